@@ -1,0 +1,2 @@
+//! The `ripstop` program.
+fn main() {}

@@ -1,0 +1,1 @@
+//! The machine in the middle: events in, actions out.

@@ -1,0 +1,1 @@
+//! Which code a request gets: one file per policy.

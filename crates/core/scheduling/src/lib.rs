@@ -1,0 +1,1 @@
+//! Queues, lanes and tasks.

@@ -1,0 +1,65 @@
+use crate::{
+    Applied, Bucket, CatalogError, Change, Listing, ListingRequest, Object, Stripe, Upload,
+    UploadedPart,
+};
+use async_trait::async_trait;
+use ripstop_model::{NodeId, StripeId};
+use std::fmt;
+
+/// What is stored where. Durable: when [`Catalog::commit`] answers, a crash at any later moment
+/// leaves the change in force.
+///
+/// Reads see every change that was answered before they began. Pages are bounded by their `max`.
+#[async_trait]
+pub trait Catalog: Send + Sync + fmt::Debug {
+    /// Applies one change at `now_ms` (milliseconds since 1970). Changes of many callers share one
+    /// transaction on disk, in the order in which they came.
+    async fn commit(&self, now_ms: u64, change: Change) -> Result<Applied, CatalogError>;
+
+    /// A bucket by name.
+    async fn bucket(&self, name: &str) -> Result<Option<Bucket>, CatalogError>;
+    /// All buckets by name, ascending, after `after`.
+    async fn buckets(&self, after: &str, max: usize) -> Result<Vec<Bucket>, CatalogError>;
+
+    /// The object that a key stands for, with its stripes in the order of its extents (each once).
+    async fn object(&self, bucket: &str, key: &str) -> Result<Option<Located>, CatalogError>;
+    /// A page of a bucket's keys in byte order, grouped by a delimiter.
+    async fn list(&self, request: &ListingRequest) -> Result<Listing, CatalogError>;
+
+    /// An upload by id.
+    async fn upload(&self, id: &str) -> Result<Option<Upload>, CatalogError>;
+    /// Parts of an upload with numbers above `after`, ascending.
+    async fn parts(&self, id: &str, after: u16, max: usize)
+    -> Result<Vec<UploadedPart>, CatalogError>;
+    /// A page of a bucket's uploads by (key, id), grouped by a delimiter like objects.
+    async fn uploads(&self, request: &ListingRequest) -> Result<Listing, CatalogError>;
+
+    /// Some stripes by id; `None` where there is none (or it is garbage).
+    async fn stripes(&self, ids: &[StripeId]) -> Result<Vec<Option<Stripe>>, CatalogError>;
+    /// Stripes in force with ids above `after`, ascending.
+    async fn stripes_after(
+        &self,
+        after: StripeId,
+        max: usize,
+    ) -> Result<Vec<(StripeId, Stripe)>, CatalogError>;
+    /// Garbage that has been due since before `due_ms`, by stripe id above `after`.
+    async fn garbage(
+        &self,
+        due_ms: u64,
+        after: StripeId,
+        max: usize,
+    ) -> Result<Vec<(StripeId, Stripe)>, CatalogError>;
+    /// Whether a stripe is garbage.
+    async fn is_garbage(&self, id: StripeId) -> Result<bool, CatalogError>;
+    /// Every node that was ever named.
+    async fn nodes(&self) -> Result<Vec<(String, NodeId)>, CatalogError>;
+}
+
+/// An object and the stripes its extents name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Located {
+    /// The object.
+    pub object: Object,
+    /// Its stripes in the order of their first use by an extent.
+    pub stripes: Vec<(StripeId, Stripe)>,
+}

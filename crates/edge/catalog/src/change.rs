@@ -1,0 +1,126 @@
+use crate::{Bucket, Object, Stripe, Upload, UploadedPart};
+use ripstop_model::{NodeId, StripeId};
+
+/// One atomic change. The catalog applies it whole or answers why not and changes nothing.
+///
+/// Stripes count the references that objects, parts and buckets (`told_by`) hold on them; whenever a
+/// change lets go of the last one, the stripe leaves the table of stripes and enters the garbage, due
+/// at the change's `now_ms`, in the same transaction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// Makes a bucket; fails with `BucketExists`.
+    CreateBucket {
+        /// The bucket.
+        bucket: Bucket,
+        /// The stripe that tells of it, new.
+        stripes: Vec<(StripeId, Stripe)>,
+    },
+    /// Removes an empty bucket; fails with `NoSuchBucket` or `BucketNotEmpty` (objects or uploads).
+    DeleteBucket {
+        /// Its name.
+        name: String,
+    },
+    /// Makes `object` what the key stands for.
+    PutObject {
+        /// The bucket's name.
+        bucket: String,
+        /// The key.
+        key: String,
+        /// The object.
+        object: Object,
+        /// Stripes that are new with it. Extents may also name stripes that exist (a copy).
+        stripes: Vec<(StripeId, Stripe)>,
+        /// What must hold of the key's present object.
+        condition: Condition,
+    },
+    /// Removes the key's object; absent keys are removed already unless the condition says other.
+    DeleteObject {
+        /// The bucket's name.
+        bucket: String,
+        /// The key.
+        key: String,
+        /// What must hold of the key's present object.
+        condition: Condition,
+    },
+    /// Begins an upload.
+    CreateUpload(Upload),
+    /// Stores a part, replacing one of the same number; fails with `NoSuchUpload`.
+    PutPart {
+        /// The upload's id.
+        upload: String,
+        /// The part.
+        part: UploadedPart,
+        /// Stripes that are new with it.
+        stripes: Vec<(StripeId, Stripe)>,
+    },
+    /// Ends an upload: removes it with all its parts, and puts the object. `parts` are the numbers and
+    /// etags that the object was made of: if the upload no longer has just those, it fails with
+    /// `PartChanged` and nothing changes.
+    CompleteUpload {
+        /// The upload's id.
+        upload: String,
+        /// Number and etag of each part used.
+        parts: Vec<(u16, String)>,
+        /// The object; its extents are those of the parts.
+        object: Object,
+        /// The stripe that tells of it, new.
+        stripes: Vec<(StripeId, Stripe)>,
+        /// What must hold of the key's present object.
+        condition: Condition,
+    },
+    /// Ends an upload and lets go of its parts; fails with `NoSuchUpload`.
+    AbortUpload {
+        /// The upload's id.
+        upload: String,
+    },
+    /// Stripes that were written and will not be used: into the garbage with them.
+    Discard {
+        /// The stripes; none of them is in the catalog.
+        stripes: Vec<(StripeId, Stripe)>,
+    },
+    /// A fragment was stored, moved or lost. A stripe that is gone (or garbage) is left as it is.
+    PlaceFragment {
+        /// The stripe.
+        stripe: StripeId,
+        /// Which of its fragments.
+        index: u8,
+        /// Where it is now.
+        node: Option<NodeId>,
+    },
+    /// Garbage whose fragments have all been deleted.
+    ForgetGarbage {
+        /// The stripes.
+        stripes: Vec<StripeId>,
+    },
+    /// Gives a node's name its number, if it has none; answers in `Applied::node`.
+    NameNode {
+        /// The configured name.
+        name: String,
+    },
+}
+
+/// What must hold of a key's present object for a change to be applied.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Condition {
+    /// Nothing.
+    #[default]
+    None,
+    /// There must be none: else `ConditionFailed`.
+    Absent,
+    /// There must be one with this etag: else `ConditionFailed`, or `NoSuchKey` where there is none.
+    Etag(String),
+    /// There must be one: else `NoSuchKey`.
+    Present,
+    /// There must be one told by this stripe (nobody has written since it was read): else
+    /// `ConditionFailed`.
+    ToldBy(StripeId),
+}
+
+/// What a change did.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Applied {
+    /// The object that the change replaced or removed.
+    pub replaced: Option<Object>,
+    /// The number of the node that was named.
+    pub node: Option<NodeId>,
+}

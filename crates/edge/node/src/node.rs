@@ -1,0 +1,41 @@
+use crate::NodeError;
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures::stream::BoxStream;
+use ripstop_model::FragmentId;
+use std::{fmt, ops::Range, time::SystemTime};
+
+/// A place that stores fragments. The one seam between Ripstop and the world's storage.
+///
+/// Every operation may be dropped midway: a dropped `put` leaves the fragment either absent or
+/// whole, never in part, and none blocks the runtime. Implementations open connections as they need
+/// them; how many run at once is the lanes' business, not the node's.
+#[async_trait]
+pub trait Node: Send + Sync + fmt::Debug {
+    /// Stores a fragment; when it returns, the fragment is as durable as the node's settings say.
+    /// Storing a name again replaces it in one step.
+    async fn put(&self, name: FragmentId, fragment: Vec<Bytes>) -> Result<(), NodeError>;
+
+    /// The bytes `range` of a fragment: exactly those, or an error.
+    async fn get(&self, name: FragmentId, range: Range<u64>) -> Result<Bytes, NodeError>;
+
+    /// Removes a fragment; one that is not there is removed already.
+    async fn delete(&self, name: FragmentId) -> Result<(), NodeError>;
+
+    /// Every fragment held, in any order; foreign objects are passed over.
+    fn list(&self) -> BoxStream<'_, Result<Listed, NodeError>>;
+
+    /// Whether the node can serve now; cheap enough to be asked every second.
+    async fn health(&self) -> Result<(), NodeError>;
+}
+
+/// One fragment in a node's listing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Listed {
+    /// Which fragment.
+    pub name: FragmentId,
+    /// Its length in bytes, header included.
+    pub len: u64,
+    /// When it was stored, by the node's clock.
+    pub modified: SystemTime,
+}

@@ -1,0 +1,1 @@
+//! Drives the machine: real time, real bytes.

@@ -1,0 +1,1 @@
+//! Objects over stripes: write, read, copy, sweep, check, rebuild.
