@@ -1,0 +1,125 @@
+use crate::Outcome;
+use alloc::vec::Vec;
+use core::time::Duration;
+use ripstop_model::{Code, NodeId, RequestId, StripSet, TaskId};
+
+/// What is to be done. The machine's one exit; the driver carries actions out in order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// Compute the parity of a write; answered by `EncodeEnded`.
+    Encode(RequestId),
+    /// Move a chunk; answered by `TaskEnded`.
+    StartTask(Task),
+    /// Stop a task soon; its lane is busy until `TaskEnded` says otherwise. One that has ended
+    /// meanwhile is no error.
+    CancelTask(TaskId),
+    /// Compute the wanted strips of a read from those that arrived; answered by `DecodeEnded`.
+    Decode {
+        /// The read.
+        request: RequestId,
+        /// The K strips to compute from.
+        from: StripSet,
+    },
+    /// Answer: the wanted strips are there, or enough fragments are durable.
+    Complete(RequestId),
+    /// Answer: it could not be done. Fragments that a failed write stored are garbage.
+    Fail(RequestId, Cause),
+    /// Answer: it was not begun, the queue being full.
+    Reject(RequestId),
+    /// The last task of a request has ended: nothing more will be said of it. For a write or a mend:
+    /// where fragments are now, by index.
+    Settle {
+        /// The request.
+        request: RequestId,
+        /// Where each fragment of a write or mend was stored; empty for a read.
+        stored: Vec<Option<NodeId>>,
+    },
+    /// Ask a node that is down how it is; answered by `NodeChanged`, up or down.
+    Probe(NodeId),
+    /// For metrics, the task log and the dashboard.
+    Report(Report),
+}
+
+/// One storage operation on one chunk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Task {
+    /// Unique within the machine's life.
+    pub id: TaskId,
+    /// The request it serves.
+    pub request: RequestId,
+    /// Where.
+    pub node: NodeId,
+    /// Which fragment of the stripe (in a spread layout: which strip).
+    pub fragment: u8,
+}
+
+/// Why a request failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cause {
+    /// Fewer than K fragments can be had: too many are missing or damaged.
+    Lost,
+    /// Too few nodes serve now: trying again later may help.
+    Unavailable,
+    /// It took longer than a request may.
+    TimedOut,
+    /// Whoever wanted it has gone.
+    Abandoned,
+}
+
+/// What happened, for those who watch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Report {
+    /// A request left the queue with this code after this wait.
+    Started {
+        /// The request.
+        request: RequestId,
+        /// The (n,k) the policy chose.
+        code: Code,
+        /// Time in the request queue.
+        waited: Duration,
+    },
+    /// A task ended.
+    Task {
+        /// What it was.
+        task: Task,
+        /// Whether it stored (true) or fetched (false).
+        write: bool,
+        /// How it ended.
+        outcome: Outcome,
+        /// Bytes it was to move.
+        bytes: u64,
+        /// Time in the task queue.
+        waited: Duration,
+        /// Time on its lane.
+        served: Duration,
+        /// Whether the request was answered without it.
+        redundant: bool,
+    },
+    /// A request was answered.
+    Answered {
+        /// The request.
+        request: RequestId,
+        /// Whether it was a write.
+        write: bool,
+        /// From arrival to answer.
+        took: Duration,
+        /// Whether it was done as asked.
+        done: bool,
+    },
+    /// A read met a fragment that is missing or damaged.
+    FragmentLost {
+        /// The read.
+        request: RequestId,
+        /// Which fragment of its stripe.
+        fragment: u8,
+        /// Missing or Damaged.
+        outcome: Outcome,
+    },
+    /// A node was taken out of service, or back.
+    Node {
+        /// Which.
+        node: NodeId,
+        /// Whether it is in service now.
+        up: bool,
+    },
+}
