@@ -1,1 +1,53 @@
-fn main() {}
+//! The one door to building, testing and measuring Ripstop: `cargo xtask --help`.
+
+mod bench;
+mod check;
+mod ci;
+mod clients;
+mod command;
+mod root;
+#[cfg(test)]
+mod structure;
+mod tally;
+mod test;
+mod tool;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// The one door: check, test, ci, bench.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Formatting, lints, the tests of the workspace's structure, and the documentation build.
+    Check,
+    /// Unit, integration and end-to-end tests; sets up the clients it needs below target/clients.
+    Test(test::Arguments),
+    /// What CI runs: check, then test --all; ends with a line that sums up.
+    Ci,
+    /// Measures side by side with others.
+    #[command(subcommand)]
+    Bench(bench::Bench),
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::Check => check::check().and_then(tally::Tally::conclude),
+        Command::Test(arguments) => test::test(&arguments).and_then(tally::Tally::conclude),
+        Command::Ci => ci::ci().and_then(tally::Tally::conclude),
+        Command::Bench(bench) => bench::bench(&bench),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            command::say(&format!("xtask: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}

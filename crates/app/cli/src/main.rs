@@ -1,2 +1,66 @@
-//! The `ripstop` program.
-fn main() {}
+//! The `ripstop` program: arguments, configuration, and what each command puts together.
+
+mod admin_client;
+mod args;
+mod assembly;
+mod bench;
+mod check;
+mod config;
+mod credentials;
+mod rebuild;
+mod serve;
+mod watch;
+
+use anyhow::Result;
+use args::{Arguments, Command, Common};
+use clap::Parser as _;
+use config::Config;
+use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let result = match runtime {
+        Ok(runtime) => runtime.block_on(run(arguments.command)),
+        Err(error) => Err(error.into()),
+    };
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            complain(&error);
+            ExitCode::from(2)
+        }
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "the program's own last word")]
+fn complain(error: &anyhow::Error) {
+    eprintln!("ripstop: {error:#}");
+}
+
+async fn run(command: Command) -> Result<ExitCode> {
+    match command {
+        Command::Serve(common) => serve::run(resolve(&common)?).await,
+        Command::Check(check) => check::run(&resolve(&check.common)?, check.repair, check.json).await,
+        Command::Rebuild(rebuild) => rebuild::run(&resolve(&rebuild.common)?, rebuild.json).await,
+        Command::CheckConfig(common) => {
+            config::print(&resolve(&common)?);
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Bench(arguments) => bench::run(&arguments).await,
+    }
+}
+
+/// The configuration with the command line laid over it.
+fn resolve(common: &Common) -> Result<Config> {
+    let flags = [
+        ("RIPSTOP_GATEWAY_DATA", common.data.as_ref().map(|path| format!("{path:?}"))),
+        ("RIPSTOP_GATEWAY_LISTEN", common.listen.map(|address| format!("\"{address}\""))),
+        ("RIPSTOP_GATEWAY_ADMIN", common.admin.map(|address| format!("\"{address}\""))),
+    ];
+    let flags = flags.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    config::load(common.config.as_deref(), flags)
+}

@@ -27,11 +27,12 @@ pub enum Action {
     /// Answer: it was not begun, the queue being full.
     Reject(RequestId),
     /// The last task of a request has ended: nothing more will be said of it. For a write or a mend:
-    /// where fragments are now, by index.
+    /// where fragments are now, by index. An encode or decode that is under way is not waited for.
     Settle {
         /// The request.
         request: RequestId,
-        /// Where each fragment of a write or mend was stored; empty for a read.
+        /// Where each fragment of a write was stored; for a mend of fragment i, i + 1 entries of
+        /// which only the last can be set; empty for a read. `None` also where that is not known.
         stored: Vec<Option<NodeId>>,
     },
     /// Ask a node that is down how it is; answered by `NodeChanged`, up or down.
@@ -56,7 +57,8 @@ pub struct Task {
 /// Why a request failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
-    /// Fewer than K fragments can be had: too many are missing or damaged.
+    /// Fewer than K fragments can be had: too many are missing or damaged; or the strips could not be
+    /// computed, or the request's numbers are no code.
     Lost,
     /// Too few nodes serve now: trying again later may help.
     Unavailable,

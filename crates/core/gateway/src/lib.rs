@@ -1,9 +1,71 @@
 //! The machine in the middle: events in, actions out.
+//!
+//! [`Machine`] decides everything about requests for the stripes of one pool: when each starts, on
+//! which nodes, which failures are made good by which other fragments, when it is answered, and what
+//! becomes of what is left. A driver, live or simulated, tells it what happened and carries out what
+//! it says; whatever takes time is an action that an event answers. It deliberately knows no bytes,
+//! no clock, no I/O and no threads, and rolls no dice: equal events at equal times give equal actions.
+//!
+//! Every request that is not rejected is answered once ([`Action::Complete`] or [`Action::Fail`]) and
+//! then settled once ([`Action::Settle`]), the last that is said of it. Where to read on: `queue` has
+//! the rule by which requests start, `reads` and `read_chunks`, `writes`, `mends` what each kind does,
+//! `answers` what follows an answer, `nodes` when a node is taken out of service.
+//!
+//! ```
+//! use ripstop_gateway::{Action, Event, Machine, NodeSpec, Operation, Outcome, Request, Settings};
+//! use ripstop_model::{NodeId, RequestId, StripSet, Timestamp};
+//!
+//! let nodes = (0..3).map(|id| NodeSpec { id: NodeId(id), lanes: 4 }).collect();
+//! let policy = ripstop_policy::by_name("fixed", &ripstop_policy::Settings::default());
+//! let mut machine = Machine::new(Settings::default(), nodes, policy.expect("it is registered"));
+//!
+//! // A stripe of code (3,2) whose fragment 0 is missing: strip 0 is computed from 1 and 2.
+//! let places = vec![None, Some(NodeId(1)), Some(NodeId(2))];
+//! let operation = Operation::Read { k: 2, wanted: StripSet::first(1), places };
+//! let request = Request { id: RequestId(7), operation, strip_bytes: 4096 };
+//! let mut actions = Vec::new();
+//! machine.handle(Timestamp::ZERO, Event::RequestArrived(request), &mut actions);
+//! let mut answers = Vec::new();
+//! while let Some(action) = (!actions.is_empty()).then(|| actions.remove(0)) {
+//!     let event = match action {
+//!         Action::StartTask(task) => Event::TaskEnded(task.id, Outcome::Done),
+//!         Action::Decode { request, .. } => Event::DecodeEnded(request, true),
+//!         Action::Report(_) => continue,
+//!         other => {
+//!             answers.push(other);
+//!             continue;
+//!         }
+//!     };
+//!     machine.handle(Timestamp::ZERO, event, &mut actions);
+//! }
+//! let settled = Action::Settle { request: RequestId(7), stored: vec![] };
+//! assert_eq!(answers, [Action::Complete(RequestId(7)), settled]);
+//! ```
 #![no_std]
 extern crate alloc;
 
 mod action;
+mod answers;
+mod arrival;
 mod event;
+mod gauges;
+mod machine;
+mod mends;
+mod nodes;
+mod queue;
+mod read_chunks;
+mod reads;
+mod request;
+mod settings;
+mod task_ends;
+mod tasks;
+mod timers;
+mod writes;
 
 pub use action::{Action, Cause, Report, Task};
 pub use event::{Event, NodeState, Operation, Outcome, Request};
+pub use gauges::NodeGauge;
+pub use machine::Machine;
+pub use ripstop_policy::Load;
+pub use ripstop_scheduling::NodeSpec;
+pub use settings::{AfterAnswer, Settings, SettingsError};

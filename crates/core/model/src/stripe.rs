@@ -34,6 +34,11 @@ impl StripeShape {
         self.payload_len.div_ceil(self.code.k() as u32)
     }
 
+    /// Fragments that suffice to make the others: K, or one where there is no payload.
+    pub const fn needed(self) -> usize {
+        if self.payload_len == 0 { 1 } else { self.code.k() }
+    }
+
     /// Bytes of payload in data strip `index`: less than the strip's length where padding begins.
     pub const fn payload_in(self, index: usize) -> u32 {
         let start = self.strip_len() as u64 * index as u64;

@@ -1,1 +1,39 @@
-//! Queues, lanes and tasks.
+//! Queues, lanes and tasks: the state that serving requests needs, split by concern.
+//!
+//! Everything is keyed by small integers (the slot of a request or task in its [`Table`], the index
+//! of a node), so that joining, leaving from the middle, and timing out are O(1) and allocate
+//! nothing once the tables have grown. These are the parts; the rules by which requests are started,
+//! answered and cancelled are the gateway's.
+//!
+//! ```
+//! use core::time::Duration;
+//! use ripstop_model::Timestamp;
+//! use ripstop_scheduling::{RequestQueue, Timeouts};
+//!
+//! let mut queue = RequestQueue::new(2);
+//! assert!(queue.push(7) && queue.push(3) && !queue.push(5), "the third finds it full");
+//! queue.remove(7);
+//! assert_eq!(queue.front(), Some(3));
+//!
+//! let mut timeouts = Timeouts::new(Duration::from_secs(1));
+//! timeouts.start(Timestamp::ZERO, 3);
+//! assert_eq!(timeouts.earliest(), Some(Timestamp::from_nanos(1_000_000_000)));
+//! ```
+#![no_std]
+extern crate alloc;
+
+mod lanes;
+mod list;
+mod request_queue;
+mod table;
+mod task;
+mod task_queue;
+mod timeouts;
+
+pub use lanes::{Lanes, NodeSpec, Nodes, Totals};
+pub use list::{Links, List};
+pub use request_queue::RequestQueue;
+pub use table::Table;
+pub use task::{Priority, Stage, TaskRecord};
+pub use task_queue::TaskQueues;
+pub use timeouts::Timeouts;

@@ -23,15 +23,20 @@ pub trait Catalog: Send + Sync + fmt::Debug {
 
     /// The object that a key stands for, with its stripes in the order of its extents (each once).
     async fn object(&self, bucket: &str, key: &str) -> Result<Option<Located>, CatalogError>;
-    /// A page of a bucket's keys in byte order, grouped by a delimiter.
+    /// A page of a bucket's keys in byte order, grouped by a delimiter; fails with `NoSuchBucket`.
     async fn list(&self, request: &ListingRequest) -> Result<Listing, CatalogError>;
 
     /// An upload by id.
     async fn upload(&self, id: &str) -> Result<Option<Upload>, CatalogError>;
     /// Parts of an upload with numbers above `after`, ascending.
-    async fn parts(&self, id: &str, after: u16, max: usize)
-    -> Result<Vec<UploadedPart>, CatalogError>;
-    /// A page of a bucket's uploads by (key, id), grouped by a delimiter like objects.
+    async fn parts(
+        &self,
+        id: &str,
+        after: u16,
+        max: usize,
+    ) -> Result<Vec<UploadedPart>, CatalogError>;
+    /// A page of a bucket's uploads by (key, id), grouped by a delimiter like objects; fails with
+    /// `NoSuchBucket`.
     async fn uploads(&self, request: &ListingRequest) -> Result<Listing, CatalogError>;
 
     /// Some stripes by id; `None` where there is none (or it is garbage).
@@ -42,7 +47,7 @@ pub trait Catalog: Send + Sync + fmt::Debug {
         after: StripeId,
         max: usize,
     ) -> Result<Vec<(StripeId, Stripe)>, CatalogError>;
-    /// Garbage that has been due since before `due_ms`, by stripe id above `after`.
+    /// Garbage that has been due since before (not at) `due_ms`, by stripe id above `after`.
     async fn garbage(
         &self,
         due_ms: u64,

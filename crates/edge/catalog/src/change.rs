@@ -1,11 +1,19 @@
-use crate::{Bucket, Object, Stripe, Upload, UploadedPart};
+use crate::{Bucket, CatalogError, Object, Stripe, Upload, UploadedPart};
 use ripstop_model::{NodeId, StripeId};
 
 /// One atomic change. The catalog applies it whole or answers why not and changes nothing.
 ///
 /// Stripes count the references that objects, parts and buckets (`told_by`) hold on them; whenever a
 /// change lets go of the last one, the stripe leaves the table of stripes and enters the garbage, due
-/// at the change's `now_ms`, in the same transaction.
+/// at the change's `now_ms`, in the same transaction. A holder holds each stripe that it names once.
+///
+/// Stripes that come with a change ("new"): one that is in force already stays as it is, so several
+/// objects of a pack may each bring it; the name of one that is garbage is refused with `StripeGone`;
+/// one that the change does not name becomes garbage at once. Whatever the change's object, part or
+/// bucket names (`told_by` too) must be new or in force: else `StripeGone`.
+///
+/// Of several reasons to refuse a change, the first is answered: bucket or upload, then parts, then
+/// condition, then stripes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Change {
     /// Makes a bucket; fails with `BucketExists`.
@@ -20,7 +28,7 @@ pub enum Change {
         /// Its name.
         name: String,
     },
-    /// Makes `object` what the key stands for.
+    /// Makes `object` what the key stands for; fails with `NoSuchBucket`. Keys are never empty.
     PutObject {
         /// The bucket's name.
         bucket: String,
@@ -34,6 +42,7 @@ pub enum Change {
         condition: Condition,
     },
     /// Removes the key's object; absent keys are removed already unless the condition says other.
+    /// Fails with `NoSuchBucket`.
     DeleteObject {
         /// The bucket's name.
         bucket: String,
@@ -42,7 +51,7 @@ pub enum Change {
         /// What must hold of the key's present object.
         condition: Condition,
     },
-    /// Begins an upload.
+    /// Begins an upload; fails with `NoSuchBucket`, or `ConditionFailed` if its id is in use.
     CreateUpload(Upload),
     /// Stores a part, replacing one of the same number; fails with `NoSuchUpload`.
     PutPart {
@@ -54,8 +63,9 @@ pub enum Change {
         stripes: Vec<(StripeId, Stripe)>,
     },
     /// Ends an upload: removes it with all its parts, and puts the object. `parts` are the numbers and
-    /// etags that the object was made of: if the upload no longer has just those, it fails with
-    /// `PartChanged` and nothing changes.
+    /// etags that the object was made of: if the upload no longer has one of them with that etag and
+    /// with stripes that the object names, it fails with `PartChanged` and nothing changes. Parts that
+    /// were not used are let go of. A second time, it fails with `NoSuchUpload`.
     CompleteUpload {
         /// The upload's id.
         upload: String,
@@ -73,12 +83,14 @@ pub enum Change {
         /// The upload's id.
         upload: String,
     },
-    /// Stripes that were written and will not be used: into the garbage with them.
+    /// Stripes that were written and will not be used: into the garbage with them. Those that are in
+    /// force, or garbage already, stay as they are.
     Discard {
-        /// The stripes; none of them is in the catalog.
+        /// The stripes.
         stripes: Vec<(StripeId, Stripe)>,
     },
-    /// A fragment was stored, moved or lost. A stripe that is gone (or garbage) is left as it is.
+    /// A fragment was stored, moved or lost. A stripe that is gone (or garbage) is left as it is. An
+    /// index beyond the record's nodes makes them more.
     PlaceFragment {
         /// The stripe.
         stripe: StripeId,
@@ -87,7 +99,7 @@ pub enum Change {
         /// Where it is now.
         node: Option<NodeId>,
     },
-    /// Garbage whose fragments have all been deleted.
+    /// Garbage whose fragments have all been deleted. What is not garbage is left as it is.
     ForgetGarbage {
         /// The stripes.
         stripes: Vec<StripeId>,
@@ -114,6 +126,21 @@ pub enum Condition {
     /// There must be one told by this stripe (nobody has written since it was read): else
     /// `ConditionFailed`.
     ToldBy(StripeId),
+}
+
+impl Condition {
+    /// Whether it holds of a key's `present` object; says why not.
+    pub fn check(&self, present: Option<&Object>) -> Result<(), CatalogError> {
+        match (self, present) {
+            (Self::None, _) | (Self::Absent, None) | (Self::Present, Some(_)) => Ok(()),
+            (Self::Etag(etag), Some(object)) if object.attributes.etag == *etag => Ok(()),
+            (Self::ToldBy(stripe), Some(object)) if object.told_by == *stripe => Ok(()),
+            (Self::Etag(_) | Self::Present, None) => Err(CatalogError::NoSuchKey),
+            (Self::Absent | Self::Etag(_), Some(_)) | (Self::ToldBy(_), _) => {
+                Err(CatalogError::ConditionFailed)
+            }
+        }
+    }
 }
 
 /// What a change did.

@@ -1,6 +1,6 @@
 use thiserror::Error;
 
-/// Why the catalog did not do as asked. Nothing has changed.
+/// Why the catalog did not do as asked. Nothing has changed, except as `Unavailable` says.
 #[derive(Debug, Error)]
 pub enum CatalogError {
     /// The bucket is not there.
@@ -39,7 +39,8 @@ pub enum CatalogError {
         /// What does not hold.
         reason: String,
     },
-    /// The disk, or the database, failed.
+    /// The disk, or the database, failed. Whether a change that is answered so is in force is unknown
+    /// until the catalog is opened again.
     #[error("catalog unavailable")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

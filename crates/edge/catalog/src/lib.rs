@@ -1,15 +1,53 @@
 //! What is stored where: buckets, objects, stripes, uploads, garbage.
+//!
+//! [`Catalog`] is the seam: one atomic [`Change`] at a time, durable when answered, and reads that
+//! see every answered change. [`Embedded`] keeps it in one file, with group commit; another
+//! implementation is right if it passes `conformance` (feature of that name), which drives it beside
+//! a naive model. The catalog counts who holds each stripe: what nobody holds any more becomes
+//! garbage in the transaction that let go of it.
+//!
+//! It deliberately does not store or delete bytes at nodes, does not know S3's rules for names, does
+//! not keep versions of objects, and does not remember ended uploads.
+//!
+//! ```
+//! use ripstop_catalog::{Bucket, Catalog, Change, Embedded, Settings, Stripe};
+//! use ripstop_model::StripeId;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), ripstop_catalog::CatalogError> {
+//! let catalog = Embedded::in_memory(Settings::default())?;
+//! let told_by = StripeId::new(1_700_000_000_000, 7);
+//! let stripe =
+//!     Stripe { pool: 0, n: 3, k: 2, payload_len: 0, header_len: 512, nodes: vec![Some(0), None, None] };
+//! let bucket = Bucket { name: "photos".into(), created_ms: 1_700_000_000_000, told_by };
+//! let change = Change::CreateBucket { bucket, stripes: vec![(told_by, stripe)] };
+//! catalog.commit(1_700_000_000_000, change).await?;
+//! assert!(catalog.bucket("photos").await?.is_some());
+//! # Ok(())
+//! # }
+//! ```
 
+mod audit;
 mod catalog;
 mod change;
+#[cfg(any(test, feature = "conformance"))]
+pub mod conformance;
+mod embedded;
 mod error;
 mod listing;
+#[cfg(any(test, feature = "conformance"))]
+mod model;
 mod record;
+mod rollup;
 
+pub use audit::{Audit, Audited, FINDINGS_MAX, Finding};
 pub use catalog::{Catalog, Located};
 pub use change::{Applied, Change, Condition};
+pub use embedded::{Durability, Embedded, Settings};
 pub use error::CatalogError;
 pub use listing::{Listing, ListingRequest};
+#[cfg(any(test, feature = "conformance"))]
+pub use model::{Model, State};
 pub use record::{
     Attributes, Bucket, Checksum, ChecksumAlgorithm, Extent, Object, Part, Stripe, Upload,
     UploadedPart,

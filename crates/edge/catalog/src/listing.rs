@@ -11,11 +11,14 @@ pub struct ListingRequest {
     /// Empty: none are.
     pub delimiter: String,
     /// Only keys, and rolled-up prefixes, after this one in byte order. A rolled-up prefix that was
-    /// given as `after` is not given again.
+    /// given as `after` is not given again, nor anything below it. With an `after` further below a
+    /// rolled-up prefix (`photos/2021` for `photos/`), the prefix is given if keys after `after` are
+    /// rolled up to it.
     pub after: String,
     /// Uploads only: among those of the key `after`, only ids above this; empty skips the whole key.
     pub after_upload: String,
-    /// Most keys and rolled-up prefixes, together.
+    /// Most keys and rolled-up prefixes, together. With 0 the page is empty and says that there is no
+    /// more.
     pub max: usize,
 }
 

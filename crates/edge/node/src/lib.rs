@@ -1,7 +1,49 @@
-//! Places that store fragments: directories, buckets, memory; delay, fault and meter around them.
+//! Places that store fragments, and what can be put around them.
+//!
+//! [`Node`] is the seam between Ripstop and the world's storage. Nodes are a [`Directory`], a
+//! [`Bucket`] that speaks S3, and [`Memory`]; around any of them go [`Delay`], [`Fault`] and
+//! [`Meter`], which are nodes too. [`conformance`] is the suite that each of them runs, and that a
+//! new one must.
+//!
+//! A node stores bytes under names and keeps its word about durability. It deliberately does not
+//! retry, race, limit its concurrency, check checksums or know what a fragment holds: all of that is
+//! decided above it.
+//!
+//! ```
+//! use bytes::Bytes;
+//! use ripstop_model::{FragmentId, StripeId};
+//! use ripstop_node::{Memory, Meter, Node, NodeError, Operation};
+//! use std::sync::Arc;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), NodeError> {
+//! let node = Meter::new(Arc::new(Memory::new(1 << 20)));
+//! let name = FragmentId { stripe: StripeId::new(0, 7), index: 3 };
+//! node.put(name, vec![Bytes::from_static(b"head"), Bytes::from_static(b"body")]).await?;
+//! assert_eq!(node.get(name, 2..6).await?, "adbo");
+//! assert_eq!(node.readings()[Operation::Put as usize].bytes, 8);
+//! # Ok(())
+//! # }
+//! ```
 
+mod bucket;
+pub mod conformance;
+mod delay;
+pub mod delay_model;
+mod directory;
 mod error;
+mod fault;
+mod memory;
+mod meter;
 mod node;
+mod operation;
 
+pub use bucket::{Bucket, BucketError, BucketSettings, Credentials, CredentialsError};
+pub use delay::Delay;
+pub use directory::{Directory, DirectorySettings, Durability};
 pub use error::NodeError;
+pub use fault::{Fault, FaultHandle, FaultSettings, Injected};
+pub use memory::Memory;
+pub use meter::{Histogram, Meter, MeterReading};
 pub use node::{Listed, Node};
+pub use operation::{Operation, ParseOperationError};

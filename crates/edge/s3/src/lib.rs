@@ -1,1 +1,48 @@
 //! The S3 face: protocol, signatures, checksums, conditions.
+//!
+//! [`serve`] answers S3 requests on a listener from a [`Store`](ripstop_store::Store). It verifies
+//! Signature Version 4 (in headers, in presigned URLs, over chunks and trailers), hashes bodies while
+//! they arrive, and hands objects on without copying them. Memory per request is bounded.
+//!
+//! It deliberately has no anonymous access, no access lists or policies, no versions, no encryption
+//! with clients' keys, no TLS (put a proxy before it), no Signature Version 2. What clients may ask of
+//! these it answers as S3 does where there is none, and refuses what it could only ignore.
+//!
+//! ```no_run
+//! use ripstop_s3::{Credentials, Settings, Unobserved, serve};
+//! # async fn example(store: ripstop_store::Store) -> std::io::Result<()> {
+//! let listener = tokio::net::TcpListener::bind("127.0.0.1:9000").await?;
+//! let credentials: Credentials = [("access-key", "secret")].into_iter().collect();
+//! let shutdown = tokio_util::sync::CancellationToken::new();
+//! let observer = std::sync::Arc::new(Unobserved);
+//! serve(listener, store, credentials, Settings::default(), observer, shutdown).await;
+//! # Ok(())
+//! # }
+//! ```
+
+mod auth;
+mod body;
+mod condition;
+mod credentials;
+mod date;
+mod digest;
+mod error;
+mod front;
+mod metadata;
+mod observe;
+mod op;
+mod operation;
+mod range;
+mod request;
+mod serve;
+mod settings;
+mod stream;
+mod tagging;
+mod uri;
+mod xml;
+
+pub use credentials::Credentials;
+pub use observe::{Answered, Observer, Unobserved};
+pub use operation::Operation;
+pub use serve::serve;
+pub use settings::Settings;

@@ -1,1 +1,41 @@
 //! Metrics, logs and the admin port.
+//!
+//! [`Metrics`] counts and shows; [`serve_admin`] answers `/livez`, `/readyz`, `/metrics`, `/status`
+//! and `/check` on a port of its own; [`init_logs`] sends what is traced to the standard error
+//! output, a line for each event. Every metric is described in `docs/operations.md`.
+//!
+//! It deliberately decides nothing, keeps no history, sends nothing anywhere, and has no passwords:
+//! the admin port belongs on loopback or on a network of one's own.
+//!
+//! ```
+//! use ripstop_telemetry::{Answered, Metrics};
+//! use std::time::Duration;
+//!
+//! let metrics = Metrics::new("1.2.3", &["GetObject", "PutObject"]);
+//! metrics.answered(&Answered {
+//!     operation: "GetObject",
+//!     status: 200,
+//!     received: 0,
+//!     sent: 4096,
+//!     broken: false,
+//!     first_byte: Duration::from_millis(2),
+//!     duration: Duration::from_millis(3),
+//!     hashing: Duration::ZERO,
+//! });
+//! let row = r#"ripstop_requests_total{operation="GetObject",status="2xx"} 1"#;
+//! assert!(metrics.page().contains(row));
+//! ```
+
+mod admin;
+mod log;
+mod metrics;
+
+pub use admin::{
+    Admin, AdminSettings, Check, NodeStatus, PoolStatus, Progress, Readiness, Status, check_of,
+    serve_admin,
+};
+pub use log::{LogFormat, LogsError, init_logs};
+pub use metrics::{
+    Answered, FAMILIES, Family, Kind, MeteredCatalog, Metrics, PAGE_TYPE, PoolCounts, PoolGauges,
+    PoolNames,
+};

@@ -1,0 +1,108 @@
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::{net::SocketAddr, path::PathBuf};
+
+/// An S3 gateway over coded storage: objects survive the loss of nodes, and one endpoint serves them.
+///
+/// With no configuration, `ripstop serve` keeps everything in ./ripstop-data: six directories as nodes,
+/// each object coded so that any four of the six suffice.
+#[derive(Parser, Debug)]
+#[command(version, max_term_width = 100, propagate_version = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Serve S3, and the admin port, until told to stop (SIGINT or SIGTERM).
+    Serve(Common),
+    /// Read every fragment and report what is missing, damaged or unclaimed.
+    ///
+    /// A gateway that runs on the same data folder is asked to do it; otherwise the catalog is opened
+    /// here. Exits with 0 if all is well or was put right, with 1 if something was found, with 2 if
+    /// the check could not be made.
+    Check(Check),
+    /// Make a lost catalog anew from the fragments at the nodes. The gateway must not run.
+    Rebuild(Rebuild),
+    /// Say whether the configuration is good, and what it comes to.
+    CheckConfig(Common),
+    /// Drive GET and PUT over loopback against a pool of memory nodes, and say where the time goes.
+    Bench(Bench),
+}
+
+/// What every command that touches data takes. A flag wins over the environment, and that over the
+/// file.
+#[derive(Args, Debug, Clone)]
+pub(crate) struct Common {
+    /// Configuration file (TOML).
+    ///
+    /// Each of its keys is a variable too: RIPSTOP_GATEWAY_LISTEN, RIPSTOP_STORE_GRACE,
+    /// RIPSTOP_POOL_<NAME>_CODE, RIPSTOP_NODE_<NAME>_LANES and so on. See docs/configuration.md.
+    #[arg(long, env = "RIPSTOP_CONFIG", value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Folder of the catalog, the credentials and, unless configured otherwise, the nodes
+    /// [default: ripstop-data].
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Address that S3 is served on [default: 127.0.0.1:9000].
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub listen: Option<SocketAddr>,
+    /// Address of health, metrics and maintenance [default: 127.0.0.1:9001].
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub admin: Option<SocketAddr>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Check {
+    #[command(flatten)]
+    pub common: Common,
+    /// Mend what can be mended from the fragments that are left, and delete what nothing claims.
+    #[arg(long)]
+    pub repair: bool,
+    /// Print one JSON object instead of a table.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Rebuild {
+    #[command(flatten)]
+    pub common: Common,
+    /// Print one JSON object instead of a table.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Bench {
+    /// Object sizes, in bytes.
+    #[arg(long, value_delimiter = ',', default_values_t = [4 << 10, 1 << 20, 8 << 20])]
+    pub sizes: Vec<usize>,
+    /// Clients at once.
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 16, 64])]
+    pub clients: Vec<usize>,
+    /// Which operations.
+    #[arg(long, value_delimiter = ',', default_values_t = [BenchOperation::Put, BenchOperation::Get])]
+    pub operations: Vec<BenchOperation>,
+    /// Seconds of each measurement.
+    #[arg(long, default_value_t = 3.0)]
+    pub seconds: f64,
+    /// Storage code, as N,K.
+    #[arg(long, value_delimiter = ',', default_values_t = [6, 4])]
+    pub code: Vec<usize>,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum BenchOperation {
+    Put,
+    Get,
+}
+
+impl std::fmt::Display for BenchOperation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Put => "put",
+            Self::Get => "get",
+        })
+    }
+}

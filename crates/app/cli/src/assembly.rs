@@ -1,0 +1,248 @@
+use crate::config::{self, Config, NodeConfig, Place, PoolConfig};
+use anyhow::{Context as _, Result};
+use fs4::fs_std::FileExt as _;
+use ripstop_catalog::{Catalog, Change, Embedded};
+use ripstop_model::{NodeId, PoolId};
+use ripstop_node::{
+    Bucket, BucketSettings, Credentials, Delay, Directory, DirectorySettings, Durability, Node,
+    delay_model::{DelayModel, Preset, Recorded, Replay},
+};
+use ripstop_runtime::{Aftermath, Memory, Observer, Pins, Pool, PoolNode, Spent};
+use ripstop_store::Store;
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    path::Path,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+use tokio::sync::mpsc;
+
+/// Name of the catalog's file in the data folder.
+pub(crate) const CATALOG_FILE: &str = "catalog.redb";
+
+/// The data folder, locked against other processes for as long as this lives.
+#[derive(Debug)]
+pub(crate) struct DataFolder {
+    _lock: File,
+}
+
+/// Why the data folder was not opened.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FolderError {
+    /// Another process has it.
+    #[error("data folder {0} is in use by another process")]
+    InUse(String),
+    /// The file system says no.
+    #[error("data folder {path}")]
+    Io {
+        /// Which.
+        path: String,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+impl DataFolder {
+    /// Opens the folder; makes it, with the default nodes' folders, if it is not there.
+    pub(crate) fn open(config: &Config) -> Result<Self, FolderError> {
+        let path = || config.data.display().to_string();
+        let io = |source| FolderError::Io { path: path(), source };
+        let is_new = !config.data.exists();
+        fs::create_dir_all(&config.data).map_err(io)?;
+        let lock = File::create(config.data.join("lock")).map_err(io)?;
+        if !lock.try_lock_exclusive().map_err(io)? {
+            return Err(FolderError::InUse(path()));
+        }
+        // Only at the very first start: a folder that is missing later is a disk that is missing.
+        if is_new || !config.data.join(CATALOG_FILE).exists() && !config.data.join("nodes").exists() {
+            for node in config.pools.iter().flat_map(|pool| &pool.nodes) {
+                if let Place::Directory { path, ours: true, .. } = &node.place {
+                    fs::create_dir_all(path).map_err(io)?;
+                }
+            }
+        }
+        Ok(Self { _lock: lock })
+    }
+}
+
+/// Who watches each pool and node.
+pub(crate) trait Watch {
+    /// The observer of a pool with these nodes.
+    fn pool(&self, config: &PoolConfig, nodes: &[(NodeId, String)]) -> Arc<dyn Observer>;
+    /// A node, watched.
+    fn node(&self, name: &str, node: Arc<dyn Node>) -> Arc<dyn Node>;
+    /// The catalog, watched.
+    fn catalog(&self, catalog: Arc<dyn Catalog>) -> Arc<dyn Catalog>;
+}
+
+/// Everything that serves, put together.
+#[derive(Debug)]
+pub(crate) struct Assembly {
+    pub store: Store,
+    pub pools: Vec<(String, Pool)>,
+    pub memory: Memory,
+    pub spent: Arc<Spent>,
+}
+
+impl Assembly {
+    /// Waits until what was answered is all stored, and the memory of every stripe is free; for as
+    /// long as `within` at most.
+    pub(crate) async fn settle(&self, memory_max: usize, within: Duration) {
+        const LOOK_EVERY: Duration = Duration::from_millis(5);
+        let end = tokio::time::Instant::now() + within;
+        while self.memory.free() < memory_max / 1024 * 1024 && tokio::time::Instant::now() < end {
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+}
+
+/// Nodes with the numbers that the catalog gave their names.
+pub(crate) struct NumberedNode {
+    pub id: NodeId,
+    pub name: String,
+    pub lanes: u16,
+    pub node: Arc<dyn Node>,
+}
+
+/// Puts a store together over the configured nodes.
+pub(crate) async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assembly> {
+    let catalog = watch.catalog(open_catalog(config, &config.data.join(CATALOG_FILE))?);
+    let (memory, pins, spent) = (Memory::new(config.memory_max), Pins::default(), Arc::default());
+    let (to, aftermath) = mpsc::unbounded_channel();
+    let mut pools = Vec::new();
+    let mut bucket_pools = BTreeMap::new();
+    for pool in &config.pools {
+        let id = pool_id(&*catalog, pool).await?;
+        let nodes = number_nodes(&*catalog, pool).await?;
+        let built = build_pool(pool, id, nodes, watch, &spent, &pins, &to)?;
+        bucket_pools.extend(pool.buckets.iter().map(|bucket| (bucket.clone(), id)));
+        pools.push((pool.name.clone(), built));
+    }
+    let store = Store::new(
+        catalog,
+        pools.iter().map(|(_, pool)| pool.clone()).collect(),
+        bucket_pools,
+        memory.clone(),
+        pins,
+        aftermath,
+        config.store.clone(),
+    );
+    Ok(Assembly { store, pools, memory, spent })
+}
+
+pub(crate) fn open_catalog(config: &Config, file: &Path) -> Result<Arc<dyn Catalog>> {
+    let settings =
+        ripstop_catalog::Settings { cache_bytes: config.catalog_cache, ..Default::default() };
+    let catalog = Embedded::open(file, settings)
+        .with_context(|| format!("catalog {}", file.display()))?;
+    Ok(Arc::new(catalog))
+}
+
+/// Names are given to nodes and pools alike; a pool's has a prefix that no node's can have.
+pub(crate) async fn pool_id(catalog: &dyn Catalog, pool: &PoolConfig) -> Result<PoolId> {
+    let number = number(catalog, format!("pool:{}", pool.name)).await?;
+    Ok(PoolId(number.0))
+}
+
+async fn number(catalog: &dyn Catalog, name: String) -> Result<NodeId> {
+    let now_ms = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as u64;
+    let applied = catalog.commit(now_ms, Change::NameNode { name }).await?;
+    applied.node.context("the catalog gives every name a number")
+}
+
+pub(crate) async fn number_nodes(
+    catalog: &dyn Catalog,
+    pool: &PoolConfig,
+) -> Result<Vec<NumberedNode>> {
+    let mut nodes = Vec::with_capacity(pool.nodes.len());
+    for node in &pool.nodes {
+        let id = number(catalog, node.name.clone()).await?;
+        let built = build_node(node).with_context(|| format!("node {:?}", node.name))?;
+        nodes.push(NumberedNode { id, name: node.name.clone(), lanes: node.lanes, node: built });
+    }
+    Ok(nodes)
+}
+
+fn build_pool(
+    config: &PoolConfig,
+    id: PoolId,
+    nodes: Vec<NumberedNode>,
+    watch: &dyn Watch,
+    spent: &Arc<Spent>,
+    pins: &Pins,
+    aftermath: &mpsc::UnboundedSender<Aftermath>,
+) -> Result<Pool> {
+    let settings = ripstop_policy::Settings { read_chunks: config.read_chunks };
+    let policy = ripstop_policy::by_name(&config.policy, &settings)?;
+    let names: Vec<_> = nodes.iter().map(|node| (node.id, node.name.clone())).collect();
+    let nodes = nodes
+        .into_iter()
+        .map(|NumberedNode { id, name, lanes, node }| {
+            PoolNode { id, lanes, node: watch.node(&name, node) }
+        })
+        .collect();
+    Ok(Pool::new(
+        id,
+        config.code,
+        config.machine,
+        policy,
+        nodes,
+        watch.pool(config, &names),
+        spent.clone(),
+        pins.clone(),
+        aftermath.clone(),
+    ))
+}
+
+fn build_node(config: &NodeConfig) -> Result<Arc<dyn Node>> {
+    let node: Arc<dyn Node> = match &config.place {
+        Place::Directory { path, durable, .. } => {
+            let durability = if *durable { Durability::Full } else { Durability::Relaxed };
+            if !path.is_dir() {
+                tracing::warn!(node = config.name, path = %path.display(), "directory is missing");
+            }
+            Arc::new(Directory::new(path.clone(), DirectorySettings { durability }))
+        }
+        Place::Memory { bytes_max } => Arc::new(ripstop_node::Memory::new(*bytes_max)),
+        Place::Bucket(bucket) => Arc::new(build_bucket(bucket)?),
+    };
+    match &config.delay {
+        None => Ok(node),
+        Some(delay) => {
+            let model = delay_model(&delay.model)?;
+            Ok(Arc::new(Delay::new(node, model, delay.seed, delay.scale)))
+        }
+    }
+}
+
+/// A preset by name, or a recorded log by its path.
+fn delay_model(name: &str) -> Result<Box<dyn DelayModel>> {
+    if let Ok(preset) = name.parse::<Preset>() {
+        return Ok(preset.model());
+    }
+    let names = Preset::ALL.map(Preset::name).join(", ");
+    let wanted = || format!("delay {name:?} is neither a preset ({names}) nor a log's path");
+    let csv = fs::read_to_string(name).with_context(wanted)?;
+    let recorded = Recorded::parse(&csv, Replay::Sampled);
+    Ok(Box::new(recorded.with_context(|| format!("delay log {name}"))?))
+}
+
+fn build_bucket(config: &config::Bucket) -> Result<Bucket> {
+    let credentials = match &config.credentials {
+        Some(file) => Credentials::from_file(file, "default"),
+        None => Credentials::from_environment("AWS"),
+    };
+    let settings = BucketSettings {
+        endpoint: config.endpoint.clone(),
+        region: config.region.clone(),
+        bucket: config.bucket.clone(),
+        prefix: config.prefix.clone(),
+        credentials: credentials.context("credentials")?,
+        allow_http: true,
+        path_style: true,
+        sign_payload: false,
+    };
+    Ok(Bucket::new(settings)?)
+}

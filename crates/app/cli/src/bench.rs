@@ -1,0 +1,155 @@
+//! GET and PUT over loopback against a gateway on memory nodes, in one process.
+
+mod client;
+mod gateway;
+
+use crate::args::{Bench, BenchOperation};
+use anyhow::{Result, ensure};
+use client::{Client, Url};
+use gateway::{Gateway, Totals};
+use hdrhistogram::Histogram;
+use ripstop_model::Code;
+use std::{
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+/// Keys that the clients of one measurement share: enough that they do not meet.
+const KEYS: usize = 128;
+
+/// What one measurement found.
+struct Measured {
+    requests: u64,
+    elapsed: Duration,
+    latency: Histogram<u64>,
+    totals: Totals,
+}
+
+#[expect(clippy::print_stdout, reason = "what the command is for")]
+pub(crate) async fn run(arguments: &Bench) -> Result<ExitCode> {
+    ensure!(arguments.code.len() == 2, "--code takes N,K");
+    ensure!(arguments.seconds > 0.0, "--seconds must be more than 0");
+    let code = Code::new(arguments.code[0], arguments.code[1])?;
+    println!(
+        "code {code} over memory nodes, client and gateway in one process, {} cores",
+        std::thread::available_parallelism()?
+    );
+    println!("time of a request in %: codec | fragment checksums | MD5 and checksums | catalog | nodes");
+    println!(
+        "{:>4} {:>9} {:>8} {:>9} {:>9} {:>9} {:>9}  {:>5} {:>5} {:>5} {:>5} {:>5}",
+        "op", "bytes", "clients", "MB/s", "req/s", "p50 ms", "p99 ms", "codec", "crc", "hash", "cat",
+        "nodes"
+    );
+    for &bytes in &arguments.sizes {
+        for &clients in &arguments.clients {
+            // A gateway of its own for each row: none pays for the garbage of another.
+            let gateway = Gateway::start(code).await?;
+            for &operation in &arguments.operations {
+                let seconds = Duration::from_secs_f64(arguments.seconds);
+                let measured = measure(&gateway, operation, bytes, clients, seconds).await?;
+                println!("{}", row(operation, bytes, clients, &measured));
+            }
+            gateway.stop().await;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn measure(
+    gateway: &Gateway,
+    operation: BenchOperation,
+    bytes: usize,
+    clients: usize,
+    span: Duration,
+) -> Result<Measured> {
+    let keys = KEYS.min((256 << 20) / bytes.max(1)).max(clients);
+    let (puts, gets) = gateway.urls(keys).await?;
+    let body = bytes::Bytes::from(noise(bytes));
+    let mut filler = Client::connect(gateway.address).await?;
+    for url in &puts {
+        filler.put(url, body.clone()).await?;
+    }
+    let before = gateway.totals();
+    let (start, end) = (Instant::now(), Instant::now() + span);
+    let workers: Vec<_> = (0..clients)
+        .map(|at| {
+            let urls: Vec<Url> = match operation {
+                BenchOperation::Put => &puts,
+                BenchOperation::Get => &gets,
+            }
+            .iter()
+            .skip(at)
+            .step_by(clients)
+            .cloned()
+            .collect();
+            let (address, body) = (gateway.address, body.clone());
+            tokio::spawn(async move { drive(address, operation, &urls, &body, end).await })
+        })
+        .collect();
+    let mut latency = Histogram::new(3)?;
+    for worker in workers {
+        latency.add(worker.await??)?;
+    }
+    let elapsed = start.elapsed();
+    let totals = gateway.totals().since(&before);
+    Ok(Measured { requests: latency.len(), elapsed, latency, totals })
+}
+
+async fn drive(
+    address: std::net::SocketAddr,
+    operation: BenchOperation,
+    urls: &[Url],
+    body: &bytes::Bytes,
+    end: Instant,
+) -> Result<Histogram<u64>> {
+    let mut client = Client::connect(address).await?;
+    let mut latency = Histogram::new(3)?;
+    for url in urls.iter().cycle() {
+        let start = Instant::now();
+        if start >= end {
+            break;
+        }
+        match operation {
+            BenchOperation::Put => client.put(url, body.clone()).await?,
+            BenchOperation::Get => {
+                let got = client.get(url).await?;
+                ensure!(got == body.len() as u64, "{got} bytes came");
+            }
+        }
+        latency.record(start.elapsed().as_micros() as u64)?;
+    }
+    Ok(latency)
+}
+
+fn row(operation: BenchOperation, bytes: usize, clients: usize, measured: &Measured) -> String {
+    let seconds = measured.elapsed.as_secs_f64();
+    let rate = measured.requests as f64 / seconds;
+    let whole = measured.latency.mean() * 1000.0 * measured.requests as f64;
+    let share = |nanos: u64| 100.0 * nanos as f64 / whole.max(1.0);
+    let ms = |quantile| measured.latency.value_at_quantile(quantile) as f64 / 1000.0;
+    let totals = &measured.totals;
+    format!(
+        "{operation:>4} {bytes:>9} {clients:>8} {:>9.0} {rate:>9.0} {:>9.3} {:>9.3}  {:>5.1} {:>5.1} \
+         {:>5.1} {:>5.1} {:>5.1}",
+        rate * bytes as f64 / 1e6,
+        ms(0.5),
+        ms(0.99),
+        share(totals.codec),
+        share(totals.verify),
+        share(totals.hashing),
+        share(totals.catalog),
+        share(totals.nodes),
+    )
+}
+
+fn noise(len: usize) -> Vec<u8> {
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    (0..len)
+        .map(|_| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 24) as u8
+        })
+        .collect()
+}

@@ -1,0 +1,182 @@
+use super::client::Url;
+use crate::{
+    assembly::{Assembly, DataFolder, assemble},
+    config,
+    watch::Telemetry,
+};
+use anyhow::{Context as _, Result};
+use object_store::{
+    aws::{AmazonS3, AmazonS3Builder},
+    path::Path,
+    signer::Signer as _,
+};
+use ripstop_model::Code;
+use ripstop_s3::Answered;
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+use tokio::{net::TcpListener, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+
+const BUCKET: &str = "bench";
+const SECRET: &str = "bench-secret";
+
+/// A gateway on memory nodes, in this process.
+pub(super) struct Gateway {
+    pub(super) address: SocketAddr,
+    assembly: Assembly,
+    telemetry: Telemetry,
+    hashing: Arc<Hashing>,
+    stop: CancellationToken,
+    served: JoinHandle<()>,
+    _folder: (tempfile::TempDir, DataFolder),
+}
+
+/// Nanoseconds that went into each part, over all requests.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Totals {
+    pub codec: u64,
+    pub verify: u64,
+    pub hashing: u64,
+    pub catalog: u64,
+    pub nodes: u64,
+}
+
+impl Totals {
+    pub(super) fn since(&self, before: &Self) -> Self {
+        Self {
+            codec: self.codec - before.codec,
+            verify: self.verify - before.verify,
+            hashing: self.hashing - before.hashing,
+            catalog: self.catalog - before.catalog,
+            nodes: self.nodes - before.nodes,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Hashing(AtomicU64);
+
+impl ripstop_s3::Observer for Hashing {
+    fn answered(&self, answered: &Answered) {
+        self.0.fetch_add(answered.hashing.as_nanos() as u64, Relaxed);
+    }
+}
+
+impl Gateway {
+    pub(super) async fn start(code: Code) -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let mut text = format!(
+            "[gateway]\ndata = {:?}\n[store]\ngrace = \"1s\"\nsweep_every = \"1s\"\n\
+             [[pool]]\nname = \"memory\"\ncode = [{}, {}]\n",
+            folder.path(),
+            code.n(),
+            code.k()
+        );
+        for node in 0..code.n() {
+            text += &format!("[[node]]\nname = \"m{node}\"\nkind = \"memory\"\nbytes_max = \"8 GiB\"\n");
+        }
+        let config = config::parse(&text, [])?;
+        let data = DataFolder::open(&config)?;
+        let telemetry = Telemetry::new();
+        let assembly = assemble(&config, &telemetry).await?;
+        assembly.store.create_bucket(BUCKET).await?;
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        let credentials = [(BUCKET, SECRET)].into_iter().collect();
+        let (stop, hashing) = (CancellationToken::new(), Arc::new(Hashing::default()));
+        let served = tokio::spawn(ripstop_s3::serve(
+            listener,
+            assembly.store.clone(),
+            credentials,
+            ripstop_s3::Settings::default(),
+            hashing.clone(),
+            stop.clone(),
+        ));
+        Ok(Self { address, assembly, telemetry, hashing, stop, served, _folder: (folder, data) })
+    }
+
+    pub(super) fn totals(&self) -> Totals {
+        let spent = &self.assembly.spent;
+        let sum = |parts: &[&AtomicU64]| parts.iter().map(|part| part.load(Relaxed)).sum();
+        Totals {
+            codec: sum(&[&spent.encode, &spent.decode]),
+            verify: sum(&[&spent.verify]),
+            hashing: self.hashing.0.load(Relaxed),
+            catalog: self.catalog_nanos(),
+            nodes: sum(&[&spent.node_put, &spent.node_get]),
+        }
+    }
+
+    /// What the metrics' page says of the catalog.
+    fn catalog_nanos(&self) -> u64 {
+        let page = self.telemetry.metrics.page();
+        let sums = page.lines().filter(|line| line.starts_with("ripstop_catalog_seconds_sum"));
+        let seconds = sums.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok());
+        (seconds.sum::<f64>() * 1e9) as u64
+    }
+
+    /// Presigned addresses of so many keys: to put, and to get.
+    pub(super) async fn urls(&self, keys: usize) -> Result<(Vec<Url>, Vec<Url>)> {
+        let signer = self.signer()?;
+        let (mut puts, mut gets) = (Vec::with_capacity(keys), Vec::with_capacity(keys));
+        for key in 0..keys {
+            let path = Path::from(format!("key-{key}"));
+            for (method, urls) in [(http::Method::PUT, &mut puts), (http::Method::GET, &mut gets)] {
+                let url = signer.signed_url(method, &path, Duration::from_hours(1)).await?;
+                let query = url.query().context("a presigned address has a query")?;
+                urls.push(format!("{}?{query}", url.path()));
+            }
+        }
+        Ok((puts, gets))
+    }
+
+    fn signer(&self) -> Result<AmazonS3> {
+        let builder = AmazonS3Builder::new()
+            .with_endpoint(format!("http://{}", self.address))
+            .with_allow_http(true)
+            .with_region("us-east-1")
+            .with_bucket_name(BUCKET)
+            .with_access_key_id(BUCKET)
+            .with_secret_access_key(SECRET);
+        Ok(builder.with_http_connector(NoConnector).build()?)
+    }
+
+    pub(super) async fn stop(self) {
+        self.stop.cancel();
+        // It ends when its connections have; a panic in it has been printed.
+        let _ = self.served.await;
+    }
+}
+
+/// The signer never connects.
+#[derive(Debug)]
+struct NoConnector;
+
+impl object_store::client::HttpConnector for NoConnector {
+    fn connect(
+        &self,
+        _: &object_store::ClientOptions,
+    ) -> object_store::Result<object_store::client::HttpClient> {
+        Ok(object_store::client::HttpClient::new(NoConnector))
+    }
+}
+
+#[async_trait::async_trait]
+impl object_store::client::HttpService for NoConnector {
+    async fn call(
+        &self,
+        _: object_store::client::HttpRequest,
+    ) -> Result<object_store::client::HttpResponse, object_store::client::HttpError> {
+        let refusal = std::io::Error::from(std::io::ErrorKind::NotConnected);
+        Err(object_store::client::HttpError::new(
+            object_store::client::HttpErrorKind::Connect,
+            refusal,
+        ))
+    }
+}

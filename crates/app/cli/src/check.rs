@@ -1,0 +1,63 @@
+use crate::{
+    admin_client,
+    assembly::{DataFolder, FolderError, assemble},
+    config::Config,
+    watch::Unwatched,
+};
+use anyhow::Result;
+use indicatif::{ProgressBar, ProgressStyle};
+use ripstop_store::{CheckOptions, CheckReport};
+use std::process::ExitCode;
+
+pub(crate) async fn run(config: &Config, repair: bool, json: bool) -> Result<ExitCode> {
+    let options = CheckOptions { repair };
+    let bar = progress("stripes examined");
+    let report = match DataFolder::open(config) {
+        Ok(_folder) => {
+            let assembly = assemble(config, &Unwatched).await?;
+            assembly.store.check(options, |stripes| bar.set_position(stripes)).await?
+        }
+        // Whoever has the folder is a gateway, and does it for us.
+        Err(FolderError::InUse(_)) => {
+            admin_client::check(config.admin, options, |stripes| bar.set_position(stripes)).await?
+        }
+        Err(error) => return Err(error.into()),
+    };
+    bar.finish_and_clear();
+    print(&report, json)?;
+    Ok(if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// A spinner on a terminal, nothing in a pipe.
+pub(crate) fn progress(what: &'static str) -> ProgressBar {
+    let bar = ProgressBar::new_spinner();
+    let style = ProgressStyle::with_template("{spinner} {pos} {msg} ({elapsed})");
+    bar.set_style(style.expect("the template is well formed"));
+    bar.set_message(what);
+    bar
+}
+
+#[expect(clippy::print_stdout, reason = "what the command is for")]
+fn print(report: &CheckReport, json: bool) -> Result<()> {
+    if json {
+        println!("{}", serde_json::to_string(report)?);
+        return Ok(());
+    }
+    for finding in &report.findings {
+        let node = finding.node.map_or(String::new(), |node| format!(" at node {node}"));
+        let done = if finding.repaired { ", put right" } else { "" };
+        println!("{:?}: {}{node}{done}", finding.flaw, finding.name);
+    }
+    println!("{} stripes, {} fragments", report.stripes, report.fragments);
+    println!(
+        "missing {}, damaged {}, unknown {}, unclaimed {}, misplaced {}; stripes lost {}",
+        report.missing,
+        report.damaged,
+        report.unknown,
+        report.unclaimed,
+        report.misplaced,
+        report.lost
+    );
+    println!("put right: {}", report.repaired);
+    Ok(())
+}

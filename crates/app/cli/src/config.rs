@@ -1,0 +1,66 @@
+//! What an operator configures: raw text, environment, and what follows from both.
+
+mod raw;
+mod resolve;
+mod units;
+mod variable;
+
+pub(crate) use raw::{Bucket, LogFormat};
+pub(crate) use resolve::{Config, NodeConfig, Place, PoolConfig};
+
+use anyhow::{Context as _, Result};
+use std::path::Path;
+
+/// Reads the file, if one is named, lays the environment and then the command line's `flags` over it,
+/// and resolves the whole.
+pub(crate) fn load(
+    file: Option<&Path>,
+    flags: impl Iterator<Item = (String, String)>,
+) -> Result<Config> {
+    let text = match file {
+        None => String::new(),
+        Some(path) => std::fs::read_to_string(path)
+            .with_context(|| format!("configuration {} cannot be read", path.display()))?,
+    };
+    let named = || file.map_or("the environment".into(), |path| path.display().to_string());
+    parse(&text, std::env::vars().chain(flags)).with_context(|| format!("configuration of {}", named()))
+}
+
+/// The configuration that `text` and `variables` make together.
+pub(crate) fn parse(
+    text: &str,
+    variables: impl IntoIterator<Item = (String, String)>,
+) -> Result<Config> {
+    // Parsed on its own first: only then do errors show the line.
+    let _: raw::Raw = toml::from_str(text)?;
+    let mut table: toml::Table = toml::from_str(text)?;
+    variable::overlay(&mut table, variables)?;
+    let raw: raw::Raw = table.try_into()?;
+    resolve::resolve(raw)
+}
+
+/// Prints what a configuration comes to.
+#[expect(clippy::print_stdout, reason = "what the command is for")]
+pub(crate) fn print(config: &Config) {
+    println!("S3 on {}, region {}, admin on {}", config.listen, config.region, config.admin);
+    println!("data in {}, credentials in {}", config.data.display(), config.credentials.display());
+    for pool in &config.pools {
+        let (code, f) = (pool.code, pool.machine.answer_extra);
+        println!(
+            "pool {}: code {code} over {} nodes, policy {}; any {} nodes may be lost, a write is \
+             answered with {} of {} fragments durable",
+            pool.name,
+            pool.nodes.len(),
+            pool.policy,
+            code.parity(),
+            code.k() + usize::from(f),
+            code.n(),
+        );
+        for node in &pool.nodes {
+            println!("  node {}: {}, {} lanes", node.name, node.place, node.lanes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

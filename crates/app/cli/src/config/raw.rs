@@ -1,0 +1,120 @@
+use super::units::{Size, Span};
+use serde::Deserialize;
+use std::{net::SocketAddr, path::PathBuf};
+
+/// The file as it is written.
+#[derive(Deserialize, Debug, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Raw {
+    pub gateway: Gateway,
+    pub store: Store,
+    pub pool: Vec<Pool>,
+    pub node: Vec<Node>,
+}
+
+#[derive(Deserialize, Debug, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Gateway {
+    pub listen: Option<SocketAddr>,
+    pub admin: Option<SocketAddr>,
+    pub data: Option<PathBuf>,
+    pub credentials: Option<PathBuf>,
+    pub region: Option<String>,
+    pub domain: Option<String>,
+    pub connections_max: Option<usize>,
+    pub stop_within: Option<Span>,
+    pub log: Option<LogFormat>,
+    pub log_filter: Option<String>,
+}
+
+/// How log lines look.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum LogFormat {
+    Json,
+    Text,
+}
+
+#[derive(Deserialize, Debug, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Store {
+    pub stripe_max: Option<Size>,
+    pub stripes_in_flight: Option<usize>,
+    pub stripes_ahead: Option<usize>,
+    pub memory_max: Option<Size>,
+    pub catalog_cache: Option<Size>,
+    pub grace: Option<Span>,
+    pub sweep_every: Option<Span>,
+    pub list_every: Option<Span>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Pool {
+    pub name: String,
+    pub code: Option<[usize; 2]>,
+    #[serde(default)]
+    pub buckets: Vec<String>,
+    pub policy: Option<String>,
+    pub read_chunks: Option<u8>,
+    pub answer_extra: Option<u8>,
+    pub answer_extra_min: Option<u8>,
+    pub after_answer: Option<AfterAnswer>,
+    pub degraded_after: Option<Span>,
+    pub task_timeout: Option<Span>,
+    pub request_timeout: Option<Span>,
+    pub requests_waiting_max: Option<usize>,
+    pub tasks_waiting_max: Option<usize>,
+    pub tries_max: Option<u8>,
+    pub probe_every: Option<Span>,
+    pub failures_to_down: Option<u32>,
+}
+
+/// What happens to the tasks of a write that is answered already.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum AfterAnswer {
+    Continue,
+    Background,
+    Cancel,
+    Leave,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Node {
+    pub name: String,
+    pub pool: Option<String>,
+    pub kind: NodeKind,
+    pub lanes: Option<u16>,
+    pub path: Option<PathBuf>,
+    pub durable: Option<bool>,
+    pub bytes_max: Option<Size>,
+    pub endpoint: Option<String>,
+    pub bucket: Option<String>,
+    pub prefix: Option<String>,
+    pub region: Option<String>,
+    pub credentials: Option<PathBuf>,
+    pub delay: Option<String>,
+    pub delay_scale: Option<f64>,
+    pub seed: Option<u64>,
+}
+
+/// What a node is.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum NodeKind {
+    Directory,
+    Bucket,
+    Memory,
+}
+
+/// Where a bucket is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Bucket {
+    pub endpoint: String,
+    pub bucket: String,
+    pub prefix: String,
+    pub region: String,
+    pub credentials: Option<PathBuf>,
+}

@@ -1,0 +1,325 @@
+use super::raw::{self, AfterAnswer, Bucket, LogFormat, NodeKind, Raw};
+use anyhow::{Context as _, Result, bail, ensure};
+use ripstop_gateway::Settings as MachineSettings;
+use ripstop_model::{Code, STRIPE_PAYLOAD_MAX};
+use ripstop_store::Settings as StoreSettings;
+use std::{collections::BTreeSet, fmt, net::SocketAddr, path::PathBuf, time::Duration};
+
+/// Everything that was configured, complete and consistent.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    pub listen: SocketAddr,
+    pub admin: SocketAddr,
+    pub data: PathBuf,
+    pub credentials: PathBuf,
+    pub region: String,
+    pub domain: Option<String>,
+    pub connections_max: usize,
+    pub stop_within: Duration,
+    pub log: Option<LogFormat>,
+    pub log_filter: String,
+    pub memory_max: usize,
+    pub catalog_cache: usize,
+    pub store: StoreSettings,
+    pub pools: Vec<PoolConfig>,
+}
+
+/// A pool and its nodes.
+#[derive(Clone, Debug)]
+pub(crate) struct PoolConfig {
+    pub name: String,
+    pub code: Code,
+    pub buckets: Vec<String>,
+    pub policy: String,
+    pub read_chunks: Option<u8>,
+    pub machine: MachineSettings,
+    pub nodes: Vec<NodeConfig>,
+}
+
+/// A node.
+#[derive(Clone, Debug)]
+pub(crate) struct NodeConfig {
+    pub name: String,
+    pub lanes: u16,
+    pub place: Place,
+    pub delay: Option<Delay>,
+}
+
+/// Where a node keeps its fragments.
+#[derive(Clone, Debug)]
+pub(crate) enum Place {
+    /// A folder; `ours` if it lies in the data folder, and may be made there at the first start.
+    Directory { path: PathBuf, durable: bool, ours: bool },
+    Bucket(Bucket),
+    Memory { bytes_max: u64 },
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Directory { path, durable, .. } => {
+                let how = if *durable { "durable" } else { "not synced" };
+                write!(f, "directory {} ({how})", path.display())
+            }
+            Self::Bucket(at) => write!(f, "bucket {} at {}", at.bucket, at.endpoint),
+            Self::Memory { bytes_max } => write!(f, "memory, at most {} MiB", bytes_max >> 20),
+        }
+    }
+}
+
+/// An injected delay: a preset's name or a recorded log's path.
+#[derive(Clone, Debug)]
+pub(crate) struct Delay {
+    pub model: String,
+    pub scale: f64,
+    pub seed: u64,
+}
+
+/// Nodes of the pool that is there when none is configured.
+const DEFAULT_NODES: usize = 6;
+const DEFAULT_CODE: [usize; 2] = [6, 4];
+const DEFAULT_LANES: u16 = 16;
+/// Waiting tasks per node: each may keep a fragment of some megabytes in memory.
+const DEFAULT_TASKS_WAITING: usize = 64;
+
+pub(super) fn resolve(raw: Raw) -> Result<Config> {
+    let Raw { gateway, store, pool, node } = raw;
+    let data = gateway.data.unwrap_or_else(|| "ripstop-data".into());
+    let credentials = gateway.credentials.unwrap_or_else(|| data.join("credentials"));
+    let pools = pools(pool, node, &data)?;
+    let memory_max = size(store.memory_max.map(|size| size.0), 192 << 20, "store.memory_max")?;
+    let catalog_cache =
+        size(store.catalog_cache.map(|size| size.0), 32 << 20, "store.catalog_cache")?;
+    Ok(Config {
+        listen: gateway.listen.unwrap_or_else(|| ([127, 0, 0, 1], 9000).into()),
+        admin: gateway.admin.unwrap_or_else(|| ([127, 0, 0, 1], 9001).into()),
+        data,
+        credentials,
+        region: gateway.region.unwrap_or_else(|| "us-east-1".into()),
+        domain: gateway.domain,
+        connections_max: gateway.connections_max.unwrap_or(4096),
+        stop_within: gateway.stop_within.map_or(Duration::from_secs(30), |span| span.0),
+        log: gateway.log,
+        log_filter: gateway.log_filter.unwrap_or_else(|| "info".into()),
+        memory_max,
+        catalog_cache,
+        store: store_settings(&store, memory_max)?,
+        pools,
+    })
+}
+
+fn size(given: Option<u64>, default: usize, key: &str) -> Result<usize> {
+    let least = 1 << 20;
+    match given.map(usize::try_from) {
+        None => Ok(default),
+        Some(Ok(bytes)) if bytes >= least => Ok(bytes),
+        Some(_) => bail!("{key} must be at least 1 MiB"),
+    }
+}
+
+fn store_settings(raw: &raw::Store, memory_max: usize) -> Result<StoreSettings> {
+    let default = StoreSettings::default();
+    let stripe_max = raw.stripe_max.map_or(u64::from(default.stripe_max), |size| size.0);
+    ensure!(
+        (4096..=u64::from(STRIPE_PAYLOAD_MAX)).contains(&stripe_max),
+        "store.stripe_max is {stripe_max} bytes: it must be from 4 KiB to 64 MiB"
+    );
+    ensure!(
+        memory_max as u64 >= 4 * stripe_max,
+        "store.memory_max is {memory_max} bytes: it must hold at least four stripes of \
+         store.stripe_max ({stripe_max} bytes)"
+    );
+    let in_flight = raw.stripes_in_flight.unwrap_or(default.stripes_in_flight);
+    let ahead = raw.stripes_ahead.unwrap_or(default.stripes_ahead);
+    ensure!((1..=64).contains(&in_flight), "store.stripes_in_flight must be from 1 to 64");
+    ensure!((1..=64).contains(&ahead), "store.stripes_ahead must be from 1 to 64");
+    let sweep_every = raw.sweep_every.map_or(default.sweep_every, |span| span.0);
+    ensure!(!sweep_every.is_zero(), "store.sweep_every must be longer than nothing");
+    Ok(StoreSettings {
+        stripe_max: stripe_max as u32,
+        stripes_in_flight: in_flight,
+        stripes_ahead: ahead,
+        grace: raw.grace.map_or(default.grace, |span| span.0),
+        sweep_every,
+        list_every: raw.list_every.map_or(default.list_every, |span| span.0),
+    })
+}
+
+fn pools(
+    mut pools: Vec<raw::Pool>,
+    nodes: Vec<raw::Node>,
+    data: &std::path::Path,
+) -> Result<Vec<PoolConfig>> {
+    if pools.is_empty() {
+        pools.push(default_pool());
+    }
+    let first = pools[0].name.clone();
+    let mut resolved: Vec<PoolConfig> = Vec::with_capacity(pools.len());
+    let mut claimed = BTreeSet::new();
+    for raw in pools {
+        ensure!(named(&raw.name), "pool.name {:?}: {NAME_RULE}", raw.name);
+        ensure!(
+            resolved.iter().all(|pool| pool.name != raw.name),
+            "pool.name {:?} is there twice",
+            raw.name
+        );
+        for bucket in &raw.buckets {
+            ensure!(claimed.insert(bucket.clone()), "bucket {bucket:?} is in two pools");
+        }
+        resolved.push(pool(raw)?);
+    }
+    let mut names = BTreeSet::new();
+    let configured = !nodes.is_empty();
+    for raw in nodes {
+        ensure!(named(&raw.name), "node.name {:?}: {NAME_RULE}", raw.name);
+        ensure!(names.insert(raw.name.clone()), "node.name {:?} is there twice", raw.name);
+        let wanted = raw.pool.as_deref().unwrap_or(&first).to_owned();
+        let name = raw.name.clone();
+        let pool = resolved.iter_mut().find(|pool| pool.name == wanted);
+        let Some(pool) = pool else { bail!("node {name:?}: there is no pool {wanted:?}") };
+        pool.nodes.push(node(raw).with_context(|| format!("node {name:?}"))?);
+    }
+    if !configured && let [only] = &mut resolved[..] {
+        let count = only.code.n().max(DEFAULT_NODES);
+        only.nodes = (1..=count).map(|number| default_node(data, number)).collect();
+    }
+    for pool in &resolved {
+        let (nodes, code) = (pool.nodes.len(), pool.code);
+        ensure!(
+            nodes >= code.n(),
+            "pool {:?} has {nodes} nodes, and its code {code} needs {}: add [[node]] entries or \
+             lower pool.code",
+            pool.name,
+            code.n()
+        );
+    }
+    Ok(resolved)
+}
+
+const NAME_RULE: &str = "a name is 1 to 64 letters, digits, '-' or '_'";
+
+fn named(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    (1..=64).contains(&name.len()) && name.chars().all(plain)
+}
+
+fn default_pool() -> raw::Pool {
+    toml::from_str("name = \"default\"").expect("a pool needs no more than a name")
+}
+
+fn default_node(data: &std::path::Path, number: usize) -> NodeConfig {
+    let path = data.join("nodes").join(format!("d{number}"));
+    let place = Place::Directory { path, durable: true, ours: true };
+    NodeConfig { name: format!("d{number}"), lanes: DEFAULT_LANES, place, delay: None }
+}
+
+fn pool(raw: raw::Pool) -> Result<PoolConfig> {
+    let at = || format!("pool {:?}", raw.name);
+    let [n, k] = raw.code.unwrap_or(DEFAULT_CODE);
+    let code = Code::new(n, k).with_context(|| format!("{}: code", at()))?;
+    let machine = machine(&raw, code);
+    machine.validate().with_context(at)?;
+    let extra = usize::from(machine.answer_extra);
+    ensure!(
+        extra <= code.parity(),
+        "{}: answer_extra is {extra}, and the code {code} has only {} fragments to spare",
+        at(),
+        code.parity()
+    );
+    let policy = raw.policy.clone().unwrap_or_else(|| "fixed".into());
+    let settings = ripstop_policy::Settings { read_chunks: raw.read_chunks };
+    ripstop_policy::by_name(&policy, &settings).with_context(at)?;
+    if let Some(chunks) = raw.read_chunks {
+        ensure!(
+            (k..=n).contains(&chunks.into()),
+            "{}: read_chunks is {chunks}: it must be from {k} to {n}",
+            at()
+        );
+    }
+    let buckets = raw.buckets.clone();
+    let read_chunks = raw.read_chunks;
+    Ok(PoolConfig { name: raw.name, code, buckets, policy, read_chunks, machine, nodes: Vec::new() })
+}
+
+fn machine(raw: &raw::Pool, code: Code) -> MachineSettings {
+    let default = MachineSettings::default();
+    let extra = default.answer_extra.min(code.parity() as u8);
+    let answer_extra = raw.answer_extra.unwrap_or(extra);
+    let span = |given: Option<super::units::Span>, default| given.map_or(default, |span| span.0);
+    MachineSettings {
+        answer_extra,
+        answer_extra_min: raw
+            .answer_extra_min
+            .unwrap_or_else(|| default.answer_extra_min.min(answer_extra)),
+        after_answer: match raw.after_answer {
+            None | Some(AfterAnswer::Continue) => ripstop_gateway::AfterAnswer::Continue,
+            Some(AfterAnswer::Background) => ripstop_gateway::AfterAnswer::Background,
+            Some(AfterAnswer::Cancel) => ripstop_gateway::AfterAnswer::Cancel,
+            Some(AfterAnswer::Leave) => ripstop_gateway::AfterAnswer::Leave,
+        },
+        degraded_after: span(raw.degraded_after, default.degraded_after),
+        task_timeout: span(raw.task_timeout, default.task_timeout),
+        request_timeout: span(raw.request_timeout, default.request_timeout),
+        requests_waiting_max: raw.requests_waiting_max.unwrap_or(default.requests_waiting_max),
+        tasks_waiting_max: raw.tasks_waiting_max.unwrap_or(DEFAULT_TASKS_WAITING),
+        tries_max: raw.tries_max.unwrap_or(default.tries_max),
+        probe_every: span(raw.probe_every, default.probe_every),
+        failures_to_down: raw.failures_to_down.unwrap_or(default.failures_to_down),
+        ..default
+    }
+}
+
+fn node(raw: raw::Node) -> Result<NodeConfig> {
+    let lanes = raw.lanes.unwrap_or(DEFAULT_LANES);
+    ensure!((1..=1024).contains(&lanes), "lanes is {lanes}: it must be from 1 to 1024");
+    let delay = match (raw.delay.clone(), raw.delay_scale) {
+        (None, None) => None,
+        (None, Some(_)) => bail!("delay_scale is given without delay"),
+        (Some(model), scale) => {
+            let scale = scale.unwrap_or(1.0);
+            ensure!(scale.is_finite() && scale >= 0.0, "delay_scale must be a number from 0");
+            Some(Delay { model, scale, seed: raw.seed.unwrap_or(0) })
+        }
+    };
+    let strange = foreign_key(&raw);
+    if let Some(key) = strange {
+        bail!("{key} means nothing for a node of kind {:?}", raw.kind);
+    }
+    let place = match raw.kind {
+        NodeKind::Directory => Place::Directory {
+            path: raw.path.context("a directory needs path")?,
+            durable: raw.durable.unwrap_or(true),
+            ours: false,
+        },
+        NodeKind::Memory => {
+            Place::Memory { bytes_max: raw.bytes_max.map_or(1 << 30, |size| size.0) }
+        }
+        NodeKind::Bucket => Place::Bucket(Bucket {
+            endpoint: raw.endpoint.context("a bucket needs endpoint, such as \"https://…\"")?,
+            bucket: raw.bucket.context("a bucket needs bucket, its name")?,
+            prefix: raw.prefix.unwrap_or_default(),
+            region: raw.region.unwrap_or_else(|| "us-east-1".into()),
+            credentials: raw.credentials,
+        }),
+    };
+    Ok(NodeConfig { name: raw.name, lanes, place, delay })
+}
+
+/// A key that is given and belongs to another kind of node.
+fn foreign_key(raw: &raw::Node) -> Option<&'static str> {
+    let directory = raw.kind == NodeKind::Directory;
+    let bucket = raw.kind == NodeKind::Bucket;
+    let memory = raw.kind == NodeKind::Memory;
+    let keys = [
+        ("path", raw.path.is_some(), directory),
+        ("durable", raw.durable.is_some(), directory),
+        ("bytes_max", raw.bytes_max.is_some(), memory),
+        ("endpoint", raw.endpoint.is_some(), bucket),
+        ("bucket", raw.bucket.is_some(), bucket),
+        ("prefix", raw.prefix.is_some(), bucket),
+        ("region", raw.region.is_some(), bucket),
+        ("credentials", raw.credentials.is_some(), bucket),
+        ("seed", raw.seed.is_some(), raw.delay.is_some()),
+    ];
+    keys.into_iter().find(|(_, given, fits)| *given && !fits).map(|(key, ..)| key)
+}

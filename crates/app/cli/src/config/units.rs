@@ -1,0 +1,93 @@
+use serde::{Deserialize, Deserializer, de::Error};
+use std::time::Duration;
+
+/// A number of bytes: a whole number, or one with a unit such as `8 MiB`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Size(pub u64);
+
+/// A span of time: a number with a unit such as `15m` or `250 ms`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Span(pub Duration);
+
+const SIZES: &[(&str, u64)] = &[
+    ("", 1),
+    ("B", 1),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
+    ("kB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+];
+
+const SPANS: &[(&str, u64)] = &[
+    ("ms", 1),
+    ("s", 1_000),
+    ("m", 60_000),
+    ("min", 60_000),
+    ("h", 3_600_000),
+    ("d", 86_400_000),
+];
+
+/// The value of `text`, a decimal number and one of `units`, in the smallest unit.
+fn measure(text: &str, units: &[(&str, u64)]) -> Option<u64> {
+    let text = text.trim();
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let &(_, factor) = units.iter().find(|(name, _)| *name == unit.trim())?;
+    if let Ok(whole) = number.parse::<u64>() {
+        return whole.checked_mul(factor);
+    }
+    let value = number.parse::<f64>().ok()? * factor as f64;
+    (value.is_finite() && value < u64::MAX as f64).then_some(value.round() as u64)
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum NumberOrText {
+    Number(u64),
+    Text(String),
+}
+
+impl<'de> Deserialize<'de> for Size {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let wanted = "a size such as 1048576, \"512 KiB\" or \"8 MiB\"";
+        match NumberOrText::deserialize(from) {
+            Ok(NumberOrText::Number(bytes)) => Ok(Self(bytes)),
+            Ok(NumberOrText::Text(text)) => measure(&text, SIZES)
+                .map(Self)
+                .ok_or_else(|| Error::custom(format!("{text:?} is not {wanted}"))),
+            Err(_) => Err(Error::custom(format!("not {wanted}"))),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Span {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let wanted = "a time such as \"250ms\", \"30s\", \"15m\" or \"6h\"";
+        let text = String::deserialize(from)
+            .map_err(|_| Error::custom(format!("not {wanted}, in quotation marks")))?;
+        measure(&text, SPANS)
+            .map(|ms| Self(Duration::from_millis(ms)))
+            .ok_or_else(|| Error::custom(format!("{text:?} is not {wanted}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_spans() {
+        for (text, bytes) in [("8 MiB", 8 << 20), ("1.5KiB", 1536), ("17", 17), ("2GB", 2_000_000_000)] {
+            assert_eq!(measure(text, SIZES), Some(bytes), "{text}");
+        }
+        for text in ["", "MiB", "8 mib", "-1", "1e3 B", "99999999999999 TiB"] {
+            assert_eq!(measure(text, SIZES), None, "{text}");
+        }
+        assert_eq!(measure("1.5s", SPANS), Some(1500));
+        assert_eq!(measure("10", SPANS), None);
+    }
+}

@@ -1,0 +1,126 @@
+use anyhow::{Context as _, Result, anyhow, bail};
+use ripstop_s3::Credentials;
+use serde::Deserialize;
+use std::{
+    fs::{self, OpenOptions},
+    io::{ErrorKind, Write as _},
+    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
+    path::Path,
+};
+
+/// Where the credentials came from.
+pub(crate) enum Origin {
+    /// They were given, or made at an earlier start.
+    Known,
+    /// They were made just now: to be shown once.
+    New {
+        /// The access key.
+        access_key: String,
+        /// Its secret.
+        secret_key: String,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Pair {
+    access_key: String,
+    secret_key: String,
+}
+
+/// The environment's pair, the file's, or a new one that is written to the file for its owner alone.
+pub(crate) fn load(file: &Path) -> Result<(Credentials, Origin)> {
+    let variables = ["RIPSTOP_ACCESS_KEY", "RIPSTOP_SECRET_KEY"].map(std::env::var);
+    let (pair, origin) = match variables {
+        [Ok(access_key), Ok(secret_key)] => (Pair { access_key, secret_key }, Origin::Known),
+        [Err(_), Err(_)] => match fs::read_to_string(file) {
+            Ok(text) => (parse(file, &text)?, Origin::Known),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let (access_key, secret_key) = generate(file)?;
+                let pair =
+                    Pair { access_key: access_key.clone(), secret_key: secret_key.clone() };
+                (pair, Origin::New { access_key, secret_key })
+            }
+            Err(error) => {
+                return Err(error).with_context(|| format!("credentials {}", file.display()));
+            }
+        },
+        _ => bail!("RIPSTOP_ACCESS_KEY and RIPSTOP_SECRET_KEY must be set together"),
+    };
+    check(&pair)?;
+    let mut credentials = Credentials::new();
+    credentials.insert(pair.access_key, pair.secret_key);
+    Ok((credentials, origin))
+}
+
+fn parse(file: &Path, text: &str) -> Result<Pair> {
+    let mode = fs::metadata(file)?.permissions().mode();
+    if mode & 0o077 != 0 {
+        bail!(
+            "credentials {} can be read by others than their owner (mode {:o}): chmod 600",
+            file.display(),
+            mode & 0o777
+        );
+    }
+    // The parser's message would quote the line, secret and all.
+    let parsed: Result<Pair, _> = toml::from_str(text);
+    parsed.ok().with_context(|| {
+        let path = file.display();
+        format!("credentials {path}: two lines are wanted, access_key = \"…\" and secret_key = \"…\"")
+    })
+}
+
+fn check(pair: &Pair) -> Result<()> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if !(3..=128).contains(&pair.access_key.len()) || !pair.access_key.chars().all(plain) {
+        bail!("the access key must be 3 to 128 letters, digits, '-', '_' or '.'");
+    }
+    if !(8..=128).contains(&pair.secret_key.len()) {
+        bail!("the secret key must be 8 to 128 characters long");
+    }
+    Ok(())
+}
+
+fn generate(file: &Path) -> Result<(String, String)> {
+    let mut random = [0; 28];
+    getrandom::fill(&mut random).map_err(|error| anyhow!("no randomness: {error}"))?;
+    let access_key = format!("RS{}", hex::encode_upper(&random[..9]));
+    let secret_key = hex::encode(&random[9..]);
+    let at = || format!("credentials {}", file.display());
+    let mut out = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(file)
+        .with_context(at)?;
+    write!(out, "access_key = \"{access_key}\"\nsecret_key = \"{secret_key}\"\n").with_context(at)?;
+    out.sync_all().with_context(at)?;
+    Ok((access_key, secret_key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn made_once_kept_for_the_owner_and_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("credentials");
+        let (_, first) = load(&file).unwrap();
+        assert!(matches!(first, Origin::New { .. }));
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        let (_, second) = load(&file).unwrap();
+        assert!(matches!(second, Origin::Known));
+    }
+
+    #[test]
+    fn refusals_do_not_show_the_secret() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("credentials");
+        fs::write(&file, "access_key = \"me\"\nsecret = \"hush-hush\"\n").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(load(&file).err().unwrap().to_string().contains("mode 644"));
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+        assert!(!format!("{:#}", load(&file).err().unwrap()).contains("hush"));
+    }
+}

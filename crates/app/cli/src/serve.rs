@@ -1,0 +1,90 @@
+use crate::{
+    assembly::{DataFolder, assemble},
+    config::{Config, LogFormat},
+    credentials::{self, Origin},
+    watch::Telemetry,
+};
+use anyhow::{Context as _, Result};
+use ripstop_telemetry::{Admin, AdminSettings, check_of, init_logs, serve_admin};
+use std::{io::IsTerminal as _, net::SocketAddr, process::ExitCode, sync::Arc};
+use tokio::{net::TcpListener, signal::unix, signal::unix::SignalKind};
+use tokio_util::sync::CancellationToken;
+
+pub(crate) async fn run(config: Config) -> Result<ExitCode> {
+    let text = config.log.map_or(std::io::stderr().is_terminal(), |log| log == LogFormat::Text);
+    let format = if text { ripstop_telemetry::LogFormat::Text } else { ripstop_telemetry::LogFormat::Json };
+    init_logs(format, &config.log_filter)?;
+    let _folder = DataFolder::open(&config)?;
+    let (keys, origin) = credentials::load(&config.credentials)?;
+    let listener = bind(config.listen, "gateway.listen").await?;
+    let admin_listener = bind(config.admin, "gateway.admin").await?;
+    let telemetry = Telemetry::new();
+    let assembly = assemble(&config, &telemetry).await?;
+    telemetry.attach(&assembly, config.memory_max);
+    let (listen, admin) = (listener.local_addr()?, admin_listener.local_addr()?);
+    greet(&config, listen, &origin);
+    tracing::info!(%listen, %admin, data = %config.data.display(), "ripstop serves");
+    let stop = stop_signal()?;
+    let store = assembly.store.clone();
+    let desk = Admin {
+        metrics: telemetry.metrics.clone(),
+        readiness: Arc::new(|| Ok(())),
+        check: check_of(store.clone()),
+    };
+    let admin_served =
+        tokio::spawn(serve_admin(admin_listener, desk, AdminSettings::default(), stop.clone()));
+    let settings = ripstop_s3::Settings {
+        region: config.region.clone(),
+        domain: config.domain.clone(),
+        connections_max: config.connections_max,
+        drain_timeout: config.stop_within,
+        ..ripstop_s3::Settings::default()
+    };
+    ripstop_s3::serve(listener, store, keys, settings, Arc::new(telemetry), stop).await;
+    admin_served.await?;
+    assembly.settle(config.memory_max, config.stop_within).await;
+    tracing::info!("ripstop stopped");
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn bind(address: SocketAddr, key: &str) -> Result<TcpListener> {
+    let listener = TcpListener::bind(address).await;
+    listener.with_context(|| format!("{key} = \"{address}\" cannot be listened on"))
+}
+
+/// Fires on SIGINT or SIGTERM. A second one ends the program at once.
+fn stop_signal() -> Result<CancellationToken> {
+    let stop = CancellationToken::new();
+    let (mut interrupt, mut terminate) =
+        (unix::signal(SignalKind::interrupt())?, unix::signal(SignalKind::terminate())?);
+    let fired = stop.clone();
+    tokio::spawn(async move {
+        for again in [false, true] {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+            if again {
+                std::process::exit(130);
+            }
+            tracing::info!("stopping: requests that run may finish");
+            fired.cancel();
+        }
+    });
+    Ok(stop)
+}
+
+/// Shows new credentials once, with settings to paste.
+#[expect(clippy::print_stdout, reason = "shown to whoever starts it for the first time")]
+fn greet(config: &Config, listen: SocketAddr, origin: &Origin) {
+    let Origin::New { access_key, secret_key } = origin else { return };
+    println!("New credentials, shown this once and kept in {}:", config.credentials.display());
+    println!();
+    println!("export AWS_ACCESS_KEY_ID={access_key}");
+    println!("export AWS_SECRET_ACCESS_KEY={secret_key}");
+    println!("export AWS_DEFAULT_REGION={}", config.region);
+    println!("export AWS_ENDPOINT_URL=http://{listen}");
+    println!();
+    println!("aws s3 mb s3://first && aws s3 cp README.md s3://first/ && aws s3 ls s3://first/");
+    println!();
+}

@@ -1,0 +1,95 @@
+use crate::{
+    assembly::{Assembly, Watch},
+    config::PoolConfig,
+};
+use ripstop_catalog::Catalog;
+use ripstop_gateway::Report;
+use ripstop_model::{NodeId, Timestamp};
+use ripstop_node::{Meter, Node};
+use ripstop_runtime::Observer;
+use ripstop_s3::Operation;
+use ripstop_telemetry::{Metrics, PoolGauges, PoolNames};
+use std::sync::Arc;
+
+/// Nobody looks: for commands that are over soon.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unwatched;
+
+impl Observer for Unwatched {
+    fn report(&self, _: Timestamp, _: &Report) {}
+}
+
+impl Watch for Unwatched {
+    fn pool(&self, _: &PoolConfig, _: &[(NodeId, String)]) -> Arc<dyn Observer> {
+        Arc::new(Self)
+    }
+
+    fn node(&self, _: &str, node: Arc<dyn Node>) -> Arc<dyn Node> {
+        node
+    }
+
+    fn catalog(&self, catalog: Arc<dyn Catalog>) -> Arc<dyn Catalog> {
+        catalog
+    }
+}
+
+/// The program's metrics, and their hooks into its parts.
+#[derive(Clone, Debug)]
+pub(crate) struct Telemetry {
+    pub metrics: Metrics,
+}
+
+impl Telemetry {
+    pub(crate) fn new() -> Self {
+        let operations: Vec<&'static str> =
+            Operation::ALL.iter().map(|operation| operation.name()).collect();
+        Self { metrics: Metrics::new(env!("CARGO_PKG_VERSION"), &operations) }
+    }
+
+    /// Looks at what was put together from now on.
+    pub(crate) fn attach(&self, assembly: &Assembly, memory_max: usize) {
+        for ((counts, _), (_, pool)) in self.metrics.pools().iter().zip(&assembly.pools) {
+            let pool = pool.clone();
+            self.metrics.watch_pool(counts, move || PoolGauges::of(&pool));
+        }
+        self.metrics.watch_memory(assembly.memory.clone(), memory_max);
+        self.metrics.watch_spent(assembly.spent.clone());
+    }
+}
+
+impl Watch for Telemetry {
+    fn pool(&self, config: &PoolConfig, nodes: &[(NodeId, String)]) -> Arc<dyn Observer> {
+        let extra = usize::from(config.machine.answer_extra_min);
+        self.metrics.count_pool(PoolNames {
+            name: config.name.clone(),
+            code: config.code,
+            nodes_needed: config.code.k() + extra,
+            nodes: nodes.to_vec(),
+        })
+    }
+
+    fn node(&self, name: &str, node: Arc<dyn Node>) -> Arc<dyn Node> {
+        let meter = Arc::new(Meter::new(node));
+        self.metrics.watch_node(name, meter.clone());
+        meter
+    }
+
+    fn catalog(&self, catalog: Arc<dyn Catalog>) -> Arc<dyn Catalog> {
+        Arc::new(self.metrics.metered(catalog))
+    }
+}
+
+impl ripstop_s3::Observer for Telemetry {
+    fn answered(&self, answered: &ripstop_s3::Answered) {
+        self.metrics.answered(&ripstop_telemetry::Answered {
+            operation: answered.operation.name(),
+            status: answered.status,
+            received: answered.received,
+            sent: answered.sent,
+            broken: answered.broken,
+            first_byte: answered.first_byte,
+            duration: answered.duration,
+            hashing: answered.hashing,
+        });
+    }
+}

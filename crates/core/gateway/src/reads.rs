@@ -1,0 +1,195 @@
+//! Which fragments a read fetches, and when it begins.
+
+use crate::{
+    Cause, Machine,
+    queue::Found,
+    request::{Entry, FragmentState, Read, Work},
+};
+use ripstop_model::Code;
+use ripstop_policy::Redundancy;
+use ripstop_scheduling::{Lanes, Priority};
+
+/// A strip that is not wanted must be computed from, so its node is chosen before that of a wanted
+/// one only if it has less work by a quarter of its lanes.
+const UNWANTED_LOAD: u64 = 64;
+
+/// Marks the candidates whose node is not ready.
+pub(crate) const BUSY: u64 = 1 << 63;
+
+/// What a waiting read can use now.
+struct Prospect {
+    /// Whether each wanted strip is at a node that is up.
+    direct: bool,
+    /// Wanted strips whose node is ready.
+    wanted_ready: usize,
+    /// Fragments whose node is ready.
+    ready: usize,
+    /// Fragments whose node is up.
+    up: usize,
+}
+
+pub(crate) fn parts(entry: &Entry) -> &Read {
+    match &entry.work {
+        Work::Read(read) => read,
+        Work::Write(_) | Work::Mend(_) => unreachable!("only reads come here"),
+    }
+}
+
+impl Machine {
+    fn read(&self, slot: u32) -> &Read {
+        parts(&self.requests.table[slot])
+    }
+
+    pub(crate) fn read_mut(&mut self, slot: u32) -> &mut Read {
+        match &mut self.requests.table[slot].work {
+            Work::Read(read) => read,
+            Work::Write(_) | Work::Mend(_) => unreachable!("only reads come here"),
+        }
+    }
+
+    pub(crate) fn read_impossible(&self, slot: u32) -> Option<Cause> {
+        let prospect = self.prospect(slot);
+        let entry = &self.requests.table[slot];
+        (!prospect.direct && prospect.up < entry.k).then(|| why_lost(entry))
+    }
+
+    fn prospect(&self, slot: u32) -> Prospect {
+        let entry = &self.requests.table[slot];
+        let wanted = parts(entry).wanted;
+        let mut prospect = Prospect { direct: true, wanted_ready: 0, ready: 0, up: 0 };
+        for (index, fragment) in entry.fragments.iter().enumerate() {
+            let node = fragment.is(FragmentState::Untried).then(|| &self.nodes[fragment.place]);
+            let up = node.is_some_and(Lanes::is_up);
+            let ready = node.is_some_and(|node| node.is_ready() && !node.is_reserved(self.look));
+            prospect.up += usize::from(up);
+            prospect.ready += usize::from(ready);
+            if wanted.contains(index) {
+                prospect.direct &= up;
+                prospect.wanted_ready += usize::from(ready);
+            }
+        }
+        prospect
+    }
+
+    pub(crate) fn try_read(&mut self, slot: u32) -> Found {
+        let prospect = self.prospect(slot);
+        let entry = &self.requests.table[slot];
+        let (wanted, k) = (parts(entry).wanted.len(), entry.k);
+        if !prospect.direct && prospect.up < k {
+            let cause = why_lost(entry);
+            self.answer(slot, Err(cause));
+            return Found::Left;
+        }
+        let few = prospect.direct && wanted < k;
+        let impatient = self.is_impatient(slot);
+        let left = if few && prospect.wanted_ready == wanted {
+            self.start_direct(slot)
+        } else if prospect.ready >= k && (impatient || !few) {
+            self.start_full(slot)
+        } else if few {
+            impatient && prospect.wanted_ready > 0 && self.start_direct(slot)
+        } else {
+            impatient && prospect.ready > 0 && self.start_full(slot)
+        };
+        if left {
+            return Found::Left;
+        }
+        self.reserve_read(slot, few)
+    }
+
+    /// Keeps those behind off the nodes that hold what a waiting read fetches.
+    fn reserve_read(&mut self, slot: u32, few: bool) -> Found {
+        let entry = &self.requests.table[slot];
+        let wanted = parts(entry).wanted;
+        let mut withdrawn = 0;
+        for (index, fragment) in entry.fragments.iter().enumerate() {
+            if fragment.is(FragmentState::Untried) && (!few || wanted.contains(index)) {
+                withdrawn += usize::from(self.nodes.reserve(fragment.place, self.look));
+            }
+        }
+        Found::Waits { withdrawn }
+    }
+
+    /// Begins on just the wanted strips; false if one cannot even wait for its node.
+    fn start_direct(&mut self, slot: u32) -> bool {
+        let wanted = self.read(slot).wanted;
+        let fragments = &self.requests.table[slot].fragments;
+        let has_room = |index: usize| {
+            let node = &self.nodes[fragments[index].place];
+            !node.is_reserved(self.look) && node.has_room(self.settings.tasks_waiting_max)
+        };
+        if !wanted.iter().all(has_room) {
+            return false;
+        }
+        let code = Code::new(wanted.len(), wanted.len()).expect("a read that waits wants strips");
+        self.leave_queue(slot, code);
+        self.requests.late.start(self.now, slot);
+        for index in wanted.iter() {
+            let node = self.requests.table[slot].fragments[index].place;
+            self.submit(slot, index as u8, node, Priority::Needed);
+        }
+        true
+    }
+
+    /// Begins on K strips, and on as many more as were chosen; false if K nodes cannot be given a
+    /// task.
+    fn start_full(&mut self, slot: u32) -> bool {
+        self.gather(slot, self.look);
+        let entry = &self.requests.table[slot];
+        let k = entry.k;
+        if self.candidates.len() < k {
+            return false;
+        }
+        let n = self.candidates.len().min(k + entry.extra);
+        let spare = match entry.redundancy {
+            Redundancy::Eager => Priority::Needed,
+            Redundancy::Spare { .. } => Priority::Redundant,
+        };
+        let code = Code::new(n, k).expect("k ≤ n, and there are at most 255 fragments");
+        self.leave_queue(slot, code);
+        self.requests.late.start(self.now, slot);
+        self.read_mut(slot).around = true;
+        for at in 0..n {
+            let priority = if at < k { Priority::Needed } else { spare };
+            self.submit_candidate(slot, at, priority);
+        }
+        true
+    }
+
+    pub(crate) fn submit_candidate(&mut self, slot: u32, at: usize, priority: Priority) {
+        let index = self.candidates[at] as u8;
+        let node = self.requests.table[slot].fragments[usize::from(index)].place;
+        self.submit(slot, index, node, priority);
+    }
+
+    /// Gathers the fragments that were not tried and whose node can be given a task, best first:
+    /// ready nodes, then least work for each lane, then wanted strips. The low byte is the fragment.
+    pub(crate) fn gather(&mut self, slot: u32, look: u64) {
+        let entry = &self.requests.table[slot];
+        let wanted = parts(entry).wanted;
+        self.candidates.clear();
+        for (index, fragment) in entry.fragments.iter().enumerate() {
+            if !fragment.is(FragmentState::Untried) {
+                continue;
+            }
+            let node = &self.nodes[fragment.place];
+            let has_room = node.has_room(self.settings.tasks_waiting_max);
+            if !node.is_up() || node.is_reserved(look) || !has_room {
+                continue;
+            }
+            let unwanted = u64::from(!wanted.contains(index));
+            let load = u64::from(node.load()) + unwanted * UNWANTED_LOAD;
+            let busy = if node.is_ready() { 0 } else { BUSY };
+            self.candidates.push(busy | load << 16 | unwanted << 8 | index as u64);
+        }
+        self.candidates.sort_unstable();
+    }
+}
+
+/// Why a read cannot be done: lost, if it could not even with every node in service.
+pub(crate) fn why_lost(entry: &Entry) -> Cause {
+    let read = parts(entry);
+    let held = entry.fragments.len() - entry.count(FragmentState::Lost);
+    let lost = |index: usize| entry.fragments[index].is(FragmentState::Lost);
+    if held < entry.k && read.wanted.iter().any(lost) { Cause::Lost } else { Cause::Unavailable }
+}

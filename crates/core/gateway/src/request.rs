@@ -1,0 +1,223 @@
+use crate::Settings;
+use alloc::{collections::BTreeMap, vec::Vec};
+use ripstop_model::{RequestId, StripSet, Timestamp};
+use ripstop_policy::Redundancy;
+use ripstop_scheduling::{Table, Timeouts};
+
+/// The index of no node.
+pub(crate) const NOWHERE: u16 = u16::MAX;
+
+/// Where a request is in its life.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Progress {
+    /// Its parity is being computed.
+    Encoding,
+    /// In the request queue, or in that of the mends.
+    Waiting,
+    /// Its tasks are under way.
+    Serving,
+    /// Enough strips arrived; the wanted ones are being computed.
+    Decoding,
+    /// Answered; tasks may be under way still.
+    Answered {
+        /// Whether it was done as asked.
+        done: bool,
+    },
+}
+
+impl Progress {
+    pub(crate) fn is_answered(self) -> bool {
+        match self {
+            Self::Answered { .. } => true,
+            Self::Encoding | Self::Waiting | Self::Serving | Self::Decoding => false,
+        }
+    }
+}
+
+/// Where a fragment of a request stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum FragmentState {
+    /// No task was made for it.
+    Untried,
+    /// A task for it waits or runs.
+    Open,
+    /// It arrived, or is stored.
+    Done,
+    /// The last task for it did not get through; another may.
+    Unavailable,
+    /// It cannot be had, or stored, by this request.
+    Refused,
+    /// It is missing or damaged.
+    Lost,
+}
+
+/// One fragment of a request's stripe.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fragment {
+    /// Index of the node that holds it, or is to; [`NOWHERE`] if none.
+    pub place: u16,
+    pub tries: u8,
+    pub state: FragmentState,
+    /// Slot of its task while it is open.
+    pub task: u32,
+}
+
+impl Fragment {
+    pub(crate) fn new(place: u16, state: FragmentState) -> Self {
+        Self { place, tries: 0, state, task: u32::MAX }
+    }
+
+    pub(crate) fn is(self, state: FragmentState) -> bool {
+        self.state == state
+    }
+}
+
+/// What kinds of request need to know beyond what all do.
+#[derive(Clone, Debug)]
+pub(crate) enum Work {
+    Read(Read),
+    Write(Write),
+    Mend(Mend),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Read {
+    pub wanted: StripSet,
+    pub have: StripSet,
+    /// Whether K strips are fetched, whichever, rather than just the wanted ones.
+    pub around: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Write {
+    /// Fragments that are stored.
+    pub durable: usize,
+    /// Nodes that fragments were tried at before: they may hold one for all we know.
+    pub former: Vec<u16>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Mend {
+    pub fragment: u8,
+    /// Whether the machine chooses the node.
+    pub anywhere: bool,
+    /// Nodes that hold other fragments, or at which this one was tried.
+    pub former: Vec<u16>,
+}
+
+/// A request from arrival to settlement.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub id: RequestId,
+    pub arrived: Timestamp,
+    /// When it joined the queue.
+    pub queued: Timestamp,
+    pub progress: Progress,
+    pub strip_bytes: u32,
+    /// The storage code's K.
+    pub k: usize,
+    /// Redundant tasks beyond the needed ones.
+    pub extra: usize,
+    pub redundancy: Redundancy,
+    /// Tasks that have not ended, cancelled ones counted.
+    pub open: u32,
+    pub work: Work,
+    /// By index in the stripe.
+    pub fragments: Vec<Fragment>,
+}
+
+impl Entry {
+    pub(crate) fn count(&self, state: FragmentState) -> usize {
+        self.fragments.iter().filter(|fragment| fragment.is(state)).count()
+    }
+
+    pub(crate) fn is_write(&self) -> bool {
+        match self.work {
+            Work::Read(_) => false,
+            Work::Write(_) | Work::Mend(_) => true,
+        }
+    }
+
+    /// Gives a fragment its place. One that it had before may hold it for all we know.
+    pub(crate) fn move_to(&mut self, fragment: usize, node: u16) {
+        let place = core::mem::replace(&mut self.fragments[fragment].place, node);
+        if place != node && place != NOWHERE {
+            match &mut self.work {
+                Work::Read(_) => {}
+                Work::Write(Write { former, .. }) | Work::Mend(Mend { former, .. }) => {
+                    former.push(place);
+                }
+            }
+        }
+    }
+
+    /// Whether it is a read that wants no strip.
+    pub(crate) fn has_nothing_to_do(&self) -> bool {
+        match &self.work {
+            Work::Read(read) => read.wanted.is_empty(),
+            Work::Write(_) | Work::Mend(_) => false,
+        }
+    }
+
+    pub(crate) fn is_mend(&self) -> bool {
+        match self.work {
+            Work::Mend(_) => true,
+            Work::Read(_) | Work::Write(_) => false,
+        }
+    }
+
+    /// Whether tasks that still run make no difference to the answer.
+    pub(crate) fn is_decided(&self) -> bool {
+        match self.progress {
+            Progress::Decoding | Progress::Answered { .. } => true,
+            Progress::Encoding | Progress::Waiting | Progress::Serving => false,
+        }
+    }
+
+    pub(crate) fn is_answered(&self) -> bool {
+        self.progress.is_answered()
+    }
+}
+
+/// All requests that are not settled, and their timeouts.
+#[derive(Debug)]
+pub(crate) struct Requests {
+    pub table: Table<Entry>,
+    by_id: BTreeMap<RequestId, u32>,
+    /// From arrival to answer.
+    pub timeouts: Timeouts,
+    /// From the least durability with which a write may be answered to its answer.
+    pub degraded: Timeouts,
+    /// From a read's start, while it has not enough and other fragments could help.
+    pub late: Timeouts,
+}
+
+impl Requests {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Self {
+            table: Table::default(),
+            by_id: BTreeMap::new(),
+            timeouts: Timeouts::new(settings.request_timeout),
+            degraded: Timeouts::new(settings.degraded_after),
+            late: Timeouts::new(settings.late_after),
+        }
+    }
+
+    pub(crate) fn find(&self, id: RequestId) -> Option<u32> {
+        self.by_id.get(&id).copied()
+    }
+
+    pub(crate) fn insert(&mut self, entry: Entry) -> u32 {
+        let (id, arrived) = (entry.id, entry.arrived);
+        let slot = self.table.insert(entry);
+        self.by_id.insert(id, slot);
+        self.timeouts.start(arrived, slot);
+        slot
+    }
+
+    pub(crate) fn remove(&mut self, slot: u32) -> Entry {
+        let entry = self.table.remove(slot).expect("a request is settled once");
+        self.by_id.remove(&entry.id);
+        entry
+    }
+}

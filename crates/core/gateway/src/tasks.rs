@@ -1,0 +1,228 @@
+use crate::{
+    Action, Machine, Outcome, Report, Settings, Task,
+    request::{Entry, FragmentState},
+};
+use core::time::Duration;
+use ripstop_model::TaskId;
+use ripstop_scheduling::{Nodes, Priority, Stage, Table, TaskQueues, TaskRecord, Timeouts};
+
+/// All tasks that have not ended.
+#[derive(Debug)]
+pub(crate) struct Tasks {
+    pub table: Table<TaskRecord>,
+    pub queues: TaskQueues,
+    /// From start to end.
+    pub timeouts: Timeouts,
+    running: usize,
+    /// Tasks on lanes that are redundant.
+    pub redundant: usize,
+}
+
+impl Tasks {
+    pub(crate) fn new(settings: &Settings, nodes: usize) -> Self {
+        Self {
+            table: Table::default(),
+            queues: TaskQueues::new(nodes),
+            timeouts: Timeouts::new(settings.task_timeout),
+            running: 0,
+            redundant: 0,
+        }
+    }
+
+    /// Tasks that run or are being cancelled.
+    pub(crate) fn on_lanes(&self) -> usize {
+        self.running
+    }
+
+    pub(crate) fn count(&mut self, record: &TaskRecord, starts: bool) {
+        let redundant = usize::from(record.priority == Priority::Redundant);
+        if starts {
+            self.running += 1;
+            self.redundant += redundant;
+        } else {
+            self.running -= 1;
+            self.redundant -= redundant;
+        }
+    }
+
+    pub(crate) fn assert_invariants(&self, nodes: &Nodes) {
+        for (index, node) in nodes.iter().enumerate() {
+            let at = |record: &TaskRecord| usize::from(record.node) == index;
+            let here = || self.table.iter().filter(|(_, record)| at(record));
+            let waiting = here().filter(|(_, record)| record.stage == Stage::Waiting).count();
+            assert_eq!(
+                here().count() - waiting,
+                usize::from(node.busy()),
+                "lanes of {:?}",
+                node.id()
+            );
+            assert_eq!(waiting, node.waiting());
+            assert_eq!(waiting, self.queues.len(index as u16));
+            assert!(node.busy() <= node.lanes());
+            assert!(node.is_up() || waiting == 0, "nothing waits for a node that is down");
+            let needed = self.queues.front(index as u16, Priority::Needed);
+            assert!(needed.is_none() || node.busy() == node.lanes(), "no lane idles beside need");
+        }
+    }
+
+    pub(crate) fn assert_fragments(&self, slot: u32, entry: &Entry) {
+        for (index, fragment) in entry.fragments.iter().enumerate() {
+            if fragment.is(FragmentState::Open) {
+                let record = &self.table[fragment.task];
+                assert_eq!((record.request, usize::from(record.fragment)), (slot, index));
+                assert_eq!(record.node, fragment.place);
+                assert_ne!(record.stage, Stage::Cancelled);
+            }
+        }
+        let mine = self.table.iter().filter(|(_, record)| record.request == slot);
+        assert_eq!(mine.count(), entry.open as usize);
+    }
+}
+
+impl Machine {
+    /// Makes a task for a fragment at a node that is up: on a lane if one is idle and the task is
+    /// needed, else in the node's queue.
+    pub(crate) fn submit(&mut self, request: u32, fragment: u8, node: u16, priority: Priority) {
+        let now = self.now;
+        let record = TaskRecord {
+            request,
+            node,
+            fragment,
+            priority,
+            stage: Stage::Waiting,
+            queued: now,
+            started: now,
+        };
+        let task = self.tasks.table.insert(record);
+        let entry = &mut self.requests.table[request];
+        entry.open += 1;
+        entry.move_to(usize::from(fragment), node);
+        let fragment = &mut entry.fragments[usize::from(fragment)];
+        debug_assert!(!fragment.is(FragmentState::Open) && !fragment.is(FragmentState::Done));
+        fragment.state = FragmentState::Open;
+        fragment.tries += 1;
+        fragment.task = task;
+        if priority == Priority::Needed && self.nodes[node].is_ready() {
+            self.run(task);
+        } else {
+            self.tasks.queues.push(node, priority, task);
+            self.nodes.join(node, priority == Priority::Needed);
+        }
+    }
+
+    /// Starts what waits at a node and is needed.
+    pub(crate) fn start_needed(&mut self, node: u16) {
+        while self.has_lane(node)
+            && let Some(task) = self.tasks.queues.front(node, Priority::Needed)
+        {
+            self.unqueue(task);
+            self.run(task);
+        }
+    }
+
+    /// Starts what waits at nodes for lanes that nobody else wants.
+    pub(crate) fn start_low(&mut self) {
+        if self.tasks.queues.low() == 0 {
+            return;
+        }
+        for node in 0..self.nodes.len() as u16 {
+            while self.has_lane(node)
+                && let Some(task) = self.tasks.queues.first(node)
+            {
+                self.unqueue(task);
+                self.run(task);
+            }
+        }
+    }
+
+    fn has_lane(&self, node: u16) -> bool {
+        let lanes = &self.nodes[node];
+        lanes.is_up() && lanes.busy() < lanes.lanes()
+    }
+
+    fn run(&mut self, task: u32) {
+        let record = &mut self.tasks.table[task];
+        record.stage = Stage::Running;
+        record.started = self.now;
+        let record = *record;
+        self.nodes.start(record.node);
+        self.tasks.count(&record, true);
+        self.tasks.timeouts.start(self.now, task);
+        let started = self.describe(task, &record);
+        self.actions.push(Action::StartTask(started));
+    }
+
+    pub(crate) fn unqueue(&mut self, task: u32) {
+        let record = &self.tasks.table[task];
+        let (node, priority) = (record.node, record.priority);
+        self.tasks.queues.remove(node, priority, task);
+        self.nodes.leave(node, priority == Priority::Needed);
+    }
+
+    fn describe(&self, task: u32, record: &TaskRecord) -> Task {
+        Task {
+            id: TaskId(self.tasks.table.key(task)),
+            request: self.requests.table[record.request].id,
+            node: self.nodes[record.node].id(),
+            fragment: record.fragment,
+        }
+    }
+
+    pub(crate) fn report_task(&mut self, task: u32, record: &TaskRecord, outcome: Outcome) {
+        let (waited, served) = match record.stage {
+            Stage::Waiting => (self.now - record.queued, Duration::ZERO),
+            Stage::Running | Stage::Cancelled => {
+                (record.started - record.queued, self.now - record.started)
+            }
+        };
+        let entry = &self.requests.table[record.request];
+        let report = Report::Task {
+            task: self.describe(task, record),
+            write: entry.is_write(),
+            outcome,
+            bytes: u64::from(entry.strip_bytes),
+            waited,
+            served,
+            redundant: entry.is_decided(),
+        };
+        self.actions.push(Action::Report(report));
+    }
+
+    /// Stops the task of a fragment that is open: drops it if it waits, else asks for its end.
+    pub(crate) fn cancel(&mut self, request: u32, fragment: usize) {
+        let task = self.requests.table[request].fragments[fragment].task;
+        self.close(request, fragment as u8);
+        let record = self.tasks.table[task];
+        match record.stage {
+            Stage::Waiting => {
+                self.unqueue(task);
+                self.report_task(task, &record, Outcome::Cancelled);
+                self.tasks.table.remove(task);
+                self.requests.table[request].open -= 1;
+            }
+            Stage::Running | Stage::Cancelled => {
+                self.tasks.table[task].stage = Stage::Cancelled;
+                self.tasks.timeouts.stop(task);
+                self.actions.push(Action::CancelTask(TaskId(self.tasks.table.key(task))));
+            }
+        }
+    }
+
+    /// Moves the task of a fragment that is open behind everything else, if it still waits.
+    pub(crate) fn postpone(&mut self, request: u32, fragment: usize) {
+        let task = self.requests.table[request].fragments[fragment].task;
+        let record = self.tasks.table[task];
+        if record.stage == Stage::Waiting && record.priority != Priority::Background {
+            self.unqueue(task);
+            self.tasks.table[task].priority = Priority::Background;
+            self.tasks.queues.push(record.node, Priority::Background, task);
+            self.nodes.join(record.node, false);
+        }
+    }
+
+    /// Whether the task of a fragment that is open waits for a lane.
+    pub(crate) fn is_waiting(&self, request: u32, fragment: usize) -> bool {
+        let task = self.requests.table[request].fragments[fragment].task;
+        self.tasks.table[task].stage == Stage::Waiting
+    }
+}

@@ -1,0 +1,5 @@
+//! What the machine does, case by case, as a reader would check it by hand.
+
+mod reads;
+mod scene;
+mod writes;

@@ -1,0 +1,231 @@
+use crate::{Bucket, Catalog, CatalogError, Extent, Object, Stripe, Upload, UploadedPart};
+use async_trait::async_trait;
+use ripstop_model::StripeId;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// Most findings that an audit keeps; it counts the rest.
+pub const FINDINGS_MAX: usize = 1000;
+
+/// A catalog that can check itself.
+#[async_trait]
+pub trait Audited: Catalog {
+    /// Recounts everything from the records themselves and reports what does not agree. Reads the
+    /// whole catalog at one moment; it may be in use meanwhile.
+    async fn audit(&self) -> Result<Audit, CatalogError>;
+}
+
+/// What an audit saw.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Audit {
+    /// How many buckets there are.
+    pub buckets: u64,
+    /// How many objects.
+    pub objects: u64,
+    /// How many uploads under way.
+    pub uploads: u64,
+    /// How many parts of them.
+    pub parts: u64,
+    /// How many stripes in force.
+    pub stripes: u64,
+    /// How many that are garbage.
+    pub garbage: u64,
+    /// What does not agree, at most [`FINDINGS_MAX`].
+    pub findings: Vec<Finding>,
+    /// How many findings there were beyond those.
+    pub findings_left_off: u64,
+}
+
+impl Audit {
+    /// Whether everything agrees.
+    pub fn is_clean(&self) -> bool {
+        self.findings.is_empty() && self.findings_left_off == 0
+    }
+
+    pub(crate) fn find(&mut self, finding: Finding) {
+        if self.findings.len() < FINDINGS_MAX {
+            self.findings.push(finding);
+        } else {
+            self.findings_left_off += 1;
+        }
+    }
+}
+
+/// One thing that does not agree.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Finding {
+    /// A stripe's recorded number of holders is not the number that was counted.
+    Miscounted {
+        /// The stripe.
+        stripe: StripeId,
+        /// What its record says.
+        recorded: u64,
+        /// How many objects, parts and buckets name it.
+        counted: u64,
+    },
+    /// A holder names a stripe that is not in force.
+    StripeMissing {
+        /// The stripe.
+        stripe: StripeId,
+        /// Who names it.
+        holder: String,
+    },
+    /// A stripe is in force and garbage at once.
+    InForceAndGarbage {
+        /// The stripe.
+        stripe: StripeId,
+    },
+    /// A length is not the sum of the extents' lengths.
+    LengthDiffers {
+        /// Whose length.
+        holder: String,
+        /// What its record says, in bytes.
+        len: u64,
+        /// The sum, in bytes.
+        extents: u64,
+    },
+    /// An extent is empty or reaches beyond its stripe's payload.
+    ExtentOutside {
+        /// Whose extent.
+        holder: String,
+        /// Of which stripe.
+        stripe: StripeId,
+    },
+    /// Something belongs to a bucket or an upload that is not there.
+    Orphan {
+        /// What.
+        holder: String,
+    },
+    /// A record cannot be read, or two tables tell different things.
+    Unreadable {
+        /// Which, and why.
+        reason: String,
+    },
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Miscounted { stripe, recorded, counted } => {
+                write!(f, "stripe {stripe} has {counted} holders, its record says {recorded}")
+            }
+            Self::StripeMissing { stripe, holder } => {
+                write!(f, "{holder} names stripe {stripe}, which is not in force")
+            }
+            Self::InForceAndGarbage { stripe } => {
+                write!(f, "stripe {stripe} is in force and garbage at once")
+            }
+            Self::LengthDiffers { holder, len, extents } => {
+                write!(f, "{holder} has length {len}, its extents have {extents}")
+            }
+            Self::ExtentOutside { holder, stripe } => {
+                write!(f, "{holder} has an extent outside of stripe {stripe}")
+            }
+            Self::Orphan { holder } => write!(f, "{holder} belongs to nothing"),
+            Self::Unreadable { reason } => f.write_str(reason),
+        }
+    }
+}
+
+/// Counts holders anew. Fed in the order of its methods, by any implementation of the catalog.
+#[derive(Debug, Default)]
+pub(crate) struct Recount {
+    pub(crate) audit: Audit,
+    buckets: BTreeSet<String>,
+    uploads: BTreeSet<String>,
+    stripes: BTreeMap<StripeId, Counted>,
+}
+
+#[derive(Debug)]
+struct Counted {
+    recorded: u64,
+    holders: u64,
+    payload_len: u32,
+}
+
+impl Recount {
+    pub(crate) fn stripe(&mut self, id: StripeId, stripe: &Stripe, recorded: u64) {
+        self.audit.stripes += 1;
+        let payload_len = stripe.payload_len;
+        self.stripes.insert(id, Counted { recorded, holders: 0, payload_len });
+    }
+
+    pub(crate) fn garbage(&mut self, id: StripeId) {
+        self.audit.garbage += 1;
+        if self.stripes.contains_key(&id) {
+            self.audit.find(Finding::InForceAndGarbage { stripe: id });
+        }
+    }
+
+    pub(crate) fn bucket(&mut self, bucket: &Bucket) {
+        self.audit.buckets += 1;
+        self.buckets.insert(bucket.name.clone());
+        self.holds(&format!("bucket {}", bucket.name), [bucket.told_by].into());
+    }
+
+    pub(crate) fn object(&mut self, bucket: &str, key: &str, object: &Object) {
+        self.audit.objects += 1;
+        let holder = format!("object {bucket}/{key}");
+        if !self.buckets.contains(bucket) {
+            self.audit.find(Finding::Orphan { holder: holder.clone() });
+        }
+        let mut held = self.extents(&holder, object.len, &object.extents);
+        held.insert(object.told_by);
+        self.holds(&holder, held);
+    }
+
+    pub(crate) fn upload(&mut self, upload: &Upload) {
+        self.audit.uploads += 1;
+        self.uploads.insert(upload.id.clone());
+        if !self.buckets.contains(&upload.bucket) {
+            self.audit.find(Finding::Orphan { holder: format!("upload {}", upload.id) });
+        }
+    }
+
+    pub(crate) fn part(&mut self, upload: &str, part: &UploadedPart) {
+        self.audit.parts += 1;
+        let holder = format!("part {} of upload {upload}", part.number);
+        if !self.uploads.contains(upload) {
+            self.audit.find(Finding::Orphan { holder: holder.clone() });
+        }
+        let held = self.extents(&holder, part.len, &part.extents);
+        self.holds(&holder, held);
+    }
+
+    pub(crate) fn finish(mut self) -> Audit {
+        for (stripe, Counted { recorded, holders: counted, .. }) in self.stripes {
+            if recorded != counted || counted == 0 {
+                self.audit.find(Finding::Miscounted { stripe, recorded, counted });
+            }
+        }
+        self.audit
+    }
+
+    fn extents(&mut self, holder: &str, len: u64, extents: &[Extent]) -> BTreeSet<StripeId> {
+        let sum = extents.iter().map(|extent| u64::from(extent.len)).sum();
+        if sum != len {
+            let holder = holder.to_owned();
+            self.audit.find(Finding::LengthDiffers { holder, len, extents: sum });
+        }
+        for Extent { stripe, offset, len } in extents {
+            let payload_len = self.stripes.get(stripe).map(|counted| counted.payload_len.into());
+            let end = u64::from(*offset) + u64::from(*len);
+            if *len == 0 || payload_len.is_some_and(|payload_len: u64| end > payload_len) {
+                let holder = holder.to_owned();
+                self.audit.find(Finding::ExtentOutside { holder, stripe: *stripe });
+            }
+        }
+        extents.iter().map(|extent| extent.stripe).collect()
+    }
+
+    fn holds(&mut self, holder: &str, held: BTreeSet<StripeId>) {
+        for stripe in held {
+            if let Some(known) = self.stripes.get_mut(&stripe) {
+                known.holders += 1;
+            } else {
+                let holder = holder.to_owned();
+                self.audit.find(Finding::StripeMissing { stripe, holder });
+            }
+        }
+    }
+}

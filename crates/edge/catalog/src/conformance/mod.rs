@@ -1,0 +1,15 @@
+//! What every implementation of the catalog must pass.
+//!
+//! [`cases`] are facts with names; [`script`] makes up sequences of changes and listings that
+//! [`follow`] puts to an implementation and to the [`Model`](crate::Model), comparing every answer,
+//! everything readable, and the audit.
+
+mod case;
+mod follow;
+mod make;
+mod script;
+
+pub use case::{Case, cases};
+pub use follow::{changes, compare, follow, whole};
+pub use make::{attributes, bucket, listing_of, object, part, stripe, upload};
+pub use script::{Action, Key, Material, Step, Wish, script};

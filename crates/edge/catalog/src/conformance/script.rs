@@ -1,0 +1,168 @@
+//! Made-up sequences of changes and listings, over few names so that they often meet.
+
+use crate::ListingRequest;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// One thing to do, some milliseconds after the one before.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// How long after.
+    pub after_ms: u8,
+    /// What.
+    pub action: Action,
+}
+
+/// What to do. Small numbers choose among what there is at that moment.
+#[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "each field stands for the field of the change of that name")]
+pub enum Action {
+    CreateBucket { bucket: u8, material: Material },
+    DeleteBucket { bucket: u8 },
+    Put { bucket: u8, key: Key, material: Material, condition: Wish },
+    Delete { bucket: u8, key: Key, condition: Wish },
+    CreateUpload { bucket: u8, key: Key, id: u8 },
+    PutPart { upload: u8, number: u8, material: Material },
+    Complete { upload: u8, used: u8, lies: bool, material: Material, condition: Wish },
+    Abort { upload: u8 },
+    Discard { material: Material },
+    Place { stripe: u8, index: u8, node: Option<u16> },
+    Forget { stripe: u8 },
+    Name { node: u8 },
+    List(ListingRequest),
+    Uploads(ListingRequest),
+}
+
+/// Which stripes a holder names.
+#[derive(Clone, Debug)]
+pub struct Material {
+    /// How many new ones it brings and names.
+    pub fresh: u8,
+    /// Which of those ever made it names again, whatever became of them.
+    pub again: Vec<u8>,
+    /// Whether it brings those too.
+    pub brings_again: bool,
+    /// Whether it is told by the first that it names, or by a new one.
+    pub told_by_first: bool,
+    /// Whether it brings one that it does not name.
+    pub brings_spare: bool,
+}
+
+/// Which key.
+#[derive(Clone, Debug)]
+pub enum Key {
+    /// This one.
+    Named(String),
+    /// One of the bucket's.
+    Present(u8),
+}
+
+/// Which condition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "each stands for the condition of that name, met or not")]
+pub enum Wish {
+    None,
+    Absent,
+    Present,
+    EtagAsItIs,
+    EtagOther,
+    ToldByAsItIs,
+    ToldByOther,
+}
+
+/// At most `steps_max` steps.
+pub fn script(steps_max: usize) -> impl Strategy<Value = Vec<Step>> {
+    let step = (0..3u8, action()).prop_map(|(after_ms, action)| Step { after_ms, action });
+    // Without buckets at the start, most of what follows would be refused.
+    let begin = (0..2u8).map(|bucket| {
+        let material = Material {
+            fresh: 0,
+            again: vec![],
+            brings_again: false,
+            told_by_first: false,
+            brings_spare: false,
+        };
+        Step { after_ms: 1, action: Action::CreateBucket { bucket, material } }
+    });
+    let begin: Vec<Step> = begin.collect();
+    vec(step, 0..=steps_max).prop_map(move |steps| [begin.clone(), steps].concat())
+}
+
+/// Names and pieces of names in which prefixes, delimiters and odd bytes meet.
+fn name() -> impl Strategy<Value = String> {
+    let piece = select(vec!["a", "b", "/", "//", "-", "--", "\0", "\u{e9}", "\u{10ffff}", "/a"]);
+    vec(piece, 0..4).prop_map(|pieces| pieces.concat())
+}
+
+fn key() -> impl Strategy<Value = Key> {
+    // No key is empty: `after` could not name it.
+    let named = name().prop_map(|name| if name.is_empty() { "a".into() } else { name });
+    prop_oneof![named.prop_map(Key::Named), any::<u8>().prop_map(Key::Present)]
+}
+
+fn material() -> impl Strategy<Value = Material> {
+    let again = prop_oneof![3 => Just(vec![]), 1 => vec(any::<u8>(), 1..3)];
+    (0..3u8, again, prop::bool::weighted(0.2), any::<bool>(), prop::bool::weighted(0.1)).prop_map(
+        |(fresh, again, brings_again, told_by_first, brings_spare)| Material {
+            fresh,
+            again,
+            brings_again,
+            told_by_first,
+            brings_spare,
+        },
+    )
+}
+
+fn wish() -> impl Strategy<Value = Wish> {
+    use Wish::{Absent, EtagAsItIs, EtagOther, None, Present, ToldByAsItIs, ToldByOther};
+    let others = vec![Absent, Present, EtagAsItIs, EtagOther, ToldByAsItIs, ToldByOther];
+    prop_oneof![2 => Just(None), 1 => select(others)]
+}
+
+fn request() -> impl Strategy<Value = ListingRequest> {
+    let delimiter = select(vec!["", "/", "//", "-", "--", "a", "\0", "/a"]);
+    let after_upload = select(vec!["", "u1", "u3"]);
+    let max = prop_oneof![Just(1000usize), 0..5usize];
+    (0..3u8, name(), delimiter, name(), after_upload, max).prop_map(
+        |(bucket, prefix, delimiter, after, after_upload, max)| ListingRequest {
+            bucket: format!("bucket{bucket}"),
+            prefix,
+            delimiter: delimiter.into(),
+            after,
+            after_upload: after_upload.into(),
+            max,
+        },
+    )
+}
+
+fn action() -> impl Strategy<Value = Action> {
+    let bucket = || 0..3u8;
+    prop_oneof![
+        2 => (bucket(), material())
+            .prop_map(|(bucket, material)| Action::CreateBucket { bucket, material }),
+        1 => bucket().prop_map(|bucket| Action::DeleteBucket { bucket }),
+        12 => (bucket(), key(), material(), wish()).prop_map(|(bucket, key, material, condition)| {
+            Action::Put { bucket, key, material, condition }
+        }),
+        5 => (bucket(), key(), wish())
+            .prop_map(|(bucket, key, condition)| Action::Delete { bucket, key, condition }),
+        4 => (bucket(), key(), 0..5u8)
+            .prop_map(|(bucket, key, id)| Action::CreateUpload { bucket, key, id }),
+        6 => (0..5u8, 1..4u8, material())
+            .prop_map(|(upload, number, material)| Action::PutPart { upload, number, material }),
+        3 => (0..5u8, any::<u8>(), prop::bool::weighted(0.2), material(), wish()).prop_map(
+            |(upload, used, lies, material, condition)| Action::Complete {
+                upload, used, lies, material, condition
+            }
+        ),
+        1 => (0..5u8).prop_map(|upload| Action::Abort { upload }),
+        1 => material().prop_map(|material| Action::Discard { material }),
+        2 => (any::<u8>(), 0..6u8, prop::option::of(0..4u16))
+            .prop_map(|(stripe, index, node)| Action::Place { stripe, index, node }),
+        1 => any::<u8>().prop_map(|stripe| Action::Forget { stripe }),
+        1 => (0..4u8).prop_map(|node| Action::Name { node }),
+        5 => request().prop_map(Action::List),
+        3 => request().prop_map(Action::Uploads),
+    ]
+}

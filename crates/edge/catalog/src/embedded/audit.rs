@@ -1,0 +1,100 @@
+//! Feeds every record of a view to the recount.
+
+use super::encoding::{Held, decode, garbage_due, garbage_stripe, split_object_key, text};
+use super::failure::unavailable;
+use super::table::View;
+use crate::audit::Recount;
+use crate::{Audit, CatalogError, Finding, Upload};
+use redb::ReadableTableMetadata;
+use ripstop_model::StripeId;
+
+impl View {
+    pub(super) fn audit(&self) -> Result<Audit, CatalogError> {
+        let mut recount = Recount::default();
+        self.recount_stripes(&mut recount)?;
+        for entry in self.buckets.range::<&[u8]>(..).map_err(unavailable)? {
+            let (name, record) = entry.map_err(unavailable)?;
+            let what = || format!("bucket {}", shown(name.value()));
+            read(&mut recount, what, decode(record.value()), |recount, bucket| {
+                recount.bucket(&bucket);
+            });
+        }
+        for entry in self.objects.range::<&[u8]>(..).map_err(unavailable)? {
+            let (key, record) = entry.map_err(unavailable)?;
+            let what = || format!("object {}", shown(key.value()));
+            let found = split_object_key(key.value())
+                .and_then(|place| decode(record.value()).map(|object| (place, object)));
+            read(&mut recount, what, found, |recount, ((bucket, key), object)| {
+                recount.object(&bucket, &key, &object);
+            });
+        }
+        self.recount_uploads(&mut recount)?;
+        Ok(recount.finish())
+    }
+
+    fn recount_stripes(&self, recount: &mut Recount) -> Result<(), CatalogError> {
+        for entry in self.stripes.range::<u128>(..).map_err(unavailable)? {
+            let (id, record) = entry.map_err(unavailable)?;
+            let id = StripeId(id.value());
+            let what = || format!("stripe {id}");
+            read(recount, what, decode::<Held>(record.value()), |recount, held| {
+                recount.stripe(id, &held.stripe, held.holders);
+            });
+        }
+        for entry in self.garbage.range::<u128>(..).map_err(unavailable)? {
+            let (id, record) = entry.map_err(unavailable)?;
+            let id = StripeId(id.value());
+            let found = garbage_due(record.value()).and_then(|(_, stripe)| garbage_stripe(stripe));
+            let what = || format!("garbage {id}");
+            read(recount, what, found, |recount, _| recount.garbage(id));
+        }
+        Ok(())
+    }
+
+    fn recount_uploads(&self, recount: &mut Recount) -> Result<(), CatalogError> {
+        for entry in self.uploads.range::<&[u8]>(..).map_err(unavailable)? {
+            let (id, record) = entry.map_err(unavailable)?;
+            let what = || format!("upload {}", shown(id.value()));
+            let found = decode::<Upload>(record.value());
+            if let Ok(upload) = &found {
+                let place = (upload.bucket.as_bytes(), upload.key.as_bytes(), id.value());
+                if self.uploads_by_key.get(place).map_err(unavailable)?.is_none() {
+                    unreadable(recount, format!("{} has no place", what()));
+                }
+            }
+            read(recount, what, found, |recount, upload| recount.upload(&upload));
+        }
+        let (places, uploads) = (self.uploads_by_key.len(), self.uploads.len());
+        if places.map_err(unavailable)? != uploads.map_err(unavailable)? {
+            unreadable(recount, "places of uploads and uploads differ in number".into());
+        }
+        for entry in self.parts.range::<(&[u8], u16)>(..).map_err(unavailable)? {
+            let (place, record) = entry.map_err(unavailable)?;
+            let (upload, number) = place.value();
+            let what = || format!("part {number} of upload {}", shown(upload));
+            let found = text(upload).and_then(|id| decode(record.value()).map(|part| (id, part)));
+            read(recount, what, found, |recount, (id, part)| recount.part(&id, &part));
+        }
+        Ok(())
+    }
+}
+
+fn read<T>(
+    recount: &mut Recount,
+    what: impl Fn() -> String,
+    found: Result<T, CatalogError>,
+    take: impl FnOnce(&mut Recount, T),
+) {
+    match found {
+        Ok(record) => take(recount, record),
+        Err(error) => unreadable(recount, format!("{}: {error}", what())),
+    }
+}
+
+fn unreadable(recount: &mut Recount, reason: String) {
+    recount.audit.find(Finding::Unreadable { reason });
+}
+
+fn shown(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).into_owned()
+}

@@ -1,0 +1,35 @@
+//! What stops a change, and what the database's errors mean to callers.
+
+use crate::CatalogError;
+use std::io;
+
+/// Why a change was not applied.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// It may not be: nothing was written, and its neighbours in the transaction go on.
+    Refused(CatalogError),
+    /// The database failed or is corrupt: the transaction may hold half of the change.
+    Failed(CatalogError),
+}
+
+impl<E: Into<redb::Error>> From<E> for Stop {
+    fn from(error: E) -> Self {
+        Self::Failed(unavailable(error))
+    }
+}
+
+pub(super) fn corrupt(reason: String) -> CatalogError {
+    CatalogError::Corrupt { reason }
+}
+
+pub(super) fn unavailable(error: impl Into<redb::Error>) -> CatalogError {
+    let error = error.into();
+    if let redb::Error::Corrupted(reason) = error {
+        return corrupt(reason);
+    }
+    // So redb says that a file is no database.
+    if matches!(&error, redb::Error::Io(io) if io.kind() == io::ErrorKind::InvalidData) {
+        return corrupt(error.to_string());
+    }
+    CatalogError::Unavailable(Box::new(error))
+}

@@ -1,0 +1,184 @@
+//! What readers ask of a view.
+
+use super::encoding::{Bytes, Held, decode, garbage_due, garbage_stripe, text};
+use super::failure::{corrupt, unavailable};
+use super::source::{Objects, Uploads};
+use super::table::View;
+use crate::rollup::page;
+use crate::{
+    Bucket, CatalogError, Extent, Listing, ListingRequest, Object, Stripe, Upload, UploadedPart,
+};
+use redb::ReadOnlyTable;
+use ripstop_model::{NodeId, StripeId};
+use std::collections::HashSet;
+use std::ops::Bound;
+
+/// An object of few extents has its stripes found by comparing each with those before it.
+const FEW_EXTENTS: usize = 16;
+
+impl View {
+    pub(super) fn bucket(&self, name: &str) -> Result<Option<Bucket>, CatalogError> {
+        record(&self.buckets, name.as_bytes())
+    }
+
+    pub(super) fn buckets(&self, after: &str, max: usize) -> Result<Vec<Bucket>, CatalogError> {
+        let after = (Bound::Excluded(after.as_bytes()), Bound::Unbounded);
+        let found = self.buckets.range::<&[u8]>(after).map_err(unavailable)?;
+        found.take(max).map(|entry| decode(entry.map_err(unavailable)?.1.value())).collect()
+    }
+
+    pub(super) fn object(&self, key: &[u8]) -> Result<Option<Object>, CatalogError> {
+        record(&self.objects, key)
+    }
+
+    pub(super) fn stripe(&self, id: StripeId) -> Result<Option<Stripe>, CatalogError> {
+        match self.stripes.get(id.0).map_err(unavailable)? {
+            Some(found) => Ok(Some(decode::<Held>(found.value())?.stripe)),
+            None => Ok(None),
+        }
+    }
+
+    /// The stripes of some extents, each once, in the order of their first use.
+    pub(super) fn stripes_of(
+        &self,
+        extents: &[Extent],
+    ) -> Result<Vec<(StripeId, Stripe)>, CatalogError> {
+        let mut stripes: Vec<(StripeId, Stripe)> = Vec::with_capacity(extents.len());
+        let mut seen = HashSet::new();
+        for id in extents.iter().map(|extent| extent.stripe) {
+            let is_new = if extents.len() <= FEW_EXTENTS {
+                stripes.iter().all(|(known, _)| *known != id)
+            } else {
+                seen.insert(id)
+            };
+            if is_new {
+                let stripe = self.stripe(id)?.ok_or_else(|| {
+                    corrupt(format!("an object names stripe {id}, which is gone"))
+                })?;
+                stripes.push((id, stripe));
+            }
+        }
+        Ok(stripes)
+    }
+
+    pub(super) fn list(&self, request: &ListingRequest) -> Result<Listing, CatalogError> {
+        self.must_have_bucket(request)?;
+        let page = page(request, &mut Objects::new(self, &request.bucket))?;
+        let objects = page
+            .items
+            .into_iter()
+            .map(|(key, record)| Ok((key, record.object()?)))
+            .collect::<Result<Vec<_>, CatalogError>>()?;
+        let last_key = objects.last().map(|(key, _)| key);
+        let last = if page.ends_with_prefix { page.prefixes.last() } else { last_key };
+        let next = last.filter(|_| page.is_truncated).cloned();
+        Ok(Listing { objects, uploads: vec![], prefixes: page.prefixes, next, next_upload: None })
+    }
+
+    pub(super) fn uploads(&self, request: &ListingRequest) -> Result<Listing, CatalogError> {
+        self.must_have_bucket(request)?;
+        let page = page(request, &mut Uploads::new(self, &request.bucket))?;
+        let uploads = page
+            .items
+            .into_iter()
+            .map(|(_, id)| {
+                self.upload(&id)?
+                    .ok_or_else(|| corrupt(format!("upload {id} has a place but no record")))
+            })
+            .collect::<Result<Vec<_>, CatalogError>>()?;
+        let mut listing = Listing {
+            objects: vec![],
+            uploads,
+            prefixes: page.prefixes,
+            next: None,
+            next_upload: None,
+        };
+        if page.is_truncated && page.ends_with_prefix {
+            listing.next = listing.prefixes.last().cloned();
+        } else if page.is_truncated {
+            listing.next = listing.uploads.last().map(|upload| upload.key.clone());
+            listing.next_upload = listing.uploads.last().map(|upload| upload.id.clone());
+        }
+        Ok(listing)
+    }
+
+    fn must_have_bucket(&self, request: &ListingRequest) -> Result<(), CatalogError> {
+        match self.buckets.get(request.bucket.as_bytes()).map_err(unavailable)? {
+            Some(_) => Ok(()),
+            None => Err(CatalogError::NoSuchBucket),
+        }
+    }
+
+    pub(super) fn upload(&self, id: &str) -> Result<Option<Upload>, CatalogError> {
+        record(&self.uploads, id.as_bytes())
+    }
+
+    pub(super) fn parts(
+        &self,
+        id: &str,
+        after: u16,
+        max: usize,
+    ) -> Result<Vec<UploadedPart>, CatalogError> {
+        let id = id.as_bytes();
+        let range = (Bound::Excluded((id, after)), Bound::Included((id, u16::MAX)));
+        if after == u16::MAX {
+            return Ok(vec![]);
+        }
+        let found = self.parts.range::<(&[u8], u16)>(range).map_err(unavailable)?;
+        found.take(max).map(|entry| decode(entry.map_err(unavailable)?.1.value())).collect()
+    }
+
+    pub(super) fn stripes_after(
+        &self,
+        after: StripeId,
+        max: usize,
+    ) -> Result<Vec<(StripeId, Stripe)>, CatalogError> {
+        let range = (Bound::Excluded(after.0), Bound::Unbounded);
+        let found = self.stripes.range::<u128>(range).map_err(unavailable)?;
+        found
+            .take(max)
+            .map(|entry| {
+                let (id, held) = entry.map_err(unavailable)?;
+                Ok((StripeId(id.value()), decode::<Held>(held.value())?.stripe))
+            })
+            .collect()
+    }
+
+    pub(super) fn garbage(
+        &self,
+        due_ms: u64,
+        after: StripeId,
+        max: usize,
+    ) -> Result<Vec<(StripeId, Stripe)>, CatalogError> {
+        let range = (Bound::Excluded(after.0), Bound::Unbounded);
+        let mut due = Vec::new();
+        for entry in self.garbage.range::<u128>(range).map_err(unavailable)? {
+            if due.len() >= max {
+                break;
+            }
+            let (id, record) = entry.map_err(unavailable)?;
+            let (since_ms, stripe) = garbage_due(record.value())?;
+            if since_ms < due_ms {
+                due.push((StripeId(id.value()), garbage_stripe(stripe)?));
+            }
+        }
+        Ok(due)
+    }
+
+    pub(super) fn nodes(&self) -> Result<Vec<(String, NodeId)>, CatalogError> {
+        let found = self.nodes.range::<&[u8]>(..).map_err(unavailable)?;
+        found
+            .map(|entry| {
+                let (name, number) = entry.map_err(unavailable)?;
+                Ok((text(name.value())?, NodeId(number.value())))
+            })
+            .collect()
+    }
+}
+
+fn record<T: serde::de::DeserializeOwned>(
+    table: &ReadOnlyTable<Bytes, Bytes>,
+    key: &[u8],
+) -> Result<Option<T>, CatalogError> {
+    table.get(key).map_err(unavailable)?.map(|found| decode(found.value())).transpose()
+}

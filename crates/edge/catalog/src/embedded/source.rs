@@ -1,0 +1,102 @@
+//! The tables of objects and uploads as sorted sources for listings.
+
+use super::encoding::{Bytes, UploadKey, decode, object_key, text};
+use super::failure::unavailable;
+use super::table::View;
+use crate::rollup::Source;
+use crate::{CatalogError, Object};
+use redb::{AccessGuard, Range};
+
+/// A bucket's keys; each stands for an object's record, not decoded yet.
+pub(super) struct Objects<'a> {
+    view: &'a View,
+    /// What every key of the bucket begins with in the table.
+    bucket: Vec<u8>,
+    range: Option<Range<'static, Bytes, Bytes>>,
+}
+
+impl<'a> Objects<'a> {
+    pub(super) fn new(view: &'a View, bucket: &str) -> Self {
+        Self { view, bucket: object_key(bucket, b""), range: None }
+    }
+}
+
+/// A record that a page may or may not want.
+pub(super) struct Record(AccessGuard<'static, Bytes>);
+
+impl Record {
+    pub(super) fn object(&self) -> Result<Object, CatalogError> {
+        decode(self.0.value())
+    }
+}
+
+impl Source for Objects<'_> {
+    type Item = Record;
+
+    fn seek(&mut self, from: &[u8]) -> Result<(), CatalogError> {
+        let from = [self.bucket.as_slice(), from].concat();
+        self.range = Some(self.view.objects.range(from.as_slice()..).map_err(unavailable)?);
+        Ok(())
+    }
+
+    fn seek_within(&mut self, key: &str, _id: &str) -> Result<(), CatalogError> {
+        // A key has one object, so ids mean nothing here.
+        self.seek(&[key.as_bytes(), b"\0"].concat())
+    }
+
+    fn next(&mut self, prefix: &str) -> Result<Option<(String, Record)>, CatalogError> {
+        let Some(next) = self.range.as_mut().and_then(Iterator::next) else {
+            return Ok(None);
+        };
+        let (key, record) = next.map_err(unavailable)?;
+        match key.value().strip_prefix(self.bucket.as_slice()) {
+            Some(key) if key.starts_with(prefix.as_bytes()) => {
+                Ok(Some((text(key)?, Record(record))))
+            }
+            Some(_) | None => Ok(None),
+        }
+    }
+}
+
+/// A bucket's uploads by key, then id; each stands for its id.
+pub(super) struct Uploads<'a> {
+    view: &'a View,
+    bucket: &'a str,
+    range: Option<Range<'static, UploadKey, ()>>,
+}
+
+impl<'a> Uploads<'a> {
+    pub(super) fn new(view: &'a View, bucket: &'a str) -> Self {
+        Self { view, bucket, range: None }
+    }
+
+    fn seek_place(&mut self, key: &[u8], id: &[u8]) -> Result<(), CatalogError> {
+        let from = (self.bucket.as_bytes(), key, id);
+        self.range = Some(self.view.uploads_by_key.range(from..).map_err(unavailable)?);
+        Ok(())
+    }
+}
+
+impl Source for Uploads<'_> {
+    type Item = String;
+
+    fn seek(&mut self, from: &[u8]) -> Result<(), CatalogError> {
+        self.seek_place(from, b"")
+    }
+
+    fn seek_within(&mut self, key: &str, id: &str) -> Result<(), CatalogError> {
+        self.seek_place(key.as_bytes(), &[id.as_bytes(), b"\0"].concat())
+    }
+
+    fn next(&mut self, prefix: &str) -> Result<Option<(String, String)>, CatalogError> {
+        let Some(next) = self.range.as_mut().and_then(Iterator::next) else {
+            return Ok(None);
+        };
+        let place = next.map_err(unavailable)?.0;
+        let (bucket, key, id) = place.value();
+        if bucket != self.bucket.as_bytes() || !key.starts_with(prefix.as_bytes()) {
+            return Ok(None);
+        }
+        Ok(Some((text(key)?, text(id)?)))
+    }
+}

@@ -1,0 +1,154 @@
+//! Records that are not as this code would have written them.
+
+use super::super::encoding::{Held, encode, garbage, object_key};
+use super::super::table::{Tables, prepare};
+use super::disk::Disk;
+use crate::conformance::{bucket, object, part, stripe, upload};
+use crate::{
+    Audited, Catalog, CatalogError, Change, Condition, Embedded, Finding, Object, Settings,
+};
+use futures::future::join_all;
+use redb::Database;
+use ripstop_model::StripeId;
+
+/// A catalog of bucket "b" (told by stripe 1) and whatever `plant` adds.
+fn planted(plant: impl FnOnce(&mut Tables<'_>)) -> Embedded {
+    let disk = Disk::new(vec![], usize::MAX);
+    let database = Database::builder().create_with_backend(disk.clone()).unwrap();
+    prepare(database.begin_write().unwrap()).unwrap();
+    let txn = database.begin_write().unwrap();
+    let mut tables = Tables::open(&txn).unwrap();
+    tables.buckets.insert(b"b".as_slice(), encode(&bucket("b", 1)).as_slice()).unwrap();
+    hold(&mut tables, 1, 1);
+    plant(&mut tables);
+    drop(tables);
+    txn.commit().unwrap();
+    drop(database);
+    Embedded::open_on(Disk::new(disk.after_the_cut(|| true), usize::MAX), Settings::default())
+        .unwrap()
+}
+
+fn hold(tables: &mut Tables<'_>, id: u128, holders: u64) {
+    let held = encode(&Held { holders, stripe: stripe() });
+    tables.stripes.insert(id, held.as_slice()).unwrap();
+}
+
+fn plant_object(tables: &mut Tables<'_>, bucket: &str, key: &str, object: &Object) {
+    let key = object_key(bucket, key.as_bytes());
+    tables.objects.insert(key.as_slice(), encode(object).as_slice()).unwrap();
+}
+
+async fn findings(plant: impl FnOnce(&mut Tables<'_>)) -> Vec<Finding> {
+    planted(plant).audit().await.unwrap().findings
+}
+
+#[tokio::test]
+async fn an_audit_of_what_agrees_finds_nothing() {
+    let audit = planted(|tables| {
+        hold(tables, 2, 1);
+        plant_object(tables, "b", "k", &object("e", &[2, 2, 1], 2));
+        hold(tables, 1, 2);
+    });
+    let audit = audit.audit().await.unwrap();
+    assert!(audit.is_clean(), "{:?}", audit.findings);
+    assert_eq!((audit.buckets, audit.objects, audit.stripes), (1, 1, 2));
+}
+
+#[tokio::test]
+async fn an_audit_finds_wrong_counts_and_stripes_of_nobody() {
+    let found = findings(|tables| {
+        hold(tables, 1, 2);
+        hold(tables, 2, 0);
+    });
+    let miscounted = |stripe, recorded, counted| Finding::Miscounted {
+        stripe: StripeId(stripe),
+        recorded,
+        counted,
+    };
+    assert_eq!(found.await, [miscounted(1, 2, 1), miscounted(2, 0, 0)]);
+}
+
+#[tokio::test]
+async fn an_audit_finds_missing_stripes_and_those_in_two_tables() {
+    let found = findings(|tables| {
+        plant_object(tables, "b", "k", &object("e", &[], 5));
+        tables.garbage.insert(1, garbage(3, &stripe()).as_slice()).unwrap();
+    });
+    let holder = "object b/k".to_owned();
+    assert_eq!(
+        found.await,
+        [
+            Finding::InForceAndGarbage { stripe: StripeId(1) },
+            Finding::StripeMissing { stripe: StripeId(5), holder },
+        ]
+    );
+}
+
+#[tokio::test]
+async fn an_audit_finds_lengths_and_extents_that_do_not_fit() {
+    let found = findings(|tables| {
+        let mut long = object("e", &[1], 1);
+        long.len = 11;
+        plant_object(tables, "b", "long", &long);
+        let mut outside = object("e", &[1], 1);
+        outside.extents[0].offset = 91;
+        plant_object(tables, "b", "outside", &outside);
+        hold(tables, 1, 3);
+    });
+    let holder = "object b/long".to_owned();
+    let outside = "object b/outside".to_owned();
+    assert_eq!(
+        found.await,
+        [
+            Finding::LengthDiffers { holder, len: 11, extents: 10 },
+            Finding::ExtentOutside { holder: outside, stripe: StripeId(1) },
+        ]
+    );
+}
+
+#[tokio::test]
+async fn an_audit_finds_what_belongs_to_nothing_or_cannot_be_read() {
+    let found = findings(|tables| {
+        plant_object(tables, "absent", "k", &object("e", &[], 1));
+        hold(tables, 1, 2);
+        tables.uploads.insert(b"u".as_slice(), encode(&upload("u", "b", "k")).as_slice()).unwrap();
+        let orphan = encode(&part(1, "p", &[]));
+        tables.parts.insert((b"absent".as_slice(), 1), orphan.as_slice()).unwrap();
+        let key = object_key("b", b"odd");
+        tables.objects.insert(key.as_slice(), [7].as_slice()).unwrap();
+    });
+    let shown: Vec<String> = found.await.iter().map(ToString::to_string).collect();
+    assert_eq!(shown.len(), 5, "{shown:?}");
+    assert!(shown[0].contains("unknown version 7"), "{shown:?}");
+    assert_eq!(
+        shown[1..],
+        [
+            "object absent/k belongs to nothing",
+            "upload u has no place",
+            "places of uploads and uploads differ in number",
+            "part 1 of upload absent belongs to nothing",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_change_that_meets_a_corrupt_record_fails_alone() {
+    let catalog = planted(|tables| {
+        let key = object_key("b", b"k50");
+        tables.objects.insert(key.as_slice(), [7].as_slice()).unwrap();
+    });
+    let put = |at: usize| Change::PutObject {
+        bucket: "b".into(),
+        key: format!("k{at}"),
+        object: object("e", &[1], 1),
+        stripes: vec![],
+        condition: Condition::None,
+    };
+    let answers = join_all((0..100).map(|at| catalog.commit(1, put(at)))).await;
+    for (at, answer) in answers.iter().enumerate() {
+        let is_corrupt = matches!(answer, Err(CatalogError::Corrupt { .. }));
+        assert_eq!((answer.is_ok(), is_corrupt), (at != 50, at == 50), "{at}: {answer:?}");
+    }
+    let audit = catalog.audit().await.unwrap();
+    assert_eq!((audit.objects, audit.findings.len()), (99, 1));
+}

@@ -1,0 +1,143 @@
+//! A disk in memory whose power can be cut.
+
+use redb::StorageBackend;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// What a disk writes whole or not at all.
+const SECTOR: usize = 512;
+
+/// Shared with the backend that redb owns, so that it can be looked at afterwards.
+#[derive(Clone, Debug)]
+pub(super) struct Disk(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    /// What reads see.
+    seen: Vec<u8>,
+    /// What is safe.
+    synced: Vec<u8>,
+    since_sync: Vec<Write>,
+    operations: usize,
+    /// The power is cut instead of this operation.
+    cut_at: usize,
+}
+
+#[derive(Debug)]
+enum Write {
+    Bytes { offset: usize, bytes: Vec<u8> },
+    Len(usize),
+}
+
+impl Disk {
+    pub(super) fn new(content: Vec<u8>, cut_at: usize) -> Self {
+        Self(Arc::new(Mutex::new(State {
+            synced: content.clone(),
+            seen: content,
+            since_sync: vec![],
+            operations: 0,
+            cut_at,
+        })))
+    }
+
+    /// Writes, changes of length and syncs so far.
+    pub(super) fn operations(&self) -> usize {
+        self.state().operations
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap()
+    }
+
+    fn operate(&self) -> io::Result<MutexGuard<'_, State>> {
+        let mut state = self.state();
+        if state.operations >= state.cut_at {
+            return Err(io::Error::other("the power is cut"));
+        }
+        state.operations += 1;
+        Ok(state)
+    }
+
+    /// What is on the disk when the power comes back: all that was synced and, of what was written
+    /// since, those sectors (and changes of length) for which `survives` says so.
+    pub(super) fn after_the_cut(&self, mut survives: impl FnMut() -> bool) -> Vec<u8> {
+        let state = self.state();
+        let mut content = state.synced.clone();
+        for write in &state.since_sync {
+            match write {
+                Write::Len(len) if survives() => content.resize(*len, 0),
+                Write::Len(_) => {}
+                Write::Bytes { offset, bytes } => {
+                    let mut at = 0;
+                    while at < bytes.len() {
+                        let place = offset + at;
+                        let len = (SECTOR - place % SECTOR).min(bytes.len() - at);
+                        if survives() {
+                            if content.len() < place + len {
+                                content.resize(place + len, 0);
+                            }
+                            content[place..place + len].copy_from_slice(&bytes[at..at + len]);
+                        }
+                        at += len;
+                    }
+                }
+            }
+        }
+        content
+    }
+}
+
+impl StorageBackend for Disk {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.state().seen.len() as u64)
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let state = self.state();
+        let found = state.seen.get(offset as usize..offset as usize + out.len());
+        out.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        let mut state = self.operate()?;
+        state.seen.resize(len as usize, 0);
+        state.since_sync.push(Write::Len(len as usize));
+        Ok(())
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        let mut state = self.operate()?;
+        state.synced = state.seen.clone();
+        state.since_sync.clear();
+        Ok(())
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        let mut state = self.operate()?;
+        let (offset, end) = (offset as usize, offset as usize + data.len());
+        if state.seen.len() < end {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        state.seen[offset..end].copy_from_slice(data);
+        state.since_sync.push(Write::Bytes { offset, bytes: data.to_vec() });
+        Ok(())
+    }
+}
+
+#[test]
+fn a_cut_keeps_what_was_synced_and_tears_the_rest_by_sectors() {
+    let disk = Disk::new(vec![], 4);
+    disk.set_len(2048).unwrap();
+    disk.write(0, &[1; 1024]).unwrap();
+    disk.sync_data().unwrap();
+    disk.write(256, &[2; 1024]).unwrap();
+    assert!(disk.write(0, &[3; 8]).is_err() && disk.sync_data().is_err());
+    let mut turn = 0;
+    let content = disk.after_the_cut(|| {
+        turn += 1;
+        turn == 2
+    });
+    let expected = [vec![1; 512], vec![2; 512], vec![0; 1024]].concat();
+    assert_eq!((turn, content == expected), (3, true));
+}

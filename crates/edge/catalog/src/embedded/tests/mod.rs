@@ -1,0 +1,4 @@
+mod corrupt;
+mod disk;
+mod power;
+mod seek;

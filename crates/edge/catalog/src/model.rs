@@ -1,0 +1,431 @@
+//! The catalog as maps in memory, with whole scans instead of counts and seeks: too slow to be of
+//! use, too simple to be wrong. What every implementation is compared with.
+
+use crate::audit::Recount;
+use crate::{
+    Applied, Audit, Audited, Bucket, Catalog, CatalogError, Change, Condition, Extent, Listing,
+    ListingRequest, Located, Object, Stripe, Upload, UploadedPart,
+};
+use async_trait::async_trait;
+use ripstop_model::{NodeId, StripeId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+type Stripes = [(StripeId, Stripe)];
+
+/// The reference model.
+#[derive(Debug, Default)]
+pub struct Model {
+    state: Mutex<State>,
+}
+
+/// Everything that the model holds; [`Model::state`] lends it to those who make up changes.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    /// By name.
+    pub buckets: BTreeMap<String, Bucket>,
+    /// By bucket and key.
+    pub objects: BTreeMap<(String, String), Object>,
+    /// By id.
+    pub uploads: BTreeMap<String, Upload>,
+    /// By upload and number.
+    pub parts: BTreeMap<(String, u16), UploadedPart>,
+    /// In force.
+    pub stripes: BTreeMap<StripeId, Stripe>,
+    /// With the time when it was due.
+    pub garbage: BTreeMap<StripeId, (u64, Stripe)>,
+    /// By name.
+    pub nodes: BTreeMap<String, NodeId>,
+}
+
+impl Model {
+    /// What it holds.
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// [`Catalog::commit`], at once.
+    pub fn apply(&self, now_ms: u64, change: &Change) -> Result<Applied, CatalogError> {
+        let mut state = self.state();
+        let mut next = state.clone();
+        let applied = next.apply(change)?;
+        next.collect(now_ms);
+        *state = next;
+        Ok(applied)
+    }
+}
+
+fn held_by(extents: &[Extent], told_by: Option<StripeId>) -> BTreeSet<StripeId> {
+    extents.iter().map(|extent| extent.stripe).chain(told_by).collect()
+}
+
+impl State {
+    fn apply(&mut self, change: &Change) -> Result<Applied, CatalogError> {
+        let mut applied = Applied::default();
+        match change {
+            Change::CreateBucket { bucket, stripes } => {
+                if self.buckets.contains_key(&bucket.name) {
+                    return Err(CatalogError::BucketExists);
+                }
+                self.arrive(stripes, held_by(&[], Some(bucket.told_by)))?;
+                self.buckets.insert(bucket.name.clone(), bucket.clone());
+            }
+            Change::DeleteBucket { name } => {
+                self.must_have(name)?;
+                if self.objects.keys().any(|(bucket, _)| bucket == name)
+                    || self.uploads.values().any(|upload| upload.bucket == *name)
+                {
+                    return Err(CatalogError::BucketNotEmpty);
+                }
+                self.buckets.remove(name);
+            }
+            Change::PutObject { bucket, key, object, stripes, condition } => {
+                self.must_have(bucket)?;
+                applied.replaced = self.put(bucket, key, object, stripes, condition)?;
+            }
+            Change::DeleteObject { bucket, key, condition } => {
+                self.must_have(bucket)?;
+                let place = (bucket.clone(), key.clone());
+                hold(condition, self.objects.get(&place))?;
+                applied.replaced = self.objects.remove(&place);
+            }
+            Change::CreateUpload(upload) => {
+                self.must_have(&upload.bucket)?;
+                if self.uploads.contains_key(&upload.id) {
+                    return Err(CatalogError::ConditionFailed);
+                }
+                self.uploads.insert(upload.id.clone(), upload.clone());
+            }
+            Change::PutPart { upload, part, stripes } => {
+                self.upload(upload)?;
+                self.arrive(stripes, held_by(&part.extents, None))?;
+                self.parts.insert((upload.clone(), part.number), part.clone());
+            }
+            Change::CompleteUpload { upload: id, parts, object, stripes, condition } => {
+                let upload = self.upload(id)?;
+                self.must_have_parts(id, parts, object)?;
+                applied.replaced =
+                    self.put(&upload.bucket, &upload.key, object, stripes, condition)?;
+                self.end(id);
+            }
+            Change::AbortUpload { upload } => {
+                self.upload(upload)?;
+                self.end(upload);
+            }
+            Change::Discard { stripes } => {
+                for (id, stripe) in stripes {
+                    // Due only when collected; here it may not overwrite what is known.
+                    if !self.garbage.contains_key(id) {
+                        self.stripes.entry(*id).or_insert_with(|| stripe.clone());
+                    }
+                }
+            }
+            Change::PlaceFragment { stripe, index, node } => self.place(*stripe, *index, *node),
+            Change::ForgetGarbage { stripes } => {
+                self.garbage.retain(|id, _| !stripes.contains(id));
+            }
+            Change::NameNode { name } => {
+                let next = NodeId(self.nodes.len() as u16);
+                applied.node = Some(*self.nodes.entry(name.clone()).or_insert(next));
+            }
+        }
+        Ok(applied)
+    }
+
+    /// Whatever no holder names goes to the garbage.
+    fn collect(&mut self, now_ms: u64) {
+        let mut named: BTreeSet<StripeId> =
+            self.buckets.values().map(|bucket| bucket.told_by).collect();
+        for object in self.objects.values() {
+            named.extend(held_by(&object.extents, Some(object.told_by)));
+        }
+        for part in self.parts.values() {
+            named.extend(held_by(&part.extents, None));
+        }
+        for (id, stripe) in self.stripes.extract_if(.., |id, _| !named.contains(id)) {
+            self.garbage.insert(id, (now_ms, stripe));
+        }
+    }
+
+    fn must_have(&self, bucket: &str) -> Result<(), CatalogError> {
+        self.buckets.get(bucket).map(|_| ()).ok_or(CatalogError::NoSuchBucket)
+    }
+
+    fn upload(&self, id: &str) -> Result<Upload, CatalogError> {
+        self.uploads.get(id).cloned().ok_or(CatalogError::NoSuchUpload)
+    }
+
+    fn must_have_parts(
+        &self,
+        id: &str,
+        parts: &[(u16, String)],
+        object: &Object,
+    ) -> Result<(), CatalogError> {
+        let held = held_by(&object.extents, Some(object.told_by));
+        for (number, etag) in parts {
+            let is_as_it_was = self.parts.get(&(id.to_owned(), *number)).is_some_and(|part| {
+                part.etag == *etag && held_by(&part.extents, None).is_subset(&held)
+            });
+            if !is_as_it_was {
+                return Err(CatalogError::PartChanged { number: *number });
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, upload: &str) {
+        self.uploads.remove(upload);
+        self.parts.retain(|(id, _), _| id != upload);
+    }
+
+    fn put(
+        &mut self,
+        bucket: &str,
+        key: &str,
+        object: &Object,
+        stripes: &Stripes,
+        condition: &Condition,
+    ) -> Result<Option<Object>, CatalogError> {
+        let place = (bucket.to_owned(), key.to_owned());
+        hold(condition, self.objects.get(&place))?;
+        self.arrive(stripes, held_by(&object.extents, Some(object.told_by)))?;
+        Ok(self.objects.insert(place, object.clone()))
+    }
+
+    fn arrive(&mut self, new: &Stripes, held: BTreeSet<StripeId>) -> Result<(), CatalogError> {
+        for (id, stripe) in new {
+            if self.garbage.contains_key(id) {
+                return Err(CatalogError::StripeGone { stripe: *id });
+            }
+            self.stripes.entry(*id).or_insert_with(|| stripe.clone());
+        }
+        match held.into_iter().find(|id| !self.stripes.contains_key(id)) {
+            Some(stripe) => Err(CatalogError::StripeGone { stripe }),
+            None => Ok(()),
+        }
+    }
+
+    fn place(&mut self, stripe: StripeId, index: u8, node: Option<NodeId>) {
+        let Some(stripe) = self.stripes.get_mut(&stripe) else { return };
+        let index = usize::from(index);
+        while node.is_some() && stripe.nodes.len() <= index {
+            stripe.nodes.push(None);
+        }
+        if index < stripe.nodes.len() {
+            stripe.nodes[index] = node.map(|node| node.0);
+        }
+    }
+}
+
+fn hold(condition: &Condition, present: Option<&Object>) -> Result<(), CatalogError> {
+    let holds = match condition {
+        Condition::Absent => present.is_none(),
+        Condition::Present if present.is_none() => return Err(CatalogError::NoSuchKey),
+        Condition::None | Condition::Present => true,
+        Condition::Etag(etag) => present.ok_or(CatalogError::NoSuchKey)?.attributes.etag == *etag,
+        Condition::ToldBy(stripe) => present.is_some_and(|object| object.told_by == *stripe),
+    };
+    if holds { Ok(()) } else { Err(CatalogError::ConditionFailed) }
+}
+
+/// A thing on a page.
+enum Entry<T> {
+    Item(T),
+    Prefix(String),
+}
+
+/// Groups all of a bucket's `items` (key, id, thing; in order), then cuts the page out of them.
+fn grouped<T>(
+    request: &ListingRequest,
+    items: impl Iterator<Item = (String, String, T)>,
+) -> (Vec<Entry<T>>, bool) {
+    let ListingRequest { prefix, delimiter, after, after_upload, max, .. } = request;
+    let mut entries: Vec<Entry<T>> = Vec::new();
+    for (key, id, item) in items {
+        let is_after =
+            key > *after || (key == *after && !after_upload.is_empty() && id > *after_upload);
+        // At the very beginning, `after` is empty and the empty key is still to come.
+        let is_after = is_after || after.is_empty() && after_upload.is_empty();
+        if !key.starts_with(prefix) || !is_after {
+            continue;
+        }
+        let rest = &key[prefix.len()..];
+        let rolled = if delimiter.is_empty() { None } else { rest.split_once(delimiter.as_str()) };
+        match rolled {
+            Some((before, _)) => {
+                let rolled = format!("{prefix}{before}{delimiter}");
+                let is_known =
+                    matches!(entries.last(), Some(Entry::Prefix(last)) if *last == rolled);
+                if rolled != *after && !is_known {
+                    entries.push(Entry::Prefix(rolled));
+                }
+            }
+            None => entries.push(Entry::Item(item)),
+        }
+    }
+    let is_truncated = *max > 0 && entries.len() > *max;
+    entries.truncate(*max);
+    (entries, is_truncated)
+}
+
+fn empty_page() -> Listing {
+    Listing { objects: vec![], uploads: vec![], prefixes: vec![], next: None, next_upload: None }
+}
+
+#[async_trait]
+impl Audited for Model {
+    async fn audit(&self) -> Result<Audit, CatalogError> {
+        let state = self.state();
+        let mut recount = Recount::default();
+        for (id, stripe) in &state.stripes {
+            let names = |held: BTreeSet<StripeId>| u64::from(held.contains(id));
+            let objects = state.objects.values();
+            let parts = state.parts.values();
+            let holders = state.buckets.values().filter(|it| it.told_by == *id).count() as u64
+                + objects.map(|it| names(held_by(&it.extents, Some(it.told_by)))).sum::<u64>()
+                + parts.map(|it| names(held_by(&it.extents, None))).sum::<u64>();
+            recount.stripe(*id, stripe, holders);
+        }
+        state.garbage.keys().for_each(|id| recount.garbage(*id));
+        state.buckets.values().for_each(|bucket| recount.bucket(bucket));
+        for ((bucket, key), object) in &state.objects {
+            recount.object(bucket, key, object);
+        }
+        state.uploads.values().for_each(|upload| recount.upload(upload));
+        for ((upload, _), part) in &state.parts {
+            recount.part(upload, part);
+        }
+        Ok(recount.finish())
+    }
+}
+
+#[async_trait]
+impl Catalog for Model {
+    async fn commit(&self, now_ms: u64, change: Change) -> Result<Applied, CatalogError> {
+        self.apply(now_ms, &change)
+    }
+
+    async fn bucket(&self, name: &str) -> Result<Option<Bucket>, CatalogError> {
+        Ok(self.state().buckets.get(name).cloned())
+    }
+
+    async fn buckets(&self, after: &str, max: usize) -> Result<Vec<Bucket>, CatalogError> {
+        let state = self.state();
+        let after = state.buckets.values().filter(|bucket| bucket.name.as_str() > after);
+        Ok(after.take(max).cloned().collect())
+    }
+
+    async fn object(&self, bucket: &str, key: &str) -> Result<Option<Located>, CatalogError> {
+        let state = self.state();
+        let Some(object) = state.objects.get(&(bucket.to_owned(), key.to_owned())) else {
+            return Ok(None);
+        };
+        let mut stripes: Vec<(StripeId, Stripe)> = Vec::new();
+        for Extent { stripe, .. } in &object.extents {
+            if stripes.iter().all(|(id, _)| id != stripe) {
+                stripes.push((*stripe, state.stripes[stripe].clone()));
+            }
+        }
+        Ok(Some(Located { object: object.clone(), stripes }))
+    }
+
+    async fn list(&self, request: &ListingRequest) -> Result<Listing, CatalogError> {
+        let state = self.state();
+        state.must_have(&request.bucket)?;
+        let of_bucket = state.objects.iter().filter(|((bucket, _), _)| *bucket == request.bucket);
+        let items = of_bucket
+            .map(|((_, key), object)| (key.clone(), String::new(), (key.clone(), object.clone())));
+        let (entries, is_truncated) = grouped(request, items);
+        let mut page = empty_page();
+        for entry in entries {
+            match entry {
+                Entry::Prefix(prefix) => {
+                    page.next = is_truncated.then(|| prefix.clone());
+                    page.prefixes.push(prefix);
+                }
+                Entry::Item((key, object)) => {
+                    page.next = is_truncated.then(|| key.clone());
+                    page.objects.push((key, object));
+                }
+            }
+        }
+        Ok(page)
+    }
+
+    async fn upload(&self, id: &str) -> Result<Option<Upload>, CatalogError> {
+        Ok(self.state().uploads.get(id).cloned())
+    }
+
+    async fn parts(
+        &self,
+        id: &str,
+        after: u16,
+        max: usize,
+    ) -> Result<Vec<UploadedPart>, CatalogError> {
+        let state = self.state();
+        let parts = state.parts.iter().filter(|((of, number), _)| of == id && *number > after);
+        Ok(parts.take(max).map(|(_, part)| part.clone()).collect())
+    }
+
+    async fn uploads(&self, request: &ListingRequest) -> Result<Listing, CatalogError> {
+        let state = self.state();
+        state.must_have(&request.bucket)?;
+        let mut uploads: Vec<&Upload> =
+            state.uploads.values().filter(|upload| upload.bucket == request.bucket).collect();
+        uploads.sort_by_key(|upload| (&upload.key, &upload.id));
+        let items = uploads
+            .into_iter()
+            .map(|upload| (upload.key.clone(), upload.id.clone(), upload.clone()));
+        let (entries, is_truncated) = grouped(request, items);
+        let mut page = empty_page();
+        for entry in entries {
+            match entry {
+                Entry::Prefix(prefix) => {
+                    page.next = is_truncated.then(|| prefix.clone());
+                    page.next_upload = None;
+                    page.prefixes.push(prefix);
+                }
+                Entry::Item(upload) => {
+                    page.next = is_truncated.then(|| upload.key.clone());
+                    page.next_upload = is_truncated.then(|| upload.id.clone());
+                    page.uploads.push(upload);
+                }
+            }
+        }
+        Ok(page)
+    }
+
+    async fn stripes(&self, ids: &[StripeId]) -> Result<Vec<Option<Stripe>>, CatalogError> {
+        let state = self.state();
+        Ok(ids.iter().map(|id| state.stripes.get(id).cloned()).collect())
+    }
+
+    async fn stripes_after(
+        &self,
+        after: StripeId,
+        max: usize,
+    ) -> Result<Vec<(StripeId, Stripe)>, CatalogError> {
+        let state = self.state();
+        let found = state.stripes.iter().filter(|(id, _)| **id > after);
+        Ok(found.take(max).map(|(id, stripe)| (*id, stripe.clone())).collect())
+    }
+
+    async fn garbage(
+        &self,
+        due_ms: u64,
+        after: StripeId,
+        max: usize,
+    ) -> Result<Vec<(StripeId, Stripe)>, CatalogError> {
+        let state = self.state();
+        let found = state.garbage.iter().filter(|(id, (since, _))| **id > after && *since < due_ms);
+        Ok(found.take(max).map(|(id, (_, stripe))| (*id, stripe.clone())).collect())
+    }
+
+    async fn is_garbage(&self, id: StripeId) -> Result<bool, CatalogError> {
+        Ok(self.state().garbage.contains_key(&id))
+    }
+
+    async fn nodes(&self) -> Result<Vec<(String, NodeId)>, CatalogError> {
+        Ok(self.state().nodes.iter().map(|(name, number)| (name.clone(), *number)).collect())
+    }
+}

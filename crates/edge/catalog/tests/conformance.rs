@@ -1,0 +1,140 @@
+//! The embedded catalog, and the model itself, against what every implementation must pass.
+
+#![expect(clippy::unwrap_used, reason = "functions of tests are tests too")]
+
+use proptest::prelude::*;
+use ripstop_catalog::conformance::{Step, cases, compare, follow, script};
+use ripstop_catalog::{Durability, Embedded, Model, Settings};
+use std::future::Future;
+use std::path::Path;
+
+fn run<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(work)
+}
+
+fn relaxed() -> Settings {
+    Settings { durability: Durability::Relaxed, ..Settings::default() }
+}
+
+fn opened(path: &Path, settings: Settings) -> Embedded {
+    Embedded::open(path, settings).unwrap()
+}
+
+#[test]
+fn the_embedded_catalog_passes_every_case() {
+    for (name, case) in cases() {
+        println!("{name}");
+        let folder = tempfile::tempdir().unwrap();
+        let catalog = opened(&folder.path().join("catalog"), Settings::default());
+        run(case(&catalog));
+    }
+}
+
+#[test]
+fn the_embedded_catalog_passes_every_case_with_one_change_per_commit() {
+    for (name, case) in cases() {
+        println!("{name}");
+        let settings = Settings { changes_per_commit_max: 1, changes_waiting_max: 1, ..relaxed() };
+        run(case(&Embedded::in_memory(settings).unwrap()));
+    }
+}
+
+fn follow_in_memory(steps: &[Step], together: usize) {
+    run(follow(&Embedded::in_memory(relaxed()).unwrap(), steps, together));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_script_gives_what_the_model_gives(steps in script(80), together in 1..30usize) {
+        follow_in_memory(&steps, together);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 10_000, ..ProptestConfig::default() })]
+
+    #[test]
+    #[ignore = "minutes: the same over many more scripts"]
+    fn any_of_many_scripts_gives_what_the_model_gives(
+        steps in script(200), together in 1..60usize,
+    ) {
+        follow_in_memory(&steps, together);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_catalog_reopened_is_as_it_was(
+        steps in script(60), quick_open: bool, check_pages: bool, is_relaxed: bool,
+    ) {
+        let durability = if is_relaxed { Durability::Relaxed } else { Durability::Durable };
+        let settings = Settings { quick_open, check_pages, durability, ..Settings::default() };
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("catalog");
+        let model = run(follow(&opened(&path, settings.clone()), &steps, 10));
+        run(compare(&opened(&path, settings), &model));
+    }
+}
+
+#[test]
+fn changes_of_callers_that_have_gone_are_applied_before_the_catalog_is_closed() {
+    use futures::FutureExt;
+    use ripstop_catalog::{Catalog, Change};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("catalog");
+    let catalog = opened(&path, Settings::default());
+    for node in 0..100 {
+        let change = Change::NameNode { name: format!("node{node:03}") };
+        // Polled once, so queued; then nobody waits for it.
+        assert!(catalog.commit(1, change).now_or_never().is_none());
+    }
+    drop(catalog);
+    let catalog = opened(&path, Settings::default());
+    let names: Vec<String> = run(catalog.nodes()).unwrap().into_iter().map(|node| node.0).collect();
+    assert_eq!(names, (0..100).map(|node| format!("node{node:03}")).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_second_opening_of_the_file_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("catalog");
+    let _first = opened(&path, Settings::default());
+    let error = Embedded::open(&path, Settings::default()).unwrap_err();
+    assert_eq!(error.to_string(), "catalog unavailable");
+}
+
+#[test]
+fn a_catalog_whose_making_was_interrupted_is_made_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("catalog");
+    std::fs::write(folder.path().join("catalog.unfinished"), [0; 5000]).unwrap();
+    drop(opened(&path, Settings::default()));
+    assert!(!folder.path().join("catalog.unfinished").exists());
+    drop(opened(&path, Settings { check_pages: true, ..Settings::default() }));
+    let reserved = tempfile::NamedTempFile::new().unwrap();
+    drop(opened(reserved.path(), Settings::default()));
+}
+
+#[test]
+fn a_file_that_is_no_catalog_is_refused_and_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("catalog");
+    let bytes = b"not a catalog, but somebody's letters\n".repeat(1000);
+    std::fs::write(&path, &bytes).unwrap();
+    assert!(Embedded::open(&path, Settings::default()).is_err());
+    assert_eq!(std::fs::read(&path).unwrap(), bytes);
+    assert!(Embedded::open(&folder.path().join("no/such/folder"), Settings::default()).is_err());
+}
+
+#[test]
+fn the_model_passes_every_case_that_it_can_be_asked() {
+    // The model is its own auditor: it has no counts that could be wrong.
+    for (name, case) in cases() {
+        println!("{name}");
+        run(case(&Model::default()));
+    }
+}

@@ -1,0 +1,103 @@
+use super::{connector::Connector, credentials::Credentials};
+use object_store::{
+    RetryConfig,
+    aws::{AmazonS3, AmazonS3Builder},
+};
+use std::io;
+use thiserror::Error;
+
+/// Where a bucket is and how to speak to it.
+#[derive(Clone, Debug)]
+pub struct BucketSettings {
+    /// Address of the server with its scheme, such as `https://s3.eu-west-1.amazonaws.com`.
+    pub endpoint: String,
+    /// Region that requests are signed for; `us-east-1` suits most servers outside AWS.
+    pub region: String,
+    /// Name of the bucket, which must be there.
+    pub bucket: String,
+    /// Put before every object's name, with a `/` between; may be empty.
+    pub prefix: String,
+    /// Who signs.
+    pub credentials: Credentials,
+    /// Whether an endpoint without TLS is accepted.
+    pub allow_http: bool,
+    /// Whether the bucket is the first part of the path rather than of the host's name.
+    pub path_style: bool,
+    /// Whether uploads are hashed with SHA-256 and signed: some servers insist on it. Fragments
+    /// carry checksums of their own, so it adds nothing but time.
+    pub sign_payload: bool,
+}
+
+/// Why settings describe no bucket.
+#[derive(Debug, Error)]
+pub enum BucketError {
+    /// The endpoint is no address.
+    #[error("endpoint {0:?} is not an http:// or https:// address without path")]
+    Endpoint(String),
+    /// The endpoint would send data in the clear, and that is not allowed.
+    #[error("endpoint {0:?} has no TLS; allow_http accepts that")]
+    PlainHttp(String),
+    /// The bucket's name is empty or has characters that no bucket's name has.
+    #[error("bucket {0:?} is not a bucket's name")]
+    Bucket(String),
+    /// The prefix has empty parts or characters that object names must not have.
+    #[error("prefix is not a path of non-empty parts")]
+    Prefix,
+    /// The system has no certificates to check a server against.
+    #[error("no usable certificate authorities in the system")]
+    Certificates(#[source] io::Error),
+    /// The client of the object storage refuses the settings.
+    #[error("unusable settings")]
+    Client(#[source] object_store::Error),
+}
+
+impl BucketSettings {
+    pub(super) fn location(&self) -> String {
+        format!("{}/{}/{}", self.endpoint, self.bucket, self.prefix)
+    }
+
+    pub(super) fn build(self) -> Result<AmazonS3, BucketError> {
+        // Whatever stands before an @ may be a secret.
+        let shown = self.endpoint.rsplit('@').next().unwrap_or_default();
+        let unusable = || BucketError::Endpoint(shown.to_owned());
+        let (scheme, host) =
+            self.endpoint.trim_end_matches('/').split_once("://").ok_or_else(unusable)?;
+        if host.is_empty() || host.contains(['/', '?', '#', '@', ' ']) {
+            return Err(unusable());
+        }
+        let allowed = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
+        if self.bucket.is_empty() || !self.bucket.chars().all(allowed) {
+            return Err(BucketError::Bucket(self.bucket));
+        }
+        let connector = match (scheme, self.allow_http) {
+            ("https", _) => Connector::https()?,
+            ("http", true) => Connector::http(),
+            ("http", false) => return Err(BucketError::PlainHttp(self.endpoint)),
+            _ => return Err(unusable()),
+        };
+        let endpoint = if self.path_style {
+            format!("{scheme}://{host}")
+        } else {
+            format!("{scheme}://{}.{host}", self.bucket)
+        };
+        let Credentials { access_key, secret_key, token } = self.credentials;
+        let builder = AmazonS3Builder::new()
+            .with_endpoint(endpoint)
+            .with_region(self.region)
+            .with_bucket_name(self.bucket)
+            .with_virtual_hosted_style_request(!self.path_style)
+            .with_access_key_id(access_key)
+            .with_secret_access_key(secret_key)
+            .with_allow_http(self.allow_http)
+            .with_unsigned_payload(!self.sign_payload)
+            // One request to delete one object; the bulk form costs a body and its digest.
+            .with_disable_bulk_delete(true)
+            .with_retry(RetryConfig { max_retries: 0, ..RetryConfig::default() })
+            .with_http_connector(connector);
+        let builder = match token {
+            Some(token) => builder.with_token(token),
+            None => builder,
+        };
+        builder.build().map_err(BucketError::Client)
+    }
+}

@@ -1,0 +1,176 @@
+use crate::{
+    Listed, Node, NodeError, Operation,
+    delay_model::{DelayModel, Dice},
+};
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures::{
+    StreamExt,
+    stream::{self, BoxStream},
+};
+use ripstop_model::FragmentId;
+use std::{
+    fmt,
+    ops::Range,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::time::{Instant, sleep_until};
+
+/// Longer delays than the clock can count are cut to this.
+const DELAY_MAX: Duration = Duration::from_hours(24);
+
+/// Makes a node as slow as a model says.
+///
+/// An operation ends when the model's delay has passed since its start, or when the node is done if
+/// that is later. A get that fails counts as one of no bytes; a listing is delayed before its first
+/// fragment only. Equal seeds
+/// give equal delays to equal sequences of operations. The runtime's timer has a resolution of a
+/// millisecond and rounds up.
+pub struct Delay {
+    inner: Arc<dyn Node>,
+    source: Mutex<Source>,
+    factor: f64,
+}
+
+struct Source {
+    model: Box<dyn DelayModel>,
+    dice: Dice,
+}
+
+impl Delay {
+    /// Delays `inner` by what `model` draws with the dice of `seed`, times `factor`.
+    pub fn new(inner: Arc<dyn Node>, model: Box<dyn DelayModel>, seed: u64, factor: f64) -> Self {
+        Self { inner, source: Mutex::new(Source { model, dice: Dice::new(seed) }), factor }
+    }
+
+    fn start(&self) -> Start {
+        let seed = self.source.lock().unwrap_or_else(PoisonError::into_inner).dice.next_u64();
+        Start { at: Instant::now(), dice: Dice::new(seed) }
+    }
+
+    /// Waits until an operation that moved `bytes` bytes may end.
+    async fn finish(&self, start: Start, operation: Operation, bytes: u64) {
+        sleep_until(start.at + self.delay(start.dice, operation, bytes)).await;
+    }
+
+    fn delay(&self, mut dice: Dice, operation: Operation, bytes: u64) -> Duration {
+        let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+        let delay = source.model.sample(operation, bytes, &mut dice).as_secs_f64() * self.factor;
+        Duration::try_from_secs_f64(delay).unwrap_or(DELAY_MAX).min(DELAY_MAX)
+    }
+}
+
+/// A start, and the dice that were thrown at it: overlapping operations keep their luck, whichever
+/// ends first.
+struct Start {
+    at: Instant,
+    dice: Dice,
+}
+
+impl fmt::Debug for Delay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Delay")
+            .field("inner", &self.inner)
+            .field("factor", &self.factor)
+            .finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl Node for Delay {
+    async fn put(&self, name: FragmentId, fragment: Vec<Bytes>) -> Result<(), NodeError> {
+        let start = self.start();
+        let bytes = fragment.iter().map(|segment| segment.len() as u64).sum();
+        let outcome = self.inner.put(name, fragment).await;
+        self.finish(start, Operation::Put, bytes).await;
+        outcome
+    }
+
+    async fn get(&self, name: FragmentId, range: Range<u64>) -> Result<Bytes, NodeError> {
+        let start = self.start();
+        let outcome = self.inner.get(name, range).await;
+        let bytes = outcome.as_ref().map_or(0, |bytes| bytes.len() as u64);
+        self.finish(start, Operation::Get, bytes).await;
+        outcome
+    }
+
+    async fn delete(&self, name: FragmentId) -> Result<(), NodeError> {
+        let start = self.start();
+        let outcome = self.inner.delete(name).await;
+        self.finish(start, Operation::Delete, 0).await;
+        outcome
+    }
+
+    fn list(&self) -> BoxStream<'_, Result<Listed, NodeError>> {
+        let listing = async {
+            self.finish(self.start(), Operation::List, 0).await;
+            self.inner.list()
+        };
+        stream::once(listing).flatten().boxed()
+    }
+
+    async fn health(&self) -> Result<(), NodeError> {
+        let start = self.start();
+        let outcome = self.inner.health().await;
+        self.finish(start, Operation::Health, 0).await;
+        outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Memory,
+        delay_model::{Recorded, Replay},
+    };
+    use futures::TryStreamExt;
+    use ripstop_model::StripeId;
+
+    const NAME: FragmentId = FragmentId { stripe: StripeId(1), index: 0 };
+
+    fn recorded(csv: &str) -> Box<dyn DelayModel> {
+        let csv = format!("operation,bytes,delay_ms\n{csv}");
+        Box::new(Recorded::parse(&csv, Replay::InOrder).unwrap())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn every_operation_takes_its_delay_times_the_factor() {
+        let model =
+            recorded("get,0,10\nget,100,20\nput,100,30\ndelete,0,40\nlist,0,50\nhealth,0,60");
+        let node = Delay::new(Arc::new(Memory::new(1000)), model, 0, 2.0);
+        let mut start = Instant::now();
+        let mut took = || {
+            let took = start.elapsed().as_millis();
+            start = Instant::now();
+            took
+        };
+        node.put(NAME, vec![Bytes::from(vec![0; 99])]).await.unwrap();
+        assert_eq!(took(), 60);
+        node.get(NAME, 0..99).await.unwrap();
+        assert_eq!(took(), 40);
+        node.get(NAME, 98..99).await.unwrap();
+        assert_eq!(took(), 20);
+        let listed: Vec<_> = node.list().try_collect().await.unwrap();
+        assert_eq!((listed.len(), took()), (1, 100));
+        node.health().await.unwrap();
+        assert_eq!(took(), 120);
+        node.delete(NAME).await.unwrap();
+        assert_eq!(took(), 80);
+        assert!(matches!(node.get(NAME, 0..1).await, Err(NodeError::Missing)));
+        assert_eq!(took(), 20);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_nodes_own_time_counts() {
+        let slow = Delay::new(Arc::new(Memory::new(1000)), recorded("get,0,70"), 0, 1.0);
+        let node = Delay::new(Arc::new(slow), recorded("get,0,100\nget,0,20"), 0, 1.0);
+        for expected in [100, 70] {
+            let start = Instant::now();
+            node.health().await.unwrap();
+            assert_eq!(start.elapsed().as_millis(), expected);
+        }
+    }
+}

@@ -1,0 +1,175 @@
+use super::*;
+use futures::TryStreamExt;
+use proptest::prelude::*;
+use ripstop_model::StripeId;
+use std::{
+    fs::{self, File},
+    path::Path,
+    time::{Duration, SystemTime},
+};
+
+const NAME: FragmentId = FragmentId { stripe: StripeId(0x1234_abcd), index: 7 };
+const FILE: &str = "cd/0000000000000000000000001234abcd.007";
+
+fn directory(root: &Path) -> Directory {
+    Directory::new(root.into(), DirectorySettings::default())
+}
+
+fn body() -> Vec<Bytes> {
+    vec![Bytes::from_static(b"head"), Bytes::from_static(b"body")]
+}
+
+async fn listed(node: &Directory) -> Result<Vec<FragmentId>, NodeError> {
+    node.list().map_ok(|listed| listed.name).try_collect().await
+}
+
+async fn all_unavailable(node: &Directory) {
+    let outcomes = [
+        node.get(NAME, 0..1).await.map(drop),
+        node.get(NAME, 0..0).await.map(drop),
+        node.put(NAME, body()).await,
+        node.delete(NAME).await,
+        listed(node).await.map(drop),
+        node.health().await,
+    ];
+    for (at, outcome) in outcomes.iter().enumerate() {
+        assert!(matches!(outcome, Err(NodeError::Unavailable { .. })), "{at}: {outcome:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_fragment_is_a_file_and_nothing_temporary_stays() {
+    let root = tempfile::tempdir().unwrap();
+    let node = directory(root.path());
+    node.put(NAME, body()).await.unwrap();
+    assert_eq!(fs::read(root.path().join(FILE)).unwrap(), b"headbody");
+    assert_eq!(fs::read_dir(root.path().join("tmp")).unwrap().count(), 0);
+    let listed: Vec<Listed> = node.list().try_collect().await.unwrap();
+    assert_eq!((listed.len(), listed[0].name, listed[0].len), (1, NAME, 8));
+    node.delete(NAME).await.unwrap();
+    assert!(!root.path().join(FILE).exists());
+}
+
+#[tokio::test]
+async fn a_missing_root_is_unavailable_never_made_and_serves_once_it_is_back() {
+    let above = tempfile::tempdir().unwrap();
+    let root = above.path().join("disk");
+    let node = directory(&root);
+    all_unavailable(&node).await;
+    assert!(!root.exists());
+    for _ in 0..2 {
+        fs::create_dir(&root).unwrap();
+        node.health().await.unwrap();
+        assert!(matches!(node.get(NAME, 0..1).await, Err(NodeError::Missing)));
+        node.delete(NAME).await.unwrap();
+        node.put(NAME, body()).await.unwrap();
+        assert_eq!(node.get(NAME, 2..6).await.unwrap(), "adbo");
+        fs::remove_dir_all(&root).unwrap();
+        all_unavailable(&node).await;
+        assert!(!root.exists());
+    }
+    File::create(&root).unwrap();
+    all_unavailable(&node).await;
+}
+
+#[tokio::test]
+async fn foreign_files_are_passed_over_and_left_alone() {
+    let root = tempfile::tempdir().unwrap();
+    let node = directory(root.path());
+    node.put(NAME, body()).await.unwrap();
+    let other_byte = "cd/00000000000000000000000000000001.000";
+    for file in ["readme", "cd/readme", other_byte, "cd/0000000000000000000000001234abcd.7"] {
+        File::create_new(root.path().join(file)).unwrap();
+    }
+    fs::create_dir(root.path().join("cd/000000000000000000000000000000cd.000")).unwrap();
+    fs::create_dir(root.path().join("folder")).unwrap();
+    File::create(root.path().join("ff")).unwrap();
+    assert_eq!(listed(&node).await.unwrap(), [NAME]);
+    assert!(root.path().join("cd/readme").exists());
+}
+
+#[tokio::test]
+async fn what_dead_writers_left_is_swept_and_what_living_ones_write_is_not() {
+    let root = tempfile::tempdir().unwrap();
+    let node = directory(root.path());
+    fs::create_dir(root.path().join("tmp")).unwrap();
+    let place = |name: &str, age_s: u64| {
+        let path = root.path().join("tmp").join(name);
+        let modified = SystemTime::now() - Duration::from_secs(age_s);
+        File::create(&path).unwrap().set_modified(modified).unwrap();
+        path
+    };
+    let (old, young) = (place("old", 3700), place("young", 3500));
+    assert_eq!(listed(&node).await.unwrap(), []);
+    assert!(!old.exists() && young.exists());
+    let old = place("old", 3700);
+    directory(root.path());
+    assert!(!old.exists() && young.exists());
+}
+
+#[tokio::test]
+async fn more_segments_than_one_system_call_takes_are_written() {
+    let root = tempfile::tempdir().unwrap();
+    let node = directory(root.path());
+    let segments: Vec<Bytes> =
+        (0..5000u32).map(|i| vec![i as u8; i as usize % 40].into()).collect();
+    let whole = segments.concat();
+    node.put(NAME, segments).await.unwrap();
+    assert_eq!(node.get(NAME, 0..whole.len() as u64).await.unwrap(), whole);
+}
+
+#[tokio::test]
+async fn a_file_in_place_of_a_folder_fails_without_leaving_anything() {
+    let root = tempfile::tempdir().unwrap();
+    let node = directory(root.path());
+    File::create(root.path().join("cd")).unwrap();
+    assert!(matches!(node.put(NAME, body()).await, Err(NodeError::Unavailable { .. })));
+    assert!(matches!(node.get(NAME, 0..1).await, Err(NodeError::Missing)));
+    assert_eq!(fs::read_dir(root.path().join("tmp")).unwrap().count(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn puts_of_many_writers_race_for_folders_and_all_arrive() {
+    let root = tempfile::tempdir().unwrap();
+    let nodes = [directory(root.path()), directory(root.path())];
+    let name = |i: u128| FragmentId { stripe: StripeId(i), index: 0 };
+    let puts = (0..200).flat_map(|i| nodes.iter().map(move |node| node.put(name(i), body())));
+    futures::future::try_join_all(puts).await.unwrap();
+    assert_eq!(listed(&nodes[0]).await.unwrap().len(), 200);
+}
+
+#[test]
+fn what_space_and_permission_forbid_is_refused() {
+    for (code, refused) in
+        [(28, true), (122, true), (13, true), (30, true), (5, false), (24, false)]
+    {
+        let error = root::failed("writing", &std::io::Error::from_raw_os_error(code));
+        assert_eq!(matches!(error, NodeError::Refused { .. }), refused, "{error}");
+        assert!(error.to_string().contains("writing: "), "{error}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn a_range_is_that_of_the_whole(
+        segments in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..100), 0..6),
+        start in 0..700u64, len in 0..700u64,
+    ) {
+        let whole = segments.concat();
+        let root = tempfile::tempdir()?;
+        let settings = DirectorySettings { durability: Durability::Relaxed };
+        let node = Directory::new(root.path().into(), settings);
+        let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+        let got = runtime.block_on(async {
+            node.put(NAME, segments.into_iter().map(Bytes::from).collect()).await?;
+            node.get(NAME, start..start + len).await
+        });
+        if let Some(slice) = whole.get(start as usize..(start + len) as usize) {
+            prop_assert_eq!(&got?[..], slice);
+        } else {
+            let short = matches!(got, Err(NodeError::Short { .. }));
+            prop_assert!(short);
+        }
+    }
+}

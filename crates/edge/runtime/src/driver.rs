@@ -1,0 +1,271 @@
+use crate::{
+    Spent,
+    fragment::Chunk,
+    job::{self, Job, ReadJob},
+    task,
+};
+use ripstop_codec::Codec;
+use ripstop_gateway::{
+    Action, Cause, Event, Machine, NodeState, Operation, Outcome, Report, Request, Task,
+};
+use ripstop_model::{Code, NodeId, RequestId, StripSet, TaskId, Timestamp};
+use ripstop_node::Node;
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt, mem,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::{Duration, Instant},
+};
+use tokio::sync::{Notify, oneshot};
+
+/// Reads what the machine reports. Called under the pool's lock: it must be quick and never block.
+pub trait Observer: Send + Sync + fmt::Debug {
+    /// Something happened `at` this time of the pool's clock.
+    fn report(&self, at: Timestamp, report: &Report);
+}
+
+/// Everything that the tasks of a pool share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    driver: Mutex<Driver>,
+    nodes: BTreeMap<NodeId, Arc<dyn Node>>,
+    codecs: Mutex<BTreeMap<Code, Codec>>,
+    pub spent: Arc<Spent>,
+    origin: Instant,
+    /// The deadline has moved closer.
+    alarm: Notify,
+}
+
+/// The machine, and the bytes and channels behind its ids.
+struct Driver {
+    machine: Machine,
+    actions: Vec<Action>,
+    jobs: HashMap<RequestId, Job>,
+    /// Dropping the sender cancels the task.
+    running: HashMap<TaskId, oneshot::Sender<()>>,
+    requests_seen: u64,
+    armed: Option<Timestamp>,
+    observer: Arc<dyn Observer>,
+}
+
+impl fmt::Debug for Driver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Driver").field("jobs", &self.jobs.len()).finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    pub(crate) fn new(
+        machine: Machine,
+        nodes: BTreeMap<NodeId, Arc<dyn Node>>,
+        observer: Arc<dyn Observer>,
+        spent: Arc<Spent>,
+    ) -> Arc<Self> {
+        let driver = Driver {
+            machine,
+            actions: Vec::new(),
+            jobs: HashMap::new(),
+            running: HashMap::new(),
+            requests_seen: 0,
+            armed: None,
+            observer,
+        };
+        let shared = Arc::new(Self {
+            driver: Mutex::new(driver),
+            nodes,
+            codecs: Mutex::default(),
+            spent,
+            origin: Instant::now(),
+            alarm: Notify::new(),
+        });
+        tokio::spawn(keep_time(Arc::downgrade(&shared)));
+        shared
+    }
+
+    fn now(&self) -> Timestamp {
+        Timestamp::ZERO + self.origin.elapsed()
+    }
+
+    fn driver(&self) -> MutexGuard<'_, Driver> {
+        // A panic under the lock would be a bug in the machine; serving the rest beats stopping all.
+        self.driver.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn node(&self, id: NodeId) -> Option<&Arc<dyn Node>> {
+        self.nodes.get(&id)
+    }
+
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = (NodeId, &Arc<dyn Node>)> {
+        self.nodes.iter().map(|(id, node)| (*id, node))
+    }
+
+    pub(crate) fn codec(&self, code: Code) -> Codec {
+        let mut codecs = self.codecs.lock().unwrap_or_else(PoisonError::into_inner);
+        codecs.entry(code).or_insert_with(|| Codec::new(code)).clone()
+    }
+
+    /// Looks at the machine.
+    pub(crate) fn inspect<T>(&self, look: impl FnOnce(&Machine) -> T) -> T {
+        look(&self.driver().machine)
+    }
+
+    /// Hands a request and its bytes over.
+    pub(crate) fn arrive(
+        self: &Arc<Self>,
+        operation: Operation,
+        strip_bytes: u32,
+        job: Job,
+    ) -> RequestId {
+        let mut driver = self.driver();
+        let id = RequestId(driver.requests_seen);
+        driver.requests_seen += 1;
+        driver.jobs.insert(id, job);
+        driver.step(self, Event::RequestArrived(Request { id, operation, strip_bytes }));
+        id
+    }
+
+    /// Tells the machine that something happened.
+    pub(crate) fn tell(self: &Arc<Self>, event: Event) {
+        self.driver().step(self, event);
+    }
+
+    fn task_ended(self: &Arc<Self>, task: Task, outcome: Outcome, chunk: Option<Chunk>) {
+        let mut driver = self.driver();
+        driver.running.remove(&task.id);
+        if let Some(job) = driver.jobs.get_mut(&task.request) {
+            job.task_ended(task.fragment, outcome, chunk);
+        }
+        driver.step(self, Event::TaskEnded(task.id, outcome));
+    }
+}
+
+impl Driver {
+    fn step(&mut self, shared: &Arc<Shared>, event: Event) {
+        let now = shared.now();
+        let mut actions = mem::take(&mut self.actions);
+        self.machine.handle(now, event, &mut actions);
+        for action in actions.drain(..) {
+            self.act(shared, now, action);
+        }
+        self.actions = actions;
+        let deadline = self.machine.deadline().map(|(at, _)| at);
+        if deadline.is_some_and(|at| self.armed.is_none_or(|armed| at < armed)) {
+            self.armed = deadline;
+            shared.alarm.notify_one();
+        }
+    }
+
+    fn act(&mut self, shared: &Arc<Shared>, now: Timestamp, action: Action) {
+        match action {
+            Action::Encode(request) => self.encode(shared, request),
+            Action::StartTask(task) => self.start(shared, task),
+            Action::CancelTask(task) => drop(self.running.remove(&task)),
+            Action::Decode { request, from } => self.decode(shared, request, &from),
+            Action::Complete(request) => self.answer(request, Ok(())),
+            Action::Fail(request, cause) => self.answer(request, Err(cause)),
+            Action::Reject(request) => drop(self.jobs.remove(&request)),
+            Action::Settle { request, stored } => {
+                if let Some(job) = self.jobs.remove(&request) {
+                    job.settle(stored);
+                }
+            }
+            Action::Probe(node) => probe(shared, node),
+            Action::Report(report) => self.observer.report(now, &report),
+        }
+    }
+
+    fn answer(&mut self, request: RequestId, result: Result<(), Cause>) {
+        if let Some(job) = self.jobs.get_mut(&request) {
+            job.answer(result);
+        }
+    }
+
+    fn encode(&mut self, shared: &Arc<Shared>, request: RequestId) {
+        let Some(Job::Write(job)) = self.jobs.get_mut(&request) else { return };
+        let Some(mut stripe) = job.stripe.take() else { return };
+        let (codec, shared) = (job.codec.clone(), shared.clone());
+        tokio::spawn(async move {
+            let start = Instant::now();
+            stripe.encode(&codec);
+            Spent::add(&shared.spent.encode, start);
+            let mut driver = shared.driver();
+            if let Some(Job::Write(job)) = driver.jobs.get_mut(&request) {
+                job.stripe = Some(stripe);
+            }
+            driver.step(&shared, Event::EncodeEnded(request));
+        });
+    }
+
+    fn start(&mut self, shared: &Arc<Shared>, task: Task) {
+        let node = shared.nodes.get(&task.node).cloned();
+        let (Some(job), Some(node)) = (self.jobs.get_mut(&task.request), node) else {
+            unreachable!("tasks are of requests and nodes that the driver gave to the machine")
+        };
+        let load = job.load(task.fragment, task.node);
+        let (cancel, cancelled) = oneshot::channel();
+        self.running.insert(task.id, cancel);
+        let shared = shared.clone();
+        tokio::spawn(async move {
+            let (outcome, chunk) = tokio::select! {
+                biased;
+                _ = cancelled => (Outcome::Cancelled, None),
+                ended = task::run(&*node, task.fragment, load, &shared.spent) => ended,
+            };
+            shared.task_ended(task, outcome, chunk);
+        });
+    }
+
+    fn decode(&mut self, shared: &Arc<Shared>, request: RequestId, from: &StripSet) {
+        let Some(Job::Read(job)) = self.jobs.get_mut(&request) else { return };
+        let (missing, sources) = job.gap(from);
+        let codec = shared.codec(job.sought.shape.code());
+        let shared = shared.clone();
+        tokio::spawn(async move {
+            let start = Instant::now();
+            let computed = job::decode(&codec, &missing, &sources);
+            Spent::add(&shared.spent.decode, start);
+            let done = computed.is_some();
+            let mut driver = shared.driver();
+            if let Some(Job::Read(ReadJob { arrived, .. })) = driver.jobs.get_mut(&request) {
+                for (strip, chunk) in computed.into_iter().flatten() {
+                    arrived[strip] = Some(chunk);
+                }
+            }
+            driver.step(&shared, Event::DecodeEnded(request, done));
+        });
+    }
+}
+
+/// Longest that a node may take to say that it is well.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
+
+fn probe(shared: &Arc<Shared>, node: NodeId) {
+    let shared = shared.clone();
+    tokio::spawn(async move {
+        let Some(asked) = shared.node(node) else { return };
+        let health = tokio::time::timeout(PROBE_TIMEOUT, asked.health()).await;
+        let state = if matches!(health, Ok(Ok(()))) { NodeState::Up } else { NodeState::Down };
+        shared.tell(Event::NodeChanged(node, state));
+    });
+}
+
+/// Sends `TimerFired` when the machine's deadline comes, until the pool is gone.
+async fn keep_time(shared: Weak<Shared>) {
+    /// How soon it notices that the pool is gone.
+    const IDLE: Duration = Duration::from_secs(1);
+    loop {
+        let Some(pool) = shared.upgrade() else { return };
+        let wait = {
+            let mut driver = pool.driver();
+            driver.armed = driver.machine.deadline().map(|(at, _)| at);
+            driver.armed.map_or(IDLE, |at| at.since(pool.now()))
+        };
+        if wait.is_zero() {
+            pool.tell(Event::TimerFired);
+            // A deadline that the machine does not move must not become a busy loop.
+            tokio::task::yield_now().await;
+            continue;
+        }
+        let _ = tokio::time::timeout(wait.min(IDLE), pool.alarm.notified()).await;
+    }
+}

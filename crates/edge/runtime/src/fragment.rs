@@ -1,0 +1,12 @@
+//! What a fragment looks like at a node: a header that describes it, then its strip in blocks, each
+//! followed by a checksum that binds the bytes to their place.
+
+mod block;
+mod chunk;
+mod draft;
+mod header;
+
+pub(crate) use block::{BLOCK_LEN, body_len, body_range};
+pub use chunk::Chunk;
+pub use draft::{Sealed, StripeDraft};
+pub use header::{HEADER_PROBE_LEN, Header, HeaderError};

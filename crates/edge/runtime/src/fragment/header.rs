@@ -1,0 +1,158 @@
+use bytes::{BufMut, Bytes, BytesMut};
+use crc_fast::{CrcAlgorithm, checksum};
+use ripstop_model::{Code, FragmentId, PoolId, StripeId, StripeShape};
+use thiserror::Error;
+
+const MAGIC: [u8; 8] = *b"RIPSTOP\x01";
+/// Everything before the record.
+const FIXED_LEN: usize = 44;
+const SEAL_LEN: usize = 8;
+/// Headers are padded to this, so that strips begin aligned.
+const ALIGN: usize = 64;
+/// Longest header: bounds what a rebuild reads of a fragment that may not be one.
+const HEADER_LEN_MAX: usize = 16 << 20;
+
+/// Bytes to read first when a header's length is not known: enough for most.
+pub const HEADER_PROBE_LEN: u64 = 4096;
+
+/// The start of every fragment: which it is, how its stripe is coded, what the stripe holds.
+///
+/// Little-endian: magic 8 | header length 4 | stripe 16 | index, N, K, 0 | payload length 4 |
+/// pool 2 | 0 2 | record length 4 | record | zeros to a multiple of 64 less 8 | CRC-64/NVME 8.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Header {
+    /// Which fragment.
+    pub name: FragmentId,
+    /// How the stripe is coded.
+    pub shape: StripeShape,
+    /// The pool it was written to.
+    pub pool: PoolId,
+    /// What the stripe holds, in the store's words; empty where another stripe says it.
+    pub record: Bytes,
+}
+
+/// The bytes are not a whole header.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum HeaderError {
+    /// More bytes are needed.
+    #[error("header of {len} bytes, {got} at hand")]
+    Short {
+        /// Bytes that the header has.
+        len: u64,
+        /// Bytes that were given.
+        got: u64,
+    },
+    /// Not a header, or a damaged one.
+    #[error("not a fragment's header: {0}")]
+    Damaged(&'static str),
+}
+
+impl Header {
+    /// Bytes of a header with a record of `record_len` bytes.
+    pub const fn len_with(record_len: usize) -> usize {
+        (FIXED_LEN + record_len + SEAL_LEN).next_multiple_of(ALIGN)
+    }
+
+    /// The header as bytes.
+    pub fn encode(&self) -> Bytes {
+        let len = Self::len_with(self.record.len());
+        let mut out = BytesMut::with_capacity(len);
+        out.put_slice(&MAGIC);
+        out.put_u32_le(u32::try_from(len).expect("records are far below 4 GiB"));
+        out.put_u128_le(self.name.stripe.0);
+        out.put_u8(self.name.index);
+        out.put_u8(u8::try_from(self.shape.code().n()).expect("n ≤ 255"));
+        out.put_u8(u8::try_from(self.shape.code().k()).expect("k ≤ 255"));
+        out.put_u8(0);
+        out.put_u32_le(self.shape.payload_len());
+        out.put_u16_le(self.pool.0);
+        out.put_u16_le(0);
+        out.put_u32_le(u32::try_from(self.record.len()).expect("shorter than the header"));
+        out.put_slice(&self.record);
+        out.put_bytes(0, len - SEAL_LEN - out.len());
+        let seal = checksum(CrcAlgorithm::Crc64Nvme, &out);
+        out.put_u64_le(seal);
+        out.freeze()
+    }
+
+    /// The header at the start of `bytes`, and its length.
+    pub fn parse(bytes: &Bytes) -> Result<(Self, u32), HeaderError> {
+        let got = bytes.len() as u64;
+        if bytes.len() < FIXED_LEN {
+            return Err(HeaderError::Short { len: FIXED_LEN as u64, got });
+        }
+        if bytes[..8] != MAGIC {
+            return Err(HeaderError::Damaged("magic"));
+        }
+        let len = word(bytes, 8) as usize;
+        if len > HEADER_LEN_MAX || len < FIXED_LEN + SEAL_LEN || !len.is_multiple_of(ALIGN) {
+            return Err(HeaderError::Damaged("length"));
+        }
+        if bytes.len() < len {
+            return Err(HeaderError::Short { len: len as u64, got });
+        }
+        let (body, seal) = bytes[..len].split_at(len - SEAL_LEN);
+        if checksum(CrcAlgorithm::Crc64Nvme, body).to_le_bytes() != *seal {
+            return Err(HeaderError::Damaged("checksum"));
+        }
+        let record_len = word(bytes, 40) as usize;
+        if Self::len_with(record_len) != len {
+            return Err(HeaderError::Damaged("record length"));
+        }
+        let shape = Code::new(bytes[29].into(), bytes[30].into())
+            .ok()
+            .and_then(|code| StripeShape::new(code, word(bytes, 32)))
+            .ok_or(HeaderError::Damaged("shape"))?;
+        let stripe = StripeId(u128::from_le_bytes(bytes[12..28].try_into().expect("16 bytes")));
+        let header = Self {
+            name: FragmentId { stripe, index: bytes[28] },
+            shape,
+            pool: PoolId(u16::from_le_bytes([bytes[36], bytes[37]])),
+            record: bytes.slice(FIXED_LEN..FIXED_LEN + record_len),
+        };
+        Ok((header, len as u32))
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn header(record: Vec<u8>) -> Header {
+        let shape = StripeShape::new(Code::new(6, 4).unwrap(), 1000).unwrap();
+        let name = FragmentId { stripe: StripeId::new(123_456, 789), index: 5 };
+        Header { name, shape, pool: PoolId(3), record: record.into() }
+    }
+
+    proptest! {
+        #[test]
+        fn headers_round_trip(record: Vec<u8>, more: Vec<u8>) {
+            let header = header(record);
+            let mut bytes = header.encode().to_vec();
+            let len = bytes.len() as u32;
+            bytes.extend(more);
+            prop_assert_eq!(Header::parse(&bytes.into()), Ok((header, len)));
+        }
+
+        #[test]
+        fn no_flipped_bit_passes(record: Vec<u8>, at: prop::sample::Index, bit in 0..8u8) {
+            let mut bytes = header(record).encode().to_vec();
+            let at = at.index(bytes.len());
+            bytes[at] ^= 1 << bit;
+            prop_assert!(Header::parse(&bytes.into()).is_err());
+        }
+
+        #[test]
+        fn a_cut_header_asks_for_more(cut in 0..128usize) {
+            let bytes = header(vec![1; 60]).encode();
+            prop_assert_eq!(bytes.len(), 128);
+            let short = matches!(Header::parse(&bytes.slice(..cut)), Err(HeaderError::Short { .. }));
+            prop_assert!(short);
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! The examples that AWS published for S3's Signature Version 4, and each way to be refused.
+
+use super::{Presented, verify};
+use crate::{
+    Credentials, date,
+    error::{Code, Outcome},
+    uri::Query,
+};
+use http::{HeaderMap, HeaderName, Method};
+
+const KEY: &str = "AKIAIOSFODNN7EXAMPLE";
+const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+struct Example {
+    method: Method,
+    path: &'static str,
+    query: String,
+    headers: Vec<(&'static str, String)>,
+    at: &'static str,
+}
+
+impl Example {
+    fn header(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.retain(|(given, _)| *given != name);
+        self.headers.push((name, value.to_owned()));
+        self
+    }
+
+    fn code(&self) -> Option<Code> {
+        self.verify().err().map(|failure| failure.code)
+    }
+
+    fn verify(&self) -> Outcome<super::Verified> {
+        let credentials: Credentials =
+            [(KEY, "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")].into_iter().collect();
+        let headers: HeaderMap = self
+            .headers
+            .iter()
+            .map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap()))
+            .collect();
+        let query = Query::parse(&self.query).unwrap();
+        let presented = Presented {
+            method: &self.method,
+            path: self.path,
+            raw_query: &self.query,
+            query: &query,
+            headers: &headers,
+            host_bucket: None,
+        };
+        verify(&presented, &credentials, "us-east-1", date::parse_basic(self.at).unwrap())
+    }
+}
+
+fn authorization(signed: &str, signature: &str) -> String {
+    format!(
+        "AWS4-HMAC-SHA256 Credential={KEY}/20130524/us-east-1/s3/aws4_request,\
+         SignedHeaders={signed},Signature={signature}"
+    )
+}
+
+fn example(method: Method, path: &'static str, query: &str, sha256: &str) -> Example {
+    let headers = vec![
+        ("host", "examplebucket.s3.amazonaws.com".to_owned()),
+        ("x-amz-content-sha256", sha256.to_owned()),
+        ("x-amz-date", "20130524T000000Z".to_owned()),
+    ];
+    Example { method, path, query: query.to_owned(), headers, at: "20130524T000100Z" }
+}
+
+fn get_object() -> Example {
+    let authorization = authorization(
+        "host;range;x-amz-content-sha256;x-amz-date",
+        "f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41",
+    );
+    example(Method::GET, "/test.txt", "", EMPTY)
+        .header("range", "bytes=0-9")
+        .header("authorization", &authorization)
+}
+
+fn presigned() -> Example {
+    let query = format!(
+        "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential={KEY}%2F20130524%2Fus-east-1%2Fs3%2F\
+         aws4_request&X-Amz-Date=20130524T000000Z&X-Amz-Expires=86400&X-Amz-SignedHeaders=host&\
+         X-Amz-Signature=aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404"
+    );
+    let headers = vec![("host", "examplebucket.s3.amazonaws.com".to_owned())];
+    Example { method: Method::GET, path: "/test.txt", query, headers, at: "20130524T120000Z" }
+}
+
+#[test]
+fn the_published_examples_verify() {
+    assert_eq!(get_object().code(), None);
+    assert_eq!(presigned().code(), None);
+    let put = example(
+        Method::PUT,
+        "/test$file.text",
+        "",
+        "44ce7dd67c959e0d3524ffac1771dfbba87d2b6b4b4e99e42034a8b803f8b072",
+    )
+    .header("date", "Fri, 24 May 2013 00:00:00 GMT")
+    .header("x-amz-storage-class", "REDUCED_REDUNDANCY")
+    .header(
+        "authorization",
+        &authorization(
+            "date;host;x-amz-content-sha256;x-amz-date;x-amz-storage-class",
+            "98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd",
+        ),
+    );
+    assert_eq!(put.code(), None);
+    for (query, signature) in [
+        ("lifecycle", "fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543"),
+        ("max-keys=2&prefix=J", "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7"),
+    ] {
+        let signed = authorization("host;x-amz-content-sha256;x-amz-date", signature);
+        let list = example(Method::GET, "/", query, EMPTY).header("authorization", &signed);
+        assert_eq!(list.code(), None, "{query}");
+    }
+}
+
+#[test]
+fn the_published_chunks_verify() {
+    let seed = example(
+        Method::PUT,
+        "/examplebucket/chunkObject.txt",
+        "",
+        "STREAMING-AWS4-HMAC-SHA256-PAYLOAD",
+    )
+    .header("host", "s3.amazonaws.com")
+    .header("x-amz-storage-class", "REDUCED_REDUNDANCY")
+    .header("content-encoding", "aws-chunked")
+    .header("x-amz-decoded-content-length", "66560")
+    .header("content-length", "66824")
+    .header(
+        "authorization",
+        &authorization(
+            "content-encoding;content-length;host;x-amz-content-sha256;x-amz-date;\
+                 x-amz-decoded-content-length;x-amz-storage-class",
+            "4f232c4386841ef735655705268965c44a0e4690baa4adea153f7db9fa80a0a9",
+        ),
+    );
+    let mut signer = seed.verify().unwrap().chunks.unwrap();
+    use sha2::{Digest as _, Sha256};
+    for (len, signature) in [
+        (65536, "ad80c730a21e5b8d04586a2213dd63b9a0e99e0e2307b0ade35a65485a288648"),
+        (1024, "0055627c9e194cb4542bae2aa5492e3c1575bbb81b612b7d234b86a503ef5497"),
+        (0, "b6c6ea8a5354eaf15b3cb7646744f4275b71ea724fed81ceb9323e279d449df9"),
+    ] {
+        let sha256 = Sha256::digest(vec![b'a'; len]).into();
+        assert!(signer.accepts_chunk(sha256, signature), "{len}");
+    }
+    assert!(!signer.accepts_chunk([0; 32], "00"));
+}
+
+#[test]
+fn each_wrong_thing_in_a_header_has_its_own_error() {
+    let good = || get_object();
+    let signed = "host;range;x-amz-content-sha256;x-amz-date";
+    let cases = [
+        (good().header("range", "bytes=0-8"), Code::SignatureDoesNotMatch),
+        (good().header("x-amz-meta-a", "unsigned"), Code::AccessDenied),
+        (good().header("x-amz-date", "20130524T010000Z"), Code::RequestTimeTooSkewed),
+        (good().header("x-amz-date", "today"), Code::AccessDenied),
+        (good().header("x-amz-content-sha256", "beef"), Code::InvalidArgument),
+        (good().header("authorization", "AWS a:b"), Code::InvalidRequest),
+        (good().header("authorization", "Basic abc"), Code::InvalidArgument),
+        (good().header("authorization", "AWS4-HMAC-SHA256 x"), Code::AuthorizationHeaderMalformed),
+        (
+            good().header("authorization", &authorization(signed, "00").replace("us-east-1", "eu")),
+            Code::AuthorizationHeaderMalformed,
+        ),
+        (
+            good().header("authorization", &authorization(signed, "00").replace("/s3/", "/sts/")),
+            Code::AuthorizationHeaderMalformed,
+        ),
+        (
+            good().header("authorization", &authorization(signed, "00").replace("0524/", "0525/")),
+            Code::AuthorizationHeaderMalformed,
+        ),
+        (
+            good().header("authorization", &authorization(signed, "00").replace(KEY, "NOBODY")),
+            Code::InvalidAccessKeyId,
+        ),
+        (
+            good().header(
+                "authorization",
+                &authorization("range;x-amz-content-sha256;x-amz-date", "0"),
+            ),
+            Code::AccessDenied,
+        ),
+    ];
+    for (at, (example, code)) in cases.iter().enumerate() {
+        assert_eq!(example.code(), Some(*code), "case {at}");
+    }
+    let late = Example { at: "20130524T001501Z", ..good() };
+    assert_eq!(late.code(), Some(Code::RequestTimeTooSkewed));
+    let unsigned = Example { headers: vec![], ..good() };
+    assert_eq!(unsigned.code(), Some(Code::AccessDenied));
+    let mut without_hash = good();
+    without_hash.headers.retain(|(name, _)| *name != "x-amz-content-sha256");
+    assert_eq!(without_hash.code(), Some(Code::InvalidRequest));
+}
+
+#[test]
+fn the_region_error_tells_the_region() {
+    let wrong = authorization("host", "0").replace("us-east-1", "mars-1");
+    let failure = get_object().header("authorization", &wrong).verify().unwrap_err();
+    assert!(failure.details.contains(&("Region", "us-east-1".to_owned())), "{failure:?}");
+}
+
+#[test]
+fn presigned_urls_have_an_end() {
+    let with = |from: &str, to: &str| Example {
+        query: presigned().query.replace(from, to),
+        ..presigned()
+    };
+    let bad = Some(Code::AuthorizationQueryParametersError);
+    assert_eq!(with("Expires=86400", "Expires=604801").code(), bad);
+    assert_eq!(with("Expires=86400", "Expires=0").code(), bad);
+    assert_eq!(with("Expires=86400", "Expires=-1").code(), bad);
+    assert_eq!(with("Expires=86400", "Expires=x").code(), bad);
+    assert_eq!(with("&X-Amz-Expires=86400", "").code(), bad);
+    assert_eq!(with("us-east-1", "eu-west-1").code(), bad);
+    assert_eq!(with("Expires=86400", "Expires=604800").code(), Some(Code::SignatureDoesNotMatch));
+    let expired = Example { at: "20130525T000001Z", ..presigned() };
+    assert_eq!(expired.code(), Some(Code::AccessDenied));
+    let early = Example { at: "20130523T234459Z", ..presigned() };
+    assert_eq!(early.code(), Some(Code::AccessDenied));
+    let meddled = presigned().header("x-amz-acl", "public-read");
+    assert_eq!(meddled.code(), Some(Code::AccessDenied));
+}
+
+#[test]
+fn version_2_is_taken_in_urls_only() {
+    let now = "20130524T000000Z";
+    let expires = date::parse_basic(now).unwrap() + 60;
+    let url = |expires: i64, signature: &str| Example {
+        method: Method::GET,
+        path: "/b/k",
+        query: format!(
+            "AWSAccessKeyId={KEY}&Signature={signature}&Expires={expires}&response-content-type=a%2Fb"
+        ),
+        headers: vec![("host", "localhost".to_owned())],
+        at: now,
+    };
+    assert_eq!(url(expires, "QQ%3D%3D").code(), Some(Code::SignatureDoesNotMatch));
+    assert_eq!(url(expires - 61, "QQ%3D%3D").code(), Some(Code::AccessDenied));
+    let too_long = url(expires + super::EXPIRY_S_MAX, "QQ%3D%3D").code();
+    assert_eq!(too_long, Some(Code::AuthorizationQueryParametersError));
+    use base64::Engine as _;
+    use hmac::{Hmac, KeyInit as _, Mac as _};
+    let mut mac =
+        Hmac::<sha1::Sha1>::new_from_slice(b"wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY").unwrap();
+    mac.update(format!("GET\n\n\n{expires}\n/b/k?response-content-type=a/b").as_bytes());
+    let signature = base64::engine::general_purpose::STANDARD.encode(mac.finalize().into_bytes());
+    let signature = crate::uri::encode(&signature, b"").into_owned();
+    assert_eq!(url(expires, &signature).code(), None);
+}

@@ -1,0 +1,275 @@
+use crate::{
+    auth::ChunkSigner,
+    error::{Code, Failure, Outcome},
+};
+use bytes::Bytes;
+use sha2::{Digest as _, Sha256};
+
+/// Longest line between chunks.
+const LINE_LEN_MAX: usize = 4096;
+/// Most lines of a trailer.
+const TRAILERS_MAX: usize = 16;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    /// Before the line with a chunk's size.
+    Size,
+    /// Within a chunk.
+    Data {
+        left: u64,
+    },
+    /// Before the line end that closes a chunk.
+    DataEnd,
+    /// After the last chunk, before an empty line.
+    Trailer,
+    Ended,
+}
+
+/// Undoes S3's framing of streamed uploads, and verifies the signatures of chunks and trailer. Bytes
+/// are handed on before their chunk is verified: whoever reads must not commit before the end.
+#[derive(Debug)]
+pub(crate) struct Chunked {
+    state: State,
+    line: Vec<u8>,
+    signer: Option<ChunkSigner>,
+    signature: String,
+    sha256: Sha256,
+    /// Names that the request announced, lower case.
+    announced: Vec<String>,
+    trailers: Vec<(String, String)>,
+}
+
+fn incomplete() -> Failure {
+    Code::IncompleteBody.into()
+}
+
+impl Chunked {
+    /// A decoder that verifies with `signer`, if chunks are signed, and expects the `announced`
+    /// headers after the last one.
+    pub(crate) fn new(signer: Option<ChunkSigner>, announced: Vec<String>) -> Self {
+        Self {
+            state: State::Size,
+            line: Vec::new(),
+            signer,
+            signature: String::new(),
+            sha256: Sha256::new(),
+            announced,
+            trailers: Vec::new(),
+        }
+    }
+
+    /// Whether the framing's own end was reached.
+    pub(super) fn ended(&self) -> bool {
+        self.state == State::Ended
+    }
+
+    /// A header of the trailer.
+    pub(super) fn trailer(&self, name: &str) -> Option<&str> {
+        self.trailers.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Takes from `input` what it can; the next bytes of the body, or `None` when it needs more input
+    /// (or is at the end).
+    pub(super) fn decode(&mut self, input: &mut Bytes) -> Outcome<Option<Bytes>> {
+        while !input.is_empty() && self.state != State::Ended {
+            if let State::Data { left } = self.state {
+                let piece =
+                    input.split_to(input.len().min(usize::try_from(left).unwrap_or(usize::MAX)));
+                let left = left - piece.len() as u64;
+                if self.signer.is_some() {
+                    self.sha256.update(&piece);
+                }
+                self.state = if left == 0 { State::DataEnd } else { State::Data { left } };
+                return Ok(Some(piece));
+            }
+            let Some(end) = memchr(input) else {
+                self.push_line(input.split_to(input.len()))?;
+                return Ok(None);
+            };
+            self.push_line(input.split_to(end + 1))?;
+            let mut line = std::mem::take(&mut self.line);
+            line.pop();
+            if line.last() == Some(&b'\r') {
+                line.pop();
+            }
+            self.end_line(&line)?;
+        }
+        Ok(None)
+    }
+
+    fn push_line(&mut self, bytes: Bytes) -> Outcome<()> {
+        if self.line.len() + bytes.len() > LINE_LEN_MAX {
+            return Err(incomplete());
+        }
+        self.line.extend_from_slice(&bytes);
+        Ok(())
+    }
+
+    fn end_line(&mut self, line: &[u8]) -> Outcome<()> {
+        match self.state {
+            State::Size => self.begin_chunk(line),
+            State::DataEnd if line.is_empty() => {
+                self.verify_chunk()?;
+                self.state = State::Size;
+                Ok(())
+            }
+            State::DataEnd | State::Data { .. } => Err(incomplete()),
+            State::Trailer if line.is_empty() => self.end_trailer(),
+            State::Trailer => self.trailer_line(line),
+            State::Ended => Ok(()),
+        }
+    }
+
+    fn begin_chunk(&mut self, line: &[u8]) -> Outcome<()> {
+        let line = std::str::from_utf8(line).map_err(|_| incomplete())?;
+        let (size, extension) = line.split_once(';').unwrap_or((line, ""));
+        if size.is_empty() || size.len() > 16 || !size.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return Err(incomplete());
+        }
+        let size = u64::from_str_radix(size, 16).map_err(|_| incomplete())?;
+        if self.signer.is_some() {
+            let signature =
+                extension.trim().strip_prefix("chunk-signature=").ok_or_else(incomplete)?;
+            signature.clone_into(&mut self.signature);
+        }
+        if size == 0 {
+            self.verify_chunk()?;
+            self.state = State::Trailer;
+        } else {
+            self.state = State::Data { left: size };
+        }
+        Ok(())
+    }
+
+    fn verify_chunk(&mut self) -> Outcome<()> {
+        let Some(signer) = &mut self.signer else { return Ok(()) };
+        let sha256 = self.sha256.finalize_reset().into();
+        if signer.accepts_chunk(sha256, &self.signature) {
+            Ok(())
+        } else {
+            Err(Code::SignatureDoesNotMatch.into())
+        }
+    }
+
+    fn trailer_line(&mut self, line: &[u8]) -> Outcome<()> {
+        let malformed = || Failure::from(Code::MalformedTrailer);
+        let line = std::str::from_utf8(line).map_err(|_| malformed())?;
+        let (name, value) = line.split_once(':').ok_or_else(malformed)?;
+        if self.trailers.len() == TRAILERS_MAX {
+            return Err(malformed());
+        }
+        self.trailers.push((name.trim().to_ascii_lowercase(), value.trim().to_owned()));
+        Ok(())
+    }
+
+    fn end_trailer(&mut self) -> Outcome<()> {
+        self.state = State::Ended;
+        let signature_at =
+            self.trailers.iter().position(|(name, _)| name == "x-amz-trailer-signature");
+        let signature = signature_at.map(|at| self.trailers.remove(at).1);
+        if self.announced.iter().any(|name| self.trailer(name).is_none())
+            || self.trailers.iter().any(|(name, _)| !self.announced.contains(name))
+        {
+            return Err(Code::MalformedTrailer.into());
+        }
+        let Some(signer) = &mut self.signer else { return Ok(()) };
+        if self.announced.is_empty() {
+            return Ok(());
+        }
+        let mut sha256 = Sha256::new();
+        for (name, value) in &self.trailers {
+            sha256.update(format!("{name}:{value}\n"));
+        }
+        let signature = signature.ok_or(Code::MalformedTrailer)?;
+        if signer.accepts_trailer(sha256.finalize().into(), &signature) {
+            Ok(())
+        } else {
+            Err(Code::SignatureDoesNotMatch.into())
+        }
+    }
+
+    /// The connection delivers no more. Some clients leave out the last line end.
+    pub(super) fn finish(&mut self) -> Outcome<()> {
+        match self.state {
+            State::Trailer => {
+                let line = std::mem::take(&mut self.line);
+                let line = line.trim_ascii_end();
+                if !line.is_empty() {
+                    self.trailer_line(line)?;
+                }
+                self.end_trailer()
+            }
+            State::Ended => Ok(()),
+            State::Size | State::Data { .. } | State::DataEnd => Err(incomplete()),
+        }
+    }
+}
+
+fn memchr(bytes: &[u8]) -> Option<usize> {
+    bytes.iter().position(|&byte| byte == b'\n')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Decodes `framed`, which comes in pieces of `step` bytes.
+    fn decode(framed: &[u8], step: usize, announced: &[&str]) -> Outcome<(Vec<u8>, Chunked)> {
+        let announced = announced.iter().map(|&name| name.to_owned()).collect();
+        let mut chunked = Chunked::new(None, announced);
+        let mut out = Vec::new();
+        for piece in framed.chunks(step) {
+            let mut input = Bytes::copy_from_slice(piece);
+            while let Some(bytes) = chunked.decode(&mut input)? {
+                out.extend_from_slice(&bytes);
+            }
+        }
+        chunked.finish()?;
+        Ok((out, chunked))
+    }
+
+    #[test]
+    fn chunks_and_trailers_are_read_whatever_the_pieces() {
+        let framed = b"5\r\nhello\r\n6;x=y\r\n world\r\n0\r\nx-amz-checksum-crc32: AAAA\r\n\r\n";
+        for step in 1..framed.len() + 1 {
+            let (bytes, chunked) = decode(framed, step, &["x-amz-checksum-crc32"]).unwrap();
+            assert_eq!(bytes, b"hello world");
+            assert_eq!(chunked.trailer("x-amz-checksum-crc32"), Some("AAAA"));
+        }
+        assert_eq!(decode(b"0\r\n\r\n", 9, &[]).unwrap().0, b"");
+        assert_eq!(decode(b"0\r\nx:y", 9, &["x"]).unwrap().1.trailer("x"), Some("y"));
+    }
+
+    #[test]
+    fn broken_framing_is_an_incomplete_body() {
+        for framed in [
+            &b""[..],
+            b"5\r\nhel",
+            b"5\r\nhello",
+            b"5\r\nhello\r\n",
+            b"5\r\nhelloo\r\n0\r\n\r\n",
+            b"g\r\n",
+            b"\r\n",
+            b"-1\r\n",
+            b"11111111111111111\r\n",
+        ] {
+            assert_eq!(
+                decode(framed, 3, &[]).unwrap_err().code,
+                Code::IncompleteBody,
+                "{framed:?}"
+            );
+        }
+        let long = vec![b'1'; 2 * LINE_LEN_MAX];
+        assert_eq!(decode(&long, 1000, &[]).unwrap_err().code, Code::IncompleteBody);
+    }
+
+    #[test]
+    fn trailers_must_be_those_announced() {
+        let announced = &["x-amz-checksum-crc32"];
+        for framed in [&b"0\r\n\r\n"[..], b"0\r\nno colon\r\n\r\n", b"0\r\nx:y\r\n\r\n"] {
+            let failure = decode(framed, 64, announced).unwrap_err();
+            assert_eq!(failure.code, Code::MalformedTrailer, "{framed:?}");
+        }
+        assert_eq!(decode(b"0\r\nx:y\r\n\r\n", 64, &[]).unwrap_err().code, Code::MalformedTrailer);
+    }
+}

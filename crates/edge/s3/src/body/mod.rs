@@ -1,0 +1,128 @@
+//! Request bodies: bounded waits, announced lengths, chunked uploads, trailers; and what is sent back.
+
+mod chunked;
+mod incoming;
+mod outgoing;
+
+pub(crate) use chunked::Chunked;
+pub(crate) use incoming::Source;
+pub(crate) use outgoing::Outgoing;
+
+use crate::error::{Code, Failure, Outcome};
+use bytes::{Bytes, BytesMut};
+
+/// A request's body as its sender meant it, without framing.
+#[derive(Debug)]
+pub(crate) struct Payload {
+    source: Source,
+    chunked: Option<Box<Chunked>>,
+    /// Came from the source and is not decoded yet; chunked only.
+    undecoded: Bytes,
+    /// The length that was announced, without framing.
+    pub(crate) len: Option<u64>,
+    /// The SHA-256 that the signature vouches for.
+    pub(crate) sha256: Option<[u8; 32]>,
+    came: u64,
+    ended: bool,
+}
+
+impl Payload {
+    /// A body that is sent as it is.
+    pub(crate) const fn plain(source: Source, len: Option<u64>, sha256: Option<[u8; 32]>) -> Self {
+        Self { source, chunked: None, undecoded: Bytes::new(), len, sha256, came: 0, ended: false }
+    }
+
+    /// A body that comes in chunks.
+    pub(crate) fn chunked(source: Source, chunked: Chunked, len: Option<u64>) -> Self {
+        Self { chunked: Some(Box::new(chunked)), ..Self::plain(source, len, None) }
+    }
+
+    /// The length that was announced; without one S3 takes no object.
+    pub(crate) fn announced(&self) -> Outcome<u64> {
+        self.len.ok_or_else(|| Code::MissingContentLength.into())
+    }
+
+    /// The next bytes; `None` at the end, which is where it was announced.
+    pub(crate) async fn next(&mut self) -> Option<Outcome<Bytes>> {
+        if self.ended {
+            return None;
+        }
+        let next = self.advance().await.transpose();
+        self.ended = !matches!(next, Some(Ok(_)));
+        next
+    }
+
+    async fn advance(&mut self) -> Outcome<Option<Bytes>> {
+        loop {
+            let piece = match &mut self.chunked {
+                None => self.source.next().await?,
+                Some(chunked) => match chunked.decode(&mut self.undecoded)? {
+                    Some(piece) => Some(piece),
+                    None if chunked.ended() => {
+                        if self.source.next().await?.is_some() {
+                            return Err(Failure::new(
+                                Code::IncompleteBody,
+                                "Bytes after the last chunk.",
+                            ));
+                        }
+                        None
+                    }
+                    None => match self.source.next().await? {
+                        Some(piece) => {
+                            self.undecoded = piece;
+                            continue;
+                        }
+                        None => {
+                            chunked.finish()?;
+                            None
+                        }
+                    },
+                },
+            };
+            let Some(piece) = piece else {
+                return match self.len {
+                    Some(len) if len != self.came => Err(Code::IncompleteBody.into()),
+                    _ => Ok(None),
+                };
+            };
+            if piece.is_empty() {
+                continue;
+            }
+            self.came += piece.len() as u64;
+            if self.len.is_some_and(|len| self.came > len) {
+                return Err(Failure::new(
+                    Code::IncompleteBody,
+                    "The body is longer than announced.",
+                ));
+            }
+            return Ok(Some(piece));
+        }
+    }
+
+    /// A header that came after the last chunk.
+    pub(crate) fn trailer(&self, name: &str) -> Option<&str> {
+        self.chunked.as_ref()?.trailer(name)
+    }
+
+    /// The whole body, for documents, which are short.
+    pub(crate) async fn document(&mut self, len_max: usize) -> Outcome<Bytes> {
+        if self.len.is_some_and(|len| len > len_max as u64) {
+            return Err(Code::MaxMessageLengthExceeded.into());
+        }
+        let mut document = BytesMut::new();
+        while let Some(piece) = self.next().await {
+            let piece = piece?;
+            if document.len() + piece.len() > len_max {
+                return Err(Code::MaxMessageLengthExceeded.into());
+            }
+            document.extend_from_slice(&piece);
+        }
+        if let Some(expected) = self.sha256 {
+            use sha2::Digest as _;
+            if <[u8; 32]>::from(sha2::Sha256::digest(&document)) != expected {
+                return Err(Code::XAmzContentSha256Mismatch.into());
+            }
+        }
+        Ok(document.freeze())
+    }
+}

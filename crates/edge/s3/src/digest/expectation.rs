@@ -1,0 +1,156 @@
+use super::{algorithm, unbase64};
+use crate::{
+    body::Payload,
+    error::{Code, Failure, Outcome},
+};
+use http::HeaderMap;
+use ripstop_catalog::{Checksum, ChecksumAlgorithm};
+
+/// What a client says of the bytes it sends, to be held against what is computed.
+#[derive(Debug, Default)]
+pub(crate) struct Expectation {
+    md5: Option<[u8; 16]>,
+    /// The checksum it uses, and its value unless that comes in the trailer.
+    checksum: Option<(ChecksumAlgorithm, Option<Vec<u8>>)>,
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).map(|value| value.to_str().unwrap_or("\u{fffd}"))
+}
+
+fn unknown_algorithm() -> Failure {
+    Failure::new(
+        Code::InvalidRequest,
+        "Checksum algorithm provided is unsupported. Please try again with any of the valid types: \
+         [CRC32, CRC32C, CRC64NVME, SHA1, SHA256]",
+    )
+}
+
+/// The one checksum that the headers give a value for.
+pub(crate) fn header_checksum(headers: &HeaderMap) -> Outcome<Option<(ChecksumAlgorithm, String)>> {
+    let mut given = algorithm::ALL.into_iter().filter_map(|algorithm| {
+        Some((algorithm, text(headers, algorithm::header(algorithm))?.to_owned()))
+    });
+    let first = given.next();
+    if given.next().is_some() {
+        return Err(Failure::new(
+            Code::InvalidRequest,
+            "Expecting a single x-amz-checksum- header. Multiple checksum Types are not allowed.",
+        ));
+    }
+    Ok(first)
+}
+
+fn value(algorithm: ChecksumAlgorithm, text: &str) -> Outcome<Vec<u8>> {
+    unbase64(text, algorithm::len(algorithm)).ok_or_else(|| {
+        let header = algorithm::header(algorithm);
+        Failure::new(Code::InvalidRequest, format!("Value for {header} header is invalid."))
+    })
+}
+
+impl Expectation {
+    /// Reads `content-md5`, `x-amz-checksum-*`, `x-amz-trailer` and `x-amz-sdk-checksum-algorithm`.
+    pub(crate) fn read(headers: &HeaderMap) -> Outcome<Self> {
+        let md5 = match text(headers, "content-md5") {
+            None => None,
+            Some(md5) => {
+                let md5 = unbase64(md5.trim(), 16).ok_or(Code::InvalidDigest)?;
+                Some(md5.try_into().expect("sixteen bytes were asked for"))
+            }
+        };
+        let in_header = match header_checksum(headers)? {
+            Some((algorithm, text)) => Some((algorithm, Some(value(algorithm, &text)?))),
+            None => None,
+        };
+        let trailer = text(headers, "x-amz-trailer");
+        let in_trailer = match trailer.and_then(|names| {
+            names.split(',').map(str::trim).find(|name| {
+                name.get(..15).is_some_and(|start| start.eq_ignore_ascii_case("x-amz-checksum-"))
+            })
+        }) {
+            None => None,
+            Some(name) => Some(algorithm::parse(&name[15..]).ok_or_else(|| {
+                Failure::new(
+                    Code::InvalidRequest,
+                    "The value specified in the x-amz-trailer header is not supported",
+                )
+            })?),
+        };
+        let checksum = match (in_header, in_trailer) {
+            (Some(_), Some(_)) => {
+                return Err(Failure::new(
+                    Code::InvalidRequest,
+                    "Expecting a single x-amz-checksum- header. Multiple checksum Types are not allowed.",
+                ));
+            }
+            (Some(given), None) => Some(given),
+            (None, in_trailer) => in_trailer.map(|algorithm| (algorithm, None)),
+        };
+        let expectation = Self { md5, checksum };
+        expectation.check_announced(headers)?;
+        Ok(expectation)
+    }
+
+    /// Where the client names its algorithm, the value must be of that one.
+    fn check_announced(&self, headers: &HeaderMap) -> Outcome<()> {
+        for name in ["x-amz-sdk-checksum-algorithm", "x-amz-checksum-algorithm"] {
+            let Some(announced) = text(headers, name) else { continue };
+            let announced = algorithm::parse(announced).ok_or_else(unknown_algorithm)?;
+            match self.algorithm() {
+                Some(given) if given != announced => {
+                    let message = format!("Value for {name} header is invalid.");
+                    return Err(Failure::new(Code::InvalidRequest, message));
+                }
+                None if self.md5.is_none() && name == "x-amz-sdk-checksum-algorithm" => {
+                    return Err(Failure::new(
+                        Code::InvalidRequest,
+                        "x-amz-sdk-checksum-algorithm specified, but no corresponding \
+                         x-amz-checksum-* or x-amz-trailer headers were found.",
+                    ));
+                }
+                Some(_) | None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The algorithm that the client uses.
+    pub(crate) fn algorithm(&self) -> Option<ChecksumAlgorithm> {
+        self.checksum.as_ref().map(|(algorithm, _)| *algorithm)
+    }
+
+    /// Whether the client vouches for its bytes at all.
+    pub(crate) const fn is_some(&self) -> bool {
+        self.md5.is_some() || self.checksum.is_some()
+    }
+
+    /// Holds what was computed over the whole of `payload` against what was said.
+    pub(crate) fn check(
+        &self,
+        payload: &Payload,
+        md5: [u8; 16],
+        sha256: Option<[u8; 32]>,
+        computed: &[Checksum],
+    ) -> Outcome<()> {
+        if payload.sha256.is_some() && payload.sha256 != sha256 {
+            return Err(Code::XAmzContentSha256Mismatch.into());
+        }
+        if self.md5.is_some_and(|expected| expected != md5) {
+            let message = "The Content-MD5 you specified did not match what we received.";
+            return Err(Failure::new(Code::BadDigest, message));
+        }
+        let Some((algorithm, given)) = &self.checksum else { return Ok(()) };
+        let header = algorithm::header(*algorithm);
+        let given = match given {
+            Some(given) => given.clone(),
+            None => value(*algorithm, payload.trailer(header).ok_or(Code::MalformedTrailer)?)?,
+        };
+        let matches = computed.iter().any(|c| c.algorithm == *algorithm && c.value == given);
+        if matches {
+            return Ok(());
+        }
+        let word = algorithm::word(*algorithm);
+        let message = format!("The {word} you specified did not match the calculated checksum.");
+        Err(Failure::new(Code::BadDigest, message))
+    }
+}

@@ -1,0 +1,261 @@
+//! From a request's head to its answer: id, signature, body, handler, failure, observation.
+
+use crate::{
+    Answered, Credentials, Observer, Operation, Settings,
+    auth::{self, PayloadClaim, Presented},
+    body::{Chunked, Outgoing, Payload, Source},
+    date,
+    error::{Code, Failure, Outcome},
+    op, operation,
+    request::{Reply, Request},
+    uri::{self, Query, Target},
+};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, Response, header, request::Parts};
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
+use ripstop_store::Store;
+use std::{
+    hash::{BuildHasher as _, RandomState},
+    pin::Pin,
+    sync::{
+        Arc, LazyLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+use tracing::Instrument as _;
+
+/// Everything that requests share.
+#[derive(Debug)]
+pub(crate) struct Front {
+    pub(crate) store: Store,
+    pub(crate) credentials: Credentials,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) observer: Arc<dyn Observer>,
+}
+
+/// What is counted while a request runs.
+#[derive(Debug, Default)]
+struct Counts {
+    received: Arc<AtomicU64>,
+    hashing_ns: Arc<AtomicU64>,
+}
+
+/// Sixteen hexadecimal digits, different for each request of a run, and most likely between runs.
+fn request_id() -> String {
+    static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    format!("{:016X}", SEED.hash_one(NEXT.fetch_add(1, Ordering::Relaxed)))
+}
+
+impl Front {
+    /// Answers a request, whatever happens.
+    pub(crate) async fn answer(
+        self: Arc<Self>,
+        request: http::Request<Incoming>,
+    ) -> Response<Watched> {
+        let begun = Instant::now();
+        let id = request_id();
+        let counts = Counts::default();
+        let (parts, incoming) = request.into_parts();
+        let head = parts.method == Method::HEAD;
+        let resource = parts.uri.path().to_owned();
+        let span = tracing::info_span!("request", id, method = %parts.method, path = %resource);
+        let mut operation = Operation::Unknown;
+        let outcome =
+            self.handle(parts, incoming, &counts, &mut operation).instrument(span.clone()).await;
+        let mut reply = outcome.unwrap_or_else(|failure| {
+            let _entered = span.enter();
+            tracing::debug!(operation = operation.name(), %failure, "refused");
+            Reply::failure(&failure, &resource, &id)
+        });
+        if let Ok(id) = HeaderValue::from_str(&id) {
+            reply.headers.insert("x-amz-request-id", id.clone());
+            reply.headers.insert("x-amz-id-2", id);
+        }
+        reply.headers.insert(header::SERVER, HeaderValue::from_static("Ripstop"));
+        if head {
+            let len = reply.body.left();
+            reply.body = Outgoing::Empty;
+            if reply.status.is_success() && !reply.headers.contains_key(header::CONTENT_LENGTH) {
+                reply.headers.insert(header::CONTENT_LENGTH, len.into());
+            }
+        }
+        let answered = Answered {
+            operation,
+            status: reply.status.as_u16(),
+            received: 0,
+            sent: 0,
+            broken: false,
+            first_byte: begun.elapsed(),
+            duration: Duration::ZERO,
+            hashing: Duration::ZERO,
+        };
+        let watch = Watch { answered, begun, counts, observer: self.observer.clone(), span };
+        reply.into_response().map(|body| Watched { body, watch })
+    }
+
+    async fn handle(
+        &self,
+        parts: Parts,
+        incoming: Incoming,
+        counts: &Counts,
+        operation: &mut Operation,
+    ) -> Outcome<Reply> {
+        let Parts { method, uri, mut headers, .. } = parts;
+        let announced = content_length(&headers)?;
+        let holds_back = headers
+            .get(header::EXPECT)
+            .is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"));
+        let source =
+            Source::new(incoming, self.settings.body_timeout, holds_back, counts.received.clone());
+        if !headers.contains_key(header::HOST)
+            && let Some(host) = uri.authority()
+            && let Ok(host) = HeaderValue::from_str(host.as_str())
+        {
+            headers.insert(header::HOST, host);
+        }
+        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        let raw_query = uri.query().unwrap_or_default();
+        let query = Query::parse(raw_query)?;
+        let target = Target::parse(uri.path(), host, self.settings.domain.as_deref())?;
+        let routed = operation::route(&method, &target, &query, &headers);
+        if let Ok(routed) = &routed {
+            *operation = *routed;
+        }
+        let host_bucket = uri::host_bucket(host, self.settings.domain.as_deref());
+        let presented = Presented {
+            method: &method,
+            path: uri.path(),
+            raw_query,
+            query: &query,
+            headers: &headers,
+            host_bucket: host_bucket.as_deref(),
+        };
+        let now_s = (date::now_ms() / 1000) as i64;
+        let verified = auth::verify(&presented, &self.credentials, &self.settings.region, now_s)?;
+        tracing::debug!(access_key = verified.access_key, operation = operation.name(), "verified");
+        routed?;
+        let payload = payload(verified, source, announced, &headers)?;
+        let bucket = target.bucket.unwrap_or_default();
+        if !bucket.is_empty() {
+            uri::check_bucket_name(&bucket)?;
+        }
+        let request = Request {
+            store: self.store.clone(),
+            settings: self.settings.clone(),
+            bucket,
+            key: target.key.unwrap_or_default(),
+            query,
+            headers,
+            payload,
+            hashing_ns: counts.hashing_ns.clone(),
+        };
+        op::run(*operation, request).await
+    }
+}
+
+fn content_length(headers: &HeaderMap) -> Outcome<Option<u64>> {
+    let Some(value) = headers.get(header::CONTENT_LENGTH) else { return Ok(None) };
+    let len = value.to_str().ok().and_then(|text| text.parse().ok());
+    len.map(Some).ok_or_else(|| Failure::new(Code::InvalidArgument, "Invalid Content-Length"))
+}
+
+/// The body, framed as the signature says.
+fn payload(
+    verified: auth::Verified,
+    source: Source,
+    announced: Option<u64>,
+    headers: &HeaderMap,
+) -> Outcome<Payload> {
+    match verified.payload {
+        PayloadClaim::Unsigned => Ok(Payload::plain(source, announced, None)),
+        PayloadClaim::Sha256(sha256) => Ok(Payload::plain(source, announced, Some(sha256))),
+        PayloadClaim::Chunks { trailer, .. } => {
+            let len = match headers.get("x-amz-decoded-content-length") {
+                None => None,
+                Some(value) => Some(
+                    value.to_str().ok().and_then(|text| text.parse().ok()).ok_or_else(|| {
+                        Failure::new(Code::InvalidArgument, "Invalid x-amz-decoded-content-length")
+                    })?,
+                ),
+            };
+            let names = headers.get("x-amz-trailer").filter(|_| trailer);
+            let names = names.and_then(|names| names.to_str().ok()).unwrap_or_default();
+            let names = names.split(',').map(|name| name.trim().to_ascii_lowercase());
+            let announced = names.filter(|name| !name.is_empty()).collect();
+            Ok(Payload::chunked(source, Chunked::new(verified.chunks, announced), len))
+        }
+    }
+}
+
+/// An answer's body that reports when it has ended or was dropped.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    body: Outgoing,
+    watch: Watch,
+}
+
+#[derive(Debug)]
+struct Watch {
+    answered: Answered,
+    begun: Instant,
+    counts: Counts,
+    observer: Arc<dyn Observer>,
+    span: tracing::Span,
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let _entered = self.span.enter();
+        let answered = &mut self.answered;
+        answered.duration = self.begun.elapsed();
+        answered.received = self.counts.received.load(Ordering::Relaxed);
+        answered.hashing = Duration::from_nanos(self.counts.hashing_ns.load(Ordering::Relaxed));
+        tracing::info!(
+            operation = answered.operation.name(),
+            status = answered.status,
+            received = answered.received,
+            sent = answered.sent,
+            broken = answered.broken,
+            duration_us = u64::try_from(answered.duration.as_micros()).unwrap_or(u64::MAX),
+            "answered"
+        );
+        self.observer.answered(answered);
+    }
+}
+
+impl Body for Watched {
+    type Data = Bytes;
+    type Error = <Outgoing as Body>::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        if let Poll::Ready(Some(frame)) = &polled {
+            match frame {
+                Ok(frame) => {
+                    self.watch.answered.sent += frame.data_ref().map_or(0, Bytes::len) as u64
+                }
+                Err(error) => {
+                    self.watch.answered.broken = true;
+                    let _entered = self.watch.span.enter();
+                    tracing::error!(error = error as &dyn std::error::Error, "answer broke off");
+                }
+            }
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,208 @@
+//! What a client says of an object besides its bytes: standard headers, user metadata, tags; and the
+//! headers that would change what a request means, which are refused where we could not do as they say.
+
+use crate::{
+    digest,
+    error::{Code, Failure, Outcome},
+    tagging,
+};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use ripstop_catalog::{Attributes, Object};
+
+/// Most bytes of user metadata: names and values together.
+const USER_LEN_MAX: usize = 2048;
+const USER_PREFIX: &str = "x-amz-meta-";
+
+/// Standard headers that are kept and handed back.
+const STANDARD: [&str; 6] = [
+    "cache-control",
+    "content-disposition",
+    "content-encoding",
+    "content-language",
+    "content-type",
+    "expires",
+];
+
+/// Reads everything that a write says of its object.
+pub(crate) fn read(headers: &HeaderMap) -> Outcome<Attributes> {
+    refuse_unsupported(headers)?;
+    let tags = match headers.get("x-amz-tagging") {
+        Some(value) => tagging::from_header(&text_of(value))?,
+        None => Vec::new(),
+    };
+    Ok(Attributes {
+        headers: standard(headers),
+        user: user(headers)?,
+        tags,
+        ..Attributes::default()
+    })
+}
+
+/// A header's bytes as text: UTF-8, or else Latin-1.
+fn text_of(value: &HeaderValue) -> String {
+    std::str::from_utf8(value.as_bytes())
+        .map_or_else(|_| value.as_bytes().iter().copied().map(char::from).collect(), str::to_owned)
+}
+
+fn standard(headers: &HeaderMap) -> Vec<(String, String)> {
+    let mut kept = Vec::new();
+    for name in STANDARD {
+        let values: Vec<_> = headers.get_all(name).iter().map(text_of).collect();
+        let mut value = values.join(", ");
+        if name == "content-encoding" {
+            // How the request was framed, not what the object is.
+            let codings = value.split(',').map(str::trim);
+            let codings: Vec<_> =
+                codings.filter(|coding| !coding.eq_ignore_ascii_case("aws-chunked")).collect();
+            value = codings.join(",");
+        }
+        if !value.is_empty() {
+            kept.push((name.to_owned(), value));
+        }
+    }
+    kept
+}
+
+fn user(headers: &HeaderMap) -> Outcome<Vec<(String, String)>> {
+    let mut user = Vec::new();
+    let mut len = 0;
+    for name in headers.keys() {
+        let Some(short) = name.as_str().strip_prefix(USER_PREFIX) else { continue };
+        let values: Vec<_> = headers.get_all(name).iter().map(text_of).collect();
+        let value = values.join(",");
+        len += short.len() + value.len();
+        user.push((short.to_owned(), value));
+    }
+    if len > USER_LEN_MAX {
+        return Err(Failure::from(Code::MetadataTooLarge)
+            .with("Size", len.to_string())
+            .with("MaxSizeAllowed", USER_LEN_MAX.to_string()));
+    }
+    user.sort_unstable();
+    Ok(user)
+}
+
+/// Refuses what we could only ignore: encryption, locks, other storage classes, redirects, grants.
+pub(crate) fn refuse_unsupported(headers: &HeaderMap) -> Outcome<()> {
+    const PREFIXES: [&str; 5] = [
+        "x-amz-server-side-encryption",
+        "x-amz-copy-source-server-side-encryption",
+        "x-amz-object-lock-",
+        "x-amz-website-redirect-location",
+        "x-amz-write-offset-bytes",
+    ];
+    for (name, value) in headers {
+        let name = name.as_str();
+        if PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
+            return Err(Failure::from(Code::NotImplemented).with("Header", name));
+        }
+        let text = value.to_str().unwrap_or_default();
+        match name {
+            "x-amz-storage-class" if text != "STANDARD" => {
+                return Err(
+                    Failure::from(Code::InvalidStorageClass).with("StorageClassRequested", text)
+                );
+            }
+            "x-amz-acl" => check_canned_acl(text)?,
+            _ if name.starts_with("x-amz-grant-") => {
+                return Err(Code::AccessControlListNotSupported.into());
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Canned lists that say no more than that the owner owns it.
+pub(crate) fn check_canned_acl(acl: &str) -> Outcome<()> {
+    match acl {
+        "private" | "bucket-owner-full-control" | "bucket-owner-read" => Ok(()),
+        "public-read" | "public-read-write" | "authenticated-read" | "aws-exec-read"
+        | "log-delivery-write" => Err(Code::AccessControlListNotSupported.into()),
+        other => Err(Failure::argument("Invalid canned ACL", "x-amz-acl", other)),
+    }
+}
+
+/// The headers of an answer that shows an object, without those of its length.
+pub(crate) fn show(object: &Object, with_checksum: bool, headers: &mut HeaderMap) {
+    let attributes = &object.attributes;
+    let mut put = |name: &str, value: &str| {
+        // Bytes that no header can hold were not stored from a header either.
+        if let (Ok(name), Ok(value)) =
+            (HeaderName::try_from(name), HeaderValue::from_bytes(value.as_bytes()))
+        {
+            headers.insert(name, value);
+        }
+    };
+    put("etag", &format!("\"{}\"", attributes.etag));
+    put("last-modified", &crate::date::http(object.modified_ms));
+    put("accept-ranges", "bytes");
+    put("content-type", "binary/octet-stream");
+    for (name, value) in &attributes.headers {
+        put(name, value);
+    }
+    for (name, value) in &attributes.user {
+        put(&format!("{USER_PREFIX}{name}"), value);
+    }
+    if !attributes.tags.is_empty() {
+        put("x-amz-tagging-count", &attributes.tags.len().to_string());
+    }
+    if let Some(checksum) = attributes.checksum.as_ref().filter(|_| with_checksum) {
+        put(digest::header(checksum.algorithm), &digest::shown(checksum, attributes.parts.len()));
+        put("x-amz-checksum-type", digest::kind(checksum.composite));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&str, &str)]) -> HeaderMap {
+        let pair = |(name, value): &(&str, &str)| {
+            (
+                HeaderName::try_from(*name).unwrap(),
+                HeaderValue::from_bytes(value.as_bytes()).unwrap(),
+            )
+        };
+        pairs.iter().map(pair).collect()
+    }
+
+    #[test]
+    fn framing_is_no_content_encoding() {
+        for (given, kept) in [
+            ("aws-chunked", None),
+            ("gzip", Some("gzip")),
+            ("gzip,aws-chunked", Some("gzip")),
+            ("aws-chunked, gzip", Some("gzip")),
+        ] {
+            let attributes = read(&headers(&[("content-encoding", given)])).unwrap();
+            assert_eq!(attributes.headers.first().map(|(_, value)| value.as_str()), kept);
+        }
+    }
+
+    #[test]
+    fn user_metadata_is_bounded() {
+        let long = "x".repeat(USER_LEN_MAX - 1);
+        assert!(read(&headers(&[("x-amz-meta-a", &long)])).is_ok());
+        let failure = read(&headers(&[("x-amz-meta-ab", &long)])).unwrap_err();
+        assert_eq!(failure.code, Code::MetadataTooLarge);
+    }
+
+    #[test]
+    fn what_would_change_the_meaning_is_refused() {
+        for (name, value, code) in [
+            ("x-amz-server-side-encryption", "AES256", Code::NotImplemented),
+            ("x-amz-object-lock-mode", "GOVERNANCE", Code::NotImplemented),
+            ("x-amz-storage-class", "GLACIER", Code::InvalidStorageClass),
+            ("x-amz-acl", "public-read", Code::AccessControlListNotSupported),
+            ("x-amz-acl", "mine", Code::InvalidArgument),
+            ("x-amz-grant-read", "id=x", Code::AccessControlListNotSupported),
+        ] {
+            assert_eq!(read(&headers(&[(name, value)])).unwrap_err().code, code, "{name}");
+        }
+        assert!(
+            read(&headers(&[("x-amz-storage-class", "STANDARD"), ("x-amz-acl", "private")]))
+                .is_ok()
+        );
+    }
+}

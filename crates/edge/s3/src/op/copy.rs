@@ -1,0 +1,150 @@
+//! Copies: of objects, and of ranges as parts.
+
+use super::{
+    Outcome, Reply, Request,
+    multipart::upload_of,
+    part::{number_of, part_algorithm},
+    put::write_condition,
+    source,
+};
+use crate::{
+    date, digest,
+    error::{Code, Failure},
+    metadata, range,
+    xml::Element,
+};
+use ripstop_catalog::{Attributes, Checksum, ChecksumAlgorithm, Located};
+use ripstop_store::{PartSeal, Target};
+use std::sync::Arc;
+
+/// Whether something is taken from the source or from the request.
+fn replaces(request: &Request, directive: &'static str) -> Outcome<bool> {
+    match request.header(directive) {
+        None | Some("COPY") => Ok(false),
+        Some("REPLACE") => Ok(true),
+        Some(other) => Err(Failure::argument("Unknown directive.", directive, other)),
+    }
+}
+
+/// The checksum function that the client asks for.
+fn wanted_algorithm(request: &Request) -> Outcome<Option<ChecksumAlgorithm>> {
+    let Some(name) = request.header("x-amz-checksum-algorithm") else { return Ok(None) };
+    let message = "Checksum algorithm provided is unsupported. Please try again with any of the \
+                   valid types: [CRC32, CRC32C, CRC64NVME, SHA1, SHA256]";
+    digest::parse(name).map(Some).ok_or_else(|| Failure::new(Code::InvalidRequest, message))
+}
+
+pub(super) async fn copy(request: Request) -> Outcome<Reply> {
+    let given = metadata::read(&request.headers)?;
+    let new_metadata = replaces(&request, "x-amz-metadata-directive")?;
+    let new_tags = replaces(&request, "x-amz-tagging-directive")?;
+    let algorithm = wanted_algorithm(&request)?;
+    let (bucket, key) = source::named(request.header("x-amz-copy-source").unwrap_or_default())?;
+    let onto_itself = bucket == request.bucket && key == request.key;
+    if onto_itself && !new_metadata && !new_tags && algorithm.is_none() && !names_a_class(&request)
+    {
+        return Err(Failure::new(
+            Code::InvalidRequest,
+            "This copy request is illegal because it is trying to copy an object to itself without \
+             changing the object's metadata, storage class, website redirect location or \
+             encryption attributes.",
+        ));
+    }
+    let condition =
+        write_condition(&request.headers, &request.store, &request.bucket, &request.key).await?;
+    let located = source::located(&request, &bucket, &key).await?;
+    source::check_len(&request, located.object.len)?;
+    let old = &located.object.attributes;
+    let mut attributes = Attributes { etag: old.etag.clone(), parts: old.parts.clone(), ..given };
+    if !new_metadata {
+        attributes.headers.clone_from(&old.headers);
+        attributes.user.clone_from(&old.user);
+    }
+    if !new_tags {
+        attributes.tags.clone_from(&old.tags);
+    }
+    attributes.checksum = copied_checksum(&request, &located, algorithm).await?;
+    if attributes.checksum.as_ref().is_some_and(|new| Some(new) != old.checksum.as_ref()) {
+        // The parts' own checksums are of another function.
+        attributes.parts.iter_mut().for_each(|part| part.checksum = None);
+    }
+    let target = Target { bucket: request.bucket.clone(), key: request.key.clone(), condition };
+    let object = request.store.copy(&located, target, attributes).await?;
+    let mut root = Element::in_namespace("CopyObjectResult");
+    root.text("LastModified", &date::document(object.modified_ms));
+    root.text("ETag", &format!("\"{}\"", object.attributes.etag));
+    if let Some(checksum) = &object.attributes.checksum {
+        let name = format!("Checksum{}", digest::word(checksum.algorithm));
+        root.text(&name, &digest::shown(checksum, object.attributes.parts.len()));
+        root.text("ChecksumType", digest::kind(checksum.composite));
+    }
+    Ok(Reply::document(root.document()))
+}
+
+fn names_a_class(request: &Request) -> bool {
+    request.headers.contains_key("x-amz-storage-class")
+}
+
+/// The source's checksum, unless the client wants another: that takes reading the bytes.
+async fn copied_checksum(
+    request: &Request,
+    located: &Arc<Located>,
+    wanted: Option<ChecksumAlgorithm>,
+) -> Outcome<Option<Checksum>> {
+    let present = located.object.attributes.checksum.as_ref();
+    match (present, wanted) {
+        (Some(present), Some(wanted)) if present.algorithm == wanted && !present.composite => {
+            Ok(Some(present.clone()))
+        }
+        (present, None) => Ok(present.cloned()),
+        (_, Some(wanted)) => {
+            let len = located.object.len;
+            let verdict = source::hashed(request, located.clone(), 0..len, wanted).await?;
+            Ok(verdict.checksums.into_iter().next())
+        }
+    }
+}
+
+/// Makes a range of an object a part.
+pub(super) async fn part(request: Request) -> Outcome<Reply> {
+    metadata::refuse_unsupported(&request.headers)?;
+    let number = number_of(&request)?;
+    let (bucket, key) = source::named(request.header("x-amz-copy-source").unwrap_or_default())?;
+    let upload = upload_of(&request).await?;
+    let located = source::located(&request, &bucket, &key).await?;
+    let len = located.object.len;
+    let range = match request.header("x-amz-copy-source-range") {
+        Some(range) => range::of_source(range, len)?,
+        None => 0..len,
+    };
+    source::check_len(&request, range.end - range.start)?;
+    let algorithm = part_algorithm(&upload, None)?;
+    let seal = seal(&request, &located, range.clone(), algorithm).await?;
+    let part = request.store.copy_part(&located, range, &upload, number, seal).await?;
+    let mut root = Element::in_namespace("CopyPartResult");
+    root.text("LastModified", &date::document(part.modified_ms));
+    root.text("ETag", &format!("\"{}\"", part.etag));
+    if let Some(checksum) = part.checksum.as_ref().filter(|_| upload.checksum.is_some()) {
+        let name = format!("Checksum{}", digest::word(checksum.algorithm));
+        root.text(&name, &digest::base64(&checksum.value));
+    }
+    Ok(Reply::document(root.document()))
+}
+
+/// MD5 and checksum of a range: read, unless it is a whole object of which both are known.
+async fn seal(
+    request: &Request,
+    located: &Arc<Located>,
+    range: std::ops::Range<u64>,
+    algorithm: ChecksumAlgorithm,
+) -> Outcome<PartSeal> {
+    let attributes = &located.object.attributes;
+    let whole = range == (0..located.object.len) && attributes.parts.is_empty();
+    let known = attributes.checksum.as_ref();
+    if let Some(checksum) = known.filter(|c| whole && c.algorithm == algorithm && !c.composite) {
+        return Ok(PartSeal { etag: attributes.etag.clone(), checksum: Some(checksum.clone()) });
+    }
+    let verdict = source::hashed(request, located.clone(), range, algorithm).await?;
+    let checksum = verdict.checksums.into_iter().next();
+    Ok(PartSeal { etag: hex::encode(verdict.md5), checksum })
+}

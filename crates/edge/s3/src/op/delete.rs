@@ -1,0 +1,135 @@
+use super::{Outcome, Reply, Request};
+use crate::{
+    condition::{bare_tag, failed},
+    date,
+    error::{Code, Failure},
+    uri,
+    xml::{self, Element, Node},
+};
+use futures::{StreamExt as _, stream};
+use http::StatusCode;
+use ripstop_catalog::{CatalogError, Condition, Object};
+use ripstop_store::{Store, StoreError};
+
+/// Most keys in one request.
+const KEYS_MAX: usize = 1000;
+/// Deletes of one request that run at once: they share transactions.
+const DELETES_AT_ONCE: usize = 64;
+
+/// What must hold of an object that is to be deleted.
+#[derive(Debug, Default)]
+struct Demands {
+    etag: Option<String>,
+    modified_s: Option<i64>,
+    len: Option<u64>,
+}
+
+impl Demands {
+    fn hold(&self, object: &Object) -> bool {
+        let etag =
+            self.etag.as_deref().is_none_or(|tag| tag == "*" || tag == object.attributes.etag);
+        let modified = self.modified_s.is_none_or(|s| s == (object.modified_ms / 1000) as i64);
+        etag && modified && self.len.is_none_or(|len| len == object.len)
+    }
+
+    /// The catalog's condition, with a look at the object where tags do not say it all.
+    async fn condition(&self, store: &Store, bucket: &str, key: &str) -> Outcome<Condition> {
+        if self.modified_s.is_none() && self.len.is_none() {
+            return Ok(match self.etag.as_deref() {
+                None => Condition::None,
+                Some("*") => Condition::Present,
+                Some(tag) => Condition::Etag(tag.to_owned()),
+            });
+        }
+        let located = store.object(bucket, key).await?;
+        if self.hold(&located.object) {
+            Ok(Condition::ToldBy(located.object.told_by))
+        } else {
+            Err(failed("If-Match"))
+        }
+    }
+}
+
+pub(super) async fn one(request: Request) -> Outcome<Reply> {
+    request.check_version()?;
+    let date = request.header("x-amz-if-match-last-modified-time");
+    let len = request.header("x-amz-if-match-size");
+    let demands = Demands {
+        etag: request.header("if-match").map(|tag| bare_tag(tag).to_owned()),
+        modified_s: date.and_then(date::parse_http),
+        len: len.and_then(|len| len.parse().ok()),
+    };
+    let Request { store, bucket, key, .. } = &request;
+    let condition = demands.condition(store, bucket, key).await?;
+    store.delete(bucket, key, condition).await?;
+    Ok(Reply::empty(StatusCode::NO_CONTENT))
+}
+
+/// One entry of a `Delete` document.
+struct Entry {
+    key: String,
+    version: Option<String>,
+    demands: Demands,
+}
+
+fn entry(node: &Node) -> Outcome<Entry> {
+    let key = node.text_of("Key").filter(|key| !key.is_empty()).ok_or(Code::MalformedXml)?;
+    let filled = |name: &str| node.text_of(name).filter(|text| !text.is_empty());
+    let demands = Demands {
+        etag: filled("ETag").map(|tag| bare_tag(tag).to_owned()),
+        modified_s: filled("LastModifiedTime").and_then(date::parse_http),
+        len: filled("Size").and_then(|len| len.parse().ok()),
+    };
+    Ok(Entry { key: key.to_owned(), version: filled("VersionId").map(str::to_owned), demands })
+}
+
+pub(super) async fn many(mut request: Request) -> Outcome<Reply> {
+    let document = request.document().await?;
+    let root = xml::parse(&document).map_err(|_| Code::MalformedXml)?;
+    let entries: Vec<Entry> = root.all("Object").map(entry).collect::<Outcome<_>>()?;
+    if root.name != "Delete" || entries.is_empty() || entries.len() > KEYS_MAX {
+        return Err(Code::MalformedXml.into());
+    }
+    let quiet =
+        root.text_of("Quiet").is_some_and(|quiet| quiet.trim().eq_ignore_ascii_case("true"));
+    request.store.bucket(&request.bucket).await?;
+    let (store, bucket) = (&request.store, &request.bucket);
+    let deletes = entries.into_iter().map(|entry| async move {
+        let outcome = delete(store, bucket, &entry).await;
+        (entry, outcome)
+    });
+    let outcomes: Vec<_> = stream::iter(deletes).buffered(DELETES_AT_ONCE).collect().await;
+    let mut result = Element::in_namespace("DeleteResult");
+    for (entry, outcome) in outcomes {
+        match outcome {
+            Ok(()) if quiet => {}
+            Ok(()) => {
+                result.child("Deleted", |deleted| {
+                    deleted.text("Key", &entry.key);
+                    deleted.optional("VersionId", entry.version.as_deref());
+                });
+            }
+            Err(failure) => {
+                result.child("Error", |error| {
+                    error.text("Key", &entry.key);
+                    error.optional("VersionId", entry.version.as_deref());
+                    error.text("Code", failure.code.word()).text("Message", &failure.message);
+                });
+            }
+        }
+    }
+    Ok(Reply::document(result.document()))
+}
+
+async fn delete(store: &Store, bucket: &str, entry: &Entry) -> Outcome<()> {
+    uri::check_key(&entry.key)?;
+    if entry.version.as_deref().is_some_and(|version| version != "null") {
+        return Err(Failure::from(Code::NoSuchVersion));
+    }
+    let condition = entry.demands.condition(store, bucket, &entry.key).await?;
+    match store.delete(bucket, &entry.key, condition).await {
+        Ok(_) => Ok(()),
+        Err(StoreError::Catalog(CatalogError::NoSuchKey)) => Err(Code::NoSuchKey.into()),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,97 @@
+//! One file per family of operations.
+
+mod acl;
+mod attributes;
+mod bucket;
+mod complete;
+mod copy;
+mod delete;
+mod list;
+mod list_uploads;
+mod multipart;
+mod object;
+mod part;
+mod put;
+mod setting;
+mod source;
+mod tags;
+
+use crate::{
+    Operation,
+    error::{Code, Failure, Outcome},
+    request::{Reply, Request},
+};
+use ripstop_catalog::CatalogError;
+use ripstop_store::{StoreError, WriteError};
+
+/// Does what a request asks for.
+pub(crate) async fn run(operation: Operation, request: Request) -> Outcome<Reply> {
+    request.check_owner()?;
+    match operation {
+        Operation::AbortMultipartUpload => multipart::abort(request).await,
+        Operation::CompleteMultipartUpload => complete::complete(request).await,
+        Operation::CopyObject => copy::copy(request).await,
+        Operation::CreateBucket => bucket::create(request).await,
+        Operation::CreateMultipartUpload => multipart::create(request).await,
+        Operation::DeleteBucket => bucket::delete(request).await,
+        Operation::DeleteBucketSetting => setting::delete(request).await,
+        Operation::DeleteObject => delete::one(request).await,
+        Operation::DeleteObjectTagging => tags::delete(request).await,
+        Operation::DeleteObjects => delete::many(request).await,
+        Operation::GetAcl => acl::get(request).await,
+        Operation::GetBucketLocation => bucket::location(request).await,
+        Operation::GetBucketSetting => setting::get(request).await,
+        Operation::GetObject => object::get(request, true).await,
+        Operation::GetObjectAttributes => attributes::get(request).await,
+        Operation::GetObjectTagging => tags::get(request).await,
+        Operation::HeadBucket => bucket::head(request).await,
+        Operation::HeadObject => object::get(request, false).await,
+        Operation::ListBuckets => bucket::list(request).await,
+        Operation::ListMultipartUploads => list_uploads::list(request).await,
+        Operation::ListObjectVersions => list::versions(request).await,
+        Operation::ListObjects => list::version_1(request).await,
+        Operation::ListObjectsV2 => list::version_2(request).await,
+        Operation::ListParts => part::list(request).await,
+        Operation::PutAcl => acl::put(request).await,
+        Operation::PutObject => put::put(request).await,
+        Operation::PutObjectTagging => tags::put(request).await,
+        Operation::UploadPart => part::upload(request).await,
+        Operation::UploadPartCopy => copy::part(request).await,
+        Operation::Unknown => Err(Code::MethodNotAllowed.into()),
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let code = match &error {
+            StoreError::Catalog(error) => match error {
+                CatalogError::NoSuchBucket => Code::NoSuchBucket,
+                CatalogError::BucketExists => Code::BucketAlreadyOwnedByYou,
+                CatalogError::BucketNotEmpty => Code::BucketNotEmpty,
+                CatalogError::NoSuchKey => Code::NoSuchKey,
+                CatalogError::NoSuchUpload => Code::NoSuchUpload,
+                CatalogError::PartChanged { .. } => Code::InvalidPart,
+                CatalogError::ConditionFailed => Code::PreconditionFailed,
+                CatalogError::StripeGone { .. } => Code::ConditionalRequestConflict,
+                CatalogError::Corrupt { .. } => Code::InternalError,
+                CatalogError::Unavailable(_) => Code::ServiceUnavailable,
+            },
+            StoreError::Busy | StoreError::Unavailable { .. } => Code::SlowDown,
+            StoreError::Lost { .. } => Code::InternalError,
+            StoreError::Length { .. } => Code::IncompleteBody,
+        };
+        if code.status().is_server_error() {
+            tracing::error!(error = &error as &dyn std::error::Error, "the store failed");
+        }
+        code.into()
+    }
+}
+
+impl From<WriteError<Failure>> for Failure {
+    fn from(error: WriteError<Failure>) -> Self {
+        match error {
+            WriteError::Body(failure) => failure,
+            WriteError::Store(error) => error.into(),
+        }
+    }
+}

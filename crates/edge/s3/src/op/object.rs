@@ -1,0 +1,137 @@
+//! Reading an object, or only what is known of it.
+
+use super::{Outcome, Reply, Request};
+use crate::{
+    body::Outgoing,
+    condition::{Judgement, Preconditions, failed},
+    error::{Code, Failure},
+    metadata,
+    range::{self, Wanted},
+};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use ripstop_catalog::{CatalogError, Object};
+use ripstop_store::StoreError;
+use std::ops::Range;
+
+/// Query parameters that replace a header of the answer.
+const OVERRIDES: [(&str, HeaderName); 6] = [
+    ("response-cache-control", header::CACHE_CONTROL),
+    ("response-content-disposition", header::CONTENT_DISPOSITION),
+    ("response-content-encoding", header::CONTENT_ENCODING),
+    ("response-content-language", header::CONTENT_LANGUAGE),
+    ("response-content-type", header::CONTENT_TYPE),
+    ("response-expires", header::EXPIRES),
+];
+
+/// Keys that were replaced between two looks are looked up this often before giving up.
+const LOOKS_MAX: usize = 3;
+
+pub(super) async fn get(request: Request, with_bytes: bool) -> Outcome<Reply> {
+    request.check_version()?;
+    metadata::refuse_unsupported(&request.headers)?;
+    let mut looks = 0;
+    let (mut reply, located, span) = loop {
+        looks += 1;
+        let located =
+            request.store.object(&request.bucket, &request.key).await.map_err(|error| {
+                let missing = matches!(error, StoreError::Catalog(CatalogError::NoSuchKey));
+                let failure = Failure::from(error);
+                if missing { failure.with("Key", &request.key) } else { failure }
+            })?;
+        let object = &located.object;
+        check_preconditions(&request.headers, object)?;
+        let (reply, span) = head(&request, object)?;
+        if !with_bytes || span.is_empty() {
+            break (reply, located, span);
+        }
+        match request.store.read(located.clone(), span.clone()).await {
+            Ok(pieces) => {
+                let mut reply = reply;
+                reply.body = Outgoing::Stream { pieces, left: span.end - span.start };
+                break (reply, located, span);
+            }
+            Err(StoreError::Catalog(CatalogError::StripeGone { .. })) if looks < LOOKS_MAX => {}
+            Err(error) => return Err(error.into()),
+        }
+    };
+    drop(located);
+    reply.headers.insert(header::CONTENT_LENGTH, (span.end - span.start).into());
+    Ok(reply)
+}
+
+fn check_preconditions(headers: &HeaderMap, object: &Object) -> Outcome<()> {
+    let etag = &object.attributes.etag;
+    match Preconditions::read(headers, "").judge(etag, object.modified_ms) {
+        Judgement::Holds => Ok(()),
+        Judgement::Fails => Err(failed("If-Match")),
+        Judgement::NotModified => Err(Failure::from(Code::NotModified)
+            .header(header::ETAG, &format!("\"{etag}\""))
+            .header(header::LAST_MODIFIED, &crate::date::http(object.modified_ms))),
+    }
+}
+
+/// The answer's head, and which bytes go with it.
+fn head(request: &Request, object: &Object) -> Outcome<(Reply, Range<u64>)> {
+    let part = part_span(request, object)?;
+    let range = request.header("range");
+    if part.is_some() && range.is_some() {
+        return Err(Failure::new(
+            Code::InvalidRequest,
+            "Cannot specify both Range header and partNumber query parameter",
+        ));
+    }
+    let etag = &object.attributes.etag;
+    let range = range.filter(|_| range::still_applies(&request.headers, etag, object.modified_ms));
+    let wanted = match (part, range) {
+        (Some(part), _) => Wanted::Part(part),
+        (None, Some(range)) => range::wanted(range, object.len)?,
+        (None, None) => Wanted::Whole,
+    };
+    let whole = wanted == Wanted::Whole;
+    let with_checksum = whole
+        && request
+            .header("x-amz-checksum-mode")
+            .is_some_and(|mode| mode.eq_ignore_ascii_case("enabled"));
+    let mut reply = Reply::empty(StatusCode::OK);
+    metadata::show(object, with_checksum, &mut reply.headers);
+    for (parameter, name) in OVERRIDES {
+        if let Some(value) = request.query.get(parameter) {
+            let value = HeaderValue::from_bytes(value.as_bytes())
+                .map_err(|_| Failure::argument("Invalid header value", parameter, ""))?;
+            reply.headers.insert(name, value);
+        }
+    }
+    if request.query.has("partNumber") && !object.attributes.parts.is_empty() {
+        reply.headers.insert("x-amz-mp-parts-count", object.attributes.parts.len().into());
+    }
+    let span = match wanted {
+        Wanted::Whole => 0..object.len,
+        Wanted::Part(span) => {
+            reply.status = StatusCode::PARTIAL_CONTENT;
+            if !span.is_empty() {
+                let text = format!("bytes {}-{}/{}", span.start, span.end - 1, object.len);
+                reply = reply.with("content-range", &text);
+            }
+            span
+        }
+    };
+    Ok((reply, span))
+}
+
+/// The bytes of the part that `partNumber` asks for; an object without parts is its own first part.
+fn part_span(request: &Request, object: &Object) -> Outcome<Option<Range<u64>>> {
+    let Some(text) = request.query.filled("partNumber") else { return Ok(None) };
+    let number = text.parse::<u32>().ok().filter(|number| (1..=10_000).contains(number));
+    let number = number.ok_or_else(|| {
+        let message = "Part number must be an integer between 1 and 10000, inclusive";
+        Failure::argument(message, "partNumber", text)
+    })?;
+    let parts = &object.attributes.parts;
+    if parts.is_empty() && number == 1 {
+        return Ok(Some(0..object.len));
+    }
+    let at = parts.iter().position(|part| u32::from(part.number) == number);
+    let at = at.ok_or(Code::InvalidPartNumber)?;
+    let start = parts[..at].iter().map(|part| part.len).sum::<u64>();
+    Ok(Some(start..start + parts[at].len))
+}

@@ -1,0 +1,46 @@
+use super::{Outcome, Reply, Request};
+use crate::tagging::{self, Tags};
+use http::StatusCode;
+use ripstop_catalog::{Attributes, CatalogError};
+use ripstop_store::StoreError;
+
+/// A write in between makes another attempt needed; after this many it is the client's turn.
+const ATTEMPTS_MAX: usize = 4;
+
+pub(super) async fn get(request: Request) -> Outcome<Reply> {
+    request.check_version()?;
+    let located = request.store.object(&request.bucket, &request.key).await?;
+    Ok(Reply::document(tagging::document(&located.object.attributes.tags)))
+}
+
+pub(super) async fn put(mut request: Request) -> Outcome<Reply> {
+    request.check_version()?;
+    let document = request.document().await?;
+    set(&request, tagging::from_document(&document)?).await?;
+    Ok(Reply::empty(StatusCode::OK))
+}
+
+pub(super) async fn delete(request: Request) -> Outcome<Reply> {
+    request.check_version()?;
+    set(&request, Tags::new()).await?;
+    Ok(Reply::empty(StatusCode::NO_CONTENT))
+}
+
+async fn set(request: &Request, tags: Tags) -> Outcome<()> {
+    let mut attempt = 1;
+    loop {
+        let located = request.store.object(&request.bucket, &request.key).await?;
+        let attributes = Attributes { tags: tags.clone(), ..located.object.attributes.clone() };
+        let set = request.store.set_attributes(&request.bucket, &request.key, &located, attributes);
+        match set.await {
+            Ok(_) => return Ok(()),
+            Err(StoreError::Catalog(CatalogError::ConditionFailed)) if attempt < ATTEMPTS_MAX => {
+                attempt += 1;
+            }
+            Err(StoreError::Catalog(CatalogError::ConditionFailed)) => {
+                return Err(crate::error::Code::ConditionalRequestConflict.into());
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,49 @@
+use std::time::Duration;
+
+/// How the face behaves. [`Settings::default`] suits a gateway on its own.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Settings {
+    /// The region that clients must sign for. Default `us-east-1`.
+    pub region: String,
+    /// Hosts `bucket.domain` name the bucket there; any other host leaves it to the path. Default
+    /// none: always in the path.
+    pub domain: Option<String>,
+    /// The name of the one owner of all buckets and objects. Default `ripstop`.
+    pub owner: String,
+    /// Most connections at once; further ones wait in the kernel's queue. Default 4096.
+    pub connections_max: usize,
+    /// Longest wait for a request's head, on a new connection and between requests: so also how long
+    /// an idle connection is kept. Default 60 s.
+    pub head_timeout: Duration,
+    /// Longest wait for the next bytes of a body, or for the client to take some. Default 60 s.
+    pub body_timeout: Duration,
+    /// How long requests that run may go on once the face shuts down. Default 30 s.
+    pub drain_timeout: Duration,
+    /// Longest XML body, bytes. Default 4 MiB: ten thousand parts, or a thousand keys of full length.
+    pub document_len_max: usize,
+    /// Largest object in one request, and largest part, bytes. Default 5 GiB, as S3.
+    pub put_len_max: u64,
+    /// Smallest part that is not an upload's last, bytes. Default 5 MiB, as S3.
+    pub part_len_min: u64,
+    /// Bodies longer than this are hashed on a thread of their own while they arrive, bytes. Default
+    /// 1 MiB.
+    pub hash_aside_above: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            region: "us-east-1".to_owned(),
+            domain: None,
+            owner: "ripstop".to_owned(),
+            connections_max: 4096,
+            head_timeout: Duration::from_secs(60),
+            body_timeout: Duration::from_secs(60),
+            drain_timeout: Duration::from_secs(30),
+            document_len_max: 4 << 20,
+            put_len_max: 5 << 30,
+            part_len_min: 5 << 20,
+            hash_aside_above: 1 << 20,
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Tags: their rules, their document, their header.
+
+use crate::{
+    error::{Code, Failure, Outcome},
+    uri,
+    xml::{self, Element},
+};
+
+/// Most tags of an object.
+const TAGS_MAX: usize = 10;
+const KEY_LEN_MAX: usize = 128;
+const VALUE_LEN_MAX: usize = 256;
+
+/// Tags in the order they were given.
+pub(crate) type Tags = Vec<(String, String)>;
+
+fn invalid(message: &'static str) -> Failure {
+    Failure::new(Code::InvalidTag, message)
+}
+
+fn check(tags: Tags) -> Outcome<Tags> {
+    if tags.len() > TAGS_MAX {
+        return Err(invalid("Object tags cannot be greater than 10"));
+    }
+    for (at, (key, value)) in tags.iter().enumerate() {
+        if key.is_empty() || key.chars().count() > KEY_LEN_MAX || !allowed(key) {
+            return Err(invalid("The TagKey you have provided is invalid"));
+        }
+        if value.chars().count() > VALUE_LEN_MAX || !allowed(value) {
+            return Err(invalid("The TagValue you have provided is invalid"));
+        }
+        if key.to_ascii_lowercase().starts_with("aws:") {
+            return Err(invalid("System tags cannot be added/updated by requester"));
+        }
+        if tags[..at].iter().any(|(earlier, _)| earlier == key) {
+            return Err(invalid("Cannot provide multiple Tags with the same key"));
+        }
+    }
+    Ok(tags)
+}
+
+fn allowed(text: &str) -> bool {
+    text.chars().all(|c| {
+        c.is_alphanumeric() || c.is_whitespace() && !c.is_control() || "+-=._:/@".contains(c)
+    })
+}
+
+/// Reads `x-amz-tagging`: pairs as in a query string.
+pub(crate) fn from_header(text: &str) -> Outcome<Tags> {
+    let pairs = text.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        Some((uri::decode(key, true)?, uri::decode(value, true)?))
+    });
+    let tags: Option<Tags> = pairs.collect();
+    let tags = tags.ok_or_else(|| {
+        let message = "The header 'x-amz-tagging' shall be encoded as UTF-8 then URLEncoded URL \
+                       query parameters without tag name duplicates.";
+        Failure::argument(message, "x-amz-tagging", text)
+    })?;
+    check(tags)
+}
+
+/// Reads a `Tagging` document.
+pub(crate) fn from_document(document: &[u8]) -> Outcome<Tags> {
+    let malformed = || Failure::from(Code::MalformedXml);
+    let root = xml::parse(document).map_err(|_| malformed())?;
+    let set = root.child("TagSet").filter(|_| root.name == "Tagging").ok_or_else(malformed)?;
+    let pair =
+        |tag: &xml::Node| Some((tag.text_of("Key")?.to_owned(), tag.text_of("Value")?.to_owned()));
+    let tags: Option<Tags> = set.all("Tag").map(pair).collect();
+    check(tags.ok_or_else(malformed)?)
+}
+
+/// Writes a `Tagging` document.
+pub(crate) fn document(tags: &[(String, String)]) -> String {
+    let mut root = Element::in_namespace("Tagging");
+    root.child("TagSet", |set| {
+        for (key, value) in tags {
+            set.child("Tag", |tag| {
+                tag.text("Key", key).text("Value", value);
+            });
+        }
+    });
+    root.document()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_go_through_header_and_document_unchanged() {
+        let tags = from_header("a=1&b%20c=%C3%A9+x&empty").unwrap();
+        let expected = [("a", "1"), ("b c", "é x"), ("empty", "")];
+        assert_eq!(tags, expected.map(|(k, v)| (k.to_owned(), v.to_owned())));
+        assert_eq!(from_document(document(&tags).as_bytes()).unwrap(), tags);
+    }
+
+    #[test]
+    fn tags_follow_the_rules() {
+        let eleven: Vec<_> = (0..11).map(|i| format!("k{i}=v")).collect();
+        for bad in [
+            eleven.join("&"),
+            format!("{}=v", "k".repeat(129)),
+            format!("k={}", "v".repeat(257)),
+            "=v".to_owned(),
+            "a=1&a=2".to_owned(),
+            "aws:x=1".to_owned(),
+            "k=%3C".to_owned(),
+        ] {
+            assert_eq!(from_header(&bad).unwrap_err().code, Code::InvalidTag, "{bad}");
+        }
+        assert_eq!(from_header("a=%zz").unwrap_err().code, Code::InvalidArgument);
+        for bad in [
+            "<Tagging/>",
+            "<TagSet/>",
+            "<Tagging><TagSet><Tag><Key>a</Key></Tag></TagSet></Tagging>",
+        ] {
+            assert_eq!(
+                from_document(bad.as_bytes()).unwrap_err().code,
+                Code::MalformedXml,
+                "{bad}"
+            );
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! A face over memory nodes.
+#![allow(dead_code, reason = "each user takes its part")]
+
+use ripstop_catalog::Embedded;
+use ripstop_gateway::{Report, Settings as MachineSettings};
+use ripstop_model::{Code, NodeId, PoolId, Timestamp};
+use ripstop_node::{Memory as MemoryNode, Node};
+use ripstop_runtime::{Memory, Observer, Pins, Pool, PoolNode};
+use ripstop_store::{Settings, Store};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
+
+#[derive(Debug)]
+struct Unwatched;
+
+impl Observer for Unwatched {
+    fn report(&self, _: Timestamp, _: &Report) {}
+}
+
+/// A store of code (3,2) over three memory nodes, with its catalog in `folder`; and its nodes.
+pub(crate) fn store(folder: &Path, settings: Settings) -> (Store, Vec<Arc<MemoryNode>>) {
+    let memory_nodes: Vec<_> = (0..3).map(|_| Arc::new(MemoryNode::new(4 << 30))).collect();
+    let catalog = Embedded::open(&folder.join("catalog"), ripstop_catalog::Settings::default());
+    let (to, aftermath) = tokio::sync::mpsc::unbounded_channel();
+    let pins = Pins::default();
+    let node = |(id, node): (u16, &Arc<MemoryNode>)| PoolNode {
+        id: NodeId(id),
+        lanes: 8,
+        node: node.clone() as Arc<dyn Node>,
+    };
+    let policy = ripstop_policy::by_name("fixed", &ripstop_policy::Settings::default());
+    let pool = Pool::new(
+        PoolId(0),
+        Code::new(3, 2).expect("a code"),
+        MachineSettings { answer_extra: 1, ..MachineSettings::default() },
+        policy.expect("known"),
+        (0..).zip(&memory_nodes).map(node).collect(),
+        Arc::new(Unwatched),
+        Arc::default(),
+        pins.clone(),
+        to,
+    );
+    let catalog = Arc::new(catalog.expect("opens"));
+    let memory = Memory::new(256 << 20);
+    let pools = vec![pool];
+    let store = Store::new(catalog, pools, BTreeMap::new(), memory, pins, aftermath, settings);
+    (store, memory_nodes)
+}

@@ -1,0 +1,310 @@
+//! The face over a real connection: what well-behaved clients cannot be made to do.
+
+#[path = "common/client.rs"]
+mod client;
+#[path = "common/mod.rs"]
+mod common;
+
+use client::{Call, UNSIGNED, exchange, read_answer, sha256};
+use futures::TryStreamExt as _;
+use ripstop_node::{Memory, Node as _};
+use ripstop_s3::{Answered, Credentials, Observer, Operation, Settings, serve};
+use ripstop_store::Store;
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+use tokio::{io::AsyncWriteExt as _, net::TcpStream, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+
+#[derive(Debug, Default)]
+struct Log(Mutex<Vec<Answered>>);
+
+impl Observer for Log {
+    fn answered(&self, answered: &Answered) {
+        self.0.lock().unwrap().push(answered.clone());
+    }
+}
+
+struct Face {
+    address: SocketAddr,
+    store: Store,
+    nodes: Vec<Arc<Memory>>,
+    log: Arc<Log>,
+    shutdown: CancellationToken,
+    server: JoinHandle<()>,
+    _folder: tempfile::TempDir,
+}
+
+/// A face with a bucket `bkt`.
+async fn face(settings: Settings) -> Face {
+    let folder = tempfile::tempdir().unwrap();
+    let small = ripstop_store::Settings { stripe_max: 64 << 10, ..Default::default() };
+    let (store, nodes) = common::store(folder.path(), small);
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let credentials: Credentials = [("test", "testtest")].into_iter().collect();
+    let (shutdown, log) = (CancellationToken::new(), Arc::new(Log::default()));
+    let served =
+        serve(listener, store.clone(), credentials, settings, log.clone(), shutdown.clone());
+    let server = tokio::spawn(served);
+    assert_eq!(Call::new("PUT", "/bkt").send(address, b"").await.status, 200);
+    Face { address, store, nodes, log, shutdown, server, _folder: folder }
+}
+
+fn bytes(len: usize) -> Vec<u8> {
+    (0..len).map(|at| (at * 31 % 251) as u8).collect()
+}
+
+#[tokio::test]
+async fn what_was_put_is_got_under_any_host_and_any_key() {
+    let face = face(Settings::default()).await;
+    let body = bytes(300_000);
+    for (path, host) in [
+        ("/bkt/plain", "localhost"),
+        ("/bkt/a%20b%2Fc%25/..//%E2%82%AC", "127.0.0.1:80"),
+        ("/bkt/x", "some.other.example.com"),
+        ("/bkt/y", "[::1]:9000"),
+    ] {
+        let put = Call::new("PUT", path).header("host", host).payload(&sha256(&body));
+        let answer = put.send(face.address, &body).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        assert!(answer.header("x-amz-request-id").is_some());
+        let answer = Call::new("GET", path).header("host", host).send(face.address, b"").await;
+        assert_eq!((answer.status, answer.body == body), (200, true));
+        let answer = Call::new("GET", path).header("range", "bytes=70000-139999");
+        let answer = answer.send(face.address, b"").await;
+        assert_eq!((answer.status, answer.body == body[70_000..140_000]), (206, true));
+        let answer = Call::new("HEAD", path).send(face.address, b"").await;
+        assert_eq!(answer.header("content-length"), Some("300000"));
+    }
+}
+
+#[tokio::test]
+async fn a_domain_names_buckets_by_host() {
+    let settings = Settings { domain: Some("s3.test".to_owned()), ..Settings::default() };
+    let face = face(settings).await;
+    let put = Call::new("PUT", "/dir/k").header("host", "bkt.s3.test:9000");
+    assert_eq!(put.send(face.address, b"body").await.status, 200);
+    let got =
+        Call::new("GET", "/bkt/dir/k").header("host", "s3.test").send(face.address, b"").await;
+    assert_eq!(got.body, b"body");
+}
+
+#[tokio::test]
+async fn bodies_that_are_not_what_was_said_leave_nothing_behind() {
+    let face = face(Settings::default()).await;
+    let put = || Call::new("PUT", "/bkt/k");
+    let cases = [
+        (put().payload(&sha256(b"other")), "XAmzContentSHA256Mismatch"),
+        (put().header("content-md5", "AAAAAAAAAAAAAAAAAAAAAA=="), "BadDigest"),
+        (put().header("content-md5", "AAAA"), "InvalidDigest"),
+        (put().header("x-amz-checksum-crc32", "AAAAAA=="), "BadDigest"),
+        (put().header("x-amz-checksum-crc32", "!"), "InvalidRequest"),
+        (put().header("x-amz-sdk-checksum-algorithm", "CRC32"), "InvalidRequest"),
+        (put().header("x-amz-sdk-checksum-algorithm", "CRC16"), "InvalidRequest"),
+        (put().secret("wrong"), "SignatureDoesNotMatch"),
+        (put().age_s(16 * 60), "RequestTimeTooSkewed"),
+        (put().age_s(-16 * 60), "RequestTimeTooSkewed"),
+    ];
+    for (call, code) in cases {
+        let answer = call.send(face.address, b"body").await;
+        assert_eq!(answer.code(), code, "{answer:?}");
+    }
+    let long = bytes(2 << 20);
+    let answer = put().payload(&sha256(b"other")).send(face.address, &long).await;
+    assert_eq!(answer.code(), "XAmzContentSHA256Mismatch");
+    let answer = Call::new("GET", "/bkt/k").send(face.address, b"").await;
+    assert_eq!((answer.status, answer.code()), (404, "NoSuchKey".to_owned()));
+}
+
+#[tokio::test]
+async fn bodies_that_end_early_or_without_a_length_are_refused() {
+    let face = face(Settings::default()).await;
+    let head = Call::new("PUT", "/bkt/k").header("content-length", 100).sign().head;
+    let answer = exchange(face.address, &[head.as_bytes(), b"too short"], true).await;
+    assert_eq!((answer.status, answer.code()), (400, "IncompleteBody".to_owned()), "{answer:?}");
+    let head = Call::new("PUT", "/bkt/k").header("transfer-encoding", "chunked").sign().head;
+    let answer = exchange(face.address, &[head.as_bytes(), b"1\r\na\r\n0\r\n\r\n"], false).await;
+    assert_eq!((answer.status, answer.code()), (411, "MissingContentLength".to_owned()));
+    let head = Call::new("PUT", "/bkt/k").header("content-length", (5_u64 << 30) + 1).sign().head;
+    let answer = exchange(face.address, &[head.as_bytes()], false).await;
+    assert_eq!(answer.code(), "EntityTooLarge");
+    assert!(face.store.object("bkt", "k").await.is_err());
+}
+
+#[tokio::test]
+async fn signed_chunks_and_trailers_are_verified() {
+    const NAME: &str = "x-amz-checksum-crc32";
+    let face = face(Settings::default()).await;
+    let body = bytes(200_000);
+    let crc = crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32IsoHdlc, &body) as u32;
+    use base64::Engine as _;
+    let crc = base64::engine::general_purpose::STANDARD.encode(crc.to_be_bytes());
+    let put = |payload: &str| {
+        Call::new("PUT", "/bkt/k")
+            .payload(payload)
+            .header("content-encoding", "aws-chunked")
+            .header("x-amz-decoded-content-length", body.len())
+    };
+    for (break_chunk, value, code) in [
+        (false, crc.as_str(), ""),
+        (true, &crc, "SignatureDoesNotMatch"),
+        (false, "AAAAAA==", "BadDigest"),
+    ] {
+        let call = put("STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER").header("x-amz-trailer", NAME);
+        let mut signed = call.header("transfer-encoding", "chunked").sign();
+        let mut framed: Vec<u8> =
+            body.chunks(65_536).flat_map(|chunk| signed.chunk(chunk)).collect();
+        framed.extend(signed.chunk(b""));
+        framed.extend(signed.trailer(NAME, value));
+        if break_chunk {
+            framed[1000] ^= 1;
+        }
+        let transfer = format!("{:x}\r\n", framed.len());
+        let pieces: [&[u8]; 4] =
+            [signed.head.as_bytes(), transfer.as_bytes(), &framed, b"\r\n0\r\n\r\n"];
+        let answer = exchange(face.address, &pieces, false).await;
+        assert_eq!(answer.code(), code, "{answer:?}");
+        if code.is_empty() {
+            assert_eq!(answer.header(NAME), Some(crc.as_str()));
+        }
+    }
+    // Without signatures of chunks, and without a last line end.
+    let framed =
+        [b"30d40\r\n", body.as_slice(), b"\r\n0\r\n", format!("{NAME}:{crc}\r\n").as_bytes()]
+            .concat();
+    let call = put("STREAMING-UNSIGNED-PAYLOAD-TRAILER").header("x-amz-trailer", NAME);
+    assert_eq!(call.send(face.address, &framed).await.status, 200);
+    let answer = Call::new("GET", "/bkt/k").header("x-amz-checksum-mode", "ENABLED");
+    let answer = answer.send(face.address, b"").await;
+    assert_eq!((answer.header(NAME), answer.body == body), (Some(crc.as_str()), true));
+    assert_eq!(answer.header("content-encoding"), None);
+    let cut = &framed[..150_000];
+    let call = put("STREAMING-UNSIGNED-PAYLOAD-TRAILER").header("x-amz-trailer", NAME);
+    assert_eq!(call.send(face.address, cut).await.code(), "IncompleteBody");
+}
+
+#[tokio::test]
+async fn unsigned_amz_headers_and_anonymous_requests_are_refused() {
+    let face = face(Settings::default()).await;
+    let head = Call::new("GET", "/bkt").sign().head;
+    let head = head.replace("\r\n\r\n", "\r\nx-amz-meta-more: 1\r\n\r\n");
+    let answer = exchange(face.address, &[head.as_bytes()], false).await;
+    assert_eq!((answer.status, answer.code()), (403, "AccessDenied".to_owned()));
+    let plain = b"GET /bkt/k HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    assert_eq!(exchange(face.address, &[plain], false).await.code(), "AccessDenied");
+}
+
+#[tokio::test]
+async fn slow_heads_and_slow_bodies_are_cut_off() {
+    let timeout = Duration::from_millis(300);
+    let settings = Settings { head_timeout: timeout, body_timeout: timeout, ..Settings::default() };
+    let face = face(settings).await;
+    let begun = Instant::now();
+    let answer = exchange(face.address, &[b"GET / HTTP/1.1\r\nhost: loc"], false).await;
+    assert!(answer.status == 0 || answer.status == 408, "{answer:?}");
+    let head = Call::new("PUT", "/bkt/k").header("content-length", 100).sign().head;
+    let answer = exchange(face.address, &[head.as_bytes(), b"some"], false).await;
+    assert_eq!((answer.status, answer.code()), (400, "RequestTimeout".to_owned()));
+    assert!(begun.elapsed() < Duration::from_secs(10));
+}
+
+#[tokio::test]
+async fn continue_is_sent_only_to_those_whose_body_is_wanted() {
+    let face = face(Settings::default()).await;
+    let put = |secret| {
+        let call = Call::new("PUT", "/bkt/k").secret(secret).payload(UNSIGNED);
+        call.header("content-length", 4).header("expect", "100-continue").sign().head
+    };
+    let mut stream = TcpStream::connect(face.address).await.unwrap();
+    stream.write_all(put("testtest").as_bytes()).await.unwrap();
+    assert_eq!(read_answer(&mut stream, false).await.status, 100);
+    stream.write_all(b"body").await.unwrap();
+    assert_eq!(read_answer(&mut stream, false).await.status, 200);
+    let answer = exchange(face.address, &[put("wrong").as_bytes()], false).await;
+    assert_eq!((answer.status, answer.code()), (403, "SignatureDoesNotMatch".to_owned()));
+}
+
+#[tokio::test]
+async fn refusals_are_seen_by_clients_that_are_still_sending() {
+    let face = face(Settings::default()).await;
+    let body = bytes(8 << 20);
+    for _ in 0..3 {
+        let answer = Call::new("PUT", "/none-here/k").send(face.address, &body).await;
+        assert_eq!((answer.status, answer.code()), (404, "NoSuchBucket".to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn an_object_that_is_lost_half_way_breaks_the_connection() {
+    let face = face(Settings::default()).await;
+    let body = bytes(1 << 20);
+    assert_eq!(Call::new("PUT", "/bkt/k").send(face.address, &body).await.status, 200);
+    let located = face.store.object("bkt", "k").await.unwrap();
+    let (last, _) = located.stripes.last().unwrap();
+    for node in &face.nodes {
+        let listed: Vec<_> = node.list().try_collect().await.unwrap();
+        for fragment in listed.into_iter().filter(|listed| listed.name.stripe == *last) {
+            node.delete(fragment.name).await.unwrap();
+        }
+    }
+    let answer = Call::new("GET", "/bkt/k").send(face.address, b"").await;
+    assert_eq!((answer.status, answer.whole), (200, false));
+    assert_eq!(answer.header("content-length"), Some("1048576"));
+    assert_eq!(answer.body, body[..answer.body.len()]);
+    let answer =
+        Call::new("GET", "/bkt/k").header("range", "bytes=-1").send(face.address, b"").await;
+    assert!(answer.status >= 500 && !answer.code().is_empty(), "{answer:?}");
+}
+
+#[tokio::test]
+async fn requests_that_run_are_finished_on_shutdown_and_all_are_observed() {
+    let face = face(Settings::default()).await;
+    let head = Call::new("PUT", "/bkt/k").header("content-length", 8).sign().head;
+    let mut stream = TcpStream::connect(face.address).await.unwrap();
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream.write_all(b"half").await.unwrap();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    face.shutdown.cancel();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert!(TcpStream::connect(face.address).await.is_err(), "nothing new is accepted");
+    stream.write_all(b"half").await.unwrap();
+    assert_eq!(read_answer(&mut stream, false).await.status, 200);
+    tokio::time::timeout(Duration::from_secs(5), face.server).await.unwrap().unwrap();
+    let log = face.log.0.lock().unwrap();
+    let seen: Vec<_> =
+        log.iter().map(|seen| (seen.operation, seen.status, seen.received)).collect();
+    assert_eq!(seen, [(Operation::CreateBucket, 200, 0), (Operation::PutObject, 200, 8)]);
+}
+
+#[tokio::test]
+async fn odd_requests_get_s3s_own_errors() {
+    let face = face(Settings::default()).await;
+    let long = format!("/bkt/{}", "k".repeat(1025));
+    let bad_xml = b"<Delete><Object><Key>a</Key>";
+    let cases: [(&'static str, &str, &str, &[u8], &str); 15] = [
+        ("PUT", &long, "", b"x", "KeyTooLongError"),
+        ("PUT", "/Bad_Bucket", "", b"", "InvalidBucketName"),
+        ("GET", "/none-here/k", "", b"", "NoSuchBucket"),
+        ("GET", "/bkt/none", "", b"", "NoSuchKey"),
+        ("GET", "/bkt", "max-keys=-1", b"", "InvalidArgument"),
+        ("GET", "/bkt", "max-keys=x", b"", "InvalidArgument"),
+        ("GET", "/bkt", "encoding-type=base64", b"", "InvalidArgument"),
+        ("GET", "/bkt", "continuation-token=%21&list-type=2", b"", "InvalidArgument"),
+        ("POST", "/bkt", "delete=", bad_xml, "MalformedXML"),
+        ("PUT", "/bkt/k", "partNumber=0&uploadId=x", b"x", "InvalidArgument"),
+        ("PUT", "/bkt/k", "partNumber=1&uploadId=x", b"x", "NoSuchUpload"),
+        ("POST", "/bkt/k", "uploadId=x", b"<a/>", "MalformedXML"),
+        ("PUT", "/bkt", "", b"<CreateBucketConfiguration><LocationConstraint>x</LocationConstraint></CreateBucketConfiguration>", "InvalidLocationConstraint"),
+        ("PUT", "/bkt", "policy=", b"{}", "NotImplemented"),
+        ("GET", "/bkt", "policy=", b"", "NoSuchBucketPolicy"),
+    ];
+    for (method, path, query, body, code) in cases {
+        let answer = Call::new(method, path).query(query).send(face.address, body).await;
+        assert_eq!(answer.code(), code, "{method} {path}?{query}: {answer:?}");
+    }
+    let answer = Call::new("HEAD", "/bkt/none").send(face.address, b"").await;
+    assert_eq!((answer.status, answer.body.len()), (404, 0));
+}

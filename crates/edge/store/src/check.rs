@@ -1,0 +1,236 @@
+use crate::{
+    Store, StoreError,
+    clock::unix_ms,
+    store::place_of,
+};
+use futures::StreamExt;
+use ripstop_catalog::{CatalogError, Change, Stripe};
+use ripstop_model::{FragmentId, NodeId, PoolId, StripeId};
+use ripstop_node::Listed;
+use ripstop_runtime::{FragmentState, Pool, StripePlace};
+use serde::{Deserialize, Serialize};
+
+/// Stripes looked at together.
+const PAGE: usize = 256;
+/// Stripes examined at once.
+const EXAMINED: usize = 8;
+/// Most findings that are named one by one; the counts are always whole.
+const FINDINGS_MAX: usize = 1000;
+
+/// What a check does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct CheckOptions {
+    /// Whether it mends what it finds, and deletes what nothing claims.
+    pub repair: bool,
+}
+
+/// What a check found. A fragment counts once.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct CheckReport {
+    /// Stripes in force.
+    pub stripes: u64,
+    /// Fragments that they should have.
+    pub fragments: u64,
+    /// Not there.
+    pub missing: u64,
+    /// There, and not what was written.
+    pub damaged: u64,
+    /// On nodes that could not be asked.
+    pub unknown: u64,
+    /// At a node, claimed by no stripe, older than the grace.
+    pub unclaimed: u64,
+    /// At a node where their stripe does not have them.
+    pub misplaced: u64,
+    /// Stripes that cannot be read: fewer than K whole fragments.
+    pub lost: u64,
+    /// Fragments mended, adopted or deleted.
+    pub repaired: u64,
+    /// The first of them, one by one.
+    pub findings: Vec<Finding>,
+}
+
+/// One fragment, or stripe, that is not as it should be.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Finding {
+    /// What is wrong.
+    pub flaw: Flaw,
+    /// The fragment's name, or the stripe's.
+    pub name: String,
+    /// The node's number, if it is at one.
+    pub node: Option<u16>,
+    /// Whether it was put right.
+    pub repaired: bool,
+}
+
+/// What is wrong with a fragment or stripe.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Flaw {
+    /// Not there.
+    Missing,
+    /// Not what was written.
+    Damaged,
+    /// Its node could not be asked.
+    Unknown,
+    /// Claimed by no stripe.
+    Unclaimed,
+    /// Not where its stripe has it.
+    Misplaced,
+    /// A stripe with fewer than K whole fragments.
+    Lost,
+}
+
+impl CheckReport {
+    /// Whether everything is as it should be, or was put right.
+    pub fn is_clean(&self) -> bool {
+        let flaws = self.missing + self.damaged + self.unclaimed + self.misplaced;
+        self.lost == 0 && self.unknown == 0 && flaws == self.repaired
+    }
+
+    fn find(&mut self, flaw: Flaw, name: String, node: Option<NodeId>, repaired: bool) {
+        let count = match flaw {
+            Flaw::Missing => &mut self.missing,
+            Flaw::Damaged => &mut self.damaged,
+            Flaw::Unknown => &mut self.unknown,
+            Flaw::Unclaimed => &mut self.unclaimed,
+            Flaw::Misplaced => &mut self.misplaced,
+            Flaw::Lost => &mut self.lost,
+        };
+        *count += 1;
+        self.repaired += u64::from(repaired);
+        if self.findings.len() < FINDINGS_MAX {
+            let node = node.map(|id| id.0);
+            self.findings.push(Finding { flaw, name, node, repaired });
+        }
+    }
+}
+
+impl Store {
+    /// Reads every fragment of every stripe, and lists every node. Requests go on meanwhile.
+    ///
+    /// `progress` is told of stripes as they are done.
+    pub async fn check(
+        &self,
+        options: CheckOptions,
+        progress: impl Fn(u64) + Send + Sync,
+    ) -> Result<CheckReport, StoreError> {
+        let mut report = CheckReport::default();
+        let mut after = StripeId(0);
+        loop {
+            let page = self.inner.catalog.stripes_after(after, PAGE).await?;
+            let Some(&(last, _)) = page.last() else { break };
+            after = last;
+            let mut examined = futures::stream::iter(page)
+                .map(|(id, stripe)| self.examine(id, stripe))
+                .buffer_unordered(EXAMINED);
+            while let Some(examined) = examined.next().await {
+                let (pool, place, states) = examined?;
+                self.judge(options, &pool, &place, &states, &mut report).await?;
+                progress(report.stripes);
+            }
+        }
+        self.check_listings(options, &mut report).await?;
+        Ok(report)
+    }
+
+    async fn examine(
+        &self,
+        id: StripeId,
+        stripe: Stripe,
+    ) -> Result<(Pool, StripePlace, Vec<FragmentState>), StoreError> {
+        let place = place_of(id, &stripe)
+            .ok_or_else(|| CatalogError::Corrupt { reason: format!("stripe {id} has no shape") })?;
+        let pool = self.pool(PoolId(stripe.pool)).unwrap_or(&self.inner.pools[0]).clone();
+        let looks = (0..place.nodes.len()).map(|index| pool.examine(&place, index as u8));
+        let states = futures::future::join_all(looks).await;
+        Ok((pool, place, states))
+    }
+
+    /// Counts what is wrong with one stripe, and mends it if asked.
+    async fn judge(
+        &self,
+        options: CheckOptions,
+        pool: &Pool,
+        place: &StripePlace,
+        states: &[FragmentState],
+        report: &mut CheckReport,
+    ) -> Result<(), StoreError> {
+        report.stripes += 1;
+        report.fragments += states.len() as u64;
+        let is_whole = |state: &&FragmentState| **state == FragmentState::Whole;
+        let whole = states.iter().filter(is_whole).count();
+        if whole == states.len() || self.is_gone(place.id).await? {
+            return Ok(());
+        }
+        let unknown = states.iter().filter(|state| **state == FragmentState::Unknown).count();
+        let needed = place.shape.needed();
+        if whole + unknown < needed {
+            report.find(Flaw::Lost, place.id.to_string(), None, false);
+        }
+        for (index, state) in states.iter().enumerate() {
+            let flaw = match state {
+                FragmentState::Whole => continue,
+                FragmentState::Missing => Flaw::Missing,
+                FragmentState::Damaged => Flaw::Damaged,
+                FragmentState::Unknown => Flaw::Unknown,
+            };
+            let repaired =
+                options.repair && whole >= needed && self.mend(pool, place, index as u8, flaw).await;
+            let name = FragmentId { stripe: place.id, index: index as u8 };
+            report.find(flaw, name.to_string(), place.nodes[index], repaired);
+        }
+        Ok(())
+    }
+
+    /// Whether a stripe was let go of, or is still being written, since the page was read: then what
+    /// its fragments look like says nothing.
+    async fn is_gone(&self, id: StripeId) -> Result<bool, StoreError> {
+        if self.inner.pins.contains(id) {
+            return Ok(true);
+        }
+        Ok(self.inner.catalog.stripes(&[id]).await?.iter().all(Option::is_none))
+    }
+
+    async fn mend(&self, pool: &Pool, place: &StripePlace, index: u8, flaw: Flaw) -> bool {
+        if flaw == Flaw::Unknown {
+            return false;
+        }
+        let node = place.nodes[usize::from(index)].filter(|&id| self.node(id).is_some());
+        let mended = match pool.mend(place, &[(index, node)]).await {
+            Ok(mended) => mended,
+            Err(failed) => {
+                tracing::warn!(stripe = %place.id, index, cause = ?failed.cause, "not mended");
+                return false;
+            }
+        };
+        for (index, at) in mended {
+            if node != Some(at) {
+                let change = Change::PlaceFragment { stripe: place.id, index, node: Some(at) };
+                if let Err(error) = self.inner.catalog.commit(unix_ms(), change).await {
+                    tracing::warn!(stripe = %place.id, index, %error, "mended, but not noted");
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    async fn check_listings(
+        &self,
+        options: CheckOptions,
+        report: &mut CheckReport,
+    ) -> Result<(), StoreError> {
+        for (id, node) in self.inner.pools.iter().flat_map(Pool::nodes) {
+            let mut pages = node.list().ready_chunks(PAGE);
+            while let Some(page) = pages.next().await {
+                let listed: Vec<Listed> = page.into_iter().filter_map(Result::ok).collect();
+                for (name, misplaced) in self.unclaimed(id, &listed).await? {
+                    let repaired = options.repair && node.delete(name).await.is_ok();
+                    let flaw = if misplaced { Flaw::Misplaced } else { Flaw::Unclaimed };
+                    report.find(flaw, name.to_string(), Some(id), repaired);
+                }
+            }
+        }
+        Ok(())
+    }
+}

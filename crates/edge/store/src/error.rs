@@ -1,0 +1,66 @@
+use ripstop_catalog::CatalogError;
+use ripstop_gateway::Cause;
+use ripstop_model::StripeId;
+use ripstop_runtime::FailedStripe;
+use thiserror::Error;
+
+/// Why the store did not do as asked. Nothing visible has changed.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// What the catalog says against it.
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    /// Too many requests wait already: try again later.
+    #[error("too busy")]
+    Busy,
+    /// Too few nodes serve now: trying again later may help.
+    #[error("too few nodes serve stripe {stripe}")]
+    Unavailable {
+        /// The stripe that could not be written or read.
+        stripe: StripeId,
+    },
+    /// Too many fragments are missing or damaged for the bytes to be had again.
+    #[error("stripe {stripe} is lost: fewer than K of its fragments are whole")]
+    Lost {
+        /// The stripe.
+        stripe: StripeId,
+    },
+    /// The body did not have the length that was announced.
+    #[error("body of {got} bytes, announced as {announced}")]
+    Length {
+        /// Bytes that came.
+        got: u64,
+        /// Bytes that were announced.
+        announced: u64,
+    },
+}
+
+/// Why a write that reads a body failed: the body's own reason, or the store's.
+#[derive(Debug, Error)]
+pub enum WriteError<E> {
+    /// The body failed, or did not pass its own checks.
+    #[error("body: {0}")]
+    Body(E),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl<E> From<CatalogError> for WriteError<E> {
+    fn from(error: CatalogError) -> Self {
+        Self::Store(error.into())
+    }
+}
+
+impl From<FailedStripe> for StoreError {
+    fn from(failed: FailedStripe) -> Self {
+        let stripe = failed.id;
+        match failed.cause {
+            None => Self::Busy,
+            Some(Cause::Lost) => Self::Lost { stripe },
+            Some(Cause::Unavailable | Cause::TimedOut | Cause::Abandoned) => {
+                Self::Unavailable { stripe }
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+use crate::{Store, StoreError, store::place_of};
+use bytes::Bytes;
+use futures::{Stream, StreamExt, stream, stream::BoxStream};
+use ripstop_catalog::{CatalogError, Extent, Located};
+use ripstop_model::PoolId;
+use ripstop_runtime::{Pool, Share, StripePlace};
+use std::{ops::Range, sync::Arc};
+
+/// A run of bytes within one stripe.
+struct Slice {
+    pool: Pool,
+    place: StripePlace,
+    range: Range<u32>,
+}
+
+impl Store {
+    /// The bytes `range` of an object, in pieces, read ahead of the reader within the memory budget.
+    /// The first piece is awaited before the stream is returned, so that an object that cannot be
+    /// read is an error and not a stream that breaks off.
+    pub async fn read(
+        &self,
+        object: Arc<Located>,
+        range: Range<u64>,
+    ) -> Result<BoxStream<'static, Result<Bytes, StoreError>>, StoreError> {
+        let slices = self.slices(&object, &range)?;
+        let store = self.clone();
+        let ahead = self.inner.settings.stripes_ahead.max(1);
+        let mut pieces = stream::iter(slices)
+            .map(move |slice| store.clone().fetch(slice))
+            .buffered(ahead)
+            .flat_map(|fetched| match fetched {
+                Ok((pieces, share)) => held(pieces, share).boxed(),
+                Err(error) => stream::once(async { Err(error) }).boxed(),
+            });
+        match pieces.next().await {
+            None => Ok(stream::empty().boxed()),
+            Some(first) => {
+                let first = first?;
+                Ok(stream::once(async { Ok(first) }).chain(pieces).boxed())
+            }
+        }
+    }
+
+    async fn fetch(self, slice: Slice) -> Result<(Vec<Bytes>, Share), StoreError> {
+        let share = self.inner.memory.acquire(slice.range.len()).await;
+        let pieces = slice.pool.read(&slice.place, slice.range).await?;
+        Ok((pieces, share))
+    }
+
+    fn slices(&self, located: &Located, range: &Range<u64>) -> Result<Vec<Slice>, StoreError> {
+        let mut slices = Vec::new();
+        for (extent, range) in cut(&located.object.extents, range) {
+            let found = located.stripes.iter().find(|(id, _)| *id == extent.stripe);
+            let (id, stripe) = found.ok_or(CatalogError::StripeGone { stripe: extent.stripe })?;
+            let place = place_of(*id, stripe).ok_or_else(|| CatalogError::Corrupt {
+                reason: format!("stripe {id} has no shape"),
+            })?;
+            let pool = self.pool(PoolId(stripe.pool)).unwrap_or(&self.inner.pools[0]).clone();
+            slices.push(Slice { pool, place, range });
+        }
+        Ok(slices)
+    }
+}
+
+/// The pieces, and the memory they are in until the last is taken.
+fn held(pieces: Vec<Bytes>, share: Share) -> impl Stream<Item = Result<Bytes, StoreError>> {
+    stream::iter(pieces).map(move |piece| {
+        let _held = &share;
+        Ok(piece)
+    })
+}
+
+/// The extents that bytes `range` of an object lie in, with the part of each one's stripe.
+pub(crate) fn cut(extents: &[Extent], range: &Range<u64>) -> Vec<(Extent, Range<u32>)> {
+    let mut parts = Vec::new();
+    let mut at = 0;
+    for extent in extents {
+        let (start, end) = (at, at + u64::from(extent.len));
+        at = end;
+        let (from, to) = (range.start.max(start), range.end.min(end));
+        if from < to {
+            let offset = |byte: u64| extent.offset + (byte - start) as u32;
+            parts.push((*extent, offset(from)..offset(to)));
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ripstop_model::StripeId;
+
+    #[test]
+    fn a_range_is_cut_at_extents() {
+        let extent = |id, offset, len| Extent { stripe: StripeId(id), offset, len };
+        let extents = [extent(1, 0, 10), extent(2, 5, 10), extent(3, 0, 1)];
+        let parts = |range| -> Vec<_> {
+            cut(&extents, &range).into_iter().map(|(e, r)| (e.stripe.0, r)).collect()
+        };
+        assert_eq!(parts(0..21), [(1, 0..10), (2, 5..15), (3, 0..1)]);
+        assert_eq!(parts(9..11), [(1, 9..10), (2, 5..6)]);
+        assert_eq!(parts(20..21), [(3, 0..1)]);
+        assert_eq!(parts(4..4), []);
+    }
+}

@@ -1,0 +1,290 @@
+use crate::{
+    StoreError,
+    clock::{StripeNames, unix_ms},
+    record::Telling,
+    sweep,
+};
+use ripstop_catalog::{
+    Applied, Attributes, Bucket, Catalog, CatalogError, Change, Condition, Listing, ListingRequest,
+    Located, Object, Stripe,
+};
+use ripstop_model::{Code, NodeId, PoolId, StripeId, StripeShape};
+use ripstop_node::Node;
+use ripstop_runtime::{Aftermath, Memory, Pins, Pool, StripeDraft, StripePlace, Written};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use tokio::sync::mpsc;
+
+/// What an operator may set.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Most bytes of payload in a stripe. Default 8 MiB.
+    pub stripe_max: u32,
+    /// Stripes of one write that are being stored at once. Default 3.
+    pub stripes_in_flight: usize,
+    /// Stripes of one read that are fetched ahead, the one being sent included. Default 2.
+    pub stripes_ahead: usize,
+    /// How long garbage, and fragments that nothing claims, are kept. Default 15 minutes. Reads that
+    /// take longer than this on an object that was removed meanwhile break off.
+    pub grace: Duration,
+    /// How often garbage is swept. Default 1 minute.
+    pub sweep_every: Duration,
+    /// How often nodes are listed for fragments that nothing claims; the first time one grace after
+    /// the start. Default 6 hours.
+    pub list_every: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            stripe_max: 8 << 20,
+            stripes_in_flight: 3,
+            stripes_ahead: 2,
+            grace: Duration::from_mins(15),
+            sweep_every: Duration::from_mins(1),
+            list_every: Duration::from_hours(6),
+        }
+    }
+}
+
+/// Objects over coded stripes. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Store {
+    pub(crate) inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub catalog: Arc<dyn Catalog>,
+    /// The first is where buckets go that no other pool asks for.
+    pub pools: Vec<Pool>,
+    /// Buckets that go to another pool than the first.
+    pub bucket_pools: BTreeMap<String, PoolId>,
+    pub memory: Memory,
+    pub pins: Pins,
+    pub names: StripeNames,
+    pub settings: Settings,
+}
+
+/// Where a write goes, and what must hold for it to take effect.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// The bucket's name.
+    pub bucket: String,
+    /// The key.
+    pub key: String,
+    /// Checked before the first byte is read, and again in the transaction that makes it visible.
+    pub condition: Condition,
+}
+
+impl Store {
+    /// A store over these pools, of which there is at least one. Sweeps run until the last clone of
+    /// the store is dropped.
+    pub fn new(
+        catalog: Arc<dyn Catalog>,
+        pools: Vec<Pool>,
+        bucket_pools: BTreeMap<String, PoolId>,
+        memory: Memory,
+        pins: Pins,
+        aftermath: mpsc::UnboundedReceiver<Aftermath>,
+        settings: Settings,
+    ) -> Self {
+        assert!(!pools.is_empty(), "a store has at least one pool");
+        let names = StripeNames::default();
+        let inner = Inner { catalog, pools, bucket_pools, memory, pins, names, settings };
+        let store = Self { inner: Arc::new(inner) };
+        sweep::spawn(&store, aftermath);
+        store
+    }
+
+    /// Makes a bucket.
+    pub async fn create_bucket(&self, name: &str) -> Result<(), StoreError> {
+        if self.inner.catalog.bucket(name).await?.is_some() {
+            return Err(CatalogError::BucketExists.into());
+        }
+        let id = self.inner.names.next();
+        let bucket = Bucket { name: name.to_owned(), created_ms: unix_ms(), told_by: id };
+        let told = Telling::Bucket(bucket.clone());
+        let written = self.tell(self.pool_for(name), id, &told).await?;
+        self.commit(vec![written], move |stripes| Change::CreateBucket { bucket, stripes }).await?;
+        Ok(())
+    }
+
+    /// Removes an empty bucket.
+    pub async fn delete_bucket(&self, name: &str) -> Result<(), StoreError> {
+        let name = name.to_owned();
+        self.commit(Vec::new(), move |_| Change::DeleteBucket { name }).await?;
+        Ok(())
+    }
+
+    /// A bucket by name; `NoSuchBucket` if there is none.
+    pub async fn bucket(&self, name: &str) -> Result<Bucket, StoreError> {
+        let found = self.inner.catalog.bucket(name).await?;
+        found.ok_or_else(|| CatalogError::NoSuchBucket.into())
+    }
+
+    /// Buckets by name, ascending, after `after`.
+    pub async fn buckets(&self, after: &str, max: usize) -> Result<Vec<Bucket>, StoreError> {
+        Ok(self.inner.catalog.buckets(after, max).await?)
+    }
+
+    /// A page of keys; `NoSuchBucket` if there is no such bucket.
+    pub async fn list(&self, request: &ListingRequest) -> Result<Listing, StoreError> {
+        self.bucket(&request.bucket).await?;
+        Ok(self.inner.catalog.list(request).await?)
+    }
+
+    /// What a key stands for; `NoSuchBucket` or `NoSuchKey`.
+    pub async fn object(&self, bucket: &str, key: &str) -> Result<Arc<Located>, StoreError> {
+        if let Some(located) = self.inner.catalog.object(bucket, key).await? {
+            return Ok(Arc::new(located));
+        }
+        self.bucket(bucket).await?;
+        Err(CatalogError::NoSuchKey.into())
+    }
+
+    /// Makes the target an object of the same bytes, which are not moved: both share their stripes.
+    pub async fn copy(
+        &self,
+        source: &Located,
+        target: Target,
+        attributes: Attributes,
+    ) -> Result<Object, StoreError> {
+        self.admit(&target).await?;
+        let object = Object {
+            len: source.object.len,
+            modified_ms: unix_ms(),
+            attributes,
+            extents: source.object.extents.clone(),
+            told_by: self.inner.names.next(),
+        };
+        self.retell(target, object).await
+    }
+
+    /// Gives an object other attributes (its tags, say). `read` is what they were derived from: if
+    /// somebody wrote since, `ConditionFailed`.
+    pub async fn set_attributes(
+        &self,
+        bucket: &str,
+        key: &str,
+        read: &Located,
+        attributes: Attributes,
+    ) -> Result<Object, StoreError> {
+        let told_by = self.inner.names.next();
+        let condition = Condition::ToldBy(read.object.told_by);
+        let target = Target { bucket: bucket.to_owned(), key: key.to_owned(), condition };
+        let object = Object { attributes, told_by, ..read.object.clone() };
+        self.retell(target, object).await
+    }
+
+    /// Puts an object whose bytes are stored already; `told_by` names the stripe to be made for it.
+    async fn retell(&self, target: Target, object: Object) -> Result<Object, StoreError> {
+        let Target { bucket, key, condition } = target;
+        let told =
+            Telling::Object { bucket: bucket.clone(), key: key.clone(), object: object.clone() };
+        let written = self.tell(self.pool_for(&bucket), object.told_by, &told).await?;
+        let put = object.clone();
+        let change =
+            move |stripes| Change::PutObject { bucket, key, object: put, stripes, condition };
+        self.commit(vec![written], change).await?;
+        Ok(object)
+    }
+
+    /// Removes the key's object; answers what it was.
+    pub async fn delete(
+        &self,
+        bucket: &str,
+        key: &str,
+        condition: Condition,
+    ) -> Result<Option<Object>, StoreError> {
+        let (bucket, key) = (bucket.to_owned(), key.to_owned());
+        let change = move |_| Change::DeleteObject { bucket, key, condition };
+        Ok(self.commit(Vec::new(), change).await?.replaced)
+    }
+
+    /// The pool that a bucket's objects are written to.
+    pub(crate) fn pool_for(&self, bucket: &str) -> &Pool {
+        let wanted = self.inner.bucket_pools.get(bucket);
+        wanted.and_then(|&id| self.pool(id)).unwrap_or(&self.inner.pools[0])
+    }
+
+    /// A pool by number.
+    pub(crate) fn pool(&self, id: PoolId) -> Option<&Pool> {
+        self.inner.pools.iter().find(|pool| pool.id() == id)
+    }
+
+    /// A node by number, in whichever pool it is.
+    pub(crate) fn node(&self, id: NodeId) -> Option<&Arc<dyn Node>> {
+        self.inner.pools.iter().flat_map(Pool::nodes).find(|(at, _)| *at == id).map(|(_, node)| node)
+    }
+
+    /// Refuses a write early whose bucket is not there or whose condition does not hold.
+    pub(crate) async fn admit(&self, target: &Target) -> Result<(), StoreError> {
+        self.bucket(&target.bucket).await?;
+        if target.condition == Condition::None {
+            return Ok(());
+        }
+        let present = self.inner.catalog.object(&target.bucket, &target.key).await?;
+        target.condition.check(present.as_ref().map(|located| &located.object))?;
+        Ok(())
+    }
+
+    /// Writes a stripe without payload whose headers tell something.
+    pub(crate) async fn tell(
+        &self,
+        pool: &Pool,
+        id: StripeId,
+        told: &Telling,
+    ) -> Result<Written, StoreError> {
+        let shape = StripeShape::new(pool.code(), 0).expect("an empty stripe is within limits");
+        let share = self.inner.memory.acquire(StripeDraft::memory(shape)).await;
+        let draft = StripeDraft::new(id, shape, share);
+        Ok(pool.write(draft.seal(pool.id(), told.encode())).await?)
+    }
+
+    /// Applies a change that makes stripes visible, and claims them. It runs to its end even if the
+    /// caller leaves: a change whose fate is unknown must not have its stripes discarded.
+    pub(crate) async fn commit(
+        &self,
+        written: Vec<Written>,
+        change: impl FnOnce(Vec<(StripeId, Stripe)>) -> Change,
+    ) -> Result<Applied, StoreError> {
+        let stripes = written.iter().map(|stripe| (stripe.id, record_of(stripe))).collect();
+        let change = change(stripes);
+        let catalog = self.inner.catalog.clone();
+        let committed = tokio::spawn(async move {
+            let applied = catalog.commit(unix_ms(), change).await?;
+            written.into_iter().for_each(Written::claim);
+            Ok(applied)
+        });
+        committed.await.unwrap_or_else(|error| Err(CatalogError::Unavailable(error.into()))).map_err(StoreError::Catalog)
+    }
+}
+
+fn record_of(written: &Written) -> Stripe {
+    stripe_record(written.pool, written.shape, written.header_len, &written.nodes)
+}
+
+/// The catalog's record of a stripe.
+pub(crate) fn stripe_record(
+    pool: PoolId,
+    shape: StripeShape,
+    header_len: u32,
+    nodes: &[Option<NodeId>],
+) -> Stripe {
+    let code: Code = shape.code();
+    Stripe {
+        pool: pool.0,
+        n: code.n() as u8,
+        k: code.k() as u8,
+        payload_len: shape.payload_len(),
+        header_len,
+        nodes: nodes.iter().map(|node| node.map(|id| id.0)).collect(),
+    }
+}
+
+/// What the runtime needs to know of a stripe; `None` if its record is corrupt.
+pub(crate) fn place_of(id: StripeId, stripe: &Stripe) -> Option<StripePlace> {
+    let shape = stripe.shape()?;
+    let nodes = (0..shape.code().n()).map(|index| stripe.node(index)).collect();
+    Some(StripePlace { id, shape, header_len: stripe.header_len, nodes })
+}

@@ -1,0 +1,182 @@
+use crate::{
+    Store, StoreError,
+    clock::unix_ms,
+    store::{Inner, stripe_record},
+};
+use futures::StreamExt;
+use ripstop_catalog::{Change, Stripe};
+use ripstop_model::{FragmentId, NodeId, StripeId};
+use ripstop_node::{Listed, Node};
+use ripstop_runtime::{Aftermath, Pool};
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
+use tokio::{sync::mpsc, time::Instant};
+
+/// Garbage stripes, and listed fragments, that are looked at together.
+const PAGE: usize = 500;
+/// Deletions under way at once.
+const DELETES: usize = 16;
+
+/// Starts what runs beside the requests, until the store is gone.
+pub(crate) fn spawn(store: &Store, aftermath: mpsc::UnboundedReceiver<Aftermath>) {
+    tokio::spawn(clear_up(Arc::downgrade(&store.inner), aftermath));
+    tokio::spawn(sweep(Arc::downgrade(&store.inner)));
+}
+
+/// Notes what became of written stripes.
+async fn clear_up(store: Weak<Inner>, mut aftermath: mpsc::UnboundedReceiver<Aftermath>) {
+    while let Some(after) = aftermath.recv().await {
+        let Some(inner) = store.upgrade() else { return };
+        let (pin, changes) = match after {
+            Aftermath::Unclaimed { pin, id, pool, shape, header_len, nodes } => {
+                let stripes = vec![(id, stripe_record(pool, shape, header_len, &nodes))];
+                (pin, vec![Change::Discard { stripes }])
+            }
+            Aftermath::Moved { pin, id, places } => {
+                let change =
+                    |(index, node)| Change::PlaceFragment { stripe: id, index, node };
+                (pin, places.into_iter().map(change).collect())
+            }
+        };
+        for change in changes {
+            if let Err(error) = inner.catalog.commit(unix_ms(), change).await {
+                tracing::warn!(%error, "aftermath of a write not noted; check finds it");
+            }
+        }
+        drop(pin);
+    }
+}
+
+async fn sweep(store: Weak<Inner>) {
+    let Some(settings) = store.upgrade().map(|inner| inner.settings.clone()) else { return };
+    let mut list_at = Instant::now() + settings.grace;
+    loop {
+        tokio::time::sleep(settings.sweep_every.min(settings.grace.max(Duration::from_secs(1)))).await;
+        let Some(inner) = store.upgrade() else { return };
+        let store = Store { inner };
+        match store.sweep_garbage().await {
+            Ok(0) => {}
+            Ok(stripes) => tracing::info!(stripes, "swept garbage"),
+            Err(error) => tracing::warn!(%error, "garbage not swept"),
+        }
+        if Instant::now() >= list_at {
+            list_at = Instant::now() + settings.list_every;
+            match store.sweep_unclaimed().await {
+                Ok(fragments) => tracing::info!(fragments, "swept what no stripe claims"),
+                Err(error) => tracing::warn!(%error, "nodes not swept"),
+            }
+        }
+    }
+}
+
+impl Store {
+    /// Deletes the fragments of garbage older than the grace; answers how many stripes are gone.
+    pub async fn sweep_garbage(&self) -> Result<usize, StoreError> {
+        let due = unix_ms().saturating_sub(self.grace_ms());
+        let (mut after, mut swept) = (StripeId(0), 0);
+        loop {
+            let page = self.inner.catalog.garbage(due, after, PAGE).await?;
+            let Some(&(last, _)) = page.last() else { return Ok(swept) };
+            after = last;
+            let deleted: Vec<Option<StripeId>> = futures::stream::iter(page)
+                .map(|(id, stripe)| async move {
+                    self.delete_fragments(id, &stripe).await.then_some(id)
+                })
+                .buffer_unordered(DELETES)
+                .collect()
+                .await;
+            let stripes: Vec<StripeId> = deleted.into_iter().flatten().collect();
+            swept += stripes.len();
+            self.inner.catalog.commit(unix_ms(), Change::ForgetGarbage { stripes }).await?;
+        }
+    }
+
+    /// Whether every fragment of a garbage stripe is gone. Those on nodes that are no longer
+    /// configured count as gone.
+    async fn delete_fragments(&self, id: StripeId, stripe: &Stripe) -> bool {
+        let mut gone = true;
+        for index in 0..stripe.nodes.len() {
+            let Some(node) = stripe.node(index).and_then(|node| self.node(node)) else { continue };
+            let name = FragmentId { stripe: id, index: index as u8 };
+            if let Err(error) = node.delete(name).await {
+                tracing::debug!(fragment = %name, %error, "garbage stays for now");
+                gone = false;
+            }
+        }
+        gone
+    }
+
+    fn grace_ms(&self) -> u64 {
+        self.inner.settings.grace.as_millis() as u64
+    }
+
+    /// Deletes fragments older than the grace that the catalog does not place where they are.
+    /// Answers how many.
+    pub async fn sweep_unclaimed(&self) -> Result<u64, StoreError> {
+        let mut swept = 0;
+        for (id, node) in self.inner.pools.iter().flat_map(Pool::nodes) {
+            let mut pages = node.list().ready_chunks(PAGE);
+            while let Some(page) = pages.next().await {
+                let listed: Vec<Listed> = page.into_iter().filter_map(Result::ok).collect();
+                for (name, _) in self.unclaimed(id, &listed).await? {
+                    match node.delete(name).await {
+                        Ok(()) => swept += 1,
+                        Err(error) => tracing::debug!(fragment = %name, %error, "not deleted"),
+                    }
+                }
+            }
+        }
+        Ok(swept)
+    }
+
+    /// Which of the fragments listed at a node are claimed by nothing: older than the grace, not being
+    /// written, not garbage that is due anyway, and of no stripe that has them there. Says of each
+    /// whether its stripe is in force elsewhere (misplaced).
+    pub(crate) async fn unclaimed(
+        &self,
+        node: NodeId,
+        listed: &[Listed],
+    ) -> Result<Vec<(FragmentId, bool)>, StoreError> {
+        let old = unix_ms().saturating_sub(self.grace_ms());
+        let unpinned = |name: &FragmentId| {
+            name.stripe.unix_ms() <= old && !self.inner.pins.contains(name.stripe)
+        };
+        let names: Vec<FragmentId> =
+            listed.iter().map(|listed| listed.name).filter(unpinned).collect();
+        let ids: Vec<StripeId> = names.iter().map(|name| name.stripe).collect();
+        let stripes = self.inner.catalog.stripes(&ids).await?;
+        let mut unclaimed = Vec::new();
+        for (name, stripe) in names.into_iter().zip(stripes) {
+            match stripe {
+                Some(stripe) => match stripe.node(name.index.into()) {
+                    Some(place) if place == node => {}
+                    // Not known to be anywhere: a repair may still use it.
+                    None if usize::from(name.index) < stripe.nodes.len() => {}
+                    Some(_) | None => unclaimed.push((name, true)),
+                },
+                None if self.inner.catalog.is_garbage(name.stripe).await? => {}
+                None => unclaimed.push((name, false)),
+            }
+        }
+        Ok(unclaimed)
+    }
+}
+
+/// Counts the fragments at a node, for its listing's sake only.
+pub(crate) async fn listing(node: &dyn Node) -> (Vec<Listed>, bool) {
+    let mut whole = true;
+    let mut all = Vec::new();
+    let mut stream = node.list();
+    while let Some(next) = stream.next().await {
+        match next {
+            Ok(listed) => all.push(listed),
+            Err(error) => {
+                tracing::warn!(%error, "node not listed to its end");
+                whole = false;
+            }
+        }
+    }
+    (all, whole)
+}

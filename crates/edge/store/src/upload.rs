@@ -1,0 +1,152 @@
+use crate::{
+    Body, Store, StoreError, Target, WriteError,
+    clock::{unix_ms, upload_id},
+    read::cut,
+    record::Telling,
+    write::Writing,
+};
+use bytes::Bytes;
+use ripstop_catalog::{
+    Attributes, CatalogError, Change, Checksum, Condition, Extent, Listing, ListingRequest, Located,
+    Object, Upload, UploadedPart,
+};
+use std::ops::Range;
+
+/// What is known of a part once its bytes have come.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PartSeal {
+    /// Hexadecimal MD5, without quotation marks.
+    pub etag: String,
+    /// The checksum asked for, if any.
+    pub checksum: Option<Checksum>,
+}
+
+impl Store {
+    /// Begins a multipart upload; `id` and `created_ms` are filled in.
+    pub async fn create_upload(&self, mut upload: Upload) -> Result<Upload, StoreError> {
+        upload.id = upload_id();
+        upload.created_ms = unix_ms();
+        let begun = upload.clone();
+        self.commit(Vec::new(), move |_| Change::CreateUpload(begun)).await?;
+        Ok(upload)
+    }
+
+    /// An upload by id; `NoSuchUpload` if there is none or it is not for this bucket and key.
+    pub async fn upload(&self, bucket: &str, key: &str, id: &str) -> Result<Upload, StoreError> {
+        self.bucket(bucket).await?;
+        let found = self.inner.catalog.upload(id).await?;
+        let upload = found.filter(|upload| upload.bucket == bucket && upload.key == key);
+        upload.ok_or_else(|| CatalogError::NoSuchUpload.into())
+    }
+
+    /// A page of a bucket's uploads.
+    pub async fn uploads(&self, request: &ListingRequest) -> Result<Listing, StoreError> {
+        self.bucket(&request.bucket).await?;
+        Ok(self.inner.catalog.uploads(request).await?)
+    }
+
+    /// Parts of an upload with numbers above `after`, ascending.
+    pub async fn parts(
+        &self,
+        id: &str,
+        after: u16,
+        max: usize,
+    ) -> Result<Vec<UploadedPart>, StoreError> {
+        Ok(self.inner.catalog.parts(id, after, max).await?)
+    }
+
+    /// Stores `len` bytes of `body` as a part.
+    pub async fn put_part<B: Body<Seal = PartSeal>>(
+        &self,
+        upload: &Upload,
+        number: u16,
+        len: u64,
+        mut body: B,
+    ) -> Result<UploadedPart, WriteError<B::Error>> {
+        let mut writing = Writing::new(self, self.pool_for(&upload.bucket), len);
+        writing.take(&mut body).await?;
+        let seal = body.seal().map_err(WriteError::Body)?;
+        if len > 0 {
+            let last = writing.last_draft().await;
+            writing.store(last, Bytes::new()).await?;
+        }
+        let part = part(number, len, seal, writing.extents.clone());
+        let written = writing.finish().await?;
+        let (id, put) = (upload.id.clone(), part.clone());
+        let change = move |stripes| Change::PutPart { upload: id, part: put, stripes };
+        self.commit(written, change).await?;
+        Ok(part)
+    }
+
+    /// Makes a range of an object a part; its bytes are not moved.
+    pub async fn copy_part(
+        &self,
+        source: &Located,
+        range: Range<u64>,
+        upload: &Upload,
+        number: u16,
+        seal: PartSeal,
+    ) -> Result<UploadedPart, StoreError> {
+        let cut = cut(&source.object.extents, &range);
+        let extents = cut
+            .into_iter()
+            .map(|(extent, part)| Extent {
+                stripe: extent.stripe,
+                offset: part.start,
+                len: part.end - part.start,
+            })
+            .collect();
+        let part = part(number, range.end - range.start, seal, extents);
+        let (id, put) = (upload.id.clone(), part.clone());
+        let change = move |stripes| Change::PutPart { upload: id, part: put, stripes };
+        self.commit(Vec::new(), change).await?;
+        Ok(part)
+    }
+
+    /// Makes an object of parts, in this order, and ends the upload. `attributes` are the whole
+    /// object's (etag, checksum, parts).
+    pub async fn complete_upload(
+        &self,
+        upload: &Upload,
+        parts: &[UploadedPart],
+        attributes: Attributes,
+        condition: Condition,
+    ) -> Result<Object, StoreError> {
+        let Upload { bucket, key, id, .. } = upload.clone();
+        let target = Target { bucket: bucket.clone(), key: key.clone(), condition };
+        self.admit(&target).await?;
+        let object = Object {
+            len: parts.iter().map(|part| part.len).sum(),
+            modified_ms: unix_ms(),
+            attributes,
+            extents: parts.iter().flat_map(|part| part.extents.iter().copied()).collect(),
+            told_by: self.inner.names.next(),
+        };
+        let pool = self.pool_for(&bucket);
+        let told = Telling::Object { bucket, key, object: object.clone() };
+        let written = self.tell(pool, object.told_by, &told).await?;
+        let used = parts.iter().map(|part| (part.number, part.etag.clone())).collect();
+        let put = object.clone();
+        let change = move |stripes| Change::CompleteUpload {
+            upload: id,
+            parts: used,
+            object: put,
+            stripes,
+            condition: target.condition,
+        };
+        self.commit(vec![written], change).await?;
+        Ok(object)
+    }
+
+    /// Ends an upload and lets go of its parts.
+    pub async fn abort_upload(&self, upload: &Upload) -> Result<(), StoreError> {
+        let id = upload.id.clone();
+        self.commit(Vec::new(), move |_| Change::AbortUpload { upload: id }).await?;
+        Ok(())
+    }
+}
+
+fn part(number: u16, len: u64, seal: PartSeal, extents: Vec<Extent>) -> UploadedPart {
+    let PartSeal { etag, checksum } = seal;
+    UploadedPart { number, len, modified_ms: unix_ms(), etag, checksum, extents }
+}

@@ -1,0 +1,136 @@
+mod check;
+mod guard;
+mod serve;
+mod status;
+#[cfg(test)]
+mod tests;
+
+pub use check::{Check, Progress, check_of};
+pub use serve::serve_admin;
+pub use status::{NodeStatus, PoolStatus, Status};
+
+use crate::metrics::{Metrics, PAGE_TYPE};
+use axum::{
+    Json, Router,
+    extract::{Query, State, rejection::QueryRejection},
+    http::{HeaderMap, StatusCode, Uri, header},
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use serde::Deserialize;
+use std::{fmt, sync::Arc, time::Duration};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+/// How the admin port behaves.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AdminSettings {
+    /// Names, without port, under which it may be asked to change something; addresses and
+    /// `localhost` always may. Default none.
+    pub names: Vec<String>,
+    /// Most connections at once; further ones wait. Default 64.
+    pub connections_max: usize,
+    /// Longest wait for a request's head, on a new connection and between requests. Default 10 s.
+    pub head_timeout: Duration,
+    /// How long requests may go on once it shuts down. Default 5 s.
+    pub drain_timeout: Duration,
+}
+
+impl Default for AdminSettings {
+    fn default() -> Self {
+        Self {
+            names: Vec::new(),
+            connections_max: 64,
+            head_timeout: Duration::from_secs(10),
+            drain_timeout: Duration::from_secs(5),
+        }
+    }
+}
+
+/// Says why the program is not ready, apart from its pools; `Ok` if it is.
+pub type Readiness = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
+
+/// What the admin port shows, and what it can be told to do.
+#[derive(Clone)]
+pub struct Admin {
+    /// What is counted; its pools decide readiness.
+    pub metrics: Metrics,
+    /// Asked before the pools are.
+    pub readiness: Readiness,
+    /// Runs a check of the store.
+    pub check: Check,
+}
+
+impl fmt::Debug for Admin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Admin").field("metrics", &self.metrics).finish_non_exhaustive()
+    }
+}
+
+/// What the routes share.
+#[derive(Clone)]
+struct Desk {
+    admin: Admin,
+    names: Arc<[String]>,
+    /// One permit: one check at a time.
+    checking: Arc<Semaphore>,
+    shutdown: CancellationToken,
+}
+
+fn router(admin: Admin, settings: &AdminSettings, shutdown: CancellationToken) -> Router {
+    let names = settings.names.iter().map(|name| name.to_ascii_lowercase()).collect();
+    let desk = Desk { admin, names, checking: Arc::new(Semaphore::new(1)), shutdown };
+    Router::new()
+        .route("/livez", get(|| async { "ok" }))
+        .route("/readyz", get(readyz))
+        .route("/metrics", get(metrics))
+        .route("/status", get(show_status))
+        .route("/check", post(start_check))
+        .with_state(desk)
+}
+
+async fn readyz(State(desk): State<Desk>) -> Response {
+    let mut reasons = Vec::new();
+    if let Err(reason) = (desk.admin.readiness)() {
+        reasons.push(reason);
+    }
+    reasons.extend(status::unready(&desk.admin.metrics));
+    if reasons.is_empty() {
+        return "ok".into_response();
+    }
+    (StatusCode::SERVICE_UNAVAILABLE, reasons.join("\n")).into_response()
+}
+
+async fn metrics(State(desk): State<Desk>) -> Response {
+    ([(header::CONTENT_TYPE, PAGE_TYPE)], desk.admin.metrics.page()).into_response()
+}
+
+async fn show_status(State(desk): State<Desk>) -> Json<Status> {
+    Json(Status::of(&desk.admin.metrics))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CheckQuery {
+    #[serde(default)]
+    repair: bool,
+}
+
+async fn start_check(
+    State(desk): State<Desk>,
+    uri: Uri,
+    headers: HeaderMap,
+    query: Result<Query<CheckQuery>, QueryRejection>,
+) -> Response {
+    if let Err(refusal) = guard::admit(&uri, &headers, &desk.names) {
+        return (refusal.status(), format!("{refusal}\n")).into_response();
+    }
+    let Ok(Query(CheckQuery { repair })) = query else {
+        let told = "the query may only say repair=true or repair=false\n";
+        return (StatusCode::BAD_REQUEST, told).into_response();
+    };
+    let Ok(permit) = desk.checking.try_acquire_owned() else {
+        return (StatusCode::CONFLICT, "a check is running\n").into_response();
+    };
+    check::stream(&desk.admin.check, repair, permit, desk.shutdown)
+}

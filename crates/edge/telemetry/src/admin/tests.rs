@@ -1,0 +1,294 @@
+use super::{Admin, AdminSettings, Check, check_of, serve_admin};
+use crate::metrics::{Metrics, PoolGauges, PoolNames};
+use futures::StreamExt;
+use ripstop_catalog::Embedded;
+use ripstop_gateway::{NodeGauge, NodeState, Settings};
+use ripstop_model::{Code, NodeId, PoolId};
+use ripstop_node::{Memory as MemoryNode, Node};
+use ripstop_policy::Fixed;
+use ripstop_runtime::{Memory, Pins, Pool, PoolNode, Spent};
+use ripstop_store::{CheckReport, Store};
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    sync::{Notify, mpsc},
+    task::JoinHandle,
+};
+use tokio_util::sync::CancellationToken;
+
+/// An admin port that is being served.
+struct Served {
+    at: SocketAddr,
+    shutdown: CancellationToken,
+    ended: JoinHandle<()>,
+}
+
+impl Served {
+    async fn new(metrics: Metrics, check: Check, settings: AdminSettings) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let at = listener.local_addr().unwrap();
+        let shutdown = CancellationToken::new();
+        let admin = Admin { metrics, readiness: Arc::new(|| Ok(())), check };
+        let ended = tokio::spawn(serve_admin(listener, admin, settings, shutdown.clone()));
+        Self { at, shutdown, ended }
+    }
+
+    async fn send(&self, line: &str, headers: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(self.at).await.unwrap();
+        let head = format!("{line} HTTP/1.1\r\nconnection: close\r\n{headers}\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream
+    }
+
+    /// Status and the whole answer.
+    async fn ask(&self, line: &str, headers: &str) -> (u16, String) {
+        rest(self.send(line, headers).await).await
+    }
+
+    async fn get(&self, path: &str) -> (u16, String) {
+        self.ask(&format!("GET {path}"), "host: x\r\n").await
+    }
+
+    async fn check(&self, query: &str) -> (u16, String) {
+        self.ask(&format!("POST /check{query}"), &format!("host: {}\r\n", self.at)).await
+    }
+}
+
+async fn rest(mut stream: TcpStream) -> (u16, String) {
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    (answer[9..12].parse().unwrap(), answer)
+}
+
+/// The JSON lines of an answer.
+fn lines(answer: &str) -> Vec<Value> {
+    let lines = answer.lines().filter(|line| line.starts_with('{'));
+    lines.map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn no_check() -> Check {
+    Arc::new(|_, _| Box::pin(async { Ok(CheckReport::default()) }))
+}
+
+fn names(nodes: &[&str]) -> PoolNames {
+    let nodes = nodes.iter().enumerate().map(|(id, name)| (NodeId(id as u16), (*name).to_owned()));
+    let code = Code::new(3, 2).unwrap();
+    PoolNames { name: "main".to_owned(), code, nodes_needed: 2, nodes: nodes.collect() }
+}
+
+/// A store of one bucket over three nodes in memory.
+async fn stored(metrics: &Metrics) -> (Store, Vec<Arc<MemoryNode>>) {
+    let counts = metrics.count_pool(names(&["a", "b", "c"]));
+    let nodes: Vec<_> = (0..3).map(|_| Arc::new(MemoryNode::new(1 << 20))).collect();
+    let pool_nodes = nodes.iter().enumerate();
+    let pool_nodes = pool_nodes
+        .map(|(id, node)| PoolNode { id: NodeId(id as u16), lanes: 2, node: node.clone() })
+        .collect();
+    let (aftermath, told) = mpsc::unbounded_channel();
+    let pins = Pins::default();
+    let pool = Pool::new(
+        PoolId(0),
+        Code::new(3, 2).unwrap(),
+        Settings::default(),
+        Box::new(Fixed::new(&ripstop_policy::Settings::default())),
+        pool_nodes,
+        counts.clone(),
+        Arc::new(Spent::default()),
+        pins.clone(),
+        aftermath,
+    );
+    let watched = pool.clone();
+    metrics.watch_pool(&counts, move || PoolGauges::of(&watched));
+    let catalog = Embedded::in_memory(ripstop_catalog::Settings::default()).unwrap();
+    let catalog = Arc::new(metrics.metered(Arc::new(catalog)));
+    let memory = Memory::new(64 << 20);
+    let settings = ripstop_store::Settings::default();
+    let store = Store::new(catalog, vec![pool], BTreeMap::new(), memory, pins, told, settings);
+    store.create_bucket("photos").await.unwrap();
+    (store, nodes)
+}
+
+#[tokio::test]
+async fn a_store_is_shown_checked_and_mended() {
+    let metrics = Metrics::new("1.2.3", &[]);
+    let (store, nodes) = stored(&metrics).await;
+    let served = Served::new(metrics, check_of(store), AdminSettings::default()).await;
+
+    for path in ["/livez", "/readyz"] {
+        let (status, answer) = served.get(path).await;
+        assert!(status == 200 && answer.ends_with("\r\n\r\nok"), "{answer}");
+    }
+    let (_, answer) = served.get("/status").await;
+    let status = &lines(&answer)[0];
+    assert_eq!((&status["version"], &status["pools"][0]["ready"]), (&"1.2.3".into(), &true.into()));
+    let node = serde_json::json!({ "name": "c", "up": true, "lanes": 2, "busy": 0, "waiting": 0 });
+    assert_eq!(status["pools"][0]["nodes"][2], node);
+
+    let fragment = wait_for_fragment(&nodes[1]).await;
+    nodes[1].delete(fragment).await.unwrap();
+    for (query, missing, repaired) in
+        [("", 1, 0), ("?repair=false", 1, 0), ("?repair=true", 1, 1), ("", 0, 0)]
+    {
+        let (status, answer) = served.check(query).await;
+        assert_eq!(status, 200, "{answer}");
+        let lines = lines(&answer);
+        let report: CheckReport =
+            serde_json::from_value(lines.last().unwrap()["report"].clone()).unwrap();
+        let found = (report.stripes, report.fragments, report.missing, report.repaired);
+        assert_eq!(found, (1, 3, missing, repaired), "{query}: {answer}");
+    }
+
+    let (status, answer) = served.get("/metrics").await;
+    assert!(status == 200 && answer.contains("content-type: application/openmetrics-text"));
+    assert!(answer.contains("\nripstop_node_up{pool=\"main\",node=\"a\"} 1"), "{answer}");
+    let row =
+        "ripstop_node_tasks_total{pool=\"main\",node=\"a\",operation=\"write\",outcome=\"done\"} 1";
+    assert!(answer.contains(row) && answer.contains("# EOF\n"), "{answer}");
+}
+
+/// The writes of a bucket's last fragments go on after its answer.
+async fn wait_for_fragment(node: &MemoryNode) -> ripstop_model::FragmentId {
+    for _ in 0..1000 {
+        if let Some(Ok(listed)) = node.list().next().await {
+            return listed.name;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("the node has no fragment");
+}
+
+#[tokio::test]
+async fn a_pool_with_too_few_nodes_is_not_ready_and_says_why() {
+    let metrics = Metrics::new("1.2.3", &[]);
+    let counts = metrics.count_pool(names(&["a", "b", "c"]));
+    let served = Served::new(metrics.clone(), no_check(), AdminSettings::default()).await;
+    let (status, answer) = served.get("/readyz").await;
+    assert!(status == 503 && answer.ends_with("pool main: not started"), "{answer}");
+    let both_down = Arc::new(AtomicBool::new(true));
+    let down = both_down.clone();
+    metrics.watch_pool(&counts, move || {
+        let nodes = (0..3).map(|id| NodeGauge {
+            id: NodeId(id),
+            state: if id == 0 || id == 1 && down.load(SeqCst) {
+                NodeState::Down
+            } else {
+                NodeState::Up
+            },
+            lanes: 1,
+            lanes_busy: 0,
+            tasks_waiting: 0,
+        });
+        PoolGauges { nodes: nodes.collect(), ..PoolGauges::default() }
+    });
+    let (status, answer) = served.get("/readyz").await;
+    let reason = "pool main: 1 of 3 nodes up, 2 needed (down: a, b)";
+    assert!(status == 503 && answer.ends_with(reason), "{answer}");
+    both_down.store(false, SeqCst);
+    assert_eq!(served.get("/readyz").await.0, 200);
+    assert_eq!(served.get("/livez").await.0, 200);
+}
+
+/// A check that runs until it is told to end; says when it is dropped.
+fn slow_check(end: Arc<Notify>, dropped: mpsc::UnboundedSender<()>) -> Check {
+    struct Tell(mpsc::UnboundedSender<()>);
+    impl Drop for Tell {
+        fn drop(&mut self) {
+            let _ = self.0.send(());
+        }
+    }
+    Arc::new(move |_, progress| {
+        let (end, tell) = (end.clone(), Tell(dropped.clone()));
+        Box::pin(async move {
+            progress(41);
+            end.notified().await;
+            drop(tell);
+            Ok(CheckReport { stripes: 42, ..CheckReport::default() })
+        })
+    })
+}
+
+#[tokio::test]
+async fn checks_run_one_at_a_time_and_stop_when_their_client_leaves() {
+    let end = Arc::new(Notify::new());
+    let (dropped, mut drops) = mpsc::unbounded_channel();
+    let check = slow_check(end.clone(), dropped);
+    let served = Served::new(Metrics::new("1.2.3", &[]), check, AdminSettings::default()).await;
+    let host = format!("host: {}\r\n", served.at);
+    let mut first = served.send("POST /check", &host).await;
+    let mut begun = vec![0; 4096];
+    let len = first.read(&mut begun).await.unwrap();
+    assert!(begun[..len].starts_with(b"HTTP/1.1 200"));
+    let (status, answer) = served.check("").await;
+    assert!(status == 409 && answer.ends_with("a check is running\n"), "{answer}");
+    drop(first);
+    drops.recv().await.unwrap();
+    // The permit comes back just after the check is dropped.
+    let second = loop {
+        let mut second = served.send("POST /check", &host).await;
+        let len = second.read(&mut begun).await.unwrap();
+        if begun[..len].starts_with(b"HTTP/1.1 200") {
+            break second;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    };
+    end.notify_one();
+    let mut answer = String::new();
+    let mut second = second;
+    second.read_to_string(&mut answer).await.unwrap();
+    let report = lines(&answer).pop().unwrap();
+    assert_eq!(report["report"]["stripes"], 42);
+}
+
+#[tokio::test]
+async fn strangers_pages_and_nonsense_are_refused() {
+    let settings = AdminSettings { names: vec!["Ripstop.Test".to_owned()], ..Default::default() };
+    let served = Served::new(Metrics::new("1.2.3", &[]), no_check(), settings).await;
+    for (line, headers, expected) in [
+        ("POST /check", "host: evil.example\r\n", 421),
+        ("POST /check", "host: localhost\r\norigin: http://localhost\r\n", 403),
+        ("POST /check", "host: ripstop.test:9100\r\n", 200),
+        ("POST /check?repair=maybe", "host: localhost\r\n", 400),
+        ("POST /check?fix=true", "host: localhost\r\n", 400),
+        ("GET /check", "host: localhost\r\n", 405),
+        ("POST /status", "host: localhost\r\n", 405),
+        ("GET /", "host: localhost\r\n", 404),
+    ] {
+        assert_eq!(served.ask(line, headers).await.0, expected, "{line} {headers}");
+    }
+    let many = "x: y\r\n".repeat(100);
+    assert_eq!(served.ask("GET /livez", &many).await.0, 431);
+}
+
+#[tokio::test]
+async fn a_silent_connection_is_closed_and_a_shutdown_ends_even_a_running_check() {
+    let (dropped, _drops) = mpsc::unbounded_channel();
+    let check = slow_check(Arc::new(Notify::new()), dropped);
+    let settings =
+        AdminSettings { head_timeout: Duration::from_millis(50), ..AdminSettings::default() };
+    let served = Served::new(Metrics::new("1.2.3", &[]), check, settings).await;
+    let mut silent = TcpStream::connect(served.at).await.unwrap();
+    silent.write_all(b"GET /livez HTT").await.unwrap();
+    let mut answer = [0; 1024];
+    let closed = silent.read(&mut answer);
+    // An answer or none: what counts is that the connection does not stay.
+    tokio::time::timeout(Duration::from_secs(20), closed).await.unwrap().ok();
+
+    let mut running = served.send("POST /check", "host: localhost\r\n").await;
+    assert!(running.read(&mut [0; 64]).await.unwrap() > 0);
+    served.shutdown.cancel();
+    tokio::time::timeout(Duration::from_secs(20), served.ended).await.unwrap().unwrap();
+    let mut answer = String::new();
+    running.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.contains("{\"error\":\"shutting down\"}"), "{answer}");
+    assert!(TcpStream::connect(served.at).await.is_err());
+}

@@ -1,0 +1,185 @@
+use super::{family as of, histogram::Histogram, sheet::Sheet};
+use async_trait::async_trait;
+use ripstop_catalog::{
+    Applied, Bucket, Catalog, CatalogError, Change, Listing, ListingRequest, Located, Stripe,
+    Upload, UploadedPart,
+};
+use ripstop_model::{NodeId, StripeId};
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Instant,
+};
+
+macro_rules! asked {
+    ($($variant:ident $name:literal,)*) => {
+        /// What a catalog can be asked.
+        #[derive(Clone, Copy, Debug)]
+        enum Asked { $($variant,)* }
+
+        /// The names, in the same order.
+        const OPERATIONS: [&str; [$(Asked::$variant),*].len()] = [$($name),*];
+    };
+}
+
+asked! {
+    Commit "commit",
+    Bucket "bucket",
+    Buckets "buckets",
+    Object "object",
+    List "list",
+    Upload "upload",
+    Parts "parts",
+    Uploads "uploads",
+    Stripes "stripes",
+    StripesAfter "stripes_after",
+    Garbage "garbage",
+    IsGarbage "is_garbage",
+    Nodes "nodes",
+}
+
+const OUTCOMES: [&str; 3] = ["done", "refused", "failed"];
+
+/// Counts and times of what a catalog was asked.
+#[derive(Debug, Default)]
+pub(crate) struct CatalogCounts([OperationCounts; OPERATIONS.len()]);
+
+#[derive(Debug, Default)]
+struct OperationCounts {
+    outcomes: [AtomicU64; OUTCOMES.len()],
+    took: Histogram,
+}
+
+impl CatalogCounts {
+    fn add<T>(&self, operation: Asked, start: Instant, result: &Result<T, CatalogError>) {
+        let outcome = match result {
+            Ok(_) => 0,
+            Err(
+                CatalogError::NoSuchBucket
+                | CatalogError::BucketExists
+                | CatalogError::BucketNotEmpty
+                | CatalogError::NoSuchKey
+                | CatalogError::NoSuchUpload
+                | CatalogError::PartChanged { .. }
+                | CatalogError::ConditionFailed
+                | CatalogError::StripeGone { .. },
+            ) => 1,
+            Err(CatalogError::Corrupt { .. } | CatalogError::Unavailable(_)) => 2,
+        };
+        let counts = &self.0[operation as usize];
+        counts.outcomes[outcome].fetch_add(1, Relaxed);
+        counts.took.add(start.elapsed());
+    }
+
+    pub(crate) fn encode(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
+        let mut rows = sheet.family(&of::CATALOG_OPERATIONS)?;
+        for (operation, counts) in OPERATIONS.into_iter().zip(&self.0) {
+            for (outcome, count) in OUTCOMES.into_iter().zip(&counts.outcomes) {
+                rows.count(&[("operation", operation), ("outcome", outcome)], count)?;
+            }
+        }
+        let mut rows = sheet.family(&of::CATALOG_SECONDS)?;
+        for (operation, counts) in OPERATIONS.into_iter().zip(&self.0) {
+            rows.histogram(&[("operation", operation)], &counts.took)?;
+        }
+        Ok(())
+    }
+}
+
+/// A catalog that counts and times what it is asked, and otherwise is the one within. What its
+/// caller gives up before the end is not counted.
+#[derive(Debug)]
+pub struct MeteredCatalog {
+    inner: Arc<dyn Catalog>,
+    counts: Arc<CatalogCounts>,
+}
+
+impl MeteredCatalog {
+    pub(crate) fn new(inner: Arc<dyn Catalog>, counts: Arc<CatalogCounts>) -> Self {
+        Self { inner, counts }
+    }
+
+    async fn timed<T>(
+        &self,
+        operation: Asked,
+        asked: impl Future<Output = Result<T, CatalogError>>,
+    ) -> Result<T, CatalogError> {
+        let start = Instant::now();
+        let result = asked.await;
+        self.counts.add(operation, start, &result);
+        result
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl Catalog for MeteredCatalog {
+    async fn commit(&self, now_ms: u64, change: Change) -> Result<Applied, CatalogError> {
+        self.timed(Asked::Commit, self.inner.commit(now_ms, change)).await
+    }
+
+    async fn bucket(&self, name: &str) -> Result<Option<Bucket>, CatalogError> {
+        self.timed(Asked::Bucket, self.inner.bucket(name)).await
+    }
+
+    async fn buckets(&self, after: &str, max: usize) -> Result<Vec<Bucket>, CatalogError> {
+        self.timed(Asked::Buckets, self.inner.buckets(after, max)).await
+    }
+
+    async fn object(&self, bucket: &str, key: &str) -> Result<Option<Located>, CatalogError> {
+        self.timed(Asked::Object, self.inner.object(bucket, key)).await
+    }
+
+    async fn list(&self, request: &ListingRequest) -> Result<Listing, CatalogError> {
+        self.timed(Asked::List, self.inner.list(request)).await
+    }
+
+    async fn upload(&self, id: &str) -> Result<Option<Upload>, CatalogError> {
+        self.timed(Asked::Upload, self.inner.upload(id)).await
+    }
+
+    async fn parts(
+        &self,
+        id: &str,
+        after: u16,
+        max: usize,
+    ) -> Result<Vec<UploadedPart>, CatalogError> {
+        self.timed(Asked::Parts, self.inner.parts(id, after, max)).await
+    }
+
+    async fn uploads(&self, request: &ListingRequest) -> Result<Listing, CatalogError> {
+        self.timed(Asked::Uploads, self.inner.uploads(request)).await
+    }
+
+    async fn stripes(&self, ids: &[StripeId]) -> Result<Vec<Option<Stripe>>, CatalogError> {
+        self.timed(Asked::Stripes, self.inner.stripes(ids)).await
+    }
+
+    async fn stripes_after(
+        &self,
+        after: StripeId,
+        max: usize,
+    ) -> Result<Vec<(StripeId, Stripe)>, CatalogError> {
+        self.timed(Asked::StripesAfter, self.inner.stripes_after(after, max)).await
+    }
+
+    async fn garbage(
+        &self,
+        due_ms: u64,
+        after: StripeId,
+        max: usize,
+    ) -> Result<Vec<(StripeId, Stripe)>, CatalogError> {
+        self.timed(Asked::Garbage, self.inner.garbage(due_ms, after, max)).await
+    }
+
+    async fn is_garbage(&self, id: StripeId) -> Result<bool, CatalogError> {
+        self.timed(Asked::IsGarbage, self.inner.is_garbage(id)).await
+    }
+
+    async fn nodes(&self) -> Result<Vec<(String, NodeId)>, CatalogError> {
+        self.timed(Asked::Nodes, self.inner.nodes()).await
+    }
+}

@@ -1,0 +1,267 @@
+mod catalog;
+mod family;
+mod histogram;
+mod pool;
+mod pool_rows;
+mod process;
+mod request;
+mod sheet;
+#[cfg(test)]
+mod tests;
+
+pub use catalog::MeteredCatalog;
+pub use family::{FAMILIES, Family, Kind};
+pub use pool::{PoolCounts, PoolGauges, PoolNames};
+pub use request::Answered;
+
+use catalog::CatalogCounts;
+use family as of;
+use pool_rows::Seen;
+use process::Process;
+use prometheus_client::{
+    collector::Collector,
+    encoding::{DescriptorEncoder, text},
+    registry::Registry,
+};
+use request::RequestCounts;
+use ripstop_catalog::Catalog;
+use ripstop_model::NodeId;
+use ripstop_node::{Meter, MeterReading};
+use ripstop_runtime::{Memory, Spent};
+use sheet::Sheet;
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering::Relaxed},
+    time::{Duration, Instant},
+};
+
+/// The media type of [`Metrics::page`].
+pub const PAGE_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Everything that is counted, and the page that shows it. Cheap to clone.
+///
+/// What is hot adds to atomic counters that it found at the start; what can be looked at is looked at
+/// when the page is made.
+#[derive(Clone, Debug)]
+pub struct Metrics {
+    counted: Arc<Counted>,
+    registry: Arc<Registry>,
+}
+
+struct Counted {
+    version: String,
+    start: Instant,
+    requests: RequestCounts,
+    catalog: Arc<CatalogCounts>,
+    watched: Mutex<Watched>,
+}
+
+/// What is looked at when the page is made.
+#[derive(Default)]
+struct Watched {
+    pools: Vec<WatchedPool>,
+    meters: Vec<(String, Arc<Meter>)>,
+    memory: Option<(Memory, usize)>,
+    spent: Option<Arc<Spent>>,
+}
+
+#[derive(Clone)]
+struct WatchedPool {
+    counts: Arc<PoolCounts>,
+    look: Option<Arc<dyn Fn() -> PoolGauges + Send + Sync>>,
+}
+
+impl Metrics {
+    /// Metrics of a program of this version whose S3 requests have these operations.
+    pub fn new(version: &str, operations: &[&'static str]) -> Self {
+        let counted = Arc::new(Counted {
+            version: version.to_owned(),
+            start: Instant::now(),
+            requests: RequestCounts::new(operations),
+            catalog: Arc::default(),
+            watched: Mutex::default(),
+        });
+        let mut registry = Registry::with_prefix(of::PREFIX);
+        registry.register_collector(Box::new(counted.clone()));
+        Self { counted, registry: Arc::new(registry) }
+    }
+
+    /// The observer to make a pool with. Its counts are on the page from now on.
+    pub fn count_pool(&self, names: PoolNames) -> Arc<PoolCounts> {
+        let counts = Arc::new(PoolCounts::new(names));
+        self.counted.watched().pools.push(WatchedPool { counts: counts.clone(), look: None });
+        counts
+    }
+
+    /// How the pool with these counts stands now, asked whenever the page (or a status) is made:
+    /// `metrics.watch_pool(&counts, move || PoolGauges::of(&pool))`.
+    ///
+    /// # Panics
+    /// If the counts are not from [`Metrics::count_pool`] of these metrics.
+    pub fn watch_pool(
+        &self,
+        counts: &Arc<PoolCounts>,
+        look: impl Fn() -> PoolGauges + Send + Sync + 'static,
+    ) {
+        let mut watched = self.counted.watched();
+        let pool = watched.pools.iter_mut().find(|pool| Arc::ptr_eq(&pool.counts, counts));
+        pool.expect("these metrics count the pool").look = Some(Arc::new(look));
+    }
+
+    /// Shows what a node's meter counts. `node` is the node's name.
+    pub fn watch_node(&self, node: &str, meter: Arc<Meter>) {
+        self.counted.watched().meters.push((node.to_owned(), meter));
+    }
+
+    /// Shows how much is left of the memory for strips, which was made with `bytes_max`.
+    pub fn watch_memory(&self, memory: Memory, bytes_max: usize) {
+        self.counted.watched().memory = Some((memory, bytes_max));
+    }
+
+    /// Shows where time went.
+    pub fn watch_spent(&self, spent: Arc<Spent>) {
+        self.counted.watched().spent = Some(spent);
+    }
+
+    /// A catalog whose operations are counted here.
+    pub fn metered(&self, catalog: Arc<dyn Catalog>) -> MeteredCatalog {
+        MeteredCatalog::new(catalog, self.counted.catalog.clone())
+    }
+
+    /// Counts an S3 request that was answered.
+    pub fn answered(&self, answered: &Answered<'_>) {
+        self.counted.requests.add(answered);
+    }
+
+    /// The version that the metrics were made with.
+    pub fn version(&self) -> &str {
+        &self.counted.version
+    }
+
+    /// Time since the metrics were made.
+    pub fn uptime(&self) -> Duration {
+        self.counted.start.elapsed()
+    }
+
+    /// Every pool: its counts, and how it stands now (`None` until it is watched).
+    pub fn pools(&self) -> Vec<(Arc<PoolCounts>, Option<PoolGauges>)> {
+        self.counted.pools()
+    }
+
+    /// The page, in the `OpenMetrics` text format.
+    pub fn page(&self) -> String {
+        let mut page = String::new();
+        text::encode(&mut page, &self.registry).expect("a string takes all that is written to it");
+        page
+    }
+}
+
+impl PoolNames {
+    /// What a node is called; `unknown` if it is not one of the pool's.
+    pub fn node(&self, id: NodeId) -> &str {
+        self.nodes.iter().find(|(at, _)| *at == id).map_or("unknown", |(_, name)| name)
+    }
+}
+
+impl PoolCounts {
+    /// What the pool and its nodes are called.
+    pub fn names(&self) -> &PoolNames {
+        &self.names
+    }
+}
+
+impl Counted {
+    fn watched(&self) -> MutexGuard<'_, Watched> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The pools' own locks are not taken under ours.
+    fn pools(&self) -> Vec<Seen> {
+        let pools = self.watched().pools.clone();
+        pools.into_iter().map(|pool| (pool.counts, pool.look.map(|look| look()))).collect()
+    }
+
+    fn encode_process(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
+        sheet.family(&of::BUILD)?.info(&[("version", &self.version)])?;
+        sheet.family(&of::UPTIME)?.gauge(&[], self.start.elapsed().as_secs_f64())?;
+        if let Some(process) = Process::read() {
+            sheet.family(&of::RESIDENT)?.gauge(&[], process.resident_bytes)?;
+            sheet.family(&of::CPU)?.single(process.cpu_seconds)?;
+            sheet.family(&of::OPEN_FILES)?.gauge(&[], process.open_files)?;
+        }
+        let (memory, spent) = {
+            let watched = self.watched();
+            (watched.memory.clone(), watched.spent.clone())
+        };
+        if let Some((memory, bytes_max)) = memory {
+            sheet.family(&of::MEMORY_MAX)?.gauge(&[], bytes_max as f64)?;
+            sheet.family(&of::MEMORY_FREE)?.gauge(&[], memory.free() as f64)?;
+        }
+        if let Some(spent) = spent {
+            let Spent { encode, decode, verify, node_put, node_get } = &*spent;
+            let works = [
+                ("encode", encode),
+                ("decode", decode),
+                ("verify", verify),
+                ("node_put", node_put),
+                ("node_get", node_get),
+            ];
+            let mut rows = sheet.family(&of::SPENT)?;
+            for (work, ns) in works {
+                rows.seconds(&[("work", work)], ns.load(Relaxed))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn encode_meters(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
+        let meters = self.watched().meters.clone();
+        let readings: Vec<(String, [MeterReading; 5])> =
+            meters.into_iter().map(|(node, meter)| (node, meter.readings())).collect();
+        let each = || {
+            readings.iter().flat_map(|(node, readings)| {
+                let named = readings.iter();
+                named.map(|at| ([("node", &**node), ("operation", at.operation.name())], at))
+            })
+        };
+        let mut rows = sheet.family(&of::NODE_OPERATIONS)?;
+        for ([node, operation], reading) in each() {
+            for (outcome, count) in [
+                ("done", reading.succeeded),
+                ("dropped", reading.dropped),
+                ("missing", reading.missing),
+                ("short", reading.short),
+                ("refused", reading.refused),
+                ("unavailable", reading.unavailable),
+            ] {
+                rows.count(&[node, operation, ("outcome", outcome)], &count.into())?;
+            }
+        }
+        let mut rows = sheet.family(&of::NODE_OPERATION_BYTES)?;
+        for (labels, reading) in each() {
+            rows.count(&labels, &reading.bytes.into())?;
+        }
+        let mut rows = sheet.family(&of::NODE_OPERATION_SECONDS)?;
+        for (labels, reading) in each() {
+            rows.seconds(&labels, reading.time.sum().as_nanos() as u64)?;
+        }
+        Ok(())
+    }
+}
+
+impl Collector for Counted {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let mut sheet = Sheet(encoder);
+        self.encode_process(&mut sheet)?;
+        self.requests.encode(&mut sheet)?;
+        pool_rows::encode(&self.pools(), &mut sheet)?;
+        self.encode_meters(&mut sheet)?;
+        self.catalog.encode(&mut sheet)
+    }
+}
+
+impl fmt::Debug for Counted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Counted").field("version", &self.version).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,231 @@
+use super::histogram::Histogram;
+use ripstop_gateway::{Load, NodeGauge, Outcome, Report, Task};
+use ripstop_model::{Code, NodeId, Timestamp};
+use ripstop_runtime::{Observer, Pool};
+use std::{
+    fmt,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    time::Duration,
+};
+
+/// What a pool and its nodes are called in metrics.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PoolNames {
+    /// The pool.
+    pub name: String,
+    /// Its storage code (N,K): requests with a longer code are counted as code `other`.
+    pub code: Code,
+    /// Nodes that must be up for the pool to be ready: K plus the least f of an answered write.
+    pub nodes_needed: usize,
+    /// Its nodes.
+    pub nodes: Vec<(NodeId, String)>,
+}
+
+/// How a pool stands at one moment.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct PoolGauges {
+    /// Backlog and lanes.
+    pub load: Load,
+    /// Writes whose parity is being computed.
+    pub encoding: usize,
+    /// Mends that wait.
+    pub mends_waiting: usize,
+    /// Each node.
+    pub nodes: Vec<NodeGauge>,
+}
+
+impl PoolGauges {
+    /// How `pool` stands now. Takes the pool's lock for a moment.
+    pub fn of(pool: &Pool) -> Self {
+        pool.inspect(|machine| Self {
+            load: machine.load(),
+            encoding: machine.encoding(),
+            mends_waiting: machine.mends_waiting(),
+            nodes: machine.nodes().collect(),
+        })
+    }
+}
+
+pub(crate) const OPERATIONS: [&str; 2] = ["read", "write"];
+/// In the order of `outcome_index`.
+pub(crate) const OUTCOMES: [&str; 6] =
+    ["done", "missing", "damaged", "unavailable", "refused", "cancelled"];
+pub(crate) const ANSWERS: [&str; 2] = ["failed", "done"];
+pub(crate) const LOSSES: [&str; 2] = ["missing", "damaged"];
+pub(crate) const WASTES: [&str; 2] = ["arrived", "cancelled"];
+
+const fn outcome_index(outcome: Outcome) -> usize {
+    match outcome {
+        Outcome::Done => 0,
+        Outcome::Missing => 1,
+        Outcome::Damaged => 2,
+        Outcome::Unavailable => 3,
+        Outcome::Refused => 4,
+        Outcome::Cancelled => 5,
+    }
+}
+
+/// Counts what a pool's machine reports: atomic additions on counters found when it was made.
+pub struct PoolCounts {
+    pub(crate) names: PoolNames,
+    /// By number of the node: where it is among `nodes`.
+    places: Box<[u16]>,
+    pub(crate) nodes: Box<[NodeCounts]>,
+    pub(crate) codes: CodeCounts,
+    pub(crate) queueing: Histogram,
+    /// Reads, writes.
+    pub(crate) operations: [OperationCounts; 2],
+    pub(crate) lost: [AtomicU64; LOSSES.len()],
+    /// Bytes of redundant fetches.
+    pub(crate) wasted: [AtomicU64; WASTES.len()],
+}
+
+#[derive(Default)]
+pub(crate) struct OperationCounts {
+    pub answers: [AtomicU64; ANSWERS.len()],
+    pub took: Histogram,
+    pub task_queueing: Histogram,
+    pub redundant: [AtomicU64; OUTCOMES.len()],
+}
+
+#[derive(Default)]
+pub(crate) struct NodeCounts {
+    pub outages: AtomicU64,
+    /// Fetches, stores.
+    pub operations: [NodeOperationCounts; 2],
+}
+
+#[derive(Default)]
+pub(crate) struct NodeOperationCounts {
+    pub tasks: [AtomicU64; OUTCOMES.len()],
+    pub bytes: AtomicU64,
+    pub service: Histogram,
+}
+
+/// Requests by code (n,k), up to n = N.
+pub(crate) struct CodeCounts {
+    /// (1,1), (2,1), (2,2), (3,1), …
+    counts: Box<[AtomicU64]>,
+    pub other: AtomicU64,
+}
+
+impl CodeCounts {
+    fn new(n_max: usize) -> Self {
+        let pairs = n_max * (n_max + 1) / 2;
+        Self { counts: (0..pairs).map(|_| AtomicU64::new(0)).collect(), other: AtomicU64::new(0) }
+    }
+
+    fn of(&self, code: Code) -> &AtomicU64 {
+        let before = code.n() * (code.n() - 1) / 2;
+        self.counts.get(before + code.k() - 1).unwrap_or(&self.other)
+    }
+
+    /// Those that were used.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Code, &AtomicU64)> {
+        let pairs = (1..=255).flat_map(|n| (1..=n).filter_map(move |k| Code::new(n, k).ok()));
+        pairs.zip(&self.counts).filter(|(_, count)| count.load(Relaxed) > 0)
+    }
+}
+
+impl PoolCounts {
+    pub(crate) fn new(names: PoolNames) -> Self {
+        let ids = names.nodes.iter().map(|(id, _)| usize::from(id.0) + 1).max().unwrap_or(0);
+        let mut places = vec![u16::MAX; ids];
+        for (place, (id, _)) in names.nodes.iter().enumerate() {
+            places[usize::from(id.0)] = place as u16;
+        }
+        Self {
+            places: places.into(),
+            nodes: names.nodes.iter().map(|_| NodeCounts::default()).collect(),
+            codes: CodeCounts::new(names.code.n()),
+            queueing: Histogram::default(),
+            operations: Default::default(),
+            lost: Default::default(),
+            wasted: Default::default(),
+            names,
+        }
+    }
+
+    fn node(&self, id: NodeId) -> Option<&NodeCounts> {
+        self.nodes.get(usize::from(*self.places.get(usize::from(id.0))?))
+    }
+
+    fn task_ended(&self, ended: &TaskEnded) {
+        let TaskEnded { task, write, outcome, bytes, waited, served, redundant } = *ended;
+        let operation = &self.operations[usize::from(write)];
+        let cancelled = outcome == Outcome::Cancelled;
+        operation.task_queueing.add(waited);
+        if let Some(node) = self.node(task.node) {
+            let counts = &node.operations[usize::from(write)];
+            counts.tasks[outcome_index(outcome)].fetch_add(1, Relaxed);
+            // What was stopped, or never had a lane, says nothing of how fast the node serves.
+            if !cancelled && !served.is_zero() {
+                counts.service.add(served);
+            }
+            if outcome == Outcome::Done {
+                counts.bytes.fetch_add(bytes, Relaxed);
+            }
+        }
+        if redundant {
+            operation.redundant[outcome_index(outcome)].fetch_add(1, Relaxed);
+            // A fragment stored after the answer still adds to what survives: only fetches waste.
+            let arrived = matches!(outcome, Outcome::Done | Outcome::Damaged);
+            if !write && (arrived || cancelled && !served.is_zero()) {
+                self.wasted[usize::from(cancelled)].fetch_add(bytes, Relaxed);
+            }
+        }
+    }
+}
+
+/// The fields of `Report::Task`.
+struct TaskEnded {
+    task: Task,
+    write: bool,
+    outcome: Outcome,
+    bytes: u64,
+    waited: Duration,
+    served: Duration,
+    redundant: bool,
+}
+
+impl Observer for PoolCounts {
+    fn report(&self, _at: Timestamp, report: &Report) {
+        match *report {
+            Report::Started { code, waited, .. } => {
+                self.codes.of(code).fetch_add(1, Relaxed);
+                self.queueing.add(waited);
+            }
+            Report::Task { task, write, outcome, bytes, waited, served, redundant } => {
+                self.task_ended(&TaskEnded {
+                    task,
+                    write,
+                    outcome,
+                    bytes,
+                    waited,
+                    served,
+                    redundant,
+                });
+            }
+            Report::Answered { write, took, done, .. } => {
+                let operation = &self.operations[usize::from(write)];
+                operation.answers[usize::from(done)].fetch_add(1, Relaxed);
+                operation.took.add(took);
+            }
+            Report::FragmentLost { outcome, .. } => {
+                let damaged = outcome == Outcome::Damaged;
+                self.lost[usize::from(damaged)].fetch_add(1, Relaxed);
+            }
+            Report::Node { node, up } => {
+                if let Some(counts) = self.node(node).filter(|_| !up) {
+                    counts.outages.fetch_add(1, Relaxed);
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Debug for PoolCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PoolCounts").field("names", &self.names).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,231 @@
+"""A gateway that the suite starts, kills and asks. Ends only the process it started."""
+
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+
+from . import s3
+
+READY_SECONDS_MAX = 60
+STOP_SECONDS_MAX = 60
+CHECK_SECONDS_MAX = 600
+NAME = re.compile(r"^[0-9a-f]{32}\.[0-9]{3}$")
+ACCESS_KEY = "SUITEACCESSKEY000001"
+FLAWS = ("missing", "damaged", "unknown", "unclaimed", "misplaced", "lost")
+SECRET_KEY = "suite/secret+key0000000000000000000001"
+REGION = "us-east-1"
+
+
+def free_port():
+    """A loopback port nobody has now, below those that outgoing connections get: it stays free while a
+    killed gateway is started again."""
+    for port in random.SystemRandom().sample(range(18_000, 32_000), 100):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
+    raise AssertionError("100 ports were all taken")
+
+
+def memory_kib(pid, field):
+    """`VmRSS` or `VmHWM` of a process, in KiB."""
+    with open(f"/proc/{pid}/status") as status:
+        for line in status:
+            if line.startswith(field + ":"):
+                return int(line.split()[1])
+    raise AssertionError(f"{field} is not in the status of {pid}")
+
+
+class Gateway:
+    """One `ripstop serve` over six nodes: directories of its own, or the buckets of `backend`."""
+
+    def __init__(self, folder, *, backend=None, nodes=6, code=(6, 4), store=None, pool=None):
+        self.binary = os.environ["RIPSTOP_BIN"]
+        self.folder = pathlib.Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.data = self.folder / "data"
+        self.config = self.folder / "ripstop.toml"
+        self.log = self.folder / "log"
+        self.port, self.admin_port = free_port(), free_port()
+        self.backend, self.nodes, self.code = backend, nodes, code
+        self.store = {"grace": "3s", "sweep_every": "1s", "list_every": "2s"} | (store or {})
+        self.pool = pool or {}
+        self.process = None
+        self.config.write_text(self._configuration())
+
+    # Configuration
+
+    def _configuration(self):
+        lines = [
+            "[gateway]",
+            f'listen = "127.0.0.1:{self.port}"',
+            f'admin = "127.0.0.1:{self.admin_port}"',
+            f'region = "{REGION}"',
+            f'data = "{self.data}"',
+            "[store]",
+            *(f"{key} = {json.dumps(value)}" for key, value in self.store.items()),
+            "[[pool]]",
+            'name = "default"',
+            f"code = {list(self.code)}",
+            *(f"{key} = {json.dumps(value)}" for key, value in self.pool.items()),
+        ]
+        for index in range(1, self.nodes + 1):
+            lines += ["[[node]]", f'name = "d{index}"', 'pool = "default"', "lanes = 16"]
+            lines += self._bucket_node(index) if self.backend else self._directory_node(index)
+        return "\n".join(lines) + "\n"
+
+    def _directory_node(self, index):
+        self.node(index).mkdir(parents=True, exist_ok=True)
+        return ['kind = "directory"', f'path = "{self.node(index)}"']
+
+    def _bucket_node(self, index):
+        file = self.folder / "backend-credentials"
+        access, secret = self.backend.access_key, self.backend.secret_key
+        file.write_text(f"[default]\naws_access_key_id = {access}\naws_secret_access_key = {secret}\n")
+        file.chmod(0o600)
+        return [
+            'kind = "bucket"',
+            f'endpoint = "{self.backend.url}"',
+            f'region = "{self.backend.region}"',
+            f'bucket = "{self.node_bucket(index)}"',
+            'prefix = "fragments"',
+            f'credentials = "{file}"',
+        ]
+
+    @staticmethod
+    def node_bucket(index):
+        return f"ripstop-node-{index}"
+
+    # Process
+
+    def start(self):
+        """Starts it and waits until it is ready."""
+        assert self.process is None, "it runs already"
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(("AWS_", "RIPSTOP_"))}
+        environment |= {"RIPSTOP_ACCESS_KEY": ACCESS_KEY, "RIPSTOP_SECRET_KEY": SECRET_KEY}
+        with open(self.log, "ab") as log:
+            command = [self.binary, "serve", "--config", str(self.config)]
+            self.process = subprocess.Popen(
+                command, cwd=self.folder, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
+        deadline = time.monotonic() + READY_SECONDS_MAX
+        while not self.ready():
+            if self.process.poll() is not None:
+                code, self.process = self.process.returncode, None
+                raise AssertionError(f"the gateway ended with {code}:\n{self.log_tail()}")
+            if time.monotonic() > deadline:
+                self.kill()
+                raise AssertionError(f"not ready in {READY_SECONDS_MAX} s:\n{self.log_tail()}")
+            time.sleep(0.02)
+        return self
+
+    def ready(self):
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.admin_port}/readyz", timeout=5) as answer:
+                return answer.status == 200
+        except (urllib.error.URLError, OSError):
+            return False
+
+    def kill(self):
+        """kill −9, then waits for the end."""
+        process, self.process = self.process, None
+        if process is not None:
+            process.send_signal(signal.SIGKILL)
+            process.wait(STOP_SECONDS_MAX)
+
+    def stop(self):
+        """Asks it to end; a gateway that does not is killed and the test fails."""
+        process, self.process = self.process, None
+        if process is None:
+            return
+        process.send_signal(signal.SIGTERM)
+        try:
+            code = process.wait(STOP_SECONDS_MAX)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise AssertionError(f"SIGTERM did not end it in {STOP_SECONDS_MAX} s") from None
+        assert code in (0, -signal.SIGTERM), f"ended with {code}:\n{self.log_tail()}"
+
+    def log_tail(self, size=4000):
+        return self.log.read_text(errors="replace")[-size:] if self.log.exists() else "(no log)"
+
+    def memory_kib(self, field):
+        return memory_kib(self.process.pid, field)
+
+    def metrics(self):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.admin_port}/metrics", timeout=10) as answer:
+            return answer.read().decode()
+
+    # Maintenance
+
+    def check(self, *, repair=False):
+        """`ripstop check`: exit code and the counts it prints."""
+        command = [self.binary, "check", "--config", str(self.config), "--json"]
+        command += ["--repair"] if repair else []
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, timeout=CHECK_SECONDS_MAX)
+        text = done.stdout.decode()
+        assert done.returncode in (0, 1), f"check ended with {done.returncode}: {done.stderr.decode()}"
+        try:
+            return done.returncode, json.loads(text)
+        except ValueError:
+            raise AssertionError(f"check printed no JSON: {text!r} {done.stderr.decode()!r}") from None
+
+    # Endpoint
+
+    def endpoint(self):
+        url = f"http://127.0.0.1:{self.port}"
+        return s3.Endpoint(url, ACCESS_KEY, SECRET_KEY, REGION, gateway=self)
+
+    # Nodes that are directories
+
+    def node(self, index):
+        """The folder of node d1..dN."""
+        return self.folder / "nodes" / f"d{index}"
+
+    def fragments(self):
+        """Every fragment file of every directory node, sorted."""
+        found = []
+        for index in range(1, self.nodes + 1):
+            node = self.node(index)
+            found += [path for path in node.glob("[0-9a-f][0-9a-f]/*") if NAME.match(path.name)]
+        return sorted(found)
+
+    def fragments_of_new(self, before):
+        """Fragment files that were not in `before`."""
+        return sorted(set(self.fragments()) - set(before))
+
+    def remove_node(self, index):
+        # Renamed first: a directory is gone at once, as a disk would be, while it is written to.
+        away = self.node(index).with_name(f"away-{index}-{time.monotonic_ns()}")
+        self.node(index).rename(away)
+        shutil.rmtree(away)
+
+    def recreate_node(self, index):
+        self.node(index).mkdir()
+
+
+def clean(counts):
+    """Whether a check found nothing to complain about."""
+    return not any(counts[name] for name in FLAWS)
+
+
+def wait_clean(gateway, seconds, names=FLAWS):
+    """Checks until the counts `names` are all 0, at most `seconds`; answers the last counts."""
+    deadline = time.monotonic() + seconds
+    while True:
+        _, counts = gateway.check()
+        if not any(counts[name] for name in names) or time.monotonic() > deadline:
+            return counts
+        time.sleep(0.5)

@@ -1,0 +1,245 @@
+"""kill −9 at random moments of a mixed load: what was answered is there, whole; the rest is old or new."""
+
+import os
+import random
+import threading
+import time
+
+import pytest
+from botocore.exceptions import BotoCoreError, ClientError
+
+from support import s3
+from support.gateway import clean, wait_clean
+from support.payload import KIB, MIB, SEED, Stream, digest, digest_of
+
+pytestmark = pytest.mark.own
+WORKERS = 4
+KEYS_PER_WORKER = 12
+BYSTANDERS = 20
+LOAD_SECONDS_MAX = 1.5
+SIZES = [0, 1, 100, 4 * KIB, 64 * KIB, 300 * KIB, 300 * KIB, MIB, 2 * MIB, 9 * MIB]
+BUCKET = "suite"
+
+
+class Model:
+    """What each key may hold: a set of (seed, size), or None for nothing."""
+
+    def __init__(self):
+        self.may = {}
+        self.touched = set()
+        self.answered = 0
+        self.unanswered = 0
+
+    def expect(self, key, state):
+        """Before a write: the old or the new may be found. Called by the key's only writer."""
+        self.touched.add(key)
+        self.may[key] = self.may.get(key, {None}) | {state}
+
+    def answer(self, key, state):
+        self.may[key] = {state}
+        self.answered += 1
+
+
+class Worker(threading.Thread):
+    """Writes keys of its own until the gateway is gone."""
+
+    def __init__(self, number, gateway, model, dice):
+        super().__init__(name=f"worker-{number}")
+        self.client = gateway.endpoint().client(read_timeout=20)
+        self.model, self.dice = model, dice
+        self.keys = [f"w{number}/k{i:02}" for i in range(KEYS_PER_WORKER)]
+        self.end = threading.Event()
+        self.failure = None
+        # Kept here, since another thread may still be told of it while this one writes.
+        self.steps = [self.put, self.put, self.put, self.delete, self.copy, self.parts]
+
+    def run(self):
+        try:
+            while not self.end.is_set():
+                self.dice.choice(self.steps)(self.dice.choice(self.keys))
+        except (ClientError, BotoCoreError, OSError) as error:
+            self.failure = error
+            self.model.unanswered += 1
+
+    def fresh(self):
+        return self.dice.getrandbits(32), self.dice.choice(SIZES)
+
+    def write(self, key, state, call):
+        self.model.expect(key, state)
+        call()
+        self.model.answer(key, state)
+
+    def put(self, key):
+        seed, size = state = self.fresh()
+        self.write(
+            key,
+            state,
+            lambda: self.client.put_object(
+                Bucket=BUCKET, Key=key, Body=Stream(seed, size), ContentLength=size
+            ),
+        )
+
+    def delete(self, key):
+        self.write(key, None, lambda: self.client.delete_object(Bucket=BUCKET, Key=key))
+
+    def copy(self, key):
+        sources = [k for k in self.keys if k != key and self.model.may.get(k, {None}) != {None}]
+        if sources:
+            source = self.dice.choice(sources)
+            (state,) = self.model.may[source]
+            self.write(
+                key,
+                state,
+                lambda: self.client.copy_object(
+                    Bucket=BUCKET, Key=key, CopySource={"Bucket": BUCKET, "Key": source}
+                ),
+            )
+
+    def parts(self, key):
+        where = {"Bucket": BUCKET, "Key": key}
+        seed, size = state = self.dice.getrandbits(32), 5 * MIB + self.dice.randrange(2 * MIB)
+        upload = self.client.create_multipart_upload(**where)["UploadId"]
+        source, listed = Stream(seed, size), []
+        for number in (1, 2):
+            body = source.read(5 * MIB)
+            sent = self.client.upload_part(**where, UploadId=upload, PartNumber=number, Body=body)
+            listed.append({"PartNumber": number, "ETag": sent["ETag"]})
+        if self.dice.random() < 0.2:
+            self.client.abort_multipart_upload(**where, UploadId=upload)
+            return
+        self.write(
+            key,
+            state,
+            lambda: self.client.complete_multipart_upload(
+                **where, UploadId=upload, MultipartUpload={"Parts": listed}
+            ),
+        )
+
+
+def observe(client, key):
+    """(length, digest) of what is at a key, or None."""
+    try:
+        got = client.get_object(Bucket=BUCKET, Key=key)
+    except ClientError as error:
+        assert error.response["Error"]["Code"] == "NoSuchKey", (key, error)
+        return None
+    chunks = list(got["Body"].iter_chunks(MIB))
+    size = sum(map(len, chunks))
+    assert size == got["ContentLength"], key
+    return size, digest(chunks)
+
+
+def verify(client, model, keys):
+    """Each key holds one of what it may; from now on it may hold only that."""
+    for key in sorted(keys):
+        found = observe(client, key)
+        fitting = {
+            state
+            for state in model.may[key]
+            if (found is None and state is None)
+            or (found and state and found == (state[1], digest_of(*state)))
+        }
+        assert fitting, f"{key} holds {found}, may hold {model.may[key]}"
+        model.may[key] = {sorted(fitting, key=str)[0]}
+    wanted = sorted(key for key, may in model.may.items() if may != {None})
+    assert s3.keys(client, BUCKET) == wanted
+    sizes = {}
+    for page in client.get_paginator("list_objects_v2").paginate(Bucket=BUCKET):
+        sizes |= {entry["Key"]: entry["Size"] for entry in page.get("Contents", [])}
+    assert sizes == {key: next(iter(model.may[key]))[1] for key in wanted}
+
+
+def load_and_kill(gateway, model, dice):
+    """One life of the gateway under load."""
+    workers = [
+        Worker(number, gateway, model, random.Random(dice.getrandbits(64))) for number in range(WORKERS)
+    ]
+    for worker in workers:
+        worker.start()
+    time.sleep(dice.uniform(0.02, LOAD_SECONDS_MAX))
+    early = [worker.failure for worker in workers if worker.failure]
+    gateway.kill()
+    for worker in workers:
+        worker.end.set()
+    for worker in workers:
+        worker.join(60)
+        assert not worker.is_alive(), f"{worker.name} hangs"
+    assert not early, f"failed before the kill: {early}\n{gateway.log_tail()}"
+
+
+def kills(gateway, count, seed):
+    dice, model = random.Random(seed), Model()
+    client = gateway.endpoint().client()
+    client.create_bucket(Bucket=BUCKET)
+    for number in range(BYSTANDERS):
+        key, state = f"bystander/{number:02}", (dice.getrandbits(32), dice.choice(SIZES))
+        client.put_object(Bucket=BUCKET, Key=key, Body=Stream(*state), ContentLength=state[1])
+        model.may[key] = {state}
+    for life in range(1, count + 1):
+        model.touched.clear()
+        load_and_kill(gateway, model, dice)
+        gateway.start()
+        everything = life % 10 == 0 or life == count
+        verify(client, model, model.may if everything else model.touched)
+    print(f"{count} kills, {model.answered} writes answered, {model.unanswered} workers cut off")
+    assert model.answered > count, "the load wrote almost nothing"
+
+    for upload in s3_uploads(client):
+        client.abort_multipart_upload(Bucket=BUCKET, Key=upload["Key"], UploadId=upload["UploadId"])
+    # What the killed writes left is swept; the fragments that their answers did not wait for are made.
+    counts = wait_clean(gateway, 60, ("unclaimed", "damaged", "lost"))
+    assert not any(counts[name] for name in ("unclaimed", "damaged", "lost")), (counts, seed)
+    code, counts = gateway.check(repair=True)
+    assert (code, counts["lost"]) == (0, 0), (counts, seed)
+    counts = wait_clean(gateway, 30)
+    assert clean(counts), (counts, seed)
+    verify(client, model, model.may)
+    assert counts["fragments"] == len(gateway.fragments()), (counts, seed)
+    gateway.stop()
+    gateway.start()
+    verify(client, model, model.may)
+
+
+def s3_uploads(client):
+    pages = client.get_paginator("list_multipart_uploads").paginate(Bucket=BUCKET)
+    return [upload for page in pages for upload in page.get("Uploads", [])]
+
+
+def test_ten_kills_lose_nothing_that_was_answered(gateway):
+    kills(gateway, int(os.environ.get("RIPSTOP_KILLS", "10")), SEED + 10)
+
+
+@pytest.mark.long
+def test_a_hundred_kills_lose_nothing_that_was_answered(gateway):
+    kills(gateway, int(os.environ.get("RIPSTOP_KILLS", "100")), SEED + 100)
+
+
+def test_a_kill_right_after_the_answer_loses_nothing(gateway):
+    """No time between answer and kill: an answer that did not wait for its bytes would show."""
+    client, dice = gateway.endpoint().client(), random.Random(SEED)
+    client.create_bucket(Bucket=BUCKET)
+    written = {}
+    for life in range(8):
+        key, size = f"k{life}", dice.choice([1, 4 * KIB, 300 * KIB, 9 * MIB])
+        client.put_object(Bucket=BUCKET, Key=key, Body=Stream(life, size), ContentLength=size)
+        gateway.kill()
+        written[key] = (size, digest_of(life, size))
+        gateway.start()
+        client = gateway.endpoint().client()
+        assert {key: observe(client, key) for key in written} == written
+
+
+def test_a_kill_right_after_the_answer_and_a_lost_node_lose_nothing(gateway):
+    """An answer waits for K + 1 fragments, so any one node may be gone with the gateway."""
+    client = gateway.endpoint().client()
+    client.create_bucket(Bucket=BUCKET)
+    for life in range(1, 7):
+        client.put_object(Bucket=BUCKET, Key="k", Body=Stream(life, 9 * MIB), ContentLength=9 * MIB)
+        gateway.kill()
+        gateway.remove_node(life)
+        gateway.start()
+        client = gateway.endpoint().client()
+        assert observe(client, "k") == (9 * MIB, digest_of(life, 9 * MIB)), life
+        gateway.recreate_node(life)
+        code, counts = gateway.check(repair=True)
+        assert (code, counts["lost"]) == (0, 0), counts

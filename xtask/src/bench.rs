@@ -1,0 +1,54 @@
+use crate::{
+    command::{cargo, run},
+    tool,
+};
+use anyhow::Result;
+use clap::Subcommand;
+use std::time::Duration;
+
+const BENCH_MAX: Duration = Duration::from_hours(1);
+/// What building Intel's ISA-L from source takes.
+const ISAL_PACKAGES: [&str; 5] = ["nasm", "autoconf", "automake", "libtool", "libclang-dev"];
+
+/// What to measure.
+#[derive(Subcommand)]
+pub(crate) enum Bench {
+    /// Encoding and decoding against Intel's ISA-L and a plain copy of memory.
+    Codec {
+        /// Words for the measuring program.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
+    /// The gateway's throughput and latency over nodes in memory: `ripstop bench`.
+    Gateway {
+        /// Words for the measuring program.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
+}
+
+/// Measures, in a release build.
+pub(crate) fn bench(bench: &Bench) -> Result<()> {
+    match bench {
+        Bench::Codec { words } => codec(words),
+        Bench::Gateway { words } => gateway(words),
+    }
+}
+
+fn codec(words: &[String]) -> Result<()> {
+    let missing: Vec<&str> =
+        ISAL_PACKAGES.into_iter().filter(|package| !tool::installed(package)).collect();
+    if !missing.is_empty() {
+        tool::debian(&missing)?;
+    }
+    let mut bench =
+        cargo(&["run", "--release", "--manifest-path", "benches/isal/Cargo.toml", "--"])?;
+    bench.args(words);
+    run(bench, BENCH_MAX)
+}
+
+fn gateway(words: &[String]) -> Result<()> {
+    let mut bench = cargo(&["run", "--release", "-p", "ripstop", "--", "bench"])?;
+    bench.args(words);
+    run(bench, BENCH_MAX)
+}

@@ -1,0 +1,13 @@
+//! Every rule about the workspace's shape that a test can hold it to.
+
+mod dependency;
+mod import;
+mod link;
+mod source;
+mod tidy;
+
+/// Fails with every complaint at once.
+#[track_caller]
+fn none(complaints: &[String]) {
+    assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
+}

@@ -1,0 +1,48 @@
+use super::{
+    none,
+    source::{Source, sources},
+};
+
+/// The lines of a manifest's section.
+fn section<'a>(manifest: &'a Source, name: &str) -> Vec<&'a str> {
+    let lines = manifest.text.lines().skip_while(|line| *line != name).skip(1);
+    lines.take_while(|line| !line.starts_with('[')).filter(|line| !line.is_empty()).collect()
+}
+
+#[test]
+fn every_dependency_says_why_it_is_there() {
+    let manifests = sources(&["Cargo.toml"]);
+    let root = manifests.iter().find(|manifest| manifest.path == "Cargo.toml").unwrap();
+    let lines = section(root, "[workspace.dependencies]");
+    assert!(lines.len() > 10, "the section was not found");
+    let unexplained = lines.iter().filter(|line| {
+        let ours = line.contains("{ path = ") || line.starts_with('#');
+        !ours && line.rsplit_once(" # ").is_none_or(|(_, reason)| reason.trim().len() < 3)
+    });
+    none(&unexplained.map(|line| format!("no reason: {line}")).collect::<Vec<_>>());
+}
+
+#[test]
+fn members_take_their_dependencies_from_the_workspace() {
+    let mut complaints = Vec::new();
+    for manifest in sources(&["Cargo.toml"]) {
+        if !manifest.path.starts_with("crates/") && !manifest.path.starts_with("xtask/") {
+            continue;
+        }
+        for name in ["[dependencies]", "[dev-dependencies]", "[build-dependencies]"] {
+            for line in section(&manifest, name) {
+                let shared =
+                    line.contains(".workspace = true") || line.contains("workspace = true");
+                if !shared && !line.starts_with('#') {
+                    complaints.push(format!("{}: {line}", manifest.path));
+                }
+            }
+        }
+        for line in ["version.workspace = true", "license.workspace = true", "[lints]"] {
+            if !manifest.text.lines().any(|found| found == line) {
+                complaints.push(format!("{} lacks `{line}`", manifest.path));
+            }
+        }
+    }
+    none(&complaints);
+}

@@ -1,0 +1,128 @@
+use super::none;
+use crate::root::{metadata, root};
+use cargo_metadata::{DependencyKind, Package};
+use std::{collections::BTreeMap, fs, path::Path};
+
+/// A folder below `crates` is a layer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Layer {
+    Core,
+    Codec,
+    Edge,
+    Sim,
+    App,
+}
+
+/// Crates from outside that core may use: arithmetic, and nothing that acts.
+const CORE_MAY_USE: [&str; 1] = ["libm"];
+
+impl Layer {
+    fn of(folder: &str) -> Option<Self> {
+        let mut parts = folder.split('/');
+        match (parts.next(), parts.next()) {
+            (Some("crates"), Some("core")) => Some(Self::Core),
+            (Some("crates"), Some("codec")) => Some(Self::Codec),
+            (Some("crates"), Some("edge")) => Some(Self::Edge),
+            (Some("crates"), Some("sim")) => Some(Self::Sim),
+            (Some("crates"), Some("app")) => Some(Self::App),
+            _ => None,
+        }
+    }
+
+    fn may_import(self, other: Self, name: &str) -> bool {
+        match self {
+            Self::Core => other == Self::Core,
+            Self::Codec => name == "ripstop-model",
+            Self::Edge => matches!(other, Self::Core | Self::Codec | Self::Edge),
+            Self::Sim => matches!(other, Self::Core | Self::Sim),
+            Self::App => true,
+        }
+    }
+}
+
+/// Folder relative to the root.
+fn folder(package: &Package, root: &Path) -> String {
+    let folder = package.manifest_path.parent().unwrap();
+    folder.as_std_path().strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/")
+}
+
+fn packages() -> Vec<(String, Package)> {
+    let root = root().unwrap();
+    metadata().unwrap().packages.into_iter().map(|p| (folder(&p, &root), p)).collect()
+}
+
+#[test]
+fn every_crate_lies_in_a_layer() {
+    let lost = packages().into_iter().map(|(folder, _)| folder);
+    let lost = lost.filter(|folder| folder != "xtask" && Layer::of(folder).is_none());
+    none(&lost.collect::<Vec<_>>());
+}
+
+#[test]
+fn layers_import_only_what_they_may() {
+    let packages = packages();
+    let layers: BTreeMap<&str, Option<Layer>> =
+        packages.iter().map(|(folder, p)| (p.name.as_str(), Layer::of(folder))).collect();
+    let mut complaints = Vec::new();
+    for (folder, package) in &packages {
+        let Some(layer) = Layer::of(folder) else { continue };
+        for dependency in &package.dependencies {
+            let Some(other) = layers.get(dependency.name.as_str()) else { continue };
+            if !other.is_some_and(|other| layer.may_import(other, &dependency.name)) {
+                complaints.push(format!("{} must not import {}", package.name, dependency.name));
+            }
+        }
+    }
+    none(&complaints);
+}
+
+#[test]
+fn core_uses_nothing_that_acts() {
+    let packages = packages();
+    let ours: Vec<&str> = packages.iter().map(|(_, package)| package.name.as_str()).collect();
+    let mut complaints = Vec::new();
+    for (folder, package) in &packages {
+        if Layer::of(folder) != Some(Layer::Core) {
+            continue;
+        }
+        for dependency in &package.dependencies {
+            let name = dependency.name.as_str();
+            let normal = dependency.kind != DependencyKind::Development;
+            if normal && !ours.contains(&name) && !CORE_MAY_USE.contains(&name) {
+                complaints.push(format!("{} must not depend on {name}", package.name));
+            }
+        }
+        let library = root().unwrap().join(folder).join("src/lib.rs");
+        if !fs::read_to_string(&library).unwrap().lines().any(|line| line == "#![no_std]") {
+            complaints.push(format!("{folder}/src/lib.rs lacks #![no_std]"));
+        }
+    }
+    none(&complaints);
+}
+
+#[test]
+fn the_runtime_and_the_simulator_do_not_know_each_other() {
+    let packages = packages();
+    let mut complaints = Vec::new();
+    for (folder, package) in &packages {
+        for dependency in &package.dependencies {
+            let acts = dependency.name.starts_with("tokio") || dependency.name == "hyper";
+            if Layer::of(folder) == Some(Layer::Sim) && acts {
+                complaints.push(format!("{} must not use {}", package.name, dependency.name));
+            }
+        }
+    }
+    none(&complaints);
+}
+
+#[test]
+fn the_rules_refuse_what_they_should() {
+    assert_eq!(Layer::of("crates/edge/node"), Some(Layer::Edge));
+    assert_eq!(Layer::of("crates/codec"), Some(Layer::Codec));
+    assert_eq!(Layer::of("crates/elsewhere"), None);
+    assert!(!Layer::Core.may_import(Layer::Edge, "ripstop-node"));
+    assert!(!Layer::Codec.may_import(Layer::Core, "ripstop-policy"));
+    assert!(!Layer::Sim.may_import(Layer::Edge, "ripstop-runtime"));
+    assert!(!Layer::Edge.may_import(Layer::App, "ripstop"));
+    assert!(Layer::Edge.may_import(Layer::Codec, "ripstop-codec"));
+}

@@ -1,0 +1,86 @@
+use crate::{
+    clients::{self, Clients},
+    command::{cargo, run, watch},
+    root::target,
+    tally::Tally,
+    tool,
+};
+use anyhow::{Context, Result};
+use std::{path::PathBuf, time::Duration};
+
+const BUILD_MAX: Duration = Duration::from_mins(30);
+const RUST_MAX: Duration = Duration::from_mins(30);
+const CLIENTS_MAX: Duration = Duration::from_mins(40);
+
+/// Which tests.
+#[derive(clap::Args, Default)]
+pub(crate) struct Arguments {
+    /// Also the long ones: a gibibyte in parts, a hundred kills, every byte of every fragment flipped,
+    /// and buckets of other servers as nodes.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Only the workspace's own tests, without real clients.
+    #[arg(long, conflicts_with = "clients")]
+    pub(crate) rust: bool,
+    /// Only the end-to-end tests with real clients.
+    #[arg(long)]
+    pub(crate) clients: bool,
+    /// Words for pytest, such as `-k listing`; for the end-to-end tests only.
+    #[arg(last = true)]
+    pub(crate) pytest: Vec<String>,
+}
+
+/// Runs them all, whether or not those before passed.
+pub(crate) fn test(arguments: &Arguments) -> Result<Tally> {
+    let mut tally = Tally::default();
+    if !arguments.clients {
+        let words = ["test", "--workspace", "--exclude", "xtask", "--no-fail-fast"];
+        tally.runner("workspace", watch(cargo(&words)?, RUST_MAX));
+    }
+    if !arguments.rust {
+        match ripstop() {
+            Ok(program) => end_to_end(arguments, program, &mut tally),
+            Err(error) => tally.step("release build", Err(error)),
+        }
+    }
+    Ok(tally)
+}
+
+/// Builds the program under test.
+fn ripstop() -> Result<PathBuf> {
+    run(cargo(&["build", "--release", "-p", "ripstop"])?, BUILD_MAX)?;
+    let program = target()?.join("release").join("ripstop");
+    program.canonicalize().with_context(|| format!("no program at {}", program.display()))
+}
+
+fn end_to_end(arguments: &Arguments, program: PathBuf, tally: &mut Tally) {
+    let mut clients = match Clients::set_up(program) {
+        Ok(clients) => clients,
+        Err(error) => {
+            tally.step("clients", Err(error));
+            return;
+        }
+    };
+    match tool::rclone() {
+        Ok(path) => clients.set("RIPSTOP_RCLONE", path),
+        Err(error) => tally.skip(&format!("rclone, one of four real clients: {error:#}")),
+    }
+    let which = if arguments.all { "not backend" } else { "not backend and not long" };
+    let suite = |nodes, which, clients: &Clients| {
+        clients.pytest(nodes, which, &arguments.pytest).and_then(|run| watch(run, CLIENTS_MAX))
+    };
+    tally.runner("clients", suite("directory", which, &clients));
+    if arguments.all {
+        tally.runner("clients over ripstop", suite("ripstop", clients::BACKEND, &clients));
+        match tool::versitygw() {
+            Ok(path) => {
+                clients.set("RIPSTOP_VERSITYGW", path);
+                tally.runner(
+                    "clients over versitygw",
+                    suite("versitygw", clients::BACKEND, &clients),
+                );
+            }
+            Err(error) => tally.skip(&format!("buckets of versitygw as nodes: {error:#}")),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+use crate::{
+    command::{command, run},
+    root::target,
+};
+use anyhow::{Context, Result, bail};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+const INSTALL_MAX: Duration = Duration::from_mins(15);
+const RCLONE: &str = "github.com/rclone/rclone@v1.71.2";
+const VERSITYGW: &str = "github.com/versity/versitygw/cmd/versitygw@v1.8.0";
+
+/// A program on PATH.
+pub(crate) fn find(name: &str) -> Option<PathBuf> {
+    let paths = env::var_os("PATH")?;
+    env::split_paths(&paths).map(|folder| folder.join(name)).find(|path| path.is_file())
+}
+
+/// rclone: from PATH, else Debian's, else built from source.
+pub(crate) fn rclone() -> Result<PathBuf> {
+    if let Some(path) = find("rclone") {
+        return Ok(path);
+    }
+    match debian(&["rclone"]) {
+        Ok(()) => find("rclone").context("installed, and not on PATH"),
+        Err(refused) => go("rclone", RCLONE).with_context(|| format!("{refused:#}")),
+    }
+}
+
+/// versitygw, an S3 server over a folder: from PATH, else built from source.
+pub(crate) fn versitygw() -> Result<PathBuf> {
+    find("versitygw").map_or_else(|| go("versitygw", VERSITYGW), Ok)
+}
+
+/// A fresh Python virtual environment.
+pub(crate) fn virtual_environment(folder: &Path) -> Result<()> {
+    let make = || run(command("python3", ["-m", "venv"])?.with(folder), INSTALL_MAX);
+    make().or_else(|refused| {
+        debian(&["python3", "python3-venv", "python3-pip"]).context(refused)?;
+        make()
+    })
+}
+
+trait With {
+    fn with(self, word: &Path) -> Self;
+}
+
+impl With for Command {
+    fn with(mut self, word: &Path) -> Self {
+        self.arg(word);
+        self
+    }
+}
+
+/// Installs Debian packages, which only root can.
+pub(crate) fn debian(packages: &[&str]) -> Result<()> {
+    let wanted = packages.join(" ");
+    if find("apt-get").is_none() {
+        bail!("please install: {wanted} (this is no Debian, so xtask does not)");
+    }
+    if !root_user() {
+        bail!("please install: sudo apt-get install {wanted}");
+    }
+    run(command("apt-get", ["update", "-q"])?, INSTALL_MAX)?;
+    let mut install = command("apt-get", ["install", "-q", "-y", "--no-install-recommends"])?;
+    install.args(packages).env("DEBIAN_FRONTEND", "noninteractive");
+    run(install, INSTALL_MAX)
+}
+
+/// Whether a Debian package is installed.
+pub(crate) fn installed(package: &str) -> bool {
+    let query = ["-W", "-f", "${Status}", package];
+    Command::new("dpkg-query")
+        .args(query)
+        .stderr(Stdio::null())
+        .output()
+        .is_ok_and(|answer| answer.stdout.starts_with(b"install ok installed"))
+}
+
+fn root_user() -> bool {
+    Command::new("id").arg("-u").output().is_ok_and(|answer| answer.stdout.trim_ascii() == b"0")
+}
+
+/// Builds a Go program into `target/clients/go`, once per version.
+fn go(name: &str, module: &str) -> Result<PathBuf> {
+    if find("go").is_none() {
+        bail!("no Go toolchain to build {module} with");
+    }
+    let version = module.rsplit('@').next().context("a module has a version")?;
+    let folder = target()?.join("clients/go").join(version);
+    let program = folder.join(name);
+    if !program.is_file() {
+        fs::create_dir_all(&folder).context("making target/clients/go")?;
+        let mut install = command("go", ["install", module])?;
+        install.env("GOBIN", &folder);
+        run(install, INSTALL_MAX)?;
+    }
+    Ok(program)
+}
