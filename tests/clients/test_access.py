@@ -1,5 +1,6 @@
 """Signatures: in headers, in URLs, wrong, old, and missing."""
 
+import dataclasses
 import datetime
 import re
 import time
@@ -104,9 +105,11 @@ def test_a_skewed_clock_is_told(endpoint, client, bucket, minutes):
 
 
 def test_a_request_signed_for_another_region_is_refused(endpoint, client, bucket):
-    elsewhere = endpoint.client(region_name="eu-north-1")
-    with s3.refused("AuthorizationHeaderMalformed", status=400):
-        elsewhere.list_objects_v2(Bucket=bucket)
+    # By hand: boto3 would read the right region from the refusal and try again.
+    elsewhere = dataclasses.replace(endpoint, region="eu-north-1")
+    answer = raw.Request(elsewhere, "GET", f"/{bucket}").send()
+    assert (answer.status, answer.code) == (400, "AuthorizationHeaderMalformed"), answer
+    assert endpoint.region.encode() in answer.body
 
 
 def test_tampered_headers_are_refused(endpoint, client, bucket):

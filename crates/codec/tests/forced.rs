@@ -5,11 +5,11 @@ use ripstop_model::Code;
 use std::process::{Command, Output};
 
 fn child(value: &str) -> Output {
-    Command::new(std::env::current_exe().unwrap())
+    Command::new(std::env::current_exe().expect("a test is a file"))
         .args(["--exact", "engine_of_a_new_codec", "--ignored", "--nocapture"])
         .env("RIPSTOP_CODEC_ENGINE", value)
         .output()
-        .unwrap()
+        .expect("this test can run itself")
 }
 
 #[test]

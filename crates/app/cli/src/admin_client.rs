@@ -38,7 +38,9 @@ pub(crate) async fn check(
     while let Some(frame) = body.frame().await {
         let Ok(bytes) = frame?.into_data() else { continue };
         text.extend_from_slice(&bytes);
-        while status.is_success() && let Some(end) = text.iter().position(|&byte| byte == b'\n') {
+        while status.is_success()
+            && let Some(end) = text.iter().position(|&byte| byte == b'\n')
+        {
             let line: Vec<u8> = text.drain(..=end).collect();
             match serde_json::from_slice(&line).context("the gateway's answer")? {
                 Line::Progress { stripes } => progress(stripes),

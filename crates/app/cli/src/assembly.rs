@@ -56,7 +56,8 @@ impl DataFolder {
             return Err(FolderError::InUse(path()));
         }
         // Only at the very first start: a folder that is missing later is a disk that is missing.
-        if is_new || !config.data.join(CATALOG_FILE).exists() && !config.data.join("nodes").exists() {
+        if is_new || !config.data.join(CATALOG_FILE).exists() && !config.data.join("nodes").exists()
+        {
             for node in config.pools.iter().flat_map(|pool| &pool.nodes) {
                 if let Place::Directory { path, ours: true, .. } = &node.place {
                     fs::create_dir_all(path).map_err(io)?;
@@ -135,8 +136,8 @@ pub(crate) async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assem
 pub(crate) fn open_catalog(config: &Config, file: &Path) -> Result<Arc<dyn Catalog>> {
     let settings =
         ripstop_catalog::Settings { cache_bytes: config.catalog_cache, ..Default::default() };
-    let catalog = Embedded::open(file, settings)
-        .with_context(|| format!("catalog {}", file.display()))?;
+    let catalog =
+        Embedded::open(file, settings).with_context(|| format!("catalog {}", file.display()))?;
     Ok(Arc::new(catalog))
 }
 
@@ -179,8 +180,10 @@ fn build_pool(
     let names: Vec<_> = nodes.iter().map(|node| (node.id, node.name.clone())).collect();
     let nodes = nodes
         .into_iter()
-        .map(|NumberedNode { id, name, lanes, node }| {
-            PoolNode { id, lanes, node: watch.node(&name, node) }
+        .map(|NumberedNode { id, name, lanes, node }| PoolNode {
+            id,
+            lanes,
+            node: watch.node(&name, node),
         })
         .collect();
     Ok(Pool::new(
@@ -237,7 +240,7 @@ fn build_bucket(config: &config::Bucket) -> Result<Bucket> {
     let settings = BucketSettings {
         endpoint: config.endpoint.clone(),
         region: config.region.clone(),
-        bucket: config.bucket.clone(),
+        bucket: config.name.clone(),
         prefix: config.prefix.clone(),
         credentials: credentials.context("credentials")?,
         allow_http: true,

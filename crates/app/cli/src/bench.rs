@@ -34,10 +34,22 @@ pub(crate) async fn run(arguments: &Bench) -> Result<ExitCode> {
         "code {code} over memory nodes, client and gateway in one process, {} cores",
         std::thread::available_parallelism()?
     );
-    println!("time of a request in %: codec | fragment checksums | MD5 and checksums | catalog | nodes");
+    println!(
+        "time of a request in %: codec | fragment checksums | MD5 and checksums | catalog | nodes"
+    );
     println!(
         "{:>4} {:>9} {:>8} {:>9} {:>9} {:>9} {:>9}  {:>5} {:>5} {:>5} {:>5} {:>5}",
-        "op", "bytes", "clients", "MB/s", "req/s", "p50 ms", "p99 ms", "codec", "crc", "hash", "cat",
+        "op",
+        "bytes",
+        "clients",
+        "MB/s",
+        "req/s",
+        "p50 ms",
+        "p99 ms",
+        "codec",
+        "crc",
+        "hash",
+        "cat",
         "nodes"
     );
     for &bytes in &arguments.sizes {

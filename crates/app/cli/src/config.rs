@@ -23,7 +23,8 @@ pub(crate) fn load(
             .with_context(|| format!("configuration {} cannot be read", path.display()))?,
     };
     let named = || file.map_or("the environment".into(), |path| path.display().to_string());
-    parse(&text, std::env::vars().chain(flags)).with_context(|| format!("configuration of {}", named()))
+    parse(&text, std::env::vars().chain(flags))
+        .with_context(|| format!("configuration of {}", named()))
 }
 
 /// The configuration that `text` and `variables` make together.

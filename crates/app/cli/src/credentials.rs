@@ -37,8 +37,7 @@ pub(crate) fn load(file: &Path) -> Result<(Credentials, Origin)> {
             Ok(text) => (parse(file, &text)?, Origin::Known),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 let (access_key, secret_key) = generate(file)?;
-                let pair =
-                    Pair { access_key: access_key.clone(), secret_key: secret_key.clone() };
+                let pair = Pair { access_key: access_key.clone(), secret_key: secret_key.clone() };
                 (pair, Origin::New { access_key, secret_key })
             }
             Err(error) => {
@@ -66,7 +65,9 @@ fn parse(file: &Path, text: &str) -> Result<Pair> {
     let parsed: Result<Pair, _> = toml::from_str(text);
     parsed.ok().with_context(|| {
         let path = file.display();
-        format!("credentials {path}: two lines are wanted, access_key = \"…\" and secret_key = \"…\"")
+        format!(
+            "credentials {path}: two lines are wanted, access_key = \"…\" and secret_key = \"…\""
+        )
     })
 }
 
@@ -87,13 +88,10 @@ fn generate(file: &Path) -> Result<(String, String)> {
     let access_key = format!("RS{}", hex::encode_upper(&random[..9]));
     let secret_key = hex::encode(&random[9..]);
     let at = || format!("credentials {}", file.display());
-    let mut out = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(file)
+    let mut out =
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(file).with_context(at)?;
+    write!(out, "access_key = \"{access_key}\"\nsecret_key = \"{secret_key}\"\n")
         .with_context(at)?;
-    write!(out, "access_key = \"{access_key}\"\nsecret_key = \"{secret_key}\"\n").with_context(at)?;
     out.sync_all().with_context(at)?;
     Ok((access_key, secret_key))
 }

@@ -44,7 +44,9 @@ fn complain(error: &anyhow::Error) {
 async fn run(command: Command) -> Result<ExitCode> {
     match command {
         Command::Serve(common) => serve::run(resolve(&common)?).await,
-        Command::Check(check) => check::run(&resolve(&check.common)?, check.repair, check.json).await,
+        Command::Check(check) => {
+            check::run(&resolve(&check.common)?, check.repair, check.json).await
+        }
         Command::Rebuild(rebuild) => rebuild::run(&resolve(&rebuild.common)?, rebuild.json).await,
         Command::CheckConfig(common) => {
             config::print(&resolve(&common)?);
@@ -57,7 +59,10 @@ async fn run(command: Command) -> Result<ExitCode> {
 /// The configuration with the command line laid over it.
 fn resolve(common: &Common) -> Result<Config> {
     let flags = [
-        ("RIPSTOP_GATEWAY_DATA", common.data.as_ref().map(|path| format!("{path:?}"))),
+        (
+            "RIPSTOP_GATEWAY_DATA",
+            common.data.as_ref().map(|path| format!("'''{}'''", path.display())),
+        ),
         ("RIPSTOP_GATEWAY_LISTEN", common.listen.map(|address| format!("\"{address}\""))),
         ("RIPSTOP_GATEWAY_ADMIN", common.admin.map(|address| format!("\"{address}\""))),
     ];

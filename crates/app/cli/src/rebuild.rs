@@ -13,10 +13,7 @@ pub(crate) async fn run(config: &Config, json: bool) -> Result<ExitCode> {
     let _folder = DataFolder::open(config)?;
     let file = config.data.join(CATALOG_FILE);
     if file.exists() {
-        bail!(
-            "there is a catalog, {}: move it away first if it is beyond use",
-            file.display()
-        );
+        bail!("there is a catalog, {}: move it away first if it is beyond use", file.display());
     }
     let unfinished = config.data.join(UNFINISHED);
     if unfinished.exists() {

@@ -12,7 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) async fn run(config: Config) -> Result<ExitCode> {
     let text = config.log.map_or(std::io::stderr().is_terminal(), |log| log == LogFormat::Text);
-    let format = if text { ripstop_telemetry::LogFormat::Text } else { ripstop_telemetry::LogFormat::Json };
+    let format =
+        if text { ripstop_telemetry::LogFormat::Text } else { ripstop_telemetry::LogFormat::Json };
     init_logs(format, &config.log_filter)?;
     let _folder = DataFolder::open(&config)?;
     let (keys, origin) = credentials::load(&config.credentials)?;

@@ -1,6 +1,6 @@
 //! 32 bytes at a time: with Galois-field instructions, or by looking up nibbles.
+#![allow(clippy::wildcard_imports, reason = "a kernel names most of its instruction set")]
 #![expect(unsafe_code, reason = "the instructions exist only on some processors")]
-#![expect(clippy::wildcard_imports, reason = "a kernel names most of its instruction set")]
 
 use super::{
     Product,
@@ -149,12 +149,12 @@ unsafe fn run(mut group: Group<'_, '_, [u8; 32]>, from: usize, to: usize) {
     // SAFETY: passed on; the number of rows is matched.
     unsafe {
         match group.rows() {
-            1 => group.walk::<Avx2, 1, 2, 0>(from, to),
-            2 => group.walk::<Avx2, 2, 2, 0>(from, to),
-            3 => group.walk::<Avx2, 3, 2, 0>(from, to),
-            4 => group.walk::<Avx2, 4, 2, 0>(from, to),
-            5 => group.walk::<Avx2, 5, 1, 0>(from, to),
-            6 => group.walk::<Avx2, 6, 1, 0>(from, to),
+            1 => group.walk::<Avx2, 1, 2, 0, false>(from, to),
+            2 => group.walk::<Avx2, 2, 2, 0, false>(from, to),
+            3 => group.walk::<Avx2, 3, 2, 0, false>(from, to),
+            4 => group.walk::<Avx2, 4, 2, 0, false>(from, to),
+            5 => group.walk::<Avx2, 5, 1, 0, false>(from, to),
+            6 => group.walk::<Avx2, 6, 1, 0, false>(from, to),
             rows => unreachable!("{rows} rows in a group of at most {ROWS_MAX}"),
         }
     }
@@ -165,12 +165,12 @@ unsafe fn run_gfni(mut group: Group<'_, '_, u64>, from: usize, to: usize) {
     // SAFETY: passed on; the number of rows is matched.
     unsafe {
         match group.rows() {
-            1 => group.walk::<Avx2Gfni, 1, 4, 0>(from, to),
-            2 => group.walk::<Avx2Gfni, 2, 4, 0>(from, to),
-            3 => group.walk::<Avx2Gfni, 3, 2, 0>(from, to),
-            4 => group.walk::<Avx2Gfni, 4, 2, 0>(from, to),
-            5 => group.walk::<Avx2Gfni, 5, 2, 0>(from, to),
-            6 => group.walk::<Avx2Gfni, 6, 2, 0>(from, to),
+            1 => group.walk::<Avx2Gfni, 1, 4, 0, false>(from, to),
+            2 => group.walk::<Avx2Gfni, 2, 4, 0, false>(from, to),
+            3 => group.walk::<Avx2Gfni, 3, 2, 0, false>(from, to),
+            4 => group.walk::<Avx2Gfni, 4, 2, 0, false>(from, to),
+            5 => group.walk::<Avx2Gfni, 5, 2, 0, false>(from, to),
+            6 => group.walk::<Avx2Gfni, 6, 2, 0, false>(from, to),
             rows => unreachable!("{rows} rows in a group of at most {ROWS_MAX}"),
         }
     }

@@ -1,6 +1,6 @@
 //! 64 bytes at a time: with Galois-field instructions, or by looking up nibbles.
+#![allow(clippy::wildcard_imports, reason = "a kernel names most of its instruction set")]
 #![expect(unsafe_code, reason = "the instructions exist only on some processors")]
-#![expect(clippy::wildcard_imports, reason = "a kernel names most of its instruction set")]
 
 use super::{
     Product,
@@ -158,15 +158,15 @@ pub(super) fn multiply(product: Product<'_, '_, [u8; 32]>) {
 }
 
 pub(super) fn multiply_gfni(product: Product<'_, '_, u64>) {
-    // What hardware prefetchers cannot do: follow many streams at once. For two they are better.
-    let few = product.sources.len();
+    // Hardware prefetchers follow a few streams, not many: distances are measured, not derived.
+    let source_count = product.sources.len();
     groups(product, ROWS_MAX, BLOCK, |group, from, to| {
         // SAFETY: as above.
         unsafe {
-            match few {
-                0..=2 => run_gfni::<0>(group, from, to),
-                3..=5 => run_gfni::<1024>(group, from, to),
-                _ => run_gfni::<256>(group, from, to),
+            match source_count {
+                0..=2 => run_gfni::<0, false>(group, from, to),
+                3..=5 => run_gfni::<1024, false>(group, from, to),
+                _ => run_gfni::<256, true>(group, from, to),
             }
         }
     });
@@ -177,36 +177,40 @@ unsafe fn run(mut group: Group<'_, '_, [u8; 32]>, from: usize, to: usize) {
     // SAFETY: passed on; the number of rows is matched.
     unsafe {
         match group.rows() {
-            1 => group.walk::<Avx512, 1, 4, 0>(from, to),
-            2 => group.walk::<Avx512, 2, 2, 0>(from, to),
-            3 => group.walk::<Avx512, 3, 2, 0>(from, to),
-            4 => group.walk::<Avx512, 4, 2, 0>(from, to),
-            5 => group.walk::<Avx512, 5, 2, 0>(from, to),
-            6 => group.walk::<Avx512, 6, 2, 0>(from, to),
-            7 => group.walk::<Avx512, 7, 2, 0>(from, to),
-            8 => group.walk::<Avx512, 8, 2, 0>(from, to),
+            1 => group.walk::<Avx512, 1, 4, 0, false>(from, to),
+            2 => group.walk::<Avx512, 2, 2, 0, false>(from, to),
+            3 => group.walk::<Avx512, 3, 2, 0, false>(from, to),
+            4 => group.walk::<Avx512, 4, 2, 0, false>(from, to),
+            5 => group.walk::<Avx512, 5, 2, 0, false>(from, to),
+            6 => group.walk::<Avx512, 6, 2, 0, false>(from, to),
+            7 => group.walk::<Avx512, 7, 2, 0, false>(from, to),
+            8 => group.walk::<Avx512, 8, 2, 0, false>(from, to),
             rows => unreachable!("{rows} rows in a group of at most 8"),
         }
     }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,gfni")]
-unsafe fn run_gfni<const AHEAD: usize>(mut group: Group<'_, '_, u64>, from: usize, to: usize) {
+unsafe fn run_gfni<const AHEAD: usize, const PAIRED: bool>(
+    mut group: Group<'_, '_, u64>,
+    from: usize,
+    to: usize,
+) {
     // SAFETY: passed on; the number of rows is matched.
     unsafe {
         match group.rows() {
-            1 => group.walk::<Avx512Gfni, 1, 2, AHEAD>(from, to),
-            2 => group.walk::<Avx512Gfni, 2, 2, AHEAD>(from, to),
-            3 => group.walk::<Avx512Gfni, 3, 2, AHEAD>(from, to),
-            4 => group.walk::<Avx512Gfni, 4, 2, AHEAD>(from, to),
-            5 => group.walk::<Avx512Gfni, 5, 2, AHEAD>(from, to),
-            6 => group.walk::<Avx512Gfni, 6, 2, AHEAD>(from, to),
-            7 => group.walk::<Avx512Gfni, 7, 2, AHEAD>(from, to),
-            8 => group.walk::<Avx512Gfni, 8, 2, AHEAD>(from, to),
-            9 => group.walk::<Avx512Gfni, 9, 2, AHEAD>(from, to),
-            10 => group.walk::<Avx512Gfni, 10, 2, AHEAD>(from, to),
-            11 => group.walk::<Avx512Gfni, 11, 2, AHEAD>(from, to),
-            12 => group.walk::<Avx512Gfni, 12, 2, AHEAD>(from, to),
+            1 => group.walk::<Avx512Gfni, 1, 2, AHEAD, PAIRED>(from, to),
+            2 => group.walk::<Avx512Gfni, 2, 2, AHEAD, PAIRED>(from, to),
+            3 => group.walk::<Avx512Gfni, 3, 2, AHEAD, PAIRED>(from, to),
+            4 => group.walk::<Avx512Gfni, 4, 2, AHEAD, PAIRED>(from, to),
+            5 => group.walk::<Avx512Gfni, 5, 2, AHEAD, PAIRED>(from, to),
+            6 => group.walk::<Avx512Gfni, 6, 2, AHEAD, PAIRED>(from, to),
+            7 => group.walk::<Avx512Gfni, 7, 2, AHEAD, PAIRED>(from, to),
+            8 => group.walk::<Avx512Gfni, 8, 2, AHEAD, PAIRED>(from, to),
+            9 => group.walk::<Avx512Gfni, 9, 2, AHEAD, PAIRED>(from, to),
+            10 => group.walk::<Avx512Gfni, 10, 2, AHEAD, PAIRED>(from, to),
+            11 => group.walk::<Avx512Gfni, 11, 2, AHEAD, PAIRED>(from, to),
+            12 => group.walk::<Avx512Gfni, 12, 2, AHEAD, PAIRED>(from, to),
             rows => unreachable!("{rows} rows in a group of at most {ROWS_MAX}"),
         }
     }

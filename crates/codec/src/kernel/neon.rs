@@ -1,6 +1,6 @@
 //! 16 bytes at a time, by looking up nibbles with `TBL`.
+#![allow(clippy::wildcard_imports, reason = "a kernel names most of its instruction set")]
 #![expect(unsafe_code, reason = "the instructions work on memory through pointers")]
-#![expect(clippy::wildcard_imports, reason = "a kernel names most of its instruction set")]
 
 use super::{
     Product,
@@ -101,14 +101,14 @@ unsafe fn run(mut group: Group<'_, '_, [u8; 32]>, from: usize, to: usize) {
     // SAFETY: passed on; the number of rows is matched.
     unsafe {
         match group.rows() {
-            1 => group.walk::<Neon, 1, 4, 0>(from, to),
-            2 => group.walk::<Neon, 2, 4, 0>(from, to),
-            3 => group.walk::<Neon, 3, 2, 0>(from, to),
-            4 => group.walk::<Neon, 4, 2, 0>(from, to),
-            5 => group.walk::<Neon, 5, 2, 0>(from, to),
-            6 => group.walk::<Neon, 6, 2, 0>(from, to),
-            7 => group.walk::<Neon, 7, 2, 0>(from, to),
-            8 => group.walk::<Neon, 8, 2, 0>(from, to),
+            1 => group.walk::<Neon, 1, 4, 0, false>(from, to),
+            2 => group.walk::<Neon, 2, 4, 0, false>(from, to),
+            3 => group.walk::<Neon, 3, 2, 0, false>(from, to),
+            4 => group.walk::<Neon, 4, 2, 0, false>(from, to),
+            5 => group.walk::<Neon, 5, 2, 0, false>(from, to),
+            6 => group.walk::<Neon, 6, 2, 0, false>(from, to),
+            7 => group.walk::<Neon, 7, 2, 0, false>(from, to),
+            8 => group.walk::<Neon, 8, 2, 0, false>(from, to),
             rows => unreachable!("{rows} rows in a group of at most {ROWS_MAX}"),
         }
     }

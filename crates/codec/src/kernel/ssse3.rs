@@ -1,6 +1,6 @@
 //! 16 bytes at a time, by looking up nibbles with `PSHUFB`.
+#![allow(clippy::wildcard_imports, reason = "a kernel names most of its instruction set")]
 #![expect(unsafe_code, reason = "the instructions exist only on some processors")]
-#![expect(clippy::wildcard_imports, reason = "a kernel names most of its instruction set")]
 
 use super::{
     Product,
@@ -106,12 +106,12 @@ unsafe fn run(mut group: Group<'_, '_, [u8; 32]>, from: usize, to: usize) {
     // SAFETY: passed on; the number of rows is matched.
     unsafe {
         match group.rows() {
-            1 => group.walk::<Ssse3, 1, 4, 0>(from, to),
-            2 => group.walk::<Ssse3, 2, 2, 0>(from, to),
-            3 => group.walk::<Ssse3, 3, 2, 0>(from, to),
-            4 => group.walk::<Ssse3, 4, 2, 0>(from, to),
-            5 => group.walk::<Ssse3, 5, 1, 0>(from, to),
-            6 => group.walk::<Ssse3, 6, 1, 0>(from, to),
+            1 => group.walk::<Ssse3, 1, 4, 0, false>(from, to),
+            2 => group.walk::<Ssse3, 2, 2, 0, false>(from, to),
+            3 => group.walk::<Ssse3, 3, 2, 0, false>(from, to),
+            4 => group.walk::<Ssse3, 4, 2, 0, false>(from, to),
+            5 => group.walk::<Ssse3, 5, 1, 0, false>(from, to),
+            6 => group.walk::<Ssse3, 6, 1, 0, false>(from, to),
             rows => unreachable!("{rows} rows in a group of at most {ROWS_MAX}"),
         }
     }

@@ -130,14 +130,21 @@ impl<C> Group<'_, '_, C> {
     }
 
     /// Computes bytes `from..to` of `ROWS` outputs, `WIDTH` vectors of each at a time, asking for
-    /// sources `AHEAD` bytes in advance.
+    /// sources `AHEAD` bytes in advance, and, if `PAIRED`, two sources at a time: half as many
+    /// additions where an instruction adds three operands.
     ///
     /// # Safety
     /// The processor has the instructions of `V`; the group has `ROWS` rows and a coefficient for
     /// each row and source; all strips have at least `to` bytes; if the group is streamed, byte
     /// `from` of each output is aligned to `BYTES`.
     #[inline(always)]
-    pub(super) unsafe fn walk<V, const ROWS: usize, const WIDTH: usize, const AHEAD: usize>(
+    pub(super) unsafe fn walk<
+        V,
+        const ROWS: usize,
+        const WIDTH: usize,
+        const AHEAD: usize,
+        const PAIRED: bool,
+    >(
         &mut self,
         from: usize,
         to: usize,
@@ -148,11 +155,11 @@ impl<C> Group<'_, '_, C> {
         // SAFETY: passed on; each step stays below `to`.
         unsafe {
             while to - at >= WIDTH * V::BYTES {
-                self.step::<V, ROWS, WIDTH, AHEAD>(at);
+                self.step::<V, ROWS, WIDTH, AHEAD, PAIRED>(at);
                 at += WIDTH * V::BYTES;
             }
             while to - at >= V::BYTES {
-                self.step::<V, ROWS, 1, 0>(at);
+                self.step::<V, ROWS, 1, 0, false>(at);
                 at += V::BYTES;
             }
             if at < to {
@@ -166,7 +173,13 @@ impl<C> Group<'_, '_, C> {
 
     /// `WIDTH` vectors of each output, beginning at byte `at`.
     #[inline(always)]
-    unsafe fn step<V, const ROWS: usize, const WIDTH: usize, const AHEAD: usize>(
+    unsafe fn step<
+        V,
+        const ROWS: usize,
+        const WIDTH: usize,
+        const AHEAD: usize,
+        const PAIRED: bool,
+    >(
         &mut self,
         at: usize,
     ) where
@@ -178,8 +191,10 @@ impl<C> Group<'_, '_, C> {
             let mut sums = [[V::zero(); WIDTH]; ROWS];
             let mut coefficients = self.coefficients;
             let mut rest = self.sources;
-            // Two sources at a time halve the additions, where three operands are added at once.
-            while ROWS * WIDTH <= PAIRED_MAX && let [first, second, tail @ ..] = rest {
+            while PAIRED
+                && ROWS * WIDTH <= PAIRED_MAX
+                && let [first, second, tail @ ..] = rest
+            {
                 let first = factors::<V, WIDTH, AHEAD>(first.as_ptr().add(at));
                 let second = factors::<V, WIDTH, AHEAD>(second.as_ptr().add(at));
                 for (row, sums) in sums.iter_mut().enumerate() {
@@ -252,7 +267,9 @@ impl<C> Group<'_, '_, C> {
 /// # Safety
 /// The processor has the instructions of `V`; `WIDTH·BYTES` bytes are readable.
 #[inline(always)]
-unsafe fn factors<V, const WIDTH: usize, const AHEAD: usize>(source: *const u8) -> [V::Factor; WIDTH]
+unsafe fn factors<V, const WIDTH: usize, const AHEAD: usize>(
+    source: *const u8,
+) -> [V::Factor; WIDTH]
 where
     V: Vectors,
 {

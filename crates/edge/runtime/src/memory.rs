@@ -28,7 +28,8 @@ impl Memory {
 
     /// Waits for `bytes`; for all there is, if they are more than that.
     pub async fn acquire(&self, bytes: usize) -> Share {
-        let units = u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX).clamp(1, self.units_max);
+        let units =
+            u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX).clamp(1, self.units_max);
         let permit = self.units.clone().acquire_many_owned(units).await;
         Share(permit.expect("the semaphore is never closed"))
     }

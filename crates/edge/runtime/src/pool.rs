@@ -1,5 +1,6 @@
 use crate::{
-    Aftermath, Chunk, HEADER_PROBE_LEN, Header, HeaderError, Observer, Pins, Sealed, Spent, Written,
+    Aftermath, Chunk, HEADER_PROBE_LEN, Header, HeaderError, Observer, Pins, Sealed, Spent,
+    Written,
     aftermath::Warden,
     driver::Shared,
     fragment::{body_len, body_range},
@@ -299,8 +300,7 @@ impl Pool {
         let mut mended = Vec::with_capacity(wanted.len());
         for ((_, chunk), &(index, node)) in computed.iter().zip(wanted) {
             let name = FragmentId { stripe: place.id, index };
-            let header =
-                Header { name, shape: place.shape, pool: self.id, record: record.clone() };
+            let header = Header { name, shape: place.shape, pool: self.id, record: record.clone() };
             let fragment = vec![header.encode(), chunk.sealed(place.id, index)];
             let node = self.store_fragment(name, fragment, node, &taken).await?;
             taken.push(node);

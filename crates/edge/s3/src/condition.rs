@@ -46,7 +46,7 @@ impl Preconditions {
 
     /// Judges an object, tags before dates (RFC 9110, 13.2.2).
     pub(crate) fn judge(&self, etag: &str, modified_ms: u64) -> Judgement {
-        let modified_s = (modified_ms / 1000) as i64;
+        let modified_s = (modified_ms / 1000).cast_signed();
         let fails = match (&self.matches, self.unmodified_since_s) {
             (Some(tags), _) => !tag_is_in(etag, tags),
             (None, Some(date_s)) => modified_s > date_s,

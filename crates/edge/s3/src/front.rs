@@ -3,7 +3,7 @@
 use crate::{
     Answered, Credentials, Observer, Operation, Settings,
     auth::{self, PayloadClaim, Presented},
-    body::{Chunked, Outgoing, Payload, Source},
+    body::{Chunked, Outgoing, Patience, Payload, Source},
     date,
     error::{Code, Failure, Outcome},
     op, operation,
@@ -109,8 +109,8 @@ impl Front {
         let holds_back = headers
             .get(header::EXPECT)
             .is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"));
-        let source =
-            Source::new(incoming, self.settings.body_timeout, holds_back, counts.received.clone());
+        let patience = Patience::new(self.settings.body_timeout, self.settings.body_pace_min);
+        let source = Source::new(incoming, patience, holds_back, counts.received.clone());
         if !headers.contains_key(header::HOST)
             && let Some(host) = uri.authority()
             && let Ok(host) = HeaderValue::from_str(host.as_str())
@@ -134,7 +134,7 @@ impl Front {
             headers: &headers,
             host_bucket: host_bucket.as_deref(),
         };
-        let now_s = (date::now_ms() / 1000) as i64;
+        let now_s = (date::now_ms() / 1000).cast_signed();
         let verified = auth::verify(&presented, &self.credentials, &self.settings.region, now_s)?;
         tracing::debug!(access_key = verified.access_key, operation = operation.name(), "verified");
         routed?;
@@ -239,7 +239,7 @@ impl Body for Watched {
         if let Poll::Ready(Some(frame)) = &polled {
             match frame {
                 Ok(frame) => {
-                    self.watch.answered.sent += frame.data_ref().map_or(0, Bytes::len) as u64
+                    self.watch.answered.sent += frame.data_ref().map_or(0, Bytes::len) as u64;
                 }
                 Err(error) => {
                     self.watch.answered.broken = true;

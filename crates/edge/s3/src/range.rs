@@ -58,7 +58,7 @@ pub(crate) fn still_applies(headers: &HeaderMap, etag: &str, modified_ms: u64) -
     let Some(value) = headers.get(http::header::IF_RANGE) else { return true };
     let Ok(text) = value.to_str() else { return false };
     match date::parse_http(text) {
-        Some(date_s) => (modified_ms / 1000) as i64 <= date_s,
+        Some(date_s) => (modified_ms / 1000).cast_signed() <= date_s,
         None => !text.trim().starts_with("W/") && bare_tag(text) == etag,
     }
 }

@@ -15,8 +15,11 @@ pub struct Settings {
     /// Longest wait for a request's head, on a new connection and between requests: so also how long
     /// an idle connection is kept. Default 60 s.
     pub head_timeout: Duration,
-    /// Longest wait for the next bytes of a body, or for the client to take some. Default 60 s.
+    /// Longest wait for the next bytes of a body, or for the client to take some. Default 30 s.
     pub body_timeout: Duration,
+    /// Slowest that a body may come, averaged over all waits for it but the first
+    /// [`Settings::body_timeout`], bytes per second: memory is held until it is there. Default 4096.
+    pub body_pace_min: u64,
     /// How long requests that run may go on once the face shuts down. Default 30 s.
     pub drain_timeout: Duration,
     /// Longest XML body, bytes. Default 4 MiB: ten thousand parts, or a thousand keys of full length.
@@ -37,8 +40,9 @@ impl Default for Settings {
             domain: None,
             owner: "ripstop".to_owned(),
             connections_max: 4096,
-            head_timeout: Duration::from_secs(60),
-            body_timeout: Duration::from_secs(60),
+            head_timeout: Duration::from_mins(1),
+            body_timeout: Duration::from_secs(30),
+            body_pace_min: 4096,
             drain_timeout: Duration::from_secs(30),
             document_len_max: 4 << 20,
             put_len_max: 5 << 30,

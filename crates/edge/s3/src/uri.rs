@@ -103,12 +103,11 @@ impl Target {
     pub(crate) fn parse(path: &str, host: Option<&str>, domain: Option<&str>) -> Outcome<Self> {
         let path = path.strip_prefix('/').ok_or(Code::InvalidUri)?;
         let path = decode(path, false).ok_or(Code::InvalidUri)?;
-        let (bucket, key) = match host_bucket(host, domain) {
-            Some(bucket) => (bucket, path.as_str()),
-            None => {
-                let (bucket, key) = path.split_once('/').unwrap_or((&path, ""));
-                (bucket.to_owned(), key)
-            }
+        let (bucket, key) = if let Some(bucket) = host_bucket(host, domain) {
+            (bucket, path.as_str())
+        } else {
+            let (bucket, key) = path.split_once('/').unwrap_or((&path, ""));
+            (bucket.to_owned(), key)
         };
         if bucket.is_empty() {
             return if key.is_empty() {

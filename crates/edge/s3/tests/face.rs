@@ -1,10 +1,12 @@
 //! The face over a real connection: what well-behaved clients cannot be made to do.
+#![allow(clippy::unwrap_used, reason = "a test ends where anything fails")]
 
 #[path = "common/client.rs"]
 mod client;
 #[path = "common/mod.rs"]
 mod common;
 
+use base64::Engine as _;
 use client::{Call, UNSIGNED, exchange, read_answer, sha256};
 use futures::TryStreamExt as _;
 use ripstop_node::{Memory, Node as _};
@@ -140,7 +142,6 @@ async fn signed_chunks_and_trailers_are_verified() {
     let face = face(Settings::default()).await;
     let body = bytes(200_000);
     let crc = crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32IsoHdlc, &body) as u32;
-    use base64::Engine as _;
     let crc = base64::engine::general_purpose::STANDARD.encode(crc.to_be_bytes());
     let put = |payload: &str| {
         Call::new("PUT", "/bkt/k")
@@ -307,4 +308,89 @@ async fn odd_requests_get_s3s_own_errors() {
     }
     let answer = Call::new("HEAD", "/bkt/none").send(face.address, b"").await;
     assert_eq!((answer.status, answer.body.len()), (404, 0));
+}
+
+fn field(answer: &client::Answer, name: &str) -> String {
+    let text = String::from_utf8_lossy(&answer.body).into_owned();
+    let found = text.split_once(&format!("<{name}>"));
+    let found = found.and_then(|(_, rest)| rest.split_once(&format!("</{name}>")));
+    found.map(|(text, _)| text.to_owned()).unwrap_or_default()
+}
+
+#[tokio::test]
+async fn parts_become_one_object_whose_checksum_is_that_of_the_whole() {
+    let settings = Settings { part_len_min: 1000, ..Settings::default() };
+    let face = face(settings).await;
+    let to = face.address;
+    let body = bytes(250_000);
+    let crc = crc_fast::checksum(crc_fast::CrcAlgorithm::Crc64Nvme, &body);
+    let crc = base64::engine::general_purpose::STANDARD.encode(crc.to_be_bytes());
+    let begun = Call::new("POST", "/bkt/k").query("uploads=").send(to, b"").await;
+    let id = field(&begun, "UploadId");
+    assert!(!id.is_empty(), "{begun:?}");
+    let mut parts = String::new();
+    for (number, part) in (1..).zip(body.chunks(100_000)) {
+        let query = format!("partNumber={number}&uploadId={id}");
+        let put = Call::new("PUT", "/bkt/k").query(&query).send(to, part).await;
+        let etag = put.header("etag").unwrap();
+        let part = format!("<Part><PartNumber>{number}</PartNumber><ETag>{etag}</ETag></Part>");
+        parts.push_str(&part);
+    }
+    let query = format!("uploadId={id}");
+    let whole = format!("<CompleteMultipartUpload>{parts}</CompleteMultipartUpload>");
+    let complete = || Call::new("POST", "/bkt/k").query(&query);
+    let wrong = complete().header("x-amz-checksum-crc64nvme", "AAAAAAAAAAA=");
+    assert_eq!(wrong.send(to, whole.as_bytes()).await.code(), "BadDigest");
+    let absent = complete().header("if-none-match", "*").header("x-amz-mp-object-size", 250_000);
+    let done = absent.send(to, whole.as_bytes()).await;
+    assert_eq!(field(&done, "ChecksumCRC64NVME"), crc, "{done:?}");
+    assert!(field(&done, "ETag").ends_with("-3&quot;"));
+    let again = complete().send(to, whole.as_bytes()).await;
+    assert_eq!(again.body, done.body, "whoever asks again is told the same");
+    let part = Call::new("GET", "/bkt/k").query("partNumber=2").send(to, b"").await;
+    assert_eq!((part.status, part.body == body[100_000..200_000]), (206, true));
+    assert_eq!(part.header("x-amz-mp-parts-count"), Some("3"));
+    let beyond = Call::new("GET", "/bkt/k").query("partNumber=4").send(to, b"").await;
+    assert_eq!((beyond.status, beyond.code()), (416, "InvalidPartNumber".to_owned()));
+}
+
+#[tokio::test]
+async fn writes_and_deletes_are_conditional() {
+    let face = face(Settings::default()).await;
+    let to = face.address;
+    let put = || Call::new("PUT", "/bkt/k");
+    assert_eq!(put().header("if-match", "\"x\"").send(to, b"1").await.code(), "NoSuchKey");
+    let first = put().header("if-none-match", "*").send(to, b"1").await;
+    let etag = first.header("etag").unwrap();
+    assert_eq!(
+        put().header("if-none-match", "*").send(to, b"2").await.code(),
+        "PreconditionFailed"
+    );
+    assert_eq!(
+        put().header("if-none-match", etag).send(to, b"2").await.code(),
+        "PreconditionFailed"
+    );
+    assert_eq!(put().header("if-match", "\"x\"").send(to, b"2").await.status, 412);
+    let copy = Call::new("PUT", "/bkt/c").header("x-amz-copy-source", "/bkt/k");
+    let failing = copy.header("x-amz-copy-source-if-none-match", etag).send(to, b"").await;
+    assert_eq!(failing.code(), "PreconditionFailed");
+    let not_modified = Call::new("GET", "/bkt/k").header("if-none-match", etag).send(to, b"").await;
+    assert_eq!((not_modified.status, not_modified.header("etag")), (304, Some(etag)));
+    assert_eq!(put().header("if-match", etag).send(to, b"2").await.status, 200);
+    let delete = || Call::new("DELETE", "/bkt/k");
+    assert_eq!(delete().header("if-match", etag).send(to, b"").await.status, 412);
+    assert_eq!(delete().send(to, b"").await.status, 204);
+    assert_eq!(delete().send(to, b"").await.status, 204);
+}
+
+#[tokio::test]
+async fn a_bucket_goes_with_its_uploads_but_not_with_its_objects() {
+    let face = face(Settings::default()).await;
+    let to = face.address;
+    assert_eq!(Call::new("POST", "/bkt/u").query("uploads=").send(to, b"").await.status, 200);
+    assert_eq!(Call::new("PUT", "/bkt/k").send(to, b"1").await.status, 200);
+    assert_eq!(Call::new("DELETE", "/bkt").send(to, b"").await.code(), "BucketNotEmpty");
+    assert_eq!(Call::new("DELETE", "/bkt/k").send(to, b"").await.status, 204);
+    assert_eq!(Call::new("DELETE", "/bkt").send(to, b"").await.status, 204);
+    assert_eq!(Call::new("HEAD", "/bkt").send(to, b"").await.status, 404);
 }

@@ -1,8 +1,4 @@
-use crate::{
-    Store, StoreError,
-    clock::unix_ms,
-    store::place_of,
-};
+use crate::{Store, StoreError, clock::unix_ms, store::place_of};
 use futures::StreamExt;
 use ripstop_catalog::{CatalogError, Change, Stripe};
 use ripstop_model::{FragmentId, NodeId, PoolId, StripeId};
@@ -174,8 +170,9 @@ impl Store {
                 FragmentState::Damaged => Flaw::Damaged,
                 FragmentState::Unknown => Flaw::Unknown,
             };
-            let repaired =
-                options.repair && whole >= needed && self.mend(pool, place, index as u8, flaw).await;
+            let repaired = options.repair
+                && whole >= needed
+                && self.mend(pool, place, index as u8, flaw).await;
             let name = FragmentId { stripe: place.id, index: index as u8 };
             report.find(flaw, name.to_string(), place.nodes[index], repaired);
         }

@@ -94,8 +94,7 @@ pub async fn rebuild(
         objects.sort_by_key(|object| object.told_by);
         while let Some(object) = objects.pop() {
             let used: BTreeSet<StripeId> = used(&object);
-            let readable =
-                used.iter().all(|id| stripes.get(id).is_some_and(Found::is_readable));
+            let readable = used.iter().all(|id| stripes.get(id).is_some_and(Found::is_readable));
             if !readable {
                 note_lost(&mut report, &bucket, &key);
                 continue;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a stripe's headers tell, so that a lost catalog can be made anew.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[expect(clippy::large_enum_variant, reason = "made one at a time, and mostly the large one")]
 pub(crate) enum Telling {
     /// That there is a bucket.
     Bucket(Bucket),

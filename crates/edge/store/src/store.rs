@@ -214,7 +214,12 @@ impl Store {
 
     /// A node by number, in whichever pool it is.
     pub(crate) fn node(&self, id: NodeId) -> Option<&Arc<dyn Node>> {
-        self.inner.pools.iter().flat_map(Pool::nodes).find(|(at, _)| *at == id).map(|(_, node)| node)
+        self.inner
+            .pools
+            .iter()
+            .flat_map(Pool::nodes)
+            .find(|(at, _)| *at == id)
+            .map(|(_, node)| node)
     }
 
     /// Refuses a write early whose bucket is not there or whose condition does not hold.
@@ -256,7 +261,10 @@ impl Store {
             written.into_iter().for_each(Written::claim);
             Ok(applied)
         });
-        committed.await.unwrap_or_else(|error| Err(CatalogError::Unavailable(error.into()))).map_err(StoreError::Catalog)
+        committed
+            .await
+            .unwrap_or_else(|error| Err(CatalogError::Unavailable(error.into())))
+            .map_err(StoreError::Catalog)
     }
 }
 

@@ -35,8 +35,7 @@ async fn clear_up(store: Weak<Inner>, mut aftermath: mpsc::UnboundedReceiver<Aft
                 (pin, vec![Change::Discard { stripes }])
             }
             Aftermath::Moved { pin, id, places } => {
-                let change =
-                    |(index, node)| Change::PlaceFragment { stripe: id, index, node };
+                let change = |(index, node)| Change::PlaceFragment { stripe: id, index, node };
                 (pin, places.into_iter().map(change).collect())
             }
         };
@@ -53,7 +52,8 @@ async fn sweep(store: Weak<Inner>) {
     let Some(settings) = store.upgrade().map(|inner| inner.settings.clone()) else { return };
     let mut list_at = Instant::now() + settings.grace;
     loop {
-        tokio::time::sleep(settings.sweep_every.min(settings.grace.max(Duration::from_secs(1)))).await;
+        tokio::time::sleep(settings.sweep_every.min(settings.grace.max(Duration::from_secs(1))))
+            .await;
         let Some(inner) = store.upgrade() else { return };
         let store = Store { inner };
         match store.sweep_garbage().await {

@@ -7,8 +7,8 @@ use crate::{
 };
 use bytes::Bytes;
 use ripstop_catalog::{
-    Attributes, CatalogError, Change, Checksum, Condition, Extent, Listing, ListingRequest, Located,
-    Object, Upload, UploadedPart,
+    Attributes, CatalogError, Change, Checksum, Condition, Extent, Listing, ListingRequest,
+    Located, Object, Upload, UploadedPart,
 };
 use std::ops::Range;
 

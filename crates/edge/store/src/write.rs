@@ -131,7 +131,8 @@ impl<'a> Writing<'a> {
         while self.storing.len() >= self.store.inner.settings.stripes_in_flight {
             self.join_one().await?;
         }
-        let (pool, sealed): (Pool, Sealed) = (self.pool.clone(), draft.seal(self.pool.id(), record));
+        let (pool, sealed): (Pool, Sealed) =
+            (self.pool.clone(), draft.seal(self.pool.id(), record));
         self.storing.spawn(async move { pool.write(sealed).await });
         Ok(())
     }

@@ -28,7 +28,8 @@ async fn every_range_is_the_slice_of_the_whole() {
     bench.store.create_bucket("b").await.unwrap();
     let content = bytes(700_001, 5);
     put(&bench.store, "k", &content).await;
-    let edges = [0, 1, 65_535, 65_536, 87_382, 174_763, 262_143, 262_144, 262_145, 500_000, 700_001];
+    let edges =
+        [0, 1, 65_535, 65_536, 87_382, 174_763, 262_143, 262_144, 262_145, 500_000, 700_001];
     for &from in &edges {
         for &to in edges.iter().filter(|to| **to > from) {
             let found = range(&bench.store, "k", from as u64..to as u64).await.unwrap();
@@ -88,7 +89,9 @@ async fn conditions_decide_who_writes() {
     let racers = (0..8).map(|seed| {
         let store = bench.store.clone();
         let target = absent();
-        tokio::spawn(async move { store.put(target, 10, Pieces::new(bytes(10, seed))).await.is_ok() })
+        tokio::spawn(
+            async move { store.put(target, 10, Pieces::new(bytes(10, seed))).await.is_ok() },
+        )
     });
     let won = futures::future::join_all(racers).await;
     assert_eq!(won.into_iter().filter(|won| *won.as_ref().unwrap()).count(), 1);
@@ -160,9 +163,12 @@ async fn a_lost_catalog_is_made_anew_from_fragments() {
     bench.store.copy(&source, target("copy"), tags.clone()).await.unwrap();
     settle(&bench).await;
     wipe(&bench, 1).await;
-    let nodes: Vec<_> = (0..).zip(&bench.nodes).map(|(id, node)| {
-        (ripstop_model::NodeId(id), node.clone() as std::sync::Arc<dyn ripstop_node::Node>)
-    }).collect();
+    let nodes: Vec<_> = (0..)
+        .zip(&bench.nodes)
+        .map(|(id, node)| {
+            (ripstop_model::NodeId(id), node.clone() as std::sync::Arc<dyn ripstop_node::Node>)
+        })
+        .collect();
     let path = bench.folder.path().join("anew");
     let anew = ripstop_catalog::Embedded::open(&path, ripstop_catalog::Settings::default());
     let anew = std::sync::Arc::new(anew.unwrap());
@@ -221,7 +227,7 @@ async fn settle(bench: &Bench) {
 async fn wipe(bench: &Bench, node: usize) {
     for (at, name) in fragments(&bench.nodes).await {
         if at == node {
-            bench.nodes[node].delete(name).await.unwrap();
+            bench.nodes[node].delete(name).await.expect("deleted");
         }
     }
 }

@@ -38,8 +38,11 @@ impl Client {
     }
 
     async fn send(&mut self, method: Method, url: &Url, body: Bytes) -> Result<u64> {
-        let request =
-            Request::builder().method(method).uri(url).header(HOST, &self.host).body(Full::new(body))?;
+        let request = Request::builder()
+            .method(method)
+            .uri(url)
+            .header(HOST, &self.host)
+            .body(Full::new(body))?;
         self.sender.ready().await?;
         let response = self.sender.send_request(request).await?;
         let status = response.status();

@@ -68,20 +68,21 @@ impl ripstop_s3::Observer for Hashing {
     }
 }
 
+fn configuration(data: &std::path::Path, code: Code) -> String {
+    let (data, n, k) = (data.display(), code.n(), code.k());
+    let node =
+        |node| format!("[[node]]\nname = \"m{node}\"\nkind = \"memory\"\nbytes_max = \"8 GiB\"\n");
+    let nodes: String = (0..n).map(node).collect();
+    format!(
+        "[gateway]\ndata = \"{data}\"\n[store]\ngrace = \"1s\"\nsweep_every = \"1s\"\n\
+         [[pool]]\nname = \"memory\"\ncode = [{n}, {k}]\n{nodes}"
+    )
+}
+
 impl Gateway {
     pub(super) async fn start(code: Code) -> Result<Self> {
         let folder = tempfile::tempdir()?;
-        let mut text = format!(
-            "[gateway]\ndata = {:?}\n[store]\ngrace = \"1s\"\nsweep_every = \"1s\"\n\
-             [[pool]]\nname = \"memory\"\ncode = [{}, {}]\n",
-            folder.path(),
-            code.n(),
-            code.k()
-        );
-        for node in 0..code.n() {
-            text += &format!("[[node]]\nname = \"m{node}\"\nkind = \"memory\"\nbytes_max = \"8 GiB\"\n");
-        }
-        let config = config::parse(&text, [])?;
+        let config = config::parse(&configuration(folder.path(), code), [])?;
         let data = DataFolder::open(&config)?;
         let telemetry = Telemetry::new();
         let assembly = assemble(&config, &telemetry).await?;
@@ -116,7 +117,8 @@ impl Gateway {
     /// What the metrics' page says of the catalog.
     fn catalog_nanos(&self) -> u64 {
         let page = self.telemetry.metrics.page();
-        let sums = page.lines().filter(|line| line.starts_with("ripstop_catalog_seconds_sum"));
+        let sums =
+            page.lines().filter(|line| line.starts_with("ripstop_catalog_operation_seconds_sum"));
         let seconds = sums.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok());
         (seconds.sum::<f64>() * 1e9) as u64
     }

@@ -61,10 +61,13 @@ pub(crate) struct Pool {
     pub answer_extra_min: Option<u8>,
     pub after_answer: Option<AfterAnswer>,
     pub degraded_after: Option<Span>,
+    pub late_after: Option<Span>,
+    pub patience: Option<Span>,
     pub task_timeout: Option<Span>,
     pub request_timeout: Option<Span>,
     pub requests_waiting_max: Option<usize>,
     pub tasks_waiting_max: Option<usize>,
+    pub mends_waiting_max: Option<usize>,
     pub tries_max: Option<u8>,
     pub probe_every: Option<Span>,
     pub failures_to_down: Option<u32>,
@@ -113,7 +116,7 @@ pub(crate) enum NodeKind {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Bucket {
     pub endpoint: String,
-    pub bucket: String,
+    pub name: String,
     pub prefix: String,
     pub region: String,
     pub credentials: Option<PathBuf>,

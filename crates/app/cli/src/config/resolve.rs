@@ -49,9 +49,15 @@ pub(crate) struct NodeConfig {
 #[derive(Clone, Debug)]
 pub(crate) enum Place {
     /// A folder; `ours` if it lies in the data folder, and may be made there at the first start.
-    Directory { path: PathBuf, durable: bool, ours: bool },
+    Directory {
+        path: PathBuf,
+        durable: bool,
+        ours: bool,
+    },
     Bucket(Bucket),
-    Memory { bytes_max: u64 },
+    Memory {
+        bytes_max: u64,
+    },
 }
 
 impl fmt::Display for Place {
@@ -61,7 +67,7 @@ impl fmt::Display for Place {
                 let how = if *durable { "durable" } else { "not synced" };
                 write!(f, "directory {} ({how})", path.display())
             }
-            Self::Bucket(at) => write!(f, "bucket {} at {}", at.bucket, at.endpoint),
+            Self::Bucket(at) => write!(f, "bucket {} at {}", at.name, at.endpoint),
             Self::Memory { bytes_max } => write!(f, "memory, at most {} MiB", bytes_max >> 20),
         }
     }
@@ -238,7 +244,15 @@ fn pool(raw: raw::Pool) -> Result<PoolConfig> {
     }
     let buckets = raw.buckets.clone();
     let read_chunks = raw.read_chunks;
-    Ok(PoolConfig { name: raw.name, code, buckets, policy, read_chunks, machine, nodes: Vec::new() })
+    Ok(PoolConfig {
+        name: raw.name,
+        code,
+        buckets,
+        policy,
+        read_chunks,
+        machine,
+        nodes: Vec::new(),
+    })
 }
 
 fn machine(raw: &raw::Pool, code: Code) -> MachineSettings {
@@ -262,10 +276,12 @@ fn machine(raw: &raw::Pool, code: Code) -> MachineSettings {
         request_timeout: span(raw.request_timeout, default.request_timeout),
         requests_waiting_max: raw.requests_waiting_max.unwrap_or(default.requests_waiting_max),
         tasks_waiting_max: raw.tasks_waiting_max.unwrap_or(DEFAULT_TASKS_WAITING),
+        mends_waiting_max: raw.mends_waiting_max.unwrap_or(default.mends_waiting_max),
+        late_after: span(raw.late_after, default.late_after),
+        patience: span(raw.patience, default.patience),
         tries_max: raw.tries_max.unwrap_or(default.tries_max),
         probe_every: span(raw.probe_every, default.probe_every),
         failures_to_down: raw.failures_to_down.unwrap_or(default.failures_to_down),
-        ..default
     }
 }
 
@@ -296,7 +312,7 @@ fn node(raw: raw::Node) -> Result<NodeConfig> {
         }
         NodeKind::Bucket => Place::Bucket(Bucket {
             endpoint: raw.endpoint.context("a bucket needs endpoint, such as \"https://…\"")?,
-            bucket: raw.bucket.context("a bucket needs bucket, its name")?,
+            name: raw.bucket.context("a bucket needs bucket, its name")?,
             prefix: raw.prefix.unwrap_or_default(),
             region: raw.region.unwrap_or_else(|| "us-east-1".into()),
             credentials: raw.credentials,

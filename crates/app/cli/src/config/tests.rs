@@ -45,19 +45,60 @@ fn variables_override_the_file() {
 fn a_refusal_names_the_key_the_value_and_what_would_be_right() {
     check(
         "[store]\ngrace = \"15\"\n",
-        &expect![[r#""#]],
+        &expect![[r#"
+            TOML parse error at line 2, column 9
+              |
+            2 | grace = "15"
+              |         ^^^^
+            "15" is not a time such as "250ms", "30s", "15m" or "6h"
+        "#]],
     );
-    check("[store]\ngraze = \"15m\"\n", &expect![[r#""#]]);
-    check("[[pool]]\nname = \"p\"\ncode = [4, 6]\n", &expect![[r#""#]]);
-    check("[[pool]]\nname = \"p\"\nanswer_extra = 3\n", &expect![[r#""#]]);
-    check("[[pool]]\nname = \"p\"\npolicy = \"best\"\n", &expect![[r#""#]]);
-    check("[[node]]\nname = \"a\"\nkind = \"memory\"\n", &expect![[r#""#]]);
-    check("[[node]]\nname = \"a\"\nkind = \"memory\"\npath = \"x\"\n", &expect![[r#""#]]);
-    check("[store]\nstripe_max = \"1 GiB\"\n", &expect![[r#""#]]);
+    check(
+        "[store]\ngraze = \"15m\"\n",
+        &expect![[r#"
+        TOML parse error at line 2, column 1
+          |
+        2 | graze = "15m"
+          | ^^^^^
+        unknown field `graze`, expected one of `stripe_max`, `stripes_in_flight`, `stripes_ahead`, `memory_max`, `catalog_cache`, `grace`, `sweep_every`, `list_every`
+    "#]],
+    );
+    check(
+        "[[pool]]\nname = \"p\"\ncode = [4, 6]\n",
+        &expect![[r#"pool "p": code: (4,6) is not a code: 1 ≤ k ≤ n ≤ 255 must hold"#]],
+    );
+    check(
+        "[[pool]]\nname = \"p\"\nanswer_extra = 3\n",
+        &expect![[
+            r#"pool "p": answer_extra is 3, and the code (6,4) has only 2 fragments to spare"#
+        ]],
+    );
+    check(
+        "[[pool]]\nname = \"p\"\npolicy = \"best\"\n",
+        &expect![[r#"pool "p": no policy is named "best"; there are: fixed"#]],
+    );
+    check(
+        "[[node]]\nname = \"a\"\nkind = \"memory\"\n",
+        &expect![[
+            r#"pool "default" has 1 nodes, and its code (6,4) needs 6: add [[node]] entries or lower pool.code"#
+        ]],
+    );
+    check(
+        "[[node]]\nname = \"a\"\nkind = \"memory\"\npath = \"x\"\n",
+        &expect![[r#"node "a": path means nothing for a node of kind Memory"#]],
+    );
+    check(
+        "[store]\nstripe_max = \"1 GiB\"\n",
+        &expect!["store.stripe_max is 1073741824 bytes: it must be from 4 KiB to 64 MiB"],
+    );
 }
 
 #[test]
 fn a_variable_that_names_nothing_is_refused() {
-    expect![[r#""#]].assert_eq(&refusal("", &[("RIPSTOP_NODE_X_LANES", "3")]));
-    expect![[r#""#]].assert_eq(&refusal("", &[("RIPSTOP_STORE_GRAZE", "3s")]));
+    expect!["RIPSTOP_NODE_X_LANES names no node of the configuration"]
+        .assert_eq(&refusal("", &[("RIPSTOP_NODE_X_LANES", "3")]));
+    expect![[r"
+        unknown field `graze`, expected one of `stripe_max`, `stripes_in_flight`, `stripes_ahead`, `memory_max`, `catalog_cache`, `grace`, `sweep_every`, `list_every`
+        in `store`
+    "]].assert_eq(&refusal("", &[("RIPSTOP_STORE_GRAZE", "3s")]));
 }

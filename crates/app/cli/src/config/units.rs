@@ -22,14 +22,8 @@ const SIZES: &[(&str, u64)] = &[
     ("TB", 1_000_000_000_000),
 ];
 
-const SPANS: &[(&str, u64)] = &[
-    ("ms", 1),
-    ("s", 1_000),
-    ("m", 60_000),
-    ("min", 60_000),
-    ("h", 3_600_000),
-    ("d", 86_400_000),
-];
+const SPANS: &[(&str, u64)] =
+    &[("ms", 1), ("s", 1_000), ("m", 60_000), ("min", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 
 /// The value of `text`, a decimal number and one of `units`, in the smallest unit.
 fn measure(text: &str, units: &[(&str, u64)]) -> Option<u64> {
@@ -81,7 +75,9 @@ mod tests {
 
     #[test]
     fn sizes_and_spans() {
-        for (text, bytes) in [("8 MiB", 8 << 20), ("1.5KiB", 1536), ("17", 17), ("2GB", 2_000_000_000)] {
+        for (text, bytes) in
+            [("8 MiB", 8 << 20), ("1.5KiB", 1536), ("17", 17), ("2GB", 2_000_000_000)]
+        {
             assert_eq!(measure(text, SIZES), Some(bytes), "{text}");
         }
         for text in ["", "MiB", "8 mib", "-1", "1e3 B", "99999999999999 TiB"] {

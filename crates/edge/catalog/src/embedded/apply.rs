@@ -129,15 +129,7 @@ fn put(
 
 /// Refuses unless the condition holds of the key's present object.
 fn hold(condition: &Condition, present: Option<&Object>) -> Result<(), Stop> {
-    match (condition, present) {
-        (Condition::None, _) | (Condition::Absent, None) | (Condition::Present, Some(_)) => Ok(()),
-        (Condition::Etag(etag), Some(object)) if object.attributes.etag == *etag => Ok(()),
-        (Condition::ToldBy(stripe), Some(object)) if object.told_by == *stripe => Ok(()),
-        (Condition::Etag(_) | Condition::Present, None) => refuse(CatalogError::NoSuchKey),
-        (Condition::Absent | Condition::Etag(_), Some(_)) | (Condition::ToldBy(_), _) => {
-            refuse(CatalogError::ConditionFailed)
-        }
-    }
+    condition.check(present).or_else(refuse)
 }
 
 fn delete_object(

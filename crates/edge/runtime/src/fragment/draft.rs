@@ -1,6 +1,7 @@
 use super::{
-    BLOCK_LEN, Header, body_len,
+    BLOCK_LEN, Header,
     block::{SEAL_LEN, seal},
+    body_len,
 };
 use crate::Share;
 use bytes::Bytes;
@@ -121,9 +122,9 @@ impl Sealed {
         for number in 0..strip_len.div_ceil(BLOCK_LEN) {
             let len = (strip_len - number * BLOCK_LEN).min(BLOCK_LEN) as usize;
             let at = (number * (BLOCK_LEN + SEAL_LEN)) as usize;
-            let data: Vec<&[u8]> = self.bodies[..k].iter().map(|body| &body[at..at + len]).collect();
-            let mut out: Vec<&mut [u8]> =
-                scratch.chunks_mut(len).take(parity).collect();
+            let data: Vec<&[u8]> =
+                self.bodies[..k].iter().map(|body| &body[at..at + len]).collect();
+            let mut out: Vec<&mut [u8]> = scratch.chunks_mut(len).take(parity).collect();
             codec.encode(&data, &mut out).expect("K strips in, N−K out, all of one length");
             for (index, (block, body)) in out.iter().zip(&mut bodies).enumerate() {
                 body.extend_from_slice(block);

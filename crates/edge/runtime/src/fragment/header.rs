@@ -85,7 +85,7 @@ impl Header {
             return Err(HeaderError::Damaged("magic"));
         }
         let len = word(bytes, 8) as usize;
-        if len > HEADER_LEN_MAX || len < FIXED_LEN + SEAL_LEN || !len.is_multiple_of(ALIGN) {
+        if !(FIXED_LEN + SEAL_LEN..=HEADER_LEN_MAX).contains(&len) || !len.is_multiple_of(ALIGN) {
             return Err(HeaderError::Damaged("length"));
         }
         if bytes.len() < len {

@@ -86,7 +86,7 @@ fn check_time(claim: &Claim, now_s: i64) -> Outcome<()> {
         Place::Query { .. } if age_s < -SKEW_S_MAX => {
             Err(Failure::new(Code::AccessDenied, "Request is not valid yet"))
         }
-        Place::Query { expires_s } if age_s > expires_s => {
+        Place::Query { expires_s } if age_s > expires_s || expires_s == 0 => {
             Err(Failure::new(Code::AccessDenied, "Request has expired")
                 .with("X-Amz-Expires", expires_s.to_string())
                 .with(

@@ -83,10 +83,10 @@ impl Chunked {
                 return Ok(Some(piece));
             }
             let Some(end) = memchr(input) else {
-                self.push_line(input.split_to(input.len()))?;
+                self.push_line(&input.split_to(input.len()))?;
                 return Ok(None);
             };
-            self.push_line(input.split_to(end + 1))?;
+            self.push_line(&input.split_to(end + 1))?;
             let mut line = std::mem::take(&mut self.line);
             line.pop();
             if line.last() == Some(&b'\r') {
@@ -97,11 +97,11 @@ impl Chunked {
         Ok(None)
     }
 
-    fn push_line(&mut self, bytes: Bytes) -> Outcome<()> {
+    fn push_line(&mut self, bytes: &[u8]) -> Outcome<()> {
         if self.line.len() + bytes.len() > LINE_LEN_MAX {
             return Err(incomplete());
         }
-        self.line.extend_from_slice(&bytes);
+        self.line.extend_from_slice(bytes);
         Ok(())
     }
 
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn chunks_and_trailers_are_read_whatever_the_pieces() {
         let framed = b"5\r\nhello\r\n6;x=y\r\n world\r\n0\r\nx-amz-checksum-crc32: AAAA\r\n\r\n";
-        for step in 1..framed.len() + 1 {
+        for step in 1..=framed.len() {
             let (bytes, chunked) = decode(framed, step, &["x-amz-checksum-crc32"]).unwrap();
             assert_eq!(bytes, b"hello world");
             assert_eq!(chunked.trailer("x-amz-checksum-crc32"), Some("AAAA"));

@@ -8,7 +8,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Most of an unwanted body that is read so that its sender gets to see the answer.
@@ -16,12 +16,34 @@ const DRAIN_LEN_MAX: u64 = 16 << 20;
 /// Longest that this may take.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(10);
 
+/// How long a sender is waited for. Only time spent waiting counts: a sender is not slow because we are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    timeout: Duration,
+    pace_min: u64,
+    waited: Duration,
+    came: u64,
+}
+
+impl Patience {
+    /// Waits at most `timeout` at once, and more than that in all only at `pace_min` bytes per second.
+    pub(crate) const fn new(timeout: Duration, pace_min: u64) -> Self {
+        Self { timeout, pace_min, waited: Duration::ZERO, came: 0 }
+    }
+
+    fn left(&self) -> Duration {
+        let earned_ms = self.came.saturating_mul(1000).checked_div(self.pace_min);
+        let earned = earned_ms.map_or(Duration::MAX, Duration::from_millis);
+        self.timeout.saturating_add(earned).saturating_sub(self.waited).min(self.timeout)
+    }
+}
+
 /// What a connection delivers of a body. Dropped before its end, it reads a bounded rest in the
 /// background: a connection that closes over unread bytes takes the answer with it.
 #[derive(Debug)]
 pub(crate) struct Source {
     incoming: Option<Incoming>,
-    timeout: Duration,
+    patience: Patience,
     /// The client waits for `100 Continue`, which is sent with the first read.
     holds_back: bool,
     received: Arc<AtomicU64>,
@@ -31,22 +53,11 @@ impl Source {
     /// The body of a request; `received` counts what came.
     pub(crate) const fn new(
         incoming: Incoming,
-        timeout: Duration,
+        patience: Patience,
         holds_back: bool,
         received: Arc<AtomicU64>,
     ) -> Self {
-        Self { incoming: Some(incoming), timeout, holds_back, received }
-    }
-
-    /// A source at its end.
-    #[cfg(test)]
-    pub(crate) fn empty() -> Self {
-        Self {
-            incoming: None,
-            timeout: Duration::ZERO,
-            holds_back: false,
-            received: Arc::default(),
-        }
+        Self { incoming: Some(incoming), patience, holds_back, received }
     }
 
     /// The next bytes as they come from the connection.
@@ -54,7 +65,9 @@ impl Source {
         self.holds_back = false;
         loop {
             let Some(incoming) = &mut self.incoming else { return Ok(None) };
-            let frame = tokio::time::timeout(self.timeout, incoming.frame()).await;
+            let begun = Instant::now();
+            let frame = tokio::time::timeout(self.patience.left(), incoming.frame()).await;
+            self.patience.waited += begun.elapsed();
             match frame {
                 Err(_) => {
                     self.incoming = None;
@@ -70,6 +83,7 @@ impl Source {
                 }
                 Ok(Some(Ok(frame))) => {
                     if let Ok(piece) = frame.into_data() {
+                        self.patience.came += piece.len() as u64;
                         self.received.fetch_add(piece.len() as u64, Ordering::Relaxed);
                         return Ok(Some(piece));
                     }
@@ -96,5 +110,22 @@ impl Drop for Source {
                 }
             }
         }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patience_is_earned_by_bytes() {
+        let second = Duration::from_secs(1);
+        let patience = Patience::new(30 * second, 1000);
+        assert_eq!(patience.left(), 30 * second);
+        assert_eq!(Patience { waited: 20 * second, ..patience }.left(), 10 * second);
+        assert_eq!(Patience { waited: 20 * second, came: 5000, ..patience }.left(), 15 * second);
+        assert_eq!(Patience { waited: 20 * second, came: 1 << 40, ..patience }.left(), 30 * second);
+        assert_eq!(Patience { waited: 40 * second, came: 5000, ..patience }.left(), Duration::ZERO);
+        assert_eq!(Patience { waited: 40 * second, pace_min: 0, ..patience }.left(), 30 * second);
     }
 }

@@ -5,7 +5,7 @@ mod incoming;
 mod outgoing;
 
 pub(crate) use chunked::Chunked;
-pub(crate) use incoming::Source;
+pub(crate) use incoming::{Patience, Source};
 pub(crate) use outgoing::Outgoing;
 
 use crate::error::{Code, Failure, Outcome};
@@ -53,49 +53,42 @@ impl Payload {
     }
 
     async fn advance(&mut self) -> Outcome<Option<Bytes>> {
-        loop {
-            let piece = match &mut self.chunked {
-                None => self.source.next().await?,
-                Some(chunked) => match chunked.decode(&mut self.undecoded)? {
-                    Some(piece) => Some(piece),
-                    None if chunked.ended() => {
-                        if self.source.next().await?.is_some() {
-                            return Err(Failure::new(
-                                Code::IncompleteBody,
-                                "Bytes after the last chunk.",
-                            ));
-                        }
-                        None
-                    }
-                    None => match self.source.next().await? {
-                        Some(piece) => {
-                            self.undecoded = piece;
-                            continue;
-                        }
-                        None => {
-                            chunked.finish()?;
-                            None
-                        }
-                    },
-                },
-            };
-            let Some(piece) = piece else {
-                return match self.len {
-                    Some(len) if len != self.came => Err(Code::IncompleteBody.into()),
-                    _ => Ok(None),
-                };
-            };
+        while let Some(piece) = self.piece().await? {
             if piece.is_empty() {
                 continue;
             }
             self.came += piece.len() as u64;
             if self.len.is_some_and(|len| self.came > len) {
-                return Err(Failure::new(
-                    Code::IncompleteBody,
-                    "The body is longer than announced.",
-                ));
+                let message = "The body is longer than announced.";
+                return Err(Failure::new(Code::IncompleteBody, message));
             }
             return Ok(Some(piece));
+        }
+        if self.len.is_some_and(|len| self.came < len) {
+            return Err(Code::IncompleteBody.into());
+        }
+        Ok(None)
+    }
+
+    /// The next bytes without framing, whatever their length.
+    async fn piece(&mut self) -> Outcome<Option<Bytes>> {
+        let Some(chunked) = &mut self.chunked else { return self.source.next().await };
+        loop {
+            if let Some(piece) = chunked.decode(&mut self.undecoded)? {
+                return Ok(Some(piece));
+            }
+            let input = self.source.next().await?;
+            match input {
+                Some(_) if chunked.ended() => {
+                    let message = "Bytes after the last chunk.";
+                    return Err(Failure::new(Code::IncompleteBody, message));
+                }
+                Some(input) => self.undecoded = input,
+                None => {
+                    chunked.finish()?;
+                    return Ok(None);
+                }
+            }
         }
     }
 

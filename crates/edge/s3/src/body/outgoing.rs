@@ -63,10 +63,9 @@ impl Body for Outgoing {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
         match self.get_mut() {
-            Self::Empty => Poll::Ready(None),
             Self::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
             Self::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
-            Self::Stream { left: 0, .. } => Poll::Ready(None),
+            Self::Empty | Self::Stream { left: 0, .. } => Poll::Ready(None),
             Self::Stream { pieces, left } => {
                 Poll::Ready(Some(match ready!(pieces.as_mut().poll_next(context)) {
                     Some(Ok(piece)) if piece.len() as u64 <= *left => {

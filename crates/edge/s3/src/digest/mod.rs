@@ -1,4 +1,4 @@
-//! What is computed over bodies: MD5 for ETags, S3's checksums, the SHA-256 of signatures.
+//! What is computed over bodies: MD5 for entity tags, S3's checksums, the SHA-256 of signatures.
 
 mod algorithm;
 mod expectation;

@@ -5,11 +5,12 @@ use md5::{Digest as _, Md5};
 use ripstop_catalog::{Checksum, ChecksumAlgorithm};
 use sha2::Sha256;
 use std::time::{Duration, Instant};
-use tokio::{sync::mpsc, task::JoinHandle};
+use tokio::task::JoinHandle;
 
-/// Pieces that wait for the hashing thread: they are at most this many times what one read of a
-/// connection delivers.
-const PIECES_WAITING_MAX: usize = 16;
+/// Fewest bytes that are worth another thread's while.
+const BURST_LEN_MIN: usize = 256 << 10;
+/// Most bytes that wait while a burst is under way.
+const WAITING_LEN_MAX: usize = 2 << 20;
 
 /// Everything that one body is hashed into.
 pub(crate) struct Digests {
@@ -65,36 +66,76 @@ impl Digests {
 }
 
 /// Where a body is hashed: short ones where they arrive, long ones beside, so that receiving,
-/// hashing and coding overlap.
+/// hashing and coding overlap. Beside means in bursts on the pool of blocking threads: none is held
+/// while nothing has come, or slow senders could take them all.
 pub(crate) enum Pipeline {
     /// On the task that receives.
     Here(Box<Digests>),
-    /// On a thread of its own.
-    Aside { pieces: mpsc::Sender<Bytes>, verdict: JoinHandle<Verdict> },
+    /// In bursts.
+    Aside {
+        /// The burst under way, if any; what it works on comes back when it is done.
+        burst: Burst,
+        /// Came since that began.
+        waiting: Vec<Bytes>,
+        waiting_len: usize,
+    },
+}
+
+/// Whoever has the digests.
+pub(crate) enum Burst {
+    None(Box<Digests>),
+    Running(JoinHandle<Box<Digests>>),
+    /// A burst did not come back.
+    Lost,
+}
+
+impl Burst {
+    /// The digests, once the burst is done.
+    async fn end(&mut self) -> Outcome<Box<Digests>> {
+        match std::mem::replace(self, Self::Lost) {
+            Self::None(digests) => Ok(digests),
+            Self::Running(burst) => burst.await.map_err(|_| Code::InternalError.into()),
+            Self::Lost => Err(Code::InternalError.into()),
+        }
+    }
+
+    fn start(mut digests: Box<Digests>, pieces: Vec<Bytes>) -> Self {
+        Self::Running(tokio::task::spawn_blocking(move || {
+            for piece in pieces {
+                digests.update(&piece);
+            }
+            digests
+        }))
+    }
+
+    fn is_running(&self) -> bool {
+        matches!(self, Self::Running(burst) if !burst.is_finished())
+    }
 }
 
 impl Pipeline {
     /// Begins hashing.
-    pub(crate) fn new(mut digests: Digests, aside: bool) -> Self {
+    pub(crate) fn new(digests: Digests, aside: bool) -> Self {
+        let digests = Box::new(digests);
         if !aside {
-            return Self::Here(Box::new(digests));
+            return Self::Here(digests);
         }
-        let (pieces, mut waiting) = mpsc::channel::<Bytes>(PIECES_WAITING_MAX);
-        let verdict = tokio::task::spawn_blocking(move || {
-            while let Some(piece) = waiting.blocking_recv() {
-                digests.update(&piece);
-            }
-            digests.finish()
-        });
-        Self::Aside { pieces, verdict }
+        Self::Aside { burst: Burst::None(digests), waiting: Vec::new(), waiting_len: 0 }
     }
 
-    /// Hashes a piece, or waits until it can be handed over.
+    /// Hashes a piece, or has it wait for its turn; waits itself where too much does.
     pub(crate) async fn update(&mut self, piece: &Bytes) -> Outcome<()> {
         match self {
             Self::Here(digests) => digests.update(piece),
-            Self::Aside { pieces, .. } => {
-                pieces.send(piece.clone()).await.map_err(|_| Code::InternalError)?;
+            Self::Aside { burst, waiting, waiting_len } => {
+                waiting.push(piece.clone());
+                *waiting_len += piece.len();
+                let due = *waiting_len >= BURST_LEN_MIN && !burst.is_running();
+                if due || *waiting_len >= WAITING_LEN_MAX {
+                    let digests = burst.end().await?;
+                    *burst = Burst::start(digests, std::mem::take(waiting));
+                    *waiting_len = 0;
+                }
             }
         }
         Ok(())
@@ -104,10 +145,33 @@ impl Pipeline {
     pub(crate) async fn finish(self) -> Outcome<Verdict> {
         match self {
             Self::Here(digests) => Ok(digests.finish()),
-            Self::Aside { pieces, verdict } => {
-                drop(pieces);
-                verdict.await.map_err(|_| Code::InternalError.into())
+            Self::Aside { mut burst, waiting, .. } => {
+                let digests = burst.end().await?;
+                Ok(Burst::start(digests, waiting).end().await?.finish())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn hashing_beside_gives_what_hashing_here_gives() {
+        let bytes: Vec<u8> = (0..3_000_000_u32).map(|at| (at * 7 % 253) as u8).collect();
+        let mut verdicts = Vec::new();
+        for aside in [false, true] {
+            let digests = Digests::new(true, &[ChecksumAlgorithm::Crc32c]);
+            let mut pipeline = Pipeline::new(digests, aside);
+            for piece in bytes.chunks(70_001) {
+                pipeline.update(&Bytes::copy_from_slice(piece)).await.unwrap();
+            }
+            let verdict = pipeline.finish().await.unwrap();
+            verdicts.push((verdict.md5, verdict.sha256, verdict.checksums));
+        }
+        assert_eq!(verdicts[0], verdicts[1]);
+        let md5: [u8; 16] = Md5::digest(&bytes).into();
+        assert_eq!(verdicts[0].0, md5);
     }
 }

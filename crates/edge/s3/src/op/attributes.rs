@@ -69,24 +69,20 @@ fn show_parts(request: &Request, object: &Object, root: &mut Element) -> Outcome
     let page = &following[..max.min(following.len())];
     let last = page.last().map_or(after, |part| part.number.into());
     let checksum = object.attributes.checksum.as_ref();
-    // S3 lists the parts one by one only where each has a checksum of its own.
-    let listed = checksum.filter(|checksum| checksum.composite);
     root.child("ObjectParts", |element| {
         element.value("PartsCount", parts.len());
-        if let Some(checksum) = listed {
-            element.value("PartNumberMarker", after);
-            element.value("NextPartNumberMarker", last);
-            element.value("MaxParts", max);
-            element.value("IsTruncated", page.len() < following.len());
-            for part in page {
-                element.child("Part", |element| {
-                    element.value("PartNumber", part.number).value("Size", part.len);
-                    if let Some(value) = &part.checksum {
-                        let name = format!("Checksum{}", digest::word(checksum.algorithm));
-                        element.text(&name, &base64(value));
-                    }
-                });
-            }
+        element.value("PartNumberMarker", after);
+        element.value("NextPartNumberMarker", last);
+        element.value("MaxParts", max);
+        element.value("IsTruncated", page.len() < following.len());
+        for part in page {
+            element.child("Part", |element| {
+                element.value("PartNumber", part.number).value("Size", part.len);
+                if let (Some(checksum), Some(value)) = (checksum, &part.checksum) {
+                    let name = format!("Checksum{}", digest::word(checksum.algorithm));
+                    element.text(&name, &base64(value));
+                }
+            });
         }
     });
     Ok(())

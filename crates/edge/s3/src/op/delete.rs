@@ -28,7 +28,8 @@ impl Demands {
     fn hold(&self, object: &Object) -> bool {
         let etag =
             self.etag.as_deref().is_none_or(|tag| tag == "*" || tag == object.attributes.etag);
-        let modified = self.modified_s.is_none_or(|s| s == (object.modified_ms / 1000) as i64);
+        let modified =
+            self.modified_s.is_none_or(|s| s == (object.modified_ms / 1000).cast_signed());
         etag && modified && self.len.is_none_or(|len| len == object.len)
     }
 

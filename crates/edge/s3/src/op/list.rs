@@ -149,7 +149,7 @@ pub(super) async fn version_1(request: Request) -> Outcome<Reply> {
 pub(super) async fn version_2(request: Request) -> Outcome<Reply> {
     let token = request.query.get("continuation-token");
     let start_after = request.query.get("start-after");
-    let after = match token {
+    let after = match token.filter(|token| !token.is_empty()) {
         None => start_after.unwrap_or_default().to_owned(),
         Some(token) => {
             let key =

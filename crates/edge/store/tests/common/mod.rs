@@ -41,7 +41,8 @@ pub(crate) fn bench(n: usize, k: usize) -> Bench {
     let wrapped = nodes.iter().map(|node| node.clone() as Arc<dyn Node>).collect();
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("catalog");
-    let catalog = Arc::new(Embedded::open(&path, ripstop_catalog::Settings::default()).expect("opens"));
+    let catalog =
+        Arc::new(Embedded::open(&path, ripstop_catalog::Settings::default()).expect("opens"));
     let memory = Memory::new(16 << 20);
     let store = store(catalog.clone(), wrapped, n, k, memory.clone());
     Bench { store, catalog, nodes, memory, folder }
@@ -155,14 +156,20 @@ pub(crate) async fn get(store: &Store, key: &str) -> Result<Vec<u8>, StoreError>
     range(store, key, 0..len).await
 }
 
-pub(crate) async fn range(store: &Store, key: &str, range: Range<u64>) -> Result<Vec<u8>, StoreError> {
+pub(crate) async fn range(
+    store: &Store,
+    key: &str,
+    range: Range<u64>,
+) -> Result<Vec<u8>, StoreError> {
     let located = store.object("b", key).await?;
     let pieces: Vec<Bytes> = store.read(located, range).await?.try_collect().await?;
     Ok(pieces.concat())
 }
 
 /// Every fragment of every node, as (node, name).
-pub(crate) async fn fragments(nodes: &[Arc<MemoryNode>]) -> Vec<(usize, ripstop_model::FragmentId)> {
+pub(crate) async fn fragments(
+    nodes: &[Arc<MemoryNode>],
+) -> Vec<(usize, ripstop_model::FragmentId)> {
     let mut all = Vec::new();
     for (at, node) in nodes.iter().enumerate() {
         let listed: Vec<_> = node.list().try_collect().await.expect("listed");

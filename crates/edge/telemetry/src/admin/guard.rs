@@ -1,4 +1,4 @@
-use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::http::{HeaderMap, StatusCode, Uri, header, uri::Authority};
 use std::net::IpAddr;
 use thiserror::Error;
 
@@ -28,7 +28,7 @@ impl Refusal {
 pub(crate) fn admit(uri: &Uri, headers: &HeaderMap, names: &[String]) -> Result<(), Refusal> {
     let mut hosts = headers.get_all(header::HOST).iter();
     let host = hosts.next().and_then(|host| host.to_str().ok()).ok_or(Refusal::Host)?;
-    let absolute = uri.authority().map(|authority| authority.as_str());
+    let absolute = uri.authority().map(Authority::as_str);
     if hosts.next().is_some()
         || !is_ours(host, names)
         || !absolute.is_none_or(|at| is_ours(at, names))

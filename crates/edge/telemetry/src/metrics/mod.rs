@@ -149,6 +149,7 @@ impl Metrics {
     }
 
     /// The page, in the `OpenMetrics` text format.
+    #[expect(clippy::missing_panics_doc, reason = "writing to a string does not fail")]
     pub fn page(&self) -> String {
         let mut page = String::new();
         text::encode(&mut page, &self.registry).expect("a string takes all that is written to it");

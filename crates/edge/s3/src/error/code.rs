@@ -1,0 +1,91 @@
+use http::StatusCode;
+
+/// One code each: variant, HTTP status, the word on the wire, and what it means where nothing more
+/// precise is known.
+macro_rules! codes {
+    ($($variant:ident $status:literal $word:literal: $sentence:literal,)*) => {
+        /// S3's error codes, those that this face can answer with.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub(crate) enum Code { $($variant,)* }
+
+        impl Code {
+            /// The word in the answer's `Code` element.
+            pub(crate) const fn word(self) -> &'static str {
+                match self { $(Self::$variant => $word,)* }
+            }
+
+            /// One sentence for a person.
+            pub(super) const fn sentence(self) -> &'static str {
+                match self { $(Self::$variant => $sentence,)* }
+            }
+
+            /// The HTTP status that goes with it.
+            pub(crate) fn status(self) -> StatusCode {
+                let status = match self { $(Self::$variant => $status,)* };
+                StatusCode::from_u16(status).expect("the table holds valid statuses only")
+            }
+        }
+    };
+}
+
+codes! {
+    AccessControlListNotSupported 400 "AccessControlListNotSupported": "The bucket does not allow ACLs.",
+    AccessDenied 403 "AccessDenied": "Access Denied.",
+    AccessForbidden 403 "AccessForbidden": "Access Denied.",
+    AuthorizationHeaderMalformed 400 "AuthorizationHeaderMalformed": "The authorization header is malformed.",
+    AuthorizationQueryParametersError 400 "AuthorizationQueryParametersError": "The query parameters of the signature are malformed.",
+    BadDigest 400 "BadDigest": "The Content-MD5 or checksum you specified did not match what was received.",
+    BucketAlreadyOwnedByYou 409 "BucketAlreadyOwnedByYou": "The bucket exists already, and it is yours.",
+    BucketNotEmpty 409 "BucketNotEmpty": "The bucket you tried to delete is not empty.",
+    ConditionalRequestConflict 409 "ConditionalRequestConflict": "A conflicting operation happened during this request. Try again.",
+    EntityTooLarge 400 "EntityTooLarge": "Your proposed upload exceeds the maximum allowed object size.",
+    EntityTooSmall 400 "EntityTooSmall": "Your proposed upload is smaller than the minimum allowed object size.",
+    IllegalLocationConstraint 400 "IllegalLocationConstraintException": "The location constraint does not fit the region this request was sent to.",
+    IncompleteBody 400 "IncompleteBody": "The request body ended before the announced length was reached.",
+    InternalError 500 "InternalError": "An internal error happened. Try again.",
+    InvalidAccessKeyId 403 "InvalidAccessKeyId": "The access key id you provided does not exist.",
+    InvalidArgument 400 "InvalidArgument": "Invalid argument.",
+    InvalidBucketName 400 "InvalidBucketName": "The specified bucket is not valid.",
+    InvalidDigest 400 "InvalidDigest": "The Content-MD5 you specified is not valid.",
+    InvalidLocationConstraint 400 "InvalidLocationConstraint": "The specified location constraint is not valid.",
+    InvalidPart 400 "InvalidPart": "One or more of the specified parts could not be found, or its entity tag does not match.",
+    InvalidPartNumber 416 "InvalidPartNumber": "The requested part number is not satisfiable.",
+    InvalidPartOrder 400 "InvalidPartOrder": "The list of parts was not in ascending order of part numbers.",
+    InvalidRange 416 "InvalidRange": "The requested range is not satisfiable.",
+    InvalidRequest 400 "InvalidRequest": "Invalid request.",
+    InvalidStorageClass 400 "InvalidStorageClass": "The storage class you specified is not valid.",
+    InvalidTag 400 "InvalidTag": "The tag you provided is not valid.",
+    InvalidUri 400 "InvalidURI": "The URI could not be parsed.",
+    KeyTooLong 400 "KeyTooLongError": "Your key is too long.",
+    MalformedAcl 400 "MalformedACLError": "The ACL that you provided is not well formed.",
+    MalformedTrailer 400 "MalformedTrailerError": "The trailer of the request is not well formed.",
+    MalformedXml 400 "MalformedXML": "The XML you provided was not well formed or did not fit the published schema.",
+    MaxMessageLengthExceeded 400 "MaxMessageLengthExceeded": "Your request was too big.",
+    MetadataTooLarge 400 "MetadataTooLarge": "Your metadata headers exceed the maximum allowed metadata size.",
+    MethodNotAllowed 405 "MethodNotAllowed": "The method is not allowed against this resource.",
+    MissingContentLength 411 "MissingContentLength": "You must provide the Content-Length HTTP header.",
+    MissingRequestBody 400 "MissingRequestBodyError": "Request body is empty.",
+    NoSuchBucket 404 "NoSuchBucket": "The specified bucket does not exist.",
+    NoSuchBucketPolicy 404 "NoSuchBucketPolicy": "The bucket policy does not exist.",
+    NoSuchConfiguration 404 "NoSuchConfiguration": "The specified configuration does not exist.",
+    NoSuchCorsConfiguration 404 "NoSuchCORSConfiguration": "The CORS configuration does not exist.",
+    NoSuchKey 404 "NoSuchKey": "The specified key does not exist.",
+    NoSuchLifecycleConfiguration 404 "NoSuchLifecycleConfiguration": "The lifecycle configuration does not exist.",
+    NoSuchPublicAccessBlockConfiguration 404 "NoSuchPublicAccessBlockConfiguration": "The public access block configuration was not found.",
+    NoSuchTagSet 404 "NoSuchTagSet": "The TagSet does not exist.",
+    NoSuchUpload 404 "NoSuchUpload": "The specified multipart upload does not exist. It may have been aborted or completed.",
+    NoSuchVersion 404 "NoSuchVersion": "The specified version does not exist.",
+    NoSuchWebsiteConfiguration 404 "NoSuchWebsiteConfiguration": "The specified bucket does not have a website configuration.",
+    NotImplemented 501 "NotImplemented": "A header or parameter you provided implies functionality that is not implemented.",
+    NotModified 304 "NotModified": "Not modified.",
+    ObjectLockConfigurationNotFound 404 "ObjectLockConfigurationNotFoundError": "Object Lock configuration does not exist for this bucket.",
+    PreconditionFailed 412 "PreconditionFailed": "At least one of the preconditions you specified did not hold.",
+    ReplicationConfigurationNotFound 404 "ReplicationConfigurationNotFoundError": "The replication configuration was not found.",
+    RequestTimeTooSkewed 403 "RequestTimeTooSkewed": "The difference between the request time and the server's time is too large.",
+    RequestTimeout 400 "RequestTimeout": "Nothing was read from the connection within the timeout period.",
+    ServerSideEncryptionConfigurationNotFound 404 "ServerSideEncryptionConfigurationNotFoundError": "The server side encryption configuration was not found.",
+    ServiceUnavailable 503 "ServiceUnavailable": "The service is unavailable. Try again later.",
+    SignatureDoesNotMatch 403 "SignatureDoesNotMatch": "The request signature we calculated does not match the signature you provided.",
+    SlowDown 503 "SlowDown": "Please reduce your request rate.",
+    XAmzContentSha256Mismatch 400 "XAmzContentSHA256Mismatch": "The provided x-amz-content-sha256 header does not match what was computed.",
+}
