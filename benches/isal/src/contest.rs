@@ -88,8 +88,11 @@ impl Contest {
             }
         };
         let data_len = self.strip_len * code.k();
-        let mut calls: Vec<_> =
-            self.stripes.iter_mut().map(|stripe| call(stripe, code, direction, lost.len())).collect();
+        let mut calls: Vec<_> = self
+            .stripes
+            .iter_mut()
+            .map(|stripe| call(stripe, code, direction, lost.len()))
+            .collect();
         assert_agree(&ripstop, &isal, &mut calls[0]);
 
         let batch = BATCH.div_ceil(data_len);
@@ -198,7 +201,8 @@ impl<'b> Turn<'_, 'b> {
         }
         let start = Instant::now();
         for at in 0..self.batch {
-            let (prepared, call) = (&mut prepared[at % count], &mut self.calls[(from + at) % count]);
+            let (prepared, call) =
+                (&mut prepared[at % count], &mut self.calls[(from + at) % count]);
             run(black_box(prepared), black_box(call));
         }
         (self.data_len * self.batch) as f64 / start.elapsed().as_secs_f64() / 1e9

@@ -106,9 +106,13 @@ fn print_row(csv: bool, code: Code, strip_len: usize, cold: bool, direction: Dir
     let Row { ripstop, isal, ratio, copy } = row;
     if csv {
         let code = format!("{}/{}", code.n(), code.k());
-        println!("{code},{strip_len},{state},{direction},{ripstop:.2},{isal:.2},{ratio:.3},{copy:.2}");
+        println!(
+            "{code},{strip_len},{state},{direction},{ripstop:.2},{isal:.2},{ratio:.3},{copy:.2}"
+        );
     } else {
         let kib = strip_len / 1024;
-        println!("| {code} | {kib} KiB | {state} | {direction} | {ripstop:.1} | {isal:.1} | {ratio:.2} | {copy:.1} |");
+        println!(
+            "| {code} | {kib} KiB | {state} | {direction} | {ripstop:.1} | {isal:.1} | {ratio:.2} | {copy:.1} |"
+        );
     }
 }

@@ -14,10 +14,10 @@ pub enum Stores {
     /// Through the cache: right whenever the results are used soon, or lie in the cache already.
     #[default]
     Cached,
-    /// Past the cache, which saves reading memory that is about to be overwritten: faster only
-    /// when sources and results all lie in DRAM, much slower otherwise. Takes effect if the
-    /// results of a call have one alignment modulo 64 and the engine has such stores, and never
-    /// for [`Codec::update`].
+    /// Past the cache, which saves reading memory that is about to be overwritten. It can pay only
+    /// when sources and results all lie in DRAM, on some processors, and is much slower otherwise:
+    /// measure before choosing it. Takes effect if the results of a call have one alignment modulo
+    /// 64 and the engine has such stores, and never for [`Codec::update`].
     Streaming,
 }
 

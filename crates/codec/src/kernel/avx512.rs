@@ -14,6 +14,9 @@ const ROWS_MAX: usize = 6;
 /// Bytes of each source that wait in the cache for the next group of outputs.
 const BLOCK: usize = 4096;
 
+/// Strips that add up to this much may well lie in a core's own cache.
+const NEAR_CACHE: usize = 512 << 10;
+
 struct Avx512;
 struct Avx512Gfni;
 
@@ -158,13 +161,16 @@ pub(super) fn multiply(product: Product<'_, '_, [u8; 32]>) {
 }
 
 pub(super) fn multiply_gfni(product: Product<'_, '_, u64>) {
-    // Hardware prefetchers follow a few streams, not many: distances are measured, not derived.
+    // Hardware prefetchers follow a few streams, not many; requests of our own cost load slots,
+    // which is felt where strips come from the second-level cache. The bounds are measured.
     let source_count = product.sources.len();
+    let small = (source_count + product.outputs.len()) * product.len <= NEAR_CACHE;
     groups(product, ROWS_MAX, BLOCK, |group, from, to| {
         // SAFETY: as above.
         unsafe {
             match source_count {
                 0..=2 => run_gfni::<0, false>(group, from, to),
+                3..=5 if small => run_gfni::<0, false>(group, from, to),
                 3..=5 => run_gfni::<1024, false>(group, from, to),
                 _ => run_gfni::<256, true>(group, from, to),
             }

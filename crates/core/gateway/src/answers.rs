@@ -38,8 +38,11 @@ impl Machine {
 
     fn after_answer(&mut self, slot: u32) {
         match self.settings.after_answer {
-            AfterAnswer::Continue => {}
-            AfterAnswer::Background => self.each_open(slot, Self::postpone),
+            AfterAnswer::Continue => self.each_open(slot, Self::leave),
+            AfterAnswer::Background => self.each_open(slot, |machine, slot, fragment| {
+                machine.postpone(slot, fragment);
+                machine.leave(slot, fragment);
+            }),
             AfterAnswer::Cancel => self.cancel_open(slot),
             AfterAnswer::Leave => self.each_open(slot, |machine, slot, fragment| {
                 if machine.is_waiting(slot, fragment) {

@@ -45,6 +45,9 @@ pub struct Settings {
     pub degraded_after: Duration,
     /// What happens to the tasks of an answered write. Continue.
     pub after_answer: AfterAnswer,
+    /// Most bytes of tasks that wait although their writes are answered: what is beyond it is dropped,
+    /// to be made later by repair, so that a slow node does not come to hold all memory. 64 MiB.
+    pub left_bytes_max: u64,
     /// How often a node that is down is probed; a node that refused a write is chosen last for as
     /// long. 1 s.
     pub probe_every: Duration,
@@ -67,6 +70,7 @@ impl Default for Settings {
             answer_extra_min: 0,
             degraded_after: Duration::from_secs(2),
             after_answer: AfterAnswer::Continue,
+            left_bytes_max: 64 << 20,
             probe_every: Duration::from_secs(1),
             failures_to_down: 3,
         }

@@ -16,6 +16,8 @@ pub(crate) struct Tasks {
     running: usize,
     /// Tasks on lanes that are redundant.
     pub redundant: usize,
+    /// Bytes of the tasks that wait although their requests are answered.
+    pub left_bytes: u64,
 }
 
 impl Tasks {
@@ -26,6 +28,7 @@ impl Tasks {
             timeouts: Timeouts::new(settings.task_timeout),
             running: 0,
             redundant: 0,
+            left_bytes: 0,
         }
     }
 
@@ -46,6 +49,8 @@ impl Tasks {
     }
 
     pub(crate) fn assert_invariants(&self, nodes: &Nodes) {
+        let left = self.table.iter().filter(|(_, record)| record.left).count();
+        assert!(left > 0 || self.left_bytes == 0, "bytes are left by tasks");
         for (index, node) in nodes.iter().enumerate() {
             let at = |record: &TaskRecord| usize::from(record.node) == index;
             let here = || self.table.iter().filter(|(_, record)| at(record));
@@ -90,6 +95,7 @@ impl Machine {
             fragment,
             priority,
             stage: Stage::Waiting,
+            left: false,
             queued: now,
             started: now,
         };
@@ -153,8 +159,11 @@ impl Machine {
     }
 
     pub(crate) fn unqueue(&mut self, task: u32) {
-        let record = &self.tasks.table[task];
+        let record = &mut self.tasks.table[task];
         let (node, priority) = (record.node, record.priority);
+        if core::mem::take(&mut record.left) {
+            self.tasks.left_bytes -= u64::from(self.requests.table[record.request].strip_bytes);
+        }
         self.tasks.queues.remove(node, priority, task);
         self.nodes.leave(node, priority == Priority::Needed);
     }
@@ -217,6 +226,23 @@ impl Machine {
             self.tasks.table[task].priority = Priority::Background;
             self.tasks.queues.push(record.node, Priority::Background, task);
             self.nodes.join(record.node, false);
+        }
+    }
+
+    /// Lets the task of a fragment of an answered request wait on, if it does wait and the bytes of
+    /// such tasks stay within their limit; else drops it.
+    pub(crate) fn leave(&mut self, request: u32, fragment: usize) {
+        if !self.is_waiting(request, fragment) {
+            return;
+        }
+        let entry = &self.requests.table[request];
+        let task = entry.fragments[fragment].task;
+        let bytes = self.tasks.left_bytes + u64::from(entry.strip_bytes);
+        if bytes > self.settings.left_bytes_max {
+            self.cancel(request, fragment);
+        } else {
+            self.tasks.left_bytes = bytes;
+            self.tasks.table[task].left = true;
         }
     }
 

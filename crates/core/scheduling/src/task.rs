@@ -35,6 +35,8 @@ pub struct TaskRecord {
     pub priority: Priority,
     /// Where it is in its life.
     pub stage: Stage,
+    /// Whether it waits although its request is answered.
+    pub left: bool,
     /// When it joined its node's queue.
     pub queued: Timestamp,
     /// When it got its lane; without meaning while it waits.

@@ -21,7 +21,8 @@ pub trait Catalog: Send + Sync + fmt::Debug {
     /// All buckets by name, ascending, after `after`.
     async fn buckets(&self, after: &str, max: usize) -> Result<Vec<Bucket>, CatalogError>;
 
-    /// The object that a key stands for, with its stripes in the order of its extents (each once).
+    /// The object that a key stands for. If it has at most [`LOCATED_EXTENTS_MAX`] extents its stripes
+    /// come along, each once, in the order of its extents; of a larger one, none do.
     async fn object(&self, bucket: &str, key: &str) -> Result<Option<Located>, CatalogError>;
     /// A page of a bucket's keys in byte order, grouped by a delimiter; fails with `NoSuchBucket`.
     async fn list(&self, request: &ListingRequest) -> Result<Listing, CatalogError>;
@@ -60,11 +61,15 @@ pub trait Catalog: Send + Sync + fmt::Debug {
     async fn nodes(&self) -> Result<Vec<(String, NodeId)>, CatalogError>;
 }
 
-/// An object and the stripes its extents name.
+/// Extents of an object, at most, whose stripes are looked up together with it: a range of a large
+/// object needs few of them.
+pub const LOCATED_EXTENTS_MAX: usize = 64;
+
+/// An object and, unless they are many, the stripes its extents name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Located {
     /// The object.
     pub object: Object,
-    /// Its stripes in the order of their first use by an extent.
+    /// Its stripes in the order of their first use by an extent; none if there are too many extents.
     pub stripes: Vec<(StripeId, Stripe)>,
 }

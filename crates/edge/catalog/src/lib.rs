@@ -41,7 +41,7 @@ mod record;
 mod rollup;
 
 pub use audit::{Audit, Audited, FINDINGS_MAX, Finding};
-pub use catalog::{Catalog, Located};
+pub use catalog::{Catalog, LOCATED_EXTENTS_MAX, Located};
 pub use change::{Applied, Change, Condition};
 pub use embedded::{Durability, Embedded, Settings};
 pub use error::CatalogError;

@@ -321,7 +321,8 @@ impl Catalog for Model {
             return Ok(None);
         };
         let mut stripes: Vec<(StripeId, Stripe)> = Vec::new();
-        for Extent { stripe, .. } in &object.extents {
+        let few = object.extents.len() <= crate::LOCATED_EXTENTS_MAX;
+        for Extent { stripe, .. } in object.extents.iter().filter(|_| few) {
             if stripes.iter().all(|(id, _)| id != stripe) {
                 stripes.push((*stripe, state.stripes[stripe].clone()));
             }

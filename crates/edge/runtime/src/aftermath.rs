@@ -47,14 +47,16 @@ pub enum Aftermath {
         /// Nodes that a fragment was sent to, by index, whether or not it arrived.
         nodes: Vec<Option<NodeId>>,
     },
-    /// Its claimer was told of places that turned out otherwise.
-    Moved {
+    /// It lacks fragments, or its claimer was told of places that turned out otherwise.
+    Incomplete {
         /// The stripe, pinned until this is dealt with.
         pin: Pin,
         /// Its name.
         id: StripeId,
-        /// Fragment and where it is now.
+        /// Fragments that are elsewhere than was told, and where they are.
         places: Vec<(u8, Option<NodeId>)>,
+        /// Whether some are nowhere.
+        lacking: bool,
     },
 }
 
@@ -92,10 +94,11 @@ impl Warden {
             let changed = |&(index, node): &(usize, &Option<NodeId>)| told[index] != *node;
             let places = settlement.stored.iter().enumerate().filter(changed);
             let places: Vec<_> = places.map(|(index, node)| (index as u8, *node)).collect();
-            if places.is_empty() {
+            let lacking = settlement.stored.contains(&None);
+            if places.is_empty() && !lacking {
                 return;
             }
-            Aftermath::Moved { pin, id, places }
+            Aftermath::Incomplete { pin, id, places, lacking }
         } else {
             let either = settlement.stored.iter().zip(&settlement.sent);
             let nodes = either.map(|(stored, sent)| stored.or(*sent)).collect();

@@ -27,6 +27,9 @@ use std::{
 };
 use tracing::Instrument as _;
 
+/// Where the one line per request goes, so that it can be filtered by itself.
+const ACCESS: &str = "ripstop_s3::access";
+
 /// Everything that requests share.
 #[derive(Debug)]
 pub(crate) struct Front {
@@ -62,7 +65,13 @@ impl Front {
         let (parts, incoming) = request.into_parts();
         let head = parts.method == Method::HEAD;
         let resource = parts.uri.path().to_owned();
-        let span = tracing::info_span!("request", id, method = %parts.method, path = %resource);
+        // At the highest level: whatever is logged of a request carries its id.
+        let span = tracing::error_span!(
+            "request",
+            request_id = id,
+            method = %parts.method,
+            path = %resource
+        );
         let mut operation = Operation::Unknown;
         let outcome =
             self.handle(parts, incoming, &counts, &mut operation).instrument(span.clone()).await;
@@ -215,6 +224,7 @@ impl Drop for Watch {
         answered.received = self.counts.received.load(Ordering::Relaxed);
         answered.hashing = Duration::from_nanos(self.counts.hashing_ns.load(Ordering::Relaxed));
         tracing::info!(
+            target: ACCESS,
             operation = answered.operation.name(),
             status = answered.status,
             received = answered.received,

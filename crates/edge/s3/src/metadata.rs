@@ -2,7 +2,6 @@
 //! headers that would change what a request means, which are refused where we could not do as they say.
 
 use crate::{
-    digest,
     error::{Code, Failure, Outcome},
     tagging,
 };
@@ -123,8 +122,8 @@ pub(crate) fn check_canned_acl(acl: &str) -> Outcome<()> {
     }
 }
 
-/// The headers of an answer that shows an object, without those of its length.
-pub(crate) fn show(object: &Object, with_checksum: bool, headers: &mut HeaderMap) {
+/// The headers of an answer that shows an object, without those of its length and its checksum.
+pub(crate) fn show(object: &Object, headers: &mut HeaderMap) {
     let attributes = &object.attributes;
     let mut put = |name: &str, value: &str| {
         // Bytes that no header can hold were not stored from a header either.
@@ -146,10 +145,6 @@ pub(crate) fn show(object: &Object, with_checksum: bool, headers: &mut HeaderMap
     }
     if !attributes.tags.is_empty() {
         put("x-amz-tagging-count", &attributes.tags.len().to_string());
-    }
-    if let Some(checksum) = attributes.checksum.as_ref().filter(|_| with_checksum) {
-        put(digest::header(checksum.algorithm), &digest::shown(checksum, attributes.parts.len()));
-        put("x-amz-checksum-type", digest::kind(checksum.composite));
     }
 }
 

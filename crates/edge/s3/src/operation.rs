@@ -1,5 +1,5 @@
 use crate::{
-    error::{Code, Outcome},
+    error::{Code, Failure, Outcome},
     uri::{Query, Target},
 };
 use http::{HeaderMap, Method};
@@ -145,7 +145,12 @@ fn object_route(method: &Method, query: &Query, headers: &HeaderMap) -> Outcome<
         Method::PUT if query.has("tagging") => Operation::PutObjectTagging,
         Method::PUT if query.has("acl") => Operation::PutAcl,
         Method::PUT if part && copies => Operation::UploadPartCopy,
-        Method::PUT if part || query.has("partNumber") => Operation::UploadPart,
+        Method::PUT if query.has("partNumber") && !part => {
+            let number = query.get("partNumber").unwrap_or_default();
+            let message = "This operation does not accept partNumber without uploadId";
+            return Err(Failure::argument(message, "partNumber", number));
+        }
+        Method::PUT if part => Operation::UploadPart,
         Method::PUT if copies => Operation::CopyObject,
         Method::PUT => Operation::PutObject,
         Method::DELETE if query.has("tagging") => Operation::DeleteObjectTagging,

@@ -35,7 +35,7 @@ pub(crate) fn wanted(range: &str, len: u64) -> Outcome<Wanted> {
 
 fn spec(range: &str) -> Option<(Option<u64>, Option<u64>)> {
     let (unit, spec) = range.split_once('=')?;
-    let (first, last) = spec.trim().split_once('-')?;
+    let (first, last) = spec.split_once('-')?;
     let number = |text: &str| {
         let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         // A number beyond 64 bits is past every end.
@@ -43,7 +43,7 @@ fn spec(range: &str) -> Option<(Option<u64>, Option<u64>)> {
     };
     let optional = |text: &str| if text.is_empty() { Some(None) } else { number(text).map(Some) };
     unit.trim().eq_ignore_ascii_case("bytes").then_some(())?;
-    Some((optional(first.trim())?, optional(last.trim())?))
+    Some((optional(first)?, optional(last)?))
 }
 
 fn unsatisfiable(range: &str, len: u64) -> Failure {
@@ -113,6 +113,11 @@ mod tests {
             ("bytes=0-1,3-4", 10, "whole"),
             ("bytes=a-b", 10, "whole"),
             ("bytes=-", 10, "whole"),
+            ("bytes= -1", 10, "whole"),
+            ("bytes=0 -1", 10, "whole"),
+            ("bytes=0--1", 10, "whole"),
+            ("bytes=--1", 10, "whole"),
+            ("bytes=00-01", 10, "0..2"),
             ("lines=0-4", 10, "whole"),
             ("bytes", 10, "whole"),
             ("", 10, "whole"),

@@ -11,6 +11,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// Most bytes that a connection reads at once.
 const READ_LEN_MAX: usize = 512 << 10;
+/// Most headers of a request: a client may send a hundred of user metadata alone.
+const HEADERS_MAX: usize = 200;
 /// How long to wait when the system has no descriptors left.
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 
@@ -83,6 +85,7 @@ async fn connection(stream: TcpStream, front: Arc<Front>, shutdown: Cancellation
         .header_read_timeout(head_timeout)
         .half_close(true)
         .max_buf_size(READ_LEN_MAX)
+        .max_headers(HEADERS_MAX)
         .serve_connection(Stream::new(stream, body_timeout), service);
     let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {

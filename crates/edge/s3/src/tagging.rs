@@ -52,7 +52,13 @@ pub(crate) fn from_header(text: &str) -> Outcome<Tags> {
         Some((uri::decode(key, true)?, uri::decode(value, true)?))
     });
     let tags: Option<Tags> = pairs.collect();
-    let tags = tags.ok_or_else(|| {
+    let well_formed = tags.filter(|tags| {
+        let again = |(at, (key, _)): (usize, &(String, String))| {
+            key.is_empty() || tags[..at].iter().any(|(earlier, _)| earlier == key)
+        };
+        !tags.iter().enumerate().any(again)
+    });
+    let tags = well_formed.ok_or_else(|| {
         let message = "The header 'x-amz-tagging' shall be encoded as UTF-8 then URLEncoded URL \
                        query parameters without tag name duplicates.";
         Failure::argument(message, "x-amz-tagging", text)
@@ -103,14 +109,18 @@ mod tests {
             eleven.join("&"),
             format!("{}=v", "k".repeat(129)),
             format!("k={}", "v".repeat(257)),
-            "=v".to_owned(),
-            "a=1&a=2".to_owned(),
             "aws:x=1".to_owned(),
             "k=%3C".to_owned(),
         ] {
             assert_eq!(from_header(&bad).unwrap_err().code, Code::InvalidTag, "{bad}");
         }
-        assert_eq!(from_header("a=%zz").unwrap_err().code, Code::InvalidArgument);
+        for bad in ["a=%zz", "=v", "=", "a=1&a=2"] {
+            assert_eq!(from_header(bad).unwrap_err().code, Code::InvalidArgument, "{bad}");
+        }
+        assert_eq!(from_header("&&").unwrap(), Tags::new());
+        let twice = "<Tag><Key>a</Key><Value>1</Value></Tag>".repeat(2);
+        let twice = format!("<Tagging><TagSet>{twice}</TagSet></Tagging>");
+        assert_eq!(from_document(twice.as_bytes()).unwrap_err().code, Code::InvalidTag);
         for bad in [
             "<Tagging/>",
             "<TagSet/>",

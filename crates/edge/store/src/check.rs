@@ -3,7 +3,7 @@ use futures::StreamExt;
 use ripstop_catalog::{CatalogError, Change, Stripe};
 use ripstop_model::{FragmentId, NodeId, PoolId, StripeId};
 use ripstop_node::Listed;
-use ripstop_runtime::{FragmentState, Pool, StripePlace};
+use ripstop_runtime::{FragmentState, Pool, Purpose, StripeDraft, StripePlace};
 use serde::{Deserialize, Serialize};
 
 /// Stripes looked at together.
@@ -137,6 +137,8 @@ impl Store {
         let place = place_of(id, &stripe)
             .ok_or_else(|| CatalogError::Corrupt { reason: format!("stripe {id} has no shape") })?;
         let pool = self.pool(PoolId(stripe.pool)).unwrap_or(&self.inner.pools[0]).clone();
+        let _share =
+            self.inner.memory.acquire(Purpose::Read, StripeDraft::memory(place.shape)).await;
         let looks = (0..place.nodes.len()).map(|index| pool.examine(&place, index as u8));
         let states = futures::future::join_all(looks).await;
         Ok((pool, place, states))
@@ -193,6 +195,8 @@ impl Store {
             return false;
         }
         let node = place.nodes[usize::from(index)].filter(|&id| self.node(id).is_some());
+        let _share =
+            self.inner.memory.acquire(Purpose::Read, StripeDraft::memory(place.shape)).await;
         let mended = match pool.mend(place, &[(index, node)]).await {
             Ok(mended) => mended,
             Err(failed) => {

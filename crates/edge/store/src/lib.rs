@@ -11,6 +11,7 @@ mod body;
 mod check;
 mod clock;
 mod error;
+mod mend;
 mod read;
 mod rebuild;
 mod record;

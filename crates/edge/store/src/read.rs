@@ -1,17 +1,10 @@
 use crate::{Store, StoreError, store::place_of};
 use bytes::Bytes;
 use futures::{Stream, StreamExt, stream, stream::BoxStream};
-use ripstop_catalog::{CatalogError, Extent, Located};
-use ripstop_model::PoolId;
-use ripstop_runtime::{Pool, Share, StripePlace};
+use ripstop_catalog::{CatalogError, Extent, Located, Stripe};
+use ripstop_model::{PoolId, StripeId};
+use ripstop_runtime::{Purpose, Share};
 use std::{ops::Range, sync::Arc};
-
-/// A run of bytes within one stripe.
-struct Slice {
-    pool: Pool,
-    place: StripePlace,
-    range: Range<u32>,
-}
 
 impl Store {
     /// The bytes `range` of an object, in pieces, read ahead of the reader within the memory budget.
@@ -22,11 +15,11 @@ impl Store {
         object: Arc<Located>,
         range: Range<u64>,
     ) -> Result<BoxStream<'static, Result<Bytes, StoreError>>, StoreError> {
-        let slices = self.slices(&object, &range)?;
         let store = self.clone();
         let ahead = self.inner.settings.stripes_ahead.max(1);
+        let slices = cut(&object.object.extents, &range);
         let mut pieces = stream::iter(slices)
-            .map(move |slice| store.clone().fetch(slice))
+            .map(move |(extent, range)| store.clone().fetch(object.clone(), extent.stripe, range))
             .buffered(ahead)
             .flat_map(|fetched| match fetched {
                 Ok((pieces, share)) => held(pieces, share).boxed(),
@@ -41,24 +34,37 @@ impl Store {
         }
     }
 
-    async fn fetch(self, slice: Slice) -> Result<(Vec<Bytes>, Share), StoreError> {
-        let share = self.inner.memory.acquire(slice.range.len()).await;
-        let pieces = slice.pool.read(&slice.place, slice.range).await?;
-        Ok((pieces, share))
+    async fn fetch(
+        self,
+        object: Arc<Located>,
+        id: StripeId,
+        range: Range<u32>,
+    ) -> Result<(Vec<Bytes>, Share), StoreError> {
+        let share = self.inner.memory.acquire(Purpose::Read, range.len()).await;
+        let found = object.stripes.iter().find(|(known, _)| *known == id);
+        let looked_up;
+        let stripe = match found {
+            Some((_, stripe)) => stripe,
+            None => {
+                looked_up = self.find_stripe(id).await?;
+                &looked_up
+            }
+        };
+        let place = place_of(id, stripe)
+            .ok_or_else(|| CatalogError::Corrupt { reason: format!("stripe {id} has no shape") })?;
+        let pool = self.pool(PoolId(stripe.pool)).unwrap_or(&self.inner.pools[0]);
+        Ok((pool.read(&place, range).await?, share))
     }
 
-    fn slices(&self, located: &Located, range: &Range<u64>) -> Result<Vec<Slice>, StoreError> {
-        let mut slices = Vec::new();
-        for (extent, range) in cut(&located.object.extents, range) {
-            let found = located.stripes.iter().find(|(id, _)| *id == extent.stripe);
-            let (id, stripe) = found.ok_or(CatalogError::StripeGone { stripe: extent.stripe })?;
-            let place = place_of(*id, stripe).ok_or_else(|| CatalogError::Corrupt {
-                reason: format!("stripe {id} has no shape"),
-            })?;
-            let pool = self.pool(PoolId(stripe.pool)).unwrap_or(&self.inner.pools[0]).clone();
-            slices.push(Slice { pool, place, range });
+    /// A stripe that is in force, or was when the read began: garbage is readable until it is swept.
+    async fn find_stripe(&self, id: StripeId) -> Result<Stripe, StoreError> {
+        if let Some(Some(stripe)) = self.inner.catalog.stripes(&[id]).await?.pop() {
+            return Ok(stripe);
         }
-        Ok(slices)
+        let before = StripeId(id.0.saturating_sub(1));
+        let garbage = self.inner.catalog.garbage(u64::MAX, before, 1).await?.pop();
+        let found = garbage.filter(|(found, _)| *found == id).map(|(_, stripe)| stripe);
+        found.ok_or_else(|| CatalogError::StripeGone { stripe: id }.into())
     }
 }
 

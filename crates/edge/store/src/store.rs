@@ -1,6 +1,7 @@
 use crate::{
     StoreError,
     clock::{StripeNames, unix_ms},
+    mend::{self, Mends},
     record::Telling,
     sweep,
 };
@@ -10,7 +11,7 @@ use ripstop_catalog::{
 };
 use ripstop_model::{Code, NodeId, PoolId, StripeId, StripeShape};
 use ripstop_node::Node;
-use ripstop_runtime::{Aftermath, Memory, Pins, Pool, StripeDraft, StripePlace, Written};
+use ripstop_runtime::{Aftermath, Memory, Pins, Pool, Purpose, StripeDraft, StripePlace, Written};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::sync::mpsc;
 
@@ -62,6 +63,7 @@ pub(crate) struct Inner {
     pub memory: Memory,
     pub pins: Pins,
     pub names: StripeNames,
+    pub mends: Mends,
     pub settings: Settings,
 }
 
@@ -89,10 +91,11 @@ impl Store {
         settings: Settings,
     ) -> Self {
         assert!(!pools.is_empty(), "a store has at least one pool");
-        let names = StripeNames::default();
-        let inner = Inner { catalog, pools, bucket_pools, memory, pins, names, settings };
+        let (names, mends) = (StripeNames::default(), Mends::default());
+        let inner = Inner { catalog, pools, bucket_pools, memory, pins, names, mends, settings };
         let store = Self { inner: Arc::new(inner) };
         sweep::spawn(&store, aftermath);
+        mend::spawn(&store);
         store
     }
 
@@ -241,7 +244,7 @@ impl Store {
         told: &Telling,
     ) -> Result<Written, StoreError> {
         let shape = StripeShape::new(pool.code(), 0).expect("an empty stripe is within limits");
-        let share = self.inner.memory.acquire(StripeDraft::memory(shape)).await;
+        let share = self.inner.memory.acquire(Purpose::Write, StripeDraft::memory(shape)).await;
         let draft = StripeDraft::new(id, shape, share);
         Ok(pool.write(draft.seal(pool.id(), told.encode())).await?)
     }

@@ -18,6 +18,8 @@ use tokio::{sync::mpsc, time::Instant};
 const PAGE: usize = 500;
 /// Deletions under way at once.
 const DELETES: usize = 16;
+/// Aftermaths noted at once: they share the catalog's transactions.
+const NOTED: usize = 64;
 
 /// Starts what runs beside the requests, until the store is gone.
 pub(crate) fn spawn(store: &Store, aftermath: mpsc::UnboundedReceiver<Aftermath>) {
@@ -26,25 +28,37 @@ pub(crate) fn spawn(store: &Store, aftermath: mpsc::UnboundedReceiver<Aftermath>
 }
 
 /// Notes what became of written stripes.
-async fn clear_up(store: Weak<Inner>, mut aftermath: mpsc::UnboundedReceiver<Aftermath>) {
-    while let Some(after) = aftermath.recv().await {
-        let Some(inner) = store.upgrade() else { return };
-        let (pin, changes) = match after {
-            Aftermath::Unclaimed { pin, id, pool, shape, header_len, nodes } => {
-                let stripes = vec![(id, stripe_record(pool, shape, header_len, &nodes))];
-                (pin, vec![Change::Discard { stripes }])
-            }
-            Aftermath::Moved { pin, id, places } => {
-                let change = |(index, node)| Change::PlaceFragment { stripe: id, index, node };
-                (pin, places.into_iter().map(change).collect())
-            }
-        };
-        for change in changes {
-            if let Err(error) = inner.catalog.commit(unix_ms(), change).await {
-                tracing::warn!(%error, "aftermath of a write not noted; check finds it");
-            }
+async fn clear_up(store: Weak<Inner>, aftermath: mpsc::UnboundedReceiver<Aftermath>) {
+    let aftermath = futures::stream::unfold(aftermath, |mut aftermath| async {
+        aftermath.recv().await.map(|after| (after, aftermath))
+    });
+    let store = &store;
+    let noted = aftermath.for_each_concurrent(NOTED, |after| async move {
+        if let Some(inner) = store.upgrade() {
+            note(&inner, after).await;
         }
-        drop(pin);
+    });
+    noted.await;
+}
+
+async fn note(inner: &Inner, after: Aftermath) {
+    let (_pin, changes) = match after {
+        Aftermath::Unclaimed { pin, id, pool, shape, header_len, nodes } => {
+            let stripes = vec![(id, stripe_record(pool, shape, header_len, &nodes))];
+            (pin, vec![Change::Discard { stripes }])
+        }
+        Aftermath::Incomplete { pin, id, places, lacking } => {
+            if lacking {
+                inner.mends.add(id);
+            }
+            let change = |(index, node)| Change::PlaceFragment { stripe: id, index, node };
+            (pin, places.into_iter().map(change).collect())
+        }
+    };
+    for change in changes {
+        if let Err(error) = inner.catalog.commit(unix_ms(), change).await {
+            tracing::warn!(%error, "aftermath of a write not noted; check finds it");
+        }
     }
 }
 

@@ -2,7 +2,7 @@ use crate::{Body, Store, StoreError, Target, WriteError, clock::unix_ms, record:
 use bytes::Bytes;
 use ripstop_catalog::{Attributes, Change, Extent, Object};
 use ripstop_model::StripeShape;
-use ripstop_runtime::{FailedStripe, Pool, Sealed, StripeDraft, Written};
+use ripstop_runtime::{FailedStripe, Pool, Purpose, Sealed, StripeDraft, Written};
 use tokio::task::JoinSet;
 
 impl Store {
@@ -106,7 +106,8 @@ impl<'a> Writing<'a> {
         let payload = self.left.min(self.store.inner.settings.stripe_max.into()) as u32;
         let shape = StripeShape::new(self.pool.code(), payload)
             .expect("the largest stripe is checked as the settings are");
-        let share = self.store.inner.memory.acquire(StripeDraft::memory(shape)).await;
+        let share =
+            self.store.inner.memory.acquire(Purpose::Write, StripeDraft::memory(shape)).await;
         let id = self.store.inner.names.next();
         if payload > 0 {
             self.extents.push(Extent { stripe: id, offset: 0, len: payload });

@@ -62,6 +62,29 @@ async fn parity_many_nodes_may_lose_everything() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_was_written_while_nodes_were_down_is_mended_once_they_are_back() {
+    let bench = bench(6, 4);
+    bench.store.create_bucket("b").await.unwrap();
+    let content = bytes(600_000, 1);
+    bench.down(&[1, 4], true);
+    put(&bench.store, "k", &content).await;
+    assert_eq!(get(&bench.store, "k").await.unwrap(), content, "with K nodes");
+    settle(&bench).await;
+    assert_eq!(bench.store.mend_waiting().await, 0, "while they are down");
+    bench.down(&[1, 4], false);
+    for _ in 0..1000 {
+        bench.store.mend_waiting().await;
+        let report = bench.store.check(CheckOptions::default(), |_| {}).await.unwrap();
+        if report.is_clean() {
+            assert_eq!(report.fragments, 24, "of a bucket's stripe and three of the object's");
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("not mended");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_failed_put_leaves_the_old_object_and_garbage_that_is_swept() {
     let bench = bench(6, 4);
     bench.store.create_bucket("b").await.unwrap();

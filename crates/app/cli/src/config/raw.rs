@@ -60,6 +60,7 @@ pub(crate) struct Pool {
     pub answer_extra: Option<u8>,
     pub answer_extra_min: Option<u8>,
     pub after_answer: Option<AfterAnswer>,
+    pub left_max: Option<Size>,
     pub degraded_after: Option<Span>,
     pub late_after: Option<Span>,
     pub patience: Option<Span>,

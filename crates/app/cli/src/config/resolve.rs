@@ -85,15 +85,13 @@ pub(crate) struct Delay {
 const DEFAULT_NODES: usize = 6;
 const DEFAULT_CODE: [usize; 2] = [6, 4];
 const DEFAULT_LANES: u16 = 16;
-/// Waiting tasks per node: each may keep a fragment of some megabytes in memory.
-const DEFAULT_TASKS_WAITING: usize = 64;
 
 pub(super) fn resolve(raw: Raw) -> Result<Config> {
     let Raw { gateway, store, pool, node } = raw;
     let data = gateway.data.unwrap_or_else(|| "ripstop-data".into());
     let credentials = gateway.credentials.unwrap_or_else(|| data.join("credentials"));
-    let pools = pools(pool, node, &data)?;
     let memory_max = size(store.memory_max.map(|size| size.0), 192 << 20, "store.memory_max")?;
+    let pools = pools(pool, node, &data, memory_max)?;
     let catalog_cache =
         size(store.catalog_cache.map(|size| size.0), 32 << 20, "store.catalog_cache")?;
     Ok(Config {
@@ -155,6 +153,7 @@ fn pools(
     mut pools: Vec<raw::Pool>,
     nodes: Vec<raw::Node>,
     data: &std::path::Path,
+    memory_max: usize,
 ) -> Result<Vec<PoolConfig>> {
     if pools.is_empty() {
         pools.push(default_pool());
@@ -172,7 +171,7 @@ fn pools(
         for bucket in &raw.buckets {
             ensure!(claimed.insert(bucket.clone()), "bucket {bucket:?} is in two pools");
         }
-        resolved.push(pool(raw)?);
+        resolved.push(pool(raw, memory_max)?);
     }
     let mut names = BTreeSet::new();
     let configured = !nodes.is_empty();
@@ -219,11 +218,11 @@ fn default_node(data: &std::path::Path, number: usize) -> NodeConfig {
     NodeConfig { name: format!("d{number}"), lanes: DEFAULT_LANES, place, delay: None }
 }
 
-fn pool(raw: raw::Pool) -> Result<PoolConfig> {
+fn pool(raw: raw::Pool, memory_max: usize) -> Result<PoolConfig> {
     let at = || format!("pool {:?}", raw.name);
     let [n, k] = raw.code.unwrap_or(DEFAULT_CODE);
     let code = Code::new(n, k).with_context(|| format!("{}: code", at()))?;
-    let machine = machine(&raw, code);
+    let machine = machine(&raw, code, memory_max);
     machine.validate().with_context(at)?;
     let extra = usize::from(machine.answer_extra);
     ensure!(
@@ -255,7 +254,7 @@ fn pool(raw: raw::Pool) -> Result<PoolConfig> {
     })
 }
 
-fn machine(raw: &raw::Pool, code: Code) -> MachineSettings {
+fn machine(raw: &raw::Pool, code: Code, memory_max: usize) -> MachineSettings {
     let default = MachineSettings::default();
     let extra = default.answer_extra.min(code.parity() as u8);
     let answer_extra = raw.answer_extra.unwrap_or(extra);
@@ -271,11 +270,12 @@ fn machine(raw: &raw::Pool, code: Code) -> MachineSettings {
             Some(AfterAnswer::Cancel) => ripstop_gateway::AfterAnswer::Cancel,
             Some(AfterAnswer::Leave) => ripstop_gateway::AfterAnswer::Leave,
         },
+        left_bytes_max: raw.left_max.map_or(memory_max as u64 / 4, |size| size.0),
         degraded_after: span(raw.degraded_after, default.degraded_after),
         task_timeout: span(raw.task_timeout, default.task_timeout),
         request_timeout: span(raw.request_timeout, default.request_timeout),
         requests_waiting_max: raw.requests_waiting_max.unwrap_or(default.requests_waiting_max),
-        tasks_waiting_max: raw.tasks_waiting_max.unwrap_or(DEFAULT_TASKS_WAITING),
+        tasks_waiting_max: raw.tasks_waiting_max.unwrap_or(default.tasks_waiting_max),
         mends_waiting_max: raw.mends_waiting_max.unwrap_or(default.mends_waiting_max),
         late_after: span(raw.late_after, default.late_after),
         patience: span(raw.patience, default.patience),

@@ -179,6 +179,25 @@ fn what_is_left_after_the_answer_is_treated_as_set() {
 }
 
 #[test]
+fn what_is_left_beyond_its_limit_is_dropped() {
+    let settings = Settings { left_bytes_max: 0, answer_extra: 0, ..Settings::default() };
+    let mut scene = Scene::new(settings, &[1; 6]);
+    scene.read(9, &[0], &[]).write(1).done(1, &[0, 1, 2, 3, 4]).done(9, &[0]);
+    expect![[r"
+        0     read 9 wants {0} → start 9.0@0
+        0     write 1 → encode 1
+        0     1 is encoded → start 1.0@1, start 1.1@2, start 1.2@3, start 1.3@4, start 1.4@5
+        0     1.0 ends Done
+        0     1.1 ends Done
+        0     1.2 ends Done
+        0     1.3 ends Done → complete 1
+        0     1.4 ends Done → settle 1 [1 2 3 4 5 -]
+        0     9.0 ends Done → complete 9, settle 9 []
+    "]]
+    .assert_eq(&scene.text());
+}
+
+#[test]
 fn a_cancelled_store_that_was_done_counts_and_one_that_failed_does_not() {
     let settings = Settings { after_answer: AfterAnswer::Cancel, ..Settings::default() };
     let mut scene = Scene::new(settings, &[2; 6]);

@@ -67,6 +67,7 @@ fn settings(dice: &mut Dice) -> Settings {
             AfterAnswer::Cancel,
             AfterAnswer::Leave,
         ][dice.below(4)],
+        left_bytes_max: [0, 1 << 16, 1 << 40][dice.below(3)],
         failures_to_down: 1 + dice.below(3) as u32,
         ..Settings::default()
     }

@@ -17,8 +17,8 @@ mod tests;
 pub use settings::{Durability, Settings};
 
 use crate::{
-    Applied, Audit, Audited, Bucket, Catalog, CatalogError, Change, Listing, ListingRequest,
-    Located, Stripe, Upload, UploadedPart,
+    Applied, Audit, Audited, Bucket, Catalog, CatalogError, Change, LOCATED_EXTENTS_MAX, Listing,
+    ListingRequest, Located, Stripe, Upload, UploadedPart,
 };
 use async_trait::async_trait;
 use committer::{Committer, Shown, Waiting};
@@ -35,10 +35,6 @@ use std::{fmt, io};
 use table::View;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::spawn_blocking;
-
-/// An object of at most this many extents is located on the caller's thread, which takes
-/// microseconds; a larger one elsewhere.
-const EXTENTS_INLINE_MAX: usize = 64;
 
 /// A catalog in one file, for one process.
 ///
@@ -197,12 +193,9 @@ impl Catalog for Embedded {
         let Some(object) = view.object(&object_key(bucket, key.as_bytes()))? else {
             return Ok(None);
         };
-        let is_small = object.extents.len() <= EXTENTS_INLINE_MAX;
-        let locate = move || {
-            let stripes = view.stripes_of(&object.extents)?;
-            Ok(Some(Located { object, stripes }))
-        };
-        if is_small { locate() } else { elsewhere(locate).await }
+        let few = object.extents.len() <= LOCATED_EXTENTS_MAX;
+        let stripes = if few { view.stripes_of(&object.extents)? } else { Vec::new() };
+        Ok(Some(Located { object, stripes }))
     }
 
     async fn list(&self, request: &ListingRequest) -> Result<Listing, CatalogError> {

@@ -10,11 +10,7 @@ use crate::{
 };
 use redb::ReadOnlyTable;
 use ripstop_model::{NodeId, StripeId};
-use std::collections::HashSet;
 use std::ops::Bound;
-
-/// An object of few extents has its stripes found by comparing each with those before it.
-const FEW_EXTENTS: usize = 16;
 
 impl View {
     pub(super) fn bucket(&self, name: &str) -> Result<Option<Bucket>, CatalogError> {
@@ -44,14 +40,8 @@ impl View {
         extents: &[Extent],
     ) -> Result<Vec<(StripeId, Stripe)>, CatalogError> {
         let mut stripes: Vec<(StripeId, Stripe)> = Vec::with_capacity(extents.len());
-        let mut seen = HashSet::new();
         for id in extents.iter().map(|extent| extent.stripe) {
-            let is_new = if extents.len() <= FEW_EXTENTS {
-                stripes.iter().all(|(known, _)| *known != id)
-            } else {
-                seen.insert(id)
-            };
-            if is_new {
+            if stripes.iter().all(|(known, _)| *known != id) {
                 let stripe = self.stripe(id)?.ok_or_else(|| {
                     corrupt(format!("an object names stripe {id}, which is gone"))
                 })?;

@@ -40,7 +40,7 @@ pub(crate) fn parse(name: &str) -> Option<ChecksumAlgorithm> {
 }
 
 /// Bytes of its value.
-pub(super) const fn len(algorithm: ChecksumAlgorithm) -> usize {
+pub(crate) const fn len(algorithm: ChecksumAlgorithm) -> usize {
     match algorithm {
         ChecksumAlgorithm::Crc32 | ChecksumAlgorithm::Crc32c => 4,
         ChecksumAlgorithm::Crc64Nvme => 8,

@@ -42,10 +42,25 @@ pub(crate) fn header_checksum(headers: &HeaderMap) -> Outcome<Option<(ChecksumAl
 }
 
 fn value(algorithm: ChecksumAlgorithm, text: &str) -> Outcome<Vec<u8>> {
-    unbase64(text, algorithm::len(algorithm)).ok_or_else(|| {
-        let header = algorithm::header(algorithm);
-        Failure::new(Code::InvalidRequest, format!("Value for {header} header is invalid."))
-    })
+    unbase64(text, algorithm::len(algorithm)).ok_or_else(|| no_value(algorithm, text))
+}
+
+/// What a client is told whose value cannot be read: that the digest is bad where the value is cut
+/// off and otherwise spelled well, else that the header is.
+pub(crate) fn no_value(algorithm: ChecksumAlgorithm, text: &str) -> Failure {
+    let plain = text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'+' || b == b'/');
+    if plain && text.len() % 4 != 0 {
+        return mismatch(algorithm);
+    }
+    let header = algorithm::header(algorithm);
+    Failure::new(Code::InvalidRequest, format!("Value for {header} header is invalid."))
+}
+
+/// What a client is told whose value is of other bytes.
+pub(crate) fn mismatch(algorithm: ChecksumAlgorithm) -> Failure {
+    let word = algorithm::word(algorithm);
+    let message = format!("The {word} you specified did not match the calculated checksum.");
+    Failure::new(Code::BadDigest, message)
 }
 
 impl Expectation {
@@ -146,11 +161,6 @@ impl Expectation {
             None => value(*algorithm, payload.trailer(header).ok_or(Code::MalformedTrailer)?)?,
         };
         let matches = computed.iter().any(|c| c.algorithm == *algorithm && c.value == given);
-        if matches {
-            return Ok(());
-        }
-        let word = algorithm::word(*algorithm);
-        let message = format!("The {word} you specified did not match the calculated checksum.");
-        Err(Failure::new(Code::BadDigest, message))
+        if matches { Ok(()) } else { Err(mismatch(*algorithm)) }
     }
 }

@@ -6,9 +6,9 @@ mod pipeline;
 mod received;
 
 pub(crate) use algorithm::{
-    Hasher, combine, composite, full_object_is_possible, header, parse, word,
+    Hasher, combine, composite, full_object_is_possible, header, len, parse, word,
 };
-pub(crate) use expectation::{Expectation, header_checksum};
+pub(crate) use expectation::{Expectation, header_checksum, mismatch, no_value};
 pub(crate) use pipeline::{Digests, Pipeline, Verdict};
 pub(crate) use received::{ObjectBody, PartBody, Received};
 

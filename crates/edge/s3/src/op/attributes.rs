@@ -2,7 +2,7 @@ use super::{Outcome, Reply, Request};
 use crate::{
     date,
     digest::{self, base64},
-    error::Failure,
+    error::{Code, Failure},
     xml::Element,
 };
 use ripstop_catalog::{Checksum, Object};
@@ -23,9 +23,17 @@ pub(super) async fn get(request: Request) -> Outcome<Reply> {
         .map(str::trim)
         .filter(|name| !name.is_empty())
         .collect();
-    if asked.is_empty() || asked.iter().any(|name| !KNOWN.contains(name)) {
+    if asked.is_empty() {
+        request.store.bucket(&request.bucket).await?;
+        return Err(Failure::new(
+            Code::InvalidRequest,
+            "The x-amz-object-attributes header specifying the attributes to be retrieved is \
+             either missing or empty",
+        ));
+    }
+    if let Some(unknown) = asked.iter().find(|name| !KNOWN.contains(name)) {
         let message = "Invalid attribute name specified.";
-        return Err(Failure::argument(message, "x-amz-object-attributes", &asked.join(",")));
+        return Err(Failure::argument(message, "x-amz-object-attributes", unknown));
     }
     let located = request.store.object(&request.bucket, &request.key).await?;
     let object = &located.object;

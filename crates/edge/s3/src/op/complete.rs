@@ -12,9 +12,7 @@ use crate::{
     xml::{self, Element, Node},
 };
 use md5::{Digest as _, Md5};
-use ripstop_catalog::{
-    Attributes, Checksum, ChecksumAlgorithm, Object, Part, Upload, UploadedPart,
-};
+use ripstop_catalog::{Attributes, ChecksumAlgorithm, Object, Part, Upload, UploadedPart};
 
 const ALGORITHMS: [ChecksumAlgorithm; 5] = [
     ChecksumAlgorithm::Crc32,
@@ -28,7 +26,7 @@ const ALGORITHMS: [ChecksumAlgorithm; 5] = [
 struct Named {
     number: u16,
     etag: String,
-    checksums: Vec<(ChecksumAlgorithm, String)>,
+    checksum: Option<(ChecksumAlgorithm, String)>,
 }
 
 fn named(node: &Node) -> Outcome<Named> {
@@ -44,8 +42,16 @@ fn named(node: &Node) -> Outcome<Named> {
         let value = node.text_of(&format!("Checksum{}", digest::word(algorithm)))?;
         Some((algorithm, value.to_owned()))
     };
-    let checksums = ALGORITHMS.into_iter().filter_map(checksum).collect();
-    Ok(Named { number, etag, checksums })
+    let mut checksums = ALGORITHMS.into_iter().filter_map(checksum);
+    let checksum = checksums.next();
+    let readable = checksum.as_ref().is_none_or(|(algorithm, value)| {
+        digest::unbase64(value, digest::len(*algorithm)).is_some()
+    });
+    if !readable || checksums.next().is_some() {
+        let message = "Invalid Base64 or multiple checksums present in request";
+        return Err(Failure::new(Code::InvalidArgument, message));
+    }
+    Ok(Named { number, etag, checksum })
 }
 
 fn read_parts(document: &[u8]) -> Outcome<Vec<Named>> {
@@ -74,11 +80,12 @@ pub(super) async fn complete(mut request: Request) -> Outcome<Reply> {
         }
         Err(failure) => return Err(failure),
     };
+    let announced = announced(&request, &upload)?;
     let Request { headers, store, bucket, key, .. } = &request;
     let condition = write_condition(headers, store, bucket, key).await?;
     let uploaded = matched(&request, &upload, &parts).await?;
     let attributes = whole(&upload, &uploaded)?;
-    check_announced(&request, &attributes, &uploaded)?;
+    check_announced(&announced, &attributes, &uploaded)?;
     let object = match store.complete_upload(&upload, &uploaded, attributes, condition).await {
         Ok(object) => object,
         Err(error) => {
@@ -134,12 +141,7 @@ async fn matched(
         let found = stored.binary_search_by_key(&part.number, |stored| stored.number);
         let found = found.map_err(|_| missing())?;
         let stored = &stored[found];
-        let kept = stored.checksum.as_ref();
-        let checksum_fits = part.checksums.iter().all(|(algorithm, value)| {
-            // Of others we know no more than that they were right when the part came.
-            kept.is_none_or(|c| c.algorithm != *algorithm || digest::base64(&c.value) == *value)
-        });
-        if stored.etag != part.etag || !checksum_fits {
+        if stored.etag != part.etag || !checksum_fits(upload, part, stored)? {
             return Err(missing());
         }
         let min = request.settings.part_len_min;
@@ -204,43 +206,103 @@ fn whole(upload: &Upload, parts: &[UploadedPart]) -> Outcome<Attributes> {
     Ok(Attributes { etag, checksum, parts, ..upload.attributes.clone() })
 }
 
+/// Whether the checksum that the client gives a part is the stored one.
+fn checksum_fits(upload: &Upload, part: &Named, stored: &UploadedPart) -> Outcome<bool> {
+    let number = part.number;
+    match (&part.checksum, upload.checksum) {
+        (Some((algorithm, _)), Some((expected, _))) if *algorithm != expected => {
+            let word = digest::word(*algorithm).to_lowercase();
+            let message = format!(
+                "The {word} you specified for part {number} did not match what we received."
+            );
+            Err(Failure::new(Code::BadDigest, message))
+        }
+        // Of others we know no more than that they were right when the part came.
+        (Some((algorithm, value)), _) => Ok(stored.checksum.as_ref().is_none_or(|kept| {
+            kept.algorithm != *algorithm || digest::base64(&kept.value) == *value
+        })),
+        (None, Some((algorithm, true))) => {
+            let word = digest::word(algorithm).to_lowercase();
+            let message = format!(
+                "The upload was created using a {word} checksum. The complete request must include \
+                 the checksum for each part. It was missing for part {number} in the request."
+            );
+            Err(Failure::new(Code::InvalidRequest, message))
+        }
+        (None, _) => Ok(true),
+    }
+}
+
+/// What the client says of the whole object.
+#[derive(Debug, Default)]
+struct Announced {
+    len: Option<u64>,
+    checksum: Option<(ChecksumAlgorithm, String)>,
+}
+
+/// Reads the headers that speak of the whole.
+fn announced(request: &Request, upload: &Upload) -> Outcome<Announced> {
+    let invalid = |message: String| Err(Failure::new(Code::InvalidRequest, message));
+    let len = match request.header("x-amz-mp-object-size") {
+        None => None,
+        Some(text) => match text.parse() {
+            Ok(len) => Some(len),
+            Err(_) => {
+                return invalid(format!(
+                    "Value for x-amz-mp-object-size header is invalid: {text}"
+                ));
+            }
+        },
+    };
+    let (expected, composite) = upload.checksum.unwrap_or((digest::DEFAULT_ALGORITHM, false));
+    match request.header("x-amz-checksum-type") {
+        None => {}
+        Some(kind) if kind.eq_ignore_ascii_case(digest::kind(composite)) => {}
+        Some(kind) if kind.eq_ignore_ascii_case(digest::kind(!composite)) => {
+            let kind = digest::kind(composite);
+            return invalid(format!(
+                "The upload was created using the {kind} checksum mode. The complete request must \
+                 use the same checksum mode."
+            ));
+        }
+        Some(_) => return invalid("Value for x-amz-checksum-type header is invalid.".to_owned()),
+    }
+    let Some((algorithm, value)) = digest::header_checksum(&request.headers)? else {
+        return Ok(Announced { len, checksum: None });
+    };
+    let (bare, count) = value.split_once('-').map_or((value.as_str(), None), |(bare, count)| {
+        (bare, Some(count.bytes().all(|b| b.is_ascii_digit()) && !count.is_empty()))
+    });
+    if digest::unbase64(bare, digest::len(algorithm)).is_none() || count == Some(false) {
+        return Err(digest::no_value(algorithm, &value));
+    }
+    if algorithm != expected {
+        let (given, expected) = (digest::word(algorithm), digest::word(expected));
+        return invalid(format!(
+            "The upload was created using the {expected} checksum, not {given}."
+        ));
+    }
+    Ok(Announced { len, checksum: Some((algorithm, value)) })
+}
+
 /// Holds the whole against what the client says of it.
 fn check_announced(
-    request: &Request,
+    announced: &Announced,
     attributes: &Attributes,
     parts: &[UploadedPart],
 ) -> Outcome<()> {
-    let invalid = |message: String| Err(Failure::new(Code::InvalidRequest, message));
-    if let Some(size) = request.header("x-amz-mp-object-size") {
-        let len: u64 = parts.iter().map(|part| part.len).sum();
-        if size.parse() != Ok(len) {
-            return invalid(format!(
-                "The provided 'x-amz-mp-object-size' header value {size} does not match what was \
-                 computed: {len}"
-            ));
-        }
+    let len: u64 = parts.iter().map(|part| part.len).sum();
+    if let Some(given) = announced.len.filter(|given| *given != len) {
+        let message = format!(
+            "The provided 'x-amz-mp-object-size' header value {given} does not match what was \
+             computed: {len}"
+        );
+        return Err(Failure::new(Code::InvalidRequest, message));
     }
-    let checksum: Option<&Checksum> = attributes.checksum.as_ref();
-    if let (Some(kind), Some(checksum)) = (request.header("x-amz-checksum-type"), checksum)
-        && !kind.eq_ignore_ascii_case(digest::kind(checksum.composite))
-    {
-        return invalid("Value for x-amz-checksum-type header is invalid.".to_owned());
-    }
-    let Some((algorithm, value)) = digest::header_checksum(&request.headers)? else {
-        return Ok(());
-    };
-    let word = digest::word(algorithm);
-    match checksum.filter(|checksum| checksum.algorithm == algorithm) {
-        Some(checksum) => {
-            let shown = digest::shown(checksum, attributes.parts.len());
-            let bare = digest::base64(&checksum.value);
-            if value == shown || value == bare {
-                return Ok(());
-            }
-            let message =
-                format!("The {word} you specified did not match the calculated checksum.");
-            Err(Failure::new(Code::BadDigest, message))
-        }
-        None => invalid(format!("The upload was not created using the {word} checksum.")),
-    }
+    let Some((algorithm, value)) = &announced.checksum else { return Ok(()) };
+    let fits = attributes.checksum.as_ref().is_some_and(|checksum| {
+        let shown = digest::shown(checksum, attributes.parts.len());
+        *value == shown || *value == digest::base64(&checksum.value)
+    });
+    if fits { Ok(()) } else { Err(digest::mismatch(*algorithm)) }
 }

@@ -8,8 +8,8 @@ use crate::{
 };
 use futures::{StreamExt as _, stream};
 use http::StatusCode;
-use ripstop_catalog::{CatalogError, Condition, Object};
-use ripstop_store::{Store, StoreError};
+use ripstop_catalog::{Condition, Object};
+use ripstop_store::Store;
 
 /// Most keys in one request.
 const KEYS_MAX: usize = 1000;
@@ -61,8 +61,7 @@ pub(super) async fn one(request: Request) -> Outcome<Reply> {
         len: len.and_then(|len| len.parse().ok()),
     };
     let Request { store, bucket, key, .. } = &request;
-    let condition = demands.condition(store, bucket, key).await?;
-    store.delete(bucket, key, condition).await?;
+    delete(store, bucket, key, &demands).await?;
     Ok(Reply::empty(StatusCode::NO_CONTENT))
 }
 
@@ -96,7 +95,7 @@ pub(super) async fn many(mut request: Request) -> Outcome<Reply> {
     request.store.bucket(&request.bucket).await?;
     let (store, bucket) = (&request.store, &request.bucket);
     let deletes = entries.into_iter().map(|entry| async move {
-        let outcome = delete(store, bucket, &entry).await;
+        let outcome = delete_entry(store, bucket, &entry).await;
         (entry, outcome)
     });
     let outcomes: Vec<_> = stream::iter(deletes).buffered(DELETES_AT_ONCE).collect().await;
@@ -122,15 +121,23 @@ pub(super) async fn many(mut request: Request) -> Outcome<Reply> {
     Ok(Reply::document(result.document()))
 }
 
-async fn delete(store: &Store, bucket: &str, entry: &Entry) -> Outcome<()> {
+async fn delete_entry(store: &Store, bucket: &str, entry: &Entry) -> Outcome<()> {
     uri::check_key(&entry.key)?;
     if entry.version.as_deref().is_some_and(|version| version != "null") {
         return Err(Failure::from(Code::NoSuchVersion));
     }
-    let condition = entry.demands.condition(store, bucket, &entry.key).await?;
-    match store.delete(bucket, &entry.key, condition).await {
-        Ok(_) => Ok(()),
-        Err(StoreError::Catalog(CatalogError::NoSuchKey)) => Err(Code::NoSuchKey.into()),
-        Err(error) => Err(error.into()),
+    delete(store, bucket, &entry.key, &entry.demands).await
+}
+
+/// What is not there is deleted already, whatever was demanded of it.
+async fn delete(store: &Store, bucket: &str, key: &str, demands: &Demands) -> Outcome<()> {
+    let deleted = async {
+        let condition = demands.condition(store, bucket, key).await?;
+        store.delete(bucket, key, condition).await?;
+        Ok(())
+    };
+    match deleted.await {
+        Err(Failure { code: Code::NoSuchKey, .. }) => Ok(()),
+        outcome => outcome,
     }
 }

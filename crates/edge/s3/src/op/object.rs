@@ -4,12 +4,13 @@ use super::{Outcome, Reply, Request};
 use crate::{
     body::Outgoing,
     condition::{Judgement, Preconditions, failed},
+    digest,
     error::{Code, Failure},
     metadata,
     range::{self, Wanted},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
-use ripstop_catalog::{CatalogError, Object};
+use ripstop_catalog::{Attributes, CatalogError, Object};
 use ripstop_store::StoreError;
 use std::ops::Range;
 
@@ -72,7 +73,7 @@ fn check_preconditions(headers: &HeaderMap, object: &Object) -> Outcome<()> {
 
 /// The answer's head, and which bytes go with it.
 fn head(request: &Request, object: &Object) -> Outcome<(Reply, Range<u64>)> {
-    let part = part_span(request, object)?;
+    let part = wanted_part(request, object)?;
     let range = request.header("range");
     if part.is_some() && range.is_some() {
         return Err(Failure::new(
@@ -83,17 +84,16 @@ fn head(request: &Request, object: &Object) -> Outcome<(Reply, Range<u64>)> {
     let etag = &object.attributes.etag;
     let range = range.filter(|_| range::still_applies(&request.headers, etag, object.modified_ms));
     let wanted = match (part, range) {
-        (Some(part), _) => Wanted::Part(part),
+        (Some(part), _) => Wanted::Part(part_span(object, part)),
         (None, Some(range)) => range::wanted(range, object.len)?,
         (None, None) => Wanted::Whole,
     };
-    let whole = wanted == Wanted::Whole;
-    let with_checksum = whole
-        && request
-            .header("x-amz-checksum-mode")
-            .is_some_and(|mode| mode.eq_ignore_ascii_case("enabled"));
     let mut reply = Reply::empty(StatusCode::OK);
-    metadata::show(object, with_checksum, &mut reply.headers);
+    metadata::show(object, &mut reply.headers);
+    let mode = request.header("x-amz-checksum-mode");
+    if mode.is_some_and(|mode| mode.eq_ignore_ascii_case("enabled")) {
+        reply = show_checksum(reply, object, part, wanted == Wanted::Whole);
+    }
     for (parameter, name) in OVERRIDES {
         if let Some(value) = request.query.get(parameter) {
             let value = HeaderValue::from_bytes(value.as_bytes())
@@ -118,8 +118,35 @@ fn head(request: &Request, object: &Object) -> Outcome<(Reply, Range<u64>)> {
     Ok((reply, span))
 }
 
-/// The bytes of the part that `partNumber` asks for; an object without parts is its own first part.
-fn part_span(request: &Request, object: &Object) -> Outcome<Option<Range<u64>>> {
+/// With the checksum of just the bytes that go with it, where that is known.
+fn show_checksum(reply: Reply, object: &Object, part: Option<usize>, whole: bool) -> Reply {
+    let Attributes { checksum: Some(checksum), parts, .. } = &object.attributes else {
+        return reply;
+    };
+    let value = match part {
+        Some(at) if !parts.is_empty() => {
+            parts[at].checksum.as_ref().map(|value| digest::base64(value))
+        }
+        Some(_) => Some(digest::shown(checksum, parts.len())),
+        None if whole => Some(digest::shown(checksum, parts.len())),
+        None => None,
+    };
+    let Some(value) = value else { return reply };
+    reply
+        .with(digest::header(checksum.algorithm), &value)
+        .with("x-amz-checksum-type", digest::kind(checksum.composite))
+}
+
+/// The bytes of a part; an object without parts is its own first part.
+fn part_span(object: &Object, at: usize) -> Range<u64> {
+    let parts = &object.attributes.parts;
+    let Some(part) = parts.get(at) else { return 0..object.len };
+    let start = parts[..at].iter().map(|part| part.len).sum::<u64>();
+    start..start + part.len
+}
+
+/// Which part `partNumber` asks for, counted from zero.
+fn wanted_part(request: &Request, object: &Object) -> Outcome<Option<usize>> {
     let Some(text) = request.query.filled("partNumber") else { return Ok(None) };
     let number = text.parse::<u32>().ok().filter(|number| (1..=10_000).contains(number));
     let number = number.ok_or_else(|| {
@@ -128,10 +155,13 @@ fn part_span(request: &Request, object: &Object) -> Outcome<Option<Range<u64>>> 
     })?;
     let parts = &object.attributes.parts;
     if parts.is_empty() && number == 1 {
-        return Ok(Some(0..object.len));
+        return Ok(Some(0));
     }
     let at = parts.iter().position(|part| u32::from(part.number) == number);
-    let at = at.ok_or(Code::InvalidPartNumber)?;
-    let start = parts[..at].iter().map(|part| part.len).sum::<u64>();
-    Ok(Some(start..start + parts[at].len))
+    let at = at.ok_or_else(|| {
+        Failure::from(Code::InvalidPartNumber)
+            .with("ActualPartCount", parts.len().max(1).to_string())
+            .with("PartNumberRequested", number.to_string())
+    })?;
+    Ok(Some(at))
 }

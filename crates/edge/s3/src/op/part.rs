@@ -33,17 +33,21 @@ pub(super) fn part_algorithm(
     given: Option<ChecksumAlgorithm>,
 ) -> Outcome<ChecksumAlgorithm> {
     match (upload.checksum, given) {
-        (Some((expected, _)), Some(given)) if expected != given => Err(Failure::new(
-            Code::InvalidRequest,
-            format!(
-                "Checksum Type mismatch occurred, expected checksum Type: {}, actual checksum Type: {}",
-                digest::word(expected).to_lowercase(),
-                digest::word(given).to_lowercase()
-            ),
-        )),
+        (Some((expected, _)), Some(given)) if expected != given => {
+            Err(other_algorithm(expected, Some(given)))
+        }
         (Some((expected, _)), _) => Ok(expected),
         (None, _) => Ok(digest::DEFAULT_ALGORITHM),
     }
+}
+
+fn other_algorithm(expected: ChecksumAlgorithm, given: Option<ChecksumAlgorithm>) -> Failure {
+    let message = format!(
+        "Checksum Type mismatch occurred, expected checksum Type: {}, actual checksum Type: {}",
+        digest::word(expected).to_lowercase(),
+        given.map_or("null".to_owned(), |given| digest::word(given).to_lowercase())
+    );
+    Failure::new(Code::InvalidRequest, message)
 }
 
 pub(super) async fn upload(request: Request) -> Outcome<Reply> {
@@ -54,6 +58,9 @@ pub(super) async fn upload(request: Request) -> Outcome<Reply> {
     let expectation = Expectation::read(&request.headers)?;
     let given = expectation.algorithm();
     let algorithm = part_algorithm(&upload, given)?;
+    if given.is_none() && upload.checksum.is_some_and(|(_, composite)| composite) {
+        return Err(other_algorithm(algorithm, None));
+    }
     let Incoming { store, settings, payload, hashing_ns, .. } = request;
     let aside_above = settings.hash_aside_above;
     let received = Received::new(payload, expectation, Some(algorithm), aside_above, hashing_ns);

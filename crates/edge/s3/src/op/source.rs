@@ -31,7 +31,7 @@ pub(super) fn named(header: &str) -> Outcome<(String, String)> {
     if bucket.is_empty() || key.is_empty() {
         return Err(invalid(message));
     }
-    uri::check_bucket_name(bucket)?;
+    uri::check_bucket_name(bucket).map_err(|_| invalid("Invalid copy source bucket name"))?;
     uri::check_key(key)?;
     Ok((bucket.to_owned(), key.to_owned()))
 }
@@ -103,7 +103,9 @@ mod tests {
         ] {
             assert_eq!(named(header).unwrap(), (bucket.to_owned(), key.to_owned()), "{header}");
         }
-        for bad in ["", "src", "src/", "/", "//k", "src/%zz", "src/k?versionId=1"] {
+        for bad in
+            ["", "src", "src/", "/", "//k", "src/%zz", "src/k?versionId=1", "1.2.3.4/k", "s(c)/k"]
+        {
             assert_eq!(named(bad).unwrap_err().code, Code::InvalidArgument, "{bad}");
         }
     }

@@ -6,7 +6,7 @@ use futures::TryStreamExt;
 use ripstop_catalog::{Attributes, Catalog, Condition, Embedded};
 use ripstop_gateway::{Report, Settings as MachineSettings};
 use ripstop_model::{Code, NodeId, PoolId, Timestamp};
-use ripstop_node::{Memory as MemoryNode, Node};
+use ripstop_node::{Fault, FaultSettings, Memory as MemoryNode, Node};
 use ripstop_runtime::{Memory, Observer, Pins, Pool, PoolNode};
 use ripstop_store::{Body, PartSeal, Settings, Store, StoreError, Target};
 use std::{collections::BTreeMap, ops::Range, sync::Arc, time::Duration};
@@ -25,6 +25,16 @@ pub(crate) struct Bench {
     pub(crate) nodes: Vec<Arc<MemoryNode>>,
     pub(crate) memory: Memory,
     pub(crate) folder: tempfile::TempDir,
+    faults: Vec<ripstop_node::FaultHandle>,
+}
+
+impl Bench {
+    /// Takes nodes down, or up again.
+    pub(crate) fn down(&self, nodes: &[usize], down: bool) {
+        for &node in nodes {
+            self.faults[node].down(down);
+        }
+    }
 }
 
 pub(crate) fn settings() -> Settings {
@@ -38,14 +48,19 @@ pub(crate) fn settings() -> Settings {
 
 pub(crate) fn bench(n: usize, k: usize) -> Bench {
     let nodes: Vec<_> = (0..n).map(|_| Arc::new(MemoryNode::new(1 << 30))).collect();
-    let wrapped = nodes.iter().map(|node| node.clone() as Arc<dyn Node>).collect();
+    let (mut wrapped, mut faults) = (Vec::<Arc<dyn Node>>::new(), Vec::new());
+    for (node, seed) in nodes.iter().zip(0..) {
+        let fault = Fault::new(node.clone(), FaultSettings::default(), seed);
+        faults.push(fault.handle());
+        wrapped.push(Arc::new(fault));
+    }
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("catalog");
     let catalog =
         Arc::new(Embedded::open(&path, ripstop_catalog::Settings::default()).expect("opens"));
     let memory = Memory::new(16 << 20);
     let store = store(catalog.clone(), wrapped, n, k, memory.clone());
-    Bench { store, catalog, nodes, memory, folder }
+    Bench { store, catalog, nodes, memory, folder, faults }
 }
 
 pub(crate) fn store(
@@ -66,6 +81,7 @@ pub(crate) fn store(
         MachineSettings {
             answer_extra: u8::from(n > k),
             degraded_after: Duration::from_millis(50),
+            probe_every: Duration::from_millis(20),
             ..MachineSettings::default()
         },
         policy.expect("known"),
