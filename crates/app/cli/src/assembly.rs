@@ -1,14 +1,15 @@
 use crate::config::{self, Config, NodeConfig, Place, PoolConfig};
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use fs4::fs_std::FileExt as _;
+use futures::StreamExt as _;
 use ripstop_catalog::{Catalog, Change, Embedded};
 use ripstop_model::{NodeId, PoolId};
 use ripstop_node::{
     Bucket, BucketSettings, Credentials, Delay, Directory, DirectorySettings, Durability, Node,
     delay_model::{DelayModel, Preset, Recorded, Replay},
 };
-use ripstop_runtime::{Aftermath, Memory, Observer, Pins, Pool, PoolNode, Spent};
-use ripstop_store::Store;
+use ripstop_runtime::{Aftermath, Memory, Observer, Origin, Pins, Pool, PoolNode, Spent};
+use ripstop_store::{Store, identity};
 use std::{
     collections::BTreeMap,
     fs::{self, File},
@@ -20,6 +21,9 @@ use tokio::sync::mpsc;
 
 /// Name of the catalog's file in the data folder.
 pub(crate) const CATALOG_FILE: &str = "catalog.redb";
+
+/// Name of the file that says where the admin port of the gateway that runs is.
+pub(crate) const ADMIN_FILE: &str = "admin";
 
 /// The data folder, locked against other processes for as long as this lives.
 #[derive(Debug)]
@@ -46,15 +50,11 @@ pub(crate) enum FolderError {
 
 impl DataFolder {
     /// Opens the folder; makes it, with the default nodes' folders, if it is not there.
-    pub(crate) fn open(config: &Config) -> Result<Self, FolderError> {
-        let path = || config.data.display().to_string();
-        let io = |source| FolderError::Io { path: path(), source };
+    pub(crate) fn create(config: &Config) -> Result<Self, FolderError> {
         let is_new = !config.data.exists();
+        let io = |source| FolderError::Io { path: config.data.display().to_string(), source };
         fs::create_dir_all(&config.data).map_err(io)?;
-        let lock = File::create(config.data.join("lock")).map_err(io)?;
-        if !lock.try_lock_exclusive().map_err(io)? {
-            return Err(FolderError::InUse(path()));
-        }
+        let folder = Self::open(config)?;
         // Only at the very first start: a folder that is missing later is a disk that is missing.
         if is_new || !config.data.join(CATALOG_FILE).exists() && !config.data.join("nodes").exists()
         {
@@ -63,6 +63,17 @@ impl DataFolder {
                     fs::create_dir_all(path).map_err(io)?;
                 }
             }
+        }
+        Ok(folder)
+    }
+
+    /// Opens the folder, which must be there.
+    pub(crate) fn open(config: &Config) -> Result<Self, FolderError> {
+        let path = || config.data.display().to_string();
+        let io = |source| FolderError::Io { path: path(), source };
+        let lock = File::create(config.data.join("lock")).map_err(io)?;
+        if !lock.try_lock_exclusive().map_err(io)? {
+            return Err(FolderError::InUse(path()));
         }
         Ok(Self { _lock: lock })
     }
@@ -99,6 +110,24 @@ impl Assembly {
     }
 }
 
+impl Assembly {
+    /// Refuses to begin a new catalog over nodes that hold fragments: they would be nobody's.
+    pub(crate) async fn refuse_orphans(&self) -> Result<()> {
+        for (name, pool) in &self.pools {
+            for (_, node) in pool.nodes() {
+                if let Some(Ok(found)) = node.list().next().await {
+                    bail!(
+                        "pool {name:?} holds fragments ({}), but the data folder has no catalog: put the \
+                         catalog back, make it anew with `ripstop rebuild`, or empty the nodes",
+                        found.name
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Nodes with the numbers that the catalog gave their names.
 pub(crate) struct NumberedNode {
     pub id: NodeId,
@@ -112,12 +141,14 @@ pub(crate) async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assem
     let catalog = watch.catalog(open_catalog(config, &config.data.join(CATALOG_FILE))?);
     let (memory, pins, spent) = (Memory::new(config.memory_max), Pins::default(), Arc::default());
     let (to, aftermath) = mpsc::unbounded_channel();
+    let store = identity(&*catalog).await?;
     let mut pools = Vec::new();
     let mut bucket_pools = BTreeMap::new();
     for pool in &config.pools {
         let id = pool_id(&*catalog, pool).await?;
         let nodes = number_nodes(&*catalog, pool).await?;
-        let built = build_pool(pool, id, nodes, watch, &spent, &pins, &to)?;
+        let origin = Origin { store, pool: id };
+        let built = build_pool(pool, origin, nodes, watch, &spent, &pins, &to)?;
         bucket_pools.extend(pool.buckets.iter().map(|bucket| (bucket.clone(), id)));
         pools.push((pool.name.clone(), built));
     }
@@ -168,7 +199,7 @@ pub(crate) async fn number_nodes(
 
 fn build_pool(
     config: &PoolConfig,
-    id: PoolId,
+    origin: Origin,
     nodes: Vec<NumberedNode>,
     watch: &dyn Watch,
     spent: &Arc<Spent>,
@@ -187,7 +218,7 @@ fn build_pool(
         })
         .collect();
     Ok(Pool::new(
-        id,
+        origin,
         config.code,
         config.machine,
         policy,

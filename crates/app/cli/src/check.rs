@@ -1,10 +1,10 @@
 use crate::{
     admin_client,
-    assembly::{DataFolder, FolderError, assemble},
+    assembly::{ADMIN_FILE, CATALOG_FILE, DataFolder, FolderError, assemble},
     config::Config,
     watch::Unwatched,
 };
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 use ripstop_store::{CheckOptions, CheckReport};
 use std::process::ExitCode;
@@ -14,12 +14,16 @@ pub(crate) async fn run(config: &Config, repair: bool, json: bool) -> Result<Exi
     let bar = progress("stripes examined");
     let report = match DataFolder::open(config) {
         Ok(_folder) => {
+            let catalog = config.data.join(CATALOG_FILE);
+            ensure!(catalog.exists(), "there is no catalog {}", catalog.display());
             let assembly = assemble(config, &Unwatched).await?;
             assembly.store.check(options, |stripes| bar.set_position(stripes)).await?
         }
         // Whoever has the folder is a gateway, and does it for us.
         Err(FolderError::InUse(_)) => {
-            admin_client::check(config.admin, options, |stripes| bar.set_position(stripes)).await?
+            let told = std::fs::read_to_string(config.data.join(ADMIN_FILE)).ok();
+            let admin = told.and_then(|text| text.trim().parse().ok()).unwrap_or(config.admin);
+            admin_client::check(admin, options, |stripes| bar.set_position(stripes)).await?
         }
         Err(error) => return Err(error.into()),
     };

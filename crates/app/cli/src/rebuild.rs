@@ -10,7 +10,7 @@ use std::{fs, process::ExitCode};
 const UNFINISHED: &str = "catalog.rebuilding";
 
 pub(crate) async fn run(config: &Config, json: bool) -> Result<ExitCode> {
-    let _folder = DataFolder::open(config)?;
+    let _folder = DataFolder::create(config)?;
     let file = config.data.join(CATALOG_FILE);
     if file.exists() {
         bail!("there is a catalog, {}: move it away first if it is beyond use", file.display());
@@ -47,8 +47,14 @@ fn print(report: &ripstop_store::RebuildReport, json: bool) -> Result<()> {
         println!("lost: {key}");
     }
     println!(
-        "{} buckets and {} objects from {} fragments; {} fragments damaged, {} nodes not listed whole",
-        report.buckets, report.objects, report.fragments, report.damaged, report.unlisted
+        "{} buckets and {} objects from {} fragments; {} fragments damaged, {} stripes of other stores, \
+         {} nodes not listed whole",
+        report.buckets,
+        report.objects,
+        report.fragments,
+        report.damaged,
+        report.foreign,
+        report.unlisted
     );
     Ok(())
 }

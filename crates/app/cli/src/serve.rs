@@ -1,5 +1,5 @@
 use crate::{
-    assembly::{DataFolder, assemble},
+    assembly::{ADMIN_FILE, CATALOG_FILE, DataFolder, assemble},
     config::{Config, LogFormat},
     credentials::{self, Origin},
     watch::Telemetry,
@@ -15,14 +15,21 @@ pub(crate) async fn run(config: Config) -> Result<ExitCode> {
     let format =
         if text { ripstop_telemetry::LogFormat::Text } else { ripstop_telemetry::LogFormat::Json };
     init_logs(format, &config.log_filter)?;
-    let _folder = DataFolder::open(&config)?;
+    let _folder = DataFolder::create(&config)?;
+    let is_new = !config.data.join(CATALOG_FILE).exists();
     let (keys, origin) = credentials::load(&config.credentials)?;
     let listener = bind(config.listen, "gateway.listen").await?;
     let admin_listener = bind(config.admin, "gateway.admin").await?;
     let telemetry = Telemetry::new();
     let assembly = assemble(&config, &telemetry).await?;
+    if is_new && let Err(refusal) = assembly.refuse_orphans().await {
+        drop(assembly);
+        std::fs::remove_file(config.data.join(CATALOG_FILE))?;
+        return Err(refusal);
+    }
     telemetry.attach(&assembly, config.memory_max);
     let (listen, admin) = (listener.local_addr()?, admin_listener.local_addr()?);
+    std::fs::write(config.data.join(ADMIN_FILE), admin.to_string())?;
     greet(&config, listen, &origin);
     tracing::info!(%listen, %admin, data = %config.data.display(), "ripstop serves");
     let stop = stop_signal()?;

@@ -18,6 +18,9 @@ use std::{
 };
 use tokio::sync::{Notify, oneshot};
 
+/// Longest that a node may take to say that it is well.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// Reads what the machine reports. Called under the pool's lock: it must be quick and never block.
 pub trait Observer: Send + Sync + fmt::Debug {
     /// Something happened `at` this time of the pool's clock.
@@ -129,6 +132,14 @@ impl Shared {
         self.driver().step(self, event);
     }
 
+    /// Asks a node how it is, and tells the machine.
+    pub(crate) async fn probe(self: &Arc<Self>, node: NodeId) {
+        let Some(asked) = self.node(node) else { return };
+        let health = tokio::time::timeout(PROBE_TIMEOUT, asked.health()).await;
+        let state = if matches!(health, Ok(Ok(()))) { NodeState::Up } else { NodeState::Down };
+        self.tell(Event::NodeChanged(node, state));
+    }
+
     fn task_ended(self: &Arc<Self>, task: Task, outcome: Outcome, chunk: Option<Chunk>) {
         let mut driver = self.driver();
         driver.running.remove(&task.id);
@@ -169,7 +180,10 @@ impl Driver {
                     job.settle(stored);
                 }
             }
-            Action::Probe(node) => probe(shared, node),
+            Action::Probe(node) => {
+                let shared = shared.clone();
+                tokio::spawn(async move { shared.probe(node).await });
+            }
             Action::Report(report) => self.observer.report(now, &report),
         }
     }
@@ -234,19 +248,6 @@ impl Driver {
             driver.step(&shared, Event::DecodeEnded(request, done));
         });
     }
-}
-
-/// Longest that a node may take to say that it is well.
-const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
-
-fn probe(shared: &Arc<Shared>, node: NodeId) {
-    let shared = shared.clone();
-    tokio::spawn(async move {
-        let Some(asked) = shared.node(node) else { return };
-        let health = tokio::time::timeout(PROBE_TIMEOUT, asked.health()).await;
-        let state = if matches!(health, Ok(Ok(()))) { NodeState::Up } else { NodeState::Down };
-        shared.tell(Event::NodeChanged(node, state));
-    });
 }
 
 /// Sends `TimerFired` when the machine's deadline comes, until the pool is gone.

@@ -9,4 +9,4 @@ mod header;
 pub(crate) use block::{BLOCK_LEN, body_len, body_range};
 pub use chunk::Chunk;
 pub use draft::{Sealed, StripeDraft};
-pub use header::{HEADER_PROBE_LEN, Header, HeaderError};
+pub use header::{HEADER_PROBE_LEN, Header, HeaderError, Origin};

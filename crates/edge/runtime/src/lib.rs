@@ -17,7 +17,7 @@ mod task;
 
 pub use aftermath::{Aftermath, Written};
 pub use driver::Observer;
-pub use fragment::{Chunk, HEADER_PROBE_LEN, Header, HeaderError, Sealed, StripeDraft};
+pub use fragment::{Chunk, HEADER_PROBE_LEN, Header, HeaderError, Origin, Sealed, StripeDraft};
 pub use memory::{Memory, Purpose, Share};
 pub use pin::{Pin, Pins};
 pub use pool::{FailedStripe, FragmentState, Pool, PoolNode, StripePlace};

@@ -58,6 +58,11 @@ impl Memory {
         Share(permit.expect("the semaphore is never closed"))
     }
 
+    /// Bytes that no reader has now.
+    pub fn free_for_reads(&self) -> usize {
+        self.reads.units.available_permits() * UNIT
+    }
+
     /// Bytes that nobody has now.
     pub fn free(&self) -> usize {
         (self.reads.units.available_permits() + self.writes.units.available_permits()) * UNIT

@@ -1,5 +1,5 @@
 use crate::{
-    Aftermath, Chunk, HEADER_PROBE_LEN, Header, HeaderError, Observer, Pins, Sealed, Spent,
+    Aftermath, Chunk, HEADER_PROBE_LEN, Header, HeaderError, Observer, Origin, Pins, Sealed, Spent,
     Written,
     aftermath::Warden,
     driver::Shared,
@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 /// Nodes that share a storage code and a policy: writes, reads and mends stripes over them.
 #[derive(Clone, Debug)]
 pub struct Pool {
-    id: PoolId,
+    origin: Origin,
     code: Code,
     shared: Arc<Shared>,
     pins: Pins,
@@ -47,6 +47,13 @@ pub struct StripePlace {
     pub header_len: u32,
     /// Where each fragment is, by index.
     pub nodes: Vec<Option<NodeId>>,
+}
+
+impl StripePlace {
+    /// Bytes of each of its fragments, header included.
+    pub fn fragment_len(&self) -> u64 {
+        u64::from(self.header_len) + u64::from(body_len(self.shape.strip_len()))
+    }
 }
 
 /// A request on a stripe that was not done.
@@ -89,7 +96,7 @@ impl Pool {
     /// A pool over these nodes; what becomes of its writes goes to `aftermath`.
     #[expect(clippy::too_many_arguments, reason = "made once, at start, from named parts")]
     pub fn new(
-        id: PoolId,
+        origin: Origin,
         code: Code,
         settings: Settings,
         policy: Box<dyn Policy>,
@@ -103,12 +110,17 @@ impl Pool {
         let machine = Machine::new(settings, specs, policy);
         let nodes: BTreeMap<_, _> = nodes.into_iter().map(|node| (node.id, node.node)).collect();
         let shared = Shared::new(machine, nodes, observer, spent);
-        Self { id, code, shared, pins, aftermath }
+        Self { origin, code, shared, pins, aftermath }
     }
 
     /// Its number.
     pub fn id(&self) -> PoolId {
-        self.id
+        self.origin.pool
+    }
+
+    /// What the headers of its stripes say of who wrote them.
+    pub fn origin(&self) -> Origin {
+        self.origin
     }
 
     /// Its storage code (N,K).
@@ -161,7 +173,7 @@ impl Pool {
         });
         let (claim, claimed) = oneshot::channel();
         let (tell, told) = oneshot::channel();
-        let (pool, to) = (self.id, self.aftermath.clone());
+        let (pool, to) = (self.id(), self.aftermath.clone());
         // Spawned before the first await: the stripe is followed even if the caller leaves now.
         tokio::spawn(async move {
             let told = told.await.unwrap_or_default();
@@ -224,25 +236,30 @@ impl Pool {
         self.ask(place.id, operation, moved.end - moved.start, job, answered).await
     }
 
+    /// Asks every node how it is, so that one that has just come back is used at once.
+    pub async fn probe(&self) {
+        let probes = self.shared.nodes().map(|(id, _)| self.shared.probe(id));
+        futures::future::join_all(probes).await;
+    }
+
     /// Looks at one fragment where it should be, header and every block.
     pub async fn examine(&self, place: &StripePlace, index: u8) -> FragmentState {
         self.fetch_strip(place, index).await.map_or_else(|state| state, |_| FragmentState::Whole)
     }
 
-    /// One fragment's header record and verified strip, straight from its node.
+    /// One fragment's header and verified strip, straight from its node.
     async fn fetch_strip(
         &self,
         place: &StripePlace,
         index: u8,
-    ) -> Result<(Bytes, Chunk), FragmentState> {
+    ) -> Result<(Header, Chunk), FragmentState> {
         let node = place.nodes.get(usize::from(index)).copied().flatten();
         let Some(node) = node.and_then(|id| self.shared.node(id)) else {
             return Err(FragmentState::Missing);
         };
         let name = FragmentId { stripe: place.id, index };
         let strip_len = place.shape.strip_len();
-        let header_len = u64::from(place.header_len);
-        let len = header_len + u64::from(body_len(strip_len));
+        let len = place.fragment_len();
         let bytes = node.get(name, 0..len).await.map_err(|error| match error {
             NodeError::Missing => FragmentState::Missing,
             NodeError::Short { .. } => FragmentState::Damaged,
@@ -258,7 +275,7 @@ impl Pool {
         }
         let body = bytes.slice(place.header_len as usize..);
         Chunk::verify(place.id, index, strip_len, &(0..strip_len), &body)
-            .map(|chunk| (header.record, chunk))
+            .map(|chunk| (header, chunk))
             .ok_or(FragmentState::Damaged)
     }
 
@@ -273,17 +290,17 @@ impl Pool {
         let missing: Vec<usize> = wanted.iter().map(|&(index, _)| index.into()).collect();
         let needed = place.shape.needed();
         let mut sources = Vec::with_capacity(needed);
-        let mut record = None;
+        let mut told = None;
         for index in (0..place.shape.code().n()).filter(|index| !missing.contains(index)) {
-            if let Ok((told, chunk)) = self.fetch_strip(place, index as u8).await {
-                record = Some(told);
+            if let Ok((header, chunk)) = self.fetch_strip(place, index as u8).await {
+                told = Some(header);
                 sources.push((index, chunk));
             }
             if sources.len() == needed {
                 break;
             }
         }
-        let record = record.filter(|_| sources.len() == needed).ok_or(lost(Cause::Lost))?;
+        let told = told.filter(|_| sources.len() == needed).ok_or(lost(Cause::Lost))?;
         let codec = self.shared.codec(place.shape.code());
         let computed = if place.shape.strip_len() == 0 {
             missing.iter().map(|&strip| (strip, Chunk::computed(0, Vec::new()))).collect()
@@ -300,7 +317,7 @@ impl Pool {
         let mut mended = Vec::with_capacity(wanted.len());
         for ((_, chunk), &(index, node)) in computed.iter().zip(wanted) {
             let name = FragmentId { stripe: place.id, index };
-            let header = Header { name, shape: place.shape, pool: self.id, record: record.clone() };
+            let header = Header { name, ..told.clone() };
             let fragment = vec![header.encode(), chunk.sealed(place.id, index)];
             let node = self.store_fragment(name, fragment, node, &taken).await?;
             taken.push(node);

@@ -1,4 +1,4 @@
-use crate::{Store, StoreError, clock::unix_ms, store::place_of};
+use crate::{Store, StoreError, clock::unix_ms, store::place_of, sweep::Misfit};
 use futures::StreamExt;
 use ripstop_catalog::{CatalogError, Change, Stripe};
 use ripstop_model::{FragmentId, NodeId, PoolId, StripeId};
@@ -112,6 +112,7 @@ impl Store {
     ) -> Result<CheckReport, StoreError> {
         let mut report = CheckReport::default();
         let mut after = StripeId(0);
+        futures::future::join_all(self.inner.pools.iter().map(Pool::probe)).await;
         loop {
             let page = self.inner.catalog.stripes_after(after, PAGE).await?;
             let Some(&(last, _)) = page.last() else { break };
@@ -225,10 +226,24 @@ impl Store {
             let mut pages = node.list().ready_chunks(PAGE);
             while let Some(page) = pages.next().await {
                 let listed: Vec<Listed> = page.into_iter().filter_map(Result::ok).collect();
-                for (name, misplaced) in self.unclaimed(id, &listed).await? {
-                    let repaired = options.repair && node.delete(name).await.is_ok();
-                    let flaw = if misplaced { Flaw::Misplaced } else { Flaw::Unclaimed };
-                    report.find(flaw, name.to_string(), Some(id), repaired);
+                for (found, misfit) in self.misfits(id, &listed).await? {
+                    let (flaw, repaired) = match misfit {
+                        Misfit::Unclaimed => (
+                            Flaw::Unclaimed,
+                            options.repair && self.delete_own(&**node, &found).await,
+                        ),
+                        Misfit::Misplaced => (
+                            Flaw::Misplaced,
+                            options.repair && self.delete_own(&**node, &found).await,
+                        ),
+                        Misfit::Grown(place, pool) => {
+                            let index = found.name.index;
+                            let mended = options.repair
+                                && self.mend(&pool, &place, index, Flaw::Damaged).await;
+                            (Flaw::Damaged, mended)
+                        }
+                    };
+                    report.find(flaw, found.name.to_string(), Some(id), repaired);
                 }
             }
         }

@@ -6,6 +6,11 @@ use ripstop_model::{PoolId, StripeId};
 use ripstop_runtime::{Purpose, Share};
 use std::{ops::Range, sync::Arc};
 
+/// Each reader takes at most one part in so many of the memory that is free.
+const READERS_AHEAD: usize = 4;
+/// The least that is fetched at once, however many readers there are, in bytes.
+const SLICE_MIN: usize = 256 << 10;
+
 impl Store {
     /// The bytes `range` of an object, in pieces, read ahead of the reader within the memory budget.
     /// The first piece is awaited before the stream is returned, so that an object that cannot be
@@ -17,14 +22,20 @@ impl Store {
     ) -> Result<BoxStream<'static, Result<Bytes, StoreError>>, StoreError> {
         let store = self.clone();
         let ahead = self.inner.settings.stripes_ahead.max(1);
-        let slices = cut(&object.object.extents, &range);
-        let mut pieces = stream::iter(slices)
-            .map(move |(extent, range)| store.clone().fetch(object.clone(), extent.stripe, range))
-            .buffered(ahead)
-            .flat_map(|fetched| match fetched {
-                Ok((pieces, share)) => held(pieces, share).boxed(),
-                Err(error) => stream::once(async { Err(error) }).boxed(),
-            });
+        let mut pieces = stream::unfold(range, move |left| {
+            let (store, object) = (store.clone(), object.clone());
+            async move {
+                let next = store.next_slice(&object, &left)?;
+                let after = left.start + next.1.len() as u64..left.end;
+                Some((store.fetch(object, next.0, next.1), after))
+            }
+        })
+        .buffered(ahead)
+        .flat_map(|fetched| match fetched {
+            Ok((pieces, share)) => held(pieces, share).boxed(),
+            Err(error) => stream::once(async { Err(error) }).boxed(),
+        })
+        .boxed();
         match pieces.next().await {
             None => Ok(stream::empty().boxed()),
             Some(first) => {
@@ -32,6 +43,16 @@ impl Store {
                 Ok(stream::once(async { Ok(first) }).chain(pieces).boxed())
             }
         }
+    }
+
+    /// The stripe that the bytes `left` begin in, and the part of it to fetch next: all of what is
+    /// wanted of it while memory is plentiful, less when many readers share it, so that those who
+    /// read slowly hold little.
+    fn next_slice(&self, object: &Located, left: &Range<u64>) -> Option<(StripeId, Range<u32>)> {
+        let (extent, range) = first_cut(&object.object.extents, left)?;
+        let fair = self.inner.memory.free_for_reads() / READERS_AHEAD;
+        let most = u32::try_from(fair.max(SLICE_MIN)).unwrap_or(u32::MAX);
+        Some((extent.stripe, range.start..range.end.min(range.start.saturating_add(most))))
     }
 
     async fn fetch(
@@ -92,6 +113,20 @@ pub(crate) fn cut(extents: &[Extent], range: &Range<u64>) -> Vec<(Extent, Range<
     parts
 }
 
+/// The first of the parts that [`cut`] would give.
+fn first_cut(extents: &[Extent], range: &Range<u64>) -> Option<(Extent, Range<u32>)> {
+    let mut at = 0;
+    for extent in extents {
+        let end = at + u64::from(extent.len);
+        if range.start < end && range.start < range.end {
+            let offset = |byte: u64| extent.offset + (byte - at) as u32;
+            return Some((*extent, offset(range.start)..offset(range.end.min(end))));
+        }
+        at = end;
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,5 +143,9 @@ mod tests {
         assert_eq!(parts(9..11), [(1, 9..10), (2, 5..6)]);
         assert_eq!(parts(20..21), [(3, 0..1)]);
         assert_eq!(parts(4..4), []);
+        for range in [0..21, 9..11, 20..21, 4..4, 12..12] {
+            let first = first_cut(&extents, &range);
+            assert_eq!(first, cut(&extents, &range).into_iter().next(), "{range:?}");
+        }
     }
 }

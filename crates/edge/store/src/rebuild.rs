@@ -1,9 +1,11 @@
-use crate::{clock::unix_ms, record::Telling, store::stripe_record, sweep::listing};
+use crate::{
+    clock::unix_ms, identity::adopt, record::Telling, store::stripe_record, sweep::listing,
+};
 use futures::StreamExt;
 use ripstop_catalog::{Bucket, Catalog, CatalogError, Change, Condition, Object, Stripe};
-use ripstop_model::{FragmentId, NodeId, PoolId, StripeId, StripeShape};
+use ripstop_model::{FragmentId, NodeId, StripeId, StripeShape};
 use ripstop_node::Node;
-use ripstop_runtime::Pool;
+use ripstop_runtime::{Origin, Pool};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,6 +24,8 @@ pub struct RebuildReport {
     pub fragments: u64,
     /// Fragments without one.
     pub damaged: u64,
+    /// Stripes that another store wrote: passed over.
+    pub foreign: u64,
     /// Nodes whose listing broke off: what only they tell of is not in the new catalog.
     pub unlisted: u64,
     /// Buckets made.
@@ -36,7 +40,7 @@ pub struct RebuildReport {
 /// What the headers of one stripe's fragments say, together.
 struct Found {
     shape: StripeShape,
-    pool: PoolId,
+    origin: Origin,
     header_len: u32,
     nodes: Vec<Option<NodeId>>,
     told: Option<Telling>,
@@ -48,7 +52,7 @@ impl Found {
     }
 
     fn record(&self) -> Stripe {
-        stripe_record(self.pool, self.shape, self.header_len, &self.nodes)
+        stripe_record(self.origin.pool, self.shape, self.header_len, &self.nodes)
     }
 }
 
@@ -63,7 +67,13 @@ pub async fn rebuild(
     progress: impl Fn(u64) + Send + Sync,
 ) -> Result<RebuildReport, CatalogError> {
     let mut report = RebuildReport::default();
-    let stripes = survey(nodes, &mut report, progress).await;
+    let mut stripes = survey(nodes, &mut report, progress).await;
+    if let Some(store) = most_common(stripes.values().map(|found| found.origin.store)) {
+        adopt(catalog, store).await?;
+        let all = stripes.len();
+        stripes.retain(|_, found| found.origin.store == store);
+        report.foreign = (all - stripes.len()) as u64;
+    }
     let mut buckets: BTreeMap<String, Bucket> = BTreeMap::new();
     let mut versions: BTreeMap<(String, String), Vec<Object>> = BTreeMap::new();
     for (id, found) in &stripes {
@@ -110,6 +120,14 @@ pub async fn rebuild(
     Ok(report)
 }
 
+fn most_common(numbers: impl Iterator<Item = u64>) -> Option<u64> {
+    let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
+    for number in numbers {
+        *counts.entry(number).or_default() += 1;
+    }
+    counts.into_iter().max_by_key(|&(_, count)| count).map(|(number, _)| number)
+}
+
 fn note_lost(report: &mut RebuildReport, bucket: &str, key: &str) {
     if report.lost.len() < LOST_MAX {
         report.lost.push(format!("{bucket}/{key}"));
@@ -154,7 +172,7 @@ async fn survey(
                     let n = header.shape.code().n();
                     let found = stripes.entry(name.stripe).or_insert_with(|| Found {
                         shape: header.shape,
-                        pool: header.pool,
+                        origin: header.origin,
                         header_len,
                         nodes: vec![None; n],
                         told: Telling::decode(&header.record),

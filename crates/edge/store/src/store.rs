@@ -246,7 +246,7 @@ impl Store {
         let shape = StripeShape::new(pool.code(), 0).expect("an empty stripe is within limits");
         let share = self.inner.memory.acquire(Purpose::Write, StripeDraft::memory(shape)).await;
         let draft = StripeDraft::new(id, shape, share);
-        Ok(pool.write(draft.seal(pool.id(), told.encode())).await?)
+        Ok(pool.write(draft.seal(pool.origin(), told.encode())).await?)
     }
 
     /// Applies a change that makes stripes visible, and claims them. It runs to its end even if the

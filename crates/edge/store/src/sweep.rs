@@ -1,13 +1,13 @@
 use crate::{
     Store, StoreError,
     clock::unix_ms,
-    store::{Inner, stripe_record},
+    store::{Inner, place_of, stripe_record},
 };
 use futures::StreamExt;
 use ripstop_catalog::{Change, Stripe};
-use ripstop_model::{FragmentId, NodeId, StripeId};
+use ripstop_model::{FragmentId, NodeId, PoolId, StripeId};
 use ripstop_node::{Listed, Node};
-use ripstop_runtime::{Aftermath, Pool};
+use ripstop_runtime::{Aftermath, Pool, StripePlace};
 use std::{
     sync::{Arc, Weak},
     time::Duration,
@@ -134,10 +134,13 @@ impl Store {
             let mut pages = node.list().ready_chunks(PAGE);
             while let Some(page) = pages.next().await {
                 let listed: Vec<Listed> = page.into_iter().filter_map(Result::ok).collect();
-                for (name, _) in self.unclaimed(id, &listed).await? {
-                    match node.delete(name).await {
-                        Ok(()) => swept += 1,
-                        Err(error) => tracing::debug!(fragment = %name, %error, "not deleted"),
+                for (found, misfit) in self.misfits(id, &listed).await? {
+                    match misfit {
+                        Misfit::Unclaimed | Misfit::Misplaced => {
+                            swept += u64::from(self.delete_own(&**node, &found).await);
+                        }
+                        // A check's business.
+                        Misfit::Grown(..) => {}
                     }
                 }
             }
@@ -145,37 +148,74 @@ impl Store {
         Ok(swept)
     }
 
-    /// Which of the fragments listed at a node are claimed by nothing: older than the grace, not being
-    /// written, not garbage that is due anyway, and of no stripe that has them there. Says of each
-    /// whether its stripe is in force elsewhere (misplaced).
-    pub(crate) async fn unclaimed(
+    /// Deletes an unclaimed fragment if its header says that this store wrote it; answers whether it
+    /// is gone. What another store wrote, or nobody can tell who, stays.
+    pub(crate) async fn delete_own(&self, node: &dyn Node, found: &Listed) -> bool {
+        let own = self.inner.pools[0].origin().store;
+        match Pool::header(node, found.name, found.len).await {
+            Some((header, _)) if header.origin.store == own => {}
+            Some(_) | None => return false,
+        }
+        match node.delete(found.name).await {
+            Ok(()) => true,
+            Err(error) => {
+                tracing::debug!(fragment = %found.name, %error, "not deleted");
+                false
+            }
+        }
+    }
+
+    /// Which of the fragments listed at a node are not as the catalog has them, and why. Left out are
+    /// those that are younger than the grace, are being written, or are garbage that is due anyway.
+    pub(crate) async fn misfits(
         &self,
         node: NodeId,
         listed: &[Listed],
-    ) -> Result<Vec<(FragmentId, bool)>, StoreError> {
+    ) -> Result<Vec<(Listed, Misfit)>, StoreError> {
         let old = unix_ms().saturating_sub(self.grace_ms());
-        let unpinned = |name: &FragmentId| {
+        let unpinned = |Listed { name, .. }: &&Listed| {
             name.stripe.unix_ms() <= old && !self.inner.pins.contains(name.stripe)
         };
-        let names: Vec<FragmentId> =
-            listed.iter().map(|listed| listed.name).filter(unpinned).collect();
-        let ids: Vec<StripeId> = names.iter().map(|name| name.stripe).collect();
+        let old: Vec<&Listed> = listed.iter().filter(unpinned).collect();
+        let ids: Vec<StripeId> = old.iter().map(|listed| listed.name.stripe).collect();
         let stripes = self.inner.catalog.stripes(&ids).await?;
-        let mut unclaimed = Vec::new();
-        for (name, stripe) in names.into_iter().zip(stripes) {
-            match stripe {
-                Some(stripe) => match stripe.node(name.index.into()) {
-                    Some(place) if place == node => {}
-                    // Not known to be anywhere: a repair may still use it.
-                    None if usize::from(name.index) < stripe.nodes.len() => {}
-                    Some(_) | None => unclaimed.push((name, true)),
-                },
-                None if self.inner.catalog.is_garbage(name.stripe).await? => {}
-                None => unclaimed.push((name, false)),
-            }
+        let mut misfits = Vec::new();
+        for (listed, stripe) in old.into_iter().zip(stripes) {
+            let misfit = match stripe {
+                Some(stripe) => self.misfit(node, listed, &stripe),
+                None if self.inner.catalog.is_garbage(listed.name.stripe).await? => None,
+                None => Some(Misfit::Unclaimed),
+            };
+            misfits.extend(misfit.map(|misfit| (listed.clone(), misfit)));
         }
-        Ok(unclaimed)
+        Ok(misfits)
     }
+
+    fn misfit(&self, node: NodeId, listed: &Listed, stripe: &Stripe) -> Option<Misfit> {
+        let index = usize::from(listed.name.index);
+        match stripe.node(index) {
+            Some(place) if place == node => {
+                let place = place_of(listed.name.stripe, stripe)?;
+                let pool = self.pool(PoolId(stripe.pool)).unwrap_or(&self.inner.pools[0]);
+                let grown = listed.len > place.fragment_len();
+                grown.then(|| Misfit::Grown(place, pool.clone()))
+            }
+            // Not known to be anywhere: a repair may still use it.
+            None if index < stripe.nodes.len() => None,
+            Some(_) | None => Some(Misfit::Misplaced),
+        }
+    }
+}
+
+/// Why a fragment at a node is not as the catalog has it.
+#[derive(Debug)]
+pub(crate) enum Misfit {
+    /// No stripe claims it.
+    Unclaimed,
+    /// Its stripe has it elsewhere.
+    Misplaced,
+    /// It is longer than it was written.
+    Grown(StripePlace, Pool),
 }
 
 /// Counts the fragments at a node, for its listing's sake only.

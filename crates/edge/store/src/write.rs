@@ -133,7 +133,7 @@ impl<'a> Writing<'a> {
             self.join_one().await?;
         }
         let (pool, sealed): (Pool, Sealed) =
-            (self.pool.clone(), draft.seal(self.pool.id(), record));
+            (self.pool.clone(), draft.seal(self.pool.origin(), record));
         self.storing.spawn(async move { pool.write(sealed).await });
         Ok(())
     }

@@ -83,7 +83,7 @@ impl Gateway {
     pub(super) async fn start(code: Code) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let config = config::parse(&configuration(folder.path(), code), [])?;
-        let data = DataFolder::open(&config)?;
+        let data = DataFolder::create(&config)?;
         let telemetry = Telemetry::new();
         let assembly = assemble(&config, &telemetry).await?;
         assembly.store.create_bucket(BUCKET).await?;

@@ -90,7 +90,7 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
     let Raw { gateway, store, pool, node } = raw;
     let data = gateway.data.unwrap_or_else(|| "ripstop-data".into());
     let credentials = gateway.credentials.unwrap_or_else(|| data.join("credentials"));
-    let memory_max = size(store.memory_max.map(|size| size.0), 192 << 20, "store.memory_max")?;
+    let memory_max = size(store.memory_max.map(|size| size.0), 128 << 20, "store.memory_max")?;
     let pools = pools(pool, node, &data, memory_max)?;
     let catalog_cache =
         size(store.catalog_cache.map(|size| size.0), 32 << 20, "store.catalog_cache")?;

@@ -1,12 +1,12 @@
 use super::{
-    BLOCK_LEN, Header,
+    BLOCK_LEN, Header, Origin,
     block::{SEAL_LEN, seal},
     body_len,
 };
 use crate::Share;
 use bytes::Bytes;
 use ripstop_codec::Codec;
-use ripstop_model::{FragmentId, PoolId, StripeId, StripeShape};
+use ripstop_model::{FragmentId, StripeId, StripeShape};
 
 /// A stripe being filled with payload: data strips are laid out and sealed as the bytes come.
 #[derive(Debug)]
@@ -28,8 +28,8 @@ pub struct Sealed {
     pub id: StripeId,
     /// How it is coded.
     pub shape: StripeShape,
-    /// The pool it goes to.
-    pub pool: PoolId,
+    /// Who writes it.
+    pub origin: Origin,
     /// What its headers tell.
     pub record: Bytes,
     bodies: Vec<Bytes>,
@@ -96,7 +96,7 @@ impl StripeDraft {
     /// Pads what was filled with zeros to the shape and adds what the headers shall tell.
     ///
     /// The payload must be complete: `room()` is 0.
-    pub fn seal(mut self, pool: PoolId, record: Bytes) -> Sealed {
+    pub fn seal(mut self, origin: Origin, record: Bytes) -> Sealed {
         debug_assert_eq!(self.room(), 0, "a draft is sealed when it is full");
         let k = self.shape.code().k();
         let padding = self.shape.strip_len() as usize * k - self.shape.payload_len() as usize;
@@ -106,7 +106,7 @@ impl StripeDraft {
         }
         self.bodies.resize_with(k, Vec::new);
         let bodies = self.bodies.into_iter().map(Bytes::from).collect();
-        Sealed { id: self.id, shape: self.shape, pool, record, bodies, share: self.share }
+        Sealed { id: self.id, shape: self.shape, origin, record, bodies, share: self.share }
     }
 }
 
@@ -149,7 +149,7 @@ impl Sealed {
     pub(crate) fn fragment(&self, index: u8) -> Vec<Bytes> {
         let name = FragmentId { stripe: self.id, index };
         let header =
-            Header { name, shape: self.shape, pool: self.pool, record: self.record.clone() };
+            Header { name, shape: self.shape, origin: self.origin, record: self.record.clone() };
         let body = self.bodies[usize::from(index)].clone();
         if body.is_empty() { vec![header.encode()] } else { vec![header.encode(), body] }
     }

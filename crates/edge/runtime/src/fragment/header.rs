@@ -5,7 +5,7 @@ use thiserror::Error;
 
 const MAGIC: [u8; 8] = *b"RIPSTOP\x01";
 /// Everything before the record.
-const FIXED_LEN: usize = 44;
+const FIXED_LEN: usize = 52;
 const SEAL_LEN: usize = 8;
 /// Headers are padded to this, so that strips begin aligned.
 const ALIGN: usize = 64;
@@ -18,17 +18,26 @@ pub const HEADER_PROBE_LEN: u64 = 4096;
 /// The start of every fragment: which it is, how its stripe is coded, what the stripe holds.
 ///
 /// Little-endian: magic 8 | header length 4 | stripe 16 | index, N, K, 0 | payload length 4 |
-/// pool 2 | 0 2 | record length 4 | record | zeros to a multiple of 64 less 8 | CRC-64/NVME 8.
+/// pool 2 | 0 2 | store 8 | record length 4 | record | zeros to a multiple of 64 less 8 | CRC-64/NVME 8.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Header {
     /// Which fragment.
     pub name: FragmentId,
     /// How the stripe is coded.
     pub shape: StripeShape,
-    /// The pool it was written to.
-    pub pool: PoolId,
+    /// Who wrote it.
+    pub origin: Origin,
     /// What the stripe holds, in the store's words; empty where another stripe says it.
     pub record: Bytes,
+}
+
+/// Who wrote a stripe.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Origin {
+    /// The number of the store: random, so that no store takes another's fragments for its own.
+    pub store: u64,
+    /// The pool it was written to.
+    pub pool: PoolId,
 }
 
 /// The bytes are not a whole header.
@@ -65,8 +74,9 @@ impl Header {
         out.put_u8(u8::try_from(self.shape.code().k()).expect("k ≤ 255"));
         out.put_u8(0);
         out.put_u32_le(self.shape.payload_len());
-        out.put_u16_le(self.pool.0);
+        out.put_u16_le(self.origin.pool.0);
         out.put_u16_le(0);
+        out.put_u64_le(self.origin.store);
         out.put_u32_le(u32::try_from(self.record.len()).expect("shorter than the header"));
         out.put_slice(&self.record);
         out.put_bytes(0, len - SEAL_LEN - out.len());
@@ -95,7 +105,7 @@ impl Header {
         if checksum(CrcAlgorithm::Crc64Nvme, body).to_le_bytes() != *seal {
             return Err(HeaderError::Damaged("checksum"));
         }
-        let record_len = word(bytes, 40) as usize;
+        let record_len = word(bytes, 48) as usize;
         if Self::len_with(record_len) != len {
             return Err(HeaderError::Damaged("record length"));
         }
@@ -107,7 +117,10 @@ impl Header {
         let header = Self {
             name: FragmentId { stripe, index: bytes[28] },
             shape,
-            pool: PoolId(u16::from_le_bytes([bytes[36], bytes[37]])),
+            origin: Origin {
+                store: u64::from_le_bytes(bytes[40..48].try_into().expect("8 bytes")),
+                pool: PoolId(u16::from_le_bytes([bytes[36], bytes[37]])),
+            },
             record: bytes.slice(FIXED_LEN..FIXED_LEN + record_len),
         };
         Ok((header, len as u32))
@@ -126,7 +139,8 @@ mod tests {
     fn header(record: Vec<u8>) -> Header {
         let shape = StripeShape::new(Code::new(6, 4).unwrap(), 1000).unwrap();
         let name = FragmentId { stripe: StripeId::new(123_456, 789), index: 5 };
-        Header { name, shape, pool: PoolId(3), record: record.into() }
+        let origin = Origin { store: 0x1234_5678_9abc_def0, pool: PoolId(3) };
+        Header { name, shape, origin, record: record.into() }
     }
 
     proptest! {

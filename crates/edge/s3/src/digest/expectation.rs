@@ -49,7 +49,7 @@ fn value(algorithm: ChecksumAlgorithm, text: &str) -> Outcome<Vec<u8>> {
 /// off and otherwise spelled well, else that the header is.
 pub(crate) fn no_value(algorithm: ChecksumAlgorithm, text: &str) -> Failure {
     let plain = text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'+' || b == b'/');
-    if plain && text.len() % 4 != 0 {
+    if plain && !text.len().is_multiple_of(4) {
         return mismatch(algorithm);
     }
     let header = algorithm::header(algorithm);

@@ -4,6 +4,7 @@ use super::{
     Outcome, Reply, Request,
     multipart::{PART_NUMBER_MAX, upload_of},
     put::write_condition,
+    whole::{announced, check_announced, etag_of, whole},
 };
 use crate::{
     condition::bare_tag,
@@ -11,8 +12,7 @@ use crate::{
     error::{Code, Failure},
     xml::{self, Element, Node},
 };
-use md5::{Digest as _, Md5};
-use ripstop_catalog::{Attributes, ChecksumAlgorithm, Object, Part, Upload, UploadedPart};
+use ripstop_catalog::{ChecksumAlgorithm, Object, Upload, UploadedPart};
 
 const ALGORITHMS: [ChecksumAlgorithm; 5] = [
     ChecksumAlgorithm::Crc32,
@@ -169,43 +169,6 @@ async fn all_parts(request: &Request, upload: &Upload) -> Outcome<Vec<UploadedPa
     }
 }
 
-/// The MD5 of the parts' MD5s, and how many there are; `None` if one is no MD5.
-fn etag_of<'a>(etags: impl ExactSizeIterator<Item = &'a str>) -> Option<String> {
-    let count = etags.len();
-    let mut md5 = Md5::new();
-    for etag in etags {
-        md5.update(hex::decode(etag).ok().filter(|etag| etag.len() == 16)?);
-    }
-    Some(format!("{}-{count}", hex::encode(md5.finalize())))
-}
-
-/// What is known of the whole object.
-fn whole(upload: &Upload, parts: &[UploadedPart]) -> Outcome<Attributes> {
-    let etag = etag_of(parts.iter().map(|part| part.etag.as_str())).ok_or(Code::InternalError)?;
-    let (algorithm, is_composite) = upload.checksum.unwrap_or((digest::DEFAULT_ALGORITHM, false));
-    let values: Option<Vec<(&[u8], u64)>> = parts
-        .iter()
-        .map(|part| {
-            let checksum = part.checksum.as_ref().filter(|c| c.algorithm == algorithm)?;
-            Some((checksum.value.as_slice(), part.len))
-        })
-        .collect();
-    let checksum = values.and_then(|values| {
-        if is_composite {
-            Some(digest::composite(algorithm, values.iter().map(|(value, _)| *value)))
-        } else {
-            digest::combine(algorithm, &values)
-        }
-    });
-    let part = |part: &UploadedPart| Part {
-        number: part.number,
-        len: part.len,
-        checksum: part.checksum.as_ref().map(|checksum| checksum.value.clone()),
-    };
-    let parts = parts.iter().map(part).collect();
-    Ok(Attributes { etag, checksum, parts, ..upload.attributes.clone() })
-}
-
 /// Whether the checksum that the client gives a part is the stored one.
 fn checksum_fits(upload: &Upload, part: &Named, stored: &UploadedPart) -> Outcome<bool> {
     let number = part.number;
@@ -231,78 +194,4 @@ fn checksum_fits(upload: &Upload, part: &Named, stored: &UploadedPart) -> Outcom
         }
         (None, _) => Ok(true),
     }
-}
-
-/// What the client says of the whole object.
-#[derive(Debug, Default)]
-struct Announced {
-    len: Option<u64>,
-    checksum: Option<(ChecksumAlgorithm, String)>,
-}
-
-/// Reads the headers that speak of the whole.
-fn announced(request: &Request, upload: &Upload) -> Outcome<Announced> {
-    let invalid = |message: String| Err(Failure::new(Code::InvalidRequest, message));
-    let len = match request.header("x-amz-mp-object-size") {
-        None => None,
-        Some(text) => match text.parse() {
-            Ok(len) => Some(len),
-            Err(_) => {
-                return invalid(format!(
-                    "Value for x-amz-mp-object-size header is invalid: {text}"
-                ));
-            }
-        },
-    };
-    let (expected, composite) = upload.checksum.unwrap_or((digest::DEFAULT_ALGORITHM, false));
-    match request.header("x-amz-checksum-type") {
-        None => {}
-        Some(kind) if kind.eq_ignore_ascii_case(digest::kind(composite)) => {}
-        Some(kind) if kind.eq_ignore_ascii_case(digest::kind(!composite)) => {
-            let kind = digest::kind(composite);
-            return invalid(format!(
-                "The upload was created using the {kind} checksum mode. The complete request must \
-                 use the same checksum mode."
-            ));
-        }
-        Some(_) => return invalid("Value for x-amz-checksum-type header is invalid.".to_owned()),
-    }
-    let Some((algorithm, value)) = digest::header_checksum(&request.headers)? else {
-        return Ok(Announced { len, checksum: None });
-    };
-    let (bare, count) = value.split_once('-').map_or((value.as_str(), None), |(bare, count)| {
-        (bare, Some(count.bytes().all(|b| b.is_ascii_digit()) && !count.is_empty()))
-    });
-    if digest::unbase64(bare, digest::len(algorithm)).is_none() || count == Some(false) {
-        return Err(digest::no_value(algorithm, &value));
-    }
-    if algorithm != expected {
-        let (given, expected) = (digest::word(algorithm), digest::word(expected));
-        return invalid(format!(
-            "The upload was created using the {expected} checksum, not {given}."
-        ));
-    }
-    Ok(Announced { len, checksum: Some((algorithm, value)) })
-}
-
-/// Holds the whole against what the client says of it.
-fn check_announced(
-    announced: &Announced,
-    attributes: &Attributes,
-    parts: &[UploadedPart],
-) -> Outcome<()> {
-    let len: u64 = parts.iter().map(|part| part.len).sum();
-    if let Some(given) = announced.len.filter(|given| *given != len) {
-        let message = format!(
-            "The provided 'x-amz-mp-object-size' header value {given} does not match what was \
-             computed: {len}"
-        );
-        return Err(Failure::new(Code::InvalidRequest, message));
-    }
-    let Some((algorithm, value)) = &announced.checksum else { return Ok(()) };
-    let fits = attributes.checksum.as_ref().is_some_and(|checksum| {
-        let shown = digest::shown(checksum, attributes.parts.len());
-        *value == shown || *value == digest::base64(&checksum.value)
-    });
-    if fits { Ok(()) } else { Err(digest::mismatch(*algorithm)) }
 }

@@ -37,6 +37,14 @@ impl Spelling {
         if self.url { uri::encode(key, b"/*") } else { Cow::Borrowed(key) }
     }
 
+    /// As [`Self::spell`], unless it reads the same whether its reader decodes it or not: some clients
+    /// decode the prefix of the first version's listing, others do not.
+    fn spell_prefix(self, prefix: &str) -> Cow<'_, str> {
+        let apart =
+            |c: char| matches!(c, '%' | '+') || c.is_control() && !matches!(c, '\t' | '\n' | '\r');
+        if prefix.contains(apart) { self.spell(prefix) } else { Cow::Borrowed(prefix) }
+    }
+
     pub(super) fn show(self, root: &mut Element) {
         if self.url {
             root.text("EncodingType", "url");
@@ -84,7 +92,11 @@ async fn page(request: &Request, after: &str) -> Outcome<Page> {
 impl Page {
     /// Everything that the three shapes have in common, up to the entries.
     fn show_head(&self, request: &Request, root: &mut Element) {
-        root.text("Name", &request.bucket).text("Prefix", &self.spelling.spell(&self.prefix));
+        self.show_head_with(request, &self.spelling.spell(&self.prefix), root);
+    }
+
+    fn show_head_with(&self, request: &Request, prefix: &str, root: &mut Element) {
+        root.text("Name", &request.bucket).text("Prefix", prefix);
         root.value("MaxKeys", self.max);
         if let Some(delimiter) = &self.delimiter {
             root.text("Delimiter", &self.spelling.spell(delimiter));
@@ -136,7 +148,7 @@ pub(super) async fn version_1(request: Request) -> Outcome<Reply> {
     let marker = request.query.get("marker").unwrap_or_default();
     let page = page(&request, marker).await?;
     let mut root = Element::in_namespace("ListBucketResult");
-    page.show_head(&request, &mut root);
+    page.show_head_with(&request, &page.spelling.spell_prefix(&page.prefix), &mut root);
     root.text("Marker", &page.spelling.spell(marker));
     // Without a delimiter clients go on from the last key.
     if let Some(next) = page.listing.next.as_ref().filter(|_| page.delimiter.is_some()) {

@@ -15,6 +15,7 @@ mod put;
 mod setting;
 mod source;
 mod tags;
+mod whole;
 
 use crate::{
     Operation,

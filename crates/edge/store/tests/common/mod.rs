@@ -7,7 +7,7 @@ use ripstop_catalog::{Attributes, Catalog, Condition, Embedded};
 use ripstop_gateway::{Report, Settings as MachineSettings};
 use ripstop_model::{Code, NodeId, PoolId, Timestamp};
 use ripstop_node::{Fault, FaultSettings, Memory as MemoryNode, Node};
-use ripstop_runtime::{Memory, Observer, Pins, Pool, PoolNode};
+use ripstop_runtime::{Memory, Observer, Origin, Pins, Pool, PoolNode};
 use ripstop_store::{Body, PartSeal, Settings, Store, StoreError, Target};
 use std::{collections::BTreeMap, ops::Range, sync::Arc, time::Duration};
 
@@ -76,7 +76,7 @@ pub(crate) fn store(
     let nodes = nodes.map(|(id, node)| PoolNode { id: NodeId(id), lanes: 4, node }).collect();
     let policy = ripstop_policy::by_name("fixed", &ripstop_policy::Settings::default());
     let pool = Pool::new(
-        PoolId(0),
+        Origin { store: 1, pool: PoolId(0) },
         Code::new(n, k).expect("a code"),
         MachineSettings {
             answer_extra: u8::from(n > k),

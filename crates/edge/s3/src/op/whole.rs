@@ -1,0 +1,120 @@
+//! The object that an upload's parts make, and what the client says of it.
+
+use super::{Outcome, Request};
+use crate::{
+    digest,
+    error::{Code, Failure},
+};
+use md5::{Digest as _, Md5};
+use ripstop_catalog::{Attributes, ChecksumAlgorithm, Part, Upload, UploadedPart};
+
+/// The MD5 of the parts' MD5s, and how many there are; `None` if one is no MD5.
+pub(super) fn etag_of<'a>(etags: impl ExactSizeIterator<Item = &'a str>) -> Option<String> {
+    let count = etags.len();
+    let mut md5 = Md5::new();
+    for etag in etags {
+        md5.update(hex::decode(etag).ok().filter(|etag| etag.len() == 16)?);
+    }
+    Some(format!("{}-{count}", hex::encode(md5.finalize())))
+}
+
+/// What is known of the whole object.
+pub(super) fn whole(upload: &Upload, parts: &[UploadedPart]) -> Outcome<Attributes> {
+    let etag = etag_of(parts.iter().map(|part| part.etag.as_str())).ok_or(Code::InternalError)?;
+    let (algorithm, is_composite) = upload.checksum.unwrap_or((digest::DEFAULT_ALGORITHM, false));
+    let values: Option<Vec<(&[u8], u64)>> = parts
+        .iter()
+        .map(|part| {
+            let checksum = part.checksum.as_ref().filter(|c| c.algorithm == algorithm)?;
+            Some((checksum.value.as_slice(), part.len))
+        })
+        .collect();
+    let checksum = values.and_then(|values| {
+        if is_composite {
+            Some(digest::composite(algorithm, values.iter().map(|(value, _)| *value)))
+        } else {
+            digest::combine(algorithm, &values)
+        }
+    });
+    let part = |part: &UploadedPart| Part {
+        number: part.number,
+        len: part.len,
+        checksum: part.checksum.as_ref().map(|checksum| checksum.value.clone()),
+    };
+    let parts = parts.iter().map(part).collect();
+    Ok(Attributes { etag, checksum, parts, ..upload.attributes.clone() })
+}
+
+/// What the client says of the whole object.
+#[derive(Debug, Default)]
+pub(super) struct Announced {
+    len: Option<u64>,
+    checksum: Option<(ChecksumAlgorithm, String)>,
+}
+
+/// Reads the headers that speak of the whole.
+pub(super) fn announced(request: &Request, upload: &Upload) -> Outcome<Announced> {
+    let invalid = |message: String| Err(Failure::new(Code::InvalidRequest, message));
+    let len = match request.header("x-amz-mp-object-size") {
+        None => None,
+        Some(text) => match text.parse() {
+            Ok(len) => Some(len),
+            Err(_) => {
+                return invalid(format!(
+                    "Value for x-amz-mp-object-size header is invalid: {text}"
+                ));
+            }
+        },
+    };
+    let (expected, composite) = upload.checksum.unwrap_or((digest::DEFAULT_ALGORITHM, false));
+    match request.header("x-amz-checksum-type") {
+        None => {}
+        Some(kind) if kind.eq_ignore_ascii_case(digest::kind(composite)) => {}
+        Some(kind) if kind.eq_ignore_ascii_case(digest::kind(!composite)) => {
+            let kind = digest::kind(composite);
+            return invalid(format!(
+                "The upload was created using the {kind} checksum mode. The complete request must \
+                 use the same checksum mode."
+            ));
+        }
+        Some(_) => return invalid("Value for x-amz-checksum-type header is invalid.".to_owned()),
+    }
+    let Some((algorithm, value)) = digest::header_checksum(&request.headers)? else {
+        return Ok(Announced { len, checksum: None });
+    };
+    let (bare, count) = value.split_once('-').map_or((value.as_str(), None), |(bare, count)| {
+        (bare, Some(count.bytes().all(|b| b.is_ascii_digit()) && !count.is_empty()))
+    });
+    if digest::unbase64(bare, digest::len(algorithm)).is_none() || count == Some(false) {
+        return Err(digest::no_value(algorithm, &value));
+    }
+    if algorithm != expected {
+        let (given, expected) = (digest::word(algorithm), digest::word(expected));
+        return invalid(format!(
+            "The upload was created using the {expected} checksum, not {given}."
+        ));
+    }
+    Ok(Announced { len, checksum: Some((algorithm, value)) })
+}
+
+/// Holds the whole against what the client says of it.
+pub(super) fn check_announced(
+    announced: &Announced,
+    attributes: &Attributes,
+    parts: &[UploadedPart],
+) -> Outcome<()> {
+    let len: u64 = parts.iter().map(|part| part.len).sum();
+    if let Some(given) = announced.len.filter(|given| *given != len) {
+        let message = format!(
+            "The provided 'x-amz-mp-object-size' header value {given} does not match what was \
+             computed: {len}"
+        );
+        return Err(Failure::new(Code::InvalidRequest, message));
+    }
+    let Some((algorithm, value)) = &announced.checksum else { return Ok(()) };
+    let fits = attributes.checksum.as_ref().is_some_and(|checksum| {
+        let shown = digest::shown(checksum, attributes.parts.len());
+        *value == shown || *value == digest::base64(&checksum.value)
+    });
+    if fits { Ok(()) } else { Err(digest::mismatch(*algorithm)) }
+}
