@@ -14,9 +14,6 @@ const ROWS_MAX: usize = 6;
 /// Bytes of each source that wait in the cache for the next group of outputs.
 const BLOCK: usize = 4096;
 
-/// Strips that add up to this much may well lie in a core's own cache.
-const NEAR_CACHE: usize = 512 << 10;
-
 struct Avx512;
 struct Avx512Gfni;
 
@@ -161,18 +158,18 @@ pub(super) fn multiply(product: Product<'_, '_, [u8; 32]>) {
 }
 
 pub(super) fn multiply_gfni(product: Product<'_, '_, u64>) {
-    // Hardware prefetchers follow a few streams, not many; requests of our own cost load slots,
-    // which is felt where strips come from the second-level cache. The bounds are measured.
     let source_count = product.sources.len();
-    let small = (source_count + product.outputs.len()) * product.len <= NEAR_CACHE;
     groups(product, ROWS_MAX, BLOCK, |group, from, to| {
-        // SAFETY: as above.
+        // SAFETY: as above; the number of sources is matched.
         unsafe {
             match source_count {
-                0..=2 => run_gfni::<0, false>(group, from, to),
-                3..=5 if small => run_gfni::<0, false>(group, from, to),
-                3..=5 => run_gfni::<1024, false>(group, from, to),
-                _ => run_gfni::<256, true>(group, from, to),
+                1 => run_gfni_few::<1>(group, from, to),
+                2 => run_gfni_few::<2>(group, from, to),
+                3 => run_gfni_few::<3>(group, from, to),
+                4 => run_gfni_few::<4>(group, from, to),
+                5 => run_gfni_few::<5>(group, from, to),
+                6 => run_gfni_few::<6>(group, from, to),
+                _ => run_gfni(group, from, to),
             }
         }
     });
@@ -196,8 +193,13 @@ unsafe fn run(mut group: Group<'_, '_, [u8; 32]>, from: usize, to: usize) {
     }
 }
 
+/// Hardware prefetchers follow so few streams by themselves. Requests of our own would gain nothing
+/// and take load slots, which is felt where strips come from the second-level cache.
+///
+/// # Safety
+/// The processor has the instructions; and as for `walk_few`.
 #[target_feature(enable = "avx512f,avx512bw,gfni")]
-unsafe fn run_gfni<const AHEAD: usize, const PAIRED: bool>(
+unsafe fn run_gfni_few<const SOURCES: usize>(
     mut group: Group<'_, '_, u64>,
     from: usize,
     to: usize,
@@ -205,18 +207,29 @@ unsafe fn run_gfni<const AHEAD: usize, const PAIRED: bool>(
     // SAFETY: passed on; the number of rows is matched.
     unsafe {
         match group.rows() {
-            1 => group.walk::<Avx512Gfni, 1, 2, AHEAD, PAIRED>(from, to),
-            2 => group.walk::<Avx512Gfni, 2, 2, AHEAD, PAIRED>(from, to),
-            3 => group.walk::<Avx512Gfni, 3, 2, AHEAD, PAIRED>(from, to),
-            4 => group.walk::<Avx512Gfni, 4, 2, AHEAD, PAIRED>(from, to),
-            5 => group.walk::<Avx512Gfni, 5, 2, AHEAD, PAIRED>(from, to),
-            6 => group.walk::<Avx512Gfni, 6, 2, AHEAD, PAIRED>(from, to),
-            7 => group.walk::<Avx512Gfni, 7, 2, AHEAD, PAIRED>(from, to),
-            8 => group.walk::<Avx512Gfni, 8, 2, AHEAD, PAIRED>(from, to),
-            9 => group.walk::<Avx512Gfni, 9, 2, AHEAD, PAIRED>(from, to),
-            10 => group.walk::<Avx512Gfni, 10, 2, AHEAD, PAIRED>(from, to),
-            11 => group.walk::<Avx512Gfni, 11, 2, AHEAD, PAIRED>(from, to),
-            12 => group.walk::<Avx512Gfni, 12, 2, AHEAD, PAIRED>(from, to),
+            1 => group.walk_few::<Avx512Gfni, SOURCES, 1, 2>(from, to),
+            2 => group.walk_few::<Avx512Gfni, SOURCES, 2, 2>(from, to),
+            3 => group.walk_few::<Avx512Gfni, SOURCES, 3, 2>(from, to),
+            4 => group.walk_few::<Avx512Gfni, SOURCES, 4, 2>(from, to),
+            5 => group.walk_few::<Avx512Gfni, SOURCES, 5, 2>(from, to),
+            6 => group.walk_few::<Avx512Gfni, SOURCES, 6, 2>(from, to),
+            rows => unreachable!("{rows} rows in a group of at most {ROWS_MAX}"),
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,gfni")]
+unsafe fn run_gfni(mut group: Group<'_, '_, u64>, from: usize, to: usize) {
+    // More streams than prefetchers follow; the distance of our own requests is measured.
+    // SAFETY: passed on; the number of rows is matched.
+    unsafe {
+        match group.rows() {
+            1 => group.walk::<Avx512Gfni, 1, 2, 256, true>(from, to),
+            2 => group.walk::<Avx512Gfni, 2, 2, 256, true>(from, to),
+            3 => group.walk::<Avx512Gfni, 3, 2, 256, true>(from, to),
+            4 => group.walk::<Avx512Gfni, 4, 2, 256, true>(from, to),
+            5 => group.walk::<Avx512Gfni, 5, 2, 256, true>(from, to),
+            6 => group.walk::<Avx512Gfni, 6, 2, 256, true>(from, to),
             rows => unreachable!("{rows} rows in a group of at most {ROWS_MAX}"),
         }
     }

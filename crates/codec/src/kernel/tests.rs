@@ -94,6 +94,18 @@ fn every_engine_equals_naive_for_every_number_of_rows_to_30() {
 }
 
 #[test]
+fn every_engine_equals_naive_for_every_number_of_sources_to_13() {
+    for sources in 1..=13 {
+        for rows in 1..=7 {
+            for (write, len) in [(Write::Replace, 459), (Write::Stream, 640), (Write::Add, 331)] {
+                let columns = 2..2 + sources;
+                assert_all_equal_naive(&Case { rows, columns, len, base: 0, skew: 16, write });
+            }
+        }
+    }
+}
+
+#[test]
 fn streaming_equals_naive_at_every_common_alignment() {
     for base in 0..64 {
         for rows in [1, 13] {

@@ -129,6 +129,14 @@ impl<C> Group<'_, '_, C> {
         self.outputs.len()
     }
 
+    /// # Safety
+    /// There are `ROWS` outputs.
+    #[inline(always)]
+    unsafe fn output_pointers<const ROWS: usize>(&mut self) -> [*mut u8; ROWS] {
+        // SAFETY: the row stays below `ROWS`.
+        std::array::from_fn(|row| unsafe { self.outputs.get_unchecked_mut(row).as_mut_ptr() })
+    }
+
     /// Computes bytes `from..to` of `ROWS` outputs, `WIDTH` vectors of each at a time, asking for
     /// sources `AHEAD` bytes in advance, and, if `PAIRED`, two sources at a time: half as many
     /// additions where an instruction adds three operands.
@@ -171,6 +179,40 @@ impl<C> Group<'_, '_, C> {
         }
     }
 
+    /// Like `walk`, for exactly `SOURCES` sources, each of which gets load instructions of its own.
+    /// Hardware prefetchers that recognise a stream by the address of the instruction then see
+    /// plain strides, where a loop over sources shows them a jumble of all.
+    ///
+    /// # Safety
+    /// As for `walk`; and the group has `SOURCES` sources.
+    #[inline(always)]
+    pub(super) unsafe fn walk_few<V, const SOURCES: usize, const ROWS: usize, const WIDTH: usize>(
+        &mut self,
+        from: usize,
+        to: usize,
+    ) where
+        V: Vectors<Coefficient = C>,
+    {
+        let mut at = from;
+        // SAFETY: passed on; there are `SOURCES` sources, and each step stays below `to`.
+        unsafe {
+            let sources: [*const u8; SOURCES] =
+                std::array::from_fn(|index| self.sources.get_unchecked(index).as_ptr());
+            let outputs = self.output_pointers();
+            while to - at >= WIDTH * V::BYTES {
+                let mut sums = [[V::zero(); WIDTH]; ROWS];
+                // Unrolled by the compiler, as are the loops within.
+                for (index, source) in sources.iter().enumerate() {
+                    let coefficients = self.coefficients.add(index * self.stride);
+                    grow::<V, ROWS, WIDTH, 0>(&mut sums, coefficients, source.add(at));
+                }
+                put::<V, ROWS, WIDTH>(self.write, outputs, at, &sums);
+                at += WIDTH * V::BYTES;
+            }
+            self.walk::<V, ROWS, 1, 0, false>(at, to);
+        }
+    }
+
     /// `WIDTH` vectors of each output, beginning at byte `at`.
     #[inline(always)]
     unsafe fn step<
@@ -209,26 +251,10 @@ impl<C> Group<'_, '_, C> {
                 rest = tail;
             }
             for source in rest {
-                let factors = factors::<V, WIDTH, AHEAD>(source.as_ptr().add(at));
-                for (row, sums) in sums.iter_mut().enumerate() {
-                    let multiplier = V::multiplier(coefficients.add(row));
-                    for (sum, factor) in sums.iter_mut().zip(factors) {
-                        *sum = V::add(*sum, V::multiply(multiplier, factor));
-                    }
-                }
+                grow::<V, ROWS, WIDTH, AHEAD>(&mut sums, coefficients, source.as_ptr().add(at));
                 coefficients = coefficients.add(self.stride);
             }
-            for (row, sums) in sums.iter().enumerate() {
-                let output = self.outputs.get_unchecked_mut(row).as_mut_ptr().add(at);
-                for (index, &sum) in sums.iter().enumerate() {
-                    let output = output.add(index * V::BYTES);
-                    match self.write {
-                        Write::Replace => V::store(output, sum),
-                        Write::Stream => V::stream(output, sum),
-                        Write::Add => V::store(output, V::add(V::load(output), sum)),
-                    }
-                }
-            }
+            put::<V, ROWS, WIDTH>(self.write, self.output_pointers(), at, &sums);
         }
     }
 
@@ -284,5 +310,58 @@ where
             }
         }
         factors
+    }
+}
+
+/// Adds the products of `WIDTH` vectors of a source to the sums of `ROWS` outputs.
+///
+/// # Safety
+/// As for `factors`; `ROWS` coefficients are readable.
+#[inline(always)]
+unsafe fn grow<V, const ROWS: usize, const WIDTH: usize, const AHEAD: usize>(
+    sums: &mut [[V::Vector; WIDTH]; ROWS],
+    coefficients: *const V::Coefficient,
+    source: *const u8,
+) where
+    V: Vectors,
+{
+    // SAFETY: passed on; the row stays below `ROWS`.
+    unsafe {
+        let factors = factors::<V, WIDTH, AHEAD>(source);
+        for (row, sums) in sums.iter_mut().enumerate() {
+            let multiplier = V::multiplier(coefficients.add(row));
+            for (sum, factor) in sums.iter_mut().zip(factors) {
+                *sum = V::add(*sum, V::multiply(multiplier, factor));
+            }
+        }
+    }
+}
+
+/// Writes `WIDTH` vectors to each of `ROWS` outputs, beginning at byte `at`.
+///
+/// # Safety
+/// The processor has the instructions of `V`; outputs have `WIDTH·BYTES` bytes from there on, which
+/// are aligned to `BYTES` if they are streamed.
+#[inline(always)]
+unsafe fn put<V, const ROWS: usize, const WIDTH: usize>(
+    write: Write,
+    outputs: [*mut u8; ROWS],
+    at: usize,
+    sums: &[[V::Vector; WIDTH]; ROWS],
+) where
+    V: Vectors,
+{
+    // SAFETY: passed on; the index stays below `WIDTH`.
+    unsafe {
+        for (output, sums) in outputs.iter().zip(sums) {
+            for (index, &sum) in sums.iter().enumerate() {
+                let output = output.add(at + index * V::BYTES);
+                match write {
+                    Write::Replace => V::store(output, sum),
+                    Write::Stream => V::stream(output, sum),
+                    Write::Add => V::store(output, V::add(V::load(output), sum)),
+                }
+            }
+        }
     }
 }

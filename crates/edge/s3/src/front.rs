@@ -64,6 +64,7 @@ impl Front {
         let counts = Counts::default();
         let (parts, incoming) = request.into_parts();
         let head = parts.method == Method::HEAD;
+        let holds_back = holds_back(&parts.headers);
         let resource = parts.uri.path().to_owned();
         // At the highest level: whatever is logged of a request carries its id.
         let span = tracing::error_span!(
@@ -85,6 +86,10 @@ impl Front {
             reply.headers.insert("x-amz-id-2", id);
         }
         reply.headers.insert(header::SERVER, HeaderValue::from_static("Ripstop"));
+        if holds_back && counts.received.load(Ordering::Relaxed) == 0 {
+            // It was not told to continue. Some clients then misread the next answer on a connection.
+            reply.headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
         if head {
             let len = reply.body.left();
             reply.body = Outgoing::Empty;
@@ -115,11 +120,8 @@ impl Front {
     ) -> Outcome<Reply> {
         let Parts { method, uri, mut headers, .. } = parts;
         let announced = content_length(&headers)?;
-        let holds_back = headers
-            .get(header::EXPECT)
-            .is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"));
         let patience = Patience::new(self.settings.body_timeout, self.settings.body_pace_min);
-        let source = Source::new(incoming, patience, holds_back, counts.received.clone());
+        let source = Source::new(incoming, patience, holds_back(&headers), counts.received.clone());
         if !headers.contains_key(header::HOST)
             && let Some(host) = uri.authority()
             && let Ok(host) = HeaderValue::from_str(host.as_str())
@@ -164,6 +166,12 @@ impl Front {
         };
         op::run(*operation, request).await
     }
+}
+
+/// Whether the client waits for `100 Continue` before it sends a body.
+fn holds_back(headers: &HeaderMap) -> bool {
+    let expect = headers.get(header::EXPECT);
+    expect.is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
 }
 
 fn content_length(headers: &HeaderMap) -> Outcome<Option<u64>> {

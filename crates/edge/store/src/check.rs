@@ -118,10 +118,11 @@ impl Store {
             let Some(&(last, _)) = page.last() else { break };
             after = last;
             let mut examined = futures::stream::iter(page)
-                .map(|(id, stripe)| self.examine(id, stripe))
+                // Spawned, so that what they hold comes free while a stripe is being mended.
+                .map(|(id, stripe)| tokio::spawn(self.clone().examine(id, stripe)))
                 .buffer_unordered(EXAMINED);
             while let Some(examined) = examined.next().await {
-                let (pool, place, states) = examined?;
+                let (pool, place, states) = examined.expect("looking does not panic")?;
                 self.judge(options, &pool, &place, &states, &mut report).await?;
                 progress(report.stripes);
             }
@@ -131,7 +132,7 @@ impl Store {
     }
 
     async fn examine(
-        &self,
+        self,
         id: StripeId,
         stripe: Stripe,
     ) -> Result<(Pool, StripePlace, Vec<FragmentState>), StoreError> {

@@ -1,0 +1,200 @@
+//! What clients and their test suites hold against S3 besides its documentation.
+#![allow(clippy::unwrap_used, reason = "a test ends where anything fails")]
+
+#[path = "common/client.rs"]
+#[allow(dead_code, reason = "each user takes its part")]
+mod client;
+#[path = "common/mod.rs"]
+mod common;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use client::{Answer, Call, exchange};
+use ripstop_s3::{Credentials, Settings, Unobserved, serve};
+use sha2::{Digest as _, Sha256};
+use std::{net::SocketAddr, sync::Arc};
+use tokio_util::sync::CancellationToken;
+
+/// A face with a bucket `bkt` whose parts may be short; gone with the folder.
+async fn face() -> (SocketAddr, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, _nodes) = common::store(folder.path(), ripstop_store::Settings::default());
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let credentials: Credentials = [("test", "testtest")].into_iter().collect();
+    let settings = Settings { part_len_min: 1000, ..Settings::default() };
+    let shutdown = CancellationToken::new();
+    tokio::spawn(serve(listener, store, credentials, settings, Arc::new(Unobserved), shutdown));
+    assert_eq!(Call::new("PUT", "/bkt").send(address, b"").await.status, 200);
+    (address, folder)
+}
+
+fn text(answer: &Answer) -> String {
+    String::from_utf8_lossy(&answer.body).into_owned()
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    STANDARD.encode(Sha256::digest(bytes))
+}
+
+/// An upload of `bkt/k`, begun with these headers.
+async fn begin(to: SocketAddr, headers: &[(&str, &str)]) -> String {
+    let call = Call::new("POST", "/bkt/k").query("uploads=");
+    let call = headers.iter().fold(call, |call, (name, value)| call.header(name, value));
+    let answer = text(&call.send(to, b"").await);
+    let (_, rest) = answer.split_once("<UploadId>").unwrap();
+    rest.split_once("</UploadId>").unwrap().0.to_owned()
+}
+
+fn complete(id: &str) -> Call {
+    Call::new("POST", "/bkt/k").query(&format!("uploadId={id}"))
+}
+
+fn document(parts: &[String]) -> Vec<u8> {
+    let parts = parts.join("</Part><Part>");
+    format!("<CompleteMultipartUpload><Part>{parts}</Part></CompleteMultipartUpload>").into_bytes()
+}
+
+#[tokio::test]
+async fn an_upload_of_composite_checksum_wants_one_of_each_part_and_hands_them_back() {
+    let (to, _folder) = face().await;
+    let id = begin(to, &[("x-amz-checksum-algorithm", "SHA256")]).await;
+    let bodies = [vec![1_u8; 2000], vec![2; 500]];
+    let (mut parts, mut bare) = (Vec::new(), Vec::new());
+    for (number, body) in (1..).zip(&bodies) {
+        let query = format!("partNumber={number}&uploadId={id}");
+        let put = || Call::new("PUT", "/bkt/k").query(&query);
+        assert_eq!(put().send(to, body).await.code(), "InvalidRequest", "without a checksum");
+        let put = put().header("x-amz-checksum-sha256", sha256(body)).send(to, body).await;
+        let etag = put.header("etag").unwrap();
+        let part = format!("<PartNumber>{number}</PartNumber><ETag>{etag}</ETag>");
+        parts.push(format!("{part}<ChecksumSHA256>{}</ChecksumSHA256>", sha256(body)));
+        bare.push(part);
+    }
+    let with_first = |checksums: &str| document(&[format!("{}{checksums}", bare[0])]);
+    let sha1 = "<ChecksumSHA1>Kq5sNclPz7QV2+lfQIuc6R7oRu0=</ChecksumSHA1>";
+    let of_second = format!("<ChecksumSHA256>{}</ChecksumSHA256>", sha256(&bodies[1]));
+    for (document, code) in [
+        (document(&bare), "InvalidRequest"),
+        (with_first("<ChecksumSHA256>no_base64</ChecksumSHA256>"), "InvalidArgument"),
+        (with_first(&format!("{sha1}{of_second}")), "InvalidArgument"),
+        (with_first(sha1), "BadDigest"),
+        (with_first(&of_second), "InvalidPart"),
+    ] {
+        assert_eq!(complete(&id).send(to, &document).await.code(), code);
+    }
+    let whole = document(&parts);
+    for (name, value, code) in [
+        ("x-amz-checksum-sha256", "bad", "BadDigest"),
+        ("x-amz-checksum-sha256", "no_base64", "InvalidRequest"),
+        ("x-amz-checksum-sha256", &format!("{}-1-2", sha256(b"")), "InvalidRequest"),
+        ("x-amz-checksum-sha256", &format!("{}-2", sha256(b"")), "BadDigest"),
+        ("x-amz-checksum-type", "FULL_OBJECT", "InvalidRequest"),
+        ("x-amz-checksum-type", "SOME_OBJECT", "InvalidRequest"),
+        ("x-amz-mp-object-size", "-1", "InvalidRequest"),
+        ("x-amz-mp-object-size", "2501", "InvalidRequest"),
+    ] {
+        let answer = complete(&id).header(name, value).send(to, &whole).await;
+        assert_eq!(answer.code(), code, "{name}: {value}");
+    }
+    assert_eq!(complete(&id).send(to, &whole).await.status, 200);
+    for (number, body) in (1..).zip(&bodies) {
+        let get = Call::new("GET", "/bkt/k").query(&format!("partNumber={number}"));
+        let got = get.header("x-amz-checksum-mode", "ENABLED").send(to, b"").await;
+        assert_eq!((got.status, &got.body), (206, body));
+        assert_eq!(got.header("x-amz-checksum-sha256"), Some(sha256(body).as_str()));
+        assert_eq!(got.header("x-amz-checksum-type"), Some("COMPOSITE"));
+    }
+    let range = Call::new("GET", "/bkt/k").header("range", "bytes=0-9");
+    let got = range.header("x-amz-checksum-mode", "ENABLED").send(to, b"").await;
+    assert_eq!(got.header("x-amz-checksum-sha256"), None, "nothing is known of these bytes alone");
+}
+
+#[tokio::test]
+async fn what_is_gone_is_deleted_whatever_was_demanded_of_it() {
+    let (to, _folder) = face().await;
+    let delete = || Call::new("DELETE", "/bkt/k");
+    let demands = [("if-match", "*"), ("if-match", "\"x\""), ("x-amz-if-match-size", "9")];
+    for (name, value) in demands {
+        assert_eq!(delete().header(name, value).send(to, b"").await.status, 204, "{name}");
+    }
+    assert_eq!(Call::new("PUT", "/bkt/k").send(to, b"1").await.status, 200);
+    for (name, value) in &demands[1..] {
+        assert_eq!(delete().header(name, value).send(to, b"").await.status, 412, "{name}");
+    }
+    let document = b"<Delete><Object><Key>k</Key><ETag>x</ETag></Object>\
+                     <Object><Key>gone</Key><ETag>x</ETag></Object></Delete>";
+    let answer = Call::new("POST", "/bkt").query("delete=").send(to, document).await;
+    let answer = text(&answer);
+    assert!(answer.contains("<Deleted><Key>gone</Key></Deleted>"), "{answer}");
+    assert!(answer.contains("<Key>k</Key><Code>PreconditionFailed</Code>"), "{answer}");
+}
+
+#[tokio::test]
+async fn who_waits_in_vain_to_continue_is_told_that_the_connection_ends() {
+    let (to, _folder) = face().await;
+    for (path, len, status) in [("/bkt/empty", 0, 200), ("/nobucket/k", 9, 404)] {
+        let call = Call::new("PUT", path).header("expect", "100-continue");
+        let head = call.header("content-length", len).sign().head;
+        let answer = exchange(to, &[head.as_bytes()], false).await;
+        assert_eq!((answer.status, answer.header("connection")), (status, Some("close")));
+    }
+    let answer = Call::new("PUT", "/bkt/k").send(to, b"body").await;
+    assert_eq!((answer.status, answer.header("connection")), (200, None));
+}
+
+#[tokio::test]
+async fn requests_may_have_twice_a_hundred_headers_and_no_more() {
+    let (to, _folder) = face().await;
+    for (count, status) in [(150, 200), (300, 431)] {
+        let call = (0..count).fold(Call::new("PUT", "/bkt/k"), |call, number| {
+            call.header(&format!("x-amz-meta-{number:03}"), "v")
+        });
+        assert_eq!(call.send(to, b"1").await.status, status, "{count}");
+    }
+}
+
+#[tokio::test]
+async fn a_listings_prefix_reads_the_same_to_clients_that_do_not_decode_it() {
+    let (to, _folder) = face().await;
+    for (version, prefix, shown) in [
+        ("1", "a%20b%C3%A9%0A", "a bé\n"),
+        ("1", "a%2Bb", "a%2Bb"),
+        ("1", "50%25", "50%25"),
+        ("1", "%01", "%01"),
+        ("2", "a%20b", "a%20b"),
+    ] {
+        let query = format!("encoding-type=url&list-type={version}&prefix={prefix}");
+        let answer = text(&Call::new("GET", "/bkt").query(&query).send(to, b"").await);
+        assert!(answer.contains(&format!("<Prefix>{shown}</Prefix>")), "{query}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn nonsense_gets_the_code_that_s3_gives_it() {
+    let (to, _folder) = face().await;
+    assert_eq!(Call::new("PUT", "/bkt/k").send(to, b"0123456789").await.status, 200);
+    let put = || Call::new("PUT", "/bkt/k");
+    let get = || Call::new("GET", "/bkt/k");
+    for (call, code) in [
+        (put().query("partNumber=1"), "InvalidArgument"),
+        (put().header("x-amz-tagging", "a=1&a=2"), "InvalidArgument"),
+        (put().header("x-amz-tagging", "a=("), "InvalidTag"),
+        (put().header("x-amz-copy-source", "no(bucket)/k"), "InvalidArgument"),
+        (put().header("x-amz-checksum-crc32", "bad"), "BadDigest"),
+        (put().header("x-amz-checksum-crc32", "no_base64!"), "InvalidRequest"),
+        (put().header("x-amz-checksum-crc32", ""), "InvalidRequest"),
+        (put().header("x-amz-checksum-crc32", "c2RhZnNhZGZzZGFm"), "InvalidRequest"),
+        (get().query("attributes="), "InvalidRequest"),
+        (
+            get().query("attributes=").header("x-amz-object-attributes", "ETag,Colour"),
+            "InvalidArgument",
+        ),
+        (get().query("partNumber=2"), "InvalidPartNumber"),
+    ] {
+        assert_eq!(call.send(to, b"").await.code(), code);
+    }
+    for range in ["bytes= -1", "bytes=0 -1", "bytes=0--1"] {
+        let answer = get().header("range", range).send(to, b"").await;
+        assert_eq!((answer.status, answer.body.len()), (200, 10), "{range}");
+    }
+}
