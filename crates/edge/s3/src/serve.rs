@@ -10,7 +10,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// Most bytes that a connection reads at once.
-const READ_LEN_MAX: usize = 512 << 10;
+const READ_LEN_MAX: usize = 256 << 10;
 /// Most headers of a request: a client may send a hundred of user metadata alone.
 const HEADERS_MAX: usize = 200;
 /// How long to wait when the system has no descriptors left.

@@ -152,7 +152,7 @@ pub(crate) fn check_bucket_name(name: &str) -> Outcome<()> {
         && bytes.iter().copied().all(inner)
         && edge(bytes.first())
         && edge(bytes.last())
-        && !name.contains("..")
+        && !["..", ".-", "-."].iter().any(|joint| name.contains(joint))
         && name.parse::<IpAddr>().is_err()
         && !["xn--", "sthree-", "amzn-s3-demo-"].iter().any(|start| name.starts_with(start))
         && !["-s3alias", "--ol-s3", ".mrap", "--x-s3"].iter().any(|end| name.ends_with(end));
@@ -225,6 +225,8 @@ mod tests {
             ".ab",
             "ab.",
             "a..b",
+            "a.-b",
+            "a-.b",
             "1.2.3.4",
             "xn--a",
             "a b",

@@ -166,27 +166,28 @@ impl Store {
     }
 
     /// Which of the fragments listed at a node are not as the catalog has them, and why. Left out are
-    /// those that are younger than the grace, are being written, or are garbage that is due anyway.
+    /// those that are being written, are garbage that is due anyway, or that nothing has there and
+    /// that are younger than the grace.
     pub(crate) async fn misfits(
         &self,
         node: NodeId,
         listed: &[Listed],
     ) -> Result<Vec<(Listed, Misfit)>, StoreError> {
-        let old = unix_ms().saturating_sub(self.grace_ms());
-        let unpinned = |Listed { name, .. }: &&Listed| {
-            name.stripe.unix_ms() <= old && !self.inner.pins.contains(name.stripe)
-        };
-        let old: Vec<&Listed> = listed.iter().filter(unpinned).collect();
-        let ids: Vec<StripeId> = old.iter().map(|listed| listed.name.stripe).collect();
+        let unpinned = |listed: &&Listed| !self.inner.pins.contains(listed.name.stripe);
+        let listed: Vec<&Listed> = listed.iter().filter(unpinned).collect();
+        let ids: Vec<StripeId> = listed.iter().map(|listed| listed.name.stripe).collect();
         let stripes = self.inner.catalog.stripes(&ids).await?;
+        let old = unix_ms().saturating_sub(self.grace_ms());
         let mut misfits = Vec::new();
-        for (listed, stripe) in old.into_iter().zip(stripes) {
+        for (listed, stripe) in listed.into_iter().zip(stripes) {
+            let is_old = listed.name.stripe.unix_ms() <= old;
             let misfit = match stripe {
                 Some(stripe) => self.misfit(node, listed, &stripe),
-                None if self.inner.catalog.is_garbage(listed.name.stripe).await? => None,
+                None if !is_old || self.inner.catalog.is_garbage(listed.name.stripe).await? => None,
                 None => Some(Misfit::Unclaimed),
             };
-            misfits.extend(misfit.map(|misfit| (listed.clone(), misfit)));
+            let told = misfit.filter(|misfit| is_old || matches!(misfit, Misfit::Grown(..)));
+            misfits.extend(told.map(|misfit| (listed.clone(), misfit)));
         }
         Ok(misfits)
     }

@@ -5,12 +5,15 @@ use md5::{Digest as _, Md5};
 use ripstop_catalog::{Checksum, ChecksumAlgorithm};
 use sha2::Sha256;
 use std::time::{Duration, Instant};
-use tokio::task::JoinHandle;
+use tokio::{sync::Semaphore, task::JoinHandle};
 
 /// Fewest bytes that are worth another thread's while.
 const BURST_LEN_MIN: usize = 256 << 10;
 /// Most bytes that wait while a burst is under way.
-const WAITING_LEN_MAX: usize = 2 << 20;
+const WAITING_LEN_MAX: usize = 1 << 20;
+/// Most bursts under way at once, over all bodies. Beyond that bodies are hashed where they arrive:
+/// with so many under way nothing is gained by waiting, and what waits is memory.
+static BURSTS: Semaphore = Semaphore::const_new(4);
 
 /// Everything that one body is hashed into.
 pub(crate) struct Digests {
@@ -99,11 +102,18 @@ impl Burst {
         }
     }
 
+    /// Hashes the pieces beside, if that is still worth while, or here.
     fn start(mut digests: Box<Digests>, pieces: Vec<Bytes>) -> Self {
-        Self::Running(tokio::task::spawn_blocking(move || {
+        let hash = move || {
             for piece in pieces {
                 digests.update(&piece);
             }
+            digests
+        };
+        let Ok(permit) = BURSTS.try_acquire() else { return Self::None(hash()) };
+        Self::Running(tokio::task::spawn_blocking(move || {
+            let digests = hash();
+            drop(permit);
             digests
         }))
     }

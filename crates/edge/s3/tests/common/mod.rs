@@ -5,7 +5,7 @@ use ripstop_catalog::Embedded;
 use ripstop_gateway::{Report, Settings as MachineSettings};
 use ripstop_model::{Code, NodeId, PoolId, Timestamp};
 use ripstop_node::{Memory as MemoryNode, Node};
-use ripstop_runtime::{Memory, Observer, Pins, Pool, PoolNode};
+use ripstop_runtime::{Memory, Observer, Origin, Pins, Pool, PoolNode};
 use ripstop_store::{Settings, Store};
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
@@ -29,7 +29,7 @@ pub(crate) fn store(folder: &Path, settings: Settings) -> (Store, Vec<Arc<Memory
     };
     let policy = ripstop_policy::by_name("fixed", &ripstop_policy::Settings::default());
     let pool = Pool::new(
-        PoolId(0),
+        Origin { store: 1, pool: PoolId(0) },
         Code::new(3, 2).expect("a code"),
         MachineSettings { answer_extra: 1, ..MachineSettings::default() },
         policy.expect("known"),
