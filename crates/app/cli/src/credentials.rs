@@ -2,6 +2,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use ripstop_s3::Credentials;
 use serde::Deserialize;
 use std::{
+    collections::BTreeMap,
     fs::{self, OpenOptions},
     io::{ErrorKind, Write as _},
     os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
@@ -26,18 +27,27 @@ pub(crate) enum Origin {
 struct Pair {
     access_key: String,
     secret_key: String,
+    /// Further pairs: access key = secret.
+    #[serde(default)]
+    more: BTreeMap<String, String>,
 }
 
 /// The environment's pair, the file's, or a new one that is written to the file for its owner alone.
 pub(crate) fn load(file: &Path) -> Result<(Credentials, Origin)> {
     let variables = ["RIPSTOP_ACCESS_KEY", "RIPSTOP_SECRET_KEY"].map(std::env::var);
     let (pair, origin) = match variables {
-        [Ok(access_key), Ok(secret_key)] => (Pair { access_key, secret_key }, Origin::Known),
+        [Ok(access_key), Ok(secret_key)] => {
+            (Pair { access_key, secret_key, more: BTreeMap::new() }, Origin::Known)
+        }
         [Err(_), Err(_)] => match fs::read_to_string(file) {
             Ok(text) => (parse(file, &text)?, Origin::Known),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 let (access_key, secret_key) = generate(file)?;
-                let pair = Pair { access_key: access_key.clone(), secret_key: secret_key.clone() };
+                let pair = Pair {
+                    access_key: access_key.clone(),
+                    secret_key: secret_key.clone(),
+                    more: BTreeMap::new(),
+                };
                 (pair, Origin::New { access_key, secret_key })
             }
             Err(error) => {
@@ -46,9 +56,12 @@ pub(crate) fn load(file: &Path) -> Result<(Credentials, Origin)> {
         },
         _ => bail!("RIPSTOP_ACCESS_KEY and RIPSTOP_SECRET_KEY must be set together"),
     };
-    check(&pair)?;
     let mut credentials = Credentials::new();
-    credentials.insert(pair.access_key, pair.secret_key);
+    let Pair { access_key, secret_key, more } = pair;
+    for (access_key, secret_key) in more.into_iter().chain([(access_key, secret_key)]) {
+        check(&access_key, &secret_key)?;
+        credentials.insert(access_key, secret_key);
+    }
     Ok((credentials, origin))
 }
 
@@ -71,13 +84,13 @@ fn parse(file: &Path, text: &str) -> Result<Pair> {
     })
 }
 
-fn check(pair: &Pair) -> Result<()> {
+fn check(access_key: &str, secret_key: &str) -> Result<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    if !(3..=128).contains(&pair.access_key.len()) || !pair.access_key.chars().all(plain) {
-        bail!("the access key must be 3 to 128 letters, digits, '-', '_' or '.'");
+    if !(3..=128).contains(&access_key.len()) || !access_key.chars().all(plain) {
+        bail!("an access key must be 3 to 128 letters, digits, '-', '_' or '.'");
     }
-    if !(8..=128).contains(&pair.secret_key.len()) {
-        bail!("the secret key must be 8 to 128 characters long");
+    if !(8..=128).contains(&secret_key.len()) {
+        bail!("a secret key must be 8 to 128 characters long");
     }
     Ok(())
 }
@@ -109,6 +122,11 @@ mod tests {
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
         let (_, second) = load(&file).unwrap();
         assert!(matches!(second, Origin::Known));
+        let more = fs::read_to_string(&file).unwrap() + "[more]\nguest = \"a-secret\"\n";
+        fs::write(&file, &more).unwrap();
+        assert!(load(&file).is_ok());
+        fs::write(&file, more.replace("a-secret", "short")).unwrap();
+        assert!(load(&file).is_err());
     }
 
     #[test]

@@ -64,12 +64,11 @@ impl Store {
         let share = self.inner.memory.acquire(Purpose::Read, range.len()).await;
         let found = object.stripes.iter().find(|(known, _)| *known == id);
         let looked_up;
-        let stripe = match found {
-            Some((_, stripe)) => stripe,
-            None => {
-                looked_up = self.find_stripe(id).await?;
-                &looked_up
-            }
+        let stripe = if let Some((_, stripe)) = found {
+            stripe
+        } else {
+            looked_up = self.find_stripe(id).await?;
+            &looked_up
         };
         let place = place_of(id, stripe)
             .ok_or_else(|| CatalogError::Corrupt { reason: format!("stripe {id} has no shape") })?;

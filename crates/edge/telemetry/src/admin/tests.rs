@@ -97,7 +97,7 @@ async fn stored(metrics: &Metrics) -> (Store, Vec<Arc<MemoryNode>>) {
     let (aftermath, told) = mpsc::unbounded_channel();
     let pins = Pins::default();
     let pool = Pool::new(
-        PoolId(0),
+        ripstop_runtime::Origin { store: 1, pool: PoolId(0) },
         Code::new(3, 2).unwrap(),
         Settings::default(),
         Box::new(Fixed::new(&ripstop_policy::Settings::default())),
