@@ -54,6 +54,8 @@ fn complain(error: &anyhow::Error) {
 }
 
 async fn run(command: Command) -> Result<ExitCode> {
+    // Asked for here, so that a bad choice is an error and not a panic later.
+    ripstop_codec::Engine::chosen()?;
     match command {
         Command::Serve(common) => serve::run(resolve(&common)?).await,
         Command::Check(check) => {

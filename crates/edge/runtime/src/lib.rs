@@ -2,7 +2,25 @@
 //!
 //! A [`Pool`] writes and reads stripes. It keeps the bytes; the machine, behind one short lock, sees
 //! ids, sizes and outcomes, and says which task starts where and when. Nothing is awaited while the
-//! lock is held. What a stripe means (objects, buckets) is for the store above.
+//! lock is held. It deliberately decides nothing, and does not know what a stripe means: objects and
+//! buckets are for the store above.
+//!
+//! ```
+//! use ripstop_model::{Code, PoolId, StripeId, StripeShape};
+//! use ripstop_runtime::{Memory, Origin, Purpose, StripeDraft};
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! // A stripe of five bytes under (6,4), filled and ready for `Pool::write`.
+//! let shape = StripeShape::new(Code::new(6, 4).expect("a code"), 5).expect("within limits");
+//! let memory = Memory::new(1 << 20);
+//! let share = memory.acquire(Purpose::Write, StripeDraft::memory(shape)).await;
+//! let mut draft = StripeDraft::new(StripeId::new(0, 1), shape, share);
+//! draft.fill(&mut "bytes".into());
+//! assert_eq!(draft.room(), 0);
+//! let sealed = draft.seal(Origin { store: 1, pool: PoolId(0) }, "what it holds".into());
+//! assert_eq!(sealed.shape.strip_len(), 2);
+//! # }
+//! ```
 
 mod aftermath;
 mod driver;

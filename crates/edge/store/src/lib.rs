@@ -1,7 +1,29 @@
 //! Objects over stripes: write, read, copy, sweep, check, rebuild.
 //!
 //! A [`Store`] splits what it is given into stripes, has a pool write them, and makes them visible by
-//! one change of the catalog. It knows nothing of S3's protocol, and nothing of lanes and codes.
+//! one change of the catalog. It deliberately knows nothing of S3's protocol, and nothing of lanes and
+//! codes.
+//!
+//! ```
+//! use bytes::Bytes;
+//! use ripstop_store::Body;
+//!
+//! /// What is put into a store: bytes, and at their end a verdict over all of them.
+//! struct Text(Option<&'static str>);
+//!
+//! impl Body for Text {
+//!     type Seal = String;
+//!     type Error = std::io::Error;
+//!
+//!     async fn next(&mut self) -> Option<Result<Bytes, Self::Error>> {
+//!         self.0.take().map(|text| Ok(text.into()))
+//!     }
+//!
+//!     fn seal(&mut self) -> Result<String, Self::Error> {
+//!         Ok("an etag".into())
+//!     }
+//! }
+//! ```
 //!
 //! **Invariant:** nothing visible points at a stripe of which fewer than K fragments are durable.
 //! **Invariant:** every object and bucket is told of in the headers of one stripe's fragments
