@@ -48,7 +48,7 @@ fn print(report: &CheckReport, json: bool) -> Result<()> {
         return Ok(());
     }
     for finding in &report.findings {
-        let node = finding.node.map_or(String::new(), |node| format!(" at node {node}"));
+        let node = finding.node.as_ref().map_or(String::new(), |node| format!(" at node {node}"));
         let done = if finding.repaired { ", put right" } else { "" };
         println!("{:?}: {}{node}{done}", finding.flaw, finding.name);
     }

@@ -5,6 +5,7 @@ use ripstop_model::{FragmentId, NodeId, PoolId, StripeId};
 use ripstop_node::Listed;
 use ripstop_runtime::{FragmentState, Pool, Purpose, StripeDraft, StripePlace};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Stripes looked at together.
 const PAGE: usize = 256;
@@ -52,8 +53,8 @@ pub struct Finding {
     pub flaw: Flaw,
     /// The fragment's name, or the stripe's.
     pub name: String,
-    /// The node's number, if it is at one.
-    pub node: Option<u16>,
+    /// The node's name, if it is, or should be, at one.
+    pub node: Option<String>,
     /// Whether it was put right.
     pub repaired: bool,
 }
@@ -82,21 +83,31 @@ impl CheckReport {
         let flaws = self.missing + self.damaged + self.unclaimed + self.misplaced;
         self.lost == 0 && self.unknown == 0 && flaws == self.repaired
     }
+}
 
-    fn find(&mut self, flaw: Flaw, name: String, node: Option<NodeId>, repaired: bool) {
+/// A report being written.
+struct Findings {
+    report: CheckReport,
+    /// What nodes are called.
+    names: BTreeMap<NodeId, String>,
+}
+
+impl Findings {
+    fn add(&mut self, flaw: Flaw, name: String, node: Option<NodeId>, repaired: bool) {
+        let report = &mut self.report;
         let count = match flaw {
-            Flaw::Missing => &mut self.missing,
-            Flaw::Damaged => &mut self.damaged,
-            Flaw::Unknown => &mut self.unknown,
-            Flaw::Unclaimed => &mut self.unclaimed,
-            Flaw::Misplaced => &mut self.misplaced,
-            Flaw::Lost => &mut self.lost,
+            Flaw::Missing => &mut report.missing,
+            Flaw::Damaged => &mut report.damaged,
+            Flaw::Unknown => &mut report.unknown,
+            Flaw::Unclaimed => &mut report.unclaimed,
+            Flaw::Misplaced => &mut report.misplaced,
+            Flaw::Lost => &mut report.lost,
         };
         *count += 1;
-        self.repaired += u64::from(repaired);
-        if self.findings.len() < FINDINGS_MAX {
-            let node = node.map(|id| id.0);
-            self.findings.push(Finding { flaw, name, node, repaired });
+        report.repaired += u64::from(repaired);
+        if report.findings.len() < FINDINGS_MAX {
+            let node = node.and_then(|id| self.names.get(&id).cloned());
+            report.findings.push(Finding { flaw, name, node, repaired });
         }
     }
 }
@@ -110,7 +121,9 @@ impl Store {
         options: CheckOptions,
         progress: impl Fn(u64) + Send + Sync,
     ) -> Result<CheckReport, StoreError> {
-        let mut report = CheckReport::default();
+        let names = self.inner.catalog.nodes().await?;
+        let names = names.into_iter().map(|(name, id)| (id, name)).collect();
+        let mut findings = Findings { report: CheckReport::default(), names };
         let mut after = StripeId(0);
         futures::future::join_all(self.inner.pools.iter().map(Pool::probe)).await;
         loop {
@@ -123,12 +136,12 @@ impl Store {
                 .buffer_unordered(EXAMINED);
             while let Some(examined) = examined.next().await {
                 let (pool, place, states) = examined.expect("looking does not panic")?;
-                self.judge(options, &pool, &place, &states, &mut report).await?;
-                progress(report.stripes);
+                self.judge(options, &pool, &place, &states, &mut findings).await?;
+                progress(findings.report.stripes);
             }
         }
-        self.check_listings(options, &mut report).await?;
-        Ok(report)
+        self.check_listings(options, &mut findings).await?;
+        Ok(findings.report)
     }
 
     async fn examine(
@@ -153,10 +166,10 @@ impl Store {
         pool: &Pool,
         place: &StripePlace,
         states: &[FragmentState],
-        report: &mut CheckReport,
+        findings: &mut Findings,
     ) -> Result<(), StoreError> {
-        report.stripes += 1;
-        report.fragments += states.len() as u64;
+        findings.report.stripes += 1;
+        findings.report.fragments += states.len() as u64;
         let is_whole = |state: &&FragmentState| **state == FragmentState::Whole;
         let whole = states.iter().filter(is_whole).count();
         if whole == states.len() || self.is_gone(place.id).await? {
@@ -165,7 +178,7 @@ impl Store {
         let unknown = states.iter().filter(|state| **state == FragmentState::Unknown).count();
         let needed = place.shape.needed();
         if whole + unknown < needed {
-            report.find(Flaw::Lost, place.id.to_string(), None, false);
+            findings.add(Flaw::Lost, place.id.to_string(), None, false);
         }
         for (index, state) in states.iter().enumerate() {
             let flaw = match state {
@@ -178,7 +191,7 @@ impl Store {
                 && whole >= needed
                 && self.mend(pool, place, index as u8, flaw).await;
             let name = FragmentId { stripe: place.id, index: index as u8 };
-            report.find(flaw, name.to_string(), place.nodes[index], repaired);
+            findings.add(flaw, name.to_string(), place.nodes[index], repaired);
         }
         Ok(())
     }
@@ -221,7 +234,7 @@ impl Store {
     async fn check_listings(
         &self,
         options: CheckOptions,
-        report: &mut CheckReport,
+        findings: &mut Findings,
     ) -> Result<(), StoreError> {
         for (id, node) in self.inner.pools.iter().flat_map(Pool::nodes) {
             let mut pages = node.list().ready_chunks(PAGE);
@@ -244,7 +257,7 @@ impl Store {
                             (Flaw::Damaged, mended)
                         }
                     };
-                    report.find(flaw, found.name.to_string(), Some(id), repaired);
+                    findings.add(flaw, found.name.to_string(), Some(id), repaired);
                 }
             }
         }
