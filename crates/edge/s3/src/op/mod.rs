@@ -77,7 +77,8 @@ impl From<StoreError> for Failure {
                 CatalogError::Corrupt { .. } => Code::InternalError,
                 CatalogError::Unavailable(_) => Code::ServiceUnavailable,
             },
-            StoreError::Busy | StoreError::Unavailable { .. } => Code::SlowDown,
+            StoreError::Busy => Code::SlowDown,
+            StoreError::Unavailable { .. } => Code::ServiceUnavailable,
             StoreError::Lost { .. } => Code::InternalError,
             StoreError::Length { .. } => Code::IncompleteBody,
         };
