@@ -4,13 +4,16 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// Smallest share of memory that is counted, in bytes.
 const UNIT: usize = 1 << 10;
 
-/// What memory is wanted for.
+/// The least of an object that is fetched at once, in bytes, unless less is wanted.
+const SLICE_MIN: usize = 256 << 10;
+
+/// What memory is wanted for. Each has a part of its own, so that none holds up the others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
-    /// Bytes on their way to a client, or to be checked: a third of the memory.
-    Read,
-    /// Bytes from a client: the rest. Clients that send slowly hold up each other, never readers.
+    /// Bytes from a client: half of the memory.
     Write,
+    /// Stripes that are checked or mended: an eighth.
+    Background,
 }
 
 /// The bytes of strips that may be in memory at once: the named limit `memory_max`.
@@ -19,8 +22,13 @@ pub enum Purpose {
 /// stripe asks once, for all it takes, and gives back as its fragments are done with.
 #[derive(Clone, Debug)]
 pub struct Memory {
-    reads: Part,
     writes: Part,
+    background: Part,
+    /// Slices of objects on their way to clients: a quarter and a sixteenth.
+    slices: Part,
+    /// Those of at most [`SLICE_MIN`]: a sixteenth. However slowly large objects are read, small ones
+    /// pass.
+    small: Part,
 }
 
 #[derive(Clone, Debug)]
@@ -34,6 +42,23 @@ impl Part {
         let units_max = u32::try_from(units_max).unwrap_or(u32::MAX).clamp(1, u32::MAX >> 4);
         Self { units: Arc::new(Semaphore::new(units_max as usize)), units_max }
     }
+
+    fn units(&self, bytes: usize) -> u32 {
+        u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX).clamp(1, self.units_max)
+    }
+
+    async fn acquire(&self, bytes: usize) -> Share {
+        let permit = self.units.clone().acquire_many_owned(self.units(bytes)).await;
+        Share(permit.expect("the semaphore is never closed"))
+    }
+
+    fn try_acquire(&self, bytes: usize) -> Option<Share> {
+        self.units.clone().try_acquire_many_owned(self.units(bytes)).ok().map(Share)
+    }
+
+    fn free(&self) -> usize {
+        self.units.available_permits() * UNIT
+    }
 }
 
 /// A share of the memory, given back as it is dropped.
@@ -44,28 +69,47 @@ impl Memory {
     /// At most `bytes_max` bytes at once.
     pub fn new(bytes_max: usize) -> Self {
         let units = bytes_max / UNIT;
-        Self { reads: Part::new(units / 3), writes: Part::new(units - units / 3) }
+        let (background, small) = (units / 8, units / 16);
+        let slices = units / 2 - background - small;
+        Self {
+            writes: Part::new(units - background - small - slices),
+            background: Part::new(background),
+            slices: Part::new(slices),
+            small: Part::new(small),
+        }
+    }
+
+    fn parts(&self) -> [&Part; 4] {
+        [&self.writes, &self.background, &self.slices, &self.small]
     }
 
     /// Waits for `bytes`; for all there is for this purpose, if they are more than that.
     pub async fn acquire(&self, purpose: Purpose, bytes: usize) -> Share {
         let part = match purpose {
-            Purpose::Read => &self.reads,
             Purpose::Write => &self.writes,
+            Purpose::Background => &self.background,
         };
-        let units = u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX);
-        let permit = part.units.clone().acquire_many_owned(units.clamp(1, part.units_max)).await;
-        Share(permit.expect("the semaphore is never closed"))
+        part.acquire(bytes).await
     }
 
-    /// Bytes that no reader has now.
-    pub fn free_for_reads(&self) -> usize {
-        self.reads.units.available_permits() * UNIT
+    /// Memory for the next slice of an object that a client reads, and the slice's length: `wanted`
+    /// bytes while memory is plentiful, less when many readers share it. Half is kept for slices of the
+    /// least length, so that a few clients that read slowly do not come to hold all.
+    pub async fn acquire_slice(&self, wanted: usize) -> (Share, usize) {
+        if wanted <= SLICE_MIN {
+            return (self.small.acquire(wanted).await, wanted);
+        }
+        let spare = self.slices.free().saturating_sub(self.slices.units_max as usize * UNIT / 2);
+        let len = wanted.min((spare / 2).max(SLICE_MIN));
+        match self.slices.try_acquire(len) {
+            Some(share) => (share, len),
+            None => (self.slices.acquire(SLICE_MIN).await, SLICE_MIN),
+        }
     }
 
     /// Bytes that nobody has now.
     pub fn free(&self) -> usize {
-        (self.reads.units.available_permits() + self.writes.units.available_permits()) * UNIT
+        self.parts().iter().map(|part| part.free()).sum()
     }
 }
 
@@ -82,21 +126,28 @@ mod tests {
 
     #[tokio::test]
     async fn shares_come_back_whole_and_in_part() {
-        let memory = Memory::new(12 * UNIT);
+        let memory = Memory::new(32 * UNIT);
+        assert_eq!(memory.free(), 32 * UNIT);
         let mut share = memory.acquire(Purpose::Write, 8 * UNIT).await;
-        assert_eq!(memory.free(), 4 * UNIT);
+        assert_eq!(memory.free(), 24 * UNIT);
         share.release(5 * UNIT);
-        assert_eq!(memory.free(), 9 * UNIT);
+        assert_eq!(memory.free(), 29 * UNIT);
         drop(share);
-        assert_eq!(memory.free(), 12 * UNIT);
         drop(memory.acquire(Purpose::Write, 1000 * UNIT).await);
-        assert_eq!(memory.free(), 12 * UNIT);
+        assert_eq!(memory.free(), 32 * UNIT);
     }
 
     #[tokio::test]
-    async fn writers_that_hold_all_they_may_hold_up_no_reader() {
-        let memory = Memory::new(12 * UNIT);
-        let _all = memory.acquire(Purpose::Write, 12 * UNIT).await;
-        drop(memory.acquire(Purpose::Read, 4 * UNIT).await);
+    async fn writers_and_slow_readers_hold_up_no_small_read() {
+        let memory = Memory::new(128 << 20);
+        let _written = memory.acquire(Purpose::Write, 128 << 20).await;
+        let _checked = memory.acquire(Purpose::Background, 128 << 20).await;
+        let mut slices = Vec::new();
+        for _ in 0..80 {
+            slices.push(memory.acquire_slice(8 << 20).await);
+        }
+        assert_eq!(slices[0].1, 8 << 20, "plenty for the first");
+        assert_eq!(slices[79].1, SLICE_MIN, "little for the last");
+        drop(memory.acquire_slice(1000).await);
     }
 }

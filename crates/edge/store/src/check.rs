@@ -153,7 +153,7 @@ impl Store {
             .ok_or_else(|| CatalogError::Corrupt { reason: format!("stripe {id} has no shape") })?;
         let pool = self.pool(PoolId(stripe.pool)).unwrap_or(&self.inner.pools[0]).clone();
         let _share =
-            self.inner.memory.acquire(Purpose::Read, StripeDraft::memory(place.shape)).await;
+            self.inner.memory.acquire(Purpose::Background, StripeDraft::memory(place.shape)).await;
         let looks = (0..place.nodes.len()).map(|index| pool.examine(&place, index as u8));
         let states = futures::future::join_all(looks).await;
         Ok((pool, place, states))
@@ -211,7 +211,7 @@ impl Store {
         }
         let node = place.nodes[usize::from(index)].filter(|&id| self.node(id).is_some());
         let _share =
-            self.inner.memory.acquire(Purpose::Read, StripeDraft::memory(place.shape)).await;
+            self.inner.memory.acquire(Purpose::Background, StripeDraft::memory(place.shape)).await;
         let mended = match pool.mend(place, &[(index, node)]).await {
             Ok(mended) => mended,
             Err(failed) => {

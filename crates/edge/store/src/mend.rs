@@ -115,7 +115,7 @@ impl Store {
             return Ok(());
         }
         let _share =
-            self.inner.memory.acquire(Purpose::Read, StripeDraft::memory(place.shape)).await;
+            self.inner.memory.acquire(Purpose::Background, StripeDraft::memory(place.shape)).await;
         for (index, node) in pool.mend(&place, &lacking).await? {
             let change = Change::PlaceFragment { stripe: id, index, node: Some(node) };
             self.inner.catalog.commit(unix_ms(), change).await?;

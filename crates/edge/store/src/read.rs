@@ -3,13 +3,8 @@ use bytes::Bytes;
 use futures::{Stream, StreamExt, stream, stream::BoxStream};
 use ripstop_catalog::{CatalogError, Extent, Located, Stripe};
 use ripstop_model::{PoolId, StripeId};
-use ripstop_runtime::{Purpose, Share};
+use ripstop_runtime::Share;
 use std::{ops::Range, sync::Arc};
-
-/// Each reader takes at most one part in so many of the memory that is free.
-const READERS_AHEAD: usize = 4;
-/// The least that is fetched at once, however many readers there are, in bytes.
-const SLICE_MIN: usize = 256 << 10;
 
 impl Store {
     /// The bytes `range` of an object, in pieces, read ahead of the reader within the memory budget.
@@ -25,9 +20,11 @@ impl Store {
         let mut pieces = stream::unfold(range, move |left| {
             let (store, object) = (store.clone(), object.clone());
             async move {
-                let next = store.next_slice(&object, &left)?;
-                let after = left.start + next.1.len() as u64..left.end;
-                Some((store.fetch(object, next.0, next.1), after))
+                let (extent, range) = first_cut(&object.object.extents, &left)?;
+                let (share, len) = store.inner.memory.acquire_slice(range.len()).await;
+                let range = range.start..range.start + len.min(range.len()) as u32;
+                let after = left.start + range.len() as u64..left.end;
+                Some((store.fetch(object, extent.stripe, range, share), after))
             }
         })
         .buffered(ahead)
@@ -45,23 +42,13 @@ impl Store {
         }
     }
 
-    /// The stripe that the bytes `left` begin in, and the part of it to fetch next: all of what is
-    /// wanted of it while memory is plentiful, less when many readers share it, so that those who
-    /// read slowly hold little.
-    fn next_slice(&self, object: &Located, left: &Range<u64>) -> Option<(StripeId, Range<u32>)> {
-        let (extent, range) = first_cut(&object.object.extents, left)?;
-        let fair = self.inner.memory.free_for_reads() / READERS_AHEAD;
-        let most = u32::try_from(fair.max(SLICE_MIN)).unwrap_or(u32::MAX);
-        Some((extent.stripe, range.start..range.end.min(range.start.saturating_add(most))))
-    }
-
     async fn fetch(
         self,
         object: Arc<Located>,
         id: StripeId,
         range: Range<u32>,
+        share: Share,
     ) -> Result<(Vec<Bytes>, Share), StoreError> {
-        let share = self.inner.memory.acquire(Purpose::Read, range.len()).await;
         let found = object.stripes.iter().find(|(known, _)| *known == id);
         let looked_up;
         let stripe = if let Some((_, stripe)) = found {

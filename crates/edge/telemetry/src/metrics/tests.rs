@@ -259,7 +259,7 @@ async fn the_process_its_memory_and_its_time_are_on_the_page() {
     let spent = Arc::new(Spent::default());
     metrics.watch_memory(memory.clone(), 1 << 20);
     metrics.watch_spent(spent.clone());
-    let _share = memory.acquire(ripstop_runtime::Purpose::Read, 1 << 10).await;
+    let _share = memory.acquire(ripstop_runtime::Purpose::Background, 1 << 10).await;
     spent.decode.fetch_add(1_500_000_000, Relaxed);
     let rows = parse(&metrics.page());
     for (row, value) in [
