@@ -17,19 +17,19 @@ use clap::Parser as _;
 use config::Config;
 use std::process::ExitCode;
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
-/// `mi_option_purge_delay` of the pinned mimalloc, which has no name for it in Rust.
-const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
-
-/// Has freed memory given back to the system at once. Strips of megabytes come and go on many threads:
-/// with mimalloc's delay of a second the process keeps twice what it uses.
-#[expect(unsafe_code, reason = "the option has no safe wrapper")]
+/// Has strips of megabytes, which come and go on many threads, given back to the system as they are freed.
+/// Without it the process keeps up to twice what it uses.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[expect(unsafe_code, reason = "the setting has no safe wrapper")]
 fn give_memory_back() {
-    // SAFETY: sets a number in a table of the allocator, before there is a second thread.
-    unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, 0) }
+    /// Bytes from which on a block is the system's own mapping.
+    const MAPPED_FROM: libc::c_int = 128 << 10;
+    // SAFETY: sets a number of the allocator's, before there is a second thread.
+    unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPED_FROM) };
 }
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn give_memory_back() {}
 
 fn main() -> ExitCode {
     give_memory_back();
