@@ -1,7 +1,7 @@
-use crate::{Store, StoreError, clock::unix_ms, store::place_of, sweep::Misfit};
+use crate::{Store, StoreError, clock::unix_ms, sweep::Misfit};
 use futures::StreamExt;
-use ripstop_catalog::{CatalogError, Change, Stripe};
-use ripstop_model::{FragmentId, NodeId, PoolId, StripeId};
+use ripstop_catalog::{Change, Stripe};
+use ripstop_model::{FragmentId, NodeId, StripeId};
 use ripstop_node::Listed;
 use ripstop_runtime::{FragmentState, Pool, Purpose, StripeDraft, StripePlace};
 use serde::{Deserialize, Serialize};
@@ -149,9 +149,8 @@ impl Store {
         id: StripeId,
         stripe: Stripe,
     ) -> Result<(Pool, StripePlace, Vec<FragmentState>), StoreError> {
-        let place = place_of(id, &stripe)
-            .ok_or_else(|| CatalogError::Corrupt { reason: format!("stripe {id} has no shape") })?;
-        let pool = self.pool(PoolId(stripe.pool)).unwrap_or(&self.inner.pools[0]).clone();
+        let (pool, place) = self.locate(id, &stripe)?;
+        let pool = pool.clone();
         let _share =
             self.inner.memory.acquire(Purpose::Background, StripeDraft::memory(place.shape)).await;
         let looks = (0..place.nodes.len()).map(|index| pool.examine(&place, index as u8));

@@ -1,10 +1,6 @@
-use crate::{
-    Store, StoreError,
-    clock::unix_ms,
-    store::{Inner, place_of},
-};
+use crate::{Store, StoreError, clock::unix_ms, store::Inner};
 use ripstop_catalog::Change;
-use ripstop_model::{PoolId, StripeId};
+use ripstop_model::StripeId;
 use ripstop_runtime::{Purpose, StripeDraft};
 use std::{
     collections::BTreeSet,
@@ -107,8 +103,7 @@ impl Store {
         let Some(Some(stripe)) = self.inner.catalog.stripes(&[id]).await?.pop() else {
             return Ok(());
         };
-        let Some(place) = place_of(id, &stripe) else { return Ok(()) };
-        let pool = self.pool(PoolId(stripe.pool)).unwrap_or(&self.inner.pools[0]);
+        let Ok((pool, place)) = self.locate(id, &stripe) else { return Ok(()) };
         let lacking = (0..).zip(&place.nodes).filter(|(_, node)| node.is_none());
         let lacking: Vec<_> = lacking.map(|(index, _)| (index, None)).collect();
         if lacking.is_empty() {

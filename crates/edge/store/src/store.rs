@@ -215,6 +215,19 @@ impl Store {
         self.inner.pools.iter().find(|pool| pool.id() == id)
     }
 
+    /// A stripe's pool, and where it is.
+    pub(crate) fn locate(
+        &self,
+        id: StripeId,
+        stripe: &Stripe,
+    ) -> Result<(&Pool, StripePlace), StoreError> {
+        let corrupt = || CatalogError::Corrupt { reason: format!("stripe {id} has no shape") };
+        let shape = stripe.shape().ok_or_else(corrupt)?;
+        let nodes = (0..shape.code().n()).map(|index| stripe.node(index)).collect();
+        let pool = self.pool(stripe.pool()).unwrap_or(&self.inner.pools[0]);
+        Ok((pool, StripePlace { id, shape, header_len: stripe.header_len, nodes }))
+    }
+
     /// A node by number, in whichever pool it is.
     pub(crate) fn node(&self, id: NodeId) -> Option<&Arc<dyn Node>> {
         self.inner
@@ -291,11 +304,4 @@ pub(crate) fn stripe_record(
         header_len,
         nodes: nodes.iter().map(|node| node.map(|id| id.0)).collect(),
     }
-}
-
-/// What the runtime needs to know of a stripe; `None` if its record is corrupt.
-pub(crate) fn place_of(id: StripeId, stripe: &Stripe) -> Option<StripePlace> {
-    let shape = stripe.shape()?;
-    let nodes = (0..shape.code().n()).map(|index| stripe.node(index)).collect();
-    Some(StripePlace { id, shape, header_len: stripe.header_len, nodes })
 }

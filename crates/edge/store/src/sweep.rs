@@ -1,11 +1,11 @@
 use crate::{
     Store, StoreError,
     clock::unix_ms,
-    store::{Inner, place_of, stripe_record},
+    store::{Inner, stripe_record},
 };
 use futures::StreamExt;
 use ripstop_catalog::{Change, Stripe};
-use ripstop_model::{FragmentId, NodeId, PoolId, StripeId};
+use ripstop_model::{FragmentId, NodeId, StripeId};
 use ripstop_node::{Listed, Node};
 use ripstop_runtime::{Aftermath, Pool, StripePlace};
 use std::{
@@ -196,8 +196,7 @@ impl Store {
         let index = usize::from(listed.name.index);
         match stripe.node(index) {
             Some(place) if place == node => {
-                let place = place_of(listed.name.stripe, stripe)?;
-                let pool = self.pool(PoolId(stripe.pool)).unwrap_or(&self.inner.pools[0]);
+                let (pool, place) = self.locate(listed.name.stripe, stripe).ok()?;
                 let grown = listed.len > place.fragment_len();
                 grown.then(|| Misfit::Grown(place, pool.clone()))
             }

@@ -87,9 +87,7 @@ impl Store {
         number: u16,
         seal: PartSeal,
     ) -> Result<UploadedPart, StoreError> {
-        let cut = cut(&source.object.extents, &range);
-        let extents = cut
-            .into_iter()
+        let extents = cut(&source.object.extents, &range)
             .map(|(extent, part)| Extent {
                 stripe: extent.stripe,
                 offset: part.start,

@@ -74,18 +74,7 @@ async fn page(request: &Request, after: &str) -> Outcome<Page> {
         after_upload: String::new(),
         max,
     };
-    let listing = if max == 0 {
-        request.store.bucket(&request.bucket).await?;
-        Listing {
-            objects: vec![],
-            uploads: vec![],
-            prefixes: vec![],
-            next: None,
-            next_upload: None,
-        }
-    } else {
-        request.store.list(&wanted).await?
-    };
+    let listing = request.store.list(&wanted).await?;
     Ok(Page { spelling, prefix, delimiter, max, listing })
 }
 

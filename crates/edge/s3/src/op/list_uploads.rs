@@ -3,7 +3,7 @@ use super::{
     list::{ENTRIES_MAX, Spelling, show_owner},
 };
 use crate::{date, digest, xml::Element};
-use ripstop_catalog::{Listing, ListingRequest};
+use ripstop_catalog::ListingRequest;
 
 /// A page of uploads that are under way.
 pub(super) async fn list(request: Request) -> Outcome<Reply> {
@@ -22,18 +22,7 @@ pub(super) async fn list(request: Request) -> Outcome<Reply> {
         after_upload: id_marker.unwrap_or_default().to_owned(),
         max,
     };
-    let listing = if max == 0 {
-        request.store.bucket(&request.bucket).await?;
-        Listing {
-            objects: vec![],
-            uploads: vec![],
-            prefixes: vec![],
-            next: None,
-            next_upload: None,
-        }
-    } else {
-        request.store.uploads(&wanted).await?
-    };
+    let listing = request.store.uploads(&wanted).await?;
     let mut root = Element::in_namespace("ListMultipartUploadsResult");
     root.text("Bucket", &request.bucket);
     root.text("KeyMarker", &spelling.spell(key_marker));
