@@ -19,6 +19,12 @@ pub(crate) enum Bench {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
+    /// The simulator's speed, one core and all.
+    Sim {
+        /// Words for the measuring program.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
     /// The gateway's throughput and latency over nodes in memory: `ripstop bench`.
     Gateway {
         /// Words for the measuring program.
@@ -32,6 +38,7 @@ pub(crate) fn bench(bench: &Bench) -> Result<()> {
     match bench {
         Bench::Codec { words } => codec(words),
         Bench::Gateway { words } => gateway(words),
+        Bench::Sim { words } => sim(words),
     }
 }
 
@@ -43,6 +50,13 @@ fn codec(words: &[String]) -> Result<()> {
     }
     let mut bench =
         cargo(&["run", "--release", "--manifest-path", "benches/isal/Cargo.toml", "--"])?;
+    bench.args(words);
+    run(bench, BENCH_MAX)
+}
+
+fn sim(words: &[String]) -> Result<()> {
+    let mut bench =
+        cargo(&["run", "--release", "-p", "ripstop-experiment", "--example", "speed", "--"])?;
     bench.args(words);
     run(bench, BENCH_MAX)
 }

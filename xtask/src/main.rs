@@ -5,6 +5,7 @@ mod check;
 mod ci;
 mod clients;
 mod command;
+mod figures;
 mod root;
 #[cfg(test)]
 mod structure;
@@ -15,7 +16,7 @@ mod tool;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
-/// The one door: check, test, ci, bench.
+/// The one door: check, test, ci, figures, bench.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 struct Arguments {
@@ -31,6 +32,8 @@ enum Command {
     Test(test::Arguments),
     /// What CI runs: check, then test --all; ends with a line that sums up.
     Ci,
+    /// Makes the figures of the documents anew, and compares them with those committed.
+    Figures(figures::Arguments),
     /// Measures side by side with others.
     #[command(subcommand)]
     Bench(bench::Bench),
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
         Command::Check => check::check().and_then(tally::Tally::conclude),
         Command::Test(arguments) => test::test(&arguments).and_then(tally::Tally::conclude),
         Command::Ci => ci::ci().and_then(tally::Tally::conclude),
+        Command::Figures(arguments) => figures::figures(&arguments),
         Command::Bench(bench) => bench::bench(&bench),
     };
     match done {

@@ -46,8 +46,8 @@ pub(crate) fn test(arguments: &Arguments) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Builds the program under test.
-fn ripstop() -> Result<PathBuf> {
+/// Builds the program as it is shipped.
+pub(crate) fn ripstop() -> Result<PathBuf> {
     run(cargo(&["build", "--release", "-p", "ripstop"])?, BUILD_MAX)?;
     let program = target()?.join("release").join("ripstop");
     program.canonicalize().with_context(|| format!("no program at {}", program.display()))

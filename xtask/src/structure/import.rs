@@ -13,8 +13,8 @@ enum Layer {
     App,
 }
 
-/// Crates from outside that core may use: arithmetic, and nothing that acts.
-const CORE_MAY_USE: [&str; 1] = ["libm"];
+/// Crates from outside that core may use: arithmetic, names for its values, and nothing that acts.
+const CORE_MAY_USE: [&str; 2] = ["libm", "serde"];
 
 impl Layer {
     fn of(folder: &str) -> Option<Self> {

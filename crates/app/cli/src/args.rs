@@ -1,3 +1,5 @@
+use crate::{config::Size, replay::Replay};
+use crate::{figures::Figures, fit::Fit, simulate::Simulate, what_if::WhatIf};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -15,7 +17,7 @@ pub(crate) struct Arguments {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     /// Serve S3, and the admin port, until told to stop (SIGINT or SIGTERM).
-    Serve(Common),
+    Serve(Serve),
     /// Read every fragment and report what is missing, damaged or unclaimed.
     ///
     /// A gateway that runs on the same data folder is asked to do it; otherwise the catalog is opened
@@ -24,10 +26,34 @@ pub(crate) enum Command {
     Check(Check),
     /// Make a lost catalog anew from the fragments at the nodes. The gateway must not run.
     Rebuild(Rebuild),
+    /// Replay a recording of `serve --record`, and compare every decision with the one that was made.
+    ///
+    /// Exits with 0 if all are equal, with 1 after the first that is not, with 2 if the file cannot be
+    /// read.
+    Replay(Replay),
     /// Say whether the configuration is good, and what it comes to.
     CheckConfig(Common),
     /// Drive GET and PUT over loopback against a pool of memory nodes, and say where the time goes.
     Bench(Bench),
+    /// Fit the delay model to a task log, and say how far to trust it.
+    ///
+    /// For each direction, and for each node: the model of TOFEC as the paper fits it and corrected, what it
+    /// rests on, and how far the measurements are off it. Exits with 2 if the log cannot be read or
+    /// says too little.
+    Fit(Fit),
+    /// Play a scenario: policies against loads, on nodes that exist only on paper.
+    ///
+    /// Every decision is made by the code that serves. Equal scenarios give equal numbers, on every machine.
+    Simulate(Simulate),
+    /// Replay an access log through a configured pool: latency, load and cost under other policies.
+    ///
+    /// Nothing is read or stored: the nodes are simulated, every decision is made by the code that
+    /// serves. Objects larger than `store.stripe_max` are cut as the gateway cuts them, and done when all
+    /// their stripes are.
+    Whatif(WhatIf),
+    /// Draw the figures of the papers this program builds on, and check what must hold of them.
+    #[command(subcommand)]
+    Figures(Figures),
 }
 
 /// What every command that touches data takes. A flag wins over the environment, and that over the
@@ -50,6 +76,23 @@ pub(crate) struct Common {
     /// Address of health, metrics and maintenance [default: 127.0.0.1:9001].
     #[arg(long, value_name = "ADDR:PORT")]
     pub admin: Option<SocketAddr>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    pub common: Common,
+    /// Append the tasks of all pools whose configuration names no `task_log` to this file, as `ripstop
+    /// fit` reads them. At 64 MiB it is renamed to FILE.1 and begun anew.
+    #[arg(long, value_name = "FILE")]
+    pub task_log: Option<PathBuf>,
+    /// Record everything that decides and what was decided into this file, which must not be there yet,
+    /// for `ripstop replay`.
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// Most bytes of that file: what follows is not recorded.
+    #[arg(long, value_name = "SIZE", default_value = "4 GiB", requires = "record")]
+    pub record_max: Size,
 }
 
 #[derive(Args, Debug)]

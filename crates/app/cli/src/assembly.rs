@@ -1,14 +1,19 @@
-use crate::config::{self, Config, NodeConfig, Place, PoolConfig};
+use crate::{
+    config::{self, Config, NodeConfig, Place, PoolConfig},
+    watch::VERSION,
+};
 use anyhow::{Context as _, Result, bail};
 use fs4::fs_std::FileExt as _;
 use futures::StreamExt as _;
 use ripstop_catalog::{Catalog, Change, Embedded};
+use ripstop_delay::{DelayModel, Preset, Recorded, Replay};
+use ripstop_gateway::NodeSpec;
 use ripstop_model::{NodeId, PoolId};
 use ripstop_node::{
     Bucket, BucketSettings, Credentials, Delay, Directory, DirectorySettings, Durability, Node,
-    delay_model::{DelayModel, Preset, Recorded, Replay},
 };
-use ripstop_runtime::{Aftermath, Memory, Observer, Origin, Pins, Pool, PoolNode, Spent};
+use ripstop_recording::Beginning;
+use ripstop_runtime::{Aftermath, Memory, Observer, Origin, Pins, Pool, PoolNode, Spent, Witness};
 use ripstop_store::{Store, identity};
 use std::{
     collections::BTreeMap,
@@ -83,6 +88,8 @@ impl DataFolder {
 pub(crate) trait Watch {
     /// The observer of a pool with these nodes.
     fn pool(&self, config: &PoolConfig, nodes: &[(NodeId, String)]) -> Arc<dyn Observer>;
+    /// Who sees what the machine of a pool is told and says.
+    fn witness(&self, beginning: &Beginning) -> Option<Arc<dyn Witness>>;
     /// A node, watched.
     fn node(&self, name: &str, node: Arc<dyn Node>) -> Arc<dyn Node>;
     /// The catalog, watched.
@@ -206,8 +213,15 @@ fn build_pool(
     pins: &Pins,
     aftermath: &mpsc::UnboundedSender<Aftermath>,
 ) -> Result<Pool> {
-    let settings = ripstop_policy::Settings { read_chunks: config.read_chunks };
-    let policy = ripstop_policy::by_name(&config.policy, &settings)?;
+    let policy = ripstop_policy::by_name(&config.policy, &config.policy_settings)?;
+    let beginning = Beginning {
+        program: VERSION.into(),
+        pool: config.name.clone(),
+        settings: config.machine,
+        nodes: nodes.iter().map(|node| NodeSpec { id: node.id, lanes: node.lanes }).collect(),
+        policy: config.policy.clone(),
+        policy_settings: config.policy_settings,
+    };
     let names: Vec<_> = nodes.iter().map(|node| (node.id, node.name.clone())).collect();
     let nodes = nodes
         .into_iter()
@@ -217,7 +231,7 @@ fn build_pool(
             node: watch.node(&name, node),
         })
         .collect();
-    Ok(Pool::new(
+    let pool = Pool::new(
         origin,
         config.code,
         config.machine,
@@ -227,7 +241,12 @@ fn build_pool(
         spent.clone(),
         pins.clone(),
         aftermath.clone(),
-    ))
+    );
+    let pool = pool.with_layout(config.layout);
+    Ok(match watch.witness(&beginning) {
+        Some(witness) => pool.with_witness(witness),
+        None => pool,
+    })
 }
 
 fn build_node(config: &NodeConfig) -> Result<Arc<dyn Node>> {

@@ -1,5 +1,6 @@
 //! What an operator configures: raw text, environment, and what follows from both.
 
+mod policy;
 mod raw;
 mod resolve;
 mod units;
@@ -7,8 +8,10 @@ mod variable;
 
 pub(crate) use raw::{Bucket, LogFormat};
 pub(crate) use resolve::{Config, NodeConfig, Place, PoolConfig};
+pub(crate) use units::Size;
 
 use anyhow::{Context as _, Result};
+use ripstop_runtime::Layout;
 use std::path::Path;
 
 /// Reads the file, if one is named, lays the environment and then the command line's `flags` over it,
@@ -46,20 +49,42 @@ pub(crate) fn print(config: &Config) {
     println!("S3 on {}, region {}, admin on {}", config.listen, config.region, config.admin);
     println!("data in {}, credentials in {}", config.data.display(), config.credentials.display());
     for pool in &config.pools {
-        let (code, f) = (pool.code, pool.machine.answer_extra);
         println!(
-            "pool {}: code {code} over {} nodes, policy {}; any {} nodes may be lost, a write is \
-             answered with {} of {} fragments durable",
+            "pool {}: layout {}, code {} over {} nodes, policy {}; {}",
             pool.name,
+            pool.layout,
+            pool.code,
             pool.nodes.len(),
-            pool.policy,
-            code.parity(),
-            code.k() + usize::from(f),
-            code.n(),
+            policy::describe(&pool.policy, &pool.policy_settings),
+            survival(pool),
         );
+        if let Some(path) = &pool.task_log {
+            println!("  task log: {}", path.display());
+        }
         for node in &pool.nodes {
             println!("  node {}: {}, {} lanes", node.name, node.place, node.lanes);
         }
+    }
+}
+
+/// What a pool's stripes survive, and when a write is answered.
+fn survival(pool: &PoolConfig) -> String {
+    let (code, f) = (pool.code, usize::from(pool.machine.answer_extra));
+    let (n, k, spare) = (code.n(), code.k(), code.parity());
+    match pool.layout {
+        Layout::Spread => format!(
+            "any {spare} nodes may be lost, a write is answered with {} of {n} fragments durable",
+            k + f
+        ),
+        Layout::Shared => format!(
+            "a stripe is one fragment at one node and lost with it; any {spare} of its {n} strips may \
+             be damaged; a write is answered once the fragment is durable"
+        ),
+        Layout::Unique => format!(
+            "the fragments of a stripe are at one node and lost with it; for every write the policy \
+             chooses n of them, any k of which suffice, within {code}; it is answered with {f} more \
+             than k durable, if there are so many"
+        ),
     }
 }
 

@@ -7,9 +7,14 @@ mod bench;
 mod check;
 mod config;
 mod credentials;
+mod figures;
+mod fit;
 mod rebuild;
+mod replay;
 mod serve;
+mod simulate;
 mod watch;
+mod what_if;
 
 use anyhow::Result;
 use args::{Arguments, Command, Common};
@@ -57,7 +62,8 @@ async fn run(command: Command) -> Result<ExitCode> {
     // Asked for here, so that a bad choice is an error and not a panic later.
     ripstop_codec::Engine::chosen()?;
     match command {
-        Command::Serve(common) => serve::run(resolve(&common)?).await,
+        Command::Serve(serve) => serve::run(resolve(&serve.common)?, &serve).await,
+        Command::Replay(arguments) => replay::run(&arguments),
         Command::Check(check) => {
             check::run(&resolve(&check.common)?, check.repair, check.json).await
         }
@@ -67,6 +73,10 @@ async fn run(command: Command) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Bench(arguments) => bench::run(&arguments).await,
+        Command::Figures(figures) => figures::run(&figures),
+        Command::Fit(arguments) => fit::run(&arguments),
+        Command::Simulate(arguments) => simulate::run(&arguments),
+        Command::Whatif(arguments) => what_if::run(&arguments),
     }
 }
 

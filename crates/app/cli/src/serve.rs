@@ -1,16 +1,18 @@
 use crate::{
+    args::Serve,
     assembly::{ADMIN_FILE, CATALOG_FILE, DataFolder, assemble},
     config::{Config, LogFormat},
     credentials::{self, Origin},
     watch::Telemetry,
 };
 use anyhow::{Context as _, Result};
+use ripstop_recording::{Recorder, RecorderSettings};
 use ripstop_telemetry::{Admin, AdminSettings, check_of, init_logs, serve_admin};
-use std::{io::IsTerminal as _, net::SocketAddr, process::ExitCode, sync::Arc};
+use std::{io::IsTerminal as _, net::SocketAddr, path::Path, process::ExitCode, sync::Arc};
 use tokio::{net::TcpListener, signal::unix, signal::unix::SignalKind};
 use tokio_util::sync::CancellationToken;
 
-pub(crate) async fn run(config: Config) -> Result<ExitCode> {
+pub(crate) async fn run(config: Config, options: &Serve) -> Result<ExitCode> {
     let text = config.log.map_or(std::io::stderr().is_terminal(), |log| log == LogFormat::Text);
     let format =
         if text { ripstop_telemetry::LogFormat::Text } else { ripstop_telemetry::LogFormat::Json };
@@ -20,7 +22,8 @@ pub(crate) async fn run(config: Config) -> Result<ExitCode> {
     let (keys, origin) = credentials::load(&config.credentials)?;
     let listener = bind(config.listen, "gateway.listen").await?;
     let admin_listener = bind(config.admin, "gateway.admin").await?;
-    let telemetry = Telemetry::new();
+    let recorder = options.record.as_deref().map(|path| record(path, options)).transpose()?;
+    let telemetry = Telemetry::new(recorder.clone());
     let assembly = assemble(&config, &telemetry).await?;
     if is_new && let Err(refusal) = assembly.refuse_orphans().await {
         drop(assembly);
@@ -28,6 +31,7 @@ pub(crate) async fn run(config: Config) -> Result<ExitCode> {
         return Err(refusal);
     }
     telemetry.attach(&assembly, config.memory_max);
+    let _task_logs = telemetry.append_task_logs(&config, options.task_log.as_deref())?;
     let (listen, admin) = (listener.local_addr()?, admin_listener.local_addr()?);
     std::fs::write(config.data.join(ADMIN_FILE), admin.to_string())?;
     greet(&config, listen, &origin);
@@ -51,8 +55,19 @@ pub(crate) async fn run(config: Config) -> Result<ExitCode> {
     ripstop_s3::serve(listener, store, keys, settings, Arc::new(telemetry), stop).await;
     admin_served.await?;
     assembly.settle(config.memory_max, config.stop_within).await;
+    if let Some(recorder) = recorder {
+        recorder.finish();
+    }
     tracing::info!("ripstop stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+fn record(path: &Path, options: &Serve) -> Result<Arc<Recorder>> {
+    let settings =
+        RecorderSettings { file_max: options.record_max.0, ..RecorderSettings::default() };
+    let recorder = Recorder::create(path, settings);
+    let recorder = recorder.with_context(|| format!("recording {}", path.display()))?;
+    Ok(Arc::new(recorder))
 }
 
 async fn bind(address: SocketAddr, key: &str) -> Result<TcpListener> {

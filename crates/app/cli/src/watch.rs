@@ -1,15 +1,21 @@
 use crate::{
     assembly::{Assembly, Watch},
-    config::PoolConfig,
+    config::{Config, PoolConfig},
 };
 use ripstop_catalog::Catalog;
 use ripstop_gateway::Report;
 use ripstop_model::{NodeId, Timestamp};
 use ripstop_node::{Meter, Node};
-use ripstop_runtime::Observer;
+use ripstop_recording::{Beginning, Recorder};
+use ripstop_runtime::{Observer, Witness};
 use ripstop_s3::Operation;
-use ripstop_telemetry::{Metrics, PoolGauges, PoolNames};
-use std::sync::Arc;
+use ripstop_telemetry::{
+    Metrics, PoolGauges, PoolNames, TaskLog, TaskLogError, TaskLogFile, TaskLogFileSettings,
+};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
+
+/// The program's version.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Nobody looks: for commands that are over soon.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +28,10 @@ impl Observer for Unwatched {
 impl Watch for Unwatched {
     fn pool(&self, _: &PoolConfig, _: &[(NodeId, String)]) -> Arc<dyn Observer> {
         Arc::new(Self)
+    }
+
+    fn witness(&self, _: &Beginning) -> Option<Arc<dyn Witness>> {
+        None
     }
 
     fn node(&self, _: &str, node: Arc<dyn Node>) -> Arc<dyn Node> {
@@ -37,13 +47,14 @@ impl Watch for Unwatched {
 #[derive(Clone, Debug)]
 pub(crate) struct Telemetry {
     pub metrics: Metrics,
+    recorder: Option<Arc<Recorder>>,
 }
 
 impl Telemetry {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(recorder: Option<Arc<Recorder>>) -> Self {
         let operations: Vec<&'static str> =
             Operation::ALL.iter().map(|operation| operation.name()).collect();
-        Self { metrics: Metrics::new(env!("CARGO_PKG_VERSION"), &operations) }
+        Self { metrics: Metrics::new(VERSION, &operations), recorder }
     }
 
     /// Looks at what was put together from now on.
@@ -55,17 +66,37 @@ impl Telemetry {
         self.metrics.watch_memory(assembly.memory.clone(), memory_max);
         self.metrics.watch_spent(assembly.spent.clone());
     }
+
+    /// Appends the pools' task logs to the files that the configuration names, or else to `fallback`,
+    /// for as long as what is returned lives.
+    pub(crate) fn append_task_logs(
+        &self,
+        config: &Config,
+        fallback: Option<&Path>,
+    ) -> Result<Vec<TaskLogFile>, TaskLogError> {
+        let mut files = BTreeMap::<&Path, Vec<Arc<TaskLog>>>::new();
+        for (pool, (counts, _)) in config.pools.iter().zip(self.metrics.pools()) {
+            if let Some(path) = pool.task_log.as_deref().or(fallback) {
+                files.entry(path).or_default().push(counts.task_log().clone());
+            }
+        }
+        let settings = TaskLogFileSettings::default();
+        files.into_iter().map(|(path, logs)| TaskLogFile::append(path, logs, settings)).collect()
+    }
 }
 
 impl Watch for Telemetry {
     fn pool(&self, config: &PoolConfig, nodes: &[(NodeId, String)]) -> Arc<dyn Observer> {
-        let extra = usize::from(config.machine.answer_extra_min);
         self.metrics.count_pool(PoolNames {
             name: config.name.clone(),
             code: config.code,
-            nodes_needed: config.code.k() + extra,
+            nodes_needed: config.nodes_needed(),
             nodes: nodes.to_vec(),
         })
+    }
+
+    fn witness(&self, beginning: &Beginning) -> Option<Arc<dyn Witness>> {
+        Some(self.recorder.as_ref()?.pool(beginning))
     }
 
     fn node(&self, name: &str, node: Arc<dyn Node>) -> Arc<dyn Node> {

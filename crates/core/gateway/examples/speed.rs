@@ -42,7 +42,7 @@ fn tasks_per_run(nodes: u16, lanes: u16, clients: u64, writes: bool, requests: u
                     tasks += 1;
                     events.push_back(Event::TaskEnded(task.id, Outcome::Done));
                 }
-                Action::Encode(id) => events.push_back(Event::EncodeEnded(id)),
+                Action::Encode { request, .. } => events.push_back(Event::EncodeEnded(request)),
                 Action::Decode { request, .. } => {
                     events.push_back(Event::DecodeEnded(request, true));
                 }

@@ -2,12 +2,18 @@ use crate::Outcome;
 use alloc::vec::Vec;
 use core::time::Duration;
 use ripstop_model::{Code, NodeId, RequestId, StripSet, TaskId};
+use serde::{Deserialize, Serialize};
 
 /// What is to be done. The machine's one exit; the driver carries actions out in order.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Action {
     /// Compute the parity of a write; answered by `EncodeEnded`.
-    Encode(RequestId),
+    Encode {
+        /// The write.
+        request: RequestId,
+        /// The code its stripe is stored with.
+        code: Code,
+    },
     /// Move a chunk; answered by `TaskEnded`.
     StartTask(Task),
     /// Stop a task soon; its lane is busy until `TaskEnded` says otherwise. One that has ended
@@ -17,7 +23,7 @@ pub enum Action {
     Decode {
         /// The read.
         request: RequestId,
-        /// The K strips to compute from.
+        /// The K strips to compute from, chunk by chunk.
         from: StripSet,
     },
     /// Answer: the wanted strips are there, or enough fragments are durable.
@@ -42,7 +48,7 @@ pub enum Action {
 }
 
 /// One storage operation on one chunk.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Task {
     /// Unique within the machine's life.
     pub id: TaskId,
@@ -50,12 +56,15 @@ pub struct Task {
     pub request: RequestId,
     /// Where.
     pub node: NodeId,
-    /// Which fragment of the stripe (in a spread layout: which strip).
+    /// Which fragment of the stripe (in a spread layout: which strip); in a shared fragment: which run
+    /// of strips.
     pub fragment: u8,
+    /// Strips in the run: this task moves those from `fragment · strips` on. 1 but in a shared fragment.
+    pub strips: u8,
 }
 
 /// Why a request failed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Cause {
     /// Fewer than K fragments can be had: too many are missing or damaged; or the strips could not be
     /// computed, or the request's numbers are no code.
@@ -69,12 +78,14 @@ pub enum Cause {
 }
 
 /// What happened, for those who watch.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Report {
     /// A request left the queue with this code after this wait.
     Started {
         /// The request.
         request: RequestId,
+        /// Whether it stores.
+        write: bool,
         /// The (n,k) the policy chose.
         code: Code,
         /// Time in the request queue.
@@ -94,6 +105,8 @@ pub enum Report {
         waited: Duration,
         /// Time on its lane.
         served: Duration,
+        /// Whether it was beyond the k that its request needs.
+        extra: bool,
         /// Whether the request was answered without it.
         redundant: bool,
     },

@@ -24,6 +24,7 @@ impl Machine {
         self.requests.timeouts.stop(slot);
         self.requests.degraded.stop(slot);
         self.requests.late.stop(slot);
+        self.stop_hedge(slot);
         self.actions.push(match result {
             Ok(()) => Action::Complete(id),
             Err(cause) => Action::Fail(id, cause),
@@ -84,6 +85,7 @@ impl Machine {
                 .collect(),
         };
         self.actions.push(Action::Settle { request: entry.id, stored });
+        self.requests.recycle(entry.fragments);
     }
 
     pub(crate) fn abandoned(&mut self, id: RequestId) {

@@ -2,9 +2,32 @@ use crate::{
     Action, Cause, Machine, Operation, Request,
     request::{Entry, Fragment, FragmentState, NOWHERE, Progress, Read, Work, Write},
 };
-use alloc::{vec, vec::Vec};
-use ripstop_model::{Code, NodeId, RequestId, StripSet};
-use ripstop_policy::{Class, Load, Redundancy};
+use alloc::vec::Vec;
+use ripstop_model::{Code, CodeError, NodeId, RequestId, StripSet};
+use ripstop_policy::{Chunking, Class, Load, Redundancy};
+
+/// A request whose code is chosen.
+struct Plan {
+    /// The code (n,k) of its fragments, if they are one.
+    storage: Result<Code, CodeError>,
+    chunk_bytes: u32,
+    strips: u8,
+    together: bool,
+    k: usize,
+    extra: usize,
+    redundancy: Redundancy,
+    work: Work,
+    fragments: Vec<Fragment>,
+}
+
+impl Plan {
+    /// One fragment of one strip suffices, and there is no redundancy.
+    fn new(chunk_bytes: u32, fragments: Vec<Fragment>, work: Work) -> Self {
+        let (storage, redundancy) = (Code::new(1, 1), Redundancy::Eager);
+        let (strips, together, k, extra) = (1, false, 1, 0);
+        Self { storage, chunk_bytes, strips, together, k, extra, redundancy, work, fragments }
+    }
+}
 
 impl Machine {
     pub(crate) fn arrived(&mut self, request: Request) {
@@ -13,7 +36,10 @@ impl Machine {
         }
         let (waiting, max) = match request.operation {
             Operation::Mend { .. } => (self.mends.len(), self.settings.mends_waiting_max),
-            Operation::Read { .. } | Operation::Write { .. } => {
+            Operation::Read { .. }
+            | Operation::Write { .. }
+            | Operation::ReadShared { .. }
+            | Operation::WriteUnique { .. } => {
                 (self.queue.len() + self.encoding, self.settings.requests_waiting_max)
             }
         };
@@ -21,29 +47,128 @@ impl Machine {
             self.actions.push(Action::Reject(request.id));
             return;
         }
-        let (k, fragments, work) = match request.operation {
-            Operation::Read { k, wanted, places } => {
+        let plan = self.plan(&request);
+        self.admit(request.id, plan);
+    }
+
+    /// What a request comes to, its code chosen.
+    fn plan(&mut self, request: &Request) -> Plan {
+        let strip_bytes = request.strip_bytes;
+        match request.operation {
+            Operation::Read { k, wanted, ref places } => {
                 let end = wanted.iter().last().map_or(0, |last| last + 1);
                 let read = Read { wanted, have: StripSet::EMPTY, around: false };
-                (k, self.read_fragments(&places, end.max(usize::from(k))), Work::Read(read))
+                let fragments = self.read_fragments(places, end.max(usize::from(k)));
+                let direction = ripstop_policy::Operation::Read;
+                self.plan_strips(direction, strip_bytes, k, fragments, Work::Read(read))
             }
             Operation::Write { n, k } => {
-                let fragment = Fragment::new(NOWHERE, FragmentState::Untried);
+                let untried = Fragment::new(NOWHERE, FragmentState::Untried);
+                let fragments = self.fragments(untried, usize::from(n));
                 let write = Write { durable: 0, former: Vec::new() };
-                (k, vec![fragment; usize::from(n)], Work::Write(write))
+                let direction = ripstop_policy::Operation::Write;
+                self.plan_strips(direction, strip_bytes, k, fragments, Work::Write(write))
             }
-            Operation::Mend { fragment, node, taken } => {
-                let (fragments, mend) = self.mend_fragments(fragment, node, &taken);
-                (1, fragments, Work::Mend(mend))
+            Operation::ReadShared { n, k, node } => {
+                let place = node.and_then(|id| self.nodes.find(id)).unwrap_or(NOWHERE);
+                let wanted = StripSet::EMPTY;
+                let read = Read { wanted, have: StripSet::EMPTY, around: true };
+                let direction = ripstop_policy::Operation::Read;
+                let mut plan =
+                    self.plan_runs(direction, strip_bytes, (n, k), place, Work::Read(read));
+                if node.is_none() {
+                    plan.fragments.iter_mut().for_each(|f| f.state = FragmentState::Lost);
+                }
+                plan
             }
+            Operation::WriteUnique { n, k } => {
+                let write = Write { durable: 0, former: Vec::new() };
+                let direction = ripstop_policy::Operation::Write;
+                self.plan_runs(direction, strip_bytes, (n, k), NOWHERE, Work::Write(write))
+            }
+            Operation::Mend { fragment, node, ref taken } => {
+                let (fragments, mend) = self.mend_fragments(fragment, node, taken);
+                let work = Work::Mend(mend);
+                Plan {
+                    storage: Code::new(fragments.len(), 1),
+                    ..Plan::new(strip_bytes, fragments, work)
+                }
+            }
+        }
+    }
+
+    /// The plan of a request whose strips are at nodes of their own.
+    fn plan_strips(
+        &mut self,
+        operation: ripstop_policy::Operation,
+        strip_bytes: u32,
+        k: u8,
+        fragments: Vec<Fragment>,
+        work: Work,
+    ) -> Plan {
+        let storage = Code::new(fragments.len(), usize::from(k));
+        let mut plan =
+            Plan { storage, k: usize::from(k), ..Plan::new(strip_bytes, fragments, work) };
+        if let Ok(code) = storage {
+            let class = Class { operation, strip_bytes, code, chunking: Chunking::Strip };
+            let choice = self.policy.choose(self.now, &class, self.load());
+            plan.extra = choice.code.parity();
+            plan.redundancy = choice.redundancy;
+        }
+        plan
+    }
+
+    /// The plan of a request whose chunks are runs of strips at one node.
+    fn plan_runs(
+        &mut self,
+        operation: ripstop_policy::Operation,
+        strip_bytes: u32,
+        (n, k): (u8, u8),
+        place: u16,
+        mut work: Work,
+    ) -> Plan {
+        let storage = Code::new(usize::from(n), usize::from(k));
+        let Ok(code) = storage else {
+            return Plan { storage, ..Plan::new(strip_bytes, Vec::new(), work) };
         };
-        self.admit(request.id, request.strip_bytes, usize::from(k), fragments, work);
+        let class = Class { operation, strip_bytes, code, chunking: Chunking::Run };
+        let choice = self.policy.choose(self.now, &class, self.load());
+        let chosen = class.nearest(choice.code.n(), choice.code.k());
+        let (chunks, state) = match &mut work {
+            Work::Read(read) => {
+                read.wanted = StripSet::first(chosen.k());
+                // A node we were not told of may be back one day: not lost.
+                let known = place != NOWHERE;
+                let state = if known { FragmentState::Untried } else { FragmentState::Refused };
+                (class.n_max(chosen.k()), state)
+            }
+            Work::Write(_) | Work::Mend(_) => (chosen.n(), FragmentState::Untried),
+        };
+        let strips = (code.k() / chosen.k()) as u8;
+        let bytes = strip_bytes.saturating_mul(u32::from(strips));
+        let fragments = self.fragments(Fragment::new(place, state), chunks);
+        Plan {
+            storage: Code::new(chunks, chosen.k()),
+            strips,
+            together: true,
+            k: chosen.k(),
+            extra: chosen.parity(),
+            redundancy: choice.redundancy,
+            ..Plan::new(bytes, fragments, work)
+        }
+    }
+
+    /// So many fragments, none tried yet.
+    fn fragments(&mut self, fragment: Fragment, count: usize) -> Vec<Fragment> {
+        let mut fragments = self.requests.spare();
+        fragments.resize(count, fragment);
+        fragments
     }
 
     /// The fragments of a read, at least `len` of them.
-    fn read_fragments(&self, places: &[Option<NodeId>], len: usize) -> Vec<Fragment> {
+    fn read_fragments(&mut self, places: &[Option<NodeId>], len: usize) -> Vec<Fragment> {
         let missing = Fragment::new(NOWHERE, FragmentState::Lost);
-        let mut fragments = Vec::with_capacity(places.len().max(len));
+        let mut fragments = self.requests.spare();
         fragments.extend(places.iter().map(|place| match place.map(|id| self.nodes.find(id)) {
             None => missing,
             // A node we were not told of may be back one day: not lost.
@@ -56,41 +181,24 @@ impl Machine {
         fragments
     }
 
-    fn admit(
-        &mut self,
-        id: RequestId,
-        strip_bytes: u32,
-        k: usize,
-        fragments: Vec<Fragment>,
-        work: Work,
-    ) {
-        let storage = Code::new(fragments.len(), k);
-        let mut entry = Entry {
+    fn admit(&mut self, id: RequestId, plan: Plan) {
+        let Plan { storage, .. } = plan;
+        let entry = Entry {
             id,
             arrived: self.now,
             queued: self.now,
             progress: Progress::Waiting,
-            strip_bytes,
-            k,
-            extra: 0,
-            redundancy: Redundancy::Eager,
+            chunk_bytes: plan.chunk_bytes,
+            strips: plan.strips,
+            together: plan.together,
+            k: plan.k,
+            extra: plan.extra,
+            redundancy: plan.redundancy,
             open: 0,
-            work,
-            fragments,
+            hedge: None,
+            work: plan.work,
+            fragments: plan.fragments,
         };
-        if let Ok(code) = storage {
-            let operation = match entry.work {
-                Work::Read(_) => Some(ripstop_policy::Operation::Read),
-                Work::Write(_) => Some(ripstop_policy::Operation::Write),
-                Work::Mend(_) => None,
-            };
-            if let Some(operation) = operation {
-                let class = Class { operation, strip_bytes, code };
-                let choice = self.policy.choose(self.now, &class, self.load());
-                entry.extra = choice.code.parity();
-                entry.redundancy = choice.redundancy;
-            }
-        }
         let (mend, write) = (entry.is_mend(), entry.is_write());
         let slot = self.requests.insert(entry);
         if mend {
@@ -98,7 +206,8 @@ impl Machine {
         } else if write && storage.is_ok() && self.impossible(slot).is_none() {
             self.requests.table[slot].progress = Progress::Encoding;
             self.encoding += 1;
-            self.actions.push(Action::Encode(id));
+            let code = storage.expect("it was looked at");
+            self.actions.push(Action::Encode { request: id, code });
             return;
         } else {
             assert!(self.queue.push(slot), "there is room: the limit was looked at");
@@ -135,6 +244,7 @@ impl Machine {
             lanes: totals.lanes_up,
             lanes_idle: totals.lanes_up - totals.lanes_up_busy,
             lanes_redundant: self.tasks.redundant,
+            tasks_waiting: self.tasks.queues.needed(),
             serving: self.serving,
         }
     }

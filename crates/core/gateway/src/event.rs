@@ -1,8 +1,9 @@
 use alloc::vec::Vec;
 use ripstop_model::{NodeId, RequestId, StripSet, TaskId};
+use serde::{Deserialize, Serialize};
 
 /// What happened. The machine's one entrance.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Event {
     /// Somebody wants a stripe read or written.
     RequestArrived(Request),
@@ -21,7 +22,7 @@ pub enum Event {
 }
 
 /// One read or write of one stripe.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Request {
     /// Unique within the machine's life; chosen by the driver.
     pub id: RequestId,
@@ -32,7 +33,7 @@ pub struct Request {
 }
 
 /// What a request wants.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Operation {
     /// The same byte range of each of some data strips.
     Read {
@@ -42,6 +43,24 @@ pub enum Operation {
         wanted: StripSet,
         /// Where each fragment of the stripe is, by index; `None` where it is missing.
         places: Vec<Option<NodeId>>,
+    },
+    /// A payload whose K strips lie side by side in one fragment, parity strips behind them (layout
+    /// shared key): chunks are runs of strips, and the policy chooses how long they are.
+    ReadShared {
+        /// The storage code's N.
+        n: u8,
+        /// The storage code's K.
+        k: u8,
+        /// Where the fragment is; `None` if it is missing.
+        node: Option<NodeId>,
+    },
+    /// A new stripe whose chunks all go to one node, each as a fragment of its own (layout unique
+    /// key): the policy chooses how many there are, within (N,K).
+    WriteUnique {
+        /// The most strips to store, N.
+        n: u8,
+        /// The strips of the payload, K.
+        k: u8,
     },
     /// All fragments of a new stripe, to nodes that the machine chooses.
     Write {
@@ -63,7 +82,7 @@ pub enum Operation {
 }
 
 /// How a task ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Outcome {
     /// The chunk arrived and its checksums hold, or was stored durably.
     Done,
@@ -80,7 +99,7 @@ pub enum Outcome {
 }
 
 /// Whether a node can be given tasks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum NodeState {
     /// It serves.
     Up,

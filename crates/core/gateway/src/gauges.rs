@@ -1,5 +1,6 @@
 use crate::{Machine, NodeState};
-use ripstop_model::NodeId;
+use ripstop_delay::ShiftedExponential;
+use ripstop_model::{NodeId, Operation};
 
 /// How one node stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,6 +27,11 @@ impl Machine {
             lanes_busy: node.busy(),
             tasks_waiting: node.waiting(),
         })
+    }
+
+    /// The delay model that the policy goes by, if it has one.
+    pub fn delay_model(&self, operation: Operation) -> Option<ShiftedExponential> {
+        self.policy.delay_model(operation)
     }
 
     /// Requests that are not settled, rejected ones not counted.

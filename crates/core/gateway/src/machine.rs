@@ -6,7 +6,7 @@ use crate::{
 use alloc::{boxed::Box, vec::Vec};
 use ripstop_model::Timestamp;
 use ripstop_policy::Policy;
-use ripstop_scheduling::{NodeSpec, Nodes, RequestQueue, Timeouts};
+use ripstop_scheduling::{NodeSpec, Nodes, Paces, RequestQueue, Timeouts};
 
 /// Decides everything about requests: when they start, on which nodes, when they are answered.
 ///
@@ -20,6 +20,7 @@ pub struct Machine {
     pub(crate) now: Timestamp,
     pub(crate) nodes: Nodes,
     pub(crate) tasks: Tasks,
+    pub(crate) paces: Paces,
     pub(crate) requests: Requests,
     pub(crate) queue: RequestQueue,
     pub(crate) mends: RequestQueue,
@@ -36,6 +37,8 @@ pub struct Machine {
     pub(crate) turn: usize,
     /// Candidates of the choice at hand: kept to allocate once.
     pub(crate) candidates: Vec<u64>,
+    /// Lanes that needed work claims, by node: kept to allocate once.
+    pub(crate) claims: Vec<u32>,
     /// Where actions gather while an event is handled.
     pub(crate) actions: Vec<Action>,
 }
@@ -55,6 +58,7 @@ impl Machine {
             policy,
             now: Timestamp::ZERO,
             tasks: Tasks::new(&settings, nodes.len()),
+            paces: Paces::new(nodes.len()),
             nodes: Nodes::new(&nodes),
             requests: Requests::new(&settings),
             queue: RequestQueue::new(settings.requests_waiting_max),
@@ -66,6 +70,7 @@ impl Machine {
             patience_ends: None,
             turn: 0,
             candidates: Vec::new(),
+            claims: Vec::new(),
             actions: Vec::new(),
         }
     }
@@ -91,6 +96,7 @@ impl Machine {
             Event::TimerFired => self.timer_fired(),
         }
         self.dispatch();
+        self.preempt();
         core::mem::swap(&mut self.actions, actions);
         debug_assert_eq!(self.nodes.totals().lanes_busy, self.tasks.on_lanes());
     }

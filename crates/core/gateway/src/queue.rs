@@ -29,7 +29,7 @@ use crate::{
 use ripstop_model::Code;
 
 /// Waiting requests that one look passes over before it gives up.
-const LOOKAHEAD_MAX: usize = 32;
+pub(crate) const LOOKAHEAD_MAX: usize = 32;
 
 /// A look that reserves nothing.
 pub(crate) const NO_LOOK: u64 = u64::MAX;
@@ -120,14 +120,14 @@ impl Machine {
     pub(crate) fn leave_queue(&mut self, slot: u32, code: Code) {
         let entry = &mut self.requests.table[slot];
         entry.progress = Progress::Serving;
-        let (request, waited) = (entry.id, self.now - entry.queued);
+        let (request, write, waited) = (entry.id, entry.is_write(), self.now - entry.queued);
         if entry.is_mend() {
             self.mends.remove(slot);
         } else {
             self.queue.remove(slot);
             self.serving += 1;
         }
-        self.actions.push(crate::Action::Report(Report::Started { request, code, waited }));
+        self.actions.push(crate::Action::Report(Report::Started { request, write, code, waited }));
     }
 
     /// Why a waiting request can not be done as things stand, if so.

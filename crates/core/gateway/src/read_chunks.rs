@@ -44,8 +44,11 @@ impl Machine {
         if read.have.contains_all(&read.wanted) {
             self.answer(slot, Ok(()));
         } else if read.have.len() >= k {
+            let strips = usize::from(entry.strips);
             self.requests.table[slot].progress = Progress::Decoding;
-            let from: StripSet = read.have.iter().take(k).collect();
+            let runs = read.have.iter().take(k);
+            let mut from = StripSet::EMPTY;
+            runs.for_each(|run| from.insert_range(run * strips..(run + 1) * strips));
             self.actions.push(Action::Decode { request: id, from });
             self.requests.late.stop(slot);
             self.cancel_open(slot);
@@ -55,6 +58,7 @@ impl Machine {
     /// Replaces what failed: by fragments not tried yet, else by another try; fails the read if K
     /// cannot be reached.
     fn top_up(&mut self, slot: u32) {
+        self.need_open(slot);
         let entry = &self.requests.table[slot];
         let (k, extra) = (entry.k, entry.extra);
         let have = entry.count(FragmentState::Done) + entry.count(FragmentState::Open);
@@ -73,6 +77,16 @@ impl Machine {
         }
         for at in 0..self.candidates.len() {
             self.submit_candidate(slot, at, Priority::Needed);
+        }
+    }
+
+    /// What a request lost must not wait for lanes that nobody else wants: its redundant tasks are
+    /// needed now.
+    pub(crate) fn need_open(&mut self, slot: u32) {
+        for fragment in 0..self.requests.table[slot].fragments.len() {
+            if self.requests.table[slot].fragments[fragment].is(FragmentState::Open) {
+                self.promote(slot, fragment);
+            }
         }
     }
 

@@ -6,15 +6,17 @@ use crate::{
     request::{Entry, FragmentState, Read, Work},
 };
 use ripstop_model::Code;
-use ripstop_policy::Redundancy;
 use ripstop_scheduling::{Lanes, Priority};
 
 /// A strip that is not wanted must be computed from, so its node is chosen before that of a wanted
 /// one only if it has less work by a quarter of its lanes.
 const UNWANTED_LOAD: u64 = 64;
 
+/// Marks the candidates whose node is far slower than its peers.
+const SLOW: u64 = 1 << 63;
+
 /// Marks the candidates whose node is not ready.
-pub(crate) const BUSY: u64 = 1 << 63;
+pub(crate) const BUSY: u64 = 1 << 62;
 
 /// What a waiting read can use now.
 struct Prospect {
@@ -48,6 +50,9 @@ impl Machine {
     }
 
     pub(crate) fn read_impossible(&self, slot: u32) -> Option<Cause> {
+        if self.requests.table[slot].together {
+            return self.shared_impossible(slot);
+        }
         let prospect = self.prospect(slot);
         let entry = &self.requests.table[slot];
         (!prospect.direct && prospect.up < entry.k).then(|| why_lost(entry))
@@ -57,21 +62,34 @@ impl Machine {
         let entry = &self.requests.table[slot];
         let wanted = parts(entry).wanted;
         let mut prospect = Prospect { direct: true, wanted_ready: 0, ready: 0, up: 0 };
+        let (mut slow_ready, mut slow_up, mut slow_wanted) = (0, 0, false);
         for (index, fragment) in entry.fragments.iter().enumerate() {
             let node = fragment.is(FragmentState::Untried).then(|| &self.nodes[fragment.place]);
             let up = node.is_some_and(Lanes::is_up);
             let ready = node.is_some_and(|node| node.is_ready() && !node.is_reserved(self.look));
+            let slow = up && self.paces.is_slow(fragment.place);
             prospect.up += usize::from(up);
             prospect.ready += usize::from(ready);
+            slow_up += usize::from(slow);
+            slow_ready += usize::from(slow && ready);
             if wanted.contains(index) {
                 prospect.direct &= up;
                 prospect.wanted_ready += usize::from(ready);
+                slow_wanted |= slow;
             }
+        }
+        if prospect.up - slow_up >= entry.k {
+            // The others suffice: a slow node is waited for no more than one that is away.
+            prospect.ready -= slow_ready;
+            prospect.direct &= !slow_wanted;
         }
         prospect
     }
 
     pub(crate) fn try_read(&mut self, slot: u32) -> Found {
+        if self.requests.table[slot].together {
+            return self.try_shared(slot);
+        }
         let prospect = self.prospect(slot);
         let entry = &self.requests.table[slot];
         let (wanted, k) = (parts(entry).wanted.len(), entry.k);
@@ -141,17 +159,15 @@ impl Machine {
             return false;
         }
         let n = self.candidates.len().min(k + entry.extra);
-        let spare = match entry.redundancy {
-            Redundancy::Eager => Priority::Needed,
-            Redundancy::Spare { .. } => Priority::Redundant,
-        };
+        let n_now = if entry.hedge_after().is_some() { k } else { n };
         let code = Code::new(n, k).expect("k ≤ n, and there are at most 255 fragments");
         self.leave_queue(slot, code);
         self.requests.late.start(self.now, slot);
         self.read_mut(slot).around = true;
-        for at in 0..n {
-            let priority = if at < k { Priority::Needed } else { spare };
-            self.submit_candidate(slot, at, priority);
+        self.start_hedge(slot);
+        for at in 0..n_now {
+            let fragment = self.candidates[at] as u8;
+            self.submit_ranked(slot, fragment, at, k);
         }
         true
     }
@@ -163,7 +179,8 @@ impl Machine {
     }
 
     /// Gathers the fragments that were not tried and whose node can be given a task, best first:
-    /// ready nodes, then least work for each lane, then wanted strips. The low byte is the fragment.
+    /// nodes that are not slow, then ready ones, then least work for each lane, then wanted strips. The
+    /// low byte is the fragment.
     pub(crate) fn gather(&mut self, slot: u32, look: u64) {
         let entry = &self.requests.table[slot];
         let wanted = parts(entry).wanted;
@@ -180,7 +197,9 @@ impl Machine {
             let unwanted = u64::from(!wanted.contains(index));
             let load = u64::from(node.load()) + unwanted * UNWANTED_LOAD;
             let busy = if node.is_ready() { 0 } else { BUSY };
-            self.candidates.push(busy | load << 16 | unwanted << 8 | index as u64);
+            let slow = if self.paces.is_slow(fragment.place) { SLOW } else { 0 };
+            let load = load & 0xffff_ffff;
+            self.candidates.push(slow | busy | load << 16 | unwanted << 8 | index as u64);
         }
         self.candidates.sort_unstable();
     }

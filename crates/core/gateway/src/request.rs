@@ -1,8 +1,15 @@
 use crate::Settings;
-use alloc::{collections::BTreeMap, vec::Vec};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    vec::Vec,
+};
+use core::time::Duration;
 use ripstop_model::{RequestId, StripSet, Timestamp};
 use ripstop_policy::Redundancy;
 use ripstop_scheduling::{Table, Timeouts};
+
+/// Most emptied lists of fragments that are kept.
+const SPARE_MAX: usize = 1024;
 
 /// The index of no node.
 pub(crate) const NOWHERE: u16 = u16::MAX;
@@ -113,14 +120,21 @@ pub(crate) struct Entry {
     /// When it joined the queue.
     pub queued: Timestamp,
     pub progress: Progress,
-    pub strip_bytes: u32,
-    /// The storage code's K.
+    /// Bytes that each task moves.
+    pub chunk_bytes: u32,
+    /// Strips in a chunk.
+    pub strips: u8,
+    /// Whether all fragments belong at one node.
+    pub together: bool,
+    /// Fragments that suffice: the K of the storage code, the k of the chosen one in a shared fragment.
     pub k: usize,
     /// Redundant tasks beyond the needed ones.
     pub extra: usize,
     pub redundancy: Redundancy,
     /// Tasks that have not ended, cancelled ones counted.
     pub open: u32,
+    /// When its hedge is due, if it has one.
+    pub hedge: Option<Timestamp>,
     pub work: Work,
     /// By index in the stripe.
     pub fragments: Vec<Fragment>,
@@ -148,6 +162,14 @@ impl Entry {
                     former.push(place);
                 }
             }
+        }
+    }
+
+    /// How long after its start its redundant tasks are due, if they wait.
+    pub(crate) fn hedge_after(&self) -> Option<Duration> {
+        match self.redundancy {
+            Redundancy::After(span) => Some(span),
+            Redundancy::Eager | Redundancy::Spare { .. } => None,
         }
     }
 
@@ -184,6 +206,10 @@ impl Entry {
 pub(crate) struct Requests {
     pub table: Table<Entry>,
     by_id: BTreeMap<RequestId, u32>,
+    /// Emptied, to be used again.
+    spare: Vec<Vec<Fragment>>,
+    /// From a request's start to when its redundant tasks are to start as well.
+    pub hedges: BTreeSet<(Timestamp, u32)>,
     /// From arrival to answer.
     pub timeouts: Timeouts,
     /// From the least durability with which a write may be answered to its answer.
@@ -197,6 +223,8 @@ impl Requests {
         Self {
             table: Table::default(),
             by_id: BTreeMap::new(),
+            spare: Vec::new(),
+            hedges: BTreeSet::new(),
             timeouts: Timeouts::new(settings.request_timeout),
             degraded: Timeouts::new(settings.degraded_after),
             late: Timeouts::new(settings.late_after),
@@ -213,6 +241,19 @@ impl Requests {
         self.by_id.insert(id, slot);
         self.timeouts.start(arrived, slot);
         slot
+    }
+
+    /// An empty list of fragments.
+    pub(crate) fn spare(&mut self) -> Vec<Fragment> {
+        self.spare.pop().unwrap_or_default()
+    }
+
+    /// Takes back the fragments of a settled request.
+    pub(crate) fn recycle(&mut self, mut fragments: Vec<Fragment>) {
+        if self.spare.len() < SPARE_MAX {
+            fragments.clear();
+            self.spare.push(fragments);
+        }
     }
 
     pub(crate) fn remove(&mut self, slot: u32) -> Entry {

@@ -1,7 +1,8 @@
 use core::{fmt, time::Duration};
+use serde::{Deserialize, Serialize};
 
 /// What happens to the tasks of a write that is answered already.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub enum AfterAnswer {
     /// They go on as before.
     #[default]
@@ -15,7 +16,7 @@ pub enum AfterAnswer {
 }
 
 /// The machine's named limits. [`Default`] gives the documented values.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Settings {
     /// Most requests that wait to be started (reads, writes being encoded, writes); one more is
     /// rejected. 1024.

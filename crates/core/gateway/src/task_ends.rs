@@ -1,7 +1,7 @@
 //! What follows from the end of a task.
 
 use crate::{
-    Action, Machine, Outcome,
+    Machine, Outcome,
     request::{FragmentState, Work},
 };
 use ripstop_model::TaskId;
@@ -15,10 +15,15 @@ impl Machine {
             return;
         }
         self.nodes.end(record.node);
+        if record.stage == Stage::Cancelled {
+            self.nodes.ending(record.node, false);
+        }
+        self.tasks.preemptible.remove(record.node, task);
         self.tasks.count(&record, false);
         self.tasks.timeouts.stop(task);
         self.report_task(task, &record, outcome);
-        self.tasks.table.remove(task);
+        self.teach(&record, outcome);
+        self.tasks.table.discard(task);
         match record.stage {
             Stage::Waiting | Stage::Running => {
                 self.close(record.request, record.fragment);
@@ -38,10 +43,8 @@ impl Machine {
 
     /// A task was too long on its lane: its request does without it, the lane waits for its end.
     pub(crate) fn task_timed_out(&mut self, task: u32) {
-        let record = &mut self.tasks.table[task];
-        record.stage = Stage::Cancelled;
-        let record = *record;
-        self.actions.push(Action::CancelTask(TaskId(self.tasks.table.key(task))));
+        self.stop(task);
+        let record = self.tasks.table[task];
         self.close(record.request, record.fragment);
         self.note_health(record.node, record.request, Outcome::Unavailable);
         self.chunk_ended(record.request, record.fragment, Outcome::Unavailable);
@@ -52,7 +55,7 @@ impl Machine {
         let record = self.tasks.table[task];
         self.unqueue(task);
         self.report_task(task, &record, Outcome::Unavailable);
-        self.tasks.table.remove(task);
+        self.tasks.table.discard(task);
         self.close(record.request, record.fragment);
         self.chunk_ended(record.request, record.fragment, Outcome::Unavailable);
         self.forget_task(record.request);

@@ -9,6 +9,7 @@ impl Machine {
             (self.requests.timeouts.earliest(), "request_timeout"),
             (self.requests.late.earliest(), "late_after"),
             (self.requests.degraded.earliest(), "degraded_after"),
+            (self.requests.hedges.first().map(|&(due, _)| due), "hedge"),
             (self.probes.earliest(), "probe_every"),
             (self.patience_ends, "patience"),
         ]
@@ -21,6 +22,7 @@ impl Machine {
         while let Some(task) = self.tasks.timeouts.expire(self.now) {
             self.task_timed_out(task);
         }
+        self.start_hedged();
         while let Some(slot) = self.requests.late.expire(self.now) {
             self.read_is_late(slot);
         }

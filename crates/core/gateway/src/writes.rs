@@ -33,6 +33,7 @@ impl Machine {
 
     pub(crate) fn write_impossible(&self, slot: u32) -> Option<Cause> {
         let (least, _) = self.write_goals(slot);
+        let least = if self.requests.table[slot].together { 1 } else { least };
         (self.nodes.totals().nodes_up < least).then_some(Cause::Unavailable)
     }
 
@@ -40,6 +41,9 @@ impl Machine {
         if let Some(cause) = self.write_impossible(slot) {
             self.answer(slot, Err(cause));
             return Found::Left;
+        }
+        if self.requests.table[slot].together {
+            return self.try_unique(slot);
         }
         let (least, goal) = self.write_goals(slot);
         let together = goal.min(self.nodes.totals().nodes_up);
@@ -128,10 +132,49 @@ impl Machine {
                     let again = outcome == Outcome::Unavailable;
                     self.store_elsewhere(slot, fragment, again, priority);
                 }
+                self.make_up(slot);
             }
         }
         if !self.requests.table[slot].is_answered() {
             self.judge_write(slot);
+        }
+    }
+
+    /// A write all of whose fragments go to one node.
+    fn try_unique(&mut self, slot: u32) -> Found {
+        self.gather_nodes(1, self.look, |_| true);
+        let best = self.candidates.first().map(|&best| best as u16);
+        let Some(node) = best.filter(|&node| self.nodes[node].is_ready()) else {
+            return self.wait_for_any();
+        };
+        self.turn = self.turn.wrapping_add(1);
+        let (_, goal) = self.write_goals(slot);
+        let n = self.requests.table[slot].fragments.len();
+        let code = Code::new(n, self.requests.table[slot].k).expect("it was chosen as one");
+        self.leave_queue(slot, code);
+        for index in 0..n {
+            self.requests.table[slot].fragments[index].place = node;
+            self.submit_ranked(slot, index as u8, index, goal);
+        }
+        Found::Left
+    }
+
+    /// A fragment failed at the one node: its redundant tasks are needed now, those that gave way too.
+    fn make_up(&mut self, slot: u32) {
+        if !self.requests.table[slot].together || self.requests.table[slot].is_answered() {
+            return;
+        }
+        self.need_open(slot);
+        let (_, goal) = self.write_goals(slot);
+        for index in 0..self.requests.table[slot].fragments.len() {
+            let entry = &self.requests.table[slot];
+            let fragment = entry.fragments[index];
+            let lacks = parts(entry).durable + entry.count(FragmentState::Open) < goal;
+            let tries_left = fragment.tries < self.settings.tries_max;
+            let gave_way = fragment.is(FragmentState::Unavailable) && tries_left;
+            if lacks && gave_way && self.nodes[fragment.place].is_up() {
+                self.submit(slot, index as u8, fragment.place, Priority::Needed);
+            }
         }
     }
 
@@ -155,6 +198,12 @@ impl Machine {
         let index = usize::from(fragment);
         let entry = &self.requests.table[slot];
         let place = entry.fragments[index].place;
+        if entry.together {
+            if again && self.nodes[place].is_up() {
+                self.submit(slot, fragment, place, priority);
+            }
+            return;
+        }
         let used: alloc::vec::Vec<u16> = (entry.fragments.iter().map(|fragment| fragment.place))
             .chain(parts(entry).former.iter().copied())
             .collect();

@@ -126,7 +126,7 @@ impl Simulation {
     fn carry_out(&mut self, action: &Action) {
         match action {
             Action::StartTask(task) => self.start(task),
-            Action::Encode(id) => self.schedule(self.now, Event::EncodeEnded(*id)),
+            Action::Encode { request, .. } => self.schedule(self.now, Event::EncodeEnded(*request)),
             Action::Decode { request, .. } => {
                 self.schedule(self.now, Event::DecodeEnded(*request, true));
             }

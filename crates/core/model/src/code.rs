@@ -1,7 +1,9 @@
 use core::fmt;
+use serde::{Deserialize, Serialize};
 
 /// A code (n,k): n pieces of equal size, any k of which suffice; 1 ≤ k ≤ n ≤ 255.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "(u8, u8)", into = "(u8, u8)")]
 pub struct Code {
     n: u8,
     k: u8,
@@ -23,6 +25,19 @@ impl fmt::Display for CodeError {
 }
 
 impl core::error::Error for CodeError {}
+
+impl TryFrom<(u8, u8)> for Code {
+    type Error = CodeError;
+    fn try_from((n, k): (u8, u8)) -> Result<Self, CodeError> {
+        Self::new(n.into(), k.into())
+    }
+}
+
+impl From<Code> for (u8, u8) {
+    fn from(code: Code) -> Self {
+        (code.n, code.k)
+    }
+}
 
 impl Code {
     /// The code (n,k).

@@ -12,12 +12,14 @@
 
 mod code;
 mod id;
+mod operation;
 mod strip_set;
 mod stripe;
 mod timestamp;
 
 pub use code::{Code, CodeError};
 pub use id::{FragmentId, NodeId, ParseIdError, PoolId, RequestId, StripeId, TaskId};
+pub use operation::Operation;
 pub use strip_set::StripSet;
 pub use stripe::{STRIPE_PAYLOAD_MAX, StripeShape};
 pub use timestamp::Timestamp;

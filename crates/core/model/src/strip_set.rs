@@ -1,7 +1,8 @@
-use core::fmt;
+use core::{fmt, ops::Range};
+use serde::{Deserialize, Serialize};
 
 /// A set of strips (or fragments) of one stripe, by index 0..=255.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct StripSet([u64; 4]);
 
 impl StripSet {
@@ -10,7 +11,9 @@ impl StripSet {
 
     /// The strips `0..count`.
     pub fn first(count: usize) -> Self {
-        (0..count).collect()
+        let mut set = Self::EMPTY;
+        set.insert_range(0..count);
+        set
     }
 
     /// Adds a strip; false if it was there.
@@ -18,6 +21,18 @@ impl StripSet {
         let added = !self.contains(index);
         self.0[index / 64] |= 1 << (index % 64);
         added
+    }
+
+    /// Adds the strips of a range, which ends at 256 at most.
+    pub fn insert_range(&mut self, range: Range<usize>) {
+        for (at, word) in self.0.iter_mut().enumerate() {
+            let clip = |strip: usize| strip.saturating_sub(at * 64).min(64) as u32;
+            let (from, until) = (clip(range.start), clip(range.end));
+            if from < until {
+                let ones = u64::MAX >> (64 - (until - from));
+                *word |= ones << from;
+            }
+        }
     }
 
     /// Takes a strip out; false if it was not there.
@@ -84,6 +99,16 @@ mod tests {
     use std::{collections::BTreeSet, vec::Vec};
 
     proptest! {
+        #[test]
+        fn a_range_is_each_of_its_strips(start in 0..=256usize, len in 0..=256usize, more: Vec<u8>) {
+            let end = (start + len).min(256);
+            let mut set: StripSet = more.iter().map(|&strip| usize::from(strip)).collect();
+            let mut model = set;
+            set.insert_range(start..end);
+            (start..end).for_each(|strip| { model.insert(strip); });
+            prop_assert_eq!(set, model);
+        }
+
         #[test]
         fn behaves_like_a_tree_set(steps: Vec<(u8, bool)>) {
             let (mut set, mut model) = (StripSet::EMPTY, BTreeSet::new());

@@ -3,9 +3,10 @@ use core::{
     ops::{Add, Sub},
     time::Duration,
 };
+use serde::{Deserialize, Serialize};
 
 /// A point in time: nanoseconds since an origin that its clock chose.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Timestamp(u64);
 
 impl Timestamp {

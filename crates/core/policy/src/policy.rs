@@ -1,10 +1,23 @@
-use core::fmt::Debug;
-use ripstop_model::{Code, Timestamp};
+use core::{fmt::Debug, time::Duration};
+use ripstop_delay::ShiftedExponential;
+use ripstop_estimator::Sample;
+use ripstop_model::{Code, Operation, Timestamp};
 
 /// Chooses the code of each request when it arrives.
 pub trait Policy: Send + Debug {
     /// The code for a request of `class` that arrives `now` and sees `load`.
     fn choose(&mut self, now: Timestamp, class: &Class, load: Load) -> Choice;
+
+    /// Takes note of how long a task took; most policies need not know.
+    fn learn(&mut self, _now: Timestamp, _sample: &Sample) {}
+
+    /// Takes note of how long a task that was told to stop kept its lane all the same.
+    fn learn_stopping(&mut self, _took: Duration) {}
+
+    /// The delay model that it goes by, given or learned; most have none.
+    fn delay_model(&self, _operation: Operation) -> Option<ShiftedExponential> {
+        None
+    }
 }
 
 /// What is asked for.
@@ -16,15 +29,61 @@ pub struct Class {
     pub strip_bytes: u32,
     /// The storage code (N,K) of the stripe.
     pub code: Code,
+    /// What a task may move.
+    pub chunking: Chunking,
 }
 
-/// The direction of a request.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Operation {
-    /// Fetch.
-    Read,
-    /// Store.
-    Write,
+/// What one task may move.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub enum Chunking {
+    /// One strip: each is somewhere else, so k is the storage code's K.
+    #[default]
+    Strip,
+    /// A run of K/k strips, for any k that divides K: the strips lie beside one another.
+    Run,
+}
+
+impl Class {
+    /// Bytes of the K strips together: J in TOFEC.
+    pub fn bytes(&self) -> u64 {
+        u64::from(self.strip_bytes) * self.code.k() as u64
+    }
+
+    /// Bytes of a chunk under a code with this k.
+    pub fn chunk_bytes(&self, k: usize) -> u64 {
+        self.bytes() / k as u64
+    }
+
+    /// The largest possible k that is not above this one (the smallest possible, if all are).
+    pub fn k_below(&self, k: usize) -> usize {
+        match self.chunking {
+            Chunking::Strip => self.code.k(),
+            Chunking::Run => {
+                let all = self.code.k();
+                (1..=k.clamp(1, all)).rev().find(|k| all % k == 0).unwrap_or(1)
+            }
+        }
+    }
+
+    /// Each possible k, ascending.
+    pub fn ks(&self) -> impl Iterator<Item = usize> + use<> {
+        let (all, chunking) = (self.code.k(), self.chunking);
+        (1..=all).filter(move |&k| match chunking {
+            Chunking::Strip => k == all,
+            Chunking::Run => all.is_multiple_of(k),
+        })
+    }
+
+    /// Chunks there are under a code with this possible k: the most that can be asked for.
+    pub fn n_max(&self, k: usize) -> usize {
+        self.code.n() * k / self.code.k()
+    }
+
+    /// The possible code nearest to (n,k): k as in [`Self::k_below`], n then between k and what there is.
+    pub fn nearest(&self, n: usize, k: usize) -> Code {
+        let k = self.k_below(k);
+        Code::new(n.clamp(k, self.n_max(k)), k).expect("k ≤ n ≤ 255, as N is")
+    }
 }
 
 /// What a request sees when it arrives.
@@ -38,6 +97,8 @@ pub struct Load {
     pub lanes_idle: usize,
     /// Those of them on which a redundant task runs.
     pub lanes_redundant: usize,
+    /// Tasks that wait for a lane and are needed.
+    pub tasks_waiting: usize,
     /// Requests that have left the queue and are not answered yet.
     pub serving: usize,
 }
@@ -58,7 +119,14 @@ pub enum Redundancy {
     Eager,
     /// The needed ones first; the redundant ones on lanes that nobody else wants.
     Spare {
+        /// Tasks that start at once all the same, all alike; k, if it is less.
+        at_once: u8,
+        /// Lanes of a node that must stay idle beside a redundant task.
+        keep_idle: u16,
         /// Whether a needed task may take the lane of a running redundant one.
         preemptible: bool,
     },
+    /// The needed ones first; if the request is not answered this long after it began, the redundant
+    /// ones too, like any other.
+    After(Duration),
 }

@@ -1,15 +1,55 @@
-use crate::{Fixed, Policy};
+use crate::{All, Backfill, Fixed, Greedy, Hedge, Limits, Policy, Replication, Tofec};
 use alloc::{boxed::Box, string::String};
-use core::fmt;
+use core::{fmt, time::Duration};
+use ripstop_delay::ShiftedExponential;
+use ripstop_model::Code;
+use serde::{Deserialize, Serialize};
 
-/// The names that [`by_name`] knows.
-pub const NAMES: &[&str] = &["fixed"];
+type Maker = fn(&Settings) -> Box<dyn Policy>;
+
+/// Each policy's name, what it does in a few words, and how it is made.
+const REGISTRY: &[(&str, &str, Maker)] = &[
+    ("fixed", "one code for all", |s| Box::new(Fixed::new(s))),
+    ("replication", "two copies at once", |s| Box::new(Replication::new(s))),
+    ("all", "every chunk at once", |s| Box::new(All::new(s))),
+    ("greedy", "whatever lanes idle", |s| Box::new(Greedy::new(s))),
+    ("fixed-dimension", "k set, n by the backlog", |s| Box::new(Tofec::fixed_dimension(s))),
+    ("tofec", "n and k by the backlog", |s| Box::new(Tofec::published(s))),
+    ("tofec-multi", "the same, for many servers", |s| Box::new(Tofec::multi_server(s))),
+    ("hedge", "one more after a set time", |s| Box::new(Hedge::fixed(s))),
+    ("hedge-p95", "one more after the 95th percentile", |s| Box::new(Hedge::p95(s))),
+    ("backfill", "redundancy on lanes nobody else wants", |s| Box::new(Backfill::new(s))),
+];
 
 /// What the policies can be told; each reads what concerns it.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Settings {
-    /// `fixed`: chunks a full read fetches, of which K are needed; K if `None`, never more than N.
+    /// `fixed`: the code; `hedge`, `hedge-p95`: the code with the hedge; `fixed-dimension`: its k.
+    pub code: Option<Code>,
+    /// `fixed`, where chunks are strips: how many a full read fetches, of which K are needed; K if
+    /// `None`, never more than N.
     pub read_chunks: Option<u8>,
+    /// What no adaptive policy exceeds.
+    pub limits: Limits,
+    /// `tofec`: weight of the old average of the queue's length; 0 looks at the present only. 0.99.
+    pub memory: f64,
+    /// `tofec`: the delay model; `None`: it is learned.
+    pub model: Option<ShiftedExponential>,
+    /// `hedge`: when the hedge is due; `hedge-p95`: when, before anything was seen. 100 ms.
+    pub hedge_after: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            code: None,
+            read_chunks: None,
+            limits: Limits::default(),
+            memory: 0.99,
+            model: None,
+            hedge_after: Duration::from_millis(100),
+        }
+    }
 }
 
 /// No policy has this name.
@@ -21,18 +61,29 @@ pub struct UnknownPolicy {
 
 impl fmt::Display for UnknownPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no policy is named {:?}; there are: {}", self.name, NAMES.join(", "))
+        write!(f, "no policy is named {:?}; there are:", self.name)?;
+        names()
+            .enumerate()
+            .try_for_each(|(at, name)| write!(f, "{} {name}", if at == 0 { "" } else { "," }))
     }
 }
 
 impl core::error::Error for UnknownPolicy {}
 
+/// The names that [`by_name`] knows.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    REGISTRY.iter().map(|&(name, ..)| name)
+}
+
+/// Each policy's name and what it does in a few words.
+pub fn descriptions() -> impl Iterator<Item = (&'static str, &'static str)> {
+    REGISTRY.iter().map(|&(name, does, _)| (name, does))
+}
+
 /// The policy of this name.
 pub fn by_name(name: &str, settings: &Settings) -> Result<Box<dyn Policy>, UnknownPolicy> {
-    match name {
-        "fixed" => Ok(Box::new(Fixed::new(settings))),
-        _ => Err(UnknownPolicy { name: name.into() }),
-    }
+    let found = REGISTRY.iter().find(|&&(known, ..)| known == name);
+    found.map(|(.., make)| make(settings)).ok_or_else(|| UnknownPolicy { name: name.into() })
 }
 
 #[cfg(test)]
@@ -43,10 +94,13 @@ mod tests {
 
     #[test]
     fn every_listed_name_is_known_and_others_are_not() {
-        for name in NAMES {
+        for name in names() {
             assert!(by_name(name, &Settings::default()).is_ok(), "{name}");
         }
-        let error = by_name("Fixed", &Settings::default()).unwrap_err();
-        assert_eq!(error.to_string(), "no policy is named \"Fixed\"; there are: fixed");
+        let error = by_name("Fixed", &Settings::default()).unwrap_err().to_string();
+        assert!(
+            error.starts_with("no policy is named \"Fixed\"; there are: fixed, repl"),
+            "{error}"
+        );
     }
 }

@@ -1,9 +1,10 @@
 use alloc::vec::Vec;
 use core::ops::Index;
 use ripstop_model::{NodeId, Timestamp};
+use serde::{Deserialize, Serialize};
 
 /// A node as it is configured.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct NodeSpec {
     /// Unique among the nodes.
     pub id: NodeId,
@@ -17,6 +18,7 @@ pub struct Lanes {
     id: NodeId,
     count: u16,
     busy: u16,
+    ending: u16,
     waiting: u32,
     needed_waiting: u32,
     up: bool,
@@ -39,6 +41,16 @@ impl Lanes {
     /// Lanes on which a task runs, cancelled ones counted.
     pub fn busy(&self) -> u16 {
         self.busy
+    }
+
+    /// Busy lanes whose task was told to stop.
+    pub fn ending(&self) -> u16 {
+        self.ending
+    }
+
+    /// Tasks in its queue that are needed.
+    pub fn needed_waiting(&self) -> usize {
+        self.needed_waiting as usize
     }
 
     /// Tasks in its queue.
@@ -123,6 +135,7 @@ impl Nodes {
                 id: spec.id,
                 count: lanes,
                 busy: 0,
+                ending: 0,
                 waiting: 0,
                 needed_waiting: 0,
                 up: true,
@@ -192,6 +205,12 @@ impl Nodes {
         self.totals.lanes_busy -= 1;
         self.totals.lanes_up_busy -= usize::from(lanes.up);
         self.after(node, ready);
+    }
+
+    /// A task on a lane is told to stop, or (`false`) has ended after it was.
+    pub fn ending(&mut self, node: u16, told: bool) {
+        let ending = &mut self.all[usize::from(node)].ending;
+        *ending = if told { *ending + 1 } else { *ending - 1 };
     }
 
     /// A task joins a node's queue.

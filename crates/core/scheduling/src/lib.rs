@@ -24,6 +24,8 @@ extern crate alloc;
 
 mod lanes;
 mod list;
+mod pace;
+mod preemptible;
 mod request_queue;
 mod table;
 mod task;
@@ -32,6 +34,8 @@ mod timeouts;
 
 pub use lanes::{Lanes, NodeSpec, Nodes, Totals};
 pub use list::{Links, List};
+pub use pace::Paces;
+pub use preemptible::Preemptible;
 pub use request_queue::RequestQueue;
 pub use table::Table;
 pub use task::{Priority, Stage, TaskRecord};

@@ -56,6 +56,11 @@ impl List {
         (self.len > 0).then_some(self.first)
     }
 
+    /// The slot that joined last.
+    pub fn back(&self) -> Option<u32> {
+        (self.len > 0).then_some(self.last)
+    }
+
     /// Adds a slot at the end.
     ///
     /// # Panics
@@ -125,6 +130,7 @@ mod tests {
                     let walk = core::iter::successors(list.front(), |&at| links.after(at));
                     prop_assert_eq!(walk.collect::<Vec<_>>(), model.clone());
                     prop_assert_eq!(list.len(), model.len());
+                    prop_assert_eq!(list.back(), model.last().copied());
                 }
             }
         }

@@ -33,12 +33,18 @@ pub struct TaskRecord {
     pub fragment: u8,
     /// What it waits behind.
     pub priority: Priority,
+    /// Redundant tasks of its request that come before it.
+    pub rank: u8,
     /// Where it is in its life.
     pub stage: Stage,
+    /// Whether it is beyond the k that its request needs.
+    pub extra: bool,
     /// Whether it waits although its request is answered.
     pub left: bool,
     /// When it joined its node's queue.
     pub queued: Timestamp,
     /// When it got its lane; without meaning while it waits.
     pub started: Timestamp,
+    /// When it was told to stop; without meaning unless it was.
+    pub stopped: Timestamp,
 }

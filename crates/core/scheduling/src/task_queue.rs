@@ -1,35 +1,59 @@
 use crate::{Links, List, Priority};
 use alloc::{vec, vec::Vec};
 
-/// Tasks that wait for a lane, by slot: at each node one first-in, first-out list per priority.
+/// Ranks of redundant tasks that are told apart; higher ones count as the last.
+const RANKS: usize = 8;
+
+/// One node's lists: needed tasks, redundant ones by rank, background.
+type Lists = [List; RANKS + 2];
+
+/// Tasks that wait for a lane, by slot: at each node one first-in, first-out list per priority. Among
+/// redundant tasks those of lower rank come first: the first of every request before anybody's second.
 #[derive(Clone, Debug)]
 pub struct TaskQueues {
     links: Links,
-    nodes: Vec<[List; 3]>,
+    nodes: Vec<Lists>,
+    needed: usize,
     low: usize,
+}
+
+fn list(priority: Priority, rank: u8) -> usize {
+    match priority {
+        Priority::Needed => 0,
+        Priority::Redundant => 1 + usize::from(rank).min(RANKS - 1),
+        Priority::Background => RANKS + 1,
+    }
 }
 
 impl TaskQueues {
     /// Empty queues for this many nodes.
     pub fn new(nodes: usize) -> Self {
-        Self { links: Links::default(), nodes: vec![[List::default(); 3]; nodes], low: 0 }
+        let nodes = vec![Lists::default(); nodes];
+        Self { links: Links::default(), nodes, needed: 0, low: 0 }
     }
 
     /// Adds a task at the end of its node's list.
-    pub fn push(&mut self, node: u16, priority: Priority, slot: u32) {
-        self.nodes[usize::from(node)][priority as usize].push(&mut self.links, slot);
-        self.low += usize::from(priority != Priority::Needed);
+    pub fn push(&mut self, node: u16, priority: Priority, rank: u8, slot: u32) {
+        self.nodes[usize::from(node)][list(priority, rank)].push(&mut self.links, slot);
+        *self.count(priority) += 1;
     }
 
-    /// Takes out a task, which waits at this node with this priority.
-    pub fn remove(&mut self, node: u16, priority: Priority, slot: u32) {
-        self.nodes[usize::from(node)][priority as usize].remove(&mut self.links, slot);
-        self.low -= usize::from(priority != Priority::Needed);
+    /// Takes out a task, which waits at this node with this priority and rank.
+    pub fn remove(&mut self, node: u16, priority: Priority, rank: u8, slot: u32) {
+        self.nodes[usize::from(node)][list(priority, rank)].remove(&mut self.links, slot);
+        *self.count(priority) -= 1;
     }
 
-    /// The task of this priority that waits longest at a node.
-    pub fn front(&self, node: u16, priority: Priority) -> Option<u32> {
-        self.nodes[usize::from(node)][priority as usize].front()
+    fn count(&mut self, priority: Priority) -> &mut usize {
+        match priority {
+            Priority::Needed => &mut self.needed,
+            Priority::Redundant | Priority::Background => &mut self.low,
+        }
+    }
+
+    /// The needed task that waits longest at a node.
+    pub fn first_needed(&self, node: u16) -> Option<u32> {
+        self.nodes[usize::from(node)][0].front()
     }
 
     /// The most urgent task at a node.
@@ -40,6 +64,11 @@ impl TaskQueues {
     /// Tasks that wait at a node.
     pub fn len(&self, node: u16) -> usize {
         self.nodes[usize::from(node)].iter().map(List::len).sum()
+    }
+
+    /// Tasks at all nodes that are needed.
+    pub fn needed(&self) -> usize {
+        self.needed
     }
 
     /// Tasks at all nodes that are not needed.
@@ -55,21 +84,24 @@ mod tests {
     #[test]
     fn the_most_urgent_come_first_and_equals_in_order() {
         let mut queues = TaskQueues::new(2);
-        for (slot, priority) in [
-            (5, Priority::Background),
-            (1, Priority::Needed),
-            (4, Priority::Redundant),
-            (0, Priority::Needed),
+        for (slot, priority, rank) in [
+            (5, Priority::Background, 0),
+            (1, Priority::Needed, 0),
+            (4, Priority::Redundant, 1),
+            (6, Priority::Redundant, 0),
+            (0, Priority::Needed, 9),
         ] {
-            queues.push(1, priority, slot);
+            queues.push(1, priority, rank, slot);
         }
-        assert_eq!((queues.len(0), queues.len(1), queues.low()), (0, 4, 2));
-        queues.remove(1, Priority::Needed, 1);
+        assert_eq!((queues.len(0), queues.len(1), queues.low()), (0, 5, 3));
+        queues.remove(1, Priority::Needed, 0, 1);
         assert_eq!(queues.first(1), Some(0));
-        queues.remove(1, Priority::Needed, 0);
+        queues.remove(1, Priority::Needed, 9, 0);
+        assert_eq!(queues.first(1), Some(6));
+        assert_eq!(queues.first_needed(1), None);
+        queues.remove(1, Priority::Redundant, 0, 6);
         assert_eq!(queues.first(1), Some(4));
-        assert_eq!(queues.front(1, Priority::Needed), None);
-        queues.remove(1, Priority::Redundant, 4);
+        queues.remove(1, Priority::Redundant, 1, 4);
         assert_eq!((queues.first(1), queues.first(0)), (Some(5), None));
     }
 }

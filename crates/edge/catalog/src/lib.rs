@@ -17,8 +17,8 @@
 //! # async fn main() -> Result<(), ripstop_catalog::CatalogError> {
 //! let catalog = Embedded::in_memory(Settings::default())?;
 //! let told_by = StripeId::new(1_700_000_000_000, 7);
-//! let stripe =
-//!     Stripe { pool: 0, n: 3, k: 2, payload_len: 0, header_len: 512, nodes: vec![Some(0), None, None] };
+//! let nodes = vec![Some(0), None, None];
+//! let stripe = Stripe { pool: 0, n: 3, k: 2, payload_len: 0, header_len: 512, nodes, run: 0 };
 //! let bucket = Bucket { name: "photos".into(), created_ms: 1_700_000_000_000, told_by };
 //! let change = Change::CreateBucket { bucket, stripes: vec![(told_by, stripe)] };
 //! catalog.commit(1_700_000_000_000, change).await?;

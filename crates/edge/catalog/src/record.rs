@@ -1,5 +1,5 @@
 use ripstop_model::{Code, NodeId, PoolId, StripeId, StripeShape};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A bucket.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -111,6 +111,16 @@ pub struct Stripe {
     pub header_len: u32,
     /// Where each fragment is, by its index; `None` where it was never stored or was lost.
     pub nodes: Vec<Option<u16>>,
+    /// Strips in each fragment, where all fragments are at one node; 0 where each strip is a fragment
+    /// at a node of its own, as in records that end before this.
+    #[serde(deserialize_with = "zero_at_the_end")]
+    pub run: u8,
+}
+
+/// The last number of a record, or 0 where the record was written without it.
+#[expect(clippy::unnecessary_wraps, reason = "the form that serde asks for")]
+fn zero_at_the_end<'de, D: Deserializer<'de>>(from: D) -> Result<u8, D::Error> {
+    Ok(u8::deserialize(from).unwrap_or(0))
 }
 
 impl Stripe {

@@ -6,7 +6,7 @@ mod settings;
 pub use credentials::{Credentials, CredentialsError};
 pub use settings::{BucketError, BucketSettings};
 
-use crate::{Listed, Node, NodeError};
+use crate::{Capabilities, Listed, Node, NodeError};
 use answer::Failure;
 use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
@@ -22,6 +22,9 @@ use object_store::{
 };
 use ripstop_model::FragmentId;
 use std::{fmt, ops::Range};
+
+/// Least bytes of a part of an S3 multipart upload, the last excepted.
+const PART_MIN: u64 = 5 << 20;
 
 /// A node in a bucket that speaks S3: AWS, any compatible server, or another Ripstop.
 ///
@@ -189,5 +192,9 @@ impl Node for Bucket {
             .await
             .map(drop)
             .map_err(|error| answer::of_bucket(&error))
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { part_min: Some(PART_MIN) }
     }
 }

@@ -10,9 +10,10 @@
 //! # }
 //! ```
 
-use crate::{Node, NodeError, delay_model::Dice};
+use crate::{Node, NodeError};
 use bytes::Bytes;
 use futures::{TryStreamExt, future::join_all};
+use ripstop_delay::Dice;
 use ripstop_model::{FragmentId, StripeId};
 use std::{
     collections::BTreeMap,

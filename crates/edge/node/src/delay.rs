@@ -1,13 +1,11 @@
-use crate::{
-    Listed, Node, NodeError, Operation,
-    delay_model::{DelayModel, Dice},
-};
+use crate::{Capabilities, Listed, Node, NodeError, Operation};
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::{
     StreamExt,
     stream::{self, BoxStream},
 };
+use ripstop_delay::{DelayModel, Dice};
 use ripstop_model::FragmentId;
 use std::{
     fmt,
@@ -117,16 +115,18 @@ impl Node for Delay {
         self.finish(start, Operation::Health, 0).await;
         outcome
     }
+
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        Memory,
-        delay_model::{Recorded, Replay},
-    };
+    use crate::Memory;
     use futures::TryStreamExt;
+    use ripstop_delay::{Recorded, Replay};
     use ripstop_model::StripeId;
 
     const NAME: FragmentId = FragmentId { stripe: StripeId(1), index: 0 };

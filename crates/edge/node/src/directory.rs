@@ -3,7 +3,7 @@ mod root;
 #[cfg(test)]
 mod tests;
 
-use crate::{Listed, Node, NodeError};
+use crate::{Capabilities, Listed, Node, NodeError};
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::{
@@ -123,5 +123,9 @@ impl Node for Directory {
 
     async fn health(&self) -> Result<(), NodeError> {
         self.blocking(Root::health).await
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { part_min: Some(1) }
     }
 }

@@ -4,7 +4,7 @@ mod tests;
 
 pub use plan::{FaultHandle, FaultSettings, Injected};
 
-use crate::{Listed, Node, NodeError};
+use crate::{Capabilities, Listed, Node, NodeError};
 use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
 use futures::{
@@ -142,5 +142,9 @@ impl Node for Fault {
         let luck = self.before().await?;
         self.inner.health().await?;
         self.after(&luck)
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
     }
 }

@@ -29,14 +29,12 @@
 mod bucket;
 pub mod conformance;
 mod delay;
-pub mod delay_model;
 mod directory;
 mod error;
 mod fault;
 mod memory;
 mod meter;
 mod node;
-mod operation;
 
 pub use bucket::{Bucket, BucketError, BucketSettings, Credentials, CredentialsError};
 pub use delay::Delay;
@@ -45,5 +43,5 @@ pub use error::NodeError;
 pub use fault::{Fault, FaultHandle, FaultSettings, Injected};
 pub use memory::Memory;
 pub use meter::{Histogram, Meter, MeterReading};
-pub use node::{Listed, Node};
-pub use operation::{Operation, ParseOperationError};
+pub use node::{Capabilities, Listed, Node};
+pub use ripstop_delay::{ParseOperationError, StorageOperation as Operation};

@@ -1,4 +1,4 @@
-use crate::{Listed, Node, NodeError};
+use crate::{Capabilities, Listed, Node, NodeError};
 use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
 use futures::{
@@ -137,6 +137,10 @@ impl Node for Memory {
 
     async fn health(&self) -> Result<(), NodeError> {
         Ok(())
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { part_min: None }
     }
 }
 

@@ -4,7 +4,7 @@ mod tests;
 
 pub use histogram::Histogram;
 
-use crate::{Listed, Node, NodeError, Operation};
+use crate::{Capabilities, Listed, Node, NodeError, Operation};
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::{
@@ -188,5 +188,9 @@ impl Node for Meter {
         let outcome = self.inner.health().await;
         running.end(&outcome, 0);
         outcome
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
     }
 }

@@ -27,6 +27,19 @@ pub trait Node: Send + Sync + fmt::Debug {
 
     /// Whether the node can serve now; cheap enough to be asked every second.
     async fn health(&self) -> Result<(), NodeError>;
+
+    /// What the place behind it offers beyond these operations. Constant through the node's life.
+    fn capabilities(&self) -> Capabilities;
+}
+
+/// What a node's place offers beyond the operations of [`Node`]: what is to depend on it asks for
+/// this, not for the kind of node.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Capabilities {
+    /// Least bytes of a part, the last excepted, where one fragment can be stored in parts by several
+    /// operations; `None` where it cannot. No operation of [`Node`] stores in parts: a fragment is one
+    /// put, whatever this says.
+    pub part_min: Option<u64>,
 }
 
 /// One fragment in a node's listing.

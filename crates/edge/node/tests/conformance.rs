@@ -1,9 +1,9 @@
 //! Every node type runs the one suite.
 
+use ripstop_delay::Preset;
 use ripstop_node::{
     Delay, Directory, DirectorySettings, Durability, Fault, FaultSettings, Memory, Meter, Node,
     conformance::{Scale, check},
-    delay_model::Preset,
 };
 use std::sync::Arc;
 

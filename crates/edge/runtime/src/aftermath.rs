@@ -1,4 +1,4 @@
-use crate::Pin;
+use crate::{Cut, Pin};
 use ripstop_model::{NodeId, PoolId, StripeId, StripeShape};
 use tokio::sync::{mpsc, oneshot};
 
@@ -12,6 +12,8 @@ pub struct Written {
     pub pool: PoolId,
     /// How it is coded.
     pub shape: StripeShape,
+    /// How its strips lie in fragments.
+    pub cut: Cut,
     /// Bytes of header at the start of each fragment.
     pub header_len: u32,
     /// Where each fragment is, or is on its way to.
@@ -42,6 +44,8 @@ pub enum Aftermath {
         pool: PoolId,
         /// How it is coded.
         shape: StripeShape,
+        /// How its strips lie in fragments.
+        cut: Cut,
         /// Bytes of header of each fragment.
         header_len: u32,
         /// Nodes that a fragment was sent to, by index, whether or not it arrived.
@@ -78,6 +82,8 @@ pub(crate) struct Warden {
 /// Where the fragments of a write ended up.
 #[derive(Debug)]
 pub(crate) struct Settlement {
+    /// How its strips lie in fragments; `None` if it failed before that was chosen.
+    pub cut: Option<Cut>,
     /// Where each is durable.
     pub stored: Vec<Option<NodeId>>,
     /// Where each was last sent.
@@ -89,6 +95,7 @@ impl Warden {
     pub(crate) async fn watch(self) {
         let claimed = self.claimed.await.is_ok();
         let Ok(settlement) = self.settled.await else { return };
+        let Some(cut) = settlement.cut else { return };
         let Self { pin, id, pool, shape, header_len, told, to, .. } = self;
         let aftermath = if claimed {
             let changed = |&(index, node): &(usize, &Option<NodeId>)| told[index] != *node;
@@ -102,7 +109,7 @@ impl Warden {
         } else {
             let either = settlement.stored.iter().zip(&settlement.sent);
             let nodes = either.map(|(stored, sent)| stored.or(*sent)).collect();
-            Aftermath::Unclaimed { pin, id, pool, shape, header_len, nodes }
+            Aftermath::Unclaimed { pin, id, pool, shape, cut, header_len, nodes }
         };
         // With the store gone there is nobody to tell: a later sweep finds what is unclaimed.
         let _ = to.send(aftermath);

@@ -1,5 +1,5 @@
 use crate::{
-    Spent,
+    Spent, Witness,
     fragment::Chunk,
     job::{self, Job, ReadJob},
     task,
@@ -25,6 +25,9 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 pub trait Observer: Send + Sync + fmt::Debug {
     /// Something happened `at` this time of the pool's clock.
     fn report(&self, at: Timestamp, report: &Report);
+
+    /// The strips that a read lacked were computed, in so much time.
+    fn decoded(&self, _took: Duration) {}
 }
 
 /// Everything that the tasks of a pool share.
@@ -47,8 +50,11 @@ struct Driver {
     /// Dropping the sender cancels the task.
     running: HashMap<TaskId, oneshot::Sender<()>>,
     requests_seen: u64,
+    /// The machine was told nothing yet.
+    is_new: bool,
     armed: Option<Timestamp>,
     observer: Arc<dyn Observer>,
+    witness: Option<Arc<dyn Witness>>,
 }
 
 impl fmt::Debug for Driver {
@@ -70,8 +76,10 @@ impl Shared {
             jobs: HashMap::new(),
             running: HashMap::new(),
             requests_seen: 0,
+            is_new: true,
             armed: None,
             observer,
+            witness: None,
         };
         let shared = Arc::new(Self {
             driver: Mutex::new(driver),
@@ -112,6 +120,16 @@ impl Shared {
         look(&self.driver().machine)
     }
 
+    /// Lets `witness` see what the machine is told and says.
+    ///
+    /// # Panics
+    /// If the machine was told something already: a witness sees all.
+    pub(crate) fn attest(&self, witness: Arc<dyn Witness>) {
+        let mut driver = self.driver();
+        assert!(driver.is_new, "the pool has begun to serve");
+        driver.witness = Some(witness);
+    }
+
     /// Hands a request and its bytes over.
     pub(crate) fn arrive(
         self: &Arc<Self>,
@@ -140,11 +158,11 @@ impl Shared {
         self.tell(Event::NodeChanged(node, state));
     }
 
-    fn task_ended(self: &Arc<Self>, task: Task, outcome: Outcome, chunk: Option<Chunk>) {
+    fn task_ended(self: &Arc<Self>, task: Task, outcome: Outcome, chunks: Vec<(usize, Chunk)>) {
         let mut driver = self.driver();
         driver.running.remove(&task.id);
         if let Some(job) = driver.jobs.get_mut(&task.request) {
-            job.task_ended(task.fragment, outcome, chunk);
+            job.task_ended(task.fragment, outcome, chunks);
         }
         driver.step(self, Event::TaskEnded(task.id, outcome));
     }
@@ -154,7 +172,14 @@ impl Driver {
     fn step(&mut self, shared: &Arc<Shared>, event: Event) {
         let now = shared.now();
         let mut actions = mem::take(&mut self.actions);
+        self.is_new = false;
+        if let Some(witness) = &self.witness {
+            witness.told(now, &event);
+        }
         self.machine.handle(now, event, &mut actions);
+        if let Some(witness) = &self.witness {
+            witness.said(&actions);
+        }
         for action in actions.drain(..) {
             self.act(shared, now, action);
         }
@@ -168,7 +193,7 @@ impl Driver {
 
     fn act(&mut self, shared: &Arc<Shared>, now: Timestamp, action: Action) {
         match action {
-            Action::Encode(request) => self.encode(shared, request),
+            Action::Encode { request, code } => self.encode(shared, request, code),
             Action::StartTask(task) => self.start(shared, task),
             Action::CancelTask(task) => drop(self.running.remove(&task)),
             Action::Decode { request, from } => self.decode(shared, request, &from),
@@ -194,13 +219,13 @@ impl Driver {
         }
     }
 
-    fn encode(&mut self, shared: &Arc<Shared>, request: RequestId) {
+    fn encode(&mut self, shared: &Arc<Shared>, request: RequestId, tasks: Code) {
         let Some(Job::Write(job)) = self.jobs.get_mut(&request) else { return };
-        let Some(mut stripe) = job.stripe.take() else { return };
+        let Some((mut stripe, cut)) = job.begin(tasks) else { return };
         let (codec, shared) = (job.codec.clone(), shared.clone());
         tokio::spawn(async move {
             let start = Instant::now();
-            stripe.encode(&codec);
+            stripe.encode(&codec, cut);
             Spent::add(&shared.spent.encode, start);
             let mut driver = shared.driver();
             if let Some(Job::Write(job)) = driver.jobs.get_mut(&request) {
@@ -215,17 +240,17 @@ impl Driver {
         let (Some(job), Some(node)) = (self.jobs.get_mut(&task.request), node) else {
             unreachable!("tasks are of requests and nodes that the driver gave to the machine")
         };
-        let load = job.load(task.fragment, task.node);
+        let load = job.load(&task);
         let (cancel, cancelled) = oneshot::channel();
         self.running.insert(task.id, cancel);
         let shared = shared.clone();
         tokio::spawn(async move {
-            let (outcome, chunk) = tokio::select! {
+            let (outcome, chunks) = tokio::select! {
                 biased;
-                _ = cancelled => (Outcome::Cancelled, None),
-                ended = task::run(&*node, task.fragment, load, &shared.spent) => ended,
+                _ = cancelled => (Outcome::Cancelled, Vec::new()),
+                ended = task::run(&*node, &task, load, &shared.spent) => ended,
             };
-            shared.task_ended(task, outcome, chunk);
+            shared.task_ended(task, outcome, chunks);
         });
     }
 
@@ -238,8 +263,9 @@ impl Driver {
             let start = Instant::now();
             let computed = job::decode(&codec, &missing, &sources);
             Spent::add(&shared.spent.decode, start);
-            let done = computed.is_some();
+            let (done, took) = (computed.is_some(), start.elapsed());
             let mut driver = shared.driver();
+            driver.observer.decoded(took);
             if let Some(Job::Read(ReadJob { arrived, .. })) = driver.jobs.get_mut(&request) {
                 for (strip, chunk) in computed.into_iter().flatten() {
                     arrived[strip] = Some(chunk);

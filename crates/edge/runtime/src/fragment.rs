@@ -1,4 +1,4 @@
-//! What a fragment looks like at a node: a header that describes it, then its strip in blocks, each
+//! What a fragment looks like at a node: a header that describes it, then the blocks of its strips, each
 //! followed by a checksum that binds the bytes to their place.
 
 mod block;
@@ -8,5 +8,6 @@ mod header;
 
 pub(crate) use block::{BLOCK_LEN, body_len, body_range};
 pub use chunk::Chunk;
+pub(crate) use draft::assemble;
 pub use draft::{Sealed, StripeDraft};
 pub use header::{HEADER_PROBE_LEN, Header, HeaderError, Origin};

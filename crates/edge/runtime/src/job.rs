@@ -1,11 +1,13 @@
 use crate::{
+    Cut, Layout, StripePlace,
     aftermath::Settlement,
-    fragment::{Chunk, Sealed},
+    fragment::{Chunk, Sealed, body_len, body_range},
+    span::columns,
 };
 use bytes::Bytes;
 use ripstop_codec::Codec;
-use ripstop_gateway::{Cause, Outcome};
-use ripstop_model::{FragmentId, NodeId, StripSet, StripeId, StripeShape};
+use ripstop_gateway::{Cause, Outcome, Task};
+use ripstop_model::{Code, FragmentId, NodeId, StripSet, StripeId, StripeShape};
 use std::{ops::Range, sync::Arc};
 use tokio::sync::oneshot;
 
@@ -22,8 +24,60 @@ pub(crate) enum Job {
 pub(crate) struct Sought {
     pub stripe: StripeId,
     pub shape: StripeShape,
+    pub cut: Cut,
     pub header_len: u32,
-    pub columns: Range<u32>,
+    pub part: Part,
+}
+
+/// The part of a stripe that a read fetches, and how its tasks share it.
+#[derive(Clone, Debug)]
+pub(crate) enum Part {
+    /// The same columns of strips: each task its own strips.
+    Columns {
+        columns: Range<u32>,
+        /// Strips in what the machine takes for one.
+        unit: usize,
+    },
+    /// Some bytes of the payload, in one fragment: each task the whole of it, any of them suffices.
+    Bytes(Range<u32>),
+}
+
+/// What one task fetches: bytes of one fragment that stand one behind the other.
+#[derive(Debug)]
+pub(crate) struct Fetch {
+    pub name: FragmentId,
+    /// Of the fragment, header included.
+    pub range: Range<u64>,
+    /// By strip, in order.
+    pub columns: Vec<(usize, Range<u32>)>,
+}
+
+impl Sought {
+    pub(crate) fn new(place: &StripePlace, part: Part) -> Self {
+        let StripePlace { id, shape, cut, header_len, .. } = *place;
+        Self { stripe: id, shape, cut, header_len, part }
+    }
+
+    /// What a task fetches.
+    pub(crate) fn fetch(&self, task: &Task) -> Fetch {
+        let columns: Vec<_> = match &self.part {
+            Part::Bytes(range) => columns(self.shape, range).collect(),
+            Part::Columns { columns, unit } => {
+                let (run, at) = (usize::from(task.strips) * unit, usize::from(task.fragment));
+                (at * run..(at + 1) * run).map(|strip| (strip, columns.clone())).collect()
+            }
+        };
+        let (code, strip_len) = (self.shape.code(), self.shape.strip_len());
+        let (first, last) = (&columns[0], &columns[columns.len() - 1]);
+        let start = |strip| {
+            let (index, before) = self.cut.place_of(code, strip);
+            (index, u64::from(self.header_len) + before as u64 * u64::from(body_len(strip_len)))
+        };
+        let ((index, from), (_, to)) = (start(first.0), start(last.0));
+        let range = from + u64::from(body_range(&first.1, strip_len).start)
+            ..to + u64::from(body_range(&last.1, strip_len).end);
+        Fetch { name: FragmentId { stripe: self.stripe, index }, range, columns }
+    }
 }
 
 #[derive(Debug)]
@@ -37,6 +91,9 @@ pub(crate) struct ReadJob {
 
 #[derive(Debug)]
 pub(crate) struct WriteJob {
+    pub layout: Layout,
+    /// Known once the code is.
+    pub cut: Option<Cut>,
     /// Absent while it is being encoded.
     pub stripe: Option<Sealed>,
     pub codec: Codec,
@@ -44,9 +101,12 @@ pub(crate) struct WriteJob {
     pub nodes: Vec<Option<NodeId>>,
     /// Where each fragment was last sent, whatever came of it.
     pub sent: Vec<Option<NodeId>>,
-    pub answer: Option<oneshot::Sender<Result<Vec<Option<NodeId>>, Cause>>>,
+    pub answer: Option<oneshot::Sender<Result<Stored, Cause>>>,
     pub settled: Option<oneshot::Sender<Settlement>>,
 }
+
+/// How the strips of an answered write lie in fragments, and where those are.
+pub(crate) type Stored = (Cut, Vec<Option<NodeId>>);
 
 #[derive(Debug)]
 pub(crate) struct MendJob {
@@ -64,34 +124,38 @@ pub(crate) enum Load {
 }
 
 impl Job {
-    /// What a task for `fragment` moves; notes where it goes.
-    pub(crate) fn load(&mut self, fragment: u8, node: NodeId) -> Load {
+    /// What a task moves; notes where it goes.
+    pub(crate) fn load(&mut self, task: &Task) -> Load {
         match self {
             Self::Read(job) => Load::Fetch(job.sought.clone()),
             Self::Write(job) => {
-                let index = usize::from(fragment);
-                job.nodes[index] = Some(node);
-                job.sent[index] = Some(node);
+                let index = usize::from(task.fragment);
+                job.nodes[index] = Some(task.node);
+                job.sent[index] = Some(task.node);
                 let stripe = job.stripe.as_ref().expect("tasks start after EncodeEnded");
-                let name = FragmentId { stripe: stripe.id, index: fragment };
-                Load::Store { name, fragment: stripe.fragment(fragment) }
+                let name = FragmentId { stripe: stripe.id, index: task.fragment };
+                Load::Store { name, fragment: stripe.fragment(task.fragment) }
             }
             Self::Mend(job) => Load::Store { name: job.name, fragment: job.fragment.clone() },
         }
     }
 
     /// Takes in what a task brought.
-    pub(crate) fn task_ended(&mut self, fragment: u8, outcome: Outcome, chunk: Option<Chunk>) {
-        let index = usize::from(fragment);
+    pub(crate) fn task_ended(
+        &mut self,
+        fragment: u8,
+        outcome: Outcome,
+        chunks: Vec<(usize, Chunk)>,
+    ) {
         match self {
             Self::Read(job) => {
-                if chunk.is_some() {
-                    job.arrived[index] = chunk;
+                for (strip, chunk) in chunks {
+                    job.arrived[strip] = Some(chunk);
                 }
             }
             Self::Write(job) => {
                 if outcome != Outcome::Done {
-                    job.nodes[index] = None;
+                    job.nodes[usize::from(fragment)] = None;
                 } else if let Some(stripe) = &mut job.stripe {
                     stripe.release(fragment);
                 }
@@ -109,8 +173,9 @@ impl Job {
                 let _ = job.answer.take().map(|answer| answer.send(chunks));
             }
             Self::Write(job) => {
-                let nodes = result.map(|()| job.nodes.clone());
-                let _ = job.answer.take().map(|answer| answer.send(nodes));
+                let cut = || job.cut.expect("no write is done before it is encoded");
+                let stored = result.map(|()| (cut(), job.nodes.clone()));
+                let _ = job.answer.take().map(|answer| answer.send(stored));
             }
             Self::Mend(job) => {
                 let _ = job.answer.take().map(|answer| answer.send(result));
@@ -123,7 +188,7 @@ impl Job {
         match self {
             Self::Read(_) => {}
             Self::Write(mut job) => {
-                let settlement = Settlement { stored, sent: job.sent };
+                let settlement = Settlement { cut: job.cut, stored, sent: job.sent };
                 let _ = job.settled.take().map(|settled| settled.send(settlement));
             }
             Self::Mend(mut job) => {
@@ -143,8 +208,30 @@ impl ReadJob {
     /// What is missing of the wanted strips, and the chunks it is to be computed from.
     pub(crate) fn gap(&self, from: &StripSet) -> (Vec<usize>, Vec<(usize, Chunk)>) {
         let missing = self.wanted.iter().filter(|&strip| self.arrived[strip].is_none()).collect();
-        let sources = from.iter().filter_map(|strip| Some((strip, self.arrived[strip].clone()?)));
+        let from: Vec<usize> = match &self.sought.part {
+            // A copy of what is wanted has arrived.
+            Part::Bytes(_) => Vec::new(),
+            Part::Columns { unit, .. } => {
+                from.iter().flat_map(|at| at * unit..(at + 1) * unit).collect()
+            }
+        };
+        let sources =
+            from.into_iter().filter_map(|strip| Some((strip, self.arrived[strip].clone()?)));
         (missing, sources.collect())
+    }
+}
+
+impl WriteJob {
+    /// Chooses how the strips lie in fragments, `tasks` being the code of the request, and hands the
+    /// stripe out to be encoded.
+    pub(crate) fn begin(&mut self, tasks: Code) -> Option<(Sealed, Cut)> {
+        let stripe = self.stripe.take()?;
+        let code = stripe.shape.code();
+        let cut = Cut::chosen(self.layout, code, tasks).expect("the machine chooses among codes");
+        self.cut = Some(cut);
+        self.nodes = vec![None; cut.fragments(code)];
+        self.sent = self.nodes.clone();
+        Some((stripe, cut))
     }
 }
 
@@ -154,6 +241,9 @@ pub(crate) fn decode(
     missing: &[usize],
     sources: &[(usize, Chunk)],
 ) -> Option<Vec<(usize, Chunk)>> {
+    if missing.is_empty() {
+        return Some(Vec::new());
+    }
     let present: StripSet = sources.iter().map(|&(strip, _)| strip).collect();
     let plan = codec.plan(present, missing).ok()?;
     let used: Vec<&Chunk> = plan

@@ -1,6 +1,6 @@
 //! Drives the machine of `ripstop-gateway`: real time, real bytes, real nodes.
 //!
-//! A [`Pool`] writes and reads stripes. It keeps the bytes; the machine, behind one short lock, sees
+//! A [`Pool`] writes and reads stripes, laid out as its [`Layout`] says. It keeps the bytes; the machine, behind one short lock, sees
 //! ids, sizes and outcomes, and says which task starts where and when. Nothing is awaited while the
 //! lock is held. It deliberately decides nothing, and does not know what a stripe means: objects and
 //! buckets are for the store above.
@@ -24,19 +24,27 @@
 
 mod aftermath;
 mod driver;
+mod examine;
 mod fragment;
 mod job;
+mod layout;
 mod memory;
+mod mend;
 mod pin;
 mod pool;
+mod read;
 mod span;
 mod spent;
 mod task;
+mod witness;
 
 pub use aftermath::{Aftermath, Written};
 pub use driver::Observer;
+pub use examine::{FragmentState, Look};
 pub use fragment::{Chunk, HEADER_PROBE_LEN, Header, HeaderError, Origin, Sealed, StripeDraft};
+pub use layout::{Cut, Layout};
 pub use memory::{Memory, Purpose, Share};
 pub use pin::{Pin, Pins};
-pub use pool::{FailedStripe, FragmentState, Pool, PoolNode, StripePlace};
+pub use pool::{FailedStripe, Pool, PoolNode, StripePlace};
 pub use spent::Spent;
+pub use witness::Witness;

@@ -95,12 +95,15 @@ impl Memory {
     /// Memory for the next slice of an object that a client reads, and the slice's length: `wanted`
     /// bytes while memory is plentiful, less when many readers share it. Half is kept for slices of the
     /// least length, so that a few clients that read slowly do not come to hold all.
-    pub async fn acquire_slice(&self, wanted: usize) -> (Share, usize) {
+    ///
+    /// What is `indivisible` is had as a whole until only that half is left.
+    pub async fn acquire_slice(&self, wanted: usize, indivisible: bool) -> (Share, usize) {
         if wanted <= SLICE_MIN {
             return (self.small.acquire(wanted).await, wanted);
         }
         let spare = self.slices.free().saturating_sub(self.slices.units_max as usize * UNIT / 2);
-        let len = wanted.min((spare / 2).max(SLICE_MIN));
+        let most = if indivisible && wanted <= spare { wanted } else { spare / 2 };
+        let len = wanted.min(most.max(SLICE_MIN));
         match self.slices.try_acquire(len) {
             Some(share) => (share, len),
             None => (self.slices.acquire(SLICE_MIN).await, SLICE_MIN),
@@ -144,10 +147,21 @@ mod tests {
         let _checked = memory.acquire(Purpose::Background, 128 << 20).await;
         let mut slices = Vec::new();
         for _ in 0..80 {
-            slices.push(memory.acquire_slice(8 << 20).await);
+            slices.push(memory.acquire_slice(8 << 20, false).await);
         }
         assert_eq!(slices[0].1, 8 << 20, "plenty for the first");
         assert_eq!(slices[79].1, SLICE_MIN, "little for the last");
-        drop(memory.acquire_slice(1000).await);
+        drop(memory.acquire_slice(1000, false).await);
+    }
+    #[tokio::test]
+    async fn what_is_indivisible_is_whole_until_half_is_left() {
+        let memory = Memory::new(128 << 20);
+        let mut slices = Vec::new();
+        for _ in 0..6 {
+            slices.push(memory.acquire_slice(6 << 20, true).await);
+        }
+        let lens: Vec<usize> = slices.iter().map(|(_, len)| *len).collect();
+        assert_eq!(lens[..4], [6 << 20, 6 << 20, 6 << 20, 1 << 20], "of 40 MiB for slices");
+        assert!(lens[4] < 6 << 20);
     }
 }

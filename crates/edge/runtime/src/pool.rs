@@ -1,26 +1,28 @@
 use crate::{
-    Aftermath, Chunk, HEADER_PROBE_LEN, Header, HeaderError, Observer, Origin, Pins, Sealed, Spent,
-    Written,
+    Aftermath, Cut, HEADER_PROBE_LEN, Header, HeaderError, Layout, Observer, Origin, Pins, Sealed,
+    Spent, Witness, Written,
     aftermath::Warden,
     driver::Shared,
-    fragment::{body_len, body_range},
-    job::{self, Job, MendJob, ReadJob, Sought, WriteJob},
-    span::{Span, spans},
+    fragment::body_len,
+    job::{Job, WriteJob},
 };
-use bytes::Bytes;
 use ripstop_gateway::{Cause, Event, Machine, NodeSpec, Operation, Settings};
 use ripstop_model::{Code, FragmentId, NodeId, PoolId, RequestId, StripeId, StripeShape};
-use ripstop_node::{Node, NodeError};
+use ripstop_node::Node;
 use ripstop_policy::Policy;
-use std::{collections::BTreeMap, ops::Range, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 use tokio::sync::{mpsc, oneshot};
 
-/// Nodes that share a storage code and a policy: writes, reads and mends stripes over them.
+/// Bytes at the end of a fragment in which its second header is looked for.
+const END_LEN: u64 = 64 << 10;
+
+/// Nodes that share a storage code, a layout and a policy: writes, reads and mends stripes over them.
 #[derive(Clone, Debug)]
 pub struct Pool {
     origin: Origin,
     code: Code,
-    shared: Arc<Shared>,
+    layout: Layout,
+    pub(crate) shared: Arc<Shared>,
     pins: Pins,
     aftermath: mpsc::UnboundedSender<Aftermath>,
 }
@@ -43,6 +45,8 @@ pub struct StripePlace {
     pub id: StripeId,
     /// How it is coded.
     pub shape: StripeShape,
+    /// How its strips lie in fragments.
+    pub cut: Cut,
     /// Bytes of header at the start of each fragment.
     pub header_len: u32,
     /// Where each fragment is, by index.
@@ -50,9 +54,17 @@ pub struct StripePlace {
 }
 
 impl StripePlace {
-    /// Bytes of each of its fragments, header included.
+    /// Bytes of each of its fragments, headers included.
     pub fn fragment_len(&self) -> u64 {
-        u64::from(self.header_len) + u64::from(body_len(self.shape.strip_len()))
+        self.cut.fragment_len(self.shape, self.header_len)
+    }
+
+    /// Most bytes that looking at all its fragments, or mending some, takes.
+    pub fn memory(&self) -> usize {
+        let code = self.shape.code();
+        // Where runs are fetched whole, strips are computed beside them.
+        let beside = if self.cut.is_together() { code.parity() } else { 0 };
+        (code.n() + beside) * body_len(self.shape.strip_len()) as usize
     }
 }
 
@@ -63,19 +75,6 @@ pub struct FailedStripe {
     pub id: StripeId,
     /// Why; `None` where the queue was full.
     pub cause: Option<Cause>,
-}
-
-/// What a look at one fragment found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FragmentState {
-    /// Header and every block are as they were written.
-    Whole,
-    /// The node does not have it.
-    Missing,
-    /// It is not what was written.
-    Damaged,
-    /// The node could not be asked.
-    Unknown,
 }
 
 /// Tells the machine that its caller has gone, unless told that it was answered.
@@ -93,7 +92,8 @@ impl Drop for Leave<'_> {
 }
 
 impl Pool {
-    /// A pool over these nodes; what becomes of its writes goes to `aftermath`.
+    /// A pool over these nodes whose stripes are spread over them; what becomes of its writes goes to
+    /// `aftermath`.
     #[expect(clippy::too_many_arguments, reason = "made once, at start, from named parts")]
     pub fn new(
         origin: Origin,
@@ -110,7 +110,24 @@ impl Pool {
         let machine = Machine::new(settings, specs, policy);
         let nodes: BTreeMap<_, _> = nodes.into_iter().map(|node| (node.id, node.node)).collect();
         let shared = Shared::new(machine, nodes, observer, spent);
-        Self { origin, code, shared, pins, aftermath }
+        let layout = Layout::default();
+        Self { origin, code, layout, shared, pins, aftermath }
+    }
+
+    /// The same pool, its stripes stored so from now on.
+    #[must_use]
+    pub fn with_layout(self, layout: Layout) -> Self {
+        Self { layout, ..self }
+    }
+
+    /// The same pool, its machine seen by `witness`.
+    ///
+    /// # Panics
+    /// If the machine was told something already.
+    #[must_use]
+    pub fn with_witness(self, witness: Arc<dyn Witness>) -> Self {
+        self.shared.attest(witness);
+        self
     }
 
     /// Its number.
@@ -138,7 +155,13 @@ impl Pool {
         self.shared.inspect(look)
     }
 
-    async fn ask<T>(
+    /// How its stripes are stored.
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// Puts a request to the machine and waits for its answer.
+    pub(crate) async fn ask<T>(
         &self,
         stripe: StripeId,
         operation: Operation,
@@ -159,15 +182,17 @@ impl Pool {
     /// Stores a stripe; answers when as many fragments are durable as the settings ask for.
     pub async fn write(&self, stripe: Sealed) -> Result<Written, FailedStripe> {
         let (id, shape, header_len) = (stripe.id, stripe.shape, stripe.header_len());
-        let code = shape.code();
         let pin = self.pins.pin(id);
         let (answer, answered) = oneshot::channel();
         let (settle, settled) = oneshot::channel();
+        let (layout, operation, strip_bytes) = self.writing(shape, header_len);
         let job = Job::Write(WriteJob {
-            codec: self.shared.codec(code),
+            layout,
+            cut: None,
+            codec: self.shared.codec(shape.code()),
             stripe: Some(stripe),
-            nodes: vec![None; code.n()],
-            sent: vec![None; code.n()],
+            nodes: Vec::new(),
+            sent: Vec::new(),
             answer: Some(answer),
             settled: Some(settle),
         });
@@ -179,61 +204,29 @@ impl Pool {
             let told = told.await.unwrap_or_default();
             Warden { pin, id, pool, shape, header_len, told, claimed, settled, to }.watch().await;
         });
-        let operation = Operation::Write { n: code.n() as u8, k: code.k() as u8 };
-        let strip_bytes = body_len(shape.strip_len()) + header_len;
-        let nodes = self.ask(id, operation, strip_bytes, job, answered).await?;
+        let (cut, nodes) = self.ask(id, operation, strip_bytes, job, answered).await?;
         // The warden waits for this or for the drop.
         let _ = tell.send(nodes.clone());
-        Ok(Written { id, pool, shape, header_len, nodes, claim: Some(claim) })
+        Ok(Written { id, pool, shape, cut, header_len, nodes, claim: Some(claim) })
     }
 
-    /// The bytes `range` of a stripe's payload, in order, without copying where no decoding is needed.
-    pub async fn read(
-        &self,
-        place: &StripePlace,
-        range: Range<u32>,
-    ) -> Result<Vec<Bytes>, FailedStripe> {
-        let wanted = spans(place.shape, &range);
-        let chunks =
-            futures::future::try_join_all(wanted.iter().map(|span| self.read_span(place, span)))
-                .await?;
-        let mut pieces = Vec::new();
-        for (span, chunks) in wanted.iter().zip(chunks) {
-            for chunk in chunks {
-                chunk.slice_into(&span.columns, &mut pieces);
+    /// The layout of a stripe of this shape, and the request that stores it.
+    fn writing(&self, shape: StripeShape, header_len: u32) -> (Layout, Operation, u32) {
+        let code = shape.code();
+        let (n, k) = (code.n() as u8, code.k() as u8);
+        let strip = body_len(shape.strip_len());
+        match self.layout {
+            Layout::Spread => (Layout::Spread, Operation::Write { n, k }, strip + header_len),
+            Layout::Unique if shape.payload_len() > 0 => {
+                (Layout::Unique, Operation::WriteUnique { n, k }, strip)
+            }
+            // Where there is no payload there are no chunks either.
+            Layout::Shared | Layout::Unique => {
+                let len = Cut::Shared.fragment_len(shape, header_len);
+                let bytes = u32::try_from(len).unwrap_or(u32::MAX);
+                (Layout::Shared, Operation::Write { n: 1, k: 1 }, bytes)
             }
         }
-        trim(&mut pieces, range.len());
-        Ok(pieces)
-    }
-
-    async fn read_span(
-        &self,
-        place: &StripePlace,
-        span: &Span,
-    ) -> Result<Vec<Chunk>, FailedStripe> {
-        let code = place.shape.code();
-        let known = |node: &Option<NodeId>| node.filter(|id| self.shared.node(*id).is_some());
-        let operation = Operation::Read {
-            k: code.k() as u8,
-            wanted: span.wanted(),
-            places: place.nodes.iter().map(known).collect(),
-        };
-        let sought = Sought {
-            stripe: place.id,
-            shape: place.shape,
-            header_len: place.header_len,
-            columns: span.columns.clone(),
-        };
-        let (answer, answered) = oneshot::channel();
-        let moved = body_range(&span.columns, place.shape.strip_len());
-        let job = Job::Read(ReadJob {
-            sought: Arc::new(sought),
-            wanted: span.wanted(),
-            arrived: vec![None; code.n()],
-            answer: Some(answer),
-        });
-        self.ask(place.id, operation, moved.end - moved.start, job, answered).await
     }
 
     /// Asks every node how it is, so that one that has just come back is used at once.
@@ -241,130 +234,25 @@ impl Pool {
         let probes = self.shared.nodes().map(|(id, _)| self.shared.probe(id));
         futures::future::join_all(probes).await;
     }
-
-    /// Looks at one fragment where it should be, header and every block.
-    pub async fn examine(&self, place: &StripePlace, index: u8) -> FragmentState {
-        self.fetch_strip(place, index).await.map_or_else(|state| state, |_| FragmentState::Whole)
-    }
-
-    /// One fragment's header and verified strip, straight from its node.
-    async fn fetch_strip(
-        &self,
-        place: &StripePlace,
-        index: u8,
-    ) -> Result<(Header, Chunk), FragmentState> {
-        let node = place.nodes.get(usize::from(index)).copied().flatten();
-        let Some(node) = node.and_then(|id| self.shared.node(id)) else {
-            return Err(FragmentState::Missing);
-        };
-        let name = FragmentId { stripe: place.id, index };
-        let strip_len = place.shape.strip_len();
-        let len = place.fragment_len();
-        let bytes = node.get(name, 0..len).await.map_err(|error| match error {
-            NodeError::Missing => FragmentState::Missing,
-            NodeError::Short { .. } => FragmentState::Damaged,
-            NodeError::Refused { .. } | NodeError::Unavailable { .. } => FragmentState::Unknown,
-        })?;
-        if bytes.len() as u64 != len {
-            return Err(FragmentState::Damaged);
-        }
-        let (header, found_len) = Header::parse(&bytes).map_err(|_| FragmentState::Damaged)?;
-        let expected = header.name == name && header.shape == place.shape;
-        if !expected || found_len != place.header_len {
-            return Err(FragmentState::Damaged);
-        }
-        let body = bytes.slice(place.header_len as usize..);
-        Chunk::verify(place.id, index, strip_len, &(0..strip_len), &body)
-            .map(|chunk| (header, chunk))
-            .ok_or(FragmentState::Damaged)
-    }
-
-    /// Computes fragments anew from K whole ones and stores them: each at the node given with it, or
-    /// where the pool has room. Answers where each is now.
-    pub async fn mend(
-        &self,
-        place: &StripePlace,
-        wanted: &[(u8, Option<NodeId>)],
-    ) -> Result<Vec<(u8, NodeId)>, FailedStripe> {
-        let lost = |cause| FailedStripe { id: place.id, cause: Some(cause) };
-        let missing: Vec<usize> = wanted.iter().map(|&(index, _)| index.into()).collect();
-        let needed = place.shape.needed();
-        let mut sources = Vec::with_capacity(needed);
-        let mut told = None;
-        for index in (0..place.shape.code().n()).filter(|index| !missing.contains(index)) {
-            if let Ok((header, chunk)) = self.fetch_strip(place, index as u8).await {
-                told = Some(header);
-                sources.push((index, chunk));
-            }
-            if sources.len() == needed {
-                break;
-            }
-        }
-        let told = told.filter(|_| sources.len() == needed).ok_or(lost(Cause::Lost))?;
-        let codec = self.shared.codec(place.shape.code());
-        let computed = if place.shape.strip_len() == 0 {
-            missing.iter().map(|&strip| (strip, Chunk::computed(0, Vec::new()))).collect()
-        } else {
-            job::decode(&codec, &missing, &sources).ok_or(lost(Cause::Lost))?
-        };
-        let mut taken: Vec<NodeId> = place
-            .nodes
-            .iter()
-            .enumerate()
-            .filter(|(index, _)| !missing.contains(index))
-            .filter_map(|(_, node)| *node)
-            .collect();
-        let mut mended = Vec::with_capacity(wanted.len());
-        for ((_, chunk), &(index, node)) in computed.iter().zip(wanted) {
-            let name = FragmentId { stripe: place.id, index };
-            let header = Header { name, ..told.clone() };
-            let fragment = vec![header.encode(), chunk.sealed(place.id, index)];
-            let node = self.store_fragment(name, fragment, node, &taken).await?;
-            taken.push(node);
-            mended.push((index, node));
-        }
-        Ok(mended)
-    }
-
-    async fn store_fragment(
-        &self,
-        name: FragmentId,
-        fragment: Vec<Bytes>,
-        node: Option<NodeId>,
-        taken: &[NodeId],
-    ) -> Result<NodeId, FailedStripe> {
-        let (answer, answered) = oneshot::channel();
-        let (settle, settled) = oneshot::channel();
-        let strip_bytes = fragment.iter().map(Bytes::len).sum::<usize>() as u32;
-        let operation = Operation::Mend { fragment: name.index, node, taken: taken.to_vec() };
-        let job = MendJob { name, fragment, answer: Some(answer), settled: Some(settle) };
-        self.ask(name.stripe, operation, strip_bytes, Job::Mend(job), answered).await?;
-        let failed = FailedStripe { id: name.stripe, cause: Some(Cause::Unavailable) };
-        settled.await.ok().flatten().ok_or(failed)
-    }
-}
-
-/// Cuts `pieces` to `len` bytes in all.
-fn trim(pieces: &mut Vec<Bytes>, len: usize) {
-    let mut left = len;
-    pieces.retain_mut(|piece| {
-        piece.truncate(left);
-        left -= piece.len();
-        !piece.is_empty()
-    });
 }
 
 /// A fragment's header, straight from a node: what a rebuild reads.
 impl Pool {
-    /// Reads and checks the header of a fragment; `None` if the node has no whole one.
+    /// Reads and checks the header of a fragment of `len` bytes, or the one that it ends
+    /// with; `None` if the node has no whole one.
     pub async fn header(node: &dyn Node, name: FragmentId, len: u64) -> Option<(Header, u32)> {
         let bytes = node.get(name, 0..len.min(HEADER_PROBE_LEN)).await.ok()?;
-        match Header::parse(&bytes) {
+        let found = match Header::parse(&bytes) {
             Ok(found) => Some(found),
             Err(HeaderError::Short { len: more, .. }) if more <= len => {
                 Header::parse(&node.get(name, 0..more).await.ok()?).ok()
             }
             Err(_) => None,
+        };
+        if found.is_some() {
+            return found;
         }
+        let end = node.get(name, len.saturating_sub(END_LEN)..len).await.ok()?;
+        Header::parse_end(&end)
     }
 }

@@ -39,6 +39,20 @@ pub(crate) fn spans(shape: StripeShape, range: &Range<u32>) -> Vec<Span> {
     spans
 }
 
+/// `range` of the payload strip by strip: the columns of each that it has, in order.
+pub(crate) fn columns(
+    shape: StripeShape,
+    range: &Range<u32>,
+) -> impl Iterator<Item = (usize, Range<u32>)> + use<> {
+    let (len, range) = (shape.strip_len().max(1), range.clone());
+    let strips = range.start / len..range.end.div_ceil(len);
+    strips.map(move |strip| {
+        let start = strip * len;
+        let (from, to) = (range.start.max(start), range.end.min(start + len));
+        (strip as usize, from - start..to - start)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -46,6 +60,20 @@ mod tests {
     use ripstop_model::Code;
 
     proptest! {
+        #[test]
+        fn columns_make_up_the_range(k in 1..12usize, len in 1..5000u32, a: u32, b: u32) {
+            let shape = StripeShape::new(Code::new(k + 2, k)?, len).expect("small");
+            let (a, b) = (a % len, b % len);
+            let range = a.min(b)..a.max(b) + 1;
+            let bytes: Vec<u32> = columns(shape, &range)
+                .flat_map(|(strip, columns)| {
+                    let start = strip as u32 * shape.strip_len();
+                    columns.map(move |column| start + column)
+                })
+                .collect();
+            prop_assert!(bytes.into_iter().eq(range));
+        }
+
         #[test]
         fn spans_make_up_the_range(k in 1..12usize, len in 1..5000u32, a: u32, b: u32) {
             let shape = StripeShape::new(Code::new(k + 2, k)?, len).expect("small");

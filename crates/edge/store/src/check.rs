@@ -3,7 +3,7 @@ use futures::StreamExt;
 use ripstop_catalog::{Change, Stripe};
 use ripstop_model::{FragmentId, NodeId, StripeId};
 use ripstop_node::Listed;
-use ripstop_runtime::{FragmentState, Pool, Purpose, StripeDraft, StripePlace};
+use ripstop_runtime::{FragmentState, Look, Pool, Purpose, StripePlace};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ pub struct CheckReport {
     pub unclaimed: u64,
     /// At a node where their stripe does not have them.
     pub misplaced: u64,
-    /// Stripes that cannot be read: fewer than K whole fragments.
+    /// Stripes that cannot be read: fewer than K whole strips.
     pub lost: u64,
     /// Fragments mended, adopted or deleted.
     pub repaired: u64,
@@ -73,7 +73,7 @@ pub enum Flaw {
     Unclaimed,
     /// Not where its stripe has it.
     Misplaced,
-    /// A stripe with fewer than K whole fragments.
+    /// A stripe with fewer than K whole strips.
     Lost,
 }
 
@@ -135,8 +135,8 @@ impl Store {
                 .map(|(id, stripe)| tokio::spawn(self.clone().examine(id, stripe)))
                 .buffer_unordered(EXAMINED);
             while let Some(examined) = examined.next().await {
-                let (pool, place, states) = examined.expect("looking does not panic")?;
-                self.judge(options, &pool, &place, &states, &mut findings).await?;
+                let (pool, place, looks) = examined.expect("looking does not panic")?;
+                self.judge(options, &pool, &place, &looks, &mut findings).await?;
                 progress(findings.report.stripes);
             }
         }
@@ -148,14 +148,13 @@ impl Store {
         self,
         id: StripeId,
         stripe: Stripe,
-    ) -> Result<(Pool, StripePlace, Vec<FragmentState>), StoreError> {
+    ) -> Result<(Pool, StripePlace, Vec<Look>), StoreError> {
         let (pool, place) = self.locate(id, &stripe)?;
         let pool = pool.clone();
-        let _share =
-            self.inner.memory.acquire(Purpose::Background, StripeDraft::memory(place.shape)).await;
+        let _share = self.inner.memory.acquire(Purpose::Background, place.memory()).await;
         let looks = (0..place.nodes.len()).map(|index| pool.examine(&place, index as u8));
-        let states = futures::future::join_all(looks).await;
-        Ok((pool, place, states))
+        let looks = futures::future::join_all(looks).await;
+        Ok((pool, place, looks))
     }
 
     /// Counts what is wrong with one stripe, and mends it if asked.
@@ -164,23 +163,24 @@ impl Store {
         options: CheckOptions,
         pool: &Pool,
         place: &StripePlace,
-        states: &[FragmentState],
+        looks: &[Look],
         findings: &mut Findings,
     ) -> Result<(), StoreError> {
         findings.report.stripes += 1;
-        findings.report.fragments += states.len() as u64;
-        let is_whole = |state: &&FragmentState| **state == FragmentState::Whole;
-        let whole = states.iter().filter(is_whole).count();
-        if whole == states.len() || self.is_gone(place.id).await? {
+        findings.report.fragments += looks.len() as u64;
+        let is_whole = |look: &Look| look.state == FragmentState::Whole;
+        if looks.iter().all(is_whole) || self.is_gone(place.id).await? {
             return Ok(());
         }
-        let unknown = states.iter().filter(|state| **state == FragmentState::Unknown).count();
+        let whole: usize = looks.iter().map(|look| look.strips.len()).sum();
+        let unknown = looks.iter().filter(|look| look.state == FragmentState::Unknown).count();
+        let unknown = unknown * place.cut.run(place.shape.code());
         let needed = place.shape.needed();
         if whole + unknown < needed {
             findings.add(Flaw::Lost, place.id.to_string(), None, false);
         }
-        for (index, state) in states.iter().enumerate() {
-            let flaw = match state {
+        for (index, look) in looks.iter().enumerate() {
+            let flaw = match look.state {
                 FragmentState::Whole => continue,
                 FragmentState::Missing => Flaw::Missing,
                 FragmentState::Damaged => Flaw::Damaged,
@@ -209,8 +209,7 @@ impl Store {
             return false;
         }
         let node = place.nodes[usize::from(index)].filter(|&id| self.node(id).is_some());
-        let _share =
-            self.inner.memory.acquire(Purpose::Background, StripeDraft::memory(place.shape)).await;
+        let _share = self.inner.memory.acquire(Purpose::Background, place.memory()).await;
         let mended = match pool.mend(place, &[(index, node)]).await {
             Ok(mended) => mended,
             Err(failed) => {

@@ -20,7 +20,7 @@ pub enum StoreError {
         stripe: StripeId,
     },
     /// Too many fragments are missing or damaged for the bytes to be had again.
-    #[error("stripe {stripe} is lost: fewer than K of its fragments are whole")]
+    #[error("stripe {stripe} is lost: fewer than K of its strips are whole")]
     Lost {
         /// The stripe.
         stripe: StripeId,

@@ -1,7 +1,7 @@
 use crate::{Store, StoreError, clock::unix_ms, store::Inner};
 use ripstop_catalog::Change;
 use ripstop_model::StripeId;
-use ripstop_runtime::{Purpose, StripeDraft};
+use ripstop_runtime::Purpose;
 use std::{
     collections::BTreeSet,
     sync::{Arc, Mutex, PoisonError, Weak},
@@ -109,8 +109,7 @@ impl Store {
         if lacking.is_empty() {
             return Ok(());
         }
-        let _share =
-            self.inner.memory.acquire(Purpose::Background, StripeDraft::memory(place.shape)).await;
+        let _share = self.inner.memory.acquire(Purpose::Background, place.memory()).await;
         for (index, node) in pool.mend(&place, &lacking).await? {
             let change = Change::PlaceFragment { stripe: id, index, node: Some(node) };
             self.inner.catalog.commit(unix_ms(), change).await?;

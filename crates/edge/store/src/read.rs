@@ -21,7 +21,8 @@ impl Store {
             let (store, object) = (store.clone(), object.clone());
             async move {
                 let (extent, range) = cut(&object.object.extents, &left).next()?;
-                let (share, len) = store.inner.memory.acquire_slice(range.len()).await;
+                let indivisible = is_chunked(&object, extent.stripe, &range);
+                let (share, len) = store.inner.memory.acquire_slice(range.len(), indivisible).await;
                 let range = range.start..range.start + len.min(range.len()) as u32;
                 let after = left.start + range.len() as u64..left.end;
                 Some((store.fetch(object, extent.stripe, range, share), after))
@@ -71,6 +72,14 @@ impl Store {
         let found = garbage.filter(|(found, _)| *found == id).map(|(_, stripe)| stripe);
         found.ok_or_else(|| CatalogError::StripeGone { stripe: id }.into())
     }
+}
+
+/// Whether these are all the bytes of a stripe at one node: only then is it fetched in chunks.
+fn is_chunked(object: &Located, id: StripeId, range: &Range<u32>) -> bool {
+    let found = object.stripes.iter().find(|(known, _)| *known == id);
+    found.is_some_and(|(_, stripe)| {
+        stripe.run > 0 && (range.start, range.end) == (0, stripe.payload_len)
+    })
 }
 
 /// The pieces, and the memory they are in until the last is taken.

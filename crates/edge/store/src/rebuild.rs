@@ -5,7 +5,7 @@ use futures::StreamExt;
 use ripstop_catalog::{Bucket, Catalog, CatalogError, Change, Condition, Object, Stripe};
 use ripstop_model::{FragmentId, NodeId, StripeId, StripeShape};
 use ripstop_node::Node;
-use ripstop_runtime::{Origin, Pool};
+use ripstop_runtime::{Cut, Header, Origin, Pool};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -40,6 +40,7 @@ pub struct RebuildReport {
 /// What the headers of one stripe's fragments say, together.
 struct Found {
     shape: StripeShape,
+    cut: Cut,
     origin: Origin,
     header_len: u32,
     nodes: Vec<Option<NodeId>>,
@@ -48,11 +49,11 @@ struct Found {
 
 impl Found {
     fn is_readable(&self) -> bool {
-        self.nodes.iter().flatten().count() >= self.shape.needed()
+        self.nodes.iter().flatten().count() >= self.cut.needed(self.shape)
     }
 
     fn record(&self) -> Stripe {
-        stripe_record(self.origin.pool, self.shape, self.header_len, &self.nodes)
+        stripe_record(self.origin.pool, self.shape, self.cut, self.header_len, &self.nodes)
     }
 }
 
@@ -169,15 +170,16 @@ async fn survey(
                 None => report.damaged += 1,
                 Some((header, header_len)) => {
                     report.fragments += 1;
-                    let n = header.shape.code().n();
+                    let fragments = header.cut.fragments(header.shape.code());
                     let found = stripes.entry(name.stripe).or_insert_with(|| Found {
                         shape: header.shape,
+                        cut: header.cut,
                         origin: header.origin,
                         header_len,
-                        nodes: vec![None; n],
+                        nodes: vec![None; fragments],
                         told: Telling::decode(&header.record),
                     });
-                    note(found, name, *id, header.shape, report);
+                    note(found, name, *id, &header, report);
                 }
             }
             progress(report.fragments);
@@ -190,11 +192,11 @@ fn note(
     found: &mut Found,
     name: FragmentId,
     node: NodeId,
-    shape: StripeShape,
+    header: &Header,
     report: &mut RebuildReport,
 ) {
     let index = usize::from(name.index);
-    if found.shape == shape && index < found.nodes.len() {
+    if (found.shape, found.cut) == (header.shape, header.cut) && index < found.nodes.len() {
         found.nodes[index].get_or_insert(node);
     } else {
         report.damaged += 1;

@@ -11,7 +11,9 @@ use ripstop_catalog::{
 };
 use ripstop_model::{Code, NodeId, PoolId, StripeId, StripeShape};
 use ripstop_node::Node;
-use ripstop_runtime::{Aftermath, Memory, Pins, Pool, Purpose, StripeDraft, StripePlace, Written};
+use ripstop_runtime::{
+    Aftermath, Cut, Memory, Pins, Pool, Purpose, StripeDraft, StripePlace, Written,
+};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::sync::mpsc;
 
@@ -223,9 +225,11 @@ impl Store {
     ) -> Result<(&Pool, StripePlace), StoreError> {
         let corrupt = || CatalogError::Corrupt { reason: format!("stripe {id} has no shape") };
         let shape = stripe.shape().ok_or_else(corrupt)?;
-        let nodes = (0..shape.code().n()).map(|index| stripe.node(index)).collect();
+        let fragments = stripe.nodes.len();
+        let cut = Cut::new(shape.code(), stripe.run, fragments).ok_or_else(corrupt)?;
+        let nodes = (0..fragments).map(|index| stripe.node(index)).collect();
         let pool = self.pool(stripe.pool()).unwrap_or(&self.inner.pools[0]);
-        Ok((pool, StripePlace { id, shape, header_len: stripe.header_len, nodes }))
+        Ok((pool, StripePlace { id, shape, cut, header_len: stripe.header_len, nodes }))
     }
 
     /// A node by number, in whichever pool it is.
@@ -285,13 +289,15 @@ impl Store {
 }
 
 fn record_of(written: &Written) -> Stripe {
-    stripe_record(written.pool, written.shape, written.header_len, &written.nodes)
+    let Written { pool, shape, cut, header_len, .. } = *written;
+    stripe_record(pool, shape, cut, header_len, &written.nodes)
 }
 
 /// The catalog's record of a stripe.
 pub(crate) fn stripe_record(
     pool: PoolId,
     shape: StripeShape,
+    cut: Cut,
     header_len: u32,
     nodes: &[Option<NodeId>],
 ) -> Stripe {
@@ -303,5 +309,6 @@ pub(crate) fn stripe_record(
         payload_len: shape.payload_len(),
         header_len,
         nodes: nodes.iter().map(|node| node.map(|id| id.0)).collect(),
+        run: cut.number(code),
     }
 }

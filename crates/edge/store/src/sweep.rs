@@ -43,8 +43,8 @@ async fn clear_up(store: Weak<Inner>, aftermath: mpsc::UnboundedReceiver<Afterma
 
 async fn note(inner: &Inner, after: Aftermath) {
     let (_pin, changes) = match after {
-        Aftermath::Unclaimed { pin, id, pool, shape, header_len, nodes } => {
-            let stripes = vec![(id, stripe_record(pool, shape, header_len, &nodes))];
+        Aftermath::Unclaimed { pin, id, pool, shape, cut, header_len, nodes } => {
+            let stripes = vec![(id, stripe_record(pool, shape, cut, header_len, &nodes))];
             (pin, vec![Change::Discard { stripes }])
         }
         Aftermath::Incomplete { pin, id, places, lacking } => {

@@ -6,9 +6,10 @@ use bytes::Bytes;
 use common::*;
 use ripstop_model::FragmentId;
 use ripstop_node::Node as _;
+use ripstop_runtime::Layout;
 use ripstop_store::CheckOptions;
 
-/// An object of one stripe over six nodes, and its fragments as they were written.
+/// An object of one stripe, and its fragments as they were written.
 struct Walk {
     bench: Bench,
     content: Vec<u8>,
@@ -16,14 +17,19 @@ struct Walk {
 }
 
 impl Walk {
-    async fn new(len: usize) -> Self {
-        let bench = bench(6, 4);
+    async fn new(form: Form, len: usize) -> Self {
+        let bench = bench_of(form);
+        let count = match form.layout {
+            Layout::Spread => form.code.0,
+            Layout::Shared => 1,
+            Layout::Unique => form.write.0,
+        };
         bench.store.create_bucket("b").await.expect("created");
         let content = bytes(len, 7);
         put(&bench.store, "k", &content).await;
         let id = bench.store.object("b", "k").await.expect("there").object.extents[0].stripe;
         let mut whole = Vec::new();
-        while whole.len() < 6 {
+        while whole.len() < count {
             whole.clear();
             for (node, name) in fragments(&bench.nodes).await {
                 if name.stripe == id {
@@ -46,18 +52,21 @@ impl Walk {
         assert_eq!(report.damaged, 1, "{name} {what}: {report:?}");
         node.put(*name, vec![whole.clone()]).await.expect("stored");
     }
-}
 
-async fn read_whole(bench: &Bench, node: usize, name: FragmentId) -> Bytes {
-    use futures::TryStreamExt as _;
-    let listed: Vec<_> = bench.nodes[node].list().try_collect().await.expect("listed");
-    let listed = listed.iter().find(|listed| listed.name == name).expect("listed above");
-    bench.nodes[node].get(name, 0..listed.len).await.expect("there")
+    /// Puts `bytes` in the fragment's place and has it mended.
+    async fn try_mend(&self, at: usize, bytes: Bytes, what: &str) {
+        let (node, name, whole) = &self.whole[at];
+        self.bench.nodes[*node].put(*name, vec![bytes]).await.expect("stored");
+        let options = CheckOptions { repair: true };
+        let report = self.bench.store.check(options, |_| {}).await.expect("checked");
+        assert!(report.is_clean() && report.repaired == 1, "{name} {what}: {report:?}");
+        assert!(read_whole(&self.bench, *node, *name).await == whole, "{name} {what}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_flipped_byte_is_noticed() {
-    let walk = Walk::new(5000).await;
+    let walk = Walk::new(Form::spread(6, 4), 5000).await;
     for at in 0..walk.whole.len() {
         let whole = walk.whole[at].2.clone();
         for byte in 0..whole.len() {
@@ -70,7 +79,7 @@ async fn every_flipped_byte_is_noticed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_cut_and_every_growth_is_noticed() {
-    let walk = Walk::new(300).await;
+    let walk = Walk::new(Form::spread(6, 4), 300).await;
     for at in 0..walk.whole.len() {
         let whole = walk.whole[at].2.clone();
         for len in 0..whole.len() {
@@ -83,11 +92,55 @@ async fn every_cut_and_every_growth_is_noticed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_swap_with_another_fragment_is_noticed() {
-    let walk = Walk::new(5000).await;
+    let walk = Walk::new(Form::spread(6, 4), 5000).await;
     for at in 0..walk.whole.len() {
         for other in (0..walk.whole.len()).filter(|other| *other != at) {
             let bytes = walk.whole[other].2.clone();
             walk.try_with(at, bytes, &format!("replaced by fragment {other}")).await;
+        }
+    }
+}
+
+/// Layouts at one node whose stripes have strips to spare.
+const TOGETHER: [fn() -> Form; 5] = [
+    || Form::shared((24, 12), (1, 1)),
+    || Form::shared((24, 12), (13, 12)),
+    || Form::shared((7, 4), (3, 2)),
+    || Form::unique((24, 12), (2, 1)),
+    || Form::unique((24, 12), (5, 3)),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn flipped_bytes_at_one_node_are_noticed_and_mended() {
+    for form in TOGETHER {
+        let walk = Walk::new(form(), 5000).await;
+        for at in 0..walk.whole.len() {
+            let whole = walk.whole[at].2.clone();
+            for byte in (0..whole.len()).step_by(29).chain([whole.len() - 1]) {
+                let mut flipped = whole.to_vec();
+                flipped[byte] ^= 1 << (byte % 8);
+                walk.try_with(at, flipped.clone().into(), &format!("flipped at {byte}")).await;
+                walk.try_mend(at, flipped.into(), &format!("flipped at {byte}")).await;
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_cut_or_grown_at_one_node_is_noticed_and_mended() {
+    for form in TOGETHER {
+        let walk = Walk::new(form(), 300).await;
+        for at in 0..walk.whole.len() {
+            let whole = walk.whole[at].2.clone();
+            // Half of a lone fragment is enough; of what is shorter nothing can be made.
+            let least = if walk.whole.len() == 1 { whole.len() * 2 / 3 } else { 0 };
+            for len in (least..whole.len()).step_by(7) {
+                walk.try_with(at, whole.slice(..len), &format!("cut to {len}")).await;
+                walk.try_mend(at, whole.slice(..len), &format!("cut to {len}")).await;
+            }
+            let grown = Bytes::from([&whole[..], b"x"].concat());
+            walk.try_with(at, grown.clone(), "grown").await;
+            walk.try_mend(at, grown, "grown").await;
         }
     }
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use ripstop_catalog::{Attributes, CatalogError, Condition, Upload};
-use ripstop_node::Node as _;
+use ripstop_runtime::Layout;
 use ripstop_store::{CheckOptions, StoreError, WriteError};
 use std::time::Duration;
 
@@ -13,27 +13,33 @@ const SIZES: &[usize] =
 
 #[tokio::test(flavor = "multi_thread")]
 async fn objects_of_every_size_come_back() {
-    let bench = bench(6, 4);
-    bench.store.create_bucket("b").await.unwrap();
-    for &len in SIZES {
-        let content = bytes(len, len as u64);
-        put(&bench.store, "k", &content).await;
-        assert_eq!(get(&bench.store, "k").await.unwrap(), content, "{len} bytes");
+    for form in Form::all() {
+        let bench = bench_of(form);
+        bench.store.create_bucket("b").await.unwrap();
+        for &len in SIZES {
+            let content = bytes(len, len as u64);
+            put(&bench.store, "k", &content).await;
+            assert!(get(&bench.store, "k").await.unwrap() == content, "{form:?}: {len} bytes");
+        }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_range_is_the_slice_of_the_whole() {
-    let bench = bench(5, 3);
-    bench.store.create_bucket("b").await.unwrap();
     let content = bytes(700_001, 5);
-    put(&bench.store, "k", &content).await;
-    let edges =
-        [0, 1, 65_535, 65_536, 87_382, 174_763, 262_143, 262_144, 262_145, 500_000, 700_001];
-    for &from in &edges {
-        for &to in edges.iter().filter(|to| **to > from) {
-            let found = range(&bench.store, "k", from as u64..to as u64).await.unwrap();
-            assert!(found == content[from..to], "{from}..{to}");
+    let edges = [
+        0, 1, 21_845, 21_846, 65_535, 65_536, 87_382, 174_763, 262_143, 262_144, 262_145, 500_000,
+        700_001,
+    ];
+    for form in [Form::spread(5, 3)].into_iter().chain(Form::all()) {
+        let bench = bench_of(form);
+        bench.store.create_bucket("b").await.unwrap();
+        put(&bench.store, "k", &content).await;
+        for &from in &edges {
+            for &to in edges.iter().filter(|to| **to > from) {
+                let found = range(&bench.store, "k", from as u64..to as u64).await.unwrap();
+                assert!(found == content[from..to], "{form:?}: {from}..{to}");
+            }
         }
     }
 }
@@ -86,22 +92,24 @@ async fn what_was_written_while_nodes_were_down_is_mended_once_they_are_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_put_leaves_the_old_object_and_garbage_that_is_swept() {
-    let bench = bench(6, 4);
-    bench.store.create_bucket("b").await.unwrap();
-    let old = bytes(300_000, 1);
-    put(&bench.store, "k", &old).await;
-    settle(&bench).await;
-    let before = fragments(&bench.nodes).await;
-    let body = Pieces::failing(bytes(600_000, 2));
-    let failed = bench.store.put(target("k"), 600_000, body).await;
-    assert!(matches!(failed, Err(WriteError::Body("bad digest"))));
-    let short = bench.store.put(target("k"), 600_001, Pieces::new(bytes(600_000, 2))).await;
-    assert!(matches!(short, Err(WriteError::Store(StoreError::Length { got: 600_000, .. }))));
-    assert_eq!(get(&bench.store, "k").await.unwrap(), old);
-    settle(&bench).await;
-    bench.store.sweep_garbage().await.unwrap();
-    bench.store.sweep_unclaimed().await.unwrap();
-    assert_eq!(fragments(&bench.nodes).await, before);
+    for form in Form::all() {
+        let bench = bench_of(form);
+        bench.store.create_bucket("b").await.unwrap();
+        let old = bytes(300_000, 1);
+        put(&bench.store, "k", &old).await;
+        settle(&bench).await;
+        let before = fragments(&bench.nodes).await;
+        let body = Pieces::failing(bytes(600_000, 2));
+        let failed = bench.store.put(target("k"), 600_000, body).await;
+        assert!(matches!(failed, Err(WriteError::Body("bad digest"))));
+        let short = bench.store.put(target("k"), 600_001, Pieces::new(bytes(600_000, 2))).await;
+        assert!(matches!(short, Err(WriteError::Store(StoreError::Length { got: 600_000, .. }))));
+        assert_eq!(get(&bench.store, "k").await.unwrap(), old);
+        settle(&bench).await;
+        bench.store.sweep_garbage().await.unwrap();
+        bench.store.sweep_unclaimed().await.unwrap();
+        assert_eq!(fragments(&bench.nodes).await, before);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -125,132 +133,117 @@ async fn conditions_decide_who_writes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_copy_outlives_its_source_and_shares_its_stripes() {
-    let bench = bench(3, 2);
-    bench.store.create_bucket("b").await.unwrap();
-    let content = bytes(400_000, 3);
-    put(&bench.store, "k", &content).await;
-    let source = bench.store.object("b", "k").await.unwrap();
-    bench.store.copy(&source, target("copy"), Attributes::default()).await.unwrap();
-    bench.store.delete("b", "k", Condition::None).await.unwrap();
-    settle(&bench).await;
-    bench.store.sweep_garbage().await.unwrap();
-    assert_eq!(get(&bench.store, "copy").await.unwrap(), content);
-    bench.store.delete("b", "copy", Condition::None).await.unwrap();
-    bench.store.delete_bucket("b").await.unwrap();
-    settle(&bench).await;
-    bench.store.sweep_garbage().await.unwrap();
-    assert_eq!(fragments(&bench.nodes).await, []);
+    for form in Form::all() {
+        let bench = bench_of(form);
+        bench.store.create_bucket("b").await.unwrap();
+        let content = bytes(400_000, 3);
+        put(&bench.store, "k", &content).await;
+        let source = bench.store.object("b", "k").await.unwrap();
+        bench.store.copy(&source, target("copy"), Attributes::default()).await.unwrap();
+        bench.store.delete("b", "k", Condition::None).await.unwrap();
+        settle(&bench).await;
+        bench.store.sweep_garbage().await.unwrap();
+        assert_eq!(get(&bench.store, "copy").await.unwrap(), content);
+        bench.store.delete("b", "copy", Condition::None).await.unwrap();
+        bench.store.delete_bucket("b").await.unwrap();
+        settle(&bench).await;
+        bench.store.sweep_garbage().await.unwrap();
+        assert_eq!(fragments(&bench.nodes).await, []);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_upload_becomes_one_object_of_its_parts() {
-    let bench = bench(3, 2);
-    let store = &bench.store;
-    store.create_bucket("b").await.unwrap();
-    let upload = Upload {
-        id: String::new(),
-        bucket: "b".into(),
-        key: "k".into(),
-        created_ms: 0,
-        attributes: Attributes::default(),
-        checksum: None,
-    };
-    let upload = store.create_upload(upload).await.unwrap();
-    let (one, two) = (bytes(300_000, 1), bytes(5, 2));
-    for (number, content) in [(2, &two), (1, &two), (1, &one)] {
-        let body = PartPieces(Pieces::new(content.clone()));
-        store.put_part(&upload, number, content.len() as u64, body).await.unwrap();
+    for form in Form::all() {
+        let bench = bench_of(form);
+        let store = &bench.store;
+        store.create_bucket("b").await.unwrap();
+        let upload = Upload {
+            id: String::new(),
+            bucket: "b".into(),
+            key: "k".into(),
+            created_ms: 0,
+            attributes: Attributes::default(),
+            checksum: None,
+        };
+        let upload = store.create_upload(upload).await.unwrap();
+        let (one, two) = (bytes(300_000, 1), bytes(5, 2));
+        for (number, content) in [(2, &two), (1, &two), (1, &one)] {
+            let body = PartPieces(Pieces::new(content.clone()));
+            store.put_part(&upload, number, content.len() as u64, body).await.unwrap();
+        }
+        put(store, "other", &one).await;
+        let other = store.object("b", "other").await.unwrap();
+        let seal = ripstop_store::PartSeal { etag: "copied".into(), checksum: None };
+        store.copy_part(&other, 100..200_000, &upload, 3, seal).await.unwrap();
+        let parts = store.parts(&upload.id, 0, 100).await.unwrap();
+        store
+            .complete_upload(&upload, &parts, Attributes::default(), Condition::None)
+            .await
+            .unwrap();
+        let whole = [&one[..], &two, &one[100..200_000]].concat();
+        assert_eq!(get(store, "k").await.unwrap(), whole);
+        assert!(store.upload("b", "k", &upload.id).await.is_err());
     }
-    put(store, "other", &one).await;
-    let other = store.object("b", "other").await.unwrap();
-    let seal = ripstop_store::PartSeal { etag: "copied".into(), checksum: None };
-    store.copy_part(&other, 100..200_000, &upload, 3, seal).await.unwrap();
-    let parts = store.parts(&upload.id, 0, 100).await.unwrap();
-    store.complete_upload(&upload, &parts, Attributes::default(), Condition::None).await.unwrap();
-    let whole = [&one[..], &two, &one[100..200_000]].concat();
-    assert_eq!(get(store, "k").await.unwrap(), whole);
-    assert!(store.upload("b", "k", &upload.id).await.is_err());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lost_catalog_is_made_anew_from_fragments() {
-    let mut bench = bench(4, 2);
+    for form in [Form::spread(4, 2)].into_iter().chain(Form::all()) {
+        rebuilt(bench_of(form)).await;
+    }
+}
+
+/// Fills the store, forgets its catalog, and makes it anew; where a node can be spared, it is.
+async fn rebuilt(mut bench: Bench) {
     let content = bytes(600_000, 9);
-    bench.store.create_bucket("b").await.unwrap();
-    bench.store.create_bucket("empty").await.unwrap();
+    bench.store.create_bucket("b").await.expect("done");
+    bench.store.create_bucket("empty").await.expect("done");
     put(&bench.store, "k", &bytes(10, 1)).await;
     put(&bench.store, "k", &content).await;
     put(&bench.store, "nothing", &[]).await;
-    let source = bench.store.object("b", "k").await.unwrap();
+    let source = bench.store.object("b", "k").await.expect("done");
     let tags = Attributes { tags: vec![("a".into(), "b".into())], ..Attributes::default() };
-    bench.store.copy(&source, target("copy"), tags.clone()).await.unwrap();
+    bench.store.copy(&source, target("copy"), tags.clone()).await.expect("done");
     settle(&bench).await;
-    wipe(&bench, 1).await;
-    let nodes: Vec<_> = (0..)
-        .zip(&bench.nodes)
-        .map(|(id, node)| {
-            (ripstop_model::NodeId(id), node.clone() as std::sync::Arc<dyn ripstop_node::Node>)
-        })
-        .collect();
-    let path = bench.folder.path().join("anew");
-    let anew = ripstop_catalog::Embedded::open(&path, ripstop_catalog::Settings::default());
-    let anew = std::sync::Arc::new(anew.unwrap());
-    let report = ripstop_store::rebuild(&*anew, &nodes, |_| {}).await.unwrap();
+    if bench.form.layout == Layout::Spread {
+        wipe(&bench, 1).await;
+    }
+    let report = rebuild(&mut bench).await;
     assert_eq!((report.buckets, report.objects), (2, 3), "{report:?}");
-    let wrapped = nodes.into_iter().map(|(_, node)| node).collect();
-    bench.store = store(anew, wrapped, 4, 2, bench.memory.clone());
-    assert_eq!(get(&bench.store, "k").await.unwrap(), content);
-    assert_eq!(get(&bench.store, "copy").await.unwrap(), content);
-    assert!(get(&bench.store, "nothing").await.unwrap().is_empty());
-    assert_eq!(bench.store.object("b", "copy").await.unwrap().object.attributes, tags);
-    let report = bench.store.check(CheckOptions { repair: true }, |_| {}).await.unwrap();
+    assert_eq!(get(&bench.store, "k").await.expect("done"), content);
+    assert_eq!(get(&bench.store, "copy").await.expect("done"), content);
+    assert!(get(&bench.store, "nothing").await.expect("done").is_empty());
+    assert_eq!(bench.store.object("b", "copy").await.expect("done").object.attributes, tags);
+    let report = bench.store.check(CheckOptions { repair: true }, |_| {}).await.expect("done");
     assert!(report.is_clean() && report.lost == 0, "{report:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_memory_stays_taken() {
-    let bench = bench(6, 4);
-    bench.store.create_bucket("b").await.unwrap();
-    let all = bench.memory.free();
-    let work = (0..20).map(|seed| {
-        let store = bench.store.clone();
-        tokio::spawn(async move {
-            let key = format!("k{seed}");
-            let content = bytes(700_000, seed);
-            let write = store.put(target(&key), 700_000, Pieces::new(content.clone()));
-            if seed % 3 == 0 {
-                // A client that leaves.
-                let _ = tokio::time::timeout(Duration::from_micros(300), write).await;
-            } else {
-                write.await.unwrap();
-                assert_eq!(get(&store, &key).await.unwrap(), content);
-            }
-        })
-    });
-    for done in futures::future::join_all(work).await {
-        done.unwrap();
-    }
-    settle(&bench).await;
-    assert_eq!(bench.memory.free(), all);
-}
-
-/// Waits until nothing is in memory any longer: every task has ended.
-async fn settle(bench: &Bench) {
-    let all = 16 << 20;
-    for _ in 0..500 {
-        if bench.memory.free() == all {
-            break;
+    for form in Form::all() {
+        let bench = bench_of(form);
+        bench.store.create_bucket("b").await.unwrap();
+        let all = bench.memory.free();
+        let work = (0..20).map(|seed| {
+            let store = bench.store.clone();
+            tokio::spawn(async move {
+                let key = format!("k{seed}");
+                let content = bytes(700_000, seed);
+                let write = store.put(target(&key), 700_000, Pieces::new(content.clone()));
+                if seed % 3 == 0 {
+                    // A client that leaves.
+                    let _ = tokio::time::timeout(Duration::from_micros(300), write).await;
+                } else {
+                    write.await.unwrap();
+                    assert_eq!(get(&store, &key).await.unwrap(), content);
+                }
+            })
+        });
+        for done in futures::future::join_all(work).await {
+            done.unwrap();
         }
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
-    // The aftermath goes through a channel and the catalog.
-    tokio::time::sleep(Duration::from_millis(30)).await;
-}
-
-async fn wipe(bench: &Bench, node: usize) {
-    for (at, name) in fragments(&bench.nodes).await {
-        if at == node {
-            bench.nodes[node].delete(name).await.expect("deleted");
-        }
+        settle(&bench).await;
+        assert_eq!(bench.memory.free(), all);
     }
 }

@@ -1,10 +1,11 @@
 //! Metrics, logs and the admin port.
 //!
-//! [`Metrics`] counts and shows; [`serve_admin`] answers `/livez`, `/readyz`, `/metrics`, `/status`
-//! and `/check` on a port of its own; [`init_logs`] sends what is traced to the standard error
+//! [`Metrics`] counts and shows; [`serve_admin`] answers `/livez`, `/readyz`, `/metrics`, `/status`,
+//! `/check` and `/pools/{pool}/task-log` on a port of its own; [`init_logs`] sends what is traced to the standard error
 //! output, a line for each event. Every metric is described in `docs/operations.md`.
 //!
-//! It deliberately decides nothing, keeps no history, sends nothing anywhere, and has no passwords:
+//! It deliberately decides nothing, keeps no history but the last tasks of each pool ([`TaskLog`], which
+//! a [`TaskLogFile`] appends to a file), sends nothing anywhere, and has no passwords:
 //! the admin port belongs on loopback or on a network of one's own.
 //!
 //! ```
@@ -29,6 +30,7 @@
 mod admin;
 mod log;
 mod metrics;
+mod task_log;
 
 pub use admin::{
     Admin, AdminSettings, Check, NodeStatus, PoolStatus, Progress, Readiness, Status, check_of,
@@ -39,3 +41,4 @@ pub use metrics::{
     Answered, FAMILIES, Family, Kind, MeteredCatalog, Metrics, PAGE_TYPE, PoolCounts, PoolGauges,
     PoolNames,
 };
+pub use task_log::{TASK_LOG_MAX, TaskLog, TaskLogError, TaskLogFile, TaskLogFileSettings};

@@ -84,7 +84,7 @@ impl Gateway {
         let folder = tempfile::tempdir()?;
         let config = config::parse(&configuration(folder.path(), code), [])?;
         let data = DataFolder::create(&config)?;
-        let telemetry = Telemetry::new();
+        let telemetry = Telemetry::new(None);
         let assembly = assemble(&config, &telemetry).await?;
         assembly.store.create_bucket(BUCKET).await?;
         let listener = TcpListener::bind("127.0.0.1:0").await?;

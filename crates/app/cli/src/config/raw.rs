@@ -1,4 +1,7 @@
-use super::units::{Size, Span};
+use super::{
+    policy::DelayModel,
+    units::{Size, Span},
+};
 use serde::Deserialize;
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -52,11 +55,19 @@ pub(crate) struct Store {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Pool {
     pub name: String,
+    pub layout: Option<Layout>,
     pub code: Option<[usize; 2]>,
     #[serde(default)]
     pub buckets: Vec<String>,
     pub policy: Option<String>,
     pub read_chunks: Option<u8>,
+    pub policy_code: Option<[usize; 2]>,
+    pub k_max: Option<u8>,
+    pub r_max: Option<f64>,
+    pub memory: Option<f64>,
+    pub delay_model: Option<DelayModel>,
+    pub hedge_after: Option<Span>,
+    pub task_log: Option<PathBuf>,
     pub answer_extra: Option<u8>,
     pub answer_extra_min: Option<u8>,
     pub after_answer: Option<AfterAnswer>,
@@ -72,6 +83,25 @@ pub(crate) struct Pool {
     pub tries_max: Option<u8>,
     pub probe_every: Option<Span>,
     pub failures_to_down: Option<u32>,
+}
+
+/// How stripes are stored.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Layout {
+    Spread,
+    Shared,
+    Unique,
+}
+
+impl From<Layout> for ripstop_runtime::Layout {
+    fn from(layout: Layout) -> Self {
+        match layout {
+            Layout::Spread => Self::Spread,
+            Layout::Shared => Self::Shared,
+            Layout::Unique => Self::Unique,
+        }
+    }
 }
 
 /// What happens to the tasks of a write that is answered already.
@@ -101,6 +131,10 @@ pub(crate) struct Node {
     pub credentials: Option<PathBuf>,
     pub delay: Option<String>,
     pub delay_scale: Option<f64>,
+    pub price_per_get: Option<f64>,
+    pub price_per_put: Option<f64>,
+    pub price_per_gb_out: Option<f64>,
+    pub price_per_gb_month: Option<f64>,
     pub seed: Option<u64>,
 }
 

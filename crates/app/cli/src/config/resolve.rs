@@ -1,7 +1,11 @@
+use super::policy;
 use super::raw::{self, AfterAnswer, Bucket, LogFormat, NodeKind, Raw};
 use anyhow::{Context as _, Result, bail, ensure};
+use ripstop_experiment::Price;
 use ripstop_gateway::Settings as MachineSettings;
 use ripstop_model::{Code, STRIPE_PAYLOAD_MAX};
+use ripstop_policy::Settings as PolicySettings;
+use ripstop_runtime::Layout;
 use ripstop_store::Settings as StoreSettings;
 use std::{collections::BTreeSet, fmt, net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -28,12 +32,33 @@ pub(crate) struct Config {
 #[derive(Clone, Debug)]
 pub(crate) struct PoolConfig {
     pub name: String,
+    pub layout: Layout,
     pub code: Code,
     pub buckets: Vec<String>,
     pub policy: String,
-    pub read_chunks: Option<u8>,
+    pub policy_settings: PolicySettings,
+    /// Where its task log is appended to.
+    pub task_log: Option<PathBuf>,
     pub machine: MachineSettings,
     pub nodes: Vec<NodeConfig>,
+}
+
+impl PoolConfig {
+    /// The fewest nodes that it can have.
+    fn nodes_least(&self) -> usize {
+        match self.layout {
+            Layout::Spread => self.code.n(),
+            Layout::Shared | Layout::Unique => 1,
+        }
+    }
+
+    /// The fewest nodes that must be up for it to take a write.
+    pub(crate) fn nodes_needed(&self) -> usize {
+        match self.layout {
+            Layout::Spread => self.code.k() + usize::from(self.machine.answer_extra_min),
+            Layout::Shared | Layout::Unique => 1,
+        }
+    }
 }
 
 /// A node.
@@ -43,6 +68,7 @@ pub(crate) struct NodeConfig {
     pub lanes: u16,
     pub place: Place,
     pub delay: Option<Delay>,
+    pub price: Price,
 }
 
 /// Where a node keeps its fragments.
@@ -84,6 +110,8 @@ pub(crate) struct Delay {
 /// Nodes of the pool that is there when none is configured.
 const DEFAULT_NODES: usize = 6;
 const DEFAULT_CODE: [usize; 2] = [6, 4];
+/// Where all strips are at one node: 12 of them make chunks of 1, 2, 3, 4, 6 or 12.
+const DEFAULT_CODE_TOGETHER: [usize; 2] = [24, 12];
 const DEFAULT_LANES: u16 = 16;
 
 pub(super) fn resolve(raw: Raw) -> Result<Config> {
@@ -107,7 +135,7 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
         log_filter: gateway.log_filter.unwrap_or_else(|| "info".into()),
         memory_max,
         catalog_cache,
-        store: store_settings(&store, memory_max)?,
+        store: store_settings(&store, memory_max, &pools)?,
         pools,
     })
 }
@@ -121,7 +149,11 @@ fn size(given: Option<u64>, default: usize, key: &str) -> Result<usize> {
     }
 }
 
-fn store_settings(raw: &raw::Store, memory_max: usize) -> Result<StoreSettings> {
+fn store_settings(
+    raw: &raw::Store,
+    memory_max: usize,
+    pools: &[PoolConfig],
+) -> Result<StoreSettings> {
     let default = StoreSettings::default();
     let stripe_max = raw.stripe_max.map_or(u64::from(default.stripe_max), |size| size.0);
     ensure!(
@@ -133,6 +165,14 @@ fn store_settings(raw: &raw::Store, memory_max: usize) -> Result<StoreSettings> 
         "store.memory_max is {memory_max} bytes: it must hold at least four stripes of \
          store.stripe_max ({stripe_max} bytes)"
     );
+    for PoolConfig { name, code, layout, .. } in pools {
+        let stored = stripe_max * code.n() as u64 / code.k() as u64;
+        ensure!(
+            *layout == Layout::Spread || memory_max as u64 >= 2 * stored,
+            "store.memory_max is {memory_max} bytes: half of it must hold a stripe of pool {name:?}, \
+             which comes to {stored} bytes with the parity of its code {code}"
+        );
+    }
     let in_flight = raw.stripes_in_flight.unwrap_or(default.stripes_in_flight);
     let ahead = raw.stripes_ahead.unwrap_or(default.stripes_ahead);
     ensure!((1..=64).contains(&in_flight), "store.stripes_in_flight must be from 1 to 64");
@@ -185,17 +225,16 @@ fn pools(
         pool.nodes.push(node(raw).with_context(|| format!("node {name:?}"))?);
     }
     if !configured && let [only] = &mut resolved[..] {
-        let count = only.code.n().max(DEFAULT_NODES);
+        let count = only.nodes_least().max(DEFAULT_NODES);
         only.nodes = (1..=count).map(|number| default_node(data, number)).collect();
     }
     for pool in &resolved {
-        let (nodes, code) = (pool.nodes.len(), pool.code);
+        let (nodes, code, least) = (pool.nodes.len(), pool.code, pool.nodes_least());
         ensure!(
-            nodes >= code.n(),
-            "pool {:?} has {nodes} nodes, and its code {code} needs {}: add [[node]] entries or \
+            nodes >= least,
+            "pool {:?} has {nodes} nodes, and its code {code} needs {least}: add [[node]] entries or \
              lower pool.code",
             pool.name,
-            code.n()
         );
     }
     Ok(resolved)
@@ -215,12 +254,22 @@ fn default_pool() -> raw::Pool {
 fn default_node(data: &std::path::Path, number: usize) -> NodeConfig {
     let path = data.join("nodes").join(format!("d{number}"));
     let place = Place::Directory { path, durable: true, ours: true };
-    NodeConfig { name: format!("d{number}"), lanes: DEFAULT_LANES, place, delay: None }
+    NodeConfig {
+        name: format!("d{number}"),
+        lanes: DEFAULT_LANES,
+        place,
+        delay: None,
+        price: Price::default(),
+    }
 }
 
 fn pool(raw: raw::Pool, memory_max: usize) -> Result<PoolConfig> {
     let at = || format!("pool {:?}", raw.name);
-    let [n, k] = raw.code.unwrap_or(DEFAULT_CODE);
+    let layout = raw.layout.map_or(Layout::Spread, Layout::from);
+    let [n, k] = raw.code.unwrap_or(match layout {
+        Layout::Spread => DEFAULT_CODE,
+        Layout::Shared | Layout::Unique => DEFAULT_CODE_TOGETHER,
+    });
     let code = Code::new(n, k).with_context(|| format!("{}: code", at()))?;
     let machine = machine(&raw, code, memory_max);
     machine.validate().with_context(at)?;
@@ -231,24 +280,21 @@ fn pool(raw: raw::Pool, memory_max: usize) -> Result<PoolConfig> {
         at(),
         code.parity()
     );
-    let policy = raw.policy.clone().unwrap_or_else(|| "fixed".into());
-    let settings = ripstop_policy::Settings { read_chunks: raw.read_chunks };
-    ripstop_policy::by_name(&policy, &settings).with_context(at)?;
-    if let Some(chunks) = raw.read_chunks {
-        ensure!(
-            (k..=n).contains(&chunks.into()),
-            "{}: read_chunks is {chunks}: it must be from {k} to {n}",
-            at()
-        );
-    }
-    let buckets = raw.buckets.clone();
-    let read_chunks = raw.read_chunks;
+    ensure!(
+        layout != Layout::Shared || (raw.answer_extra, raw.answer_extra_min) == (None, None),
+        "{}: answer_extra means nothing in the layout shared: a stripe is one fragment there",
+        at()
+    );
+    let (policy, policy_settings) = policy::resolve(&raw, layout, code).with_context(at)?;
+    let (buckets, task_log) = (raw.buckets.clone(), raw.task_log.clone());
     Ok(PoolConfig {
         name: raw.name,
+        layout,
         code,
         buckets,
         policy,
-        read_chunks,
+        policy_settings,
+        task_log,
         machine,
         nodes: Vec::new(),
     })
@@ -297,6 +343,7 @@ fn node(raw: raw::Node) -> Result<NodeConfig> {
             Some(Delay { model, scale, seed: raw.seed.unwrap_or(0) })
         }
     };
+    let price = price(&raw)?;
     let strange = foreign_key(&raw);
     if let Some(key) = strange {
         bail!("{key} means nothing for a node of kind {:?}", raw.kind);
@@ -318,7 +365,22 @@ fn node(raw: raw::Node) -> Result<NodeConfig> {
             credentials: raw.credentials,
         }),
     };
-    Ok(NodeConfig { name: raw.name, lanes, place, delay })
+    Ok(NodeConfig { name: raw.name, lanes, place, delay, price })
+}
+
+fn price(raw: &raw::Node) -> Result<Price> {
+    let keys = [
+        ("price_per_get", raw.price_per_get),
+        ("price_per_put", raw.price_per_put),
+        ("price_per_gb_out", raw.price_per_gb_out),
+        ("price_per_gb_month", raw.price_per_gb_month),
+    ];
+    for (key, dollars) in keys {
+        let valid = dollars.is_none_or(|dollars| dollars.is_finite() && dollars >= 0.0);
+        ensure!(valid, "{key} must be a number of dollars from 0");
+    }
+    let [per_1000_gets, per_1000_puts, per_gb_out, per_gb_month] = keys.map(|(_, dollars)| dollars);
+    Ok(Price { per_1000_gets, per_1000_puts, per_gb_out, per_gb_month })
 }
 
 /// A key that is given and belongs to another kind of node.

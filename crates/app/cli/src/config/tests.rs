@@ -75,7 +75,9 @@ fn a_refusal_names_the_key_the_value_and_what_would_be_right() {
     );
     check(
         "[[pool]]\nname = \"p\"\npolicy = \"best\"\n",
-        &expect![[r#"pool "p": no policy is named "best"; there are: fixed"#]],
+        &expect![[
+            r#"pool "p": no policy is named "best"; there are: fixed, replication, all, greedy, fixed-dimension, tofec, tofec-multi, hedge, hedge-p95, backfill"#
+        ]],
     );
     check(
         "[[node]]\nname = \"a\"\nkind = \"memory\"\n",
@@ -101,4 +103,51 @@ fn a_variable_that_names_nothing_is_refused() {
         unknown field `graze`, expected one of `stripe_max`, `stripes_in_flight`, `stripes_ahead`, `memory_max`, `catalog_cache`, `grace`, `sweep_every`, `list_every`
         in `store`
     "]].assert_eq(&refusal("", &[("RIPSTOP_STORE_GRAZE", "3s")]));
+}
+
+#[test]
+fn a_layout_at_one_node_needs_one_node_and_says_what_is_lost_with_it() {
+    let pool = |layout: &str, more: &str| {
+        let node = "[[node]]\nname = \"a\"\nkind = \"memory\"\n";
+        let text = format!("[[pool]]\nname = \"p\"\nlayout = \"{layout}\"\n{more}{node}");
+        super::survival(&parse(&text, []).unwrap().pools[0])
+    };
+    expect![[r"
+        a stripe is one fragment at one node and lost with it; any 12 of its 24 strips may be damaged; a write is answered once the fragment is durable
+        a stripe is one fragment at one node and lost with it; any 0 of its 12 strips may be damaged; a write is answered once the fragment is durable
+        the fragments of a stripe are at one node and lost with it; for every write the policy chooses n of them, any k of which suffice, within (24,12); it is answered with 1 more than k durable, if there are so many
+        any 0 nodes may be lost, a write is answered with 1 of 1 fragments durable
+    "]]
+    .assert_eq(&format!(
+        "{}\n{}\n{}\n{}\n",
+        pool("shared", ""),
+        pool("shared", "code = [12, 12]\n"),
+        pool("unique", ""),
+        pool("spread", "code = [1, 1]\n"),
+    ));
+    let nodes = &parse("[[pool]]\nname = \"p\"\nlayout = \"shared\"\n", []).unwrap().pools[0].nodes;
+    assert_eq!(nodes.len(), 6, "as many folders as without a layout");
+}
+
+#[test]
+fn what_makes_no_sense_in_a_layout_is_refused() {
+    check(
+        "[[pool]]\nname = \"p\"\nlayout = \"shared\"\nanswer_extra = 1\n",
+        &expect![[
+            r#"pool "p": answer_extra means nothing in the layout shared: a stripe is one fragment there"#
+        ]],
+    );
+    check(
+        "[store]\nmemory_max = \"32 MiB\"\n[[pool]]\nname = \"p\"\nlayout = \"shared\"\ncode = [36, 12]\n",
+        &expect![[
+            r#"store.memory_max is 33554432 bytes: half of it must hold a stripe of pool "p", which comes to 25165824 bytes with the parity of its code (36,12)"#
+        ]],
+    );
+    check(
+        "[[pool]]\nname = \"p\"\nlayout = \"unique\"\n[[pool]]\nname = \"q\"\n[[node]]\nname = \"a\"\n\
+         kind = \"memory\"\npool = \"q\"\n",
+        &expect![[
+            r#"pool "p" has 0 nodes, and its code (24,12) needs 1: add [[node]] entries or lower pool.code"#
+        ]],
+    );
 }

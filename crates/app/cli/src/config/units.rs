@@ -5,6 +5,14 @@ use std::time::Duration;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Size(pub u64);
 
+impl std::str::FromStr for Size {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wanted = || format!("{text:?} is not a size such as \"512 KiB\" or \"8 MiB\"");
+        measure(text, SIZES).map(Self).ok_or_else(wanted)
+    }
+}
+
 /// A span of time: a number with a unit such as `15m` or `250 ms`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Span(pub Duration);

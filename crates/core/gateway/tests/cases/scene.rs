@@ -141,7 +141,7 @@ impl Scene {
 
     fn tell(&mut self, action: &Action) -> Option<String> {
         Some(match action {
-            Action::Encode(id) => format!("encode {id}"),
+            Action::Encode { request, .. } => format!("encode {request}"),
             Action::StartTask(task) => {
                 self.tasks.insert(task.id, (task.request.0, task.fragment));
                 format!("start {}@{}", self.name(task.id), task.node)
@@ -173,10 +173,10 @@ impl Scene {
 
 fn tell_report(report: &Report) -> String {
     match report {
-        Report::Started { request, code, waited } => {
+        Report::Started { request, code, waited, .. } => {
             format!("[{request} started {code} after {waited:?}]")
         }
-        Report::Task { task, write, outcome, bytes, waited, served, redundant } => format!(
+        Report::Task { task, write, outcome, bytes, waited, served, redundant, .. } => format!(
             "[{}.{}@{} {outcome:?}, write {write}, {bytes} bytes, waited {waited:?}, \
              served {served:?}, redundant {redundant}]",
             task.request, task.fragment, task.node

@@ -18,6 +18,10 @@ pub(crate) struct Ledger {
 struct Known {
     arrived: Timestamp,
     operation: Operation,
+    /// Of the code it is served with; 0 before that is known.
+    k: usize,
+    /// Strips in a chunk.
+    strips: usize,
     abandoned: bool,
     encodes: usize,
     decodes: usize,
@@ -47,6 +51,8 @@ impl Ledger {
         let known = Known {
             arrived: now,
             operation: request.operation.clone(),
+            k: 0,
+            strips: 1,
             abandoned: false,
             encodes: 0,
             decodes: 0,
@@ -97,11 +103,15 @@ impl Ledger {
 
     pub(crate) fn check(&mut self, now: Timestamp, action: &Action) {
         match action {
-            Action::Encode(id) => {
-                let known = self.live(*id);
+            Action::Encode { request, code } => {
+                let known = self.live(*request);
+                known.k = code.k();
                 known.encodes += 1;
                 assert!(known.encodes == 1 && known.answer.is_none());
-                assert!(matches!(known.operation, Operation::Write { .. }));
+                assert!(matches!(
+                    known.operation,
+                    Operation::Write { .. } | Operation::WriteUnique { .. }
+                ));
             }
             Action::StartTask(task) => self.check_start(task),
             Action::CancelTask(_) => {}
@@ -146,12 +156,25 @@ impl Ledger {
         assert!(self.up[&task.node], "nothing starts at a node that is down");
         let known = self.live(task.request);
         let other = known.used.insert(task.node, task.fragment);
+        known.strips = usize::from(task.strips);
         match &known.operation {
             Operation::Read { places, .. } => {
                 assert_eq!(known.answer, None, "an answered read starts nothing");
                 assert_eq!(known.decodes, 0, "a read that decodes starts nothing");
                 assert_eq!(places[usize::from(task.fragment)], Some(task.node));
                 assert!(!known.got.contains_key(&task.fragment), "nothing is fetched twice");
+            }
+            Operation::ReadShared { n, k, node } => {
+                assert!(known.answer.is_none() && known.decodes == 0);
+                assert_eq!(*node, Some(task.node));
+                assert_eq!(known.k * known.strips, usize::from(*k));
+                assert!((usize::from(task.fragment) + 1) * known.strips <= usize::from(*n));
+                assert!(!known.got.contains_key(&task.fragment), "nothing is fetched twice");
+            }
+            Operation::WriteUnique { .. } => {
+                assert!(known.encodes == 1 && known.used.len() == 1, "all at one node");
+                assert!(!matches!(known.answer, Some(Err(_))), "a failed write stores nothing");
+                assert!(!known.got.contains_key(&task.fragment), "nothing is stored twice");
             }
             Operation::Write { n, .. } => {
                 let alone = other.is_none_or(|other| other == task.fragment);
@@ -181,8 +204,10 @@ impl Ledger {
                 let known = self.live(task.request);
                 assert_eq!(*redundant, known.answer.is_some() || known.decodes > 0);
             }
-            Report::Started { request, .. } => {
-                assert_eq!(self.live(*request).answer, None);
+            Report::Started { request, code, .. } => {
+                let known = self.live(*request);
+                assert_eq!(known.answer, None);
+                known.k = code.k();
             }
             Report::Answered { request, done, .. } => {
                 assert_eq!(self.live(*request).answer.map(|answer| answer.is_ok()), Some(*done));
@@ -196,6 +221,13 @@ impl Ledger {
 
 impl Known {
     fn check_decode(&self, from: &StripSet) {
+        if let Operation::ReadShared { k, .. } = self.operation {
+            assert_eq!(from.len(), usize::from(k));
+            let got = |strip: usize| self.got.contains_key(&((strip / self.strips) as u8));
+            assert!(from.iter().all(got));
+            assert!(!(0..self.k).all(|chunk| self.got.contains_key(&(chunk as u8))));
+            return;
+        }
         let Operation::Read { k, wanted, .. } = &self.operation else {
             panic!("only reads are decoded")
         };
@@ -210,6 +242,13 @@ impl Known {
                 let direct = wanted.iter().all(|strip| self.got.contains_key(&(strip as u8)));
                 assert!(direct || self.decoded == Some(true));
             }
+            Operation::ReadShared { .. } => {
+                let direct = (0..self.k).all(|chunk| self.got.contains_key(&(chunk as u8)));
+                assert!(direct || self.decoded == Some(true));
+            }
+            Operation::WriteUnique { .. } => {
+                assert!(self.got.len() >= self.k, "what is answered is durable");
+            }
             Operation::Write { n, k } => {
                 let least = (*k + settings.answer_extra_min).min(*n);
                 assert!(self.got.len() >= usize::from(least), "what is answered is durable");
@@ -223,6 +262,10 @@ impl Known {
             Cause::TimedOut => assert!(took >= timeout),
             Cause::Abandoned => assert!(self.abandoned),
             Cause::Lost => {
+                if let Operation::ReadShared { node, .. } = self.operation {
+                    let lost = !self.lost.is_empty() || self.decoded == Some(false);
+                    return assert!(node.is_none() || lost);
+                }
                 let Operation::Read { k, places, .. } = &self.operation else {
                     panic!("only what is read can be lost")
                 };
@@ -240,7 +283,8 @@ impl Known {
 
     fn check_settle(&self, stored: &[Option<NodeId>]) {
         match &self.operation {
-            Operation::Read { .. } => assert!(stored.is_empty()),
+            Operation::Read { .. } | Operation::ReadShared { .. } => assert!(stored.is_empty()),
+            Operation::WriteUnique { n, .. } => assert!(stored.len() <= usize::from(*n)),
             Operation::Write { n, .. } => assert_eq!(stored.len(), usize::from(*n)),
             Operation::Mend { fragment, .. } => {
                 assert_eq!(stored.len(), usize::from(*fragment) + 1);
@@ -252,7 +296,9 @@ impl Known {
             match place {
                 Some(node) => {
                     assert!(truth.is_some_and(|nodes| nodes.contains(node)));
-                    assert!(nodes.insert(*node), "one fragment a node");
+                    let alone = nodes.insert(*node);
+                    let unique = matches!(self.operation, Operation::WriteUnique { .. });
+                    assert!(alone || unique, "one fragment a node");
                 }
                 None => assert!(truth.is_none(), "what is stored is told"),
             }

@@ -24,13 +24,19 @@ struct Erratic(usize);
 impl Policy for Erratic {
     fn choose(&mut self, _now: Timestamp, class: &Class, _load: Load) -> Choice {
         self.0 += 1;
-        let (n, k) = (class.code.n(), class.code.k());
-        let extra = [0, 1, 0, 2][self.0 % 4].min(n - k);
-        let redundancy = match self.0 % 3 {
-            0 => Redundancy::Spare { preemptible: false },
+        let k = class.k_below(1 + self.0 % class.code.k());
+        let code = class.nearest(k + [0, 1, 0, 2][self.0 % 4], k);
+        let redundancy = match self.0 % 5 {
+            0 => Redundancy::Spare { at_once: 0, keep_idle: 0, preemptible: false },
+            1 => Redundancy::Spare {
+                at_once: (self.0 % 4) as u8,
+                keep_idle: (self.0 % 2) as u16,
+                preemptible: true,
+            },
+            2 => Redundancy::After(Duration::from_millis(7)),
             _ => Redundancy::Eager,
         };
-        Choice { code: ripstop_model::Code::new(k + extra, k).expect("k ≤ n"), redundancy }
+        Choice { code, redundancy }
     }
 }
 
@@ -135,7 +141,12 @@ impl World<'_> {
     fn arrive(&mut self) {
         let id = RequestId(self.next_id);
         self.next_id += 1;
-        let operation = match self.dice.below(5) {
+        let operation = match self.dice.below(8) {
+            5 => Operation::WriteUnique { n: 6 + self.dice.below(3) as u8, k: 6 },
+            6 | 7 => {
+                let node = (!self.dice.one_in(12)).then(|| self.a_node());
+                Operation::ReadShared { n: 6 + self.dice.below(7) as u8, k: 6, node }
+            }
             0 | 1 => {
                 let k = 1 + self.dice.below(4) as u8;
                 Operation::Write { n: k + self.dice.below(3) as u8, k }
@@ -231,12 +242,11 @@ impl World<'_> {
         self.send(event);
         // Patience may have run out meanwhile, which any event lets the machine notice.
         let noticed = |action: &Action| match action {
-            Action::StartTask(_) | Action::Report(_) => true,
-            Action::Encode(_)
+            Action::StartTask(_) | Action::Report(_) | Action::CancelTask(_) => true,
+            Action::Encode { .. }
             | Action::Decode { .. }
             | Action::Reject(_)
             | Action::Probe(_)
-            | Action::CancelTask(_)
             | Action::Complete(_)
             | Action::Fail(..)
             | Action::Settle { .. } => false,
@@ -260,7 +270,7 @@ impl World<'_> {
                 self.end(id, if cancelled { Outcome::Cancelled } else { Outcome::Done });
             } else {
                 let (due, reason) = self.machine.deadline().expect("a timer runs for what waits");
-                let patient = reason == "patience" || reason == "degraded_after";
+                let patient = ["patience", "degraded_after", "hedge"].contains(&reason);
                 assert!(patient, "nothing waits for {reason} when every node serves");
                 self.now = self.now.max(due);
                 self.send(Event::TimerFired);
@@ -290,7 +300,7 @@ impl World<'_> {
 
     fn carry_out(&mut self, action: &Action) {
         match action {
-            Action::Encode(id) => self.encoding.push(*id),
+            Action::Encode { request, .. } => self.encoding.push(*request),
             Action::Decode { request, .. } => self.decoding.push(*request),
             Action::StartTask(task) => {
                 assert!(self.running.insert(task.id, (*task, false)).is_none(), "ids are unique");

@@ -15,6 +15,7 @@ pub fn stripe() -> Stripe {
         payload_len: PAYLOAD_LEN,
         header_len: 64,
         nodes: vec![Some(1), Some(2), None],
+        run: 0,
     }
 }
 

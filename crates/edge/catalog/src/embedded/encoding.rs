@@ -124,6 +124,7 @@ mod tests {
             payload_len: 9,
             header_len: 64,
             nodes: vec![Some(4), None, Some(6)],
+            run: 0,
         }
     }
 
@@ -146,6 +147,17 @@ mod tests {
         let error = decode::<Held>(&bytes).unwrap_err();
         assert_eq!(error.to_string(), "catalog corrupt: a record has the unknown version 9");
         assert!(decode::<Held>(&[]).is_err() && garbage_due(&[1, 2, 3]).is_err());
+    }
+
+    #[test]
+    fn a_stripe_written_before_there_were_runs_reads_as_strips_apart() {
+        let held = |run| Held { holders: 2, stripe: Stripe { run, ..stripe() } };
+        let mut bytes = encode(&held(3));
+        assert_eq!(decode::<Held>(&bytes).unwrap(), held(3));
+        bytes.pop();
+        assert_eq!(decode::<Held>(&bytes).unwrap(), held(0));
+        bytes.pop();
+        assert!(decode::<Held>(&bytes).is_err());
     }
 
     #[test]

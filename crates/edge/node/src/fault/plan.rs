@@ -1,4 +1,4 @@
-use crate::delay_model::Dice;
+use ripstop_delay::Dice;
 use ripstop_model::FragmentId;
 use std::{
     collections::VecDeque,

@@ -3,10 +3,11 @@ use super::{
     block::{SEAL_LEN, seal},
     body_len,
 };
-use crate::Share;
+use crate::{Cut, Share};
 use bytes::Bytes;
 use ripstop_codec::Codec;
-use ripstop_model::{FragmentId, StripeId, StripeShape};
+use ripstop_model::{FragmentId, StripSet, StripeId, StripeShape};
+use std::ops::Range;
 
 /// A stripe being filled with payload: data strips are laid out and sealed as the bytes come.
 #[derive(Debug)]
@@ -32,7 +33,10 @@ pub struct Sealed {
     pub origin: Origin,
     /// What its headers tell.
     pub record: Bytes,
+    /// By strip.
     bodies: Vec<Bytes>,
+    /// Known once it is encoded.
+    cut: Option<Cut>,
     share: Share,
 }
 
@@ -105,17 +109,25 @@ impl StripeDraft {
             self.append(&mut zeros);
         }
         self.bodies.resize_with(k, Vec::new);
-        let bodies = self.bodies.into_iter().map(Bytes::from).collect();
-        Sealed { id: self.id, shape: self.shape, origin, record, bodies, share: self.share }
+        let bodies = std::mem::take(&mut self.bodies).into_iter().map(Bytes::from).collect();
+        let Self { id, shape, share, .. } = self;
+        Sealed { id, shape, origin, record, bodies, cut: None, share }
     }
 }
 
 impl Sealed {
-    /// Computes the parity strips, sealed like the data strips.
-    pub(crate) fn encode(&mut self, codec: &Codec) {
-        let parity = self.shape.code().parity();
+    /// Cuts it so, and computes the parity strips that are to be stored, sealed like the data strips.
+    pub(crate) fn encode(&mut self, codec: &Codec, cut: Cut) {
+        self.cut = Some(cut);
+        let code = self.shape.code();
+        let (k, parity) = (code.k(), cut.stored(code) - code.k());
+        if parity == 0 {
+            return;
+        }
         let strip_len = self.shape.strip_len();
-        let k = self.shape.code().k();
+        let wanted: Vec<usize> = (k..k + parity).collect();
+        let some = (parity < code.parity())
+            .then(|| codec.plan(StripSet::first(k), &wanted).expect("K strips are there"));
         let whole = body_len(strip_len) as usize;
         let mut bodies = vec![Vec::with_capacity(whole); parity];
         let mut scratch = vec![0; BLOCK_LEN.min(strip_len) as usize * parity];
@@ -125,7 +137,11 @@ impl Sealed {
             let data: Vec<&[u8]> =
                 self.bodies[..k].iter().map(|body| &body[at..at + len]).collect();
             let mut out: Vec<&mut [u8]> = scratch.chunks_mut(len).take(parity).collect();
-            codec.encode(&data, &mut out).expect("K strips in, N−K out, all of one length");
+            let computed = match &some {
+                None => codec.encode(&data, &mut out),
+                Some(plan) => plan.run(&data, &mut out),
+            };
+            computed.expect("K strips in, those to be stored out, all of one length");
             for (index, (block, body)) in out.iter().zip(&mut bodies).enumerate() {
                 body.extend_from_slice(block);
                 body.extend_from_slice(&seal(self.id, (k + index) as u8, number, block));
@@ -139,18 +155,35 @@ impl Sealed {
         Header::len_with(self.record.len()) as u32
     }
 
-    /// Forgets fragment `index`, which is stored.
-    pub(crate) fn release(&mut self, index: u8) {
-        let body = std::mem::take(&mut self.bodies[usize::from(index)]);
-        self.share.release(body.len());
+    fn cut(&self) -> Cut {
+        self.cut.expect("its fragments are asked for once it is encoded")
     }
 
-    /// Fragment `index`, header and body; parity fragments exist once it is encoded.
+    fn strips_of(&self, index: u8) -> Range<usize> {
+        self.cut().strips_of(self.shape.code(), index)
+    }
+
+    /// Forgets fragment `index`, which is stored.
+    pub(crate) fn release(&mut self, index: u8) {
+        let strips = self.strips_of(index);
+        let bodies = self.bodies[strips].iter_mut().map(std::mem::take);
+        let len = bodies.map(|body| body.len()).sum();
+        self.share.release(len);
+    }
+
+    /// Fragment `index`, header and body, once it is encoded.
     pub(crate) fn fragment(&self, index: u8) -> Vec<Bytes> {
         let name = FragmentId { stripe: self.id, index };
-        let header =
-            Header { name, shape: self.shape, origin: self.origin, record: self.record.clone() };
-        let body = self.bodies[usize::from(index)].clone();
-        if body.is_empty() { vec![header.encode()] } else { vec![header.encode(), body] }
+        let (origin, record) = (self.origin, self.record.clone());
+        let header = Header { name, shape: self.shape, cut: self.cut(), origin, record };
+        assemble(&header, self.bodies[self.strips_of(index)].iter().cloned())
     }
+}
+
+/// A fragment: its header, its strips' bodies, and the header again where all are at one node.
+pub(crate) fn assemble(header: &Header, bodies: impl Iterator<Item = Bytes>) -> Vec<Bytes> {
+    let encoded = header.encode();
+    let end = header.cut.is_together().then(|| encoded.clone());
+    let bodies = bodies.filter(|body| !body.is_empty());
+    [encoded].into_iter().chain(bodies).chain(end).collect()
 }

@@ -1,3 +1,4 @@
+use crate::Cut;
 use bytes::{BufMut, Bytes, BytesMut};
 use crc_fast::{CrcAlgorithm, checksum};
 use ripstop_model::{Code, FragmentId, PoolId, StripeId, StripeShape};
@@ -15,16 +16,19 @@ const HEADER_LEN_MAX: usize = 16 << 20;
 /// Bytes to read first when a header's length is not known: enough for most.
 pub const HEADER_PROBE_LEN: u64 = 4096;
 
-/// The start of every fragment: which it is, how its stripe is coded, what the stripe holds.
+/// The start of every fragment (and, where all of a stripe are at one node, its end too): which it is, how its stripe is coded, what the stripe holds.
 ///
-/// Little-endian: magic 8 | header length 4 | stripe 16 | index, N, K, 0 | payload length 4 |
-/// pool 2 | 0 2 | store 8 | record length 4 | record | zeros to a multiple of 64 less 8 | CRC-64/NVME 8.
+/// Little-endian: magic 8 | header length 4 | stripe 16 | index, N, K, run | payload length 4 |
+/// pool 2 | fragments, 0 | store 8 | record length 4 | record | zeros to a multiple of 64 less 8 | CRC-64/NVME 8.
+/// Run and fragments are the stripe's [`Cut`]; both are 0 where each strip is at a node of its own.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Header {
     /// Which fragment.
     pub name: FragmentId,
     /// How the stripe is coded.
     pub shape: StripeShape,
+    /// How its strips lie in fragments.
+    pub cut: Cut,
     /// Who wrote it.
     pub origin: Origin,
     /// What the stripe holds, in the store's words; empty where another stripe says it.
@@ -72,10 +76,13 @@ impl Header {
         out.put_u8(self.name.index);
         out.put_u8(u8::try_from(self.shape.code().n()).expect("n ≤ 255"));
         out.put_u8(u8::try_from(self.shape.code().k()).expect("k ≤ 255"));
-        out.put_u8(0);
+        let code = self.shape.code();
+        out.put_u8(self.cut.number(code));
         out.put_u32_le(self.shape.payload_len());
         out.put_u16_le(self.origin.pool.0);
-        out.put_u16_le(0);
+        let fragments = if self.cut.is_together() { self.cut.fragments(code) } else { 0 };
+        out.put_u8(u8::try_from(fragments).expect("at most N"));
+        out.put_u8(0);
         out.put_u64_le(self.origin.store);
         out.put_u32_le(u32::try_from(self.record.len()).expect("shorter than the header"));
         out.put_slice(&self.record);
@@ -113,10 +120,14 @@ impl Header {
             .ok()
             .and_then(|code| StripeShape::new(code, word(bytes, 32)))
             .ok_or(HeaderError::Damaged("shape"))?;
+        let (run, fragments) = (bytes[31], usize::from(bytes[38]));
+        let fragments = if run == 0 { shape.code().n() } else { fragments };
+        let cut = Cut::new(shape.code(), run, fragments).ok_or(HeaderError::Damaged("cut"))?;
         let stripe = StripeId(u128::from_le_bytes(bytes[12..28].try_into().expect("16 bytes")));
         let header = Self {
             name: FragmentId { stripe, index: bytes[28] },
             shape,
+            cut,
             origin: Origin {
                 store: u64::from_le_bytes(bytes[40..48].try_into().expect("8 bytes")),
                 pool: PoolId(u16::from_le_bytes([bytes[36], bytes[37]])),
@@ -124,6 +135,17 @@ impl Header {
             record: bytes.slice(FIXED_LEN..FIXED_LEN + record_len),
         };
         Ok((header, len as u32))
+    }
+
+    /// The header that ends `bytes`, the end of a fragment of a stripe at one node, and its length.
+    pub(crate) fn parse_end(bytes: &Bytes) -> Option<(Self, u32)> {
+        let starts = (1..=bytes.len() / ALIGN).map(|aligned| bytes.len() - aligned * ALIGN);
+        let mut headers = starts.filter(|&start| bytes[start..].starts_with(&MAGIC));
+        headers.find_map(|start| {
+            let (header, len) = Self::parse(&bytes.slice(start..)).ok()?;
+            let is_end = start + len as usize == bytes.len() && header.cut.is_together();
+            is_end.then_some((header, len))
+        })
     }
 }
 
@@ -137,10 +159,25 @@ mod tests {
     use proptest::prelude::*;
 
     fn header(record: Vec<u8>) -> Header {
+        let cuts = [Cut::Spread, Cut::Shared, Cut::Unique { run: 2, fragments: 3 }];
+        let cut = cuts[record.len() % cuts.len()];
         let shape = StripeShape::new(Code::new(6, 4).unwrap(), 1000).unwrap();
         let name = FragmentId { stripe: StripeId::new(123_456, 789), index: 5 };
         let origin = Origin { store: 0x1234_5678_9abc_def0, pool: PoolId(3) };
-        Header { name, shape, origin, record: record.into() }
+        Header { name, shape, cut, origin, record: record.into() }
+    }
+
+    #[test]
+    fn the_header_at_the_end_of_a_fragment_is_found() {
+        for (record, found) in [(0, false), (1, true), (10_000, true), (2, true), (3, false)] {
+            let header = header(vec![7; record]);
+            let bytes: Bytes = [vec![1; 1001], header.encode().to_vec()].concat().into();
+            assert_eq!(
+                Header::parse_end(&bytes).map(|(header, _)| header),
+                found.then_some(header)
+            );
+            assert_eq!(Header::parse_end(&bytes.slice(..bytes.len() - 1)), None);
+        }
     }
 
     proptest! {

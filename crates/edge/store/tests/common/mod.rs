@@ -4,11 +4,14 @@
 use bytes::Bytes;
 use futures::TryStreamExt;
 use ripstop_catalog::{Attributes, Catalog, Condition, Embedded};
-use ripstop_gateway::{Report, Settings as MachineSettings};
-use ripstop_model::{Code, NodeId, PoolId, Timestamp};
-use ripstop_node::{Fault, FaultSettings, Memory as MemoryNode, Node};
-use ripstop_runtime::{Memory, Observer, Origin, Pins, Pool, PoolNode};
-use ripstop_store::{Body, PartSeal, Settings, Store, StoreError, Target};
+use ripstop_gateway::{AfterAnswer, Report, Settings as MachineSettings};
+use ripstop_model::{Code, FragmentId, NodeId, PoolId, Timestamp};
+use ripstop_node::{
+    Fault, FaultSettings, Memory as MemoryNode, Meter, Node, Operation as NodeOperation,
+};
+use ripstop_policy::{Choice, Chunking, Class, Load, Operation, Policy, Redundancy};
+use ripstop_runtime::{Layout, Memory, Observer, Origin, Pins, Pool, PoolNode};
+use ripstop_store::{Body, PartSeal, RebuildReport, Settings, Store, StoreError, Target};
 use std::{collections::BTreeMap, ops::Range, sync::Arc, time::Duration};
 
 #[derive(Debug)]
@@ -20,12 +23,14 @@ impl Observer for Unwatched {
 
 /// A store, its nodes, and the folder of its catalog.
 pub(crate) struct Bench {
+    pub(crate) form: Form,
     pub(crate) store: Store,
     pub(crate) catalog: Arc<dyn Catalog>,
     pub(crate) nodes: Vec<Arc<MemoryNode>>,
     pub(crate) memory: Memory,
     pub(crate) folder: tempfile::TempDir,
     faults: Vec<ripstop_node::FaultHandle>,
+    meters: Vec<Arc<Meter>>,
 }
 
 impl Bench {
@@ -34,6 +39,12 @@ impl Bench {
         for &node in nodes {
             self.faults[node].down(down);
         }
+    }
+
+    /// Gets that the nodes were asked for.
+    pub(crate) fn gets(&self) -> u64 {
+        let gets = |meter: &Arc<Meter>| meter.readings()[NodeOperation::Get as usize].started;
+        self.meters.iter().map(gets).sum()
     }
 }
 
@@ -46,35 +57,104 @@ pub(crate) fn settings() -> Settings {
     }
 }
 
+/// A pool's layout and storage code, and the codes that its policy chooses.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Form {
+    pub(crate) layout: Layout,
+    pub(crate) nodes: usize,
+    pub(crate) code: (usize, usize),
+    /// Where chunks are runs of strips.
+    pub(crate) read: (usize, usize),
+    /// Likewise.
+    pub(crate) write: (usize, usize),
+    pub(crate) after_answer: AfterAnswer,
+}
+
+impl Form {
+    fn new(layout: Layout, nodes: usize, code: (usize, usize)) -> Self {
+        let (read, after_answer) = ((code.1, code.1), AfterAnswer::Continue);
+        Self { layout, nodes, code, read, write: code, after_answer }
+    }
+
+    /// One strip at each of n nodes.
+    pub(crate) fn spread(n: usize, k: usize) -> Self {
+        Self::new(Layout::Spread, n, (n, k))
+    }
+
+    /// One fragment at one of two nodes, read by this code.
+    pub(crate) fn shared(code: (usize, usize), read: (usize, usize)) -> Self {
+        Self { read, ..Self::new(Layout::Shared, 2, code) }
+    }
+
+    /// The fragments of this code at one of two nodes.
+    pub(crate) fn unique(code: (usize, usize), write: (usize, usize)) -> Self {
+        Self { write, ..Self::new(Layout::Unique, 2, code) }
+    }
+
+    /// Some of each layout, with few chunks and with many.
+    pub(crate) fn all() -> Vec<Self> {
+        let wide = (24, 12);
+        let shared = [(1, 1), (2, 1), (6, 3), (12, 12), (13, 12), (24, 12)];
+        let unique = [(1, 1), (2, 1), (5, 3), (12, 12), (24, 12)];
+        let plain =
+            [Self::spread(6, 4), Self::shared((12, 12), (4, 4)), Self::shared((7, 4), (3, 2))];
+        plain
+            .into_iter()
+            .chain(shared.map(|read| Self::shared(wide, read)))
+            .chain(unique.map(|write| Self::unique(wide, write)))
+            .collect()
+    }
+}
+
+impl Policy for Form {
+    fn choose(&mut self, _: Timestamp, class: &Class, _: Load) -> Choice {
+        let (n, k) = match (class.chunking, class.operation) {
+            (Chunking::Run, Operation::Read) => self.read,
+            (Chunking::Run, Operation::Write) => self.write,
+            (Chunking::Strip, Operation::Read) => (class.code.k(), class.code.k()),
+            (Chunking::Strip, Operation::Write) => (class.code.n(), class.code.k()),
+        };
+        let code = Code::new(n, k).expect("a code");
+        Choice { code, redundancy: Redundancy::Eager }
+    }
+}
+
+/// A store whose stripes are spread over n nodes.
 pub(crate) fn bench(n: usize, k: usize) -> Bench {
-    let nodes: Vec<_> = (0..n).map(|_| Arc::new(MemoryNode::new(1 << 30))).collect();
+    bench_of(Form::spread(n, k))
+}
+
+pub(crate) fn bench_of(form: Form) -> Bench {
+    let nodes: Vec<_> = (0..form.nodes).map(|_| Arc::new(MemoryNode::new(1 << 30))).collect();
     let (mut wrapped, mut faults) = (Vec::<Arc<dyn Node>>::new(), Vec::new());
+    let mut meters = Vec::new();
     for (node, seed) in nodes.iter().zip(0..) {
         let fault = Fault::new(node.clone(), FaultSettings::default(), seed);
         faults.push(fault.handle());
-        wrapped.push(Arc::new(fault));
+        let meter = Arc::new(Meter::new(Arc::new(fault)));
+        meters.push(meter.clone());
+        wrapped.push(meter);
     }
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("catalog");
     let catalog =
         Arc::new(Embedded::open(&path, ripstop_catalog::Settings::default()).expect("opens"));
     let memory = Memory::new(16 << 20);
-    let store = store(catalog.clone(), wrapped, n, k, memory.clone());
-    Bench { store, catalog, nodes, memory, folder, faults }
+    let store = store(catalog.clone(), wrapped, form, memory.clone());
+    Bench { form, store, catalog, nodes, memory, folder, faults, meters }
 }
 
 pub(crate) fn store(
     catalog: Arc<dyn Catalog>,
     nodes: Vec<Arc<dyn Node>>,
-    n: usize,
-    k: usize,
+    form: Form,
     memory: Memory,
 ) -> Store {
     let (to, aftermath) = tokio::sync::mpsc::unbounded_channel();
     let pins = Pins::default();
     let nodes = (0..).zip(nodes);
     let nodes = nodes.map(|(id, node)| PoolNode { id: NodeId(id), lanes: 4, node }).collect();
-    let policy = ripstop_policy::by_name("fixed", &ripstop_policy::Settings::default());
+    let (n, k) = form.code;
     let pool = Pool::new(
         Origin { store: 1, pool: PoolId(0) },
         Code::new(n, k).expect("a code"),
@@ -82,16 +162,47 @@ pub(crate) fn store(
             answer_extra: u8::from(n > k),
             degraded_after: Duration::from_millis(50),
             probe_every: Duration::from_millis(20),
+            after_answer: form.after_answer,
             ..MachineSettings::default()
         },
-        policy.expect("known"),
+        Box::new(form),
         nodes,
         Arc::new(Unwatched),
         Arc::default(),
         pins.clone(),
         to,
     );
-    Store::new(catalog, vec![pool], BTreeMap::new(), memory, pins, aftermath, settings())
+    let pools = vec![pool.with_layout(form.layout)];
+    Store::new(catalog, pools, BTreeMap::new(), memory, pins, aftermath, settings())
+}
+
+/// Waits until nothing is in memory any longer: every task has ended.
+pub(crate) async fn settle(bench: &Bench) {
+    let all = 16 << 20;
+    for _ in 0..500 {
+        if bench.memory.free() == all {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    // The aftermath goes through a channel and the catalog.
+    tokio::time::sleep(Duration::from_millis(30)).await;
+}
+
+/// Deletes everything at a node.
+pub(crate) async fn wipe(bench: &Bench, node: usize) {
+    for (at, name) in fragments(&bench.nodes).await {
+        if at == node {
+            bench.nodes[node].delete(name).await.expect("deleted");
+        }
+    }
+}
+
+/// The whole of a fragment.
+pub(crate) async fn read_whole(bench: &Bench, node: usize, name: FragmentId) -> Bytes {
+    let listed: Vec<_> = bench.nodes[node].list().try_collect().await.expect("listed");
+    let listed = listed.iter().find(|listed| listed.name == name).expect("it is there");
+    bench.nodes[node].get(name, 0..listed.len).await.expect("there")
 }
 
 /// A body of given bytes, in pieces.
@@ -183,9 +294,7 @@ pub(crate) async fn range(
 }
 
 /// Every fragment of every node, as (node, name).
-pub(crate) async fn fragments(
-    nodes: &[Arc<MemoryNode>],
-) -> Vec<(usize, ripstop_model::FragmentId)> {
+pub(crate) async fn fragments(nodes: &[Arc<MemoryNode>]) -> Vec<(usize, FragmentId)> {
     let mut all = Vec::new();
     for (at, node) in nodes.iter().enumerate() {
         let listed: Vec<_> = node.list().try_collect().await.expect("listed");
@@ -193,4 +302,18 @@ pub(crate) async fn fragments(
     }
     all.sort();
     all
+}
+
+/// Forgets the catalog and makes one anew from what the nodes hold.
+pub(crate) async fn rebuild(bench: &mut Bench) -> RebuildReport {
+    let nodes = (0..).zip(&bench.nodes);
+    let nodes: Vec<(NodeId, Arc<dyn Node>)> =
+        nodes.map(|(id, node)| (NodeId(id), node.clone() as Arc<dyn Node>)).collect();
+    let path = bench.folder.path().join("anew");
+    let anew = Embedded::open(&path, ripstop_catalog::Settings::default()).expect("opens");
+    let anew = Arc::new(anew);
+    let report = ripstop_store::rebuild(&*anew, &nodes, |_| {}).await.expect("rebuilt");
+    let wrapped = nodes.into_iter().map(|(_, node)| node).collect();
+    bench.store = store(anew, wrapped, bench.form, bench.memory.clone());
+    report
 }

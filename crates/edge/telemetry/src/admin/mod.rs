@@ -12,13 +12,14 @@ pub use status::{NodeStatus, PoolStatus, Status};
 use crate::metrics::{Metrics, PAGE_TYPE};
 use axum::{
     Json, Router,
-    extract::{Query, State, rejection::QueryRejection},
+    body::Body,
+    extract::{Path, Query, State, rejection::QueryRejection},
     http::{HeaderMap, StatusCode, Uri, header},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
 use serde::Deserialize;
-use std::{fmt, sync::Arc, time::Duration};
+use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -86,6 +87,7 @@ fn router(admin: Admin, settings: &AdminSettings, shutdown: CancellationToken) -
         .route("/metrics", get(metrics))
         .route("/status", get(show_status))
         .route("/check", post(start_check))
+        .route("/pools/{pool}/task-log", get(task_log))
         .with_state(desk)
 }
 
@@ -107,6 +109,16 @@ async fn metrics(State(desk): State<Desk>) -> Response {
 
 async fn show_status(State(desk): State<Desk>) -> Json<Status> {
     Json(Status::of(&desk.admin.metrics))
+}
+
+async fn task_log(State(desk): State<Desk>, Path(pool): Path<String>) -> Response {
+    let pools = desk.admin.metrics.pools();
+    let Some((counts, _)) = pools.iter().find(|(counts, _)| counts.names().name == pool) else {
+        return (StatusCode::NOT_FOUND, "there is no such pool\n").into_response();
+    };
+    let pages = counts.task_log().clone().pages().map(Ok::<_, Infallible>);
+    let kind = [(header::CONTENT_TYPE, "text/csv; charset=utf-8")];
+    (kind, Body::from_stream(futures::stream::iter(pages))).into_response()
 }
 
 #[derive(Deserialize)]

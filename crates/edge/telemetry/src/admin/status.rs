@@ -33,6 +33,8 @@ pub struct PoolStatus {
 /// How a node stands.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct NodeStatus {
+    /// Its number in task logs.
+    pub id: u16,
     /// Its name.
     pub name: String,
     /// Whether it is in service.
@@ -61,6 +63,7 @@ impl Status {
 fn pool(counts: &PoolCounts, now: &PoolGauges) -> PoolStatus {
     let names = counts.names();
     let node = |node: &ripstop_gateway::NodeGauge| NodeStatus {
+        id: node.id.0,
         name: names.node(node.id).to_owned(),
         up: node.state == NodeState::Up,
         lanes: node.lanes,

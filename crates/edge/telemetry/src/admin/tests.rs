@@ -131,7 +131,7 @@ async fn a_store_is_shown_checked_and_mended() {
     let (_, answer) = served.get("/status").await;
     let status = &lines(&answer)[0];
     assert_eq!((&status["version"], &status["pools"][0]["ready"]), (&"1.2.3".into(), &true.into()));
-    let node = serde_json::json!({ "name": "c", "up": true, "lanes": 2, "busy": 0, "waiting": 0 });
+    let node = serde_json::json!({ "id": 2, "name": "c", "up": true, "lanes": 2, "busy": 0, "waiting": 0 });
     assert_eq!(status["pools"][0]["nodes"][2], node);
 
     let fragment = wait_for_fragment(&nodes[1]).await;
@@ -154,6 +154,13 @@ async fn a_store_is_shown_checked_and_mended() {
     let row =
         "ripstop_node_tasks_total{pool=\"main\",node=\"a\",operation=\"write\",outcome=\"done\"} 1";
     assert!(answer.contains(row) && answer.contains("# EOF\n"), "{answer}");
+
+    let (status, answer) = served.get("/pools/main/task-log").await;
+    assert!(status == 200 && answer.contains("content-type: text/csv"), "{answer}");
+    let header = answer.find(ripstop_estimator::LOG_HEADER).unwrap();
+    assert!(answer[header..].contains(",write,0,") && answer.contains(",done,"), "{answer}");
+    let (status, answer) = served.get("/pools/other/task-log").await;
+    assert!(status == 404 && answer.ends_with("there is no such pool\n"), "{answer}");
 }
 
 /// The writes of a bucket's last fragments go on after its answer.

@@ -93,16 +93,21 @@ families! {
     LANES = Gauge "pool_lanes": "Lanes of the nodes that are up.";
     LANES_BUSY = Gauge "pool_lanes_busy": "Lanes of the nodes that are up on which a task runs.";
     LANES_REDUNDANT = Gauge "pool_lanes_redundant": "Lanes on which a redundant task runs.";
+    TASKS_WAITING = Gauge "pool_tasks_waiting": "Tasks that wait for a lane and that their requests need.";
     NODES_UP = Gauge "pool_nodes_up": "Nodes in service.";
     NODES_NEEDED = Gauge "pool_nodes_needed": "Nodes that must be up for the pool to be ready.";
-    STARTED = Counter "pool_requests_started": "Requests that left the queue, by the code they run with.";
+    STARTED = Counter "pool_requests_started": "Requests that left the queue, by the code (n,k) that the policy chose.";
     QUEUEING = Histogram "pool_queueing" Seconds: "Time in the request queue.";
     ANSWERED = Counter "pool_requests": "Requests answered by the pool, by outcome.";
     ANSWER_SECONDS = Histogram "pool_request" Seconds: "From a request's arrival at the pool to its answer.";
     TASK_QUEUEING = Histogram "pool_task_queueing" Seconds: "Time of tasks in their node's queue.";
     REDUNDANT = Counter "pool_redundant_tasks": "Tasks that ended after their request had been decided without them.";
+    EXTRA = Counter "pool_extra_tasks": "Tasks beyond the k that their request needs, by what became of them.";
     WASTED = Counter "pool_wasted" Bytes: "Bytes of redundant fetches: arrived in full, or cancelled on the lane (then an upper bound).";
     LOST = Counter "pool_fragments_lost": "Fragments that a read found missing or damaged.";
+    DECODE = Histogram "pool_decode" Seconds: "Time to compute the strips that a read lacks from others.";
+    DELAY_MODEL = Gauge "pool_delay_model" Seconds: "The delay model that the policy goes by, by parameter.";
+    LOG_MISSED = Counter "pool_task_log_missed": "Records that the file of the task log lacks.";
 
     NODE_UP = Gauge "node_up": "Whether the node is in service (1) or not (0).";
     NODE_LANES = Gauge "node_lanes": "Tasks that the node serves at once.";

@@ -1,10 +1,15 @@
 use super::histogram::Histogram;
+use crate::task_log::TaskLog;
+use ripstop_delay::ShiftedExponential;
 use ripstop_gateway::{Load, NodeGauge, Outcome, Report, Task};
-use ripstop_model::{Code, NodeId, Timestamp};
+use ripstop_model::{Code, NodeId, Operation, Timestamp};
 use ripstop_runtime::{Observer, Pool};
 use std::{
     fmt,
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
@@ -15,14 +20,14 @@ pub struct PoolNames {
     pub name: String,
     /// Its storage code (N,K): requests with a longer code are counted as code `other`.
     pub code: Code,
-    /// Nodes that must be up for the pool to be ready: K plus the least f of an answered write.
+    /// Nodes that must be up for the pool to be ready: as many as an answered write takes.
     pub nodes_needed: usize,
     /// Its nodes.
     pub nodes: Vec<(NodeId, String)>,
 }
 
 /// How a pool stands at one moment.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Default, Debug)]
 pub struct PoolGauges {
     /// Backlog and lanes.
     pub load: Load,
@@ -32,6 +37,8 @@ pub struct PoolGauges {
     pub mends_waiting: usize,
     /// Each node.
     pub nodes: Vec<NodeGauge>,
+    /// The delay model that the policy goes by, of reads and of writes, if it has one.
+    pub delay_models: [Option<ShiftedExponential>; 2],
 }
 
 impl PoolGauges {
@@ -42,6 +49,7 @@ impl PoolGauges {
             encoding: machine.encoding(),
             mends_waiting: machine.mends_waiting(),
             nodes: machine.nodes().collect(),
+            delay_models: Operation::ALL.map(|operation| machine.delay_model(operation)),
         })
     }
 }
@@ -53,6 +61,41 @@ pub(crate) const OUTCOMES: [&str; 6] =
 pub(crate) const ANSWERS: [&str; 2] = ["failed", "done"];
 pub(crate) const LOSSES: [&str; 2] = ["missing", "damaged"];
 pub(crate) const WASTES: [&str; 2] = ["arrived", "cancelled"];
+/// In the order of `Fate`.
+pub(crate) const FATES: [&str; 6] =
+    ["won", "late", "preempted", "cancelled", "unstarted", "failed"];
+
+/// What becomes of a task beyond the k that its request needs.
+#[derive(Clone, Copy)]
+enum Fate {
+    /// It was among the first k.
+    Won,
+    /// It came to its end when its request was decided.
+    Late,
+    /// It gave way to others before its request was decided.
+    Preempted,
+    /// It was stopped, its request being decided.
+    Cancelled,
+    /// It never had a lane.
+    Unstarted,
+    /// It failed.
+    Failed,
+}
+
+impl Fate {
+    fn of(outcome: Outcome, served: Duration, redundant: bool) -> Self {
+        match outcome {
+            Outcome::Done if redundant => Self::Late,
+            Outcome::Done => Self::Won,
+            Outcome::Cancelled if served.is_zero() => Self::Unstarted,
+            Outcome::Cancelled if redundant => Self::Cancelled,
+            Outcome::Cancelled => Self::Preempted,
+            Outcome::Missing | Outcome::Damaged | Outcome::Unavailable | Outcome::Refused => {
+                Self::Failed
+            }
+        }
+    }
+}
 
 const fn outcome_index(outcome: Outcome) -> usize {
     match outcome {
@@ -71,21 +114,36 @@ pub struct PoolCounts {
     /// By number of the node: where it is among `nodes`.
     places: Box<[u16]>,
     pub(crate) nodes: Box<[NodeCounts]>,
-    pub(crate) codes: CodeCounts,
     pub(crate) queueing: Histogram,
+    pub(crate) decode: Histogram,
     /// Reads, writes.
     pub(crate) operations: [OperationCounts; 2],
     pub(crate) lost: [AtomicU64; LOSSES.len()],
     /// Bytes of redundant fetches.
     pub(crate) wasted: [AtomicU64; WASTES.len()],
+    pub(crate) task_log: Arc<TaskLog>,
 }
 
-#[derive(Default)]
 pub(crate) struct OperationCounts {
+    pub codes: CodeCounts,
     pub answers: [AtomicU64; ANSWERS.len()],
     pub took: Histogram,
     pub task_queueing: Histogram,
     pub redundant: [AtomicU64; OUTCOMES.len()],
+    pub extra: [AtomicU64; FATES.len()],
+}
+
+impl OperationCounts {
+    fn new(n_max: usize) -> Self {
+        Self {
+            codes: CodeCounts::new(n_max),
+            answers: Default::default(),
+            took: Histogram::default(),
+            task_queueing: Histogram::default(),
+            redundant: Default::default(),
+            extra: Default::default(),
+        }
+    }
 }
 
 #[derive(Default)]
@@ -137,11 +195,12 @@ impl PoolCounts {
         Self {
             places: places.into(),
             nodes: names.nodes.iter().map(|_| NodeCounts::default()).collect(),
-            codes: CodeCounts::new(names.code.n()),
             queueing: Histogram::default(),
-            operations: Default::default(),
+            decode: Histogram::default(),
+            operations: [(); 2].map(|()| OperationCounts::new(names.code.n())),
             lost: Default::default(),
             wasted: Default::default(),
+            task_log: Arc::new(TaskLog::new()),
             names,
         }
     }
@@ -151,7 +210,7 @@ impl PoolCounts {
     }
 
     fn task_ended(&self, ended: &TaskEnded) {
-        let TaskEnded { task, write, outcome, bytes, waited, served, redundant } = *ended;
+        let TaskEnded { task, write, outcome, bytes, waited, served, extra, redundant } = *ended;
         let operation = &self.operations[usize::from(write)];
         let cancelled = outcome == Outcome::Cancelled;
         operation.task_queueing.add(waited);
@@ -165,6 +224,10 @@ impl PoolCounts {
             if outcome == Outcome::Done {
                 counts.bytes.fetch_add(bytes, Relaxed);
             }
+        }
+        if extra {
+            let fate = Fate::of(outcome, served, redundant);
+            operation.extra[fate as usize].fetch_add(1, Relaxed);
         }
         if redundant {
             operation.redundant[outcome_index(outcome)].fetch_add(1, Relaxed);
@@ -185,17 +248,19 @@ struct TaskEnded {
     bytes: u64,
     waited: Duration,
     served: Duration,
+    extra: bool,
     redundant: bool,
 }
 
 impl Observer for PoolCounts {
-    fn report(&self, _at: Timestamp, report: &Report) {
+    fn report(&self, at: Timestamp, report: &Report) {
+        self.task_log.report(at, report);
         match *report {
-            Report::Started { code, waited, .. } => {
-                self.codes.of(code).fetch_add(1, Relaxed);
+            Report::Started { code, waited, write, .. } => {
+                self.operations[usize::from(write)].codes.of(code).fetch_add(1, Relaxed);
                 self.queueing.add(waited);
             }
-            Report::Task { task, write, outcome, bytes, waited, served, redundant } => {
+            Report::Task { task, write, outcome, bytes, waited, served, extra, redundant } => {
                 self.task_ended(&TaskEnded {
                     task,
                     write,
@@ -203,6 +268,7 @@ impl Observer for PoolCounts {
                     bytes,
                     waited,
                     served,
+                    extra,
                     redundant,
                 });
             }
@@ -221,6 +287,17 @@ impl Observer for PoolCounts {
                 }
             }
         }
+    }
+
+    fn decoded(&self, took: Duration) {
+        self.decode.add(took);
+    }
+}
+
+impl PoolCounts {
+    /// The pool's tasks of late.
+    pub fn task_log(&self) -> &Arc<TaskLog> {
+        &self.task_log
     }
 }
 

@@ -1,7 +1,8 @@
 use super::{
     family::{self as of, Family},
     pool::{
-        ANSWERS, LOSSES, NodeOperationCounts, OPERATIONS, OUTCOMES, PoolCounts, PoolGauges, WASTES,
+        ANSWERS, FATES, LOSSES, NodeOperationCounts, OPERATIONS, OUTCOMES, PoolCounts, PoolGauges,
+        WASTES,
     },
     sheet::{Labels, Sheet},
 };
@@ -20,7 +21,7 @@ pub(crate) fn encode(pools: &[Seen], sheet: &mut Sheet<'_>) -> fmt::Result {
 
 /// One gauge of pools: its family and how to read it.
 type PoolGauge = (&'static Family, fn(&PoolCounts, &PoolGauges) -> usize);
-const POOL_GAUGES: [PoolGauge; 9] = [
+const POOL_GAUGES: [PoolGauge; 10] = [
     (&of::BACKLOG, |_, now| now.load.backlog),
     (&of::SERVING, |_, now| now.load.serving),
     (&of::ENCODING, |_, now| now.encoding),
@@ -28,6 +29,7 @@ const POOL_GAUGES: [PoolGauge; 9] = [
     (&of::LANES, |_, now| now.load.lanes),
     (&of::LANES_BUSY, |_, now| now.load.lanes - now.load.lanes_idle),
     (&of::LANES_REDUNDANT, |_, now| now.load.lanes_redundant),
+    (&of::TASKS_WAITING, |_, now| now.load.tasks_waiting),
     (&of::NODES_UP, |_, now| now.nodes.iter().filter(|node| is_up(node)).count()),
     (&of::NODES_NEEDED, |counts, _| counts.names.nodes_needed),
 ];
@@ -52,6 +54,21 @@ fn encode_gauges(pools: &[Seen], sheet: &mut Sheet<'_>) -> fmt::Result {
             rows.gauge(&[("pool", &counts.names.name)], read(counts, now) as f64)?;
         }
     }
+    let mut rows = sheet.family(&of::DELAY_MODEL)?;
+    for (counts, now) in watched() {
+        for (operation, model) in OPERATIONS.into_iter().zip(now.delay_models) {
+            let Some(model) = model else { continue };
+            for (parameter, ms) in [
+                ("shift", model.shift_ms),
+                ("shift_per_mb", model.shift_ms_per_mb),
+                ("mean", model.mean_ms),
+                ("mean_per_mb", model.mean_ms_per_mb),
+            ] {
+                let pool = ("pool", &*counts.names.name);
+                rows.gauge(&[pool, ("operation", operation), ("parameter", parameter)], ms / 1e3)?;
+            }
+        }
+    }
     for (family, read) in NODE_GAUGES {
         let mut rows = sheet.family(family)?;
         for (counts, now) in watched() {
@@ -65,13 +82,6 @@ fn encode_gauges(pools: &[Seen], sheet: &mut Sheet<'_>) -> fmt::Result {
 }
 
 fn encode_counts(pools: &[Seen], sheet: &mut Sheet<'_>) -> fmt::Result {
-    let mut rows = sheet.family(&of::STARTED)?;
-    for (counts, _) in pools {
-        for (code, count) in counts.codes.iter() {
-            rows.count(&[("pool", &counts.names.name), ("code", &code.to_string())], count)?;
-        }
-        rows.count(&[("pool", &counts.names.name), ("code", "other")], &counts.codes.other)?;
-    }
     let mut rows = sheet.family(&of::QUEUEING)?;
     for (counts, _) in pools {
         rows.histogram(&[("pool", &counts.names.name)], &counts.queueing)?;
@@ -89,6 +99,15 @@ fn encode_counts(pools: &[Seen], sheet: &mut Sheet<'_>) -> fmt::Result {
             rows.count(&[("pool", &counts.names.name), ("outcome", outcome)], count)?;
         }
     }
+    let mut rows = sheet.family(&of::DECODE)?;
+    for (counts, _) in pools {
+        rows.histogram(&[("pool", &counts.names.name)], &counts.decode)?;
+    }
+    let mut rows = sheet.family(&of::LOG_MISSED)?;
+    for (counts, _) in pools {
+        let missed = AtomicU64::new(counts.task_log.missed());
+        rows.count(&[("pool", &counts.names.name)], &missed)?;
+    }
     Ok(())
 }
 
@@ -102,6 +121,13 @@ fn encode_operations(pools: &[Seen], sheet: &mut Sheet<'_>) -> fmt::Result {
             })
         })
     };
+    let mut rows = sheet.family(&of::STARTED)?;
+    for ([pool, operation], counts) in each() {
+        for (code, count) in counts.codes.iter() {
+            rows.count(&[pool, operation, ("code", &code.to_string())], count)?;
+        }
+        rows.count(&[pool, operation, ("code", "other")], &counts.codes.other)?;
+    }
     let mut rows = sheet.family(&of::ANSWERED)?;
     for (labels, counts) in each() {
         for (labels, count) in outcomes(&labels, &ANSWERS, &counts.answers) {
@@ -119,6 +145,12 @@ fn encode_operations(pools: &[Seen], sheet: &mut Sheet<'_>) -> fmt::Result {
     let mut rows = sheet.family(&of::REDUNDANT)?;
     for (labels, counts) in each() {
         for (labels, count) in outcomes(&labels, &OUTCOMES, &counts.redundant) {
+            rows.count(&labels, count)?;
+        }
+    }
+    let mut rows = sheet.family(&of::EXTRA)?;
+    for (labels, counts) in each() {
+        for (labels, count) in outcomes(&labels, &FATES, &counts.extra) {
             rows.count(&labels, count)?;
         }
     }

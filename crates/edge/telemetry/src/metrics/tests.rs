@@ -56,15 +56,27 @@ fn names() -> PoolNames {
 }
 
 fn task(node: u16, write: bool, outcome: Outcome, served_ms: u64, redundant: bool) -> Report {
-    let task = Task { id: TaskId(1), request: RequestId(1), node: NodeId(node), fragment: 0 };
+    let task =
+        Task { id: TaskId(1), request: RequestId(1), node: NodeId(node), fragment: 0, strips: 1 };
     let (waited, served) = (Duration::from_micros(70), Duration::from_millis(served_ms));
-    Report::Task { task, write, outcome, bytes: 1000, waited, served, redundant }
+    let extra = redundant;
+    Report::Task { task, write, outcome, bytes: 1000, waited, served, extra, redundant }
+}
+
+/// A store beyond those that are needed.
+fn extra(outcome: Outcome, served_ms: u64, decided: bool) -> Report {
+    let mut report = task(78, true, outcome, served_ms, decided);
+    if let Report::Task { extra, .. } = &mut report {
+        *extra = true;
+    }
+    report
 }
 
 fn script() -> Vec<Report> {
     let request = RequestId(1);
     let started = |n, k| Report::Started {
         request,
+        write: false,
         code: Code::new(n, k).unwrap(),
         waited: Duration::from_millis(1),
     };
@@ -84,6 +96,9 @@ fn script() -> Vec<Report> {
         task(0, true, Outcome::Done, 3, true),
         task(0, true, Outcome::Unavailable, 0, false),
         task(77, true, Outcome::Done, 3, false),
+        extra(Outcome::Done, 3, false),
+        extra(Outcome::Cancelled, 3, false),
+        extra(Outcome::Damaged, 3, false),
         answered(false, true),
         answered(true, false),
         lost(Outcome::Missing),
@@ -101,14 +116,15 @@ fn a_scripted_run_of_reports_is_counted_right() {
     for report in script() {
         counts.report(Timestamp::ZERO, &report);
     }
+    counts.decoded(Duration::from_millis(2));
     let rows = parse(&metrics.page());
     let node_a = r#"pool="main",node="disk \"a\"""#;
     let node_b = r#"pool="main",node="b""#;
     let pool = r#"pool="main""#;
     for (row, value) in [
-        (format!(r#"pool_requests_started_total{{{pool},code="(3,2)"}}"#), 2.0),
-        (format!(r#"pool_requests_started_total{{{pool},code="(1,1)"}}"#), 1.0),
-        (format!(r#"pool_requests_started_total{{{pool},code="other"}}"#), 1.0),
+        (format!(r#"pool_requests_started_total{{{pool},operation="read",code="(3,2)"}}"#), 2.0),
+        (format!(r#"pool_requests_started_total{{{pool},operation="read",code="(1,1)"}}"#), 1.0),
+        (format!(r#"pool_requests_started_total{{{pool},operation="read",code="other"}}"#), 1.0),
         (format!("pool_queueing_seconds_count{{{pool}}}"), 4.0),
         (format!(r#"pool_queueing_seconds_bucket{{le="0.001",{pool}}}"#), 4.0),
         (format!(r#"pool_queueing_seconds_bucket{{le="0.0005",{pool}}}"#), 0.0),
@@ -122,6 +138,15 @@ fn a_scripted_run_of_reports_is_counted_right() {
             2.0,
         ),
         (format!(r#"pool_redundant_tasks_total{{{pool},operation="write",outcome="done"}}"#), 1.0),
+        (format!(r#"pool_extra_tasks_total{{{pool},operation="read",outcome="late"}}"#), 1.0),
+        (format!(r#"pool_extra_tasks_total{{{pool},operation="read",outcome="cancelled"}}"#), 1.0),
+        (format!(r#"pool_extra_tasks_total{{{pool},operation="read",outcome="unstarted"}}"#), 1.0),
+        (format!(r#"pool_extra_tasks_total{{{pool},operation="write",outcome="late"}}"#), 1.0),
+        (format!(r#"pool_extra_tasks_total{{{pool},operation="write",outcome="won"}}"#), 1.0),
+        (format!(r#"pool_extra_tasks_total{{{pool},operation="write",outcome="preempted"}}"#), 1.0),
+        (format!(r#"pool_extra_tasks_total{{{pool},operation="write",outcome="failed"}}"#), 1.0),
+        (format!("pool_decode_seconds_sum{{{pool}}}"), 0.002),
+        (format!("pool_task_log_missed_total{{{pool}}}"), 0.0),
         (format!(r#"pool_wasted_bytes_total{{{pool},outcome="arrived"}}"#), 1000.0),
         (format!(r#"pool_wasted_bytes_total{{{pool},outcome="cancelled"}}"#), 1000.0),
         (format!(r#"pool_fragments_lost_total{{{pool},outcome="missing"}}"#), 1.0),
@@ -147,10 +172,18 @@ fn gauges_of_a_watched_pool_are_read_when_the_page_is_made() {
     let node =
         |id, state| NodeGauge { id: NodeId(id), state, lanes: 4, lanes_busy: 1, tasks_waiting: 2 };
     let gauges = PoolGauges {
-        load: Load { backlog: 5, lanes: 4, lanes_idle: 3, lanes_redundant: 1, serving: 6 },
+        load: Load {
+            backlog: 5,
+            lanes: 4,
+            lanes_idle: 3,
+            lanes_redundant: 1,
+            tasks_waiting: 9,
+            serving: 6,
+        },
         encoding: 7,
         mends_waiting: 8,
         nodes: vec![node(3, NodeState::Up), node(0, NodeState::Down)],
+        delay_models: [Some(ripstop_delay::ShiftedExponential::S3_2013_A), None],
     };
     metrics.watch_pool(&counts, move || gauges.clone());
     let rows = parse(&metrics.page());
@@ -159,6 +192,11 @@ fn gauges_of_a_watched_pool_are_read_when_the_page_is_made() {
         ("pool_serving{pool=\"main\"}", 6.0),
         ("pool_encoding{pool=\"main\"}", 7.0),
         ("pool_mends_waiting{pool=\"main\"}", 8.0),
+        ("pool_tasks_waiting{pool=\"main\"}", 9.0),
+        (
+            "pool_delay_model_seconds{pool=\"main\",operation=\"read\",parameter=\"shift_per_mb\"}",
+            0.015,
+        ),
         ("pool_lanes{pool=\"main\"}", 4.0),
         ("pool_lanes_busy{pool=\"main\"}", 1.0),
         ("pool_lanes_redundant{pool=\"main\"}", 1.0),

@@ -1,0 +1,165 @@
+use super::raw;
+use anyhow::{Context as _, Result, bail, ensure};
+use ripstop_delay::{Preset, ShiftedExponential};
+use ripstop_model::Code;
+use ripstop_policy::Settings;
+use ripstop_runtime::Layout;
+use serde::{Deserialize, Deserializer, de::Error};
+use std::fmt::Write as _;
+
+/// The delay model that a policy goes by.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct DelayModel(pub ShiftedExponential);
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum NumbersOrName {
+    Numbers([f64; 4]),
+    Name(String),
+}
+
+impl<'de> Deserialize<'de> for DelayModel {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let wanted = "[shift_ms, shift_ms_per_mb, mean_ms, mean_ms_per_mb], or the preset \
+                      \"s3-2013-a\" or \"s3-2013-b\"";
+        let [shift_ms, shift_ms_per_mb, mean_ms, mean_ms_per_mb] =
+            match NumbersOrName::deserialize(from) {
+                Ok(NumbersOrName::Numbers(numbers)) => numbers,
+                Ok(NumbersOrName::Name(name)) => {
+                    let preset = name.parse::<Preset>().ok();
+                    let model = preset.and_then(Preset::shifted_exponential).map(Self);
+                    return model.ok_or_else(|| Error::custom(format!("{name:?} is not {wanted}")));
+                }
+                Err(_) => return Err(Error::custom(format!("not {wanted}"))),
+            };
+        let model = ShiftedExponential { shift_ms, shift_ms_per_mb, mean_ms, mean_ms_per_mb };
+        let parameters = [shift_ms, shift_ms_per_mb, mean_ms, mean_ms_per_mb];
+        if !parameters.iter().all(|ms| ms.is_finite() && *ms >= 0.0) || mean_ms == 0.0 {
+            let why = "all must be numbers from 0, and mean_ms more than 0";
+            return Err(Error::custom(format!("{parameters:?}: {why}")));
+        }
+        Ok(Self(model))
+    }
+}
+
+/// The pool's policy by name, and what it is told.
+pub(super) fn resolve(raw: &raw::Pool, layout: Layout, code: Code) -> Result<(String, Settings)> {
+    let usual = match layout {
+        Layout::Spread => "fixed",
+        Layout::Shared | Layout::Unique => "backfill",
+    };
+    let name = raw.policy.clone().unwrap_or_else(|| usual.into());
+    let default = Settings::default();
+    let mut settings = Settings {
+        code: raw.policy_code.map(|[n, k]| Code::new(n, k)).transpose().context("policy_code")?,
+        read_chunks: raw.read_chunks,
+        memory: raw.memory.unwrap_or(default.memory),
+        model: raw.delay_model.map(|model| model.0),
+        hedge_after: raw.hedge_after.map_or(default.hedge_after, |span| span.0),
+        ..default
+    };
+    settings.limits.k_max = raw.k_max.unwrap_or(settings.limits.k_max);
+    settings.limits.r_max = raw.r_max.unwrap_or(settings.limits.r_max);
+    ripstop_policy::by_name(&name, &settings)?;
+    if let Some(key) = foreign_key(raw, &name) {
+        bail!("{key} means nothing for the policy {name}");
+    }
+    check(&settings, layout, code)?;
+    ensure!(
+        raw.k_max.is_none() || layout != Layout::Spread,
+        "k_max means nothing in the layout spread: k is {} there",
+        code.k()
+    );
+    Ok((name, settings))
+}
+
+/// A key that is given and that the policy does not read.
+fn foreign_key(raw: &raw::Pool, policy: &str) -> Option<&'static str> {
+    let adapts = ["all", "greedy", "fixed-dimension", "tofec", "tofec-multi", "backfill"];
+    let tofec = ["fixed-dimension", "tofec", "tofec-multi"];
+    let hedges = ["hedge", "hedge-p95"];
+    let coded = ["fixed", "fixed-dimension", "hedge", "hedge-p95"];
+    let keys: [(_, _, &[&str]); 7] = [
+        ("policy_code", raw.policy_code.is_some(), &coded),
+        ("read_chunks", raw.read_chunks.is_some(), &coded[..1]),
+        ("k_max", raw.k_max.is_some(), &adapts),
+        ("r_max", raw.r_max.is_some(), &adapts),
+        ("memory", raw.memory.is_some(), &tofec),
+        ("delay_model", raw.delay_model.is_some(), &tofec),
+        ("hedge_after", raw.hedge_after.is_some(), &hedges),
+    ];
+    let strange = keys.into_iter().find(|(_, given, readers)| *given && !readers.contains(&policy));
+    strange.map(|(key, ..)| key)
+}
+
+fn check(settings: &Settings, layout: Layout, code: Code) -> Result<()> {
+    let Settings { limits, memory, .. } = *settings;
+    let (n, k) = (code.n(), code.k());
+    if let Some(chunks) = settings.read_chunks {
+        ensure!(layout == Layout::Spread, "read_chunks means nothing in the layout {layout}");
+        ensure!(settings.code.is_none(), "read_chunks and policy_code say the same: give one");
+        ensure!(
+            (k..=n).contains(&chunks.into()),
+            "read_chunks is {chunks}: it must be from {k} to {n}"
+        );
+    }
+    if let Some(chosen) = settings.code {
+        let most = n * chosen.k() / k;
+        let possible = match layout {
+            Layout::Spread => chosen.k() == k,
+            Layout::Shared | Layout::Unique => k.is_multiple_of(chosen.k()),
+        };
+        ensure!(
+            possible && chosen.n() <= most,
+            "policy_code is {chosen}: with the code {code} in the layout {layout}, k must {} and n be \
+             at most {n}·k/{k}",
+            if layout == Layout::Spread { format!("be {k}") } else { format!("divide {k}") },
+        );
+    }
+    ensure!(limits.k_max >= 1, "k_max must be at least 1");
+    ensure!(
+        limits.r_max.is_finite() && limits.r_max >= 1.0,
+        "r_max is {}: it must be a number from 1",
+        limits.r_max
+    );
+    ensure!((0.0..1.0).contains(&memory), "memory is {memory}: it must be from 0 to less than 1");
+    ensure!(!settings.hedge_after.is_zero(), "hedge_after must be longer than nothing");
+    Ok(())
+}
+
+/// What a policy does, and what it was told beyond its defaults.
+pub(super) fn describe(name: &str, settings: &Settings) -> String {
+    let default = Settings::default();
+    let does = ripstop_policy::descriptions().find(|(known, _)| *known == name);
+    let mut text = format!("{name} ({})", does.map_or("", |(_, does)| does));
+    let Settings { code, read_chunks, limits, memory, model, hedge_after } = *settings;
+    let mut add = |part: String| write!(text, ", {part}").expect("a string takes all");
+    if let Some(code) = code {
+        add(format!("code {code}"));
+    }
+    if let Some(chunks) = read_chunks {
+        add(format!("{chunks} chunks"));
+    }
+    if limits.k_max != default.limits.k_max {
+        add(format!("k at most {}", limits.k_max));
+    }
+    if limits.r_max < default.limits.r_max {
+        add(format!("n at most {} k", limits.r_max));
+    }
+    match name {
+        "tofec" | "tofec-multi" | "fixed-dimension" => {
+            add(format!("memory {memory}"));
+            add(match model {
+                None => "delay model learned".into(),
+                Some(model) => format!(
+                    "delay model {} + {} B ms, {} + {} B ms",
+                    model.shift_ms, model.shift_ms_per_mb, model.mean_ms, model.mean_ms_per_mb
+                ),
+            });
+        }
+        "hedge" => add(format!("after {hedge_after:?}")),
+        "hedge-p95" => add(format!("at first after {hedge_after:?}")),
+        _ => {}
+    }
+    text
+}

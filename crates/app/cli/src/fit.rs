@@ -1,0 +1,172 @@
+//! `ripstop fit`: what a task log says about delays.
+
+use anyhow::{Context as _, Result, bail};
+use clap::Args;
+use flate2::read::MultiGzDecoder;
+use ripstop_delay::ShiftedExponential;
+use ripstop_estimator::{Fit as DelayFit, LogFit, LogRecord, fit_log, parse_log};
+use ripstop_experiment::{
+    Report, delay_ccdf_figure, delay_ccdf_table, delay_model_table, delay_size_figure,
+    delay_size_table, delay_trust, text_columns,
+};
+use ripstop_model::Operation;
+use std::{
+    fs::File,
+    io::Read as _,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+/// A log of more bytes than this is not read.
+const LOG_MAX: u64 = 4 << 30;
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+#[derive(Args, Debug)]
+pub(crate) struct Fit {
+    /// Task log: CSV, plain or gzip.
+    ///
+    /// Its header is `time_s,operation,node,bytes,served_ms,outcome`, with `waited_ms,redundant` behind it
+    /// or not, or `operation,bytes,delay_ms`. A gateway and a simulation write the same.
+    #[arg(value_name = "LOG")]
+    pub log: PathBuf,
+    /// Write figures, the CSV files they are drawn from, and report.html into this folder.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+#[expect(clippy::print_stdout, reason = "what the command is for")]
+pub(crate) fn run(arguments: &Fit) -> Result<ExitCode> {
+    let text = read_log(&arguments.log)?;
+    let named = || format!("task log {}", arguments.log.display());
+    let fit = fit_log(&text).with_context(named)?;
+    let records = parse_log(&text).with_context(named)?;
+    if records.is_empty() {
+        bail!("{} has no tasks", named());
+    }
+    print!("{}", described(&fit));
+    if let Some(folder) = &arguments.out {
+        let report = report(&fit, &records)?;
+        report.write(folder)?;
+        println!("\nWritten to {}: report.html and its figures and tables.", folder.display());
+    }
+    if fit.operations.is_empty() {
+        bail!("{} says too little: no chunk size has ten finished tasks", named());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The text of a log, unpacked if it is packed.
+pub(crate) fn read_log(path: &Path) -> Result<String> {
+    let named = || format!("task log {} cannot be read", path.display());
+    let mut file = File::open(path).with_context(named)?;
+    let mut bytes = Vec::new();
+    (&mut file).take(LOG_MAX).read_to_end(&mut bytes).with_context(named)?;
+    if bytes.starts_with(&GZIP) {
+        let mut unpacked = Vec::new();
+        let packed = MultiGzDecoder::new(&bytes[..]);
+        packed.take(LOG_MAX).read_to_end(&mut unpacked).with_context(named)?;
+        bytes = unpacked;
+    }
+    if bytes.len() as u64 >= LOG_MAX {
+        bail!("task log {} has more than {} GiB", path.display(), LOG_MAX >> 30);
+    }
+    String::from_utf8(bytes).with_context(named)
+}
+
+/// What the fits say, for a terminal.
+fn described(fit: &LogFit) -> String {
+    let mut text = format!(
+        "{} tasks finished, {} were cancelled, {} failed (which says nothing about delays)\n",
+        fit.done, fit.cancelled, fit.other
+    );
+    for (operation, one) in &fit.operations {
+        text += &format!(
+            "\n{}: {} samples, {} cancelled, {} chunk sizes from {} to {} bytes\n",
+            operation.name(),
+            one.finished,
+            one.cancelled,
+            one.sizes,
+            one.bytes_min,
+            one.bytes_max
+        );
+        let mut rows = vec![header("delay of B megabytes")];
+        rows.push(line("corrected", &one.model));
+        rows.push(line("as the paper", &one.literal));
+        text += &text_columns(&rows);
+        text += &format!(
+            "off the lines (root mean square): means {:.2} ms, deviations {:.2} ms\n",
+            one.mean_residual_ms, one.deviation_residual_ms
+        );
+        text += &format!("{}\n", delay_trust(one));
+        text += &by_node(fit, *operation);
+    }
+    text
+}
+
+fn header(first: &str) -> Vec<String> {
+    let columns = [first, "shift ms", "per MB", "exponential ms", "per MB"];
+    columns.map(str::to_owned).to_vec()
+}
+
+fn line(name: &str, model: &ShiftedExponential) -> Vec<String> {
+    let ShiftedExponential { shift_ms, shift_ms_per_mb, mean_ms, mean_ms_per_mb } = *model;
+    let numbers = [shift_ms, shift_ms_per_mb, mean_ms, mean_ms_per_mb];
+    std::iter::once(name.to_owned()).chain(numbers.map(|ms| format!("{ms:.2}"))).collect()
+}
+
+/// The nodes beside one another, if there are several.
+fn by_node(fit: &LogFit, operation: Operation) -> String {
+    let nodes: Vec<_> = fit.nodes.iter().filter(|((of, _), _)| *of == operation).collect();
+    if nodes.len() < 2 {
+        return String::new();
+    }
+    let mut rows = vec![header("node, corrected")];
+    rows[0].push("samples".to_owned());
+    let mean = |one: &DelayFit| {
+        let middle = u64::midpoint(one.bytes_min, one.bytes_max);
+        one.model.shift_at(middle) + one.model.excess_at(middle)
+    };
+    for ((_, node), one) in &nodes {
+        let mut row = line(&node.to_string(), &one.model);
+        row.push(one.finished.to_string());
+        rows.push(row);
+    }
+    let mut text = text_columns(&rows);
+    let slowest = nodes.iter().max_by(|a, b| mean(a.1).total_cmp(&mean(b.1)));
+    let fastest = nodes.iter().min_by(|a, b| mean(a.1).total_cmp(&mean(b.1)));
+    if let (Some(((_, slow), slowest)), Some(((_, fast), fastest))) = (slowest, fastest) {
+        text += &format!(
+            "node {slow} takes {:.2} times as long as node {fast} in the mean\n",
+            mean(slowest) / mean(fastest)
+        );
+    }
+    text
+}
+
+fn report(fit: &LogFit, records: &[LogRecord]) -> Result<Report> {
+    let models = delay_model_table(fit);
+    let (sizes, ccdf) = (delay_size_table(records), delay_ccdf_table(records));
+    let mut intro = String::from(
+        "The delay of a chunk of B megabytes is modelled as a shift that grows with B plus an exponential \
+         whose mean grows with B, as in the paper on TOFEC. Its fit drops the slowest tenth of each size; \
+         the corrected one allows for what that takes away.",
+    );
+    for (operation, one) in &fit.operations {
+        intro += &format!("\n\n{}: {}", operation.name(), delay_trust(one));
+    }
+    let mut report = Report::new("Delays of tasks", intro);
+    for operation in fit.operations.keys() {
+        let name = operation.name();
+        let figure = delay_ccdf_figure(&format!("Delays of {name}s"), &ccdf, &models, *operation)?;
+        let caption = format!("The share of {name}s that take longer, for some chunk sizes.");
+        report.figure(&format!("ccdf_{name}"), caption, &figure);
+        let figure =
+            delay_size_figure(&format!("Delays of {name}s by size"), &sizes, &models, *operation)?;
+        let caption = format!("Mean and deviation of {name}s against chunk size, with the fits.");
+        report.figure(&format!("sizes_{name}"), caption, &figure);
+    }
+    report.table("models", "The fits, of all nodes together and of each.", models);
+    report.table("sizes", "Delays by chunk size.", sizes);
+    report.long_table("ccdf", ccdf);
+    Ok(report)
+}

@@ -1,0 +1,56 @@
+//! `ripstop replay`: what a gateway decided, decided once more.
+
+use anyhow::{Context as _, Result};
+use clap::Args;
+use ripstop_recording::{Ending, Replay as Replayed, ReplayError};
+use std::{fs::File, io::BufReader, path::PathBuf, process::ExitCode};
+
+#[derive(Args, Debug)]
+pub(crate) struct Replay {
+    /// What `ripstop serve --record` wrote.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+}
+
+#[expect(clippy::print_stdout, reason = "what the command is for")]
+pub(crate) fn run(arguments: &Replay) -> Result<ExitCode> {
+    let named = || format!("recording {}", arguments.file.display());
+    let file = File::open(&arguments.file).with_context(named)?;
+    match ripstop_recording::replay(BufReader::new(file)) {
+        Ok(replayed) => {
+            print!("{}", tell(&replayed));
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(ReplayError::Differs(difference)) => {
+            println!("{difference}");
+            Ok(ExitCode::FAILURE)
+        }
+        Err(error) => Err(error).with_context(named),
+    }
+}
+
+fn tell(replayed: &Replayed) -> String {
+    let mut text = String::new();
+    for pool in &replayed.pools {
+        let made = &pool.beginning;
+        text += &format!(
+            "pool {}: equal, {} events and {} actions in {:.1} s (policy {}, {} nodes, recorded by version \
+             {})\n",
+            made.pool,
+            pool.events,
+            pool.actions,
+            pool.until.as_nanos() as f64 / 1e9,
+            made.policy,
+            made.nodes.len(),
+            made.program,
+        );
+    }
+    text += &match &replayed.ending {
+        Ending::Finished => "the recording is whole\n".to_owned(),
+        Ending::Stopped(stop) => format!("the recording ended before the gateway did: {stop}\n"),
+        Ending::CutOff(bytes) => format!(
+            "the recording is cut off, {bytes} bytes into a block: its gateway was killed, or still runs\n"
+        ),
+    };
+    text
+}

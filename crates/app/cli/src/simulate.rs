@@ -1,0 +1,49 @@
+//! `ripstop simulate`: a scenario, played.
+
+use anyhow::{Context as _, Result, ensure};
+use clap::Args;
+use ripstop_experiment::{Scenario, summary_table};
+use ripstop_figure::Progress;
+use std::{num::NonZero, path::PathBuf, process::ExitCode};
+
+#[derive(Args, Debug)]
+pub(crate) struct Simulate {
+    /// Scenario file (TOML); docs/scenarios.md has its keys, examples/scenarios has some.
+    #[arg(value_name = "SCENARIO")]
+    pub scenario: PathBuf,
+    /// Write results.csv, codes.csv, figures and report.html into this folder.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Runs for each policy and load, with the seeds 1 to N [default: what the file says, or 5].
+    #[arg(long, value_name = "N")]
+    pub seeds: Option<NonZero<u16>>,
+    /// Threads; the results do not depend on it [default: one a core].
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZero<usize>>,
+}
+
+#[expect(clippy::print_stdout, reason = "what the command is for")]
+pub(crate) fn run(arguments: &Simulate) -> Result<ExitCode> {
+    let path = &arguments.scenario;
+    let scenario = Scenario::read(path);
+    let mut scenario = scenario.with_context(|| format!("scenario {}", path.display()))?;
+    if let Some(seeds) = arguments.seeds {
+        scenario.seeds = (1..=u64::from(seeds.get())).collect();
+    }
+    let played = {
+        let progress = Progress::new(scenario.runs() as u64, "runs");
+        scenario.play(arguments.threads, || progress.advance(1))
+    };
+    ensure!(
+        played.iter().any(|one| !one.outcome.took_ns.is_empty()),
+        "scenario {}: not one request was done",
+        path.display()
+    );
+    println!("{}, {} runs over {} seeds\n", scenario.name, played.len(), scenario.seeds.len());
+    print!("{}", scenario.summary_text(&summary_table(&scenario.table(&played))?)?);
+    if let Some(folder) = &arguments.out {
+        scenario.report(&played)?.write(folder)?;
+        println!("\nWritten to {}: report.html and its figures and tables.", folder.display());
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,250 @@
+//! `ripstop whatif`: an access log, replayed through a configured pool under several policies.
+
+mod pool;
+
+use crate::config::{self, Config, PoolConfig};
+use anyhow::{Context as _, Result, bail, ensure};
+use clap::Args;
+use pool::DelaySource;
+use ripstop_experiment::{PolicyChoice, Workload, WorkloadOptions};
+use ripstop_figure::Progress;
+use ripstop_policy::Limits;
+use ripstop_trace::{Format, Summary};
+use std::{
+    fmt::Write as _,
+    num::NonZero,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+#[derive(Args, Debug)]
+pub(crate) struct WhatIf {
+    /// Access log: an S3 server access log, Ripstop's own JSON lines, CSV, or a block trace (SPC); plain,
+    /// gzip or zstd.
+    ///
+    /// CSV needs a header with a time (`time_s`, `time_ms`, `time_us`, `time_ns` or `timestamp`),
+    /// `operation` and `bytes`; `key`, `tenant` and `status` if known. Times that are whole seconds are
+    /// spread at random over their second.
+    #[arg(value_name = "LOG")]
+    pub log: PathBuf,
+    /// Configuration file (TOML) with the pool: nodes, lanes, layout, code, policy, prices.
+    #[arg(long, env = "RIPSTOP_CONFIG", value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Which pool [default: the first].
+    #[arg(long, value_name = "NAME")]
+    pub pool: Option<String>,
+    /// Policies to compare, divided by semicolons or blanks, or given several times: tofec,
+    /// fixed(2,1), hedge(2,1)@100ms and so on [default: the pool's own, backfill, tofec-multi, direct
+    /// reads, hedge-p95].
+    #[arg(long, value_name = "POLICIES")]
+    pub policies: Vec<String>,
+    /// How many times as fast as it was recorded the log is played.
+    #[arg(long, value_name = "X", default_value_t = 1.0)]
+    pub speed: f64,
+    /// Runs for each policy, which differ in how long tasks take by luck.
+    #[arg(long, value_name = "N", default_value_t = NonZero::new(3).expect("three is not zero"))]
+    pub seeds: NonZero<u16>,
+    /// Delays of all nodes: a preset (s3-2013-a, s3-2013-b, s3-2025, s3-2025-busy) or a recorded log
+    /// [default: each node's `delay` in the configuration].
+    #[arg(long, value_name = "PRESET|FILE", conflicts_with = "task_log")]
+    pub delay: Option<String>,
+    /// Delays of all nodes: those of this task log, drawn anew. If it has as many nodes as the pool,
+    /// each node has its own, in the order of their numbers.
+    #[arg(long, value_name = "FILE")]
+    pub task_log: Option<PathBuf>,
+    /// With --task-log: delays of the model fitted to it, not the recorded ones. Says more about chunk sizes that
+    /// were not recorded, and less about the tail.
+    #[arg(long, requires = "task_log")]
+    pub fitted: bool,
+    /// How much alike the delays of one request's tasks are, 0 to 1 (TOFEC measured 0.11 to 0.17).
+    #[arg(long, value_name = "C", default_value_t = 0.0)]
+    pub correlation: f64,
+    /// Milliseconds for which a lane is busy after its task was cancelled.
+    #[arg(long, value_name = "MS", default_value_t = 0.0)]
+    pub cancellation_ms: f64,
+    /// How the log is written: s3, ripstop, csv, spc, sectors [default: as it shows itself to be].
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<Format>,
+    /// Leave out lines that cannot be read, and count them.
+    #[arg(long)]
+    pub skip_bad_lines: bool,
+    /// Only so many requests from the log's beginning.
+    #[arg(long, value_name = "N")]
+    pub first: Option<NonZero<usize>>,
+    /// Threads; the results do not depend on it [default: one a core].
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZero<usize>>,
+    /// Write results.csv, figures and report.html into this folder.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+#[expect(clippy::print_stdout, reason = "what the command is for")]
+pub(crate) fn run(arguments: &WhatIf) -> Result<ExitCode> {
+    let speed = arguments.speed;
+    ensure!(speed.is_finite() && speed > 0.0, "--speed is {speed}: it must be more than 0");
+    let config = config::load(arguments.config.as_deref(), std::iter::empty())?;
+    let pool = chosen_pool(&config, arguments.pool.as_deref())?;
+    let (workload, summary) = read_log(arguments, &config)?;
+    let source = DelaySource::of(arguments)?;
+    let setting = pool::setting(pool, &source, &workload, arguments)?;
+    let policies = policies(&arguments.policies, pool)?;
+    let seeds: Vec<u64> = (1..=u64::from(arguments.seeds.get())).collect();
+    let prices: Vec<_> = pool.nodes.iter().map(|node| node.price).collect();
+    let what_if = ripstop_experiment::WhatIf {
+        setting: &setting,
+        workload: &workload,
+        policies: &policies,
+        limits: Limits::default(),
+        memory: 0.99,
+        seeds: &seeds,
+        prices: &prices,
+    };
+    let answer = {
+        let progress = Progress::new(what_if.steps() as u64, "runs");
+        what_if.play(arguments.threads, || progress.advance(1))
+    };
+    let intro = intro(arguments, pool, &workload, &summary, &source, what_if.load());
+    println!("{intro}");
+    print!("{}", what_if.text(&answer)?);
+    println!("\n{}", legend(&workload, &prices));
+    if let Some(folder) = &arguments.out {
+        what_if.report(&answer, &intro)?.write(folder)?;
+        println!("\nWritten to {}: report.html and its figures and tables.", folder.display());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn chosen_pool<'a>(config: &'a Config, name: Option<&str>) -> Result<&'a PoolConfig> {
+    let Some(name) = name else {
+        return config.pools.first().context("the configuration has no pool");
+    };
+    config.pools.iter().find(|pool| pool.name == name).with_context(|| {
+        let names: Vec<_> = config.pools.iter().map(|pool| pool.name.as_str()).collect();
+        format!("there is no pool {name:?}; there are: {}", names.join(", "))
+    })
+}
+
+fn read_log(arguments: &WhatIf, config: &Config) -> Result<(Workload, Summary)> {
+    let options = WorkloadOptions {
+        format: arguments.format,
+        stripe_max: config.store.stripe_max,
+        speed: arguments.speed,
+        requests_max: arguments.first.map(NonZero::get),
+        skip_bad_lines: arguments.skip_bad_lines,
+    };
+    let path = &arguments.log;
+    Workload::read(path, &options).with_context(|| format!("access log {}", path.display()))
+}
+
+/// The policies to compare; those the same as one before them are left out.
+fn policies(given: &[String], pool: &PoolConfig) -> Result<Vec<PolicyChoice>> {
+    let texts: Vec<String> = if given.is_empty() {
+        let direct = pool::direct(pool);
+        let others = ["backfill", "tofec-multi", &direct, "hedge-p95"].map(str::to_owned);
+        std::iter::once(pool::own_policy(pool)).chain(others).collect()
+    } else {
+        given.iter().flat_map(|list| split(list)).collect()
+    };
+    let mut policies: Vec<PolicyChoice> = Vec::with_capacity(texts.len());
+    for text in &texts {
+        let policy: PolicyChoice = text.parse()?;
+        // Who knows the rates to come is no choice.
+        ensure!(policy.name() != "ideal", "ideal knows the future: it can only be simulated");
+        if !policies.contains(&policy) {
+            policies.push(policy);
+        }
+    }
+    if policies.is_empty() {
+        bail!("--policies names none");
+    }
+    Ok(policies)
+}
+
+/// The parts of a list that is divided by semicolons, blanks, or commas outside parentheses.
+fn split(list: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut depth = 0_u32;
+    for c in list.chars() {
+        depth = match c {
+            '(' => depth + 1,
+            ')' => depth.saturating_sub(1),
+            _ => depth,
+        };
+        if depth == 0 && matches!(c, ',' | ';' | ' ') {
+            parts.push(String::new());
+        } else if let Some(last) = parts.last_mut() {
+            last.push(c);
+        }
+    }
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// What was asked, of what.
+fn intro(
+    arguments: &WhatIf,
+    pool: &PoolConfig,
+    workload: &Workload,
+    summary: &Summary,
+    source: &DelaySource,
+    load: f64,
+) -> String {
+    let mut text = format!("{summary}");
+    let name = |path: &Path| path.display().to_string();
+    // Writing to a string does not fail.
+    let _ = writeln!(
+        text,
+        "played        {} at {} times its speed: {} objects, {} stripes, {:.2} stripes per second",
+        name(&arguments.log),
+        arguments.speed,
+        workload.objects.len(),
+        workload.stripes.len(),
+        workload.rate_per_s()
+    );
+    let _ = writeln!(
+        text,
+        "pool          {}: {} nodes, {} lanes, layout {}, code {}; {source}",
+        pool.name,
+        pool.nodes.len(),
+        pool.nodes.iter().map(|node| u32::from(node.lanes)).sum::<u32>(),
+        pool.layout,
+        pool.code
+    );
+    let _ = writeln!(text, "mean load     {:.1}% of full capacity", load * 100.0);
+    text
+}
+
+/// What the columns mean.
+fn legend(workload: &Workload, prices: &[ripstop_experiment::Price]) -> String {
+    let mut text = String::from(
+        "Delays of objects in milliseconds. tasks/req: tasks that had a lane, per stripe. bytes moved: more \
+         than clients asked for, cancelled tasks as if they had moved all of theirs. wasted: share of the \
+         lanes' time for tasks without which the answer came. bears: how many times as fast the busiest \
+         part of the log may come before p99 doubles or 1% fails.",
+    );
+    let kept = prices.iter().any(|price| price.per_gb_month.is_some());
+    if prices.iter().any(|price| *price != ripstop_experiment::Price::default()) {
+        text += " $/month: what the nodes' prices make of it, at 730 hours a month";
+        text += match (kept, workload.named_bytes) {
+            (true, Some(_)) => ", with the storage of the objects that the log names.",
+            (true, None) => ", without storage: the log does not name its objects.",
+            (false, _) => ", without storage, which has no price.",
+        };
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_policies_may_hold_codes() {
+        assert_eq!(
+            split("tofec,fixed(2,1), hedge(3,2)@50ms;greedy"),
+            ["tofec", "fixed(2,1)", "hedge(3,2)@50ms", "greedy"]
+        );
+        assert!(split(" ,;").is_empty());
+    }
+}

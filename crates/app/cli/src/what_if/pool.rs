@@ -1,0 +1,169 @@
+use super::WhatIf;
+use crate::{
+    config::{NodeConfig, PoolConfig},
+    fit::read_log,
+};
+use anyhow::{Context as _, Result, bail, ensure};
+use ripstop_delay::{Preset, Recorded, Replay};
+use ripstop_estimator::{Empirical, Fit, LogRecord, Sample, parse_log};
+use ripstop_experiment::{ByOperation, Delay, Layout as Played, NodeSetting, Setting, Workload};
+use ripstop_model::{NodeId, Operation};
+use ripstop_runtime::Layout;
+use std::{collections::BTreeMap, fmt, path::Path, time::Duration};
+
+/// Where the delays of the nodes come from.
+#[derive(Debug)]
+pub(super) enum DelaySource {
+    /// Each node's own setting.
+    Configured,
+    /// One for all.
+    One(String, Delay),
+    /// A task log: what it says of all nodes, and of each, by their numbers.
+    TaskLog { name: String, all: Delay, each: Vec<Delay>, fitted: bool },
+}
+
+impl DelaySource {
+    pub(super) fn of(arguments: &WhatIf) -> Result<Self> {
+        if let Some(name) = &arguments.delay {
+            return Ok(Self::One(name.clone(), named(name)?));
+        }
+        let Some(path) = &arguments.task_log else { return Ok(Self::Configured) };
+        let name = path.display().to_string();
+        let records = parse_log(&read_log(path)?).with_context(|| format!("task log {name}"))?;
+        let samples: Vec<Sample> = records.iter().filter_map(LogRecord::sample).collect();
+        let mut by_node = BTreeMap::<NodeId, Vec<Sample>>::new();
+        for sample in &samples {
+            by_node.entry(sample.node).or_default().push(*sample);
+        }
+        let law = |samples: &[Sample]| {
+            let law = if arguments.fitted { fitted(samples) } else { replayed(samples) };
+            law.with_context(|| format!("task log {name}"))
+        };
+        let all = law(&samples)?;
+        let each = by_node.values().map(|samples| law(samples)).collect::<Result<_>>()?;
+        Ok(Self::TaskLog { name, all, each, fitted: arguments.fitted })
+    }
+
+    /// The law and the factor of one node among so many.
+    fn node(&self, index: usize, count: usize, node: &NodeConfig) -> Result<(Delay, f64)> {
+        match self {
+            Self::One(_, delay) => Ok((delay.clone(), 1.0)),
+            Self::TaskLog { all, each, .. } => {
+                let own = each.get(index).filter(|_| each.len() == count);
+                Ok((own.unwrap_or(all).clone(), 1.0))
+            }
+            Self::Configured => {
+                let Some(delay) = &node.delay else {
+                    bail!(
+                        "node {:?}: nothing is known of its delays. Give --task-log (what `ripstop serve` \
+                         recorded) or --delay (a preset), or the node a delay in the configuration",
+                        node.name
+                    );
+                };
+                ensure!(
+                    delay.scale > 0.0,
+                    "node {:?}: with a delay_scale of 0 there is nothing to find out",
+                    node.name
+                );
+                let law = named(&delay.model);
+                Ok((law.with_context(|| format!("node {:?}", node.name))?, delay.scale))
+            }
+        }
+    }
+}
+
+impl fmt::Display for DelaySource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Configured => f.write_str("delays as configured"),
+            Self::One(name, _) => write!(f, "delays of {name}"),
+            Self::TaskLog { name, each, fitted, .. } => {
+                let how = if *fitted { "fitted to" } else { "drawn from" };
+                write!(f, "delays {how} {name} ({} nodes)", each.len())
+            }
+        }
+    }
+}
+
+/// A preset, or a recorded log by its path.
+fn named(name: &str) -> Result<Delay> {
+    if let Ok(preset) = name.parse::<Preset>() {
+        return Ok(Delay::Preset(preset));
+    }
+    let names = Preset::ALL.map(Preset::name).join(", ");
+    let wanted = || format!("delay {name:?} is neither a preset ({names}) nor a log's path");
+    let path = Path::new(name);
+    ensure!(path.is_file(), wanted());
+    let recorded = Recorded::parse(&read_log(path)?, Replay::Sampled);
+    Ok(Delay::Recorded(recorded.with_context(|| format!("delay log {name}"))?))
+}
+
+fn replayed(samples: &[Sample]) -> Result<Delay> {
+    let recorded = Empirical::of(samples).replay();
+    Ok(Delay::Recorded(recorded.context("no task finished")?))
+}
+
+/// A direction that says too little is taken for the other.
+fn fitted(samples: &[Sample]) -> Result<Delay> {
+    let model = |operation: Operation| {
+        let of = samples.iter().copied().filter(|sample| sample.operation == operation);
+        Fit::of(of, None).map(|fit| fit.model)
+    };
+    let (read, write) = (model(Operation::Read), model(Operation::Write));
+    match (read.or(write), write.or(read)) {
+        (Some(read), Some(write)) => Ok(Delay::ByOperation(ByOperation { read, write })),
+        (_, None) | (None, _) => bail!("it says too little: no chunk size has ten finished tasks"),
+    }
+}
+
+/// The pool as the simulator has it.
+pub(super) fn setting(
+    pool: &PoolConfig,
+    source: &DelaySource,
+    workload: &Workload,
+    arguments: &WhatIf,
+) -> Result<Setting> {
+    let count = pool.nodes.len();
+    let node = |(index, node): (usize, &NodeConfig)| {
+        let (delay, scale) = source.node(index, count, node)?;
+        Ok(NodeSetting { lanes: node.lanes, delay, scale, changes: Vec::new() })
+    };
+    let (correlation, ms) = (arguments.correlation, arguments.cancellation_ms);
+    ensure!(
+        (0.0..=1.0).contains(&correlation),
+        "--correlation is {correlation}: it is from 0 to 1"
+    );
+    let cancellation = Duration::try_from_secs_f64(ms / 1000.0);
+    Ok(Setting {
+        nodes: pool.nodes.iter().enumerate().map(node).collect::<Result<_>>()?,
+        code: pool.code,
+        layout: match pool.layout {
+            Layout::Spread => Played::Spread,
+            Layout::Shared => Played::Shared,
+            Layout::Unique => Played::Together,
+        },
+        classes: workload.classes.clone(),
+        correlation,
+        cancellation: cancellation
+            .with_context(|| format!("--cancellation-ms is {ms}: it is a time of 0 or more"))?,
+        coding_s_per_byte: 0.0,
+        machine: pool.machine,
+    })
+}
+
+/// The pool's own policy, as a choice is written.
+pub(super) fn own_policy(pool: &PoolConfig) -> String {
+    match (pool.policy.as_str(), pool.policy_settings.read_chunks, pool.layout) {
+        ("fixed", Some(chunks), Layout::Spread) => format!("fixed({chunks},{})", pool.code.k()),
+        ("fixed", None, Layout::Spread) => direct(pool),
+        (name, _, _) => name.to_owned(),
+    }
+}
+
+/// Reads of what is needed and no more, each in as few pieces as the layout has.
+pub(super) fn direct(pool: &PoolConfig) -> String {
+    match pool.layout {
+        Layout::Spread => format!("fixed({k},{k})", k = pool.code.k()),
+        Layout::Shared | Layout::Unique => "fixed(1,1)".to_owned(),
+    }
+}

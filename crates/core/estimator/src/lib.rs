@@ -1,0 +1,64 @@
+//! What delays were: fits of the delay model, moving averages, quantile sketches, task logs.
+//!
+//! Everything here is fed with [`Sample`]s, one for each task that ended: how long it was served and
+//! whether it finished or was cancelled after that long. Where the first k of n tasks count, those that
+//! finish are the fastest, so a cancelled task is evidence too: that its delay was longer. Both kinds
+//! enter by the estimator of Kaplan and Meier.
+//!
+//! * [`Fit`]: the [shifted exponential](ripstop_delay::ShiftedExponential) of some samples, as the
+//!   paper on TOFEC fits it and corrected for what that trims, and how far to trust it.
+//! * [`Window`]: the fit of the samples of late, in bounded memory, for a gateway that runs.
+//! * [`fit_log`], [`LogRecord`]: the task log, the same from a live gateway and from a simulation.
+//! * [`Empirical`], [`Distribution`]: what was seen for each chunk size, without a model.
+//! * [`Quantiles`], [`Ewma`]: a percentile and a mean of what came last.
+//!
+//! It deliberately keeps no clock and does no I/O, and it does not judge nodes: whether one is slow is
+//! for those who ask.
+//!
+//! ```
+//! use core::time::Duration;
+//! use ripstop_delay::{DelayModel as _, Dice, ShiftedExponential};
+//! use ripstop_estimator::{Sample, Window, WindowSettings};
+//! use ripstop_model::{NodeId, Operation, Timestamp};
+//!
+//! let (mut model, mut dice) = (ShiftedExponential::S3_2013_A, Dice::new(1));
+//! let mut window = Window::new(WindowSettings::default());
+//! let now = Timestamp::ZERO;
+//! for count in 0..8000u64 {
+//!     let (operation, bytes) = (Operation::Read, 500_000 * (1 + count % 6));
+//!     let served = model.sample(operation.into(), bytes, &mut dice);
+//!     window.add(now, Sample { operation, node: NodeId(0), bytes, served, finished: true });
+//! }
+//! let fit = window.fit(now, Operation::Read).expect("six sizes were seen often enough");
+//! assert!((fit.model.excess_at(1_000_000) / 68.6 - 1.0).abs() < 0.1);
+//! assert_eq!((fit.sizes, fit.cancelled), (6, 0));
+//! assert_eq!(window.fit(now, Operation::Write), None);
+//! ```
+#![no_std]
+extern crate alloc;
+
+mod distribution;
+mod empirical;
+mod ewma;
+mod fit;
+mod line;
+mod log;
+mod log_fit;
+mod quantiles;
+mod sample;
+mod sizes;
+mod survival;
+mod trim;
+mod window;
+
+pub use distribution::Distribution;
+pub use empirical::Empirical;
+pub use ewma::Ewma;
+pub use fit::{Fit, SIZE_FINISHED_MIN, SPREAD_MIN};
+pub use log::{LOG_HEADER, LogError, LogFormat, LogRecord, Outcome, parse_log};
+pub use log_fit::{LogFit, fit_log};
+pub use quantiles::Quantiles;
+pub use sample::Sample;
+pub use sizes::SIZES_MAX;
+pub use trim::{AT_RISK_MIN, KEPT, KEPT_MIN};
+pub use window::{REFIT_MIN, Window, WindowSettings};

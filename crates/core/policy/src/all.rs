@@ -1,0 +1,23 @@
+//! Everything at once: what a gateway does that asks all k + m disks for every read.
+
+use crate::{Choice, Class, Limits, Load, Policy, Settings, eager::eager};
+use ripstop_model::Timestamp;
+
+/// The largest k, and as many tasks as there may be.
+#[derive(Clone, Copy, Debug)]
+pub struct All {
+    limits: Limits,
+}
+
+impl All {
+    /// Within `settings.limits`.
+    pub fn new(settings: &Settings) -> Self {
+        Self { limits: settings.limits }
+    }
+}
+
+impl Policy for All {
+    fn choose(&mut self, _now: Timestamp, class: &Class, _load: Load) -> Choice {
+        eager(self.limits.nearest(class, usize::MAX, usize::MAX))
+    }
+}

@@ -1,0 +1,216 @@
+//! Backfill: redundancy that the backlog never has to wait for. What it does and why it works is told in
+//! `docs/backfill.md`.
+
+mod delays;
+mod histogram;
+mod line;
+mod outlook;
+mod survival;
+#[cfg(test)]
+mod tests;
+
+use crate::{
+    Choice, Chunking, Class, Limits, Load, Operation, Policy, Redundancy, Sample, Settings,
+};
+use alloc::collections::BTreeMap;
+use core::time::Duration;
+use delays::Delays;
+use outlook::Outlook;
+use ripstop_model::Timestamp;
+
+/// A code (n,k) of which e tasks start at once and the others only on lanes that nobody else wants,
+/// giving way at once when somebody does.
+///
+/// k and e minimise the request's own mean delay plus the price of the lane time that it takes from
+/// others: Ds(k,e) + p·U(k,e), by delay distributions learned from the tasks themselves. The price rises
+/// with the load that *arrives* (rate times the lane time of a request without redundancy), which does
+/// not depend on what is chosen: so nothing feeds back. Before anything is learned it serves with
+/// k = 2 and no redundancy but on spare lanes.
+#[derive(Debug)]
+pub struct Backfill {
+    limits: Limits,
+    delays: [Delays; 2],
+    outlooks: BTreeMap<Key, Outlook>,
+    /// Requests that arrived.
+    arrivals: u64,
+    /// At which arrival the delays are learned anew.
+    learn_at: u64,
+    /// How often they were.
+    generation: u64,
+    last_arrival: Timestamp,
+    /// Smoothed time between arrivals, milliseconds.
+    gap_ms: f64,
+    /// Smoothed lane time of a request without redundancy, milliseconds.
+    work_ms: f64,
+    /// Smoothed lanes that no task which starts at once holds or waits for.
+    free: f64,
+    /// Smoothed lane time that a cancellation costs, milliseconds.
+    stopping_ms: f64,
+    /// e of the last request: what those in the queue are taken to want.
+    last_at_once: usize,
+}
+
+type Key = (Operation, Chunking, u64, usize, usize);
+
+/// Most outlooks that are kept: as many kinds of request.
+const OUTLOOKS_MAX: usize = 256;
+/// How much a request counts for the smoothed free lanes.
+const FREE_WEIGHT: f64 = 0.02;
+/// How much an arrival counts for the smoothed rate and work, once there were enough.
+const RATE_WEIGHT: f64 = 0.005;
+/// How much a cancellation counts for their smoothed cost.
+const STOPPING_WEIGHT: f64 = 0.01;
+/// Arrivals after which delays are learned for the first time, and at most between two times.
+const LEARN: (u64, u64) = (16, 500);
+/// Every so many arrivals a request explores another chunk size; more often while that is unknown.
+const EXPLORE: (u64, u64) = (400, 25);
+/// Tasks of a size from which on it is known.
+const KNOWN: f64 = 200.0;
+/// Load above which nothing is explored that costs lanes.
+const EXPLORE_LOAD_MAX: f64 = 0.7;
+
+impl Backfill {
+    /// Within `settings.limits`.
+    pub fn new(settings: &Settings) -> Self {
+        Self {
+            limits: settings.limits,
+            delays: [Delays::default(), Delays::default()],
+            outlooks: BTreeMap::new(),
+            arrivals: 0,
+            learn_at: LEARN.0,
+            generation: 0,
+            last_arrival: Timestamp::ZERO,
+            gap_ms: 0.0,
+            work_ms: 0.0,
+            free: f64::NAN,
+            stopping_ms: 0.0,
+            last_at_once: 1,
+        }
+    }
+
+    /// Learns anew when that is due.
+    fn learn_delays(&mut self) {
+        if self.arrivals < self.learn_at {
+            return;
+        }
+        let step = (self.learn_at / 2).min(LEARN.1);
+        self.learn_at = self.arrivals + step.max(1);
+        self.generation += 1;
+        self.delays.iter_mut().for_each(Delays::renew);
+    }
+
+    /// What is known of requests of this class; nothing before anything is.
+    fn outlook(&mut self, key: Key, class: &Class) -> Option<&Outlook> {
+        let generation = self.generation;
+        let known = self.outlooks.get_mut(&key);
+        let fresh = known.is_some_and(|outlook| outlook.is_fresh(generation));
+        if !fresh {
+            let own = &self.delays[class.operation as usize];
+            let other = &self.delays[1 - class.operation as usize];
+            let delays = if own.is_known() { own } else { other };
+            let outlook = Outlook::new(delays, class, self.limits, self.stopping_ms, generation)?;
+            if self.outlooks.len() >= OUTLOOKS_MAX {
+                self.outlooks.clear();
+            }
+            self.outlooks.insert(key, outlook);
+        }
+        self.outlooks.get(&key)
+    }
+
+    /// Takes in an arrival; returns lanes that are free now, and the load that arrives, per lane.
+    fn arrive(&mut self, now: Timestamp, load: Load, work_ms: Option<f64>) -> (f64, f64) {
+        let lanes = load.lanes.max(1) as f64;
+        let held = load.tasks_waiting + load.backlog * self.last_at_once;
+        let free = (load.lanes_idle + load.lanes_redundant) as f64 - held as f64;
+        let free = free.clamp(0.0, lanes);
+        if self.free.is_nan() {
+            self.free = lanes;
+        }
+        self.free += FREE_WEIGHT * (free - self.free);
+        let weight = RATE_WEIGHT.max(1.0 / self.arrivals as f64);
+        let gap_ms = now.since(self.last_arrival).as_secs_f64() * 1000.0;
+        self.last_arrival = now;
+        self.gap_ms += weight * (gap_ms - self.gap_ms);
+        if let Some(work_ms) = work_ms {
+            self.work_ms += weight * (work_ms - self.work_ms);
+        }
+        let rho = if self.gap_ms > 0.0 { self.work_ms / self.gap_ms / lanes } else { 0.0 };
+        (free, rho.min(0.98))
+    }
+
+    /// The cost of a cancellation as a share of a request's work.
+    fn stopping_share(&self) -> f64 {
+        if self.work_ms > 0.0 { self.stopping_ms / self.work_ms } else { 0.0 }
+    }
+
+    /// v: the share of the lanes that is not free, smoothed.
+    fn held(&self, lanes: f64) -> f64 {
+        (1.0 - self.free / lanes).clamp(0.0, 0.98)
+    }
+
+    /// p: own delay that a unit of lane time is worth.
+    fn price(&self, rho: f64, lanes: f64) -> f64 {
+        let v = self.held(lanes);
+        let load = 0.35 * rho + 4.0 * power(rho, 6) / (1.0 - rho) + 0.1 * power(v, 5) / (1.0 - v);
+        load * (1.0 + 2.0 * self.stopping_share())
+    }
+
+    /// Another chunk size now and then, so that its delays are known when they are wanted.
+    fn explored(&self, class: &Class, k: usize, rho: f64) -> Option<(usize, usize)> {
+        let smaller = class.k_below(k.div_ceil(2));
+        let (k, e) = if k > 1 && smaller < k {
+            (smaller, 2 * smaller)
+        } else if rho < EXPLORE_LOAD_MAX {
+            let larger = self.limits.ks(class).find(|&larger| larger > k)?;
+            (larger, larger + 1)
+        } else {
+            return None;
+        };
+        let known = self.delays[class.operation as usize].count(class.chunk_bytes(k)) >= KNOWN;
+        let every = if known { EXPLORE.0 } else { EXPLORE.1 };
+        self.arrivals.is_multiple_of(every).then_some((k, e))
+    }
+}
+
+/// x to a small whole power, the same on every platform.
+fn power(x: f64, exponent: usize) -> f64 {
+    (0..exponent).fold(1.0, |product, _| product * x)
+}
+
+impl Policy for Backfill {
+    fn choose(&mut self, now: Timestamp, class: &Class, load: Load) -> Choice {
+        self.arrivals += 1;
+        self.learn_delays();
+        // Sizes that agree in the first five binary digits are one kind.
+        let size = (class.bytes() as f64).to_bits() >> 48;
+        let key = (class.operation, class.chunking, size, class.code.n(), class.code.k());
+        let work_ms = self.outlook(key, class).map(|outlook| outlook.work_ms);
+        let (free, rho) = self.arrive(now, load, work_ms);
+        let lanes = load.lanes.max(1) as f64;
+        let price = self.price(rho, lanes);
+        let best = self.outlooks.get_mut(&key).map(|outlook| outlook.best(price, free, lanes));
+        let (k, e) = best.unwrap_or_else(|| {
+            let k = class.k_below(2.min(usize::from(self.limits.k_max)));
+            (k, k)
+        });
+        let (k, e) = self.explored(class, k, rho).unwrap_or((k, e));
+        let code = self.limits.nearest(class, 2 * k, k);
+        self.last_at_once = e.clamp(code.k(), code.n());
+        let keep = 2.0 * lanes * self.stopping_share() * power(self.held(lanes), 4);
+        let redundancy = Redundancy::Spare {
+            at_once: self.last_at_once as u8,
+            keep_idle: libm::floor(keep).min(f64::from(u16::MAX)) as u16,
+            preemptible: true,
+        };
+        Choice { code, redundancy }
+    }
+
+    fn learn(&mut self, _now: Timestamp, sample: &Sample) {
+        let ms = sample.served.as_secs_f64() * 1000.0;
+        self.delays[sample.operation as usize].add(sample.bytes, ms, sample.finished);
+    }
+
+    fn learn_stopping(&mut self, took: Duration) {
+        self.stopping_ms += STOPPING_WEIGHT * (took.as_secs_f64() * 1000.0 - self.stopping_ms);
+    }
+}

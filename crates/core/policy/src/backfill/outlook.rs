@@ -1,0 +1,121 @@
+use super::{delays::Delays, power};
+use crate::{Class, Limits};
+use alloc::vec::Vec;
+
+/// Generations of knowledge after which an outlook that is hardly used is still good enough.
+const GENERATIONS_EARLY: u64 = 10;
+/// Uses after which an outlook is worth computing anew.
+const USES: u64 = 100;
+
+/// What requests of one class may expect of each k and e: e tasks at once, any k of which suffice.
+#[derive(Clone, Debug)]
+pub(super) struct Outlook {
+    prospects: Vec<Prospect>,
+    /// Mean lane time without redundancy, milliseconds.
+    pub work_ms: f64,
+    generation: u64,
+    uses: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Prospect {
+    k: usize,
+    e: usize,
+    /// Ds: mean time until k of e tasks are done, milliseconds.
+    delay_ms: f64,
+    /// U: mean lane time of the e tasks until then, and of cancelling those that are left.
+    lane_ms: f64,
+}
+
+impl Outlook {
+    pub(super) fn new(
+        delays: &Delays,
+        class: &Class,
+        limits: Limits,
+        stopping_ms: f64,
+        generation: u64,
+    ) -> Option<Self> {
+        let bytes = class.bytes().max(1) as f64;
+        let mut prospects = Vec::new();
+        let mut work_ms = f64::INFINITY;
+        // Half of the payload is in the middle of the chunks there may be.
+        let least = class.ks().next()?;
+        let shape = delays.shape(bytes / (2 * least) as f64)?;
+        for k in limits.ks(class) {
+            let chunk = bytes / k as f64;
+            let points = shape.points_at(chunk);
+            let spread = (2.0 * shape.variation_at(chunk)).min(1.0);
+            let e_max = libm::ceil(k as f64 * (1.0 + spread)) as usize;
+            for e in k..=e_max.min(limits.n_max(class, k)).min(2 * k) {
+                let (delay_ms, running_ms) = order_statistics(&points, k, e);
+                let lane_ms = running_ms + stopping_ms * (e - k) as f64;
+                prospects.push(Prospect { k, e, delay_ms, lane_ms });
+            }
+            work_ms = work_ms.min(k as f64 * shape.mean_at(chunk));
+        }
+        Some(Self { prospects, work_ms, generation, uses: 0 })
+    }
+
+    /// Whether it need not be computed anew.
+    pub(super) fn is_fresh(&self, generation: u64) -> bool {
+        let early = generation < GENERATIONS_EARLY;
+        self.generation == generation || (!early && self.uses < USES)
+    }
+
+    /// The best k and e at this price of lane time, with so many lanes free at the moment.
+    pub(super) fn best(&mut self, price: f64, free: f64, lanes: f64) -> (usize, usize) {
+        self.uses += 1;
+        let cost = |p: &Prospect| {
+            // Tasks that find no lane wait for others to end.
+            let lacking = (p.e as f64 - free).max(0.0) / lanes;
+            p.delay_ms * (1.0 + 0.5 * lacking) + price * p.lane_ms
+        };
+        let best = self.prospects.iter().min_by(|a, b| cost(a).total_cmp(&cost(b)));
+        best.map_or((1, 1), |best| (best.k, best.e))
+    }
+}
+
+/// Mean time until k of e independent tasks are done, and the mean lane time of all e until then.
+fn order_statistics(points: &[(f64, f64)], k: usize, e: usize) -> (f64, f64) {
+    let (mut delay, mut lane) = (0.0, 0.0);
+    for pair in points.windows(2) {
+        let span = pair[1].0 - pair[0].0;
+        let longer = f64::midpoint(pair[0].1, pair[1].1);
+        if longer <= 0.0 {
+            break;
+        }
+        // The chance that exactly `done` of the e are done: binomial, from done = 0 on.
+        let odds = (1.0 - longer) / longer;
+        let mut chance = power(longer, e);
+        let (mut open, mut running) = (0.0, 0.0);
+        for done in 0..k {
+            if done > 0 {
+                chance *= odds * (e - done + 1) as f64 / done as f64;
+            }
+            open += chance;
+            running += chance * (e - done) as f64;
+        }
+        delay += open * span;
+        lane += running * span;
+    }
+    (delay, lane)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_statistics_of_exponential_delays_are_harmonic_sums() {
+        // Survival e^-t in steps of 0.01.
+        let points: Vec<(f64, f64)> =
+            (0..=2000).map(|i| (f64::from(i) / 100.0, libm::exp(-f64::from(i) / 100.0))).collect();
+        for (k, e) in [(1, 1), (1, 2), (2, 3), (6, 12), (12, 24)] {
+            let harmonic: f64 = (e - k + 1..=e).map(|i| 1.0 / i as f64).sum();
+            let (delay, lane) = order_statistics(&points, k, e);
+            assert!((delay / harmonic - 1.0).abs() < 1e-3, "({k},{e}): {delay} {harmonic}");
+            // Each of the k that end takes its mean off the lanes' time.
+            assert!((lane / k as f64 - 1.0).abs() < 1e-3, "({k},{e}): {lane}");
+        }
+    }
+}

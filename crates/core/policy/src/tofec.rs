@@ -1,0 +1,117 @@
+//! TOFEC: code and chunk size of each request from the backlog (Liang and Kozat, Algorithm 1).
+
+mod optimum;
+mod queue;
+mod thresholds;
+
+pub use optimum::Demand;
+pub use queue::QueueModel;
+pub use thresholds::Thresholds;
+
+use crate::{Choice, Class, Limits, Load, Policy, Sample, Settings, eager::eager, models::Models};
+use alloc::collections::BTreeMap;
+use ripstop_model::{Operation, Timestamp};
+
+/// The code that the smoothed length of the request queue asks for, all its tasks at once.
+///
+/// Without a delay model, and until one is learned, it serves like [`Greedy`](crate::Greedy), whose
+/// codes of all sizes are what a model is learned from.
+#[derive(Debug)]
+pub struct Tofec {
+    limits: Limits,
+    queue_model: QueueModel,
+    /// The weight of the old average: a.
+    memory: f64,
+    /// Smoothed length of the request queue.
+    queue: f64,
+    /// Set where k is: the authors' earlier FAST CLOUD.
+    dimension: Option<u8>,
+    models: Models,
+    greedy: crate::Greedy,
+    tables: BTreeMap<Key, Thresholds>,
+}
+
+/// What thresholds depend on beside the delay model.
+type Key = (Operation, u64, usize, usize, usize);
+
+/// Most threshold tables that are kept: as many kinds of request.
+const TABLES_MAX: usize = 256;
+
+impl Tofec {
+    /// As published: thresholds from the queue of a single server.
+    pub fn published(settings: &Settings) -> Self {
+        Self::new(settings, QueueModel::SingleServer, None)
+    }
+
+    /// With thresholds from the queue of many servers.
+    pub fn multi_server(settings: &Settings) -> Self {
+        Self::new(settings, QueueModel::MultiServer, None)
+    }
+
+    /// With a set k (that of `settings.code`, or the largest allowed) and n by the backlog: *fixed
+    /// dimension*.
+    pub fn fixed_dimension(settings: &Settings) -> Self {
+        let k = settings.code.map_or(settings.limits.k_max, |code| code.k() as u8);
+        Self::new(settings, QueueModel::SingleServer, Some(k))
+    }
+
+    fn new(settings: &Settings, queue_model: QueueModel, dimension: Option<u8>) -> Self {
+        Self {
+            limits: settings.limits,
+            queue_model,
+            memory: settings.memory,
+            queue: 0.0,
+            dimension,
+            models: Models::new(settings.model),
+            greedy: crate::Greedy::new(settings),
+            tables: BTreeMap::new(),
+        }
+    }
+
+    fn table(&mut self, now: Timestamp, class: &Class, lanes: usize) -> Option<&Thresholds> {
+        if self.models.renew(now) {
+            self.tables.clear();
+        }
+        let model = self.models.of(class.operation)?;
+        // Sizes that agree in the first five binary digits share a table, computed for the first of
+        // them: they are within 6 % of each other.
+        let size = (class.bytes() as f64).to_bits() >> 48;
+        let key = (class.operation, size, class.code.n(), class.code.k(), lanes);
+        if self.tables.len() >= TABLES_MAX && !self.tables.contains_key(&key) {
+            self.tables.clear();
+        }
+        let (limits, queue, dimension) = (self.limits, self.queue_model, self.dimension);
+        Some(self.tables.entry(key).or_insert_with(|| {
+            let demand = Demand { model, megabytes: class.bytes().max(1) as f64 / 1e6 };
+            match dimension {
+                Some(k) => {
+                    let k = class.k_below(usize::from(k));
+                    Thresholds::of_dimension(&demand, lanes, class, limits, k)
+                }
+                None => Thresholds::new(&demand, lanes, queue, class, limits),
+            }
+        }))
+    }
+}
+
+impl Policy for Tofec {
+    fn choose(&mut self, now: Timestamp, class: &Class, load: Load) -> Choice {
+        self.queue = self.memory * self.queue + (1.0 - self.memory) * load.backlog as f64;
+        let (queue, limits) = (self.queue, self.limits);
+        match self.table(now, class, load.lanes.max(1)) {
+            Some(table) => eager(table.code(queue, class, limits)),
+            None => self.greedy.choose(now, class, load),
+        }
+    }
+
+    fn learn(&mut self, now: Timestamp, sample: &Sample) {
+        self.models.learn(now, sample);
+    }
+
+    fn delay_model(&self, operation: Operation) -> Option<ripstop_delay::ShiftedExponential> {
+        self.models.of(operation)
+    }
+}
+
+#[cfg(test)]
+mod tests;

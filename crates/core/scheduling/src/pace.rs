@@ -1,0 +1,144 @@
+use alloc::{vec, vec::Vec};
+use core::time::Duration;
+use ripstop_model::Timestamp;
+
+/// A node is slow if it ends less than this share of the tasks that its peers end in as much lane time.
+const SLOW: f64 = 0.25;
+/// Tasks that its peers would have ended from which on a node can be found slow.
+const EVIDENCE: f64 = 8.0;
+/// Time in which what was seen loses half of its weight.
+const HALF_LIFE: Duration = Duration::from_secs(10);
+/// Tasks after which the peers' pace is looked at anew.
+const RENEW_EVERY: u32 = 32;
+
+/// How fast nodes are, beside one another: tasks ended for each second of lane time.
+///
+/// Cancelled tasks count with the time they took. Where the first k of n suffice, a slow node's tasks
+/// are cancelled when the others' have ended, so their durations look like everybody's; but hardly
+/// any ends. Evidence fades, so that a node found slow is tried again.
+#[derive(Clone, Debug)]
+pub struct Paces {
+    nodes: Vec<Pace>,
+    /// Tasks that ended per second of lane time at the median node; 0 while that is not known.
+    median: f64,
+    noted: u32,
+    scratch: Vec<f64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    ended: f64,
+    lane_s: f64,
+    at: Timestamp,
+    slow: bool,
+}
+
+impl Paces {
+    /// Nothing is known of this many nodes.
+    pub fn new(nodes: usize) -> Self {
+        let none = Pace { ended: 0.0, lane_s: 0.0, at: Timestamp::ZERO, slow: false };
+        Self { nodes: vec![none; nodes], median: 0.0, noted: 0, scratch: Vec::new() }
+    }
+
+    /// A task was on a lane of a node for so long, and ended by itself or was cancelled.
+    pub fn note(&mut self, now: Timestamp, node: u16, served: Duration, ended: bool) {
+        let pace = &mut self.nodes[usize::from(node)];
+        pace.fade(now);
+        pace.ended += f64::from(u8::from(ended));
+        pace.lane_s += served.as_secs_f64();
+        pace.judge(self.median);
+        self.noted += 1;
+        if self.noted >= RENEW_EVERY {
+            self.noted = 0;
+            self.renew(now);
+        }
+    }
+
+    /// Whether a node is slower than its peers by far.
+    pub fn is_slow(&self, node: u16) -> bool {
+        self.nodes[usize::from(node)].slow
+    }
+
+    fn renew(&mut self, now: Timestamp) {
+        self.scratch.clear();
+        for pace in &mut self.nodes {
+            pace.fade(now);
+            if pace.lane_s > 0.0 {
+                self.scratch.push(pace.ended / pace.lane_s);
+            }
+        }
+        // Of two nodes nobody can say which is the slow one; of three one can.
+        if self.scratch.len() < 3 {
+            self.median = 0.0;
+        } else {
+            let middle = self.scratch.len() / 2;
+            self.scratch.select_nth_unstable_by(middle, f64::total_cmp);
+            self.median = self.scratch[middle];
+        }
+        let median = self.median;
+        self.nodes.iter_mut().for_each(|pace| pace.judge(median));
+    }
+}
+
+impl Pace {
+    fn fade(&mut self, now: Timestamp) {
+        let halves = now.since(self.at).as_secs_f64() / HALF_LIFE.as_secs_f64();
+        // Linear within a half-life is near enough and needs no exponential.
+        let mut left = 1.0;
+        let whole = (halves as u32).min(64);
+        for _ in 0..whole {
+            left /= 2.0;
+        }
+        left *= 1.0 - (halves - f64::from(halves as u32)) / 2.0;
+        self.ended *= left;
+        self.lane_s *= left;
+        self.at = now;
+    }
+
+    fn judge(&mut self, median: f64) {
+        let expected = self.lane_s * median;
+        self.slow = expected >= EVIDENCE && self.ended < SLOW * expected;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Timestamp {
+        Timestamp::from_nanos(ms * 1_000_000)
+    }
+
+    #[test]
+    fn a_node_whose_tasks_are_always_cancelled_is_slow_until_the_evidence_fades() {
+        let mut paces = Paces::new(6);
+        let took = Duration::from_millis(40);
+        for round in 0..100 {
+            for node in 0..6 {
+                paces.note(at(round * 10), node, took, node != 2 && round % 3 > 0);
+            }
+        }
+        assert!((0..6).all(|node| paces.is_slow(node) == (node == 2)));
+        for round in 0..10_000 {
+            for node in [0, 1, 3, 4, 5] {
+                paces.note(at(1000 + round * 10), node, took, true);
+            }
+        }
+        assert!(!paces.is_slow(2), "it is tried again");
+    }
+
+    #[test]
+    fn nodes_alike_are_never_slow_and_two_cannot_be_told_apart() {
+        let (mut many, mut two) = (Paces::new(4), Paces::new(2));
+        for round in 0..1000 {
+            for node in 0..4_u16 {
+                let took = Duration::from_millis(20 + (round * 7 + u64::from(node) * 13) % 60);
+                many.note(at(round * 10), node, took, (round + u64::from(node)) % 3 > 0);
+            }
+            two.note(at(round * 10), 0, Duration::from_millis(10), true);
+            two.note(at(round * 10), 1, Duration::from_secs(1), true);
+        }
+        assert!((0..4).all(|node| !many.is_slow(node)));
+        assert!(!two.is_slow(0) && !two.is_slow(1));
+    }
+}

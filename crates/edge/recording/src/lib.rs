@@ -1,0 +1,62 @@
+//! What the machines of a gateway were told and what they said, kept in a file and replayed.
+//!
+//! A [`Recorder`] is a [`Witness`](ripstop_runtime::Witness) of each pool: in the order in which the
+//! machine handled them it keeps every event, its time, and the actions that came of it, together with
+//! what made the machine. [`replay`] makes the machines anew, tells them the same, and compares what
+//! they say, action for action. The machine being a function of its events, any difference is a change
+//! of its code, an accident that depends on something else than events, or another recording.
+//!
+//! A recording holds no bytes of objects, no names and no keys: ids, sizes, outcomes and times. It
+//! never has gaps: where the disk is too slow or full, it ends, and says so. A process that was killed
+//! leaves one that ends early. It deliberately does not go on from an earlier one, for a machine begins
+//! with its process.
+//!
+//! The file: `RIPSTOPR`, the version of the format (4 bytes, little endian, as are all numbers here),
+//! then blocks. A block: its length from its number on (4), CRC-32C of as much (4), its number (4, from
+//! 0), the pool (2), and [`Record`]s in postcard's form until its end. The records of a pool are in
+//! order, those of different pools interleave.
+//!
+//! ```
+//! use ripstop_gateway::{Event, Machine, NodeSpec, Operation, Request, Settings};
+//! use ripstop_model::{NodeId, RequestId, Timestamp};
+//! use ripstop_recording::{Beginning, Recorder, RecorderSettings, replay};
+//! use ripstop_runtime::Witness as _;
+//!
+//! let folder = tempfile::tempdir()?;
+//! let file = folder.path().join("recording");
+//! let recorder = Recorder::create(&file, RecorderSettings::default())?;
+//! let beginning = Beginning {
+//!     program: "1.2.3".into(),
+//!     pool: "default".into(),
+//!     settings: Settings::default(),
+//!     nodes: vec![NodeSpec { id: NodeId(1), lanes: 4 }],
+//!     policy: "fixed".into(),
+//!     policy_settings: ripstop_policy::Settings::default(),
+//! };
+//! let (mut machine, witness) = (beginning.machine()?, recorder.pool(&beginning));
+//!
+//! let operation = Operation::Write { n: 1, k: 1 };
+//! let request = Request { id: RequestId(0), operation, strip_bytes: 4096 };
+//! let (now, event) = (Timestamp::ZERO, Event::RequestArrived(request));
+//! let mut actions = Vec::new();
+//! witness.told(now, &event);
+//! machine.handle(now, event, &mut actions);
+//! witness.said(&actions);
+//! recorder.finish();
+//!
+//! let replayed = replay(std::fs::File::open(&file)?)?;
+//! assert_eq!((replayed.pools[0].events, replayed.pools[0].actions), (1, actions.len() as u64));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod buffer;
+mod format;
+mod reader;
+mod recorder;
+mod replay;
+mod writer;
+
+pub use format::{Beginning, BeginningError, Record, Stop, VERSION};
+pub use reader::{Ending, Recording, RecordingError};
+pub use recorder::{PoolRecorder, Recorder, RecorderSettings};
+pub use replay::{Difference, PoolReplay, Replay, ReplayError, replay};

@@ -1,0 +1,100 @@
+//! Fragments computed anew from what is whole of their stripe.
+
+use crate::{
+    Chunk, FailedStripe, Header, Pool, StripePlace,
+    fragment::assemble,
+    job::{self, Job, MendJob},
+};
+use bytes::Bytes;
+use ripstop_gateway::{Cause, Operation};
+use ripstop_model::{FragmentId, NodeId};
+use std::collections::BTreeMap;
+use tokio::sync::oneshot;
+
+/// What is whole of a stripe: enough to make the rest.
+struct Sources {
+    /// Of some fragment; the others differ in the name.
+    header: Header,
+    strips: BTreeMap<usize, (Bytes, Chunk)>,
+}
+
+impl Pool {
+    /// Computes fragments anew from K whole strips and stores them: each at the node given with it, or
+    /// where the pool has room (beside the others, if all belong at one node). Answers where each is
+    /// now.
+    pub async fn mend(
+        &self,
+        place: &StripePlace,
+        wanted: &[(u8, Option<NodeId>)],
+    ) -> Result<Vec<(u8, NodeId)>, FailedStripe> {
+        let lost = FailedStripe { id: place.id, cause: Some(Cause::Lost) };
+        let (code, cut) = (place.shape.code(), place.cut);
+        let indices: Vec<u8> = wanted.iter().map(|&(index, _)| index).collect();
+        let Sources { header, mut strips } = self.sources(place, &indices).await.ok_or(lost)?;
+        let all = indices.iter().flat_map(|&index| cut.strips_of(code, index));
+        let missing: Vec<usize> = all.filter(|strip| !strips.contains_key(strip)).collect();
+        let computed = if place.shape.strip_len() == 0 {
+            missing.iter().map(|&strip| (strip, Chunk::computed(0, Vec::new()))).collect()
+        } else {
+            let sources: Vec<_> =
+                strips.iter().map(|(&strip, (_, chunk))| (strip, chunk.clone())).collect();
+            job::decode(&self.shared.codec(code), &missing, &sources).ok_or(lost)?
+        };
+        for (strip, chunk) in computed {
+            strips.insert(strip, (chunk.sealed(place.id, strip as u8), chunk));
+        }
+        let other =
+            |(index, node): (u8, &Option<NodeId>)| node.filter(|_| !indices.contains(&index));
+        let mut taken: Vec<NodeId> = (0..).zip(&place.nodes).filter_map(other).collect();
+        let home = taken.first().copied().filter(|_| cut.is_together());
+        let mut mended = Vec::with_capacity(wanted.len());
+        for &(index, node) in wanted {
+            let name = FragmentId { stripe: place.id, index };
+            let header = Header { name, ..header.clone() };
+            let bodies = cut.strips_of(code, index).map(|strip| strips[&strip].0.clone());
+            let fragment = assemble(&header, bodies);
+            let node = self.store_fragment(name, fragment, node.or(home), &taken).await?;
+            taken.push(node);
+            mended.push((index, node));
+        }
+        Ok(mended)
+    }
+
+    /// Finds enough to make the fragments `wanted`; `None` if it cannot be had.
+    async fn sources(&self, place: &StripePlace, wanted: &[u8]) -> Option<Sources> {
+        let (code, needed) = (place.shape.code(), place.shape.needed());
+        let (mut header, mut strips) = (None, BTreeMap::new());
+        // Of a run that is damaged some strips are whole; of a single strip nothing is.
+        let own = wanted.iter().copied().filter(|_| place.cut.run(code) > 1);
+        let others = (0..place.cut.fragments(code)).map(|index| index as u8);
+        for index in own.chain(others.filter(|index| !wanted.contains(index))) {
+            let found = self.find(place, index).await;
+            header = header.or(found.header);
+            let whole = found.strips.into_iter().map(|(strip, body, chunk)| (strip, (body, chunk)));
+            strips.extend(whole);
+            if header.is_some() && strips.len() >= needed {
+                break;
+            }
+        }
+        let header = header.filter(|_| strips.len() >= needed)?;
+        Some(Sources { header, strips })
+    }
+
+    async fn store_fragment(
+        &self,
+        name: FragmentId,
+        fragment: Vec<Bytes>,
+        node: Option<NodeId>,
+        taken: &[NodeId],
+    ) -> Result<NodeId, FailedStripe> {
+        let (answer, answered) = oneshot::channel();
+        let (settle, settled) = oneshot::channel();
+        let bytes: usize = fragment.iter().map(Bytes::len).sum();
+        let strip_bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let operation = Operation::Mend { fragment: name.index, node, taken: taken.to_vec() };
+        let job = MendJob { name, fragment, answer: Some(answer), settled: Some(settle) };
+        self.ask(name.stripe, operation, strip_bytes, Job::Mend(job), answered).await?;
+        let failed = FailedStripe { id: name.stripe, cause: Some(Cause::Unavailable) };
+        settled.await.ok().flatten().ok_or(failed)
+    }
+}

@@ -1,0 +1,183 @@
+//! The bytes of a stripe's payload, fetched as its layout allows.
+
+use crate::{
+    Chunk, FailedStripe, Pool, StripePlace,
+    fragment::{body_len, body_range},
+    job::{Job, Part, ReadJob, Sought},
+    span::{Span, columns, spans},
+};
+use bytes::Bytes;
+use futures::future::try_join_all;
+use ripstop_gateway::{Cause, Operation};
+use ripstop_model::{NodeId, StripSet};
+use std::{ops::Range, sync::Arc};
+use tokio::sync::oneshot;
+
+/// Of a range of one fragment, so many equal fetches can be under way: the first that arrives is it.
+const COPIES: u8 = 2;
+
+impl Pool {
+    /// The bytes `range` of a stripe's payload, in order, without copying where no decoding is needed.
+    pub async fn read(
+        &self,
+        place: &StripePlace,
+        range: Range<u32>,
+    ) -> Result<Vec<Bytes>, FailedStripe> {
+        if range.is_empty() {
+            return Ok(Vec::new());
+        }
+        if !place.cut.is_together() {
+            return self.read_strips(place, &range).await;
+        }
+        let read = if range.len() == place.shape.payload_len() as usize {
+            self.read_chunks(place, &range).await
+        } else {
+            self.read_copies(place, &range).await
+        };
+        match read {
+            // Damage in one strip spoils no more than that strip if each is fetched for itself.
+            Err(FailedStripe { cause: Some(Cause::Lost), .. }) => {
+                self.read_strips(place, &range).await
+            }
+            Ok(_) | Err(_) => read,
+        }
+    }
+
+    /// Strip by strip: as few as the range touches, any K if some of those cannot be had.
+    async fn read_strips(
+        &self,
+        place: &StripePlace,
+        range: &Range<u32>,
+    ) -> Result<Vec<Bytes>, FailedStripe> {
+        let wanted = spans(place.shape, range);
+        let chunks = try_join_all(wanted.iter().map(|span| self.read_span(place, span))).await?;
+        let mut pieces = Vec::new();
+        for (span, chunks) in wanted.iter().zip(chunks) {
+            for chunk in chunks {
+                chunk.slice_into(&span.columns, &mut pieces);
+            }
+        }
+        trim(&mut pieces, range.len());
+        Ok(pieces)
+    }
+
+    async fn read_span(
+        &self,
+        place: &StripePlace,
+        span: &Span,
+    ) -> Result<Vec<Chunk>, FailedStripe> {
+        let code = place.shape.code();
+        let node_of = |strip| self.known(place, place.cut.place_of(code, strip).0);
+        let operation = Operation::Read {
+            k: code.k() as u8,
+            wanted: span.wanted(),
+            places: (0..code.n()).map(node_of).collect(),
+        };
+        let moved = body_range(&span.columns, place.shape.strip_len());
+        let part = Part::Columns { columns: span.columns.clone(), unit: 1 };
+        self.fetch(place, operation, moved.end - moved.start, part, span.wanted()).await
+    }
+
+    /// The node of a fragment, if it has one that we were told of.
+    fn known(&self, place: &StripePlace, fragment: u8) -> Option<NodeId> {
+        let node = place.nodes.get(usize::from(fragment)).copied().flatten();
+        node.filter(|id| self.shared.node(*id).is_some())
+    }
+
+    /// The whole payload, in the chunks that the policy chooses now (one fragment) or chose when the
+    /// stripe was written (several).
+    async fn read_chunks(
+        &self,
+        place: &StripePlace,
+        range: &Range<u32>,
+    ) -> Result<Vec<Bytes>, FailedStripe> {
+        let (code, strip_len) = (place.shape.code(), place.shape.strip_len());
+        let (run, fragments) = (place.cut.run(code), place.cut.fragments(code));
+        let strip = body_len(strip_len);
+        let (operation, strip_bytes, unit) = if fragments == 1 && run == code.n() {
+            let (n, k) = (code.n() as u8, code.k() as u8);
+            (Operation::ReadShared { n, k, node: self.known(place, 0) }, strip, 1)
+        } else {
+            let k = code.k() / run;
+            let places = (0..fragments).map(|index| self.known(place, index as u8)).collect();
+            let wanted = StripSet::first(k);
+            (Operation::Read { k: k as u8, wanted, places }, strip * run as u32, run)
+        };
+        let part = Part::Columns { columns: 0..strip_len, unit };
+        let wanted = StripSet::first(code.k());
+        let chunks = self.fetch(place, operation, strip_bytes, part, wanted).await?;
+        let mut pieces = Vec::new();
+        for chunk in chunks {
+            chunk.slice_into(&(0..strip_len), &mut pieces);
+        }
+        trim(&mut pieces, range.len());
+        Ok(pieces)
+    }
+
+    /// Bytes of the payload by one range of each fragment that has some of them.
+    async fn read_copies(
+        &self,
+        place: &StripePlace,
+        range: &Range<u32>,
+    ) -> Result<Vec<Bytes>, FailedStripe> {
+        let code = place.shape.code();
+        let fragment_payload = place.shape.strip_len() * place.cut.run(code).min(code.k()) as u32;
+        let (first, last) = (range.start / fragment_payload, (range.end - 1) / fragment_payload);
+        let parts = (first..=last).map(|fragment| {
+            let start = fragment * fragment_payload;
+            range.start.max(start)..range.end.min(start.saturating_add(fragment_payload))
+        });
+        let read = try_join_all(parts.map(|part| self.read_copy(place, part))).await?;
+        Ok(read.concat())
+    }
+
+    async fn read_copy(
+        &self,
+        place: &StripePlace,
+        range: Range<u32>,
+    ) -> Result<Vec<Bytes>, FailedStripe> {
+        let strip_len = place.shape.strip_len();
+        let touched: Vec<_> = columns(place.shape, &range).collect();
+        let bytes =
+            touched.iter().map(|(_, columns)| body_range(columns, strip_len).len()).sum::<usize>();
+        let wanted: StripSet = touched.iter().map(|&(strip, _)| strip).collect();
+        let (fragment, _) = place.cut.place_of(place.shape.code(), touched[0].0);
+        let node = self.known(place, fragment);
+        let operation = Operation::ReadShared { n: COPIES, k: 1, node };
+        let part = Part::Bytes(range);
+        let chunks = self.fetch(place, operation, bytes as u32, part, wanted).await?;
+        let mut pieces = Vec::new();
+        for ((_, columns), chunk) in touched.iter().zip(chunks) {
+            chunk.slice_into(columns, &mut pieces);
+        }
+        Ok(pieces)
+    }
+
+    async fn fetch(
+        &self,
+        place: &StripePlace,
+        operation: Operation,
+        strip_bytes: u32,
+        part: Part,
+        wanted: StripSet,
+    ) -> Result<Vec<Chunk>, FailedStripe> {
+        let (answer, answered) = oneshot::channel();
+        let job = Job::Read(ReadJob {
+            sought: Arc::new(Sought::new(place, part)),
+            wanted,
+            arrived: vec![None; place.shape.code().n()],
+            answer: Some(answer),
+        });
+        self.ask(place.id, operation, strip_bytes, job, answered).await
+    }
+}
+
+/// Cuts `pieces` to `len` bytes in all.
+fn trim(pieces: &mut Vec<Bytes>, len: usize) {
+    let mut left = len;
+    pieces.retain_mut(|piece| {
+        piece.truncate(left);
+        left -= piece.len();
+        !piece.is_empty()
+    });
+}

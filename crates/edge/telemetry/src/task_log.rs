@@ -1,0 +1,142 @@
+//! The tasks of late, as lines of the task log that `ripstop fit` reads.
+
+mod file;
+#[cfg(test)]
+mod tests;
+
+pub use file::{TaskLogError, TaskLogFile, TaskLogFileSettings};
+
+use ripstop_estimator::{LOG_HEADER, LogRecord};
+use ripstop_gateway::{Outcome, Report};
+use ripstop_model::{Operation, Timestamp};
+use std::{
+    collections::VecDeque,
+    fmt::Write as _,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+/// Most records of one pool that are kept in memory, of 56 bytes each; the oldest go first.
+pub const TASK_LOG_MAX: usize = 1 << 16;
+
+/// Records that are read while the pool waits, at most.
+const PAGE: usize = 1024;
+
+/// The tasks of one pool that had a lane and ended, the last [`TASK_LOG_MAX`] of them.
+///
+/// Times are since 1970, so that logs of several runs and pools can be laid together.
+#[derive(Debug)]
+pub struct TaskLog {
+    /// The pool's clock's zero, in nanoseconds since 1970.
+    origin_ns: u64,
+    ring: Mutex<Ring>,
+    missed: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Ring {
+    records: VecDeque<LogRecord>,
+    /// Number of the first of them.
+    first: u64,
+}
+
+impl TaskLog {
+    /// An empty log of a pool whose clock starts now.
+    pub(crate) fn new() -> Self {
+        let origin = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let origin_ns = origin.as_nanos() as u64;
+        Self { origin_ns, ring: Mutex::default(), missed: AtomicU64::new(0) }
+    }
+
+    fn ring(&self) -> MutexGuard<'_, Ring> {
+        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes note of a task's end.
+    pub(crate) fn report(&self, at: Timestamp, report: &Report) {
+        if let Some(record) = record(Timestamp::from_nanos(self.origin_ns + at.as_nanos()), report)
+        {
+            let mut ring = self.ring();
+            if ring.records.len() == TASK_LOG_MAX {
+                ring.records.pop_front();
+                ring.first += 1;
+            }
+            ring.records.push_back(record);
+        }
+    }
+
+    /// Adds to `lines` the next records from number `from` on, some of them; returns the number to go
+    /// on from, and how many were forgotten before they were asked for.
+    fn read(&self, from: u64, lines: &mut String) -> (u64, u64) {
+        let mut page = Vec::<LogRecord>::with_capacity(PAGE);
+        let (next, missed) = {
+            let ring = self.ring();
+            let start = from.max(ring.first);
+            let skip = ((start - ring.first) as usize).min(ring.records.len());
+            page.extend(ring.records.range(skip..).take(PAGE));
+            (start + page.len() as u64, start - from)
+        };
+        for record in page {
+            writeln!(lines, "{record}").expect("a string takes all that is written to it");
+        }
+        (next, missed)
+    }
+
+    /// The log from its oldest record on, in pieces; the first has the header. What comes while it is
+    /// read is not in it.
+    pub fn pages(self: std::sync::Arc<Self>) -> impl Iterator<Item = String> + Send + 'static {
+        let (mut next, end) = {
+            let ring = self.ring();
+            (ring.first, ring.first + ring.records.len() as u64)
+        };
+        let mut begun = false;
+        std::iter::from_fn(move || {
+            let mut lines = String::new();
+            if !begun {
+                begun = true;
+                lines = format!("{LOG_HEADER}\n");
+            } else if next >= end {
+                return None;
+            }
+            if next < end {
+                (next, _) = self.read(next, &mut lines);
+            }
+            Some(lines)
+        })
+    }
+
+    /// Records that its file lacks: they came faster than they were written, or could not be.
+    pub fn missed(&self) -> u64 {
+        self.missed.load(Relaxed)
+    }
+}
+
+/// The record of a report, if that is of the end of a task which had a lane.
+fn record(at: Timestamp, report: &Report) -> Option<LogRecord> {
+    let Report::Task { task, write, outcome, bytes, waited, served, redundant, .. } = *report
+    else {
+        return None;
+    };
+    if served.is_zero() && outcome != Outcome::Done {
+        return None;
+    }
+    Some(LogRecord {
+        at,
+        operation: if write { Operation::Write } else { Operation::Read },
+        node: task.node,
+        bytes,
+        served,
+        outcome: match outcome {
+            Outcome::Done => ripstop_estimator::Outcome::Done,
+            Outcome::Cancelled => ripstop_estimator::Outcome::Cancelled,
+            Outcome::Missing | Outcome::Damaged | Outcome::Unavailable | Outcome::Refused => {
+                ripstop_estimator::Outcome::Other
+            }
+        },
+        waited,
+        redundant,
+    })
+}

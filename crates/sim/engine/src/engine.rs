@@ -1,0 +1,282 @@
+use crate::Calendar;
+use core::time::Duration;
+use ripstop_gateway::{
+    Action, Event, Machine, NodeState, Operation, Outcome, Report, Request, Task,
+};
+use ripstop_model::{NodeId, Operation as Direction, RequestId, StripSet, TaskId, Timestamp};
+use ripstop_world::World;
+use std::collections::{BTreeMap, VecDeque};
+
+/// How long a node that is gone takes to say so.
+const REFUSAL: Duration = Duration::from_millis(1);
+
+/// A request to come.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Arrival {
+    /// When; never earlier than the one before.
+    pub at: Timestamp,
+    /// What is wanted.
+    pub operation: Operation,
+    /// Bytes that a task moves for one strip.
+    pub strip_bytes: u32,
+}
+
+/// Sees all that is reported, in order.
+pub trait Observer {
+    /// Something happened at this time.
+    fn report(&mut self, at: Timestamp, report: &Report);
+}
+
+/// What a task on a lane is.
+#[derive(Clone, Copy, Debug)]
+struct Running {
+    id: TaskId,
+    node: NodeId,
+    outcome: Outcome,
+}
+
+/// What the engine knows of an open request: what its tasks move.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    direction: Direction,
+    strip_bytes: u32,
+    payload: u64,
+    /// Chunks that were asked for before.
+    started: StripSet,
+}
+
+/// The machine, its world, and virtual time.
+#[derive(Debug)]
+pub struct Engine<O> {
+    machine: Machine,
+    world: World,
+    /// Sees every report.
+    pub observer: O,
+    now: Timestamp,
+    /// Tasks on lanes, by the slot in their id.
+    calendar: Calendar,
+    running: Vec<Option<Running>>,
+    /// Events that are due at once.
+    due: VecDeque<Event>,
+    /// Other events, by time and number.
+    later: BTreeMap<(Timestamp, u64), Event>,
+    later_set: u64,
+    /// Requests by id, from `first_open` on.
+    open: VecDeque<Option<Open>>,
+    first_open: u64,
+    arrived: u64,
+    /// Losses of nodes to come, latest first.
+    losses: Vec<(Timestamp, NodeId)>,
+    actions: Vec<Action>,
+}
+
+impl<O: Observer> Engine<O> {
+    /// Everything idle at time zero.
+    pub fn new(machine: Machine, world: World, observer: O) -> Self {
+        let mut losses = world.losses();
+        losses.reverse();
+        Self {
+            machine,
+            world,
+            observer,
+            now: Timestamp::ZERO,
+            calendar: Calendar::default(),
+            running: Vec::new(),
+            due: VecDeque::new(),
+            later: BTreeMap::new(),
+            later_set: 0,
+            open: VecDeque::new(),
+            first_open: 0,
+            arrived: 0,
+            losses,
+            actions: Vec::new(),
+        }
+    }
+
+    /// Virtual time.
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// The machine that decides.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// Plays all arrivals and what follows from them; ids count from 0 in the order of arrival.
+    pub fn run(&mut self, arrivals: impl IntoIterator<Item = Arrival>) {
+        let mut arrivals = arrivals.into_iter();
+        let mut next = arrivals.next();
+        loop {
+            while let Some(event) = self.due.pop_front() {
+                self.step(event);
+            }
+            if next.is_none() && self.machine.requests_open() == 0 && self.later.is_empty() {
+                return;
+            }
+            let (ends, timer) = (self.calendar.due(), self.machine.deadline().map(|(at, _)| at));
+            let (later, loss) =
+                (self.later.keys().next().map(|key| key.0), self.losses.last().map(|loss| loss.0));
+            let arrival = next.as_ref().map(|arrival| arrival.at);
+            let times = [ends, later, timer, loss, arrival];
+            let Some(soonest) = times.into_iter().flatten().min() else {
+                unreachable!("what is open ends by a task, a computation or a timer")
+            };
+            self.now = self.now.max(soonest);
+            if ends == Some(soonest) {
+                self.end_task();
+            } else if later == Some(soonest) {
+                let (_, event) = self.later.pop_first().expect("it was looked at");
+                self.step(event);
+            } else if timer == Some(soonest) {
+                self.step(Event::TimerFired);
+            } else if loss == Some(soonest) {
+                let (_, node) = self.losses.pop().expect("it was looked at");
+                self.lose(node);
+            } else if let Some(arrival) = next.take() {
+                next = arrivals.next();
+                self.arrive(arrival);
+            }
+        }
+    }
+
+    fn arrive(&mut self, arrival: Arrival) {
+        let Arrival { operation, strip_bytes, .. } = arrival;
+        let id = RequestId(self.arrived);
+        self.arrived += 1;
+        let (direction, k) = match operation {
+            Operation::Read { k, .. } | Operation::ReadShared { k, .. } => (Direction::Read, k),
+            Operation::Write { k, .. } | Operation::WriteUnique { k, .. } => (Direction::Write, k),
+            Operation::Mend { .. } => (Direction::Write, 1),
+        };
+        let payload = u64::from(strip_bytes) * u64::from(k);
+        self.open.push_back(Some(Open {
+            direction,
+            strip_bytes,
+            payload,
+            started: StripSet::EMPTY,
+        }));
+        self.step(Event::RequestArrived(Request { id, operation, strip_bytes }));
+    }
+
+    fn step(&mut self, event: Event) {
+        let mut actions = core::mem::take(&mut self.actions);
+        self.machine.handle(self.now, event, &mut actions);
+        for action in actions.drain(..) {
+            self.act(&action);
+        }
+        self.actions = actions;
+    }
+
+    fn act(&mut self, action: &Action) {
+        match action {
+            Action::Report(report) => self.observer.report(self.now, report),
+            Action::StartTask(task) => self.start(task),
+            Action::CancelTask(id) => self.cancel(*id),
+            Action::Encode { request, .. } => self.compute(*request, Event::EncodeEnded(*request)),
+            Action::Decode { request, .. } => {
+                self.compute(*request, Event::DecodeEnded(*request, true));
+            }
+            Action::Settle { request, .. } | Action::Reject(request) => self.close(*request),
+            Action::Probe(node) => {
+                let lost = self.world.is_lost(self.now, *node);
+                let state = if lost { NodeState::Down } else { NodeState::Up };
+                self.set_later(self.now + REFUSAL, Event::NodeChanged(*node, state));
+            }
+            Action::Complete(_) | Action::Fail(..) => {}
+        }
+    }
+
+    fn start(&mut self, task: &Task) {
+        let at = (task.request.0 - self.first_open) as usize;
+        let open = self.open[at].as_mut().expect("tasks are of requests that are open");
+        let first = open.started.insert(usize::from(task.fragment));
+        let open = *open;
+        let bytes = u64::from(open.strip_bytes) * u64::from(task.strips);
+        let chunk = (task.request, task.fragment, first);
+        let delay = self.world.delay(self.now, task.node, chunk, open.direction, bytes);
+        let outcome = if delay.is_some() { Outcome::Done } else { Outcome::Unavailable };
+        let slot = slot(task.id);
+        if self.running.len() <= slot as usize {
+            self.running.resize(slot as usize + 1, None);
+        }
+        self.running[slot as usize] = Some(Running { id: task.id, node: task.node, outcome });
+        self.calendar.set(slot, self.now + delay.unwrap_or(REFUSAL));
+    }
+
+    /// A task told to stop gives its lane back when the cancellation is paid for.
+    fn cancel(&mut self, id: TaskId) {
+        let slot = slot(id);
+        let Some(running) = &mut self.running[slot as usize] else { return };
+        if running.id != id {
+            return;
+        }
+        running.outcome = Outcome::Cancelled;
+        if self.world.cancellation.is_zero() {
+            self.calendar.remove(slot);
+            self.running[slot as usize] = None;
+            self.due.push_back(Event::TaskEnded(id, Outcome::Cancelled));
+        } else {
+            self.calendar.set(slot, self.now + self.world.cancellation);
+        }
+    }
+
+    fn end_task(&mut self) {
+        let (_, slot) = self.calendar.pop().expect("it was looked at");
+        let running = self.running[slot as usize].take().expect("what is due runs");
+        self.step(Event::TaskEnded(running.id, running.outcome));
+    }
+
+    /// A node is gone: what runs there fails.
+    fn lose(&mut self, node: NodeId) {
+        let here =
+            |slot: &u32| self.running[*slot as usize].is_some_and(|running| running.node == node);
+        let mut slots: Vec<u32> = self.calendar.slots().filter(here).collect();
+        slots.sort_unstable();
+        for slot in slots {
+            self.calendar.remove(slot);
+            let running = self.running[slot as usize].take().expect("what is due runs");
+            let cancelled = running.outcome == Outcome::Cancelled;
+            let outcome = if cancelled { Outcome::Cancelled } else { Outcome::Unavailable };
+            self.due.push_back(Event::TaskEnded(running.id, outcome));
+        }
+    }
+
+    /// Charges for an encode or decode.
+    fn compute(&mut self, request: RequestId, ended: Event) {
+        let payload = self.of(request).map_or(0, |open| open.payload);
+        let takes = self.world.coding(payload);
+        if takes.is_zero() {
+            self.due.push_back(ended);
+        } else {
+            self.set_later(self.now + takes, ended);
+        }
+    }
+
+    fn set_later(&mut self, at: Timestamp, event: Event) {
+        self.later.insert((at, self.later_set), event);
+        self.later_set += 1;
+    }
+
+    fn of(&self, request: RequestId) -> Option<Open> {
+        let at = request.0.checked_sub(self.first_open)?;
+        self.open.get(at as usize).copied().flatten()
+    }
+
+    fn close(&mut self, request: RequestId) {
+        if let Some(at) = request.0.checked_sub(self.first_open)
+            && let Some(open) = self.open.get_mut(at as usize)
+        {
+            *open = None;
+        }
+        while let Some(None) = self.open.front() {
+            self.open.pop_front();
+            self.first_open += 1;
+        }
+    }
+}
+
+/// Tasks that are open at the same time differ in the low half of their ids.
+fn slot(id: TaskId) -> u32 {
+    id.0 as u32
+}

@@ -1,0 +1,58 @@
+//! Scenarios: what is played, with which policies, how often, and what came of it.
+//!
+//! A [`Setting`] is a pool, a [`Load`] what arrives at it, a [`Run`] both with a policy and a seed. Runs
+//! are independent of one another, so [`sweep`] spreads them over the cores; equal runs have equal
+//! outcomes on every machine. It deliberately decides nothing: every decision is the machine's.
+//!
+//! ```
+//! use ripstop_delay::Preset;
+//! use ripstop_experiment::{Delay, Load, Process, Run, Setting};
+//! use ripstop_policy::Limits;
+//!
+//! let setting = Setting::of_tofec(Delay::Preset(Preset::S3In2013B), 16);
+//! let load = Load::Requests { process: Process::Poisson(10.0), count: 2000 };
+//! let policy = "fixed(1,1)".parse().expect("it is a policy");
+//! let limits = Limits { k_max: 6, r_max: 2.0 };
+//! let (memory, seed, warmup, keep_courses) = (0.99, 1, 200, false);
+//! let run = Run { setting: &setting, load: &load, policy: &policy, limits, memory, seed, warmup, keep_courses };
+//! let delay = run.play().delay();
+//! assert!((delay.mean_ms / 205.5 - 1.0).abs() < 0.1, "{delay:?}");
+//! ```
+
+mod choice;
+mod delay_figures;
+mod duel;
+mod fit;
+mod load;
+mod report;
+mod run;
+mod scenario;
+mod scenario_report;
+mod setting;
+mod summary;
+mod sweep;
+mod tables;
+mod text;
+pub mod tofec;
+mod what_if;
+mod workload;
+
+pub use choice::{ParsePolicyError, PolicyChoice};
+pub use delay_figures::{
+    delay_ccdf_figure, delay_ccdf_table, delay_model_table, delay_size_figure, delay_size_table,
+    delay_trust,
+};
+pub use duel::{Arena, DuelBudget, Standing, arenas, duel, duel_loads, standings};
+pub use load::{Arrivals, Load, Process};
+pub use report::Report;
+pub use run::{Codes, Course, Delays, NodeTasks, Outcome, Run, Tasks};
+pub use scenario::{Played, Scenario, ScenarioError};
+pub use setting::{ByOperation, ClassSetting, Delay, Layout, NodeSetting, Setting, patient};
+pub use summary::{best_fixed_table, summary_table};
+pub use sweep::sweep;
+pub use text::text_columns;
+pub use what_if::{Answer, Price, WhatIf};
+pub use workload::{
+    CLASSES_MAX, ObjectDelays, STRIPES_MAX, Workload, WorkloadError, WorkloadObject,
+    WorkloadOptions,
+};

@@ -1,0 +1,298 @@
+use crate::{Arrivals, Load, PolicyChoice, Setting};
+use ripstop_engine::{Engine, Observer};
+use ripstop_gateway::{Machine, NodeSpec, Outcome as Ended, Report};
+use ripstop_model::{NodeId, Timestamp};
+use ripstop_policy::Limits;
+use std::cell::RefCell;
+
+/// One run: a pool, a load, a policy, a seed.
+#[derive(Clone, Debug)]
+pub struct Run<'a> {
+    /// The pool.
+    pub setting: &'a Setting,
+    /// What arrives.
+    pub load: &'a Load,
+    /// Who decides.
+    pub policy: &'a PolicyChoice,
+    /// What an adaptive policy does not exceed.
+    pub limits: Limits,
+    /// TOFEC's memory factor.
+    pub memory: f64,
+    /// All luck of the run.
+    pub seed: u64,
+    /// Requests at the beginning that do not count.
+    pub warmup: u64,
+    /// Whether each request's course is kept.
+    pub keep_courses: bool,
+}
+
+/// What came of a run, the warm-up left out.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Outcome {
+    /// From arrival to answer, nanoseconds, in the order of the answers; requests that were done.
+    pub took_ns: Vec<u64>,
+    /// The class of each of them.
+    pub classes: Vec<u16>,
+    /// Requests that were rejected or failed.
+    pub failed: u64,
+    /// Time in the request queue, all together, seconds.
+    pub waited_s: f64,
+    /// Requests that began, by n and k: `codes[n][k]`.
+    pub codes: Codes,
+    /// Tasks that ended on a lane or were dropped before.
+    pub tasks: Tasks,
+    /// The same by node, as far as its price depends on it; nodes that had none may be missing.
+    pub nodes: Vec<NodeTasks>,
+    /// Virtual time from the first counted arrival to the last answer, seconds.
+    pub span_s: f64,
+    /// If asked for: of each request that was done, by arrival.
+    pub courses: Vec<Course>,
+}
+
+/// How often each code was chosen.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Codes(Vec<Vec<u64>>);
+
+impl Codes {
+    fn count(&mut self, n: usize, k: usize) {
+        if self.0.len() <= n {
+            self.0.resize(n + 1, Vec::new());
+        }
+        let of_n = &mut self.0[n];
+        if of_n.len() <= k {
+            of_n.resize(k + 1, 0);
+        }
+        of_n[k] += 1;
+    }
+
+    /// (n, k, how often), ascending.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, usize, u64)> + '_ {
+        let all = self.0.iter().enumerate();
+        let each = all.flat_map(|(n, of_n)| of_n.iter().enumerate().map(move |(k, &c)| (n, k, c)));
+        each.filter(|&(.., count)| count > 0)
+    }
+
+    /// All of them together.
+    pub fn total(&self) -> u64 {
+        self.iter().map(|(.., count)| count).sum()
+    }
+}
+
+/// What became of the tasks.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Tasks {
+    /// Had a lane.
+    pub served: u64,
+    /// Of them beyond the k needed.
+    pub extra: u64,
+    /// Of them done before their request was answered.
+    pub won: u64,
+    /// Lane time of all, seconds.
+    pub lane_s: f64,
+    /// Lane time of those whose request was answered without them, seconds.
+    pub wasted_s: f64,
+    /// Bytes that all were to move.
+    pub bytes: u64,
+    /// Bytes of those whose request was answered without them.
+    pub wasted_bytes: u64,
+}
+
+/// One request's way.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Course {
+    /// When it arrived.
+    pub arrived: Timestamp,
+    /// From arrival to answer, nanoseconds.
+    pub took_ns: u64,
+    /// Its code.
+    pub n: u8,
+    /// Its code.
+    pub k: u8,
+    /// Its number, in the order of arrival from 0.
+    pub request: u64,
+}
+
+/// What one node was asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct NodeTasks {
+    /// Tasks that fetched and had a lane.
+    pub reads: u64,
+    /// Tasks that stored and had a lane.
+    pub writes: u64,
+    /// Bytes that the reads were to move.
+    pub bytes_read: u64,
+    /// Bytes that the writes were to move.
+    pub bytes_written: u64,
+}
+
+struct Recorder<'a> {
+    outcome: Outcome,
+    warmup: u64,
+    keep_courses: bool,
+    classes: &'a RefCell<Vec<u16>>,
+    began: Option<Timestamp>,
+    /// (n,k) by request.
+    codes: Vec<(u8, u8)>,
+}
+
+impl Observer for Recorder<'_> {
+    fn report(&mut self, at: Timestamp, report: &Report) {
+        match *report {
+            Report::Started { request, code, waited, .. } => {
+                if request.0 < self.warmup {
+                    return;
+                }
+                self.outcome.codes.count(code.n(), code.k());
+                self.outcome.waited_s += waited.as_secs_f64();
+                if self.keep_courses {
+                    let index = request.0 as usize;
+                    self.codes.resize(self.codes.len().max(index + 1), (0, 0));
+                    self.codes[index] = (code.n() as u8, code.k() as u8);
+                }
+            }
+            Report::Answered { request, took, done, .. } => {
+                if request.0 < self.warmup {
+                    return;
+                }
+                let arrived = Timestamp::from_nanos(at.as_nanos() - took.as_nanos() as u64);
+                let began = *self.began.get_or_insert(arrived);
+                self.outcome.span_s = at.since(began).as_secs_f64();
+                if !done {
+                    self.outcome.failed += 1;
+                    return;
+                }
+                let took_ns = took.as_nanos() as u64;
+                self.outcome.took_ns.push(took_ns);
+                self.outcome.classes.push(self.classes.borrow()[request.0 as usize]);
+                if self.keep_courses {
+                    let (n, k) = self.codes.get(request.0 as usize).copied().unwrap_or((0, 0));
+                    let request = request.0;
+                    self.outcome.courses.push(Course { arrived, took_ns, n, k, request });
+                }
+            }
+            Report::Task { task, write, outcome, bytes, served, extra, redundant, .. } => {
+                if served.is_zero() || task.request.0 < self.warmup {
+                    return;
+                }
+                self.outcome.count_at_node(task.node, write, bytes);
+                let tasks = &mut self.outcome.tasks;
+                tasks.served += 1;
+                tasks.extra += u64::from(extra);
+                tasks.won += u64::from(extra && !redundant && outcome == Ended::Done);
+                tasks.lane_s += served.as_secs_f64();
+                tasks.bytes += bytes;
+                if redundant || outcome == Ended::Cancelled {
+                    tasks.wasted_s += served.as_secs_f64();
+                    tasks.wasted_bytes += bytes;
+                }
+            }
+            Report::FragmentLost { .. } | Report::Node { .. } => {}
+        }
+    }
+}
+
+impl Run<'_> {
+    /// Plays it. Equal runs have equal outcomes.
+    pub fn play(&self) -> Outcome {
+        let specs = self.setting.nodes.iter().enumerate();
+        let specs = specs.map(|(id, node)| NodeSpec { id: NodeId(id as u16), lanes: node.lanes });
+        let policy = self.policy.policy(self.setting, self.load, self.limits, self.memory);
+        let machine = Machine::new(self.setting.machine, specs.collect(), policy);
+        let classes = RefCell::new(Vec::new());
+        let recorder = Recorder {
+            outcome: Outcome::default(),
+            warmup: self.warmup,
+            keep_courses: self.keep_courses,
+            classes: &classes,
+            began: None,
+            codes: Vec::new(),
+        };
+        let mut engine = Engine::new(machine, self.setting.world(self.seed), recorder);
+        let arrivals = Arrivals::new(self.setting, self.load, self.seed);
+        engine.run(arrivals.map(|(class, arrival)| {
+            classes.borrow_mut().push(class);
+            arrival
+        }));
+        let mut outcome = engine.observer.outcome;
+        outcome.courses.sort_by_key(|course| course.arrived);
+        outcome
+    }
+}
+
+impl Outcome {
+    fn count_at_node(&mut self, node: NodeId, write: bool, bytes: u64) {
+        let index = usize::from(node.0);
+        if self.nodes.len() <= index {
+            self.nodes.resize(index + 1, NodeTasks::default());
+        }
+        let node = &mut self.nodes[index];
+        let (tasks, moved) = if write {
+            (&mut node.writes, &mut node.bytes_written)
+        } else {
+            (&mut node.reads, &mut node.bytes_read)
+        };
+        *tasks += 1;
+        *moved += bytes;
+    }
+
+    /// Mean, deviation and percentiles of what took so long, milliseconds; 0 if nothing was done.
+    pub fn delay(&self) -> Delays {
+        Delays::of(&mut self.took_ns.clone())
+    }
+
+    /// The same for one class.
+    pub fn delay_of(&self, class: u16) -> Delays {
+        let of_class = self.took_ns.iter().zip(&self.classes).filter(|&(_, &c)| c == class);
+        Delays::of(&mut of_class.map(|(&took, _)| took).collect::<Vec<_>>())
+    }
+}
+
+/// How long requests took, milliseconds.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Delays {
+    /// How many.
+    pub count: u64,
+    /// Mean.
+    pub mean_ms: f64,
+    /// Standard deviation.
+    pub deviation_ms: f64,
+    /// Half took at most this long (nearest rank, as all percentiles here).
+    pub p50_ms: f64,
+    /// 90 % did.
+    pub p90_ms: f64,
+    /// 99 % did.
+    pub p99_ms: f64,
+    /// 99.9 % did.
+    pub p999_ms: f64,
+}
+
+impl Delays {
+    /// Of these nanoseconds, in whatever order; sorts them.
+    pub fn of(took_ns: &mut [u64]) -> Self {
+        if took_ns.is_empty() {
+            return Self::default();
+        }
+        let count = took_ns.len();
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for &took in &*took_ns {
+            let ms = took as f64 / 1e6;
+            sum += ms;
+            squares += ms * ms;
+        }
+        let mean_ms = sum / count as f64;
+        took_ns.sort_unstable();
+        let rank = |share: f64| {
+            let rank = (share * count as f64).ceil() as usize;
+            took_ns[rank.clamp(1, count) - 1] as f64 / 1e6
+        };
+        Self {
+            count: count as u64,
+            mean_ms,
+            deviation_ms: (squares / count as f64 - mean_ms * mean_ms).max(0.0).sqrt(),
+            p50_ms: rank(0.5),
+            p90_ms: rank(0.9),
+            p99_ms: rank(0.99),
+            p999_ms: rank(0.999),
+        }
+    }
+}

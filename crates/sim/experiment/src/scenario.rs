@@ -1,0 +1,150 @@
+//! Scenario files: everything about an experiment in one TOML file.
+
+mod raw;
+mod resolve;
+
+pub use resolve::ScenarioError;
+
+use crate::{Load, Outcome, PolicyChoice, Process, Run, Setting, sweep};
+use core::num::NonZero;
+use ripstop_model::Code;
+use ripstop_policy::Limits;
+use std::path::Path;
+
+/// A pool, the loads to put on it, and the policies to try.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// What it is called in tables.
+    pub name: String,
+    /// The pool.
+    pub setting: Setting,
+    /// Each load with the rate or the name it goes by in tables, requests per second.
+    pub loads: Vec<(f64, Load)>,
+    /// Who decides.
+    pub policies: Vec<PolicyChoice>,
+    /// Whether every fixed code is tried too, to know the best.
+    pub every_fixed: bool,
+    /// What adaptive policies do not exceed.
+    pub limits: Limits,
+    /// TOFEC's memory factor.
+    pub memory: f64,
+    /// One run for each.
+    pub seeds: Vec<u64>,
+    /// Share of the requests, those that come first, that do not count.
+    pub warmup: f64,
+}
+
+/// One run of a scenario and what came of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Played {
+    /// Who decided.
+    pub policy: PolicyChoice,
+    /// The load's rate, requests per second.
+    pub rate_per_s: f64,
+    /// All luck.
+    pub seed: u64,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+impl Scenario {
+    /// A sweep over Poisson rates.
+    pub fn sweep(name: &str, setting: Setting, rates_per_s: &[f64], requests: u64) -> Self {
+        let load = |&rate: &f64| {
+            let process = Process::Poisson(rate);
+            (rate, Load::Requests { process, count: requests })
+        };
+        Self {
+            name: name.to_owned(),
+            setting,
+            loads: rates_per_s.iter().map(load).collect(),
+            policies: Vec::new(),
+            every_fixed: false,
+            limits: Limits { k_max: 6, r_max: 2.0 },
+            memory: 0.99,
+            seeds: (1..=5).collect(),
+            warmup: 0.1,
+        }
+    }
+
+    /// The scenario in a TOML text; files that it names are sought in the current folder.
+    pub fn parse(text: &str) -> Result<Self, ScenarioError> {
+        resolve::resolve(toml::from_str(text)?, Path::new(""))
+    }
+
+    /// The scenario in a TOML file; files that it names are sought beside it.
+    pub fn read(path: &Path) -> Result<Self, ScenarioError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ScenarioError::File { path: path.to_owned(), source })?;
+        resolve::resolve(toml::from_str(&text)?, path.parent().unwrap_or(Path::new("")))
+    }
+
+    /// The policies, every fixed code included if that is asked for.
+    pub fn all_policies(&self) -> Vec<PolicyChoice> {
+        let mut all = self.policies.clone();
+        if self.every_fixed {
+            let fixed = self.fixed_codes().into_iter().map(PolicyChoice::fixed);
+            let new: Vec<_> = fixed.filter(|policy| !all.contains(policy)).collect();
+            all.extend(new);
+        }
+        all
+    }
+
+    /// Every code within the limits.
+    pub fn fixed_codes(&self) -> Vec<Code> {
+        let storage = self.setting.code;
+        let ks = (1..=storage.k()).filter(|k| match self.setting.layout {
+            crate::Layout::Together | crate::Layout::Shared => {
+                storage.k().is_multiple_of(*k) && *k <= usize::from(self.limits.k_max)
+            }
+            crate::Layout::Spread => *k == storage.k(),
+        });
+        let ns = |k: usize| {
+            let most = (self.limits.r_max * k as f64) as usize;
+            k..=most.min(storage.n() * k / storage.k()).max(k)
+        };
+        ks.flat_map(|k| ns(k).filter_map(move |n| Code::new(n, k).ok())).collect()
+    }
+
+    /// Runs to be played.
+    pub fn runs(&self) -> usize {
+        self.all_policies().len() * self.loads.len() * self.seeds.len()
+    }
+
+    /// Plays every run; in the order of policies, loads, seeds, whatever the number of threads (all
+    /// cores if that is not given). `done` is called after each.
+    pub fn play(&self, threads: Option<NonZero<usize>>, done: impl Fn() + Sync) -> Vec<Played> {
+        let policies = self.all_policies();
+        let mut jobs = Vec::with_capacity(self.runs());
+        for policy in &policies {
+            for (rate_per_s, load) in &self.loads {
+                jobs.extend(self.seeds.iter().map(|&seed| (policy, *rate_per_s, load, seed)));
+            }
+        }
+        let work = |&(policy, rate_per_s, load, seed): &(&PolicyChoice, f64, &Load, u64)| {
+            let run = Run {
+                setting: &self.setting,
+                load,
+                policy,
+                limits: self.limits,
+                memory: self.memory,
+                seed,
+                warmup: self.warmup_of(load, rate_per_s),
+                keep_courses: matches!(load, Load::Phases(_)),
+            };
+            Played { policy: policy.clone(), rate_per_s, seed, outcome: run.play() }
+        };
+        sweep(&jobs, threads, work, done)
+    }
+
+    fn warmup_of(&self, load: &Load, rate_per_s: f64) -> u64 {
+        let count = match load {
+            Load::Requests { count, .. } => *count as f64,
+            Load::Trace(trace) => trace.len() as f64,
+            Load::Phases(phases) => {
+                phases.iter().map(|phase| phase.0.as_secs_f64()).sum::<f64>() * rate_per_s
+            }
+        };
+        (count * self.warmup) as u64
+    }
+}

@@ -1,0 +1,348 @@
+use super::{Scenario, raw};
+use crate::{
+    ClassSetting, Delay, Layout, Load, NodeSetting, ParsePolicyError, Process, Setting, Workload,
+    WorkloadError, WorkloadOptions, patient,
+};
+use core::time::Duration;
+use ripstop_delay::{ParsePresetError, Recorded, RecordedError, Replay, ShiftedExponential};
+use ripstop_gateway::{AfterAnswer, Settings};
+use ripstop_model::{Code, CodeError, Operation, Timestamp};
+use ripstop_policy::Limits;
+use ripstop_world::{Change, Trouble};
+use std::path::{Path, PathBuf};
+
+/// The text is no scenario.
+#[derive(Debug, thiserror::Error)]
+pub enum ScenarioError {
+    /// Not the TOML that was expected.
+    #[error(transparent)]
+    Toml(#[from] toml::de::Error),
+    /// A policy that there is not.
+    #[error(transparent)]
+    Policy(#[from] ParsePolicyError),
+    /// A storage code that is none.
+    #[error("code: {0}")]
+    Code(CodeError),
+    /// A delay that there is not.
+    #[error("node {number}: {source}")]
+    Preset {
+        /// Counted from 1.
+        number: usize,
+        /// What it is not.
+        source: ParsePresetError,
+    },
+    /// A file of delays that could not be read.
+    #[error("{path:?}: {source}")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file of delays that is none.
+    #[error("{path:?}: {source}")]
+    Recorded {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: RecordedError,
+    },
+    /// A log that cannot be replayed.
+    #[error("{path:?}: {source}")]
+    Trace {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: WorkloadError,
+    },
+    /// A value that cannot be.
+    #[error("{0}")]
+    Value(String),
+}
+
+/// Most nodes, lanes and runs of one scenario.
+const NODES_MAX: usize = 4096;
+const RUNS_MAX: usize = 1_000_000;
+
+fn value(text: impl Into<String>) -> ScenarioError {
+    ScenarioError::Value(text.into())
+}
+
+fn positive(name: &str, number: f64) -> Result<f64, ScenarioError> {
+    let valid = number.is_finite() && number > 0.0;
+    if valid { Ok(number) } else { Err(value(format!("{name} must be more than 0, not {number}"))) }
+}
+
+fn span(name: &str, seconds: f64) -> Result<Duration, ScenarioError> {
+    Duration::try_from_secs_f64(seconds)
+        .map_err(|_| value(format!("{name} must be a time of 0 or more, not {seconds}")))
+}
+
+pub(super) fn resolve(raw: raw::Raw, folder: &Path) -> Result<Scenario, ScenarioError> {
+    let workload = raw.trace.as_ref().map(|trace| workload(trace, folder)).transpose()?;
+    let setting = setting(&raw, workload.as_ref(), folder)?;
+    let loads = loads(&raw, workload.as_ref(), &setting)?;
+    let policies = raw
+        .policies
+        .iter()
+        .map(|text| text.parse())
+        .collect::<Result<Vec<_>, ParsePolicyError>>()?;
+    if policies.is_empty() && !raw.every_fixed {
+        return Err(value("policies is empty: name at least one"));
+    }
+    let seeds = match raw.seeds {
+        None => (1..=5).collect(),
+        Some(raw::Seeds::Count(count)) => (1..=count).collect(),
+        Some(raw::Seeds::List(list)) => list,
+    };
+    let warmup = raw.warmup.unwrap_or(0.1);
+    if !(0.0..1.0).contains(&warmup) {
+        return Err(value(format!("warmup is a share of 0 to less than 1, not {warmup}")));
+    }
+    let memory = raw.memory.unwrap_or(0.99);
+    if !(0.0..1.0).contains(&memory) {
+        return Err(value(format!("memory is 0 to less than 1, not {memory}")));
+    }
+    let limits = Limits::default();
+    let r_max = raw.r_max.map_or(Ok(limits.r_max), |r| positive("r_max", r))?;
+    let limits = Limits { k_max: raw.k_max.unwrap_or(limits.k_max), r_max };
+    let every_fixed = raw.every_fixed;
+    let name = raw.name;
+    let scenario =
+        Scenario { name, setting, loads, policies, every_fixed, limits, memory, seeds, warmup };
+    let runs = scenario.runs();
+    if runs == 0 || runs > RUNS_MAX {
+        return Err(value(format!("that makes {runs} runs: there must be 1 to {RUNS_MAX}")));
+    }
+    Ok(scenario)
+}
+
+/// The log of a scenario.
+fn workload(raw: &raw::Trace, folder: &Path) -> Result<Workload, ScenarioError> {
+    let path = folder.join(&raw.file);
+    let wrong = |source| ScenarioError::Trace { path: path.clone(), source };
+    let format = raw.format.as_ref().map(|name| name.parse()).transpose();
+    let default = WorkloadOptions::default();
+    let options = WorkloadOptions {
+        format: format.map_err(|error| wrong(WorkloadError::Trace(error)))?,
+        stripe_max: raw.stripe_max.unwrap_or(default.stripe_max),
+        requests_max: raw.requests_max,
+        skip_bad_lines: raw.skip_bad_lines,
+        ..default
+    };
+    if options.stripe_max == 0 {
+        return Err(value("trace.stripe_max must be more than 0"));
+    }
+    Workload::read(&path, &options).map(|(workload, _)| workload).map_err(wrong)
+}
+
+fn setting(
+    raw: &raw::Raw,
+    workload: Option<&Workload>,
+    folder: &Path,
+) -> Result<Setting, ScenarioError> {
+    let layout = match raw.layout {
+        Some(raw::LayoutName::Spread) => Layout::Spread,
+        Some(raw::LayoutName::Shared) => Layout::Shared,
+        Some(raw::LayoutName::Together) | None => Layout::Together,
+    };
+    let [n, k] = raw.code.unwrap_or([24, 12]);
+    let code = Code::new(n, k).map_err(ScenarioError::Code)?;
+    let mut nodes = Vec::new();
+    for (at, raw) in raw.node.iter().enumerate() {
+        let node = node(raw, at + 1, folder)?;
+        nodes.resize(nodes.len() + usize::from(raw.count.unwrap_or(1)), node);
+        if nodes.len() > NODES_MAX {
+            return Err(value(format!("there are more than {NODES_MAX} nodes")));
+        }
+    }
+    let least = if layout == Layout::Spread { n } else { 1 };
+    if nodes.len() < least {
+        return Err(value(format!("there must be at least {least} nodes, not {}", nodes.len())));
+    }
+    let classes = classes(raw, workload)?;
+    if !(0.0..=1.0).contains(&raw.correlation) {
+        return Err(value(format!("correlation is 0 to 1, not {}", raw.correlation)));
+    }
+    let coding = raw.coding_mb_per_s.map(|speed| positive("coding_mb_per_s", speed)).transpose()?;
+    Ok(Setting {
+        nodes,
+        code,
+        layout,
+        classes,
+        correlation: raw.correlation,
+        cancellation: span("cancellation_ms", raw.cancellation_ms / 1000.0)?,
+        coding_s_per_byte: coding.map_or(0.0, |speed| 1e-6 / speed),
+        machine: machine(&raw.machine)?,
+    })
+}
+
+fn classes(
+    raw: &raw::Raw,
+    workload: Option<&Workload>,
+) -> Result<Vec<ClassSetting>, ScenarioError> {
+    let class = |class: &raw::Class| {
+        let operation = match class.operation {
+            raw::OperationName::Read => Operation::Read,
+            raw::OperationName::Write => Operation::Write,
+        };
+        let share = positive("share", class.share.unwrap_or(1.0))?;
+        if class.bytes > u64::from(u32::MAX) {
+            return Err(value(format!("a class has at most {} bytes", u32::MAX)));
+        }
+        Ok(ClassSetting { operation, bytes: class.bytes, share })
+    };
+    let classes = raw.class.iter().map(class).collect::<Result<Vec<_>, _>>()?;
+    match (workload, classes.is_empty()) {
+        (None, false) => Ok(classes),
+        (Some(workload), true) => Ok(workload.classes.clone()),
+        (None, true) => Err(value("there is no [[class]], nor a [trace]")),
+        (Some(_), false) => Err(value("a [trace] has its own classes: leave [[class]] out")),
+    }
+}
+
+fn node(raw: &raw::Node, number: usize, folder: &Path) -> Result<NodeSetting, ScenarioError> {
+    let delay = match (&raw.delay, &raw.delay_log, raw.shifted_exponential) {
+        (Some(name), None, None) => {
+            Delay::Preset(name.parse().map_err(|source| ScenarioError::Preset { number, source })?)
+        }
+        (None, Some(path), None) => Delay::Recorded(recorded(&folder.join(path))?),
+        (None, None, Some([shift_ms, shift_ms_per_mb, mean_ms, mean_ms_per_mb])) => {
+            Delay::ShiftedExponential(ShiftedExponential {
+                shift_ms,
+                shift_ms_per_mb,
+                mean_ms,
+                mean_ms_per_mb,
+            })
+        }
+        _ => {
+            let one = "delay (a preset), delay_log (a file) or shifted_exponential (four numbers)";
+            return Err(value(format!("node {number}: give one of {one}")));
+        }
+    };
+    let change = |change: &raw::Change| {
+        let at = |name, s| span(name, s).map(|s| Timestamp::ZERO + s);
+        let trouble = match (change.slow, change.lost) {
+            (Some(factor), false) => Trouble::Slow(positive("slow", factor)?),
+            (None, true) => Trouble::Lost,
+            (Some(_), true) | (None, false) => {
+                return Err(value(format!(
+                    "node {number}: a change is slow = factor or lost = true"
+                )));
+            }
+        };
+        Ok(Change {
+            from: at("from_s", change.from_s)?,
+            until: at("until_s", change.until_s)?,
+            trouble,
+        })
+    };
+    if raw.lanes == 0 {
+        return Err(value(format!("node {number}: lanes must be at least 1")));
+    }
+    let scale = positive("scale", raw.scale.unwrap_or(1.0))?;
+    let changes = raw.change.iter().map(change).collect::<Result<_, _>>()?;
+    Ok(NodeSetting { lanes: raw.lanes, delay, scale, changes })
+}
+
+fn recorded(path: &Path) -> Result<Recorded, ScenarioError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| ScenarioError::File { path: path.to_owned(), source })?;
+    Recorded::parse(&text, Replay::Sampled)
+        .map_err(|source| ScenarioError::Recorded { path: path.to_owned(), source })
+}
+
+fn machine(raw: &raw::Machine) -> Result<Settings, ScenarioError> {
+    let mut machine = patient();
+    let set = |name, seconds: Option<f64>, field: &mut Duration| {
+        if let Some(seconds) = seconds {
+            *field = span(name, seconds)?;
+        }
+        Ok::<(), ScenarioError>(())
+    };
+    set("request_timeout_s", raw.request_timeout_s, &mut machine.request_timeout)?;
+    set("task_timeout_s", raw.task_timeout_s, &mut machine.task_timeout)?;
+    set("late_after_s", raw.late_after_s, &mut machine.late_after)?;
+    set("patience_ms", raw.patience_ms.map(|ms| ms / 1000.0), &mut machine.patience)?;
+    machine.requests_waiting_max = raw.requests_waiting_max.unwrap_or(machine.requests_waiting_max);
+    machine.answer_extra = raw.answer_extra.unwrap_or(machine.answer_extra);
+    if let Some(after) = raw.after_answer {
+        machine.after_answer = match after {
+            raw::AfterAnswer::Continue => AfterAnswer::Continue,
+            raw::AfterAnswer::Background => AfterAnswer::Background,
+            raw::AfterAnswer::Cancel => AfterAnswer::Cancel,
+            raw::AfterAnswer::Leave => AfterAnswer::Leave,
+        };
+    }
+    machine.validate().map_err(|error| value(format!("machine: {error}")))?;
+    Ok(machine)
+}
+
+fn loads(
+    raw: &raw::Raw,
+    workload: Option<&Workload>,
+    setting: &Setting,
+) -> Result<Vec<(f64, Load)>, ScenarioError> {
+    if let (Some(workload), Some(trace)) = (workload, &raw.trace) {
+        if raw.rates_per_s.is_some() || raw.loads.is_some() || !raw.phase.is_empty() {
+            return Err(value(
+                "a [trace] has its own rate: leave rates_per_s, loads, [[phase]] out",
+            ));
+        }
+        let speeds = trace.speeds.as_deref().unwrap_or(&[1.0]);
+        let load = |&speed: &f64| {
+            let speed = positive("trace.speeds", speed)?;
+            Ok((workload.rate_per_s() * speed, workload.load(speed)))
+        };
+        return speeds.iter().map(load).collect();
+    }
+    rates(raw, setting)
+}
+
+fn rates(raw: &raw::Raw, setting: &Setting) -> Result<Vec<(f64, Load)>, ScenarioError> {
+    let process = |rate: f64| {
+        Ok(match (raw.arrivals, raw.bursts) {
+            (raw::ArrivalKind::Poisson, _) => Process::Poisson(rate),
+            (raw::ArrivalKind::Deterministic, _) => Process::Deterministic(rate),
+            (raw::ArrivalKind::Bursty, None) => {
+                return Err(value("bursty arrivals need [bursts] with high, low and seconds"));
+            }
+            (raw::ArrivalKind::Bursty, Some(bursts)) => {
+                let valid = bursts.high > 1.0 && (0.0..1.0).contains(&bursts.low);
+                if !valid {
+                    return Err(value("bursts: high must be above 1, low from 0 to below 1"));
+                }
+                let (high, low) = (bursts.high, bursts.low);
+                let spell = span("bursts.seconds", positive("bursts.seconds", bursts.seconds)?)?;
+                Process::Bursty { rate, high, low, spell }
+            }
+        })
+    };
+    if !raw.phase.is_empty() {
+        if raw.rates_per_s.is_some() || raw.loads.is_some() {
+            return Err(value("give [[phase]], rates_per_s or loads, not two of them"));
+        }
+        let phase = |phase: &raw::Phase| {
+            let seconds = span("phase.seconds", positive("phase.seconds", phase.seconds)?)?;
+            Ok((seconds, process(phase.rate_per_s)?))
+        };
+        let phases = raw.phase.iter().map(phase).collect::<Result<Vec<_>, ScenarioError>>()?;
+        let requests: f64 = phases.iter().map(|(span, p)| span.as_secs_f64() * p.rate()).sum();
+        let seconds: f64 = phases.iter().map(|(span, _)| span.as_secs_f64()).sum();
+        return Ok(vec![(requests / seconds, Load::Phases(phases))]);
+    }
+    let rates = match (&raw.rates_per_s, &raw.loads) {
+        (Some(rates), None) => rates.clone(),
+        (None, Some(loads)) => loads.iter().map(|load| load * setting.capacity_per_s()).collect(),
+        (Some(_), Some(_)) | (None, None) => {
+            return Err(value(
+                "give rates_per_s, or loads (shares of full capacity), or [[phase]]",
+            ));
+        }
+    };
+    let count = raw.requests.unwrap_or(25_000);
+    let load = |&rate: &f64| {
+        Ok((rate, Load::Requests { process: process(positive("rate", rate)?)?, count }))
+    };
+    rates.iter().map(load).collect()
+}

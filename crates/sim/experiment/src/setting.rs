@@ -1,0 +1,226 @@
+use core::time::Duration;
+use ripstop_delay::{
+    Correlation, DelayModel, Luck, Preset, Recorded, ShiftedExponential, StorageOperation,
+};
+use ripstop_gateway::{AfterAnswer, Settings};
+use ripstop_model::{Code, NodeId, Operation};
+use ripstop_world::{Change, NodeWorld, World};
+
+/// The law of a node's delays, to be made as often as there are runs.
+#[derive(Clone, Debug)]
+pub enum Delay {
+    /// One with a name.
+    Preset(Preset),
+    /// These parameters.
+    ShiftedExponential(ShiftedExponential),
+    /// A recorded log.
+    Recorded(Recorded),
+    /// Parameters for reads and for writes.
+    ByOperation(ByOperation),
+}
+
+/// Shifted exponentials, one for each direction.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ByOperation {
+    /// Of everything but puts.
+    pub read: ShiftedExponential,
+    /// Of puts.
+    pub write: ShiftedExponential,
+}
+
+impl ByOperation {
+    fn of(&self, operation: StorageOperation) -> ShiftedExponential {
+        match operation {
+            StorageOperation::Put => self.write,
+            StorageOperation::Get
+            | StorageOperation::Delete
+            | StorageOperation::List
+            | StorageOperation::Health => self.read,
+        }
+    }
+}
+
+impl DelayModel for ByOperation {
+    fn sample(&mut self, operation: StorageOperation, bytes: u64, luck: &mut dyn Luck) -> Duration {
+        self.of(operation).sample(operation, bytes, luck)
+    }
+
+    fn mean_ms(&self, operation: StorageOperation, bytes: u64) -> f64 {
+        self.of(operation).mean_ms(operation, bytes)
+    }
+}
+
+impl Delay {
+    /// A fresh model.
+    pub fn model(&self) -> Box<dyn DelayModel> {
+        match self {
+            Self::Preset(preset) => preset.model(),
+            Self::ShiftedExponential(model) => Box::new(*model),
+            Self::Recorded(log) => Box::new(log.clone()),
+            Self::ByOperation(models) => Box::new(*models),
+        }
+    }
+
+    /// Its parameters, if it is a shifted exponential.
+    pub fn shifted_exponential(&self) -> Option<ShiftedExponential> {
+        match self {
+            Self::Preset(preset) => preset.shifted_exponential(),
+            Self::ShiftedExponential(model) => Some(*model),
+            Self::Recorded(_) => None,
+            Self::ByOperation(models) => (models.read == models.write).then_some(models.read),
+        }
+    }
+}
+
+/// Where the strips of a stripe are.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Layout {
+    /// One fragment a node.
+    Spread,
+    /// At one node: reads from one shared fragment, writes as fragments of their own.
+    #[default]
+    Together,
+    /// At one node in one fragment, reads and writes: a write is one task for all N strips.
+    Shared,
+}
+
+/// A node and its lanes.
+#[derive(Clone, Debug)]
+pub struct NodeSetting {
+    /// Tasks it serves at once.
+    pub lanes: u16,
+    /// How long they take.
+    pub delay: Delay,
+    /// Every delay is multiplied by this.
+    pub scale: f64,
+    /// When it is slow or lost.
+    pub changes: Vec<Change>,
+}
+
+/// A kind of request.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ClassSetting {
+    /// Read or write.
+    pub operation: Operation,
+    /// J.
+    pub bytes: u64,
+    /// How often, beside the others' shares.
+    pub share: f64,
+}
+
+/// Everything about a pool but its policy and its load.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// The nodes; ids count from 0.
+    pub nodes: Vec<NodeSetting>,
+    /// The storage code (N,K).
+    pub code: Code,
+    /// Where strips are.
+    pub layout: Layout,
+    /// The kinds of request.
+    pub classes: Vec<ClassSetting>,
+    /// How much alike the delays of one request's tasks are.
+    pub correlation: f64,
+    /// How long a lane is busy after its task was told to stop.
+    pub cancellation: Duration,
+    /// Time to encode or decode, seconds per byte of payload.
+    pub coding_s_per_byte: f64,
+    /// The machine's limits.
+    pub machine: Settings,
+}
+
+impl Setting {
+    /// The pool of the paper on TOFEC: one node, reads of 3 MB, every k of 1..=6 possible. Nothing
+    /// is given up: queues and times are as good as endless.
+    pub fn of_tofec(delay: Delay, lanes: u16) -> Self {
+        let node = NodeSetting { lanes, delay, scale: 1.0, changes: Vec::new() };
+        let read = ClassSetting { operation: Operation::Read, bytes: 3_000_000, share: 1.0 };
+        Self {
+            nodes: vec![node],
+            code: Code::new(120, 60).expect("60 of 120 is a code"),
+            layout: Layout::Together,
+            classes: vec![read],
+            correlation: 0.0,
+            cancellation: Duration::ZERO,
+            coding_s_per_byte: 0.0,
+            machine: patient(),
+        }
+    }
+
+    /// All lanes.
+    pub fn lanes(&self) -> u32 {
+        self.nodes.iter().map(|node| u32::from(node.lanes)).sum()
+    }
+
+    /// Bytes that a task moves for one strip of this class.
+    pub(crate) fn strip_bytes(&self, class: &ClassSetting) -> u32 {
+        class.bytes.div_ceil(self.code.k() as u64).min(u64::from(u32::MAX)) as u32
+    }
+
+    /// Mean lane time of a request served with one task for the whole payload (spread: K tasks for a
+    /// strip each), seconds.
+    pub fn lane_time_s(&self) -> f64 {
+        let shares: f64 = self.classes.iter().map(|class| class.share).sum();
+        let lanes = f64::from(self.lanes());
+        let one = |class: &ClassSetting| {
+            let operation = match class.operation {
+                Operation::Read => StorageOperation::Get,
+                Operation::Write => StorageOperation::Put,
+            };
+            let (tasks, bytes) = match (self.layout, class.operation) {
+                (Layout::Together, _) | (Layout::Shared, Operation::Read) => (1, class.bytes),
+                (Layout::Shared, Operation::Write) => {
+                    (1, u64::from(self.strip_bytes(class)) * self.code.n() as u64)
+                }
+                (Layout::Spread, Operation::Read) => {
+                    (self.code.k(), u64::from(self.strip_bytes(class)))
+                }
+                (Layout::Spread, Operation::Write) => {
+                    (self.code.n(), u64::from(self.strip_bytes(class)))
+                }
+            };
+            let mean = |node: &NodeSetting| {
+                let ms = node.delay.model().mean_ms(operation, bytes) * node.scale;
+                ms * f64::from(node.lanes) / lanes
+            };
+            tasks as f64 * self.nodes.iter().map(mean).sum::<f64>() / 1000.0
+        };
+        self.classes.iter().map(|class| one(class) * class.share / shares).sum()
+    }
+
+    /// Full capacity: requests per second that keep all lanes busy without any redundancy.
+    pub fn capacity_per_s(&self) -> f64 {
+        f64::from(self.lanes()) / self.lane_time_s()
+    }
+
+    /// A world for one run.
+    pub(crate) fn world(&self, seed: u64) -> World {
+        let mut world = World::new(seed);
+        world.correlation = Correlation::new(self.correlation);
+        world.cancellation = self.cancellation;
+        world.coding_s_per_byte = self.coding_s_per_byte;
+        for (index, setting) in self.nodes.iter().enumerate() {
+            let mut node = NodeWorld::new(NodeId(index as u16), setting.delay.model());
+            node.scale = setting.scale;
+            node.changes.clone_from(&setting.changes);
+            world.add(node);
+        }
+        world
+    }
+}
+
+/// A machine that gives nothing up: for questions about policies, not about limits.
+pub fn patient() -> Settings {
+    let ages = Duration::from_hours(24 * 365);
+    Settings {
+        requests_waiting_max: 1 << 20,
+        tasks_waiting_max: 1 << 20,
+        task_timeout: ages,
+        request_timeout: ages,
+        late_after: ages,
+        degraded_after: ages,
+        answer_extra: 0,
+        after_answer: AfterAnswer::Cancel,
+        ..Settings::default()
+    }
+}

@@ -1,0 +1,127 @@
+//! The evaluation of the paper on TOFEC (Liang and Kozat), played anew: its figures 1 and 4 to 11 as
+//! tables and drawings, and what must hold of them as checks.
+//!
+//! The traces that the authors recorded at S3 in 2013 are not public; two [presets](ripstop_delay::Preset)
+//! stand in for them. Drawings are made from the tables alone ([`PaperFigure::draw`]), so that a committed
+//! drawing can be compared with the committed table it shows.
+
+mod against_rate;
+mod check;
+mod claims;
+mod codes;
+mod fixed_codes;
+mod harmonic;
+mod paper_figure;
+mod point;
+mod style;
+mod surge;
+mod task_log;
+#[cfg(test)]
+mod tests;
+
+pub use check::{Check, Expected, Verdict};
+pub use paper_figure::PaperFigure;
+
+use crate::Report;
+use core::num::NonZero;
+use ripstop_delay::Preset;
+use ripstop_figure::{Table, TableError};
+use ripstop_policy::Limits;
+
+/// L of the paper.
+const LANES: u16 = 16;
+
+/// The two fits to what the paper tells of S3.
+const PRESETS: [Preset; 2] = [Preset::S3In2013A, Preset::S3In2013B];
+
+/// Rates of the sweeps; the last is 95 % of the capacity.
+const RATES_PER_S: [f64; 14] =
+    [2.0, 5.0, 10.0, 14.0, 17.0, 20.0, 25.0, 30.0, 35.0, 40.0, 50.0, 60.0, 70.0, 74.0];
+
+/// What no adaptive policy exceeds in the paper.
+const fn limits() -> Limits {
+    Limits { k_max: 6, r_max: 2.0 }
+}
+
+/// How much is played.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Budget {
+    /// Runs for each point; at least 1, confidence intervals want 2.
+    pub seeds: u64,
+    /// Requests of each run.
+    pub requests: u64,
+}
+
+impl Default for Budget {
+    /// That of the committed figures.
+    fn default() -> Self {
+        Self { seeds: 5, requests: 25_000 }
+    }
+}
+
+impl Budget {
+    /// Runs it takes.
+    pub fn runs(self) -> u64 {
+        let points = point::plans().len() as u64 * self.seeds;
+        points + surge::runs(self) + task_log::runs()
+    }
+}
+
+/// What came of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Evaluation {
+    /// Each figure's table.
+    pub tables: Vec<(PaperFigure, Table)>,
+    /// What was checked.
+    pub checks: Vec<Check>,
+}
+
+impl Evaluation {
+    /// Tables and drawings of all figures, and the checks; with `report.html`.
+    pub fn report(&self) -> Result<Report, TableError> {
+        let mut report = Report::new("TOFEC, played anew", INTRODUCTION);
+        for (figure, table) in &self.tables {
+            for (end, drawing) in figure.draw(table)? {
+                let caption = format!("Fig. {}: {}", figure.number(), figure.caption());
+                report.figure(&(figure.name() + end), caption, &drawing);
+            }
+            report.long_table(&figure.name(), table.clone());
+        }
+        report.table("checks", "What must hold", Check::table(&self.checks));
+        Ok(report)
+    }
+
+    /// Whether no check fails.
+    pub fn holds(&self) -> bool {
+        self.checks.iter().all(|check| check.verdict() != Verdict::Fails)
+    }
+}
+
+const INTRODUCTION: &str = "The figures of Liang and Kozat, TOFEC, from this program's simulator, \
+which decides with the code that serves. The traces of the paper are not public; two delay models fitted \
+to what it tells stand in for them. Bands are 95 % confidence intervals over the seeds.";
+
+/// Plays everything, on so many threads (all cores if not given); the outcome does not depend on how
+/// many. `done` is called after each of [`Budget::runs`].
+pub fn evaluate(
+    budget: Budget,
+    threads: Option<NonZero<usize>>,
+    done: impl Fn() + Sync,
+) -> Evaluation {
+    let points = point::play(&point::plans(), budget, threads, &done);
+    let logs = task_log::play(budget, threads, &done);
+    let surges = surge::play(budget, threads, &done);
+    let table = |figure| match figure {
+        PaperFigure::FixedCodes => fixed_codes::table(&points),
+        PaperFigure::TaskDelays => task_log::delay_table(&logs),
+        PaperFigure::ServiceDelays => task_log::service_table(&logs),
+        PaperFigure::ChunkSizes => task_log::size_table(&logs),
+        PaperFigure::Harmonic => harmonic::table(),
+        PaperFigure::Delays => against_rate::delay_table(&points),
+        PaperFigure::Deviation => against_rate::deviation_table(&points),
+        PaperFigure::Codes => codes::table(&points),
+        PaperFigure::Surge => surge::table(&surges),
+    };
+    let tables = PaperFigure::ALL.into_iter().map(|figure| (figure, table(figure))).collect();
+    Evaluation { tables, checks: claims::all(&points, &logs, &surges) }
+}

@@ -1,0 +1,109 @@
+use super::*;
+use crate::Course;
+
+fn asked(requests: &[(u64, Operation, u64)]) -> Vec<Asked> {
+    let one = |&(ms, operation, bytes)| Asked { at: Duration::from_millis(ms), operation, bytes };
+    requests.iter().map(one).collect()
+}
+
+fn workload(requests: &[(u64, Operation, u64)], stripe_max: u32) -> Workload {
+    let options = WorkloadOptions { stripe_max, ..WorkloadOptions::default() };
+    Workload::of(&asked(requests), None, &options).unwrap()
+}
+
+use Operation::{Read, Write};
+
+#[test]
+fn large_objects_are_cut_into_stripes_that_arrive_together() {
+    let workload = workload(&[(0, Read, 25), (7, Write, 10), (9, Read, 5)], 10);
+    let sizes: Vec<_> =
+        workload.stripes.iter().map(|s| workload.classes[usize::from(s.1)]).collect();
+    let sizes: Vec<_> = sizes.iter().map(|class| (class.operation, class.bytes)).collect();
+    assert_eq!(sizes, [(Read, 10), (Read, 10), (Read, 5), (Write, 10), (Read, 5)]);
+    let times: Vec<_> = workload.stripes.iter().map(|stripe| stripe.0.as_nanos()).collect();
+    assert_eq!(times, [0, 0, 0, 7_000_000, 9_000_000]);
+    assert_eq!(workload.objects.iter().map(|object| object.first).collect::<Vec<_>>(), [0, 3, 4]);
+    assert!((workload.bytes() - 40.0).abs() < 1e-9);
+    assert!((workload.rate_per_s() - 4.0 / 0.009).abs() < 1e-6);
+    // What moves most bytes comes first, and equal amounts in a set order.
+    assert_eq!(workload.classes[0], ClassSetting { operation: Read, bytes: 10, share: 2.0 });
+}
+
+#[test]
+fn many_sizes_become_few_classes_that_keep_the_bytes() {
+    let sizes = (0..3000u64).map(|at| (at, if at % 3 == 0 { Write } else { Read }, 1 + at * 2711));
+    let requests: Vec<_> = sizes.collect();
+    let workload = workload(&requests, 64 << 20);
+    assert!((20..=CLASSES_MAX).contains(&workload.classes.len()), "{}", workload.classes.len());
+    let bytes: u64 = requests.iter().map(|request| request.2).sum();
+    assert!((workload.bytes() / bytes as f64 - 1.0).abs() < 1e-3);
+    for (request, stripe) in requests.iter().zip(&workload.stripes) {
+        let class = workload.classes[usize::from(stripe.1)];
+        assert_eq!(class.operation, request.1);
+        assert!(class.bytes <= 2 * request.2 && request.2 <= 2 * class.bytes);
+    }
+}
+
+#[test]
+fn every_size_finds_a_class() {
+    let requests: Vec<_> = (0..64).map(|power| (power, Read, 1 << power.min(26))).collect();
+    let more = (0..200).map(|at| (100 + at, Write, 3 + at * at * at * 7));
+    let requests: Vec<_> = requests.into_iter().chain(more).collect();
+    assert!(workload(&requests, 64 << 20).classes.len() <= CLASSES_MAX);
+}
+
+#[test]
+fn an_object_takes_as_long_as_its_slowest_stripe_and_fails_with_any() {
+    let workload = workload(&[(0, Read, 20), (0, Write, 20), (1, Read, 7)], 10);
+    let course = |request, took_ns| {
+        let (arrived, n, k) = (Timestamp::ZERO, 1, 1);
+        Course { arrived, took_ns, n, k, request }
+    };
+    let courses =
+        vec![course(4, 3_000_000), course(1, 9_000_000), course(0, 8_000_000), course(2, 1)];
+    let delays = workload.delays(&Outcome { courses, ..Outcome::default() });
+    assert_eq!(delays.took_ns, [vec![3_000_000, 9_000_000], vec![]]);
+    assert_eq!((delays.failed, delays.reads.count, delays.writes.count), (1, 2, 0));
+    assert!((delays.reads.p99_ms - 9.0).abs() < 1e-9);
+}
+
+#[test]
+fn the_busiest_part_is_where_requests_are_densest() {
+    let slow = (0..100).map(|at| (at * 1000, Read, 1));
+    let fast = (0..50).map(|at| (100_000 + at * 10, Write, 1));
+    let requests: Vec<_> =
+        slow.chain(fast).chain((0..20).map(|at| (200_000 + at, Read, 1))).collect();
+    let workload = workload(&requests, 10);
+    let busiest = workload.busiest(40);
+    assert_eq!((busiest.stripes.len(), busiest.objects.len()), (40, 40));
+    assert!(busiest.objects.iter().all(|object| object.operation == Write));
+    assert_eq!(busiest.stripes[0].0, Timestamp::ZERO);
+    assert_eq!(*workload.busiest(1000), workload);
+}
+
+#[test]
+fn twice_the_speed_is_half_the_time() {
+    let workload = workload(&[(0, Read, 1), (100, Read, 1)], 10);
+    let Load::Trace(trace) = workload.load(2.0) else { panic!("a workload is a trace") };
+    assert_eq!(trace[1].0.as_nanos(), 50_000_000);
+}
+
+#[test]
+fn logs_of_whole_seconds_are_spread_and_others_are_not() {
+    let folder = std::env::temp_dir().join(format!("ripstop-workload-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let write = |name: &str, text: &str| {
+        std::fs::write(folder.join(name), text).unwrap();
+        Workload::read(&folder.join(name), &WorkloadOptions::default()).unwrap()
+    };
+    let head = "time_s,operation,bytes,key\n";
+    let (coarse, summary) =
+        write("a.csv", &format!("{head}0,read,10,x\n0,read,10,x\n1,read,8,x\n"));
+    assert_eq!(summary.spread, Spread::Random { seed: SPREAD_SEED });
+    assert!(coarse.stripes[0].0 < coarse.stripes[1].0);
+    assert_eq!(coarse.named_bytes, Some(10));
+    let (fine, summary) = write("b.csv", &format!("{head}0,read,10,\n0,read,0,y\n1.5,read,8,z\n"));
+    assert_eq!((summary.spread, fine.stripes.len()), (Spread::Off, 2));
+    assert_eq!(fine.named_bytes, None);
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -1,0 +1,147 @@
+use crate::Format;
+use std::{io, path::PathBuf, time::Duration};
+use thiserror::Error;
+
+/// Why a trace could not be read.
+#[derive(Debug, Error)]
+pub enum TraceError {
+    /// The file cannot be opened.
+    #[error("cannot open {path:?}")]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The file cannot be read further, or what it is packed with is damaged.
+    #[error("cannot read beyond line {line}")]
+    Read {
+        /// The last line that was read; zero if none was.
+        line: u64,
+        /// Why not.
+        source: io::Error,
+    },
+    /// There is nothing in it.
+    #[error("the trace is empty")]
+    Empty,
+    /// No format fits its first lines.
+    #[error(
+        "cannot tell the format of the trace that begins {begin:?}; there are: {}",
+        Format::names()
+    )]
+    Unknown {
+        /// The beginning of its first line.
+        begin: String,
+    },
+    /// A format of this name does not exist.
+    #[error("no trace format is named {name:?}; there are: {}", Format::names())]
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// The CSV header does not name what is needed, each once.
+    #[error("line {line}: the header {problem}")]
+    Header {
+        /// Where the header stands.
+        line: u64,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A line that is refused.
+    #[error("line {line}: {reason}")]
+    Line {
+        /// Its number, from 1.
+        line: u64,
+        /// What is wrong.
+        reason: BadLine,
+    },
+    /// Times that are to be spread over their second are known better than that.
+    #[error("line {line}: the time is finer than a second: there is nothing to spread")]
+    Fine {
+        /// The first such line.
+        line: u64,
+    },
+    /// Too many requests in one second to spread.
+    #[error("more than {max} requests in one second cannot be spread over it (before line {line})")]
+    Crowded {
+        /// How far the file was read.
+        line: u64,
+        /// How many can be spread: [`SPREAD_MAX`](crate::SPREAD_MAX).
+        max: usize,
+    },
+}
+
+/// What is wrong with a line.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum BadLine {
+    /// It ends before this field.
+    #[error("has no {field}")]
+    Missing {
+        /// The field.
+        field: &'static str,
+    },
+    /// A field that does not say what it should.
+    #[error("{field} is {found:?}, not {wanted}")]
+    Field {
+        /// The field.
+        field: &'static str,
+        /// The beginning of what it says.
+        found: String,
+        /// What it should be.
+        wanted: &'static str,
+    },
+    /// A CSV line with more or fewer fields than the header.
+    #[error("has {found} fields, the header {wanted}")]
+    Width {
+        /// How many it has.
+        found: usize,
+        /// How many the header has.
+        wanted: usize,
+    },
+    /// A quotation mark without its partner.
+    #[error("a quoted field does not end")]
+    Quote,
+    /// Not the JSON that was expected.
+    #[error("is no access log entry: {problem}")]
+    Json {
+        /// What the parser said.
+        problem: String,
+    },
+    /// Longer than [`LINE_MAX`](crate::LINE_MAX).
+    #[error("is longer than {max} bytes")]
+    TooLong {
+        /// How long a line may be.
+        max: usize,
+    },
+    /// Earlier than a line before it, where that is refused.
+    #[error("goes back in time by {by:?}")]
+    Backwards {
+        /// How much earlier than the latest line before it.
+        by: Duration,
+    },
+    /// Too late to be sorted in.
+    #[error(
+        "is too late to be sorted in, by {by:?}: its place is more than {window} records before"
+    )]
+    Late {
+        /// How much earlier than what was given out already.
+        by: Duration,
+        /// How many records are held back for sorting.
+        window: usize,
+    },
+}
+
+impl BadLine {
+    /// The complaint that `field` says `found` and not `wanted`.
+    pub(crate) fn field(field: &'static str, found: &str, wanted: &'static str) -> Self {
+        Self::Field { field, found: begin(found), wanted }
+    }
+}
+
+/// The beginning of a text, short enough for a message.
+pub(crate) fn begin(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

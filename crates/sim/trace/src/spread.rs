@@ -1,0 +1,73 @@
+use crate::{Record, Spread, record::mix};
+use std::{collections::VecDeque, time::Duration};
+
+/// How many requests of one second can be spread over it.
+pub const SPREAD_MAX: usize = 1 << 20;
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// Spreads the requests of each second over it.
+#[derive(Debug)]
+pub(crate) struct Spreader {
+    spread: Spread,
+    /// Requests of the second that is being gathered.
+    gathered: Vec<Record>,
+    /// Requests that have their place.
+    ready: VecDeque<Record>,
+}
+
+impl Spreader {
+    pub(crate) fn new(spread: Spread) -> Self {
+        Self { spread, gathered: Vec::new(), ready: VecDeque::new() }
+    }
+
+    /// Takes the next record; times ascend, and are whole seconds where they are to be spread.
+    ///
+    /// Whether there was room: not if its second has [`SPREAD_MAX`] already.
+    pub(crate) fn push(&mut self, record: Record) -> bool {
+        if self.spread == Spread::Off {
+            self.ready.push_back(record);
+            return true;
+        }
+        if self.gathered.first().is_some_and(|first| first.time != record.time) {
+            self.finish();
+        }
+        if self.gathered.len() == SPREAD_MAX {
+            return false;
+        }
+        self.gathered.push(record);
+        true
+    }
+
+    /// A record that has its place.
+    pub(crate) fn pop(&mut self) -> Option<Record> {
+        self.ready.pop_front()
+    }
+
+    /// Places what was gathered: its second has no more requests.
+    pub(crate) fn finish(&mut self) {
+        let Some(first) = self.gathered.first() else { return };
+        let second = first.time;
+        let count = self.gathered.len() as u64;
+        let mut offsets: Vec<u64> = match self.spread {
+            Spread::Off => vec![0; self.gathered.len()],
+            Spread::Even => (0..count).map(|index| index * SECOND_NS / count).collect(),
+            Spread::Random { seed } => {
+                (0..count).map(|index| offset(seed, second.as_secs(), index)).collect()
+            }
+        };
+        offsets.sort_unstable();
+        for (mut record, offset) in self.gathered.drain(..).zip(offsets) {
+            record.time = second + Duration::from_nanos(offset);
+            self.ready.push_back(record);
+        }
+    }
+}
+
+/// A time within a second, drawn evenly.
+fn offset(seed: u64, second: u64, index: u64) -> u64 {
+    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+    let stream = mix(seed.wrapping_add(mix(second.wrapping_add(STEP))));
+    let drawn = mix(stream.wrapping_add(index.wrapping_add(1).wrapping_mul(STEP)));
+    ((u128::from(drawn) * u128::from(SECOND_NS)) >> 64) as u64
+}
