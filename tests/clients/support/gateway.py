@@ -109,13 +109,13 @@ class Gateway:
 
     # Process
 
-    def start(self):
-        """Starts it and waits until it is ready."""
+    def start(self, *options):
+        """Starts it, with more options if any are given, and waits until it is ready."""
         assert self.process is None, "it runs already"
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("AWS_", "RIPSTOP_"))}
         environment |= {"RIPSTOP_ACCESS_KEY": ACCESS_KEY, "RIPSTOP_SECRET_KEY": SECRET_KEY}
         with open(self.log, "ab") as log:
-            command = [self.binary, "serve", "--config", str(self.config)]
+            command = [self.binary, "serve", "--config", str(self.config), *options]
             self.process = subprocess.Popen(
                 command, cwd=self.folder, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )

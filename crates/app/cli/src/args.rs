@@ -1,5 +1,5 @@
 use crate::{config::Size, replay::Replay};
-use crate::{figures::Figures, fit::Fit, simulate::Simulate, what_if::WhatIf};
+use crate::{figures::Figures, fit::Fit, simulate::Simulate, tail::Tail, what_if::WhatIf};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -35,6 +35,11 @@ pub(crate) enum Command {
     CheckConfig(Common),
     /// Drive GET and PUT over loopback against a pool of memory nodes, and say where the time goes.
     Bench(Bench),
+    /// Compare policies on a node in memory that is as slow as S3: delays live, and as the simulator
+    /// foretells them.
+    ///
+    /// Exits with 1 if something does not hold that should.
+    BenchTail(Tail),
     /// Fit the delay model to a task log, and say how far to trust it.
     ///
     /// For each direction, and for each node: the model of TOFEC as the paper fits it and corrected, what it

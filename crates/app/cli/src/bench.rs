@@ -154,7 +154,7 @@ fn row(operation: BenchOperation, bytes: usize, clients: usize, measured: &Measu
     )
 }
 
-fn noise(len: usize) -> Vec<u8> {
+pub(crate) fn noise(len: usize) -> Vec<u8> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     (0..len)
         .map(|_| {

@@ -2,8 +2,11 @@
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use ripstop_experiment::tofec::{Budget, Check, Verdict, evaluate};
-use ripstop_figure::Progress;
+use ripstop_experiment::{
+    duel,
+    tofec::{Budget, Check, Verdict, evaluate},
+};
+use ripstop_figure::{Progress, Table};
 use std::{
     num::{NonZeroU16, NonZeroU32, NonZeroUsize},
     path::PathBuf,
@@ -18,6 +21,30 @@ pub(crate) enum Figures {
     /// Writes a CSV file and one or two drawings for each of the figures 1 and 4 to 11, checks.csv and
     /// report.html; prints what was checked. Exits with 1 if a check fails.
     Tofec(Tofec),
+    /// Backfill against TOFEC and every fixed code, in every arena and at every load. See docs/backfill.md.
+    ///
+    /// Writes duels.csv, bounds.csv, two drawings and report.html; prints the bounds. Exits with 1 if one
+    /// does not hold. Takes about five minutes on two cores.
+    Backfill(Backfill),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Backfill {
+    /// Folder to write into.
+    #[arg(long, value_name = "DIR", default_value = "docs/figures/backfill")]
+    pub out: PathBuf,
+    /// Runs for each point, with the seeds 1 to N.
+    #[arg(long, value_name = "N", default_value = "3")]
+    pub seeds: NonZeroU16,
+    /// Requests of each run; four times as many from 90 % load on.
+    #[arg(long, value_name = "N", default_value = "40000", value_parser = requests)]
+    pub requests: NonZeroU32,
+    /// Threads; the figures do not depend on it [default: one a core].
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
+    /// Plays nothing: draws what this file, an earlier duels.csv, holds.
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
@@ -44,9 +71,52 @@ fn requests(text: &str) -> Result<NonZeroU32, String> {
     number.ok_or_else(|| format!("not a number of requests: at least {REQUESTS_MIN}"))
 }
 
-#[expect(clippy::print_stdout, reason = "what the command is for")]
 pub(crate) fn run(figures: &Figures) -> Result<ExitCode> {
-    let Figures::Tofec(arguments) = figures;
+    match figures {
+        Figures::Tofec(arguments) => tofec(arguments),
+        Figures::Backfill(arguments) => backfill(arguments),
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "what the command is for")]
+fn backfill(arguments: &Backfill) -> Result<ExitCode> {
+    let duels = match &arguments.from {
+        Some(path) => Table::read(path)?,
+        None => play_duels(arguments)?,
+    };
+    let (report, bounds) = duel::report(&duels)?;
+    report.write(&arguments.out)?;
+    for bound in &bounds {
+        println!(
+            "{:<32} {:<24} {:.3} at {:>3.0} %, at most {:.2}: {}",
+            bound.arena,
+            bound.what,
+            bound.found,
+            bound.load * 100.0,
+            bound.most,
+            if bound.holds() { "holds" } else { "DOES NOT HOLD" }
+        );
+    }
+    let holds = bounds.iter().all(duel::Bound::holds);
+    Ok(if holds { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+fn play_duels(arguments: &Backfill) -> Result<Table> {
+    let (seeds, requests) = (arguments.seeds.get().into(), arguments.requests.get().into());
+    let budget = duel::DuelBudget { seeds, requests };
+    let arenas = duel::arenas();
+    let progress = Progress::new(arenas.len() as u64, "arenas");
+    let mut summaries = Vec::with_capacity(arenas.len());
+    for arena in &arenas {
+        let played = duel::duel(arena, budget, &duel::duel_loads(), arguments.threads, || ());
+        summaries.push(duel::summary(arena, &played)?);
+        progress.advance(1);
+    }
+    Ok(duel::joined(&summaries))
+}
+
+#[expect(clippy::print_stdout, reason = "what the command is for")]
+fn tofec(arguments: &Tofec) -> Result<ExitCode> {
     let (seeds, requests) = (arguments.seeds.get().into(), arguments.requests.get().into());
     let budget = Budget { seeds, requests };
     let evaluation = {

@@ -11,6 +11,7 @@ use ripstop_experiment::{
 };
 use ripstop_model::Operation;
 use std::{
+    fmt::Write as _,
     fs::File,
     io::Read as _,
     path::{Path, PathBuf},
@@ -79,9 +80,11 @@ fn described(fit: &LogFit) -> String {
         "{} tasks finished, {} were cancelled, {} failed (which says nothing about delays)\n",
         fit.done, fit.cancelled, fit.other
     );
+    // Writing to a string does not fail.
     for (operation, one) in &fit.operations {
-        text += &format!(
-            "\n{}: {} samples, {} cancelled, {} chunk sizes from {} to {} bytes\n",
+        let _ = writeln!(
+            text,
+            "\n{}: {} samples, {} cancelled, {} chunk sizes from {} to {} bytes",
             operation.name(),
             one.finished,
             one.cancelled,
@@ -93,11 +96,12 @@ fn described(fit: &LogFit) -> String {
         rows.push(line("corrected", &one.model));
         rows.push(line("as the paper", &one.literal));
         text += &text_columns(&rows);
-        text += &format!(
-            "off the lines (root mean square): means {:.2} ms, deviations {:.2} ms\n",
+        let _ = writeln!(
+            text,
+            "off the lines (root mean square): means {:.2} ms, deviations {:.2} ms",
             one.mean_residual_ms, one.deviation_residual_ms
         );
-        text += &format!("{}\n", delay_trust(one));
+        let _ = writeln!(text, "{}", delay_trust(one));
         text += &by_node(fit, *operation);
     }
     text
@@ -135,8 +139,9 @@ fn by_node(fit: &LogFit, operation: Operation) -> String {
     let slowest = nodes.iter().max_by(|a, b| mean(a.1).total_cmp(&mean(b.1)));
     let fastest = nodes.iter().min_by(|a, b| mean(a.1).total_cmp(&mean(b.1)));
     if let (Some(((_, slow), slowest)), Some(((_, fast), fastest))) = (slowest, fastest) {
-        text += &format!(
-            "node {slow} takes {:.2} times as long as node {fast} in the mean\n",
+        let _ = writeln!(
+            text,
+            "node {slow} takes {:.2} times as long as node {fast} in the mean",
             mean(slowest) / mean(fastest)
         );
     }
@@ -152,7 +157,7 @@ fn report(fit: &LogFit, records: &[LogRecord]) -> Result<Report> {
          the corrected one allows for what that takes away.",
     );
     for (operation, one) in &fit.operations {
-        intro += &format!("\n\n{}: {}", operation.name(), delay_trust(one));
+        let _ = write!(intro, "\n\n{}: {}", operation.name(), delay_trust(one));
     }
     let mut report = Report::new("Delays of tasks", intro);
     for operation in fit.operations.keys() {

@@ -13,6 +13,7 @@ mod rebuild;
 mod replay;
 mod serve;
 mod simulate;
+mod tail;
 mod watch;
 mod what_if;
 
@@ -73,6 +74,7 @@ async fn run(command: Command) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Bench(arguments) => bench::run(&arguments).await,
+        Command::BenchTail(arguments) => tail::run(&arguments).await,
         Command::Figures(figures) => figures::run(&figures),
         Command::Fit(arguments) => fit::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),

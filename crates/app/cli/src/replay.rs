@@ -18,7 +18,7 @@ pub(crate) fn run(arguments: &Replay) -> Result<ExitCode> {
     let file = File::open(&arguments.file).with_context(named)?;
     match ripstop_recording::replay(BufReader::new(file)) {
         Ok(replayed) => {
-            print!("{}", tell(&replayed));
+            println!("{}", tell(&replayed));
             Ok(ExitCode::SUCCESS)
         }
         Err(ReplayError::Differs(difference)) => {
@@ -29,13 +29,14 @@ pub(crate) fn run(arguments: &Replay) -> Result<ExitCode> {
     }
 }
 
+/// What was equal, and how the recording ends.
 fn tell(replayed: &Replayed) -> String {
-    let mut text = String::new();
+    let mut lines = Vec::new();
     for pool in &replayed.pools {
         let made = &pool.beginning;
-        text += &format!(
+        lines.push(format!(
             "pool {}: equal, {} events and {} actions in {:.1} s (policy {}, {} nodes, recorded by version \
-             {})\n",
+             {})",
             made.pool,
             pool.events,
             pool.actions,
@@ -43,14 +44,14 @@ fn tell(replayed: &Replayed) -> String {
             made.policy,
             made.nodes.len(),
             made.program,
-        );
+        ));
     }
-    text += &match &replayed.ending {
-        Ending::Finished => "the recording is whole\n".to_owned(),
-        Ending::Stopped(stop) => format!("the recording ended before the gateway did: {stop}\n"),
+    lines.push(match &replayed.ending {
+        Ending::Finished => "the recording is whole".to_owned(),
+        Ending::Stopped(stop) => format!("the recording ended before the gateway did: {stop}"),
         Ending::CutOff(bytes) => format!(
-            "the recording is cut off, {bytes} bytes into a block: its gateway was killed, or still runs\n"
+            "the recording is cut off, {bytes} bytes into a block: its gateway was killed, or still runs"
         ),
-    };
-    text
+    });
+    lines.join("\n")
 }

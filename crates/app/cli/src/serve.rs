@@ -1,13 +1,13 @@
 use crate::{
     args::Serve,
-    assembly::{ADMIN_FILE, CATALOG_FILE, DataFolder, assemble},
+    assembly::{ADMIN_FILE, Assembly, CATALOG_FILE, DataFolder, assemble},
     config::{Config, LogFormat},
     credentials::{self, Origin},
     watch::Telemetry,
 };
 use anyhow::{Context as _, Result};
 use ripstop_recording::{Recorder, RecorderSettings};
-use ripstop_telemetry::{Admin, AdminSettings, check_of, init_logs, serve_admin};
+use ripstop_telemetry::{Admin, AdminSettings, TaskLogFile, check_of, init_logs, serve_admin};
 use std::{io::IsTerminal as _, net::SocketAddr, path::Path, process::ExitCode, sync::Arc};
 use tokio::{net::TcpListener, signal::unix, signal::unix::SignalKind};
 use tokio_util::sync::CancellationToken;
@@ -24,14 +24,12 @@ pub(crate) async fn run(config: Config, options: &Serve) -> Result<ExitCode> {
     let admin_listener = bind(config.admin, "gateway.admin").await?;
     let recorder = options.record.as_deref().map(|path| record(path, options)).transpose()?;
     let telemetry = Telemetry::new(recorder.clone());
-    let assembly = assemble(&config, &telemetry).await?;
-    if is_new && let Err(refusal) = assembly.refuse_orphans().await {
-        drop(assembly);
-        std::fs::remove_file(config.data.join(CATALOG_FILE))?;
-        return Err(refusal);
+    let begun = begin(&config, &telemetry, options, is_new).await;
+    if let (Err(_), Some(recording)) = (&begun, &options.record) {
+        // It would stand in the way of the next start.
+        std::fs::remove_file(recording)?;
     }
-    telemetry.attach(&assembly, config.memory_max);
-    let _task_logs = telemetry.append_task_logs(&config, options.task_log.as_deref())?;
+    let (assembly, _task_logs) = begun?;
     let (listen, admin) = (listener.local_addr()?, admin_listener.local_addr()?);
     std::fs::write(config.data.join(ADMIN_FILE), admin.to_string())?;
     greet(&config, listen, &origin);
@@ -60,6 +58,24 @@ pub(crate) async fn run(config: Config, options: &Serve) -> Result<ExitCode> {
     }
     tracing::info!("ripstop stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Puts together what serves, and what watches it.
+async fn begin(
+    config: &Config,
+    telemetry: &Telemetry,
+    options: &Serve,
+    is_new: bool,
+) -> Result<(Assembly, Vec<TaskLogFile>)> {
+    let assembly = assemble(config, telemetry).await?;
+    if is_new && let Err(refusal) = assembly.refuse_orphans().await {
+        drop(assembly);
+        std::fs::remove_file(config.data.join(CATALOG_FILE))?;
+        return Err(refusal);
+    }
+    telemetry.attach(&assembly, config.memory_max);
+    let task_logs = telemetry.append_task_logs(config, options.task_log.as_deref())?;
+    Ok((assembly, task_logs))
 }
 
 fn record(path: &Path, options: &Serve) -> Result<Arc<Recorder>> {

@@ -8,7 +8,6 @@ use clap::Args;
 use pool::DelaySource;
 use ripstop_experiment::{PolicyChoice, Workload, WorkloadOptions};
 use ripstop_figure::Progress;
-use ripstop_policy::Limits;
 use ripstop_trace::{Format, Summary};
 use std::{
     fmt::Write as _,
@@ -95,8 +94,8 @@ pub(crate) fn run(arguments: &WhatIf) -> Result<ExitCode> {
         setting: &setting,
         workload: &workload,
         policies: &policies,
-        limits: Limits::default(),
-        memory: 0.99,
+        limits: pool.policy_settings.limits,
+        memory: pool.policy_settings.memory,
         seeds: &seeds,
         prices: &prices,
     };
@@ -109,7 +108,7 @@ pub(crate) fn run(arguments: &WhatIf) -> Result<ExitCode> {
     print!("{}", what_if.text(&answer)?);
     println!("\n{}", legend(&workload, &prices));
     if let Some(folder) = &arguments.out {
-        what_if.report(&answer, &intro)?.write(folder)?;
+        what_if.report(&answer, &intro.replace('\n', "\n\n"))?.write(folder)?;
         println!("\nWritten to {}: report.html and its figures and tables.", folder.display());
     }
     Ok(ExitCode::SUCCESS)
@@ -221,7 +220,7 @@ fn legend(workload: &Workload, prices: &[ripstop_experiment::Price]) -> String {
         "Delays of objects in milliseconds. tasks/req: tasks that had a lane, per stripe. bytes moved: more \
          than clients asked for, cancelled tasks as if they had moved all of theirs. wasted: share of the \
          lanes' time for tasks without which the answer came. bears: how many times as fast the busiest \
-         part of the log may come before p99 doubles or 1% fails.",
+         part of the log may come, if it went on like that, before p99 doubles or 1% fails.",
     );
     let kept = prices.iter().any(|price| price.per_gb_month.is_some());
     if prices.iter().any(|price| *price != ripstop_experiment::Price::default()) {
@@ -232,7 +231,23 @@ fn legend(workload: &Workload, prices: &[ripstop_experiment::Price]) -> String {
             (false, _) => ", without storage, which has no price.",
         };
     }
-    text
+    wrapped(&text)
+}
+
+/// Text in lines that a terminal shows whole.
+fn wrapped(text: &str) -> String {
+    const WIDTH: usize = 100;
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        if lines.last().is_some_and(|line| line.len() + word.len() >= WIDTH) {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            let gap = if line.is_empty() { "" } else { " " };
+            line.extend([gap, word]);
+        }
+    }
+    lines.join("\n")
 }
 
 #[cfg(test)]

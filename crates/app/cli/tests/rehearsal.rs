@@ -1,7 +1,7 @@
 //! `fit`, `simulate` and `whatif` as they are used: a session each.
 
 use flate2::{Compression, write::GzEncoder};
-use ripstop_delay::{DelayModel as _, Dice, Preset};
+use ripstop_delay::{Dice, Preset};
 use ripstop_model::Operation;
 use std::{
     fmt::Write as _,
@@ -27,14 +27,14 @@ fn printed(folder: &Path, arguments: &[&str]) -> String {
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{arguments:?}: {errors}");
     assert_eq!(errors, "", "nothing is said beside it where there is no terminal");
-    String::from_utf8(output.stdout).unwrap()
+    String::from_utf8(output.stdout).expect("it prints text")
 }
 
 /// What it complains of.
 fn complaint(folder: &Path, arguments: &[&str]) -> String {
     let output = ripstop(folder, arguments);
     assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-    String::from_utf8(output.stderr).unwrap()
+    String::from_utf8(output.stderr).expect("it complains in text")
 }
 
 fn has(folder: &Path, files: &[&str]) {
@@ -54,7 +54,7 @@ fn task_log(tasks: u64) -> String {
         let served = model.sample(operation.into(), bytes, &mut dice) * (1 + at as u32 / 4 % 2);
         let ms = served.as_secs_f64() * 1000.0;
         let (name, node) = (operation.name(), 3 + at / 4 % 2);
-        writeln!(log, "{at},{name},{node},{bytes},{ms:.3},done").unwrap();
+        writeln!(log, "{at},{name},{node},{bytes},{ms:.3},done").expect("a string takes all");
     }
     log
 }
@@ -146,7 +146,8 @@ fn configuration(delay: &str, prices: &str) -> String {
     let mut text =
         String::from("[store]\nstripe_max = \"1 MiB\"\n[[pool]]\nname = \"p\"\ncode = [4, 2]\n");
     for node in 0..4 {
-        write!(text, "[[node]]\nname = \"n{node}\"\nkind = \"memory\"\n{delay}{prices}").unwrap();
+        write!(text, "[[node]]\nname = \"n{node}\"\nkind = \"memory\"\n{delay}{prices}")
+            .expect("a string takes all");
     }
     text
 }
@@ -155,7 +156,7 @@ fn access_log() -> String {
     let mut log = String::from("time_ms,operation,bytes,key\n");
     for at in 0..600 {
         let (operation, bytes) = if at % 5 == 4 { ("put", 3_000_000) } else { ("get", 400_000) };
-        writeln!(log, "{},{operation},{bytes},k{}", at * 40, at % 30).unwrap();
+        writeln!(log, "{},{operation},{bytes},k{}", at * 40, at % 30).expect("a string takes all");
     }
     log
 }
@@ -171,7 +172,7 @@ fn a_log_is_replayed_through_the_configured_pool() {
     let ask = ["whatif", "log.csv", "--config", "r.toml", "--seeds", "2"];
     let text = printed(folder, &[&ask[..], &["--out", "out"]].concat());
     for words in [
-        "600 objects, 960 stripes",
+        "600 objects, 840 stripes",
         "4 nodes, 64 lanes, layout spread, code (4,2)",
         "% of full capacity",
         "\nfixed(2,2) ",
@@ -215,8 +216,9 @@ fn whole_seconds_are_spread_and_that_is_said() {
     let folder = TempDir::new().unwrap();
     let folder = folder.path();
     fs::write(folder.join("r.toml"), configuration("delay = \"s3-2025\"\n", "")).unwrap();
-    let lines: String = (0..200).map(|at| format!("{},get,70000\n", at / 4)).collect();
-    fs::write(folder.join("log.csv"), format!("time_s,operation,bytes\n{lines}")).unwrap();
+    let mut log = String::from("time_s,operation,bytes\n");
+    (0..200).for_each(|at| writeln!(log, "{},get,70000", at / 4).unwrap());
+    fs::write(folder.join("log.csv"), log).unwrap();
     let ask = ["whatif", "log.csv", "--config", "r.toml", "--seeds", "1", "--policies", "fixed"];
     let text = printed(folder, &ask);
     assert!(text.contains("times within a second are made up: at random, seed 1"), "{text}");

@@ -19,7 +19,12 @@ impl Dice {
 
     /// The stream number `index` of those that `seed` stands for.
     pub const fn numbered(seed: u64, index: u64) -> Self {
-        Self::new(Self::new(seed).next_u64() ^ Self::new(!index).next_u64().rotate_left(32))
+        Self::new(Self::numbered_seed(seed, index))
+    }
+
+    /// The seed of the stream number `index` of those that `seed` stands for.
+    pub const fn numbered_seed(seed: u64, index: u64) -> u64 {
+        Self::new(seed).next_u64() ^ Self::new(!index).next_u64().rotate_left(32)
     }
 
     /// The next 64 random bits.

@@ -30,7 +30,7 @@ impl Plan {
 }
 
 impl Machine {
-    pub(crate) fn arrived(&mut self, request: Request) {
+    pub(crate) fn arrived(&mut self, request: &Request) {
         if self.requests.find(request.id).is_some() {
             return;
         }
@@ -47,7 +47,7 @@ impl Machine {
             self.actions.push(Action::Reject(request.id));
             return;
         }
-        let plan = self.plan(&request);
+        let plan = self.plan(request);
         self.admit(request.id, plan);
     }
 

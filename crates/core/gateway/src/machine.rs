@@ -80,7 +80,7 @@ impl Machine {
         self.now = self.now.max(now);
         core::mem::swap(&mut self.actions, actions);
         match event {
-            Event::RequestArrived(request) => self.arrived(request),
+            Event::RequestArrived(request) => self.arrived(&request),
             Event::RequestAbandoned(id) => self.abandoned(id),
             Event::EncodeEnded(id) => self.encoded(id),
             Event::TaskEnded(id, outcome) => self.task_ended(id, outcome),

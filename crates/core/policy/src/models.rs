@@ -1,4 +1,5 @@
 use crate::Sample;
+use alloc::boxed::Box;
 use ripstop_delay::ShiftedExponential;
 use ripstop_estimator::{Window, WindowSettings};
 use ripstop_model::{Operation, Timestamp};
@@ -11,7 +12,7 @@ const RENEW_EVERY: u32 = 2048;
 pub(crate) enum Models {
     Given(ShiftedExponential),
     Learned {
-        window: Window,
+        window: Box<Window>,
         /// Samples since the last fit.
         fresh: u32,
         /// By direction.
@@ -24,7 +25,7 @@ impl Models {
         match given {
             Some(model) => Self::Given(model),
             None => Self::Learned {
-                window: Window::new(WindowSettings::default()),
+                window: Box::new(Window::new(WindowSettings::default())),
                 fresh: 0,
                 models: [None; 2],
             },

@@ -60,7 +60,7 @@ impl Class {
             Chunking::Strip => self.code.k(),
             Chunking::Run => {
                 let all = self.code.k();
-                (1..=k.clamp(1, all)).rev().find(|k| all % k == 0).unwrap_or(1)
+                (1..=k.clamp(1, all)).rev().find(|&k| all.is_multiple_of(k)).unwrap_or(1)
             }
         }
     }

@@ -1,4 +1,4 @@
-use crate::{Capabilities, Listed, Node, NodeError, Operation};
+use crate::{Capabilities, Listed, Node, NodeError, Operation, alarm};
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::{
@@ -24,11 +24,12 @@ const DELAY_MAX: Duration = Duration::from_hours(24);
 /// that is later. A get that fails counts as one of no bytes; a listing is delayed before its first
 /// fragment only. Equal seeds
 /// give equal delays to equal sequences of operations. The runtime's timer has a resolution of a
-/// millisecond and rounds up.
+/// millisecond and rounds up; [`Delay::precise`] has a better one.
 pub struct Delay {
     inner: Arc<dyn Node>,
     source: Mutex<Source>,
     factor: f64,
+    precise: bool,
 }
 
 struct Source {
@@ -39,7 +40,15 @@ struct Source {
 impl Delay {
     /// Delays `inner` by what `model` draws with the dice of `seed`, times `factor`.
     pub fn new(inner: Arc<dyn Node>, model: Box<dyn DelayModel>, seed: u64, factor: f64) -> Self {
-        Self { inner, source: Mutex::new(Source { model, dice: Dice::new(seed) }), factor }
+        let source = Mutex::new(Source { model, dice: Dice::new(seed) });
+        Self { inner, source, factor, precise: false }
+    }
+
+    /// The same, each delay right to a tenth of a millisecond or so, with a thread that is the
+    /// program's alarm clock. It follows the machine's clock, never a test's.
+    #[must_use]
+    pub fn precise(self) -> Self {
+        Self { precise: true, ..self }
     }
 
     fn start(&self) -> Start {
@@ -49,7 +58,12 @@ impl Delay {
 
     /// Waits until an operation that moved `bytes` bytes may end.
     async fn finish(&self, start: Start, operation: Operation, bytes: u64) {
-        sleep_until(start.at + self.delay(start.dice, operation, bytes)).await;
+        let end = start.at + self.delay(start.dice, operation, bytes);
+        if self.precise {
+            alarm::sleep_until(end.into_std()).await;
+        } else {
+            sleep_until(end).await;
+        }
     }
 
     fn delay(&self, mut dice: Dice, operation: Operation, bytes: u64) -> Duration {
@@ -161,6 +175,21 @@ mod tests {
         assert_eq!(took(), 80);
         assert!(matches!(node.get(NAME, 0..1).await, Err(NodeError::Missing)));
         assert_eq!(took(), 20);
+    }
+
+    #[tokio::test]
+    async fn precise_delays_are_never_short_and_seldom_a_millisecond_long() {
+        let inner = Arc::new(Memory::new(1000));
+        let node = Delay::new(inner, recorded("health,0,5.25"), 0, 1.0).precise();
+        let mut good = 0;
+        for _ in 0..20 {
+            let start = Instant::now();
+            node.health().await.unwrap();
+            let took = start.elapsed();
+            assert!(took >= Duration::from_micros(5250), "{took:?}");
+            good += usize::from(took < Duration::from_micros(5900));
+        }
+        assert!(good > 0, "the runtime's own timer takes 6 ms at least");
     }
 
     #[tokio::test(start_paused = true)]

@@ -26,6 +26,7 @@
 //! # }
 //! ```
 
+mod alarm;
 mod bucket;
 pub mod conformance;
 mod delay;

@@ -8,9 +8,9 @@ use std::io::{self, Read};
 pub struct Recording<R> {
     from: R,
     /// Where the next block begins.
-    offset: u64,
+    next: u64,
     /// Where the block at hand begins, for messages.
-    block: u64,
+    offset: u64,
     number: u32,
     pool: u16,
     records: Vec<u8>,
@@ -79,8 +79,8 @@ impl<R: Read> Recording<R> {
         }
         Ok(Self {
             from,
+            next: FILE_HEAD_LEN as u64,
             offset: FILE_HEAD_LEN as u64,
-            block: FILE_HEAD_LEN as u64,
             number: 0,
             pool: 0,
             records: Vec::new(),
@@ -91,7 +91,7 @@ impl<R: Read> Recording<R> {
 
     /// Where the block of the last record begins.
     pub fn offset(&self) -> u64 {
-        self.block
+        self.offset
     }
 
     /// How it ends, once [`Self::next_record`] has found the end.
@@ -108,7 +108,7 @@ impl<R: Read> Recording<R> {
         }
         let rest = &self.records[self.read..];
         let (record, after) = postcard::take_from_bytes::<Record>(rest)
-            .map_err(|source| RecordingError::Record { offset: self.block, source })?;
+            .map_err(|source| RecordingError::Record { offset: self.offset, source })?;
         self.read = self.records.len() - after.len();
         self.ending = match &record {
             Record::Finished => Some(Ending::Finished),
@@ -119,7 +119,7 @@ impl<R: Read> Recording<R> {
             let mut more = [0];
             if self.read < self.records.len() || fill(&mut self.from, &mut more)? > 0 {
                 let why = "it is the last, and something follows";
-                return Err(RecordingError::Order { offset: self.block, why });
+                return Err(RecordingError::Order { offset: self.offset, why });
             }
             return Ok(None);
         }
@@ -128,7 +128,7 @@ impl<R: Read> Recording<R> {
 
     /// Reads and checks a block; false at the end of the file.
     fn next_block(&mut self) -> Result<bool, RecordingError> {
-        self.block = self.offset;
+        self.offset = self.next;
         let mut frame = [0; FRAME_LEN];
         let framed = fill(&mut self.from, &mut frame)?;
         if framed < FRAME_LEN {
@@ -137,7 +137,7 @@ impl<R: Read> Recording<R> {
         }
         let (len, sum) = (number(&frame[..4]) as usize, number(&frame[4..]));
         if !(BLOCK_HEAD_LEN..=BLOCK_LEN_MAX).contains(&len) {
-            return Err(RecordingError::Damaged(self.block));
+            return Err(RecordingError::Damaged(self.offset));
         }
         self.records.clear();
         let found = (&mut self.from).take(len as u64).read_to_end(&mut self.records)?;
@@ -149,12 +149,12 @@ impl<R: Read> Recording<R> {
         }
         let in_order = number(&self.records[..4]) == self.number;
         if checksum(&self.records) != sum || !in_order {
-            return Err(RecordingError::Damaged(self.block));
+            return Err(RecordingError::Damaged(self.offset));
         }
         self.pool = u16::from_le_bytes([self.records[4], self.records[5]]);
         self.read = BLOCK_HEAD_LEN;
         self.number = self.number.wrapping_add(1);
-        self.offset += (FRAME_LEN + len) as u64;
+        self.next += (FRAME_LEN + len) as u64;
         Ok(true)
     }
 }

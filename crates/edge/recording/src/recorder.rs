@@ -101,12 +101,14 @@ impl Recorder {
     pub fn finish(&self) {
         let pools = lock(&self.shared.pools).clone();
         for pool in pools {
-            let mut buffer = lock(&pool.buffer);
-            let block = Block { pool: pool.number, records: buffer.take() };
-            let open = std::mem::replace(&mut buffer.open, false);
-            if open && !block.records.is_empty() {
-                // Gone only where the thread has ended, which it has said.
-                let _ = self.to.send(block);
+            let (records, was_open) = {
+                let mut buffer = lock(&pool.buffer);
+                (buffer.take(), std::mem::replace(&mut buffer.open, false))
+            };
+            // Sent without the lock: the thread may be waiting for it, and makes the room.
+            if was_open && !records.is_empty() {
+                // Fails only where the thread has ended, which it has said.
+                let _ = self.to.send(Block { pool: pool.number, records });
             }
         }
         let finished: Borrowed<'_> = Record::Finished;
@@ -115,6 +117,12 @@ impl Recorder {
         if thread.is_some_and(|thread| thread.join().is_err()) {
             tracing::error!("the recorder's thread panicked");
         }
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        self.finish();
     }
 }
 

@@ -117,7 +117,9 @@ fn write_all(blocks: &mut Blocks, file_max: u64, queue: &Queue) -> Option<Stop> 
         }
         if flushed.elapsed() >= FLUSH_EVERY {
             let pools = lock(&queue.shared.pools).clone();
-            pools.iter().for_each(|pool| pool.flush());
+            for pool in pools {
+                pool.flush();
+            }
             flushed = Instant::now();
         }
     }

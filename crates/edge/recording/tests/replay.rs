@@ -13,14 +13,14 @@ use scene::{Scene, beginning};
 use std::{fs, io::Cursor, path::Path, sync::Arc, time::Duration};
 
 fn file() -> (tempfile::TempDir, std::path::PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("recording");
     (folder, file)
 }
 
 /// Records pools of each layout under load.
 async fn record(file: &Path, clients: u64, rounds: u64) {
-    let recorder = Recorder::create(file, RecorderSettings::default()).unwrap();
+    let recorder = Recorder::create(file, RecorderSettings::default()).expect("a new file");
     let spread = beginning("spread", "hedge", 7);
     let shared = beginning("shared", "tofec", 2);
     let unique = beginning("unique", "backfill", 2);
@@ -33,9 +33,9 @@ async fn record(file: &Path, clients: u64, rounds: u64) {
 
 /// The records of a file, by pool.
 fn records(bytes: &[u8]) -> Vec<(u16, Record)> {
-    let mut recording = Recording::open(bytes).unwrap();
+    let mut recording = Recording::open(bytes).expect("a recording");
     let mut records = Vec::new();
-    while let Some(record) = recording.next_record().unwrap() {
+    while let Some(record) = recording.next_record().expect("not damaged") {
         records.push(record);
     }
     records
@@ -44,7 +44,7 @@ fn records(bytes: &[u8]) -> Vec<(u16, Record)> {
 /// The file that holds these records of one pool.
 fn written(records: Vec<Record>) -> Vec<u8> {
     let (_folder, file) = file();
-    let recorder = Recorder::create(&file, RecorderSettings::default()).unwrap();
+    let recorder = Recorder::create(&file, RecorderSettings::default()).expect("a new file");
     let mut witness = None;
     for record in records {
         match (record, &witness) {
@@ -55,7 +55,7 @@ fn written(records: Vec<Record>) -> Vec<u8> {
         }
     }
     recorder.finish();
-    fs::read(&file).unwrap()
+    fs::read(&file).expect("it is there")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -96,7 +96,8 @@ async fn a_change_of_any_kind_is_found_where_it_is() {
         .filter_map(|(pool, record)| (pool == 0).then_some(record))
         .collect();
     assert!(replay(&*written(first.clone())).is_ok());
-    let at = (100..).find(|at| matches!(&first[*at], Record::Said(said) if !said.is_empty()));
+    let said = |at: &usize| matches!(&first[*at], Record::Said(said) if !said.is_empty());
+    let at = (100..first.len()).find(said);
     let at = at.unwrap();
     let number = first[..at].iter().filter(|record| matches!(record, Record::Told { .. })).count();
     let difference = |change: &dyn Fn(&mut Vec<Record>)| {
@@ -170,7 +171,7 @@ fn a_full_disk_ends_the_recording_with_a_note_and_what_is_there_replays() {
 
 /// Tells a recorded machine so many events, as fast as it can.
 fn run_machine(beginning: &Beginning, recorder: &Recorder, events: u64) {
-    let (mut machine, witness) = (beginning.machine().unwrap(), recorder.pool(beginning));
+    let (mut machine, witness) = (beginning.machine().expect("valid"), recorder.pool(beginning));
     let mut actions = Vec::new();
     for number in 0..events {
         let now = Timestamp::from_nanos(number * 1_000_000);

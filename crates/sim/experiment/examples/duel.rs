@@ -1,7 +1,7 @@
 //! Backfill against the best fixed code and TOFEC in every arena: `cargo run --release -p ripstop-experiment
 //! --example duel [-- SEEDS REQUESTS [ARENA…]]`.
 
-use ripstop_experiment::{DuelBudget, arenas, duel, duel_loads, standings};
+use ripstop_experiment::duel::{DuelBudget, arenas, duel, duel_loads, standings};
 use std::{
     error::Error,
     io::{Write as _, stdout},

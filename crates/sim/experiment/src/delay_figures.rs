@@ -18,6 +18,8 @@ const STEPS: usize = 1000;
 const SAMPLES_MIN: u64 = 100;
 /// A larger share of cancelled tasks than this is worth a word.
 const CANCELLED_MAX: f64 = 0.2;
+/// Where less than this quantile is known, that is worth saying.
+const KNOWN_MIN: f64 = 0.88;
 /// Sizes whose means are further off the line than this share do not lie on one.
 const RESIDUAL_MAX: f64 = 0.1;
 
@@ -210,11 +212,15 @@ pub fn delay_trust(fit: &Fit) -> String {
     }
     let cancelled = fit.cancelled as f64 / (fit.cancelled + fit.finished) as f64;
     if cancelled > CANCELLED_MAX {
+        let known = if fit.kept_min < KNOWN_MIN {
+            format!("delays are known up to the quantile {:.2} only, and ", fit.kept_min)
+        } else {
+            String::new()
+        };
         doubts.push(format!(
-            "{:.0} % of the tasks were cancelled, so that delays are known up to the quantile {:.2} only, \
-             and if the tasks of a request are slow together the fit is too slow",
-            cancelled * 100.0,
-            fit.kept_min
+            "{:.0} % of the tasks were cancelled: {known}if the tasks of a request are slow together the \
+             fit is too slow",
+            cancelled * 100.0
         ));
     }
     let middle = u64::midpoint(fit.bytes_min, fit.bytes_max);

@@ -1,5 +1,9 @@
 //! Backfill against its rivals: the best fixed code for each load and measure, and TOFEC.
 
+mod verdict;
+
+pub use verdict::{Bound, bounds, joined, report, summary};
+
 use crate::{ClassSetting, Delay, Load, PolicyChoice, Process, Run, Setting, sweep};
 use core::{num::NonZero, time::Duration};
 use ripstop_delay::Preset;

@@ -21,7 +21,7 @@
 
 mod choice;
 mod delay_figures;
-mod duel;
+pub mod duel;
 mod fit;
 mod load;
 mod report;
@@ -42,7 +42,6 @@ pub use delay_figures::{
     delay_ccdf_figure, delay_ccdf_table, delay_model_table, delay_size_figure, delay_size_table,
     delay_trust,
 };
-pub use duel::{Arena, DuelBudget, Standing, arenas, duel, duel_loads, standings};
 pub use load::{Arrivals, Load, Process};
 pub use report::Report;
 pub use run::{Codes, Course, Delays, NodeTasks, Outcome, Run, Tasks};

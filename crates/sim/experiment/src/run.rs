@@ -135,6 +135,13 @@ struct Recorder<'a> {
     codes: Vec<(u8, u8)>,
 }
 
+impl<'a> Recorder<'a> {
+    fn new(warmup: u64, keep_courses: bool, classes: &'a RefCell<Vec<u16>>) -> Self {
+        let (outcome, began, codes) = (Outcome::default(), None, Vec::new());
+        Self { outcome, warmup, keep_courses, classes, began, codes }
+    }
+}
+
 impl Observer for Recorder<'_> {
     fn report(&mut self, at: Timestamp, report: &Report) {
         match *report {
@@ -163,7 +170,8 @@ impl Observer for Recorder<'_> {
                 }
                 let took_ns = took.as_nanos() as u64;
                 self.outcome.took_ns.push(took_ns);
-                self.outcome.classes.push(self.classes.borrow()[request.0 as usize]);
+                let class = self.classes.borrow().get(request.0 as usize).copied();
+                self.outcome.classes.push(class.unwrap_or(0));
                 if self.keep_courses {
                     let (n, k) = self.codes.get(request.0 as usize).copied().unwrap_or((0, 0));
                     let request = request.0;
@@ -199,14 +207,7 @@ impl Run<'_> {
         let policy = self.policy.policy(self.setting, self.load, self.limits, self.memory);
         let machine = Machine::new(self.setting.machine, specs.collect(), policy);
         let classes = RefCell::new(Vec::new());
-        let recorder = Recorder {
-            outcome: Outcome::default(),
-            warmup: self.warmup,
-            keep_courses: self.keep_courses,
-            classes: &classes,
-            began: None,
-            codes: Vec::new(),
-        };
+        let recorder = Recorder::new(self.warmup, self.keep_courses, &classes);
         let mut engine = Engine::new(machine, self.setting.world(self.seed), recorder);
         let arrivals = Arrivals::new(self.setting, self.load, self.seed);
         engine.run(arrivals.map(|(class, arrival)| {
@@ -220,6 +221,20 @@ impl Run<'_> {
 }
 
 impl Outcome {
+    /// What came of the reports of a pool whose requests are all of one class, the first `warmup`
+    /// requests left out: a live pool's count as a simulated one's do.
+    pub fn of_reports<'a>(
+        reports: impl IntoIterator<Item = (Timestamp, &'a Report)>,
+        warmup: u64,
+    ) -> Self {
+        let classes = RefCell::new(Vec::new());
+        let mut recorder = Recorder::new(warmup, false, &classes);
+        for (at, report) in reports {
+            recorder.report(at, report);
+        }
+        recorder.outcome
+    }
+
     fn count_at_node(&mut self, node: NodeId, write: bool, bytes: u64) {
         let index = usize::from(node.0);
         if self.nodes.len() <= index {

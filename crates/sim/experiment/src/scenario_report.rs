@@ -7,6 +7,9 @@ use crate::{
 use ripstop_figure::{Axis, Figure, Panel, Points, Series, Table, TableError, ccdf};
 use std::collections::BTreeMap;
 
+/// A delay this many times the least is above the figure: a policy that does not keep up would flatten
+/// the others.
+const TIMES_SHOWN: f64 = 30.0;
 /// Panels of one figure.
 const PANELS_MAX: usize = 6;
 /// Points of each curve.
@@ -81,7 +84,12 @@ impl Scenario {
         let mut figure = Figure::new(format!("{}: delay against rate", self.name));
         for (metric, name) in METRICS {
             let x = Axis::linear("rate, requests/s").from(0.0);
-            let mut panel = Panel::new(name, x, Axis::log("delay, ms"));
+            let delays = whole.numbers(metric)?;
+            let least = delays.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = delays.iter().copied().fold(0.0, f64::max);
+            let y = Axis::log("delay, ms");
+            let y = if most > TIMES_SHOWN * least { y.to(TIMES_SHOWN * least) } else { y };
+            let mut panel = Panel::new(name, x, y);
             for policy in self.drawn() {
                 let rows = whole.only("policy", policy.as_str())?;
                 let line = points(&rows, "rate_per_s", metric)?;

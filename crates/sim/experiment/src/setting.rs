@@ -125,6 +125,9 @@ pub struct Setting {
     pub cancellation: Duration,
     /// Time to encode or decode, seconds per byte of payload.
     pub coding_s_per_byte: f64,
+    /// Whether a request's chunks are as lucky whatever the policy does; else luck comes in the order in
+    /// which tasks start, as at a live node ([`World::paired`]).
+    pub paired: bool,
     /// The machine's limits.
     pub machine: Settings,
 }
@@ -143,6 +146,7 @@ impl Setting {
             correlation: 0.0,
             cancellation: Duration::ZERO,
             coding_s_per_byte: 0.0,
+            paired: true,
             machine: patient(),
         }
     }
@@ -199,6 +203,7 @@ impl Setting {
         world.correlation = Correlation::new(self.correlation);
         world.cancellation = self.cancellation;
         world.coding_s_per_byte = self.coding_s_per_byte;
+        world.paired = self.paired;
         for (index, setting) in self.nodes.iter().enumerate() {
             let mut node = NodeWorld::new(NodeId(index as u16), setting.delay.model());
             node.scale = setting.scale;

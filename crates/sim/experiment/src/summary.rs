@@ -129,7 +129,8 @@ impl Scenario {
             if !text.is_empty() {
                 text.push('\n');
             }
-            text += &format!("{} requests/s, {} of full capacity\n", trimmed(at), percent(share));
+            let load = percent(share);
+            text.extend([&trimmed(at), " requests/s, ", &load, " of full capacity\n"]);
             let shown = group.iter().filter(|row| named.contains(&row[policy].shown()));
             let rows: Vec<Vec<String>> = self.lines(summary, shown.copied())?;
             if rows.len() > 1 {
@@ -252,12 +253,12 @@ mod tests {
         let scenario = Scenario::parse(toml).unwrap();
         let rows = [("tofec", 10.0, 1, 100.0, 0.0), ("fixed(2,1)", 10.0, 1, 90.0, 0.0)];
         let text = scenario.summary_text(&summary_table(&results(&rows)).unwrap()).unwrap();
-        expect_test::expect![[r#"
+        expect_test::expect![[r"
             10 requests/s, 10.0% of full capacity
             policy  mean ms  p50 ms  p99 ms  p99.9 ms  tasks/req  extra   won  wasted  busy lanes  failed
             tofec     100.0    50.0   300.0     500.0       2.00   1.00  0.25   12.5%        7.00       0
             best fixed code: mean fixed(2,1) 90.0 ms; p50 fixed(2,1) 45.0 ms; p99 fixed(2,1) 270.0 ms; p99.9 fixed(2,1) 450.0 ms
-        "#]]
+        "]]
         .assert_eq(&text);
     }
 }

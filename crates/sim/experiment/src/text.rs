@@ -42,6 +42,8 @@ pub(crate) fn number(value: f64) -> String {
         format!("{value:.1}")
     } else if size >= 0.1 || size == 0.0 {
         format!("{value:.2}")
+    } else if size >= 0.001 {
+        format!("{value:.3}")
     } else {
         format!("{value:.2e}")
     }
@@ -75,10 +77,11 @@ mod tests {
 
     #[test]
     fn numbers_have_few_digits() {
-        let shown = [1.5e7, 12_345.6, 999.96, 12.34, 1.234, 0.0, 0.001_234, f64::INFINITY];
+        let shown =
+            [1.5e7, 12_345.6, 999.96, 12.34, 1.234, 0.0, 0.012_34, 0.000_123_4, f64::INFINITY];
         assert_eq!(
             shown.map(number),
-            ["1.500e7", "12346", "1000.0", "12.3", "1.23", "0.00", "1.23e-3", "-"]
+            ["1.500e7", "12346", "1000.0", "12.3", "1.23", "0.00", "0.012", "1.23e-4", "-"]
         );
         assert_eq!(percent(0.1234), "12.3%");
     }

@@ -25,8 +25,8 @@ pub struct Price {
 
 /// The seconds of a month: 730 hours, as clouds count.
 const MONTH_S: f64 = 730.0 * 3600.0;
-/// Stripes with which the headroom is sought.
-const PROBE_STRIPES: usize = 50_000;
+/// At most and at least so many stripes with which the headroom is sought.
+const PROBE_STRIPES: (usize, usize) = (50_000, 10_000);
 /// As many times as fast is not tried.
 const SPEED_MAX: f64 = 64.0;
 /// How many times as long as at the log's own rate p99 may get.
@@ -102,7 +102,7 @@ enum Job {
 }
 
 enum Done {
-    Played(Verdict),
+    Played(Box<Verdict>),
     Found(Headroom),
 }
 
@@ -115,19 +115,20 @@ impl WhatIf<'_> {
     /// Plays the log under every policy and seed, then seeks how much more each policy could bear; the
     /// same whatever the number of threads.
     pub fn play(&self, threads: Option<NonZero<usize>>, done: impl Fn() + Sync) -> Answer {
-        let busiest = self.workload.busiest(PROBE_STRIPES);
+        let busiest = self.workload.busiest(PROBE_STRIPES.0);
+        let busiest = busiest.repeated(PROBE_STRIPES.1);
         let policies = 0..self.policies.len();
         let plays = policies.clone().flat_map(|p| self.seeds.iter().map(move |&s| Job::Play(p, s)));
         let jobs: Vec<Job> = plays.chain(policies.map(Job::Seek)).collect();
         let load = self.workload.load(1.0);
         let work = |job: &Job| match *job {
-            Job::Play(policy, seed) => Done::Played(self.verdict(policy, seed, &load)),
+            Job::Play(policy, seed) => Done::Played(Box::new(self.verdict(policy, seed, &load))),
             Job::Seek(policy) => Done::Found(self.headroom(policy, &busiest)),
         };
         let (mut verdicts, mut headrooms) = (Vec::new(), Vec::new());
         for result in sweep(&jobs, threads, work, done) {
             match result {
-                Done::Played(verdict) => verdicts.push(verdict),
+                Done::Played(verdict) => verdicts.push(*verdict),
                 Done::Found(headroom) => headrooms.push(headroom),
             }
         }
@@ -152,7 +153,8 @@ impl WhatIf<'_> {
         Verdict { policy, seed, delays, failed, tasks, nodes, span_s, curves }
     }
 
-    /// By how much the log may be faster before p99 doubles or more than a hundredth fails.
+    /// By how much the busiest part of the log, if it went on, may be faster before p99 doubles or more
+    /// than a hundredth fails.
     fn headroom(&self, policy: usize, part: &Workload) -> Headroom {
         let probe = |speed: f64| {
             let outcome = self.run(policy, self.seeds[0], &part.load(speed));
@@ -383,7 +385,8 @@ impl WhatIf<'_> {
         for (policy, points) in headroom.series("policy", "speed", "p99_ms")? {
             panel = panel.series(Series::line(policy, points).markers());
         }
-        let caption = "The 99th percentile of objects if the busiest part of the log came faster.";
+        let caption =
+            "The 99th percentile of objects if the log's busiest part went on, and came faster.";
         report.figure("headroom", caption, &Figure::new("p99 against speed").panel(panel));
         report.table("results", "Each policy, seed and direction.", self.table(answer));
         report.long_table("headroom", headroom);

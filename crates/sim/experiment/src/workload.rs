@@ -209,6 +209,30 @@ impl Workload {
         })
     }
 
+    /// Over and over, until there are at least so many stripes: only then does a queue that grows have the
+    /// time to show it.
+    pub fn repeated(&self, stripes_min: usize) -> Cow<'_, Self> {
+        let times = stripes_min.div_ceil(self.stripes.len().max(1));
+        if times <= 1 {
+            return Cow::Borrowed(self);
+        }
+        let (span_ns, count) = (libm::round(self.span_s() * 1e9) as u64, self.stripes.len() as u32);
+        let mut all = self.clone();
+        for round in 1..times {
+            let later = |&(at, class): &(Timestamp, u16)| {
+                (Timestamp::from_nanos(at.as_nanos() + round as u64 * span_ns), class)
+            };
+            let object = |object: &WorkloadObject| WorkloadObject {
+                first: object.first + round as u32 * count,
+                ..*object
+            };
+            all.stripes.extend(self.stripes.iter().map(later));
+            all.objects.extend(self.objects.iter().map(object));
+        }
+        all.classes.iter_mut().for_each(|class| class.share *= times as f64);
+        Cow::Owned(all)
+    }
+
     /// How long its objects took in a run that kept the courses and counted from the first request.
     pub fn delays(&self, outcome: &Outcome) -> ObjectDelays {
         let mut took = vec![None; self.stripes.len()];

@@ -20,7 +20,7 @@ fn model(shift_ms: f64, mean_ms: f64) -> Delay {
 /// Runs with different seeds.
 fn outcomes(delay: Delay, lanes: u16, code: (usize, usize), rate: f64, count: u64) -> Vec<Outcome> {
     let setting = Setting::of_tofec(delay, lanes);
-    let policy = format!("fixed({},{})", code.0, code.1).parse().unwrap();
+    let policy = format!("fixed({},{})", code.0, code.1).parse().expect("it is a policy");
     let load = Load::Requests { process: Process::Poisson(rate), count };
     let seeds: Vec<u64> = (0..SEEDS).collect();
     let limits = Limits { k_max: 60, r_max: 2.0 };
@@ -40,7 +40,7 @@ fn assert_mean(what: &str, values: &[f64], expected: f64) {
     let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (count - 1.0);
     // Student's t with 11 degrees of freedom, 99.9 %.
     let half = 4.437 * (variance / count).sqrt();
-    assert!(half < 0.06 * expected, "{what}: {mean} ± {half} says little");
+    assert!(half < 0.1 * expected, "{what}: {mean} ± {half} says little");
     assert!((mean - expected).abs() < half.max(1e-9), "{what}: {mean} ± {half}, not {expected}");
 }
 

@@ -2,7 +2,7 @@
 
 use core::{num::NonZero, time::Duration};
 use ripstop_experiment::{Load, Scenario, summary_table};
-use std::{fs, path::Path};
+use std::{fmt::Write as _, fs, path::Path};
 
 /// The same scenario with one seed and few requests.
 fn briefly(mut scenario: Scenario) -> Scenario {
@@ -11,7 +11,9 @@ fn briefly(mut scenario: Scenario) -> Scenario {
         match load {
             Load::Requests { count, .. } => *count = 150,
             Load::Phases(phases) => {
-                phases.iter_mut().for_each(|phase| phase.0 = Duration::from_secs(2));
+                for phase in phases {
+                    phase.0 = Duration::from_secs(2);
+                }
             }
             Load::Trace(_) => {}
         }
@@ -37,7 +39,8 @@ fn every_example_is_a_scenario_and_every_policy_of_it_serves() {
             assert_eq!(one.outcome.failed, 0, "{path:?}: {}", one.policy);
             assert!(one.outcome.took_ns.len() >= 100, "{path:?}: {}", one.policy);
         }
-        let text = scenario.summary_text(&summary_table(&scenario.table(&played)).unwrap()).unwrap();
+        let text =
+            scenario.summary_text(&summary_table(&scenario.table(&played)).unwrap()).unwrap();
         for policy in &scenario.policies {
             assert!(text.contains(&policy.to_string()), "{path:?}: {policy} is not in\n{text}");
         }
@@ -53,8 +56,9 @@ const POOL: &str = "[[node]]\nlanes = 8\ndelay = \"s3-2025\"\n";
 fn a_log_can_be_the_load_at_several_speeds() {
     let folder = std::env::temp_dir().join(format!("ripstop-scenario-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
-    let log: String = (0..400).map(|at| format!("{},get,{}\n", at * 20, 9000 + at % 3)).collect();
-    fs::write(folder.join("log.csv"), format!("time_ms,operation,bytes\n{log}")).unwrap();
+    let mut log = String::from("time_ms,operation,bytes\n");
+    (0..400).for_each(|at| writeln!(log, "{},get,{}", at * 20, 9000 + at % 3).unwrap());
+    fs::write(folder.join("log.csv"), log).unwrap();
     let text = format!(
         "name = \"log\"\npolicies = [\"backfill\"]\nwarmup = 0.0\n\
          [trace]\nfile = \"log.csv\"\nspeeds = [1, 4]\nrequests_max = 300\n{POOL}"

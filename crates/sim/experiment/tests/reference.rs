@@ -7,7 +7,7 @@ use ripstop_policy::Limits;
 /// Mean and p99 over five seeds of 25,000 requests, milliseconds.
 fn delay(preset: Preset, policy: &str, rate: f64) -> (f64, f64) {
     let setting = Setting::of_tofec(Delay::Preset(preset), 16);
-    let policy = policy.parse().unwrap();
+    let policy = policy.parse().expect("it is a policy");
     let load = Load::Requests { process: Process::Poisson(rate), count: 25_000 };
     let limits = Limits { k_max: 6, r_max: 2.0 };
     let (memory, warmup, keep_courses) = (0.99, 1000, false);
@@ -66,7 +66,7 @@ fn the_best_fixed_code_is_as_fast_as_elsewhere() {
     ] {
         let codes = (1..=6).flat_map(|k| (k..=2 * k).map(move |n| (n, k)));
         let capacity = |&(n, k): &(usize, usize)| {
-            let model = preset.shifted_exponential().unwrap();
+            let model = preset.shifted_exponential().expect("it is one");
             let demand = ripstop_policy::Demand { model, megabytes: 3.0 };
             rate * demand.lane_time_ms(n as f64, k as f64) < 16.0 * 1000.0
         };

@@ -19,7 +19,8 @@ pub struct World {
     pub cancellation: Duration,
     /// Whether a request's chunks are as lucky whatever else happens, when they are first asked for:
     /// runs with different policies then differ by their policies alone. Else luck comes in the
-    /// order in which tasks start at a node, as at a live one with a seed.
+    /// order in which tasks start at a node, as at a live one that is slowed down with the seed
+    /// [`World::node_seed`].
     pub paired: bool,
     /// How long encoding or decoding takes, per byte of payload.
     pub coding_s_per_byte: f64,
@@ -41,9 +42,14 @@ impl World {
         if self.by_id.len() <= at {
             self.by_id.resize(at + 1, None);
         }
-        node.dice = Dice::numbered(self.seed, at as u64);
+        node.dice = Dice::new(Self::node_seed(self.seed, node.id));
         self.by_id[at] = Some(self.nodes.len());
         self.nodes.push(node);
+    }
+
+    /// The seed of a node's own luck in the world of `seed`.
+    pub const fn node_seed(seed: u64, node: NodeId) -> u64 {
+        Dice::numbered_seed(seed, node.0 as u64)
     }
 
     /// The nodes in the order they were added.
@@ -77,8 +83,12 @@ impl World {
             Operation::Read => StorageOperation::Get,
             Operation::Write => StorageOperation::Put,
         };
-        let mut own = Dice::numbered(self.seed, CHUNKS + (request.0 << 8) + u64::from(chunk));
-        let dice = if self.paired && first { &mut own } else { &mut node.dice };
+        let mut own = if self.paired {
+            Dice::numbered(self.seed, CHUNKS + (request.0 << 8) + u64::from(chunk))
+        } else {
+            Dice::new(node.dice.next_u64())
+        };
+        let dice = if self.paired && !first { &mut node.dice } else { &mut own };
         let delay = if self.correlation.of_normals() == 0.0 {
             node.model.sample(operation, bytes, dice)
         } else {
@@ -139,6 +149,19 @@ mod tests {
         let first = delay(&mut one, 0);
         assert_eq!(first, delay(&mut two, 0));
         assert_ne!(first, delay(&mut other, 0));
+    }
+
+    #[test]
+    fn unpaired_luck_is_that_of_a_live_node_with_the_nodes_seed() {
+        let mut world = World { paired: false, ..world(1, vec![]) };
+        // What the live side does: a seed for each start.
+        let mut starts = Dice::new(World::node_seed(1, NodeId(3)));
+        let mut model = Preset::S3In2013A.model();
+        for second in 0..3 {
+            let mut dice = Dice::new(starts.next_u64());
+            let live = model.sample(StorageOperation::Get, 1_000_000, &mut dice);
+            assert_eq!(delay(&mut world, second), Some(live));
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
-use super::policy;
-use super::raw::{self, AfterAnswer, Bucket, LogFormat, NodeKind, Raw};
+use super::{
+    policy,
+    raw::{self, AfterAnswer, Bucket, LogFormat, NodeKind, Raw},
+};
 use anyhow::{Context as _, Result, bail, ensure};
 use ripstop_experiment::Price;
 use ripstop_gateway::Settings as MachineSettings;

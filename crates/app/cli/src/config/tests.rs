@@ -105,6 +105,122 @@ fn a_variable_that_names_nothing_is_refused() {
     "]].assert_eq(&refusal("", &[("RIPSTOP_STORE_GRAZE", "3s")]));
 }
 
+/// What a pool of these keys comes to, or why it is refused; in the layout shared under (24,12).
+fn policy(keys: &str) -> String {
+    let text = format!("[[pool]]\nname = \"p\"\nlayout = \"shared\"\n{keys}");
+    match parse(&text, []) {
+        Ok(config) => {
+            let pool = &config.pools[0];
+            super::policy::describe(&pool.policy, &pool.policy_settings)
+        }
+        Err(error) => format!("{error:#}"),
+    }
+}
+
+#[test]
+fn a_policy_is_told_what_concerns_it() {
+    expect![[r"
+        backfill (redundancy on lanes nobody else wants)
+        fixed (one code for all), code (3,2)
+        tofec (n and k by the backlog), memory 0.99, delay model learned
+        tofec (n and k by the backlog), k at most 6, n at most 2 k, memory 0.9, delay model 40 + 15 B ms, 43.5 + 0 B ms
+        tofec-multi (the same, for many servers), memory 0.99, delay model 5 + 30 B ms, 95.5 + 5 B ms
+        hedge (one more after a set time), code (2,1), after 30ms
+        hedge-p95 (one more after the 95th percentile), at first after 100ms
+        greedy (whatever lanes idle), n at most 1.5 k"]]
+    .assert_eq(
+        &[
+            "",
+            "policy = \"fixed\"\npolicy_code = [3, 2]",
+            "policy = \"tofec\"",
+            "policy = \"tofec\"\nk_max = 6\nr_max = 2\nmemory = 0.9\ndelay_model = [40, 15, 43.5, 0]",
+            "policy = \"tofec-multi\"\ndelay_model = \"s3-2013-b\"",
+            "policy = \"hedge\"\npolicy_code = [2, 1]\nhedge_after = \"30ms\"",
+            "policy = \"hedge-p95\"",
+            "policy = \"greedy\"\nr_max = 1.5",
+        ]
+        .map(policy)
+        .join("\n"),
+    );
+    let variables =
+        [("RIPSTOP_POOL_P_POLICY", "tofec"), ("RIPSTOP_POOL_P_DELAY_MODEL", "[1, 2, 3, 4]")];
+    let variables = variables.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let pool = &parse("[[pool]]\nname = \"p\"", variables).unwrap().pools[0];
+    assert_eq!(pool.policy_settings.model.map(|model| model.mean_ms), Some(3.0));
+    assert_eq!(parse("", []).unwrap().pools[0].policy, "fixed");
+}
+
+#[test]
+fn what_a_policy_cannot_do_is_refused() {
+    expect![[r#"
+        pool "p": k_max means nothing for the policy fixed
+        pool "p": policy_code means nothing for the policy backfill
+        pool "p": hedge_after means nothing for the policy tofec
+        pool "p": delay_model means nothing for the policy hedge
+        pool "p": read_chunks means nothing in the layout shared
+        pool "p": policy_code: (2,3) is not a code: 1 ≤ k ≤ n ≤ 255 must hold
+        pool "p": policy_code is (6,5): with the code (24,12) in the layout shared, k must divide 12 and n be at most 24·k/12
+        pool "p": policy_code is (7,3): with the code (24,12) in the layout shared, k must divide 12 and n be at most 24·k/12
+        pool "p": k_max must be at least 1
+        pool "p": r_max is 0.5: it must be a number from 1
+        pool "p": r_max is NaN: it must be a number from 1
+        pool "p": memory is 1: it must be from 0 to less than 1
+        pool "p": hedge_after must be longer than nothing
+        TOML parse error at line 5, column 15
+          |
+        5 | delay_model = "s3-2025"
+          |               ^^^^^^^^^
+        "s3-2025" is not [shift_ms, shift_ms_per_mb, mean_ms, mean_ms_per_mb], or the preset "s3-2013-a" or "s3-2013-b"
+
+        TOML parse error at line 5, column 15
+          |
+        5 | delay_model = [1, 2, 3]
+          |               ^^^^^^^^^
+        not [shift_ms, shift_ms_per_mb, mean_ms, mean_ms_per_mb], or the preset "s3-2013-a" or "s3-2013-b"
+
+        TOML parse error at line 5, column 15
+          |
+        5 | delay_model = [1, 2, -3, 4]
+          |               ^^^^^^^^^^^^^
+        [1.0, 2.0, -3.0, 4.0]: all must be numbers from 0, and mean_ms more than 0
+    "#]].assert_eq(
+        &[
+            "policy = \"fixed\"\nk_max = 6",
+            "policy = \"backfill\"\npolicy_code = [3, 2]",
+            "policy = \"tofec\"\nhedge_after = \"1s\"",
+            "policy = \"hedge\"\ndelay_model = \"s3-2013-a\"",
+            "policy = \"fixed\"\nread_chunks = 4",
+            "policy = \"fixed\"\npolicy_code = [2, 3]",
+            "policy = \"fixed\"\npolicy_code = [6, 5]",
+            "policy = \"fixed\"\npolicy_code = [7, 3]",
+            "k_max = 0",
+            "r_max = 0.5",
+            "r_max = nan",
+            "policy = \"tofec\"\nmemory = 1.0",
+            "policy = \"hedge\"\nhedge_after = \"0s\"",
+            "policy = \"tofec\"\ndelay_model = \"s3-2025\"",
+            "policy = \"tofec\"\ndelay_model = [1, 2, 3]",
+            "policy = \"tofec\"\ndelay_model = [1, 2, -3, 4]",
+        ]
+        .map(policy)
+        .join("\n"),
+    );
+    check(
+        "[[pool]]\nname = \"p\"\npolicy = \"tofec\"\nk_max = 6\n",
+        &expect![[r#"pool "p": k_max means nothing in the layout spread: k is 4 there"#]],
+    );
+    check(
+        "[[pool]]\nname = \"p\"\npolicy_code = [4, 2]\n",
+        &expect![[
+            r#"pool "p": policy_code is (4,2): with the code (6,4) in the layout spread, k must be 4 and n be at most 6·k/4"#
+        ]],
+    );
+    check(
+        "[[pool]]\nname = \"p\"\npolicy_code = [5, 4]\nread_chunks = 5\n",
+        &expect![[r#"pool "p": read_chunks and policy_code say the same: give one"#]],
+    );
+}
+
 #[test]
 fn a_layout_at_one_node_needs_one_node_and_says_what_is_lost_with_it() {
     let pool = |layout: &str, more: &str| {

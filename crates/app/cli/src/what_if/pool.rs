@@ -55,8 +55,8 @@ impl DelaySource {
             Self::Configured => {
                 let Some(delay) = &node.delay else {
                     bail!(
-                        "node {:?}: nothing is known of its delays. Give --task-log (what `ripstop serve` \
-                         recorded) or --delay (a preset), or the node a delay in the configuration",
+                        "node {:?}: nothing is known of its delays. Give --task-log (what `ripstop serve \
+                         --task-log` recorded) or --delay (a preset), or the node a delay in the configuration",
                         node.name
                     );
                 };
@@ -147,17 +147,26 @@ pub(super) fn setting(
         cancellation: cancellation
             .with_context(|| format!("--cancellation-ms is {ms}: it is a time of 0 or more"))?,
         coding_s_per_byte: 0.0,
+        paired: true,
         machine: pool.machine,
     })
 }
 
-/// The pool's own policy, as a choice is written.
+/// The pool's own policy with what it is told, as a choice is written.
 pub(super) fn own_policy(pool: &PoolConfig) -> String {
-    match (pool.policy.as_str(), pool.policy_settings.read_chunks, pool.layout) {
-        ("fixed", Some(chunks), Layout::Spread) => format!("fixed({chunks},{})", pool.code.k()),
-        ("fixed", None, Layout::Spread) => direct(pool),
-        (name, _, _) => name.to_owned(),
+    let settings = &pool.policy_settings;
+    let mut text = match (pool.policy.as_str(), settings.code, settings.read_chunks, pool.layout) {
+        (name, Some(code), _, _) => format!("{name}{code}"),
+        ("fixed", None, Some(chunks), _) => format!("fixed({chunks},{})", pool.code.k()),
+        ("fixed", None, None, Layout::Spread) => direct(pool),
+        (name, None, _, _) => name.to_owned(),
+    };
+    let default = ripstop_policy::Settings::default();
+    if settings.hedge_after != default.hedge_after {
+        let ms = settings.hedge_after.as_secs_f64() * 1000.0;
+        text.extend(["@", &ms.to_string(), "ms"]);
     }
+    text
 }
 
 /// Reads of what is needed and no more, each in as few pieces as the layout has.

@@ -6,6 +6,11 @@ use alloc::vec::Vec;
 const GENERATIONS_EARLY: u64 = 10;
 /// Uses after which an outlook is worth computing anew.
 const USES: u64 = 100;
+/// How much the own p99 counts beside the mean, where delays vary much.
+const TAIL: f64 = 0.06;
+/// How much dearer lane time is where delays hardly vary: redundancy gains little there, and waiting for
+/// lanes makes up most of the tail.
+const LIGHT: f64 = 0.4;
 
 /// What requests of one class may expect of each k and e: e tasks at once, any k of which suffice.
 #[derive(Clone, Debug)]
@@ -25,6 +30,10 @@ struct Prospect {
     delay_ms: f64,
     /// U: mean lane time of the e tasks until then, and of cancelling those that are left.
     lane_ms: f64,
+    /// The time within which k of e tasks are done in 99 of 100 cases, milliseconds.
+    p99_ms: f64,
+    /// Twice the coefficient of variation of a task's delay, at most 1.
+    spread: f64,
 }
 
 impl Outlook {
@@ -47,9 +56,9 @@ impl Outlook {
             let spread = (2.0 * shape.variation_at(chunk)).min(1.0);
             let e_max = libm::ceil(k as f64 * (1.0 + spread)) as usize;
             for e in k..=e_max.min(limits.n_max(class, k)).min(2 * k) {
-                let (delay_ms, running_ms) = order_statistics(&points, k, e);
+                let (delay_ms, running_ms, p99_ms) = order_statistics(&points, k, e);
                 let lane_ms = running_ms + stopping_ms * (e - k) as f64;
-                prospects.push(Prospect { k, e, delay_ms, lane_ms });
+                prospects.push(Prospect { k, e, delay_ms, lane_ms, p99_ms, spread });
             }
             work_ms = work_ms.min(k as f64 * shape.mean_at(chunk));
         }
@@ -68,16 +77,18 @@ impl Outlook {
         let cost = |p: &Prospect| {
             // Tasks that find no lane wait for others to end.
             let lacking = (p.e as f64 - free).max(0.0) / lanes;
-            p.delay_ms * (1.0 + 0.5 * lacking) + price * p.lane_ms
+            let own = p.delay_ms * (1.0 + 0.5 * lacking) + TAIL * power(p.spread, 3) * p.p99_ms;
+            own + price * (1.0 + LIGHT * (1.0 - p.spread)) * p.lane_ms
         };
         let best = self.prospects.iter().min_by(|a, b| cost(a).total_cmp(&cost(b)));
         best.map_or((1, 1), |best| (best.k, best.e))
     }
 }
 
-/// Mean time until k of e independent tasks are done, and the mean lane time of all e until then.
-fn order_statistics(points: &[(f64, f64)], k: usize, e: usize) -> (f64, f64) {
-    let (mut delay, mut lane) = (0.0, 0.0);
+/// Mean time until k of e independent tasks are done, the mean lane time of all e until then, and the
+/// time within which they are in 99 of 100 cases.
+fn order_statistics(points: &[(f64, f64)], k: usize, e: usize) -> (f64, f64, f64) {
+    let (mut delay, mut lane, mut p99) = (0.0, 0.0, 0.0);
     for pair in points.windows(2) {
         let span = pair[1].0 - pair[0].0;
         let longer = f64::midpoint(pair[0].1, pair[1].1);
@@ -97,8 +108,11 @@ fn order_statistics(points: &[(f64, f64)], k: usize, e: usize) -> (f64, f64) {
         }
         delay += open * span;
         lane += running * span;
+        if open > 0.01 {
+            p99 = pair[1].0;
+        }
     }
-    (delay, lane)
+    (delay, lane, p99)
 }
 
 #[cfg(test)]
@@ -112,7 +126,7 @@ mod tests {
             (0..=2000).map(|i| (f64::from(i) / 100.0, libm::exp(-f64::from(i) / 100.0))).collect();
         for (k, e) in [(1, 1), (1, 2), (2, 3), (6, 12), (12, 24)] {
             let harmonic: f64 = (e - k + 1..=e).map(|i| 1.0 / i as f64).sum();
-            let (delay, lane) = order_statistics(&points, k, e);
+            let (delay, lane, _) = order_statistics(&points, k, e);
             assert!((delay / harmonic - 1.0).abs() < 1e-3, "({k},{e}): {delay} {harmonic}");
             // Each of the k that end takes its mean off the lanes' time.
             assert!((lane / k as f64 - 1.0).abs() < 1e-3, "({k},{e}): {lane}");

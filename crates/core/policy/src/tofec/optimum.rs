@@ -52,10 +52,14 @@ impl Demand {
     pub fn best_k(&self, r: f64) -> f64 {
         let (m, gamma) = (self.model, self.gamma(r));
         // Ψ̄ x² + (Ψ̃ − ΓΔ̄) x − ΓΔ̃ = 0 for x = k/J, solved without cancellation.
-        let (a, b, c) =
+        let (square, linear, constant) =
             (m.mean_ms, m.mean_ms_per_mb - gamma * m.shift_ms, gamma * m.shift_ms_per_mb);
-        let root = libm::sqrt(b * b + 4.0 * a * c);
-        let x = if b > 0.0 { 2.0 * c / (b + root) } else { (root - b) / (2.0 * a) };
+        let root = libm::sqrt(linear * linear + 4.0 * square * constant);
+        let x = if linear > 0.0 {
+            2.0 * constant / (linear + root)
+        } else {
+            (root - linear) / (2.0 * square)
+        };
         x * self.megabytes
     }
 

@@ -79,9 +79,9 @@ fn thresholds_lie_between_the_queues_at_which_whole_numbers_are_best() {
             for _ in 0..80 {
                 let middle = (low * high).sqrt();
                 if of(brute_force(&demand, middle, 16.0)) > wanted {
-                    low = middle
+                    low = middle;
                 } else {
-                    high = middle
+                    high = middle;
                 }
             }
             let (n, k) = brute_force(&demand, low, 16.0);

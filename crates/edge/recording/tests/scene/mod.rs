@@ -73,12 +73,13 @@ impl Scene {
             .map(|(&NodeSpec { id, lanes }, node)| PoolNode { id, lanes, node })
             .collect();
         let settings = &beginning.policy_settings;
-        let policy = ripstop_policy::by_name(&beginning.policy, settings).unwrap();
+        let policy =
+            ripstop_policy::by_name(&beginning.policy, settings).expect("it is registered");
         let (to, mut aftermath) = tokio::sync::mpsc::unbounded_channel();
         tokio::spawn(async move { while aftermath.recv().await.is_some() {} });
         let pool = Pool::new(
             Origin { store: 1, pool: PoolId(0) },
-            Code::new(6, 4).unwrap(),
+            Code::new(6, 4).expect("a code"),
             beginning.settings,
             policy,
             nodes,
@@ -93,7 +94,8 @@ impl Scene {
 
     async fn write(&self, number: u64, len: u32) -> Option<StripePlace> {
         let code = if self.pool.layout() == Layout::Spread { (6, 4) } else { (24, 12) };
-        let shape = StripeShape::new(Code::new(code.0, code.1).unwrap(), len).unwrap();
+        let code = Code::new(code.0, code.1).expect("a code");
+        let shape = StripeShape::new(code, len).expect("within limits");
         let share = self.memory.acquire(Purpose::Write, StripeDraft::memory(shape)).await;
         let mut draft = StripeDraft::new(StripeId::new(1, number.into()), shape, share);
         draft.fill(&mut vec![number as u8; len as usize].into());
@@ -131,7 +133,7 @@ impl Scene {
         tokio::time::sleep(Duration::from_millis(60)).await;
         self.faults[0].down(false);
         for client in clients {
-            client.await.unwrap();
+            client.await.expect("no client panics");
         }
     }
 }

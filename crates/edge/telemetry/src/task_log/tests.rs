@@ -1,6 +1,6 @@
 use super::*;
 use core::time::Duration;
-use ripstop_estimator::{fit_log, parse_log};
+use ripstop_estimator::{Outcome as Logged, fit_log, parse_log};
 use ripstop_gateway::Task;
 use ripstop_model::{NodeId, RequestId, TaskId};
 use std::{fs, sync::Arc};
@@ -48,7 +48,6 @@ fn the_tasks_that_had_a_lane_are_lines_that_the_estimator_reads() {
     log.report(Timestamp::ZERO, &answered);
     let records = parse_log(&text(&log)).unwrap();
     let seen: Vec<_> = records.iter().map(|record| (record.bytes, record.outcome)).collect();
-    use ripstop_estimator::Outcome as Logged;
     assert_eq!(seen, [(1000, Logged::Done), (1001, Logged::Cancelled), (1004, Logged::Other)]);
     assert_eq!(records[1].operation, Operation::Read);
     assert!(records[1].redundant && !records[0].redundant);

@@ -173,6 +173,7 @@ fn setting(
         correlation: raw.correlation,
         cancellation: span("cancellation_ms", raw.cancellation_ms / 1000.0)?,
         coding_s_per_byte: coding.map_or(0.0, |speed| 1e-6 / speed),
+        paired: true,
         machine: machine(&raw.machine)?,
     })
 }

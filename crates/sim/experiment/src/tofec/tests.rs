@@ -1,4 +1,8 @@
-use super::{Budget, Check, Expected, PaperFigure, Verdict, evaluate};
+use super::{
+    Budget, Check, Expected, PaperFigure,
+    Verdict::{Fails, Holds, WithinError},
+    evaluate,
+};
 use core::num::NonZero;
 use ripstop_figure::{Estimate, Table};
 use std::{fs, path::PathBuf};
@@ -55,7 +59,6 @@ fn a_check_fails_only_beyond_its_error() {
     let verdict = |mean: f64, half_width: f64, expected: Expected| {
         Check::of(8, "", Estimate { mean, half_width, count: 5 }, expected).verdict()
     };
-    use Verdict::{Fails, Holds, WithinError};
     for (mean, half, expected, wanted) in [
         (2.3, 0.0, Expected::AtLeast(2.3), Holds),
         (2.25, 0.1, Expected::AtLeast(2.3), WithinError),

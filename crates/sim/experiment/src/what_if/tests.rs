@@ -91,8 +91,9 @@ fn money_is_counted_by_task_byte_and_month() {
 fn a_pool_bears_as_much_more_as_it_has_lanes_for() {
     // One lane, 10 ms a task, 20 a second evenly spaced: full at five times that. From there on the
     // queue grows without end.
-    let csv: String = (0..2000).map(|at| format!("{},get,1000000\n", at * 50)).collect();
-    let workload = workload("headroom", &format!("time_ms,operation,bytes\n{csv}"));
+    let mut csv = String::from("time_ms,operation,bytes\n");
+    (0..2000).for_each(|at| writeln!(csv, "{},get,1000000", at * 50).unwrap());
+    let workload = workload("headroom", &csv);
     let model = ShiftedExponential { shift_ms: 10.0, ..Default::default() };
     let mut setting = pool(&workload, Delay::ShiftedExponential(model));
     setting.nodes[0].lanes = 1;

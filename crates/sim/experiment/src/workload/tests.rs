@@ -82,6 +82,21 @@ fn the_busiest_part_is_where_requests_are_densest() {
 }
 
 #[test]
+fn what_is_repeated_goes_on_where_it_ended() {
+    let workload = workload(&[(0, Read, 20), (100, Write, 5), (300, Read, 5)], 10);
+    let again = workload.repeated(9);
+    let times: Vec<_> =
+        again.stripes.iter().map(|stripe| stripe.0.as_nanos() / 1_000_000).collect();
+    assert_eq!(times, [0, 0, 100, 300, 400, 400, 500, 700, 800, 800, 900, 1100]);
+    assert_eq!(
+        again.objects.iter().map(|o| o.first).collect::<Vec<_>>(),
+        [0, 2, 3, 4, 6, 7, 8, 10, 11]
+    );
+    assert!((again.rate_per_s() / workload.rate_per_s() - 1.0).abs() < 0.02);
+    assert_eq!(*workload.repeated(4), workload);
+}
+
+#[test]
 fn twice_the_speed_is_half_the_time() {
     let workload = workload(&[(0, Read, 1), (100, Read, 1)], 10);
     let Load::Trace(trace) = workload.load(2.0) else { panic!("a workload is a trace") };

@@ -1,0 +1,111 @@
+//! `ripstop bench-tail`: policies side by side on a slow node, live and as the simulator foretells.
+
+mod live;
+mod plan;
+mod verdict;
+
+use anyhow::{Context as _, Result, ensure};
+use clap::Args;
+use live::Stock;
+use plan::{Case, Plan};
+use ripstop_experiment::{Outcome, PolicyChoice};
+use ripstop_figure::Progress;
+use std::{collections::BTreeMap, fs, path::PathBuf, process::ExitCode, time::Duration};
+
+/// What is compared unless other policies are named; the first is the one whose rank is checked.
+const POLICIES: [&str; 6] =
+    ["backfill", "fixed(1,1)", "fixed(4,4)", "hedge(2,1)@100ms", "hedge-p95(2,1)", "all"];
+const MINUTES: f64 = 18.0;
+const MINUTES_SHORT: f64 = 4.0;
+
+#[derive(Args, Debug)]
+pub(crate) struct Tail {
+    /// Sizes of objects, in bytes; each object is one stripe.
+    #[arg(long, value_delimiter = ',', default_values_t = [1 << 20, 8 << 20])]
+    pub sizes: Vec<u32>,
+    /// Rates of arrival, as shares of full capacity: 16 lanes over the mean time of one fetch of a whole
+    /// object.
+    #[arg(long, value_delimiter = ',', default_values_t = [0.1, 0.5, 0.8, 0.95])]
+    pub loads: Vec<f64>,
+    /// A policy to compare, as in `ripstop whatif`; can be given several times [default: backfill,
+    /// direct and parallel fetches, hedges, and all at once].
+    #[arg(long = "policy", value_name = "POLICY")]
+    pub policies: Vec<String>,
+    /// How long requests arrive, all measurements together: 18 minutes unless set.
+    #[arg(long, value_name = "MINUTES")]
+    pub minutes: Option<f64>,
+    /// Four minutes: fewer requests, so the rare slow ones are known less well.
+    #[arg(long, conflicts_with = "minutes")]
+    pub short: bool,
+    /// All luck: arrivals and delays.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Write tail.csv and checks.csv into this folder.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+/// What came of a case, live and as foretold.
+struct Found {
+    case: Case,
+    /// `None`: the lanes cannot keep up, so it was not run.
+    live: Option<Outcome>,
+}
+
+#[expect(clippy::print_stdout, reason = "what the command is for")]
+pub(crate) async fn run(arguments: &Tail) -> Result<ExitCode> {
+    ensure!(
+        arguments.loads.iter().all(|load| (0.001..1.0).contains(load)),
+        "--loads must be from 0.001 to less than 1"
+    );
+    ensure!(arguments.sizes.iter().all(|size| *size > 0), "--sizes must be more than 0");
+    let minutes = if arguments.short { MINUTES_SHORT } else { MINUTES };
+    let minutes = arguments.minutes.unwrap_or(minutes);
+    ensure!(minutes > 0.0 && minutes < 600.0, "--minutes must be more than 0 and less than 600");
+    let policies = policies(&arguments.policies)?;
+    let mut stocks = BTreeMap::new();
+    for &size in &arguments.sizes {
+        stocks.insert(size, Stock::new(size).await?);
+    }
+    let coding = stocks.values().map(Stock::coding_s_per_byte).fold(0.0, f64::max);
+    let span = Duration::from_secs_f64(minutes * 60.0);
+    let plan = Plan::new(arguments, &policies, &stocks, coding, span);
+    println!("{}\n", plan.intro());
+    let found = play(plan, &stocks).await?;
+    let table = verdict::table(&found);
+    print!("{}", verdict::text(&found));
+    let checks = verdict::checks(&found);
+    println!("\n{}", verdict::checks_text(&checks));
+    if let Some(folder) = &arguments.out {
+        fs::create_dir_all(folder).with_context(|| format!("folder {}", folder.display()))?;
+        table.write(folder.join("tail.csv"))?;
+        verdict::checks_table(&checks).write(folder.join("checks.csv"))?;
+    }
+    let holds = checks.iter().all(verdict::Check::holds);
+    Ok(if holds { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+fn policies(given: &[String]) -> Result<Vec<PolicyChoice>> {
+    let names = given.iter().map(String::as_str);
+    let names: Vec<&str> = if given.is_empty() { POLICIES.to_vec() } else { names.collect() };
+    names.into_iter().map(|name| name.parse().with_context(|| format!("policy {name}"))).collect()
+}
+
+/// Runs batch after batch, the cases of one at the same time.
+async fn play(plan: Plan, stocks: &BTreeMap<u32, Stock>) -> Result<Vec<Found>> {
+    let progress = std::sync::Arc::new(Progress::new(plan.requests(), "requests"));
+    let mut found = Vec::new();
+    for batch in plan.batches {
+        let runs = batch.iter().map(|case| {
+            let (stock, progress) = (&stocks[&case.size], progress.clone());
+            async move { live::play(case, stock, progress).await }
+        });
+        let outcomes = futures::future::join_all(runs).await;
+        for (case, live) in batch.into_iter().zip(outcomes) {
+            found.push(Found { case, live: Some(live?) });
+        }
+    }
+    found.extend(plan.overloaded.into_iter().map(|case| Found { case, live: None }));
+    found.sort_by_key(|found| found.case.number);
+    Ok(found)
+}
