@@ -25,6 +25,19 @@ pub(crate) enum Bench {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
+    /// What a decision costs: the machine with its policies, per task and per request.
+    Core {
+        /// Words for Criterion.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
+    /// Policies side by side on a node that is as slow as S3, live and as the simulator foretells:
+    /// `ripstop bench-tail`. Takes 20 minutes, with `--short` five.
+    Tail {
+        /// Words for the measuring program.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
     /// The gateway's throughput and latency over nodes in memory: `ripstop bench`.
     Gateway {
         /// Words for the measuring program.
@@ -37,7 +50,9 @@ pub(crate) enum Bench {
 pub(crate) fn bench(bench: &Bench) -> Result<()> {
     match bench {
         Bench::Codec { words } => codec(words),
-        Bench::Gateway { words } => gateway(words),
+        Bench::Core { words } => core(words),
+        Bench::Tail { words } => ripstop("bench-tail", words),
+        Bench::Gateway { words } => ripstop("bench", words),
         Bench::Sim { words } => sim(words),
     }
 }
@@ -61,8 +76,14 @@ fn sim(words: &[String]) -> Result<()> {
     run(bench, BENCH_MAX)
 }
 
-fn gateway(words: &[String]) -> Result<()> {
-    let mut bench = cargo(&["run", "--release", "-p", "ripstop", "--", "bench"])?;
+fn core(words: &[String]) -> Result<()> {
+    let mut bench = cargo(&["bench", "-p", "ripstop-gateway", "--bench", "machine", "--"])?;
+    bench.args(words);
+    run(bench, BENCH_MAX)
+}
+
+fn ripstop(command: &str, words: &[String]) -> Result<()> {
+    let mut bench = cargo(&["run", "--release", "-p", "ripstop", "--", command])?;
     bench.args(words);
     run(bench, BENCH_MAX)
 }

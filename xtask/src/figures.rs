@@ -11,9 +11,10 @@ use std::{
     time::Duration,
 };
 
-const FIGURES_MAX: Duration = Duration::from_mins(10);
-/// The papers whose figures are committed, each in a folder of its own.
-const PAPERS: [&str; 1] = ["tofec"];
+const FIGURES_MAX: Duration = Duration::from_mins(20);
+/// The figures that are committed, each paper's in a folder of its own, and the table that those are drawn
+/// from again whose playing takes minutes.
+const PAPERS: [(&str, Option<&str>); 2] = [("tofec", None), ("backfill", Some("duels.csv"))];
 /// What is made and not committed.
 const UNCOMMITTED: [&str; 1] = ["report.html"];
 
@@ -23,6 +24,9 @@ pub(crate) struct Arguments {
     /// Write them into docs/figures instead of comparing.
     #[arg(long)]
     bless: bool,
+    /// Play those anew, too, that are drawn from a committed table otherwise; takes about ten minutes.
+    #[arg(long)]
+    play: bool,
 }
 
 /// Makes all figures anew with the program as it is shipped, and compares them byte for byte with those
@@ -30,15 +34,19 @@ pub(crate) struct Arguments {
 pub(crate) fn figures(arguments: &Arguments) -> Result<()> {
     let program = ripstop()?;
     let mut wrong = Vec::new();
-    for paper in PAPERS {
+    for (paper, table) in PAPERS {
         let committed = root()?.join("docs/figures").join(paper);
         let made = target()?.join("figures").join(paper);
         match fs::remove_dir_all(&made) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
             _ => {}
         }
-        let words = ["figures", paper, "--out"].map(PathBuf::from);
-        let ended = watch(command(&program, words.iter().chain([&made]))?, FIGURES_MAX)?;
+        let mut words = ["figures", paper, "--out"].map(PathBuf::from).to_vec();
+        words.push(made.clone());
+        if let Some(table) = table.filter(|_| !arguments.play) {
+            words.extend(["--from".into(), committed.join(table)]);
+        }
+        let ended = watch(command(&program, &words)?, FIGURES_MAX)?;
         // 1: a check does not hold, which the committed checks.csv may say as well.
         if !matches!(ended.status.code(), Some(0 | 1)) || !made.is_dir() {
             bail!("`ripstop figures {paper}` ended with {}", ended.status);

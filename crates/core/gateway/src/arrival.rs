@@ -133,7 +133,13 @@ impl Machine {
         };
         let class = Class { operation, strip_bytes, code, chunking: Chunking::Run };
         let choice = self.policy.choose(self.now, &class, self.load());
-        let chosen = class.nearest(choice.code.n(), choice.code.k());
+        let k = class.k_below(choice.code.k());
+        // What is to be durable is stored, whatever is quickest.
+        let least = match work {
+            Work::Write(_) => k + usize::from(self.settings.answer_extra),
+            Work::Read(_) | Work::Mend(_) => k,
+        };
+        let chosen = class.nearest(choice.code.n().max(least), k);
         let (chunks, state) = match &mut work {
             Work::Read(read) => {
                 read.wanted = StripSet::first(chosen.k());

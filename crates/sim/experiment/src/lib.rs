@@ -46,7 +46,9 @@ pub use load::{Arrivals, Load, Process};
 pub use report::Report;
 pub use run::{Codes, Course, Delays, NodeTasks, Outcome, Run, Tasks};
 pub use scenario::{Played, Scenario, ScenarioError};
-pub use setting::{ByOperation, ClassSetting, Delay, Layout, NodeSetting, Setting, patient};
+pub use setting::{
+    ByOperation, ClassSetting, Delay, Layout, NodeSetting, Overhead, Setting, patient,
+};
 pub use summary::{best_fixed_table, summary_table};
 pub use sweep::sweep;
 pub use text::text_columns;

@@ -17,6 +17,41 @@ pub enum Delay {
     Recorded(Recorded),
     /// Parameters for reads and for writes.
     ByOperation(ByOperation),
+    /// A node's delays, and what a live pool adds to them.
+    WithOverhead(Box<Delay>, Overhead),
+}
+
+/// What a task takes at a live pool beyond its node's delay: the way there and back, and checking what
+/// came.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub struct Overhead {
+    /// For each task, seconds.
+    pub s: f64,
+    /// For each byte that it moves, seconds.
+    pub s_per_byte: f64,
+}
+
+impl Overhead {
+    fn of(&self, bytes: u64) -> f64 {
+        self.s + self.s_per_byte * bytes as f64
+    }
+}
+
+#[derive(Debug)]
+struct WithOverhead {
+    model: Box<dyn DelayModel>,
+    overhead: Overhead,
+}
+
+impl DelayModel for WithOverhead {
+    fn sample(&mut self, operation: StorageOperation, bytes: u64, luck: &mut dyn Luck) -> Duration {
+        let overhead = Duration::from_secs_f64(self.overhead.of(bytes));
+        self.model.sample(operation, bytes, luck) + overhead
+    }
+
+    fn mean_ms(&self, operation: StorageOperation, bytes: u64) -> f64 {
+        self.model.mean_ms(operation, bytes) + self.overhead.of(bytes) * 1000.0
+    }
 }
 
 /// Shifted exponentials, one for each direction.
@@ -58,6 +93,9 @@ impl Delay {
             Self::ShiftedExponential(model) => Box::new(*model),
             Self::Recorded(log) => Box::new(log.clone()),
             Self::ByOperation(models) => Box::new(*models),
+            Self::WithOverhead(delay, overhead) => {
+                Box::new(WithOverhead { model: delay.model(), overhead: *overhead })
+            }
         }
     }
 
@@ -66,7 +104,7 @@ impl Delay {
         match self {
             Self::Preset(preset) => preset.shifted_exponential(),
             Self::ShiftedExponential(model) => Some(*model),
-            Self::Recorded(_) => None,
+            Self::Recorded(_) | Self::WithOverhead(..) => None,
             Self::ByOperation(models) => (models.read == models.write).then_some(models.read),
         }
     }

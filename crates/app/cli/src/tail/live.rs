@@ -5,10 +5,11 @@ use crate::bench::noise;
 use anyhow::{Context as _, Result, anyhow, ensure};
 use bytes::Bytes;
 use ripstop_codec::Codec;
-use ripstop_experiment::{Outcome, patient};
+use ripstop_delay::ShiftedExponential;
+use ripstop_experiment::{Outcome, Overhead, patient};
 use ripstop_figure::Progress;
 use ripstop_gateway::{Machine, Report};
-use ripstop_model::{FragmentId, NodeId, PoolId, StripSet, StripeId, StripeShape, Timestamp};
+use ripstop_model::{Code, FragmentId, NodeId, PoolId, StripSet, StripeId, StripeShape, Timestamp};
 use ripstop_node::{Delay, Memory, Node};
 use ripstop_policy::Policy;
 use ripstop_runtime::{
@@ -27,6 +28,8 @@ use tokio::sync::mpsc;
 const NODE: NodeId = NodeId(0);
 /// Objects of one size: enough that they are not all in a core's cache.
 const OBJECTS: usize = 8;
+/// Parts in which objects are fetched to tell what a task costs from what a byte costs.
+const PARTS: usize = 4;
 /// Every so many answers are compared with what was stored; of the others the length.
 const COMPARED: usize = 16;
 /// What is still open so long after it should all be over has failed.
@@ -37,8 +40,10 @@ pub(super) struct Stock {
     node: Arc<Memory>,
     objects: Vec<Object>,
     coding_s_per_byte: f64,
+    overhead: Overhead,
 }
 
+#[derive(Clone)]
 struct Object {
     place: StripePlace,
     bytes: Bytes,
@@ -71,7 +76,55 @@ impl Stock {
             node.put(name, vec![whole]).await?;
             objects.push(Object { place, bytes });
         }
-        Ok(Self { node, objects, coding_s_per_byte: coding_s_per_byte(shape)? })
+        let coding_s_per_byte = coding_s_per_byte(shape)?;
+        let overhead = Overhead::default();
+        let mut stock = Self { node, objects, coding_s_per_byte, overhead };
+        let (whole, part) = (stock.beyond_s(1).await?, stock.beyond_s(PARTS).await?);
+        let bytes = f64::from(stock.strip_bytes()) * code.k() as f64;
+        let s_per_byte = (whole - part).max(0.0) / (bytes - bytes / PARTS as f64);
+        stock.overhead = Overhead { s: (whole - s_per_byte * bytes).max(0.0), s_per_byte };
+        Ok(stock)
+    }
+
+    /// How much longer than its delay a task takes that fetches one of so many parts: the median,
+    /// seconds.
+    async fn beyond_s(&self, parts: usize) -> Result<f64> {
+        const READS: usize = 200;
+        const DELAY_MS: f64 = 5.0;
+        let delay = ShiftedExponential {
+            shift_ms: DELAY_MS,
+            shift_ms_per_mb: 0.0,
+            mean_ms: 0.0,
+            mean_ms_per_mb: 0.0,
+        };
+        let node = Arc::new(Delay::new(self.node.clone(), Box::new(delay), 0, 1.0).precise());
+        let code = Some(Code::new(parts, parts)?);
+        let policy = ripstop_policy::Settings { code, ..Default::default() };
+        let tape = Arc::new(Tape::default());
+        let (pool, _aftermath) =
+            pool(node, ripstop_policy::by_name("fixed", &policy)?, tape.clone());
+        for Object { place, .. } in self.objects.iter().cycle().take(READS) {
+            let read = pool.read(place, 0..place.shape.payload_len()).await;
+            read.map_err(|failed| anyhow!("not read: {failed:?}"))?;
+        }
+        let mut beyond: Vec<f64> = tape
+            .take()
+            .iter()
+            .filter_map(|(_, report)| match report {
+                Report::Task { served, .. } => Some(served.as_secs_f64() - DELAY_MS / 1e3),
+                Report::Started { .. }
+                | Report::Answered { .. }
+                | Report::FragmentLost { .. }
+                | Report::Node { .. } => None,
+            })
+            .collect();
+        beyond.sort_by(f64::total_cmp);
+        beyond.get(beyond.len() / 2).copied().context("nothing was read")
+    }
+
+    /// What a task takes beyond its delay.
+    pub(super) fn overhead(&self) -> Overhead {
+        self.overhead
     }
 
     /// Bytes that a task moves for one strip.
@@ -111,6 +164,12 @@ fn coding_s_per_byte(shape: StripeShape) -> Result<f64> {
 #[derive(Debug, Default)]
 struct Tape(Mutex<Vec<(Timestamp, Report)>>);
 
+impl Tape {
+    fn take(&self) -> Vec<(Timestamp, Report)> {
+        mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
 impl Observer for Tape {
     fn report(&self, at: Timestamp, report: &Report) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push((at, report.clone()));
@@ -139,8 +198,7 @@ pub(super) async fn play(case: &Case, stock: &Stock, progress: Arc<Progress>) ->
     let tape = Arc::new(Tape::default());
     let (pool, _aftermath) = pool(node, case.policy(), tape.clone());
     let (answer, mut answers) = mpsc::unbounded_channel();
-    let objects: Vec<_> =
-        stock.objects.iter().map(|o| (o.place.clone(), o.bytes.clone())).collect();
+    let objects = stock.objects.clone();
     let times = case.times();
     let last = times.last().copied().unwrap_or_default();
     let (runtime, reader) = (tokio::runtime::Handle::current(), pool.clone());
@@ -150,7 +208,7 @@ pub(super) async fn play(case: &Case, stock: &Stock, progress: Arc<Progress>) ->
         for (number, at) in times.into_iter().enumerate() {
             thread::sleep((begun + at).saturating_duration_since(Instant::now()));
             let (pool, answer) = (reader.clone(), answer.clone());
-            let (place, bytes) = objects[number % objects.len()].clone();
+            let Object { place, bytes } = objects[number % objects.len()].clone();
             runtime.spawn(async move {
                 let read = pool.read(&place, 0..place.shape.payload_len()).await;
                 let took = begun.elapsed().saturating_sub(at);
@@ -181,9 +239,9 @@ pub(super) async fn play(case: &Case, stock: &Stock, progress: Arc<Progress>) ->
     while pool.inspect(Machine::requests_open) > 0 && Instant::now() < end {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    let reports = mem::take(&mut *tape.0.lock().unwrap_or_else(PoisonError::into_inner));
-    let outcome =
-        Outcome::of_reports(reports.iter().map(|(at, report)| (*at, report)), case.warmup());
+    let reports = tape.take();
+    let reports = reports.iter().map(|(at, report)| (*at, report));
+    let outcome = Outcome::of_reports(reports, case.warmup());
     let failed = counted - took_ns.len() as u64;
     Ok(Outcome { took_ns, failed, ..outcome })
 }

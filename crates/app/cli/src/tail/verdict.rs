@@ -57,7 +57,7 @@ pub(super) fn table(found: &[Found]) -> Table {
         let mut row: Vec<Cell> = vec![
             u64::from(case.size).into(),
             case.load.into(),
-            case.rate().into(),
+            case.rate.into(),
             case.policy.to_string().into(),
             requests.into(),
             failed.into(),
@@ -87,7 +87,7 @@ pub(super) fn text(found: &[Found]) -> String {
         let here = (case.size, case.load.to_bits());
         if group != Some(here) {
             group = Some(here);
-            let (load, rate) = (case.load * 100.0, case.rate());
+            let (load, rate) = (case.load * 100.0, case.rate);
             rows.push(vec![]);
             rows.push(vec![format!("{} B, {load:.0} %, {rate:.1}/s", case.size)]);
         }
@@ -222,8 +222,7 @@ fn against_others(group: &[&Found], checks: &mut Vec<Check>) {
     if let Some(live) = &ours.live
         && case.load >= FULL.0
     {
-        let served =
-            |outcome: &Outcome| outcome.took_ns.len() as f64 / outcome.span_s / case.rate();
+        let served = |outcome: &Outcome| outcome.took_ns.len() as f64 / outcome.span_s / case.rate;
         checks.push(Check {
             what: format!("{at}: served over arrived with {OURS}"),
             found: served(live),

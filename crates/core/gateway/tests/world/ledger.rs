@@ -19,6 +19,7 @@ struct Known {
     arrived: Timestamp,
     operation: Operation,
     /// Of the code it is served with; 0 before that is known.
+    n: usize,
     k: usize,
     /// Strips in a chunk.
     strips: usize,
@@ -51,6 +52,7 @@ impl Ledger {
         let known = Known {
             arrived: now,
             operation: request.operation.clone(),
+            n: 0,
             k: 0,
             strips: 1,
             abandoned: false,
@@ -105,7 +107,7 @@ impl Ledger {
         match action {
             Action::Encode { request, code } => {
                 let known = self.live(*request);
-                known.k = code.k();
+                (known.n, known.k) = (code.n(), code.k());
                 known.encodes += 1;
                 assert!(known.encodes == 1 && known.answer.is_none());
                 assert!(matches!(
@@ -207,7 +209,7 @@ impl Ledger {
             Report::Started { request, code, .. } => {
                 let known = self.live(*request);
                 assert_eq!(known.answer, None);
-                known.k = code.k();
+                (known.n, known.k) = (code.n(), code.k());
             }
             Report::Answered { request, done, .. } => {
                 assert_eq!(self.live(*request).answer.map(|answer| answer.is_ok()), Some(*done));
@@ -247,7 +249,8 @@ impl Known {
                 assert!(direct || self.decoded == Some(true));
             }
             Operation::WriteUnique { .. } => {
-                assert!(self.got.len() >= self.k, "what is answered is durable");
+                let least = self.k + usize::from(settings.answer_extra_min);
+                assert!(self.got.len() >= least.min(self.n), "what is answered is durable");
             }
             Operation::Write { n, k } => {
                 let least = (*k + settings.answer_extra_min).min(*n);

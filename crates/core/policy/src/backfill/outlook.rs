@@ -7,7 +7,7 @@ const GENERATIONS_EARLY: u64 = 10;
 /// Uses after which an outlook is worth computing anew.
 const USES: u64 = 100;
 /// How much the own p99 counts beside the mean, where delays vary much.
-const TAIL: f64 = 0.06;
+const TAIL: f64 = 0.09;
 /// How much dearer lane time is where delays hardly vary: redundancy gains little there, and waiting for
 /// lanes makes up most of the tail.
 const LIGHT: f64 = 0.4;

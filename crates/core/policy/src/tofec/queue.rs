@@ -6,15 +6,16 @@
 pub enum QueueModel {
     /// As published: one server with the rate of all lanes, Q = ρ²/(1−ρ): equations (7), (10)–(12).
     SingleServer,
-    /// As many servers as requests fit on the lanes, L/n: Q = ρ^√(2(L/n + 1)) / (1−ρ) (Sakasegawa: An
-    /// approximation formula, 1977). With L/n = 1 it is the single server's.
+    /// As many servers as requests fit on the lanes, L/n, whose times vary less than an exponential's:
+    /// Q = (1 + c²)/2 · ρ^√(2(L/n + 1)) / (1−ρ), c the coefficient of variation (Sakasegawa: An
+    /// approximation formula, 1977). With L/n = 1 and c = 1 it is the single server's.
     MultiServer,
 }
 
 impl QueueModel {
-    /// The queue length at which the price of lane time is `gain`, with `lanes` lanes and n tasks to
-    /// the request.
-    pub fn length(self, gain: f64, lanes: f64, n: f64) -> f64 {
+    /// The queue length at which the price of lane time is `gain`, with `lanes` lanes, n tasks to the
+    /// request, and this squared coefficient of variation of service delays.
+    pub fn length(self, gain: f64, lanes: f64, n: f64, variation: f64) -> f64 {
         match self {
             Self::SingleServer => {
                 let s = libm::sqrt(1.0 + lanes * gain);
@@ -22,7 +23,8 @@ impl QueueModel {
             }
             Self::MultiServer => {
                 let power = libm::sqrt(2.0 * ((lanes / n).max(1.0) + 1.0));
-                let length = |rho: f64| libm::pow(rho, power) / (1.0 - rho);
+                let factor = f64::midpoint(1.0, variation);
+                let length = |rho: f64| factor * libm::pow(rho, power) / (1.0 - rho);
                 let price = |rho: f64| {
                     let slope = power / rho + 1.0 / (1.0 - rho);
                     length(rho) * slope / lanes

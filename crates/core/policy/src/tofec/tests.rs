@@ -106,8 +106,8 @@ fn thresholds_lie_between_the_queues_at_which_whole_numbers_are_best() {
 #[test]
 fn one_server_is_the_limit_of_many() {
     for gain in [0.01, 0.1, 1.0, 10.0] {
-        let single = QueueModel::SingleServer.length(gain, 16.0, 16.0);
-        let many = QueueModel::MultiServer.length(gain, 16.0, 16.0);
+        let single = QueueModel::SingleServer.length(gain, 16.0, 16.0, 1.0);
+        let many = QueueModel::MultiServer.length(gain, 16.0, 16.0, 1.0);
         assert!((single / many - 1.0).abs() < 1e-9, "{single} {many}");
     }
 }

@@ -23,7 +23,10 @@ impl Thresholds {
     ) -> Self {
         let lanes = lanes as f64;
         let best_n = |r: f64| r * demand.best_k(r);
-        let length = |r: f64| queue.length(demand.gain(r, demand.best_k(r)), lanes, best_n(r));
+        let length = |r: f64| {
+            let k = demand.best_k(r);
+            queue.length(demand.gain(r, k), lanes, r * k, demand.variation(r * k, k))
+        };
         let at_n = |n: usize| length(solve(n as f64, best_n));
         let at_k = |k: usize| length(solve(k as f64, |r| demand.best_k(r)));
         let possible: Vec<usize> = limits.ks(class).collect();
@@ -52,7 +55,7 @@ impl Thresholds {
                 return f64::INFINITY;
             }
             let gain = mean * k as f64 / (shift * (n * (n - k)) as f64);
-            QueueModel::SingleServer.length(gain, lanes as f64, n as f64)
+            QueueModel::SingleServer.length(gain, lanes as f64, n as f64, 1.0)
         };
         let n_max = limits.n_max(class, k);
         Self { ks: [(k, 0.0)].into(), ns: between((1..=n_max).map(at_n)) }
