@@ -151,7 +151,7 @@ impl Backfill {
     /// p: own delay that a unit of lane time is worth.
     fn price(&self, rho: f64, lanes: f64) -> f64 {
         let v = self.held(lanes);
-        let load = 0.37 * rho + 4.2 * power(rho, 6) / (1.0 - rho) + 0.1 * power(v, 5) / (1.0 - v);
+        let load = 0.35 * rho + 4.0 * power(rho, 6) / (1.0 - rho) + 0.1 * power(v, 5) / (1.0 - v);
         load * (1.0 + 2.0 * self.stopping_share())
     }
 

@@ -165,7 +165,7 @@ impl Plan {
         let overhead = |(size, stock): (&u32, &Stock)| {
             let Overhead { s, s_per_byte } = stock.overhead();
             let (us, ns) = (s * 1e6, s_per_byte * 1e9);
-            format!("{us:.0} µs a task and {ns:.3} ns a byte of objects of {size} B, ")
+            format!("  {us:.0} µs a task and {ns:.3} ns a byte with objects of {size} B\n")
         };
         let overheads = stocks.iter().map(overhead).collect();
         Self { batches, overloaded, each_s, coding_s_per_byte, overheads }
@@ -183,7 +183,7 @@ impl Plan {
              Poisson arrivals.\n\
              Every policy meets the same arrivals; the simulator beside it has the luck of the live \
              node, start by start.\n\
-             Foretold with this machine's own share, measured before: {}decoding {:.3} ns a byte.\n\
+             Foretold with this machine's own share, measured before:\n{}  decoding {:.3} ns a byte\n\
              {} measurements in {} batches of {:.0} s.",
             PRESET.name(),
             storage_code(),

@@ -7,10 +7,10 @@ const GENERATIONS_EARLY: u64 = 10;
 /// Uses after which an outlook is worth computing anew.
 const USES: u64 = 100;
 /// How much the own p99 counts beside the mean, where delays vary much.
-const TAIL: f64 = 0.09;
+const TAIL: f64 = 0.07;
 /// How much dearer lane time is where delays hardly vary: redundancy gains little there, and waiting for
 /// lanes makes up most of the tail.
-const LIGHT: f64 = 0.4;
+const LIGHT: f64 = 0.3;
 
 /// What requests of one class may expect of each k and e: e tasks at once, any k of which suffice.
 #[derive(Clone, Debug)]
