@@ -165,12 +165,18 @@ impl Entry {
         }
     }
 
-    /// How long after its start its redundant tasks are due, if they wait.
+    /// How long after its start redundant tasks are due like needed ones, if at all.
     pub(crate) fn hedge_after(&self) -> Option<Duration> {
         match self.redundancy {
             Redundancy::After(span) => Some(span),
-            Redundancy::Eager | Redundancy::Spare { .. } => None,
+            Redundancy::Spare { rescue_after, .. } => rescue_after,
+            Redundancy::Eager => None,
         }
+    }
+
+    /// Whether its redundant tasks are not even made before it is late.
+    pub(crate) fn begins_without_extra(&self) -> bool {
+        matches!(self.redundancy, Redundancy::After(_))
     }
 
     /// Whether it is a read that wants no strip.

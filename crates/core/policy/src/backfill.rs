@@ -196,10 +196,13 @@ impl Policy for Backfill {
         let (k, e) = self.explored(class, k, rho).unwrap_or((k, e));
         let code = self.limits.nearest(class, 2 * k, k);
         self.last_at_once = e.clamp(code.k(), code.n());
+        let rescue = self.outlooks.get(&key).and_then(|outlook| outlook.rescue_ms(code.k()));
+        let rescue_after = rescue.map(|ms| Duration::from_secs_f64(ms / 1000.0));
         let keep = 2.0 * lanes * self.stopping_share() * power(self.held(lanes), 4);
         let redundancy = Redundancy::Spare {
             at_once: self.last_at_once as u8,
             keep_idle: libm::floor(keep).min(f64::from(u16::MAX)) as u16,
+            rescue_after,
             preemptible: true,
         };
         Choice { code, redundancy }

@@ -123,6 +123,9 @@ pub enum Redundancy {
         at_once: u8,
         /// Lanes of a node that must stay idle beside a redundant task.
         keep_idle: u16,
+        /// If the request is not answered this long after it began, one redundant task is needed like
+        /// any other; and one more each time as long after that.
+        rescue_after: Option<Duration>,
         /// Whether a needed task may take the lane of a running redundant one.
         preemptible: bool,
     },

@@ -27,10 +27,16 @@ impl Policy for Erratic {
         let k = class.k_below(1 + self.0 % class.code.k());
         let code = class.nearest(k + [0, 1, 0, 2][self.0 % 4], k);
         let redundancy = match self.0 % 5 {
-            0 => Redundancy::Spare { at_once: 0, keep_idle: 0, preemptible: false },
+            0 => Redundancy::Spare {
+                at_once: 0,
+                keep_idle: 0,
+                rescue_after: None,
+                preemptible: false,
+            },
             1 => Redundancy::Spare {
                 at_once: (self.0 % 4) as u8,
                 keep_idle: (self.0 % 2) as u16,
+                rescue_after: (self.0 % 3 == 0).then_some(Duration::from_millis(9)),
                 preemptible: true,
             },
             2 => Redundancy::After(Duration::from_millis(7)),

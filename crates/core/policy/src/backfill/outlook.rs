@@ -16,6 +16,8 @@ const LIGHT: f64 = 0.3;
 #[derive(Clone, Debug)]
 pub(super) struct Outlook {
     prospects: Vec<Prospect>,
+    /// By k: when a task is so late that a fresh one is likely to end sooner, milliseconds.
+    rescues: Vec<(usize, f64)>,
     /// Mean lane time without redundancy, milliseconds.
     pub work_ms: f64,
     generation: u64,
@@ -45,7 +47,7 @@ impl Outlook {
         generation: u64,
     ) -> Option<Self> {
         let bytes = class.bytes().max(1) as f64;
-        let mut prospects = Vec::new();
+        let (mut prospects, mut rescues) = (Vec::new(), Vec::new());
         let mut work_ms = f64::INFINITY;
         // Half of the payload is in the middle of the chunks there may be.
         let least = class.ks().next()?;
@@ -60,15 +62,22 @@ impl Outlook {
                 let lane_ms = running_ms + stopping_ms * (e - k) as f64;
                 prospects.push(Prospect { k, e, delay_ms, lane_ms, p99_ms, spread });
             }
-            work_ms = work_ms.min(k as f64 * shape.mean_at(chunk));
+            let mean_ms = shape.mean_at(chunk);
+            rescues.extend(hopeless_after(&points, mean_ms).map(|ms| (k, ms)));
+            work_ms = work_ms.min(k as f64 * mean_ms);
         }
-        Some(Self { prospects, work_ms, generation, uses: 0 })
+        Some(Self { prospects, rescues, work_ms, generation, uses: 0 })
     }
 
     /// Whether it need not be computed anew.
     pub(super) fn is_fresh(&self, generation: u64) -> bool {
         let early = generation < GENERATIONS_EARLY;
         self.generation == generation || (!early && self.uses < USES)
+    }
+
+    /// When a task of a request with this k is so late that a fresh one is likely to end sooner.
+    pub(super) fn rescue_ms(&self, k: usize) -> Option<f64> {
+        self.rescues.iter().find(|&&(known, _)| known == k).map(|&(_, ms)| ms)
     }
 
     /// The best k and e at this price of lane time, with so many lanes free at the moment.
@@ -83,6 +92,28 @@ impl Outlook {
         let best = self.prospects.iter().min_by(|a, b| cost(a).total_cmp(&cost(b)));
         best.map_or((1, 1), |best| (best.k, best.e))
     }
+}
+
+/// Share of the tasks that a late one is among, at most.
+const LATE: f64 = 0.1;
+/// Share of these that is still there a mean delay later, at least, where waiting is hopeless.
+const STILL: f64 = 0.3;
+
+/// The first time after which, of the few tasks that take longer, at least three in ten take longer than as
+/// long again as a task takes in the mean. Never, where delays have no heavy tail.
+fn hopeless_after(points: &[(f64, f64)], mean_ms: f64) -> Option<f64> {
+    let longer_than = |ms: f64| {
+        let next = points.partition_point(|&(at, _)| at <= ms);
+        let (Some(&(from, high)), Some(&(until, low))) =
+            (points.get(next.wrapping_sub(1)), points.get(next))
+        else {
+            return 0.0;
+        };
+        high + (low - high) * (ms - from) / (until - from).max(1e-9)
+    };
+    let late = points.iter().filter(|&&(_, share)| share <= LATE && share > 0.0);
+    let mut hopeless = late.filter(|&&(ms, share)| longer_than(ms + mean_ms) >= STILL * share);
+    hopeless.next().map(|&(ms, _)| ms)
 }
 
 /// Mean time until k of e independent tasks are done, the mean lane time of all e until then, and the
@@ -118,6 +149,17 @@ fn order_statistics(points: &[(f64, f64)], k: usize, e: usize) -> (f64, f64, f64
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_task_is_hopeless_where_stragglers_are_all_that_is_left() {
+        // Ends at 30 to 50, one of a hundred at 150 to 250.
+        let points = [(0.0, 1.0), (30.0, 1.0), (50.0, 0.01), (150.0, 0.01), (250.0, 0.0)];
+        assert_eq!(hopeless_after(&points, 42.0), Some(50.0));
+        let after = |i: i32| (10.0 + f64::from(i), libm::exp(-f64::from(i) / 10.0));
+        let shifted: Vec<(f64, f64)> =
+            core::iter::once((0.0, 1.0)).chain((0..=100).map(after)).collect();
+        assert_eq!(hopeless_after(&shifted, 20.0), None);
+    }
 
     #[test]
     fn order_statistics_of_exponential_delays_are_harmonic_sums() {
