@@ -36,7 +36,7 @@ impl Policy for Erratic {
             1 => Redundancy::Spare {
                 at_once: (self.0 % 4) as u8,
                 keep_idle: (self.0 % 2) as u16,
-                rescue_after: (self.0 % 3 == 0).then_some(Duration::from_millis(9)),
+                rescue_after: self.0.is_multiple_of(3).then_some(Duration::from_millis(9)),
                 preemptible: true,
             },
             2 => Redundancy::After(Duration::from_millis(7)),
