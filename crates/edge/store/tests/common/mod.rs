@@ -159,7 +159,11 @@ pub(crate) fn store(
         Origin { store: 1, pool: PoolId(0) },
         Code::new(n, k).expect("a code"),
         MachineSettings {
-            answer_extra: u8::from(n > k),
+            // Under unique key, what the form's policy writes is what is to be durable.
+            answer_extra: match form.layout {
+                Layout::Unique => u8::from(form.write.0 > form.write.1),
+                Layout::Spread | Layout::Shared => u8::from(n > k),
+            },
             degraded_after: Duration::from_millis(50),
             probe_every: Duration::from_millis(20),
             after_answer: form.after_answer,
