@@ -37,7 +37,25 @@ impl Walk {
                 }
             }
         }
-        Self { bench, content, whole }
+        let walk = Self { bench, content, whole };
+        walk.settled().await;
+        walk
+    }
+
+    /// Waits until nothing of the write is under way: a check passes over stripes being written.
+    async fn settled(&self) {
+        let (node, name, whole) = &self.whole[0];
+        let node = &self.bench.nodes[*node];
+        for _ in 0..500 {
+            node.put(*name, vec![whole.slice(1..)]).await.expect("stored");
+            let report = self.bench.store.check(CheckOptions::default(), |_| {}).await;
+            node.put(*name, vec![whole.clone()]).await.expect("stored");
+            if report.expect("checked").damaged > 0 {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        panic!("the write never ends");
     }
 
     /// Puts `bytes` in the fragment's place, looks, and puts the fragment back.
