@@ -8,6 +8,8 @@ const SLOW: f64 = 0.25;
 const EVIDENCE: f64 = 8.0;
 /// Time in which what was seen loses half of its weight.
 const HALF_LIFE: Duration = Duration::from_secs(10);
+/// Of two nodes nobody can say which is the slow one; of three one can.
+const PEERS_MIN: usize = 3;
 /// Tasks after which the peers' pace is looked at anew.
 const RENEW_EVERY: u32 = 32;
 
@@ -42,6 +44,9 @@ impl Paces {
 
     /// A task was on a lane of a node for so long, and ended by itself or was cancelled.
     pub fn note(&mut self, now: Timestamp, node: u16, served: Duration, ended: bool) {
+        if self.nodes.len() < PEERS_MIN {
+            return;
+        }
         let pace = &mut self.nodes[usize::from(node)];
         pace.fade(now);
         pace.ended += f64::from(u8::from(ended));
@@ -67,8 +72,7 @@ impl Paces {
                 self.scratch.push(pace.ended / pace.lane_s);
             }
         }
-        // Of two nodes nobody can say which is the slow one; of three one can.
-        if self.scratch.len() < 3 {
+        if self.scratch.len() < PEERS_MIN {
             self.median = 0.0;
         } else {
             let middle = self.scratch.len() / 2;

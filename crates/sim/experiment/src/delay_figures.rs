@@ -1,5 +1,6 @@
 //! What a task log says about delays, as tables, figures and sentences: Figs. 4–6 of the paper on TOFEC.
 
+use core::time::Duration;
 use ripstop_delay::ShiftedExponential;
 use ripstop_estimator::{
     Distribution, Empirical, Fit, KEPT, LogFit, LogRecord, SIZES_MAX, SPREAD_MIN, Sample,
@@ -12,7 +13,7 @@ const CCDF_POINTS: usize = 200;
 /// Curves in one figure.
 const CURVES_MAX: usize = 7;
 /// Steps by which the part below a quantile is summed up.
-const STEPS: usize = 1000;
+const STEPS: usize = 2000;
 
 /// Fewer samples than this give no more than an idea; fewer than ten times as many a rough one.
 const SAMPLES_MIN: u64 = 100;
@@ -265,14 +266,19 @@ fn distributions(records: &[LogRecord]) -> Vec<(Operation, u64, Distribution)> {
     Operation::ALL.into_iter().flat_map(of).collect()
 }
 
-/// Mean and deviation below the quantile [`KEPT`], or as much of it as is known, milliseconds.
-fn kept(delays: &Distribution) -> (f64, f64) {
+/// Mean and deviation of those delays that are not among the slowest tenth, or of as many of them as
+/// are known, milliseconds.
+pub(crate) fn kept(delays: &Distribution) -> (f64, f64) {
     let share = KEPT.min(delays.known());
-    let at = |step: usize| delays.quantile((step as f64 + 0.5) / STEPS as f64 * share);
-    let ms: Vec<f64> =
-        (0..STEPS).filter_map(at).map(|delay| delay.as_secs_f64() * 1000.0).collect();
-    let mean = ripstop_figure::mean(&ms).unwrap_or(0.0);
-    (mean, ripstop_figure::deviation(&ms).unwrap_or(0.0))
+    let quantile = |step: usize| delays.quantile(share * (step as f64 + 0.5) / STEPS as f64);
+    let ms = |delay: Duration| delay.as_nanos() as f64 / 1e6;
+    let all: Vec<f64> = (0..STEPS).filter_map(quantile).map(ms).collect();
+    if all.is_empty() {
+        return (0.0, 0.0);
+    }
+    let mean = all.iter().sum::<f64>() / all.len() as f64;
+    let square = all.iter().map(|ms| (ms - mean) * (ms - mean)).sum::<f64>() / all.len() as f64;
+    (mean, square.sqrt())
 }
 
 /// Variant and parameters of the fits over all nodes.
@@ -324,7 +330,6 @@ mod tests {
     use ripstop_delay::{DelayModel as _, Dice};
     use ripstop_estimator::{LOG_HEADER, Outcome, fit_log};
     use ripstop_model::{NodeId, Timestamp};
-    use std::time::Duration;
 
     fn log(count: u64, sizes: u64, cancel_every: u64) -> Vec<LogRecord> {
         let (mut model, mut dice) = (ShiftedExponential::S3_2013_A, Dice::new(3));

@@ -5,8 +5,8 @@ mod draw;
 pub(super) use draw::{draw_delays, draw_services, draw_sizes};
 
 use super::{Budget, PRESETS, limits, point::setting};
-use crate::{Arrivals, Load, PolicyChoice, Process, Run, sweep};
-use core::{fmt::Write as _, num::NonZero, time::Duration};
+use crate::{Arrivals, Load, PolicyChoice, Process, Run, delay_figures::kept, sweep};
+use core::{fmt::Write as _, num::NonZero};
 use ripstop_delay::{Preset, ShiftedExponential};
 use ripstop_engine::{Engine, Observer};
 use ripstop_estimator::{
@@ -214,18 +214,6 @@ fn third_of(n: usize, share: f64) -> f64 {
         if done(middle) < share { low = middle } else { high = middle }
     }
     high
-}
-
-/// Mean and deviation of those delays that are not among the slowest tenth.
-fn kept(delays: &Distribution) -> (f64, f64) {
-    // Evenly spaced quantiles below the ninth tenth stand for the delays there.
-    const STEPS: usize = 2000;
-    let quantile = |step: usize| delays.quantile(0.9 * (step as f64 + 0.5) / STEPS as f64);
-    let ms = |delay: Duration| delay.as_nanos() as f64 / 1e6;
-    let all: Vec<f64> = (0..STEPS).filter_map(quantile).map(ms).collect();
-    let mean = all.iter().sum::<f64>() / all.len() as f64;
-    let square = all.iter().map(|ms| (ms - mean) * (ms - mean)).sum::<f64>() / all.len() as f64;
-    (mean, square.sqrt())
 }
 
 /// Figure 6: what was measured, and the lines.
