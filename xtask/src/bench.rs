@@ -38,6 +38,25 @@ pub(crate) enum Bench {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
+    /// Tenants' promises while one of them floods, through the S3 port: `ripstop bench-promises`.
+    Promises {
+        /// Words for the measuring program.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
+    /// A plan with state-aware selection against oblivious load balancing, live and simulated:
+    /// `ripstop bench-placement`.
+    Placement {
+        /// Words for the measuring program.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
+    /// The planner: time, certificate and memory, beside the published algorithm and a general convex solver.
+    Plan {
+        /// Words for the measuring program: `--short` for a minute less.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
     /// The gateway's throughput and latency over nodes in memory: `ripstop bench`.
     Gateway {
         /// Words for the measuring program.
@@ -52,8 +71,11 @@ pub(crate) fn bench(bench: &Bench) -> Result<()> {
         Bench::Codec { words } => codec(words),
         Bench::Core { words } => core(words),
         Bench::Tail { words } => ripstop("bench-tail", words),
+        Bench::Promises { words } => ripstop("bench-promises", words),
+        Bench::Placement { words } => ripstop("bench-placement", words),
         Bench::Gateway { words } => ripstop("bench", words),
-        Bench::Sim { words } => sim(words),
+        Bench::Sim { words } => example("ripstop-experiment", "speed", words),
+        Bench::Plan { words } => example("ripstop-placing", "bench", words),
     }
 }
 
@@ -69,9 +91,8 @@ fn codec(words: &[String]) -> Result<()> {
     run(bench, BENCH_MAX)
 }
 
-fn sim(words: &[String]) -> Result<()> {
-    let mut bench =
-        cargo(&["run", "--release", "-p", "ripstop-experiment", "--example", "speed", "--"])?;
+fn example(package: &str, name: &str, words: &[String]) -> Result<()> {
+    let mut bench = cargo(&["run", "--release", "-p", package, "--example", name, "--"])?;
     bench.args(words);
     run(bench, BENCH_MAX)
 }

@@ -50,7 +50,7 @@ def memory_kib(pid, field):
 class Gateway:
     """One `ripstop serve` over six nodes: directories of its own, or the buckets of `backend`."""
 
-    def __init__(self, folder, *, backend=None, nodes=6, code=(6, 4), store=None, pool=None):
+    def __init__(self, folder, *, backend=None, nodes=6, code=(6, 4), store=None, pool=None, node=None, keys=None):
         self.binary = os.environ["RIPSTOP_BIN"]
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -60,11 +60,24 @@ class Gateway:
         self.port, self.admin_port = free_port(), free_port()
         self.backend, self.nodes, self.code = backend, nodes, code
         self.store = {"grace": "3s", "sweep_every": "1s", "list_every": "2s"} | (store or {})
-        self.pool = pool or {}
+        self.pool, self.node_settings = pool or {}, node or {}
+        # Access keys and secrets beside the suite's own; whose they are is said in `tenants`.
+        self.keys, self.tenants = keys, []
         self.process = None
-        self.config.write_text(self._configuration())
+        self.configure()
 
     # Configuration
+
+    def configure(self, tenants=()):
+        """Writes the configuration, with these tables of tenants; one that runs goes on as it was."""
+        self.tenants = tenants
+        self.config.write_text(self._configuration())
+        if self.keys is not None:
+            file = self.folder / "credentials"
+            lines = [f'access_key = "{ACCESS_KEY}"', f'secret_key = "{SECRET_KEY}"', "[more]"]
+            lines += [f'{key} = "{secret}"' for key, secret in self.keys.items()]
+            file.write_text("\n".join(lines) + "\n")
+            file.chmod(0o600)
 
     def _configuration(self):
         lines = [
@@ -73,6 +86,7 @@ class Gateway:
             f'admin = "127.0.0.1:{self.admin_port}"',
             f'region = "{REGION}"',
             f'data = "{self.data}"',
+            *([] if self.keys is None else [f'credentials = "{self.folder / "credentials"}"']),
             "[store]",
             *(f"{key} = {json.dumps(value)}" for key, value in self.store.items()),
             "[[pool]]",
@@ -81,8 +95,12 @@ class Gateway:
             *(f"{key} = {json.dumps(value)}" for key, value in self.pool.items()),
         ]
         for index in range(1, self.nodes + 1):
-            lines += ["[[node]]", f'name = "d{index}"', 'pool = "default"', "lanes = 16"]
+            lines += ["[[node]]", f'name = "d{index}"', 'pool = "default"']
             lines += self._bucket_node(index) if self.backend else self._directory_node(index)
+            settings = {"lanes": 16} | self.node_settings
+            lines += [f"{key} = {json.dumps(value)}" for key, value in settings.items()]
+        for tenant in self.tenants:
+            lines += ["[[tenant]]", *(f"{key} = {json.dumps(value)}" for key, value in tenant.items())]
         return "\n".join(lines) + "\n"
 
     def _directory_node(self, index):
@@ -113,7 +131,8 @@ class Gateway:
         """Starts it, with more options if any are given, and waits until it is ready."""
         assert self.process is None, "it runs already"
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("AWS_", "RIPSTOP_"))}
-        environment |= {"RIPSTOP_ACCESS_KEY": ACCESS_KEY, "RIPSTOP_SECRET_KEY": SECRET_KEY}
+        if self.keys is None:
+            environment |= {"RIPSTOP_ACCESS_KEY": ACCESS_KEY, "RIPSTOP_SECRET_KEY": SECRET_KEY}
         with open(self.log, "ab") as log:
             command = [self.binary, "serve", "--config", str(self.config), *options]
             self.process = subprocess.Popen(
@@ -168,6 +187,15 @@ class Gateway:
         with urllib.request.urlopen(f"http://127.0.0.1:{self.admin_port}/metrics", timeout=10) as answer:
             return answer.read().decode()
 
+    def reload(self):
+        """Has it read its configuration anew: whether it did, and what it says."""
+        asked = urllib.request.Request(f"http://127.0.0.1:{self.admin_port}/reload", method="POST")
+        try:
+            with urllib.request.urlopen(asked, timeout=10) as answer:
+                return True, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return False, error.read().decode()
+
     # Maintenance
 
     def check(self, *, repair=False):
@@ -184,9 +212,10 @@ class Gateway:
 
     # Endpoint
 
-    def endpoint(self):
+    def endpoint(self, access_key=ACCESS_KEY):
         url = f"http://127.0.0.1:{self.port}"
-        return s3.Endpoint(url, ACCESS_KEY, SECRET_KEY, REGION, gateway=self)
+        secret = SECRET_KEY if access_key == ACCESS_KEY else self.keys[access_key]
+        return s3.Endpoint(url, access_key, secret, REGION, gateway=self)
 
     # Nodes that are directories
 

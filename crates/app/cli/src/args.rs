@@ -1,5 +1,9 @@
-use crate::{config::Size, replay::Replay};
-use crate::{figures::Figures, fit::Fit, simulate::Simulate, tail::Tail, what_if::WhatIf};
+use crate::{
+    capacity::Capacity, config::Size, placing::Placing, promises::Promises, replay::Replay,
+};
+use crate::{
+    figures::Figures, fit::Fit, plan::Plan, simulate::Simulate, tail::Tail, what_if::WhatIf,
+};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -40,6 +44,17 @@ pub(crate) enum Command {
     ///
     /// Exits with 1 if something does not hold that should.
     BenchTail(Tail),
+    /// Measure promises: three tenants on one slow node through the S3 port, one of which floods, with
+    /// the shaper and without.
+    ///
+    /// Exits with 1 if the other two do not have what they were promised, or had it without the shaper too.
+    BenchPromises(Promises),
+    /// Measure reads from twelve unlike nodes under a plan, live and as the simulator foretells, against load
+    /// balancing that knows no queues.
+    ///
+    /// Exits with 1 if the plan with state-aware selection is not 1.5 times faster, or a prediction is off by more
+    /// than 10 %.
+    BenchPlacement(Placing),
     /// Fit the delay model to a task log, and say how far to trust it.
     ///
     /// For each direction, and for each node: the model of TOFEC as the paper fits it and corrected, what it
@@ -56,6 +71,18 @@ pub(crate) enum Command {
     /// serves. Objects larger than `store.stripe_max` are cut as the gateway cuts them, and done when all
     /// their stripes are.
     Whatif(WhatIf),
+    /// Say how much capacity a promise takes on a trace: requests a second for each of its tiers.
+    ///
+    /// Tiers such as 95 % of requests within 10 ms and all of them within 500 ms, each with a share of
+    /// its own; beside it what first come, first served and the min–max load heuristic take, and the
+    /// capacities of many fractions and bounds. Every request costs the same. See docs/capacity.md.
+    Capacity(Capacity),
+    /// Plan where chunks go and who serves them: least mean latency plus what it costs, with a bound on what
+    /// any plan could save.
+    ///
+    /// Files survive the loss of nodes and sites as the inventory demands. Exits with 2 if there is no plan,
+    /// and says which constraint cannot be met and how far off it is. See docs/placement.md.
+    Plan(Plan),
     /// Draw the figures of the papers this program builds on, and check what must hold of them.
     #[command(subcommand)]
     Figures(Figures),

@@ -5,7 +5,8 @@ mod gateway;
 
 use crate::args::{Bench, BenchOperation};
 use anyhow::{Result, ensure};
-use client::{Client, Url};
+pub(crate) use client::{Client, Url};
+pub(crate) use gateway::presigner;
 use gateway::{Gateway, Totals};
 use hdrhistogram::Histogram;
 use ripstop_model::Code;

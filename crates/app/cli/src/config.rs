@@ -1,13 +1,17 @@
 //! What an operator configures: raw text, environment, and what follows from both.
 
+mod plan_file;
 mod policy;
 mod raw;
 mod resolve;
+mod tenant;
 mod units;
 mod variable;
 
+pub(crate) use plan_file::{PlanFile, PlanGroup};
 pub(crate) use raw::{Bucket, LogFormat};
-pub(crate) use resolve::{Config, NodeConfig, Place, PoolConfig};
+pub(crate) use resolve::{Config, NodeConfig, Place, PlanSource, PoolConfig};
+pub(crate) use tenant::{TenantConfig, TenantNumbers, shaping};
 pub(crate) use units::Size;
 
 use anyhow::{Context as _, Result};
@@ -64,6 +68,19 @@ pub(crate) fn print(config: &Config) {
         for node in &pool.nodes {
             println!("  node {}: {}, {} lanes", node.name, node.place, node.lanes);
         }
+    }
+    for tenant in &config.tenants {
+        let promise = tenant.promised.as_ref().map_or_else(
+            || "promised nothing".into(),
+            |promised| {
+                let granted = match promised.grant {
+                    tenant::Grant::Lanes(lanes) => format!("{lanes} lanes"),
+                    tenant::Grant::Share(share) => format!("{share} of the lanes"),
+                };
+                format!("promised {} by {granted}", promised.promise)
+            },
+        );
+        println!("tenant {}: {} access keys, {promise}", tenant.name, tenant.access_keys.len());
     }
 }
 

@@ -32,6 +32,14 @@ struct Pair {
     more: BTreeMap<String, String>,
 }
 
+/// The environment's pair or the file's, once more.
+pub(crate) fn reload(file: &Path) -> Result<Credentials> {
+    if std::env::var_os("RIPSTOP_ACCESS_KEY").is_none() && !file.exists() {
+        bail!("credentials {} are not there any more", file.display());
+    }
+    Ok(load(file)?.0)
+}
+
 /// The environment's pair, the file's, or a new one that is written to the file for its owner alone.
 pub(crate) fn load(file: &Path) -> Result<(Credentials, Origin)> {
     let variables = ["RIPSTOP_ACCESS_KEY", "RIPSTOP_SECRET_KEY"].map(std::env::var);

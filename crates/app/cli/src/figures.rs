@@ -3,13 +3,14 @@
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use ripstop_experiment::{
-    duel,
+    duel, promises,
     tofec::{Budget, Check, Verdict, evaluate},
 };
 use ripstop_figure::{Progress, Table};
+use ripstop_placing::jlcm;
 use std::{
     num::{NonZeroU16, NonZeroU32, NonZeroUsize},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
@@ -26,6 +27,45 @@ pub(crate) enum Figures {
     /// Writes duels.csv, bounds.csv, two drawings and report.html; prints the bounds. Exits with 1 if one
     /// does not hold. Takes about five minutes on two cores.
     Backfill(Backfill),
+    /// Promises to tenants: what is kept while one of them floods the pool. See docs/promises.md.
+    ///
+    /// Writes a CSV file and a drawing for each of four figures, checks.csv and report.html; prints what
+    /// was checked. Exits with 1 if a check fails.
+    Promises(Promises),
+    /// JLCM (Xiang, Lan, Aggarwal, Chen): placement for latency and cost. See docs/placement.md.
+    ///
+    /// Writes a CSV file and a drawing for each of the figures 6 to 13 and one about lanes, checks.csv and
+    /// report.html; prints what was checked. Exits with 1 if a check fails.
+    Jlcm(Jlcm),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Jlcm {
+    /// Folder to write into.
+    #[arg(long, value_name = "DIR", default_value = "docs/figures/jlcm")]
+    pub out: PathBuf,
+    /// Runs for each point, with the seeds 1 to N.
+    #[arg(long, value_name = "N", default_value = "5")]
+    pub seeds: NonZeroU16,
+    /// Requests of each run.
+    #[arg(long, value_name = "N", default_value = "60000", value_parser = requests)]
+    pub requests: NonZeroU32,
+    /// Threads; the figures do not depend on it [default: one a core].
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Promises {
+    /// Folder to write into.
+    #[arg(long, value_name = "DIR", default_value = "docs/figures/promises")]
+    pub out: PathBuf,
+    /// Runs for each point, with the seeds 1 to N.
+    #[arg(long, value_name = "N", default_value = "5")]
+    pub seeds: NonZeroU16,
+    /// Threads; the figures do not depend on it [default: one a core].
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
 }
 
 #[derive(Args, Debug)]
@@ -75,6 +115,8 @@ pub(crate) fn run(figures: &Figures) -> Result<ExitCode> {
     match figures {
         Figures::Tofec(arguments) => tofec(arguments),
         Figures::Backfill(arguments) => backfill(arguments),
+        Figures::Promises(arguments) => promised(arguments),
+        Figures::Jlcm(arguments) => placed(arguments),
     }
 }
 
@@ -115,7 +157,6 @@ fn play_duels(arguments: &Backfill) -> Result<Table> {
     Ok(duel::joined(&summaries))
 }
 
-#[expect(clippy::print_stdout, reason = "what the command is for")]
 fn tofec(arguments: &Tofec) -> Result<ExitCode> {
     let (seeds, requests) = (arguments.seeds.get().into(), arguments.requests.get().into());
     let budget = Budget { seeds, requests };
@@ -124,17 +165,42 @@ fn tofec(arguments: &Tofec) -> Result<ExitCode> {
         evaluate(budget, arguments.threads, || progress.advance(1))
     };
     evaluation.report()?.write(&arguments.out)?;
-    print!("{}", Check::text(&evaluation.checks));
-    let count = |verdict| {
-        let these = evaluation.checks.iter().filter(|check| check.verdict() == verdict);
-        these.count()
+    say(&evaluation.checks, seeds, &arguments.out);
+    Ok(if evaluation.holds() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+fn promised(arguments: &Promises) -> Result<ExitCode> {
+    let seeds = arguments.seeds.get().into();
+    let evaluation = {
+        let progress = Progress::new(promises::runs(seeds), "runs");
+        promises::evaluate(seeds, arguments.threads, || progress.advance(1))?
     };
+    evaluation.report().write(&arguments.out)?;
+    say(&evaluation.checks, seeds, &arguments.out);
+    Ok(if evaluation.holds() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+fn placed(arguments: &Jlcm) -> Result<ExitCode> {
+    let (seeds, requests) = (arguments.seeds.get().into(), arguments.requests.get() as usize);
+    let budget = jlcm::Budget { seeds, requests, threads: arguments.threads };
+    let evaluation = {
+        let progress = Progress::new(jlcm::PARTS, "figures");
+        jlcm::evaluate(budget, || progress.advance(1))?
+    };
+    evaluation.report().write(&arguments.out)?;
+    say(&evaluation.checks, seeds, &arguments.out);
+    Ok(if evaluation.holds() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+#[expect(clippy::print_stdout, reason = "what the commands are for")]
+fn say(checks: &[Check], seeds: u64, folder: &Path) {
+    print!("{}", Check::text(checks));
+    let count = |verdict| checks.iter().filter(|check| check.verdict() == verdict).count();
     println!(
         "\n{} checks hold, {} within the error of {seeds} seeds, {} do not hold. Written to {}.",
         count(Verdict::Holds),
         count(Verdict::WithinError),
         count(Verdict::Fails),
-        arguments.out.display()
+        folder.display()
     );
-    Ok(if evaluation.holds() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }

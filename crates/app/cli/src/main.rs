@@ -4,16 +4,23 @@ mod admin_client;
 mod args;
 mod assembly;
 mod bench;
+mod capacity;
 mod check;
 mod config;
 mod credentials;
 mod figures;
 mod fit;
+mod placing;
+mod plan;
+mod promises;
 mod rebuild;
+mod reload;
+mod replan;
 mod replay;
 mod serve;
 mod simulate;
 mod tail;
+
 mod watch;
 mod what_if;
 
@@ -75,10 +82,14 @@ async fn run(command: Command) -> Result<ExitCode> {
         }
         Command::Bench(arguments) => bench::run(&arguments).await,
         Command::BenchTail(arguments) => tail::run(&arguments).await,
+        Command::BenchPlacement(arguments) => placing::run(&arguments).await,
+        Command::BenchPromises(arguments) => promises::run(&arguments).await,
         Command::Figures(figures) => figures::run(&figures),
         Command::Fit(arguments) => fit::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Whatif(arguments) => what_if::run(&arguments),
+        Command::Capacity(arguments) => capacity::run(&arguments),
+        Command::Plan(arguments) => plan::run(&arguments).await,
     }
 }
 

@@ -3,6 +3,7 @@ use crate::{
     assembly::{ADMIN_FILE, Assembly, CATALOG_FILE, DataFolder, assemble},
     config::{Config, LogFormat},
     credentials::{self, Origin},
+    reload::Reload,
     watch::Telemetry,
 };
 use anyhow::{Context as _, Result};
@@ -35,11 +36,23 @@ pub(crate) async fn run(config: Config, options: &Serve) -> Result<ExitCode> {
     greet(&config, listen, &origin);
     tracing::info!(%listen, %admin, data = %config.data.display(), "ripstop serves");
     let stop = stop_signal()?;
+    let (pools, memory) = (assembly.pools.clone(), assembly.memory.clone());
+    let reload = Reload::begin(
+        options.common.clone(),
+        &config,
+        keys,
+        pools,
+        assembly.store.clone(),
+        memory,
+        telemetry.metrics.clone(),
+    )?;
+    reload_on_hangup(reload.clone())?;
     let store = assembly.store.clone();
     let desk = Admin {
         metrics: telemetry.metrics.clone(),
         readiness: Arc::new(|| Ok(())),
         check: check_of(store.clone()),
+        reload: Some(reload_of(reload.clone())),
     };
     let admin_served =
         tokio::spawn(serve_admin(admin_listener, desk, AdminSettings::default(), stop.clone()));
@@ -50,7 +63,7 @@ pub(crate) async fn run(config: Config, options: &Serve) -> Result<ExitCode> {
         drain_timeout: config.stop_within,
         ..ripstop_s3::Settings::default()
     };
-    ripstop_s3::serve(listener, store, keys, settings, Arc::new(telemetry), stop).await;
+    ripstop_s3::serve(listener, store, reload.keyring(), settings, Arc::new(telemetry), stop).await;
     admin_served.await?;
     assembly.settle(config.memory_max, config.stop_within).await;
     if let Some(recorder) = recorder {
@@ -111,6 +124,28 @@ fn stop_signal() -> Result<CancellationToken> {
         }
     });
     Ok(stop)
+}
+
+/// What the admin port calls to have configuration and credentials read anew.
+fn reload_of(reload: Arc<Reload>) -> ripstop_telemetry::Reload {
+    Arc::new(move || {
+        let reload = reload.clone();
+        Box::pin(async move { reload.reload().map_err(|error| format!("{error:#}")) })
+    })
+}
+
+/// Reads configuration and credentials anew at every SIGHUP.
+fn reload_on_hangup(reload: Arc<Reload>) -> Result<()> {
+    let mut hangup = unix::signal(SignalKind::hangup())?;
+    tokio::spawn(async move {
+        while hangup.recv().await.is_some() {
+            match reload.reload() {
+                Ok(done) => tracing::info!("reloaded: {done}"),
+                Err(error) => tracing::error!("not reloaded: {error:#}"),
+            }
+        }
+    });
+    Ok(())
 }
 
 /// Shows new credentials once, with settings to paste.

@@ -41,6 +41,7 @@ pub(crate) fn run(arguments: &Simulate) -> Result<ExitCode> {
     );
     println!("{}, {} runs over {} seeds\n", scenario.name, played.len(), scenario.seeds.len());
     print!("{}", scenario.summary_text(&summary_table(&scenario.table(&played))?)?);
+    print!("{}", scenario.promises_text(&played)?);
     if let Some(folder) = &arguments.out {
         scenario.report(&played)?.write(folder)?;
         println!("\nWritten to {}: report.html and its figures and tables.", folder.display());

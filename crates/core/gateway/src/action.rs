@@ -1,7 +1,7 @@
 use crate::Outcome;
 use alloc::vec::Vec;
 use core::time::Duration;
-use ripstop_model::{Code, NodeId, RequestId, StripSet, TaskId};
+use ripstop_model::{Code, NodeId, RequestId, StripSet, TaskId, TenantId};
 use serde::{Deserialize, Serialize};
 
 /// What is to be done. The machine's one exit; the driver carries actions out in order.
@@ -30,8 +30,13 @@ pub enum Action {
     Complete(RequestId),
     /// Answer: it could not be done. Fragments that a failed write stored are garbage.
     Fail(RequestId, Cause),
-    /// Answer: it was not begun, the queue being full.
-    Reject(RequestId),
+    /// Answer: it was not begun, the queue being full or its tenant beyond what it was promised.
+    Reject {
+        /// The request.
+        request: RequestId,
+        /// When it is worth while to try again.
+        retry_after: Duration,
+    },
     /// The last task of a request has ended: nothing more will be said of it. For a write or a mend:
     /// where fragments are now, by index. An encode or decode that is under way is not waited for.
     Settle {
@@ -110,10 +115,30 @@ pub enum Report {
         /// Whether the request was answered without it.
         redundant: bool,
     },
+    /// A request was taken in by a tier of its tenant, or by none that has a promise.
+    Admitted {
+        /// The request.
+        request: RequestId,
+        /// Whose.
+        tenant: TenantId,
+        /// 0 is the tightest.
+        tier: Option<u8>,
+    },
+    /// A request was not begun: its tenant asks for more than it was promised, or too many wait.
+    Refused {
+        /// The request.
+        request: RequestId,
+        /// Whose.
+        tenant: TenantId,
+    },
     /// A request was answered.
     Answered {
         /// The request.
         request: RequestId,
+        /// Whose.
+        tenant: TenantId,
+        /// The tier that took it in, if any.
+        tier: Option<u8>,
         /// Whether it was a write.
         write: bool,
         /// From arrival to answer.

@@ -9,15 +9,19 @@ impl Machine {
     /// treated as set.
     pub(crate) fn answer(&mut self, slot: u32, result: Result<(), Cause>) {
         let done = result.is_ok();
+        let queued = !self.shaped_answered(slot, done);
         let entry = &mut self.requests.table[slot];
         let (id, write, took) = (entry.id, entry.is_write(), self.now - entry.arrived);
         let mend = entry.is_mend();
+        let shaped = entry.shaped.as_ref();
+        let entry_shape = (entry.tenant, shaped.and_then(|shaped| shaped.tier));
         match core::mem::replace(&mut entry.progress, Progress::Answered { done }) {
             Progress::Encoding => self.encoding -= 1,
-            Progress::Waiting => {
+            Progress::Waiting if queued => {
                 let queue = if mend { &mut self.mends } else { &mut self.queue };
                 queue.remove(slot);
             }
+            Progress::Waiting => {}
             Progress::Serving | Progress::Decoding => self.serving -= usize::from(!mend),
             Progress::Answered { .. } => unreachable!("a request is answered once"),
         }
@@ -29,7 +33,9 @@ impl Machine {
             Ok(()) => Action::Complete(id),
             Err(cause) => Action::Fail(id, cause),
         });
-        self.actions.push(Action::Report(Report::Answered { request: id, write, took, done }));
+        let (tenant, tier) = entry_shape;
+        let report = Report::Answered { request: id, tenant, tier, write, took, done };
+        self.actions.push(Action::Report(report));
         match self.requests.table[slot].work {
             Work::Write(_) if done => self.after_answer(slot),
             Work::Read(_) | Work::Write(_) | Work::Mend(_) => self.cancel_open(slot),
@@ -73,6 +79,9 @@ impl Machine {
             return;
         }
         let entry = self.requests.remove(slot);
+        if let Some(shaped) = &entry.shaped {
+            self.shaped_settled(shaped);
+        }
         let stored = match entry.work {
             Work::Read(_) => alloc::vec::Vec::new(),
             Work::Write(_) | Work::Mend(_) => entry

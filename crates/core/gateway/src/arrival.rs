@@ -1,10 +1,15 @@
 use crate::{
-    Action, Cause, Machine, Operation, Request,
+    Action, Cause, Machine, Operation, Report, Request,
     request::{Entry, Fragment, FragmentState, NOWHERE, Progress, Read, Work, Write},
+    shaper::{Kind, Shaped},
 };
 use alloc::vec::Vec;
-use ripstop_model::{Code, CodeError, NodeId, RequestId, StripSet};
+use core::time::Duration;
+use ripstop_model::{Code, CodeError, NodeId, RequestId, StripSet, TenantId};
 use ripstop_policy::{Chunking, Class, Load, Redundancy};
+
+/// When to try again after the queue was full: it is empty again by then, or nothing helps.
+pub(crate) const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// A request whose code is chosen.
 struct Plan {
@@ -29,6 +34,19 @@ impl Plan {
     }
 }
 
+/// What requests like this one are told apart by for what they cost; none for mends, which no tenant
+/// asks for.
+fn kind(request: &Request) -> Option<Kind> {
+    let (operation, strips) = match request.operation {
+        Operation::Read { wanted, .. } => (ripstop_policy::Operation::Read, wanted.iter().count()),
+        Operation::ReadShared { k, .. } => (ripstop_policy::Operation::Read, usize::from(k)),
+        Operation::Write { n, .. } => (ripstop_policy::Operation::Write, usize::from(n)),
+        Operation::WriteUnique { k, .. } => (ripstop_policy::Operation::Write, usize::from(k)),
+        Operation::Mend { .. } => return None,
+    };
+    Some(Kind { operation, bytes: u64::from(request.strip_bytes) * strips as u64 })
+}
+
 impl Machine {
     pub(crate) fn arrived(&mut self, request: &Request) {
         if self.requests.find(request.id).is_some() {
@@ -43,12 +61,28 @@ impl Machine {
                 (self.queue.len() + self.encoding, self.settings.requests_waiting_max)
             }
         };
-        if waiting >= max {
-            self.actions.push(Action::Reject(request.id));
-            return;
+        let kind = kind(request);
+        let shaped = match (&mut self.shaper, kind) {
+            (Some(shaper), Some(kind)) => shaper.admit(self.now, request.tenant, kind).map(Some),
+            _ if waiting >= max => Err(RETRY_AFTER),
+            _ => Ok(None),
+        };
+        let (id, tenant) = (request.id, request.tenant);
+        match shaped {
+            Err(retry_after) => {
+                self.actions.push(Action::Report(Report::Refused { request: id, tenant }));
+                self.actions.push(Action::Reject { request: id, retry_after });
+            }
+            Ok(shaped) => {
+                if let Some(shaped) = &shaped {
+                    let tier = shaped.tier;
+                    let report = Report::Admitted { request: id, tenant, tier };
+                    self.actions.push(Action::Report(report));
+                }
+                let plan = self.plan(request);
+                self.admit(id, tenant, shaped, plan);
+            }
         }
-        let plan = self.plan(request);
-        self.admit(request.id, plan);
     }
 
     /// What a request comes to, its code chosen.
@@ -65,7 +99,8 @@ impl Machine {
             Operation::Write { n, k } => {
                 let untried = Fragment::new(NOWHERE, FragmentState::Untried);
                 let fragments = self.fragments(untried, usize::from(n));
-                let write = Write { durable: 0, former: Vec::new() };
+                let group = self.placed.next_group().filter(|_| n > 1);
+                let write = Write { group, durable: 0, former: Vec::new() };
                 let direction = ripstop_policy::Operation::Write;
                 self.plan_strips(direction, strip_bytes, k, fragments, Work::Write(write))
             }
@@ -82,7 +117,7 @@ impl Machine {
                 plan
             }
             Operation::WriteUnique { n, k } => {
-                let write = Write { durable: 0, former: Vec::new() };
+                let write = Write { group: None, durable: 0, former: Vec::new() };
                 let direction = ripstop_policy::Operation::Write;
                 self.plan_runs(direction, strip_bytes, (n, k), NOWHERE, Work::Write(write))
             }
@@ -187,10 +222,11 @@ impl Machine {
         fragments
     }
 
-    fn admit(&mut self, id: RequestId, plan: Plan) {
+    fn admit(&mut self, id: RequestId, tenant: TenantId, shaped: Option<Shaped>, plan: Plan) {
         let Plan { storage, .. } = plan;
         let entry = Entry {
             id,
+            tenant,
             arrived: self.now,
             queued: self.now,
             progress: Progress::Waiting,
@@ -203,6 +239,7 @@ impl Machine {
             open: 0,
             hedge: None,
             work: plan.work,
+            shaped,
             fragments: plan.fragments,
         };
         let (mend, write) = (entry.is_mend(), entry.is_write());
@@ -216,7 +253,7 @@ impl Machine {
             self.actions.push(Action::Encode { request: id, code });
             return;
         } else {
-            assert!(self.queue.push(slot), "there is room: the limit was looked at");
+            self.line_up(slot);
         }
         if storage.is_err() {
             self.answer(slot, Err(Cause::Lost));
@@ -236,7 +273,7 @@ impl Machine {
         entry.progress = Progress::Waiting;
         entry.queued = self.now;
         self.encoding -= 1;
-        assert!(self.queue.push(slot), "writes being encoded count as waiting");
+        self.line_up(slot);
         if let Some(cause) = self.impossible(slot) {
             self.answer(slot, Err(cause));
         }
@@ -246,7 +283,7 @@ impl Machine {
     pub fn load(&self) -> Load {
         let totals = self.nodes.totals();
         Load {
-            backlog: self.queue.len(),
+            backlog: self.queue.len() + self.shaper.as_ref().map_or(0, |shaper| shaper.len()),
             lanes: totals.lanes_up,
             lanes_idle: totals.lanes_up - totals.lanes_up_busy,
             lanes_redundant: self.tasks.redundant,

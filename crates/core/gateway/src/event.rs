@@ -1,5 +1,6 @@
+use crate::{Placement, Shaping};
 use alloc::vec::Vec;
-use ripstop_model::{NodeId, RequestId, StripSet, TaskId};
+use ripstop_model::{NodeId, RequestId, StripSet, TaskId, TenantId};
 use serde::{Deserialize, Serialize};
 
 /// What happened. The machine's one entrance.
@@ -17,6 +18,10 @@ pub enum Event {
     DecodeEnded(RequestId, bool),
     /// A node was found able, or unable, to serve.
     NodeChanged(NodeId, NodeState),
+    /// From now on this is what tenants are promised; what waits keeps its place.
+    ShapingChanged(Shaping),
+    /// From now on new stripes go where this says, and reads choose as it says.
+    PlacementChanged(Placement),
     /// The time given by `deadline` has come.
     TimerFired,
 }
@@ -26,6 +31,8 @@ pub enum Event {
 pub struct Request {
     /// Unique within the machine's life; chosen by the driver.
     pub id: RequestId,
+    /// Who wants it.
+    pub tenant: TenantId,
     /// What is wanted.
     pub operation: Operation,
     /// Bytes that a task moves for one strip: its whole length, or a range of it.

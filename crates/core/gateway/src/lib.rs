@@ -9,11 +9,12 @@
 //! Every request that is not rejected is answered once ([`Action::Complete`] or [`Action::Fail`]) and
 //! then settled once ([`Action::Settle`]), the last that is said of it. Where to read on: `queue` has
 //! the rule by which requests start, `reads` and `read_chunks`, `writes`, `mends` what each kind does,
-//! `answers` what follows an answer, `nodes` when a node is taken out of service.
+//! `answers` what follows an answer, `nodes` when a node is taken out of service, `shaper` how
+//! tenants are kept apart.
 //!
 //! ```
 //! use ripstop_gateway::{Action, Event, Machine, NodeSpec, Operation, Outcome, Request, Settings};
-//! use ripstop_model::{NodeId, RequestId, StripSet, Timestamp};
+//! use ripstop_model::{NodeId, RequestId, StripSet, TenantId, Timestamp};
 //!
 //! let nodes = (0..3).map(|id| NodeSpec { id: NodeId(id), lanes: 4 }).collect();
 //! let policy = ripstop_policy::by_name("fixed", &ripstop_policy::Settings::default());
@@ -22,7 +23,8 @@
 //! // A stripe of code (3,2) whose fragment 0 is missing: strip 0 is computed from 1 and 2.
 //! let places = vec![None, Some(NodeId(1)), Some(NodeId(2))];
 //! let operation = Operation::Read { k: 2, wanted: StripSet::first(1), places };
-//! let request = Request { id: RequestId(7), operation, strip_bytes: 4096 };
+//! let (id, tenant) = (RequestId(7), TenantId::ANYBODY);
+//! let request = Request { id, tenant, operation, strip_bytes: 4096 };
 //! let mut actions = Vec::new();
 //! machine.handle(Timestamp::ZERO, Event::RequestArrived(request), &mut actions);
 //! let mut answers = Vec::new();
@@ -53,12 +55,17 @@ mod hedges;
 mod machine;
 mod mends;
 mod nodes;
+mod placement;
 mod preemption;
+mod promised;
 mod queue;
 mod read_chunks;
 mod reads;
 mod request;
+mod selection;
 mod settings;
+mod shaper;
+mod shaping;
 mod shared;
 mod task_ends;
 mod tasks;
@@ -69,6 +76,10 @@ pub use action::{Action, Cause, Report, Task};
 pub use event::{Event, NodeState, Operation, Outcome, Request};
 pub use gauges::NodeGauge;
 pub use machine::Machine;
+pub use placement::{Placement, PlacementGroup, Selection, WHOLE_CHUNK};
+pub use promised::{Grant, LanesMissing, Promised, PromisedError};
 pub use ripstop_policy::Load;
 pub use ripstop_scheduling::NodeSpec;
 pub use settings::{AfterAnswer, Settings, SettingsError};
+pub use shaper::TierGauge;
+pub use shaping::{LANE, Recombination, Shaping, TenantTerms, TierTerms};

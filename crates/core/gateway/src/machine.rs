@@ -1,6 +1,8 @@
 use crate::{
     Action, Event, NodeState, Settings,
+    placement::Placed,
     request::{Progress, Requests, Work},
+    shaper::{AHEAD, Shaper},
     tasks::Tasks,
 };
 use alloc::{boxed::Box, vec::Vec};
@@ -24,6 +26,10 @@ pub struct Machine {
     pub(crate) requests: Requests,
     pub(crate) queue: RequestQueue,
     pub(crate) mends: RequestQueue,
+    /// The plan that it follows.
+    pub(crate) placed: Placed,
+    /// There as soon as there are tenants.
+    pub(crate) shaper: Option<Box<Shaper>>,
     pub(crate) probes: Timeouts,
     /// Writes whose parity is being computed.
     pub(crate) encoding: usize,
@@ -37,6 +43,8 @@ pub struct Machine {
     pub(crate) turn: usize,
     /// Candidates of the choice at hand: kept to allocate once.
     pub(crate) candidates: Vec<u64>,
+    /// How much the nodes of the read at hand are wanted: kept to allocate once.
+    pub(crate) weights: Vec<f64>,
     /// Lanes that needed work claims, by node: kept to allocate once.
     pub(crate) claims: Vec<u32>,
     /// Where actions gather while an event is handled.
@@ -61,8 +69,11 @@ impl Machine {
             paces: Paces::new(nodes.len()),
             nodes: Nodes::new(&nodes),
             requests: Requests::new(&settings),
-            queue: RequestQueue::new(settings.requests_waiting_max),
+            queue: RequestQueue::new(settings.requests_waiting_max + AHEAD),
             mends: RequestQueue::new(settings.mends_waiting_max),
+            placed: Placed::default(),
+            weights: Vec::new(),
+            shaper: None,
             probes: Timeouts::new(settings.probe_every),
             encoding: 0,
             serving: 0,
@@ -93,6 +104,8 @@ impl Machine {
                     }
                 }
             }
+            Event::ShapingChanged(shaping) => self.shaping_changed(&shaping),
+            Event::PlacementChanged(placement) => self.placement_changed(&placement),
             Event::TimerFired => self.timer_fired(),
         }
         self.dispatch();
@@ -128,6 +141,7 @@ impl Machine {
         }
         assert_eq!(open, self.tasks.table.len(), "each task is counted by its request");
         assert_eq!((encoding, serving), (self.encoding, self.serving));
-        assert_eq!((waiting, mending), (self.queue.len(), self.mends.len()));
+        let turns = self.shaper.as_ref().map_or(0, |shaper| shaper.len());
+        assert_eq!((waiting, mending), (self.queue.len() + turns, self.mends.len()));
     }
 }

@@ -49,8 +49,12 @@ impl Machine {
     /// Starts all that can start.
     pub(crate) fn dispatch(&mut self) {
         self.patience_ends = None;
-        if !self.queue.is_empty() {
+        self.take_turns();
+        while !self.queue.is_empty() {
             self.look_at_queue();
+            if !self.take_turns() {
+                break;
+            }
         }
         if self.queue.is_empty() {
             self.start_low();
@@ -126,6 +130,7 @@ impl Machine {
         } else {
             self.queue.remove(slot);
             self.serving += 1;
+            self.shaped_starts(slot);
         }
         self.actions.push(crate::Action::Report(Report::Started { request, write, code, waited }));
     }
@@ -151,6 +156,11 @@ impl Machine {
         let mut next = self.mends.front();
         while let Some(slot) = next {
             next = self.mends.after(slot);
+            if let Some(cause) = self.impossible(slot) {
+                self.answer(slot, Err(cause));
+            }
+        }
+        for slot in self.awaiting_their_turn() {
             if let Some(cause) = self.impossible(slot) {
                 self.answer(slot, Err(cause));
             }

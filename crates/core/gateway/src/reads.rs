@@ -1,7 +1,7 @@
 //! Which fragments a read fetches, and when it begins.
 
 use crate::{
-    Cause, Machine,
+    Cause, Machine, Selection,
     queue::Found,
     request::{Entry, FragmentState, Read, Work},
 };
@@ -99,6 +99,11 @@ impl Machine {
             return Found::Left;
         }
         let few = prospect.direct && wanted < k;
+        // By luck alone, whoever is busy: as the analysis of probabilistic scheduling has it.
+        let by_luck = self.placed.selection == Selection::Probabilistic;
+        if by_luck && !few && prospect.up >= k && self.start_full(slot) {
+            return Found::Left;
+        }
         let impatient = self.is_impatient(slot);
         let left = if few && prospect.wanted_ready == wanted {
             self.start_direct(slot)
@@ -178,10 +183,19 @@ impl Machine {
         self.submit(slot, index, node, priority);
     }
 
-    /// Gathers the fragments that were not tried and whose node can be given a task, best first:
-    /// nodes that are not slow, then ready ones, then least work for each lane, then wanted strips. The
-    /// low byte is the fragment.
+    /// Gathers the fragments that were not tried and whose node can be given a task, best first as the
+    /// pool's selection has it. The low byte is the fragment.
     pub(crate) fn gather(&mut self, slot: u32, look: u64) {
+        match self.placed.selection {
+            Selection::Ready => self.gather_ready(slot, look),
+            Selection::Probabilistic => self.gather_by_luck(slot, look),
+            Selection::LeastWork => self.gather_by_work(slot, look, false),
+            Selection::LeastWorkPlanned => self.gather_by_work(slot, look, true),
+        }
+    }
+
+    /// Nodes that are not slow, then ready ones, then least work for each lane, then wanted strips.
+    fn gather_ready(&mut self, slot: u32, look: u64) {
         let entry = &self.requests.table[slot];
         let wanted = parts(entry).wanted;
         self.candidates.clear();

@@ -1,10 +1,10 @@
-use crate::Settings;
+use crate::{Settings, shaper::Shaped};
 use alloc::{
     collections::{BTreeMap, BTreeSet},
     vec::Vec,
 };
 use core::time::Duration;
-use ripstop_model::{RequestId, StripSet, Timestamp};
+use ripstop_model::{RequestId, StripSet, TenantId, Timestamp};
 use ripstop_policy::Redundancy;
 use ripstop_scheduling::{Table, Timeouts};
 
@@ -97,6 +97,8 @@ pub(crate) struct Read {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Write {
+    /// Where the plan wants it.
+    pub group: Option<u16>,
     /// Fragments that are stored.
     pub durable: usize,
     /// Nodes that fragments were tried at before: they may hold one for all we know.
@@ -116,6 +118,7 @@ pub(crate) struct Mend {
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub id: RequestId,
+    pub tenant: TenantId,
     pub arrived: Timestamp,
     /// When it joined the queue.
     pub queued: Timestamp,
@@ -136,6 +139,8 @@ pub(crate) struct Entry {
     /// When its hedge is due, if it has one.
     pub hedge: Option<Timestamp>,
     pub work: Work,
+    /// If there are tenants.
+    pub shaped: Option<Shaped>,
     /// By index in the stripe.
     pub fragments: Vec<Fragment>,
 }

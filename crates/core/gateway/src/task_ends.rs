@@ -5,6 +5,7 @@ use crate::{
     request::{FragmentState, Work},
 };
 use ripstop_model::TaskId;
+use ripstop_policy::Redundancy;
 use ripstop_scheduling::{Stage, TaskRecord};
 
 impl Machine {
@@ -22,6 +23,7 @@ impl Machine {
         self.tasks.count(&record, false);
         self.tasks.timeouts.stop(task);
         self.report_task(task, &record, outcome);
+        self.charge(&record);
         self.teach(&record, outcome);
         self.tasks.table.discard(task);
         match record.stage {
@@ -39,6 +41,17 @@ impl Machine {
         }
         self.forget_task(record.request);
         self.start_needed(record.node);
+    }
+
+    /// Charges a request for the lane time of a task, unless that was to be had for nothing.
+    fn charge(&mut self, record: &TaskRecord) {
+        let entry = &mut self.requests.table[record.request];
+        let spare = record.extra && matches!(entry.redundancy, Redundancy::Spare { .. });
+        if let Some(shaped) = &mut entry.shaped
+            && !spare
+        {
+            shaped.spent += self.now - record.started;
+        }
     }
 
     /// A task was too long on its lane: its request does without it, the lane waits for its end.

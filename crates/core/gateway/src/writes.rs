@@ -56,8 +56,37 @@ impl Machine {
         if ready < enough || self.candidates.len() < least {
             return self.wait_for_any();
         }
+        if let Some(group) = parts(&self.requests.table[slot]).group {
+            let ready = self.prefer_group(group, all);
+            if ready < enough && !self.is_impatient(slot) {
+                return self.reserve_group(group);
+            }
+        }
         self.start_write(slot);
         Found::Left
+    }
+
+    /// Gathers `want` nodes anew, those of a group before all others, so that others only stand in for
+    /// what the group cannot take. Returns how many of them are ready.
+    fn prefer_group(&mut self, group: u16, want: usize) -> usize {
+        self.gather_nodes(usize::MAX, self.look, |_| true);
+        let members = self.placed.nodes(group);
+        let (nodes, now) = (&self.nodes, self.now);
+        let rank = |&candidate: &u64| {
+            let node = candidate as u16;
+            let member = members.binary_search(&node).is_ok() && !nodes[node].refuses(now);
+            (!member, candidate)
+        };
+        self.candidates.sort_unstable_by_key(rank);
+        self.candidates.truncate(want);
+        self.candidates.iter().filter(|&&candidate| nodes[candidate as u16].is_ready()).count()
+    }
+
+    /// Keeps those behind off the nodes that a waiting write is to go to.
+    fn reserve_group(&mut self, group: u16) -> Found {
+        let (members, look) = (self.placed.nodes(group), self.look);
+        let withdrawn = members.iter().filter(|&&node| self.nodes.reserve(node, look)).count();
+        Found::Waits { withdrawn }
     }
 
     /// Gathers at most `want` nodes that can be given a task to store, best first: those that do not

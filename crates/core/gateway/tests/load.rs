@@ -3,7 +3,7 @@
 use ripstop_gateway::{
     Action, Event, Machine, NodeSpec, Operation, Outcome, Request, Settings, Task,
 };
-use ripstop_model::{NodeId, RequestId, StripSet, Timestamp};
+use ripstop_model::{NodeId, RequestId, StripSet, TenantId, Timestamp};
 use ripstop_policy::by_name;
 use std::{
     cmp::Reverse,
@@ -76,13 +76,23 @@ impl Simulation {
     fn read(&mut self, id: u64, at: Timestamp, strips: usize) {
         let places = (0..6).map(|index| Some(NodeId(((id + index) % 6) as u16))).collect();
         let operation = Operation::Read { k: 4, wanted: StripSet::first(strips), places };
-        let request = Request { id: RequestId(id), operation, strip_bytes: 1 << 20 };
+        let request = Request {
+            id: RequestId(id),
+            tenant: TenantId::ANYBODY,
+            operation,
+            strip_bytes: 1 << 20,
+        };
         self.schedule(at, Event::RequestArrived(request));
     }
 
     fn write(&mut self, id: u64, at: Timestamp) {
         let operation = Operation::Write { n: 6, k: 4 };
-        let request = Request { id: RequestId(id), operation, strip_bytes: 1 << 20 };
+        let request = Request {
+            id: RequestId(id),
+            tenant: TenantId::ANYBODY,
+            operation,
+            strip_bytes: 1 << 20,
+        };
         self.schedule(at, Event::RequestArrived(request));
     }
 
@@ -131,7 +141,7 @@ impl Simulation {
                 self.schedule(self.now, Event::DecodeEnded(*request, true));
             }
             Action::Complete(id) => self.took.push(self.now - self.arrived[id]),
-            Action::Fail(..) | Action::Reject(_) => self.failed += 1,
+            Action::Fail(..) | Action::Reject { .. } => self.failed += 1,
             Action::CancelTask(_)
             | Action::Settle { .. }
             | Action::Probe(_)

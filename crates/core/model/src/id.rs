@@ -24,6 +24,10 @@ number_id!(
     PoolId(u16)
 );
 number_id!(
+    /// Who asks: a tenant by its place in the configuration, from 1; see [`TenantId::ANYBODY`].
+    TenantId(u16)
+);
+number_id!(
     /// One read or write of one stripe; unique within a machine's life.
     RequestId(u64)
 );
@@ -31,6 +35,11 @@ number_id!(
     /// One storage operation on one chunk; unique within a machine's life.
     TaskId(u64)
 );
+
+impl TenantId {
+    /// Everybody who is no configured tenant, and the gateway's own work.
+    pub const ANYBODY: Self = Self(0);
+}
 
 /// Names one stripe for ever: 48 bits of milliseconds since 1970, then 80 random bits.
 ///

@@ -18,7 +18,7 @@ mod stripe;
 mod timestamp;
 
 pub use code::{Code, CodeError};
-pub use id::{FragmentId, NodeId, ParseIdError, PoolId, RequestId, StripeId, TaskId};
+pub use id::{FragmentId, NodeId, ParseIdError, PoolId, RequestId, StripeId, TaskId, TenantId};
 pub use operation::Operation;
 pub use strip_set::StripSet;
 pub use stripe::{STRIPE_PAYLOAD_MAX, StripeShape};

@@ -6,6 +6,8 @@ use ripstop_model::Timestamp;
 const SLOW: f64 = 0.25;
 /// Tasks that its peers would have ended from which on a node can be found slow.
 const EVIDENCE: f64 = 8.0;
+/// Tasks that ended from which on their time is taken for a node's.
+const ENDED_MIN: f64 = 2.0;
 /// Time in which what was seen loses half of its weight.
 const HALF_LIFE: Duration = Duration::from_secs(10);
 /// Of two nodes nobody can say which is the slow one; of three one can.
@@ -62,6 +64,17 @@ impl Paces {
     /// Whether a node is slower than its peers by far.
     pub fn is_slow(&self, node: u16) -> bool {
         self.nodes[usize::from(node)].slow
+    }
+
+    /// How long a task keeps a lane of a node, as they do of late, seconds; none while too few ended.
+    pub fn task_s(&self, node: u16) -> Option<f64> {
+        let pace = &self.nodes[usize::from(node)];
+        (pace.ended >= ENDED_MIN).then(|| pace.lane_s / pace.ended)
+    }
+
+    /// How long a task keeps a lane of the median node, seconds; 1 while that is not known.
+    pub fn usual_s(&self) -> f64 {
+        if self.median > 0.0 { 1.0 / self.median } else { 1.0 }
     }
 
     fn renew(&mut self, now: Timestamp) {

@@ -1,6 +1,6 @@
 use crate::{
-    Applied, Bucket, CatalogError, Change, Listing, ListingRequest, Object, Stripe, Upload,
-    UploadedPart,
+    Applied, Bucket, CatalogError, Change, Leftover, Listing, ListingRequest, Object, Stripe,
+    Upload, UploadedPart,
 };
 use async_trait::async_trait;
 use ripstop_model::{NodeId, StripeId};
@@ -57,6 +57,15 @@ pub trait Catalog: Send + Sync + fmt::Debug {
     ) -> Result<Vec<(StripeId, Stripe)>, CatalogError>;
     /// Whether a stripe is garbage.
     async fn is_garbage(&self, id: StripeId) -> Result<bool, CatalogError>;
+    /// Leftovers since before (not at) `due_ms`, in order, after `after`.
+    async fn leftovers(
+        &self,
+        due_ms: u64,
+        after: Option<Leftover>,
+        max: usize,
+    ) -> Result<Vec<Leftover>, CatalogError>;
+    /// Whether a copy of a fragment is a leftover.
+    async fn is_leftover(&self, copy: Leftover) -> Result<bool, CatalogError>;
     /// Every node that was ever named.
     async fn nodes(&self) -> Result<Vec<(String, NodeId)>, CatalogError>;
 }

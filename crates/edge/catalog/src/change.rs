@@ -1,4 +1,4 @@
-use crate::{Bucket, CatalogError, Object, Stripe, Upload, UploadedPart};
+use crate::{Bucket, CatalogError, Leftover, Object, Stripe, Upload, UploadedPart};
 use ripstop_model::{NodeId, StripeId};
 
 /// One atomic change. The catalog applies it whole or answers why not and changes nothing.
@@ -90,7 +90,8 @@ pub enum Change {
         stripes: Vec<(StripeId, Stripe)>,
     },
     /// A fragment was stored, moved or lost. A stripe that is gone (or garbage) is left as it is. An
-    /// index beyond the record's nodes makes them more.
+    /// index beyond the record's nodes makes them more. What was a leftover at that node is the
+    /// fragment again.
     PlaceFragment {
         /// The stripe.
         stripe: StripeId,
@@ -98,6 +99,25 @@ pub enum Change {
         index: u8,
         /// Where it is now.
         node: Option<NodeId>,
+    },
+    /// A copy of a fragment was stored at another node, which is its place from now on; the copy where
+    /// it was, if it was anywhere, is a [`Leftover`] from `now_ms` on, and one at the new node no longer
+    /// is. Fails with `StripeGone` if the stripe is not in force, and with `ConditionFailed` if its
+    /// fragments are no longer where they were as the copy was made.
+    MoveFragment {
+        /// The stripe.
+        stripe: StripeId,
+        /// Where its fragments were: all of [`Stripe::nodes`].
+        nodes: Vec<Option<u16>>,
+        /// Which of them was copied.
+        index: u8,
+        /// Where to.
+        to: NodeId,
+    },
+    /// Leftovers that have been deleted. What is none is left as it is.
+    ForgetLeftovers {
+        /// The leftovers.
+        leftovers: Vec<Leftover>,
     },
     /// Garbage whose fragments have all been deleted. What is not garbage is left as it is.
     ForgetGarbage {

@@ -49,6 +49,6 @@ pub use listing::{Listing, ListingRequest};
 #[cfg(any(test, feature = "conformance"))]
 pub use model::{Model, State};
 pub use record::{
-    Attributes, Bucket, Checksum, ChecksumAlgorithm, Extent, Object, Part, Stripe, Upload,
-    UploadedPart,
+    Attributes, Bucket, Checksum, ChecksumAlgorithm, Extent, Leftover, Object, Part, Stripe,
+    Upload, UploadedPart,
 };

@@ -3,8 +3,8 @@
 
 use crate::audit::Recount;
 use crate::{
-    Applied, Audit, Audited, Bucket, Catalog, CatalogError, Change, Condition, Extent, Listing,
-    ListingRequest, Located, Object, Stripe, Upload, UploadedPart,
+    Applied, Audit, Audited, Bucket, Catalog, CatalogError, Change, Condition, Extent, Leftover,
+    Listing, ListingRequest, Located, Object, Stripe, Upload, UploadedPart,
 };
 use async_trait::async_trait;
 use ripstop_model::{NodeId, StripeId};
@@ -34,6 +34,8 @@ pub struct State {
     pub stripes: BTreeMap<StripeId, Stripe>,
     /// With the time when it was due.
     pub garbage: BTreeMap<StripeId, (u64, Stripe)>,
+    /// Since when.
+    pub leftovers: BTreeMap<Leftover, u64>,
     /// By name.
     pub nodes: BTreeMap<String, NodeId>,
 }
@@ -48,7 +50,7 @@ impl Model {
     pub fn apply(&self, now_ms: u64, change: &Change) -> Result<Applied, CatalogError> {
         let mut state = self.state();
         let mut next = state.clone();
-        let applied = next.apply(change)?;
+        let applied = next.apply(now_ms, change)?;
         next.collect(now_ms);
         *state = next;
         Ok(applied)
@@ -60,7 +62,7 @@ fn held_by(extents: &[Extent], told_by: Option<StripeId>) -> BTreeSet<StripeId> 
 }
 
 impl State {
-    fn apply(&mut self, change: &Change) -> Result<Applied, CatalogError> {
+    fn apply(&mut self, now_ms: u64, change: &Change) -> Result<Applied, CatalogError> {
         let mut applied = Applied::default();
         match change {
             Change::CreateBucket { bucket, stripes } => {
@@ -112,15 +114,14 @@ impl State {
                 self.upload(upload)?;
                 self.end(upload);
             }
-            Change::Discard { stripes } => {
-                for (id, stripe) in stripes {
-                    // Due only when collected; here it may not overwrite what is known.
-                    if !self.garbage.contains_key(id) {
-                        self.stripes.entry(*id).or_insert_with(|| stripe.clone());
-                    }
-                }
-            }
+            Change::Discard { stripes } => self.discard(stripes),
             Change::PlaceFragment { stripe, index, node } => self.place(*stripe, *index, *node),
+            Change::MoveFragment { stripe, nodes, index, to } => {
+                self.move_fragment(now_ms, *stripe, nodes, *index, *to)?;
+            }
+            Change::ForgetLeftovers { leftovers } => {
+                self.leftovers.retain(|copy, _| !leftovers.contains(copy));
+            }
             Change::ForgetGarbage { stripes } => {
                 self.garbage.retain(|id, _| !stripes.contains(id));
             }
@@ -130,6 +131,15 @@ impl State {
             }
         }
         Ok(applied)
+    }
+
+    fn discard(&mut self, stripes: &Stripes) {
+        for (id, stripe) in stripes {
+            // Due only when collected; here it may not overwrite what is known.
+            if !self.garbage.contains_key(id) {
+                self.stripes.entry(*id).or_insert_with(|| stripe.clone());
+            }
+        }
     }
 
     /// Whatever no holder names goes to the garbage.
@@ -205,8 +215,30 @@ impl State {
         }
     }
 
-    fn place(&mut self, stripe: StripeId, index: u8, node: Option<NodeId>) {
-        let Some(stripe) = self.stripes.get_mut(&stripe) else { return };
+    fn move_fragment(
+        &mut self,
+        now_ms: u64,
+        stripe: StripeId,
+        nodes: &[Option<u16>],
+        index: u8,
+        to: NodeId,
+    ) -> Result<(), CatalogError> {
+        let found = self.stripes.get(&stripe).ok_or(CatalogError::StripeGone { stripe })?;
+        if found.nodes != nodes || usize::from(index) >= nodes.len() {
+            return Err(CatalogError::ConditionFailed);
+        }
+        if let Some(node) = found.node(index.into()) {
+            self.leftovers.insert(Leftover { stripe, index, node }, now_ms);
+        }
+        self.place(stripe, index, Some(to));
+        Ok(())
+    }
+
+    fn place(&mut self, id: StripeId, index: u8, node: Option<NodeId>) {
+        let Some(stripe) = self.stripes.get_mut(&id) else { return };
+        if let Some(node) = node {
+            self.leftovers.remove(&Leftover { stripe: id, index, node });
+        }
         let index = usize::from(index);
         while node.is_some() && stripe.nodes.len() <= index {
             stripe.nodes.push(None);
@@ -424,6 +456,22 @@ impl Catalog for Model {
 
     async fn is_garbage(&self, id: StripeId) -> Result<bool, CatalogError> {
         Ok(self.state().garbage.contains_key(&id))
+    }
+
+    async fn leftovers(
+        &self,
+        due_ms: u64,
+        after: Option<Leftover>,
+        max: usize,
+    ) -> Result<Vec<Leftover>, CatalogError> {
+        let state = self.state();
+        let found = state.leftovers.iter();
+        let found = found.filter(|(copy, since)| Some(**copy) > after && **since < due_ms);
+        Ok(found.take(max).map(|(copy, _)| *copy).collect())
+    }
+
+    async fn is_leftover(&self, copy: Leftover) -> Result<bool, CatalogError> {
+        Ok(self.state().leftovers.contains_key(&copy))
     }
 
     async fn nodes(&self) -> Result<Vec<(String, NodeId)>, CatalogError> {

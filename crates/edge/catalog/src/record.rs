@@ -141,6 +141,18 @@ impl Stripe {
     }
 }
 
+/// A copy of a fragment at a node that it moved away from: kept for readers that were told of it
+/// before, then deleted there. The fragment itself, of the same name, is elsewhere.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Leftover {
+    /// The fragment's stripe, in force or not.
+    pub stripe: StripeId,
+    /// Which of its fragments.
+    pub index: u8,
+    /// The node that has the copy.
+    pub node: NodeId,
+}
+
 /// A multipart upload under way.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Upload {

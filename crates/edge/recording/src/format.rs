@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, fmt};
 /// What a recording begins with.
 pub(crate) const MAGIC: [u8; 8] = *b"RIPSTOPR";
 /// Version of the format: of the frame, and of every type that a [`Record`] holds.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Bytes of a file before its first block.
 pub(crate) const FILE_HEAD_LEN: usize = MAGIC.len() + 4;
 /// Bytes of a block before what its length counts.

@@ -18,7 +18,7 @@
 //!
 //! ```
 //! use ripstop_gateway::{Event, Machine, NodeSpec, Operation, Request, Settings};
-//! use ripstop_model::{NodeId, RequestId, Timestamp};
+//! use ripstop_model::{NodeId, RequestId, TenantId, Timestamp};
 //! use ripstop_recording::{Beginning, Recorder, RecorderSettings, replay};
 //! use ripstop_runtime::Witness as _;
 //!
@@ -36,7 +36,7 @@
 //! let (mut machine, witness) = (beginning.machine()?, recorder.pool(&beginning));
 //!
 //! let operation = Operation::Write { n: 1, k: 1 };
-//! let request = Request { id: RequestId(0), operation, strip_bytes: 4096 };
+//! let request = Request { id: RequestId(0), tenant: TenantId::ANYBODY, operation, strip_bytes: 4096 };
 //! let (now, event) = (Timestamp::ZERO, Event::RequestArrived(request));
 //! let mut actions = Vec::new();
 //! witness.told(now, &event);

@@ -3,7 +3,7 @@
 mod scene;
 
 use ripstop_gateway::{Action, Event, Operation, Outcome, Request, Settings};
-use ripstop_model::{NodeId, RequestId, StripSet, Timestamp};
+use ripstop_model::{NodeId, RequestId, StripSet, TenantId, Timestamp};
 use ripstop_recording::{Recorder, RecorderSettings, replay};
 use ripstop_runtime::Witness;
 use std::{
@@ -27,7 +27,12 @@ fn serve(machine: &mut ripstop_gateway::Machine, witness: Option<&Arc<dyn Witnes
             };
             arrived += 1;
             let id = RequestId(arrived);
-            Event::RequestArrived(Request { id, operation, strip_bytes: 1 << 20 })
+            Event::RequestArrived(Request {
+                id,
+                tenant: TenantId::ANYBODY,
+                operation,
+                strip_bytes: 1 << 20,
+            })
         } else if let Some(event) = waiting.pop_front() {
             event
         } else {
@@ -58,7 +63,7 @@ fn serve(machine: &mut ripstop_gateway::Machine, witness: Option<&Arc<dyn Witnes
                 Action::Settle { .. } => settled += 1,
                 Action::Complete(_)
                 | Action::Fail(..)
-                | Action::Reject(_)
+                | Action::Reject { .. }
                 | Action::Probe(_)
                 | Action::Report(_) => {}
             }

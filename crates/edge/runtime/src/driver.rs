@@ -1,14 +1,14 @@
 use crate::{
-    Spent, Witness,
+    Setback, Spent, Witness,
     fragment::Chunk,
     job::{self, Job, ReadJob},
     task,
 };
 use ripstop_codec::Codec;
 use ripstop_gateway::{
-    Action, Cause, Event, Machine, NodeState, Operation, Outcome, Report, Request, Task,
+    Action, Event, Machine, NodeState, Operation, Outcome, Report, Request, Task,
 };
-use ripstop_model::{Code, NodeId, RequestId, StripSet, TaskId, Timestamp};
+use ripstop_model::{Code, NodeId, RequestId, StripSet, TaskId, TenantId, Timestamp};
 use ripstop_node::Node;
 use std::{
     collections::{BTreeMap, HashMap},
@@ -133,6 +133,7 @@ impl Shared {
     /// Hands a request and its bytes over.
     pub(crate) fn arrive(
         self: &Arc<Self>,
+        tenant: TenantId,
         operation: Operation,
         strip_bytes: u32,
         job: Job,
@@ -141,7 +142,7 @@ impl Shared {
         let id = RequestId(driver.requests_seen);
         driver.requests_seen += 1;
         driver.jobs.insert(id, job);
-        driver.step(self, Event::RequestArrived(Request { id, operation, strip_bytes }));
+        driver.step(self, Event::RequestArrived(Request { id, tenant, operation, strip_bytes }));
         id
     }
 
@@ -198,8 +199,11 @@ impl Driver {
             Action::CancelTask(task) => drop(self.running.remove(&task)),
             Action::Decode { request, from } => self.decode(shared, request, &from),
             Action::Complete(request) => self.answer(request, Ok(())),
-            Action::Fail(request, cause) => self.answer(request, Err(cause)),
-            Action::Reject(request) => drop(self.jobs.remove(&request)),
+            Action::Fail(request, cause) => self.answer(request, Err(Setback::Failed(cause))),
+            Action::Reject { request, retry_after } => {
+                self.answer(request, Err(Setback::Rejected { retry_after }));
+                self.jobs.remove(&request);
+            }
             Action::Settle { request, stored } => {
                 if let Some(job) = self.jobs.remove(&request) {
                     job.settle(stored);
@@ -213,7 +217,7 @@ impl Driver {
         }
     }
 
-    fn answer(&mut self, request: RequestId, result: Result<(), Cause>) {
+    fn answer(&mut self, request: RequestId, result: Result<(), Setback>) {
         if let Some(job) = self.jobs.get_mut(&request) {
             job.answer(result);
         }

@@ -1,12 +1,12 @@
 use crate::{
-    Cut, Layout, StripePlace,
+    Cut, Layout, Setback, StripePlace,
     aftermath::Settlement,
     fragment::{Chunk, Sealed, body_len, body_range},
     span::columns,
 };
 use bytes::Bytes;
 use ripstop_codec::Codec;
-use ripstop_gateway::{Cause, Outcome, Task};
+use ripstop_gateway::{Outcome, Task};
 use ripstop_model::{Code, FragmentId, NodeId, StripSet, StripeId, StripeShape};
 use std::{ops::Range, sync::Arc};
 use tokio::sync::oneshot;
@@ -86,7 +86,7 @@ pub(crate) struct ReadJob {
     pub wanted: StripSet,
     /// By strip.
     pub arrived: Vec<Option<Chunk>>,
-    pub answer: Option<oneshot::Sender<Result<Vec<Chunk>, Cause>>>,
+    pub answer: Option<oneshot::Sender<Result<Vec<Chunk>, Setback>>>,
 }
 
 #[derive(Debug)]
@@ -101,7 +101,7 @@ pub(crate) struct WriteJob {
     pub nodes: Vec<Option<NodeId>>,
     /// Where each fragment was last sent, whatever came of it.
     pub sent: Vec<Option<NodeId>>,
-    pub answer: Option<oneshot::Sender<Result<Stored, Cause>>>,
+    pub answer: Option<oneshot::Sender<Result<Stored, Setback>>>,
     pub settled: Option<oneshot::Sender<Settlement>>,
 }
 
@@ -112,7 +112,7 @@ pub(crate) type Stored = (Cut, Vec<Option<NodeId>>);
 pub(crate) struct MendJob {
     pub name: FragmentId,
     pub fragment: Vec<Bytes>,
-    pub answer: Option<oneshot::Sender<Result<(), Cause>>>,
+    pub answer: Option<oneshot::Sender<Result<(), Setback>>>,
     pub settled: Option<oneshot::Sender<Option<NodeId>>>,
 }
 
@@ -165,7 +165,7 @@ impl Job {
     }
 
     /// Answers whoever waits, if nobody has yet.
-    pub(crate) fn answer(&mut self, result: Result<(), Cause>) {
+    pub(crate) fn answer(&mut self, result: Result<(), Setback>) {
         // An answer that nobody waits for any longer is dropped: the caller left.
         match self {
             Self::Read(job) => {

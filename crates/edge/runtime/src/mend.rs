@@ -1,7 +1,8 @@
-//! Fragments computed anew from what is whole of their stripe.
+//! Fragments computed anew from what is whole of their stripe, or copied to other nodes.
 
 use crate::{
-    Chunk, FailedStripe, Header, Pool, StripePlace,
+    Chunk, FailedStripe, Header, Pool, Setback, StripePlace,
+    examine::FragmentState,
     fragment::assemble,
     job::{self, Job, MendJob},
 };
@@ -27,7 +28,7 @@ impl Pool {
         place: &StripePlace,
         wanted: &[(u8, Option<NodeId>)],
     ) -> Result<Vec<(u8, NodeId)>, FailedStripe> {
-        let lost = FailedStripe { id: place.id, cause: Some(Cause::Lost) };
+        let lost = FailedStripe { id: place.id, setback: Setback::Failed(Cause::Lost) };
         let (code, cut) = (place.shape.code(), place.cut);
         let indices: Vec<u8> = wanted.iter().map(|&(index, _)| index).collect();
         let Sources { header, mut strips } = self.sources(place, &indices).await.ok_or(lost)?;
@@ -58,6 +59,45 @@ impl Pool {
             mended.push((index, node));
         }
         Ok(mended)
+    }
+
+    /// Stores a fragment at another node too: as it is where it is, every block of it checked, or
+    /// computed anew where it is not whole there. Answers its bytes once that node was seen to have
+    /// all of them, the header checked again; the put itself is whole or nothing.
+    pub async fn copy_fragment(
+        &self,
+        place: &StripePlace,
+        index: u8,
+        to: NodeId,
+    ) -> Result<u64, FailedStripe> {
+        let name = FragmentId { stripe: place.id, index };
+        let found = self.find(place, index).await;
+        match found.header.filter(|_| found.state == FragmentState::Whole) {
+            Some(header) => {
+                let bodies = found.strips.into_iter().map(|(_, body, _)| body);
+                let fragment = assemble(&header, bodies);
+                let others: Vec<NodeId> = place.nodes.iter().copied().flatten().collect();
+                self.store_fragment(name, fragment, Some(to), &others).await?;
+            }
+            None => {
+                self.mend(place, &[(index, Some(to))]).await?;
+            }
+        }
+        let failed = FailedStripe { id: place.id, setback: Setback::Failed(Cause::Unavailable) };
+        let arrived = self.arrived(place, name, to).await;
+        if arrived { Ok(place.fragment_len()) } else { Err(failed) }
+    }
+
+    /// Whether a node has a fragment of the right header and length.
+    async fn arrived(&self, place: &StripePlace, name: FragmentId, at: NodeId) -> bool {
+        let Some(node) = self.shared.node(at) else { return false };
+        let len = place.fragment_len();
+        let header = Self::header(&**node, name, len).await;
+        let is_it = header.is_some_and(|(header, header_len)| {
+            let is = (header.name, header.shape, header.cut, header_len);
+            is == (name, place.shape, place.cut, place.header_len)
+        });
+        is_it && node.get(name, len - 1..len).await.is_ok()
     }
 
     /// Finds enough to make the fragments `wanted`; `None` if it cannot be had.
@@ -94,7 +134,7 @@ impl Pool {
         let operation = Operation::Mend { fragment: name.index, node, taken: taken.to_vec() };
         let job = MendJob { name, fragment, answer: Some(answer), settled: Some(settle) };
         self.ask(name.stripe, operation, strip_bytes, Job::Mend(job), answered).await?;
-        let failed = FailedStripe { id: name.stripe, cause: Some(Cause::Unavailable) };
+        let failed = FailedStripe { id: name.stripe, setback: Setback::Failed(Cause::Unavailable) };
         settled.await.ok().flatten().ok_or(failed)
     }
 }

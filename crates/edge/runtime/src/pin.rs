@@ -4,7 +4,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// Stripes that are being written: no sweep may take their fragments for abandoned.
+/// Stripes that are being written, or whose fragments are being moved or mended: no sweep may take
+/// their fragments for abandoned.
 #[derive(Clone, Default, Debug)]
 pub struct Pins(Arc<Mutex<BTreeSet<StripeId>>>);
 
@@ -22,7 +23,13 @@ impl Pins {
         Pin { id, pins: self.clone() }
     }
 
-    /// Whether the stripe is being written. To be asked before the catalog: once a stripe is no longer
+    /// Pins a stripe, unless somebody has it pinned.
+    pub fn try_pin(&self, id: StripeId) -> Option<Pin> {
+        let is_new = self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
+        is_new.then(|| Pin { id, pins: self.clone() })
+    }
+
+    /// Whether the stripe is pinned. To be asked before the catalog: once a stripe is no longer
     /// pinned, the catalog knows what became of it.
     pub fn contains(&self, id: StripeId) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&id)

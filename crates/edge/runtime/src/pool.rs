@@ -6,11 +6,11 @@ use crate::{
     fragment::body_len,
     job::{Job, WriteJob},
 };
-use ripstop_gateway::{Cause, Event, Machine, NodeSpec, Operation, Settings};
-use ripstop_model::{Code, FragmentId, NodeId, PoolId, RequestId, StripeId, StripeShape};
+use ripstop_gateway::{Cause, Event, Machine, NodeSpec, Operation, Placement, Settings, Shaping};
+use ripstop_model::{Code, FragmentId, NodeId, PoolId, RequestId, StripeId, StripeShape, TenantId};
 use ripstop_node::Node;
 use ripstop_policy::Policy;
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::sync::{mpsc, oneshot};
 
 /// Bytes at the end of a fragment in which its second header is looked for.
@@ -22,6 +22,8 @@ pub struct Pool {
     origin: Origin,
     code: Code,
     layout: Layout,
+    /// On whose behalf this handle asks.
+    tenant: TenantId,
     pub(crate) shared: Arc<Shared>,
     pins: Pins,
     aftermath: mpsc::UnboundedSender<Aftermath>,
@@ -73,8 +75,20 @@ impl StripePlace {
 pub struct FailedStripe {
     /// The stripe.
     pub id: StripeId,
-    /// Why; `None` where the queue was full.
-    pub cause: Option<Cause>,
+    /// Why.
+    pub setback: Setback,
+}
+
+/// Why a request was not done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Setback {
+    /// It was not begun: too many wait, or its tenant asks for more than it was promised.
+    Rejected {
+        /// When it is worth while to try again.
+        retry_after: Duration,
+    },
+    /// It was begun and could not be done.
+    Failed(Cause),
 }
 
 /// Tells the machine that its caller has gone, unless told that it was answered.
@@ -111,13 +125,20 @@ impl Pool {
         let nodes: BTreeMap<_, _> = nodes.into_iter().map(|node| (node.id, node.node)).collect();
         let shared = Shared::new(machine, nodes, observer, spent);
         let layout = Layout::default();
-        Self { origin, code, layout, shared, pins, aftermath }
+        let tenant = TenantId::ANYBODY;
+        Self { origin, code, layout, tenant, shared, pins, aftermath }
     }
 
     /// The same pool, its stripes stored so from now on.
     #[must_use]
     pub fn with_layout(self, layout: Layout) -> Self {
         Self { layout, ..self }
+    }
+
+    /// The same pool, asked on behalf of a tenant.
+    #[must_use]
+    pub fn on_behalf_of(&self, tenant: TenantId) -> Self {
+        Self { tenant, ..self.clone() }
     }
 
     /// The same pool, its machine seen by `witness`.
@@ -167,16 +188,14 @@ impl Pool {
         operation: Operation,
         strip_bytes: u32,
         job: Job,
-        answer: oneshot::Receiver<Result<T, Cause>>,
+        answer: oneshot::Receiver<Result<T, Setback>>,
     ) -> Result<T, FailedStripe> {
-        let request = self.shared.arrive(operation, strip_bytes, job);
+        let request = self.shared.arrive(self.tenant, operation, strip_bytes, job);
         let mut leave = Leave { shared: &self.shared, request: Some(request) };
         let answered = answer.await;
         leave.request = None;
-        match answered {
-            Ok(result) => result.map_err(|cause| FailedStripe { id: stripe, cause: Some(cause) }),
-            Err(_) => Err(FailedStripe { id: stripe, cause: None }),
-        }
+        let result = answered.unwrap_or(Err(Setback::Failed(Cause::Abandoned)));
+        result.map_err(|setback| FailedStripe { id: stripe, setback })
     }
 
     /// Stores a stripe; answers when as many fragments are durable as the settings ask for.
@@ -227,6 +246,16 @@ impl Pool {
                 (Layout::Shared, Operation::Write { n: 1, k: 1 }, bytes)
             }
         }
+    }
+
+    /// From now on this is what tenants are promised; what waits keeps its place.
+    pub fn shape(&self, shaping: Shaping) {
+        self.shared.tell(Event::ShapingChanged(shaping));
+    }
+
+    /// From now on new stripes go, and reads choose, as this says; what is stored stays where it is.
+    pub fn place(&self, placement: Placement) {
+        self.shared.tell(Event::PlacementChanged(placement));
     }
 
     /// Asks every node how it is, so that one that has just come back is used at once.

@@ -1,7 +1,7 @@
 //! The bytes of a stripe's payload, fetched as its layout allows.
 
 use crate::{
-    Chunk, FailedStripe, Pool, StripePlace,
+    Chunk, FailedStripe, Pool, Setback, StripePlace,
     fragment::{body_len, body_range},
     job::{Job, Part, ReadJob, Sought},
     span::{Span, columns, spans},
@@ -36,7 +36,7 @@ impl Pool {
         };
         match read {
             // Damage in one strip spoils no more than that strip if each is fetched for itself.
-            Err(FailedStripe { cause: Some(Cause::Lost), .. }) => {
+            Err(FailedStripe { setback: Setback::Failed(Cause::Lost), .. }) => {
                 self.read_strips(place, &range).await
             }
             Ok(_) | Err(_) => read,

@@ -1,9 +1,16 @@
-use std::{collections::HashMap, fmt};
+use ripstop_model::TenantId;
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, PoisonError, RwLock},
+};
 
 /// Who may speak to the face: access keys and their secrets. Printing it shows no secret.
 #[derive(Clone, Default)]
 pub struct Credentials {
     secrets: HashMap<String, String>,
+    /// Of access keys that belong to a tenant.
+    tenants: HashMap<String, TenantId>,
 }
 
 /// Signed against where the access key is unknown, so that the work is the same.
@@ -18,6 +25,21 @@ impl Credentials {
     /// Lets `access_key` in with `secret`; replaces its former secret.
     pub fn insert(&mut self, access_key: impl Into<String>, secret: impl Into<String>) {
         self.secrets.insert(access_key.into(), secret.into());
+    }
+
+    /// Whose requests those signed with `access_key` are; anybody's if this is never said.
+    pub fn assign(&mut self, access_key: impl Into<String>, tenant: TenantId) {
+        self.tenants.insert(access_key.into(), tenant);
+    }
+
+    /// The tenant that an access key belongs to.
+    pub(crate) fn tenant(&self, access_key: &str) -> TenantId {
+        self.tenants.get(access_key).copied().unwrap_or(TenantId::ANYBODY)
+    }
+
+    /// Whether an access key may come in.
+    pub fn knows(&self, access_key: &str) -> bool {
+        self.secrets.contains_key(access_key)
     }
 
     /// Whether nobody may come in.
@@ -38,6 +60,7 @@ impl<K: Into<String>, S: Into<String>> FromIterator<(K, S)> for Credentials {
     fn from_iter<I: IntoIterator<Item = (K, S)>>(pairs: I) -> Self {
         Self {
             secrets: pairs.into_iter().map(|(key, secret)| (key.into(), secret.into())).collect(),
+            tenants: HashMap::new(),
         }
     }
 }
@@ -47,6 +70,28 @@ impl fmt::Debug for Credentials {
         let mut keys: Vec<_> = self.secrets.keys().collect();
         keys.sort_unstable();
         f.debug_struct("Credentials").field("access_keys", &keys).finish_non_exhaustive()
+    }
+}
+
+/// Credentials that can be exchanged while the face serves. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct Keyring(Arc<RwLock<Arc<Credentials>>>);
+
+impl Keyring {
+    /// From the next request on these are the credentials.
+    pub fn replace(&self, credentials: Credentials) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(credentials);
+    }
+
+    /// The credentials now.
+    pub fn credentials(&self) -> Arc<Credentials> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl From<Credentials> for Keyring {
+    fn from(credentials: Credentials) -> Self {
+        Self(Arc::new(RwLock::new(Arc::new(credentials))))
     }
 }
 

@@ -1,7 +1,7 @@
 //! From a request's head to its answer: id, signature, body, handler, failure, observation.
 
 use crate::{
-    Answered, Credentials, Observer, Operation, Settings,
+    Answered, Keyring, Observer, Operation, Settings,
     auth::{self, PayloadClaim, Presented},
     body::{Chunked, Outgoing, Patience, Payload, Source},
     date,
@@ -34,7 +34,7 @@ const ACCESS: &str = "ripstop_s3::access";
 #[derive(Debug)]
 pub(crate) struct Front {
     pub(crate) store: Store,
-    pub(crate) credentials: Credentials,
+    pub(crate) keyring: Keyring,
     pub(crate) settings: Arc<Settings>,
     pub(crate) observer: Arc<dyn Observer>,
 }
@@ -146,16 +146,18 @@ impl Front {
             host_bucket: host_bucket.as_deref(),
         };
         let now_s = (date::now_ms() / 1000).cast_signed();
-        let verified = auth::verify(&presented, &self.credentials, &self.settings.region, now_s)?;
+        let credentials = self.keyring.credentials();
+        let verified = auth::verify(&presented, &credentials, &self.settings.region, now_s)?;
         tracing::debug!(access_key = verified.access_key, operation = operation.name(), "verified");
         routed?;
+        let tenant = credentials.tenant(&verified.access_key);
         let payload = payload(verified, source, announced, &headers)?;
         let bucket = target.bucket.unwrap_or_default();
         if !bucket.is_empty() {
             uri::check_bucket_name(&bucket)?;
         }
         let request = Request {
-            store: self.store.clone(),
+            store: self.store.on_behalf_of(tenant),
             settings: self.settings.clone(),
             bucket,
             key: target.key.unwrap_or_default(),

@@ -41,7 +41,7 @@ mod tagging;
 mod uri;
 mod xml;
 
-pub use credentials::Credentials;
+pub use credentials::{Credentials, Keyring};
 pub use observe::{Answered, Observer, Unobserved};
 pub use operation::Operation;
 pub use serve::serve;

@@ -114,7 +114,9 @@ impl Reply {
         };
         reply.status = failure.code.status();
         reply.headers.extend(failure.headers.iter().cloned());
-        if reply.status == StatusCode::SERVICE_UNAVAILABLE {
+        if reply.status == StatusCode::SERVICE_UNAVAILABLE
+            && !reply.headers.contains_key(header::RETRY_AFTER)
+        {
             reply.headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         reply

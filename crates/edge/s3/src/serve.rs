@@ -1,4 +1,4 @@
-use crate::{Credentials, Observer, Settings, front::Front, stream::Stream};
+use crate::{Keyring, Observer, Settings, front::Front, stream::Stream};
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioTimer;
 use ripstop_store::Store;
@@ -21,14 +21,19 @@ const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 pub async fn serve(
     listener: TcpListener,
     store: Store,
-    credentials: Credentials,
+    credentials: impl Into<Keyring>,
     settings: Settings,
     observer: Arc<dyn Observer>,
     shutdown: CancellationToken,
 ) {
     let places = Arc::new(Semaphore::new(settings.connections_max));
     let drain_timeout = settings.drain_timeout;
-    let front = Arc::new(Front { store, credentials, settings: Arc::new(settings), observer });
+    let front = Arc::new(Front {
+        store,
+        keyring: credentials.into(),
+        settings: Arc::new(settings),
+        observer,
+    });
     let connections = TaskTracker::new();
     let abandon = CancellationToken::new();
     loop {

@@ -169,7 +169,7 @@ impl Store {
         findings.report.stripes += 1;
         findings.report.fragments += looks.len() as u64;
         let is_whole = |look: &Look| look.state == FragmentState::Whole;
-        if looks.iter().all(is_whole) || self.is_gone(place.id).await? {
+        if looks.iter().all(is_whole) || self.is_gone(place).await? {
             return Ok(());
         }
         let whole: usize = looks.iter().map(|look| look.strips.len()).sum();
@@ -195,25 +195,28 @@ impl Store {
         Ok(())
     }
 
-    /// Whether a stripe was let go of, or is still being written, since the page was read: then what
-    /// its fragments look like says nothing.
-    async fn is_gone(&self, id: StripeId) -> Result<bool, StoreError> {
-        if self.inner.pins.contains(id) {
+    /// Whether a stripe was let go of, moved or mended since the page was read, or still is: then what
+    /// its fragments looked like says nothing.
+    async fn is_gone(&self, place: &StripePlace) -> Result<bool, StoreError> {
+        if self.inner.pins.contains(place.id) {
             return Ok(true);
         }
-        Ok(self.inner.catalog.stripes(&[id]).await?.iter().all(Option::is_none))
+        let found = self.inner.catalog.stripes(&[place.id]).await?.pop().flatten();
+        let nodes = |stripe: Stripe| (0..place.nodes.len()).map(move |index| stripe.node(index));
+        Ok(found.is_none_or(|stripe| !nodes(stripe).eq(place.nodes.iter().copied())))
     }
 
     async fn mend(&self, pool: &Pool, place: &StripePlace, index: u8, flaw: Flaw) -> bool {
         if flaw == Flaw::Unknown {
             return false;
         }
+        let Some(_pin) = self.inner.pins.try_pin(place.id) else { return false };
         let node = place.nodes[usize::from(index)].filter(|&id| self.node(id).is_some());
         let _share = self.inner.memory.acquire(Purpose::Background, place.memory()).await;
         let mended = match pool.mend(place, &[(index, node)]).await {
             Ok(mended) => mended,
             Err(failed) => {
-                tracing::warn!(stripe = %place.id, index, cause = ?failed.cause, "not mended");
+                tracing::warn!(stripe = %place.id, index, why = ?failed.setback, "not mended");
                 return false;
             }
         };
@@ -242,11 +245,11 @@ impl Store {
                     let (flaw, repaired) = match misfit {
                         Misfit::Unclaimed => (
                             Flaw::Unclaimed,
-                            options.repair && self.delete_own(&**node, &found).await,
+                            options.repair && self.delete_misfit(id, &**node, &found).await?,
                         ),
                         Misfit::Misplaced => (
                             Flaw::Misplaced,
-                            options.repair && self.delete_own(&**node, &found).await,
+                            options.repair && self.delete_misfit(id, &**node, &found).await?,
                         ),
                         Misfit::Grown(place, pool) => {
                             let index = found.name.index;

@@ -1,7 +1,8 @@
 use ripstop_catalog::CatalogError;
 use ripstop_gateway::Cause;
 use ripstop_model::StripeId;
-use ripstop_runtime::FailedStripe;
+use ripstop_runtime::{FailedStripe, Setback};
+use std::time::Duration;
 use thiserror::Error;
 
 /// Why the store did not do as asked. Nothing visible has changed.
@@ -12,7 +13,10 @@ pub enum StoreError {
     Catalog(#[from] CatalogError),
     /// Too many requests wait already: try again later.
     #[error("too busy")]
-    Busy,
+    Busy {
+        /// When it is worth while to try again.
+        retry_after: Duration,
+    },
     /// Too few nodes serve now: trying again later may help.
     #[error("too few nodes serve stripe {stripe}")]
     Unavailable {
@@ -55,10 +59,10 @@ impl<E> From<CatalogError> for WriteError<E> {
 impl From<FailedStripe> for StoreError {
     fn from(failed: FailedStripe) -> Self {
         let stripe = failed.id;
-        match failed.cause {
-            None => Self::Busy,
-            Some(Cause::Lost) => Self::Lost { stripe },
-            Some(Cause::Unavailable | Cause::TimedOut | Cause::Abandoned) => {
+        match failed.setback {
+            Setback::Rejected { retry_after } => Self::Busy { retry_after },
+            Setback::Failed(Cause::Lost) => Self::Lost { stripe },
+            Setback::Failed(Cause::Unavailable | Cause::TimedOut | Cause::Abandoned) => {
                 Self::Unavailable { stripe }
             }
         }

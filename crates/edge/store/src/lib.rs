@@ -1,4 +1,4 @@
-//! Objects over stripes: write, read, copy, sweep, check, rebuild.
+//! Objects over stripes: write, read, copy, move, sweep, check, rebuild.
 //!
 //! A [`Store`] splits what it is given into stripes, has a pool write them, and makes them visible by
 //! one change of the catalog. It deliberately knows nothing of S3's protocol, and nothing of lanes and
@@ -35,6 +35,7 @@ mod clock;
 mod error;
 mod identity;
 mod mend;
+mod mover;
 mod read;
 mod rebuild;
 mod record;
@@ -47,6 +48,7 @@ pub use body::Body;
 pub use check::{CheckOptions, CheckReport, Finding, Flaw};
 pub use error::{StoreError, WriteError};
 pub use identity::identity;
+pub use mover::MoveProgress;
 pub use rebuild::{RebuildReport, rebuild};
 pub use store::{Settings, Store, Target};
 pub use upload::PartSeal;

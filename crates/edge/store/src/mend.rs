@@ -1,6 +1,6 @@
 use crate::{Store, StoreError, clock::unix_ms, store::Inner};
 use ripstop_catalog::Change;
-use ripstop_model::StripeId;
+use ripstop_model::{StripeId, TenantId};
 use ripstop_runtime::Purpose;
 use std::{
     collections::BTreeSet,
@@ -51,7 +51,7 @@ async fn mend(store: Weak<Inner>) {
     let mut survey_at = tokio::time::Instant::now();
     loop {
         let Some(inner) = store.upgrade() else { return };
-        let store_now = Store { inner };
+        let store_now = Store { inner, tenant: TenantId::ANYBODY };
         if tokio::time::Instant::now() >= survey_at {
             survey_at += SURVEY_EVERY;
             if let Err(error) = store_now.survey().await {
@@ -100,6 +100,10 @@ impl Store {
 
     /// Makes the fragments that a stripe is known to lack.
     async fn mend_stripe(&self, id: StripeId) -> Result<(), StoreError> {
+        // What is being moved would have two of its fragments at one node.
+        let Some(_pin) = self.inner.pins.try_pin(id) else {
+            return Err(StoreError::Busy { retry_after: RETRY_AFTER });
+        };
         let Some(Some(stripe)) = self.inner.catalog.stripes(&[id]).await?.pop() else {
             return Ok(());
         };

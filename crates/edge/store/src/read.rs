@@ -5,6 +5,7 @@ use ripstop_catalog::{CatalogError, Extent, Located, Stripe};
 use ripstop_model::StripeId;
 use ripstop_runtime::Share;
 use std::{ops::Range, sync::Arc};
+use tokio::time::timeout;
 
 impl Store {
     /// The bytes `range` of an object, in pieces, read ahead of the reader within the memory budget.
@@ -17,15 +18,18 @@ impl Store {
     ) -> Result<BoxStream<'static, Result<Bytes, StoreError>>, StoreError> {
         let store = self.clone();
         let ahead = self.inner.settings.stripes_ahead.max(1);
-        let mut pieces = stream::unfold(range, move |left| {
+        let begun = self.begin_read(&object, &range).await?;
+        let mut pieces = stream::unfold((range, begun), move |(left, begun)| {
             let (store, object) = (store.clone(), object.clone());
             async move {
                 let (extent, range) = cut(&object.object.extents, &left).next()?;
-                let indivisible = is_chunked(&object, extent.stripe, &range);
-                let (share, len) = store.inner.memory.acquire_slice(range.len(), indivisible).await;
+                let (share, len) = match begun {
+                    Some(begun) => begun,
+                    None => store.slice(&object, extent, &range).await,
+                };
                 let range = range.start..range.start + len.min(range.len()) as u32;
                 let after = left.start + range.len() as u64..left.end;
-                Some((store.fetch(object, extent.stripe, range, share), after))
+                Some((store.fetch(object, extent.stripe, range, share), (after, None)))
             }
         })
         .buffered(ahead)
@@ -41,6 +45,27 @@ impl Store {
                 Ok(stream::once(async { Ok(first) }).chain(pieces).boxed())
             }
         }
+    }
+
+    /// Memory for the first slice of a read. Only its beginning is refused: what has begun may take its
+    /// time.
+    async fn begin_read(
+        &self,
+        object: &Located,
+        range: &Range<u64>,
+    ) -> Result<Option<(Share, usize)>, StoreError> {
+        let first = cut(&object.object.extents, range).next();
+        let (Some((extent, part)), Some(patience)) = (first, self.memory().patience()) else {
+            return Ok(None);
+        };
+        let slice = timeout(patience, self.slice(object, extent, &part)).await;
+        slice.map(Some).map_err(|_| StoreError::Busy { retry_after: patience })
+    }
+
+    /// Memory for the next slice, and its length.
+    async fn slice(&self, object: &Located, extent: Extent, part: &Range<u32>) -> (Share, usize) {
+        let indivisible = is_chunked(object, extent.stripe, part);
+        self.memory().acquire_slice(part.len(), indivisible).await
     }
 
     async fn fetch(
@@ -59,7 +84,7 @@ impl Store {
             &looked_up
         };
         let (pool, place) = self.locate(id, stripe)?;
-        Ok((pool.read(&place, range).await?, share))
+        Ok((pool.on_behalf_of(self.tenant).read(&place, range).await?, share))
     }
 
     /// A stripe that is in force, or was when the read began: garbage is readable until it is swept.

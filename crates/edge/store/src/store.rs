@@ -2,6 +2,7 @@ use crate::{
     StoreError,
     clock::{StripeNames, unix_ms},
     mend::{self, Mends},
+    mover::Movers,
     record::Telling,
     sweep,
 };
@@ -9,10 +10,10 @@ use ripstop_catalog::{
     Applied, Attributes, Bucket, Catalog, CatalogError, Change, Condition, Listing, ListingRequest,
     Located, Object, Stripe,
 };
-use ripstop_model::{Code, NodeId, PoolId, StripeId, StripeShape};
+use ripstop_model::{Code, NodeId, PoolId, StripeId, StripeShape, TenantId};
 use ripstop_node::Node;
 use ripstop_runtime::{
-    Aftermath, Cut, Memory, Pins, Pool, Purpose, StripeDraft, StripePlace, Written,
+    Aftermath, Cut, Memory, Pins, Pool, StripeDraft, StripePlace, TenantMemory, Written,
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::sync::mpsc;
@@ -34,6 +35,9 @@ pub struct Settings {
     /// How often nodes are listed for fragments that nothing claims; the first time one grace after
     /// the start. Default 6 hours.
     pub list_every: Duration,
+    /// Most bytes that are moved each second to bring stripes to where their pool's plan wants them; 0:
+    /// none are moved. Default 8 MiB.
+    pub move_rate_max: u64,
 }
 
 impl Default for Settings {
@@ -45,6 +49,7 @@ impl Default for Settings {
             grace: Duration::from_mins(15),
             sweep_every: Duration::from_mins(1),
             list_every: Duration::from_hours(6),
+            move_rate_max: 8 << 20,
         }
     }
 }
@@ -53,6 +58,8 @@ impl Default for Settings {
 #[derive(Clone, Debug)]
 pub struct Store {
     pub(crate) inner: Arc<Inner>,
+    /// On whose behalf this handle asks.
+    pub(crate) tenant: TenantId,
 }
 
 #[derive(Debug)]
@@ -66,6 +73,7 @@ pub(crate) struct Inner {
     pub pins: Pins,
     pub names: StripeNames,
     pub mends: Mends,
+    pub movers: Movers,
     pub settings: Settings,
 }
 
@@ -93,12 +101,27 @@ impl Store {
         settings: Settings,
     ) -> Self {
         assert!(!pools.is_empty(), "a store has at least one pool");
-        let (names, mends) = (StripeNames::default(), Mends::default());
-        let inner = Inner { catalog, pools, bucket_pools, memory, pins, names, mends, settings };
-        let store = Self { inner: Arc::new(inner) };
+        let inner = Inner {
+            catalog,
+            pools,
+            bucket_pools,
+            memory,
+            pins,
+            names: StripeNames::default(),
+            mends: Mends::default(),
+            movers: Movers::default(),
+            settings,
+        };
+        let store = Self { inner: Arc::new(inner), tenant: TenantId::ANYBODY };
         sweep::spawn(&store, aftermath);
         mend::spawn(&store);
         store
+    }
+
+    /// The same store, asked on behalf of a tenant.
+    #[must_use]
+    pub fn on_behalf_of(&self, tenant: TenantId) -> Self {
+        Self { inner: self.inner.clone(), tenant }
     }
 
     /// Makes a bucket.
@@ -253,6 +276,11 @@ impl Store {
         Ok(())
     }
 
+    /// What this handle's tenant has of the memory.
+    pub(crate) fn memory(&self) -> TenantMemory {
+        self.inner.memory.of(self.tenant)
+    }
+
     /// Writes a stripe without payload whose headers tell something.
     pub(crate) async fn tell(
         &self,
@@ -261,9 +289,9 @@ impl Store {
         told: &Telling,
     ) -> Result<Written, StoreError> {
         let shape = StripeShape::new(pool.code(), 0).expect("an empty stripe is within limits");
-        let share = self.inner.memory.acquire(Purpose::Write, StripeDraft::memory(shape)).await;
+        let share = self.memory().acquire(StripeDraft::memory(shape)).await;
         let draft = StripeDraft::new(id, shape, share);
-        Ok(pool.write(draft.seal(pool.origin(), told.encode())).await?)
+        Ok(pool.on_behalf_of(self.tenant).write(draft.seal(pool.origin(), told.encode())).await?)
     }
 
     /// Applies a change that makes stripes visible, and claims them. It runs to its end even if the

@@ -4,8 +4,8 @@ use crate::{
     store::{Inner, stripe_record},
 };
 use futures::StreamExt;
-use ripstop_catalog::{Change, Stripe};
-use ripstop_model::{FragmentId, NodeId, StripeId};
+use ripstop_catalog::{Change, Leftover, Stripe};
+use ripstop_model::{FragmentId, NodeId, StripeId, TenantId};
 use ripstop_node::{Listed, Node};
 use ripstop_runtime::{Aftermath, Pool, StripePlace};
 use std::{
@@ -69,7 +69,7 @@ async fn sweep(store: Weak<Inner>) {
         tokio::time::sleep(settings.sweep_every.min(settings.grace.max(Duration::from_secs(1))))
             .await;
         let Some(inner) = store.upgrade() else { return };
-        let store = Store { inner };
+        let store = Store { inner, tenant: TenantId::ANYBODY };
         match store.sweep_garbage().await {
             Ok(0) => {}
             Ok(stripes) => tracing::info!(stripes, "swept garbage"),
@@ -86,9 +86,11 @@ async fn sweep(store: Weak<Inner>) {
 }
 
 impl Store {
-    /// Deletes the fragments of garbage older than the grace; answers how many stripes are gone.
+    /// Deletes the fragments of garbage older than the grace, and what is as old of fragments that
+    /// moved; answers how many stripes are gone.
     pub async fn sweep_garbage(&self) -> Result<usize, StoreError> {
         let due = unix_ms().saturating_sub(self.grace_ms());
+        self.sweep_leftovers(due).await?;
         let (mut after, mut swept) = (StripeId(0), 0);
         loop {
             let page = self.inner.catalog.garbage(due, after, PAGE).await?;
@@ -105,6 +107,51 @@ impl Store {
             swept += stripes.len();
             self.inner.catalog.commit(unix_ms(), Change::ForgetGarbage { stripes }).await?;
         }
+    }
+
+    /// Deletes what moved fragments left behind before `due` ms, each at the node that it left.
+    async fn sweep_leftovers(&self, due: u64) -> Result<(), StoreError> {
+        let mut after = None;
+        loop {
+            let page = self.inner.catalog.leftovers(due, after, PAGE).await?;
+            let Some(&last) = page.last() else { return Ok(()) };
+            after = Some(last);
+            let stripes: Vec<Vec<Leftover>> =
+                page.chunk_by(|one, next| one.stripe == next.stripe).map(<[_]>::to_vec).collect();
+            let deleted: Vec<Result<Vec<Leftover>, StoreError>> = futures::stream::iter(stripes)
+                .map(|copies| self.delete_leftovers(copies))
+                .buffer_unordered(DELETES)
+                .collect()
+                .await;
+            let leftovers = deleted.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
+            if !leftovers.is_empty() {
+                let change = Change::ForgetLeftovers { leftovers };
+                self.inner.catalog.commit(unix_ms(), change).await?;
+            }
+        }
+    }
+
+    /// Deletes leftovers of one stripe; answers those that are gone. At a node that is no longer
+    /// configured they count as gone.
+    async fn delete_leftovers(&self, copies: Vec<Leftover>) -> Result<Vec<Leftover>, StoreError> {
+        let mut gone = Vec::with_capacity(copies.len());
+        // With their stripe pinned nobody moves a fragment back while it is being deleted.
+        let pin = copies.first().map(|copy| self.inner.pins.try_pin(copy.stripe));
+        let Some(Some(_pin)) = pin else { return Ok(gone) };
+        for copy in copies {
+            if !self.inner.catalog.is_leftover(copy).await? {
+                continue;
+            }
+            let name = FragmentId { stripe: copy.stripe, index: copy.index };
+            match self.node(copy.node) {
+                None => gone.push(copy),
+                Some(node) => match node.delete(name).await {
+                    Ok(()) => gone.push(copy),
+                    Err(error) => tracing::debug!(fragment = %name, %error, "leftover stays"),
+                },
+            }
+        }
+        Ok(gone)
     }
 
     /// Whether every fragment of a garbage stripe is gone. Those on nodes that are no longer
@@ -137,7 +184,8 @@ impl Store {
                 for (found, misfit) in self.misfits(id, &listed).await? {
                     match misfit {
                         Misfit::Unclaimed | Misfit::Misplaced => {
-                            swept += u64::from(self.delete_own(&**node, &found).await);
+                            let gone = self.delete_misfit(id, &**node, &found).await?;
+                            swept += u64::from(gone);
                         }
                         // A check's business.
                         Misfit::Grown(..) => {}
@@ -148,9 +196,26 @@ impl Store {
         Ok(swept)
     }
 
+    /// Deletes a fragment that the catalog does not place at a node, if that is still so and this store
+    /// wrote it; answers whether it is gone.
+    pub(crate) async fn delete_misfit(
+        &self,
+        id: NodeId,
+        node: &dyn Node,
+        found: &Listed,
+    ) -> Result<bool, StoreError> {
+        // A move may have brought it there since it was listed.
+        let Some(_pin) = self.inner.pins.try_pin(found.name.stripe) else { return Ok(false) };
+        let stripe = self.inner.catalog.stripes(&[found.name.stripe]).await?.pop().flatten();
+        match self.judge_listed(id, found, stripe).await? {
+            Some(Misfit::Unclaimed | Misfit::Misplaced) => Ok(self.delete_own(node, found).await),
+            Some(Misfit::Grown(..)) | None => Ok(false),
+        }
+    }
+
     /// Deletes an unclaimed fragment if its header says that this store wrote it; answers whether it
     /// is gone. What another store wrote, or nobody can tell who, stays.
-    pub(crate) async fn delete_own(&self, node: &dyn Node, found: &Listed) -> bool {
+    async fn delete_own(&self, node: &dyn Node, found: &Listed) -> bool {
         let own = self.inner.pools[0].origin().store;
         match Pool::header(node, found.name, found.len).await {
             Some((header, _)) if header.origin.store == own => {}
@@ -166,8 +231,8 @@ impl Store {
     }
 
     /// Which of the fragments listed at a node are not as the catalog has them, and why. Left out are
-    /// those that are being written, are garbage that is due anyway, or that nothing has there and
-    /// that are younger than the grace.
+    /// those that are being written or moved, are garbage or leftovers that are due anyway, or that
+    /// nothing has there and that are younger than the grace.
     pub(crate) async fn misfits(
         &self,
         node: NodeId,
@@ -177,19 +242,42 @@ impl Store {
         let listed: Vec<&Listed> = listed.iter().filter(unpinned).collect();
         let ids: Vec<StripeId> = listed.iter().map(|listed| listed.name.stripe).collect();
         let stripes = self.inner.catalog.stripes(&ids).await?;
-        let old = unix_ms().saturating_sub(self.grace_ms());
         let mut misfits = Vec::new();
         for (listed, stripe) in listed.into_iter().zip(stripes) {
-            let is_old = listed.name.stripe.unix_ms() <= old;
-            let misfit = match stripe {
-                Some(stripe) => self.misfit(node, listed, &stripe),
-                None if !is_old || self.inner.catalog.is_garbage(listed.name.stripe).await? => None,
-                None => Some(Misfit::Unclaimed),
-            };
-            let told = misfit.filter(|misfit| is_old || matches!(misfit, Misfit::Grown(..)));
-            misfits.extend(told.map(|misfit| (listed.clone(), misfit)));
+            let mut misfit = self.judge_listed(node, listed, stripe).await?;
+            if matches!(misfit, Some(Misfit::Misplaced)) {
+                // It may have moved here since the stripes of the page were read.
+                let stripe = self.inner.catalog.stripes(&[listed.name.stripe]).await?.pop();
+                misfit = self.judge_listed(node, listed, stripe.flatten()).await?;
+            }
+            misfits.extend(misfit.map(|misfit| (listed.clone(), misfit)));
         }
         Ok(misfits)
+    }
+
+    /// Whether a fragment is not as the catalog has it, `stripe` being what that says of its stripe.
+    async fn judge_listed(
+        &self,
+        node: NodeId,
+        listed: &Listed,
+        stripe: Option<Stripe>,
+    ) -> Result<Option<Misfit>, StoreError> {
+        let id = listed.name.stripe;
+        let is_old = id.unix_ms() <= unix_ms().saturating_sub(self.grace_ms());
+        let misfit = match stripe {
+            Some(stripe) => self.misfit(node, listed, &stripe),
+            None if !is_old || self.inner.catalog.is_garbage(id).await? => None,
+            None => Some(Misfit::Unclaimed),
+        };
+        match misfit {
+            Some(Misfit::Grown(..)) | None => Ok(misfit),
+            Some(Misfit::Unclaimed | Misfit::Misplaced) if !is_old => Ok(None),
+            Some(Misfit::Unclaimed | Misfit::Misplaced) => {
+                let copy = Leftover { stripe: id, index: listed.name.index, node };
+                let is_leftover = self.inner.catalog.is_leftover(copy).await?;
+                Ok(misfit.filter(|_| !is_leftover))
+            }
+        }
     }
 
     fn misfit(&self, node: NodeId, listed: &Listed, stripe: &Stripe) -> Option<Misfit> {

@@ -67,7 +67,7 @@ impl Store {
         writing.take(&mut body).await?;
         let seal = body.seal().map_err(WriteError::Body)?;
         if len > 0 {
-            let last = writing.last_draft().await;
+            let last = writing.last_draft().await?;
             writing.store(last, Bytes::new()).await?;
         }
         let part = part(number, len, seal, writing.extents.clone());

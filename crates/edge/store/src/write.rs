@@ -2,8 +2,8 @@ use crate::{Body, Store, StoreError, Target, WriteError, clock::unix_ms, record:
 use bytes::Bytes;
 use ripstop_catalog::{Attributes, Change, Extent, Object};
 use ripstop_model::StripeShape;
-use ripstop_runtime::{FailedStripe, Pool, Purpose, Sealed, StripeDraft, Written};
-use tokio::task::JoinSet;
+use ripstop_runtime::{FailedStripe, Pool, Sealed, StripeDraft, Written};
+use tokio::{task::JoinSet, time::timeout};
 
 impl Store {
     /// Stores `len` bytes of `body` as the key's object. Dropping the future abandons the write.
@@ -18,7 +18,7 @@ impl Store {
         writing.take(&mut body).await?;
         let attributes = body.seal().map_err(WriteError::Body)?;
         let Target { bucket, key, condition } = target;
-        let last = writing.last_draft().await;
+        let last = writing.last_draft().await?;
         let object = Object {
             len,
             modified_ms: unix_ms(),
@@ -56,7 +56,7 @@ impl<'a> Writing<'a> {
     pub(crate) fn new(store: &'a Store, pool: &Pool, len: u64) -> Self {
         Self {
             store,
-            pool: pool.clone(),
+            pool: pool.on_behalf_of(store.tenant),
             left: len,
             len,
             draft: None,
@@ -91,9 +91,9 @@ impl<'a> Writing<'a> {
             Some(draft) if draft.room() > 0 => draft,
             Some(full) => {
                 self.store(full, Bytes::new()).await?;
-                self.new_draft().await
+                self.new_draft().await?
             }
-            None => self.new_draft().await,
+            None => self.new_draft().await?,
         };
         let before = draft.room();
         draft.fill(bytes);
@@ -102,23 +102,29 @@ impl<'a> Writing<'a> {
         Ok(())
     }
 
-    async fn new_draft(&mut self) -> StripeDraft {
+    async fn new_draft(&mut self) -> Result<StripeDraft, StoreError> {
         let payload = self.left.min(self.store.inner.settings.stripe_max.into()) as u32;
         let shape = StripeShape::new(self.pool.code(), payload)
             .expect("the largest stripe is checked as the settings are");
-        let share =
-            self.store.inner.memory.acquire(Purpose::Write, StripeDraft::memory(shape)).await;
+        let (memory, bytes) = (self.store.memory(), StripeDraft::memory(shape));
+        // Only its beginning is refused: what has begun may take its time.
+        let share = match memory.patience().filter(|_| self.extents.is_empty()) {
+            None => memory.acquire(bytes).await,
+            Some(patience) => timeout(patience, memory.acquire(bytes))
+                .await
+                .map_err(|_| StoreError::Busy { retry_after: patience })?,
+        };
         let id = self.store.inner.names.next();
         if payload > 0 {
             self.extents.push(Extent { stripe: id, offset: 0, len: payload });
         }
-        StripeDraft::new(id, shape, share)
+        Ok(StripeDraft::new(id, shape, share))
     }
 
     /// The stripe that ends the body: full, or empty where there was no byte.
-    pub(crate) async fn last_draft(&mut self) -> StripeDraft {
+    pub(crate) async fn last_draft(&mut self) -> Result<StripeDraft, StoreError> {
         match self.draft.take() {
-            Some(draft) => draft,
+            Some(draft) => Ok(draft),
             None => self.new_draft().await,
         }
     }

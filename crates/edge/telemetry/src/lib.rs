@@ -1,11 +1,11 @@
 //! Metrics, logs and the admin port.
 //!
 //! [`Metrics`] counts and shows; [`serve_admin`] answers `/livez`, `/readyz`, `/metrics`, `/status`,
-//! `/check` and `/pools/{pool}/task-log` on a port of its own; [`init_logs`] sends what is traced to the standard error
-//! output, a line for each event. Every metric is described in `docs/operations.md`.
+//! `/check`, `/reload` and `/pools/{pool}/task-log` on a port of its own; [`init_logs`] sends what is
+//! traced to the standard error output, a line for each event. Every metric is described in `docs/operations.md`.
 //!
 //! It deliberately decides nothing, keeps no history but the last tasks of each pool ([`TaskLog`], which
-//! a [`TaskLogFile`] appends to a file), sends nothing anywhere, and has no passwords:
+//! a [`TaskLogFile`] appends to a file) and how tenants fared in the last five minutes, sends nothing anywhere, and has no passwords:
 //! the admin port belongs on loopback or on a network of one's own.
 //!
 //! ```
@@ -33,12 +33,12 @@ mod metrics;
 mod task_log;
 
 pub use admin::{
-    Admin, AdminSettings, Check, NodeStatus, PoolStatus, Progress, Readiness, Status, check_of,
-    serve_admin,
+    Admin, AdminSettings, Check, NodeStatus, PoolStatus, Progress, Readiness, Reload, Status,
+    TenantStatus, TierStatus, check_of, serve_admin,
 };
 pub use log::{LogFormat, LogsError, init_logs};
 pub use metrics::{
     Answered, FAMILIES, Family, Kind, MeteredCatalog, Metrics, PAGE_TYPE, PoolCounts, PoolGauges,
-    PoolNames,
+    PoolNames, TENANT_SLOT, TENANT_SLOTS, TenantNames,
 };
 pub use task_log::{TASK_LOG_MAX, TaskLog, TaskLogError, TaskLogFile, TaskLogFileSettings};

@@ -1,9 +1,12 @@
 use crate::Calendar;
 use core::time::Duration;
 use ripstop_gateway::{
-    Action, Event, Machine, NodeState, Operation, Outcome, Report, Request, Task,
+    Action, Event, Machine, NodeState, Operation, Outcome, Placement, Report, Request, Shaping,
+    Task,
 };
-use ripstop_model::{NodeId, Operation as Direction, RequestId, StripSet, TaskId, Timestamp};
+use ripstop_model::{
+    NodeId, Operation as Direction, RequestId, StripSet, TaskId, TenantId, Timestamp,
+};
 use ripstop_world::World;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,10 +18,15 @@ const REFUSAL: Duration = Duration::from_millis(1);
 pub struct Arrival {
     /// When; never earlier than the one before.
     pub at: Timestamp,
+    /// Who wants it.
+    pub tenant: TenantId,
     /// What is wanted.
     pub operation: Operation,
     /// Bytes that a task moves for one strip.
     pub strip_bytes: u32,
+    /// Whose luck its chunks have: in equal worlds, those of equal numbers are as lucky, whatever else
+    /// arrives.
+    pub luck: u64,
 }
 
 /// Sees all that is reported, in order.
@@ -41,6 +49,7 @@ struct Open {
     direction: Direction,
     strip_bytes: u32,
     payload: u64,
+    luck: u64,
     /// Chunks that were asked for before.
     started: StripSet,
 }
@@ -103,6 +112,16 @@ impl<O: Observer> Engine<O> {
         &self.machine
     }
 
+    /// From now on requests go where this says.
+    pub fn place(&mut self, placement: Placement) {
+        self.step(Event::PlacementChanged(placement));
+    }
+
+    /// From now on tenants are promised this.
+    pub fn shape(&mut self, shaping: Shaping) {
+        self.step(Event::ShapingChanged(shaping));
+    }
+
     /// Plays all arrivals and what follows from them; ids count from 0 in the order of arrival.
     pub fn run(&mut self, arrivals: impl IntoIterator<Item = Arrival>) {
         let mut arrivals = arrivals.into_iter();
@@ -141,7 +160,7 @@ impl<O: Observer> Engine<O> {
     }
 
     fn arrive(&mut self, arrival: Arrival) {
-        let Arrival { operation, strip_bytes, .. } = arrival;
+        let Arrival { tenant, operation, strip_bytes, luck, .. } = arrival;
         let id = RequestId(self.arrived);
         self.arrived += 1;
         let (direction, k) = match operation {
@@ -154,9 +173,10 @@ impl<O: Observer> Engine<O> {
             direction,
             strip_bytes,
             payload,
+            luck,
             started: StripSet::EMPTY,
         }));
-        self.step(Event::RequestArrived(Request { id, operation, strip_bytes }));
+        self.step(Event::RequestArrived(Request { id, tenant, operation, strip_bytes }));
     }
 
     fn step(&mut self, event: Event) {
@@ -177,7 +197,7 @@ impl<O: Observer> Engine<O> {
             Action::Decode { request, .. } => {
                 self.compute(*request, Event::DecodeEnded(*request, true));
             }
-            Action::Settle { request, .. } | Action::Reject(request) => self.close(*request),
+            Action::Settle { request, .. } | Action::Reject { request, .. } => self.close(*request),
             Action::Probe(node) => {
                 let lost = self.world.is_lost(self.now, *node);
                 let state = if lost { NodeState::Down } else { NodeState::Up };
@@ -193,7 +213,7 @@ impl<O: Observer> Engine<O> {
         let first = open.started.insert(usize::from(task.fragment));
         let open = *open;
         let bytes = u64::from(open.strip_bytes) * u64::from(task.strips);
-        let chunk = (task.request, task.fragment, first);
+        let chunk = (RequestId(open.luck), task.fragment, first);
         let delay = self.world.delay(self.now, task.node, chunk, open.direction, bytes);
         let outcome = if delay.is_some() { Outcome::Done } else { Outcome::Unavailable };
         let slot = slot(task.id);

@@ -9,7 +9,7 @@
 //! use ripstop_delay::Preset;
 //! use ripstop_engine::{Arrival, Engine, Observer};
 //! use ripstop_gateway::{Machine, NodeSpec, Operation, Report, Settings};
-//! use ripstop_model::{NodeId, Timestamp};
+//! use ripstop_model::{NodeId, TenantId, Timestamp};
 //! use ripstop_world::{NodeWorld, World};
 //!
 //! #[derive(Default)]
@@ -28,8 +28,10 @@
 //! let read = || Operation::ReadShared { n: 24, k: 12, node: Some(NodeId(0)) };
 //! let arrivals = (0..100).map(|i| Arrival {
 //!     at: Timestamp::from_nanos(i * 200_000_000),
+//!     tenant: TenantId::ANYBODY,
 //!     operation: read(),
 //!     strip_bytes: 250_000,
+//!     luck: i,
 //! });
 //! let mut engine = Engine::new(machine, world, Count::default());
 //! engine.run(arrivals);

@@ -106,16 +106,8 @@ impl PolicyChoice {
             ..default
         };
         if self.name == IDEAL {
-            let phases = match load {
-                Load::Requests { process, .. } => vec![(Duration::MAX, process.rate())],
-                Load::Phases(phases) => phases.iter().map(|(span, p)| (*span, p.rate())).collect(),
-                Load::Trace(trace) => {
-                    let span = trace.last().map_or(1.0, |last| last.0.as_nanos() as f64 / 1e9);
-                    vec![(Duration::MAX, trace.len() as f64 / span.max(1e-9))]
-                }
-            };
             let model = model.expect("ideal wants a model");
-            return Box::new(Ideal::new(&settings, model, &phases));
+            return Box::new(Ideal::new(&settings, model, &load.rates()));
         }
         by_name(&self.name, &settings).expect("the name was looked up when it was parsed")
     }

@@ -54,7 +54,7 @@ pub fn arenas() -> Vec<Arena> {
         add(" correlation 0.17", Setting { correlation: 0.17, ..plain.clone() });
         let cancellation = Duration::from_millis(20);
         add(" cancellation 20 ms", Setting { cancellation, ..plain.clone() });
-        let kind = |operation, bytes| ClassSetting { operation, bytes, share: 1.0 };
+        let kind = |operation, bytes| ClassSetting::new(operation, bytes, 1.0);
         let classes = Operation::ALL
             .into_iter()
             .flat_map(|operation| [1_000_000, 8_000_000].map(|bytes| kind(operation, bytes)))

@@ -24,6 +24,8 @@ mod delay_figures;
 pub mod duel;
 mod fit;
 mod load;
+mod promise_tables;
+pub mod promises;
 mod report;
 mod run;
 mod scenario;
@@ -32,6 +34,7 @@ mod setting;
 mod summary;
 mod sweep;
 mod tables;
+mod tenant;
 mod text;
 pub mod tofec;
 mod what_if;
@@ -47,10 +50,12 @@ pub use report::Report;
 pub use run::{Codes, Course, Delays, NodeTasks, Outcome, Run, Tasks};
 pub use scenario::{Played, Scenario, ScenarioError};
 pub use setting::{
-    ByOperation, ClassSetting, Delay, Layout, NodeSetting, Overhead, Setting, patient,
+    ByOperation, ClassSetting, Delay, Layout, NodeSetting, Overhead, Setting, TenantSetting,
+    Tenants, patient,
 };
 pub use summary::{best_fixed_table, summary_table};
 pub use sweep::sweep;
+pub use tenant::TenantOutcome;
 pub use text::text_columns;
 pub use what_if::{Answer, Price, WhatIf};
 pub use workload::{

@@ -1,9 +1,11 @@
+mod stream;
+
 use crate::{ClassSetting, Layout, Setting};
 use core::time::Duration;
-use ripstop_delay::Dice;
 use ripstop_engine::Arrival;
 use ripstop_gateway::Operation as Wanted;
 use ripstop_model::{NodeId, Operation, StripSet, Timestamp};
+use stream::{Coming, Stream};
 
 /// How requests follow one another.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -49,110 +51,94 @@ pub enum Load {
     Phases(Vec<(Duration, Process)>),
     /// Exactly these: when, and which class.
     Trace(Vec<(Timestamp, u16)>),
+    /// Each class by itself, by its place in the setting, with luck of its own: one phase after the
+    /// other.
+    ByClass(Vec<Vec<(Duration, Process)>>),
 }
 
-/// Makes the arrivals of a run from a stream of their own: equal seeds give equal arrivals, whatever
-/// the policy and the delays.
+impl Load {
+    /// Whether its rates change as time goes by.
+    pub fn has_phases(&self) -> bool {
+        match self {
+            Self::Requests { .. } | Self::Trace(_) => false,
+            Self::Phases(_) | Self::ByClass(_) => true,
+        }
+    }
+
+    /// Requests to be expected.
+    pub fn requests(&self) -> f64 {
+        let of_phases = |phases: &[(Duration, Process)]| {
+            phases.iter().map(|(span, process)| span.as_secs_f64() * process.rate()).sum::<f64>()
+        };
+        match self {
+            Self::Requests { count, .. } => *count as f64,
+            Self::Trace(trace) => trace.len() as f64,
+            Self::Phases(phases) => of_phases(phases),
+            Self::ByClass(classes) => classes.iter().map(|phases| of_phases(phases)).sum(),
+        }
+    }
+
+    /// One phase after the other, each with the rate of all that arrives, requests per second; the last
+    /// goes on.
+    pub fn rates(&self) -> Vec<(Duration, f64)> {
+        match self {
+            Self::Requests { process, .. } => vec![(Duration::MAX, process.rate())],
+            Self::Phases(phases) => {
+                phases.iter().map(|(span, process)| (*span, process.rate())).collect()
+            }
+            Self::Trace(trace) => {
+                let span = trace.last().map_or(1.0, |last| last.0.as_nanos() as f64 / 1e9);
+                vec![(Duration::MAX, trace.len() as f64 / span.max(1e-9))]
+            }
+            Self::ByClass(classes) => merged_rates(classes),
+        }
+    }
+}
+
+/// The sum of the classes' rates between any two moments at which one of them changes.
+fn merged_rates(classes: &[Vec<(Duration, Process)>]) -> Vec<(Duration, f64)> {
+    let mut changes = std::collections::BTreeMap::<Duration, f64>::new();
+    for phases in classes {
+        let mut begin = Duration::ZERO;
+        for (span, process) in phases {
+            *changes.entry(begin).or_default() += process.rate();
+            begin = begin.saturating_add(*span);
+            *changes.entry(begin).or_default() -= process.rate();
+        }
+    }
+    let ends = changes.keys().copied().skip(1).collect::<Vec<_>>();
+    let mut rate = 0.0;
+    let begins = changes.into_iter().zip(ends);
+    begins
+        .map(|((begin, change), end)| {
+            rate += change;
+            (end.saturating_sub(begin), f64::max(rate, 0.0))
+        })
+        .collect()
+}
+
+/// Makes the arrivals of a run from streams of their own: equal seeds give equal arrivals, whatever
+/// the policy and the delays, and those of a class that arrives by itself whatever the other classes do.
 #[derive(Debug)]
 pub struct Arrivals<'a> {
     setting: &'a Setting,
-    load: &'a Load,
-    times: Dice,
-    kinds: Dice,
-    now_s: f64,
-    made: u64,
-    phase: usize,
-    phase_ends_s: f64,
-    /// Of a bursty process: whether a burst is on, and when it ends.
-    burst: (bool, f64),
+    streams: Vec<Stream<'a>>,
     shares: f64,
 }
-
-/// Streams of random numbers that belong to arrivals; nodes use small numbers.
-const TIMES: u64 = 1 << 32;
-const KINDS: u64 = TIMES + 1;
 
 impl<'a> Arrivals<'a> {
     /// The arrivals of this load under this seed.
     pub fn new(setting: &'a Setting, load: &'a Load, seed: u64) -> Self {
-        let phase_ends_s = match load {
-            Load::Phases(phases) => phases.first().map_or(0.0, |phase| phase.0.as_secs_f64()),
-            Load::Requests { .. } | Load::Trace(_) => f64::INFINITY,
-        };
-        Self {
-            setting,
-            load,
-            times: Dice::numbered(seed, TIMES),
-            kinds: Dice::numbered(seed, KINDS),
-            now_s: 0.0,
-            made: 0,
-            phase: 0,
-            phase_ends_s,
-            burst: (false, 0.0),
-            shares: setting.classes.iter().map(|class| class.share).sum(),
-        }
+        let shares = setting.classes.iter().map(|class| class.share).sum();
+        Self { setting, streams: Stream::all(load, seed), shares }
     }
 
-    fn gap_s(&mut self, process: Process) -> f64 {
-        match process {
-            Process::Poisson(rate) => self.times.exponential() / rate,
-            Process::Deterministic(rate) => 1.0 / rate,
-            Process::Bursty { rate, high, low, spell } => {
-                let share = (1.0 - low) / (high - low);
-                let mut at = self.now_s;
-                // What is left of the exponential when the rate switches goes on at the new rate.
-                let mut left = self.times.exponential();
-                loop {
-                    if at >= self.burst.1 {
-                        let on = !self.burst.0;
-                        let mean =
-                            spell.as_secs_f64() * if on { 1.0 } else { (1.0 - share) / share };
-                        self.burst = (on, at + mean * self.times.exponential());
-                    }
-                    let now = rate * if self.burst.0 { high } else { low };
-                    if now * (self.burst.1 - at) >= left {
-                        return at + left / now - self.now_s;
-                    }
-                    left -= now * (self.burst.1 - at);
-                    at = self.burst.1;
-                }
-            }
-        }
-    }
-
-    /// When the next request comes, and its class if that is set.
-    fn next_time(&mut self) -> Option<(Timestamp, Option<u16>)> {
-        let made = self.made;
-        self.made += 1;
-        match self.load {
-            Load::Trace(trace) => trace.get(made as usize).map(|&(at, class)| (at, Some(class))),
-            Load::Requests { process, count } => {
-                if made >= *count {
-                    return None;
-                }
-                self.now_s += self.gap_s(*process);
-                Some((at(self.now_s), None))
-            }
-            Load::Phases(phases) => loop {
-                let &(_, process) = phases.get(self.phase)?;
-                let gap = if process.rate() > 0.0 { self.gap_s(process) } else { f64::INFINITY };
-                if self.now_s + gap < self.phase_ends_s {
-                    self.now_s += gap;
-                    return Some((at(self.now_s), None));
-                }
-                self.now_s = self.phase_ends_s;
-                self.phase += 1;
-                self.phase_ends_s += phases.get(self.phase)?.0.as_secs_f64();
-            },
-        }
-    }
-
-    fn class(&mut self) -> usize {
+    fn class(&mut self, stream: usize) -> usize {
         let classes = &self.setting.classes;
         if classes.len() == 1 {
             return 0;
         }
-        let mut at = self.kinds.uniform() * self.shares;
+        let mut at = self.streams[stream].kinds.uniform() * self.shares;
         for (index, class) in classes.iter().enumerate() {
             at -= class.share;
             if at < 0.0 {
@@ -162,10 +148,10 @@ impl<'a> Arrivals<'a> {
         classes.len() - 1
     }
 
-    fn operation(&mut self, class: &ClassSetting) -> Wanted {
+    fn operation(&mut self, stream: usize, class: &ClassSetting) -> Wanted {
         let (n, k) = (self.setting.code.n() as u8, self.setting.code.k() as u8);
         let nodes = self.setting.nodes.len() as u64;
-        let first = if nodes == 1 { 0 } else { self.kinds.below(nodes) };
+        let first = if nodes == 1 { 0 } else { self.streams[stream].kinds.below(nodes) };
         match (self.setting.layout, class.operation) {
             (Layout::Together | Layout::Shared, Operation::Read) => {
                 Wanted::ReadShared { n, k, node: Some(NodeId(first as u16)) }
@@ -182,22 +168,22 @@ impl<'a> Arrivals<'a> {
     }
 }
 
-fn at(seconds: f64) -> Timestamp {
-    Timestamp::from_nanos((seconds * 1e9) as u64)
-}
-
 impl Iterator for Arrivals<'_> {
     type Item = (u16, Arrival);
     fn next(&mut self) -> Option<(u16, Arrival)> {
-        let (at, set) = self.next_time()?;
-        let class = set.map_or_else(|| self.class(), usize::from);
+        let soonest =
+            self.streams.iter().enumerate().filter_map(|(at, s)| Some((s.next_at()?, at)));
+        let stream = soonest.min()?.1;
+        let Coming { at, class, number } = self.streams[stream].take()?;
+        let class = class.map_or_else(|| self.class(stream), usize::from);
         let kind = self.setting.classes[class];
-        let operation = self.operation(&kind);
+        let operation = self.operation(stream, &kind);
         let strips = match (self.setting.layout, kind.operation) {
             (Layout::Shared, Operation::Write) => self.setting.code.n() as u32,
             (Layout::Spread | Layout::Together, _) | (Layout::Shared, Operation::Read) => 1,
         };
         let strip_bytes = self.setting.strip_bytes(&kind).saturating_mul(strips);
-        Some((class as u16, Arrival { at, operation, strip_bytes }))
+        let tenant = kind.tenant;
+        Some((class as u16, Arrival { at, tenant, operation, strip_bytes, luck: number }))
     }
 }

@@ -1,7 +1,7 @@
-use crate::{Arrivals, Load, PolicyChoice, Setting};
+use crate::{Arrivals, Load, PolicyChoice, Setting, TenantOutcome, Tenants, tenant::Tally};
 use ripstop_engine::{Engine, Observer};
 use ripstop_gateway::{Machine, NodeSpec, Outcome as Ended, Report};
-use ripstop_model::{NodeId, Timestamp};
+use ripstop_model::{NodeId, RequestId, Timestamp};
 use ripstop_policy::Limits;
 use std::cell::RefCell;
 
@@ -47,6 +47,11 @@ pub struct Outcome {
     pub span_s: f64,
     /// If asked for: of each request that was done, by arrival.
     pub courses: Vec<Course>,
+    /// If asked for: when requests were refused as they came, and their class.
+    pub refusals: Vec<(Timestamp, u16)>,
+    /// What came of each tenant's requests, if the pool has tenants; the recombination of their tiers
+    /// does not matter to what is counted.
+    pub tenants: Vec<TenantOutcome>,
 }
 
 /// How often each code was chosen.
@@ -110,6 +115,8 @@ pub struct Course {
     pub k: u8,
     /// Its number, in the order of arrival from 0.
     pub request: u64,
+    /// Its class.
+    pub class: u16,
 }
 
 /// What one node was asked for.
@@ -133,12 +140,30 @@ struct Recorder<'a> {
     began: Option<Timestamp>,
     /// (n,k) by request.
     codes: Vec<(u8, u8)>,
+    tally: Tally<'a>,
 }
 
 impl<'a> Recorder<'a> {
-    fn new(warmup: u64, keep_courses: bool, classes: &'a RefCell<Vec<u16>>) -> Self {
+    fn new(
+        warmup: u64,
+        keep_courses: bool,
+        classes: &'a RefCell<Vec<u16>>,
+        tenants: &'a Tenants,
+    ) -> Self {
         let (outcome, began, codes) = (Outcome::default(), None, Vec::new());
-        Self { outcome, warmup, keep_courses, classes, began, codes }
+        let tally = Tally::new(tenants);
+        Self { outcome, warmup, keep_courses, classes, began, codes, tally }
+    }
+
+    fn class(&self, request: RequestId) -> u16 {
+        self.classes.borrow().get(request.0 as usize).copied().unwrap_or(0)
+    }
+
+    fn outcome(self) -> Outcome {
+        let mut outcome = self.outcome;
+        outcome.courses.sort_by_key(|course| course.arrived);
+        outcome.tenants = self.tally.outcomes();
+        outcome
     }
 }
 
@@ -157,25 +182,26 @@ impl Observer for Recorder<'_> {
                     self.codes[index] = (code.n() as u8, code.k() as u8);
                 }
             }
-            Report::Answered { request, took, done, .. } => {
+            Report::Answered { request, tenant, tier, took, done, .. } => {
                 if request.0 < self.warmup {
                     return;
                 }
                 let arrived = Timestamp::from_nanos(at.as_nanos() - took.as_nanos() as u64);
                 let began = *self.began.get_or_insert(arrived);
                 self.outcome.span_s = at.since(began).as_secs_f64();
+                self.tally.answered(tenant, tier, done.then_some(took));
                 if !done {
                     self.outcome.failed += 1;
                     return;
                 }
                 let took_ns = took.as_nanos() as u64;
                 self.outcome.took_ns.push(took_ns);
-                let class = self.classes.borrow().get(request.0 as usize).copied();
-                self.outcome.classes.push(class.unwrap_or(0));
+                let class = self.class(request);
+                self.outcome.classes.push(class);
                 if self.keep_courses {
                     let (n, k) = self.codes.get(request.0 as usize).copied().unwrap_or((0, 0));
                     let request = request.0;
-                    self.outcome.courses.push(Course { arrived, took_ns, n, k, request });
+                    self.outcome.courses.push(Course { arrived, took_ns, n, k, request, class });
                 }
             }
             Report::Task { task, write, outcome, bytes, served, extra, redundant, .. } => {
@@ -194,7 +220,18 @@ impl Observer for Recorder<'_> {
                     tasks.wasted_bytes += bytes;
                 }
             }
-            Report::FragmentLost { .. } | Report::Node { .. } => {}
+            Report::Refused { request, tenant } => {
+                if request.0 < self.warmup {
+                    return;
+                }
+                self.outcome.failed += 1;
+                self.tally.refused(tenant);
+                if self.keep_courses {
+                    let class = self.class(request);
+                    self.outcome.refusals.push((at, class));
+                }
+            }
+            Report::FragmentLost { .. } | Report::Node { .. } | Report::Admitted { .. } => {}
         }
     }
 }
@@ -207,16 +244,18 @@ impl Run<'_> {
         let policy = self.policy.policy(self.setting, self.load, self.limits, self.memory);
         let machine = Machine::new(self.setting.machine, specs.collect(), policy);
         let classes = RefCell::new(Vec::new());
-        let recorder = Recorder::new(self.warmup, self.keep_courses, &classes);
+        let tenants = &self.setting.tenants;
+        let recorder = Recorder::new(self.warmup, self.keep_courses, &classes, tenants);
         let mut engine = Engine::new(machine, self.setting.world(self.seed), recorder);
+        if let Some(shaping) = tenants.shaping() {
+            engine.shape(shaping);
+        }
         let arrivals = Arrivals::new(self.setting, self.load, self.seed);
         engine.run(arrivals.map(|(class, arrival)| {
             classes.borrow_mut().push(class);
             arrival
         }));
-        let mut outcome = engine.observer.outcome;
-        outcome.courses.sort_by_key(|course| course.arrived);
-        outcome
+        engine.observer.outcome()
     }
 }
 
@@ -227,12 +266,12 @@ impl Outcome {
         reports: impl IntoIterator<Item = (Timestamp, &'a Report)>,
         warmup: u64,
     ) -> Self {
-        let classes = RefCell::new(Vec::new());
-        let mut recorder = Recorder::new(warmup, false, &classes);
+        let (classes, tenants) = (RefCell::new(Vec::new()), Tenants::default());
+        let mut recorder = Recorder::new(warmup, false, &classes, &tenants);
         for (at, report) in reports {
             recorder.report(at, report);
         }
-        recorder.outcome
+        recorder.outcome()
     }
 
     fn count_at_node(&mut self, node: NodeId, write: bool, bytes: u64) {

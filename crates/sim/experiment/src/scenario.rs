@@ -1,12 +1,15 @@
 //! Scenario files: everything about an experiment in one TOML file.
 
+mod arrivals;
 mod raw;
 mod resolve;
+mod tenants;
 
 pub use resolve::ScenarioError;
 
-use crate::{Load, Outcome, PolicyChoice, Process, Run, Setting, sweep};
+use crate::{Load, Outcome, PolicyChoice, Process, Run, Setting, Tenants, sweep};
 use core::num::NonZero;
+use ripstop_gateway::Recombination;
 use ripstop_model::Code;
 use ripstop_policy::Limits;
 use std::path::Path;
@@ -32,13 +35,21 @@ pub struct Scenario {
     pub seeds: Vec<u64>,
     /// Share of the requests, those that come first, that do not count.
     pub warmup: f64,
+    /// How the tenants' tiers share the lanes, each a variant to play; `None`: as if nobody were promised
+    /// anything. One entry, `None`, without tenants.
+    pub recombinations: Vec<Option<Recombination>>,
 }
+
+/// One run of a scenario to be played.
+type Job<'a> = (&'a PolicyChoice, &'a Setting, f64, &'a Load, u64);
 
 /// One run of a scenario and what came of it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Played {
     /// Who decided.
     pub policy: PolicyChoice,
+    /// How the tenants' tiers shared the lanes, if they did.
+    pub recombination: Option<Recombination>,
     /// The load's rate, requests per second.
     pub rate_per_s: f64,
     /// All luck.
@@ -64,6 +75,7 @@ impl Scenario {
             memory: 0.99,
             seeds: (1..=5).collect(),
             warmup: 0.1,
+            recombinations: vec![None],
         }
     }
 
@@ -108,43 +120,62 @@ impl Scenario {
 
     /// Runs to be played.
     pub fn runs(&self) -> usize {
-        self.all_policies().len() * self.loads.len() * self.seeds.len()
+        let policies = self.all_policies().len() * self.recombinations.len();
+        policies * self.loads.len() * self.seeds.len()
     }
 
-    /// Plays every run; in the order of policies, loads, seeds, whatever the number of threads (all
+    /// A policy with how the tenants' tiers share the lanes, if several ways are tried.
+    pub fn label(&self, policy: &PolicyChoice, recombination: Option<Recombination>) -> String {
+        match self.recombinations.len() {
+            1 => policy.to_string(),
+            _ => format!("{policy}, {}", Tenants::recombination_name(recombination)),
+        }
+    }
+
+    /// The label of a run.
+    pub(crate) fn label_of(&self, played: &Played) -> String {
+        self.label(&played.policy, played.recombination)
+    }
+
+    /// The labels of the policies that the scenario names.
+    pub(crate) fn labels(&self) -> Vec<String> {
+        let variants = |policy| self.recombinations.iter().map(move |&r| self.label(policy, r));
+        self.policies.iter().flat_map(variants).collect()
+    }
+
+    /// Plays every run; in the order of policies, recombinations, loads, seeds, whatever the number of threads (all
     /// cores if that is not given). `done` is called after each.
     pub fn play(&self, threads: Option<NonZero<usize>>, done: impl Fn() + Sync) -> Vec<Played> {
         let policies = self.all_policies();
         let mut jobs = Vec::with_capacity(self.runs());
+        let variant = |&recombination: &Option<Recombination>| {
+            let mut setting = self.setting.clone();
+            setting.tenants.recombination = recombination;
+            setting
+        };
+        let settings: Vec<Setting> = self.recombinations.iter().map(variant).collect();
         for policy in &policies {
-            for (rate_per_s, load) in &self.loads {
-                jobs.extend(self.seeds.iter().map(|&seed| (policy, *rate_per_s, load, seed)));
+            for setting in &settings {
+                for (rate_per_s, load) in &self.loads {
+                    let seeds = self.seeds.iter();
+                    jobs.extend(seeds.map(|&seed| (policy, setting, *rate_per_s, load, seed)));
+                }
             }
         }
-        let work = |&(policy, rate_per_s, load, seed): &(&PolicyChoice, f64, &Load, u64)| {
+        let work = |&(policy, setting, rate_per_s, load, seed): &Job<'_>| {
             let run = Run {
-                setting: &self.setting,
+                setting,
                 load,
                 policy,
                 limits: self.limits,
                 memory: self.memory,
                 seed,
-                warmup: self.warmup_of(load, rate_per_s),
-                keep_courses: matches!(load, Load::Phases(_)),
+                warmup: (load.requests() * self.warmup) as u64,
+                keep_courses: load.has_phases(),
             };
-            Played { policy: policy.clone(), rate_per_s, seed, outcome: run.play() }
+            let (policy, recombination) = (policy.clone(), setting.tenants.recombination);
+            Played { policy, recombination, rate_per_s, seed, outcome: run.play() }
         };
         sweep(&jobs, threads, work, done)
-    }
-
-    fn warmup_of(&self, load: &Load, rate_per_s: f64) -> u64 {
-        let count = match load {
-            Load::Requests { count, .. } => *count as f64,
-            Load::Trace(trace) => trace.len() as f64,
-            Load::Phases(phases) => {
-                phases.iter().map(|phase| phase.0.as_secs_f64()).sum::<f64>() * rate_per_s
-            }
-        };
-        (count * self.warmup) as u64
     }
 }

@@ -1,7 +1,7 @@
 //! A scenario's report: what is drawn of its runs.
 
 use crate::{
-    Load, Played, Report, Scenario,
+    Played, Report, Scenario,
     summary::{METRICS, best_fixed_table, half_width, summary_table},
 };
 use ripstop_figure::{Axis, Figure, Panel, Points, Series, Table, TableError, ccdf};
@@ -41,6 +41,7 @@ impl Scenario {
             report.figure("course", caption, &course_figure(&courses)?);
             report.long_table("course", courses);
         }
+        self.report_promises(played, &mut report)?;
         if self.every_fixed {
             report.table(
                 "best_fixed",
@@ -70,12 +71,12 @@ impl Scenario {
     }
 
     fn has_phases(&self) -> bool {
-        self.loads.iter().any(|(_, load)| matches!(load, Load::Phases(_)))
+        self.loads.iter().any(|(_, load)| load.has_phases())
     }
 
     /// Names of the policies that are drawn: those the scenario names.
     fn drawn(&self) -> Vec<String> {
-        self.policies.iter().map(ToString::to_string).collect()
+        self.labels()
     }
 
     fn delay_figure(&self, summary: &Table) -> Result<Figure, TableError> {
@@ -143,12 +144,12 @@ impl Scenario {
         let mut table = Table::new(["policy", "rate_per_s", "delay_ms", "share_longer"]);
         let drawn = self.drawn();
         let runs = self.seeds.len().max(1);
-        for runs in played.chunks(runs).filter(|runs| drawn.contains(&runs[0].policy.to_string())) {
+        for runs in played.chunks(runs).filter(|runs| drawn.contains(&self.label_of(&runs[0]))) {
             let took = runs.iter().flat_map(|one| &one.outcome.took_ns);
             let mut ms: Vec<f64> = took.map(|&took| took as f64 / 1e6).collect();
             ms.sort_by(f64::total_cmp);
             for (ms, share) in ccdf(&ms, CCDF_POINTS) {
-                let policy = runs[0].policy.to_string();
+                let policy = self.label_of(&runs[0]);
                 table.push([policy.into(), runs[0].rate_per_s.into(), ms.into(), share.into()]);
             }
         }
@@ -161,7 +162,7 @@ impl Scenario {
         let drawn = self.drawn();
         let first = self.seeds.first().copied();
         for one in played.iter().filter(|one| Some(one.seed) == first) {
-            let policy = one.policy.to_string();
+            let policy = self.label_of(one);
             if !drawn.contains(&policy) {
                 continue;
             }

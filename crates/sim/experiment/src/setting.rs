@@ -2,8 +2,8 @@ use core::time::Duration;
 use ripstop_delay::{
     Correlation, DelayModel, Luck, Preset, Recorded, ShiftedExponential, StorageOperation,
 };
-use ripstop_gateway::{AfterAnswer, Settings};
-use ripstop_model::{Code, NodeId, Operation};
+use ripstop_gateway::{AfterAnswer, Recombination, Settings, Shaping, TenantTerms, TierTerms};
+use ripstop_model::{Code, NodeId, Operation, TenantId};
 use ripstop_world::{Change, NodeWorld, World};
 
 /// The law of a node's delays, to be made as often as there are runs.
@@ -144,6 +144,15 @@ pub struct ClassSetting {
     pub bytes: u64,
     /// How often, beside the others' shares.
     pub share: f64,
+    /// Who asks.
+    pub tenant: TenantId,
+}
+
+impl ClassSetting {
+    /// Requests of anybody's.
+    pub fn new(operation: Operation, bytes: u64, share: f64) -> Self {
+        Self { operation, bytes, share, tenant: TenantId::ANYBODY }
+    }
 }
 
 /// Everything about a pool but its policy and its load.
@@ -168,6 +177,60 @@ pub struct Setting {
     pub paired: bool,
     /// The machine's limits.
     pub machine: Settings,
+    /// Who asks, and what they are promised.
+    pub tenants: Tenants,
+}
+
+/// Who asks of a pool, and what they are promised.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Tenants {
+    /// How their tiers share the lanes; `None`: no promise is looked at, all wait in one queue.
+    pub recombination: Option<Recombination>,
+    /// Their ids count from 1.
+    pub list: Vec<TenantSetting>,
+}
+
+/// A tenant of a pool.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TenantSetting {
+    /// What it is called in tables.
+    pub name: String,
+    /// What it is promised, and the lanes kept free for that; empty for nothing.
+    pub tiers: Vec<TierTerms>,
+}
+
+impl Tenants {
+    /// The id of a tenant by its place in the list.
+    pub fn id(index: usize) -> TenantId {
+        TenantId(index as u16 + 1)
+    }
+
+    /// Its name in tables; that of `None` is `none`.
+    pub const fn recombination_name(recombination: Option<Recombination>) -> &'static str {
+        match recombination {
+            None => "none",
+            Some(Recombination::Fifo) => "fifo",
+            Some(Recombination::Split) => "split",
+            Some(Recombination::Fair) => "fair",
+            Some(Recombination::PClock) => "pclock",
+            Some(Recombination::Miser) => "miser",
+        }
+    }
+
+    /// What the machine is told.
+    pub fn shaping(&self) -> Option<Shaping> {
+        let recombination = self.recombination.filter(|_| !self.list.is_empty())?;
+        Some(Shaping { recombination, tenants: self.terms() })
+    }
+
+    /// Every tenant's terms.
+    pub(crate) fn terms(&self) -> Vec<TenantTerms> {
+        let terms = |(index, tenant): (usize, &TenantSetting)| TenantTerms {
+            tenant: Self::id(index),
+            tiers: tenant.tiers.clone(),
+        };
+        self.list.iter().enumerate().map(terms).collect()
+    }
 }
 
 impl Setting {
@@ -175,7 +238,7 @@ impl Setting {
     /// is given up: queues and times are as good as endless.
     pub fn of_tofec(delay: Delay, lanes: u16) -> Self {
         let node = NodeSetting { lanes, delay, scale: 1.0, changes: Vec::new() };
-        let read = ClassSetting { operation: Operation::Read, bytes: 3_000_000, share: 1.0 };
+        let read = ClassSetting::new(Operation::Read, 3_000_000, 1.0);
         Self {
             nodes: vec![node],
             code: Code::new(120, 60).expect("60 of 120 is a code"),
@@ -186,6 +249,7 @@ impl Setting {
             coding_s_per_byte: 0.0,
             paired: true,
             machine: patient(),
+            tenants: Tenants::default(),
         }
     }
 

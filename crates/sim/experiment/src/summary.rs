@@ -27,7 +27,10 @@ const CLASSES_SHOWN: usize = 8;
 
 /// The rows of a table in groups of equal cells in some columns, in the order in which these first
 /// appear.
-fn groups<'a>(table: &'a Table, by: &[&str]) -> Result<Vec<Vec<&'a [Cell]>>, TableError> {
+pub(crate) fn groups<'a>(
+    table: &'a Table,
+    by: &[&str],
+) -> Result<Vec<Vec<&'a [Cell]>>, TableError> {
     let at = by.iter().map(|column| table.index(column)).collect::<Result<Vec<_>, _>>()?;
     let mut places = BTreeMap::<Vec<String>, usize>::new();
     let mut groups: Vec<Vec<&[Cell]>> = Vec::new();
@@ -119,7 +122,7 @@ impl Scenario {
     /// and, if every fixed code was tried, the best of them for each delay.
     pub fn summary_text(&self, summary: &Table) -> Result<String, TableError> {
         let best = best_fixed_table(summary)?;
-        let named: Vec<String> = self.policies.iter().map(ToString::to_string).collect();
+        let named = self.labels();
         let policy = summary.index("policy")?;
         let (rate, load) = (summary.index("rate_per_s")?, summary.index("load")?);
         let mut text = String::new();

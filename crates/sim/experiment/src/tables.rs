@@ -44,12 +44,13 @@ impl Scenario {
     }
 
     fn push(&self, table: &mut Table, played: &Played, class: &str, delay: &Delays) {
-        let Played { policy, rate_per_s, seed, outcome } = played;
+        let Played { policy, recombination, rate_per_s, seed, outcome } = played;
+        let label = self.label(policy, *recombination);
         let tasks = outcome.tasks;
         let all = (outcome.took_ns.len().max(1)) as f64;
         let row: [Cell; COLUMNS.len()] = [
             self.name.as_str().into(),
-            policy.to_string().into(),
+            label.into(),
             (*rate_per_s).into(),
             (rate_per_s / self.setting.capacity_per_s()).into(),
             (*seed as f64).into(),
@@ -77,12 +78,13 @@ impl Scenario {
     /// How often each code began: one row for each run and code.
     pub fn code_table(&self, played: &[Played]) -> Table {
         let mut table = Table::new(["scenario", "policy", "rate_per_s", "seed", "n", "k", "share"]);
-        for Played { policy, rate_per_s, seed, outcome } in played {
+        for Played { policy, recombination, rate_per_s, seed, outcome } in played {
+            let label = self.label(policy, *recombination);
             let total = outcome.codes.total().max(1) as f64;
             for (n, k, count) in outcome.codes.iter() {
                 table.push([
                     self.name.as_str().into(),
-                    policy.to_string().into(),
+                    label.as_str().into(),
                     (*rate_per_s).into(),
                     (*seed as f64).into(),
                     (n as f64).into(),

@@ -316,7 +316,7 @@ fn classes(sizes: &BTreeMap<(Operation, u64), u64>) -> (Vec<ClassSetting>, Class
     let mut order: Vec<_> = groups.into_iter().collect();
     order.sort_by_key(|&(key, (bytes, _))| (core::cmp::Reverse(bytes), key));
     let class = |&((operation, _), (bytes, count)): &((Operation, u64), (u128, u64))| {
-        ClassSetting { operation, bytes: (bytes / u128::from(count)) as u64, share: count as f64 }
+        ClassSetting::new(operation, (bytes / u128::from(count)) as u64, count as f64)
     };
     let index: BTreeMap<_, u16> =
         order.iter().enumerate().map(|(index, (key, _))| (*key, index as u16)).collect();

@@ -14,7 +14,7 @@ fn delays(preset: Preset, load: f64, slow: f64) -> Delays {
     let mut setting = Setting::of_tofec(Delay::Preset(preset), 16);
     (setting.layout, setting.code) = (Layout::Spread, Code::new(6, 4).expect("a code"));
     let (operation, bytes, share) = (Operation::Read, 4_000_000, 1.0);
-    setting.classes = vec![ClassSetting { operation, bytes, share }];
+    setting.classes = vec![ClassSetting::new(operation, bytes, share)];
     setting.machine = Settings::default();
     let node = NodeSetting { lanes: 16, delay: Delay::Preset(preset), scale: 1.0, changes: vec![] };
     setting.nodes = vec![node; 6];

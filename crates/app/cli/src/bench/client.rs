@@ -11,16 +11,16 @@ use std::net::SocketAddr;
 use tokio::net::TcpStream;
 
 /// A presigned address: path and query.
-pub(super) type Url = String;
+pub(crate) type Url = String;
 
 /// One connection, one request at a time.
-pub(super) struct Client {
+pub(crate) struct Client {
     host: String,
     sender: SendRequest<Full<Bytes>>,
 }
 
 impl Client {
-    pub(super) async fn connect(address: SocketAddr) -> Result<Self> {
+    pub(crate) async fn connect(address: SocketAddr) -> Result<Self> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         let (sender, connection) = handshake(TokioIo::new(stream)).await?;
@@ -28,12 +28,12 @@ impl Client {
         Ok(Self { host: address.to_string(), sender })
     }
 
-    pub(super) async fn put(&mut self, url: &Url, body: Bytes) -> Result<()> {
+    pub(crate) async fn put(&mut self, url: &Url, body: Bytes) -> Result<()> {
         self.send(Method::PUT, url, body).await.map(drop)
     }
 
     /// Reads an object to its end; answers its length.
-    pub(super) async fn get(&mut self, url: &Url) -> Result<u64> {
+    pub(crate) async fn get(&mut self, url: &Url) -> Result<u64> {
         self.send(Method::GET, url, Bytes::new()).await
     }
 

@@ -89,7 +89,7 @@ impl Gateway {
         assembly.store.create_bucket(BUCKET).await?;
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
-        let credentials = [(BUCKET, SECRET)].into_iter().collect();
+        let credentials: ripstop_s3::Credentials = [(BUCKET, SECRET)].into_iter().collect();
         let (stop, hashing) = (CancellationToken::new(), Arc::new(Hashing::default()));
         let served = tokio::spawn(ripstop_s3::serve(
             listener,
@@ -125,7 +125,7 @@ impl Gateway {
 
     /// Presigned addresses of so many keys: to put, and to get.
     pub(super) async fn urls(&self, keys: usize) -> Result<(Vec<Url>, Vec<Url>)> {
-        let signer = self.signer()?;
+        let signer = presigner(self.address, BUCKET, BUCKET, SECRET)?;
         let (mut puts, mut gets) = (Vec::with_capacity(keys), Vec::with_capacity(keys));
         for key in 0..keys {
             let path = Path::from(format!("key-{key}"));
@@ -138,22 +138,28 @@ impl Gateway {
         Ok((puts, gets))
     }
 
-    fn signer(&self) -> Result<AmazonS3> {
-        let builder = AmazonS3Builder::new()
-            .with_endpoint(format!("http://{}", self.address))
-            .with_allow_http(true)
-            .with_region("us-east-1")
-            .with_bucket_name(BUCKET)
-            .with_access_key_id(BUCKET)
-            .with_secret_access_key(SECRET);
-        Ok(builder.with_http_connector(NoConnector).build()?)
-    }
-
     pub(super) async fn stop(self) {
         self.stop.cancel();
         // It ends when its connections have; a panic in it has been printed.
         let _ = self.served.await;
     }
+}
+
+/// Signs requests for a bucket of the gateway at `address`.
+pub(crate) fn presigner(
+    address: SocketAddr,
+    bucket: &str,
+    access_key: &str,
+    secret: &str,
+) -> Result<AmazonS3> {
+    let builder = AmazonS3Builder::new()
+        .with_endpoint(format!("http://{address}"))
+        .with_allow_http(true)
+        .with_region("us-east-1")
+        .with_bucket_name(bucket)
+        .with_access_key_id(access_key)
+        .with_secret_access_key(secret);
+    Ok(builder.with_http_connector(NoConnector).build()?)
 }
 
 /// The signer never connects.

@@ -2,6 +2,7 @@ use super::{
     policy::DelayModel,
     units::{Size, Span},
 };
+use ripstop_gateway::{Recombination, Selection};
 use serde::Deserialize;
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -13,6 +14,7 @@ pub(crate) struct Raw {
     pub store: Store,
     pub pool: Vec<Pool>,
     pub node: Vec<Node>,
+    pub tenant: Vec<Tenant>,
 }
 
 #[derive(Deserialize, Debug, Default)]
@@ -49,6 +51,7 @@ pub(crate) struct Store {
     pub grace: Option<Span>,
     pub sweep_every: Option<Span>,
     pub list_every: Option<Span>,
+    pub move_rate_max: Option<Size>,
 }
 
 #[derive(Deserialize, Debug)]
@@ -68,6 +71,13 @@ pub(crate) struct Pool {
     pub delay_model: Option<DelayModel>,
     pub hedge_after: Option<Span>,
     pub task_log: Option<PathBuf>,
+    pub recombination: Option<Recombination>,
+    pub plan: Option<PathBuf>,
+    pub plan_every: Option<Span>,
+    pub plan_gain: Option<f64>,
+    pub plan_theta: Option<f64>,
+    pub survive_sites: Option<u32>,
+    pub selection: Option<Selection>,
     pub answer_extra: Option<u8>,
     pub answer_extra_min: Option<u8>,
     pub after_answer: Option<AfterAnswer>,
@@ -83,6 +93,20 @@ pub(crate) struct Pool {
     pub tries_max: Option<u8>,
     pub probe_every: Option<Span>,
     pub failures_to_down: Option<u32>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Tenant {
+    pub name: String,
+    #[serde(default)]
+    pub access_keys: Vec<String>,
+    pub promise: Option<String>,
+    pub capacity: Option<f64>,
+    pub share: Option<f64>,
+    pub parts: Option<Vec<f64>>,
+    #[serde(default)]
+    pub pools: Vec<String>,
 }
 
 /// How stripes are stored.
@@ -131,6 +155,7 @@ pub(crate) struct Node {
     pub credentials: Option<PathBuf>,
     pub delay: Option<String>,
     pub delay_scale: Option<f64>,
+    pub site: Option<String>,
     pub price_per_get: Option<f64>,
     pub price_per_put: Option<f64>,
     pub price_per_gb_out: Option<f64>,

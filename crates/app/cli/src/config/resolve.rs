@@ -1,10 +1,12 @@
 use super::{
     policy,
     raw::{self, AfterAnswer, Bucket, LogFormat, NodeKind, Raw},
+    tenant::{self, TenantConfig},
 };
+use crate::replan::AutoPlan;
 use anyhow::{Context as _, Result, bail, ensure};
 use ripstop_experiment::Price;
-use ripstop_gateway::Settings as MachineSettings;
+use ripstop_gateway::{Recombination, Selection, Settings as MachineSettings};
 use ripstop_model::{Code, STRIPE_PAYLOAD_MAX};
 use ripstop_policy::Settings as PolicySettings;
 use ripstop_runtime::Layout;
@@ -28,6 +30,7 @@ pub(crate) struct Config {
     pub catalog_cache: usize,
     pub store: StoreSettings,
     pub pools: Vec<PoolConfig>,
+    pub tenants: Vec<TenantConfig>,
 }
 
 /// A pool and its nodes.
@@ -42,10 +45,21 @@ pub(crate) struct PoolConfig {
     /// Where its task log is appended to.
     pub task_log: Option<PathBuf>,
     pub machine: MachineSettings,
+    /// Whose request a free lane takes next, where there are tenants.
+    pub recombination: Recombination,
+    /// The plan that it follows.
+    pub plan: Option<PlanSource>,
+    /// How reads choose among the nodes that hold a stripe, unless the plan says so.
+    pub selection: Selection,
     pub nodes: Vec<NodeConfig>,
 }
 
 impl PoolConfig {
+    /// Tasks that its nodes serve at once.
+    pub(crate) fn lanes(&self) -> u64 {
+        self.nodes.iter().map(|node| u64::from(node.lanes)).sum()
+    }
+
     /// The fewest nodes that it can have.
     fn nodes_least(&self) -> usize {
         match self.layout {
@@ -63,10 +77,21 @@ impl PoolConfig {
     }
 }
 
+/// Where a pool's plan comes from.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum PlanSource {
+    /// This file.
+    File(PathBuf),
+    /// The pool makes it itself.
+    Auto(AutoPlan),
+}
+
 /// A node.
 #[derive(Clone, Debug)]
 pub(crate) struct NodeConfig {
     pub name: String,
+    /// Where it is: nodes at one site are lost together.
+    pub site: Option<String>,
     pub lanes: u16,
     pub place: Place,
     pub delay: Option<Delay>,
@@ -117,11 +142,12 @@ const DEFAULT_CODE_TOGETHER: [usize; 2] = [24, 12];
 const DEFAULT_LANES: u16 = 16;
 
 pub(super) fn resolve(raw: Raw) -> Result<Config> {
-    let Raw { gateway, store, pool, node } = raw;
+    let Raw { gateway, store, pool, node, tenant } = raw;
     let data = gateway.data.unwrap_or_else(|| "ripstop-data".into());
     let credentials = gateway.credentials.unwrap_or_else(|| data.join("credentials"));
     let memory_max = size(store.memory_max.map(|size| size.0), 128 << 20, "store.memory_max")?;
     let pools = pools(pool, node, &data, memory_max)?;
+    let tenants = tenant::resolve(tenant, &pools)?;
     let catalog_cache =
         size(store.catalog_cache.map(|size| size.0), 32 << 20, "store.catalog_cache")?;
     Ok(Config {
@@ -139,6 +165,7 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
         catalog_cache,
         store: store_settings(&store, memory_max, &pools)?,
         pools,
+        tenants,
     })
 }
 
@@ -188,6 +215,7 @@ fn store_settings(
         grace: raw.grace.map_or(default.grace, |span| span.0),
         sweep_every,
         list_every: raw.list_every.map_or(default.list_every, |span| span.0),
+        move_rate_max: raw.move_rate_max.map_or(default.move_rate_max, |size| size.0),
     })
 }
 
@@ -242,9 +270,9 @@ fn pools(
     Ok(resolved)
 }
 
-const NAME_RULE: &str = "a name is 1 to 64 letters, digits, '-' or '_'";
+pub(super) const NAME_RULE: &str = "a name is 1 to 64 letters, digits, '-' or '_'";
 
-fn named(name: &str) -> bool {
+pub(super) fn named(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     (1..=64).contains(&name.len()) && name.chars().all(plain)
 }
@@ -258,6 +286,7 @@ fn default_node(data: &std::path::Path, number: usize) -> NodeConfig {
     let place = Place::Directory { path, durable: true, ours: true };
     NodeConfig {
         name: format!("d{number}"),
+        site: None,
         lanes: DEFAULT_LANES,
         place,
         delay: None,
@@ -287,6 +316,17 @@ fn pool(raw: raw::Pool, memory_max: usize) -> Result<PoolConfig> {
         "{}: answer_extra means nothing in the layout shared: a stripe is one fragment there",
         at()
     );
+    ensure!(
+        layout == Layout::Spread || raw.plan.is_none() && raw.selection.is_none(),
+        "{}: plan and selection are for the layout spread: elsewhere a stripe is at one node",
+        at()
+    );
+    ensure!(
+        raw.selection != Some(Selection::LeastWorkPlanned) || raw.plan.is_some(),
+        "{}: selection \"least-work-planned\" needs a plan",
+        at()
+    );
+    let plan = plan_source(&raw).with_context(at)?;
     let (policy, policy_settings) = policy::resolve(&raw, layout, code).with_context(at)?;
     let (buckets, task_log) = (raw.buckets.clone(), raw.task_log.clone());
     Ok(PoolConfig {
@@ -298,8 +338,36 @@ fn pool(raw: raw::Pool, memory_max: usize) -> Result<PoolConfig> {
         policy_settings,
         task_log,
         machine,
+        recombination: raw.recombination.unwrap_or_default(),
+        plan,
+        selection: raw.selection.unwrap_or_default(),
         nodes: Vec::new(),
     })
+}
+
+fn plan_source(raw: &raw::Pool) -> Result<Option<PlanSource>> {
+    let auto = raw.plan.as_deref().is_some_and(|plan| plan.as_os_str() == "auto");
+    let keys = [
+        ("plan_every", raw.plan_every.is_some()),
+        ("plan_gain", raw.plan_gain.is_some()),
+        ("plan_theta", raw.plan_theta.is_some()),
+        ("survive_sites", raw.survive_sites.is_some()),
+    ];
+    if let Some((key, _)) = keys.into_iter().find(|(_, given)| *given && !auto) {
+        bail!("{key} is for plan = \"auto\"");
+    }
+    if !auto {
+        return Ok(raw.plan.clone().map(PlanSource::File));
+    }
+    let every = raw.plan_every.map_or(Duration::from_mins(1), |span| span.0);
+    ensure!(!every.is_zero(), "plan_every must be longer than nothing");
+    let gain = raw.plan_gain.unwrap_or(0.1);
+    ensure!((0.0..1.0).contains(&gain), "plan_gain must be from 0 to less than 1");
+    let seconds_per_dollar = raw.plan_theta.unwrap_or(0.0);
+    let sensible = seconds_per_dollar.is_finite() && seconds_per_dollar >= 0.0;
+    ensure!(sensible, "plan_theta must be a number of seconds from 0");
+    let survive_sites = raw.survive_sites.unwrap_or(0);
+    Ok(Some(PlanSource::Auto(AutoPlan { every, gain, seconds_per_dollar, survive_sites })))
 }
 
 fn machine(raw: &raw::Pool, code: Code, memory_max: usize) -> MachineSettings {
@@ -367,7 +435,7 @@ fn node(raw: raw::Node) -> Result<NodeConfig> {
             credentials: raw.credentials,
         }),
     };
-    Ok(NodeConfig { name: raw.name, lanes, place, delay, price })
+    Ok(NodeConfig { name: raw.name, site: raw.site, lanes, place, delay, price })
 }
 
 fn price(raw: &raw::Node) -> Result<Price> {

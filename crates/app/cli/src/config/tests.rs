@@ -56,12 +56,12 @@ fn a_refusal_names_the_key_the_value_and_what_would_be_right() {
     check(
         "[store]\ngraze = \"15m\"\n",
         &expect![[r#"
-        TOML parse error at line 2, column 1
-          |
-        2 | graze = "15m"
-          | ^^^^^
-        unknown field `graze`, expected one of `stripe_max`, `stripes_in_flight`, `stripes_ahead`, `memory_max`, `catalog_cache`, `grace`, `sweep_every`, `list_every`
-    "#]],
+            TOML parse error at line 2, column 1
+              |
+            2 | graze = "15m"
+              | ^^^^^
+            unknown field `graze`, expected one of `stripe_max`, `stripes_in_flight`, `stripes_ahead`, `memory_max`, `catalog_cache`, `grace`, `sweep_every`, `list_every`, `move_rate_max`
+        "#]],
     );
     check(
         "[[pool]]\nname = \"p\"\ncode = [4, 6]\n",
@@ -100,7 +100,7 @@ fn a_variable_that_names_nothing_is_refused() {
     expect!["RIPSTOP_NODE_X_LANES names no node of the configuration"]
         .assert_eq(&refusal("", &[("RIPSTOP_NODE_X_LANES", "3")]));
     expect![[r"
-        unknown field `graze`, expected one of `stripe_max`, `stripes_in_flight`, `stripes_ahead`, `memory_max`, `catalog_cache`, `grace`, `sweep_every`, `list_every`
+        unknown field `graze`, expected one of `stripe_max`, `stripes_in_flight`, `stripes_ahead`, `memory_max`, `catalog_cache`, `grace`, `sweep_every`, `list_every`, `move_rate_max`
         in `store`
     "]].assert_eq(&refusal("", &[("RIPSTOP_STORE_GRAZE", "3s")]));
 }
@@ -266,4 +266,34 @@ fn what_makes_no_sense_in_a_layout_is_refused() {
             r#"pool "p" has 0 nodes, and its code (24,12) needs 1: add [[node]] entries or lower pool.code"#
         ]],
     );
+}
+
+#[test]
+fn tenants_are_promised_no_more_than_a_pool_has() {
+    let pool = "[[pool]]\nname = \"p\"\nlayout = \"shared\"\n[[node]]\nname = \"n\"\nkind = \"memory\"\nlanes = 4\n";
+    let tenant = |name: &str, rest: &str| {
+        format!("[[tenant]]\nname = \"{name}\"\naccess_keys = [\"KEY{name}\"]\n{rest}\n")
+    };
+    let promise = "promise = \"0.9:100ms,1:1s\"\ncapacity = 3.0";
+    let good = format!("{pool}{}{}", tenant("a", promise), tenant("b", "pools = [\"p\"]"));
+    let config = parse(&good, []).unwrap();
+    assert_eq!(config.tenants.len(), 2);
+    let mut numbers = super::TenantNumbers::default();
+    numbers.add(&config.tenants);
+    let shaping = super::shaping(&config.pools[0], &config.tenants, &numbers);
+    let tiers = &shaping.tenants[0].tiers;
+    assert_eq!(tiers.iter().map(|tier| tier.capacity).sum::<u64>() / 1_000_000, 3000);
+    assert!(shaping.tenants[1].tiers.is_empty());
+    let refused = |rest: &str| refusal(&format!("{pool}{rest}"), &[]);
+    let two = tenant("a", promise) + &tenant("b", promise);
+    expect![[r#"pool "p" has 4 lanes, and its tenants are promised 6: 2 lanes are missing"#]]
+        .assert_eq(&refused(&two));
+    let twice = tenant("a", "") + &tenant("b", "").replace("KEYb", "KEYa");
+    expect![[r#"access key "KEYa" is of two tenants"#]].assert_eq(&refused(&twice));
+    let bare = refused(&tenant("a", "promise = \"0.9:100ms\""));
+    assert!(bare.starts_with("tenant \"a\": ") && bare.contains("capacity"), "{bare}");
+    let falls = refused(&tenant("a", "promise = \"0.9:1s,1:100ms\"\nshare = 0.5"));
+    assert!(falls.contains("must promise more requests"), "{falls}");
+    let nowhere = refused(&tenant("a", "pools = [\"q\"]"));
+    assert!(nowhere.contains("there is no pool \"q\""), "{nowhere}");
 }

@@ -113,6 +113,8 @@ impl Stock {
             .filter_map(|(_, report)| match report {
                 Report::Task { served, .. } => Some(served.as_secs_f64() - DELAY_MS / 1e3),
                 Report::Started { .. }
+                | Report::Admitted { .. }
+                | Report::Refused { .. }
                 | Report::Answered { .. }
                 | Report::FragmentLost { .. }
                 | Report::Node { .. } => None,

@@ -201,7 +201,7 @@ fn setting(stock: &Stock, coding_s_per_byte: f64) -> Setting {
     Setting {
         code: storage_code(),
         layout: Layout::Shared,
-        classes: vec![ClassSetting { operation: Operation::Read, bytes, share: 1.0 }],
+        classes: vec![ClassSetting::new(Operation::Read, bytes, 1.0)],
         coding_s_per_byte,
         paired: false,
         ..Setting::of_tofec(Delay::Preset(PRESET), LANES)

@@ -6,7 +6,9 @@ use crate::{
 use anyhow::{Context as _, Result, bail, ensure};
 use ripstop_delay::{Preset, Recorded, Replay};
 use ripstop_estimator::{Empirical, Fit, LogRecord, Sample, parse_log};
-use ripstop_experiment::{ByOperation, Delay, Layout as Played, NodeSetting, Setting, Workload};
+use ripstop_experiment::{
+    ByOperation, Delay, Layout as Played, NodeSetting, Setting, Tenants, Workload,
+};
 use ripstop_model::{NodeId, Operation};
 use ripstop_runtime::Layout;
 use std::{collections::BTreeMap, fmt, path::Path, time::Duration};
@@ -149,6 +151,7 @@ pub(super) fn setting(
         coding_s_per_byte: 0.0,
         paired: true,
         machine: pool.machine,
+        tenants: Tenants::default(),
     })
 }
 

@@ -1,5 +1,5 @@
 use ripstop_gateway::{Action, Event, Machine, NodeSpec, Operation, Outcome, Request, Settings};
-use ripstop_model::{NodeId, RequestId, StripSet, Timestamp};
+use ripstop_model::{NodeId, RequestId, StripSet, TenantId, Timestamp};
 use ripstop_policy::by_name;
 use std::{collections::VecDeque, time::Duration};
 
@@ -40,7 +40,7 @@ impl Closed {
             let places = (0..6).map(place).collect();
             Operation::Read { k: 4, wanted: StripSet::first(4), places }
         };
-        let request = Request { id, operation, strip_bytes: 1 << 20 };
+        let request = Request { id, tenant: TenantId::ANYBODY, operation, strip_bytes: 1 << 20 };
         self.events.push_back(Event::RequestArrived(request));
     }
 
@@ -68,7 +68,7 @@ impl Closed {
                     Action::CancelTask(_)
                     | Action::Complete(_)
                     | Action::Fail(..)
-                    | Action::Reject(_)
+                    | Action::Reject { .. }
                     | Action::Probe(_)
                     | Action::Report(_) => {}
                 }

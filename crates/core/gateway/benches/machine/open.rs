@@ -1,6 +1,6 @@
 use ripstop_delay::{Dice, Preset, StorageOperation};
 use ripstop_gateway::{Action, Event, Machine, NodeSpec, Operation, Outcome, Request};
-use ripstop_model::{Code, NodeId, RequestId, TaskId, Timestamp};
+use ripstop_model::{Code, NodeId, RequestId, TaskId, TenantId, Timestamp};
 use ripstop_policy::{Limits, Settings, by_name};
 use std::{
     cmp::Reverse,
@@ -113,7 +113,7 @@ impl Open {
                 | Action::Settle { .. }
                 | Action::Complete(_)
                 | Action::Fail(..)
-                | Action::Reject(_)
+                | Action::Reject { .. }
                 | Action::Probe(_)
                 | Action::Report(_) => {}
             }
@@ -149,7 +149,12 @@ impl Open {
         let id = RequestId(self.arrived);
         self.arrived += 1;
         let operation = Operation::ReadShared { n: CODE.0, k: CODE.1, node: Some(NODE) };
-        Event::RequestArrived(Request { id, operation, strip_bytes: STRIP_BYTES })
+        Event::RequestArrived(Request {
+            id,
+            tenant: TenantId::ANYBODY,
+            operation,
+            strip_bytes: STRIP_BYTES,
+        })
     }
 }
 

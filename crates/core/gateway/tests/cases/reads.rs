@@ -422,7 +422,7 @@ fn a_full_queue_rejects() {
         0     read 1 wants {0, 1, 2, 3} → start 1.0@0, start 1.1@1, start 1.2@2, start 1.3@3
         0     read 2 wants {0, 1, 2, 3}
         0     read 3 wants {0, 1, 2, 3}
-        0     read 4 wants {0, 1, 2, 3} → reject 4
+        0     read 4 wants {0, 1, 2, 3} → refused 4 of 0, reject 4
         0     2 is abandoned → fail 2 Abandoned, settle 2 []
         0     read 5 wants {0, 1, 2, 3}
         0     read 5 wants {0, 1, 2, 3}

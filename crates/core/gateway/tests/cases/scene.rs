@@ -3,7 +3,7 @@
 use ripstop_gateway::{
     Action, Event, Machine, NodeSpec, NodeState, Operation, Outcome, Report, Request, Settings,
 };
-use ripstop_model::{NodeId, RequestId, StripSet, TaskId, Timestamp};
+use ripstop_model::{NodeId, RequestId, StripSet, TaskId, TenantId, Timestamp};
 use ripstop_policy::by_name;
 use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
@@ -86,7 +86,8 @@ impl Scene {
     }
 
     pub(crate) fn request(&mut self, id: u64, what: &str, operation: Operation) -> &mut Self {
-        let request = Request { id: RequestId(id), operation, strip_bytes: 1000 };
+        let request =
+            Request { id: RequestId(id), tenant: TenantId::ANYBODY, operation, strip_bytes: 1000 };
         self.send(what, Event::RequestArrived(request))
     }
 
@@ -150,7 +151,7 @@ impl Scene {
             Action::Decode { request, from } => format!("decode {request} from {from:?}"),
             Action::Complete(id) => format!("complete {id}"),
             Action::Fail(id, cause) => format!("fail {id} {cause:?}"),
-            Action::Reject(id) => format!("reject {id}"),
+            Action::Reject { request, .. } => format!("reject {request}"),
             Action::Settle { request, stored } => {
                 let places = stored.iter().map(|node| node.map_or("-".into(), |id| id.to_string()));
                 format!("settle {request} [{}]", places.collect::<Vec<_>>().join(" "))
@@ -163,7 +164,11 @@ impl Scene {
                 Report::FragmentLost { fragment, outcome, .. } => {
                     format!("lost {fragment} {outcome:?}")
                 }
-                Report::Started { .. } | Report::Task { .. } | Report::Answered { .. } => {
+                Report::Refused { request, tenant } => format!("refused {request} of {tenant}"),
+                Report::Started { .. }
+                | Report::Task { .. }
+                | Report::Admitted { .. }
+                | Report::Answered { .. } => {
                     return self.reports.then(|| tell_report(report));
                 }
             },
@@ -181,9 +186,14 @@ fn tell_report(report: &Report) -> String {
              served {served:?}, redundant {redundant}]",
             task.request, task.fragment, task.node
         ),
-        Report::Answered { request, write, took, done } => {
+        Report::Admitted { request, tenant, tier } => {
+            format!("[{request} of {tenant} admitted to {tier:?}]")
+        }
+        Report::Answered { request, write, took, done, .. } => {
             format!("[{request} answered, write {write}, took {took:?}, done {done}]")
         }
-        Report::FragmentLost { .. } | Report::Node { .. } => unreachable!("told elsewhere"),
+        Report::FragmentLost { .. } | Report::Node { .. } | Report::Refused { .. } => {
+            unreachable!("told elsewhere")
+        }
     }
 }

@@ -1,7 +1,7 @@
 use ripstop_gateway::{
     Action, Cause, NodeSpec, NodeState, Operation, Outcome, Report, Request, Settings, Task,
 };
-use ripstop_model::{NodeId, RequestId, StripSet, Timestamp};
+use ripstop_model::{NodeId, RequestId, StripSet, TenantId, Timestamp};
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::Duration,
@@ -17,6 +17,7 @@ pub(crate) struct Ledger {
 
 struct Known {
     arrived: Timestamp,
+    tenant: TenantId,
     operation: Operation,
     /// Of the code it is served with; 0 before that is known.
     n: usize,
@@ -51,6 +52,7 @@ impl Ledger {
         self.open += 1;
         let known = Known {
             arrived: now,
+            tenant: request.tenant,
             operation: request.operation.clone(),
             n: 0,
             k: 0,
@@ -135,7 +137,7 @@ impl Ledger {
                 assert_eq!(known.answer.replace(Err(*cause)), None, "{id:?} is answered once");
                 known.check_fail(*cause, now - known.arrived, timeout);
             }
-            Action::Reject(id) => {
+            Action::Reject { request: id, .. } => {
                 let known = self.live(*id);
                 assert_eq!(known.answer.replace(Err(Cause::Unavailable)), None);
                 assert!(known.arrived == now && known.used.is_empty());
@@ -213,6 +215,9 @@ impl Ledger {
             }
             Report::Answered { request, done, .. } => {
                 assert_eq!(self.live(*request).answer.map(|answer| answer.is_ok()), Some(*done));
+            }
+            Report::Admitted { request, tenant, .. } | Report::Refused { request, tenant } => {
+                assert_eq!(self.live(*request).tenant, *tenant);
             }
             Report::FragmentLost { request, fragment, .. } => {
                 assert!(self.live(*request).lost.contains(fragment));

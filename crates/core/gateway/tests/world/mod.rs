@@ -7,12 +7,17 @@ mod ledger;
 use dice::Dice;
 use ledger::Ledger;
 use ripstop_gateway::{
-    Action, AfterAnswer, Event, Machine, NodeSpec, NodeState, Operation, Outcome, Request,
-    Settings, Task,
+    Action, AfterAnswer, Event, LANE, Machine, NodeSpec, NodeState, Operation, Outcome, Placement,
+    PlacementGroup, Recombination, Request, Selection, Settings, Shaping, Task, TenantTerms,
+    TierTerms,
 };
-use ripstop_model::{NodeId, RequestId, StripSet, TaskId, Timestamp};
+use ripstop_model::{NodeId, RequestId, StripSet, TaskId, TenantId, Timestamp};
 use ripstop_policy::{Choice, Class, Load, Policy, Redundancy};
+use ripstop_shaping::Fraction;
 use std::{collections::BTreeMap, time::Duration};
+
+/// Most tenants that are promised something.
+const TENANTS: usize = 3;
 
 /// Everything the machine did, with when.
 pub(crate) type Log = Vec<(Timestamp, Action)>;
@@ -119,7 +124,7 @@ pub(crate) fn rehearse(bytes: &[u8]) -> Log {
 
 impl World<'_> {
     fn step(&mut self) {
-        match self.dice.below(16) {
+        match self.dice.below(18) {
             0..=2 => self.arrive(),
             3..=7 => self.end_a_task(),
             8 | 9 => self.end_a_computation(),
@@ -136,8 +141,53 @@ impl World<'_> {
             12 => self.now = self.now + Duration::from_millis(1 << self.dice.below(15)),
             13 => self.send(Event::TimerFired),
             14 => self.wait_for_the_deadline(),
-            _ => self.say_nonsense(),
+            15 => self.say_nonsense(),
+            _ if self.dice.one_in(4) => self.promise(),
+            _ if self.dice.one_in(4) => self.place(),
+            _ => self.arrive(),
         }
+    }
+
+    /// Another plan: some of its nodes are not there.
+    fn place(&mut self) {
+        let group = |world: &mut Self| {
+            let count = 1 + world.dice.below(6);
+            let nodes: Vec<_> = (0..count).map(|_| NodeId(world.dice.below(27) as u16)).collect();
+            let dispatch = (0..count).map(|_| world.dice.below(1_000_001) as u32).collect();
+            PlacementGroup { weight: world.dice.below(5) as u64, nodes, dispatch }
+        };
+        let groups = (0..self.dice.below(4)).map(|_| group(self)).collect();
+        let selection = [
+            Selection::Ready,
+            Selection::Probabilistic,
+            Selection::LeastWork,
+            Selection::LeastWorkPlanned,
+        ][self.dice.below(4)];
+        self.send(Event::PlacementChanged(Placement { selection, groups }));
+    }
+
+    /// Other tenants, other promises, another way to share the lanes.
+    fn promise(&mut self) {
+        let mut tenants: Vec<TenantTerms> = Vec::new();
+        for tenant in 1..=self.dice.below(TENANTS + 1) {
+            let tiers = 1 + self.dice.below(3);
+            let tier = |index: usize| TierTerms {
+                fraction: Fraction::from_billionths(900_000_000 + 10_000_000 * index as u32)
+                    .expect("it is between none and all"),
+                bound: Duration::from_millis(20 << index),
+                capacity: LANE / (1 << self.dice.below(8)),
+            };
+            let tiers = (0..tiers).map(tier).collect();
+            tenants.push(TenantTerms { tenant: TenantId(tenant as u16), tiers });
+        }
+        let recombination = [
+            Recombination::Fifo,
+            Recombination::Split,
+            Recombination::Fair,
+            Recombination::PClock,
+            Recombination::Miser,
+        ][self.dice.below(5)];
+        self.send(Event::ShapingChanged(Shaping { recombination, tenants }));
     }
 
     fn a_node(&mut self) -> NodeId {
@@ -165,7 +215,8 @@ impl World<'_> {
                 Operation::Mend { fragment: self.dice.below(6) as u8, node, taken }
             }
         };
-        let request = Request { id, operation, strip_bytes: 100 };
+        let tenant = TenantId(self.dice.below(TENANTS + 2) as u16);
+        let request = Request { id, tenant, operation, strip_bytes: 100 };
         self.ledger.arrived(self.now, &request);
         self.send(Event::RequestArrived(request));
     }
@@ -251,7 +302,7 @@ impl World<'_> {
             Action::StartTask(_) | Action::Report(_) | Action::CancelTask(_) => true,
             Action::Encode { .. }
             | Action::Decode { .. }
-            | Action::Reject(_)
+            | Action::Reject { .. }
             | Action::Probe(_)
             | Action::Complete(_)
             | Action::Fail(..)
@@ -297,7 +348,8 @@ impl World<'_> {
         }
         self.machine.assert_invariants();
         let load = self.machine.load();
-        assert!(load.backlog + self.machine.encoding() <= self.settings.requests_waiting_max);
+        let most = (TENANTS + 2) * self.settings.requests_waiting_max;
+        assert!(load.backlog + self.machine.encoding() <= most);
         assert!(self.machine.mends_waiting() <= self.settings.mends_waiting_max);
         assert_eq!(self.machine.requests_open(), self.ledger.open());
         let due = self.machine.deadline();
@@ -323,7 +375,7 @@ impl World<'_> {
                 let runs = |(task, _): &(Task, bool)| task.request == *request;
                 assert!(!self.running.values().any(runs), "nothing is left of what is settled");
             }
-            Action::Complete(_) | Action::Fail(..) | Action::Reject(_) | Action::Report(_) => {}
+            Action::Complete(_) | Action::Fail(..) | Action::Reject { .. } | Action::Report(_) => {}
         }
     }
 }

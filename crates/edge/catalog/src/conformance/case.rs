@@ -1,7 +1,7 @@
 //! Facts with names. Each is put to a new, empty catalog.
 
 use super::make::{bucket, listing_of, object, part, stripe, upload};
-use crate::{Applied, Audited, CatalogError, Change, Condition, ListingRequest, Stripe};
+use crate::{Applied, Audited, CatalogError, Change, Condition, Leftover, ListingRequest, Stripe};
 use futures::future::{BoxFuture, join_all};
 use ripstop_model::{NodeId, StripeId};
 use std::collections::BTreeSet;
@@ -42,6 +42,8 @@ listed! {
     next_is_given_exactly_when_there_is_more
     garbage_waits_until_it_is_due_and_is_forgotten
     fragments_are_placed_in_stripes_in_force_only
+    a_fragment_moves_only_from_where_it_was_read
+    a_leftover_waits_until_it_is_due_and_is_forgotten
     nodes_keep_the_numbers_they_were_given
 }
 
@@ -482,6 +484,82 @@ async fn fragments_are_placed_in_stripes_in_force_only(catalog: &dyn Audited) {
     assert_eq!(nodes, [None, Some(2), Some(7), None, Some(8)]);
     let garbage = catalog.garbage(u64::MAX, StripeId(0), 9).await.expect("garbage");
     assert_eq!(garbage, [(StripeId(2), stripe())]);
+}
+
+fn copy(stripe: u128, index: u8, node: u16) -> Leftover {
+    Leftover { stripe: StripeId(stripe), index, node: NodeId(node) }
+}
+
+fn move_fragment(stripe: u128, nodes: &[Option<u16>], index: u8, to: u16) -> Change {
+    let nodes = nodes.to_vec();
+    Change::MoveFragment { stripe: StripeId(stripe), nodes, index, to: NodeId(to) }
+}
+
+async fn leftovers(catalog: &dyn Audited) -> Vec<Leftover> {
+    tables(catalog).await;
+    catalog.leftovers(u64::MAX, None, 1000).await.expect("leftovers")
+}
+
+async fn a_fragment_moves_only_from_where_it_was_read(catalog: &dyn Audited) {
+    applied(catalog, create("b", 1)).await;
+    applied(catalog, Change::Discard { stripes: brought(&[2]) }).await;
+    let was = stripe().nodes;
+    let gone = refused(catalog, move_fragment(2, &was, 0, 9)).await;
+    assert!(matches!(gone, CatalogError::StripeGone { stripe } if stripe == StripeId(2)));
+    let stale = [was.clone(), vec![Some(77)]].concat();
+    for change in [
+        move_fragment(1, &stale, 0, 9),
+        move_fragment(1, &was[1..], 0, 9),
+        move_fragment(1, &was, was.len() as u8, 9),
+    ] {
+        let why = refused(catalog, change.clone()).await;
+        assert!(matches!(why, CatalogError::ConditionFailed), "{change:?}");
+    }
+    assert_eq!(leftovers(catalog).await, []);
+    applied(catalog, move_fragment(1, &was, 1, 9)).await;
+    let mut is = was.clone();
+    is[1] = Some(9);
+    let found = catalog.stripes(&[StripeId(1)]).await.expect("read");
+    assert_eq!(found[0].as_ref().expect("in force").nodes, is);
+    let former = was[1].expect("it was somewhere");
+    assert_eq!(leftovers(catalog).await, [copy(1, 1, former)]);
+    // A second one that read the same comes too late; back again, nothing is left where it is.
+    assert!(matches!(
+        refused(catalog, move_fragment(1, &was, 1, 8)).await,
+        CatalogError::ConditionFailed
+    ));
+    applied(catalog, move_fragment(1, &is, 1, former)).await;
+    assert_eq!(leftovers(catalog).await, [copy(1, 1, 9)]);
+    // To where it is already: nothing becomes a leftover.
+    applied(catalog, move_fragment(1, &was, 1, former)).await;
+    assert_eq!(leftovers(catalog).await, [copy(1, 1, 9)]);
+    let node = Some(NodeId(9));
+    applied(catalog, Change::PlaceFragment { stripe: StripeId(1), index: 1, node }).await;
+    assert_eq!(leftovers(catalog).await, []);
+}
+
+async fn a_leftover_waits_until_it_is_due_and_is_forgotten(catalog: &dyn Audited) {
+    applied(catalog, create("b", 1)).await;
+    let mut nodes = stripe().nodes;
+    let mut all = Vec::new();
+    for (now_ms, to) in [(10, 20), (20, 21), (30, 22)] {
+        all.push(copy(1, 0, nodes[0].expect("it is somewhere")));
+        let change = move_fragment(1, &nodes, 0, to);
+        catalog.commit(now_ms, change).await.expect("moved");
+        nodes[0] = Some(to);
+    }
+    let due =
+        async |due_ms, after, max| catalog.leftovers(due_ms, after, max).await.expect("leftovers");
+    assert_eq!(due(10, None, 9).await, [], "due since before, not at");
+    assert_eq!(due(21, None, 9).await, all[..2]);
+    assert_eq!(due(31, Some(all[0]), 1).await, all[1..2]);
+    // They outlive their stripe.
+    applied(catalog, Change::DeleteBucket { name: "b".into() }).await;
+    assert_eq!(leftovers(catalog).await, all);
+    applied(catalog, Change::ForgetLeftovers { leftovers: vec![all[1], copy(7, 7, 7)] }).await;
+    assert_eq!(leftovers(catalog).await, [all[0], all[2]]);
+    assert!(!catalog.is_leftover(all[1]).await.expect("read"));
+    assert!(catalog.is_leftover(all[2]).await.expect("read"));
 }
 
 async fn nodes_keep_the_numbers_they_were_given(catalog: &dyn Audited) {

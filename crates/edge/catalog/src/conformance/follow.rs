@@ -2,7 +2,7 @@
 
 use super::make::{bucket, object, part, stripe, upload};
 use super::script::{Action, Key, Material, Step, Wish};
-use crate::{Audited, Catalog, Change, Condition, ListingRequest, Model, State, Stripe};
+use crate::{Audited, Catalog, Change, Condition, Leftover, ListingRequest, Model, State, Stripe};
 use futures::future::join_all;
 use ripstop_model::{NodeId, StripeId};
 use std::fmt::Debug;
@@ -52,6 +52,8 @@ pub async fn follow(catalog: &dyn Audited, steps: &[Step], together: usize) -> M
                 | Action::Discard { .. }
                 | Action::Place { .. }
                 | Action::Forget { .. }
+                | Action::Move { .. }
+                | Action::ForgetLeftover { .. }
                 | Action::Name { .. } => {}
             }
         }
@@ -106,11 +108,34 @@ pub async fn compare(catalog: &dyn Audited, model: &Model) {
     for id in ids {
         same("garbage", shown(&catalog.is_garbage(id).await), shown(&model.is_garbage(id).await));
     }
+    compare_leftovers(catalog, model, &state).await;
     let audit = catalog.audit().await.expect("the audit runs");
     assert!(audit.is_clean(), "{:?}", audit.findings);
     assert_eq!(audit.objects, state.objects.len() as u64);
     assert_eq!(audit.stripes, state.stripes.len() as u64);
     assert_eq!(audit.garbage, state.garbage.len() as u64);
+}
+
+async fn compare_leftovers(catalog: &dyn Audited, model: &Model, state: &State) {
+    let middle = state.leftovers.keys().nth(state.leftovers.len() / 2).copied();
+    let latest = state.leftovers.values().max().copied().unwrap_or(0);
+    for (after, max) in [(None, ALL), (middle, 2)] {
+        for due_ms in [u64::MAX, latest] {
+            let is = catalog.leftovers(due_ms, after, max).await;
+            let should = model.leftovers(due_ms, after, max).await;
+            assert_eq!(shown(&is), shown(&should), "leftovers");
+        }
+    }
+    for (id, stripe) in &state.stripes {
+        let nodes = (0..).zip(&stripe.nodes).filter_map(|(index, node)| Some((index, (*node)?)));
+        for (index, node) in nodes {
+            let copy = Leftover { stripe: *id, index, node: NodeId(node) };
+            assert!(!catalog.is_leftover(copy).await.expect("read"), "{copy:?} is in force");
+        }
+    }
+    for copy in state.leftovers.keys() {
+        assert!(catalog.is_leftover(*copy).await.expect("read"), "{copy:?}");
+    }
 }
 
 async fn compare_list(catalog: &dyn Audited, model: &Model, request: &ListingRequest) {
@@ -250,6 +275,20 @@ impl Writer {
             Action::Forget { stripe } => {
                 Change::ForgetGarbage { stripes: vec![StripeId(self.ever(*stripe))] }
             }
+            Action::Move { stripe, index, to, is_stale } => {
+                let stripe = StripeId(self.ever(*stripe));
+                let found = state.stripes.get(&stripe).map(|found| found.nodes.clone());
+                let mut nodes = found.unwrap_or_default();
+                if *is_stale {
+                    nodes.push(Some(77));
+                }
+                Change::MoveFragment { stripe, nodes, index: *index, to: NodeId(*to) }
+            }
+            Action::ForgetLeftover { pick } => {
+                let mut all = state.leftovers.keys();
+                let picked = all.nth(usize::from(*pick) % state.leftovers.len().max(1));
+                Change::ForgetLeftovers { leftovers: picked.copied().into_iter().collect() }
+            }
             Action::Name { node } => Change::NameNode { name: format!("node{node}") },
             Action::List(_) | Action::Uploads(_) => return None,
         })
@@ -344,6 +383,7 @@ pub async fn whole(catalog: &dyn Catalog) -> String {
         shown(&catalog.nodes().await),
         shown(&catalog.stripes_after(zero, ALL).await),
         shown(&catalog.garbage(u64::MAX, zero, ALL).await),
+        shown(&catalog.leftovers(u64::MAX, None, ALL).await),
         shown(&buckets),
     ];
     for bucket in buckets {

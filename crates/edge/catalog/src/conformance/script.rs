@@ -29,6 +29,8 @@ pub enum Action {
     Discard { material: Material },
     Place { stripe: u8, index: u8, node: Option<u16> },
     Forget { stripe: u8 },
+    Move { stripe: u8, index: u8, to: u16, is_stale: bool },
+    ForgetLeftover { pick: u8 },
     Name { node: u8 },
     List(ListingRequest),
     Uploads(ListingRequest),
@@ -161,6 +163,10 @@ fn action() -> impl Strategy<Value = Action> {
         2 => (any::<u8>(), 0..6u8, prop::option::of(0..4u16))
             .prop_map(|(stripe, index, node)| Action::Place { stripe, index, node }),
         1 => any::<u8>().prop_map(|stripe| Action::Forget { stripe }),
+        3 => (any::<u8>(), 0..6u8, 0..4u16, prop::bool::weighted(0.2)).prop_map(
+            |(stripe, index, to, is_stale)| Action::Move { stripe, index, to, is_stale }
+        ),
+        1 => any::<u8>().prop_map(|pick| Action::ForgetLeftover { pick }),
         1 => (0..4u8).prop_map(|node| Action::Name { node }),
         5 => request().prop_map(Action::List),
         3 => request().prop_map(Action::Uploads),

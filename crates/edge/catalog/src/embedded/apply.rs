@@ -1,12 +1,13 @@
 //! One change against the tables of a transaction: everything is checked before anything is
 //! written, so a refused change leaves no trace among its neighbours.
 
-use super::encoding::{Held, decode, encode, garbage, object_key};
+use super::encoding::{Held, decode, encode, garbage, leftover_key, object_key};
 use super::failure::Stop;
 use super::reference::{Turnover, held_by, named};
 use super::table::{Tables, record};
 use crate::{
-    Applied, Bucket, CatalogError, Change, Condition, Object, Stripe, Upload, UploadedPart,
+    Applied, Bucket, CatalogError, Change, Condition, Leftover, Object, Stripe, Upload,
+    UploadedPart,
 };
 use redb::{ReadableTable, ReadableTableMetadata};
 use ripstop_model::{NodeId, StripeId};
@@ -40,6 +41,15 @@ pub(super) fn apply(
         Change::Discard { stripes } => discard(tables, now_ms, stripes),
         Change::PlaceFragment { stripe, index, node } => {
             place_fragment(tables, *stripe, *index, *node)
+        }
+        Change::MoveFragment { stripe, nodes, index, to } => {
+            move_fragment(tables, now_ms, *stripe, nodes, *index, *to)
+        }
+        Change::ForgetLeftovers { leftovers } => {
+            for copy in leftovers {
+                tables.leftovers.remove(leftover_key(copy))?;
+            }
+            Ok(Applied::default())
         }
         Change::ForgetGarbage { stripes } => {
             for stripe in stripes {
@@ -274,15 +284,7 @@ fn place_fragment(
     index: u8,
     node: Option<NodeId>,
 ) -> Result<Applied, Stop> {
-    let Some(mut held) = tables
-        .stripes
-        .get(id.0)?
-        .map(|found| decode::<Held>(found.value()))
-        .transpose()
-        .map_err(Stop::Failed)?
-    else {
-        return Ok(Applied::default());
-    };
+    let Some(mut held) = in_force(tables, id)? else { return Ok(Applied::default()) };
     let (nodes, index) = (&mut held.stripe.nodes, usize::from(index));
     if index >= nodes.len() && node.is_some() {
         nodes.resize(index + 1, None);
@@ -291,7 +293,37 @@ fn place_fragment(
         *slot = node.map(|node| node.0);
         tables.stripes.insert(id.0, encode(&held).as_slice())?;
     }
+    if let Some(node) = node {
+        tables.leftovers.remove((id.0, index as u8, node.0))?;
+    }
     Ok(Applied::default())
+}
+
+fn in_force(tables: &Tables<'_>, id: StripeId) -> Result<Option<Held>, Stop> {
+    let found = tables.stripes.get(id.0)?;
+    found.map(|found| decode::<Held>(found.value())).transpose().map_err(Stop::Failed)
+}
+
+/// Places a fragment elsewhere if its stripe is as it was; what is left of it there is to be deleted.
+fn move_fragment(
+    tables: &mut Tables<'_>,
+    now_ms: u64,
+    id: StripeId,
+    nodes: &[Option<u16>],
+    index: u8,
+    to: NodeId,
+) -> Result<Applied, Stop> {
+    let Some(held) = in_force(tables, id)? else {
+        return refuse(CatalogError::StripeGone { stripe: id });
+    };
+    if held.stripe.nodes != nodes || usize::from(index) >= nodes.len() {
+        return refuse(CatalogError::ConditionFailed);
+    }
+    if let Some(node) = held.stripe.node(index.into()) {
+        let copy = Leftover { stripe: id, index, node };
+        tables.leftovers.insert(leftover_key(&copy), now_ms)?;
+    }
+    place_fragment(tables, id, index, Some(to))
 }
 
 fn name_node(tables: &mut Tables<'_>, name: &str) -> Result<Applied, Stop> {

@@ -1,12 +1,14 @@
 //! Feeds every record of a view to the recount.
 
-use super::encoding::{Held, decode, garbage_due, garbage_stripe, split_object_key, text};
+use super::encoding::{
+    Held, LeftoverKey, decode, garbage_due, garbage_stripe, split_object_key, text,
+};
 use super::failure::unavailable;
 use super::table::View;
 use crate::audit::Recount;
 use crate::{Audit, CatalogError, Finding, Upload};
 use redb::ReadableTableMetadata;
-use ripstop_model::StripeId;
+use ripstop_model::{FragmentId, NodeId, StripeId};
 
 impl View {
     pub(super) fn audit(&self) -> Result<Audit, CatalogError> {
@@ -47,6 +49,21 @@ impl View {
             let found = garbage_due(record.value()).and_then(|(_, stripe)| garbage_stripe(stripe));
             let what = || format!("garbage {id}");
             read(recount, what, found, |recount, _| recount.garbage(id));
+        }
+        self.recount_leftovers(recount)
+    }
+
+    fn recount_leftovers(&self, recount: &mut Recount) -> Result<(), CatalogError> {
+        for entry in self.leftovers.range::<LeftoverKey>(..).map_err(unavailable)? {
+            let (id, index, node) = entry.map_err(unavailable)?.0.value();
+            let Some(record) = self.stripes.get(id).map_err(unavailable)? else { continue };
+            let place = decode::<Held>(record.value()).ok().map(|held| held.stripe);
+            let place = place.and_then(|stripe| stripe.node(index.into()));
+            if place == Some(NodeId(node)) {
+                let name = FragmentId { stripe: StripeId(id), index };
+                let reason = format!("fragment {name} is where it is a leftover");
+                unreadable(recount, reason);
+            }
         }
         Ok(())
     }

@@ -1,13 +1,15 @@
 //! Bytes on disk: each record is one version byte and its postcard form; keys compare as bytes.
 
 use super::failure::corrupt;
-use crate::{CatalogError, Stripe};
+use crate::{CatalogError, Leftover, Stripe};
 use redb::TableDefinition;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 pub(super) type Bytes = &'static [u8];
 /// Bucket, key, upload id: redb compares tuples part by part.
 pub(super) type UploadKey = (Bytes, Bytes, Bytes);
+/// Stripe, index, node.
+pub(super) type LeftoverKey = (u128, u8, u16);
 
 /// Name → number of the file's format.
 pub(super) const META: TableDefinition<Bytes, u64> = TableDefinition::new("meta");
@@ -19,6 +21,8 @@ pub(super) const OBJECTS: TableDefinition<Bytes, Bytes> = TableDefinition::new("
 pub(super) const STRIPES: TableDefinition<u128, Bytes> = TableDefinition::new("stripes");
 /// Stripe id → [`garbage`].
 pub(super) const GARBAGE: TableDefinition<u128, Bytes> = TableDefinition::new("garbage");
+/// Stripe, index and node of a [`Leftover`](crate::Leftover) → since when, in milliseconds.
+pub(super) const LEFTOVERS: TableDefinition<LeftoverKey, u64> = TableDefinition::new("leftovers");
 /// Upload id → [`Upload`](crate::Upload).
 pub(super) const UPLOADS: TableDefinition<Bytes, Bytes> = TableDefinition::new("uploads");
 /// Every upload by where it will write.
@@ -84,6 +88,10 @@ pub(super) fn garbage_due(bytes: &[u8]) -> Result<(u64, &[u8]), CatalogError> {
 pub(super) fn garbage_stripe(stripe: &[u8]) -> Result<Stripe, CatalogError> {
     postcard::from_bytes(stripe)
         .map_err(|error| corrupt(format!("a garbage record is unreadable: {error}")))
+}
+
+pub(super) const fn leftover_key(copy: &Leftover) -> (u128, u8, u16) {
+    (copy.stripe.0, copy.index, copy.node.0)
 }
 
 /// Orders by bucket (in an order of no meaning), then by key in byte order. The name's length comes

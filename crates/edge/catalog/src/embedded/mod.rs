@@ -17,8 +17,8 @@ mod tests;
 pub use settings::{Durability, Settings};
 
 use crate::{
-    Applied, Audit, Audited, Bucket, Catalog, CatalogError, Change, LOCATED_EXTENTS_MAX, Listing,
-    ListingRequest, Located, Stripe, Upload, UploadedPart,
+    Applied, Audit, Audited, Bucket, Catalog, CatalogError, Change, LOCATED_EXTENTS_MAX, Leftover,
+    Listing, ListingRequest, Located, Stripe, Upload, UploadedPart,
 };
 use async_trait::async_trait;
 use committer::{Committer, Shown, Waiting};
@@ -246,6 +246,19 @@ impl Catalog for Embedded {
 
     async fn is_garbage(&self, id: StripeId) -> Result<bool, CatalogError> {
         Ok(self.view().garbage.get(id.0).map_err(unavailable)?.is_some())
+    }
+
+    async fn leftovers(
+        &self,
+        due_ms: u64,
+        after: Option<Leftover>,
+        max: usize,
+    ) -> Result<Vec<Leftover>, CatalogError> {
+        self.read_elsewhere(move |view| view.leftovers(due_ms, after, max)).await
+    }
+
+    async fn is_leftover(&self, copy: Leftover) -> Result<bool, CatalogError> {
+        self.view().is_leftover(&copy)
     }
 
     async fn nodes(&self) -> Result<Vec<(String, NodeId)>, CatalogError> {

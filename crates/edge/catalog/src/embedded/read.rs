@@ -1,12 +1,15 @@
 //! What readers ask of a view.
 
-use super::encoding::{Bytes, Held, decode, garbage_due, garbage_stripe, text};
+use super::encoding::{
+    Bytes, Held, LeftoverKey, decode, garbage_due, garbage_stripe, leftover_key, text,
+};
 use super::failure::{corrupt, unavailable};
 use super::source::{Objects, Uploads};
 use super::table::View;
 use crate::rollup::page;
 use crate::{
-    Bucket, CatalogError, Extent, Listing, ListingRequest, Object, Stripe, Upload, UploadedPart,
+    Bucket, CatalogError, Extent, Leftover, Listing, ListingRequest, Object, Stripe, Upload,
+    UploadedPart,
 };
 use redb::ReadOnlyTable;
 use ripstop_model::{NodeId, StripeId};
@@ -153,6 +156,32 @@ impl View {
             }
         }
         Ok(due)
+    }
+
+    pub(super) fn leftovers(
+        &self,
+        due_ms: u64,
+        after: Option<Leftover>,
+        max: usize,
+    ) -> Result<Vec<Leftover>, CatalogError> {
+        let after = after.as_ref().map(leftover_key).map_or(Bound::Unbounded, Bound::Excluded);
+        let range = (after, Bound::Unbounded);
+        let mut due = Vec::new();
+        for entry in self.leftovers.range::<LeftoverKey>(range).map_err(unavailable)? {
+            if due.len() >= max {
+                break;
+            }
+            let (key, since_ms) = entry.map_err(unavailable)?;
+            if since_ms.value() < due_ms {
+                let (stripe, index, node) = key.value();
+                due.push(Leftover { stripe: StripeId(stripe), index, node: NodeId(node) });
+            }
+        }
+        Ok(due)
+    }
+
+    pub(super) fn is_leftover(&self, copy: &Leftover) -> Result<bool, CatalogError> {
+        Ok(self.leftovers.get(leftover_key(copy)).map_err(unavailable)?.is_some())
     }
 
     pub(super) fn nodes(&self) -> Result<Vec<(String, NodeId)>, CatalogError> {

@@ -2,8 +2,11 @@ use super::*;
 use crate::buffer::{Borrowed, encode};
 use core::time::Duration;
 use expect_test::expect;
-use ripstop_gateway::{Cause, NodeState, Operation, Outcome, Report, Request, Task};
-use ripstop_model::{Code, RequestId, StripSet, TaskId};
+use ripstop_gateway::{
+    Cause, NodeState, Operation, Outcome, Placement, PlacementGroup, Recombination, Report,
+    Request, Selection, Shaping, Task, TenantTerms,
+};
+use ripstop_model::{Code, RequestId, StripSet, TaskId, TenantId};
 use std::fmt::Write as _;
 
 fn beginning() -> Beginning {
@@ -19,7 +22,12 @@ fn beginning() -> Beginning {
 
 fn events() -> Vec<Event> {
     let request = |operation| {
-        Event::RequestArrived(Request { id: RequestId(300), operation, strip_bytes: 4096 })
+        Event::RequestArrived(Request {
+            id: RequestId(300),
+            tenant: TenantId(300),
+            operation,
+            strip_bytes: 4096,
+        })
     };
     let wanted = StripSet::first(2);
     vec![
@@ -33,6 +41,14 @@ fn events() -> Vec<Event> {
         Event::TaskEnded(TaskId(9), Outcome::Damaged),
         Event::DecodeEnded(RequestId(1), true),
         Event::NodeChanged(NodeId(1), NodeState::Down),
+        Event::ShapingChanged(Shaping {
+            recombination: Recombination::Miser,
+            tenants: vec![TenantTerms { tenant: TenantId(1), tiers: Vec::new() }],
+        }),
+        Event::PlacementChanged(Placement {
+            selection: Selection::LeastWorkPlanned,
+            groups: vec![PlacementGroup { weight: 3, nodes: vec![NodeId(1)], dispatch: vec![9] }],
+        }),
         Event::TimerFired,
     ]
 }
@@ -55,7 +71,16 @@ fn actions() -> Vec<Action> {
             extra: true,
             redundant: false,
         },
-        Report::Answered { request, write, took: served, done: true },
+        Report::Answered {
+            request,
+            tenant: TenantId(300),
+            tier: Some(1),
+            write,
+            took: served,
+            done: true,
+        },
+        Report::Admitted { request, tenant: TenantId(300), tier: None },
+        Report::Refused { request, tenant: TenantId(300) },
         Report::FragmentLost { request, fragment: 3, outcome: Outcome::Missing },
         Report::Node { node, up: true },
     ];
@@ -66,7 +91,7 @@ fn actions() -> Vec<Action> {
         Action::Decode { request, from: StripSet::first(3) },
         Action::Complete(request),
         Action::Fail(request, Cause::TimedOut),
-        Action::Reject(request),
+        Action::Reject { request, retry_after: served },
         Action::Settle { request, stored: vec![None, Some(node)] },
         Action::Probe(node),
     ];
@@ -91,38 +116,42 @@ fn the_form_of_records_has_not_changed_within_this_version() {
     line(Record::Stopped(Stop::Limit));
     line(Record::Stopped(Stop::Disk("full".into())));
     line(Record::Finished);
-    expect![[r"
+    expect![[r#"
         0005312e322e3301708008800880021e003c000080ade20401000301000200008080802001000301031005746f6665630000ff0000000000e06f40ae47e17a14aeef3f000080c2d72f
-        01c0843d00ac02000203000000020001018020
-        01c0843d00ac0201060401018020
-        01c0843d00ac020206048020
-        01c0843d00ac020306048020
-        01c0843d00ac0204050001028020
+        01c0843d00ac02ac02000203000000020001018020
+        01c0843d00ac02ac0201060401018020
+        01c0843d00ac02ac020206048020
+        01c0843d00ac02ac020306048020
+        01c0843d00ac02ac0204050001028020
         01c0843d0101
         01c0843d0201
         01c0843d030902
         01c0843d040101
         01c0843d050101
-        01c0843d06
+        01c0843d0604010100
+        01c0843d0703010301010109
+        01c0843d08
         020100010604
         0201010901010302
         02010209
         0201030107000000
         02010401
         0201050102
-        02010601
+        0201060100c08db701
         0201070102000101
         02010801
         02010900010006040000
         02010901090101030200008040000000c08db7010100
-        02010902010000c08db70101
-        02010903010301
-        020109040101
+        0201090401ac0201010000c08db70101
+        0201090201ac0200
+        0201090301ac02
+        02010905010301
+        020109060101
         0300
         0301
         03020466756c6c
         04
-    "]].assert_eq(&text);
+    "#]].assert_eq(&text);
 }
 
 #[test]

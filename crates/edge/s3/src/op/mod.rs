@@ -77,11 +77,16 @@ impl From<StoreError> for Failure {
                 CatalogError::Corrupt { .. } => Code::InternalError,
                 CatalogError::Unavailable(_) => Code::ServiceUnavailable,
             },
-            StoreError::Busy => Code::SlowDown,
+            StoreError::Busy { .. } => Code::SlowDown,
             StoreError::Unavailable { .. } => Code::ServiceUnavailable,
             StoreError::Lost { .. } => Code::InternalError,
             StoreError::Length { .. } => Code::IncompleteBody,
         };
+        if let StoreError::Busy { retry_after } = error {
+            // As many as a tenant that asks for too much likes: no matter for the log.
+            let seconds = retry_after.as_secs_f64().ceil().max(1.0);
+            return Self::from(code).header(http::header::RETRY_AFTER, &seconds.to_string());
+        }
         if code.status().is_server_error() {
             tracing::error!(error = &error as &dyn std::error::Error, "the store failed");
         }

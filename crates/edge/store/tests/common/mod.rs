@@ -53,6 +53,7 @@ pub(crate) fn settings() -> Settings {
         stripe_max: 256 << 10,
         grace: Duration::ZERO,
         sweep_every: Duration::from_hours(1),
+        move_rate_max: 1 << 30,
         ..Settings::default()
     }
 }
@@ -150,6 +151,16 @@ pub(crate) fn store(
     form: Form,
     memory: Memory,
 ) -> Store {
+    store_with(catalog, nodes, form, memory, settings())
+}
+
+pub(crate) fn store_with(
+    catalog: Arc<dyn Catalog>,
+    nodes: Vec<Arc<dyn Node>>,
+    form: Form,
+    memory: Memory,
+    settings: Settings,
+) -> Store {
     let (to, aftermath) = tokio::sync::mpsc::unbounded_channel();
     let pins = Pins::default();
     let nodes = (0..).zip(nodes);
@@ -177,7 +188,7 @@ pub(crate) fn store(
         to,
     );
     let pools = vec![pool.with_layout(form.layout)];
-    Store::new(catalog, pools, BTreeMap::new(), memory, pins, aftermath, settings())
+    Store::new(catalog, pools, BTreeMap::new(), memory, pins, aftermath, settings)
 }
 
 /// Waits until nothing is in memory any longer: every task has ended.
@@ -189,8 +200,8 @@ pub(crate) async fn settle(bench: &Bench) {
         }
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
-    // The aftermath goes through a channel and the catalog.
-    tokio::time::sleep(Duration::from_millis(30)).await;
+    // The aftermath goes through a channel and the catalog, one change for each fragment.
+    tokio::time::sleep(Duration::from_millis(100)).await;
 }
 
 /// Deletes everything at a node.

@@ -1,13 +1,15 @@
 mod check;
 mod guard;
+mod reload;
 mod serve;
 mod status;
 #[cfg(test)]
 mod tests;
 
 pub use check::{Check, Progress, check_of};
+pub use reload::Reload;
 pub use serve::serve_admin;
-pub use status::{NodeStatus, PoolStatus, Status};
+pub use status::{NodeStatus, PoolStatus, Status, TenantStatus, TierStatus};
 
 use crate::metrics::{Metrics, PAGE_TYPE};
 use axum::{
@@ -60,6 +62,8 @@ pub struct Admin {
     pub readiness: Readiness,
     /// Runs a check of the store.
     pub check: Check,
+    /// Reads the configuration again; without it, that cannot be asked for.
+    pub reload: Option<Reload>,
 }
 
 impl fmt::Debug for Admin {
@@ -75,18 +79,22 @@ struct Desk {
     names: Arc<[String]>,
     /// One permit: one check at a time.
     checking: Arc<Semaphore>,
+    /// One permit: one reload after the other.
+    reloading: Arc<Semaphore>,
     shutdown: CancellationToken,
 }
 
 fn router(admin: Admin, settings: &AdminSettings, shutdown: CancellationToken) -> Router {
     let names = settings.names.iter().map(|name| name.to_ascii_lowercase()).collect();
-    let desk = Desk { admin, names, checking: Arc::new(Semaphore::new(1)), shutdown };
+    let (checking, reloading) = (Arc::new(Semaphore::new(1)), Arc::new(Semaphore::new(1)));
+    let desk = Desk { admin, names, checking, reloading, shutdown };
     Router::new()
         .route("/livez", get(|| async { "ok" }))
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
         .route("/status", get(show_status))
         .route("/check", post(start_check))
+        .route("/reload", post(start_reload))
         .route("/pools/{pool}/task-log", get(task_log))
         .with_state(desk)
 }
@@ -145,4 +153,14 @@ async fn start_check(
         return (StatusCode::CONFLICT, "a check is running\n").into_response();
     };
     check::stream(&desk.admin.check, repair, permit, desk.shutdown)
+}
+
+async fn start_reload(State(desk): State<Desk>, uri: Uri, headers: HeaderMap) -> Response {
+    if let Err(refusal) = guard::admit(&uri, &headers, &desk.names) {
+        return (refusal.status(), format!("{refusal}\n")).into_response();
+    }
+    let Some(reload) = desk.admin.reload else {
+        return (StatusCode::NOT_IMPLEMENTED, "there is nothing to reload\n").into_response();
+    };
+    reload::answer(reload, desk.reloading).await
 }

@@ -1,5 +1,5 @@
-use crate::metrics::{Metrics, PoolCounts, PoolGauges};
-use ripstop_gateway::NodeState;
+use crate::metrics::{Metrics, PoolCounts, PoolGauges, Promised, Standing};
+use ripstop_gateway::{NodeState, TierGauge};
 use serde::{Deserialize, Serialize};
 
 /// What `GET /status` answers.
@@ -14,7 +14,7 @@ pub struct Status {
 }
 
 /// How a pool stands.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PoolStatus {
     /// Its name.
     pub name: String,
@@ -22,12 +22,18 @@ pub struct PoolStatus {
     pub ready: bool,
     /// Nodes that must be up for that.
     pub nodes_needed: usize,
+    /// Its storage code: [N, K].
+    #[serde(default)]
+    pub code: Option<[usize; 2]>,
     /// Requests in the request queue.
     pub backlog: usize,
     /// Requests that have left it and are not answered.
     pub serving: usize,
     /// Its nodes.
     pub nodes: Vec<NodeStatus>,
+    /// Everybody without a promise, by the name `-`, and each tenant; nobody if there are no tenants.
+    #[serde(default)]
+    pub tenants: Vec<TenantStatus>,
 }
 
 /// How a node stands.
@@ -47,11 +53,53 @@ pub struct NodeStatus {
     pub waiting: usize,
 }
 
+/// How a tenant of a pool fared of late: in the last [`TENANT_SLOTS`](crate::TENANT_SLOTS) times
+/// [`TENANT_SLOT`](crate::TENANT_SLOT).
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct TenantStatus {
+    /// Its name.
+    pub name: String,
+    /// Requests of late that were answered or refused.
+    pub requests: u64,
+    /// Those that were refused.
+    pub refused: u64,
+    /// Requests that wait for their turn in one of its tiers.
+    pub waiting: usize,
+    /// Half of what was done of late took no longer; none if nothing was done.
+    pub p50_seconds: Option<f64>,
+    /// 99 of 100 that were done of late took no longer.
+    pub p99_seconds: Option<f64>,
+    /// What it is promised, the tightest first.
+    pub tiers: Vec<TierStatus>,
+}
+
+/// One tier of a tenant's promise.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct TierStatus {
+    /// The share of the tenant's requests that is promised to be within the bound.
+    pub fraction: f64,
+    /// The bound.
+    pub bound_seconds: f64,
+    /// The share of the tenant's requests of late that was done within it; 1 without requests.
+    pub within: f64,
+    /// Whether that is what was promised.
+    pub kept: bool,
+    /// Requests that wait for their turn in the tier.
+    pub waiting: usize,
+    /// Half of what the tier took in and was done of late took no longer.
+    pub p50_seconds: Option<f64>,
+    /// 99 of 100 of them took no longer.
+    pub p99_seconds: Option<f64>,
+}
+
 impl Status {
     /// How everything stands now.
     pub fn of(metrics: &Metrics) -> Self {
         let pools = metrics.pools();
-        let pools = pools.iter().filter_map(|(counts, now)| Some(pool(counts, now.as_ref()?)));
+        let pools = pools.iter().filter_map(|(counts, now)| {
+            let now = now.as_ref()?;
+            Some(PoolStatus { tenants: tenants(counts, now), ..pool(counts, now) })
+        });
         Self {
             version: metrics.version().to_owned(),
             uptime_seconds: metrics.uptime().as_secs_f64(),
@@ -60,6 +108,7 @@ impl Status {
     }
 }
 
+/// Without its tenants.
 fn pool(counts: &PoolCounts, now: &PoolGauges) -> PoolStatus {
     let names = counts.names();
     let node = |node: &ripstop_gateway::NodeGauge| NodeStatus {
@@ -75,9 +124,43 @@ fn pool(counts: &PoolCounts, now: &PoolGauges) -> PoolStatus {
         name: names.name.clone(),
         ready: nodes.iter().filter(|node| node.up).count() >= names.nodes_needed,
         nodes_needed: names.nodes_needed,
+        code: Some([names.code.n(), names.code.k()]),
         backlog: now.load.backlog,
         serving: now.load.serving,
         nodes,
+        tenants: Vec::new(),
+    }
+}
+
+fn tenants(counts: &PoolCounts, now: &PoolGauges) -> Vec<TenantStatus> {
+    counts.standings().iter().map(|standing| tenant(standing, &now.tiers)).collect()
+}
+
+fn tenant(standing: &Standing, gauges: &[TierGauge]) -> TenantStatus {
+    let tier = |at: Promised<'_>| {
+        let is_its = |gauge: &&TierGauge| (gauge.tenant, gauge.tier) == (standing.id, at.tier);
+        let quantile = |p| at.took.quantile(p).map(|took| took.as_secs_f64());
+        TierStatus {
+            fraction: at.fraction.as_f64(),
+            bound_seconds: at.bound.as_secs_f64(),
+            within: at.within,
+            kept: at.kept,
+            waiting: gauges.iter().find(is_its).map_or(0, |gauge| gauge.waiting),
+            p50_seconds: quantile(0.5),
+            p99_seconds: quantile(0.99),
+        }
+    };
+    let tiers: Vec<TierStatus> = standing.promised().map(tier).collect();
+    let took = standing.window.took_all();
+    let quantile = |p| took.quantile(p).map(|took| took.as_secs_f64());
+    TenantStatus {
+        name: standing.name.clone(),
+        requests: standing.window.requests,
+        refused: standing.window.refused,
+        waiting: tiers.iter().map(|tier| tier.waiting).sum(),
+        p50_seconds: quantile(0.5),
+        p99_seconds: quantile(0.99),
+        tiers,
     }
 }
 

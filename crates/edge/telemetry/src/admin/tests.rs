@@ -1,12 +1,13 @@
-use super::{Admin, AdminSettings, Check, check_of, serve_admin};
-use crate::metrics::{Metrics, PoolGauges, PoolNames};
+use super::{Admin, AdminSettings, Check, Reload, Status, check_of, serve_admin};
+use crate::metrics::{Metrics, PoolGauges, PoolNames, TenantNames};
 use futures::StreamExt;
 use ripstop_catalog::Embedded;
-use ripstop_gateway::{NodeGauge, NodeState, Settings};
-use ripstop_model::{Code, NodeId, PoolId};
+use ripstop_gateway::{NodeGauge, NodeState, Report, Settings, TierGauge};
+use ripstop_model::{Code, NodeId, PoolId, RequestId, TenantId, Timestamp};
 use ripstop_node::{Memory as MemoryNode, Node};
 use ripstop_policy::Fixed;
-use ripstop_runtime::{Memory, Pins, Pool, PoolNode, Spent};
+use ripstop_runtime::{Memory, Observer, Pins, Pool, PoolNode, Spent};
+use ripstop_shaping::Fraction;
 use ripstop_store::{CheckReport, Store};
 use serde_json::Value;
 use std::{
@@ -14,14 +15,14 @@ use std::{
     net::SocketAddr,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering::SeqCst},
+        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
     },
     time::Duration,
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
-    sync::{Notify, mpsc},
+    sync::{Notify, Semaphore, mpsc},
     task::JoinHandle,
 };
 use tokio_util::sync::CancellationToken;
@@ -35,10 +36,19 @@ struct Served {
 
 impl Served {
     async fn new(metrics: Metrics, check: Check, settings: AdminSettings) -> Self {
+        Self::of(metrics, check, None, settings).await
+    }
+
+    async fn of(
+        metrics: Metrics,
+        check: Check,
+        reload: Option<Reload>,
+        settings: AdminSettings,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let at = listener.local_addr().unwrap();
         let shutdown = CancellationToken::new();
-        let admin = Admin { metrics, readiness: Arc::new(|| Ok(())), check };
+        let admin = Admin { metrics, readiness: Arc::new(|| Ok(())), check, reload };
         let ended = tokio::spawn(serve_admin(listener, admin, settings, shutdown.clone()));
         Self { at, shutdown, ended }
     }
@@ -268,6 +278,10 @@ async fn strangers_pages_and_nonsense_are_refused() {
         ("POST /check?fix=true", "host: localhost\r\n", 400),
         ("GET /check", "host: localhost\r\n", 405),
         ("POST /status", "host: localhost\r\n", 405),
+        ("POST /reload", "host: evil.example\r\n", 421),
+        ("POST /reload", "host: localhost\r\nsec-fetch-site: none\r\n", 403),
+        ("POST /reload", "host: localhost\r\n", 501),
+        ("GET /reload", "host: localhost\r\n", 405),
         ("GET /", "host: localhost\r\n", 404),
     ] {
         assert_eq!(served.ask(line, headers).await.0, expected, "{line} {headers}");
@@ -298,4 +312,97 @@ async fn a_silent_connection_is_closed_and_a_shutdown_ends_even_a_running_check(
     running.read_to_string(&mut answer).await.unwrap();
     assert!(answer.contains("{\"error\":\"shutting down\"}"), "{answer}");
     assert!(TcpStream::connect(served.at).await.is_err());
+}
+
+#[tokio::test]
+async fn the_status_tells_what_tenants_were_promised_and_what_they_got() {
+    let metrics = Metrics::new("1.2.3", &[]);
+    let counts = metrics.count_pool(names(&["a"]));
+    let (tenant, request) = (TenantId(4), RequestId(1));
+    let gauge = |tier, waiting| TierGauge {
+        tenant,
+        tier,
+        waiting,
+        queued: Duration::ZERO,
+        allowance: Duration::ZERO,
+    };
+    let tiers = vec![gauge(0, 3), gauge(1, 2)];
+    metrics.watch_pool(&counts, move || PoolGauges { tiers: tiers.clone(), ..Default::default() });
+    let served = Served::new(metrics, no_check(), AdminSettings::default()).await;
+    let status = async || -> Status {
+        let (_, answer) = served.get("/status").await;
+        serde_json::from_value(lines(&answer).remove(0)).unwrap()
+    };
+    assert_eq!(status().await.pools[0].tenants, []);
+
+    let (most, all) = (Fraction::from_billionths(750_000_000).unwrap(), Fraction::ALL);
+    let promise = vec![(most, Duration::from_millis(20)), (all, Duration::from_millis(500))];
+    counts.set_tenants(vec![TenantNames { id: tenant, name: "gold".to_owned(), promise }]);
+    for (tier, ms) in [(0, 10), (0, 20), (1, 300)] {
+        let (tier, took) = (Some(tier), Duration::from_millis(ms));
+        let report = Report::Answered { request, tenant, tier, write: false, took, done: true };
+        counts.report(Timestamp::ZERO, &report);
+    }
+    let told = status().await;
+    let [rest, gold] = &*told.pools[0].tenants else { panic!("{told:?}") };
+    assert_eq!((&*rest.name, rest.requests, rest.p50_seconds, rest.tiers.len()), ("-", 0, None, 0));
+    assert_eq!((&*gold.name, gold.requests, gold.refused, gold.waiting), ("gold", 3, 0, 5));
+    assert!((gold.p50_seconds.unwrap() / 0.02 - 1.0).abs() < 0.05, "{gold:?}");
+    assert!((gold.p99_seconds.unwrap() / 0.3 - 1.0).abs() < 0.05, "{gold:?}");
+    let [first, last] = &*gold.tiers else { panic!("{gold:?}") };
+    assert_eq!((first.kept, first.waiting, last.kept, last.waiting), (false, 3, true, 2));
+    let near = |found: f64, right: f64| assert!((found - right).abs() < 1e-12, "{found}, {right}");
+    near(first.fraction, 0.75);
+    near(first.bound_seconds, 0.02);
+    near(first.within, 2.0 / 3.0);
+    near(last.within, 1.0);
+    assert!((last.p50_seconds.unwrap() / 0.3 - 1.0).abs() < 0.05, "{last:?}");
+    counts.report(Timestamp::ZERO, &Report::Refused { request, tenant });
+    let gold = status().await.pools[0].tenants.remove(1);
+    assert_eq!((gold.requests, gold.refused, gold.tiers[1].kept), (4, 1, false));
+}
+
+/// A reload that counts those that run and says how many ran before; the third is refused, the fourth
+/// breaks off. Each takes until it gets a permit to end.
+fn slow_reload(running: Arc<AtomicUsize>, end: Arc<Semaphore>) -> Reload {
+    let ran = Arc::new(AtomicUsize::new(0));
+    Arc::new(move || {
+        let (end, running, ran) = (end.clone(), running.clone(), ran.clone());
+        Box::pin(async move {
+            assert_eq!(running.fetch_add(1, SeqCst), 0, "one at a time");
+            end.acquire().await.unwrap().forget();
+            running.fetch_sub(1, SeqCst);
+            match ran.fetch_add(1, SeqCst) {
+                2 => Err("ripstop.toml: no pool is named x\n".to_owned()),
+                3 => panic!("this one breaks off"),
+                before => Ok(format!("{before} before")),
+            }
+        })
+    })
+}
+
+#[tokio::test]
+async fn reloads_run_one_after_the_other_and_say_what_came_of_them() {
+    let (running, end) = (Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(0)));
+    let reload = slow_reload(running.clone(), end.clone());
+    let (metrics, settings) = (Metrics::new("1.2.3", &[]), AdminSettings::default());
+    let served = Served::of(metrics, no_check(), Some(reload), settings).await;
+    let ask = || served.ask("POST /reload", "host: localhost\r\n");
+    // The first one's client leaves; it ends all the same.
+    let left = served.send("POST /reload", "host: localhost\r\n").await;
+    while running.load(SeqCst) == 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    drop(left);
+    let (second, ()) = tokio::join!(ask(), async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        end.add_permits(5);
+    });
+    assert!(second.0 == 200 && second.1.ends_with("\r\n\r\n1 before\n"), "{second:?}");
+    let (status, answer) = ask().await;
+    let reason = "\r\n\r\nripstop.toml: no pool is named x\n";
+    assert!(status == 400 && answer.ends_with(reason), "{answer}");
+    assert_eq!(ask().await.0, 500);
+    let (status, answer) = ask().await;
+    assert!(status == 200 && answer.ends_with("4 before\n"), "{answer}");
 }

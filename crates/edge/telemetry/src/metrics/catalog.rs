@@ -1,8 +1,8 @@
 use super::{family as of, histogram::Histogram, sheet::Sheet};
 use async_trait::async_trait;
 use ripstop_catalog::{
-    Applied, Bucket, Catalog, CatalogError, Change, Listing, ListingRequest, Located, Stripe,
-    Upload, UploadedPart,
+    Applied, Bucket, Catalog, CatalogError, Change, Leftover, Listing, ListingRequest, Located,
+    Stripe, Upload, UploadedPart,
 };
 use ripstop_model::{NodeId, StripeId};
 use std::{
@@ -177,6 +177,19 @@ impl Catalog for MeteredCatalog {
 
     async fn is_garbage(&self, id: StripeId) -> Result<bool, CatalogError> {
         self.timed(Asked::IsGarbage, self.inner.is_garbage(id)).await
+    }
+
+    async fn leftovers(
+        &self,
+        due_ms: u64,
+        after: Option<Leftover>,
+        max: usize,
+    ) -> Result<Vec<Leftover>, CatalogError> {
+        self.timed(Asked::Garbage, self.inner.leftovers(due_ms, after, max)).await
+    }
+
+    async fn is_leftover(&self, copy: Leftover) -> Result<bool, CatalogError> {
+        self.timed(Asked::IsGarbage, self.inner.is_leftover(copy)).await
     }
 
     async fn nodes(&self) -> Result<Vec<(String, NodeId)>, CatalogError> {

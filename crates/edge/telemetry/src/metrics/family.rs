@@ -109,6 +109,22 @@ families! {
     DELAY_MODEL = Gauge "pool_delay_model" Seconds: "The delay model that the policy goes by, by parameter.";
     LOG_MISSED = Counter "pool_task_log_missed": "Records that the file of the task log lacks.";
 
+    TENANT_ADMITTED = Counter "tenant_admitted": "Requests that were taken in, by tier.";
+    TENANT_MOVED_DOWN = Counter "tenant_moved_down": "Requests that were taken in by a tier below the first.";
+    TENANT_REFUSED = Counter "tenant_refused": "Requests that were not taken in.";
+    TENANT_LATE = Counter "tenant_late": "Requests done after the bound of the tier that took them in.";
+    TENANT_FAILED = Counter "tenant_failed": "Requests that were taken in and failed, by tier.";
+    TENANT_SECONDS = Histogram "tenant_request" Seconds: "From the arrival at the pool to the answer of requests that were done.";
+    TENANT_TIER_SECONDS = Histogram "tenant_tier_request" Seconds: "The same by the tier that took them in.";
+    TENANT_QUANTILE = Gauge "tenant_quantile" Seconds: "Time that a share of the requests that were done of late did not exceed.";
+    TENANT_WAITING = Gauge "tenant_waiting": "Requests that wait for their turn.";
+    TENANT_ALLOWANCE = Gauge "tenant_allowance" Seconds: "How long requests of the tier may wait before they start.";
+    TENANT_QUEUED = Gauge "tenant_queued_lane" Seconds: "Lane time that requests of the tier which have not started are expected to take.";
+    TENANT_PROMISE_FRACTION = Gauge "tenant_promise_fraction": "Of all requests of the tenant, so many are promised to be within the tier's bound.";
+    TENANT_PROMISE_BOUND = Gauge "tenant_promise_bound" Seconds: "The tier's bound.";
+    TENANT_WITHIN = Gauge "tenant_within_fraction": "Of all requests of the tenant of late, so many were done within the tier's bound.";
+    TENANT_KEPT = Gauge "tenant_promise_kept": "Whether that is what was promised (1) or less (0).";
+
     NODE_UP = Gauge "node_up": "Whether the node is in service (1) or not (0).";
     NODE_LANES = Gauge "node_lanes": "Tasks that the node serves at once.";
     NODE_LANES_BUSY = Gauge "node_lanes_busy": "Lanes of the node on which a task runs.";

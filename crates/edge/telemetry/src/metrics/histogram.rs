@@ -41,6 +41,18 @@ impl Histogram {
         self.sum_ns.fetch_add(ns, Relaxed);
     }
 
+    /// What several hold together.
+    pub(crate) fn sum<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Self {
+        let all = Self::default();
+        for part in parts {
+            for (count, more) in all.counts.iter().zip(&part.counts) {
+                count.fetch_add(more.load(Relaxed), Relaxed);
+            }
+            all.sum_ns.fetch_add(part.sum_ns.load(Relaxed), Relaxed);
+        }
+        all
+    }
+
     /// Count of each bucket, with its bound in seconds.
     pub(crate) fn buckets(&self) -> Vec<(f64, u64)> {
         let bounds = BOUNDS_NS.iter().map(|ns| *ns as f64 / 1e9).chain([f64::INFINITY]);

@@ -6,6 +6,8 @@ mod pool_rows;
 mod process;
 mod request;
 mod sheet;
+mod tenant;
+mod tenant_rows;
 #[cfg(test)]
 mod tests;
 
@@ -13,6 +15,8 @@ pub use catalog::MeteredCatalog;
 pub use family::{FAMILIES, Family, Kind};
 pub use pool::{PoolCounts, PoolGauges, PoolNames};
 pub use request::Answered;
+pub(crate) use tenant::{Promised, Standing};
+pub use tenant::{TENANT_SLOT, TENANT_SLOTS, TenantNames};
 
 use catalog::CatalogCounts;
 use family as of;
@@ -169,6 +173,11 @@ impl PoolCounts {
     pub fn names(&self) -> &PoolNames {
         &self.names
     }
+
+    /// How the pool's tenants stand, whoever is none first; empty without tenants.
+    pub(crate) fn standings(&self) -> Vec<Standing> {
+        self.tenants.look()
+    }
 }
 
 impl Counted {
@@ -255,7 +264,9 @@ impl Collector for Counted {
         let mut sheet = Sheet(encoder);
         self.encode_process(&mut sheet)?;
         self.requests.encode(&mut sheet)?;
-        pool_rows::encode(&self.pools(), &mut sheet)?;
+        let pools = self.pools();
+        pool_rows::encode(&pools, &mut sheet)?;
+        tenant_rows::encode(&pools, &mut sheet)?;
         self.encode_meters(&mut sheet)?;
         self.catalog.encode(&mut sheet)
     }

@@ -1,7 +1,10 @@
-use super::histogram::Histogram;
+use super::{
+    histogram::Histogram,
+    tenant::{TenantNames, Tenants},
+};
 use crate::task_log::TaskLog;
 use ripstop_delay::ShiftedExponential;
-use ripstop_gateway::{Load, NodeGauge, Outcome, Report, Task};
+use ripstop_gateway::{Load, NodeGauge, Outcome, Report, Task, TierGauge};
 use ripstop_model::{Code, NodeId, Operation, Timestamp};
 use ripstop_runtime::{Observer, Pool};
 use std::{
@@ -39,6 +42,8 @@ pub struct PoolGauges {
     pub nodes: Vec<NodeGauge>,
     /// The delay model that the policy goes by, of reads and of writes, if it has one.
     pub delay_models: [Option<ShiftedExponential>; 2],
+    /// Each tier of each tenant.
+    pub tiers: Vec<TierGauge>,
 }
 
 impl PoolGauges {
@@ -50,6 +55,7 @@ impl PoolGauges {
             mends_waiting: machine.mends_waiting(),
             nodes: machine.nodes().collect(),
             delay_models: Operation::ALL.map(|operation| machine.delay_model(operation)),
+            tiers: machine.tiers().collect(),
         })
     }
 }
@@ -122,6 +128,7 @@ pub struct PoolCounts {
     /// Bytes of redundant fetches.
     pub(crate) wasted: [AtomicU64; WASTES.len()],
     pub(crate) task_log: Arc<TaskLog>,
+    pub(crate) tenants: Tenants,
 }
 
 pub(crate) struct OperationCounts {
@@ -201,8 +208,19 @@ impl PoolCounts {
             lost: Default::default(),
             wasted: Default::default(),
             task_log: Arc::new(TaskLog::new()),
+            tenants: Tenants::new(),
             names,
         }
+    }
+
+    /// The pool's name.
+    pub fn name(&self) -> &str {
+        &self.names.name
+    }
+
+    /// The pool's nodes: their numbers and names.
+    pub fn nodes(&self) -> &[(NodeId, String)] {
+        &self.names.nodes
     }
 
     fn node(&self, id: NodeId) -> Option<&NodeCounts> {
@@ -255,6 +273,7 @@ struct TaskEnded {
 impl Observer for PoolCounts {
     fn report(&self, at: Timestamp, report: &Report) {
         self.task_log.report(at, report);
+        self.tenants.report(at, report);
         match *report {
             Report::Started { code, waited, write, .. } => {
                 self.operations[usize::from(write)].codes.of(code).fetch_add(1, Relaxed);
@@ -277,6 +296,7 @@ impl Observer for PoolCounts {
                 operation.answers[usize::from(done)].fetch_add(1, Relaxed);
                 operation.took.add(took);
             }
+            Report::Admitted { .. } | Report::Refused { .. } => {}
             Report::FragmentLost { outcome, .. } => {
                 let damaged = outcome == Outcome::Damaged;
                 self.lost[usize::from(damaged)].fetch_add(1, Relaxed);
@@ -298,6 +318,13 @@ impl PoolCounts {
     /// The pool's tasks of late.
     pub fn task_log(&self) -> &Arc<TaskLog> {
         &self.task_log
+    }
+
+    /// From now on the pool's tenants are these. What is counted of a tenant goes on if one of its name
+    /// was there before, though against a bound that is new from zero; the others disappear. Everybody
+    /// else is shown as tenant `-`; without tenants, nobody is.
+    pub fn set_tenants(&self, tenants: Vec<TenantNames>) {
+        self.tenants.set(tenants);
     }
 }
 

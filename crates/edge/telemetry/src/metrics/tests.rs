@@ -1,14 +1,14 @@
 use super::*;
 use ripstop_catalog::{CatalogError, Embedded, Settings};
 use ripstop_gateway::{Load, NodeGauge, NodeState, Outcome, Report, Task};
-use ripstop_model::{Code, RequestId, TaskId, Timestamp};
+use ripstop_model::{Code, RequestId, TaskId, TenantId, Timestamp};
 use ripstop_node::{Memory as MemoryNode, Node};
 use ripstop_runtime::Observer;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The page by row (name and labels), after a look at its form: each family once, with help and type
 /// before its rows, and rows that fit the type.
-fn parse(page: &str) -> BTreeMap<String, f64> {
+pub(super) fn parse(page: &str) -> BTreeMap<String, f64> {
     let mut rows = BTreeMap::new();
     let mut families = BTreeSet::new();
     let (mut helped, mut family, mut kind) = ("", "", "");
@@ -50,7 +50,7 @@ fn parse(page: &str) -> BTreeMap<String, f64> {
     rows
 }
 
-fn names() -> PoolNames {
+pub(super) fn names() -> PoolNames {
     let nodes = vec![(NodeId(3), "disk \"a\"".to_owned()), (NodeId(0), "b".to_owned())];
     PoolNames { name: "main".to_owned(), code: Code::new(3, 2).unwrap(), nodes_needed: 2, nodes }
 }
@@ -80,8 +80,14 @@ fn script() -> Vec<Report> {
         code: Code::new(n, k).unwrap(),
         waited: Duration::from_millis(1),
     };
-    let answered =
-        |write, done| Report::Answered { request, write, took: Duration::from_millis(7), done };
+    let answered = |write, done| Report::Answered {
+        request,
+        tenant: TenantId::ANYBODY,
+        tier: None,
+        write,
+        took: Duration::from_millis(7),
+        done,
+    };
     let lost = |outcome| Report::FragmentLost { request, fragment: 1, outcome };
     vec![
         started(3, 2),
@@ -183,6 +189,7 @@ fn gauges_of_a_watched_pool_are_read_when_the_page_is_made() {
         encoding: 7,
         mends_waiting: 8,
         nodes: vec![node(3, NodeState::Up), node(0, NodeState::Down)],
+        tiers: Vec::new(),
         delay_models: [Some(ripstop_delay::ShiftedExponential::S3_2013_A), None],
     };
     metrics.watch_pool(&counts, move || gauges.clone());

@@ -17,6 +17,7 @@ pub(crate) struct Raw {
     pub arrivals: ArrivalKind,
     pub bursts: Option<Bursts>,
     pub requests: Option<u64>,
+    pub seconds: Option<f64>,
     pub seeds: Option<Seeds>,
     pub warmup: Option<f64>,
     pub code: Option<[usize; 2]>,
@@ -33,6 +34,9 @@ pub(crate) struct Raw {
     #[serde(default)]
     pub class: Vec<Class>,
     pub trace: Option<Trace>,
+    #[serde(default)]
+    pub tenant: Vec<Tenant>,
+    pub recombination: Option<Recombinations>,
     #[serde(default)]
     pub machine: Machine,
 }
@@ -111,12 +115,46 @@ pub(crate) struct Change {
     pub lost: bool,
 }
 
-#[derive(Deserialize, Clone, Copy, Debug)]
+#[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Class {
     pub operation: OperationName,
     pub bytes: u64,
     pub share: Option<f64>,
+    pub tenant: Option<String>,
+    pub rate_per_s: Option<f64>,
+    #[serde(default)]
+    pub phase: Vec<Phase>,
+    pub arrivals: Option<ArrivalKind>,
+    pub bursts: Option<Bursts>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Tenant {
+    pub name: String,
+    pub promise: Option<String>,
+    pub capacity: Option<f64>,
+    pub share: Option<f64>,
+    pub parts: Option<Vec<f64>>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(untagged)]
+pub(crate) enum Recombinations {
+    One(RecombinationName),
+    Several(Vec<RecombinationName>),
+}
+
+#[derive(Deserialize, Clone, Copy, Debug)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum RecombinationName {
+    None,
+    Fifo,
+    Split,
+    Fair,
+    PClock,
+    Miser,
 }
 
 #[derive(Deserialize, Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
-use super::{Scenario, raw};
+use super::{Scenario, arrivals::loads, raw, tenants};
 use crate::{
-    ClassSetting, Delay, Layout, Load, NodeSetting, ParsePolicyError, Process, Setting, Workload,
+    ClassSetting, Delay, Layout, NodeSetting, ParsePolicyError, Setting, Tenants, Workload,
     WorkloadError, WorkloadOptions, patient,
 };
 use core::time::Duration;
@@ -64,16 +64,16 @@ pub enum ScenarioError {
 const NODES_MAX: usize = 4096;
 const RUNS_MAX: usize = 1_000_000;
 
-fn value(text: impl Into<String>) -> ScenarioError {
+pub(super) fn value(text: impl Into<String>) -> ScenarioError {
     ScenarioError::Value(text.into())
 }
 
-fn positive(name: &str, number: f64) -> Result<f64, ScenarioError> {
+pub(super) fn positive(name: &str, number: f64) -> Result<f64, ScenarioError> {
     let valid = number.is_finite() && number > 0.0;
     if valid { Ok(number) } else { Err(value(format!("{name} must be more than 0, not {number}"))) }
 }
 
-fn span(name: &str, seconds: f64) -> Result<Duration, ScenarioError> {
+pub(super) fn span(name: &str, seconds: f64) -> Result<Duration, ScenarioError> {
     Duration::try_from_secs_f64(seconds)
         .map_err(|_| value(format!("{name} must be a time of 0 or more, not {seconds}")))
 }
@@ -108,8 +108,19 @@ pub(super) fn resolve(raw: raw::Raw, folder: &Path) -> Result<Scenario, Scenario
     let limits = Limits { k_max: raw.k_max.unwrap_or(limits.k_max), r_max };
     let every_fixed = raw.every_fixed;
     let name = raw.name;
-    let scenario =
-        Scenario { name, setting, loads, policies, every_fixed, limits, memory, seeds, warmup };
+    let recombinations = tenants::recombinations(raw.recombination.as_ref(), &setting.tenants)?;
+    let scenario = Scenario {
+        name,
+        setting,
+        loads,
+        policies,
+        every_fixed,
+        limits,
+        memory,
+        seeds,
+        warmup,
+        recombinations,
+    };
     let runs = scenario.runs();
     if runs == 0 || runs > RUNS_MAX {
         return Err(value(format!("that makes {runs} runs: there must be 1 to {RUNS_MAX}")));
@@ -160,7 +171,9 @@ fn setting(
     if nodes.len() < least {
         return Err(value(format!("there must be at least {least} nodes, not {}", nodes.len())));
     }
-    let classes = classes(raw, workload)?;
+    let lanes = nodes.iter().map(|node| u64::from(node.lanes)).sum();
+    let tenants = tenants::tenants(&raw.tenant, lanes)?;
+    let classes = classes(raw, workload, &tenants)?;
     if !(0.0..=1.0).contains(&raw.correlation) {
         return Err(value(format!("correlation is 0 to 1, not {}", raw.correlation)));
     }
@@ -175,12 +188,14 @@ fn setting(
         coding_s_per_byte: coding.map_or(0.0, |speed| 1e-6 / speed),
         paired: true,
         machine: machine(&raw.machine)?,
+        tenants,
     })
 }
 
 fn classes(
     raw: &raw::Raw,
     workload: Option<&Workload>,
+    tenants: &Tenants,
 ) -> Result<Vec<ClassSetting>, ScenarioError> {
     let class = |class: &raw::Class| {
         let operation = match class.operation {
@@ -191,7 +206,8 @@ fn classes(
         if class.bytes > u64::from(u32::MAX) {
             return Err(value(format!("a class has at most {} bytes", u32::MAX)));
         }
-        Ok(ClassSetting { operation, bytes: class.bytes, share })
+        let tenant = tenants::named(tenants, class.tenant.as_deref())?;
+        Ok(ClassSetting { tenant, ..ClassSetting::new(operation, class.bytes, share) })
     };
     let classes = raw.class.iter().map(class).collect::<Result<Vec<_>, _>>()?;
     match (workload, classes.is_empty()) {
@@ -277,73 +293,4 @@ fn machine(raw: &raw::Machine) -> Result<Settings, ScenarioError> {
     }
     machine.validate().map_err(|error| value(format!("machine: {error}")))?;
     Ok(machine)
-}
-
-fn loads(
-    raw: &raw::Raw,
-    workload: Option<&Workload>,
-    setting: &Setting,
-) -> Result<Vec<(f64, Load)>, ScenarioError> {
-    if let (Some(workload), Some(trace)) = (workload, &raw.trace) {
-        if raw.rates_per_s.is_some() || raw.loads.is_some() || !raw.phase.is_empty() {
-            return Err(value(
-                "a [trace] has its own rate: leave rates_per_s, loads, [[phase]] out",
-            ));
-        }
-        let speeds = trace.speeds.as_deref().unwrap_or(&[1.0]);
-        let load = |&speed: &f64| {
-            let speed = positive("trace.speeds", speed)?;
-            Ok((workload.rate_per_s() * speed, workload.load(speed)))
-        };
-        return speeds.iter().map(load).collect();
-    }
-    rates(raw, setting)
-}
-
-fn rates(raw: &raw::Raw, setting: &Setting) -> Result<Vec<(f64, Load)>, ScenarioError> {
-    let process = |rate: f64| {
-        Ok(match (raw.arrivals, raw.bursts) {
-            (raw::ArrivalKind::Poisson, _) => Process::Poisson(rate),
-            (raw::ArrivalKind::Deterministic, _) => Process::Deterministic(rate),
-            (raw::ArrivalKind::Bursty, None) => {
-                return Err(value("bursty arrivals need [bursts] with high, low and seconds"));
-            }
-            (raw::ArrivalKind::Bursty, Some(bursts)) => {
-                let valid = bursts.high > 1.0 && (0.0..1.0).contains(&bursts.low);
-                if !valid {
-                    return Err(value("bursts: high must be above 1, low from 0 to below 1"));
-                }
-                let (high, low) = (bursts.high, bursts.low);
-                let spell = span("bursts.seconds", positive("bursts.seconds", bursts.seconds)?)?;
-                Process::Bursty { rate, high, low, spell }
-            }
-        })
-    };
-    if !raw.phase.is_empty() {
-        if raw.rates_per_s.is_some() || raw.loads.is_some() {
-            return Err(value("give [[phase]], rates_per_s or loads, not two of them"));
-        }
-        let phase = |phase: &raw::Phase| {
-            let seconds = span("phase.seconds", positive("phase.seconds", phase.seconds)?)?;
-            Ok((seconds, process(phase.rate_per_s)?))
-        };
-        let phases = raw.phase.iter().map(phase).collect::<Result<Vec<_>, ScenarioError>>()?;
-        let requests: f64 = phases.iter().map(|(span, p)| span.as_secs_f64() * p.rate()).sum();
-        let seconds: f64 = phases.iter().map(|(span, _)| span.as_secs_f64()).sum();
-        return Ok(vec![(requests / seconds, Load::Phases(phases))]);
-    }
-    let rates = match (&raw.rates_per_s, &raw.loads) {
-        (Some(rates), None) => rates.clone(),
-        (None, Some(loads)) => loads.iter().map(|load| load * setting.capacity_per_s()).collect(),
-        (Some(_), Some(_)) | (None, None) => {
-            return Err(value(
-                "give rates_per_s, or loads (shares of full capacity), or [[phase]]",
-            ));
-        }
-    };
-    let count = raw.requests.unwrap_or(25_000);
-    let load = |&rate: &f64| {
-        Ok((rate, Load::Requests { process: process(positive("rate", rate)?)?, count }))
-    };
-    rates.iter().map(load).collect()
 }

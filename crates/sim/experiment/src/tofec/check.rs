@@ -104,7 +104,7 @@ pub struct Check {
 }
 
 impl Check {
-    pub(super) fn new(
+    pub(crate) fn new(
         figure: u8,
         claim: impl Into<String>,
         found: f64,
@@ -129,7 +129,7 @@ impl Check {
         Self { preset: Some(preset), ..self }
     }
 
-    pub(super) fn at(self, place: impl Into<String>) -> Self {
+    pub(crate) fn at(self, place: impl Into<String>) -> Self {
         Self { place: place.into(), ..self }
     }
 

@@ -208,7 +208,7 @@ mod tests {
         let course = |arrived: u64, left: u64| {
             let arrived = Timestamp::from_nanos(arrived * 1_000_000_000);
             let took_ns = left * 1_000_000_000 - arrived.as_nanos();
-            Course { arrived, took_ns, n: 2, k: 1, request: arrived.as_nanos() }
+            Course { arrived, took_ns, n: 2, k: 1, request: arrived.as_nanos(), class: 0 }
         };
         let found =
             summary(&[course(390, 402), course(391, 403), course(398, 404), course(399, 407)]);

@@ -26,7 +26,7 @@ fn large_objects_are_cut_into_stripes_that_arrive_together() {
     assert!((workload.bytes() - 40.0).abs() < 1e-9);
     assert!((workload.rate_per_s() - 4.0 / 0.009).abs() < 1e-6);
     // What moves most bytes comes first, and equal amounts in a set order.
-    assert_eq!(workload.classes[0], ClassSetting { operation: Read, bytes: 10, share: 2.0 });
+    assert_eq!(workload.classes[0], ClassSetting::new(Read, 10, 2.0));
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn an_object_takes_as_long_as_its_slowest_stripe_and_fails_with_any() {
     let workload = workload(&[(0, Read, 20), (0, Write, 20), (1, Read, 7)], 10);
     let course = |request, took_ns| {
         let (arrived, n, k) = (Timestamp::ZERO, 1, 1);
-        Course { arrived, took_ns, n, k, request }
+        Course { arrived, took_ns, n, k, request, class: 0 }
     };
     let courses =
         vec![course(4, 3_000_000), course(1, 9_000_000), course(0, 8_000_000), course(2, 1)];

@@ -1,6 +1,6 @@
 //! Records that are not as this code would have written them.
 
-use super::super::encoding::{Held, encode, garbage, object_key};
+use super::super::encoding::{Held, LEFTOVERS, encode, garbage, object_key};
 use super::super::table::{Tables, prepare};
 use super::disk::Disk;
 use crate::conformance::{bucket, object, part, stripe, upload};
@@ -9,7 +9,7 @@ use crate::{
 };
 use futures::future::join_all;
 use redb::Database;
-use ripstop_model::StripeId;
+use ripstop_model::{NodeId, StripeId};
 
 /// A catalog of bucket "b" (told by stripe 1) and whatever `plant` adds.
 fn planted(plant: impl FnOnce(&mut Tables<'_>)) -> Embedded {
@@ -52,6 +52,42 @@ async fn an_audit_of_what_agrees_finds_nothing() {
     let audit = audit.audit().await.unwrap();
     assert!(audit.is_clean(), "{:?}", audit.findings);
     assert_eq!((audit.buckets, audit.objects, audit.stripes), (1, 1, 2));
+}
+
+#[tokio::test]
+async fn an_audit_finds_a_leftover_that_is_in_force() {
+    let found = findings(|tables| {
+        // Fragment 1 of stripe 1 is at node 2; that it has left node 7, and that stripe 9 is gone,
+        // are as they should be.
+        for key in [(1, 1, 2), (1, 1, 7), (9, 1, 2)] {
+            tables.leftovers.insert(key, 5).unwrap();
+        }
+    })
+    .await;
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(matches!(&found[0], Finding::Unreadable { reason } if reason.contains("leftover")));
+}
+
+#[tokio::test]
+async fn a_file_from_before_there_were_leftovers_opens_and_takes_them() {
+    let disk = Disk::new(vec![], usize::MAX);
+    let database = Database::builder().create_with_backend(disk.clone()).unwrap();
+    prepare(database.begin_write().unwrap()).unwrap();
+    let txn = database.begin_write().unwrap();
+    let mut tables = Tables::open(&txn).unwrap();
+    tables.buckets.insert(b"b".as_slice(), encode(&bucket("b", 1)).as_slice()).unwrap();
+    hold(&mut tables, 1, 1);
+    drop(tables);
+    assert!(txn.delete_table(LEFTOVERS).unwrap());
+    txn.commit().unwrap();
+    drop(database);
+    let disk = Disk::new(disk.after_the_cut(|| true), usize::MAX);
+    let catalog = Embedded::open_on(disk, Settings::default()).unwrap();
+    let (id, nodes) = (StripeId(1), stripe().nodes);
+    let change = Change::MoveFragment { stripe: id, nodes, index: 0, to: NodeId(5) };
+    catalog.commit(1, change).await.unwrap();
+    assert_eq!(catalog.leftovers(9, None, 9).await.unwrap().len(), 1);
+    assert!(catalog.audit().await.unwrap().is_clean());
 }
 
 #[tokio::test]

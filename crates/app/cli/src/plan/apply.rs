@@ -1,0 +1,160 @@
+//! A plan as a gateway follows it, and the way back.
+
+use super::{answer::Answer, inventory::Named};
+use crate::config::{PlanFile, PlanGroup};
+use anyhow::{Context as _, Result, bail, ensure};
+use ripstop_gateway::Selection;
+use ripstop_placement::{Group, Plan};
+use std::path::Path;
+
+/// Probabilities in a file have so many decimals; a sum within this of k is k.
+const DECIMALS: f64 = 1e6;
+
+/// The plan of a pool: of the only class, which is the pool's stripes.
+pub(super) fn plan_file(named: &Named, plan: &Plan, selection: Selection) -> Result<PlanFile> {
+    let [class] = plan.classes.as_slice() else {
+        bail!(
+            "a pool follows a plan of one class, its stripes, and there are {}: {}. Plan each pool from an \
+             inventory of its own",
+            named.classes.len(),
+            named.classes.join(", ")
+        );
+    };
+    let k = named.problem.classes[0].k;
+    let n = class.first().map_or(0, |group| group.nodes.len());
+    let other = class.iter().find(|group| group.nodes.len() != n);
+    ensure!(
+        other.is_none(),
+        "some files have {n} chunks and others {}, and a pool has one code: say n in place of survive_nodes, or \
+         a larger one",
+        other.map_or(0, |group| group.nodes.len())
+    );
+    let group = |group: &Group| PlanGroup {
+        weight: group.files,
+        nodes: group.nodes.iter().map(|&node| named.nodes[usize::from(node)].clone()).collect(),
+        dispatch: rounded(&group.probabilities, k),
+    };
+    Ok(PlanFile { pool: named.pool.clone(), selection, group: class.iter().map(group).collect() })
+}
+
+/// With six decimals, and still with the sum k: the largest remainders are rounded up.
+fn rounded(probabilities: &[f64], k: u32) -> Vec<f64> {
+    let mut parts: Vec<u64> = probabilities.iter().map(|p| (p * DECIMALS) as u64).collect();
+    let mut order: Vec<usize> = (0..parts.len()).collect();
+    let rest = |at: &usize| probabilities[*at] * DECIMALS - parts[*at] as f64;
+    order.sort_by(|a, b| rest(b).total_cmp(&rest(a)));
+    let mut missing = (u64::from(k) * DECIMALS as u64).saturating_sub(parts.iter().sum());
+    for at in order.into_iter().cycle().take(3 * parts.len()) {
+        if missing > 0 && parts[at] < DECIMALS as u64 {
+            parts[at] += 1;
+            missing -= 1;
+        }
+    }
+    parts.into_iter().map(|part| part as f64 / DECIMALS).collect()
+}
+
+/// A plan that was made before: a plan's file, or what `--json` printed.
+pub(super) fn previous(named: &Named, path: &Path) -> Result<Plan> {
+    let told = || format!("previous plan {}", path.display());
+    let text = std::fs::read_to_string(path).with_context(told)?;
+    let classes = if text.trim_start().starts_with('{') {
+        of_answer(named, &serde_json::from_str(&text).with_context(told)?)
+    } else {
+        of_file(named, &PlanFile::read(path)?)
+    };
+    let mut plan = Plan::new(&named.problem, classes.with_context(told)?, 0.0);
+    // The planner takes moves from the groups only.
+    plan.moves.clear();
+    Ok(plan)
+}
+
+fn of_file(named: &Named, file: &PlanFile) -> Result<Vec<Vec<Group>>> {
+    ensure!(
+        named.classes.len() == 1,
+        "it is a pool's, of one class, and the inventory has {}",
+        named.classes.len()
+    );
+    let parts: Vec<u64> = file.group.iter().map(|group| group.weight).collect();
+    let files = shares(&parts, named.problem.classes[0].files);
+    let group = |(group, files): (&PlanGroup, u64)| {
+        Ok(Group {
+            files,
+            nodes: numbers(named, &group.nodes)?,
+            probabilities: group.dispatch.clone(),
+        })
+    };
+    let groups = file.group.iter().zip(files).filter(|(_, files)| *files > 0).map(group);
+    Ok(vec![groups.collect::<Result<Vec<_>>>()?.into_iter().map(ordered).collect()])
+}
+
+fn of_answer(named: &Named, answer: &Answer) -> Result<Vec<Vec<Group>>> {
+    let class = |(at, name): (usize, &String)| {
+        let its = answer.classes.iter().find(|class| class.name == *name);
+        let its = its.with_context(|| format!("it has no class {name:?}"))?;
+        let parts: Vec<u64> = its.groups.iter().map(|group| group.files).collect();
+        let files = shares(&parts, named.problem.classes[at].files);
+        let groups = its.groups.iter().zip(files).filter(|(_, files)| *files > 0);
+        let group = |(group, files): (&super::answer::AnswerGroup, u64)| {
+            let nodes = numbers(named, &group.nodes)?;
+            Ok(ordered(Group { files, nodes, probabilities: group.dispatch.clone() }))
+        };
+        groups.map(group).collect()
+    };
+    named.classes.iter().enumerate().map(class).collect()
+}
+
+/// So many files in the parts that others had.
+fn shares(parts: &[u64], files: u64) -> Vec<u64> {
+    let total: u128 = parts.iter().map(|&part| u128::from(part)).sum();
+    let mut reached = 0u128;
+    let mut given = 0u128;
+    let share = |&part: &u64| {
+        reached += u128::from(part);
+        let end = (reached * u128::from(files)).checked_div(total).unwrap_or(0);
+        let share = end - given;
+        given = end;
+        share as u64
+    };
+    parts.iter().map(share).collect()
+}
+
+fn numbers(named: &Named, names: &[String]) -> Result<Vec<u16>> {
+    let number = |name: &String| {
+        let at = named.nodes.iter().position(|known| known == name);
+        let at = at.with_context(|| {
+            format!("node {name:?} is not in the inventory: name it there with state = \"down\"")
+        })?;
+        Ok(at as u16)
+    };
+    names.iter().map(number).collect()
+}
+
+/// Nodes ascending, as the planner has them.
+fn ordered(group: Group) -> Group {
+    let mut pairs: Vec<(u16, f64)> = group.nodes.into_iter().zip(group.probabilities).collect();
+    pairs.sort_by_key(|(node, _)| *node);
+    let (nodes, probabilities) = pairs.into_iter().unzip();
+    Group { nodes, probabilities, ..group }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounded_probabilities_sum_to_k_and_stay_within_one() {
+        let thirds = rounded(&[1.0 / 3.0; 3], 1);
+        assert!((thirds.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{thirds:?}");
+        let mixed = rounded(&[1.0, 1.0, 0.999_999_9, 0.500_000_05, 0.500_000_05], 4);
+        assert!((mixed.iter().sum::<f64>() - 4.0).abs() < 1e-9, "{mixed:?}");
+        assert!(mixed.iter().all(|p| (0.0..=1.0).contains(p)), "{mixed:?}");
+    }
+
+    #[test]
+    fn shares_keep_the_sum() {
+        assert_eq!(shares(&[1, 1, 1], 10), [3, 3, 4]);
+        assert_eq!(shares(&[7, 3], 100), [70, 30]);
+        assert_eq!(shares(&[], 5), [0; 0]);
+        assert_eq!(shares(&[0], 5), [0]);
+    }
+}

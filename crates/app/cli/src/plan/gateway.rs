@@ -1,0 +1,132 @@
+//! What a running gateway says of its nodes, as an inventory.
+
+use super::{
+    inventory::{Inventory, InventoryClass, InventoryNode, State},
+    moments::Measured,
+};
+use crate::config::Size;
+use anyhow::{Context as _, Result, bail, ensure};
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Empty, Limited};
+use hyper::{Request, client::conn::http1::handshake, header::HOST};
+use hyper_util::rt::TokioIo;
+use ripstop_estimator::{LogRecord, Outcome, parse_log};
+use ripstop_model::Operation;
+use ripstop_telemetry::{PoolStatus, Status};
+use tokio::net::TcpStream;
+
+/// The most that an answer may have.
+const ANSWER_MAX: usize = 1 << 30;
+/// Stripes of a pool that nobody tells the number of.
+const FILES: u64 = 100_000;
+
+/// Nodes, their lanes and states from the status; how long they serve a chunk, and how often they are asked, from
+/// the pool's task log.
+pub(super) async fn inventory(admin: &str, pool: Option<&str>) -> Result<Inventory> {
+    let status = get(admin, "/status").await?;
+    let status: Status = serde_json::from_str(&status).context("the gateway's status")?;
+    let names: Vec<&str> = status.pools.iter().map(|pool| &*pool.name).collect();
+    let names = names.join(", ");
+    let found = match (pool, status.pools.as_slice()) {
+        (Some(name), pools) => pools.iter().find(|pool| pool.name == name),
+        (None, [only]) => Some(only),
+        (None, _) => bail!("the gateway has the pools {names}: --pool names one"),
+    };
+    let found = found.with_context(|| format!("the gateway has no such pool; it has {names}"))?;
+    let log = get(admin, &format!("/pools/{}/task-log", found.name)).await?;
+    of_log(found, &parse_log(&log).context("the gateway's task log")?)
+}
+
+fn of_log(pool: &PoolStatus, log: &[LogRecord]) -> Result<Inventory> {
+    let mut notes = Vec::new();
+    let all = Measured::of_records(log.iter()).map(in_any_size);
+    let nodes = pool.nodes.iter().map(|node| {
+        let its = log.iter().filter(|record| record.node.0 == node.id);
+        let seen = match (Measured::of_records(its), &all) {
+            (Ok(seen), _) => Some(in_any_size(seen)),
+            (Err(_), Ok(all)) => {
+                notes.push(format!(
+                    "node {} has served too few reads to be known: it is taken for a node like the others",
+                    node.name
+                ));
+                Some(all.clone())
+            }
+            (Err(_), Err(_)) => None,
+        };
+        InventoryNode {
+            name: node.name.clone(),
+            lanes: Some(node.lanes),
+            state: Some(if node.up { State::Up } else { State::Down }),
+            seen,
+            ..InventoryNode::default()
+        }
+    });
+    let nodes = nodes.collect();
+    let class = class(pool, log, &mut notes);
+    Ok(Inventory {
+        pool: Some(pool.name.clone()),
+        nodes,
+        classes: vec![class],
+        notes,
+        ..Inventory::default()
+    })
+}
+
+/// The log's own mix of sizes is what the nodes serve.
+fn in_any_size(measured: Measured) -> Measured {
+    Measured { chunk_bytes: None, ..measured }
+}
+
+/// The pool's stripes.
+fn class(pool: &PoolStatus, log: &[LogRecord], notes: &mut Vec<String>) -> InventoryClass {
+    let needed = |record: &&LogRecord| {
+        record.operation == Operation::Read && record.outcome == Outcome::Done && !record.redundant
+    };
+    let reads: Vec<&LogRecord> = log.iter().filter(needed).collect();
+    let times = || reads.iter().map(|record| record.at.as_nanos());
+    let span_s = (times().max().unwrap_or(0) - times().min().unwrap_or(0)) as f64 / 1e9;
+    let k = pool.code.map(|[_, k]| k as u32);
+    let rate = k.filter(|_| span_s > 0.0).map(|k| reads.len() as f64 / span_s / f64::from(k));
+    let largest = reads.iter().map(|record| record.bytes).max();
+    if let Some(rate) = rate {
+        notes.push(format!(
+            "{} reads of chunks in {span_s:.1} s of the task log: {rate:.3} requests per second",
+            reads.len()
+        ));
+    }
+    notes.push(format!(
+        "how many stripes there are the gateway does not say: {FILES}, unless the inventory's class says files"
+    ));
+    InventoryClass {
+        name: pool.name.clone(),
+        rate_per_s: rate,
+        files: Some(FILES),
+        k,
+        n: pool.code.map(|[n, _]| n as u32),
+        chunk: largest.map(Size),
+        ..InventoryClass::default()
+    }
+}
+
+/// What a path of the admin port answers.
+async fn get(admin: &str, path: &str) -> Result<String> {
+    let address = admin.trim_end_matches('/');
+    let address = address.strip_prefix("http://").unwrap_or(address);
+    ensure!(
+        !address.is_empty() && !address.contains('/'),
+        "{admin:?} is not an admin port such as http://127.0.0.1:9001"
+    );
+    let stream = TcpStream::connect(address)
+        .await
+        .with_context(|| format!("the admin port {address} does not answer"))?;
+    let (mut sender, connection) = handshake(TokioIo::new(stream)).await?;
+    tokio::spawn(connection);
+    let request = Request::get(path).header(HOST, address).body(Empty::<Bytes>::new())?;
+    let response = sender.send_request(request).await?;
+    let status = response.status();
+    let body = Limited::new(response.into_body(), ANSWER_MAX).collect().await;
+    let body = body.map_err(|error| anyhow::anyhow!("{path}: {error}"))?.to_bytes();
+    let text = String::from_utf8_lossy(&body).into_owned();
+    ensure!(status.is_success(), "{path}: {status}: {}", text.trim());
+    Ok(text)
+}

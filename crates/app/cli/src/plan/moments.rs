@@ -1,0 +1,159 @@
+//! How long a node serves a chunk, from what is known of it.
+
+use crate::fit::read_log;
+use anyhow::{Context as _, Result, ensure};
+use ripstop_estimator::{LogRecord, Outcome, parse_log};
+use ripstop_model::Operation;
+use ripstop_placement::{Class, Service};
+use std::path::Path;
+
+/// Fewer tasks than this say too little about a node.
+const TASKS_MIN: usize = 30;
+
+/// The moments of a node's service, and for which chunks.
+#[derive(Clone, Debug)]
+pub(crate) struct Measured {
+    pub service: Service,
+    /// The size of the chunks it was measured with; those of the classes if it is not known.
+    pub chunk_bytes: Option<f64>,
+    /// What of each service does not depend on the size, seconds.
+    pub fixed_s: f64,
+}
+
+impl Measured {
+    pub(super) fn of_moments(mean: f64, sd: f64, third: Option<f64>) -> Result<Self> {
+        ensure!(sd >= 0.0, "sd_s is {sd}");
+        let service = Service::from_mean_sd(mean, sd, third)?;
+        Ok(Self { service, chunk_bytes: None, fixed_s: 0.0 })
+    }
+
+    pub(super) fn of_samples(seconds: &[f64]) -> Result<Self> {
+        ensure!(seconds.iter().all(|&sample| sample > 0.0), "samples_s must be positive");
+        let service = Service::from_samples(seconds)?;
+        Ok(Self { service, chunk_bytes: None, fixed_s: 0.0 })
+    }
+
+    /// Of the finished reads of a task log; of one node's if one is named.
+    pub(super) fn of_log(path: &Path, node: Option<u16>) -> Result<Self> {
+        let named = || format!("task log {}", path.display());
+        let records = parse_log(&read_log(path)?).with_context(named)?;
+        let its = records.iter().filter(|record| node.is_none_or(|id| record.node.0 == id));
+        Self::of_records(its).with_context(named)
+    }
+
+    /// Of the finished reads among these.
+    pub(crate) fn of_records<'a>(records: impl Iterator<Item = &'a LogRecord>) -> Result<Self> {
+        let (mut seen, mut bytes, mut count) = (Vec::new(), 0.0, 0usize);
+        for record in records.filter(|record| record.operation == Operation::Read) {
+            let done = match record.outcome {
+                Outcome::Done => true,
+                Outcome::Cancelled => false,
+                Outcome::Other => continue,
+            };
+            seen.push((record.served.as_secs_f64().max(1e-9), done));
+            if done {
+                count += 1;
+                bytes += record.bytes as f64;
+            }
+        }
+        ensure!(
+            count >= TASKS_MIN,
+            "{count} finished reads say too little, {TASKS_MIN} are needed"
+        );
+        let [mean, second, third] = survival_moments(seen);
+        let service = Service::new(mean, second, third)?;
+        let chunk_bytes = Some(bytes / count as f64).filter(|bytes| *bytes > 0.0);
+        Ok(Self { service, chunk_bytes, fixed_s: 0.0 })
+    }
+}
+
+/// The service of a chunk of any class, as often as each is asked for: the planner takes chunks of all
+/// classes to be served alike.
+pub(super) fn service(measured: &Measured, classes: &[Class]) -> Result<Service> {
+    let Some(bytes) = measured.chunk_bytes else { return Ok(measured.service) };
+    let fixed = measured.fixed_s;
+    ensure!(
+        (0.0..measured.service.mean()).contains(&fixed),
+        "fixed_s is {fixed}, the mean service {}",
+        measured.service.mean()
+    );
+    let asked = |class: &Class| class.rate * f64::from(class.k);
+    let total: f64 = classes.iter().map(asked).sum();
+    let (mut moments, mut weights) = ([0.0; 3], 0.0);
+    for class in classes {
+        let weight = if total > 0.0 { asked(class) / total } else { 1.0 };
+        let factor = class.chunk_bytes as f64 / bytes;
+        let one = measured.service.resized(fixed, factor).with_context(|| {
+            format!("it cannot be resized from {bytes} to {} bytes", class.chunk_bytes)
+        })?;
+        let parts = [one.mean(), one.second(), one.third()];
+        moments.iter_mut().zip(parts).for_each(|(sum, part)| *sum += weight * part);
+        weights += weight;
+    }
+    let [mean, second, third] = moments.map(|sum| sum / weights);
+    Ok(Service::new(mean, second, third)?)
+}
+
+/// First three moments of delays of which some are only known to be longer (Kaplan and Meier). What is
+/// left after the longest counts as that.
+fn survival_moments(mut seen: Vec<(f64, bool)>) -> [f64; 3] {
+    // Those that ended come before those that were given up at the same time.
+    seen.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+    let (mut left, mut moments) = (1.0, [0.0; 3]);
+    let mut add = |seconds: f64, part: f64| {
+        let powers = [seconds, seconds * seconds, seconds * seconds * seconds];
+        moments.iter_mut().zip(powers).for_each(|(sum, power)| *sum += part * power);
+    };
+    let count = seen.len();
+    for (at, &(seconds, done)) in seen.iter().enumerate() {
+        if done {
+            let part = left / (count - at) as f64;
+            add(seconds, part);
+            left -= part;
+        }
+    }
+    if let Some(&(longest, _)) = seen.last() {
+        add(longest, left.max(0.0));
+    }
+    moments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_cancelled_counts_as_longer() {
+        let all = [1.0, 2.0, 3.0, 4.0].map(|seconds| (seconds, true)).to_vec();
+        assert!((survival_moments(all)[0] - 2.5).abs() < 1e-12);
+        // The first two of four were waited for: the other two took 2 s or longer.
+        let cut = vec![(1.0, true), (2.0, true), (2.0, false), (2.0, false)];
+        assert!((survival_moments(cut)[0] - 1.75).abs() < 1e-12);
+        // One given up at 1.5: its part goes to what is seen later.
+        let mixed = vec![(1.0, true), (1.5, false), (3.0, true), (5.0, true)];
+        assert!((survival_moments(mixed)[0] - (0.25 + 0.375 * 8.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn classes_of_two_sizes_are_served_as_often_as_they_are_asked_for() {
+        let class = |chunk_bytes, rate| Class {
+            rate,
+            files: 1,
+            k: 1,
+            chunk_bytes,
+            survive_nodes: 0,
+            survive_sites: 0,
+            spread: false,
+        };
+        let mut measured = Measured::of_moments(1.0, 0.5, None).unwrap();
+        measured.chunk_bytes = Some(100.0);
+        let told = service(&measured, &[class(100, 3.0), class(300, 1.0)]).unwrap();
+        assert!((told.mean() - 1.5).abs() < 1e-12);
+        assert!((told.second() - (0.75 * 1.25 + 0.25 * 9.0 * 1.25)).abs() < 1e-12);
+        measured.fixed_s = 0.8;
+        let told = service(&measured, &[class(300, 1.0)]).unwrap();
+        assert!((told.mean() - 1.4).abs() < 1e-12);
+        measured.fixed_s = 2.0;
+        assert!(service(&measured, &[class(300, 1.0)]).is_err());
+    }
+}

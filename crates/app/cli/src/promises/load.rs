@@ -1,0 +1,100 @@
+//! Requests that come as they come, whether or not earlier ones were answered.
+
+use crate::bench::{Client, Url};
+use anyhow::Result;
+use ripstop_delay::Dice;
+use ripstop_figure::Progress;
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::time::Instant;
+
+/// Sends a tenant's requests.
+pub(super) struct Sender {
+    pub address: SocketAddr,
+    /// What is read, by turns.
+    pub urls: Vec<Url>,
+    /// Bytes of an answer.
+    pub len: u64,
+}
+
+/// What came of them.
+#[derive(Default)]
+pub(super) struct Answers {
+    pub sent: usize,
+    /// Told to slow down.
+    pub refused: usize,
+    pub failed: usize,
+    /// Of those that were answered, seconds.
+    pub took: Vec<f64>,
+}
+
+/// What became of one request.
+enum Answer {
+    Done(Duration),
+    Refused,
+    Failed,
+}
+
+impl Sender {
+    /// Sends for `span` at `rate` per second, the times between requests exponential, and waits for the
+    /// answers.
+    pub(super) async fn send(
+        self,
+        rate: f64,
+        span: Duration,
+        seed: u64,
+        progress: Arc<Progress>,
+    ) -> Result<Answers> {
+        let this = Arc::new(self);
+        let idle = Arc::new(Mutex::new(Vec::new()));
+        let (mut dice, mut open) = (Dice::new(seed), tokio::task::JoinSet::new());
+        let begun = Instant::now();
+        let (mut due, mut answers) = (Duration::ZERO, Answers::default());
+        loop {
+            due += Duration::from_secs_f64(dice.exponential() / rate);
+            if due > span {
+                break;
+            }
+            tokio::time::sleep_until(begun + due).await;
+            let url = this.urls[answers.sent % this.urls.len()].clone();
+            let (this, idle, progress) = (this.clone(), idle.clone(), progress.clone());
+            answers.sent += 1;
+            open.spawn(async move {
+                let answer = this.get(&idle, &url, begun + due).await;
+                progress.advance(1);
+                answer
+            });
+        }
+        while let Some(answer) = open.join_next().await {
+            match answer? {
+                Answer::Done(took) => answers.took.push(took.as_secs_f64()),
+                Answer::Refused => answers.refused += 1,
+                Answer::Failed => answers.failed += 1,
+            }
+        }
+        Ok(answers)
+    }
+
+    /// One request on a connection of its own, from when it was due.
+    async fn get(&self, idle: &Mutex<Vec<Client>>, url: &Url, due: Instant) -> Answer {
+        let pop = || idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut client = match pop() {
+            Some(client) => client,
+            None => match Client::connect(self.address).await {
+                Ok(client) => client,
+                Err(_) => return Answer::Failed,
+            },
+        };
+        let answer = match client.get(url).await {
+            Ok(len) if len == self.len => Answer::Done(due.elapsed()),
+            Ok(_) => return Answer::Failed,
+            Err(error) if error.to_string().contains("SlowDown") => Answer::Refused,
+            Err(_) => return Answer::Failed,
+        };
+        idle.lock().unwrap_or_else(PoisonError::into_inner).push(client);
+        answer
+    }
+}

@@ -1,0 +1,205 @@
+//! What can be changed while the gateway runs: who may come in, what tenants are promised,
+//! and which plans pools follow.
+
+use crate::{
+    args::Common,
+    config::{self, Config, PlanFile, PlanSource, TenantConfig, TenantNumbers},
+    credentials,
+    replan::Replanner,
+};
+use anyhow::{Context as _, Result, bail};
+use ripstop_gateway::{Placement, Recombination, Selection};
+use ripstop_model::NodeId;
+use ripstop_runtime::{Memory, MemoryClaim, Pool};
+use ripstop_s3::{Credentials, Keyring};
+use ripstop_store::Store;
+use ripstop_telemetry::{Metrics, TenantNames};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// Puts tenants into force, at the start and whenever it is asked to.
+#[derive(Debug)]
+pub(crate) struct Reload {
+    common: Common,
+    keyring: Keyring,
+    pools: Vec<(String, Pool)>,
+    store: Store,
+    memory: Memory,
+    metrics: Metrics,
+    /// Of each pool, by its name: numbers and names.
+    nodes: BTreeMap<String, Vec<(NodeId, String)>>,
+    now: Mutex<Now>,
+}
+
+/// What is in force.
+#[derive(Debug)]
+struct Now {
+    config: Config,
+    numbers: TenantNumbers,
+    /// Of the pools that plan themselves, by name.
+    planners: BTreeMap<String, Arc<Replanner>>,
+}
+
+impl Reload {
+    /// Lets in whoever has `credentials` and puts the tenants of `config` into force.
+    pub(crate) fn begin(
+        common: Common,
+        config: &Config,
+        credentials: Credentials,
+        pools: Vec<(String, Pool)>,
+        store: Store,
+        memory: Memory,
+        metrics: Metrics,
+    ) -> Result<Arc<Self>> {
+        let counts = metrics.pools().into_iter();
+        let nodes = counts.map(|(counts, _)| (counts.name().to_owned(), counts.nodes().to_vec()));
+        let nodes = nodes.collect();
+        let keyring = Keyring::default();
+        let now = Now {
+            config: config.clone(),
+            numbers: TenantNumbers::default(),
+            planners: BTreeMap::new(),
+        };
+        let reload =
+            Self { common, keyring, pools, store, memory, metrics, nodes, now: Mutex::new(now) };
+        reload.enforce(config.clone(), credentials)?;
+        Ok(Arc::new(reload))
+    }
+
+    /// The credentials in force.
+    pub(crate) fn keyring(&self) -> Keyring {
+        self.keyring.clone()
+    }
+
+    /// Reads configuration and credentials anew and puts into force what can be; says what was done.
+    /// After an error everything is as it was.
+    pub(crate) fn reload(&self) -> Result<String> {
+        let config = crate::resolve(&self.common)?;
+        let credentials = credentials::reload(&config.credentials)?;
+        let tenants = config.tenants.len();
+        let other = fixed(&config)
+            != fixed(&self.now.lock().unwrap_or_else(PoisonError::into_inner).config);
+        self.enforce(config, credentials)?;
+        let rest = if other { "; what else has changed takes a restart" } else { "" };
+        Ok(format!("credentials and {tenants} tenants are in force{rest}"))
+    }
+
+    fn enforce(&self, config: Config, mut credentials: Credentials) -> Result<()> {
+        let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut numbers = now.numbers.clone();
+        numbers.add(&config.tenants);
+        for tenant in &config.tenants {
+            for key in &tenant.access_keys {
+                if !credentials.knows(key) {
+                    bail!("tenant {:?}: access key {key:?} is not in the credentials", tenant.name);
+                }
+                credentials.assign(key, numbers.of(tenant));
+            }
+        }
+        let placements = self.placements(&config)?;
+        for (name, pool) in &self.pools {
+            // A pool that is new in the file is not there before a restart.
+            let shown = config.pools.iter().find(|shown| shown.name == *name);
+            let shown = shown.or_else(|| now.config.pools.iter().find(|pool| pool.name == *name));
+            if let Some(shown) = shown {
+                pool.shape(config::shaping(shown, &config.tenants, &numbers));
+            }
+        }
+        for (pool, placement) in placements {
+            self.store.follow(pool.id(), &placement);
+        }
+        self.start_planners(&config, &mut now.planners);
+        for (counts, _) in self.metrics.pools() {
+            counts.set_tenants(names(counts.name(), &config, &numbers));
+        }
+        self.memory.divide(&claims(&config, &numbers));
+        self.keyring.replace(credentials);
+        (now.config, now.numbers) = (config, numbers);
+        Ok(())
+    }
+}
+
+impl Reload {
+    /// Has pools plan themselves that are to, and no others.
+    fn start_planners(&self, config: &Config, planners: &mut BTreeMap<String, Arc<Replanner>>) {
+        for (name, pool) in &self.pools {
+            let Some(shown) = config.pools.iter().find(|shown| shown.name == *name) else {
+                continue;
+            };
+            let Some(PlanSource::Auto(auto)) = shown.plan else {
+                planners.remove(name);
+                continue;
+            };
+            if planners.get(name).is_some_and(|planner| planner.goes_by(auto)) {
+                continue;
+            }
+            let counts = self.metrics.pools().into_iter().map(|(counts, _)| counts);
+            if let Some(counts) = counts.into_iter().find(|counts| counts.name() == name) {
+                let store = self.store.clone();
+                let planner = Replanner::start(shown.clone(), auto, pool.clone(), store, counts);
+                planners.insert(name.clone(), planner);
+            }
+        }
+    }
+
+    /// Where the stripes of each pool go.
+    fn placements(&self, config: &Config) -> Result<Vec<(&Pool, Placement)>> {
+        let mut placements = Vec::new();
+        for (name, pool) in &self.pools {
+            let Some(shown) = config.pools.iter().find(|shown| shown.name == *name) else {
+                continue;
+            };
+            let placement = match &shown.plan {
+                None => Placement { selection: shown.selection, groups: Vec::new() },
+                // Once it plans itself, the plan is its own affair.
+                Some(PlanSource::Auto(_)) => continue,
+                Some(PlanSource::File(path)) => {
+                    let nodes = self.nodes.get(name).map_or(&[][..], Vec::as_slice);
+                    let code = (pool.code().n(), pool.code().k());
+                    let plan = PlanFile::read(path)?.placement(name, nodes, code);
+                    plan.with_context(|| format!("plan {}", path.display()))?
+                }
+            };
+            placements.push((pool, placement));
+        }
+        Ok(placements)
+    }
+}
+
+/// The tenants of a pool that are promised something, as metrics call them.
+fn names(pool: &str, config: &Config, numbers: &TenantNumbers) -> Vec<TenantNames> {
+    let here = config.tenants.iter().filter(|tenant| tenant.is_in(pool));
+    let names = here.map(|tenant| {
+        let tiers = tenant.promised.iter().flat_map(|promised| promised.promise.tiers());
+        TenantNames {
+            id: numbers.of(tenant),
+            name: tenant.name.clone(),
+            promise: tiers.map(|tier| (tier.fraction(), tier.bound())).collect(),
+        }
+    });
+    names.collect()
+}
+
+/// Memory in proportion to lanes: to what is kept free in the pool where that is the largest part.
+fn claims(config: &Config, numbers: &TenantNumbers) -> Vec<MemoryClaim> {
+    let claim = |tenant: &TenantConfig| {
+        let promised = tenant.promised.as_ref()?;
+        let pools = config.pools.iter().filter(|pool| tenant.is_in(&pool.name));
+        let share = pools.map(|pool| promised.share(pool.lanes())).fold(0.0, f64::max);
+        let patience = promised.promise.tiers().last().map(ripstop_shaping::Tier::bound);
+        Some(MemoryClaim { tenant: numbers.of(tenant), share, patience })
+    };
+    config.tenants.iter().filter_map(claim).collect()
+}
+
+/// What a restart only can change.
+fn fixed(config: &Config) -> String {
+    let mut fixed = Config { tenants: Vec::new(), ..config.clone() };
+    for pool in &mut fixed.pools {
+        pool.recombination = Recombination::default();
+        (pool.plan, pool.selection) = (None, Selection::default());
+    }
+    format!("{fixed:?}")
+}

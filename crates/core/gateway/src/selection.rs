@@ -1,0 +1,116 @@
+//! Which K of a stripe's chunks a read fetches, where nodes differ.
+
+use crate::{
+    Machine,
+    reads::{BUSY, parts},
+    request::{Entry, FragmentState},
+};
+use ripstop_model::NodeId;
+
+/// What a chunk counts for that the request does not want but computes from: one part of so many of a
+/// task's time.
+const UNWANTED: f64 = 1.0 / 64.0;
+
+/// Of a node's time for a task, how much slower it counts as if the plan does not want it at all.
+const PLAN_WEIGHT: f64 = 0.5;
+
+/// Bits of a candidate's score.
+const SCORE_MAX: u64 = (1 << 45) - 1;
+
+impl Machine {
+    /// Whether a fragment's node can be given a task for it.
+    fn is_open_to(&self, entry: &Entry, index: usize, look: u64) -> bool {
+        let fragment = entry.fragments[index];
+        fragment.is(FragmentState::Untried) && {
+            let node = &self.nodes[fragment.place];
+            let has_room = node.has_room(self.settings.tasks_waiting_max);
+            node.is_up() && !node.is_reserved(look) && has_room
+        }
+    }
+
+    /// How much the plan wants each fragment of a read asked, 0 to 1.
+    fn weigh(&mut self, slot: u32) {
+        let entry = &self.requests.table[slot];
+        let mut places: alloc::vec::Vec<(u16, usize)> =
+            entry.fragments.iter().enumerate().map(|(index, f)| (f.place, index)).collect();
+        places.sort_unstable();
+        let nodes: alloc::vec::Vec<u16> = places.iter().map(|&(node, _)| node).collect();
+        let mut weights = core::mem::take(&mut self.weights);
+        self.placed.dispatch(&nodes, entry.k, &mut weights);
+        // From the order of nodes to that of fragments.
+        let by_node: alloc::vec::Vec<f64> = weights.clone();
+        for (&(_, index), weight) in places.iter().zip(by_node) {
+            weights[index] = weight;
+        }
+        self.weights = weights;
+    }
+
+    /// Those first that are expected to be done first.
+    pub(crate) fn gather_by_work(&mut self, slot: u32, look: u64, planned: bool) {
+        if planned {
+            self.weigh(slot);
+        }
+        let entry = &self.requests.table[slot];
+        let wanted = parts(entry).wanted;
+        let usual = self.paces.usual_s();
+        self.candidates.clear();
+        for (index, fragment) in entry.fragments.iter().enumerate() {
+            if !self.is_open_to(entry, index, look) {
+                continue;
+            }
+            let node = &self.nodes[fragment.place];
+            let task_s = self.paces.task_s(fragment.place).unwrap_or(usual);
+            let tasks = 1.0 + f64::from(node.load()) / 256.0;
+            let unwanted = !wanted.contains(index);
+            let beside = if unwanted { UNWANTED } else { 0.0 };
+            let aside = if planned { PLAN_WEIGHT * (1.0 - self.weights[index]) } else { 0.0 };
+            let expected_s = task_s * (tasks + beside + aside);
+            let score = ((expected_s * 1e9) as u64).min(SCORE_MAX);
+            let busy = u64::from(!node.is_ready());
+            self.candidates.push(score << 16 | busy << 15 | index as u64);
+        }
+        self.candidates.sort_unstable();
+        self.mark_busy();
+    }
+
+    /// Those first that Madow's systematic sampling picks by the plan's probabilities, the others by turns.
+    pub(crate) fn gather_by_luck(&mut self, slot: u32, look: u64) {
+        self.weigh(slot);
+        let entry = &self.requests.table[slot];
+        let luck = scramble(entry.id.0);
+        let picked = ripstop_placement::selection::systematic(&self.weights, luck);
+        self.candidates.clear();
+        for index in 0..entry.fragments.len() {
+            if !self.is_open_to(entry, index, look) {
+                continue;
+            }
+            let behind = u64::from(!picked.positions().contains(&(index as u8)));
+            let turn = scramble(luck ^ index as u64) & 0xffff;
+            let busy = u64::from(!self.nodes[entry.fragments[index].place].is_ready());
+            self.candidates.push(behind << 40 | turn << 16 | busy << 15 | index as u64);
+        }
+        self.candidates.sort_unstable();
+        self.mark_busy();
+    }
+
+    /// Candidates say whether their node is ready by a mark that others read.
+    fn mark_busy(&mut self) {
+        for candidate in &mut self.candidates {
+            let busy = if *candidate & 1 << 15 == 0 { 0 } else { BUSY };
+            *candidate = busy | *candidate & 0xff;
+        }
+    }
+
+    /// How long tasks take at a node, as they do of late; none while too few were seen.
+    pub fn task_seconds(&self, node: NodeId) -> Option<f64> {
+        self.paces.task_s(self.nodes.find(node)?)
+    }
+}
+
+/// Bits without a pattern (`SplitMix64`).
+const fn scramble(number: u64) -> u64 {
+    let mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}

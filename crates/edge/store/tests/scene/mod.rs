@@ -1,0 +1,295 @@
+//! A store whose stripes are to be brought elsewhere, and a catalog that can be made to fail.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use crate::common::*;
+use async_trait::async_trait;
+use ripstop_catalog::{
+    Applied, Audited, Bucket, Catalog, CatalogError, Change, Condition, Embedded, Leftover,
+    Listing, ListingRequest, Located, Stripe, Upload, UploadedPart,
+};
+use ripstop_gateway::{Placement, PlacementGroup, Selection};
+use ripstop_model::{NodeId, PoolId, StripeId};
+use ripstop_node::{Fault, FaultHandle, FaultSettings, Memory as MemoryNode, Node};
+use ripstop_runtime::Memory;
+use ripstop_store::{CheckOptions, MoveProgress, Settings, Store};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+pub(crate) const POOL: PoolId = PoolId(0);
+
+/// What becomes of the next moves that are put to the catalog.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Tamper {
+    #[default]
+    Nothing,
+    /// They fail.
+    Fail,
+    /// They take effect, and the answer is lost.
+    LoseAnswer,
+    /// This key is removed just before.
+    Remove,
+    /// Of the next one only: another fragment is found to be nowhere just before.
+    Place,
+}
+
+/// A catalog that fails as told.
+#[derive(Debug)]
+pub(crate) struct Tampered {
+    pub(crate) inner: Arc<Embedded>,
+    pub(crate) tamper: Mutex<Tamper>,
+}
+
+impl Tampered {
+    pub(crate) fn set(&self, tamper: Tamper) {
+        *self.tamper.lock().expect("not poisoned") = tamper;
+    }
+
+    async fn commit_move(&self, now_ms: u64, change: Change) -> Result<Applied, CatalogError> {
+        let tamper = *self.tamper.lock().expect("not poisoned");
+        let Change::MoveFragment { stripe, nodes, index, .. } = &change else {
+            return self.inner.commit(now_ms, change).await;
+        };
+        let lost = || Err(CatalogError::Unavailable("as told".into()));
+        match tamper {
+            Tamper::Nothing => {}
+            Tamper::Fail => return lost(),
+            Tamper::LoseAnswer => {
+                self.inner.commit(now_ms, change).await?;
+                return lost();
+            }
+            Tamper::Remove => {
+                let (bucket, key, condition) = ("b".into(), "k".into(), Condition::None);
+                let change = Change::DeleteObject { bucket, key, condition };
+                self.inner.commit(now_ms, change).await?;
+            }
+            Tamper::Place => {
+                self.set(Tamper::Nothing);
+                let index = (index + 1) % nodes.len() as u8;
+                let change = Change::PlaceFragment { stripe: *stripe, index, node: None };
+                self.inner.commit(now_ms, change).await?;
+            }
+        }
+        self.inner.commit(now_ms, change).await
+    }
+}
+
+#[async_trait]
+impl Catalog for Tampered {
+    async fn commit(&self, now_ms: u64, change: Change) -> Result<Applied, CatalogError> {
+        self.commit_move(now_ms, change).await
+    }
+
+    async fn bucket(&self, name: &str) -> Result<Option<Bucket>, CatalogError> {
+        self.inner.bucket(name).await
+    }
+
+    async fn buckets(&self, after: &str, max: usize) -> Result<Vec<Bucket>, CatalogError> {
+        self.inner.buckets(after, max).await
+    }
+
+    async fn object(&self, bucket: &str, key: &str) -> Result<Option<Located>, CatalogError> {
+        self.inner.object(bucket, key).await
+    }
+
+    async fn list(&self, request: &ListingRequest) -> Result<Listing, CatalogError> {
+        self.inner.list(request).await
+    }
+
+    async fn upload(&self, id: &str) -> Result<Option<Upload>, CatalogError> {
+        self.inner.upload(id).await
+    }
+
+    async fn parts(
+        &self,
+        id: &str,
+        after: u16,
+        max: usize,
+    ) -> Result<Vec<UploadedPart>, CatalogError> {
+        self.inner.parts(id, after, max).await
+    }
+
+    async fn uploads(&self, request: &ListingRequest) -> Result<Listing, CatalogError> {
+        self.inner.uploads(request).await
+    }
+
+    async fn stripes(&self, ids: &[StripeId]) -> Result<Vec<Option<Stripe>>, CatalogError> {
+        self.inner.stripes(ids).await
+    }
+
+    async fn stripes_after(
+        &self,
+        after: StripeId,
+        max: usize,
+    ) -> Result<Vec<(StripeId, Stripe)>, CatalogError> {
+        self.inner.stripes_after(after, max).await
+    }
+
+    async fn garbage(
+        &self,
+        due_ms: u64,
+        after: StripeId,
+        max: usize,
+    ) -> Result<Vec<(StripeId, Stripe)>, CatalogError> {
+        self.inner.garbage(due_ms, after, max).await
+    }
+
+    async fn is_garbage(&self, id: StripeId) -> Result<bool, CatalogError> {
+        self.inner.is_garbage(id).await
+    }
+
+    async fn leftovers(
+        &self,
+        due_ms: u64,
+        after: Option<Leftover>,
+        max: usize,
+    ) -> Result<Vec<Leftover>, CatalogError> {
+        self.inner.leftovers(due_ms, after, max).await
+    }
+
+    async fn is_leftover(&self, copy: Leftover) -> Result<bool, CatalogError> {
+        self.inner.is_leftover(copy).await
+    }
+
+    async fn nodes(&self) -> Result<Vec<(String, NodeId)>, CatalogError> {
+        self.inner.nodes().await
+    }
+}
+
+/// A store over eight nodes, four fragments to a stripe, and what it stands on.
+pub(crate) struct Scene {
+    pub(crate) store: Store,
+    pub(crate) catalog: Arc<Tampered>,
+    pub(crate) nodes: Vec<Arc<MemoryNode>>,
+    wrapped: Vec<Arc<dyn Node>>,
+    faults: Vec<FaultHandle>,
+    folder: tempfile::TempDir,
+}
+
+fn form() -> Form {
+    Form { nodes: 8, ..Form::spread(4, 2) }
+}
+
+impl Scene {
+    pub(crate) async fn new() -> Self {
+        Self::with(settings()).await
+    }
+
+    pub(crate) async fn with(settings: Settings) -> Self {
+        let nodes: Vec<_> = (0..8).map(|_| Arc::new(MemoryNode::new(1 << 30))).collect();
+        let (mut wrapped, mut faults) = (Vec::<Arc<dyn Node>>::new(), Vec::new());
+        for (node, seed) in nodes.iter().zip(0..) {
+            let fault = Fault::new(node.clone(), FaultSettings::default(), seed);
+            faults.push(fault.handle());
+            wrapped.push(Arc::new(fault));
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("catalog");
+        let catalog = Embedded::open(&path, ripstop_catalog::Settings::default()).expect("opens");
+        let catalog = Arc::new(Tampered { inner: Arc::new(catalog), tamper: Mutex::default() });
+        let store = open(catalog.clone(), wrapped.clone(), settings);
+        store.create_bucket("b").await.expect("done");
+        Self { store, catalog, nodes, wrapped, faults, folder }
+    }
+
+    /// Another store over the same nodes and catalog, in the runtime that this is called in.
+    pub(crate) fn reopen(&self, settings: Settings) -> Store {
+        open(self.catalog.clone(), self.wrapped.clone(), settings)
+    }
+
+    pub(crate) fn down(&self, nodes: &[usize], down: bool) {
+        for &node in nodes {
+            self.faults[node].down(down);
+        }
+    }
+
+    /// Stores objects and waits until nothing of them is under way.
+    pub(crate) async fn fill(&self, count: usize, len: usize) -> BTreeMap<String, Vec<u8>> {
+        let mut objects = BTreeMap::new();
+        for at in 0..count {
+            let (key, content) = (format!("o{at}"), bytes(len + at * 37, at as u64));
+            put(&self.store, &key, &content).await;
+            objects.insert(key, content);
+        }
+        // Answered writes go on until all their fragments are stored.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        objects
+    }
+
+    /// The node sets of all stripes, and how many stripes have each.
+    pub(crate) async fn spots(&self) -> BTreeMap<Vec<u16>, u64> {
+        let all = self.catalog.stripes_after(StripeId(0), 100_000).await.expect("read");
+        let mut spots = BTreeMap::new();
+        for (_, stripe) in all {
+            let mut nodes: Vec<u16> = stripe.nodes.iter().flatten().copied().collect();
+            nodes.sort_unstable();
+            *spots.entry(nodes).or_default() += 1;
+        }
+        spots
+    }
+
+    pub(crate) async fn all_are(&self, objects: &BTreeMap<String, Vec<u8>>) {
+        for (key, content) in objects {
+            assert!(get(&self.store, key).await.expect("read") == *content, "{key}");
+        }
+    }
+
+    /// Sweeps; then every fragment is where the catalog says and nowhere else, whole, and the catalog
+    /// agrees with itself.
+    pub(crate) async fn is_whole(&self) {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        self.store.sweep_garbage().await.expect("swept");
+        self.store.sweep_unclaimed().await.expect("swept");
+        let options = CheckOptions { repair: false };
+        let report = self.store.check(options, |_| {}).await.expect("checked");
+        assert!(report.is_clean(), "{report:?}");
+        let all = self.catalog.stripes_after(StripeId(0), 100_000).await.expect("read");
+        let mut should = Vec::new();
+        for (id, stripe) in &all {
+            let places = stripe.nodes.iter().enumerate();
+            let places = places.filter_map(|(index, node)| Some((index, usize::from((*node)?))));
+            should.extend(places.map(|(index, node)| {
+                (node, ripstop_model::FragmentId { stripe: *id, index: index as u8 })
+            }));
+        }
+        should.sort();
+        assert_eq!(fragments(&self.nodes).await, should);
+        let audit = self.catalog.inner.audit().await.expect("audited");
+        assert!(audit.is_clean(), "{:?}", audit.findings);
+    }
+}
+
+fn open(catalog: Arc<dyn Catalog>, nodes: Vec<Arc<dyn Node>>, settings: Settings) -> Store {
+    store_with(catalog, nodes, form(), Memory::new(16 << 20), settings)
+}
+
+/// A plan of these groups, each with its weight.
+pub(crate) fn plan(groups: &[(u64, &[u16])]) -> Placement {
+    let group = |&(weight, nodes): &(u64, &[u16])| PlacementGroup {
+        weight,
+        nodes: nodes.iter().map(|&node| NodeId(node)).collect(),
+        dispatch: vec![500_000; nodes.len()],
+    };
+    Placement { selection: Selection::default(), groups: groups.iter().map(group).collect() }
+}
+
+/// Waits until a walk of the mover leaves nothing to move.
+pub(crate) async fn moved(store: &Store, before: MoveProgress) -> MoveProgress {
+    for _ in 0..3000 {
+        let moves = store.moves();
+        if moves.walks > before.walks {
+            return moves;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("still moving: {:?}", store.moves());
+}
+
+/// Follows a plan to its end.
+pub(crate) async fn follow(store: &Store, groups: &[(u64, &[u16])]) -> MoveProgress {
+    let before = store.moves();
+    store.follow(POOL, &plan(groups));
+    moved(store, before).await
+}
