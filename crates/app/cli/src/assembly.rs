@@ -108,10 +108,10 @@ pub(crate) struct Assembly {
 impl Assembly {
     /// Waits until what was answered is all stored, and the memory of every stripe is free; for as
     /// long as `within` at most.
-    pub(crate) async fn settle(&self, memory_max: usize, within: Duration) {
+    pub(crate) async fn settle(&self, within: Duration) {
         const LOOK_EVERY: Duration = Duration::from_millis(5);
         let end = tokio::time::Instant::now() + within;
-        while self.memory.free() < memory_max / 1024 * 1024 && tokio::time::Instant::now() < end {
+        while !self.memory.is_free() && tokio::time::Instant::now() < end {
             tokio::time::sleep(LOOK_EVERY).await;
         }
     }

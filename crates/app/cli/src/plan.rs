@@ -86,7 +86,7 @@ pub(crate) async fn run(arguments: &Plan) -> Result<ExitCode> {
         println!("{}", serde_json::to_string_pretty(&answer)?);
     } else {
         print!("{}", answer.text());
-        named.notes.iter().for_each(|note| println!("careful: {note}"));
+        named.notes.iter().for_each(|note| println!("note: {note}"));
     }
     if let (Some(_), false) = (&previous, arguments.json) {
         print!("\n{}", answer.moves_text());
@@ -121,7 +121,11 @@ async fn inventory(arguments: &Plan) -> Result<Named> {
         }
         (None, read) => read.context("an INVENTORY or --from is needed")?,
     };
-    inventory.named(arguments.theta)
+    let named = inventory.named(arguments.theta);
+    if inventory.notes.is_empty() {
+        return named;
+    }
+    named.with_context(|| inventory.notes.join("; "))
 }
 
 fn position(named: &Named, class: &str) -> Result<usize> {

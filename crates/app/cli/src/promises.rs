@@ -25,7 +25,7 @@ const TENANTS: [&str; 3] = ["alpha", "beta", "flood"];
 #[derive(Args, Debug)]
 pub(crate) struct Promises {
     /// How long requests arrive, in seconds, with the shaper and as long without.
-    #[arg(long, default_value_t = 40.0)]
+    #[arg(long, default_value_t = 20.0)]
     pub seconds: f64,
     /// Bytes of an object.
     #[arg(long, default_value_t = 64 << 10)]

@@ -99,7 +99,7 @@ impl Replanner {
                     .all(|&at| problem.nodes[usize::from(at)].state != placement::NodeState::Down)
             });
             let saved = 1.0 - plan.certificate.value / now.certificate.value;
-            if whole && !(saved >= self.auto.gain) {
+            if whole && saved < self.auto.gain {
                 return Ok(format!("kept: another would save {:.1} %", saved * 100.0));
             }
         }

@@ -65,7 +65,7 @@ pub(crate) async fn run(config: Config, options: &Serve) -> Result<ExitCode> {
     };
     ripstop_s3::serve(listener, store, reload.keyring(), settings, Arc::new(telemetry), stop).await;
     admin_served.await?;
-    assembly.settle(config.memory_max, config.stop_within).await;
+    assembly.settle(config.stop_within).await;
     if let Some(recorder) = recorder {
         recorder.finish();
     }

@@ -1,6 +1,7 @@
 //! What a node's load adds to the mean latency: the terms of (13).
 //!
-//! Mapping of letters: X = E Q − z, Y = Var Q, u = Λ/(1 − ρ), b = E X²/2, a = E X³/3. A term is
+//! Mapping of letters: X = E Q − z, Y = Var Q, u = Λ/(1 − ρ), b = E X²/2, a = E X³/3, with X/c in their
+//! place at a node of c lanes ([`Service::with_lanes`]). A term is
 //! F(Λ) = Λ/(2λ̂) · (X + √(X² + Y)).
 //!
 //! **F is convex in Λ for every z**, though Lemma 6's proof of it fails: it claims that
@@ -37,43 +38,33 @@ pub(crate) struct Curve {
     b: f64,
     /// 1/(2λ̂), or 0 without requests.
     weight: f64,
-    /// Each has its part of the load.
-    lanes: f64,
+    /// Utilisation by a chunk per second.
+    busy: f64,
 }
 
 impl Curve {
     /// Of a node, when `rate` requests per second come in all.
     pub(crate) fn new(service: &Service, rate: f64) -> Self {
+        let lanes = service.lanes();
         Self {
             mean: service.mean(),
             variance: service.variance(),
-            a: service.third() / 3.0,
-            b: service.second() / 2.0,
+            a: service.third() / (3.0 * lanes * lanes * lanes),
+            b: service.second() / (2.0 * lanes * lanes),
             weight: if rate > 0.0 { 0.5 / rate } else { 0.0 },
-            lanes: service.lanes(),
+            busy: service.mean() / lanes,
         }
     }
 
     /// The load at which the parabola begins, chunks per second.
     pub(crate) fn load_max(&self) -> f64 {
-        self.lanes * self.lane_load_max()
-    }
-
-    fn lane_load_max(&self) -> f64 {
-        UTILISATION_MAX / self.mean
+        UTILISATION_MAX / self.busy
     }
 
     /// F and its derivatives by the load.
     #[inline]
     pub(crate) fn at(&self, load: f64, z: f64) -> Term {
-        let lane = self.lane(load / self.lanes, z);
-        let (value, curvature) = (self.lanes * lane.value, lane.curvature / self.lanes);
-        Term { value, curvature, ..lane }
-    }
-
-    #[inline]
-    fn lane(&self, load: f64, z: f64) -> Term {
-        let last = self.lane_load_max();
+        let last = self.load_max();
         if load <= last {
             return self.exact(load, z);
         }
@@ -88,9 +79,9 @@ impl Curve {
     #[inline]
     #[expect(clippy::many_single_char_names, reason = "the letters of the formula")]
     fn exact(&self, load: f64, z: f64) -> Term {
-        let free = 1.0 / (1.0 - load * self.mean);
+        let free = 1.0 / (1.0 - load * self.busy);
         let (u, u1) = (load * free, free * free);
-        let u2 = 2.0 * self.mean * free * u1;
+        let u2 = 2.0 * self.busy * free * u1;
         let (x1, x2) = (self.b * u1, self.b * u2);
         if z == f64::NEG_INFINITY {
             let mean = self.mean + self.b * u;
@@ -131,8 +122,8 @@ impl Curve {
 
     /// (E Q, Var Q) at a load, which is held below the node's limit.
     fn sojourn(&self, load: f64) -> (f64, f64) {
-        let load = (load / self.lanes).min(self.lane_load_max());
-        let u = load / (1.0 - load * self.mean);
+        let load = load.min(self.load_max());
+        let u = load / (1.0 - load * self.busy);
         (self.mean + self.b * u, self.variance + self.a * u + self.b * self.b * u * u)
     }
 }

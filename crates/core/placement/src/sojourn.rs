@@ -64,12 +64,15 @@ struct Waiting {
 
 impl Waiting {
     fn new(service: &Service, rate: f64) -> Option<Self> {
-        let rate = rate / service.lanes();
-        let idle = 1.0 - rate * service.mean();
+        let lanes = service.lanes();
+        let idle = 1.0 - rate / service.rate();
         if !(rate >= 0.0 && idle > 0.0) {
             return None;
         }
-        let mean = 0.5 * rate * service.second() / idle;
-        Some(Self { mean, variance: rate * service.third() / (3.0 * idle) + mean * mean })
+        let mean = 0.5 * rate * service.second() / (lanes * lanes * idle);
+        Some(Self {
+            mean,
+            variance: rate * service.third() / (3.0 * lanes * lanes * lanes * idle) + mean * mean,
+        })
     }
 }

@@ -149,6 +149,12 @@ impl Memory {
         }
     }
 
+    /// Whether nobody has any.
+    pub fn is_free(&self) -> bool {
+        let whole = |part: &Part| part.units.available_permits() == part.units_max as usize;
+        whole(&self.background) && self.accounts().values().flat_map(TenantMemory::parts).all(whole)
+    }
+
     /// Bytes that nobody has now.
     pub fn free(&self) -> usize {
         let accounts = self.accounts();
@@ -249,9 +255,11 @@ mod tests {
         let patience = Some(Duration::from_millis(5));
         let claim = |tenant, share| MemoryClaim { tenant: TenantId(tenant), share, patience };
         memory.divide(&[claim(1, 0.5), claim(2, 0.25)]);
+        assert!(memory.is_free());
         assert!(all - memory.free() < 16 * UNIT, "rounded down, no more");
         let flood = memory.of(TenantId(1));
         let _held = flood.acquire(1 << 30).await;
+        assert!(!memory.is_free());
         assert!(tokio::time::timeout(Duration::from_millis(5), flood.acquire(UNIT)).await.is_err());
         for other in [TenantId(2), TenantId(3), TenantId::ANYBODY] {
             drop(memory.of(other).acquire(8 << 20).await);

@@ -115,7 +115,8 @@ async fn reads_begun_before_a_move_end_from_where_the_fragments_were() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_go_on_while_stripes_move_to_and_fro() {
-    let scene = Scene::new().await;
+    let grace = Duration::from_millis(500);
+    let scene = Scene::with(Settings { grace, ..settings() }).await;
     let mut objects = scene.fill(40, 20_000).await;
     let mut rounds = 0;
     let groups: [&[(u64, &[u16])]; 3] = [&[(1, LOW)], &[(1, HIGH)], &[(1, &[2, 3, 4, 5])]];
@@ -132,14 +133,14 @@ async fn requests_go_on_while_stripes_move_to_and_fro() {
             }
             put(&scene.store, &key, &content).await;
             objects.insert(key, content);
-            // With no grace at all, whatever sweeps find they take at once.
+            // Longer than any read takes, and short beside the moves.
             scene.store.sweep_garbage().await.expect("swept");
             scene.store.sweep_unclaimed().await.expect("swept");
             assert!(rounds < 20_000, "{:?}", scene.store.moves());
         }
     }
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    scene.store.mend_waiting().await;
+    tokio::time::sleep(2 * grace).await;
+    scene.is_mended().await;
     scene.is_whole().await;
     scene.all_are(&objects).await;
     assert!(scene.store.moves().fragments_moved > 200, "{:?}", scene.store.moves());

@@ -243,7 +243,7 @@ fn class(named: &Named, plan: &Plan, at: usize) -> AnswerClass {
         rate_per_s: class.rate,
         files: class.files,
         k: class.k,
-        latency_s: plan.class_latency(&named.problem, at),
+        latency_s: if class.files == 0 { 0.0 } else { plan.class_latency(&named.problem, at) },
         p99_s: tail(|seconds| plan.class_tail(&named.problem, at, seconds)),
         money: groups.iter().map(price).sum(),
         groups: groups
@@ -260,6 +260,7 @@ fn class(named: &Named, plan: &Plan, at: usize) -> AnswerClass {
 /// The least time that no more than 1 % take longer than, by a falling bound on that part.
 fn tail(beyond: impl Fn(f64) -> f64) -> f64 {
     let mut high = 1e-6;
+    // Nothing is beyond anything in a class without files.
     while beyond(high) > 1.0 - TAIL {
         high *= 2.0;
         if high > 1e12 {
@@ -280,7 +281,7 @@ pub(super) fn number(value: f64) -> String {
     match size {
         _ if size == 0.0 => "0".into(),
         _ if !value.is_finite() => "-".into(),
-        _ if size >= 1e7 || size < 1e-4 => format!("{value:.3e}"),
+        _ if !(1e-4..1e7).contains(&size) => format!("{value:.3e}"),
         _ if size >= 1000.0 => format!("{value:.0}"),
         _ if size >= 100.0 => format!("{value:.1}"),
         _ if size >= 10.0 => format!("{value:.2}"),

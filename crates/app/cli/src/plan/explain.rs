@@ -63,7 +63,7 @@ fn constraints(named: &Named, plan: &Plan, class: usize) -> Vec<String> {
         match node.state {
             NodeState::Up => {}
             NodeState::Fixed => {
-                told.push(format!("binds: {name} is fixed and takes no other chunks"))
+                told.push(format!("binds: {name} is fixed and takes no other chunks"));
             }
             NodeState::Down => told.push(format!("binds: {name} is down")),
         }
@@ -107,8 +107,7 @@ fn site_line(named: &Named, plan: &Plan, class: usize) -> String {
         }
     }
     format!(
-        "{}: {} sites may be lost{}; {tight} of {} files could not have a chunk more at one of their sites in \
-         place of another's",
+        "{}: {} sites may be lost{}; {tight} of {} files have as many chunks at a site as they may",
         if tight > 0 { "binds" } else { "does not bind" },
         its.survive_sites,
         if its.spread { ", and no site or vendor may hold k chunks" } else { "" },
@@ -120,7 +119,7 @@ fn node_rows(named: &Named, plan: &Plan, class: usize) -> Vec<Vec<String>> {
     let (problem, groups) = (&named.problem, &plan.classes[class]);
     let its = &problem.classes[class];
     let header = ["node", "site", "files here", "asked by", "latency s", "money s", "sum s"];
-    let mut rows = vec![(f64::NEG_INFINITY, header.map(str::to_owned).to_vec())];
+    let mut rows = Vec::new();
     for (at, node) in problem.nodes.iter().enumerate() {
         let (mut files, mut asked) = (0, 0.0);
         for group in groups {
@@ -143,7 +142,8 @@ fn node_rows(named: &Named, plan: &Plan, class: usize) -> Vec<Vec<String>> {
         rows.push((latency + money, row));
     }
     rows.sort_by(|a, b| a.0.total_cmp(&b.0));
-    rows.into_iter().map(|(_, row)| row).collect()
+    let header = header.map(str::to_owned).to_vec();
+    std::iter::once(header).chain(rows.into_iter().map(|(_, row)| row)).collect()
 }
 
 /// What a chunk request more per second at a node adds to the latency, at the plan's z.

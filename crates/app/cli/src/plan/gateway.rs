@@ -34,10 +34,10 @@ pub(super) async fn inventory(admin: &str, pool: Option<&str>) -> Result<Invento
     };
     let found = found.with_context(|| format!("the gateway has no such pool; it has {names}"))?;
     let log = get(admin, &format!("/pools/{}/task-log", found.name)).await?;
-    of_log(found, &parse_log(&log).context("the gateway's task log")?)
+    Ok(of_log(found, &parse_log(&log).context("the gateway's task log")?))
 }
 
-fn of_log(pool: &PoolStatus, log: &[LogRecord]) -> Result<Inventory> {
+fn of_log(pool: &PoolStatus, log: &[LogRecord]) -> Inventory {
     let mut notes = Vec::new();
     let all = Measured::of_records(log.iter()).map(in_any_size);
     let nodes = pool.nodes.iter().map(|node| {
@@ -49,7 +49,7 @@ fn of_log(pool: &PoolStatus, log: &[LogRecord]) -> Result<Inventory> {
                     "node {} has served too few reads to be known: it is taken for a node like the others",
                     node.name
                 ));
-                Some(all.clone())
+                Some(*all)
             }
             (Err(_), Err(_)) => None,
         };
@@ -63,13 +63,13 @@ fn of_log(pool: &PoolStatus, log: &[LogRecord]) -> Result<Inventory> {
     });
     let nodes = nodes.collect();
     let class = class(pool, log, &mut notes);
-    Ok(Inventory {
+    Inventory {
         pool: Some(pool.name.clone()),
         nodes,
         classes: vec![class],
         notes,
         ..Inventory::default()
-    })
+    }
 }
 
 /// The log's own mix of sizes is what the nodes serve.
@@ -88,6 +88,9 @@ fn class(pool: &PoolStatus, log: &[LogRecord], notes: &mut Vec<String>) -> Inven
     let k = pool.code.map(|[_, k]| k as u32);
     let rate = k.filter(|_| span_s > 0.0).map(|k| reads.len() as f64 / span_s / f64::from(k));
     let largest = reads.iter().map(|record| record.bytes).max();
+    if reads.is_empty() {
+        notes.push("the gateway's task log has no reads of chunks".into());
+    }
     if let Some(rate) = rate {
         notes.push(format!(
             "{} reads of chunks in {span_s:.1} s of the task log: {rate:.3} requests per second",

@@ -239,7 +239,7 @@ impl InventoryNode {
         let told = [self.mean_s.is_some(), self.samples_s.is_some(), self.task_log.is_some()];
         let ways = told.iter().filter(|told| **told).count();
         if let (0, Some(seen)) = (ways, &self.seen) {
-            return Ok(seen.clone());
+            return Ok(*seen);
         }
         ensure!(
             ways == 1,

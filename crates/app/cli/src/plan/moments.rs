@@ -11,7 +11,7 @@ use std::path::Path;
 const TASKS_MIN: usize = 30;
 
 /// The moments of a node's service, and for which chunks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Measured {
     pub service: Service,
     /// The size of the chunks it was measured with; those of the classes if it is not known.

@@ -90,9 +90,8 @@ impl Sender {
         };
         let answer = match client.get(url).await {
             Ok(len) if len == self.len => Answer::Done(due.elapsed()),
-            Ok(_) => return Answer::Failed,
             Err(error) if error.to_string().contains("SlowDown") => Answer::Refused,
-            Err(_) => return Answer::Failed,
+            Ok(_) | Err(_) => return Answer::Failed,
         };
         idle.lock().unwrap_or_else(PoisonError::into_inner).push(client);
         answer

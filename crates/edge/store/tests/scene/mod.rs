@@ -230,6 +230,19 @@ impl Scene {
         spots
     }
 
+    /// Waits until no stripe lacks a fragment, and what was moved for that is due.
+    pub(crate) async fn is_mended(&self) {
+        for _ in 0..300 {
+            self.store.mend_waiting().await;
+            let all = self.catalog.stripes_after(StripeId(0), 100_000).await.expect("read");
+            if all.iter().all(|(_, stripe)| !stripe.nodes.contains(&None)) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        panic!("some stripe still lacks a fragment");
+    }
+
     pub(crate) async fn all_are(&self, objects: &BTreeMap<String, Vec<u8>>) {
         for (key, content) in objects {
             assert!(get(&self.store, key).await.expect("read") == *content, "{key}");

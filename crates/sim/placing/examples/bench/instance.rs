@@ -64,8 +64,9 @@ pub(crate) fn random(seed: u64) -> Problem {
     let mut node = |at: u16| {
         let mean = 0.5 + dice.uniform();
         let sd = mean * (0.2 + 0.8 * dice.uniform());
+        let service = Service::from_mean_sd(mean, sd, None).expect("positive");
         Node {
-            service: Service::from_mean_sd(mean, sd, None).expect("positive"),
+            service: service.with_lanes(1 + dice.below(4) as u16),
             price_per_chunk: dice.uniform(),
             price_per_byte: 0.0,
             site: at,
@@ -89,7 +90,9 @@ pub(crate) fn random(seed: u64) -> Problem {
     let able: f64 = nodes.iter().map(|node| node.service.rate()).sum();
     let wanted: f64 = classes.iter().map(|class| class.rate * f64::from(class.k)).sum();
     let scale = (0.3 + 0.5 * dice.uniform()) * able / wanted;
-    classes.iter_mut().for_each(|class| class.rate *= scale);
+    for class in &mut classes {
+        class.rate *= scale;
+    }
     let files: f64 = classes.iter().map(|class| class.files as f64).sum();
     let seconds_per_money = libm::pow(10.0, 3.0 * dice.uniform() - 2.0) / files;
     Problem { nodes, classes, seconds_per_money, seconds_per_moved_byte: 0.0 }

@@ -166,7 +166,9 @@ impl<'a> Program<'a> {
 fn sparse(rows: usize, columns: usize, mut entries: Vec<(usize, usize, f64)>) -> CscMatrix<f64> {
     entries.sort_unstable_by_key(|&(row, column, _)| (column, row));
     let mut starts = vec![0; columns + 1];
-    entries.iter().for_each(|entry| starts[entry.1 + 1] += 1);
+    for entry in &entries {
+        starts[entry.1 + 1] += 1;
+    }
     for column in 0..columns {
         starts[column + 1] += starts[column];
     }

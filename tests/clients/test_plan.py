@@ -1,0 +1,69 @@
+"""A pool that plans itself: reads keep off slow nodes, and nothing is lost with as many nodes as were asked for."""
+
+import re
+import time
+
+import pytest
+
+from support import s3
+from support.gateway import Gateway, wait_clean
+from support.payload import KIB
+
+pytestmark = pytest.mark.own
+OBJECTS = 40
+SECONDS_MAX = 60
+PLANNED = re.compile(r"plan: \d+ groups, mean latency at most")
+
+
+def body(number):
+    return bytes([number % 251]) * (24 * KIB + number)
+
+
+@pytest.fixture
+def gateway(tmp_path):
+    """Six directories under (4,2) that plan anew every two seconds."""
+    pool = {"plan": "auto", "plan_every": "2s", "plan_gain": 0.02}
+    slow = {"delay": "s3-2013-a", "delay_scale": 0.05}
+    gateway = Gateway(tmp_path, nodes=6, code=(4, 2), pool=pool, node=slow)
+    # Two of the nodes are ten times slower than the others.
+    text = gateway.config.read_text().split("[[node]]")
+    text[5:7] = [node.replace("0.05", "0.5") for node in text[5:7]]
+    gateway.config.write_text("[[node]]".join(text))
+    yield gateway.start()
+    gateway.stop()
+
+
+def reads_at(gateway):
+    """Fetches that each node ended."""
+    found = dict.fromkeys((f"d{index}" for index in range(1, 7)), 0)
+    for line in gateway.metrics().splitlines():
+        if line.startswith("ripstop_node_tasks_total{") and 'operation="read"' in line and 'outcome="done"' in line:
+            node = re.search('node="(d[0-9])"', line).group(1)
+            found[node] += int(float(line.rsplit(" ", 1)[1]))
+    return found
+
+
+def read_all(client):
+    for number in range(OBJECTS):
+        assert s3.read(client, "suite", f"key-{number}") == body(number)
+
+
+def test_reads_keep_off_slow_nodes_all_the_while_and_two_nodes_may_be_lost(gateway):
+    client = gateway.endpoint().client()
+    client.create_bucket(Bucket="suite")
+    for number in range(OBJECTS):
+        client.put_object(Bucket="suite", Key=f"key-{number}", Body=body(number))
+    deadline = time.monotonic() + SECONDS_MAX
+    while not PLANNED.search(gateway.log.read_text()) and time.monotonic() < deadline:
+        read_all(client)
+    assert PLANNED.search(gateway.log.read_text()), gateway.log_tail()
+    assert not any(wait_clean(gateway, 30).get(name) for name in ("missing", "damaged", "lost"))
+    before = reads_at(gateway)
+    for _ in range(5):
+        read_all(client)
+    after = reads_at(gateway)
+    new = {node: after[node] - before[node] for node in after}
+    assert new["d5"] + new["d6"] < 0.05 * sum(new.values()), new
+    for index in (1, 3):
+        gateway.remove_node(index)
+    read_all(client)
