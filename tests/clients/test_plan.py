@@ -1,5 +1,6 @@
 """A pool that plans itself: reads keep off slow nodes, and nothing is lost with as many nodes as were asked for."""
 
+import collections
 import re
 import time
 
@@ -12,6 +13,7 @@ from support.payload import KIB
 pytestmark = pytest.mark.own
 OBJECTS = 40
 SECONDS_MAX = 60
+SITES = ("east", "north", "west")
 PLANNED = re.compile(r"plan: \d+ groups, mean latency at most")
 
 
@@ -65,5 +67,42 @@ def test_reads_keep_off_slow_nodes_all_the_while_and_two_nodes_may_be_lost(gatew
     new = {node: after[node] - before[node] for node in after}
     assert new["d5"] + new["d6"] < 0.05 * sum(new.values()), new
     for index in (1, 3):
+        gateway.remove_node(index)
+    read_all(client)
+
+
+@pytest.fixture
+def sited(tmp_path):
+    """Nine directories at three sites under (6,4), any site of which may be lost."""
+    pool = {"plan": "auto", "plan_every": "1s", "survive_sites": 1}
+    gateway = Gateway(tmp_path, nodes=9, code=(6, 4), pool=pool, node={"delay": "s3-2013-a", "delay_scale": 0.02})
+    text = gateway.config.read_text().split("[[node]]")
+    text[1:] = [f'{node}site = "{SITES[index // 3]}"\n' for index, node in enumerate(text[1:])]
+    gateway.config.write_text("[[node]]".join(text))
+    yield gateway.start()
+    gateway.stop()
+
+
+def test_stripes_come_to_survive_the_loss_of_a_site(sited):
+    gateway = sited
+    client = gateway.endpoint().client()
+    client.create_bucket(Bucket="suite")
+    for number in range(OBJECTS):
+        client.put_object(Bucket="suite", Key=f"key-{number}", Body=body(number))
+
+    def crowded():
+        """Stripes that have more than two fragments at a site."""
+        sites = collections.defaultdict(set)
+        for path in gateway.fragments():
+            stripe, index = path.name.split(".")
+            sites[stripe, (int(path.parent.parent.name[1:]) - 1) // 3].add(index)
+        return {stripe for (stripe, _), held in sites.items() if len(held) > 2}
+
+    assert crowded(), "without a plan some stripes have three fragments at a site"
+    deadline = time.monotonic() + SECONDS_MAX
+    while crowded() and time.monotonic() < deadline:
+        read_all(client)
+    assert not crowded(), gateway.log_tail()
+    for index in (4, 5, 6):
         gateway.remove_node(index)
     read_all(client)

@@ -10,6 +10,7 @@ mod inventory;
 mod moments;
 mod picture;
 
+pub(crate) use exact::{exactly, is_exact};
 pub(crate) use moments::Measured;
 
 use answer::Answer;

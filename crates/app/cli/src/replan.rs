@@ -1,7 +1,10 @@
 //! Pools that plan themselves: from what their tasks took of late, every so often and when nodes come and go.
 
-use crate::{config::PoolConfig, plan::Measured};
-use anyhow::Result;
+use crate::{
+    config::PoolConfig,
+    plan::{self, Measured},
+};
+use anyhow::{Result, ensure};
 use ripstop_estimator::parse_log;
 use ripstop_gateway::{NodeState, Placement, PlacementGroup, Selection, WHOLE_CHUNK};
 use ripstop_model::{NodeId, Operation};
@@ -17,6 +20,8 @@ use std::{
 
 /// Stripes are planned as if they were so many: parts of them are what counts.
 const FILES: u64 = 1000;
+/// Groups that a log line names.
+const GROUPS_SHOWN: usize = 8;
 /// Nodes are looked at so often.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// The task log of the last so many seconds at most says how fast nodes are.
@@ -89,7 +94,13 @@ impl Replanner {
     fn replan(&self) -> Result<String> {
         let Some(problem) = self.problem()? else { return Ok("too little was measured".into()) };
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
-        let plan = placement::solve(&problem, followed.as_ref())?;
+        let found = plan::exactly(&problem, followed.as_ref())?;
+        ensure!(
+            plan::is_exact(&problem, &found),
+            "with {} fragments a stripe cannot survive the loss of {} sites",
+            self.pool.code().n(),
+            self.auto.survive_sites
+        );
         if let Some(former) = &*followed {
             let now = Plan::new(&problem, former.classes.clone(), 0.0);
             let whole = former.classes[0].iter().all(|group| {
@@ -98,16 +109,27 @@ impl Replanner {
                     .iter()
                     .all(|&at| problem.nodes[usize::from(at)].state != placement::NodeState::Down)
             });
-            let saved = 1.0 - plan.certificate.value / now.certificate.value;
+            let saved = 1.0 - found.certificate.value / now.certificate.value;
             if whole && saved < self.auto.gain {
                 return Ok(format!("kept: another would save {:.1} %", saved * 100.0));
             }
         }
-        let groups = plan.classes[0].len();
-        let bound = plan.latency;
-        self.store.follow(self.pool.id(), &self.placement(&plan));
-        *followed = Some(plan);
-        Ok(format!("{groups} groups, mean latency at most {:.1} ms", bound * 1000.0))
+        let said = self.describe(&found);
+        self.store.follow(self.pool.id(), &self.placement(&found));
+        *followed = Some(found);
+        Ok(said)
+    }
+
+    fn describe(&self, plan: &Plan) -> String {
+        let groups = plan.classes[0].iter().map(|group| {
+            let name = |&at: &u16| self.counts.nodes()[usize::from(at)].1.as_str();
+            let names: Vec<&str> = group.nodes.iter().map(name).collect();
+            format!("{} of {FILES} at {}", group.files, names.join(" "))
+        });
+        let (count, bound_ms) = (groups.len(), plan.latency * 1000.0);
+        let shown: Vec<String> = groups.take(GROUPS_SHOWN).collect();
+        let more = if count > GROUPS_SHOWN { " …" } else { "" };
+        format!("{count} groups, mean latency at most {bound_ms:.1} ms: {}{more}", shown.join("; "))
     }
 
     fn placement(&self, plan: &Plan) -> Placement {

@@ -87,7 +87,7 @@ impl Domains {
     ) -> Result<Vec<Shape>, PlanError> {
         let class = &problem.classes[at];
         let count = usable.iter().filter(|&&usable| usable).count();
-        let (k, needed) = (class.k as usize, (class.k + class.survive_nodes) as usize);
+        let (k, needed) = (class.k as usize, class.k as usize + class.survive_nodes as usize);
         if count < needed {
             return Err(PlanError::MissingNodes { class: at, needed, usable: count });
         }

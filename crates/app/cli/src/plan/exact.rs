@@ -12,16 +12,20 @@ const RAISES_MAX: usize = 6;
 
 /// The plan; where every class says `n`, with as many chunks of every file, as far as sites admit.
 pub(super) fn plan(named: &Named, previous: Option<&Plan>) -> Result<Plan, PlanError> {
-    let problem = &named.problem;
+    if named.exact { exactly(&named.problem, previous) } else { solve(&named.problem, previous) }
+}
+
+/// The plan with as many chunks of every file as its class must have, as far as sites admit.
+pub(crate) fn exactly(problem: &Problem, previous: Option<&Plan>) -> Result<Plan, PlanError> {
     let free = solve(problem, previous)?;
-    if !named.exact || is_exact(problem, &free) {
+    if is_exact(problem, &free) {
         return Ok(free);
     }
     let files: f64 = problem.classes.iter().map(|class| class.files as f64).sum();
     let chunks: f64 = problem
         .classes
         .iter()
-        .map(|class| class.files as f64 * f64::from(class.k + class.survive_nodes))
+        .map(|class| class.files as f64 * (f64::from(class.k) + f64::from(class.survive_nodes)))
         .sum();
     // As much as a file's part of the latency.
     let mut seconds = free.latency.min(1e9) / files;
@@ -41,9 +45,11 @@ pub(super) fn plan(named: &Named, previous: Option<&Plan>) -> Result<Plan, PlanE
 }
 
 /// Whether no file has more chunks than its class says.
-pub(super) fn is_exact(problem: &Problem, plan: &Plan) -> bool {
+pub(crate) fn is_exact(problem: &Problem, plan: &Plan) -> bool {
     plan.classes.iter().zip(&problem.classes).all(|(groups, class)| {
-        groups.iter().all(|group| group.nodes.len() == (class.k + class.survive_nodes) as usize)
+        groups
+            .iter()
+            .all(|group| group.nodes.len() == class.k as usize + class.survive_nodes as usize)
     })
 }
 

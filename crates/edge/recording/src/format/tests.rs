@@ -116,7 +116,7 @@ fn the_form_of_records_has_not_changed_within_this_version() {
     line(Record::Stopped(Stop::Limit));
     line(Record::Stopped(Stop::Disk("full".into())));
     line(Record::Finished);
-    expect![[r#"
+    expect![[r"
         0005312e322e3301708008800880021e003c000080ade20401000301000200008080802001000301031005746f6665630000ff0000000000e06f40ae47e17a14aeef3f000080c2d72f
         01c0843d00ac02ac02000203000000020001018020
         01c0843d00ac02ac0201060401018020
@@ -151,7 +151,7 @@ fn the_form_of_records_has_not_changed_within_this_version() {
         0301
         03020466756c6c
         04
-    "#]].assert_eq(&text);
+    "]].assert_eq(&text);
 }
 
 #[test]
