@@ -76,11 +76,21 @@ impl Reload {
     /// Reads configuration and credentials anew and puts into force what can be; says what was done.
     /// After an error everything is as it was.
     pub(crate) fn reload(&self) -> Result<String> {
-        let config = crate::resolve(&self.common)?;
+        let mut config = crate::resolve(&self.common)?;
         let credentials = credentials::reload(&config.credentials)?;
         let tenants = config.tenants.len();
-        let other = fixed(&config)
-            != fixed(&self.now.lock().unwrap_or_else(PoisonError::into_inner).config);
+        let other = {
+            let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+            let other = fixed(&config) != fixed(&now.config);
+            for pool in &mut config.pools {
+                let serving = now.config.pools.iter().find(|serving| serving.name == pool.name);
+                // Promises are about the lanes that there are.
+                if let Some(serving) = serving {
+                    pool.nodes.clone_from(&serving.nodes);
+                }
+            }
+            other
+        };
         self.enforce(config, credentials)?;
         let rest = if other { "; what else has changed takes a restart" } else { "" };
         Ok(format!("credentials and {tenants} tenants are in force{rest}"))
@@ -99,13 +109,19 @@ impl Reload {
             }
         }
         let placements = self.placements(&config)?;
+        let mut shapings = Vec::with_capacity(self.pools.len());
         for (name, pool) in &self.pools {
             // A pool that is new in the file is not there before a restart.
             let shown = config.pools.iter().find(|shown| shown.name == *name);
             let shown = shown.or_else(|| now.config.pools.iter().find(|pool| pool.name == *name));
             if let Some(shown) = shown {
-                pool.shape(config::shaping(shown, &config.tenants, &numbers));
+                let shaping = config::shaping(shown, &config.tenants, &numbers);
+                shaping.keeps(shown.lanes()).with_context(|| format!("pool {name:?}"))?;
+                shapings.push((pool, shaping));
             }
+        }
+        for (pool, shaping) in shapings {
+            pool.shape(shaping);
         }
         for (pool, placement) in placements {
             self.store.follow(pool.id(), &placement);
