@@ -11,7 +11,7 @@ mod moments;
 mod picture;
 
 pub(crate) use exact::{exactly, is_exact};
-pub(crate) use moments::Measured;
+pub(crate) use moments::{Measured, needed_reads};
 
 use answer::Answer;
 use anyhow::{Context as _, Result, anyhow};

@@ -2,7 +2,7 @@
 
 use crate::{
     config::PoolConfig,
-    plan::{self, Measured},
+    plan::{self, Measured, needed_reads},
 };
 use anyhow::{Result, ensure};
 use ripstop_estimator::parse_log;
@@ -154,8 +154,7 @@ impl Replanner {
         records.retain(|record| {
             record.operation == Operation::Read && last.since(record.at).as_secs_f64() < RECENT_S
         });
-        let Some(first) = records.first().map(|record| record.at) else { return Ok(None) };
-        let span_s = last.since(first).as_secs_f64();
+        let (reads, span_s) = needed_reads(&records);
         let (code, up) = (self.pool.code(), self.up());
         let known = self.counts.nodes();
         let services: Vec<Option<Service>> = known
@@ -166,16 +165,15 @@ impl Replanner {
             })
             .collect();
         let measured: Vec<Service> = services.iter().flatten().copied().collect();
-        if measured.len() < code.k() || span_s < 1.0 {
+        if measured.len() < code.k() || reads.is_empty() || span_s < 1.0 {
             return Ok(None);
         }
         // Of a node that serves nothing nobody knows: it is taken for one in the middle.
         let mut by_mean = measured.clone();
         by_mean.sort_by(|a, b| a.mean().total_cmp(&b.mean()));
         let usual = by_mean[by_mean.len() / 2];
-        let bytes = records.iter().map(|record| record.bytes).sum::<u64>() / records.len() as u64;
-        let done = records.iter().filter(|r| r.outcome == ripstop_estimator::Outcome::Done).count();
-        let rate = done as f64 / code.k() as f64 / span_s;
+        let bytes = reads.iter().map(|record| record.bytes).sum::<u64>() / reads.len() as u64;
+        let rate = reads.len() as f64 / code.k() as f64 / span_s;
         let sites = sites(&self.config);
         let nodes = known.iter().zip(services).zip(&self.config.nodes).zip(sites);
         let nodes = nodes.map(|((((id, _), service), config), site)| {

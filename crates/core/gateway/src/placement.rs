@@ -8,6 +8,7 @@
 use crate::Machine;
 use alloc::{collections::BTreeMap, vec::Vec};
 use ripstop_model::NodeId;
+use ripstop_placement::Spread;
 use serde::{Deserialize, Serialize};
 
 /// A plan, as a pool follows it.
@@ -51,16 +52,13 @@ pub enum Selection {
 /// One chunk, in millionths of a request.
 pub const WHOLE_CHUNK: u32 = 1_000_000;
 
-/// The golden ratio's fraction of 2⁶⁴.
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-
 /// A plan in the machine's own terms.
 #[derive(Debug, Default)]
 pub(crate) struct Placed {
     pub selection: Selection,
     groups: Vec<PlacedGroup>,
-    /// Where each group ends, as a part of 2⁶⁴.
-    ends: Vec<u64>,
+    /// Which group a stripe goes to, by its number.
+    spread: Option<Spread>,
     /// Groups by their nodes.
     by_nodes: BTreeMap<Vec<u16>, usize>,
     stripes: u64,
@@ -77,34 +75,30 @@ struct PlacedGroup {
 impl Placed {
     fn new(placement: &Placement, find: impl Fn(NodeId) -> Option<u16>) -> Self {
         let mut placed = Self { selection: placement.selection, ..Self::default() };
-        let total: u128 = placement.groups.iter().map(|group| u128::from(group.weight)).sum();
-        let mut reached = 0;
+        let mut weights = Vec::new();
         for group in &placement.groups {
             let named = group.nodes.iter().zip(&group.dispatch);
             let mut nodes: Vec<(u16, u32)> =
                 named.filter_map(|(&id, &dispatch)| Some((find(id)?, dispatch))).collect();
             nodes.sort_unstable();
             nodes.dedup_by_key(|(node, _)| *node);
-            reached += u128::from(group.weight);
             if nodes.is_empty() || group.weight == 0 {
                 continue;
             }
             let (nodes, dispatch): (Vec<u16>, Vec<u32>) = nodes.into_iter().unzip();
             placed.by_nodes.insert(nodes.clone(), placed.groups.len());
-            // In two halves: the product has up to 128 bits.
-            let end = (reached << 63) / total;
-            placed.ends.push(u64::try_from(end << 1).unwrap_or(u64::MAX));
+            weights.push(group.weight);
             placed.groups.push(PlacedGroup { nodes, dispatch });
         }
+        placed.spread = Spread::of_weights(weights.iter().copied());
         placed
     }
 
     /// The group of the next stripe.
     pub(crate) fn next_group(&mut self) -> Option<u16> {
-        let last = self.ends.len().checked_sub(1)?;
-        let place = self.stripes.wrapping_mul(GOLDEN);
+        let group = self.spread.as_ref()?.group(self.stripes);
         self.stripes += 1;
-        Some(self.ends[..last].partition_point(|&end| end <= place) as u16)
+        Some(group as u16)
     }
 
     /// The nodes of a group, ascending.

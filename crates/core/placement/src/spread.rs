@@ -17,18 +17,23 @@ const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 impl Spread {
     /// Of the groups of one class. None without files.
     pub fn new(groups: &[Group]) -> Option<Self> {
-        let total: u128 = groups.iter().map(|group| u128::from(group.files)).sum();
+        Self::of_weights(groups.iter().map(|group| group.files))
+    }
+
+    /// Of groups that have these parts of all files, beside each other. None if they have nothing.
+    pub fn of_weights(weights: impl Iterator<Item = u64> + Clone) -> Option<Self> {
+        let total: u128 = weights.clone().map(u128::from).sum();
         if total == 0 {
             return None;
         }
         let mut reached = 0;
-        let end = |group: &Group| {
-            reached += u128::from(group.files);
+        let end = |weight: u64| {
+            reached += u128::from(weight);
             // In two halves, because the product has up to 128 bits.
             let whole = (reached << 63) / total;
             u64::try_from(whole << 1).unwrap_or(u64::MAX)
         };
-        Some(Self { ends: groups.iter().map(end).collect() })
+        Some(Self { ends: weights.map(end).collect() })
     }
 
     /// The position of the group of a file, by its number.

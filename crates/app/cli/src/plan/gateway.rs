@@ -2,7 +2,7 @@
 
 use super::{
     inventory::{Inventory, InventoryClass, InventoryNode, State},
-    moments::Measured,
+    moments::{Measured, needed_reads},
 };
 use crate::config::Size;
 use anyhow::{Context as _, Result, bail, ensure};
@@ -10,8 +10,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt as _, Empty, Limited};
 use hyper::{Request, client::conn::http1::handshake, header::HOST};
 use hyper_util::rt::TokioIo;
-use ripstop_estimator::{LogRecord, Outcome, parse_log};
-use ripstop_model::Operation;
+use ripstop_estimator::{LogRecord, parse_log};
 use ripstop_telemetry::{PoolStatus, Status};
 use tokio::net::TcpStream;
 
@@ -79,22 +78,17 @@ fn in_any_size(measured: Measured) -> Measured {
 
 /// The pool's stripes.
 fn class(pool: &PoolStatus, log: &[LogRecord], notes: &mut Vec<String>) -> InventoryClass {
-    let needed = |record: &&LogRecord| {
-        record.operation == Operation::Read && record.outcome == Outcome::Done && !record.redundant
-    };
-    let reads: Vec<&LogRecord> = log.iter().filter(needed).collect();
-    let times = || reads.iter().map(|record| record.at.as_nanos());
-    let span_s = (times().max().unwrap_or(0) - times().min().unwrap_or(0)) as f64 / 1e9;
+    let (reads, span_s) = needed_reads(log);
+    let count = reads.len();
     let k = pool.code.map(|[_, k]| k as u32);
-    let rate = k.filter(|_| span_s > 0.0).map(|k| reads.len() as f64 / span_s / f64::from(k));
+    let rate = k.filter(|_| span_s > 0.0).map(|k| count as f64 / span_s / f64::from(k));
     let largest = reads.iter().map(|record| record.bytes).max();
     if reads.is_empty() {
         notes.push("the gateway's task log has no reads of chunks".into());
     }
     if let Some(rate) = rate {
         notes.push(format!(
-            "{} reads of chunks in {span_s:.1} s of the task log: {rate:.3} requests per second",
-            reads.len()
+            "{count} reads of chunks in {span_s:.1} s of the task log: {rate:.3} requests per second"
         ));
     }
     notes.push(format!(

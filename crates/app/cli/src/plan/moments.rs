@@ -67,6 +67,20 @@ impl Measured {
     }
 }
 
+/// The finished reads that their requests could not do without, and the seconds over which they are spread: what
+/// is asked of a pool, whatever redundancy its policy adds.
+pub(crate) fn needed_reads<'a>(
+    log: impl IntoIterator<Item = &'a LogRecord>,
+) -> (Vec<&'a LogRecord>, f64) {
+    let needed = |record: &&LogRecord| {
+        record.operation == Operation::Read && record.outcome == Outcome::Done && !record.redundant
+    };
+    let reads: Vec<&LogRecord> = log.into_iter().filter(needed).collect();
+    let times = || reads.iter().map(|record| record.at.as_nanos());
+    let span_s = (times().max().unwrap_or(0) - times().min().unwrap_or(0)) as f64 / 1e9;
+    (reads, span_s)
+}
+
 /// The service of a chunk of any class, as often as each is asked for: the planner takes chunks of all
 /// classes to be served alike.
 pub(super) fn service(measured: &Measured, classes: &[Class]) -> Result<Service> {
