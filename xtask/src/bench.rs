@@ -51,6 +51,13 @@ pub(crate) enum Bench {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
+    /// A gateway that plans itself while a node becomes ten times slower, beside one with the best plan for
+    /// that from the start: `ripstop bench-replan`.
+    Replan {
+        /// Words for the measuring program.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
     /// The planner: time, certificate and memory, beside the published algorithm and a general convex solver.
     Plan {
         /// Words for the measuring program: `--short` for a minute less.
@@ -73,6 +80,7 @@ pub(crate) fn bench(bench: &Bench) -> Result<()> {
         Bench::Tail { words } => ripstop("bench-tail", words),
         Bench::Promises { words } => ripstop("bench-promises", words),
         Bench::Placement { words } => ripstop("bench-placement", words),
+        Bench::Replan { words } => ripstop("bench-replan", words),
         Bench::Gateway { words } => ripstop("bench", words),
         Bench::Sim { words } => example("ripstop-experiment", "speed", words),
         Bench::Plan { words } => example("ripstop-placing", "bench", words),

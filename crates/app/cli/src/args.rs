@@ -1,5 +1,9 @@
 use crate::{
-    capacity::Capacity, config::Size, placing::Placing, promises::Promises, replay::Replay,
+    capacity::Capacity,
+    config::Size,
+    placing::{Placing, Slowing},
+    promises::Promises,
+    replay::Replay,
 };
 use crate::{
     figures::Figures, fit::Fit, plan::Plan, simulate::Simulate, tail::Tail, what_if::WhatIf,
@@ -55,6 +59,12 @@ pub(crate) enum Command {
     /// Exits with 1 if the plan with state-aware selection is not 1.5 times faster, or a prediction is off by more
     /// than 10 %.
     BenchPlacement(Placing),
+    /// Measure how a gateway that plans itself comes back from a node that becomes ten times slower, beside one
+    /// that has had the best plan for that from the start.
+    ///
+    /// Exits with 1 if the mean stays more than 20 % above the new optimum, more is moved than the plans say, or
+    /// a read fails.
+    BenchReplan(Slowing),
     /// Fit the delay model to a task log, and say how far to trust it.
     ///
     /// For each direction, and for each node: the model of TOFEC as the paper fits it and corrected, what it

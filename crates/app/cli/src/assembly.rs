@@ -10,7 +10,8 @@ use ripstop_delay::{DelayModel, Preset, Recorded, Replay};
 use ripstop_gateway::NodeSpec;
 use ripstop_model::{NodeId, PoolId};
 use ripstop_node::{
-    Bucket, BucketSettings, Credentials, Delay, Directory, DirectorySettings, Durability, Node,
+    Bucket, BucketSettings, Credentials, Delay, DelayFactor, Directory, DirectorySettings,
+    Durability, Node,
 };
 use ripstop_recording::Beginning;
 use ripstop_runtime::{Aftermath, Memory, Observer, Origin, Pins, Pool, PoolNode, Spent, Witness};
@@ -103,6 +104,8 @@ pub(crate) struct Assembly {
     pub pools: Vec<(String, Pool)>,
     pub memory: Memory,
     pub spent: Arc<Spent>,
+    /// Of the nodes that are made slow, by name.
+    pub delays: BTreeMap<String, DelayFactor>,
 }
 
 impl Assembly {
@@ -141,6 +144,8 @@ pub(crate) struct NumberedNode {
     pub name: String,
     pub lanes: u16,
     pub node: Arc<dyn Node>,
+    /// How slow it is made.
+    pub delay: Option<DelayFactor>,
 }
 
 /// Puts a store together over the configured nodes.
@@ -150,10 +155,12 @@ pub(crate) async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assem
     let (to, aftermath) = mpsc::unbounded_channel();
     let store = identity(&*catalog).await?;
     let mut pools = Vec::new();
-    let mut bucket_pools = BTreeMap::new();
+    let (mut bucket_pools, mut delays) = (BTreeMap::new(), BTreeMap::new());
     for pool in &config.pools {
         let id = pool_id(&*catalog, pool).await?;
         let nodes = number_nodes(&*catalog, pool).await?;
+        let slow = |node: &NumberedNode| Some((node.name.clone(), node.delay.clone()?));
+        delays.extend(nodes.iter().filter_map(slow));
         let origin = Origin { store, pool: id };
         let built = build_pool(pool, origin, nodes, watch, &spent, &pins, &to)?;
         bucket_pools.extend(pool.buckets.iter().map(|bucket| (bucket.clone(), id)));
@@ -168,7 +175,7 @@ pub(crate) async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assem
         aftermath,
         config.store.clone(),
     );
-    Ok(Assembly { store, pools, memory, spent })
+    Ok(Assembly { store, pools, memory, spent, delays })
 }
 
 pub(crate) fn open_catalog(config: &Config, file: &Path) -> Result<Arc<dyn Catalog>> {
@@ -198,8 +205,9 @@ pub(crate) async fn number_nodes(
     let mut nodes = Vec::with_capacity(pool.nodes.len());
     for node in &pool.nodes {
         let id = number(catalog, node.name.clone()).await?;
-        let built = build_node(node).with_context(|| format!("node {:?}", node.name))?;
-        nodes.push(NumberedNode { id, name: node.name.clone(), lanes: node.lanes, node: built });
+        let (built, delay) = build_node(node).with_context(|| format!("node {:?}", node.name))?;
+        let (name, lanes) = (node.name.clone(), node.lanes);
+        nodes.push(NumberedNode { id, name, lanes, node: built, delay });
     }
     Ok(nodes)
 }
@@ -225,7 +233,7 @@ fn build_pool(
     let names: Vec<_> = nodes.iter().map(|node| (node.id, node.name.clone())).collect();
     let nodes = nodes
         .into_iter()
-        .map(|NumberedNode { id, name, lanes, node }| PoolNode {
+        .map(|NumberedNode { id, name, lanes, node, .. }| PoolNode {
             id,
             lanes,
             node: watch.node(&name, node),
@@ -249,7 +257,8 @@ fn build_pool(
     })
 }
 
-fn build_node(config: &NodeConfig) -> Result<Arc<dyn Node>> {
+/// The node, and how slow it is made.
+fn build_node(config: &NodeConfig) -> Result<(Arc<dyn Node>, Option<DelayFactor>)> {
     let node: Arc<dyn Node> = match &config.place {
         Place::Directory { path, durable, .. } => {
             let durability = if *durable { Durability::Full } else { Durability::Relaxed };
@@ -262,10 +271,12 @@ fn build_node(config: &NodeConfig) -> Result<Arc<dyn Node>> {
         Place::Bucket(bucket) => Arc::new(build_bucket(bucket)?),
     };
     match &config.delay {
-        None => Ok(node),
+        None => Ok((node, None)),
         Some(delay) => {
             let model = delay_model(&delay.model)?;
-            Ok(Arc::new(Delay::new(node, model, delay.seed, delay.scale)))
+            let node = Delay::new(node, model, delay.seed, delay.scale);
+            let factor = node.factor();
+            Ok((Arc::new(node), Some(factor)))
         }
     }
 }

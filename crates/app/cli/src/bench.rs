@@ -2,6 +2,8 @@
 
 mod client;
 mod gateway;
+mod load;
+mod server;
 
 use crate::args::{Bench, BenchOperation};
 use anyhow::{Result, ensure};
@@ -9,7 +11,9 @@ pub(crate) use client::{Client, Url};
 pub(crate) use gateway::presigner;
 use gateway::{Gateway, Totals};
 use hdrhistogram::Histogram;
+pub(crate) use load::{Answers, Sender};
 use ripstop_model::Code;
+pub(crate) use server::Server;
 use std::{
     process::ExitCode,
     time::{Duration, Instant},

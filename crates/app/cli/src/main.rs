@@ -83,6 +83,7 @@ async fn run(command: Command) -> Result<ExitCode> {
         Command::Bench(arguments) => bench::run(&arguments).await,
         Command::BenchTail(arguments) => tail::run(&arguments).await,
         Command::BenchPlacement(arguments) => placing::run(&arguments).await,
+        Command::BenchReplan(arguments) => placing::slow_down(&arguments).await,
         Command::BenchPromises(arguments) => promises::run(&arguments).await,
         Command::Figures(figures) => figures::run(&figures),
         Command::Fit(arguments) => fit::run(&arguments),

@@ -4,15 +4,19 @@
 mod live;
 mod rehearsal;
 mod site;
+mod slowing;
+
+pub(crate) use slowing::{Slowing, run as slow_down};
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
+use ripstop_experiment::patient;
 use ripstop_figure::{Cell, Progress, Table};
 use ripstop_gateway::{Placement, PlacementGroup, Selection, WHOLE_CHUNK};
 use ripstop_model::NodeId;
 use ripstop_placement::{Plan, Problem, baseline, solve};
 use site::{K, NODES, STRIPES, problem};
-use std::{fs, path::PathBuf, process::ExitCode, sync::Arc};
+use std::{fs, path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 
 /// How much lower the mean is to be under the plan than with oblivious load balancing.
 const GAIN: f64 = 1.5;
@@ -74,9 +78,13 @@ pub(crate) async fn run(arguments: &Placing) -> Result<ExitCode> {
     let mut found = Vec::new();
     for (case, live) in cases.into_iter().zip(lives) {
         let (live, failed) = live?;
-        let foretold = rehearsal::play(&case, stock.places(), &times, arguments.seed);
+        let rehearse = |times: &[Duration], seed| {
+            let places = stock.places();
+            rehearsal::play(&case.placement, places, patient(), site::factor, times, seed)
+        };
+        let foretold = rehearse(&times, arguments.seed);
         let long = site::times(rate, arguments.seconds.max(1.0) * 40.0, arguments.seed + 1);
-        let long_run = rehearsal::play(&case, stock.places(), &long, arguments.seed + 1);
+        let long_run = rehearse(&long, arguments.seed + 1);
         found.push(Found { case, live, failed, foretold, long_run_s: mean(&long_run) });
     }
     print!("{}", text(&found));

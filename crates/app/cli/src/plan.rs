@@ -10,8 +10,9 @@ mod inventory;
 mod moments;
 mod picture;
 
+pub(crate) use apply::{file_of, groups_of};
 pub(crate) use exact::{exactly, is_exact};
-pub(crate) use moments::{Measured, needed_reads};
+pub(crate) use moments::{Measured, needed_reads, since_change};
 
 use answer::Answer;
 use anyhow::{Context as _, Result, anyhow};

@@ -1,17 +1,15 @@
 //! `ripstop bench-promises`: tenants on one slow node through the S3 port, one of which floods, with
 //! the shaper and without.
 
-mod load;
-mod server;
-
+use crate::bench::{Answers, Sender, Server};
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
-use load::Sender;
 use ripstop_delay::{Preset, StorageOperation};
 use ripstop_figure::{Cell, Progress, Table};
-use server::Server;
-use std::{fs, path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
+use std::{fmt::Write as _, fs, path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 
+/// Objects that are read: enough that no two requests of a moment want the same.
+const OBJECTS: usize = 64;
 const LANES: f64 = 8.0;
 const PRESET: Preset = Preset::S3In2025;
 /// Lanes that are kept free for each tenant.
@@ -98,7 +96,8 @@ pub(crate) async fn run(arguments: &Promises) -> Result<ExitCode> {
     let progress = Arc::new(Progress::new(total as u64, "requests"));
     let mut found = Vec::new();
     for shaped in [false, true] {
-        let server = Server::start(arguments, shaped).await?;
+        let server = Server::start(&TENANTS, &configuration(arguments, shaped)).await?;
+        server.fill(OBJECTS, arguments.size as usize).await?;
         found.extend(play(arguments, shaped, &server, rates, &progress).await?);
         server.stop().await?;
     }
@@ -119,6 +118,28 @@ pub(crate) async fn run(arguments: &Promises) -> Result<ExitCode> {
     Ok(if holds && breaks { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
+/// One slow node, and the tenants if there is to be a shaper.
+fn configuration(arguments: &Promises, shaped: bool) -> String {
+    let mut text = format!(
+        "[[pool]]\nname = \"slow\"\nlayout = \"shared\"\nrecombination = \"{}\"\n\
+         [[node]]\nname = \"s3\"\nkind = \"memory\"\nlanes = {LANES}\ndelay = \"{}\"\nseed = {}\n",
+        arguments.recombination,
+        PRESET.name(),
+        arguments.seed,
+    );
+    for tenant in TENANTS.iter().filter(|_| shaped) {
+        let bound = arguments.bound_ms;
+        write!(
+            text,
+            "[[tenant]]\nname = \"{tenant}\"\naccess_keys = [\"{tenant}\"]\n\
+             promise = \"0.95:{bound}ms,1:{}ms\"\ncapacity = {GRANTED:.1}\n",
+            10 * bound
+        )
+        .expect("a string takes all that is written to it");
+    }
+    text
+}
+
 /// Mean time of one fetch of a whole object.
 fn mean_s(size: u32) -> f64 {
     PRESET.model().mean_ms(StorageOperation::Get, u64::from(size)) / 1000.0
@@ -134,7 +155,7 @@ async fn play(
 ) -> Result<Vec<Found>> {
     let mut senders = Vec::new();
     for (index, (tenant, rate)) in TENANTS.into_iter().zip(rates).enumerate() {
-        let urls = server.urls(tenant).await?;
+        let urls = server.urls(tenant, OBJECTS).await?;
         let seed = arguments.seed * 100 + index as u64;
         let sender = Sender { address: server.address, urls, len: arguments.size.into() };
         let span = Duration::from_secs_f64(arguments.seconds);
@@ -142,7 +163,8 @@ async fn play(
     }
     let mut found = Vec::new();
     for (tenant, rate, sender) in senders {
-        let load::Answers { sent, refused, failed, mut took } = sender.await??;
+        let Answers { sent, refused, failed, done, .. } = sender.await??;
+        let mut took: Vec<f64> = done.into_iter().map(|(_, took)| took).collect();
         took.sort_by(f64::total_cmp);
         found.push(Found { shaped, tenant, rate, sent, refused, failed, took });
     }

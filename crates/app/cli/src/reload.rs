@@ -1,15 +1,17 @@
 //! What can be changed while the gateway runs: who may come in, what tenants are promised,
-//! and which plans pools follow.
+//! which plans pools follow, and how slow nodes are made.
 
 use crate::{
     args::Common,
-    config::{self, Config, PlanFile, PlanSource, TenantConfig, TenantNumbers},
+    assembly::Assembly,
+    config::{self, Config, NodeConfig, PlanFile, PlanSource, TenantConfig, TenantNumbers},
     credentials,
-    replan::Replanner,
+    replan::{Replanner, plan_file},
 };
 use anyhow::{Context as _, Result, bail};
 use ripstop_gateway::{Placement, Recombination, Selection};
 use ripstop_model::NodeId;
+use ripstop_node::DelayFactor;
 use ripstop_runtime::{Memory, MemoryClaim, Pool};
 use ripstop_s3::{Credentials, Keyring};
 use ripstop_store::Store;
@@ -27,6 +29,7 @@ pub(crate) struct Reload {
     pools: Vec<(String, Pool)>,
     store: Store,
     memory: Memory,
+    delays: BTreeMap<String, DelayFactor>,
     metrics: Metrics,
     /// Of each pool, by its name: numbers and names.
     nodes: BTreeMap<String, Vec<(NodeId, String)>>,
@@ -48,9 +51,7 @@ impl Reload {
         common: Common,
         config: &Config,
         credentials: Credentials,
-        pools: Vec<(String, Pool)>,
-        store: Store,
-        memory: Memory,
+        assembly: &Assembly,
         metrics: Metrics,
     ) -> Result<Arc<Self>> {
         let counts = metrics.pools().into_iter();
@@ -62,8 +63,17 @@ impl Reload {
             numbers: TenantNumbers::default(),
             planners: BTreeMap::new(),
         };
-        let reload =
-            Self { common, keyring, pools, store, memory, metrics, nodes, now: Mutex::new(now) };
+        let reload = Self {
+            common,
+            keyring,
+            pools: assembly.pools.clone(),
+            store: assembly.store.clone(),
+            memory: assembly.memory.clone(),
+            delays: assembly.delays.clone(),
+            metrics,
+            nodes,
+            now: Mutex::new(now),
+        };
         reload.enforce(config.clone(), credentials)?;
         Ok(Arc::new(reload))
     }
@@ -86,7 +96,8 @@ impl Reload {
                 let serving = now.config.pools.iter().find(|serving| serving.name == pool.name);
                 // Promises are about the lanes that there are.
                 if let Some(serving) = serving {
-                    pool.nodes.clone_from(&serving.nodes);
+                    let read = std::mem::replace(&mut pool.nodes, serving.nodes.clone());
+                    rescale(&mut pool.nodes, &read);
                 }
             }
             other
@@ -126,7 +137,13 @@ impl Reload {
         for (pool, placement) in placements {
             self.store.follow(pool.id(), &placement);
         }
-        self.start_planners(&config, &mut now.planners);
+        let former = now.config.clone();
+        self.start_planners(&config, &former, &mut now.planners);
+        for node in config.pools.iter().flat_map(|pool| &pool.nodes) {
+            if let (Some(factor), Some(delay)) = (self.delays.get(&node.name), &node.delay) {
+                factor.set(delay.scale);
+            }
+        }
         for (counts, _) in self.metrics.pools() {
             counts.set_tenants(names(counts.name(), &config, &numbers));
         }
@@ -139,24 +156,36 @@ impl Reload {
 
 impl Reload {
     /// Has pools plan themselves that are to, and no others.
-    fn start_planners(&self, config: &Config, planners: &mut BTreeMap<String, Arc<Replanner>>) {
+    fn start_planners(
+        &self,
+        config: &Config,
+        former: &Config,
+        planners: &mut BTreeMap<String, Arc<Replanner>>,
+    ) {
         for (name, pool) in &self.pools {
             let Some(shown) = config.pools.iter().find(|shown| shown.name == *name) else {
                 continue;
             };
             let Some(PlanSource::Auto(auto)) = shown.plan else {
                 planners.remove(name);
+                forget_plan(config, name);
                 continue;
             };
             if planners.get(name).is_some_and(|planner| planner.goes_by(auto)) {
                 continue;
             }
             let counts = self.metrics.pools().into_iter().map(|(counts, _)| counts);
-            if let Some(counts) = counts.into_iter().find(|counts| counts.name() == name) {
-                let store = self.store.clone();
-                let planner = Replanner::start(shown.clone(), auto, pool.clone(), store, counts);
-                planners.insert(name.clone(), planner);
-            }
+            let Some(counts) = counts.into_iter().find(|counts| counts.name() == name) else {
+                continue;
+            };
+            let followed = former.pools.iter().find(|pool| pool.name == *name);
+            let followed = followed.and_then(|pool| match &pool.plan {
+                Some(PlanSource::File(path)) => PlanFile::read(path).ok(),
+                Some(PlanSource::Auto(_)) | None => None,
+            });
+            let (placed, data) = ((pool.clone(), self.store.clone()), &config.data);
+            let planner = Replanner::start(shown.clone(), auto, placed, counts, data, followed);
+            planners.insert(name.clone(), planner);
         }
     }
 
@@ -181,6 +210,16 @@ impl Reload {
             placements.push((pool, placement));
         }
         Ok(placements)
+    }
+}
+
+/// Of a pool that no longer plans itself nobody is to go on with the plan that it had.
+fn forget_plan(config: &Config, pool: &str) {
+    let path = plan_file(&config.data, pool);
+    if path.exists()
+        && let Err(error) = std::fs::remove_file(&path)
+    {
+        tracing::warn!(pool, path = %path.display(), %error, "an old plan stays");
     }
 }
 
@@ -210,12 +249,27 @@ fn claims(config: &Config, numbers: &TenantNumbers) -> Vec<MemoryClaim> {
     config.tenants.iter().filter_map(claim).collect()
 }
 
+/// Has nodes that are made slow be so by the scales that were read.
+fn rescale(serving: &mut [NodeConfig], read: &[NodeConfig]) {
+    for delay in serving.iter_mut().filter_map(|node| Some((&node.name, node.delay.as_mut()?))) {
+        let (name, delay) = delay;
+        let same = read.iter().find(|node| node.name == *name);
+        if let Some(read) = same.and_then(|node| node.delay.as_ref()) {
+            delay.scale = read.scale;
+        }
+    }
+}
+
 /// What a restart only can change.
 fn fixed(config: &Config) -> String {
     let mut fixed = Config { tenants: Vec::new(), ..config.clone() };
     for pool in &mut fixed.pools {
         pool.recombination = Recombination::default();
         (pool.plan, pool.selection) = (None, Selection::default());
+        pool.nodes
+            .iter_mut()
+            .filter_map(|node| node.delay.as_mut())
+            .for_each(|delay| delay.scale = 1.0);
     }
     format!("{fixed:?}")
 }

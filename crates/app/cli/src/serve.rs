@@ -36,16 +36,8 @@ pub(crate) async fn run(config: Config, options: &Serve) -> Result<ExitCode> {
     greet(&config, listen, &origin);
     tracing::info!(%listen, %admin, data = %config.data.display(), "ripstop serves");
     let stop = stop_signal()?;
-    let (pools, memory) = (assembly.pools.clone(), assembly.memory.clone());
-    let reload = Reload::begin(
-        options.common.clone(),
-        &config,
-        keys,
-        pools,
-        assembly.store.clone(),
-        memory,
-        telemetry.metrics.clone(),
-    )?;
+    let reload =
+        Reload::begin(options.common.clone(), &config, keys, &assembly, telemetry.metrics.clone())?;
     reload_on_hangup(reload.clone())?;
     let store = assembly.store.clone();
     let desk = Admin {

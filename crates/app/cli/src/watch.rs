@@ -60,8 +60,10 @@ impl Telemetry {
     /// Looks at what was put together from now on.
     pub(crate) fn attach(&self, assembly: &Assembly, memory_max: usize) {
         for ((counts, _), (_, pool)) in self.metrics.pools().iter().zip(&assembly.pools) {
-            let pool = pool.clone();
-            self.metrics.watch_pool(counts, move || PoolGauges::of(&pool));
+            let (pool, store) = (pool.clone(), assembly.store.clone());
+            let look =
+                move || PoolGauges { moves: store.moves_of(pool.id()), ..PoolGauges::of(&pool) };
+            self.metrics.watch_pool(counts, look);
         }
         self.metrics.watch_memory(assembly.memory.clone(), memory_max);
         self.metrics.watch_spent(assembly.spent.clone());

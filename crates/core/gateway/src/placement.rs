@@ -49,6 +49,18 @@ pub enum Selection {
     LeastWorkPlanned,
 }
 
+impl Selection {
+    /// As configurations name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ready => "ready",
+            Self::Probabilistic => "probabilistic",
+            Self::LeastWork => "least-work",
+            Self::LeastWorkPlanned => "least-work-planned",
+        }
+    }
+}
+
 /// One chunk, in millionths of a request.
 pub const WHOLE_CHUNK: u32 = 1_000_000;
 

@@ -10,7 +10,10 @@ use ripstop_model::FragmentId;
 use std::{
     fmt,
     ops::Range,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::Duration,
 };
 use tokio::time::{Instant, sleep_until};
@@ -28,8 +31,29 @@ const DELAY_MAX: Duration = Duration::from_hours(24);
 pub struct Delay {
     inner: Arc<dyn Node>,
     source: Mutex<Source>,
-    factor: f64,
+    factor: DelayFactor,
     precise: bool,
+}
+
+/// What the delays of a [`Delay`] are multiplied by. It can be changed while operations run: each goes
+/// by what is set when the node is done with it. Clones are the same factor.
+#[derive(Clone, Debug)]
+pub struct DelayFactor(Arc<AtomicU64>);
+
+impl DelayFactor {
+    fn new(factor: f64) -> Self {
+        Self(Arc::new(AtomicU64::new(factor.to_bits())))
+    }
+
+    /// The factor.
+    pub fn get(&self) -> f64 {
+        f64::from_bits(self.0.load(Relaxed))
+    }
+
+    /// Another one from now on.
+    pub fn set(&self, factor: f64) {
+        self.0.store(factor.to_bits(), Relaxed);
+    }
 }
 
 struct Source {
@@ -41,7 +65,12 @@ impl Delay {
     /// Delays `inner` by what `model` draws with the dice of `seed`, times `factor`.
     pub fn new(inner: Arc<dyn Node>, model: Box<dyn DelayModel>, seed: u64, factor: f64) -> Self {
         let source = Mutex::new(Source { model, dice: Dice::new(seed) });
-        Self { inner, source, factor, precise: false }
+        Self { inner, source, factor: DelayFactor::new(factor), precise: false }
+    }
+
+    /// What delays are multiplied by: to change it while the node is in use.
+    pub fn factor(&self) -> DelayFactor {
+        self.factor.clone()
     }
 
     /// The same, each delay right to a tenth of a millisecond or so, with a thread that is the
@@ -68,7 +97,8 @@ impl Delay {
 
     fn delay(&self, mut dice: Dice, operation: Operation, bytes: u64) -> Duration {
         let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
-        let delay = source.model.sample(operation, bytes, &mut dice).as_secs_f64() * self.factor;
+        let delay =
+            source.model.sample(operation, bytes, &mut dice).as_secs_f64() * self.factor.get();
         Duration::try_from_secs_f64(delay).unwrap_or(DELAY_MAX).min(DELAY_MAX)
     }
 }
@@ -175,6 +205,9 @@ mod tests {
         assert_eq!(took(), 80);
         assert!(matches!(node.get(NAME, 0..1).await, Err(NodeError::Missing)));
         assert_eq!(took(), 20);
+        node.factor().set(0.5);
+        node.health().await.unwrap();
+        assert_eq!(took(), 30);
     }
 
     #[tokio::test]

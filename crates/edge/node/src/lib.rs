@@ -38,7 +38,7 @@ mod meter;
 mod node;
 
 pub use bucket::{Bucket, BucketError, BucketSettings, Credentials, CredentialsError};
-pub use delay::Delay;
+pub use delay::{Delay, DelayFactor};
 pub use directory::{Directory, DirectorySettings, Durability};
 pub use error::NodeError;
 pub use fault::{Fault, FaultHandle, FaultSettings, Injected};

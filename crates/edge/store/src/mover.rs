@@ -31,7 +31,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// How often a mover that gives way looks whether the pool still has a backlog.
 const GIVE_WAY: Duration = Duration::from_millis(20);
 
-/// How far stripes have been brought to where plans want them, over all pools since the start.
+/// How far stripes have been brought to where plans want them, since the start.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct MoveProgress {
     /// Stripes that were looked at, as often as they were.
@@ -48,15 +48,27 @@ pub struct MoveProgress {
     pub walks: u64,
 }
 
+impl MoveProgress {
+    fn with(self, other: &Self) -> Self {
+        Self {
+            stripes_seen: self.stripes_seen + other.stripes_seen,
+            fragments_moved: self.fragments_moved + other.fragments_moved,
+            bytes_moved: self.bytes_moved + other.bytes_moved,
+            fragments_left: self.fragments_left + other.fragments_left,
+            failed: self.failed + other.failed,
+            walks: self.walks + other.walks,
+        }
+    }
+}
+
 /// The movers of all pools.
 #[derive(Debug, Default)]
 pub(crate) struct Movers(Mutex<Moving>);
 
 #[derive(Debug, Default)]
 struct Moving {
-    /// By pool: the number of its present plan, and the fragments still to be moved.
-    plans: BTreeMap<PoolId, (u64, u64)>,
-    progress: MoveProgress,
+    /// By pool: the number of its present plan, and how far it is.
+    plans: BTreeMap<PoolId, (u64, MoveProgress)>,
 }
 
 impl Movers {
@@ -68,7 +80,8 @@ impl Movers {
     fn replace(&self, pool: PoolId) -> u64 {
         let mut moving = self.moving();
         let plan = moving.plans.entry(pool).or_default();
-        *plan = (plan.0 + 1, 0);
+        plan.0 += 1;
+        plan.1.fragments_left = 0;
         plan.0
     }
 
@@ -77,11 +90,13 @@ impl Movers {
     }
 
     fn note(&self, pool: PoolId, plan: u64, change: impl FnOnce(&mut MoveProgress, &mut u64)) {
-        let Moving { plans, progress } = &mut *self.moving();
-        // What a mover does after its end counts too, but no longer as its pool's.
-        let mut nobodys = 0;
-        let present = plans.get_mut(&pool).filter(|present| present.0 == plan);
-        change(progress, present.map_or(&mut nobodys, |(_, left)| left));
+        let mut moving = self.moving();
+        let Some((present, progress)) = moving.plans.get_mut(&pool) else { return };
+        // What a mover does after its end counts too, but says nothing of what is left.
+        let (present, left) = (*present == plan, progress.fragments_left);
+        let mut its_left = left;
+        change(progress, &mut its_left);
+        progress.fragments_left = if present { its_left } else { left };
     }
 }
 
@@ -106,11 +121,16 @@ impl Store {
         tokio::spawn(mover.run());
     }
 
-    /// How far the moves are that [`Store::follow`] began.
+    /// How far the moves are that [`Store::follow`] began, of all pools together.
     pub fn moves(&self) -> MoveProgress {
         let moving = self.inner.movers.moving();
-        let fragments_left = moving.plans.values().map(|(_, left)| left).sum();
-        MoveProgress { fragments_left, ..moving.progress }
+        moving.plans.values().fold(MoveProgress::default(), |sum, (_, of)| sum.with(of))
+    }
+
+    /// The same of one pool.
+    pub fn moves_of(&self, pool: PoolId) -> MoveProgress {
+        let moving = self.inner.movers.moving();
+        moving.plans.get(&pool).map(|(_, progress)| *progress).unwrap_or_default()
     }
 }
 

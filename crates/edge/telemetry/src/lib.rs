@@ -38,7 +38,7 @@ pub use admin::{
 };
 pub use log::{LogFormat, LogsError, init_logs};
 pub use metrics::{
-    Answered, FAMILIES, Family, Kind, MeteredCatalog, Metrics, PAGE_TYPE, PoolCounts, PoolGauges,
-    PoolNames, TENANT_SLOT, TENANT_SLOTS, TenantNames,
+    Answered, FAMILIES, Family, Kind, MeteredCatalog, Metrics, PAGE_TYPE, PlanStanding, PoolCounts,
+    PoolGauges, PoolNames, TENANT_SLOT, TENANT_SLOTS, TenantNames,
 };
 pub use task_log::{TASK_LOG_MAX, TaskLog, TaskLogError, TaskLogFile, TaskLogFileSettings};

@@ -28,6 +28,11 @@ impl Client {
         Ok(Self { host: address.to_string(), sender })
     }
 
+    /// Whether a request can be sent.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.sender.is_closed()
+    }
+
     pub(crate) async fn put(&mut self, url: &Url, body: Bytes) -> Result<()> {
         self.send(Method::PUT, url, body).await.map(drop)
     }

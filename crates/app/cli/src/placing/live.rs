@@ -101,7 +101,8 @@ impl Stock {
     ) -> Result<(Vec<f64>, usize)> {
         let slow = self.nodes.iter().zip(0..).map(|(node, id)| {
             let seed = World::node_seed(seed, NodeId(id));
-            let delay = Delay::new(node.clone(), Box::new(site::delay(id)), seed, 1.0);
+            let delay =
+                Delay::new(node.clone(), Box::new(site::delay(site::factor(id))), seed, 1.0);
             Arc::new(delay.precise()) as Arc<dyn Node>
         });
         let (pool, _aftermath) = pool(slow.collect())?;

@@ -1,9 +1,8 @@
 //! The same reads in the simulator.
 
-use super::{Case, site};
+use super::site;
 use ripstop_engine::{Arrival, Engine, Observer};
-use ripstop_experiment::patient;
-use ripstop_gateway::{Machine, NodeSpec, Operation, Report};
+use ripstop_gateway::{Machine, NodeSpec, Operation, Placement, Report, Settings};
 use ripstop_model::{NodeId, StripSet, TenantId, Timestamp};
 use ripstop_world::{NodeWorld, World};
 use std::time::Duration;
@@ -20,23 +19,25 @@ impl Observer for Times {
     }
 }
 
-/// Plays the reads of stripes at these places; what they took, seconds.
+/// Plays the reads of stripes at these places; what they took, seconds. Nodes are as slow as `factor` says.
 pub(super) fn play(
-    case: &Case,
+    placement: &Placement,
     places: &[Vec<Option<NodeId>>],
+    settings: Settings,
+    factor: impl Fn(u16) -> f64,
     times: &[Duration],
     seed: u64,
 ) -> Vec<f64> {
     let nodes = (0..site::NODES).map(|id| NodeSpec { id: NodeId(id), lanes: 1 }).collect();
     let policy = ripstop_policy::by_name("fixed", &ripstop_policy::Settings::default());
-    let machine = Machine::new(patient(), nodes, policy.expect("it is registered"));
+    let machine = Machine::new(settings, nodes, policy.expect("it is registered"));
     let mut world = World::new(seed);
     world.paired = false;
     for id in 0..site::NODES {
-        world.add(NodeWorld::new(NodeId(id), Box::new(site::delay(id))));
+        world.add(NodeWorld::new(NodeId(id), Box::new(site::delay(factor(id)))));
     }
     let mut engine = Engine::new(machine, world, Times::default());
-    engine.place(case.placement.clone());
+    engine.place(placement.clone());
     let k = site::K as u8;
     engine.run(times.iter().enumerate().map(|(number, at)| Arrival {
         at: Timestamp::ZERO + *at,

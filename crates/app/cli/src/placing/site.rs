@@ -24,23 +24,28 @@ pub(super) fn code() -> Code {
     Code::new((K + SURVIVE) as usize, K as usize).expect("4 of 7 is a code")
 }
 
-fn factor(node: u16) -> f64 {
+pub(super) fn factor(node: u16) -> f64 {
     FACTORS[usize::from(node / NODES_PER_SITE)]
 }
 
-/// The law of a node's delays: exponential with the measured deviation, shifted to the measured mean.
-pub(super) fn delay(node: u16) -> ShiftedExponential {
-    let factor = factor(node) * 1000.0;
-    ShiftedExponential {
-        shift_ms: (MEAN_S - DEVIATION_S) * factor,
-        shift_ms_per_mb: 0.0,
-        mean_ms: DEVIATION_S * factor,
-        mean_ms_per_mb: 0.0,
-    }
+/// The law of all nodes' delays, as slow as the middle site: exponential with the measured deviation, shifted
+/// to the measured mean.
+pub(super) const DELAY: ShiftedExponential = ShiftedExponential {
+    shift_ms: (MEAN_S - DEVIATION_S) * 1000.0,
+    shift_ms_per_mb: 0.0,
+    mean_ms: DEVIATION_S * 1000.0,
+    mean_ms_per_mb: 0.0,
+};
+
+/// The same of a node that is so many times as slow.
+pub(super) fn delay(factor: f64) -> ShiftedExponential {
+    let ShiftedExponential { shift_ms, mean_ms, .. } = DELAY;
+    ShiftedExponential { shift_ms: shift_ms * factor, mean_ms: mean_ms * factor, ..DELAY }
 }
 
-fn service(node: u16) -> Service {
-    let (shift, mean) = ((MEAN_S - DEVIATION_S) * factor(node), DEVIATION_S * factor(node));
+/// The moments of that.
+pub(super) fn service(factor: f64) -> Service {
+    let (shift, mean) = ((MEAN_S - DEVIATION_S) * factor, DEVIATION_S * factor);
     let second = shift * shift + 2.0 * shift * mean + 2.0 * mean * mean;
     let third =
         shift.powi(3) + 3.0 * shift * shift * mean + 6.0 * shift * mean * mean + 6.0 * mean.powi(3);
@@ -49,13 +54,13 @@ fn service(node: u16) -> Service {
 
 /// Reads a second at which the nodes are used to such a share.
 pub(super) fn rate(load: f64) -> f64 {
-    load * (0..NODES).map(|node| service(node).rate()).sum::<f64>() / f64::from(K)
+    load * (0..NODES).map(|node| service(factor(node)).rate()).sum::<f64>() / f64::from(K)
 }
 
 /// What the planner is to solve: latency alone, any node's chunk costs the same.
 pub(super) fn problem(rate: f64) -> Problem {
     let node = |at: u16| Node {
-        service: service(at),
+        service: service(factor(at)),
         price_per_chunk: 1.0,
         price_per_byte: 0.0,
         site: at / NODES_PER_SITE,

@@ -29,12 +29,34 @@ pub(super) fn plan_file(named: &Named, plan: &Plan, selection: Selection) -> Res
          a larger one",
         other.map_or(0, |group| group.nodes.len())
     );
+    Ok(file_of(&named.pool, selection, &named.nodes, k, class))
+}
+
+/// Groups of nodes with these names as a pool's file, every one with dispatch that sums to k.
+pub(crate) fn file_of(
+    pool: &str,
+    selection: Selection,
+    names: &[String],
+    k: u32,
+    groups: &[Group],
+) -> PlanFile {
     let group = |group: &Group| PlanGroup {
         weight: group.files,
-        nodes: group.nodes.iter().map(|&node| named.nodes[usize::from(node)].clone()).collect(),
+        nodes: group.nodes.iter().map(|&node| names[usize::from(node)].clone()).collect(),
         dispatch: rounded(&group.probabilities, k),
     };
-    Ok(PlanFile { pool: named.pool.clone(), selection, group: class.iter().map(group).collect() })
+    PlanFile { pool: pool.into(), selection, group: groups.iter().map(group).collect() }
+}
+
+/// A pool's file as groups of so many files at nodes with these names.
+pub(crate) fn groups_of(file: &PlanFile, names: &[String], files: u64) -> Result<Vec<Group>> {
+    let parts: Vec<u64> = file.group.iter().map(|group| group.weight).collect();
+    let group = |(group, files): (&PlanGroup, u64)| {
+        let nodes = numbers(names, &group.nodes)?;
+        Ok(ordered(Group { files, nodes, probabilities: group.dispatch.clone() }))
+    };
+    let shares = shares(&parts, files);
+    file.group.iter().zip(shares).filter(|(_, files)| *files > 0).map(group).collect()
 }
 
 /// With six decimals, and still with the sum k: the largest remainders are rounded up.
@@ -74,17 +96,7 @@ fn of_file(named: &Named, file: &PlanFile) -> Result<Vec<Vec<Group>>> {
         "it is a pool's, of one class, and the inventory has {}",
         named.classes.len()
     );
-    let parts: Vec<u64> = file.group.iter().map(|group| group.weight).collect();
-    let files = shares(&parts, named.problem.classes[0].files);
-    let group = |(group, files): (&PlanGroup, u64)| {
-        Ok(Group {
-            files,
-            nodes: numbers(named, &group.nodes)?,
-            probabilities: group.dispatch.clone(),
-        })
-    };
-    let groups = file.group.iter().zip(files).filter(|(_, files)| *files > 0).map(group);
-    Ok(vec![groups.collect::<Result<Vec<_>>>()?.into_iter().map(ordered).collect()])
+    Ok(vec![groups_of(file, &named.nodes, named.problem.classes[0].files)?])
 }
 
 fn of_answer(named: &Named, answer: &Answer) -> Result<Vec<Vec<Group>>> {
@@ -95,7 +107,7 @@ fn of_answer(named: &Named, answer: &Answer) -> Result<Vec<Vec<Group>>> {
         let files = shares(&parts, named.problem.classes[at].files);
         let groups = its.groups.iter().zip(files).filter(|(_, files)| *files > 0);
         let group = |(group, files): (&super::answer::AnswerGroup, u64)| {
-            let nodes = numbers(named, &group.nodes)?;
+            let nodes = numbers(&named.nodes, &group.nodes)?;
             Ok(ordered(Group { files, nodes, probabilities: group.dispatch.clone() }))
         };
         groups.map(group).collect()
@@ -118,9 +130,9 @@ fn shares(parts: &[u64], files: u64) -> Vec<u64> {
     parts.iter().map(share).collect()
 }
 
-fn numbers(named: &Named, names: &[String]) -> Result<Vec<u16>> {
+fn numbers(known: &[String], names: &[String]) -> Result<Vec<u16>> {
     let number = |name: &String| {
-        let at = named.nodes.iter().position(|known| known == name);
+        let at = known.iter().position(|known| known == name);
         let at = at.with_context(|| {
             format!("node {name:?} is not in the inventory: name it there with state = \"down\"")
         })?;

@@ -2,27 +2,21 @@
 
 use super::{
     inventory::{Inventory, InventoryClass, InventoryNode, State},
-    moments::{Measured, needed_reads},
+    moments::{Measured, needed_reads, since_change},
 };
-use crate::config::Size;
-use anyhow::{Context as _, Result, bail, ensure};
-use bytes::Bytes;
-use http_body_util::{BodyExt as _, Empty, Limited};
-use hyper::{Request, client::conn::http1::handshake, header::HOST};
-use hyper_util::rt::TokioIo;
+use crate::{admin_client::ask, config::Size};
+use anyhow::{Context as _, Result, bail};
+use hyper::Method;
 use ripstop_estimator::{LogRecord, parse_log};
 use ripstop_telemetry::{PoolStatus, Status};
-use tokio::net::TcpStream;
 
-/// The most that an answer may have.
-const ANSWER_MAX: usize = 1 << 30;
 /// Stripes of a pool that nobody tells the number of.
 const FILES: u64 = 100_000;
 
 /// Nodes, their lanes and states from the status; how long they serve a chunk, and how often they are asked, from
 /// the pool's task log.
 pub(super) async fn inventory(admin: &str, pool: Option<&str>) -> Result<Inventory> {
-    let status = get(admin, "/status").await?;
+    let status = ask(admin, Method::GET, "/status").await?;
     let status: Status = serde_json::from_str(&status).context("the gateway's status")?;
     let names: Vec<&str> = status.pools.iter().map(|pool| &*pool.name).collect();
     let names = names.join(", ");
@@ -32,7 +26,7 @@ pub(super) async fn inventory(admin: &str, pool: Option<&str>) -> Result<Invento
         (None, _) => bail!("the gateway has the pools {names}: --pool names one"),
     };
     let found = found.with_context(|| format!("the gateway has no such pool; it has {names}"))?;
-    let log = get(admin, &format!("/pools/{}/task-log", found.name)).await?;
+    let log = ask(admin, Method::GET, &format!("/pools/{}/task-log", found.name)).await?;
     Ok(of_log(found, &parse_log(&log).context("the gateway's task log")?))
 }
 
@@ -40,8 +34,9 @@ fn of_log(pool: &PoolStatus, log: &[LogRecord]) -> Inventory {
     let mut notes = Vec::new();
     let all = Measured::of_records(log.iter()).map(in_any_size);
     let nodes = pool.nodes.iter().map(|node| {
-        let its = log.iter().filter(|record| record.node.0 == node.id);
-        let seen = match (Measured::of_records(its), &all) {
+        let its: Vec<_> = log.iter().filter(|record| record.node.0 == node.id).collect();
+        let lately = since_change(&its).iter().copied();
+        let seen = match (Measured::of_records(lately), &all) {
             (Ok(seen), _) => Some(in_any_size(seen)),
             (Err(_), Ok(all)) => {
                 notes.push(format!(
@@ -103,27 +98,4 @@ fn class(pool: &PoolStatus, log: &[LogRecord], notes: &mut Vec<String>) -> Inven
         chunk: largest.map(Size),
         ..InventoryClass::default()
     }
-}
-
-/// What a path of the admin port answers.
-async fn get(admin: &str, path: &str) -> Result<String> {
-    let address = admin.trim_end_matches('/');
-    let address = address.strip_prefix("http://").unwrap_or(address);
-    ensure!(
-        !address.is_empty() && !address.contains('/'),
-        "{admin:?} is not an admin port such as http://127.0.0.1:9001"
-    );
-    let stream = TcpStream::connect(address)
-        .await
-        .with_context(|| format!("the admin port {address} does not answer"))?;
-    let (mut sender, connection) = handshake(TokioIo::new(stream)).await?;
-    tokio::spawn(connection);
-    let request = Request::get(path).header(HOST, address).body(Empty::<Bytes>::new())?;
-    let response = sender.send_request(request).await?;
-    let status = response.status();
-    let body = Limited::new(response.into_body(), ANSWER_MAX).collect().await;
-    let body = body.map_err(|error| anyhow::anyhow!("{path}: {error}"))?.to_bytes();
-    let text = String::from_utf8_lossy(&body).into_owned();
-    ensure!(status.is_success(), "{path}: {status}: {}", text.trim());
-    Ok(text)
 }

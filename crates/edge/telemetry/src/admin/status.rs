@@ -1,5 +1,6 @@
-use crate::metrics::{Metrics, PoolCounts, PoolGauges, Promised, Standing};
+use crate::metrics::{Metrics, PlanStanding, PoolCounts, PoolGauges, Promised, Standing};
 use ripstop_gateway::{NodeState, TierGauge};
+use ripstop_store::MoveProgress;
 use serde::{Deserialize, Serialize};
 
 /// What `GET /status` answers.
@@ -34,6 +35,12 @@ pub struct PoolStatus {
     /// Everybody without a promise, by the name `-`, and each tenant; nobody if there are no tenants.
     #[serde(default)]
     pub tenants: Vec<TenantStatus>,
+    /// The plan it made itself, if it does so and has.
+    #[serde(default)]
+    pub plan: Option<PlanStanding>,
+    /// How far its stripes have been brought to where plans want them.
+    #[serde(default)]
+    pub moves: MoveProgress,
 }
 
 /// How a node stands.
@@ -129,6 +136,8 @@ fn pool(counts: &PoolCounts, now: &PoolGauges) -> PoolStatus {
         serving: now.load.serving,
         nodes,
         tenants: Vec::new(),
+        plan: counts.plan(),
+        moves: now.moves,
     }
 }
 

@@ -109,6 +109,14 @@ families! {
     DELAY_MODEL = Gauge "pool_delay_model" Seconds: "The delay model that the policy goes by, by parameter.";
     LOG_MISSED = Counter "pool_task_log_missed": "Records that the file of the task log lacks.";
 
+    PLANS = Counter "pool_plans": "Plans that a pool which plans itself has made and followed.";
+    PLAN_GROUPS = Gauge "pool_plan_groups": "Groups of nodes in the plan.";
+    PLAN_BOUND = Gauge "pool_plan_latency_bound" Seconds: "The plan's bound on the mean latency of a read, by the rates and service times it was made from.";
+    MOVED = Counter "pool_fragments_moved": "Fragments brought to where a plan wants them.";
+    MOVED_BYTES = Counter "pool_moved" Bytes: "Their bytes, headers included.";
+    MOVES_FAILED = Counter "pool_moves_failed": "Moves of a fragment that failed; each is tried again.";
+    MOVES_LEFT = Gauge "pool_moves_left": "Fragments still to be moved, by the last count of where stripes are.";
+
     TENANT_ADMITTED = Counter "tenant_admitted": "Requests that were taken in, by tier.";
     TENANT_MOVED_DOWN = Counter "tenant_moved_down": "Requests that were taken in by a tier below the first.";
     TENANT_REFUSED = Counter "tenant_refused": "Requests that were not taken in.";

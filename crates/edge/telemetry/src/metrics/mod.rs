@@ -1,6 +1,7 @@
 mod catalog;
 mod family;
 mod histogram;
+mod plan_rows;
 mod pool;
 mod pool_rows;
 mod process;
@@ -13,7 +14,7 @@ mod tests;
 
 pub use catalog::MeteredCatalog;
 pub use family::{FAMILIES, Family, Kind};
-pub use pool::{PoolCounts, PoolGauges, PoolNames};
+pub use pool::{PlanStanding, PoolCounts, PoolGauges, PoolNames};
 pub use request::Answered;
 pub(crate) use tenant::{Promised, Standing};
 pub use tenant::{TENANT_SLOT, TENANT_SLOTS, TenantNames};

@@ -7,10 +7,12 @@ use ripstop_delay::ShiftedExponential;
 use ripstop_gateway::{Load, NodeGauge, Outcome, Report, Task, TierGauge};
 use ripstop_model::{Code, NodeId, Operation, Timestamp};
 use ripstop_runtime::{Observer, Pool};
+use ripstop_store::MoveProgress;
+use serde::{Deserialize, Serialize};
 use std::{
     fmt,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
     time::Duration,
@@ -44,10 +46,25 @@ pub struct PoolGauges {
     pub delay_models: [Option<ShiftedExponential>; 2],
     /// Each tier of each tenant.
     pub tiers: Vec<TierGauge>,
+    /// How far stripes have been brought to where plans want them.
+    pub moves: MoveProgress,
+}
+
+/// How a pool that plans itself stands.
+#[derive(Clone, Copy, PartialEq, Default, Debug, Serialize, Deserialize)]
+pub struct PlanStanding {
+    /// Plans followed since the start, one after the other.
+    pub plans: u64,
+    /// The part of all fragments that they said was to be moved, together: with each plan up to 1.
+    pub moves_planned: f64,
+    /// Groups of the present one.
+    pub groups: usize,
+    /// Its bound on the mean latency of a read, by the rates and service times it was made from.
+    pub latency_bound_seconds: f64,
 }
 
 impl PoolGauges {
-    /// How `pool` stands now. Takes the pool's lock for a moment.
+    /// How `pool` stands now; of its moves its store knows. Takes the pool's lock for a moment.
     pub fn of(pool: &Pool) -> Self {
         pool.inspect(|machine| Self {
             load: machine.load(),
@@ -56,6 +73,7 @@ impl PoolGauges {
             nodes: machine.nodes().collect(),
             delay_models: Operation::ALL.map(|operation| machine.delay_model(operation)),
             tiers: machine.tiers().collect(),
+            moves: MoveProgress::default(),
         })
     }
 }
@@ -129,6 +147,7 @@ pub struct PoolCounts {
     pub(crate) wasted: [AtomicU64; WASTES.len()],
     pub(crate) task_log: Arc<TaskLog>,
     pub(crate) tenants: Tenants,
+    plan: Mutex<Option<PlanStanding>>,
 }
 
 pub(crate) struct OperationCounts {
@@ -209,6 +228,7 @@ impl PoolCounts {
             wasted: Default::default(),
             task_log: Arc::new(TaskLog::new()),
             tenants: Tenants::new(),
+            plan: Mutex::default(),
             names,
         }
     }
@@ -325,6 +345,16 @@ impl PoolCounts {
     /// else is shown as tenant `-`; without tenants, nobody is.
     pub fn set_tenants(&self, tenants: Vec<TenantNames>) {
         self.tenants.set(tenants);
+    }
+
+    /// How the pool stands as one that plans itself; `None` if it does not, or has no plan yet.
+    pub fn plan(&self) -> Option<PlanStanding> {
+        *self.plan.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What [`PoolCounts::plan`] answers from now on.
+    pub fn set_plan(&self, plan: Option<PlanStanding>) {
+        *self.plan.lock().unwrap_or_else(PoisonError::into_inner) = plan;
     }
 }
 

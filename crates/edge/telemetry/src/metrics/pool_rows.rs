@@ -1,5 +1,6 @@
 use super::{
     family::{self as of, Family},
+    plan_rows,
     pool::{
         ANSWERS, FATES, LOSSES, NodeOperationCounts, OPERATIONS, OUTCOMES, PoolCounts, PoolGauges,
         WASTES,
@@ -16,6 +17,7 @@ pub(crate) type Seen = (Arc<PoolCounts>, Option<PoolGauges>);
 pub(crate) fn encode(pools: &[Seen], sheet: &mut Sheet<'_>) -> fmt::Result {
     encode_gauges(pools, sheet)?;
     encode_counts(pools, sheet)?;
+    plan_rows::encode(pools, sheet)?;
     encode_nodes(pools, sheet)
 }
 

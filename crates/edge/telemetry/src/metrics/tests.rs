@@ -4,6 +4,7 @@ use ripstop_gateway::{Load, NodeGauge, NodeState, Outcome, Report, Task};
 use ripstop_model::{Code, RequestId, TaskId, TenantId, Timestamp};
 use ripstop_node::{Memory as MemoryNode, Node};
 use ripstop_runtime::Observer;
+use ripstop_store::MoveProgress;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The page by row (name and labels), after a look at its form: each family once, with help and type
@@ -191,8 +192,20 @@ fn gauges_of_a_watched_pool_are_read_when_the_page_is_made() {
         nodes: vec![node(3, NodeState::Up), node(0, NodeState::Down)],
         tiers: Vec::new(),
         delay_models: [Some(ripstop_delay::ShiftedExponential::S3_2013_A), None],
+        moves: MoveProgress {
+            stripes_seen: 10,
+            fragments_moved: 11,
+            bytes_moved: 12,
+            fragments_left: 13,
+            failed: 14,
+            walks: 15,
+        },
     };
     metrics.watch_pool(&counts, move || gauges.clone());
+    assert!(!metrics.page().contains("ripstop_pool_plans_total{"), "it has no plan");
+    let (groups, latency_bound_seconds) = (4, 0.25);
+    let plan = PlanStanding { plans: 2, moves_planned: 0.5, groups, latency_bound_seconds };
+    counts.set_plan(Some(plan));
     let rows = parse(&metrics.page());
     for (row, value) in [
         ("pool_backlog{pool=\"main\"}", 5.0),
@@ -209,6 +222,13 @@ fn gauges_of_a_watched_pool_are_read_when_the_page_is_made() {
         ("pool_lanes_redundant{pool=\"main\"}", 1.0),
         ("pool_nodes_up{pool=\"main\"}", 1.0),
         ("pool_nodes_needed{pool=\"main\"}", 2.0),
+        ("pool_plans_total{pool=\"main\"}", 2.0),
+        ("pool_plan_groups{pool=\"main\"}", 4.0),
+        ("pool_plan_latency_bound_seconds{pool=\"main\"}", 0.25),
+        ("pool_fragments_moved_total{pool=\"main\"}", 11.0),
+        ("pool_moved_bytes_total{pool=\"main\"}", 12.0),
+        ("pool_moves_left{pool=\"main\"}", 13.0),
+        ("pool_moves_failed_total{pool=\"main\"}", 14.0),
         ("node_up{pool=\"main\",node=\"disk \\\"a\\\"\"}", 1.0),
         ("node_up{pool=\"main\",node=\"b\"}", 0.0),
         ("node_tasks_waiting{pool=\"main\",node=\"b\"}", 2.0),

@@ -1,6 +1,6 @@
 //! Requests that come as they come, whether or not earlier ones were answered.
 
-use crate::bench::{Client, Url};
+use super::{Client, Url};
 use anyhow::Result;
 use ripstop_delay::Dice;
 use ripstop_figure::Progress;
@@ -11,8 +11,8 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// Sends a tenant's requests.
-pub(super) struct Sender {
+/// Reads objects at a rate.
+pub(crate) struct Sender {
     pub address: SocketAddr,
     /// What is read, by turns.
     pub urls: Vec<Url>,
@@ -22,26 +22,28 @@ pub(super) struct Sender {
 
 /// What came of them.
 #[derive(Default)]
-pub(super) struct Answers {
+pub(crate) struct Answers {
     pub sent: usize,
     /// Told to slow down.
     pub refused: usize,
     pub failed: usize,
-    /// Of those that were answered, seconds.
-    pub took: Vec<f64>,
+    /// What was wrong with the first of these.
+    pub failure: Option<String>,
+    /// Those that were answered: when they were due, and how long they took from then, seconds.
+    pub done: Vec<(f64, f64)>,
 }
 
 /// What became of one request.
 enum Answer {
-    Done(Duration),
+    Done { due: Duration, took: Duration },
     Refused,
-    Failed,
+    Failed(String),
 }
 
 impl Sender {
     /// Sends for `span` at `rate` per second, the times between requests exponential, and waits for the
     /// answers.
-    pub(super) async fn send(
+    pub(crate) async fn send(
         self,
         rate: f64,
         span: Duration,
@@ -63,35 +65,52 @@ impl Sender {
             let (this, idle, progress) = (this.clone(), idle.clone(), progress.clone());
             answers.sent += 1;
             open.spawn(async move {
-                let answer = this.get(&idle, &url, begun + due).await;
+                let answer = this.get(&idle, &url, begun, due).await;
                 progress.advance(1);
                 answer
             });
         }
         while let Some(answer) = open.join_next().await {
             match answer? {
-                Answer::Done(took) => answers.took.push(took.as_secs_f64()),
+                Answer::Done { due, took } => {
+                    answers.done.push((due.as_secs_f64(), took.as_secs_f64()));
+                }
                 Answer::Refused => answers.refused += 1,
-                Answer::Failed => answers.failed += 1,
+                Answer::Failed(failure) => {
+                    answers.failed += 1;
+                    answers.failure.get_or_insert(failure);
+                }
             }
         }
         Ok(answers)
     }
 
     /// One request on a connection of its own, from when it was due.
-    async fn get(&self, idle: &Mutex<Vec<Client>>, url: &Url, due: Instant) -> Answer {
-        let pop = || idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    async fn get(
+        &self,
+        idle: &Mutex<Vec<Client>>,
+        url: &Url,
+        begun: Instant,
+        due: Duration,
+    ) -> Answer {
+        let pop = || {
+            let mut idle = idle.lock().unwrap_or_else(PoisonError::into_inner);
+            // The server closes those that were idle for long.
+            idle.retain(Client::is_open);
+            idle.pop()
+        };
         let mut client = match pop() {
             Some(client) => client,
             None => match Client::connect(self.address).await {
                 Ok(client) => client,
-                Err(_) => return Answer::Failed,
+                Err(error) => return Answer::Failed(format!("no connection: {error:#}")),
             },
         };
         let answer = match client.get(url).await {
-            Ok(len) if len == self.len => Answer::Done(due.elapsed()),
+            Ok(len) if len == self.len => Answer::Done { due, took: (begun + due).elapsed() },
             Err(error) if error.to_string().contains("SlowDown") => Answer::Refused,
-            Ok(_) | Err(_) => return Answer::Failed,
+            Ok(len) => return Answer::Failed(format!("{len} bytes came")),
+            Err(error) => return Answer::Failed(format!("{error:#}")),
         };
         idle.lock().unwrap_or_else(PoisonError::into_inner).push(client);
         answer
