@@ -14,6 +14,7 @@ mod placing;
 mod plan;
 mod promises;
 mod rebuild;
+mod rehearsal;
 mod reload;
 mod replan;
 mod replay;

@@ -2,7 +2,6 @@
 //! foretells, against load balancing that knows no queues.
 
 mod live;
-mod rehearsal;
 mod site;
 mod slowing;
 
@@ -79,8 +78,9 @@ pub(crate) async fn run(arguments: &Placing) -> Result<ExitCode> {
     for (case, live) in cases.into_iter().zip(lives) {
         let (live, failed) = live?;
         let rehearse = |times: &[Duration], seed| {
-            let places = stock.places();
-            rehearsal::play(&case.placement, places, patient(), site::factor, times, seed)
+            let rehearsal =
+                site::rehearsal(patient(), &|id| Box::new(site::delay(site::factor(id))), seed);
+            rehearsal.play(&case.placement, stock.places(), times)
         };
         let foretold = rehearse(&times, arguments.seed);
         let long = site::times(rate, arguments.seconds.max(1.0) * 40.0, arguments.seed + 1);

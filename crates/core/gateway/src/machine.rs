@@ -2,6 +2,7 @@ use crate::{
     Action, Event, NodeState, Settings,
     placement::Placed,
     request::{Progress, Requests, Work},
+    selection::Weights,
     shaper::{AHEAD, Shaper},
     tasks::Tasks,
 };
@@ -43,8 +44,7 @@ pub struct Machine {
     pub(crate) turn: usize,
     /// Candidates of the choice at hand: kept to allocate once.
     pub(crate) candidates: Vec<u64>,
-    /// How much the nodes of the read at hand are wanted: kept to allocate once.
-    pub(crate) weights: Vec<f64>,
+    pub(crate) weights: Weights,
     /// Lanes that needed work claims, by node: kept to allocate once.
     pub(crate) claims: Vec<u32>,
     /// Where actions gather while an event is handled.
@@ -72,7 +72,7 @@ impl Machine {
             queue: RequestQueue::new(settings.requests_waiting_max + AHEAD),
             mends: RequestQueue::new(settings.mends_waiting_max),
             placed: Placed::default(),
-            weights: Vec::new(),
+            weights: Weights::default(),
             shaper: None,
             probes: Timeouts::new(settings.probe_every),
             encoding: 0,

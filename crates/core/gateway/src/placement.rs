@@ -40,7 +40,8 @@ pub enum Selection {
     #[default]
     Ready,
     /// By the plan's probabilities whatever the queues (probabilistic scheduling, Madow's sampling), as JLCM's
-    /// analysis has it; equal probabilities where there is no plan.
+    /// analysis has it; equal probabilities where there is no plan. Stripes that are not yet where it wants
+    /// them are read by [`Selection::LeastWork`].
     Probabilistic,
     /// The nodes that are expected to be done first: outstanding tasks and this one, by how long the node's
     /// tasks take.
@@ -118,17 +119,18 @@ impl Placed {
         self.groups.get(usize::from(group)).map_or(&[], |group| &group.nodes)
     }
 
-    /// How often nodes that hold a stripe together are to be asked for it, in millionths: the plan's word
-    /// if they are one of its groups, the same for all if they are not. `nodes` ascend.
-    pub(crate) fn dispatch(&self, nodes: &[u16], k: usize, into: &mut Vec<f64>) {
+    /// How often nodes that hold a stripe together are to be asked for it: the plan's word if they are one of
+    /// its groups, the same for all if they are not; false if there is a plan and they are not. `nodes`
+    /// ascend.
+    pub(crate) fn dispatch(&self, nodes: &[u16], k: usize, into: &mut Vec<f64>) -> bool {
         into.clear();
-        match self.by_nodes.get(nodes) {
-            Some(&group) => {
-                let parts = &self.groups[group].dispatch;
-                into.extend(parts.iter().map(|&part| f64::from(part) / f64::from(WHOLE_CHUNK)));
-            }
-            None => into.resize(nodes.len(), k as f64 / nodes.len().max(1) as f64),
+        if let Some(&group) = self.by_nodes.get(nodes) {
+            let parts = &self.groups[group].dispatch;
+            into.extend(parts.iter().map(|&part| f64::from(part) / f64::from(WHOLE_CHUNK)));
+            return true;
         }
+        into.resize(nodes.len(), k as f64 / nodes.len().max(1) as f64);
+        self.groups.is_empty()
     }
 }
 

@@ -5,6 +5,7 @@ use crate::{
     reads::{BUSY, parts},
     request::{Entry, FragmentState},
 };
+use alloc::vec::Vec;
 use ripstop_model::NodeId;
 
 /// What a chunk counts for that the request does not want but computes from: one part of so many of a
@@ -13,6 +14,16 @@ const UNWANTED: f64 = 1.0 / 64.0;
 
 /// Of a node's time for a task, how much slower it counts as if the plan does not want it at all.
 const PLAN_WEIGHT: f64 = 0.5;
+
+/// How much the plan wants the fragments of the read at hand: kept to allocate once.
+#[derive(Debug, Default)]
+pub(crate) struct Weights {
+    /// Node and index of each fragment, by node.
+    places: Vec<(u16, usize)>,
+    nodes: Vec<u16>,
+    of_nodes: Vec<f64>,
+    of_fragments: Vec<f64>,
+}
 
 /// Bits of a candidate's score.
 const SCORE_MAX: u64 = (1 << 45) - 1;
@@ -28,21 +39,23 @@ impl Machine {
         }
     }
 
-    /// How much the plan wants each fragment of a read asked, 0 to 1.
-    fn weigh(&mut self, slot: u32) {
+    /// How much the plan wants each fragment of a read asked, 0 to 1; false if there is a plan and the stripe
+    /// is not where it wants it.
+    fn weigh(&mut self, slot: u32) -> bool {
         let entry = &self.requests.table[slot];
-        let mut places: alloc::vec::Vec<(u16, usize)> =
-            entry.fragments.iter().enumerate().map(|(index, f)| (f.place, index)).collect();
+        let Weights { places, nodes, of_nodes, of_fragments } = &mut self.weights;
+        places.clear();
+        places.extend(entry.fragments.iter().enumerate().map(|(index, f)| (f.place, index)));
         places.sort_unstable();
-        let nodes: alloc::vec::Vec<u16> = places.iter().map(|&(node, _)| node).collect();
-        let mut weights = core::mem::take(&mut self.weights);
-        self.placed.dispatch(&nodes, entry.k, &mut weights);
-        // From the order of nodes to that of fragments.
-        let by_node: alloc::vec::Vec<f64> = weights.clone();
-        for (&(_, index), weight) in places.iter().zip(by_node) {
-            weights[index] = weight;
+        nodes.clear();
+        nodes.extend(places.iter().map(|&(node, _)| node));
+        let is_planned = self.placed.dispatch(nodes, entry.k, of_nodes);
+        of_fragments.clear();
+        of_fragments.resize(places.len(), 0.0);
+        for (&(_, index), &weight) in places.iter().zip(&*of_nodes) {
+            of_fragments[index] = weight;
         }
-        self.weights = weights;
+        is_planned
     }
 
     /// Those first that are expected to be done first.
@@ -63,7 +76,8 @@ impl Machine {
             let tasks = 1.0 + f64::from(node.load()) / 256.0;
             let unwanted = !wanted.contains(index);
             let beside = if unwanted { UNWANTED } else { 0.0 };
-            let aside = if planned { PLAN_WEIGHT * (1.0 - self.weights[index]) } else { 0.0 };
+            let aside =
+                if planned { PLAN_WEIGHT * (1.0 - self.weights.of_fragments[index]) } else { 0.0 };
             let expected_s = task_s * (tasks + beside + aside);
             let score = ((expected_s * 1e9) as u64).min(SCORE_MAX);
             let busy = u64::from(!node.is_ready());
@@ -73,12 +87,16 @@ impl Machine {
         self.mark_busy();
     }
 
-    /// Those first that Madow's systematic sampling picks by the plan's probabilities, the others by turns.
+    /// Those first that Madow's systematic sampling picks by the plan's probabilities, the others by turns. Of
+    /// stripes that are not yet where the plan wants them, those that are expected to be done first: asked by
+    /// turns, a node that the plan avoids would drown in them.
     pub(crate) fn gather_by_luck(&mut self, slot: u32, look: u64) {
-        self.weigh(slot);
+        if !self.weigh(slot) {
+            return self.gather_by_work(slot, look, false);
+        }
         let entry = &self.requests.table[slot];
         let luck = scramble(entry.id.0);
-        let picked = ripstop_placement::selection::systematic(&self.weights, luck);
+        let picked = ripstop_placement::selection::systematic(&self.weights.of_fragments, luck);
         self.candidates.clear();
         for index in 0..entry.fragments.len() {
             if !self.is_open_to(entry, index, look) {

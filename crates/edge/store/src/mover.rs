@@ -30,6 +30,8 @@ const RETRY_AFTER: (Duration, Duration) = (Duration::from_secs(1), Duration::fro
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// How often a mover that gives way looks whether the pool still has a backlog.
 const GIVE_WAY: Duration = Duration::from_millis(20);
+/// How long it gives way for one fragment at most.
+const GIVE_WAY_MAX: Duration = Duration::from_secs(1);
 
 /// How far stripes have been brought to where plans want them, since the start.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
@@ -103,8 +105,8 @@ impl Movers {
 impl Store {
     /// From now on a pool's new stripes go where a plan says, and those stored before are brought
     /// there: no more than it takes for the groups to have their parts, at most
-    /// [`Settings::move_rate_max`](crate::Settings) bytes each second, behind everything else and only while the pool
-    /// has no backlog. A plan without groups ends that.
+    /// [`Settings::move_rate_max`](crate::Settings) bytes each second, behind everything else: while the pool has a
+    /// backlog, one fragment a second. A plan without groups ends that.
     ///
     /// Must be called within a tokio runtime. What the store has no pool of is passed over.
     pub fn follow(&self, pool: PoolId, placement: &Placement) {
@@ -292,13 +294,15 @@ impl Mover {
         })
     }
 
-    /// Waits until what was moved is paid for, and nobody else waits for the pool's nodes.
+    /// Waits until what was moved is paid for, and nobody else waits for the pool's nodes; for that so long at
+    /// most, since a backlog may be there just because of what is to be moved.
     async fn give_way(&self) -> Result<(), Halt> {
         self.sleep_until(self.paid_until).await?;
+        let end = Instant::now() + GIVE_WAY_MAX;
         loop {
             let store = self.store()?;
             let pool = store.pool(self.pool).ok_or(Halt::Unwanted)?;
-            if pool.inspect(|machine| machine.load().backlog) == 0 {
+            if Instant::now() >= end || pool.inspect(|machine| machine.load().backlog) == 0 {
                 return Ok(());
             }
             drop(store);

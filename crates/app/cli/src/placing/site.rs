@@ -1,6 +1,8 @@
 //! The paper's testbed, a hundred times faster, its sites unlike.
 
-use ripstop_delay::{Dice, ShiftedExponential};
+use crate::rehearsal::Rehearsal;
+use ripstop_delay::{DelayModel, Dice, ShiftedExponential};
+use ripstop_gateway::Settings;
 use ripstop_model::Code;
 use ripstop_placement::{Class, Node, NodeState, Problem, Service};
 use std::time::Duration;
@@ -82,6 +84,23 @@ pub(super) fn problem(rate: f64) -> Problem {
         classes: vec![class],
         seconds_per_money: 0.0,
         seconds_per_moved_byte: 0.0,
+    }
+}
+
+/// The nodes in the simulator, one lane each.
+pub(super) fn rehearsal<'a>(
+    settings: Settings,
+    delay: &'a dyn Fn(u16) -> Box<dyn DelayModel>,
+    seed: u64,
+) -> Rehearsal<'a> {
+    Rehearsal {
+        settings,
+        policy: ("fixed", ripstop_policy::Settings::default()),
+        lanes: &[1; NODES as usize],
+        delay,
+        k: K as u8,
+        strip_bytes: STRIPE_BYTES / K,
+        seed,
     }
 }
 

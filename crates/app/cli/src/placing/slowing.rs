@@ -1,7 +1,7 @@
 //! `ripstop bench-replan`: a node becomes ten times slower under a gateway that plans itself.
 
 use super::{
-    placement, rehearsal,
+    placement,
     site::{self, K, NODES, STRIPE_BYTES, STRIPES},
 };
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use hyper::Method;
-use ripstop_delay::Dice;
+use ripstop_delay::{DelayModel, Dice};
 use ripstop_experiment::Report;
 use ripstop_figure::{Axis, Figure, Panel, Progress, Series, Table, mean};
 use ripstop_gateway::{Selection, Settings};
@@ -276,11 +276,9 @@ fn foretold(
     };
     let places: Vec<Vec<Option<NodeId>>> = (0..STRIPES as u64).map(place).collect();
     let times = site::times(rate, arguments.total() * 20.0, arguments.seed + 1);
-    let factor = |node| arguments.factor(node);
-    let settings = Settings::default();
-    let placement = placement(best, selection);
-    let took = rehearsal::play(&placement, &places, settings, factor, &times, arguments.seed + 1);
-    mean(&took).unwrap_or(f64::NAN)
+    let delay = |node| Box::new(site::delay(arguments.factor(node))) as Box<dyn DelayModel>;
+    let rehearsal = site::rehearsal(Settings::default(), &delay, arguments.seed + 1);
+    mean(&rehearsal.play(&placement(best, selection), &places, &times)).unwrap_or(f64::NAN)
 }
 
 impl Found {

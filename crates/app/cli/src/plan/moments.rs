@@ -113,6 +113,35 @@ fn last_change(records: &[&LogRecord]) -> Option<usize> {
     found.map(|(_, at)| at)
 }
 
+/// A node's delays as so many that are equally likely, ascending, seconds; those of cancelled reads count as longer
+/// than they ran. Empty without a finished read.
+pub(crate) fn quantiles<'a>(
+    records: impl Iterator<Item = &'a LogRecord>,
+    count: usize,
+) -> Vec<f64> {
+    let reads = records.filter(|record| record.operation == Operation::Read);
+    let seen = reads.filter_map(|record| {
+        let done = match record.outcome {
+            Outcome::Done => true,
+            Outcome::Cancelled => false,
+            Outcome::Other => return None,
+        };
+        Some((record.served.as_secs_f64().max(1e-9), done))
+    });
+    let parts = survival_parts(seen.collect());
+    let (mut reached, mut quantiles) = (0.0, Vec::with_capacity(count));
+    for &(seconds, part) in &parts {
+        reached += part;
+        while quantiles.len() < count && (quantiles.len() as f64 + 0.5) / count as f64 <= reached {
+            quantiles.push(seconds);
+        }
+    }
+    if let Some(&longest) = quantiles.last() {
+        quantiles.resize(count, longest);
+    }
+    quantiles
+}
+
 /// The finished reads that their requests could not do without, and the seconds over which they are spread: what
 /// is asked of a pool, whatever redundancy its policy adds.
 pub(crate) fn needed_reads<'a>(
@@ -156,26 +185,32 @@ pub(super) fn service(measured: &Measured, classes: &[Class]) -> Result<Service>
 
 /// First three moments of delays of which some are only known to be longer (Kaplan and Meier). What is
 /// left after the longest counts as that.
-fn survival_moments(mut seen: Vec<(f64, bool)>) -> [f64; 3] {
-    // Those that ended come before those that were given up at the same time.
-    seen.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
-    let (mut left, mut moments) = (1.0, [0.0; 3]);
-    let mut add = |seconds: f64, part: f64| {
+fn survival_moments(seen: Vec<(f64, bool)>) -> [f64; 3] {
+    let mut moments = [0.0; 3];
+    for (seconds, part) in survival_parts(seen) {
         let powers = [seconds, seconds * seconds, seconds * seconds * seconds];
         moments.iter_mut().zip(powers).for_each(|(sum, power)| *sum += part * power);
-    };
+    }
+    moments
+}
+
+/// The delays that end, ascending, and which part of all each stands for.
+fn survival_parts(mut seen: Vec<(f64, bool)>) -> Vec<(f64, f64)> {
+    // Those that ended come before those that were given up at the same time.
+    seen.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+    let (mut left, mut parts) = (1.0, Vec::new());
     let count = seen.len();
     for (at, &(seconds, done)) in seen.iter().enumerate() {
         if done {
             let part = left / (count - at) as f64;
-            add(seconds, part);
+            parts.push((seconds, part));
             left -= part;
         }
     }
     if let Some(&(longest, _)) = seen.last() {
-        add(longest, left.max(0.0));
+        parts.push((longest, left.max(0.0)));
     }
-    moments
+    parts
 }
 
 #[cfg(test)]
@@ -224,6 +259,36 @@ mod tests {
         }
         let twice: Vec<_> = [log(500, 0.1), log(500, 1.0), log(100, 0.1)].concat();
         assert!(kept(&twice).abs_diff(100) <= 3, "{}", kept(&twice));
+    }
+
+    #[test]
+    fn quantiles_have_the_mean_of_what_was_seen() {
+        let record = |ms: u64, outcome| LogRecord {
+            at: ripstop_model::Timestamp::ZERO,
+            operation: Operation::Read,
+            node: ripstop_model::NodeId(0),
+            bytes: 1,
+            served: std::time::Duration::from_millis(ms),
+            outcome,
+            waited: std::time::Duration::ZERO,
+            redundant: false,
+        };
+        let done: Vec<_> = (1..=1000).map(|ms| record(ms, Outcome::Done)).collect();
+        let found = quantiles(done.iter(), 200);
+        assert_eq!(found.len(), 200);
+        assert!((found.iter().sum::<f64>() / 200.0 - 0.5005).abs() < 2e-3);
+        let cut: Vec<_> =
+            (1..=1000)
+                .map(|ms| {
+                    if ms > 500 {
+                        record(500, Outcome::Cancelled)
+                    } else {
+                        record(ms, Outcome::Done)
+                    }
+                })
+                .collect();
+        assert!((quantiles(cut.iter(), 200).iter().sum::<f64>() / 200.0 - 0.375).abs() < 3e-3);
+        assert_eq!(quantiles([].iter(), 200), [0.0; 0]);
     }
 
     #[test]

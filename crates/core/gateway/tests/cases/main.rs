@@ -1,5 +1,6 @@
 //! What the machine does, case by case, as a reader would check it by hand.
 
+mod placement;
 mod reads;
 mod scene;
 mod writes;

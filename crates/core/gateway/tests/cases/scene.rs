@@ -125,7 +125,7 @@ impl Scene {
         std::mem::take(&mut self.text)
     }
 
-    fn send(&mut self, what: &str, event: Event) -> &mut Self {
+    pub(crate) fn send(&mut self, what: &str, event: Event) -> &mut Self {
         let mut actions = Vec::new();
         self.machine.handle(self.now, event, &mut actions);
         self.machine.assert_invariants();
