@@ -106,3 +106,52 @@ def test_stripes_come_to_survive_the_loss_of_a_site(sited):
     for index in (4, 5, 6):
         gateway.remove_node(index)
     read_all(client)
+
+
+@pytest.fixture
+def by_luck(tmp_path):
+    """Six equal directories under (4,2), read by the plan's probabilities alone."""
+    pool = {"plan": "auto", "plan_every": "1s", "selection": "probabilistic"}
+    slow = {"delay": "s3-2013-a", "delay_scale": 0.05}
+    gateway = Gateway(tmp_path, nodes=6, code=(4, 2), pool=pool, node=slow)
+    yield gateway.start()
+    gateway.stop()
+
+
+def test_a_node_that_becomes_slow_is_planned_around_and_the_plan_outlasts_a_restart(by_luck):
+    gateway = by_luck
+    client = gateway.endpoint().client()
+    client.create_bucket(Bucket="suite")
+    for number in range(OBJECTS):
+        client.put_object(Bucket="suite", Key=f"key-{number}", Body=body(number))
+
+    def plans():
+        plan = gateway.status()["pools"][0]["plan"]
+        return plan["plans"] if plan else 0
+
+    def read_until(holds):
+        deadline = time.monotonic() + SECONDS_MAX
+        while not holds() and time.monotonic() < deadline:
+            read_all(client)
+        assert holds(), gateway.log_tail()
+
+    def share_of_first():
+        """Of the reads of one round, those that the first node served."""
+        before = reads_at(gateway)
+        read_all(client)
+        after = reads_at(gateway)
+        new = {node: after[node] - before[node] for node in after}
+        return new["d1"] / sum(new.values())
+
+    read_until(plans)
+    assert share_of_first() > 0.05, "nodes are equal"
+    first, second = gateway.config.read_text().split('name = "d2"')
+    gateway.config.write_text(first.replace("0.05", "0.8") + 'name = "d2"' + second)
+    done, said = gateway.reload()
+    assert done, said
+    read_until(lambda: share_of_first() < 0.02)
+    assert plans() > 1
+    gateway.stop()
+    gateway.start()
+    client = gateway.endpoint().client()
+    assert share_of_first() < 0.02, "it goes on with the plan, before it has measured anything"

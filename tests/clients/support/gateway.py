@@ -187,6 +187,10 @@ class Gateway:
         with urllib.request.urlopen(f"http://127.0.0.1:{self.admin_port}/metrics", timeout=10) as answer:
             return answer.read().decode()
 
+    def status(self):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.admin_port}/status", timeout=10) as answer:
+            return json.load(answer)
+
     def reload(self):
         """Has it read its configuration anew: whether it did, and what it says."""
         asked = urllib.request.Request(f"http://127.0.0.1:{self.admin_port}/reload", method="POST")

@@ -88,11 +88,11 @@ pub(super) fn problem(rate: f64) -> Problem {
 }
 
 /// The nodes in the simulator, one lane each.
-pub(super) fn rehearsal<'a>(
+pub(super) fn rehearsal(
     settings: Settings,
-    delay: &'a dyn Fn(u16) -> Box<dyn DelayModel>,
+    delay: &dyn Fn(u16) -> Box<dyn DelayModel>,
     seed: u64,
-) -> Rehearsal<'a> {
+) -> Rehearsal<'_> {
     Rehearsal {
         settings,
         policy: ("fixed", ripstop_policy::Settings::default()),

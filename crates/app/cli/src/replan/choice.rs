@@ -127,7 +127,7 @@ impl Measurement {
             strip_bytes: bytes,
             seed: SEED,
         };
-        let placement = super::placement(groups, selection, |node| NodeId(node));
+        let placement = super::placement(groups, selection, NodeId);
         let took = rehearsal.play(&placement, &places, &rehearsal::times(class.rate, READS, SEED));
         let latency = mean(&took[took.len().min(READS / 10)..]).unwrap_or(f64::INFINITY);
         latency + self.problem.seconds_per_money * plan.money
