@@ -191,8 +191,10 @@ impl Mover {
         }
     }
 
+    /// Counts what was done, even if another plan has come meanwhile.
     fn note(&self, change: impl FnOnce(&mut MoveProgress, &mut u64)) -> Result<(), Halt> {
-        self.store()?.inner.movers.note(self.pool, self.plan, change);
+        let inner = self.store.upgrade().ok_or(Halt::Unwanted)?;
+        inner.movers.note(self.pool, self.plan, change);
         Ok(())
     }
 
@@ -226,6 +228,7 @@ impl Mover {
                 }
             }
         }
+        drop(self.store()?);
         self.note(|progress, left| {
             *left = walked.left;
             progress.walks += u64::from(walked.left == 0);

@@ -6,23 +6,12 @@ mod scene;
 use common::*;
 use ripstop_catalog::{Catalog as _, Change};
 use ripstop_model::StripeId;
-use ripstop_store::Settings;
+use ripstop_store::{CheckOptions, Settings};
 use scene::*;
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 const LOW: &[u16] = &[0, 1, 2, 3];
 const HIGH: &[u16] = &[4, 5, 6, 7];
-
-/// Waits until something holds.
-async fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    for _ in 0..2000 {
-        if holds() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    panic!("never {what}");
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn fragments_of_a_node_that_is_lost_are_computed_where_they_belong() {
@@ -81,6 +70,30 @@ async fn a_fragment_that_is_damaged_or_missing_arrives_whole() {
         }
     }
     follow(&scene.store, &[(1, HIGH)]).await;
+    scene.is_whole().await;
+    scene.all_are(&objects).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fragments_that_a_check_makes_anew_go_to_nodes_of_their_own() {
+    let scene = Scene::new().await;
+    let objects = scene.fill(40, 3000).await;
+    for (id, stripe) in scene.catalog.stripes_after(StripeId(0), 1000).await.expect("read") {
+        for index in 1..3 {
+            let name = ripstop_model::FragmentId { stripe: id, index };
+            let node = stripe.node(index.into()).expect("it is somewhere");
+            let node = &scene.nodes[usize::from(node.0)];
+            ripstop_node::Node::delete(&**node, name).await.expect("deleted");
+            let change = Change::PlaceFragment { stripe: id, index, node: None };
+            scene.catalog.commit(1, change).await.expect("committed");
+        }
+    }
+    let report = scene.store.check(CheckOptions { repair: true }, |_| {}).await.expect("checked");
+    assert_eq!((report.missing, report.repaired), (82, 82));
+    assert!(scene.spots().await.keys().all(|spot| {
+        let nodes: BTreeSet<&u16> = spot.iter().collect();
+        nodes.len() == 4
+    }));
     scene.is_whole().await;
     scene.all_are(&objects).await;
 }
