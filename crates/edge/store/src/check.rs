@@ -238,6 +238,7 @@ impl Store {
                     return false;
                 }
                 place.nodes[usize::from(index)] = Some(at);
+                self.inner.note_placed(place.id).await;
             }
         }
         true

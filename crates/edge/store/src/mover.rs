@@ -2,88 +2,40 @@
 
 mod assignment;
 mod copy;
+mod plans;
 mod transport;
+mod watch;
+
+pub use plans::MoveProgress;
+pub(crate) use plans::Movers;
 
 use crate::{Store, StoreError, store::Inner};
 use assignment::{Assignment, Goal, Spot, Tally, goals};
+use plans::is_spread;
 use ripstop_catalog::{CatalogError, Stripe};
-use ripstop_gateway::Placement;
+use ripstop_gateway::{NodeGauge, NodeState, Placement};
 use ripstop_model::{PoolId, StripeId, TenantId};
 use ripstop_runtime::Layout;
-use serde::{Deserialize, Serialize};
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    collections::BTreeSet,
+    sync::{Arc, Weak},
     time::Duration,
 };
 use tokio::time::Instant;
+use watch::Watch;
 
 /// Stripes of the catalog looked at together.
 const PAGE: usize = 256;
-/// How often stripes are walked through once all are where they belong: later ones may have had nodes
-/// stood in for.
+/// How often stripes are walked through once all are where they belong, if nothing calls for it before
+/// ([`Watch`]): groups lose their parts as objects come and go.
 const WALK_EVERY: Duration = Duration::from_hours(1);
 /// How long after a walk that could not move everything the next one begins; twice as long after each
 /// that moved nothing, up to the second.
 const RETRY_AFTER: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(5));
-/// How often a mover that waits looks whether it is still wanted.
+/// How often a mover that waits looks whether it is still wanted, and at its nodes.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// How often a mover that gives way looks whether the pool still has a backlog.
 const GIVE_WAY: Duration = Duration::from_millis(20);
-
-/// How far stripes have been brought to where plans want them, over all pools since the start.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
-pub struct MoveProgress {
-    /// Stripes that were looked at, as often as they were.
-    pub stripes_seen: u64,
-    /// Fragments that are elsewhere now.
-    pub fragments_moved: u64,
-    /// Their bytes, headers included.
-    pub bytes_moved: u64,
-    /// Fragments still to be moved, by the last count of where stripes are.
-    pub fragments_left: u64,
-    /// Moves that failed; each is tried again.
-    pub failed: u64,
-    /// Walks through all stripes of a pool at whose end none was left to move.
-    pub walks: u64,
-}
-
-/// The movers of all pools.
-#[derive(Debug, Default)]
-pub(crate) struct Movers(Mutex<Moving>);
-
-#[derive(Debug, Default)]
-struct Moving {
-    /// By pool: the number of its present plan, and the fragments still to be moved.
-    plans: BTreeMap<PoolId, (u64, u64)>,
-    progress: MoveProgress,
-}
-
-impl Movers {
-    fn moving(&self) -> MutexGuard<'_, Moving> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Ends the pool's mover; answers the number of the one that follows.
-    fn replace(&self, pool: PoolId) -> u64 {
-        let mut moving = self.moving();
-        let plan = moving.plans.entry(pool).or_default();
-        *plan = (plan.0 + 1, 0);
-        plan.0
-    }
-
-    fn is_present(&self, pool: PoolId, plan: u64) -> bool {
-        self.moving().plans.get(&pool).is_some_and(|present| present.0 == plan)
-    }
-
-    fn note(&self, pool: PoolId, plan: u64, change: impl FnOnce(&mut MoveProgress, &mut u64)) {
-        let Moving { plans, progress } = &mut *self.moving();
-        // What a mover does after its end counts too, but no longer as its pool's.
-        let mut nobodys = 0;
-        let present = plans.get_mut(&pool).filter(|present| present.0 == plan);
-        change(progress, present.map_or(&mut nobodys, |(_, left)| left));
-    }
-}
 
 impl Store {
     /// From now on a pool's new stripes go where a plan says, and those stored before are brought
@@ -95,22 +47,41 @@ impl Store {
     pub fn follow(&self, pool: PoolId, placement: &Placement) {
         let Some(found) = self.pool(pool) else { return };
         found.place(placement.clone());
-        let plan = self.inner.movers.replace(pool);
-        let goals = goals(placement, |id| found.nodes().any(|(node, _)| node == id));
-        let rate = self.inner.settings.move_rate_max;
-        if goals.is_empty() || rate == 0 || found.layout() != Layout::Spread {
+        let (rate, home_after) =
+            (self.inner.settings.move_rate_max, self.inner.settings.home_after);
+        let goals = if rate > 0 && found.layout() == Layout::Spread {
+            goals(placement, |id| found.nodes().any(|(node, _)| node == id))
+        } else {
+            Vec::new()
+        };
+        let goals: Arc<[Goal]> = goals.into();
+        let plan = self.inner.movers.replace(pool, goals.clone());
+        if goals.is_empty() {
             return;
         }
-        let (store, paid_until) = (Arc::downgrade(&self.inner), Instant::now());
-        let mover = Mover { store, pool, plan, goals, rate, paid_until };
+        let (store, now) = (Arc::downgrade(&self.inner), Instant::now());
+        let watch = Watch::new(now, home_after);
+        let mover = Mover { store, pool, plan, goals, rate, paid_until: now, watch };
         tokio::spawn(mover.run());
     }
 
     /// How far the moves are that [`Store::follow`] began.
     pub fn moves(&self) -> MoveProgress {
-        let moving = self.inner.movers.moving();
-        let fragments_left = moving.plans.values().map(|(_, left)| left).sum();
-        MoveProgress { fragments_left, ..moving.progress }
+        self.inner.movers.progress()
+    }
+}
+
+impl Inner {
+    /// Has the pool's mover know if a stripe, fragments of which were just placed, is elsewhere than
+    /// its plan wants it.
+    pub(crate) async fn note_placed(&self, id: StripeId) {
+        match self.catalog.stripes(&[id]).await {
+            Ok(mut found) => {
+                let found = found.pop().flatten().map(|stripe| (id, stripe));
+                self.movers.strayed(&self.movers.strays(found.as_slice()));
+            }
+            Err(error) => tracing::debug!(stripe = %id, %error, "the next walk finds it"),
+        }
     }
 }
 
@@ -119,11 +90,12 @@ struct Mover {
     store: Weak<Inner>,
     pool: PoolId,
     plan: u64,
-    goals: Vec<Goal>,
+    goals: Arc<[Goal]>,
     /// Bytes each second.
     rate: u64,
     /// Until when what was moved takes at this rate.
     paid_until: Instant,
+    watch: Watch,
 }
 
 /// Why a walk ended early.
@@ -145,31 +117,42 @@ impl From<CatalogError> for Halt {
 struct Walked {
     moved: u64,
     left: u64,
+    /// Those of them whose node is out of service: there is no use in trying before it is back.
+    waiting: u64,
 }
 
 impl Mover {
     async fn run(mut self) {
         let mut retry_after = RETRY_AFTER.0;
-        loop {
-            let walked = match self.walk().await {
-                Ok(walked) => walked,
-                Err(Halt::Unwanted) => return,
-                Err(Halt::Failed(error)) => {
-                    tracing::warn!(pool = self.pool.0, %error, "stripes not brought to their nodes");
-                    Walked { moved: 0, left: 1 }
-                }
-            };
-            if walked.moved > 0 {
-                let Walked { moved, left } = walked;
-                tracing::info!(pool = self.pool.0, moved, left, "moved fragments");
-                retry_after = RETRY_AFTER.0;
-            }
-            let wait = if walked.left == 0 { WALK_EVERY } else { retry_after };
-            retry_after = (retry_after * 2).min(RETRY_AFTER.1);
-            if self.sleep_until(Instant::now() + wait).await.is_err() {
-                return;
-            }
+        while let Ok(next) = self.walk_and_rest(retry_after).await {
+            retry_after = next;
         }
+    }
+
+    /// Walks, and waits until it is time for the next walk; answers how long after that one the
+    /// following begins if something is left.
+    async fn walk_and_rest(&mut self, retry_after: Duration) -> Result<Duration, Halt> {
+        self.look()?;
+        self.watch.walk_began(self.strays()?);
+        let walked = match self.walk().await {
+            Err(Halt::Failed(error)) => {
+                tracing::warn!(pool = self.pool.0, %error, "stripes not brought to their nodes");
+                Walked { left: 1, ..Walked::default() }
+            }
+            walked => walked?,
+        };
+        let Walked { moved, left, waiting } = walked;
+        let retry_after = if moved > 0 { RETRY_AFTER.0 } else { retry_after };
+        if moved > 0 {
+            tracing::info!(pool = self.pool.0, moved, left, "moved fragments");
+        }
+        let now = Instant::now();
+        self.watch.walk_ended(now, left == 0);
+        let may_rest = left == waiting;
+        let end = now + if may_rest { WALK_EVERY } else { retry_after };
+        let is_called = self.rest_until(end).await?;
+        let is_first = is_called || may_rest;
+        Ok(if is_first { RETRY_AFTER.0 } else { (retry_after * 2).min(RETRY_AFTER.1) })
     }
 
     /// The store, while it is there and follows this plan. Never kept while waiting: the store ends
@@ -180,14 +163,48 @@ impl Mover {
         is_present.then(|| Store { inner, tenant: TenantId::ANYBODY }).ok_or(Halt::Unwanted)
     }
 
-    async fn sleep_until(&self, end: Instant) -> Result<(), Halt> {
+    /// Looks which of the plan's nodes are in service.
+    fn look(&mut self) -> Result<(), Halt> {
+        let store = self.store()?;
+        let pool = store.pool(self.pool).ok_or(Halt::Unwanted)?;
+        let is_wanted =
+            |node: &NodeGauge| self.goals.iter().any(|goal| goal.nodes.contains(&node.id));
+        let down = pool.inspect(|machine| {
+            let down = machine.nodes().filter(|node| node.state == NodeState::Down);
+            down.filter(is_wanted).map(|node| node.id).collect()
+        });
+        self.watch.look(Instant::now(), down);
+        Ok(())
+    }
+
+    fn strays(&self) -> Result<u64, Halt> {
+        Ok(self.store()?.inner.movers.strays_of(self.pool))
+    }
+
+    async fn sleep_until(&mut self, end: Instant) -> Result<(), Halt> {
         loop {
-            drop(self.store()?);
+            self.look()?;
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Ok(());
             }
             tokio::time::sleep(left.min(LOOK_EVERY)).await;
+        }
+    }
+
+    /// Sleeps until then, or until a walk is called for: whether that was before.
+    async fn rest_until(&mut self, end: Instant) -> Result<bool, Halt> {
+        loop {
+            let now = Instant::now();
+            self.sleep_until(end.min(now + LOOK_EVERY)).await?;
+            let now = Instant::now();
+            if now >= end {
+                return Ok(false);
+            }
+            if self.watch.is_due(now, self.strays()?) {
+                tracing::debug!(pool = self.pool.0, "looks for stripes to bring home");
+                return Ok(true);
+            }
         }
     }
 
@@ -203,15 +220,14 @@ impl Mover {
         let page = self.store()?.inner.catalog.stripes_after(*after, PAGE).await?;
         let Some(&(last, _)) = page.last() else { return Ok(None) };
         *after = last;
-        let mine = |(_, stripe): &(StripeId, Stripe)| {
-            stripe.pool() == self.pool && stripe.run == 0 && stripe.n > 1
-        };
+        let mine =
+            |(_, stripe): &(StripeId, Stripe)| stripe.pool() == self.pool && is_spread(stripe);
         Ok(Some(page.into_iter().filter(mine).collect()))
     }
 
     /// Counts what is where, decides where it belongs, and brings it there.
     async fn walk(&mut self) -> Result<Walked, Halt> {
-        let (mut after, mut tally) = (StripeId(0), Tally::new(self.goals.clone()));
+        let (mut after, mut tally) = (StripeId(0), Tally::new(self.goals.to_vec()));
         while let Some(page) = self.page(&mut after).await? {
             for (_, stripe) in &page {
                 tally.note(Spot::of(stripe));
@@ -236,7 +252,8 @@ impl Mover {
         Ok(walked)
     }
 
-    /// Moves what of a stripe is not in its group, one fragment after the other.
+    /// Moves what of a stripe is not in its group, one fragment after the other. What belongs at a node
+    /// that is out of service stays until it is back.
     async fn bring(&mut self, id: StripeId, goal: &Goal, walked: &mut Walked) -> Result<(), Halt> {
         let mut failed = BTreeSet::new();
         loop {
@@ -249,9 +266,13 @@ impl Mover {
             };
             let found = store.inner.catalog.stripes(&[id]).await?.pop().flatten();
             let Some(stripe) = found else { return Ok(()) };
-            let mut moves = goal.moves(&stripe).into_iter();
-            let next = moves.find(|(index, _)| !failed.contains(index));
-            let Some((index, to)) = next else { return Ok(()) };
+            let mut moves = goal.moves(&stripe);
+            moves.retain(|(index, _)| !failed.contains(index));
+            let Some(&(index, to)) = moves.iter().find(|(_, to)| self.watch.is_up(*to)) else {
+                walked.left += moves.len() as u64;
+                walked.waiting += moves.len() as u64;
+                return Ok(());
+            };
             match store.move_fragment(&pin, id, &stripe, index, to).await {
                 Ok(bytes) => self.count(bytes, walked)?,
                 Err(error) => {
@@ -276,7 +297,7 @@ impl Mover {
     }
 
     /// Waits until what was moved is paid for, and nobody else waits for the pool's nodes.
-    async fn give_way(&self) -> Result<(), Halt> {
+    async fn give_way(&mut self) -> Result<(), Halt> {
         self.sleep_until(self.paid_until).await?;
         loop {
             let store = self.store()?;

@@ -42,6 +42,7 @@ async fn clear_up(store: Weak<Inner>, aftermath: mpsc::UnboundedReceiver<Afterma
 }
 
 async fn note(inner: &Inner, after: Aftermath) {
+    let mut placed = None;
     let (_pin, changes) = match after {
         Aftermath::Unclaimed { pin, id, pool, shape, cut, header_len, nodes } => {
             let stripes = vec![(id, stripe_record(pool, shape, cut, header_len, &nodes))];
@@ -51,6 +52,7 @@ async fn note(inner: &Inner, after: Aftermath) {
             if lacking {
                 inner.mends.add(id);
             }
+            placed = places.iter().any(|(_, node)| node.is_some()).then_some(id);
             let change = |(index, node)| Change::PlaceFragment { stripe: id, index, node };
             (pin, places.into_iter().map(change).collect())
         }
@@ -59,6 +61,9 @@ async fn note(inner: &Inner, after: Aftermath) {
         if let Err(error) = inner.catalog.commit(unix_ms(), change).await {
             tracing::warn!(%error, "aftermath of a write not noted; check finds it");
         }
+    }
+    if let Some(id) = placed {
+        inner.note_placed(id).await;
     }
 }
 
