@@ -135,8 +135,8 @@ impl Store {
                 .map(|(id, stripe)| tokio::spawn(self.clone().examine(id, stripe)))
                 .buffer_unordered(EXAMINED);
             while let Some(examined) = examined.next().await {
-                let (pool, place, looks) = examined.expect("looking does not panic")?;
-                self.judge(options, &pool, &place, &looks, &mut findings).await?;
+                let (pool, mut place, looks) = examined.expect("looking does not panic")?;
+                self.judge(options, &pool, &mut place, &looks, &mut findings).await?;
                 progress(findings.report.stripes);
             }
         }
@@ -162,7 +162,7 @@ impl Store {
         &self,
         options: CheckOptions,
         pool: &Pool,
-        place: &StripePlace,
+        place: &mut StripePlace,
         looks: &[Look],
         findings: &mut Findings,
     ) -> Result<(), StoreError> {
@@ -186,11 +186,12 @@ impl Store {
                 FragmentState::Damaged => Flaw::Damaged,
                 FragmentState::Unknown => Flaw::Unknown,
             };
+            let node = place.nodes[index];
             let repaired = options.repair
                 && whole >= needed
                 && self.mend(pool, place, index as u8, flaw).await;
             let name = FragmentId { stripe: place.id, index: index as u8 };
-            findings.add(flaw, name.to_string(), place.nodes[index], repaired);
+            findings.add(flaw, name.to_string(), node, repaired);
         }
         Ok(())
     }
@@ -201,16 +202,25 @@ impl Store {
         if self.inner.pins.contains(place.id) {
             return Ok(true);
         }
+        self.is_elsewhere(place).await
+    }
+
+    async fn is_elsewhere(&self, place: &StripePlace) -> Result<bool, StoreError> {
         let found = self.inner.catalog.stripes(&[place.id]).await?.pop().flatten();
         let nodes = |stripe: Stripe| (0..place.nodes.len()).map(move |index| stripe.node(index));
         Ok(found.is_none_or(|stripe| !nodes(stripe).eq(place.nodes.iter().copied())))
     }
 
-    async fn mend(&self, pool: &Pool, place: &StripePlace, index: u8, flaw: Flaw) -> bool {
+    /// Makes one fragment anew; `place` says afterwards where.
+    async fn mend(&self, pool: &Pool, place: &mut StripePlace, index: u8, flaw: Flaw) -> bool {
         if flaw == Flaw::Unknown {
             return false;
         }
         let Some(_pin) = self.inner.pins.try_pin(place.id) else { return false };
+        // It may have been moved since it was looked at.
+        if !matches!(self.is_elsewhere(place).await, Ok(false)) {
+            return false;
+        }
         let node = place.nodes[usize::from(index)].filter(|&id| self.node(id).is_some());
         let _share = self.inner.memory.acquire(Purpose::Background, place.memory()).await;
         let mended = match pool.mend(place, &[(index, node)]).await {
@@ -227,6 +237,8 @@ impl Store {
                     tracing::warn!(stripe = %place.id, index, %error, "mended, but not noted");
                     return false;
                 }
+                place.nodes[usize::from(index)] = Some(at);
+                self.inner.note_placed(place.id).await;
             }
         }
         true
@@ -251,10 +263,10 @@ impl Store {
                             Flaw::Misplaced,
                             options.repair && self.delete_misfit(id, &**node, &found).await?,
                         ),
-                        Misfit::Grown(place, pool) => {
+                        Misfit::Grown(mut place, pool) => {
                             let index = found.name.index;
                             let mended = options.repair
-                                && self.mend(&pool, &place, index, Flaw::Damaged).await;
+                                && self.mend(&pool, &mut place, index, Flaw::Damaged).await;
                             (Flaw::Damaged, mended)
                         }
                     };

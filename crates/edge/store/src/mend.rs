@@ -118,6 +118,7 @@ impl Store {
             let change = Change::PlaceFragment { stripe: id, index, node: Some(node) };
             self.inner.catalog.commit(unix_ms(), change).await?;
         }
+        self.inner.note_placed(id).await;
         Ok(())
     }
 }

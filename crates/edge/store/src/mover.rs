@@ -2,105 +2,42 @@
 
 mod assignment;
 mod copy;
+mod plans;
 mod transport;
+mod watch;
+
+pub use plans::MoveProgress;
+pub(crate) use plans::Movers;
 
 use crate::{Store, StoreError, store::Inner};
 use assignment::{Assignment, Goal, Spot, Tally, goals};
+use plans::is_spread;
 use ripstop_catalog::{CatalogError, Stripe};
-use ripstop_gateway::Placement;
+use ripstop_gateway::{NodeGauge, NodeState, Placement};
 use ripstop_model::{PoolId, StripeId, TenantId};
 use ripstop_runtime::Layout;
-use serde::{Deserialize, Serialize};
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    collections::BTreeSet,
+    sync::{Arc, Weak},
     time::Duration,
 };
 use tokio::time::Instant;
+use watch::Watch;
 
 /// Stripes of the catalog looked at together.
 const PAGE: usize = 256;
-/// How often stripes are walked through once all are where they belong: later ones may have had nodes
-/// stood in for.
+/// How often stripes are walked through once all are where they belong, if nothing calls for it before
+/// ([`Watch`]): groups lose their parts as objects come and go.
 const WALK_EVERY: Duration = Duration::from_hours(1);
 /// How long after a walk that could not move everything the next one begins; twice as long after each
 /// that moved nothing, up to the second.
 const RETRY_AFTER: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(5));
-/// How often a mover that waits looks whether it is still wanted.
+/// How often a mover that waits looks whether it is still wanted, and at its nodes.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// How often a mover that gives way looks whether the pool still has a backlog.
 const GIVE_WAY: Duration = Duration::from_millis(20);
 /// How long it gives way for one fragment at most.
 const GIVE_WAY_MAX: Duration = Duration::from_secs(1);
-
-/// How far stripes have been brought to where plans want them, since the start.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
-pub struct MoveProgress {
-    /// Stripes that were looked at, as often as they were.
-    pub stripes_seen: u64,
-    /// Fragments that are elsewhere now.
-    pub fragments_moved: u64,
-    /// Their bytes, headers included.
-    pub bytes_moved: u64,
-    /// Fragments still to be moved, by the last count of where stripes are.
-    pub fragments_left: u64,
-    /// Moves that failed; each is tried again.
-    pub failed: u64,
-    /// Walks through all stripes of a pool at whose end none was left to move.
-    pub walks: u64,
-}
-
-impl MoveProgress {
-    fn with(self, other: &Self) -> Self {
-        Self {
-            stripes_seen: self.stripes_seen + other.stripes_seen,
-            fragments_moved: self.fragments_moved + other.fragments_moved,
-            bytes_moved: self.bytes_moved + other.bytes_moved,
-            fragments_left: self.fragments_left + other.fragments_left,
-            failed: self.failed + other.failed,
-            walks: self.walks + other.walks,
-        }
-    }
-}
-
-/// The movers of all pools.
-#[derive(Debug, Default)]
-pub(crate) struct Movers(Mutex<Moving>);
-
-#[derive(Debug, Default)]
-struct Moving {
-    /// By pool: the number of its present plan, and how far it is.
-    plans: BTreeMap<PoolId, (u64, MoveProgress)>,
-}
-
-impl Movers {
-    fn moving(&self) -> MutexGuard<'_, Moving> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Ends the pool's mover; answers the number of the one that follows.
-    fn replace(&self, pool: PoolId) -> u64 {
-        let mut moving = self.moving();
-        let plan = moving.plans.entry(pool).or_default();
-        plan.0 += 1;
-        plan.1.fragments_left = 0;
-        plan.0
-    }
-
-    fn is_present(&self, pool: PoolId, plan: u64) -> bool {
-        self.moving().plans.get(&pool).is_some_and(|present| present.0 == plan)
-    }
-
-    fn note(&self, pool: PoolId, plan: u64, change: impl FnOnce(&mut MoveProgress, &mut u64)) {
-        let mut moving = self.moving();
-        let Some((present, progress)) = moving.plans.get_mut(&pool) else { return };
-        // What a mover does after its end counts too, but says nothing of what is left.
-        let (present, left) = (*present == plan, progress.fragments_left);
-        let mut its_left = left;
-        change(progress, &mut its_left);
-        progress.fragments_left = if present { its_left } else { left };
-    }
-}
 
 impl Store {
     /// From now on a pool's new stripes go where a plan says, and those stored before are brought
@@ -112,27 +49,46 @@ impl Store {
     pub fn follow(&self, pool: PoolId, placement: &Placement) {
         let Some(found) = self.pool(pool) else { return };
         found.place(placement.clone());
-        let plan = self.inner.movers.replace(pool);
-        let goals = goals(placement, |id| found.nodes().any(|(node, _)| node == id));
-        let rate = self.inner.settings.move_rate_max;
-        if goals.is_empty() || rate == 0 || found.layout() != Layout::Spread {
+        let (rate, home_after) =
+            (self.inner.settings.move_rate_max, self.inner.settings.home_after);
+        let goals = if rate > 0 && found.layout() == Layout::Spread {
+            goals(placement, |id| found.nodes().any(|(node, _)| node == id))
+        } else {
+            Vec::new()
+        };
+        let goals: Arc<[Goal]> = goals.into();
+        let plan = self.inner.movers.replace(pool, goals.clone());
+        if goals.is_empty() {
             return;
         }
-        let (store, paid_until) = (Arc::downgrade(&self.inner), Instant::now());
-        let mover = Mover { store, pool, plan, goals, rate, paid_until };
+        let (store, now) = (Arc::downgrade(&self.inner), Instant::now());
+        let watch = Watch::new(now, home_after);
+        let mover = Mover { store, pool, plan, goals, rate, paid_until: now, watch };
         tokio::spawn(mover.run());
     }
 
     /// How far the moves are that [`Store::follow`] began, of all pools together.
     pub fn moves(&self) -> MoveProgress {
-        let moving = self.inner.movers.moving();
-        moving.plans.values().fold(MoveProgress::default(), |sum, (_, of)| sum.with(of))
+        self.inner.movers.progress()
     }
 
     /// The same of one pool.
     pub fn moves_of(&self, pool: PoolId) -> MoveProgress {
-        let moving = self.inner.movers.moving();
-        moving.plans.get(&pool).map(|(_, progress)| *progress).unwrap_or_default()
+        self.inner.movers.progress_of(pool)
+    }
+}
+
+impl Inner {
+    /// Has the pool's mover know if a stripe, fragments of which were just placed, is elsewhere than
+    /// its plan wants it.
+    pub(crate) async fn note_placed(&self, id: StripeId) {
+        match self.catalog.stripes(&[id]).await {
+            Ok(mut found) => {
+                let found = found.pop().flatten().map(|stripe| (id, stripe));
+                self.movers.strayed(&self.movers.strays(found.as_slice()));
+            }
+            Err(error) => tracing::debug!(stripe = %id, %error, "the next walk finds it"),
+        }
     }
 }
 
@@ -141,11 +97,12 @@ struct Mover {
     store: Weak<Inner>,
     pool: PoolId,
     plan: u64,
-    goals: Vec<Goal>,
+    goals: Arc<[Goal]>,
     /// Bytes each second.
     rate: u64,
     /// Until when what was moved takes at this rate.
     paid_until: Instant,
+    watch: Watch,
 }
 
 /// Why a walk ended early.
@@ -167,31 +124,42 @@ impl From<CatalogError> for Halt {
 struct Walked {
     moved: u64,
     left: u64,
+    /// Those of them whose node is out of service: there is no use in trying before it is back.
+    waiting: u64,
 }
 
 impl Mover {
     async fn run(mut self) {
         let mut retry_after = RETRY_AFTER.0;
-        loop {
-            let walked = match self.walk().await {
-                Ok(walked) => walked,
-                Err(Halt::Unwanted) => return,
-                Err(Halt::Failed(error)) => {
-                    tracing::warn!(pool = self.pool.0, %error, "stripes not brought to their nodes");
-                    Walked { moved: 0, left: 1 }
-                }
-            };
-            if walked.moved > 0 {
-                let Walked { moved, left } = walked;
-                tracing::info!(pool = self.pool.0, moved, left, "moved fragments");
-                retry_after = RETRY_AFTER.0;
-            }
-            let wait = if walked.left == 0 { WALK_EVERY } else { retry_after };
-            retry_after = (retry_after * 2).min(RETRY_AFTER.1);
-            if self.sleep_until(Instant::now() + wait).await.is_err() {
-                return;
-            }
+        while let Ok(next) = self.walk_and_rest(retry_after).await {
+            retry_after = next;
         }
+    }
+
+    /// Walks, and waits until it is time for the next walk; answers how long after that one the
+    /// following begins if something is left.
+    async fn walk_and_rest(&mut self, retry_after: Duration) -> Result<Duration, Halt> {
+        self.look()?;
+        self.watch.walk_began(self.strays()?);
+        let walked = match self.walk().await {
+            Err(Halt::Failed(error)) => {
+                tracing::warn!(pool = self.pool.0, %error, "stripes not brought to their nodes");
+                Walked { left: 1, ..Walked::default() }
+            }
+            walked => walked?,
+        };
+        let Walked { moved, left, waiting } = walked;
+        let retry_after = if moved > 0 { RETRY_AFTER.0 } else { retry_after };
+        if moved > 0 {
+            tracing::info!(pool = self.pool.0, moved, left, "moved fragments");
+        }
+        let now = Instant::now();
+        self.watch.walk_ended(now, left == 0);
+        let may_rest = left == waiting;
+        let end = now + if may_rest { WALK_EVERY } else { retry_after };
+        let is_called = self.rest_until(end).await?;
+        let is_first = is_called || may_rest;
+        Ok(if is_first { RETRY_AFTER.0 } else { (retry_after * 2).min(RETRY_AFTER.1) })
     }
 
     /// The store, while it is there and follows this plan. Never kept while waiting: the store ends
@@ -202,9 +170,27 @@ impl Mover {
         is_present.then(|| Store { inner, tenant: TenantId::ANYBODY }).ok_or(Halt::Unwanted)
     }
 
-    async fn sleep_until(&self, end: Instant) -> Result<(), Halt> {
+    /// Looks which of the plan's nodes are in service.
+    fn look(&mut self) -> Result<(), Halt> {
+        let store = self.store()?;
+        let pool = store.pool(self.pool).ok_or(Halt::Unwanted)?;
+        let is_wanted =
+            |node: &NodeGauge| self.goals.iter().any(|goal| goal.nodes.contains(&node.id));
+        let down = pool.inspect(|machine| {
+            let down = machine.nodes().filter(|node| node.state == NodeState::Down);
+            down.filter(is_wanted).map(|node| node.id).collect()
+        });
+        self.watch.look(Instant::now(), down);
+        Ok(())
+    }
+
+    fn strays(&self) -> Result<u64, Halt> {
+        Ok(self.store()?.inner.movers.strays_of(self.pool))
+    }
+
+    async fn sleep_until(&mut self, end: Instant) -> Result<(), Halt> {
         loop {
-            drop(self.store()?);
+            self.look()?;
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Ok(());
@@ -213,8 +199,26 @@ impl Mover {
         }
     }
 
+    /// Sleeps until then, or until a walk is called for: whether that was before.
+    async fn rest_until(&mut self, end: Instant) -> Result<bool, Halt> {
+        loop {
+            let now = Instant::now();
+            self.sleep_until(end.min(now + LOOK_EVERY)).await?;
+            let now = Instant::now();
+            if now >= end {
+                return Ok(false);
+            }
+            if self.watch.is_due(now, self.strays()?) {
+                tracing::debug!(pool = self.pool.0, "looks for stripes to bring home");
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Counts what was done, even if another plan has come meanwhile.
     fn note(&self, change: impl FnOnce(&mut MoveProgress, &mut u64)) -> Result<(), Halt> {
-        self.store()?.inner.movers.note(self.pool, self.plan, change);
+        let inner = self.store.upgrade().ok_or(Halt::Unwanted)?;
+        inner.movers.note(self.pool, self.plan, change);
         Ok(())
     }
 
@@ -223,15 +227,14 @@ impl Mover {
         let page = self.store()?.inner.catalog.stripes_after(*after, PAGE).await?;
         let Some(&(last, _)) = page.last() else { return Ok(None) };
         *after = last;
-        let mine = |(_, stripe): &(StripeId, Stripe)| {
-            stripe.pool() == self.pool && stripe.run == 0 && stripe.n > 1
-        };
+        let mine =
+            |(_, stripe): &(StripeId, Stripe)| stripe.pool() == self.pool && is_spread(stripe);
         Ok(Some(page.into_iter().filter(mine).collect()))
     }
 
     /// Counts what is where, decides where it belongs, and brings it there.
     async fn walk(&mut self) -> Result<Walked, Halt> {
-        let (mut after, mut tally) = (StripeId(0), Tally::new(self.goals.clone()));
+        let (mut after, mut tally) = (StripeId(0), Tally::new(self.goals.to_vec()));
         while let Some(page) = self.page(&mut after).await? {
             for (_, stripe) in &page {
                 tally.note(Spot::of(stripe));
@@ -248,6 +251,7 @@ impl Mover {
                 }
             }
         }
+        drop(self.store()?);
         self.note(|progress, left| {
             *left = walked.left;
             progress.walks += u64::from(walked.left == 0);
@@ -255,7 +259,8 @@ impl Mover {
         Ok(walked)
     }
 
-    /// Moves what of a stripe is not in its group, one fragment after the other.
+    /// Moves what of a stripe is not in its group, one fragment after the other. What belongs at a node
+    /// that is out of service stays until it is back.
     async fn bring(&mut self, id: StripeId, goal: &Goal, walked: &mut Walked) -> Result<(), Halt> {
         let mut failed = BTreeSet::new();
         loop {
@@ -268,9 +273,13 @@ impl Mover {
             };
             let found = store.inner.catalog.stripes(&[id]).await?.pop().flatten();
             let Some(stripe) = found else { return Ok(()) };
-            let mut moves = goal.moves(&stripe).into_iter();
-            let next = moves.find(|(index, _)| !failed.contains(index));
-            let Some((index, to)) = next else { return Ok(()) };
+            let mut moves = goal.moves(&stripe);
+            moves.retain(|(index, _)| !failed.contains(index));
+            let Some(&(index, to)) = moves.iter().find(|(_, to)| self.watch.is_up(*to)) else {
+                walked.left += moves.len() as u64;
+                walked.waiting += moves.len() as u64;
+                return Ok(());
+            };
             match store.move_fragment(&pin, id, &stripe, index, to).await {
                 Ok(bytes) => self.count(bytes, walked)?,
                 Err(error) => {
@@ -296,7 +305,7 @@ impl Mover {
 
     /// Waits until what was moved is paid for, and nobody else waits for the pool's nodes; for that so long at
     /// most, since a backlog may be there just because of what is to be moved.
-    async fn give_way(&self) -> Result<(), Halt> {
+    async fn give_way(&mut self) -> Result<(), Halt> {
         self.sleep_until(self.paid_until).await?;
         let end = Instant::now() + GIVE_WAY_MAX;
         loop {

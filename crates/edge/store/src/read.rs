@@ -3,7 +3,7 @@ use bytes::Bytes;
 use futures::{Stream, StreamExt, stream, stream::BoxStream};
 use ripstop_catalog::{CatalogError, Extent, Located, Stripe};
 use ripstop_model::StripeId;
-use ripstop_runtime::Share;
+use ripstop_runtime::{Setback, Share};
 use std::{ops::Range, sync::Arc};
 use tokio::time::timeout;
 
@@ -75,16 +75,24 @@ impl Store {
         range: Range<u32>,
         share: Share,
     ) -> Result<(Vec<Bytes>, Share), StoreError> {
-        let found = object.stripes.iter().find(|(known, _)| *known == id);
-        let looked_up;
-        let stripe = if let Some((_, stripe)) = found {
-            stripe
-        } else {
-            looked_up = self.find_stripe(id).await?;
-            &looked_up
+        let known = object.stripes.iter().find(|(known, _)| *known == id);
+        let mut stripe = match known {
+            Some((_, stripe)) => stripe.clone(),
+            None => self.find_stripe(id).await?,
         };
-        let (pool, place) = self.locate(id, stripe)?;
-        Ok((pool.on_behalf_of(self.tenant).read(&place, range).await?, share))
+        loop {
+            let (pool, place) = self.locate(id, &stripe)?;
+            let failed = match pool.on_behalf_of(self.tenant).read(&place, range.clone()).await {
+                Ok(pieces) => return Ok((pieces, share)),
+                Err(failed) => failed,
+            };
+            let Setback::Failed(_) = failed.setback else { return Err(failed.into()) };
+            // Its fragments may have been moved since the read began, and what they left be swept.
+            match self.find_stripe(id).await {
+                Ok(found) if found.nodes != stripe.nodes => stripe = found,
+                Ok(_) | Err(_) => return Err(failed.into()),
+            }
+        }
     }
 
     /// A stripe that is in force, or was when the read began: garbage is readable until it is swept.

@@ -38,6 +38,9 @@ pub struct Settings {
     /// Most bytes that are moved each second to bring stripes to where their pool's plan wants them; 0:
     /// none are moved. Default 8 MiB.
     pub move_rate_max: u64,
+    /// How long the nodes of a plan must have been as they are, and the last walk through its pool's
+    /// stripes over, before stripes that others stood in for are brought home. Default 1 minute.
+    pub home_after: Duration,
 }
 
 impl Default for Settings {
@@ -50,6 +53,7 @@ impl Default for Settings {
             sweep_every: Duration::from_mins(1),
             list_every: Duration::from_hours(6),
             move_rate_max: 8 << 20,
+            home_after: Duration::from_mins(1),
         }
     }
 }
@@ -301,11 +305,13 @@ impl Store {
         written: Vec<Written>,
         change: impl FnOnce(Vec<(StripeId, Stripe)>) -> Change,
     ) -> Result<Applied, StoreError> {
-        let stripes = written.iter().map(|stripe| (stripe.id, record_of(stripe))).collect();
+        let stripes: Vec<_> = written.iter().map(|stripe| (stripe.id, record_of(stripe))).collect();
+        let (catalog, movers) = (self.inner.catalog.clone(), self.inner.movers.clone());
+        let strays = movers.strays(&stripes);
         let change = change(stripes);
-        let catalog = self.inner.catalog.clone();
         let committed = tokio::spawn(async move {
             let applied = catalog.commit(unix_ms(), change).await?;
+            movers.strayed(&strays);
             written.into_iter().for_each(Written::claim);
             Ok(applied)
         });

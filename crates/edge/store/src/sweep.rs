@@ -3,11 +3,11 @@ use crate::{
     clock::unix_ms,
     store::{Inner, stripe_record},
 };
-use futures::StreamExt;
+use futures::{StreamExt, TryStreamExt};
 use ripstop_catalog::{Change, Leftover, Stripe};
 use ripstop_model::{FragmentId, NodeId, StripeId, TenantId};
 use ripstop_node::{Listed, Node};
-use ripstop_runtime::{Aftermath, Pool, StripePlace};
+use ripstop_runtime::{Aftermath, Pin, Pool, StripePlace};
 use std::{
     sync::{Arc, Weak},
     time::Duration,
@@ -42,6 +42,7 @@ async fn clear_up(store: Weak<Inner>, aftermath: mpsc::UnboundedReceiver<Afterma
 }
 
 async fn note(inner: &Inner, after: Aftermath) {
+    let mut placed = None;
     let (_pin, changes) = match after {
         Aftermath::Unclaimed { pin, id, pool, shape, cut, header_len, nodes } => {
             let stripes = vec![(id, stripe_record(pool, shape, cut, header_len, &nodes))];
@@ -51,6 +52,7 @@ async fn note(inner: &Inner, after: Aftermath) {
             if lacking {
                 inner.mends.add(id);
             }
+            placed = places.iter().any(|(_, node)| node.is_some()).then_some(id);
             let change = |(index, node)| Change::PlaceFragment { stripe: id, index, node };
             (pin, places.into_iter().map(change).collect())
         }
@@ -59,6 +61,9 @@ async fn note(inner: &Inner, after: Aftermath) {
         if let Err(error) = inner.catalog.commit(unix_ms(), change).await {
             tracing::warn!(%error, "aftermath of a write not noted; check finds it");
         }
+    }
+    if let Some(id) = placed {
+        inner.note_placed(id).await;
     }
 }
 
@@ -118,12 +123,13 @@ impl Store {
             after = Some(last);
             let stripes: Vec<Vec<Leftover>> =
                 page.chunk_by(|one, next| one.stripe == next.stripe).map(<[_]>::to_vec).collect();
-            let deleted: Vec<Result<Vec<Leftover>, StoreError>> = futures::stream::iter(stripes)
+            let deleted = futures::stream::iter(stripes)
                 .map(|copies| self.delete_leftovers(copies))
                 .buffer_unordered(DELETES)
-                .collect()
-                .await;
-            let leftovers = deleted.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
+                .try_collect::<Vec<_>>()
+                .await?;
+            let (_pins, leftovers): (Vec<_>, Vec<_>) = deleted.into_iter().unzip();
+            let leftovers = leftovers.concat();
             if !leftovers.is_empty() {
                 let change = Change::ForgetLeftovers { leftovers };
                 self.inner.catalog.commit(unix_ms(), change).await?;
@@ -131,13 +137,16 @@ impl Store {
         }
     }
 
-    /// Deletes leftovers of one stripe; answers those that are gone. At a node that is no longer
-    /// configured they count as gone.
-    async fn delete_leftovers(&self, copies: Vec<Leftover>) -> Result<Vec<Leftover>, StoreError> {
+    /// Deletes leftovers of one stripe; answers those that are gone, and what keeps others from moving
+    /// a fragment back, and away again, before they are forgotten. At a node that is no longer configured
+    /// they count as gone.
+    async fn delete_leftovers(
+        &self,
+        copies: Vec<Leftover>,
+    ) -> Result<(Option<Pin>, Vec<Leftover>), StoreError> {
         let mut gone = Vec::with_capacity(copies.len());
-        // With their stripe pinned nobody moves a fragment back while it is being deleted.
-        let pin = copies.first().map(|copy| self.inner.pins.try_pin(copy.stripe));
-        let Some(Some(_pin)) = pin else { return Ok(gone) };
+        let pin = copies.first().and_then(|copy| self.inner.pins.try_pin(copy.stripe));
+        let Some(pin) = pin else { return Ok((None, gone)) };
         for copy in copies {
             if !self.inner.catalog.is_leftover(copy).await? {
                 continue;
@@ -151,7 +160,7 @@ impl Store {
                 },
             }
         }
-        Ok(gone)
+        Ok((Some(pin), gone))
     }
 
     /// Whether every fragment of a garbage stripe is gone. Those on nodes that are no longer

@@ -6,23 +6,12 @@ mod scene;
 use common::*;
 use ripstop_catalog::{Catalog as _, Change};
 use ripstop_model::StripeId;
-use ripstop_store::Settings;
+use ripstop_store::{CheckOptions, Settings};
 use scene::*;
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 const LOW: &[u16] = &[0, 1, 2, 3];
 const HIGH: &[u16] = &[4, 5, 6, 7];
-
-/// Waits until something holds.
-async fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    for _ in 0..2000 {
-        if holds() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    panic!("never {what}");
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn fragments_of_a_node_that_is_lost_are_computed_where_they_belong() {
@@ -42,7 +31,8 @@ async fn fragments_of_a_node_that_is_lost_are_computed_where_they_belong() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_killed_while_stripes_move_to_it_gets_them_once_it_is_back() {
-    let slow = Settings { move_rate_max: 2_000_000, ..settings() };
+    let home_after = Duration::from_millis(300);
+    let slow = Settings { move_rate_max: 2_000_000, home_after, ..settings() };
     let scene = Scene::with(slow).await;
     let objects = scene.fill(60, 20_000).await;
     follow(&scene.store, &[(1, LOW)]).await;
@@ -51,9 +41,17 @@ async fn a_node_killed_while_stripes_move_to_it_gets_them_once_it_is_back() {
     let some = before.fragments_moved + 20;
     until("halfway", || scene.store.moves().fragments_moved >= some).await;
     scene.down(&[6], true);
-    until("failed", || scene.store.moves().failed > before.failed + 3).await;
+    until("failed", || scene.store.moves().failed > before.failed).await;
     scene.all_are(&objects).await;
-    assert_eq!(scene.store.moves().walks, before.walks, "there is some left to move");
+    // What belongs there is not even tried once the node is known to be out of service.
+    until("seen all", || scene.store.moves().stripes_seen >= before.stripes_seen + 2 * 61).await;
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    let moves = scene.store.moves();
+    assert!(moves.failed < before.failed + 10, "{moves:?}");
+    assert!(moves.fragments_left > 0 && moves.walks == before.walks, "{moves:?}");
+    // Nor is it looked for again and again.
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    assert_eq!(scene.store.moves(), moves);
     scene.down(&[6], false);
     moved(&scene.store, before).await;
     assert_eq!(scene.spots().await.into_keys().collect::<Vec<_>>(), [HIGH]);
@@ -81,6 +79,30 @@ async fn a_fragment_that_is_damaged_or_missing_arrives_whole() {
         }
     }
     follow(&scene.store, &[(1, HIGH)]).await;
+    scene.is_whole().await;
+    scene.all_are(&objects).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fragments_that_a_check_makes_anew_go_to_nodes_of_their_own() {
+    let scene = Scene::new().await;
+    let objects = scene.fill(40, 3000).await;
+    for (id, stripe) in scene.catalog.stripes_after(StripeId(0), 1000).await.expect("read") {
+        for index in 1..3 {
+            let name = ripstop_model::FragmentId { stripe: id, index };
+            let node = stripe.node(index.into()).expect("it is somewhere");
+            let node = &scene.nodes[usize::from(node.0)];
+            ripstop_node::Node::delete(&**node, name).await.expect("deleted");
+            let change = Change::PlaceFragment { stripe: id, index, node: None };
+            scene.catalog.commit(1, change).await.expect("committed");
+        }
+    }
+    let report = scene.store.check(CheckOptions { repair: true }, |_| {}).await.expect("checked");
+    assert_eq!((report.missing, report.repaired), (82, 82));
+    assert!(scene.spots().await.keys().all(|spot| {
+        let nodes: BTreeSet<&u16> = spot.iter().collect();
+        nodes.len() == 4
+    }));
     scene.is_whole().await;
     scene.all_are(&objects).await;
 }

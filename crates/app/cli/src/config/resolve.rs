@@ -216,6 +216,7 @@ fn store_settings(
         sweep_every,
         list_every: raw.list_every.map_or(default.list_every, |span| span.0),
         move_rate_max: raw.move_rate_max.map_or(default.move_rate_max, |size| size.0),
+        home_after: default.home_after,
     })
 }
 

@@ -46,6 +46,11 @@ pub(super) fn goals(placement: &Placement, has: impl Fn(NodeId) -> bool) -> Vec<
 }
 
 impl Goal {
+    /// Whether a stripe is here.
+    pub(super) fn has(&self, spot: &Spot) -> bool {
+        self.lacks(spot) == 0
+    }
+
     /// Fragments of a stripe that are to be moved to have it here.
     fn lacks(&self, spot: &Spot) -> u8 {
         let wanted = self.nodes.len().min(spot.fragments.into());

@@ -1,5 +1,10 @@
-//! A store whose stripes are to be brought elsewhere, and a catalog that can be made to fail.
+//! A store whose stripes are to be brought elsewhere, a catalog that can be made to fail, and gates that
+//! hold what is put to it or to the nodes.
 #![allow(dead_code, reason = "each test file uses its part")]
+
+mod gate;
+
+pub(crate) use gate::*;
 
 use crate::common::*;
 use async_trait::async_trait;
@@ -40,6 +45,12 @@ pub(crate) enum Tamper {
 pub(crate) struct Tampered {
     pub(crate) inner: Arc<Embedded>,
     pub(crate) tamper: Mutex<Tamper>,
+    /// Holds moves before they take effect.
+    pub(crate) moves: Gate,
+    /// Holds what is to be forgotten of leftovers.
+    pub(crate) forgets: Gate,
+    /// Holds answers that name leftovers.
+    pub(crate) leftovers: Gate,
 }
 
 impl Tampered {
@@ -49,9 +60,13 @@ impl Tampered {
 
     async fn commit_move(&self, now_ms: u64, change: Change) -> Result<Applied, CatalogError> {
         let tamper = *self.tamper.lock().expect("not poisoned");
+        if matches!(change, Change::ForgetLeftovers { .. }) {
+            self.forgets.pass().await;
+        }
         let Change::MoveFragment { stripe, nodes, index, .. } = &change else {
             return self.inner.commit(now_ms, change).await;
         };
+        self.moves.pass().await;
         let lost = || Err(CatalogError::Unavailable("as told".into()));
         match tamper {
             Tamper::Nothing => {}
@@ -146,7 +161,9 @@ impl Catalog for Tampered {
         after: Option<Leftover>,
         max: usize,
     ) -> Result<Vec<Leftover>, CatalogError> {
-        self.inner.leftovers(due_ms, after, max).await
+        let found = self.inner.leftovers(due_ms, after, max).await?;
+        self.leftovers.pass().await;
+        Ok(found)
     }
 
     async fn is_leftover(&self, copy: Leftover) -> Result<bool, CatalogError> {
@@ -163,6 +180,7 @@ pub(crate) struct Scene {
     pub(crate) store: Store,
     pub(crate) catalog: Arc<Tampered>,
     pub(crate) nodes: Vec<Arc<MemoryNode>>,
+    pub(crate) gates: Arc<NodeGates>,
     wrapped: Vec<Arc<dyn Node>>,
     faults: Vec<FaultHandle>,
     folder: tempfile::TempDir,
@@ -180,18 +198,26 @@ impl Scene {
     pub(crate) async fn with(settings: Settings) -> Self {
         let nodes: Vec<_> = (0..8).map(|_| Arc::new(MemoryNode::new(1 << 30))).collect();
         let (mut wrapped, mut faults) = (Vec::<Arc<dyn Node>>::new(), Vec::new());
+        let gates = Arc::<NodeGates>::default();
         for (node, seed) in nodes.iter().zip(0..) {
-            let fault = Fault::new(node.clone(), FaultSettings::default(), seed);
+            let gated = Gated { inner: node.clone(), gates: gates.clone() };
+            let fault = Fault::new(Arc::new(gated), FaultSettings::default(), seed);
             faults.push(fault.handle());
             wrapped.push(Arc::new(fault));
         }
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("catalog");
         let catalog = Embedded::open(&path, ripstop_catalog::Settings::default()).expect("opens");
-        let catalog = Arc::new(Tampered { inner: Arc::new(catalog), tamper: Mutex::default() });
+        let catalog = Arc::new(Tampered {
+            inner: Arc::new(catalog),
+            tamper: Mutex::default(),
+            moves: Gate::default(),
+            forgets: Gate::default(),
+            leftovers: Gate::default(),
+        });
         let store = open(catalog.clone(), wrapped.clone(), settings);
         store.create_bucket("b").await.expect("done");
-        Self { store, catalog, nodes, wrapped, faults, folder }
+        Self { store, catalog, nodes, gates, wrapped, faults, folder }
     }
 
     /// Another store over the same nodes and catalog, in the runtime that this is called in.
@@ -286,6 +312,17 @@ pub(crate) fn plan(groups: &[(u64, &[u16])]) -> Placement {
         dispatch: vec![500_000; nodes.len()],
     };
     Placement { selection: Selection::default(), groups: groups.iter().map(group).collect() }
+}
+
+/// Waits until something holds.
+pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    for _ in 0..2000 {
+        if holds() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("never {what}");
 }
 
 /// Waits until a walk of the mover leaves nothing to move.
