@@ -45,4 +45,4 @@ pub use registry::{Settings, UnknownPolicy, by_name, descriptions, names};
 pub use replication::Replication;
 pub use ripstop_estimator::Sample;
 pub use ripstop_model::Operation;
-pub use tofec::{Demand, QueueModel, Thresholds, Tofec};
+pub use tofec::{Demand, LoadThresholds, MultiServerTofec, Thresholds, Tofec};

@@ -1,4 +1,6 @@
-use crate::{All, Backfill, Fixed, Greedy, Hedge, Limits, Policy, Replication, Tofec};
+use crate::{
+    All, Backfill, Fixed, Greedy, Hedge, Limits, MultiServerTofec, Policy, Replication, Tofec,
+};
 use alloc::{boxed::Box, string::String};
 use core::{fmt, time::Duration};
 use ripstop_delay::ShiftedExponential;
@@ -15,7 +17,7 @@ const REGISTRY: &[(&str, &str, Maker)] = &[
     ("greedy", "whatever lanes idle", |s| Box::new(Greedy::new(s))),
     ("fixed-dimension", "k set, n by the backlog", |s| Box::new(Tofec::fixed_dimension(s))),
     ("tofec", "n and k by the backlog", |s| Box::new(Tofec::published(s))),
-    ("tofec-multi", "the same, for many servers", |s| Box::new(Tofec::multi_server(s))),
+    ("tofec-multi", "the same, for many servers", |s| Box::new(MultiServerTofec::new(s))),
     ("hedge", "one more after a set time", |s| Box::new(Hedge::fixed(s))),
     ("hedge-p95", "one more after the 95th percentile", |s| Box::new(Hedge::p95(s))),
     ("backfill", "redundancy on lanes nobody else wants", |s| Box::new(Backfill::new(s))),

@@ -1,11 +1,14 @@
 //! TOFEC: code and chunk size of each request from the backlog (Liang and Kozat, Algorithm 1).
 
+mod load_thresholds;
+mod multi_server;
 mod optimum;
 mod queue;
 mod thresholds;
 
+pub use load_thresholds::LoadThresholds;
+pub use multi_server::MultiServerTofec;
 pub use optimum::Demand;
-pub use queue::QueueModel;
 pub use thresholds::Thresholds;
 
 use crate::{Choice, Class, Limits, Load, Policy, Sample, Settings, eager::eager, models::Models};
@@ -19,7 +22,6 @@ use ripstop_model::{Operation, Timestamp};
 #[derive(Debug)]
 pub struct Tofec {
     limits: Limits,
-    queue_model: QueueModel,
     /// The weight of the old average: a.
     memory: f64,
     /// Smoothed length of the request queue.
@@ -34,31 +36,32 @@ pub struct Tofec {
 /// What thresholds depend on beside the delay model.
 type Key = (Operation, u64, usize, usize, usize);
 
+/// Sizes that agree in the first five binary digits share a table, computed for the first of them: they
+/// are within 6 % of each other.
+fn key(class: &Class, lanes: usize) -> Key {
+    let size = (class.bytes() as f64).to_bits() >> 48;
+    (class.operation, size, class.code.n(), class.code.k(), lanes)
+}
+
 /// Most threshold tables that are kept: as many kinds of request.
 const TABLES_MAX: usize = 256;
 
 impl Tofec {
     /// As published: thresholds from the queue of a single server.
     pub fn published(settings: &Settings) -> Self {
-        Self::new(settings, QueueModel::SingleServer, None)
-    }
-
-    /// With thresholds from the queue of many servers.
-    pub fn multi_server(settings: &Settings) -> Self {
-        Self::new(settings, QueueModel::MultiServer, None)
+        Self::new(settings, None)
     }
 
     /// With a set k (that of `settings.code`, or the largest allowed) and n by the backlog: *fixed
     /// dimension*.
     pub fn fixed_dimension(settings: &Settings) -> Self {
         let k = settings.code.map_or(settings.limits.k_max, |code| code.k() as u8);
-        Self::new(settings, QueueModel::SingleServer, Some(k))
+        Self::new(settings, Some(k))
     }
 
-    fn new(settings: &Settings, queue_model: QueueModel, dimension: Option<u8>) -> Self {
+    fn new(settings: &Settings, dimension: Option<u8>) -> Self {
         Self {
             limits: settings.limits,
-            queue_model,
             memory: settings.memory,
             queue: 0.0,
             dimension,
@@ -73,14 +76,11 @@ impl Tofec {
             self.tables.clear();
         }
         let model = self.models.of(class.operation)?;
-        // Sizes that agree in the first five binary digits share a table, computed for the first of
-        // them: they are within 6 % of each other.
-        let size = (class.bytes() as f64).to_bits() >> 48;
-        let key = (class.operation, size, class.code.n(), class.code.k(), lanes);
+        let key = key(class, lanes);
         if self.tables.len() >= TABLES_MAX && !self.tables.contains_key(&key) {
             self.tables.clear();
         }
-        let (limits, queue, dimension) = (self.limits, self.queue_model, self.dimension);
+        let (limits, dimension) = (self.limits, self.dimension);
         Some(self.tables.entry(key).or_insert_with(|| {
             let demand = Demand { model, megabytes: class.bytes().max(1) as f64 / 1e6 };
             match dimension {
@@ -88,7 +88,7 @@ impl Tofec {
                     let k = class.k_below(usize::from(k));
                     Thresholds::of_dimension(&demand, lanes, class, limits, k)
                 }
-                None => Thresholds::new(&demand, lanes, queue, class, limits),
+                None => Thresholds::new(&demand, lanes, class, limits),
             }
         }))
     }

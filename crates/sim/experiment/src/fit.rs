@@ -8,7 +8,7 @@ use ripstop_model::{NodeId, Timestamp};
 const SAMPLES: u64 = 4000;
 
 /// The delay model a policy is given: the node's own if it is one, else fitted to draws from it for
-/// the chunk sizes of its classes, as one would fit it to a log.
+/// the chunk sizes of its classes, as a gateway fits it to what it sees.
 pub(crate) fn fitted(setting: &Setting) -> ShiftedExponential {
     let node = &setting.nodes[0];
     if let Some(model) = node.delay.shifted_exponential() {
@@ -25,5 +25,32 @@ pub(crate) fn fitted(setting: &Setting) -> ShiftedExponential {
         window.add(Timestamp::ZERO, Sample { operation, node, bytes, served, finished: true });
     }
     let fit = window.fit(Timestamp::ZERO, class.operation);
-    fit.expect("six sizes, thousands of samples each").literal
+    fit.expect("six sizes, thousands of samples each").model
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Delay;
+    use ripstop_delay::Preset;
+    use ripstop_model::{Code, Operation};
+    use ripstop_policy::{Chunking, Class, Load, Settings, by_name};
+
+    #[test]
+    fn what_is_given_is_what_a_policy_learns_from_the_same_tasks() {
+        let setting = Setting::of_tofec(Delay::Preset(Preset::S3In2025), 16);
+        let (mut model, mut dice) = (setting.nodes[0].delay.model(), Dice::new(0));
+        let mut policy = by_name("tofec", &Settings::default()).unwrap();
+        let (operation, node) = (Operation::Read, NodeId(0));
+        for number in 0..6 * SAMPLES {
+            let bytes = 3_000_000 / (1 + number % 6);
+            let served = model.sample(operation.into(), bytes, &mut dice);
+            let sample = Sample { operation, node, bytes, served, finished: true };
+            policy.learn(Timestamp::ZERO, &sample);
+        }
+        let (code, chunking) = (Code::new(120, 60).unwrap(), Chunking::Run);
+        let class = Class { operation, strip_bytes: 50_000, code, chunking };
+        policy.choose(Timestamp::ZERO, &class, Load { lanes: 16, ..Load::default() });
+        assert_eq!(policy.delay_model(operation), Some(fitted(&setting)));
+    }
 }

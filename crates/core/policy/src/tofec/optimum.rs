@@ -41,14 +41,13 @@ impl Demand {
         m.shift_ms * n + m.shift_ms_per_mb * j * n / k + m.mean_ms * k + m.mean_ms_per_mb * j
     }
 
-    /// Squared coefficient of variation of the service delay, n and k as in [`Self::service_ms`].
-    pub fn variation(&self, n: f64, k: f64) -> f64 {
-        let (m, chunk) = (self.model, self.megabytes / k);
-        let mean = m.mean_ms + m.mean_ms_per_mb * chunk;
-        // Σ 1/i² over the k tasks that end, by the integral between the halves.
-        let sum = 1.0 / (n - k + 0.5) - 1.0 / (n + 0.5);
-        let service = self.service_ms(n, k);
-        mean * mean * sum / (service * service)
+    /// Squared coefficient of variation of the service delay, n and k as in [`Self::service_exact_ms`].
+    pub fn variation(&self, n: usize, k: usize) -> f64 {
+        let m = self.model;
+        let mean = m.mean_ms + m.mean_ms_per_mb * self.megabytes / k as f64;
+        let squares: f64 = (n - k + 1..=n).map(|i| 1.0 / (i * i) as f64).sum();
+        let service = self.service_exact_ms(n, k);
+        mean * mean * squares / (service * service)
     }
 
     /// Γ(r), the right side of equation (8).

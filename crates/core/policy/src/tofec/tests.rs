@@ -72,7 +72,7 @@ fn the_optimum_equals_a_brute_force_minimisation() {
 fn thresholds_lie_between_the_queues_at_which_whole_numbers_are_best() {
     for model in PRESETS {
         let demand = Demand { model, megabytes: 3.0 };
-        let table = Thresholds::new(&demand, 16, QueueModel::SingleServer, &class(), LIMITS);
+        let table = Thresholds::new(&demand, 16, &class(), LIMITS);
         // By brute force: the rate at which exactly this k (or n) is best, and the queue there.
         let queue_at = |wanted: f64, of: fn((f64, f64)) -> f64| {
             let (mut low, mut high) = (1e-9_f64, 1.0);
@@ -100,15 +100,6 @@ fn thresholds_lie_between_the_queues_at_which_whole_numbers_are_best() {
         let ks: Vec<f64> = table.ks().iter().map(|&(_, from)| from).collect();
         check(&ks, |(_, k)| k);
         check(table.ns(), |(n, _)| n);
-    }
-}
-
-#[test]
-fn one_server_is_the_limit_of_many() {
-    for gain in [0.01, 0.1, 1.0, 10.0] {
-        let single = QueueModel::SingleServer.length(gain, 16.0, 16.0, 1.0);
-        let many = QueueModel::MultiServer.length(gain, 16.0, 16.0, 1.0);
-        assert!((single / many - 1.0).abs() < 1e-9, "{single} {many}");
     }
 }
 

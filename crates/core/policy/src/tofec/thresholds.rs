@@ -1,4 +1,4 @@
-use super::{Demand, QueueModel, optimum::solve};
+use super::{Demand, optimum::solve, queue};
 use crate::{Class, Limits};
 use alloc::vec::Vec;
 use ripstop_model::Code;
@@ -14,19 +14,10 @@ pub struct Thresholds {
 
 impl Thresholds {
     /// The thresholds for requests of this class on so many lanes.
-    pub fn new(
-        demand: &Demand,
-        lanes: usize,
-        queue: QueueModel,
-        class: &Class,
-        limits: Limits,
-    ) -> Self {
+    pub fn new(demand: &Demand, lanes: usize, class: &Class, limits: Limits) -> Self {
         let lanes = lanes as f64;
         let best_n = |r: f64| r * demand.best_k(r);
-        let length = |r: f64| {
-            let k = demand.best_k(r);
-            queue.length(demand.gain(r, k), lanes, r * k, demand.variation(r * k, k))
-        };
+        let length = |r: f64| queue::length(demand.gain(r, demand.best_k(r)), lanes);
         let at_n = |n: usize| length(solve(n as f64, best_n));
         let at_k = |k: usize| length(solve(k as f64, |r| demand.best_k(r)));
         let possible: Vec<usize> = limits.ks(class).collect();
@@ -55,7 +46,7 @@ impl Thresholds {
                 return f64::INFINITY;
             }
             let gain = mean * k as f64 / (shift * (n * (n - k)) as f64);
-            QueueModel::SingleServer.length(gain, lanes as f64, n as f64, 1.0)
+            queue::length(gain, lanes as f64)
         };
         let n_max = limits.n_max(class, k);
         Self { ks: [(k, 0.0)].into(), ns: between((1..=n_max).map(at_n)) }

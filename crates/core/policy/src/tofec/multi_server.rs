@@ -1,0 +1,135 @@
+//! TOFEC for many servers: ours.
+//!
+//! The published thresholds know the backlog that one fast server would have. A pool of L lanes has none
+//! to speak of up to half its load, and a backlog under one code says something else than the same one
+//! under another. So the load is measured in a way that does not depend on the codes in use, and the
+//! thresholds are loads.
+
+use super::{Demand, LoadThresholds, TABLES_MAX, key};
+use crate::{Choice, Class, Limits, Load, Policy, Sample, Settings, eager::eager, models::Models};
+use alloc::collections::BTreeMap;
+use ripstop_delay::ShiftedExponential;
+use ripstop_model::{Operation, Timestamp};
+
+/// The code that is best at the load that smoothed lanes and backlog show, all its tasks at once.
+///
+/// The load ρ is the share of the lanes that would be busy if every request took the least lane time
+/// U₁ that it can: busy lanes, and the requests that wait beyond those that wait at this load anyway,
+/// times the mean of U₁ over that of U for the codes that were chosen, all smoothed alike. Requests that
+/// wait now add the load that serves them within 2 U₁, so that a surge is met at once.
+///
+/// Without a delay model, and until one is learned, it serves like [`Greedy`](crate::Greedy).
+#[derive(Debug)]
+pub struct MultiServerTofec {
+    limits: Limits,
+    /// The weight of the old average.
+    memory: f64,
+    /// Smoothed, as they are before [`Smoothed::weight`] is divided by.
+    smoothed: Smoothed,
+    /// The backlog that is expected at the load seen last.
+    expected: f64,
+    models: Models,
+    greedy: crate::Greedy,
+    tables: BTreeMap<super::Key, LoadThresholds>,
+}
+
+#[derive(Clone, Copy, Default, Debug)]
+struct Smoothed {
+    /// What a constant 1 would have come to: less than 1 at the beginning.
+    weight: f64,
+    /// Busy lanes and unexpected backlog.
+    occupied: f64,
+    /// U of the codes that were chosen, milliseconds.
+    chosen_ms: f64,
+    /// U₁ of the same requests, milliseconds.
+    least_ms: f64,
+}
+
+/// In how many mean least lane times the backlog should be served beside what arrives.
+const DRAIN: f64 = 2.0;
+/// The most that a load is: thresholds lie below.
+const LOAD_MAX: f64 = 1.0;
+
+impl Smoothed {
+    fn see(&mut self, memory: f64, occupied: f64) {
+        self.weight = memory * self.weight + (1.0 - memory);
+        self.occupied = memory * self.occupied + (1.0 - memory) * occupied;
+    }
+
+    fn take(&mut self, memory: f64, chosen_ms: f64, least_ms: f64) {
+        self.chosen_ms = memory * self.chosen_ms + (1.0 - memory) * chosen_ms;
+        self.least_ms = memory * self.least_ms + (1.0 - memory) * least_ms;
+    }
+
+    /// ρ on so many lanes.
+    fn load(&self, lanes: f64) -> f64 {
+        let share = if self.chosen_ms > 0.0 { self.least_ms / self.chosen_ms } else { 1.0 };
+        self.occupied / self.weight.max(f64::MIN_POSITIVE) / lanes * share
+    }
+}
+
+impl MultiServerTofec {
+    /// With the model, the limits and the memory factor of `settings`.
+    pub fn new(settings: &Settings) -> Self {
+        Self {
+            limits: settings.limits,
+            memory: settings.memory,
+            smoothed: Smoothed::default(),
+            expected: 0.0,
+            models: Models::new(settings.model),
+            greedy: crate::Greedy::new(settings),
+            tables: BTreeMap::new(),
+        }
+    }
+
+    /// Takes in what an arrival sees; returns the load.
+    fn see(&mut self, load: Load) -> f64 {
+        let (lanes, backlog) = (load.lanes.max(1) as f64, load.backlog as f64);
+        let busy = load.lanes.saturating_sub(load.lanes_idle) as f64;
+        // More than one for each lane says nothing more, and would be remembered for longer.
+        self.smoothed.see(self.memory, busy + backlog.min(lanes) - self.expected);
+        let surplus = (backlog - self.expected).max(0.0);
+        (self.smoothed.load(lanes) + surplus / (DRAIN * lanes)).clamp(0.0, LOAD_MAX)
+    }
+
+    fn table(&mut self, now: Timestamp, class: &Class, lanes: usize) -> Option<&LoadThresholds> {
+        if self.models.renew(now) {
+            self.tables.clear();
+        }
+        let model = self.models.of(class.operation)?;
+        let key = key(class, lanes);
+        if self.tables.len() >= TABLES_MAX && !self.tables.contains_key(&key) {
+            self.tables.clear();
+        }
+        let limits = self.limits;
+        Some(self.tables.entry(key).or_insert_with(|| {
+            let demand = Demand { model, megabytes: class.bytes().max(1) as f64 / 1e6 };
+            LoadThresholds::new(&demand, lanes, class, limits)
+        }))
+    }
+}
+
+impl Policy for MultiServerTofec {
+    fn choose(&mut self, now: Timestamp, class: &Class, load: Load) -> Choice {
+        let (seen, lanes) = (self.see(load), load.lanes.max(1));
+        let Some(table) = self.table(now, class, lanes) else {
+            return self.greedy.choose(now, class, load);
+        };
+        let (code, backlog) = (table.code(seen), table.backlog(seen));
+        let (chosen_ms, least_ms) = (table.lane_ms(seen), table.least_lane_ms());
+        self.expected = backlog.min(lanes as f64);
+        self.smoothed.take(self.memory, chosen_ms, least_ms);
+        eager(code)
+    }
+
+    fn learn(&mut self, now: Timestamp, sample: &Sample) {
+        self.models.learn(now, sample);
+    }
+
+    fn delay_model(&self, operation: Operation) -> Option<ShiftedExponential> {
+        self.models.of(operation)
+    }
+}
+
+#[cfg(test)]
+mod tests;
