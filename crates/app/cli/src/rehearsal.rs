@@ -1,9 +1,10 @@
 //! Reads of a pool's stripes under a plan, in the simulator: the machine that would serve them, without the wait.
 
-use ripstop_delay::DelayModel;
+use ripstop_delay::{DelayModel, Dice};
 use ripstop_engine::{Arrival, Engine, Observer};
 use ripstop_gateway::{Machine, NodeSpec, Operation, Placement, Report, Settings};
 use ripstop_model::{NodeId, StripSet, TenantId, Timestamp};
+use ripstop_placement::Group;
 use ripstop_world::{NodeWorld, World};
 use std::time::Duration;
 
@@ -73,9 +74,29 @@ impl Rehearsal<'_> {
     }
 }
 
+/// The nodes of `count` stripes, each any of the groups' files by luck; none if they have none.
+pub(crate) fn places(groups: &[Group], count: usize, seed: u64) -> Vec<Vec<Option<NodeId>>> {
+    let mut ends = Vec::with_capacity(groups.len());
+    let mut files = 0;
+    for group in groups {
+        files += group.files;
+        ends.push(files);
+    }
+    if files == 0 {
+        return Vec::new();
+    }
+    let mut dice = Dice::new(seed);
+    let mut place = || {
+        let file = dice.next_u64() % files;
+        let group = &groups[ends.partition_point(|&end| end <= file)];
+        group.nodes.iter().map(|&node| Some(NodeId(node))).collect()
+    };
+    (0..count).map(|_| place()).collect()
+}
+
 /// When `count` reads come that are independent of one another, `rate` a second.
 pub(crate) fn times(rate: f64, count: usize, seed: u64) -> Vec<Duration> {
-    let mut dice = ripstop_delay::Dice::new(seed);
+    let mut dice = Dice::new(seed);
     let mut at = 0.0;
     let mut next = || {
         at += dice.exponential() / rate;

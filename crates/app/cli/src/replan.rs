@@ -17,17 +17,19 @@ use ripstop_gateway::{NodeState, Placement, PlacementGroup, Selection, WHOLE_CHU
 use ripstop_model::NodeId;
 use ripstop_placement::{Group, Plan};
 use ripstop_runtime::Pool;
-use ripstop_store::Store;
+use ripstop_store::{Census, Store};
 use ripstop_telemetry::{PlanStanding, PoolCounts};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError, Weak},
-    time::Duration,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::{Duration, Instant},
 };
 
-/// Stripes are planned as if they were so many: parts of them are what counts.
+/// Stripes of a pool without any, and parts of a plan that is read.
 const FILES: u64 = 1000;
+/// Stripes are counted anew after so many times as long as counting took, and before each plan at most.
+const COUNT_EVERY: u32 = 50;
 /// Groups that a log line names.
 const GROUPS_SHOWN: usize = 8;
 /// Nodes are looked at so often.
@@ -59,6 +61,17 @@ pub(crate) struct Replanner {
     file: PathBuf,
     /// What is followed.
     followed: Mutex<Option<Vec<Vec<Group>>>>,
+    /// Where stripes were when they were counted last.
+    counted: Mutex<Option<Counted>>,
+}
+
+/// Where stripes are.
+#[derive(Debug)]
+struct Counted {
+    census: Census,
+    /// When counting ended, and how long it took.
+    at: Instant,
+    took: Duration,
 }
 
 /// Where the plan of a pool that plans itself is kept.
@@ -78,8 +91,8 @@ impl Replanner {
         former: Option<PlanFile>,
     ) -> Arc<Self> {
         let file = plan_file(data, &config.name);
-        let followed = Mutex::default();
-        let this = Arc::new(Self { config, auto, pool, store, counts, file, followed });
+        let (followed, counted) = (Mutex::default(), Mutex::default());
+        let this = Arc::new(Self { config, auto, pool, store, counts, file, followed, counted });
         let former =
             former.or_else(|| this.file.exists().then(|| PlanFile::read(&this.file).ok())?);
         let groups = former.and_then(|former| groups_of(&former, &this.names(), FILES).ok());
@@ -130,11 +143,11 @@ impl Replanner {
         let measured = self.measure(up)?;
         let Some(measured) = measured else { return Ok("too little was measured".into()) };
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = match followed.as_ref() {
+        let found = match self.former(followed.as_deref()) {
             None => exactly(&measured.problem, None)?,
             Some(former) => {
                 let (selection, gain) = (self.selection(), self.auto.gain);
-                match measured.choose(&self.config, selection, former, gain)? {
+                match measured.choose(&self.config, selection, &former, gain)? {
                     Choice::Follow(plan) => *plan,
                     Choice::Keep { saved } => {
                         return Ok(format!("kept: another would save {:.1} %", saved * 100.0));
@@ -166,7 +179,7 @@ impl Replanner {
             groups: groups.len(),
             latency_bound_seconds: found.latency,
         }));
-        let said = self.describe(&found, followed.is_some().then_some(moved));
+        let said = self.describe(&found, moved);
         *followed = Some(found.classes);
         Ok(said)
     }
@@ -177,20 +190,69 @@ impl Replanner {
         self.store.follow(self.pool.id(), &placement(groups, self.selection(), id));
     }
 
-    fn describe(&self, plan: &Plan, moved: Option<f64>) -> String {
+    /// Counts where stripes are, unless that was done not long ago.
+    async fn count(&self) -> Result<()> {
+        let is_fresh = |counted: &Counted| counted.at.elapsed() < counted.took * COUNT_EVERY;
+        if self.counted().as_ref().is_some_and(is_fresh) {
+            return Ok(());
+        }
+        let begun = Instant::now();
+        let census = self.store.census(self.pool.id()).await?;
+        let counted = Counted { census, at: Instant::now(), took: begun.elapsed() };
+        *self.counted() = Some(counted);
+        Ok(())
+    }
+
+    fn counted(&self) -> MutexGuard<'_, Option<Counted>> {
+        self.counted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Stripes that are planned for.
+    fn files(&self) -> u64 {
+        let stripes = self.counted().as_ref().map_or(0, |counted| counted.census.stripes);
+        if stripes > 0 { stripes } else { FILES }
+    }
+
+    /// The groups that a plan begins from: where stripes are, or, as long as they are on their way, where
+    /// they are brought.
+    fn former(&self, followed: Option<&[Vec<Group>]>) -> Option<Vec<Vec<Group>>> {
+        let is_moving = self.store.moves_of(self.pool.id()).fragments_left > 0;
+        let counted = self.counted();
+        let groups = counted.as_ref().map_or(&[][..], |counted| &counted.census.groups);
+        if followed.is_some() && (is_moving || groups.is_empty()) {
+            return followed.map(<[_]>::to_vec);
+        }
+        let (n, k) = (self.pool.code().n(), self.pool.code().k());
+        let number = |id: &NodeId| {
+            let at = self.counts.nodes().iter().position(|(known, _)| known == id)?;
+            Some(at as u16)
+        };
+        let group = |(nodes, files): &(Vec<NodeId>, u64)| {
+            let mut nodes = nodes.iter().map(number).collect::<Option<Vec<u16>>>()?;
+            nodes.sort_unstable();
+            let known = followed.into_iter().flatten().flatten().find(|group| group.nodes == nodes);
+            let probabilities = known
+                .map_or_else(|| vec![k as f64 / n as f64; n], |group| group.probabilities.clone());
+            (nodes.len() == n).then_some(Group { files: *files, nodes, probabilities })
+        };
+        let groups: Vec<Group> = groups.iter().filter_map(group).collect();
+        (!groups.is_empty()).then(|| vec![groups])
+    }
+
+    fn describe(&self, plan: &Plan, moved: f64) -> String {
+        let files: u64 = plan.classes[0].iter().map(|group| group.files).sum();
         let groups = plan.classes[0].iter().map(|group| {
             let name = |&at: &u16| self.counts.nodes()[usize::from(at)].1.as_str();
             let names: Vec<&str> = group.nodes.iter().map(name).collect();
-            format!("{} of {FILES} at {}", group.files, names.join(" "))
+            format!("{} of {files} at {}", group.files, names.join(" "))
         });
         let (count, bound_ms) = (groups.len(), plan.latency * 1000.0);
         let shown: Vec<String> = groups.take(GROUPS_SHOWN).collect();
         let more = if count > GROUPS_SHOWN { " …" } else { "" };
-        let moves = moved
-            .map(|part| format!(", {:.1} % of fragments move", part * 100.0))
-            .unwrap_or_default();
-        let shown = shown.join("; ");
-        format!("{count} groups, mean latency at most {bound_ms:.1} ms{moves}: {shown}{more}")
+        let (moved, shown) = (moved * 100.0, shown.join("; "));
+        format!(
+            "{count} groups, mean latency at most {bound_ms:.1} ms, {moved:.1} % of fragments move: {shown}{more}"
+        )
     }
 }
 
@@ -222,6 +284,10 @@ async fn keep_planning(this: Weak<Replanner>, every: Duration) {
         waited = Duration::ZERO;
         let name = planner.config.name.clone();
         let up = attendance.settled.clone().unwrap_or_default();
+        if let Err(error) = planner.count().await {
+            tracing::warn!(pool = name, "no plan: stripes could not be counted: {error:#}");
+            continue;
+        }
         // Solving is for a thread that may take its time.
         let solved = tokio::task::spawn_blocking({
             let (planner, runtime) = (planner, tokio::runtime::Handle::current());

@@ -85,6 +85,17 @@ struct PlacedGroup {
     dispatch: Vec<u32>,
 }
 
+impl PlacedGroup {
+    /// Is this group, of so many stripes, and another at the same nodes: asked as both are on average.
+    fn join(&mut self, weight: u64, dispatch: &[u32], other: u64) {
+        let (weight, other) = (u128::from(weight), u128::from(other));
+        for (part, &its) in self.dispatch.iter_mut().zip(dispatch) {
+            let sum = u128::from(*part) * weight + u128::from(its) * other;
+            *part = (sum / (weight + other)) as u32;
+        }
+    }
+}
+
 impl Placed {
     fn new(placement: &Placement, find: impl Fn(NodeId) -> Option<u16>) -> Self {
         let mut placed = Self { selection: placement.selection, ..Self::default() };
@@ -99,6 +110,11 @@ impl Placed {
                 continue;
             }
             let (nodes, dispatch): (Vec<u16>, Vec<u32>) = nodes.into_iter().unzip();
+            if let Some(&same) = placed.by_nodes.get(&nodes) {
+                placed.groups[same].join(weights[same], &dispatch, group.weight);
+                weights[same] = weights[same].saturating_add(group.weight);
+                continue;
+            }
             placed.by_nodes.insert(nodes.clone(), placed.groups.len());
             weights.push(group.weight);
             placed.groups.push(PlacedGroup { nodes, dispatch });

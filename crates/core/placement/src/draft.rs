@@ -155,7 +155,8 @@ impl Draft {
         self.recount();
     }
 
-    /// The groups of each class, in the order of their nodes.
+    /// The groups of each class, in the order of their nodes. Lots at the same nodes are one group, whose
+    /// requests are led as theirs are on average: no node's load changes.
     pub(crate) fn groups(&self, problem: &Problem) -> Vec<Vec<Group>> {
         let mut classes: Vec<Vec<Group>> = problem.classes.iter().map(|_| Vec::new()).collect();
         for lot in &self.lots {
@@ -168,6 +169,18 @@ impl Draft {
         }
         for groups in &mut classes {
             groups.sort_by(|a, b| a.nodes.cmp(&b.nodes));
+            groups.dedup_by(|next, group| {
+                let same = next.nodes == group.nodes;
+                if same {
+                    let files = group.files + next.files;
+                    let part = next.files as f64 / files as f64;
+                    for (p, q) in group.probabilities.iter_mut().zip(&next.probabilities) {
+                        *p += part * (q - *p);
+                    }
+                    group.files = files;
+                }
+                same
+            });
         }
         classes
     }

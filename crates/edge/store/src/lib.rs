@@ -48,7 +48,7 @@ pub use body::Body;
 pub use check::{CheckOptions, CheckReport, Finding, Flaw};
 pub use error::{StoreError, WriteError};
 pub use identity::identity;
-pub use mover::MoveProgress;
+pub use mover::{Census, MoveProgress};
 pub use rebuild::{RebuildReport, rebuild};
 pub use store::{Settings, Store, Target};
 pub use upload::PartSeal;

@@ -1,11 +1,13 @@
 //! Brings what is stored to where a plan wants it, behind everything else.
 
 mod assignment;
+mod census;
 mod copy;
 mod plans;
 mod transport;
 mod watch;
 
+pub use census::Census;
 pub use plans::MoveProgress;
 pub(crate) use plans::Movers;
 

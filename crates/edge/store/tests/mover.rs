@@ -7,6 +7,7 @@ use common::*;
 use futures::TryStreamExt;
 use ripstop_catalog::Condition;
 use ripstop_gateway::Placement;
+use ripstop_model::{NodeId, PoolId};
 use ripstop_store::{MoveProgress, Settings};
 use scene::*;
 use std::{collections::BTreeMap, time::Duration};
@@ -52,6 +53,9 @@ async fn stripes_stored_before_a_plan_end_in_its_groups_by_weight() {
     let groups = [(1, LOW), (3, HIGH)];
     let moves = follow(&scene.store, &groups).await;
     assert_eq!(scene.spots().await, [(LOW.to_vec(), 20), (HIGH.to_vec(), 60)].into());
+    let census = scene.store.census(PoolId(0)).await.unwrap();
+    let nodes = |numbers: &[u16]| numbers.iter().copied().map(NodeId).collect::<Vec<_>>();
+    assert_eq!((census.stripes, census.groups), (80, vec![(nodes(LOW), 20), (nodes(HIGH), 60)]));
     assert_eq!((moves.fragments_left, moves.failed), (0, 0));
     let planned = planned(&before, &groups);
     assert!(moves.fragments_moved <= planned, "{} for {planned}", moves.fragments_moved);

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 /// Reads objects at a rate.
 pub(crate) struct Sender {
     pub address: SocketAddr,
-    /// What is read, by turns.
+    /// What is read, any of them by luck.
     pub urls: Vec<Url>,
     /// Bytes of an answer.
     pub len: u64,
@@ -61,7 +61,8 @@ impl Sender {
                 break;
             }
             tokio::time::sleep_until(begun + due).await;
-            let url = this.urls[answers.sent % this.urls.len()].clone();
+            let url = dice.next_u64() as usize % this.urls.len();
+            let url = this.urls[url].clone();
             let (this, idle, progress) = (this.clone(), idle.clone(), progress.clone());
             answers.sent += 1;
             open.spawn(async move {

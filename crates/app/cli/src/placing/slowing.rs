@@ -7,6 +7,7 @@ use super::{
 use crate::{
     bench::{Answers, Sender, Server},
     plan::file_of,
+    rehearsal,
 };
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
@@ -15,8 +16,7 @@ use ripstop_delay::{DelayModel, Dice};
 use ripstop_experiment::Report;
 use ripstop_figure::{Axis, Figure, Panel, Progress, Series, Table, mean};
 use ripstop_gateway::{Selection, Settings};
-use ripstop_model::NodeId;
-use ripstop_placement::{Plan, Problem, Spread, solve};
+use ripstop_placement::{Plan, Problem, solve};
 use ripstop_telemetry::{PoolStatus, Status};
 use std::{
     fmt::Write as _,
@@ -38,6 +38,8 @@ const PLAN_EVERY: &str = "10s";
 const WARM_UP_S: f64 = 5.0;
 /// Width of the drawing's steps, seconds.
 const STEP_S: f64 = 5.0;
+/// With those of the stripe that tells of the bucket.
+const FRAGMENTS: usize = (STRIPES + 1) * 7;
 const ACCESS_KEY: &str = "reader";
 const POOL: &str = "cloud";
 
@@ -268,14 +270,8 @@ fn foretold(
     best: &Plan,
 ) -> f64 {
     debug_assert_eq!(slowed.classes[0].files, STRIPES as u64, "a file is an object");
-    let groups = &best.classes[0];
-    let spread = Spread::new(groups).expect("the plan has files");
-    let place = |stripe: u64| {
-        let nodes = &groups[spread.group(stripe)].nodes;
-        nodes.iter().map(|&node| Some(NodeId(node))).collect()
-    };
-    let places: Vec<Vec<Option<NodeId>>> = (0..STRIPES as u64).map(place).collect();
     let times = site::times(rate, arguments.total() * 20.0, arguments.seed + 1);
+    let places = rehearsal::places(&best.classes[0], times.len(), arguments.seed + 1);
     let delay = |node| Box::new(site::delay(arguments.factor(node))) as Box<dyn DelayModel>;
     let rehearsal = site::rehearsal(Settings::default(), &delay, arguments.seed + 1);
     mean(&rehearsal.play(&placement(best, selection), &places, &times)).unwrap_or(f64::NAN)
@@ -292,15 +288,11 @@ impl Found {
     }
 
     /// Fragments that were moved because of the slow node, and how many the plans said at most.
-    fn moved(&self) -> (u64, f64) {
+    fn moved(&self) -> (u64, u64) {
         let [before, end] = &self.stood;
         let planned = |status: &PoolStatus| status.plan.map_or(0.0, |plan| plan.moves_planned);
-        let fragments = (STRIPES * site::code().n()) as f64;
-        // Each plan is of parts, and a part of a stripe is a stripe.
-        let groups = end.plan.map_or(0, |plan| plan.groups) as f64;
-        let plans = self.plans() as f64;
-        let planned = (planned(end) - planned(before)) * fragments;
-        (end.moves.fragments_moved - before.moves.fragments_moved, planned + plans * groups)
+        let planned = (planned(end) - planned(before)) * FRAGMENTS as f64;
+        (end.moves.fragments_moved - before.moves.fragments_moved, planned.round() as u64)
     }
 
     fn plans(&self) -> u64 {
@@ -371,10 +363,9 @@ fn verdict(arguments: &Slowing, found: &[Found]) -> bool {
             answer(near)
         );
         let (moved, planned) = found.moved();
-        let bounded = moved as f64 <= planned;
+        let bounded = moved <= planned;
         println!(
-            "{name}: {moved} fragments were moved, the plans said at most {planned:.0} of {}: {}",
-            STRIPES * site::code().n(),
+            "{name}: {moved} fragments were moved, the plans said at most {planned} of {FRAGMENTS}: {}",
             answer(bounded)
         );
         let whole = found.failed() == 0;

@@ -10,7 +10,7 @@ use ripstop_delay::{DelayModel, Recorded, Replay, StorageOperation};
 use ripstop_figure::mean;
 use ripstop_gateway::Selection;
 use ripstop_model::NodeId;
-use ripstop_placement::{Group, Plan, Problem, Spread};
+use ripstop_placement::{Group, Plan, Problem};
 use std::time::Duration;
 
 /// Reads of which a rehearsal consists; the first tenth finds empty queues and is left out.
@@ -109,12 +109,10 @@ impl Measurement {
     fn value(&self, config: &PoolConfig, selection: Selection, plan: &Plan) -> f64 {
         let groups = &plan.classes[0];
         let class = &self.problem.classes[0];
-        let Some(spread) = Spread::new(groups) else { return f64::INFINITY };
-        let place = |stripe: u64| {
-            let nodes = &groups[spread.group(stripe)].nodes;
-            nodes.iter().map(|&node| Some(NodeId(node))).collect()
-        };
-        let places: Vec<Vec<Option<NodeId>>> = (0..class.files).map(place).collect();
+        let places = rehearsal::places(groups, READS, SEED);
+        if places.is_empty() {
+            return f64::INFINITY;
+        }
         let bytes = u32::try_from(class.chunk_bytes).unwrap_or(u32::MAX);
         let delay = |node: u16| self.delay(node, bytes);
         let lanes: Vec<u16> = config.nodes.iter().map(|node| node.lanes).collect();

@@ -1,7 +1,7 @@
 //! A pool as its task log shows it.
 
 use super::{
-    FILES, Replanner,
+    Replanner,
     choice::{DELAYS, Measurement},
 };
 use crate::{
@@ -80,7 +80,7 @@ impl Replanner {
         let bytes = reads.iter().map(|record| record.bytes).sum::<u64>() / reads.len() as u64;
         let class = Class {
             rate: (reads.len() as f64 / code.k() as f64 / span_s).max(1e-6),
-            files: FILES,
+            files: self.files(),
             k: code.k() as u32,
             chunk_bytes: bytes.max(1),
             survive_nodes: code.parity() as u32,

@@ -45,3 +45,23 @@ fn stripes_that_are_not_yet_where_the_plan_wants_them_are_read_from_who_has_leas
     "#]]
     .assert_eq(&scene.text());
 }
+
+#[test]
+fn groups_at_the_same_nodes_are_one_that_is_asked_as_both_are_on_average() {
+    let mut scene = Scene::new(Settings::default(), &[2; 6]);
+    let group = |weight, dispatch: [u32; 6]| PlacementGroup {
+        weight,
+        nodes: (0..6).map(NodeId).collect(),
+        dispatch: dispatch.map(|chunks| chunks * WHOLE_CHUNK).to_vec(),
+    };
+    let groups = vec![group(99, [0, 0, 1, 1, 1, 1]), group(1, [1, 1, 1, 1, 0, 0])];
+    let selection = Selection::Probabilistic;
+    scene.send("a plan", Event::PlacementChanged(Placement { selection, groups }));
+    scene.read(1, WHOLE, &[]).read(2, WHOLE, &[]);
+    expect![[r#"
+        0     a plan
+        0     read 1 wants {0, 1, 2, 3} → start 1.2@2, start 1.4@4, start 1.5@5, start 1.3@3
+        0     read 2 wants {0, 1, 2, 3} → start 2.2@2, start 2.5@5, start 2.4@4, start 2.3@3
+    "#]]
+    .assert_eq(&scene.text());
+}

@@ -54,6 +54,7 @@ pub(crate) fn random(
 pub(crate) fn check(problem: &Problem, plan: &Plan) {
     for (class, groups) in problem.classes.iter().zip(&plan.classes) {
         assert_eq!(groups.iter().map(|group| group.files).sum::<u64>(), class.files);
+        assert!(groups.is_sorted_by(|a, b| a.nodes < b.nodes), "a set of nodes is one group");
         for group in groups {
             let k = class.k as usize;
             assert!(group.nodes.is_sorted_by(|a, b| a < b));

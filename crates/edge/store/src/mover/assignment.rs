@@ -7,7 +7,7 @@ use ripstop_model::NodeId;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Sets of nodes that are told apart; stripes of any others go wherever room was kept for them.
-const SPOTS_MAX: usize = 4096;
+pub(super) const SPOTS_MAX: usize = 4096;
 /// One part in so many of all stripes may be in another group than the weights say, and one for each
 /// group, before any leaves its group: objects come and go, and never quite by the weights.
 const TOLERANCE: u64 = 50;
