@@ -10,7 +10,7 @@ pub(crate) use slowing::{Slowing, run as slow_down};
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use ripstop_experiment::patient;
-use ripstop_figure::{Cell, Progress, Table};
+use ripstop_figure::{Cell, Progress, Table, percentile};
 use ripstop_gateway::{Placement, PlacementGroup, Selection, WHOLE_CHUNK};
 use ripstop_model::NodeId;
 use ripstop_placement::{Plan, Problem, baseline, solve};
@@ -138,14 +138,13 @@ fn placement(plan: &Plan, selection: Selection) -> Placement {
 }
 
 fn mean(seconds: &[f64]) -> f64 {
-    seconds.iter().sum::<f64>() / seconds.len().max(1) as f64
+    ripstop_figure::mean(seconds).unwrap_or(f64::NAN)
 }
 
 fn quantile(seconds: &[f64], share: f64) -> f64 {
     let mut sorted = seconds.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let at = (sorted.len() as f64 * share).ceil() as usize;
-    sorted.get(at.saturating_sub(1)).copied().unwrap_or(f64::NAN)
+    percentile(&sorted, share * 100.0).unwrap_or(f64::NAN)
 }
 
 fn text(found: &[Found]) -> String {

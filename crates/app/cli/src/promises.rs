@@ -5,7 +5,7 @@ use crate::bench::{Answers, Sender, Server};
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use ripstop_delay::{Preset, StorageOperation};
-use ripstop_figure::{Cell, Progress, Table};
+use ripstop_figure::{Cell, Progress, Table, percentile};
 use std::{fmt::Write as _, fs, path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 
 /// Objects that are read: enough that no two requests of a moment want the same.
@@ -59,8 +59,7 @@ struct Found {
 
 impl Found {
     fn quantile_ms(&self, share: f64) -> f64 {
-        let at = (self.took.len() as f64 * share).ceil() as usize;
-        self.took.get(at.saturating_sub(1)).map_or(f64::NAN, |took| took * 1000.0)
+        percentile(&self.took, share * 100.0).map_or(f64::NAN, |took| took * 1000.0)
     }
 
     /// Of all requests, those that were answered within the bound.
