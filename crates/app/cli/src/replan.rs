@@ -172,6 +172,9 @@ impl Replanner {
         }
         self.follow(groups);
         let moved = moved_part(&found);
+        if moved > 0.0 {
+            *self.counted() = None;
+        }
         let plan = self.counts.plan().unwrap_or_default();
         self.counts.set_plan(Some(PlanStanding {
             plans: plan.plans + 1,
