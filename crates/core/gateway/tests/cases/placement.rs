@@ -24,12 +24,12 @@ fn planned(first: u16) -> Scene {
 fn probabilities_of_the_plan_lead_reads_whatever_the_queues() {
     let mut scene = planned(0);
     scene.read(1, WHOLE, &[]).read(2, WHOLE, &[]).read(3, WHOLE, &[]);
-    expect![[r#"
+    expect![[r"
         0     a plan
         0     read 1 wants {0, 1, 2, 3} → start 1.2@2, start 1.4@4, start 1.5@5, start 1.3@3
         0     read 2 wants {0, 1, 2, 3} → start 2.2@2, start 2.5@5, start 2.4@4, start 2.3@3
         0     read 3 wants {0, 1, 2, 3}
-    "#]]
+    "]]
     .assert_eq(&scene.text());
 }
 
@@ -37,12 +37,12 @@ fn probabilities_of_the_plan_lead_reads_whatever_the_queues() {
 fn stripes_that_are_not_yet_where_the_plan_wants_them_are_read_from_who_has_least_to_do() {
     let mut scene = planned(2);
     scene.read(1, WHOLE, &[4, 5]).read(2, WHOLE, &[]).read(3, WHOLE, &[]);
-    expect![[r#"
+    expect![[r"
         0     a plan
         0     read 1 wants {0, 1, 2, 3} → start 1.0@0, start 1.1@1, start 1.2@2, start 1.3@3
         0     read 2 wants {0, 1, 2, 3} → start 2.4@4, start 2.5@5, start 2.0@0, start 2.1@1
         0     read 3 wants {0, 1, 2, 3} → start 3.2@2, start 3.3@3, start 3.4@4, start 3.5@5
-    "#]]
+    "]]
     .assert_eq(&scene.text());
 }
 
@@ -58,10 +58,10 @@ fn groups_at_the_same_nodes_are_one_that_is_asked_as_both_are_on_average() {
     let selection = Selection::Probabilistic;
     scene.send("a plan", Event::PlacementChanged(Placement { selection, groups }));
     scene.read(1, WHOLE, &[]).read(2, WHOLE, &[]);
-    expect![[r#"
+    expect![[r"
         0     a plan
         0     read 1 wants {0, 1, 2, 3} → start 1.2@2, start 1.4@4, start 1.5@5, start 1.3@3
         0     read 2 wants {0, 1, 2, 3} → start 2.2@2, start 2.5@5, start 2.4@4, start 2.3@3
-    "#]]
+    "]]
     .assert_eq(&scene.text());
 }
