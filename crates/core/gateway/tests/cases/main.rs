@@ -2,4 +2,5 @@
 
 mod reads;
 mod scene;
+mod spares;
 mod writes;
