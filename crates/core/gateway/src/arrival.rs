@@ -237,6 +237,7 @@ impl Machine {
             extra: plan.extra,
             redundancy: plan.redundancy,
             open: 0,
+            has_spares: false,
             hedge: None,
             work: plan.work,
             shaped,

@@ -164,7 +164,7 @@ impl Machine {
             return false;
         }
         let n = self.candidates.len().min(k + entry.extra);
-        let n_now = if entry.begins_without_extra() { k } else { n };
+        let n_now = entry.begins_with(n);
         let code = Code::new(n, k).expect("k ≤ n, and there are at most 255 fragments");
         self.leave_queue(slot, code);
         self.requests.late.start(self.now, slot);

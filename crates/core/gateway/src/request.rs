@@ -136,6 +136,8 @@ pub(crate) struct Entry {
     pub redundancy: Redundancy,
     /// Tasks that have not ended, cancelled ones counted.
     pub open: u32,
+    /// Whether the redundant tasks that a read did not begin with were made.
+    pub has_spares: bool,
     /// When its hedge is due, if it has one.
     pub hedge: Option<Timestamp>,
     pub work: Work,
@@ -170,18 +172,13 @@ impl Entry {
         }
     }
 
-    /// How long after its start redundant tasks are due like needed ones, if at all.
-    pub(crate) fn hedge_after(&self) -> Option<Duration> {
+    /// How many of its n tasks a read begins with; the others are made when it is late.
+    pub(crate) fn begins_with(&self, n: usize) -> usize {
         match self.redundancy {
-            Redundancy::After(span) => Some(span),
-            Redundancy::Spare { rescue_after, .. } => rescue_after,
-            Redundancy::Eager => None,
+            Redundancy::Eager | Redundancy::Spare { spare_after: Duration::ZERO, .. } => n,
+            Redundancy::Spare { at_once, .. } => n.min(self.k.max(usize::from(at_once))),
+            Redundancy::After(_) => self.k,
         }
-    }
-
-    /// Whether its redundant tasks are not even made before it is late.
-    pub(crate) fn begins_without_extra(&self) -> bool {
-        matches!(self.redundancy, Redundancy::After(_))
     }
 
     /// Whether it is a read that wants no strip.

@@ -20,7 +20,7 @@ impl Machine {
     pub(crate) fn try_shared(&mut self, slot: u32) -> Found {
         let entry = &self.requests.table[slot];
         let (place, n, k) = (entry.fragments[0].place, entry.k + entry.extra, entry.k);
-        let n_now = if entry.begins_without_extra() { k } else { n };
+        let n_now = entry.begins_with(n);
         let node = &self.nodes[place];
         if !node.is_ready() || node.is_reserved(self.look) {
             return Found::Waits { withdrawn: usize::from(self.nodes.reserve(place, self.look)) };

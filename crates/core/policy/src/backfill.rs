@@ -1,6 +1,8 @@
 //! Backfill: redundancy that the backlog never has to wait for. What it does and why it works is told in
 //! `docs/backfill.md`.
 
+mod course;
+mod crowd;
 mod delays;
 mod histogram;
 mod line;
@@ -14,15 +16,16 @@ use crate::{
 };
 use alloc::collections::BTreeMap;
 use core::time::Duration;
+use crowd::Pool;
 use delays::Delays;
-use outlook::Outlook;
+use outlook::{Outlook, Prospect};
 use ripstop_model::Timestamp;
 
 /// A code (n,k) of which e tasks start at once and the others only on lanes that nobody else wants,
 /// giving way at once when somebody does.
 ///
-/// k and e minimise the request's own mean delay plus the price of the lane time that it takes from
-/// others: Ds(k,e) + p·U(k,e), by delay distributions learned from the tasks themselves. The price rises
+/// k and e minimise the request's own delay, its mean and some of its p99, plus the price of the lane time
+/// that it takes from others, by delay distributions learned from the tasks themselves. The price rises
 /// with the load that *arrives* (rate times the lane time of a request without redundancy), which does
 /// not depend on what is chosen: so nothing feeds back. Before anything is learned it serves with
 /// k = 2 and no redundancy but on spare lanes.
@@ -46,6 +49,8 @@ pub struct Backfill {
     free: f64,
     /// Smoothed lane time that a cancellation costs, milliseconds.
     stopping_ms: f64,
+    /// What outlooks went by at the last request.
+    pool: Pool,
     /// e of the last request: what those in the queue are taken to want.
     last_at_once: usize,
 }
@@ -84,6 +89,7 @@ impl Backfill {
             work_ms: 0.0,
             free: f64::NAN,
             stopping_ms: 0.0,
+            pool: Pool { lanes: 1.0, offered: 0.0, stopping_ms: 0.0, price: 0.0 },
             last_at_once: 1,
         }
     }
@@ -108,7 +114,7 @@ impl Backfill {
             let own = &self.delays[class.operation as usize];
             let other = &self.delays[1 - class.operation as usize];
             let delays = if own.is_known() { own } else { other };
-            let outlook = Outlook::new(delays, class, self.limits, self.stopping_ms, generation)?;
+            let outlook = Outlook::new(delays, class, self.limits, self.pool, generation)?;
             if self.outlooks.len() >= OUTLOOKS_MAX {
                 self.outlooks.clear();
             }
@@ -134,8 +140,11 @@ impl Backfill {
         if let Some(work_ms) = work_ms {
             self.work_ms += weight * (work_ms - self.work_ms);
         }
-        let rho = if self.gap_ms > 0.0 { self.work_ms / self.gap_ms / lanes } else { 0.0 };
-        (free, rho.min(0.98))
+        let offered = if self.gap_ms > 0.0 { self.work_ms / self.gap_ms } else { 0.0 };
+        let rho = (offered / lanes).min(0.98);
+        let (stopping_ms, price) = (self.stopping_ms, self.price(rho, lanes));
+        self.pool = Pool { lanes, offered: rho * lanes, stopping_ms, price };
+        (free, rho)
     }
 
     /// The cost of a cancellation as a share of a request's work.
@@ -151,8 +160,7 @@ impl Backfill {
     /// p: own delay that a unit of lane time is worth.
     fn price(&self, rho: f64, lanes: f64) -> f64 {
         let v = self.held(lanes);
-        let load = 0.35 * rho + 4.0 * power(rho, 6) / (1.0 - rho) + 0.1 * power(v, 5) / (1.0 - v);
-        load * (1.0 + 2.0 * self.stopping_share())
+        0.34 * rho + 3.2 * power(rho, 6) / (1.0 - rho) + 0.1 * power(v, 5) / (1.0 - v)
     }
 
     /// Another chunk size now and then, so that its delays are known when they are wanted.
@@ -186,22 +194,25 @@ impl Policy for Backfill {
         let key = (class.operation, class.chunking, size, class.code.n(), class.code.k());
         let work_ms = self.outlook(key, class).map(|outlook| outlook.work_ms);
         let (free, rho) = self.arrive(now, load, work_ms);
-        let lanes = load.lanes.max(1) as f64;
-        let price = self.price(rho, lanes);
-        let best = self.outlooks.get_mut(&key).map(|outlook| outlook.best(price, free, lanes));
-        let (k, e) = best.unwrap_or_else(|| {
-            let k = class.k_below(2.min(usize::from(self.limits.k_max)));
-            (k, k)
-        });
-        let (k, e) = self.explored(class, k, rho).unwrap_or((k, e));
-        let code = self.limits.nearest(class, 2 * k, k);
-        self.last_at_once = e.clamp(code.k(), code.n());
+        let pool = self.pool;
+        let best = self.outlooks.get_mut(&key).and_then(|o| o.best(pool.price, free, pool));
+        let modest = class.k_below(2.min(usize::from(self.limits.k_max)));
+        let explored = self.explored(class, best.map_or(modest, |best| best.k), rho);
+        let (code, at_once, spare_after_ms) = match (explored, best) {
+            (Some((k, e)), _) => (self.limits.nearest(class, 2 * k, k), e, 0.0),
+            (None, Some(Prospect { k, e, n, spare_after_ms, .. })) => {
+                (self.limits.nearest(class, n, k), e, spare_after_ms)
+            }
+            (None, None) => (self.limits.nearest(class, 2 * modest, modest), modest, 0.0),
+        };
+        self.last_at_once = at_once.clamp(code.k(), code.n());
         let rescue = self.outlooks.get(&key).and_then(|outlook| outlook.rescue_ms(code.k()));
         let rescue_after = rescue.map(|ms| Duration::from_secs_f64(ms / 1000.0));
-        let keep = 2.0 * lanes * self.stopping_share() * power(self.held(lanes), 4);
+        let keep = pool.lanes * self.stopping_share() * power(self.held(pool.lanes), 4);
         let redundancy = Redundancy::Spare {
             at_once: self.last_at_once as u8,
             keep_idle: libm::floor(keep).min(f64::from(u16::MAX)) as u16,
+            spare_after: Duration::from_secs_f64(spare_after_ms / 1000.0),
             rescue_after,
             preemptible: true,
         };

@@ -123,6 +123,9 @@ pub enum Redundancy {
         at_once: u8,
         /// Lanes of a node that must stay idle beside a redundant task.
         keep_idle: u16,
+        /// How long after a read began its other redundant tasks join those that wait for such lanes;
+        /// those of writes do so at once.
+        spare_after: Duration,
         /// If the request is not answered this long after it began, one redundant task is needed like
         /// any other; and one more each time as long after that.
         rescue_after: Option<Duration>,

@@ -3,4 +3,5 @@
 mod placement;
 mod reads;
 mod scene;
+mod spares;
 mod writes;

@@ -4,7 +4,7 @@ use ripstop_gateway::{
     Action, Event, Machine, NodeSpec, NodeState, Operation, Outcome, Report, Request, Settings,
 };
 use ripstop_model::{NodeId, RequestId, StripSet, TaskId, TenantId, Timestamp};
-use ripstop_policy::by_name;
+use ripstop_policy::{Policy, by_name};
 use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
 /// One machine over nodes 0.. and what was said, in text.
@@ -22,7 +22,16 @@ impl Scene {
         let nodes = lanes.iter().zip(0..).map(|(&lanes, id)| NodeSpec { id: NodeId(id), lanes });
         let policy =
             by_name("fixed", &ripstop_policy::Settings::default()).expect("it is registered");
-        let machine = Machine::new(settings, nodes.collect(), policy);
+        Self::of(Machine::new(settings, nodes.collect(), policy))
+    }
+
+    /// One node with these lanes, under this policy.
+    pub(crate) fn under(policy: Box<dyn Policy>, lanes: u16) -> Self {
+        let node = NodeSpec { id: NodeId(0), lanes };
+        Self::of(Machine::new(Settings::default(), vec![node], policy))
+    }
+
+    fn of(machine: Machine) -> Self {
         Self {
             machine,
             now: Timestamp::ZERO,

@@ -35,12 +35,14 @@ impl Policy for Erratic {
             0 => Redundancy::Spare {
                 at_once: 0,
                 keep_idle: 0,
+                spare_after: Duration::from_millis(6 * (self.0 % 2) as u64),
                 rescue_after: None,
                 preemptible: false,
             },
             1 => Redundancy::Spare {
                 at_once: (self.0 % 4) as u8,
                 keep_idle: (self.0 % 2) as u16,
+                spare_after: Duration::from_millis(5 * (self.0 % 7) as u64 / 2),
                 rescue_after: self.0.is_multiple_of(3).then_some(Duration::from_millis(9)),
                 preemptible: true,
             },

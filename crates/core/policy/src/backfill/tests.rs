@@ -70,3 +70,25 @@ fn dear_cancellations_keep_lanes_idle() {
         }
     }
 }
+
+/// What is chosen at 60 % load once it is known that a cancellation takes this long.
+fn spare_after(stopping_ms: u64, mut policy: Backfill) -> Duration {
+    for _ in 0..1000 {
+        policy.learn_stopping(Duration::from_millis(stopping_ms));
+    }
+    let load = Load { lanes: 16, lanes_idle: 6, ..Load::default() };
+    let mut last = Duration::MAX;
+    for arrival in 0..2001_u64 {
+        let now = Timestamp::from_nanos(arrival * 21_000_000);
+        let choice = policy.choose(now, &class(3_000_000), load);
+        let Redundancy::Spare { spare_after, .. } = choice.redundancy else { panic!() };
+        last = spare_after;
+    }
+    last
+}
+
+#[test]
+fn spare_tasks_wait_for_those_that_are_late_where_cancelling_is_dear() {
+    assert_eq!(spare_after(0, taught()), Duration::ZERO);
+    assert!(spare_after(100, taught()) > Duration::from_millis(50));
+}
