@@ -283,7 +283,12 @@ impl Mover {
                 return Ok(());
             };
             match store.move_fragment(&pin, id, &stripe, index, to).await {
-                Ok(bytes) => self.count(bytes, walked)?,
+                Ok(bytes) => {
+                    self.count(bytes, walked)?;
+                    if moves.len() == 1 {
+                        return Ok(());
+                    }
+                }
                 Err(error) => {
                     tracing::debug!(stripe = %id, index, %error, "not moved yet");
                     failed.insert(index);
