@@ -35,6 +35,15 @@ def gateway(tmp_path):
     gateway.stop()
 
 
+def fill(gateway):
+    """Stores the objects; answers who did."""
+    client = gateway.endpoint().client()
+    client.create_bucket(Bucket="suite")
+    for number in range(OBJECTS):
+        client.put_object(Bucket="suite", Key=f"key-{number}", Body=body(number))
+    return client
+
+
 def reads_at(gateway):
     """Fetches that each node ended."""
     found = dict.fromkeys((f"d{index}" for index in range(1, 7)), 0)
@@ -51,10 +60,7 @@ def read_all(client):
 
 
 def test_reads_keep_off_slow_nodes_all_the_while_and_two_nodes_may_be_lost(gateway):
-    client = gateway.endpoint().client()
-    client.create_bucket(Bucket="suite")
-    for number in range(OBJECTS):
-        client.put_object(Bucket="suite", Key=f"key-{number}", Body=body(number))
+    client = fill(gateway)
     deadline = time.monotonic() + SECONDS_MAX
     while not PLANNED.search(gateway.log.read_text()) and time.monotonic() < deadline:
         read_all(client)
@@ -85,10 +91,7 @@ def sited(tmp_path):
 
 def test_stripes_come_to_survive_the_loss_of_a_site(sited):
     gateway = sited
-    client = gateway.endpoint().client()
-    client.create_bucket(Bucket="suite")
-    for number in range(OBJECTS):
-        client.put_object(Bucket="suite", Key=f"key-{number}", Body=body(number))
+    client = fill(gateway)
 
     def crowded():
         """Stripes that have more than two fragments at a site."""
@@ -128,10 +131,7 @@ def rescale_first(gateway, scale):
 
 def test_a_node_that_becomes_slow_is_planned_around_and_the_plan_outlasts_a_restart(by_luck):
     gateway = by_luck
-    client = gateway.endpoint().client()
-    client.create_bucket(Bucket="suite")
-    for number in range(OBJECTS):
-        client.put_object(Bucket="suite", Key=f"key-{number}", Body=body(number))
+    client = fill(gateway)
 
     def plans():
         plan = gateway.status()["pools"][0]["plan"]

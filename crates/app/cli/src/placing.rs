@@ -7,11 +7,12 @@ mod slowing;
 
 pub(crate) use slowing::{Slowing, run as slow_down};
 
+use crate::replan;
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use ripstop_experiment::patient;
 use ripstop_figure::{Cell, Progress, Table, percentile};
-use ripstop_gateway::{Placement, PlacementGroup, Selection, WHOLE_CHUNK};
+use ripstop_gateway::{Placement, Selection};
 use ripstop_model::NodeId;
 use ripstop_placement::{Plan, Problem, baseline, solve};
 use site::{K, NODES, STRIPES, problem};
@@ -128,13 +129,7 @@ fn cases(problem: &Problem, plan: &Plan) -> Vec<Case> {
 }
 
 fn placement(plan: &Plan, selection: Selection) -> Placement {
-    let whole = f64::from(WHOLE_CHUNK);
-    let groups = plan.classes[0].iter().map(|group| PlacementGroup {
-        weight: group.files,
-        nodes: group.nodes.iter().map(|&node| NodeId(node)).collect(),
-        dispatch: group.probabilities.iter().map(|p| (p * whole).round() as u32).collect(),
-    });
-    Placement { selection, groups: groups.collect() }
+    replan::placement(&plan.classes[0], selection, NodeId)
 }
 
 fn mean(seconds: &[f64]) -> f64 {

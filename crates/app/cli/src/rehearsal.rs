@@ -94,13 +94,12 @@ pub(crate) fn places(groups: &[Group], count: usize, seed: u64) -> Vec<Vec<Optio
     (0..count).map(|_| place()).collect()
 }
 
-/// When `count` reads come that are independent of one another, `rate` a second.
-pub(crate) fn times(rate: f64, count: usize, seed: u64) -> Vec<Duration> {
+/// When reads come that are independent of one another, `rate` a second; without an end.
+pub(crate) fn times(rate: f64, seed: u64) -> impl Iterator<Item = Duration> {
     let mut dice = Dice::new(seed);
     let mut at = 0.0;
-    let mut next = || {
+    std::iter::repeat_with(move || {
         at += dice.exponential() / rate;
         Duration::try_from_secs_f64(at).unwrap_or(Duration::MAX)
-    };
-    (0..count).map(|_| next()).collect()
+    })
 }

@@ -260,7 +260,11 @@ impl Replanner {
 }
 
 /// Groups in the machine's terms; `id` numbers the planner's nodes.
-fn placement(groups: &[Group], selection: Selection, id: impl Fn(u16) -> NodeId) -> Placement {
+pub(crate) fn placement(
+    groups: &[Group],
+    selection: Selection,
+    id: impl Fn(u16) -> NodeId,
+) -> Placement {
     let groups = groups.iter().map(|group| PlacementGroup {
         weight: group.files,
         nodes: group.nodes.iter().map(|&node| id(node)).collect(),

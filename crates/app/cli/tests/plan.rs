@@ -1,38 +1,17 @@
 //! `plan` as it is used: a session.
 
+mod session;
+
+use session::{complaint, printed};
 use std::{
     fmt::Write as _,
     fs,
     io::{Read as _, Write as _},
     net::TcpListener,
     path::{Path, PathBuf},
-    process::{Command, Output},
     thread,
 };
 use tempfile::TempDir;
-
-fn ripstop(folder: &Path, arguments: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ripstop"));
-    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("RIPSTOP_")) {
-        command.env_remove(name);
-    }
-    let arguments = arguments.split(' ');
-    command.current_dir(folder).args(arguments).output().expect("the program starts")
-}
-
-fn printed(folder: &Path, arguments: &str) -> String {
-    let output = ripstop(folder, arguments);
-    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{arguments}: {errors}");
-    String::from_utf8(output.stdout).expect("it prints text")
-}
-
-fn complaint(folder: &Path, arguments: &str) -> String {
-    let output = ripstop(folder, arguments);
-    assert_eq!(output.status.code(), Some(2), "{arguments}");
-    assert!(output.stdout.is_empty(), "an answer that is refused is not given in part");
-    String::from_utf8(output.stderr).expect("it complains in text")
-}
 
 fn answer(folder: &Path, arguments: &str) -> serde_json::Value {
     serde_json::from_str(&printed(folder, &format!("{arguments} --json"))).expect("one object")

@@ -1,7 +1,7 @@
 //! The paper's testbed, a hundred times faster, its sites unlike.
 
-use crate::rehearsal::Rehearsal;
-use ripstop_delay::{DelayModel, Dice, ShiftedExponential};
+use crate::rehearsal::{self, Rehearsal};
+use ripstop_delay::{DelayModel, ShiftedExponential};
 use ripstop_gateway::Settings;
 use ripstop_model::Code;
 use ripstop_placement::{Class, Node, NodeState, Problem, Service};
@@ -106,11 +106,5 @@ pub(super) fn rehearsal(
 
 /// When reads arrive: independent of one another.
 pub(super) fn times(rate: f64, seconds: f64, seed: u64) -> Vec<Duration> {
-    let mut dice = Dice::new(seed);
-    let mut at = 0.0;
-    let next = || {
-        at += dice.exponential() / rate;
-        (at < seconds).then(|| Duration::from_secs_f64(at))
-    };
-    std::iter::from_fn(next).collect()
+    rehearsal::times(rate, seed).take_while(|at| at.as_secs_f64() < seconds).collect()
 }

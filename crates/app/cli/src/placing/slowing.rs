@@ -16,7 +16,7 @@ use ripstop_delay::{DelayModel, Dice};
 use ripstop_experiment::Report;
 use ripstop_figure::{Axis, Figure, Panel, Progress, Series, Table, mean};
 use ripstop_gateway::{Selection, Settings};
-use ripstop_placement::{Plan, Problem, solve};
+use ripstop_placement::{Plan, solve};
 use ripstop_telemetry::{PoolStatus, Status};
 use std::{
     fmt::Write as _,
@@ -130,7 +130,7 @@ pub(crate) async fn run(arguments: &Slowing) -> Result<ExitCode> {
     let mut found = Vec::new();
     for (pair, (adapting, reference, stood)) in pairs.into_iter().zip(played?) {
         let selection = pair.selection;
-        let foretold = foretold(arguments, rate, selection, &slowed, &best);
+        let foretold = foretold(arguments, rate, selection, &best);
         found.push(Found { selection, adapting, reference, foretold, stood });
         pair.adapting.stop().await?;
         pair.reference.stop().await?;
@@ -262,14 +262,7 @@ fn configuration(folder: &Path, plan: &str, factor: impl Fn(u16) -> f64) -> Stri
 }
 
 /// What the simulator foretells of the new optimum, over many more reads: the mean, seconds.
-fn foretold(
-    arguments: &Slowing,
-    rate: f64,
-    selection: Selection,
-    slowed: &Problem,
-    best: &Plan,
-) -> f64 {
-    debug_assert_eq!(slowed.classes[0].files, STRIPES as u64, "a file is an object");
+fn foretold(arguments: &Slowing, rate: f64, selection: Selection, best: &Plan) -> f64 {
     let times = site::times(rate, arguments.total() * 20.0, arguments.seed + 1);
     let places = rehearsal::places(&best.classes[0], times.len(), arguments.seed + 1);
     let delay = |node| Box::new(site::delay(arguments.factor(node))) as Box<dyn DelayModel>;

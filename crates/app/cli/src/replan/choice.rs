@@ -126,7 +126,8 @@ impl Measurement {
             seed: SEED,
         };
         let placement = super::placement(groups, selection, NodeId);
-        let took = rehearsal.play(&placement, &places, &rehearsal::times(class.rate, READS, SEED));
+        let times: Vec<Duration> = rehearsal::times(class.rate, SEED).take(READS).collect();
+        let took = rehearsal.play(&placement, &places, &times);
         let latency = mean(&took[took.len().min(READS / 10)..]).unwrap_or(f64::INFINITY);
         latency + self.problem.seconds_per_money * plan.money
     }
