@@ -68,49 +68,67 @@ impl TaskLog {
         }
     }
 
-    /// Adds to `lines` the next records from number `from` on, some of them; returns the number to go
+    /// Puts into `page` the next records from number `from` on, some of them; returns the number to go
     /// on from, and how many were forgotten before they were asked for.
-    fn read(&self, from: u64, lines: &mut String) -> (u64, u64) {
-        let mut page = Vec::<LogRecord>::with_capacity(PAGE);
-        let (next, missed) = {
-            let ring = self.ring();
-            let start = from.max(ring.first);
-            let skip = ((start - ring.first) as usize).min(ring.records.len());
-            page.extend(ring.records.range(skip..).take(PAGE));
-            (start + page.len() as u64, start - from)
-        };
-        for record in page {
-            writeln!(lines, "{record}").expect("a string takes all that is written to it");
+    fn read(&self, from: u64, page: &mut Vec<LogRecord>) -> (u64, u64) {
+        page.clear();
+        let ring = self.ring();
+        let start = from.max(ring.first);
+        let skip = ((start - ring.first) as usize).min(ring.records.len());
+        page.extend(ring.records.range(skip..).take(PAGE));
+        (start + page.len() as u64, start - from)
+    }
+
+    /// Numbers of the first record that is kept and of the next to come.
+    fn bounds(&self) -> (u64, u64) {
+        let ring = self.ring();
+        (ring.first, ring.first + ring.records.len() as u64)
+    }
+
+    /// All records, the oldest first. What comes while they are read is not waited for.
+    pub fn records(&self) -> Vec<LogRecord> {
+        let (mut next, end) = self.bounds();
+        let mut records = Vec::with_capacity((end - next) as usize);
+        let mut page = Vec::with_capacity(PAGE);
+        while next < end {
+            (next, _) = self.read(next, &mut page);
+            records.extend_from_slice(&page);
         }
-        (next, missed)
+        records
     }
 
     /// The log from its oldest record on, in pieces; the first has the header. What comes while it is
-    /// read is not in it.
+    /// read is not waited for.
     pub fn pages(self: std::sync::Arc<Self>) -> impl Iterator<Item = String> + Send + 'static {
-        let (mut next, end) = {
-            let ring = self.ring();
-            (ring.first, ring.first + ring.records.len() as u64)
-        };
+        let (mut next, end) = self.bounds();
         let mut begun = false;
         std::iter::from_fn(move || {
-            let mut lines = String::new();
+            let mut text = String::new();
             if !begun {
                 begun = true;
-                lines = format!("{LOG_HEADER}\n");
+                text = format!("{LOG_HEADER}\n");
             } else if next >= end {
                 return None;
             }
             if next < end {
-                (next, _) = self.read(next, &mut lines);
+                let mut page = Vec::with_capacity(PAGE);
+                (next, _) = self.read(next, &mut page);
+                add_lines(&mut text, &page);
             }
-            Some(lines)
+            Some(text)
         })
     }
 
     /// Records that its file lacks: they came faster than they were written, or could not be.
     pub fn missed(&self) -> u64 {
         self.missed.load(Relaxed)
+    }
+}
+
+/// Adds a line for each record.
+fn add_lines(text: &mut String, records: &[LogRecord]) {
+    for record in records {
+        writeln!(text, "{record}").expect("a string takes all that is written to it");
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     plan::{Measured, needed_reads, quantiles, since_change},
 };
 use anyhow::Result;
-use ripstop_estimator::{LogRecord, parse_log};
+use ripstop_estimator::LogRecord;
 use ripstop_model::{NodeId, Operation};
 use ripstop_placement::{Class, Node, NodeState, Problem, Service};
 use std::collections::BTreeMap;
@@ -51,8 +51,7 @@ impl Seen {
 impl Replanner {
     /// The pool as a planner sees it with these nodes in service; none before enough is known.
     pub(super) fn measure(&self, up: &BTreeMap<NodeId, bool>) -> Result<Option<Measurement>> {
-        let text: String = self.counts.task_log().clone().pages().collect();
-        let mut records = parse_log(&text)?;
+        let mut records = self.counts.task_log().records();
         let Some(last) = records.last().map(|record| record.at) else { return Ok(None) };
         records.retain(|record| {
             record.operation == Operation::Read && last.since(record.at).as_secs_f64() < RECENT_S

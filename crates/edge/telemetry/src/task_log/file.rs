@@ -1,4 +1,4 @@
-use super::TaskLog;
+use super::{PAGE, TaskLog, add_lines};
 use ripstop_estimator::LOG_HEADER;
 use std::{
     fs::{self, File, OpenOptions},
@@ -109,16 +109,18 @@ impl Appender {
     }
 
     fn write_new(&mut self) {
+        let mut page = Vec::with_capacity(PAGE);
         for at in 0..self.logs.len() {
             loop {
                 let (log, from) = self.logs[at].clone();
-                let mut lines = String::new();
-                let (next, missed) = log.read(from, &mut lines);
+                let (next, missed) = log.read(from, &mut page);
                 log.missed.fetch_add(missed, Relaxed);
                 self.logs[at].1 = next;
-                if lines.is_empty() {
+                if page.is_empty() {
                     break;
                 }
+                let mut lines = String::new();
+                add_lines(&mut lines, &page);
                 if let Err(error) = self.write(&lines) {
                     log.missed.fetch_add(next - from - missed, Relaxed);
                     if !self.failing {
