@@ -11,6 +11,9 @@ pub struct Dice {
     state: u64,
 }
 
+/// From one state to the next: the golden ratio's fraction of 2⁶⁴.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
 impl Dice {
     /// The stream of `seed`.
     pub const fn new(seed: u64) -> Self {
@@ -29,11 +32,15 @@ impl Dice {
 
     /// The next 64 random bits.
     pub const fn next_u64(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        self.state = self.state.wrapping_add(STEP);
+        Self::mix(self.state)
+    }
+
+    /// The generator's last step: a bijection whose every output bit depends on every input bit.
+    pub const fn mix(bits: u64) -> u64 {
+        let bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^ (bits >> 31)
     }
 
     /// Uniform between 0 and 1, neither of which it ever is.

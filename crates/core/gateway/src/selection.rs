@@ -6,6 +6,7 @@ use crate::{
     request::{Entry, FragmentState},
 };
 use alloc::vec::Vec;
+use ripstop_delay::Dice;
 use ripstop_model::NodeId;
 
 /// What a chunk counts for that the request does not want but computes from: one part of so many of a
@@ -125,10 +126,7 @@ impl Machine {
     }
 }
 
-/// Bits without a pattern (`SplitMix64`).
+/// Bits without a pattern, always the same for a number.
 const fn scramble(number: u64) -> u64 {
-    let mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
+    Dice::new(number).next_u64()
 }

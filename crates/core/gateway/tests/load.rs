@@ -1,5 +1,6 @@
 //! What the machine makes of its lanes under load, in a small simulation of its own.
 
+use ripstop_delay::Dice;
 use ripstop_gateway::{
     Action, Event, Machine, NodeSpec, Operation, Outcome, Request, Settings, Task,
 };
@@ -11,30 +12,12 @@ use std::{
     time::Duration,
 };
 
-/// A generator good enough for service times, the same on every machine.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn exponential(&mut self, mean: Duration) -> Duration {
-        let uniform = ((self.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
-        mean.mul_f64(-uniform.ln())
-    }
-}
-
 /// Six nodes whose tasks take 20 ms in the mean, bar one that may be slower.
 struct Simulation {
     machine: Machine,
     lanes: u16,
     slow: Option<(NodeId, Duration)>,
-    random: Random,
+    dice: Dice,
     now: Timestamp,
     events: BinaryHeap<Reverse<(Timestamp, u64, usize)>>,
     payload: Vec<Event>,
@@ -56,7 +39,7 @@ impl Simulation {
             machine: Machine::new(Settings::default(), nodes, policy),
             lanes,
             slow,
-            random: Random(1),
+            dice: Dice::new(1),
             now: Timestamp::ZERO,
             events: BinaryHeap::new(),
             payload: Vec::new(),
@@ -101,7 +84,7 @@ impl Simulation {
             Some((node, mean)) if node == task.node => mean,
             Some(_) | None => MEAN,
         };
-        let span = self.random.exponential(mean);
+        let span = mean.mul_f64(self.dice.exponential());
         self.busy += span;
         self.schedule(self.now + span, Event::TaskEnded(task.id, Outcome::Done));
     }
@@ -180,7 +163,7 @@ fn tail(slow: Option<(NodeId, Duration)>) -> [Duration; 3] {
     let mut simulation = Simulation::new(8, slow);
     let mut at = Timestamp::ZERO;
     for id in 0..3000 {
-        at = at + simulation.random.exponential(Duration::from_micros(5500));
+        at = at + Duration::from_micros(5500).mul_f64(simulation.dice.exponential());
         match id % 3 {
             0 => simulation.write(id, at),
             1 => simulation.read(id, at, 4),

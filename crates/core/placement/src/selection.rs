@@ -1,5 +1,7 @@
 //! Which k of a stripe's n nodes serve a request: pure functions over small arrays, without allocation.
 
+use ripstop_delay::Dice;
+
 /// A request's nodes are at most so many.
 pub const NODES_MAX: usize = 256;
 
@@ -37,12 +39,12 @@ pub fn systematic(probabilities: &[f64], luck: u64) -> Selection {
     for (at, place) in order[..n].iter_mut().enumerate() {
         *place = at as u8;
     }
-    let mut state = luck;
+    let mut dice = Dice::new(luck);
     for at in (1..n).rev() {
-        let other = ((u128::from(next(&mut state)) * (at as u128 + 1)) >> 64) as usize;
+        let other = dice.below(at as u64 + 1) as usize;
         order.swap(at, other);
     }
-    let start = (next(&mut state) >> 11) as f64 / (1u64 << 53) as f64;
+    let start = (dice.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
     let total: f64 = probabilities.iter().sum();
     let k = (total + 0.5) as usize;
     let mut selection = Selection::NONE;
@@ -114,13 +116,4 @@ fn least(n: usize, k: usize, luck: u64, score: impl Fn(usize) -> f64) -> Selecti
         selection.len = (len + 1).min(k) as u16;
     }
     selection
-}
-
-/// The next 64 bits of a stream (`SplitMix64`).
-fn next(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut mixed = *state;
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
 }

@@ -1,3 +1,4 @@
+use ripstop_delay::Dice;
 use ripstop_model::Operation;
 use std::{sync::Arc, time::Duration};
 
@@ -28,14 +29,7 @@ pub fn key_hash(parts: &[&[u8]]) -> u64 {
         }
         part.iter().copied().for_each(&mut eat);
     }
-    mix(hash)
-}
-
-/// The last step of `SplitMix64`: a bijection whose every output bit depends on every input bit.
-pub(crate) const fn mix(value: u64) -> u64 {
-    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ (value >> 31)
+    Dice::mix(hash)
 }
 
 #[cfg(test)]

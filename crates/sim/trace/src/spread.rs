@@ -1,4 +1,5 @@
-use crate::{Record, Spread, record::mix};
+use crate::{Record, Spread};
+use ripstop_delay::Dice;
 use std::{collections::VecDeque, time::Duration};
 
 /// How many requests of one second can be spread over it.
@@ -53,7 +54,8 @@ impl Spreader {
             Spread::Off => vec![0; self.gathered.len()],
             Spread::Even => (0..count).map(|index| index * SECOND_NS / count).collect(),
             Spread::Random { seed } => {
-                (0..count).map(|index| offset(seed, second.as_secs(), index)).collect()
+                let mut luck = luck(seed, second.as_secs());
+                (0..count).map(|_| luck.below(SECOND_NS)).collect()
             }
         };
         offsets.sort_unstable();
@@ -64,10 +66,7 @@ impl Spreader {
     }
 }
 
-/// A time within a second, drawn evenly.
-fn offset(seed: u64, second: u64, index: u64) -> u64 {
-    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-    let stream = mix(seed.wrapping_add(mix(second.wrapping_add(STEP))));
-    let drawn = mix(stream.wrapping_add(index.wrapping_add(1).wrapping_mul(STEP)));
-    ((u128::from(drawn) * u128::from(SECOND_NS)) >> 64) as u64
+/// What decides the times within a second.
+const fn luck(seed: u64, second: u64) -> Dice {
+    Dice::new(Dice::mix(seed.wrapping_add(Dice::new(second).next_u64())))
 }
