@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use ripstop_experiment::{
-    duel, promises,
+    Report, duel, promises,
     tofec::{Budget, Check, Verdict, evaluate},
 };
 use ripstop_figure::{Progress, Table};
@@ -164,9 +164,7 @@ fn tofec(arguments: &Tofec) -> Result<ExitCode> {
         let progress = Progress::new(budget.runs(), "runs");
         evaluate(budget, arguments.threads, || progress.advance(1))
     };
-    evaluation.report()?.write(&arguments.out)?;
-    say(&evaluation.checks, seeds, &arguments.out);
-    Ok(if evaluation.holds() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    end(&evaluation.report()?, &evaluation.checks, seeds, &arguments.out)
 }
 
 fn promised(arguments: &Promises) -> Result<ExitCode> {
@@ -175,9 +173,7 @@ fn promised(arguments: &Promises) -> Result<ExitCode> {
         let progress = Progress::new(promises::runs(seeds), "runs");
         promises::evaluate(seeds, arguments.threads, || progress.advance(1))?
     };
-    evaluation.report().write(&arguments.out)?;
-    say(&evaluation.checks, seeds, &arguments.out);
-    Ok(if evaluation.holds() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    end(&evaluation.report(), &evaluation.checks, seeds, &arguments.out)
 }
 
 fn placed(arguments: &Jlcm) -> Result<ExitCode> {
@@ -187,13 +183,13 @@ fn placed(arguments: &Jlcm) -> Result<ExitCode> {
         let progress = Progress::new(jlcm::PARTS, "figures");
         jlcm::evaluate(budget, || progress.advance(1))?
     };
-    evaluation.report().write(&arguments.out)?;
-    say(&evaluation.checks, seeds, &arguments.out);
-    Ok(if evaluation.holds() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    end(&evaluation.report(), &evaluation.checks, seeds, &arguments.out)
 }
 
+/// Writes a report and says what was checked; 1 if a check fails.
 #[expect(clippy::print_stdout, reason = "what the commands are for")]
-fn say(checks: &[Check], seeds: u64, folder: &Path) {
+fn end(report: &Report, checks: &[Check], seeds: u64, folder: &Path) -> Result<ExitCode> {
+    report.write(folder)?;
     print!("{}", Check::text(checks));
     let count = |verdict| checks.iter().filter(|check| check.verdict() == verdict).count();
     println!(
@@ -203,4 +199,5 @@ fn say(checks: &[Check], seeds: u64, folder: &Path) {
         count(Verdict::Fails),
         folder.display()
     );
+    Ok(if count(Verdict::Fails) == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }

@@ -22,6 +22,7 @@
 mod choice;
 mod delay_figures;
 pub mod duel;
+mod evaluation;
 mod fit;
 mod load;
 mod promise_tables;
@@ -45,6 +46,7 @@ pub use delay_figures::{
     delay_ccdf_figure, delay_ccdf_table, delay_model_table, delay_size_figure, delay_size_table,
     delay_trust,
 };
+pub use evaluation::{Evaluation, Part};
 pub use load::{Arrivals, Load, Process};
 pub use report::Report;
 pub use run::{Codes, Course, Delays, NodeTasks, Outcome, Run, Tasks};

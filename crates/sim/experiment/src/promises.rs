@@ -6,12 +6,11 @@ mod conservation;
 mod flood;
 
 use crate::{
-    ClassSetting, Delay, Load, PolicyChoice, Process, Report, Setting, TenantSetting, Tenants,
-    tofec::{Check, Verdict},
+    ClassSetting, Delay, Evaluation, Load, PolicyChoice, Process, Setting, TenantSetting, Tenants,
 };
 use core::{num::NonZero, time::Duration};
 use ripstop_delay::Preset;
-use ripstop_figure::{Figure, Table, TableError};
+use ripstop_figure::TableError;
 use ripstop_gateway::{Promised, Recombination};
 use ripstop_model::Operation;
 use ripstop_policy::Limits;
@@ -32,41 +31,6 @@ const VARIANTS: [Option<Recombination>; 6] = [
     Some(Recombination::Miser),
 ];
 
-/// What came of it.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Evaluation {
-    parts: Vec<Part>,
-    /// What was checked.
-    pub checks: Vec<Check>,
-}
-
-/// One figure, the table it is drawn from, and what they are called.
-#[derive(Clone, PartialEq, Debug)]
-struct Part {
-    file: &'static str,
-    caption: &'static str,
-    table: Table,
-    figure: Figure,
-}
-
-impl Evaluation {
-    /// Tables, drawings and checks, with `report.html`.
-    pub fn report(&self) -> Report {
-        let mut report = Report::new("Promises", INTRODUCTION);
-        for Part { file, caption, table, figure } in &self.parts {
-            report.figure(file, *caption, figure);
-            report.long_table(file, table.clone());
-        }
-        report.table("checks", "What must hold", Check::table(&self.checks));
-        report
-    }
-
-    /// Whether no check fails.
-    pub fn holds(&self) -> bool {
-        self.checks.iter().all(|check| check.verdict() != Verdict::Fails)
-    }
-}
-
 const INTRODUCTION: &str = "16 lanes of s3-2025, reads of 1 MiB, policy backfill. Shares are of all \
 requests of a tenant: one that was refused is within no bound.";
 
@@ -85,16 +49,13 @@ pub fn evaluate(
     let floods = flood::play(seeds, threads, &done);
     let cascades = cascade::play(seeds, threads, &done);
     let idles = conservation::play(seeds, threads, &done);
-    let mut checks = flood::checks(&floods);
-    checks.extend(cascade::checks(&cascades));
-    checks.extend(conservation::checks(&idles));
     let parts = vec![
         flood::part(&floods)?,
         flood::distribution(&floods),
         cascade::part(&cascades)?,
         conservation::part(&idles)?,
     ];
-    Ok(Evaluation { parts, checks })
+    Ok(Evaluation::new("Promises", INTRODUCTION, parts))
 }
 
 /// A pool with these tenants: what each is called, promised and granted (lanes), and in which parts. The

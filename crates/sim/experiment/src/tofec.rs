@@ -90,11 +90,6 @@ impl Evaluation {
         report.table("checks", "What must hold", Check::table(&self.checks));
         Ok(report)
     }
-
-    /// Whether no check fails.
-    pub fn holds(&self) -> bool {
-        self.checks.iter().all(|check| check.verdict() != Verdict::Fails)
-    }
 }
 
 const INTRODUCTION: &str = "The figures of Liang and Kozat, TOFEC, from this program's simulator, \

@@ -17,10 +17,10 @@ mod setting;
 use crate::{Dispatch, Run};
 use core::num::NonZero;
 use ripstop_experiment::{
-    Report, sweep,
-    tofec::{Check, Expected, Verdict},
+    Evaluation, Part, sweep,
+    tofec::{Check, Expected},
 };
-use ripstop_figure::{Estimate, Figure, Table, TableError, mean};
+use ripstop_figure::{Estimate, TableError, mean};
 use ripstop_placement::{Plan, PlanError, Problem};
 
 /// How much is played.
@@ -32,30 +32,6 @@ pub struct Budget {
     pub requests: usize,
     /// Threads; the outcome does not depend on it. All cores if not given.
     pub threads: Option<NonZero<usize>>,
-}
-
-impl Default for Budget {
-    fn default() -> Self {
-        Self { seeds: 5, requests: 60_000, threads: None }
-    }
-}
-
-/// What came of it.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Evaluation {
-    parts: Vec<Part>,
-    /// What was checked.
-    pub checks: Vec<Check>,
-}
-
-/// A figure, the table it is drawn from, what they are called, and what was checked.
-#[derive(Clone, PartialEq, Debug)]
-struct Part {
-    file: &'static str,
-    caption: &'static str,
-    table: Table,
-    figure: Figure,
-    checks: Vec<Check>,
 }
 
 const INTRODUCTION: &str = "Twelve nodes at three sites; service of a chunk with the paper's measured moments, \
@@ -83,8 +59,7 @@ pub fn evaluate(budget: Budget, done: impl Fn()) -> Result<Evaluation, FigureErr
         parts.push(maker(budget)?);
         done();
     }
-    let checks = parts.iter().flat_map(|part| part.checks.clone()).collect();
-    Ok(Evaluation { parts, checks })
+    Ok(Evaluation::new("Placement for latency and cost", INTRODUCTION, parts))
 }
 
 /// Why there is no figure.
@@ -116,24 +91,6 @@ impl From<PlanError> for FigureError {
 impl From<TableError> for FigureError {
     fn from(error: TableError) -> Self {
         Self::Table(error)
-    }
-}
-
-impl Evaluation {
-    /// Tables, drawings and checks, with `report.html`.
-    pub fn report(&self) -> Report {
-        let mut report = Report::new("Placement for latency and cost", INTRODUCTION);
-        for Part { file, caption, table, figure, .. } in &self.parts {
-            report.figure(file, *caption, figure);
-            report.long_table(file, table.clone());
-        }
-        report.table("checks", "What must hold", Check::table(&self.checks));
-        report
-    }
-
-    /// Whether no check fails.
-    pub fn holds(&self) -> bool {
-        self.checks.iter().all(|check| check.verdict() != Verdict::Fails)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Three tiers, at loads up to what they were granted, beside a neighbour that takes all it can get.
 
-use super::{LIMITS, Part, VARIANTS, by_class, name, policy, setting, with};
+use super::{LIMITS, VARIANTS, by_class, name, policy, setting, with};
 use crate::{
-    Arrivals, Load, Run, Setting, TenantSetting, sweep,
+    Arrivals, Load, Part, Run, Setting, TenantSetting, sweep,
     tofec::{Check, Expected},
 };
 use core::{num::NonZero, time::Duration};
@@ -114,7 +114,7 @@ fn checked(point: &&Point) -> bool {
     point.recombination == CHECKED && point.needed <= GRANTED
 }
 
-pub(super) fn checks(points: &[Point]) -> Vec<Check> {
+fn checks(points: &[Point]) -> Vec<Check> {
     let kept = |(at, tier): (usize, &Tier)| {
         let over = points.iter().filter(checked);
         let over = over.map(|point| (point.within[at] - tier.fraction().as_f64(), point.load));
@@ -161,7 +161,7 @@ pub(super) fn part(points: &[Point]) -> Result<Part, TableError> {
     let figure = figure.panel(panel).panel(others).panel(needed);
     let caption = "Three tiers with 8 of 16 lanes, whose parts are planned on the arrivals, beside a \
                    neighbour that sends more than the whole pool serves.";
-    Ok(Part { file: "cascade", caption, table, figure })
+    Ok(Part { file: "cascade", caption, table, figure, checks: checks(points) })
 }
 
 /// A row for each variant, load and tier: the worst of the seeds.

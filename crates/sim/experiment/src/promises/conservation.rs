@@ -1,8 +1,8 @@
 //! A tenant that is alone gets the whole pool, whatever it was granted.
 
-use super::{LIMITS, Part, VARIANTS, by_class, name, policy, setting, with};
+use super::{LIMITS, VARIANTS, by_class, name, policy, setting, with};
 use crate::{
-    Course, Run, Tenants, sweep,
+    Course, Part, Run, Tenants, sweep,
     tofec::{Check, Expected},
 };
 use core::num::NonZero;
@@ -61,7 +61,7 @@ pub(super) fn play(
     points.iter().zip(answered.chunks(seeds as usize)).map(point).collect()
 }
 
-pub(super) fn checks(idles: &[Idle]) -> Vec<Check> {
+fn checks(idles: &[Idle]) -> Vec<Check> {
     let at = |variant, load: f64| {
         let here =
             |idle: &&Idle| idle.recombination == variant && idle.load.total_cmp(&load).is_eq();
@@ -96,5 +96,5 @@ pub(super) fn part(idles: &[Idle]) -> Result<Part, TableError> {
     }
     let figure = Figure::new("A tenant alone in the pool").panel(panel);
     let caption = "A tenant with 4 of 16 lanes, the others idle.";
-    Ok(Part { file: "conservation", caption, table, figure })
+    Ok(Part { file: "conservation", caption, table, figure, checks: checks(idles) })
 }

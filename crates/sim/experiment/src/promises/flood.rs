@@ -1,8 +1,8 @@
 //! Three tenants, one of which floods the pool for a while.
 
-use super::{LIMITS, Part, VARIANTS, by_class, name, policy, setting, with};
+use super::{LIMITS, VARIANTS, by_class, name, policy, setting, with};
 use crate::{
-    Outcome, Run, Setting, TenantOutcome, TenantSetting,
+    Outcome, Part, Run, Setting, TenantOutcome, TenantSetting,
     promise_tables::by_arrival,
     sweep,
     tofec::{Check, Expected},
@@ -87,7 +87,7 @@ impl Flood {
     }
 }
 
-pub(super) fn checks(floods: &[Flood]) -> Vec<Check> {
+fn checks(floods: &[Flood]) -> Vec<Check> {
     let mut checks = Vec::new();
     for flood in floods {
         let all = CALM.iter().flat_map(|&tenant| flood.margins(tenant));
@@ -149,7 +149,7 @@ pub(super) fn part(floods: &[Flood]) -> Result<Part, TableError> {
     }
     let caption = "Three tenants; batch sends 15 times its rate from second 40 to 60. By the second of \
                    arrival, those that were done.";
-    Ok(Part { file: "flood", caption, table, figure })
+    Ok(Part { file: "flood", caption, table, figure, checks: checks(floods) })
 }
 
 /// How many were answered within which time, beside what was promised.
@@ -180,5 +180,5 @@ pub(super) fn distribution(floods: &[Flood]) -> Part {
     }
     let caption = "The share of all requests of a tenant, refused ones included, answered within a time, \
                    flood and calm together.";
-    Part { file: "distribution", caption, table, figure }
+    Part { file: "distribution", caption, table, figure, checks: Vec::new() }
 }

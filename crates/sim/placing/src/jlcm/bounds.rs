@@ -8,11 +8,14 @@
 //! at hand; that they cross (5) where the paper says they do speaks for them. FAST CLOUD's bound is not
 //! given there either: here it is the same queue with the order statistic's own moments.
 
-use super::{Budget, FigureError, Part, check, play};
+use super::{Budget, FigureError, check, play};
 use crate::{Dispatch, Law};
 use libm::{pow, sqrt};
 use ripstop_delay::Dice;
-use ripstop_experiment::tofec::{Check, Expected};
+use ripstop_experiment::{
+    Part,
+    tofec::{Check, Expected},
+};
 use ripstop_figure::{Axis, Cell, Figure, Panel, Series, Table};
 use ripstop_placement::{Class, Group, LatencyBound, Plan, Problem, Service, Sojourn, testbed};
 

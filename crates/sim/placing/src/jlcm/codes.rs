@@ -1,8 +1,11 @@
 //! Fig. 10: the distribution of each class's latency under its plan.
 
-use super::{Budget, FigureError, Part, bound, check, play, setting::coded};
+use super::{Budget, FigureError, bound, check, play, setting::coded};
 use crate::{Dispatch, Run};
-use ripstop_experiment::tofec::{Check, Expected};
+use ripstop_experiment::{
+    Part,
+    tofec::{Check, Expected},
+};
 use ripstop_figure::{Axis, Figure, Panel, Series, Table, percentile};
 use ripstop_placement::{Plan, Problem, solve};
 

@@ -1,9 +1,9 @@
 //! Nodes with several lanes: the bound, which takes them for one lane that is as fast as all, against one
 //! queue for all lanes.
 
-use super::{Budget, FigureError, Part, check, play};
+use super::{Budget, FigureError, check, play};
 use crate::Dispatch;
-use ripstop_experiment::tofec::Expected;
+use ripstop_experiment::{Part, tofec::Expected};
 use ripstop_figure::{Axis, Cell, Figure, Panel, Series, Table};
 use ripstop_placement::{Class, Group, Plan, Problem, testbed};
 

@@ -1,8 +1,8 @@
 //! Figs. 11 and 12: latency and its bound against file size and against rate.
 
-use super::{Budget, FigureError, Part, bound, check, play, setting::coded};
+use super::{Budget, FigureError, bound, check, play, setting::coded};
 use crate::Dispatch;
-use ripstop_experiment::tofec::Expected;
+use ripstop_experiment::{Part, tofec::Expected};
 use ripstop_figure::{Axis, Cell, Figure, Panel, Series, Table};
 use ripstop_placement::{Plan, Problem, solve};
 

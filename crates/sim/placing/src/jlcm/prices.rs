@@ -1,12 +1,15 @@
 //! Fig. 13: latency against cost as θ runs.
 
 use super::{
-    Budget, FigureError, Part, check, play,
+    Budget, FigureError, check, play,
     setting::{per_file, three, uneven},
 };
 use crate::Dispatch;
 use libm::pow;
-use ripstop_experiment::tofec::{Check, Expected};
+use ripstop_experiment::{
+    Part,
+    tofec::{Check, Expected},
+};
 use ripstop_figure::{Axis, Cell, Figure, Panel, Series, Table};
 use ripstop_placement::{Plan, Problem, Published, solve};
 

@@ -1,12 +1,15 @@
 //! Fig. 9: plans that leave a decision out.
 
 use super::{
-    Budget, FigureError, Part, Played, check, play,
+    Budget, FigureError, Played, check, play,
     setting::{per_file, uneven},
 };
 use crate::Dispatch;
 use ripstop_delay::Dice;
-use ripstop_experiment::tofec::{Check, Expected};
+use ripstop_experiment::{
+    Part,
+    tofec::{Check, Expected},
+};
 use ripstop_figure::{Axis, Figure, Panel, Series, Table};
 use ripstop_placement::{Plan, Problem, Published, baseline, solve, testbed};
 

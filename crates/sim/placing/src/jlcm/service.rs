@@ -1,10 +1,10 @@
 //! Fig. 6: how long a chunk is served.
 
-use super::{Budget, FigureError, Part, check};
+use super::{Budget, FigureError, check};
 use crate::Law;
 use libm::exp;
 use ripstop_delay::Dice;
-use ripstop_experiment::tofec::Expected;
+use ripstop_experiment::{Part, tofec::Expected};
 use ripstop_figure::{Axis, Figure, Panel, Series, Table};
 use ripstop_placement::testbed;
 
