@@ -11,7 +11,7 @@ use crate::replan;
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use ripstop_experiment::patient;
-use ripstop_figure::{Cell, Progress, Table, percentile};
+use ripstop_figure::{Cell, Progress, Table, mean, percentile};
 use ripstop_gateway::{Placement, Selection};
 use ripstop_model::NodeId;
 use ripstop_placement::{Plan, Problem, baseline, solve};
@@ -48,13 +48,29 @@ struct Case {
     bound_s: Option<f64>,
 }
 
-/// What came of a case: times from arrival to answer, seconds.
+/// Times from arrival to answer, seconds; not numbers where no read was answered.
+struct Times {
+    count: usize,
+    mean: f64,
+    p99: f64,
+}
+
+impl Times {
+    fn of(mut seconds: Vec<f64>) -> Self {
+        let mean = mean(&seconds).unwrap_or(f64::NAN);
+        seconds.sort_by(f64::total_cmp);
+        let p99 = percentile(&seconds, 99.0).unwrap_or(f64::NAN);
+        Self { count: seconds.len(), mean, p99 }
+    }
+}
+
+/// What came of a case.
 struct Found {
     case: Case,
-    live: Vec<f64>,
+    live: Times,
     failed: usize,
     /// The simulator's answer for the same arrivals.
-    foretold: Vec<f64>,
+    foretold: Times,
     /// And for many more.
     long_run_s: f64,
 }
@@ -81,12 +97,12 @@ pub(crate) async fn run(arguments: &Placing) -> Result<ExitCode> {
         let rehearse = |times: &[Duration], seed| {
             let rehearsal =
                 site::rehearsal(patient(), &|id| Box::new(site::delay(site::factor(id))), seed);
-            rehearsal.play(&case.placement, stock.places(), times)
+            Times::of(rehearsal.play(&case.placement, stock.places(), times))
         };
         let foretold = rehearse(&times, arguments.seed);
         let long = site::times(rate, arguments.seconds.max(1.0) * 40.0, arguments.seed + 1);
-        let long_run = rehearse(&long, arguments.seed + 1);
-        found.push(Found { case, live, failed, foretold, long_run_s: mean(&long_run) });
+        let long_run_s = rehearse(&long, arguments.seed + 1).mean;
+        found.push(Found { case, live: Times::of(live), failed, foretold, long_run_s });
     }
     print!("{}", text(&found));
     if let Some(folder) = &arguments.out {
@@ -132,30 +148,20 @@ fn placement(plan: &Plan, selection: Selection) -> Placement {
     replan::placement(&plan.classes[0], selection, NodeId)
 }
 
-fn mean(seconds: &[f64]) -> f64 {
-    ripstop_figure::mean(seconds).unwrap_or(f64::NAN)
-}
-
-fn quantile(seconds: &[f64], share: f64) -> f64 {
-    let mut sorted = seconds.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    percentile(&sorted, share * 100.0).unwrap_or(f64::NAN)
-}
-
 fn text(found: &[Found]) -> String {
     let mut text = format!(
         "{:<26} {:>9} {:>9} {:>10} {:>9} {:>10} {:>7} {:>9}\n",
         "", "mean ms", "p99 ms", "foretold", "live/it", "long run", "failed", "bound ms"
     );
     for found in found {
-        let (live, foretold) = (mean(&found.live), mean(&found.foretold));
+        let (live, foretold) = (&found.live, &found.foretold);
         let row = format!(
             "{:<26} {:>9.1} {:>9.1} {:>10.1} {:>9.3} {:>10.1} {:>7} {:>9}\n",
             found.case.name,
-            live * 1000.0,
-            quantile(&found.live, 0.99) * 1000.0,
-            foretold * 1000.0,
-            live / foretold,
+            live.mean * 1000.0,
+            live.p99 * 1000.0,
+            foretold.mean * 1000.0,
+            live.mean / foretold.mean,
             found.long_run_s * 1000.0,
             found.failed,
             found.case.bound_s.map_or("-".into(), |bound| format!("{:.1}", bound * 1000.0)),
@@ -181,12 +187,12 @@ fn table(found: &[Found]) -> Table {
     for found in found {
         table.push([
             Cell::from(found.case.name),
-            (found.live.len() as f64).into(),
+            (found.live.count as f64).into(),
             (found.failed as f64).into(),
-            (mean(&found.live) * 1000.0).into(),
-            (quantile(&found.live, 0.99) * 1000.0).into(),
-            (mean(&found.foretold) * 1000.0).into(),
-            (quantile(&found.foretold, 0.99) * 1000.0).into(),
+            (found.live.mean * 1000.0).into(),
+            (found.live.p99 * 1000.0).into(),
+            (found.foretold.mean * 1000.0).into(),
+            (found.foretold.p99 * 1000.0).into(),
             (found.long_run_s * 1000.0).into(),
             found.case.bound_s.map_or(Cell::Missing, |bound| (bound * 1000.0).into()),
         ]);
@@ -198,13 +204,13 @@ fn table(found: &[Found]) -> Table {
 fn verdict(found: &[Found]) -> bool {
     let answer = |yes| if yes { "holds" } else { "DOES NOT HOLD" };
     let last = &found[found.len() - 1];
-    let gain = mean(&found[0].live) / mean(&last.live);
+    let gain = found[0].live.mean / last.live.mean;
     let better = gain >= GAIN;
     println!(
         "\nlive, oblivious over the plan with state: {gain:.2}, at least {GAIN}: {}",
         answer(better)
     );
-    let off = found.iter().map(|found| (mean(&found.live) / mean(&found.foretold) - 1.0).abs());
+    let off = found.iter().map(|found| (found.live.mean / found.foretold.mean - 1.0).abs());
     let off = off.fold(0.0, f64::max);
     let near = off <= OFF;
     println!("predictions are off by {:.1} % at most, 10 % allowed: {}", off * 100.0, answer(near));

@@ -1,12 +1,9 @@
 //! The simulation where the answer is known, and the figures with a small budget.
 
 use ripstop_experiment::tofec::Verdict;
+use ripstop_figure::mean;
 use ripstop_placement::{Class, Group, LatencyBound, Plan, Problem, Service, Sojourn, testbed};
 use ripstop_placing::{Dispatch, Run, jlcm};
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
 
 /// `n` nodes that take turns, any k of them suffice, used to `load`.
 fn turns(service: Service, (n, k): (u16, u32), load: f64) -> (Problem, Plan) {
@@ -31,7 +28,7 @@ fn turns(service: Service, (n, k): (u16, u32), load: f64) -> (Problem, Plan) {
 fn played(service: Service, code: (u16, u32), load: f64, dispatch: Dispatch) -> f64 {
     let (problem, plan) = turns(service, code, load);
     let run = Run { problem: &problem, plan: &plan, dispatch };
-    mean(&run.play(200_000, 1)[0])
+    mean(&run.play(200_000, 1)[0]).expect("there are requests")
 }
 
 fn near(found: f64, wanted: f64, part: f64) {
