@@ -57,6 +57,15 @@ pub(crate) fn large(seed: u64) -> Problem {
     Problem { nodes, classes, seconds_per_money: 1e-5, seconds_per_moved_byte: 0.0 }
 }
 
+/// A [`large`] one whose nodes take little more than what has to be stored.
+pub(crate) fn full(seed: u64) -> Problem {
+    let mut problem = large(seed);
+    let bytes = |class: &Class| class.files * class.chunk_bytes * 12;
+    let bytes: u64 = problem.classes.iter().map(bytes).sum();
+    problem.nodes.iter_mut().for_each(|node| node.capacity_bytes = bytes / 70);
+    problem
+}
+
 /// Up to 12 nodes and 8 classes, without redundancy: what the relaxation of the paper's problem knows.
 pub(crate) fn random(seed: u64) -> Problem {
     let mut dice = Dice::new(1000 + seed);
