@@ -1,4 +1,4 @@
-use crate::Outcome;
+use crate::{Outcome, TaskEnd};
 use alloc::vec::Vec;
 use core::time::Duration;
 use ripstop_model::{Code, NodeId, RequestId, StripSet, TaskId, TenantId};
@@ -97,24 +97,7 @@ pub enum Report {
         waited: Duration,
     },
     /// A task ended.
-    Task {
-        /// What it was.
-        task: Task,
-        /// Whether it stored (true) or fetched (false).
-        write: bool,
-        /// How it ended.
-        outcome: Outcome,
-        /// Bytes it was to move.
-        bytes: u64,
-        /// Time in the task queue.
-        waited: Duration,
-        /// Time on its lane.
-        served: Duration,
-        /// Whether it was beyond the k that its request needs.
-        extra: bool,
-        /// Whether the request was answered without it.
-        redundant: bool,
-    },
+    Task(TaskEnd),
     /// A request was taken in by a tier of its tenant, or by none that has a promise.
     Admitted {
         /// The request.

@@ -1,5 +1,5 @@
 use crate::{
-    Action, Machine, Outcome, Report, Settings, Task,
+    Action, Machine, Outcome, Report, Settings, Task, TaskEnd,
     request::{Entry, FragmentState},
 };
 use core::time::Duration;
@@ -233,7 +233,7 @@ impl Machine {
             }
         };
         let entry = &self.requests.table[record.request];
-        let report = Report::Task {
+        let end = TaskEnd {
             task: self.describe(task, record),
             write: entry.is_write(),
             outcome,
@@ -243,7 +243,7 @@ impl Machine {
             extra: record.extra,
             redundant: entry.is_decided(),
         };
-        self.actions.push(Action::Report(report));
+        self.actions.push(Action::Report(Report::Task(end)));
     }
 
     /// Lets the policy learn from a task that was on a lane.

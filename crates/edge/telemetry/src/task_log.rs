@@ -7,8 +7,8 @@ mod tests;
 pub use file::{TaskLogError, TaskLogFile, TaskLogFileSettings};
 
 use ripstop_estimator::{LOG_HEADER, LogRecord};
-use ripstop_gateway::{Outcome, Report};
-use ripstop_model::{Operation, Timestamp};
+use ripstop_gateway::Report;
+use ripstop_model::Timestamp;
 use std::{
     collections::VecDeque,
     fmt::Write as _,
@@ -57,15 +57,15 @@ impl TaskLog {
 
     /// Takes note of a task's end.
     pub(crate) fn report(&self, at: Timestamp, report: &Report) {
-        if let Some(record) = record(Timestamp::from_nanos(self.origin_ns + at.as_nanos()), report)
-        {
-            let mut ring = self.ring();
-            if ring.records.len() == TASK_LOG_MAX {
-                ring.records.pop_front();
-                ring.first += 1;
-            }
-            ring.records.push_back(record);
+        let Report::Task(end) = report else { return };
+        let at = Timestamp::from_nanos(self.origin_ns + at.as_nanos());
+        let Some(record) = end.log_record(at) else { return };
+        let mut ring = self.ring();
+        if ring.records.len() == TASK_LOG_MAX {
+            ring.records.pop_front();
+            ring.first += 1;
         }
+        ring.records.push_back(record);
     }
 
     /// Puts into `page` the next records from number `from` on, some of them; returns the number to go
@@ -130,31 +130,4 @@ fn add_lines(text: &mut String, records: &[LogRecord]) {
     for record in records {
         writeln!(text, "{record}").expect("a string takes all that is written to it");
     }
-}
-
-/// The record of a report, if that is of the end of a task which had a lane.
-fn record(at: Timestamp, report: &Report) -> Option<LogRecord> {
-    let Report::Task { task, write, outcome, bytes, waited, served, redundant, .. } = *report
-    else {
-        return None;
-    };
-    if served.is_zero() && outcome != Outcome::Done {
-        return None;
-    }
-    Some(LogRecord {
-        at,
-        operation: if write { Operation::Write } else { Operation::Read },
-        node: task.node,
-        bytes,
-        served,
-        outcome: match outcome {
-            Outcome::Done => ripstop_estimator::Outcome::Done,
-            Outcome::Cancelled => ripstop_estimator::Outcome::Cancelled,
-            Outcome::Missing | Outcome::Damaged | Outcome::Unavailable | Outcome::Refused => {
-                ripstop_estimator::Outcome::Other
-            }
-        },
-        waited,
-        redundant,
-    })
 }

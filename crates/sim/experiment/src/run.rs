@@ -1,6 +1,6 @@
 use crate::{Arrivals, Load, PolicyChoice, Setting, TenantOutcome, Tenants, tenant::Tally};
 use ripstop_engine::{Engine, Observer};
-use ripstop_gateway::{Machine, NodeSpec, Outcome as Ended, Report};
+use ripstop_gateway::{Machine, NodeSpec, Outcome as Ended, Report, TaskEnd};
 use ripstop_model::{NodeId, RequestId, Timestamp};
 use ripstop_policy::Limits;
 use std::cell::RefCell;
@@ -204,7 +204,9 @@ impl Observer for Recorder<'_> {
                     self.outcome.courses.push(Course { arrived, took_ns, n, k, request, class });
                 }
             }
-            Report::Task { task, write, outcome, bytes, served, extra, redundant, .. } => {
+            Report::Task(TaskEnd {
+                task, write, outcome, bytes, served, extra, redundant, ..
+            }) => {
                 if served.is_zero() || task.request.0 < self.warmup {
                     return;
                 }

@@ -111,7 +111,7 @@ impl Stock {
             .take()
             .iter()
             .filter_map(|(_, report)| match report {
-                Report::Task { served, .. } => Some(served.as_secs_f64() - DELAY_MS / 1e3),
+                Report::Task(end) => Some(end.served.as_secs_f64() - DELAY_MS / 1e3),
                 Report::Started { .. }
                 | Report::Admitted { .. }
                 | Report::Refused { .. }

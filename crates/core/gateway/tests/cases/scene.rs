@@ -2,6 +2,7 @@
 
 use ripstop_gateway::{
     Action, Event, Machine, NodeSpec, NodeState, Operation, Outcome, Report, Request, Settings,
+    TaskEnd,
 };
 use ripstop_model::{NodeId, RequestId, StripSet, TaskId, TenantId, Timestamp};
 use ripstop_policy::{Policy, by_name};
@@ -175,7 +176,7 @@ impl Scene {
                 }
                 Report::Refused { request, tenant } => format!("refused {request} of {tenant}"),
                 Report::Started { .. }
-                | Report::Task { .. }
+                | Report::Task(_)
                 | Report::Admitted { .. }
                 | Report::Answered { .. } => {
                     return self.reports.then(|| tell_report(report));
@@ -190,7 +191,9 @@ fn tell_report(report: &Report) -> String {
         Report::Started { request, code, waited, .. } => {
             format!("[{request} started {code} after {waited:?}]")
         }
-        Report::Task { task, write, outcome, bytes, waited, served, redundant, .. } => format!(
+        Report::Task(TaskEnd {
+            task, write, outcome, bytes, waited, served, redundant, ..
+        }) => format!(
             "[{}.{}@{} {outcome:?}, write {write}, {bytes} bytes, waited {waited:?}, \
              served {served:?}, redundant {redundant}]",
             task.request, task.fragment, task.node

@@ -204,9 +204,9 @@ impl Ledger {
                     "{node:?} became {state:?} twice"
                 );
             }
-            Report::Task { task, redundant, .. } => {
-                let known = self.live(task.request);
-                assert_eq!(*redundant, known.answer.is_some() || known.decodes > 0);
+            Report::Task(end) => {
+                let known = self.live(end.task.request);
+                assert_eq!(end.redundant, known.answer.is_some() || known.decodes > 0);
             }
             Report::Started { request, code, .. } => {
                 let known = self.live(*request);

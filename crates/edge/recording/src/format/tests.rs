@@ -4,7 +4,7 @@ use core::time::Duration;
 use expect_test::expect;
 use ripstop_gateway::{
     Cause, NodeState, Operation, Outcome, Placement, PlacementGroup, Recombination, Report,
-    Request, Selection, Shaping, Task, TenantTerms,
+    Request, Selection, Shaping, Task, TaskEnd, TenantTerms,
 };
 use ripstop_model::{Code, RequestId, StripSet, TaskId, TenantId};
 use std::fmt::Write as _;
@@ -61,7 +61,7 @@ fn actions() -> Vec<Action> {
     let write = false;
     let reports = [
         Report::Started { request, write, code, waited },
-        Report::Task {
+        Report::Task(TaskEnd {
             task,
             write,
             outcome,
@@ -70,7 +70,7 @@ fn actions() -> Vec<Action> {
             served,
             extra: true,
             redundant: false,
-        },
+        }),
         Report::Answered {
             request,
             tenant: TenantId(300),

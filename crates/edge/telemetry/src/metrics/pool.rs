@@ -4,7 +4,7 @@ use super::{
 };
 use crate::task_log::TaskLog;
 use ripstop_delay::ShiftedExponential;
-use ripstop_gateway::{Load, NodeGauge, Outcome, Report, Task, TierGauge};
+use ripstop_gateway::{Load, NodeGauge, Outcome, Report, TaskEnd, TierGauge};
 use ripstop_model::{Code, NodeId, Operation, Timestamp};
 use ripstop_runtime::{Observer, Pool};
 use ripstop_store::MoveProgress;
@@ -247,8 +247,8 @@ impl PoolCounts {
         self.nodes.get(usize::from(*self.places.get(usize::from(id.0))?))
     }
 
-    fn task_ended(&self, ended: &TaskEnded) {
-        let TaskEnded { task, write, outcome, bytes, waited, served, extra, redundant } = *ended;
+    fn task_ended(&self, end: &TaskEnd) {
+        let TaskEnd { task, write, outcome, bytes, waited, served, extra, redundant } = *end;
         let operation = &self.operations[usize::from(write)];
         let cancelled = outcome == Outcome::Cancelled;
         operation.task_queueing.add(waited);
@@ -278,18 +278,6 @@ impl PoolCounts {
     }
 }
 
-/// The fields of `Report::Task`.
-struct TaskEnded {
-    task: Task,
-    write: bool,
-    outcome: Outcome,
-    bytes: u64,
-    waited: Duration,
-    served: Duration,
-    extra: bool,
-    redundant: bool,
-}
-
 impl Observer for PoolCounts {
     fn report(&self, at: Timestamp, report: &Report) {
         self.task_log.report(at, report);
@@ -299,18 +287,7 @@ impl Observer for PoolCounts {
                 self.operations[usize::from(write)].codes.of(code).fetch_add(1, Relaxed);
                 self.queueing.add(waited);
             }
-            Report::Task { task, write, outcome, bytes, waited, served, extra, redundant } => {
-                self.task_ended(&TaskEnded {
-                    task,
-                    write,
-                    outcome,
-                    bytes,
-                    waited,
-                    served,
-                    extra,
-                    redundant,
-                });
-            }
+            Report::Task(end) => self.task_ended(&end),
             Report::Answered { write, took, done, .. } => {
                 let operation = &self.operations[usize::from(write)];
                 operation.answers[usize::from(done)].fetch_add(1, Relaxed);

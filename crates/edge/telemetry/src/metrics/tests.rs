@@ -1,6 +1,6 @@
 use super::*;
 use ripstop_catalog::{CatalogError, Embedded, Settings};
-use ripstop_gateway::{Load, NodeGauge, NodeState, Outcome, Report, Task};
+use ripstop_gateway::{Load, NodeGauge, NodeState, Outcome, Report, Task, TaskEnd};
 use ripstop_model::{Code, RequestId, TaskId, TenantId, Timestamp};
 use ripstop_node::{Memory as MemoryNode, Node};
 use ripstop_runtime::Observer;
@@ -61,14 +61,14 @@ fn task(node: u16, write: bool, outcome: Outcome, served_ms: u64, redundant: boo
         Task { id: TaskId(1), request: RequestId(1), node: NodeId(node), fragment: 0, strips: 1 };
     let (waited, served) = (Duration::from_micros(70), Duration::from_millis(served_ms));
     let extra = redundant;
-    Report::Task { task, write, outcome, bytes: 1000, waited, served, extra, redundant }
+    Report::Task(TaskEnd { task, write, outcome, bytes: 1000, waited, served, extra, redundant })
 }
 
 /// A store beyond those that are needed.
 fn extra(outcome: Outcome, served_ms: u64, decided: bool) -> Report {
     let mut report = task(78, true, outcome, served_ms, decided);
-    if let Report::Task { extra, .. } = &mut report {
-        *extra = true;
+    if let Report::Task(end) = &mut report {
+        end.extra = true;
     }
     report
 }

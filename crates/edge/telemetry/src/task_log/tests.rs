@@ -1,14 +1,14 @@
 use super::*;
 use core::time::Duration;
 use ripstop_estimator::{Outcome as Logged, fit_log, parse_log};
-use ripstop_gateway::Task;
-use ripstop_model::{NodeId, RequestId, TaskId};
+use ripstop_gateway::{Outcome, Task, TaskEnd};
+use ripstop_model::{NodeId, Operation, RequestId, TaskId};
 use std::{fs, sync::Arc};
 
 fn task(number: u64, outcome: Outcome, served_ms: u64) -> Report {
     let (id, request) = (TaskId(number), RequestId(1));
     let node = NodeId(number as u16 % 3);
-    Report::Task {
+    Report::Task(TaskEnd {
         task: Task { id, request, node, fragment: 0, strips: 1 },
         write: number.is_multiple_of(2),
         outcome,
@@ -17,7 +17,7 @@ fn task(number: u64, outcome: Outcome, served_ms: u64) -> Report {
         served: Duration::from_millis(served_ms),
         extra: false,
         redundant: outcome == Outcome::Cancelled,
-    }
+    })
 }
 
 fn fill(log: &TaskLog, numbers: std::ops::Range<u64>) {

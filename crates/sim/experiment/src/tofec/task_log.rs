@@ -9,11 +9,9 @@ use crate::{Arrivals, Load, PolicyChoice, Process, Run, delay_figures::kept, swe
 use core::{fmt::Write as _, num::NonZero};
 use ripstop_delay::{Preset, ShiftedExponential};
 use ripstop_engine::{Engine, Observer};
-use ripstop_estimator::{
-    Distribution, Empirical, Fit, LOG_HEADER, LogRecord, Outcome, fit_log, parse_log,
-};
+use ripstop_estimator::{Distribution, Empirical, Fit, LOG_HEADER, LogRecord, fit_log, parse_log};
 use ripstop_figure::{Table, ccdf, percentile};
-use ripstop_gateway::{Machine, NodeSpec, Outcome as Ended, Report};
+use ripstop_gateway::{Machine, NodeSpec, Report};
 use ripstop_model::{Code, NodeId, Operation, Timestamp};
 
 /// Rate at which the log is recorded: requests hardly ever meet.
@@ -96,18 +94,8 @@ struct Recorder {
 
 impl Observer for Recorder {
     fn report(&mut self, at: Timestamp, report: &Report) {
-        let Report::Task { task, write, outcome, bytes, waited, served, redundant, .. } = *report
-        else {
-            return;
-        };
-        let operation = if write { Operation::Write } else { Operation::Read };
-        let outcome = match outcome {
-            Ended::Done => Outcome::Done,
-            Ended::Cancelled => Outcome::Cancelled,
-            Ended::Missing | Ended::Damaged | Ended::Unavailable | Ended::Refused => Outcome::Other,
-        };
-        let node = task.node;
-        let record = LogRecord { at, operation, node, bytes, served, outcome, waited, redundant };
+        let Report::Task(end) = report else { return };
+        let Some(record) = end.log_record(at) else { return };
         writeln!(self.text, "{record}").expect("a text takes what is written");
     }
 }

@@ -255,7 +255,7 @@ impl Counts {
                 self.window.record(at, &self.promise, place, end);
             }
             Report::Started { .. }
-            | Report::Task { .. }
+            | Report::Task(_)
             | Report::FragmentLost { .. }
             | Report::Node { .. } => {}
         }
