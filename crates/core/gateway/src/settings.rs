@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 
 /// What happens to the tasks of a write that is answered already.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum AfterAnswer {
     /// They go on as before.
     #[default]

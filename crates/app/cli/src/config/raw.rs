@@ -2,7 +2,7 @@ use super::{
     policy::DelayModel,
     units::{Size, Span},
 };
-use ripstop_gateway::{Recombination, Selection};
+use ripstop_gateway::{AfterAnswer, Recombination, Selection};
 use serde::Deserialize;
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -126,16 +126,6 @@ impl From<Layout> for ripstop_runtime::Layout {
             Layout::Unique => Self::Unique,
         }
     }
-}
-
-/// What happens to the tasks of a write that is answered already.
-#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum AfterAnswer {
-    Continue,
-    Background,
-    Cancel,
-    Leave,
 }
 
 #[derive(Deserialize, Debug)]

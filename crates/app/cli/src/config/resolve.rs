@@ -1,6 +1,6 @@
 use super::{
     policy,
-    raw::{self, AfterAnswer, Bucket, LogFormat, NodeKind, Raw},
+    raw::{self, Bucket, LogFormat, NodeKind, Raw},
     tenant::{self, TenantConfig},
 };
 use crate::replan::AutoPlan;
@@ -381,12 +381,7 @@ fn machine(raw: &raw::Pool, code: Code, memory_max: usize) -> MachineSettings {
         answer_extra_min: raw
             .answer_extra_min
             .unwrap_or_else(|| default.answer_extra_min.min(answer_extra)),
-        after_answer: match raw.after_answer {
-            None | Some(AfterAnswer::Continue) => ripstop_gateway::AfterAnswer::Continue,
-            Some(AfterAnswer::Background) => ripstop_gateway::AfterAnswer::Background,
-            Some(AfterAnswer::Cancel) => ripstop_gateway::AfterAnswer::Cancel,
-            Some(AfterAnswer::Leave) => ripstop_gateway::AfterAnswer::Leave,
-        },
+        after_answer: raw.after_answer.unwrap_or(default.after_answer),
         left_bytes_max: raw.left_max.map_or(memory_max as u64 / 4, |size| size.0),
         degraded_after: span(raw.degraded_after, default.degraded_after),
         task_timeout: span(raw.task_timeout, default.task_timeout),

@@ -1,3 +1,4 @@
+use ripstop_gateway::AfterAnswer;
 use serde::Deserialize;
 use std::path::PathBuf;
 
@@ -174,13 +175,4 @@ pub(crate) struct Machine {
     pub patience_ms: Option<f64>,
     pub answer_extra: Option<u8>,
     pub after_answer: Option<AfterAnswer>,
-}
-
-#[derive(Deserialize, Clone, Copy, Debug)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum AfterAnswer {
-    Continue,
-    Background,
-    Cancel,
-    Leave,
 }

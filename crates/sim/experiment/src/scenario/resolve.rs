@@ -5,7 +5,7 @@ use crate::{
 };
 use core::time::Duration;
 use ripstop_delay::{ParsePresetError, Recorded, RecordedError, Replay, ShiftedExponential};
-use ripstop_gateway::{AfterAnswer, Settings};
+use ripstop_gateway::Settings;
 use ripstop_model::{Code, CodeError, Operation, Timestamp};
 use ripstop_policy::Limits;
 use ripstop_world::{Change, Trouble};
@@ -283,14 +283,7 @@ fn machine(raw: &raw::Machine) -> Result<Settings, ScenarioError> {
     set("patience_ms", raw.patience_ms.map(|ms| ms / 1000.0), &mut machine.patience)?;
     machine.requests_waiting_max = raw.requests_waiting_max.unwrap_or(machine.requests_waiting_max);
     machine.answer_extra = raw.answer_extra.unwrap_or(machine.answer_extra);
-    if let Some(after) = raw.after_answer {
-        machine.after_answer = match after {
-            raw::AfterAnswer::Continue => AfterAnswer::Continue,
-            raw::AfterAnswer::Background => AfterAnswer::Background,
-            raw::AfterAnswer::Cancel => AfterAnswer::Cancel,
-            raw::AfterAnswer::Leave => AfterAnswer::Leave,
-        };
-    }
+    machine.after_answer = raw.after_answer.unwrap_or(machine.after_answer);
     machine.validate().map_err(|error| value(format!("machine: {error}")))?;
     Ok(machine)
 }
