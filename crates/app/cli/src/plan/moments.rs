@@ -2,7 +2,7 @@
 
 use crate::fit::read_log;
 use anyhow::{Context as _, Result, ensure};
-use ripstop_estimator::{LogRecord, Outcome, parse_log};
+use ripstop_estimator::{LogRecord, Outcome, Sample, parse_log};
 use ripstop_model::Operation;
 use ripstop_placement::{Class, Service};
 use std::path::Path;
@@ -44,16 +44,11 @@ impl Measured {
     /// Of the finished reads among these.
     pub(crate) fn of_records<'a>(records: impl Iterator<Item = &'a LogRecord>) -> Result<Self> {
         let (mut seen, mut bytes, mut count) = (Vec::new(), 0.0, 0usize);
-        for record in records.filter(|record| record.operation == Operation::Read) {
-            let done = match record.outcome {
-                Outcome::Done => true,
-                Outcome::Cancelled => false,
-                Outcome::Other => continue,
-            };
-            seen.push((record.served.as_secs_f64().max(1e-9), done));
-            if done {
+        for read in reads(records) {
+            seen.push(lasted(&read));
+            if read.finished {
                 count += 1;
-                bytes += record.bytes as f64;
+                bytes += read.bytes as f64;
             }
         }
         ensure!(
@@ -65,6 +60,16 @@ impl Measured {
         let chunk_bytes = Some(bytes / count as f64).filter(|bytes| *bytes > 0.0);
         Ok(Self { service, chunk_bytes, fixed_s: 0.0 })
     }
+}
+
+/// What the reads among these tell of delays.
+fn reads<'a>(records: impl Iterator<Item = &'a LogRecord>) -> impl Iterator<Item = Sample> {
+    records.filter_map(LogRecord::sample).filter(|sample| sample.operation == Operation::Read)
+}
+
+/// How long a task ran, seconds, and whether to its end.
+fn lasted(sample: &Sample) -> (f64, bool) {
+    (sample.served.as_secs_f64().max(1e-9), sample.finished)
 }
 
 /// A node serves differently if means are so many standard errors apart …
@@ -119,16 +124,7 @@ pub(crate) fn quantiles<'a>(
     records: impl Iterator<Item = &'a LogRecord>,
     count: usize,
 ) -> Vec<f64> {
-    let reads = records.filter(|record| record.operation == Operation::Read);
-    let seen = reads.filter_map(|record| {
-        let done = match record.outcome {
-            Outcome::Done => true,
-            Outcome::Cancelled => false,
-            Outcome::Other => return None,
-        };
-        Some((record.served.as_secs_f64().max(1e-9), done))
-    });
-    let parts = survival_parts(seen.collect());
+    let parts = survival_parts(reads(records).map(|read| lasted(&read)).collect());
     let (mut reached, mut quantiles) = (0.0, Vec::with_capacity(count));
     for &(seconds, part) in &parts {
         reached += part;
