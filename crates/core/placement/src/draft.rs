@@ -100,16 +100,7 @@ impl Draft {
         let mut first = None;
         for _ in 0..self.lots[at].nodes.len() {
             let lot = &self.lots[at];
-            let (mut from, mut to) = ((f64::NEG_INFINITY, 0), (f64::INFINITY, 0));
-            for (index, (&node, &share)) in lot.nodes.iter().zip(&lot.shares).enumerate() {
-                let slope = self.field.slopes[usize::from(node)];
-                if share > 0.0 && slope > from.0 {
-                    from = (slope, index);
-                }
-                if share < 1.0 && slope < to.0 {
-                    to = (slope, index);
-                }
-            }
+            let (from, to) = self.field.dearest_and_cheapest(&lot.nodes, &lot.shares);
             let room = lot.shares[from.1].min(1.0 - lot.shares[to.1]);
             let gain = (from.0 - to.0) * rate;
             let first = *first.get_or_insert(gain.max(0.0) * lot.nodes.len() as f64);

@@ -212,6 +212,26 @@ impl Field {
         far
     }
 
+    /// Among nodes with these shares of some requests, by slope and position: the dearest that has a share,
+    /// and the cheapest that could have more.
+    pub(crate) fn dearest_and_cheapest(
+        &self,
+        nodes: &[u16],
+        shares: &[f64],
+    ) -> ((f64, usize), (f64, usize)) {
+        let (mut from, mut to) = ((f64::NEG_INFINITY, 0), (f64::INFINITY, 0));
+        for (index, (&node, &share)) in nodes.iter().zip(shares).enumerate() {
+            let slope = self.slopes[usize::from(node)];
+            if share > 0.0 && slope > from.0 {
+                from = (slope, index);
+            }
+            if share < 1.0 && slope < to.0 {
+                to = (slope, index);
+            }
+        }
+        (from, to)
+    }
+
     /// Second derivatives by a node's load and by its bytes.
     pub(crate) fn curvatures(&self, node: usize) -> (f64, f64) {
         let load = self.load_term(node, self.loads[node]);

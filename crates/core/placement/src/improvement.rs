@@ -284,16 +284,7 @@ fn settle_alone(draft: &mut Draft, old: &crate::draft::Lot, rate: f64, atom: &mu
     }
     draft.field.go(&draft.stepper.step, 0.0, 1.0);
     for _ in 0..2 * atom.nodes.len() {
-        let (mut from, mut to) = ((f64::NEG_INFINITY, 0), (f64::INFINITY, 0));
-        for (index, (&node, &share)) in atom.nodes.iter().zip(&atom.shares).enumerate() {
-            let slope = draft.field.slopes[usize::from(node)];
-            if share > 0.0 && slope > from.0 {
-                from = (slope, index);
-            }
-            if share < 1.0 && slope < to.0 {
-                to = (slope, index);
-            }
-        }
+        let (from, to) = draft.field.dearest_and_cheapest(&atom.nodes, &atom.shares);
         let room = atom.shares[from.1].min(1.0 - atom.shares[to.1]);
         if from.0 - to.0 <= 1e-9 * from.0.abs() || room <= 0.0 {
             break;
