@@ -61,6 +61,18 @@ async fn listed(node: &Bucket) -> Result<Vec<FragmentId>, NodeError> {
     node.list().map_ok(|listed| listed.name).try_collect().await
 }
 
+/// How each operation ends.
+async fn outcomes(node: &Bucket) -> [Result<(), NodeError>; 6] {
+    [
+        node.get(NAME, 0..1).await.map(drop),
+        node.get(NAME, 0..0).await.map(drop),
+        node.put(NAME, vec![Bytes::from_static(b"x")]).await,
+        node.delete(NAME).await,
+        listed(node).await.map(drop),
+        node.health().await,
+    ]
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bucket_conforms() {
     let Some(settings) = settings("conforms") else { return };
@@ -115,15 +127,7 @@ async fn a_bucket_that_is_not_there_is_unavailable_and_nothing_is_missing() {
     let Some(settings) = settings("gone") else { return };
     let settings = BucketSettings { bucket: "no-such-bucket-here".into(), ..settings };
     let node = Bucket::new(settings).unwrap();
-    let outcomes = [
-        node.get(NAME, 0..1).await.map(drop),
-        node.get(NAME, 0..0).await.map(drop),
-        node.put(NAME, vec![Bytes::from_static(b"x")]).await,
-        node.delete(NAME).await,
-        listed(&node).await.map(drop),
-        node.health().await,
-    ];
-    for (at, outcome) in outcomes.iter().enumerate() {
+    for (at, outcome) in outcomes(&node).await.iter().enumerate() {
         assert!(matches!(outcome, Err(NodeError::Unavailable { .. })), "{at}: {outcome:?}");
     }
 }
@@ -136,15 +140,7 @@ async fn wrong_credentials_are_refused_and_not_printed() {
     let settings = BucketSettings { credentials, ..settings };
     assert!(!format!("{settings:?}").contains("nobody-knows"));
     let node = Bucket::new(settings).unwrap();
-    let outcomes = [
-        node.get(NAME, 0..1).await.map(drop),
-        node.get(NAME, 0..0).await.map(drop),
-        node.put(NAME, vec![Bytes::from_static(b"x")]).await,
-        node.delete(NAME).await,
-        listed(&node).await.map(drop),
-        node.health().await,
-    ];
-    for (at, outcome) in outcomes.iter().enumerate() {
+    for (at, outcome) in outcomes(&node).await.iter().enumerate() {
         assert!(matches!(outcome, Err(NodeError::Refused { .. })), "{at}: {outcome:?}");
         assert!(!format!("{outcome:?}").contains("nobody-knows"));
     }
