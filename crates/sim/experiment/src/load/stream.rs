@@ -17,6 +17,13 @@ enum Course<'a> {
     Trace(&'a [(Timestamp, u16)]),
 }
 
+/// A time with one rate in a bursty process.
+#[derive(Clone, Copy, Debug)]
+struct Spell {
+    is_burst: bool,
+    ends_s: f64,
+}
+
 /// Arrivals that follow one another with luck of their own.
 #[derive(Debug)]
 pub(super) struct Stream<'a> {
@@ -30,8 +37,8 @@ pub(super) struct Stream<'a> {
     made: u64,
     phase: usize,
     phase_ends_s: f64,
-    /// Of a bursty process: whether a burst is on, and when it ends.
-    burst: (bool, f64),
+    /// Of a bursty process, once it has begun.
+    spell: Option<Spell>,
     next: Option<Coming>,
 }
 
@@ -70,10 +77,10 @@ impl<'a> Stream<'a> {
             Course::Requests(..) | Course::Trace(_) => f64::INFINITY,
         };
         let (times, kinds) = (Dice::numbered(seed, dice.0), Dice::numbered(seed, dice.1));
-        let (now_s, made, phase, burst) = (0.0, 0, 0, (false, 0.0));
-        let next = None;
+        let (now_s, made, phase) = (0.0, 0, 0);
+        let (spell, next) = (None, None);
         let mut stream =
-            Self { course, class, times, kinds, now_s, made, phase, phase_ends_s, burst, next };
+            Self { course, class, times, kinds, now_s, made, phase, phase_ends_s, spell, next };
         stream.next = stream.make();
         stream
     }
@@ -130,25 +137,52 @@ impl<'a> Stream<'a> {
             Process::Deterministic(rate) => 1.0 / rate,
             Process::Bursty { rate, high, low, spell } => {
                 let share = (1.0 - low) / (high - low);
-                let mut at = self.now_s;
-                // What is left of the exponential when the rate switches goes on at the new rate.
-                let mut left = self.times.exponential();
-                loop {
-                    if at >= self.burst.1 {
-                        let on = !self.burst.0;
-                        let mean =
-                            spell.as_secs_f64() * if on { 1.0 } else { (1.0 - share) / share };
-                        self.burst = (on, at + mean * self.times.exponential());
-                    }
-                    let now = rate * if self.burst.0 { high } else { low };
-                    if now * (self.burst.1 - at) >= left {
-                        return at + left / now - self.now_s;
-                    }
-                    left -= now * (self.burst.1 - at);
-                    at = self.burst.1;
-                }
+                let calm = (1.0 - share) / share;
+                let mean_s = |burst| spell.as_secs_f64() * if burst { 1.0 } else { calm };
+                let rate_of = |burst| rate * if burst { high } else { low };
+                self.bursty_gap_s(share, mean_s, rate_of)
             }
         }
+    }
+
+    /// The gap before the next arrival of a process that is in a burst for a `share` of the time, infinite if
+    /// none comes before the phase ends. Spells go on from one phase to the next.
+    fn bursty_gap_s(
+        &mut self,
+        share: f64,
+        mean_s: impl Fn(bool) -> f64,
+        rate: impl Fn(bool) -> f64,
+    ) -> f64 {
+        let mut at = self.now_s;
+        // What is left of the exponential when the rate switches goes on at the new rate.
+        let mut left = self.times.exponential();
+        loop {
+            let spell = self.spell_at(at, share, &mean_s);
+            let (rate, ends_s) = (rate(spell.is_burst), spell.ends_s.min(self.phase_ends_s));
+            if rate * (ends_s - at) >= left {
+                return at + left / rate - self.now_s;
+            }
+            if ends_s >= self.phase_ends_s {
+                return f64::INFINITY;
+            }
+            left -= rate * (ends_s - at);
+            at = ends_s;
+        }
+    }
+
+    /// The spell that holds at a time, which is not before the last that was asked for. The first is a burst
+    /// as often as there are bursts at any other time.
+    fn spell_at(&mut self, at_s: f64, share: f64, mean_s: impl Fn(bool) -> f64) -> Spell {
+        let mut spell = self.spell.unwrap_or_else(|| {
+            let is_burst = self.times.uniform() < share;
+            Spell { is_burst, ends_s: mean_s(is_burst) * self.times.exponential() }
+        });
+        while spell.ends_s <= at_s {
+            spell.is_burst = !spell.is_burst;
+            spell.ends_s += mean_s(spell.is_burst) * self.times.exponential();
+        }
+        self.spell = Some(spell);
+        spell
     }
 }
 
@@ -188,5 +222,43 @@ mod tests {
         assert_eq!(before(of_class(1, &quiet)), before(of_class(1, &loud)));
         assert!(of_class(1, &loud).len() > 5 * of_class(1, &quiet).len());
         assert_ne!(of_class(0, &quiet).len(), 0);
+    }
+
+    /// Arrivals in two phases of twenty seconds, the mean over many seeds.
+    fn mean_counts(first: Process, second: Process) -> [f64; 2] {
+        const SEEDS: u64 = 2000;
+        let span = Duration::from_secs(20);
+        let load = Load::Phases(vec![(span, first), (span, second)]);
+        let mut counts = [0.0; 2];
+        for seed in 0..SEEDS {
+            for mut stream in Stream::all(&load, seed) {
+                while let Some(next) = stream.take() {
+                    let phase = usize::from(next.at >= Timestamp::ZERO + span);
+                    counts[phase] += 1.0 / SEEDS as f64;
+                }
+            }
+        }
+        counts
+    }
+
+    #[test]
+    fn bursts_have_the_mean_rate_from_the_first_moment_and_in_every_phase() {
+        let bursty = |rate, low| {
+            let (high, spell) = (4.0, Duration::from_secs(3));
+            Process::Bursty { rate, high, low, spell }
+        };
+        // What there is before and after a change of the rate, and after a phase in which nothing comes.
+        for low in [0.0, 0.5] {
+            for (first, second) in [(10.0, 10.0), (10.0, 3.0), (0.0, 10.0)] {
+                let found = mean_counts(bursty(first, low), bursty(second, low));
+                for (found, rate) in found.into_iter().zip([first, second]) {
+                    let expected = 20.0 * rate;
+                    assert!(
+                        (found - expected).abs() <= 0.06 * expected,
+                        "{first} then {second}/s, low {low}: {found} of {expected}"
+                    );
+                }
+            }
+        }
     }
 }
