@@ -27,6 +27,17 @@ impl ShiftedExponential {
     pub const S3_2013_B: Self =
         Self { shift_ms: 5.0, shift_ms_per_mb: 30.0, mean_ms: 95.5, mean_ms_per_mb: 5.0 };
 
+    /// With every delay so many times as long.
+    #[must_use]
+    pub const fn scaled(&self, factor: f64) -> Self {
+        Self {
+            shift_ms: self.shift_ms * factor,
+            shift_ms_per_mb: self.shift_ms_per_mb * factor,
+            mean_ms: self.mean_ms * factor,
+            mean_ms_per_mb: self.mean_ms_per_mb * factor,
+        }
+    }
+
     /// Δ(B), the least delay of a chunk of `bytes` bytes, milliseconds.
     pub const fn shift_at(&self, bytes: u64) -> f64 {
         self.shift_ms + self.shift_ms_per_mb * megabytes(bytes)

@@ -7,12 +7,12 @@ use ripstop_model::{NodeId, Timestamp};
 /// Samples for each chunk size.
 const SAMPLES: u64 = 4000;
 
-/// The delay model a policy is given: the node's own if it is one, else fitted to draws from it for
-/// the chunk sizes of its classes, as a gateway fits it to what it sees.
+/// The delay model a policy is given: the first node's own if it is one, else fitted to draws from it for
+/// the chunk sizes of its classes, as a gateway fits it to what it sees. Its scale is in it.
 pub(crate) fn fitted(setting: &Setting) -> ShiftedExponential {
     let node = &setting.nodes[0];
     if let Some(model) = node.delay.shifted_exponential() {
-        return model;
+        return model.scaled(node.scale);
     }
     let class = setting.classes[0];
     let (mut model, mut dice) = (node.delay.model(), Dice::new(0));
@@ -35,6 +35,24 @@ mod tests {
     use ripstop_delay::Preset;
     use ripstop_model::{Code, Operation};
     use ripstop_policy::{Chunking, Class, Load, Settings, by_name};
+
+    #[test]
+    fn a_slower_node_has_a_slower_model() {
+        for preset in [Preset::S3In2013A, Preset::S3In2025] {
+            let mut setting = Setting::of_tofec(Delay::Preset(preset), 16);
+            let model = fitted(&setting);
+            setting.nodes[0].scale = 3.0;
+            let slower = fitted(&setting);
+            for (own, three) in [
+                (model.shift_ms, slower.shift_ms),
+                (model.shift_ms_per_mb, slower.shift_ms_per_mb),
+                (model.mean_ms, slower.mean_ms),
+                (model.mean_ms_per_mb, slower.mean_ms_per_mb),
+            ] {
+                assert!((three - 3.0 * own).abs() < 1e-4 * own, "{preset:?}: {own} and {three}");
+            }
+        }
+    }
 
     #[test]
     fn what_is_given_is_what_a_policy_learns_from_the_same_tasks() {
