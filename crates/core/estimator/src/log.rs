@@ -83,10 +83,23 @@ impl fmt::Display for LogRecord {
     }
 }
 
-/// The records of a log in any of the [formats](LogFormat).
+/// The records of a log in any of the [formats](LogFormat), or of several of one format, one behind the
+/// other. A last line that has no end and cannot be read is left out: what wrote it was stopped.
 pub fn parse_log(text: &str) -> Result<Vec<LogRecord>, LogError> {
-    let mut lines = text.lines();
-    let format: LogFormat = lines.next().unwrap_or_default().parse()?;
-    let numbered = lines.enumerate().map(|(at, line)| format.record(at + 2, line));
-    numbered.filter_map(Result::transpose).collect()
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut lines = text.lines().enumerate();
+    let header = lines.next().map_or("", |(_, header)| header.trim());
+    let format: LogFormat = header.parse()?;
+    let mut records = Vec::new();
+    while let Some((at, line)) = lines.next() {
+        if line.trim() == header {
+            continue;
+        }
+        match format.record(at + 1, line) {
+            Ok(record) => records.extend(record),
+            Err(_) if lines.clone().next().is_none() && !text.ends_with('\n') => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(records)
 }

@@ -27,6 +27,18 @@ fn each_format_is_read() {
 }
 
 #[test]
+fn logs_may_follow_one_another_and_end_anywhere() {
+    let line = "1.5,write,3,1000000,12.5,cancelled,2,1";
+    let both = format!("\u{feff}{LOG_HEADER}\n{line}\n{LOG_HEADER}\r\n{line}\n");
+    assert_eq!(parse_log(&both), Ok([RECORD; 2].into()));
+    // What a process that was killed left of a line.
+    for cut in ["1", "1.5,wri", "1.5,write,3,1000000,12.5,cancelled,2,"] {
+        assert_eq!(parse_log(&format!("{both}{cut}")), Ok([RECORD; 2].into()), "{cut}");
+        assert!(parse_log(&format!("{both}{cut}\n{line}")).is_err(), "{cut}");
+    }
+}
+
+#[test]
 fn failed_tasks_are_no_samples() {
     let text = format!("{LOG_HEADER}\n0,read,0,5,1,timed out,0,0\n0,read,0,5,1,done,0,0");
     let records = parse_log(&text).unwrap();
