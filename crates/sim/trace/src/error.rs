@@ -61,6 +61,16 @@ pub enum TraceError {
         /// The first such line.
         line: u64,
     },
+    /// Too many records to sort all of them.
+    #[error(
+        "there are more than {max} requests (at line {line}): read its beginning, or a part of it"
+    )]
+    Many {
+        /// The first that is too many.
+        line: u64,
+        /// How many there may be.
+        max: usize,
+    },
     /// Too many requests in one second to spread.
     #[error("more than {max} requests in one second cannot be spread over it (before line {line})")]
     Crowded {

@@ -30,6 +30,12 @@ pub enum Disorder {
         /// line.
         window: usize,
     },
+    /// All records are read, then given out sorted, whatever their order was: many files one behind the
+    /// other, say. Takes 64 bytes for each.
+    SortAll {
+        /// More records than this are refused.
+        records_max: usize,
+    },
 }
 
 impl Default for Disorder {

@@ -201,6 +201,9 @@ impl Reader {
         if self.options.spread != Spread::Off && !is_whole {
             return Err(TraceError::Fine { line });
         }
+        if let Some(max) = self.order.is_full() {
+            return Err(TraceError::Many { line, max });
+        }
         let tenant = tenant.map(|tenant| self.tenants.share(&tenant));
         let time = Duration::from_nanos(time_ns);
         let placed = self.order.push(Record { time, operation, bytes, key, tenant });

@@ -49,20 +49,28 @@ impl Spreader {
     pub(crate) fn finish(&mut self) {
         let Some(first) = self.gathered.first() else { return };
         let second = first.time;
-        let count = self.gathered.len() as u64;
-        let mut offsets: Vec<u64> = match self.spread {
-            Spread::Off => vec![0; self.gathered.len()],
-            Spread::Even => (0..count).map(|index| index * SECOND_NS / count).collect(),
-            Spread::Random { seed } => {
-                let mut luck = luck(seed, second.as_secs());
-                (0..count).map(|_| luck.below(SECOND_NS)).collect()
-            }
-        };
-        offsets.sort_unstable();
+        let offsets = self.spread.offsets(second.as_secs(), self.gathered.len());
         for (mut record, offset) in self.gathered.drain(..).zip(offsets) {
             record.time = second + Duration::from_nanos(offset);
             self.ready.push_back(record);
         }
+    }
+}
+
+impl Spread {
+    /// Where in this second since 1970 so many requests stand, nanoseconds, ascending.
+    pub fn offsets(self, second: u64, count: usize) -> Vec<u64> {
+        let count = count as u64;
+        let mut offsets: Vec<u64> = match self {
+            Self::Off => vec![0; count as usize],
+            Self::Even => (0..count).map(|index| index * SECOND_NS / count).collect(),
+            Self::Random { seed } => {
+                let mut luck = luck(seed, second);
+                (0..count).map(|_| luck.below(SECOND_NS)).collect()
+            }
+        };
+        offsets.sort_unstable();
+        offsets
     }
 }
 

@@ -58,6 +58,24 @@ proptest! {
     }
 
     #[test]
+    fn whatever_their_order_all_records_can_be_sorted(times in prop::collection::vec(0_u32..900, 0..200)) {
+        let mut text = String::from("time_ms,operation,bytes\n");
+        for (bytes, time) in times.iter().enumerate() {
+            writeln!(text, "{time},r,{bytes}").unwrap();
+        }
+        let disorder = Disorder::SortAll { records_max: times.len() };
+        let found = read(text.into_bytes(), Options { disorder, ..Options::default() });
+        let mut expected: Vec<(u32, u64)> = times.iter().copied().zip(0..).collect();
+        expected.sort_by_key(|one| one.0);
+        let zero = expected.first().map_or(0, |first| first.0);
+        let expected: Vec<(u128, u64)> =
+            expected.iter().map(|&(time, bytes)| (u128::from(time - zero), bytes)).collect();
+        let found: Vec<(u128, u64)> =
+            found.iter().map(|record| (record.time.as_millis(), record.bytes)).collect();
+        prop_assert_eq!(found, expected);
+    }
+
+    #[test]
     fn spreading_keeps_each_request_in_its_second(
         times in prop::collection::vec(0_u32..9, 1..60),
         seed: u64,

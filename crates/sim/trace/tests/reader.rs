@@ -282,3 +282,13 @@ fn files_are_opened() {
     let missing = open(folder.path().join("none")).unwrap_err();
     assert!(matches!(missing, TraceError::Open { .. }));
 }
+
+#[test]
+fn more_records_than_may_be_sorted_are_refused() {
+    let disorder = Disorder::SortAll { records_max: 2 };
+    let refused = records(CSV, Options { disorder, ..Options::default() }).unwrap_err();
+    assert!(matches!(refused, TraceError::Many { line: 5, max: 2 }), "{refused}");
+    let disorder = Disorder::SortAll { records_max: 3 };
+    let read = records(CSV, Options { disorder, ..Options::default() }).unwrap();
+    assert_eq!(times(&read), [0, 250_000_000, 1_500_000_000]);
+}

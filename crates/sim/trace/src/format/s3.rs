@@ -20,7 +20,7 @@ pub(super) fn parse(line: &str) -> Result<Line<'_>, BadLine> {
     let Some(operation) = operation(name)? else { return Ok(Line::Ignored) };
     let key = token(&mut rest, "key")?;
     if rest.starts_with('"') {
-        enclosed(&mut rest, "request line", '"', '"')?;
+        request_line(&mut rest)?;
     } else {
         token(&mut rest, "request line")?;
     }
@@ -60,6 +60,20 @@ fn operation(name: &str) -> Result<Option<Operation>, BadLine> {
         _ if name.contains('.') => Ok(None),
         _ => Err(BadLine::field("operation", name, "one of S3's, such as REST.GET.OBJECT")),
     }
+}
+
+/// Passes over the request line. A quotation mark in it is not escaped, and blanks may follow: its end is where a
+/// status does.
+fn request_line(rest: &mut &str) -> Result<(), BadLine> {
+    let is_status = |text: &&str| {
+        let status = text.split(' ').next().unwrap_or_default();
+        status.len() == 3 && status.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let mut ends = rest.match_indices("\" ").map(|(at, end)| &rest[at + end.len()..]);
+    let first = ends.next().ok_or(BadLine::Quote)?;
+    let is_end = first.starts_with('-') || is_status(&first);
+    *rest = if is_end { first } else { ends.find(is_status).unwrap_or(first) };
+    Ok(())
 }
 
 /// None is written as a dash.

@@ -39,6 +39,7 @@ fn s3_logs_are_read() {
         s3_line("WEBSITE.GET.OBJECT", "304", "-", "5000"),
         s3_line("REST.PUT.OBJECT", "200", "-", "5000"),
         s3_line("REST.PUT.PART", "200", "-", "5242880"),
+        s3_line("REST.PUT.OBJECT", "200", "-", "5000").replace("?x=\"q", "?x=\"q\" \"r\""),
         s3_line("REST.GET.OBJECT", "404", "243", "-"),
         s3_line("REST.HEAD.OBJECT", "200", "-", "5000"),
         s3_line("REST.COPY.OBJECT", "200", "234", "5000"),
@@ -68,6 +69,7 @@ fn s3_logs_are_read() {
         ignored
         1549411238000000000 Write 5000 6eb310c814140e47 arn:x:y
         1549411238000000000 Write 5242880 6eb310c814140e47 arn:x:y
+        1549411238000000000 Write 5000 6eb310c814140e47 arn:x:y
         failed
         ignored
         ignored
