@@ -97,7 +97,8 @@ impl World {
         };
         #[expect(clippy::float_cmp, reason = "1 is what a node has to which nothing happens")]
         let same = factor == 1.0;
-        Some(if same { delay } else { delay.mul_f64(factor) })
+        let slowed = || Duration::try_from_secs_f64(delay.as_secs_f64() * factor);
+        Some(if same { delay } else { slowed().unwrap_or(Duration::MAX) })
     }
 
     /// Whether a node is gone now.
@@ -162,6 +163,14 @@ mod tests {
             let live = model.sample(StorageOperation::Get, 1_000_000, &mut dice);
             assert_eq!(delay(&mut world, second), Some(live));
         }
+    }
+
+    #[test]
+    fn a_delay_that_has_no_end_is_no_accident() {
+        let (from, until) = (Timestamp::ZERO, Timestamp::from_nanos(u64::MAX));
+        let change = Change { from, until, trouble: Trouble::Slow(1e300) };
+        let found = delay(&mut world(1, vec![change; 2]), 0).expect("the node is there");
+        assert_eq!(from + found, until);
     }
 
     #[test]
