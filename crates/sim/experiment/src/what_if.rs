@@ -33,6 +33,10 @@ const SPEED_MAX: f64 = 64.0;
 const LONGER_MAX: f64 = 2.0;
 /// The share of objects that may fail.
 const FAILED_MAX: f64 = 0.01;
+/// A queue grows without end if lanes are busy for so much of the time,
+const BUSY_MIN: f64 = 0.98;
+/// … and the last third of the requests takes so many times as long as the first.
+const GROWTH_MAX: f64 = 2.0;
 /// Halvings of the last interval, by which it is known to 4 %.
 const HALVINGS: u32 = 4;
 const CCDF_POINTS: usize = 200;
@@ -81,7 +85,7 @@ struct Verdict {
 struct Headroom {
     /// How many times the rate, at most; `None`: more than was tried.
     multiple: Option<f64>,
-    /// Whether more than a few objects failed at the log's own rate.
+    /// Whether more than a few objects failed at the log's own rate, or the queue grew without end.
     overloaded: bool,
     probes: Vec<Probe>,
 }
@@ -91,6 +95,14 @@ struct Probe {
     speed: f64,
     p99_ms: f64,
     failed: f64,
+    /// Whether the queue grew without end.
+    grows: bool,
+}
+
+impl Probe {
+    fn lasts(&self) -> bool {
+        self.failed <= FAILED_MAX && !self.grows
+    }
 }
 
 /// Rows of the results: their names.
@@ -153,24 +165,39 @@ impl WhatIf<'_> {
         Verdict { policy, seed, delays, failed, tasks, nodes, span_s, curves }
     }
 
-    /// By how much the busiest part of the log, if it went on, may be faster before p99 doubles or more
-    /// than a hundredth fails.
+    /// Whether the queue of a run grew from its beginning to its end.
+    fn grows(&self, outcome: &crate::Outcome, span_s: f64) -> bool {
+        let third = outcome.courses.len() / 3;
+        let took = |courses: &[crate::Course]| {
+            courses.iter().map(|course| course.took_ns as f64).sum::<f64>()
+        };
+        let (first, last) = (
+            took(&outcome.courses[..third]),
+            took(&outcome.courses[outcome.courses.len() - third..]),
+        );
+        let lane_s = f64::from(self.setting.lanes()) * span_s;
+        outcome.tasks.lane_s > BUSY_MIN * lane_s && last > GROWTH_MAX * first
+    }
+
+    /// By how much the busiest part of the log, if it went on, may be faster before p99 doubles, more
+    /// than a hundredth fails, or the queue grows without end.
     fn headroom(&self, policy: usize, part: &Workload) -> Headroom {
         let probe = |speed: f64| {
             let outcome = self.run(policy, self.seeds[0], &part.load(speed));
             let delays = part.delays(&outcome);
             let failed = delays.failed as f64 / part.objects.len().max(1) as f64;
-            Probe { speed, p99_ms: delays.all.p99_ms, failed }
+            let grows = self.grows(&outcome, part.span_s() / speed);
+            Probe { speed, p99_ms: delays.all.p99_ms, failed, grows }
         };
         let first = probe(1.0);
         let mut probes = vec![first];
-        if first.failed > FAILED_MAX {
+        if !first.lasts() {
             return Headroom { multiple: Some(1.0), overloaded: true, probes };
         }
         let mut holds = |speed: f64| {
             let probe = probe(speed);
             probes.push(probe);
-            probe.failed <= FAILED_MAX && probe.p99_ms <= LONGER_MAX * first.p99_ms
+            probe.lasts() && probe.p99_ms <= LONGER_MAX * first.p99_ms
         };
         let (mut low, mut high) = (1.0, 2.0);
         while holds(high) {

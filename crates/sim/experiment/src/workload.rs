@@ -13,6 +13,8 @@ pub const STRIPES_MAX: usize = 1 << 26;
 
 /// The seed by which requests are spread over their second.
 const SPREAD_SEED: u64 = 1;
+/// The longest that a log may be, seconds: virtual time is counted in 64 bits of nanoseconds.
+const SECONDS_MAX: f64 = 1e9;
 
 /// How a log becomes a load.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -48,6 +50,14 @@ pub enum WorkloadError {
     /// More than fits.
     #[error("the log has more than {STRIPES_MAX} stripes: replay its beginning")]
     TooLarge,
+    /// Longer than virtual time can be.
+    #[error(
+        "the log would be played for {seconds:.3e} seconds: at most {SECONDS_MAX:.0e} are possible"
+    )]
+    TooLong {
+        /// Its length, at the speed that was asked for.
+        seconds: f64,
+    },
 }
 
 /// What a log asks of a pool.
@@ -101,14 +111,19 @@ struct Asked {
 }
 
 impl Workload {
-    /// Reads a log. Where its times are whole seconds, requests are spread over them at random (a
-    /// Poisson process within each second), which the summary says.
+    /// Reads a log, once: it may be a pipe. Requests are sorted by time; all of them, whatever their order, unless
+    /// only the log's beginning is asked for. Where its times are whole seconds, requests are spread over
+    /// them at random (a Poisson process within each second), which the summary says.
     pub fn read(path: &Path, options: &WorkloadOptions) -> Result<(Self, Summary), WorkloadError> {
-        let mut first = read(path, options, Spread::Off)?;
-        if first.2.resolution.is_some_and(|unit| unit >= Duration::from_secs(1)) {
-            first = read(path, options, Spread::Random { seed: SPREAD_SEED })?;
+        let Log { mut asked, named_bytes, mut summary } = read(path, options)?;
+        if summary.resolution.is_some_and(|unit| unit >= Duration::from_secs(1)) {
+            summary.spread = Spread::Random { seed: SPREAD_SEED };
+            let origin = Duration::from_nanos(summary.origin_ns.unwrap_or(0));
+            spread(&mut asked, origin.as_secs(), summary.spread);
+            summary.span = asked.last().map_or(Duration::ZERO, |last| last.at);
         }
-        let (asked, named_bytes, summary) = first;
+        // Of an empty object nothing is stored.
+        asked.retain(|one| one.bytes > 0);
         Ok((Self::of(&asked, named_bytes, options)?, summary))
     }
 
@@ -120,14 +135,20 @@ impl Workload {
         let mut sizes = BTreeMap::<(Operation, u64), u64>::new();
         for one in asked {
             for (bytes, count) in cut(one.bytes, options.stripe_max) {
-                *sizes.entry((one.operation, bytes)).or_default() += count;
+                let all = sizes.entry((one.operation, bytes)).or_default();
+                *all = all.saturating_add(count);
             }
         }
         if sizes.is_empty() {
             return Err(WorkloadError::Empty);
         }
-        if sizes.values().sum::<u64>() > STRIPES_MAX as u64 {
+        let stripes = sizes.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
+        if stripes > STRIPES_MAX as u64 {
             return Err(WorkloadError::TooLarge);
+        }
+        let last_s = asked.last().map_or(0.0, |last| last.at.as_secs_f64()) / options.speed;
+        if last_s > SECONDS_MAX {
+            return Err(WorkloadError::TooLong { seconds: last_s });
         }
         let (classes, class_of) = classes(&sizes);
         let (mut stripes, mut objects) = (Vec::new(), Vec::with_capacity(asked.len()));
@@ -209,10 +230,11 @@ impl Workload {
         })
     }
 
-    /// Over and over, until there are at least so many stripes: only then does a queue that grows have the
-    /// time to show it.
+    /// Over and over, until there are at least so many stripes, or no more time: only then does a queue that
+    /// grows have the time to show it.
     pub fn repeated(&self, stripes_min: usize) -> Cow<'_, Self> {
         let times = stripes_min.div_ceil(self.stripes.len().max(1));
+        let times = times.min((SECONDS_MAX / self.span_s()) as usize);
         if times <= 1 {
             return Cow::Borrowed(self);
         }
@@ -256,13 +278,21 @@ impl Workload {
     }
 }
 
-fn read(
-    path: &Path,
-    options: &WorkloadOptions,
-    spread: Spread,
-) -> Result<(Vec<Asked>, Option<u64>, Summary), WorkloadError> {
+/// What a log has.
+struct Log {
+    /// Ascending times.
+    asked: Vec<Asked>,
+    named_bytes: Option<u64>,
+    summary: Summary,
+}
+
+fn read(path: &Path, options: &WorkloadOptions) -> Result<Log, WorkloadError> {
     let on_bad_line = if options.skip_bad_lines { OnBadLine::Skip } else { OnBadLine::Refuse };
-    let read = Options { on_bad_line, disorder: Disorder::default(), spread };
+    let disorder = match options.requests_max {
+        Some(_) => Disorder::default(),
+        None => Disorder::SortAll { records_max: STRIPES_MAX },
+    };
+    let read = Options { on_bad_line, disorder, spread: Spread::Off };
     let mut reader = open_with(path, options.format, read)?;
     let (mut asked, mut named) = (Vec::new(), Some(BTreeMap::<u64, u64>::new()));
     for record in reader.by_ref().take(options.requests_max.unwrap_or(usize::MAX)) {
@@ -275,17 +305,30 @@ fn read(
             (_, None) => named = None,
             (None, Some(_)) => {}
         }
-        // Of an empty object nothing is stored.
-        if record.bytes > 0 {
-            let (at, operation, bytes) = (record.time, record.operation, record.bytes);
-            asked.push(Asked { at, operation, bytes });
-        }
+        let (at, operation, bytes) = (record.time, record.operation, record.bytes);
+        asked.push(Asked { at, operation, bytes });
         if asked.len() > STRIPES_MAX {
             return Err(WorkloadError::TooLarge);
         }
     }
-    let named_bytes = named.map(|known| known.values().sum());
-    Ok((asked, named_bytes, reader.summary().clone()))
+    let named_bytes =
+        named.map(|known| known.values().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes)));
+    Ok(Log { asked, named_bytes, summary: reader.summary().clone() })
+}
+
+/// Spreads requests over their seconds, the first of which is `origin` seconds after 1970; the first request then
+/// is at time zero.
+fn spread(asked: &mut [Asked], origin: u64, spread: Spread) {
+    for second in asked.chunk_by_mut(|one, next| one.at == next.at) {
+        let offsets = spread.offsets(origin + second[0].at.as_secs(), second.len());
+        for (one, offset) in second.iter_mut().zip(offsets) {
+            one.at += Duration::from_nanos(offset);
+        }
+    }
+    let zero = asked.first().map_or(Duration::ZERO, |first| first.at);
+    for one in asked {
+        one.at -= zero;
+    }
 }
 
 /// Sizes of an object's stripes, and how many have each; full ones first.

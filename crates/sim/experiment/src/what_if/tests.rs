@@ -118,3 +118,23 @@ fn an_overloaded_pool_says_so() {
     let report = what_if.report(&answer, "Words.").unwrap();
     assert!(report.html().contains("<svg"));
 }
+
+#[test]
+fn a_queue_that_grows_is_an_overload_before_anything_fails() {
+    // 16 lanes of 10 ms each bear 1600 a second; the queue has room for all that is late.
+    for (per_s, overloaded) in [(1500_u64, false), (1650, true)] {
+        let mut csv = String::from("time_us,operation,bytes\n");
+        (0..12_000).for_each(|at| writeln!(csv, "{},get,1000000", at * 1_000_000 / per_s).unwrap());
+        let workload = workload(&format!("growth-{per_s}"), &csv);
+        let model = ShiftedExponential { shift_ms: 10.0, ..Default::default() };
+        let setting = pool(&workload, Delay::ShiftedExponential(model));
+        let policies = policies(&["fixed(1,1)", "backfill"]);
+        let what_if = what_if(&setting, &workload, &policies, &[]);
+        let answer = what_if.play(None, || ());
+        assert!(answer.verdicts.iter().all(|verdict| verdict.failed == 0));
+        for headroom in &answer.headrooms {
+            let text = headroom.text();
+            assert_eq!(text == "overloaded", overloaded, "{per_s}/s: {text}");
+        }
+    }
+}

@@ -1,5 +1,6 @@
 use super::*;
 use crate::Course;
+use std::fmt::Write as _;
 
 fn asked(requests: &[(u64, Operation, u64)]) -> Vec<Asked> {
     let one = |&(ms, operation, bytes)| Asked { at: Duration::from_millis(ms), operation, bytes };
@@ -121,4 +122,49 @@ fn logs_of_whole_seconds_are_spread_and_others_are_not() {
     assert_eq!((summary.spread, fine.stripes.len()), (Spread::Off, 2));
     assert_eq!(fine.named_bytes, None);
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn files_one_behind_the_other_are_sorted_whole() {
+    let path = std::env::temp_dir().join(format!("ripstop-files-{}.csv", std::process::id()));
+    // Two files of the same hours: more requests than a reader holds back.
+    let mut log = String::from("time_ms,operation,bytes\n");
+    for _ in 0..2 {
+        (0..70_000).for_each(|at| writeln!(log, "{},get,{}", at * 10, 1 + at % 2).unwrap());
+    }
+    std::fs::write(&path, log).unwrap();
+    let read = Workload::read(&path, &WorkloadOptions::default());
+    std::fs::remove_file(&path).unwrap();
+    let (workload, summary) = read.unwrap();
+    assert_eq!((workload.stripes.len(), summary.out_of_order), (140_000, 69_999));
+    assert!(workload.stripes.is_sorted_by_key(|stripe| stripe.0));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_log_is_read_once_and_may_be_a_pipe() {
+    use std::{io::Write as _, os::fd::AsRawFd as _};
+    let (pipe, mut end) = std::io::pipe().unwrap();
+    end.write_all(b"time_s,operation,bytes\n0,read,10\n0,read,10\n1,read,8\n").unwrap();
+    drop(end);
+    let path = format!("/dev/fd/{}", pipe.as_raw_fd());
+    let (workload, summary) =
+        Workload::read(Path::new(&path), &WorkloadOptions::default()).unwrap();
+    assert_eq!((workload.stripes.len(), summary.spread), (3, Spread::Random { seed: SPREAD_SEED }));
+}
+
+#[test]
+fn times_that_no_clock_has_are_refused() {
+    let year = 31_536_000_000;
+    let long = [(0, Read, 5), (30 * year, Read, 5)];
+    let with = |speed| {
+        Workload::of(&asked(&long), None, &WorkloadOptions { speed, ..WorkloadOptions::default() })
+    };
+    assert!(matches!(with(0.5), Err(WorkloadError::TooLong { .. })));
+    let once = with(1.0).unwrap();
+    assert_eq!(once.repeated(1_000_000).stripes.len(), 2, "there is no time for more");
+    let huge = [(0, Read, u64::MAX), (1, Read, u64::MAX)];
+    let options = WorkloadOptions { stripe_max: 1, ..WorkloadOptions::default() };
+    let refused = Workload::of(&asked(&huge), None, &options);
+    assert!(matches!(refused, Err(WorkloadError::TooLarge)));
 }
