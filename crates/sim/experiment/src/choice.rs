@@ -1,4 +1,4 @@
-use crate::{Load, Setting, fit::fitted};
+use crate::{Layout, Load, Setting, fit::fitted};
 use core::{fmt, str::FromStr, time::Duration};
 use ripstop_model::Code;
 use ripstop_policy::{Ideal, Limits, Policy, Settings, by_name};
@@ -22,7 +22,35 @@ pub enum ParsePolicyError {
         "{0:?} is not a policy: after the name comes (n,k) with 1 ≤ k ≤ n ≤ 255, then @ and milliseconds, as in hedge(2,1)@100ms"
     )]
     Form(String),
+    /// It is told what it does not read.
+    #[error("{text:?}: {name} takes no {what}; {readers} do")]
+    Foreign {
+        /// What was written.
+        text: String,
+        /// The policy.
+        name: String,
+        /// What it was told.
+        what: &'static str,
+        /// Policies that read it.
+        readers: String,
+    },
 }
+
+/// The pool cannot serve a request so.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "{policy}: the code (n,k) is not possible; of the storage code {storage}, {ks}, and n is at most {n_max}"
+)]
+pub struct ImpossibleCode {
+    policy: String,
+    storage: Code,
+    ks: String,
+    n_max: String,
+}
+
+/// Policies that read a code, and those that read a time.
+const CODED: [&str; 4] = ["fixed", "fixed-dimension", "hedge", "hedge-p95"];
+const TIMED: [&str; 2] = ["hedge", "hedge-p95"];
 
 const IDEAL: &str = "ideal";
 
@@ -52,6 +80,18 @@ impl FromStr for PolicyChoice {
         };
         if name != IDEAL {
             by_name(name, &Settings::default()).map_err(ParsePolicyError::Unknown)?;
+        }
+        let foreign = |what, readers: &[&str]| ParsePolicyError::Foreign {
+            text: text.to_owned(),
+            name: name.to_owned(),
+            what,
+            readers: readers.join(", "),
+        };
+        if code.is_some() && !CODED.contains(&name) {
+            return Err(foreign("(n,k)", &CODED));
+        }
+        if after.is_some() && !TIMED.contains(&name) {
+            return Err(foreign("@ and milliseconds", &TIMED));
         }
         Ok(Self { name: name.to_owned(), code, after })
     }
@@ -86,6 +126,25 @@ impl PolicyChoice {
         self.code
     }
 
+    /// Refuses a code that the pool has not, which the machine would replace by the nearest it has.
+    pub fn check(&self, storage: Code, layout: Layout) -> Result<(), ImpossibleCode> {
+        let Some(code) = self.code else { return Ok(()) };
+        let most = storage.n() * code.k() / storage.k();
+        let is_possible = match layout {
+            Layout::Spread => code.k() == storage.k(),
+            Layout::Together | Layout::Shared => storage.k().is_multiple_of(code.k()),
+        };
+        if is_possible && code.n() <= most {
+            return Ok(());
+        }
+        let (n, k) = (storage.n(), storage.k());
+        let (ks, n_max) = match layout {
+            Layout::Spread => (format!("where strips are spread, k is {k}"), n.to_string()),
+            Layout::Together | Layout::Shared => (format!("k divides {k}"), format!("{n}·k/{k}")),
+        };
+        Err(ImpossibleCode { policy: self.to_string(), storage, ks, n_max })
+    }
+
     /// The policy, for one run. A delay model that it wants is the node's own, or fitted to it.
     pub fn policy(
         &self,
@@ -110,5 +169,47 @@ impl PolicyChoice {
             return Box::new(Ideal::new(&settings, model, &load.rates()));
         }
         by_name(&self.name, &settings).expect("the name was looked up when it was parsed")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+
+    #[test]
+    fn what_a_policy_does_not_read_it_is_not_told() {
+        let mut told = String::new();
+        for text in ["tofec(2,1)", "fixed(2,1)@5ms", "hedge-p95(2,1)@5ms", "hedge@1e9ms", "fixt"] {
+            let read = text.parse::<PolicyChoice>().map(|choice| choice.to_string());
+            told += &read.unwrap_or_else(|error| error.to_string());
+            told.push('\n');
+        }
+        expect![[r#"
+            "tofec(2,1)": tofec takes no (n,k); fixed, fixed-dimension, hedge, hedge-p95 do
+            "fixed(2,1)@5ms": fixed takes no @ and milliseconds; hedge, hedge-p95 do
+            hedge-p95(2,1)@5ms
+            "hedge@1e9ms" is not a policy: after the name comes (n,k) with 1 ≤ k ≤ n ≤ 255, then @ and milliseconds, as in hedge(2,1)@100ms
+            no policy is named "fixt"; there are: fixed, replication, all, greedy, fixed-dimension, tofec, tofec-multi, hedge, hedge-p95, backfill; or ideal
+        "#]]
+        .assert_eq(&told);
+    }
+
+    #[test]
+    fn codes_that_a_pool_has_not_are_refused() {
+        let storage = Code::new(24, 12).unwrap();
+        let check =
+            |text: &str, layout| text.parse::<PolicyChoice>().unwrap().check(storage, layout);
+        for possible in ["fixed(2,1)", "hedge(24,12)", "fixed(12,12)", "tofec"] {
+            assert_eq!(check(possible, Layout::Together), Ok(()), "{possible}");
+        }
+        for impossible in ["fixed(5,5)", "fixed(3,1)", "hedge(25,12)", "fixed-dimension(24,24)"] {
+            assert!(check(impossible, Layout::Shared).is_err(), "{impossible}");
+        }
+        assert_eq!(check("fixed(13,12)", Layout::Spread), Ok(()));
+        expect![[
+            "fixed(2,1): the code (n,k) is not possible; of the storage code (24,12), where strips are spread, k is 12, and n is at most 24"
+        ]]
+        .assert_eq(&check("fixed(2,1)", Layout::Spread).unwrap_err().to_string());
     }
 }

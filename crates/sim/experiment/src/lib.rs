@@ -41,7 +41,7 @@ pub mod tofec;
 mod what_if;
 mod workload;
 
-pub use choice::{ParsePolicyError, PolicyChoice};
+pub use choice::{ImpossibleCode, ParsePolicyError, PolicyChoice};
 pub use delay_figures::{
     delay_ccdf_figure, delay_ccdf_table, delay_model_table, delay_size_figure, delay_size_table,
     delay_trust,

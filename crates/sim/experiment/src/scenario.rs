@@ -1,13 +1,16 @@
 //! Scenario files: everything about an experiment in one TOML file.
 
 mod arrivals;
+mod bounds;
 mod raw;
 mod resolve;
 mod tenants;
 
 pub use resolve::ScenarioError;
 
-use crate::{Load, Outcome, PolicyChoice, Process, Run, Setting, Tenants, sweep};
+use crate::{
+    ClassSetting, Delays, Load, Outcome, PolicyChoice, Process, Run, Setting, Tenants, sweep,
+};
 use core::num::NonZero;
 use ripstop_gateway::Recombination;
 use ripstop_model::Code;
@@ -54,7 +57,10 @@ pub struct Played {
     pub rate_per_s: f64,
     /// All luck.
     pub seed: u64,
-    /// What came of it.
+    /// How long requests took: all, then, if there are several classes, those of each.
+    pub delays: Vec<Delays>,
+    /// What came of it. Each request's delay is kept for the policies that the scenario names, courses for what is
+    /// drawn of them.
     pub outcome: Outcome,
 }
 
@@ -162,20 +168,61 @@ impl Scenario {
                 }
             }
         }
-        let work = |&(policy, setting, rate_per_s, load, seed): &Job<'_>| {
-            let run = Run {
-                setting,
-                load,
-                policy,
-                limits: self.limits,
-                memory: self.memory,
-                seed,
-                warmup: (load.requests() * self.warmup) as u64,
-                keep_courses: load.has_phases(),
-            };
-            let (policy, recombination) = (policy.clone(), setting.tenants.recombination);
-            Played { policy, recombination, rate_per_s, seed, outcome: run.play() }
-        };
+        let work = |job: &Job<'_>| self.play_one(job);
         sweep(&jobs, threads, work, done)
+    }
+
+    /// Plays a run, and keeps of it what tables and figures need.
+    fn play_one(&self, &(policy, setting, rate_per_s, load, seed): &Job<'_>) -> Played {
+        let is_named = self.policies.contains(policy);
+        // Of tenants all runs are drawn over time, else the first.
+        let is_drawn = !setting.tenants.list.is_empty() || self.seeds.first() == Some(&seed);
+        let run = Run {
+            setting,
+            load,
+            policy,
+            limits: self.limits,
+            memory: self.memory,
+            seed,
+            warmup: (load.requests() * self.warmup) as u64,
+            keep_courses: load.has_phases() && is_named && is_drawn,
+        };
+        let mut outcome = run.play();
+        let classes = setting.classes.len();
+        let each = (0..classes).filter(|_| classes > 1);
+        let each = each.map(|class| outcome.delay_of(class as u16));
+        let delays = std::iter::once(outcome.delay()).chain(each).collect();
+        outcome.classes = Vec::new();
+        if !is_named {
+            outcome.took_ns = Vec::new();
+        }
+        outcome.took_ns.shrink_to_fit();
+        outcome.courses.shrink_to_fit();
+        let (policy, recombination) = (policy.clone(), setting.tenants.recombination);
+        Played { policy, recombination, rate_per_s, seed, delays, outcome }
+    }
+
+    /// Other seeds: 1 to `count`.
+    pub fn set_seeds(&mut self, count: u16) -> Result<(), ScenarioError> {
+        self.seeds = (1..=u64::from(count)).collect();
+        bounds::runs(self)
+    }
+
+    /// The name of each class in tables: what it does, its size, and whose it is; numbered where several are
+    /// called alike.
+    pub(crate) fn class_names(&self) -> Vec<String> {
+        let tenants = &self.setting.tenants.list;
+        let name = |class: &ClassSetting| {
+            let name = format!("{} {}", class.operation.name(), class.bytes);
+            let tenant = usize::from(class.tenant.0).checked_sub(1).and_then(|at| tenants.get(at));
+            tenant.map_or(name.clone(), |tenant| format!("{name} {}", tenant.name))
+        };
+        let names: Vec<String> = self.setting.classes.iter().map(name).collect();
+        let alike = |name: &String, among: &[String]| among.iter().filter(|n| *n == name).count();
+        let numbered = names.iter().enumerate().map(|(at, name)| match alike(name, &names) {
+            1 => name.clone(),
+            _ => format!("{name} #{}", alike(name, &names[..=at])),
+        });
+        numbered.collect()
     }
 }

@@ -70,7 +70,7 @@ pub fn summary_table(results: &Table) -> Result<Table, TableError> {
             first("class")?,
             group.len().into(),
             samples("requests")?.iter().sum::<f64>().into(),
-            samples("failed")?.iter().sum::<f64>().into(),
+            samples("failed")?.into_iter().reduce(|sum, failed| sum + failed).into(),
         ];
         for (metric, _) in METRICS {
             let estimate = Estimate::of(&samples(metric)?);

@@ -1,6 +1,9 @@
 use crate::{Delays, Played, Scenario};
 use ripstop_figure::{Cell, Table};
 
+/// The class of all requests together.
+const ALL: &str = "all";
+
 /// Columns of [`Scenario::table`].
 const COLUMNS: [&str; 22] = [
     "scenario",
@@ -31,23 +34,24 @@ impl Scenario {
     /// One row for each run, and, if there are several classes, for each class of it.
     pub fn table(&self, played: &[Played]) -> Table {
         let mut table = Table::new(COLUMNS);
+        let names = std::iter::once(ALL.to_owned()).chain(self.class_names());
+        let names: Vec<String> = names.collect();
         for one in played {
-            self.push(&mut table, one, "all", &one.outcome.delay());
-            if self.setting.classes.len() > 1 {
-                for (index, class) in self.setting.classes.iter().enumerate() {
-                    let name = format!("{} {}", class.operation.name(), class.bytes);
-                    self.push(&mut table, one, &name, &one.outcome.delay_of(index as u16));
-                }
+            for (name, delays) in names.iter().zip(&one.delays) {
+                self.push(&mut table, one, name, delays);
             }
         }
         table
     }
 
     fn push(&self, table: &mut Table, played: &Played, class: &str, delay: &Delays) {
-        let Played { policy, recombination, rate_per_s, seed, outcome } = played;
+        let Played { policy, recombination, rate_per_s, seed, delays, outcome } = played;
         let label = self.label(policy, *recombination);
         let tasks = outcome.tasks;
-        let all = (outcome.took_ns.len().max(1)) as f64;
+        let all = delays.first().map_or(1, |all| all.count.max(1)) as f64;
+        // Only of all requests together.
+        let whole = |value: f64| Cell::from((class == ALL).then_some(value));
+        let known = |ms: f64| Cell::from((delay.count > 0).then_some(ms));
         let row: [Cell; COLUMNS.len()] = [
             self.name.as_str().into(),
             label.into(),
@@ -56,21 +60,21 @@ impl Scenario {
             (*seed as f64).into(),
             class.into(),
             (delay.count as f64).into(),
-            (outcome.failed as f64).into(),
-            delay.mean_ms.into(),
-            delay.deviation_ms.into(),
-            delay.p50_ms.into(),
-            delay.p90_ms.into(),
-            delay.p99_ms.into(),
-            delay.p999_ms.into(),
-            (outcome.waited_s * 1000.0 / all).into(),
-            (tasks.served as f64 / all).into(),
-            (tasks.extra as f64 / all).into(),
-            (tasks.won as f64 / all).into(),
-            (tasks.bytes as f64 / all).into(),
-            (tasks.wasted_bytes as f64 / all).into(),
-            (tasks.wasted_s / tasks.lane_s.max(1e-12)).into(),
-            (tasks.lane_s / outcome.span_s.max(1e-12)).into(),
+            whole(outcome.failed as f64),
+            known(delay.mean_ms),
+            known(delay.deviation_ms),
+            known(delay.p50_ms),
+            known(delay.p90_ms),
+            known(delay.p99_ms),
+            known(delay.p999_ms),
+            whole(outcome.waited_s * 1000.0 / all),
+            whole(tasks.served as f64 / all),
+            whole(tasks.extra as f64 / all),
+            whole(tasks.won as f64 / all),
+            whole(tasks.bytes as f64 / all),
+            whole(tasks.wasted_bytes as f64 / all),
+            whole(tasks.wasted_s / tasks.lane_s.max(1e-12)),
+            whole(tasks.lane_s / outcome.span_s.max(1e-12)),
         ];
         table.push(row);
     }
@@ -78,7 +82,7 @@ impl Scenario {
     /// How often each code began: one row for each run and code.
     pub fn code_table(&self, played: &[Played]) -> Table {
         let mut table = Table::new(["scenario", "policy", "rate_per_s", "seed", "n", "k", "share"]);
-        for Played { policy, recombination, rate_per_s, seed, outcome } in played {
+        for Played { policy, recombination, rate_per_s, seed, outcome, .. } in played {
             let label = self.label(policy, *recombination);
             let total = outcome.codes.total().max(1) as f64;
             for (n, k, count) in outcome.codes.iter() {

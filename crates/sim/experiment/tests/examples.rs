@@ -43,7 +43,7 @@ fn every_example_is_a_scenario_and_every_policy_of_it_serves() {
         for one in &played {
             let refused: u64 = one.outcome.tenants.iter().map(|tenant| tenant.refused).sum();
             assert_eq!(one.outcome.failed, refused, "{path:?}: {}", one.policy);
-            assert!(one.outcome.took_ns.len() >= 100, "{path:?}: {}", one.policy);
+            assert!(one.delays[0].count >= 100, "{path:?}: {}", one.policy);
         }
         let text =
             scenario.summary_text(&summary_table(&scenario.table(&played)).unwrap()).unwrap();
@@ -93,4 +93,98 @@ fn what_contradicts_itself_is_refused() {
     assert!(twice.starts_with("give rates_per_s, or loads"), "{twice}");
     let unknown = refusal(&format!("{head}speed = 1\nrates_per_s = [1]\n{POOL}{class}"));
     assert!(unknown.contains("unknown field `speed`"), "{unknown}");
+}
+
+/// A scenario that is played, with one line replaced by another.
+fn with(line: &str, other: &str) -> Result<Scenario, String> {
+    let text = "name = \"x\"\npolicies = [\"fixed\", \"tofec\"]\nrates_per_s = [1, 2]\nseeds = 2\nk_max = 3\n\
+        r_max = 2\nrequests = 9\n[[node]]\nlanes = 8\nshifted_exponential = [1, 1, 1, 1]\nscale = 1\n\
+        [[class]]\noperation = \"read\"\nbytes = 1\n";
+    assert!(text.contains(line), "{line}");
+    Scenario::parse(&text.replace(line, other)).map_err(|error| error.to_string())
+}
+
+#[test]
+fn numbers_that_cannot_be_are_refused_and_named() {
+    assert!(with("seeds = 2", "seeds = 2").is_ok());
+    for (line, other, word) in [
+        ("seeds = 2", "seeds = 0", "0 runs"),
+        ("seeds = 2", "seeds = 9000000000000000000", "seeds is 9000000000000000000"),
+        ("seeds = 2", "seeds = [1, 2, 1]", "seeds: 1 is there twice"),
+        ("\"tofec\"", "\"fixed\"", "policies: fixed is there twice"),
+        ("\"tofec\"", "\"fixed(5,5)\"", "fixed(5,5): the code (n,k) is not possible"),
+        (
+            "rates_per_s = [1, 2]",
+            "rates_per_s = [1, 1.0000001]",
+            "requests per second: 1 is there twice",
+        ),
+        ("rates_per_s = [1, 2]", "rates_per_s = [nan]", "rate must be more than 0, not NaN"),
+        ("rates_per_s = [1, 2]", "rates_per_s = [1e-12]", "seconds"),
+        ("requests = 9", "requests = 0", "no request would arrive"),
+        ("requests = 9", "requests = 9000000000000", "too long"),
+        ("requests = 9", "requests = 20000000", "GiB"),
+        ("requests = 9", "bursts = { high = 2, low = 0, seconds = 1 }", "[bursts] is for"),
+        ("k_max = 3", "k_max = 0", "k_max must be at least 1"),
+        ("r_max = 2", "r_max = 0.5", "r_max must be a number from 1"),
+        ("[1, 1, 1, 1]", "[1, nan, 1, 1]", "node 1: shifted_exponential"),
+        ("[1, 1, 1, 1]", "[1, -1, 1, 1]", "node 1: shifted_exponential"),
+        ("[1, 1, 1, 1]", "[0, 0, 0, 0]", "one more than 0"),
+        ("scale = 1", "scale = 1e300", "scale is at most"),
+        (
+            "scale = 1",
+            "change = [{ from_s = 2, until_s = 1, lost = true }]",
+            "ends after it begins",
+        ),
+        (
+            "scale = 1",
+            "change = [{ from_s = 0, until_s = 1, slow = inf }]",
+            "slow must be more than 0",
+        ),
+        ("seeds = 2", "coding_mb_per_s = 1e-300", "coding_mb_per_s is at least"),
+        ("seeds = 2", "cancellation_ms = 1e300", "cancellation_ms must be a time"),
+    ] {
+        let refusal = with(line, other).expect_err(other);
+        assert!(refusal.contains(word), "{other}: {refusal}");
+    }
+}
+
+#[test]
+fn more_seeds_than_memory_has_room_for_are_refused() {
+    let mut scenario = with("requests = 9", "requests = 10000000").unwrap();
+    let refusal = scenario.set_seeds(9).unwrap_err().to_string();
+    assert!(refusal.contains("GiB of delays"), "{refusal}");
+}
+
+#[test]
+fn classes_alike_are_told_apart_by_their_tenant_or_by_number() {
+    let class = |tenant: &str, rate| {
+        format!("[[class]]\noperation = \"read\"\nbytes = 1\nrate_per_s = {rate}\n{tenant}")
+    };
+    let text = [
+        "name = \"x\"\npolicies = [\"fixed\"]\nseeds = 2\nseconds = 30\n",
+        "[[tenant]]\nname = \"a\"\n[[tenant]]\nname = \"b\"\n",
+        "[[node]]\nlanes = 8\nshifted_exponential = [1, 1, 1, 1]\n",
+        &class("tenant = \"a\"\n", 9),
+        &class("tenant = \"b\"\n", 3),
+        &class("", 1),
+        &class("", 1),
+    ];
+    let scenario = Scenario::parse(&text.concat()).unwrap();
+    let summary = summary_table(&scenario.table(&scenario.play(None, || ()))).unwrap();
+    let at = |column: &str| summary.index(column).unwrap();
+    let rows: Vec<_> = summary
+        .rows()
+        .iter()
+        .map(|row| (row[at("class")].shown(), row[at("seeds")].shown(), row[at("failed")].shown()))
+        .collect();
+    let names = rows.iter().map(|row| row.0.as_str()).collect::<Vec<_>>();
+    assert_eq!(names, ["all", "read 1 a", "read 1 b", "read 1 #1", "read 1 #2"]);
+    assert!(
+        rows.iter().all(|row| row.1 == "2"),
+        "a row is of as many runs as there are seeds: {rows:?}"
+    );
+    // Of a class alone nothing is known but its delays.
+    assert_eq!((rows[0].2.as_str(), rows[1].2.as_str()), ("0", ""));
+    let requests = summary.numbers("requests").unwrap();
+    assert!((requests[0] - requests[1..].iter().sum::<f64>()).abs() < 1e-9, "{requests:?}");
 }

@@ -1,11 +1,30 @@
 use super::{
+    bounds::{self, positive, span, value},
     raw,
-    resolve::{ScenarioError, positive, span, value},
+    resolve::ScenarioError,
 };
 use crate::{Load, Process, Setting, Workload};
 use core::time::Duration;
+use ripstop_figure::Cell;
 
+/// The loads of a scenario, each with its rate.
 pub(super) fn loads(
+    raw: &raw::Raw,
+    workload: Option<&Workload>,
+    setting: &Setting,
+) -> Result<Vec<(f64, Load)>, ScenarioError> {
+    let loads = any_loads(raw, workload, setting)?;
+    // Tables know loads by their rates, to six digits.
+    let rates: Vec<Cell> = loads.iter().map(|(rate, _)| Cell::from(*rate).kept()).collect();
+    let rates: Vec<String> = rates.iter().map(Cell::shown).collect();
+    bounds::distinct("requests per second", &rates)?;
+    for (_, load) in &loads {
+        bounds::load(load)?;
+    }
+    Ok(loads)
+}
+
+fn any_loads(
     raw: &raw::Raw,
     workload: Option<&Workload>,
     setting: &Setting,
@@ -14,6 +33,11 @@ pub(super) fn loads(
         if raw.rates_per_s.is_some() || raw.loads.is_some() || !raw.phase.is_empty() {
             return Err(value(
                 "a [trace] has its own rate: leave rates_per_s, loads, [[phase]] out",
+            ));
+        }
+        if raw.requests.is_some() || raw.arrivals.is_some() || raw.bursts.is_some() {
+            return Err(value(
+                "a [trace] says what arrives: leave requests, arrivals, [bursts] out",
             ));
         }
         let speeds = trace.speeds.as_deref().unwrap_or(&[1.0]);
@@ -35,6 +59,9 @@ pub(super) fn loads(
     rates(raw, setting)
 }
 
+/// The highest rate of a burst over the mean rate.
+const BURST_MAX: f64 = 1e6;
+
 /// Classes that arrive each by itself.
 fn by_class(raw: &raw::Raw) -> Result<Vec<(f64, Load)>, ScenarioError> {
     let rates = raw.rates_per_s.is_some() || raw.loads.is_some() || raw.requests.is_some();
@@ -44,8 +71,12 @@ fn by_class(raw: &raw::Raw) -> Result<Vec<(f64, Load)>, ScenarioError> {
         ));
     }
     let of_class = |class: &raw::Class| {
-        let kind = class.arrivals.unwrap_or(raw.arrivals);
-        let process = |rate: f64| process(kind, class.bursts.or(raw.bursts), rate);
+        let kind = class.arrivals.or(raw.arrivals).unwrap_or_default();
+        let bursts = match kind {
+            raw::ArrivalKind::Bursty => class.bursts.or(raw.bursts),
+            raw::ArrivalKind::Poisson | raw::ArrivalKind::Deterministic => class.bursts,
+        };
+        let process = |rate: f64| process(kind, bursts, rate);
         match (class.rate_per_s, raw.seconds) {
             (None, _) if !class.phase.is_empty() => phases(&class.phase, process),
             (Some(rate), Some(seconds)) if class.phase.is_empty() => {
@@ -71,18 +102,23 @@ fn process(
     rate: f64,
 ) -> Result<Process, ScenarioError> {
     Ok(match (kind, bursts) {
-        (raw::ArrivalKind::Poisson, _) => Process::Poisson(rate),
-        (raw::ArrivalKind::Deterministic, _) => Process::Deterministic(rate),
+        (raw::ArrivalKind::Poisson, None) => Process::Poisson(rate),
+        (raw::ArrivalKind::Deterministic, None) => Process::Deterministic(rate),
+        (raw::ArrivalKind::Poisson | raw::ArrivalKind::Deterministic, Some(_)) => {
+            return Err(value("[bursts] is for arrivals = \"bursty\""));
+        }
         (raw::ArrivalKind::Bursty, None) => {
             return Err(value("bursty arrivals need [bursts] with high, low and seconds"));
         }
         (raw::ArrivalKind::Bursty, Some(bursts)) => {
-            let valid = bursts.high > 1.0 && (0.0..1.0).contains(&bursts.low);
-            if !valid {
-                return Err(value("bursts: high must be above 1, low from 0 to below 1"));
+            let is_high = bursts.high > 1.0 && bursts.high <= BURST_MAX;
+            if !is_high || !(0.0..1.0).contains(&bursts.low) {
+                return Err(value(format!(
+                    "bursts: high must be above 1 and at most {BURST_MAX}, low from 0 to below 1"
+                )));
             }
             let (high, low) = (bursts.high, bursts.low);
-            let spell = span("bursts.seconds", positive("bursts.seconds", bursts.seconds)?)?;
+            let spell = bounds::spell(bursts.seconds)?;
             Process::Bursty { rate, high, low, spell }
         }
     })
@@ -111,10 +147,15 @@ fn mean_rate(load: &Load) -> f64 {
 }
 
 fn rates(raw: &raw::Raw, setting: &Setting) -> Result<Vec<(f64, Load)>, ScenarioError> {
-    let process = |rate: f64| process(raw.arrivals, raw.bursts, rate);
+    let process = |rate: f64| process(raw.arrivals.unwrap_or_default(), raw.bursts, rate);
     if !raw.phase.is_empty() {
         if raw.rates_per_s.is_some() || raw.loads.is_some() {
             return Err(value("give [[phase]], rates_per_s or loads, not two of them"));
+        }
+        if raw.requests.is_some() {
+            return Err(value(
+                "requests is for rates_per_s and loads: phases have their own length",
+            ));
         }
         let load = Load::Phases(phases(&raw.phase, process)?);
         return Ok(vec![(mean_rate(&load), load)]);

@@ -14,8 +14,7 @@ pub(crate) struct Raw {
     pub loads: Option<Vec<f64>>,
     #[serde(default)]
     pub phase: Vec<Phase>,
-    #[serde(default)]
-    pub arrivals: ArrivalKind,
+    pub arrivals: Option<ArrivalKind>,
     pub bursts: Option<Bursts>,
     pub requests: Option<u64>,
     pub seconds: Option<f64>,
@@ -60,7 +59,7 @@ pub(crate) struct Bursts {
 }
 
 #[derive(Deserialize, Debug)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "seeds is a number of runs or a list of whole numbers")]
 pub(crate) enum Seeds {
     Count(u64),
     List(Vec<u64>),
@@ -141,7 +140,10 @@ pub(crate) struct Tenant {
 }
 
 #[derive(Deserialize, Debug)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "recombination is one or a list of: none, fifo, split, fair, pclock, miser"
+)]
 pub(crate) enum Recombinations {
     One(RecombinationName),
     Several(Vec<RecombinationName>),

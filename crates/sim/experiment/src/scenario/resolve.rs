@@ -1,7 +1,12 @@
-use super::{Scenario, arrivals::loads, raw, tenants};
+use super::{
+    Scenario,
+    arrivals::loads,
+    bounds::{self, factor, positive, span, value},
+    raw, tenants,
+};
 use crate::{
-    ClassSetting, Delay, Layout, NodeSetting, ParsePolicyError, Setting, Tenants, Workload,
-    WorkloadError, WorkloadOptions, patient,
+    ClassSetting, Delay, ImpossibleCode, Layout, NodeSetting, ParsePolicyError, PolicyChoice,
+    Setting, Tenants, Workload, WorkloadError, WorkloadOptions, patient,
 };
 use core::time::Duration;
 use ripstop_delay::{ParsePresetError, Recorded, RecordedError, Replay, ShiftedExponential};
@@ -20,6 +25,9 @@ pub enum ScenarioError {
     /// A policy that there is not.
     #[error(transparent)]
     Policy(#[from] ParsePolicyError),
+    /// A policy with a code that the pool has not.
+    #[error(transparent)]
+    Impossible(#[from] ImpossibleCode),
     /// A storage code that is none.
     #[error("code: {0}")]
     Code(CodeError),
@@ -60,41 +68,15 @@ pub enum ScenarioError {
     Value(String),
 }
 
-/// Most nodes, lanes and runs of one scenario.
+/// Most nodes of one scenario.
 const NODES_MAX: usize = 4096;
-const RUNS_MAX: usize = 1_000_000;
-
-pub(super) fn value(text: impl Into<String>) -> ScenarioError {
-    ScenarioError::Value(text.into())
-}
-
-pub(super) fn positive(name: &str, number: f64) -> Result<f64, ScenarioError> {
-    let valid = number.is_finite() && number > 0.0;
-    if valid { Ok(number) } else { Err(value(format!("{name} must be more than 0, not {number}"))) }
-}
-
-pub(super) fn span(name: &str, seconds: f64) -> Result<Duration, ScenarioError> {
-    Duration::try_from_secs_f64(seconds)
-        .map_err(|_| value(format!("{name} must be a time of 0 or more, not {seconds}")))
-}
 
 pub(super) fn resolve(raw: raw::Raw, folder: &Path) -> Result<Scenario, ScenarioError> {
     let workload = raw.trace.as_ref().map(|trace| workload(trace, folder)).transpose()?;
     let setting = setting(&raw, workload.as_ref(), folder)?;
     let loads = loads(&raw, workload.as_ref(), &setting)?;
-    let policies = raw
-        .policies
-        .iter()
-        .map(|text| text.parse())
-        .collect::<Result<Vec<_>, ParsePolicyError>>()?;
-    if policies.is_empty() && !raw.every_fixed {
-        return Err(value("policies is empty: name at least one"));
-    }
-    let seeds = match raw.seeds {
-        None => (1..=5).collect(),
-        Some(raw::Seeds::Count(count)) => (1..=count).collect(),
-        Some(raw::Seeds::List(list)) => list,
-    };
+    let policies = policies(&raw, &setting)?;
+    let seeds = seeds(raw.seeds)?;
     let warmup = raw.warmup.unwrap_or(0.1);
     if !(0.0..1.0).contains(&warmup) {
         return Err(value(format!("warmup is a share of 0 to less than 1, not {warmup}")));
@@ -103,9 +85,7 @@ pub(super) fn resolve(raw: raw::Raw, folder: &Path) -> Result<Scenario, Scenario
     if !(0.0..1.0).contains(&memory) {
         return Err(value(format!("memory is 0 to less than 1, not {memory}")));
     }
-    let limits = Limits::default();
-    let r_max = raw.r_max.map_or(Ok(limits.r_max), |r| positive("r_max", r))?;
-    let limits = Limits { k_max: raw.k_max.unwrap_or(limits.k_max), r_max };
+    let limits = limits(raw.k_max, raw.r_max)?;
     let every_fixed = raw.every_fixed;
     let name = raw.name;
     let recombinations = tenants::recombinations(raw.recombination.as_ref(), &setting.tenants)?;
@@ -121,11 +101,47 @@ pub(super) fn resolve(raw: raw::Raw, folder: &Path) -> Result<Scenario, Scenario
         warmup,
         recombinations,
     };
-    let runs = scenario.runs();
-    if runs == 0 || runs > RUNS_MAX {
-        return Err(value(format!("that makes {runs} runs: there must be 1 to {RUNS_MAX}")));
-    }
+    bounds::runs(&scenario)?;
     Ok(scenario)
+}
+
+fn policies(raw: &raw::Raw, setting: &Setting) -> Result<Vec<PolicyChoice>, ScenarioError> {
+    let policies = raw.policies.iter().map(|text| text.parse::<PolicyChoice>());
+    let policies = policies.collect::<Result<Vec<_>, ParsePolicyError>>()?;
+    if policies.is_empty() && !raw.every_fixed {
+        return Err(value("policies is empty: name at least one"));
+    }
+    bounds::distinct("policies", &policies)?;
+    for policy in &policies {
+        policy.check(setting.code, setting.layout)?;
+    }
+    Ok(policies)
+}
+
+fn seeds(raw: Option<raw::Seeds>) -> Result<Vec<u64>, ScenarioError> {
+    let seeds = match raw {
+        None => (1..=5).collect(),
+        Some(raw::Seeds::Count(count)) if count > bounds::RUNS_MAX as u64 => {
+            let most = bounds::RUNS_MAX;
+            return Err(value(format!("seeds is {count}: there are at most {most} runs")));
+        }
+        Some(raw::Seeds::Count(count)) => (1..=count).collect(),
+        Some(raw::Seeds::List(list)) => list,
+    };
+    bounds::distinct("seeds", &seeds)?;
+    Ok(seeds)
+}
+
+fn limits(k_max: Option<u8>, r_max: Option<f64>) -> Result<Limits, ScenarioError> {
+    let default = Limits::default();
+    let (k_max, r_max) = (k_max.unwrap_or(default.k_max), r_max.unwrap_or(default.r_max));
+    if k_max == 0 {
+        return Err(value("k_max must be at least 1"));
+    }
+    if !(r_max.is_finite() && r_max >= 1.0) {
+        return Err(value(format!("r_max must be a number from 1, not {r_max}")));
+    }
+    Ok(Limits { k_max, r_max })
 }
 
 /// The log of a scenario.
@@ -177,7 +193,7 @@ fn setting(
     if !(0.0..=1.0).contains(&raw.correlation) {
         return Err(value(format!("correlation is 0 to 1, not {}", raw.correlation)));
     }
-    let coding = raw.coding_mb_per_s.map(|speed| positive("coding_mb_per_s", speed)).transpose()?;
+    let coding = raw.coding_mb_per_s.map(bounds::coding_mb_per_s).transpose()?;
     Ok(Setting {
         nodes,
         code,
@@ -224,7 +240,9 @@ fn node(raw: &raw::Node, number: usize, folder: &Path) -> Result<NodeSetting, Sc
             Delay::Preset(name.parse().map_err(|source| ScenarioError::Preset { number, source })?)
         }
         (None, Some(path), None) => Delay::Recorded(recorded(&folder.join(path))?),
-        (None, None, Some([shift_ms, shift_ms_per_mb, mean_ms, mean_ms_per_mb])) => {
+        (None, None, Some(ms)) => {
+            bounds::delay_ms(&format!("node {number}: shifted_exponential"), ms)?;
+            let [shift_ms, shift_ms_per_mb, mean_ms, mean_ms_per_mb] = ms;
             Delay::ShiftedExponential(ShiftedExponential {
                 shift_ms,
                 shift_ms_per_mb,
@@ -240,7 +258,7 @@ fn node(raw: &raw::Node, number: usize, folder: &Path) -> Result<NodeSetting, Sc
     let change = |change: &raw::Change| {
         let at = |name, s| span(name, s).map(|s| Timestamp::ZERO + s);
         let trouble = match (change.slow, change.lost) {
-            (Some(factor), false) => Trouble::Slow(positive("slow", factor)?),
+            (Some(slow), false) => Trouble::Slow(factor("slow", slow)?),
             (None, true) => Trouble::Lost,
             (Some(_), true) | (None, false) => {
                 return Err(value(format!(
@@ -248,16 +266,16 @@ fn node(raw: &raw::Node, number: usize, folder: &Path) -> Result<NodeSetting, Sc
                 )));
             }
         };
-        Ok(Change {
-            from: at("from_s", change.from_s)?,
-            until: at("until_s", change.until_s)?,
-            trouble,
-        })
+        let (from, until) = (at("from_s", change.from_s)?, at("until_s", change.until_s)?);
+        if until <= from {
+            return Err(value(format!("node {number}: a change ends after it begins")));
+        }
+        Ok(Change { from, until, trouble })
     };
     if raw.lanes == 0 {
         return Err(value(format!("node {number}: lanes must be at least 1")));
     }
-    let scale = positive("scale", raw.scale.unwrap_or(1.0))?;
+    let scale = factor("scale", raw.scale.unwrap_or(1.0))?;
     let changes = raw.change.iter().map(change).collect::<Result<_, _>>()?;
     Ok(NodeSetting { lanes: raw.lanes, delay, scale, changes })
 }

@@ -1,6 +1,7 @@
 use super::{
+    bounds::value,
     raw::{self, RecombinationName},
-    resolve::{ScenarioError, value},
+    resolve::ScenarioError,
 };
 use crate::{TenantSetting, Tenants};
 use ripstop_gateway::{Promised, Recombination, Shaping};

@@ -37,7 +37,8 @@ impl Cell {
     }
 
     /// As tables keep it: numbers rounded, NaN missing.
-    fn kept(self) -> Self {
+    #[must_use]
+    pub fn kept(self) -> Self {
         match self {
             Self::Number(number) if number.is_nan() => Self::Missing,
             Self::Number(number) => Self::Number(rounded(number)),
