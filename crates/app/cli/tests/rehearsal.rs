@@ -179,10 +179,11 @@ fn a_log_is_replayed_through_the_configured_pool() {
         "\nbackfill ",
         "\nhedge-p95 ",
         "$/month",
-        "with the storage of the objects that the log names",
     ] {
         assert!(text.contains(words), "{words:?} is not in\n{text}");
     }
+    let legend = text.replace('\n', " ");
+    assert!(legend.contains("with the storage of the objects that the log names"), "{text}");
     has(&folder.join("out"), &["report.html", "results.csv", "headroom.csv", "ccdf.svg"]);
     let short = text.split("\nWritten").next().unwrap();
     assert_eq!(printed(folder, &[&ask[..], &["--threads", "1"]].concat()), short);
@@ -236,4 +237,82 @@ fn prices_below_nothing_are_refused() {
     fs::write(folder.join("r.toml"), configuration("", "price_per_get = -1\n")).unwrap();
     let wrong = complaint(folder, &["check-config", "--config", "r.toml"]);
     assert!(wrong.contains("price_per_get must be a number of dollars from 0"), "{wrong}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_answer_that_nobody_reads_or_no_disk_takes_is_no_panic() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("tasks.csv"), task_log(12_000)).unwrap();
+    let ends = |stdout: std::process::Stdio| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ripstop"));
+        let arguments = ["fit", "tasks.csv", "--out", "fit"];
+        let command = command.current_dir(folder).args(arguments).stdout(stdout);
+        let output = command.output().expect("the program starts");
+        (output.status.code(), String::from_utf8(output.stderr).expect("it complains in text"))
+    };
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    assert_eq!(ends(writer.into()), (Some(141), String::new()));
+    has(&folder.join("fit"), &["report.html"]);
+    #[cfg(target_os = "linux")]
+    {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let (code, complaint) = ends(full.into());
+        assert_eq!(code, Some(2));
+        assert!(complaint.contains("the answer cannot be printed"), "{complaint}");
+    }
+}
+
+#[test]
+fn a_folder_that_takes_nothing_is_named_before_anything_is_played() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    // It would take minutes.
+    let long = SCENARIO.replace("requests = 400", "requests = 1000000");
+    fs::write(folder.join("long.toml"), long).unwrap();
+    fs::write(folder.join("file"), "").unwrap();
+    for out in ["file", "file/in", "/dev/null/in"] {
+        let refusal = complaint(folder, &["simulate", "long.toml", "--out", out]);
+        assert!(refusal.contains("nothing can be written into"), "{refusal}");
+    }
+}
+
+#[test]
+fn a_node_that_was_hardly_read_reads_like_the_others_and_not_as_it_writes() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("r.toml"), configuration("", "")).unwrap();
+    fs::write(folder.join("log.csv"), access_log()).unwrap();
+    // Four nodes, each with eight reads of 2 ms and twenty writes of 200 ms.
+    let tasks = |reads: u64| {
+        let mut log = String::from("time_s,operation,node,bytes,served_ms,outcome\n");
+        for at in 0..4 * 28_u64 {
+            let (node, is_read) = (2 + at % 4, at / 4 < 8);
+            let (name, ms) = if is_read { ("read", 2) } else { ("write", 200) };
+            if !is_read || at < reads {
+                writeln!(log, "{at},{name},{node},100000,{ms}.{:03},done", at).unwrap();
+            }
+        }
+        fs::write(folder.join("tasks.csv"), log).unwrap();
+    };
+    let ask = |more: &[&str]| {
+        let ask =
+            ["whatif", "log.csv", "--config", "r.toml", "--seeds", "1", "--task-log", "tasks.csv"];
+        let text = printed(folder, &[&ask[..], &["--policies", "fixed(2,2)"], more].concat());
+        let row =
+            text.lines().find(|line| line.starts_with("fixed(2,2)")).expect("a row").to_owned();
+        let p50 = row.split_whitespace().nth(1).expect("reads").parse::<f64>().expect("ms");
+        (p50, text)
+    };
+    tasks(4 * 8);
+    for more in [&[][..], &["--fitted"]] {
+        let (p50, text) = ask(more);
+        assert!((1.5..4.0).contains(&p50), "{more:?}: {text}");
+        assert!(!text.contains("reads like writes"), "{text}");
+    }
+    tasks(0);
+    let (p50, text) = ask(&["--fitted"]);
+    assert!(p50 > 150.0 && text.contains("; reads like writes"), "{text}");
 }

@@ -21,7 +21,7 @@ pub(super) enum DelaySource {
     /// One for all.
     One(String, Delay),
     /// A task log: what it says of all nodes, and of each, by their numbers.
-    TaskLog { name: String, all: Delay, each: Vec<Delay>, fitted: bool },
+    TaskLog { name: String, all: Delay, each: Vec<Delay>, fitted: bool, alike: &'static str },
 }
 
 impl DelaySource {
@@ -42,8 +42,16 @@ impl DelaySource {
             law.with_context(|| format!("task log {name}"))
         };
         let all = law(&samples)?;
-        let each = by_node.values().map(|samples| law(samples)).collect::<Result<_>>()?;
-        Ok(Self::TaskLog { name, all, each, fitted: arguments.fitted })
+        let each = by_node.values().map(|own| law(&filled(own, &samples)));
+        let each = each.collect::<Result<_>>()?;
+        let known = [Operation::Read, Operation::Write].map(|of| says_enough(&samples, of));
+        let alike = match known {
+            [true, false] => "; writes like reads, of which alone it says enough",
+            [false, true] => "; reads like writes, of which alone it says enough",
+            [true, true] | [false, false] => "",
+        };
+        let fitted = arguments.fitted;
+        Ok(Self::TaskLog { name, all, each, fitted, alike })
     }
 
     /// The law and the factor of one node among so many.
@@ -79,9 +87,9 @@ impl fmt::Display for DelaySource {
         match self {
             Self::Configured => f.write_str("delays as configured"),
             Self::One(name, _) => write!(f, "delays of {name}"),
-            Self::TaskLog { name, each, fitted, .. } => {
+            Self::TaskLog { name, each, fitted, alike, .. } => {
                 let how = if *fitted { "fitted to" } else { "drawn from" };
-                write!(f, "delays {how} {name} ({} nodes)", each.len())
+                write!(f, "delays {how} {name} ({} nodes){alike}", each.len())
             }
         }
     }
@@ -98,6 +106,21 @@ fn named(name: &str) -> Result<Delay> {
     ensure!(path.is_file(), wanted());
     let recorded = Recorded::parse(&read_log(path)?, Replay::Sampled);
     Ok(Delay::Recorded(recorded.with_context(|| format!("delay log {name}"))?))
+}
+
+/// Whether there is a chunk size of this direction with as many finished tasks as a fit takes.
+fn says_enough(samples: &[Sample], operation: Operation) -> bool {
+    let of = samples.iter().copied().filter(|sample| sample.operation == operation);
+    Fit::of(of, None).is_some()
+}
+
+/// What one node's tasks say; of a direction of which they say too little, what those of all nodes say.
+fn filled(own: &[Sample], all: &[Sample]) -> Vec<Sample> {
+    let of = |operation: Operation| {
+        let samples = if says_enough(own, operation) { own } else { all };
+        samples.iter().copied().filter(move |sample| sample.operation == operation)
+    };
+    of(Operation::Read).chain(of(Operation::Write)).collect()
 }
 
 fn replayed(samples: &[Sample]) -> Result<Delay> {
@@ -139,11 +162,7 @@ pub(super) fn setting(
     Ok(Setting {
         nodes: pool.nodes.iter().enumerate().map(node).collect::<Result<_>>()?,
         code: pool.code,
-        layout: match pool.layout {
-            Layout::Spread => Played::Spread,
-            Layout::Shared => Played::Shared,
-            Layout::Unique => Played::Together,
-        },
+        layout: layout(pool),
         classes: workload.classes.clone(),
         correlation,
         cancellation: cancellation
@@ -153,6 +172,15 @@ pub(super) fn setting(
         machine: pool.machine,
         tenants: Tenants::default(),
     })
+}
+
+/// The pool's layout, as the simulator has it.
+pub(super) fn layout(pool: &PoolConfig) -> Played {
+    match pool.layout {
+        Layout::Spread => Played::Spread,
+        Layout::Shared => Played::Shared,
+        Layout::Unique => Played::Together,
+    }
 }
 
 /// The pool's own policy with what it is told, as a choice is written.
