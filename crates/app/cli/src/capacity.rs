@@ -1,5 +1,6 @@
 //! `ripstop capacity`: how much capacity a promise takes on a trace.
 
+use crate::folder;
 use anyhow::{Context as _, Result, anyhow, ensure};
 use clap::{Args, ValueEnum};
 use ripstop_capacity::{BOUNDS, CapacityError, Comparison, FRACTIONS, Study, Trace, TraceOptions};
@@ -68,7 +69,6 @@ pub(crate) enum BadLines {
     Skip,
 }
 
-#[expect(clippy::print_stdout, reason = "what the command is for")]
 pub(crate) fn run(arguments: &Capacity) -> Result<ExitCode> {
     let promise = promise(&arguments.promise)?;
     let bounds = bounds(arguments, promise.as_ref())?;
@@ -76,22 +76,23 @@ pub(crate) fn run(arguments: &Capacity) -> Result<ExitCode> {
     let bound_min = bounds.iter().copied().chain(told).min().unwrap_or(BOUNDS[0]);
     let trace = read(arguments, bound_min)?;
     let study = study(arguments, &trace, promise, bounds)?;
+    arguments.out.as_deref().map_or(Ok(()), folder::ready)?;
     let intro = intro(&study, &trace, bound_min);
-    println!("{intro}");
+    say_line!("{intro}")?;
     let plans = study.plans();
     let comparison = plans.first().and_then(|plan| Comparison::new(&study, plan));
     if let (Some(plan), Some(comparison)) = (plans.first(), &comparison) {
-        println!("\n{}", study.plans_text(&plans).trim_end());
-        println!("\n{}", study.comparison_text(plan, comparison).trim_end());
+        say_line!("\n{}", study.plans_text(&plans).trim_end())?;
+        say_line!("\n{}", study.comparison_text(plan, comparison).trim_end())?;
     }
     let cells = study.sweep(bar("sweep").as_mut());
-    println!("\n{}", study.sweep_text(&cells).trim_end());
+    say_line!("\n{}", study.sweep_text(&cells).trim_end())?;
     if let Some(folder) = &arguments.out {
         let intro = intro.replace('\n', "\n\n");
         let mut seen = bar("figures");
         let report = study.report(&intro, &plans, comparison.as_ref(), &cells, seen.as_mut())?;
         report.write(folder)?;
-        println!("\nWritten to {}: report.html and its figures and tables.", folder.display());
+        say_line!("\nWritten to {}: report.html and its figures and tables.", folder.display())?;
     }
     Ok(ExitCode::SUCCESS)
 }

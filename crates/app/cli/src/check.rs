@@ -41,19 +41,18 @@ pub(crate) fn progress(what: &'static str) -> ProgressBar {
     bar
 }
 
-#[expect(clippy::print_stdout, reason = "what the command is for")]
 fn print(report: &CheckReport, json: bool) -> Result<()> {
     if json {
-        println!("{}", serde_json::to_string(report)?);
+        say_line!("{}", serde_json::to_string(report)?)?;
         return Ok(());
     }
     for finding in &report.findings {
         let node = finding.node.as_ref().map_or(String::new(), |node| format!(" at node {node}"));
         let done = if finding.repaired { ", put right" } else { "" };
-        println!("{:?}: {}{node}{done}", finding.flaw, finding.name);
+        say_line!("{:?}: {}{node}{done}", finding.flaw, finding.name)?;
     }
-    println!("{} stripes, {} fragments", report.stripes, report.fragments);
-    println!(
+    say_line!("{} stripes, {} fragments", report.stripes, report.fragments)?;
+    say_line!(
         "missing {}, damaged {}, unknown {}, unclaimed {}, misplaced {}; stripes lost {}",
         report.missing,
         report.damaged,
@@ -61,7 +60,7 @@ fn print(report: &CheckReport, json: bool) -> Result<()> {
         report.unclaimed,
         report.misplaced,
         report.lost
-    );
-    println!("put right: {}", report.repaired);
+    )?;
+    say_line!("put right: {}", report.repaired)?;
     Ok(())
 }

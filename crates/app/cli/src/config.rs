@@ -48,12 +48,15 @@ pub(crate) fn parse(
 }
 
 /// Prints what a configuration comes to.
-#[expect(clippy::print_stdout, reason = "what the command is for")]
-pub(crate) fn print(config: &Config) {
-    println!("S3 on {}, region {}, admin on {}", config.listen, config.region, config.admin);
-    println!("data in {}, credentials in {}", config.data.display(), config.credentials.display());
+pub(crate) fn print(config: &Config) -> Result<()> {
+    say_line!("S3 on {}, region {}, admin on {}", config.listen, config.region, config.admin)?;
+    say_line!(
+        "data in {}, credentials in {}",
+        config.data.display(),
+        config.credentials.display()
+    )?;
     for pool in &config.pools {
-        println!(
+        say_line!(
             "pool {}: layout {}, code {} over {} nodes, policy {}; {}",
             pool.name,
             pool.layout,
@@ -61,12 +64,12 @@ pub(crate) fn print(config: &Config) {
             pool.nodes.len(),
             policy::describe(&pool.policy, &pool.policy_settings),
             survival(pool),
-        );
+        )?;
         if let Some(path) = &pool.task_log {
-            println!("  task log: {}", path.display());
+            say_line!("  task log: {}", path.display())?;
         }
         for node in &pool.nodes {
-            println!("  node {}: {}, {} lanes", node.name, node.place, node.lanes);
+            say_line!("  node {}: {}, {} lanes", node.name, node.place, node.lanes)?;
         }
     }
     for tenant in &config.tenants {
@@ -80,8 +83,9 @@ pub(crate) fn print(config: &Config) {
                 format!("promised {} by {granted}", promised.promise)
             },
         );
-        println!("tenant {}: {} access keys, {promise}", tenant.name, tenant.access_keys.len());
+        say_line!("tenant {}: {} access keys, {promise}", tenant.name, tenant.access_keys.len())?;
     }
+    Ok(())
 }
 
 /// What a pool's stripes survive, and when a write is answered.

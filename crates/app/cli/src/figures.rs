@@ -1,5 +1,6 @@
 //! `ripstop figures`: the figures of the papers, played anew, and what must hold of them.
 
+use crate::folder;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use ripstop_experiment::{
@@ -112,6 +113,13 @@ fn requests(text: &str) -> Result<NonZeroU32, String> {
 }
 
 pub(crate) fn run(figures: &Figures) -> Result<ExitCode> {
+    let out = match figures {
+        Figures::Tofec(Tofec { out, .. })
+        | Figures::Backfill(Backfill { out, .. })
+        | Figures::Promises(Promises { out, .. })
+        | Figures::Jlcm(Jlcm { out, .. }) => out,
+    };
+    folder::ready(out)?;
     match figures {
         Figures::Tofec(arguments) => tofec(arguments),
         Figures::Backfill(arguments) => backfill(arguments),
@@ -120,7 +128,6 @@ pub(crate) fn run(figures: &Figures) -> Result<ExitCode> {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "what the command is for")]
 fn backfill(arguments: &Backfill) -> Result<ExitCode> {
     let duels = match &arguments.from {
         Some(path) => Table::read(path)?,
@@ -129,7 +136,7 @@ fn backfill(arguments: &Backfill) -> Result<ExitCode> {
     let (report, bounds) = duel::report(&duels)?;
     report.write(&arguments.out)?;
     for bound in &bounds {
-        println!(
+        say_line!(
             "{:<32} {:<24} {:.3} at {:>3.0} %, at most {:.2}: {}",
             bound.arena,
             bound.what,
@@ -137,7 +144,7 @@ fn backfill(arguments: &Backfill) -> Result<ExitCode> {
             bound.load * 100.0,
             bound.most,
             if bound.holds() { "holds" } else { "DOES NOT HOLD" }
-        );
+        )?;
     }
     let holds = bounds.iter().all(duel::Bound::holds);
     Ok(if holds { ExitCode::SUCCESS } else { ExitCode::from(1) })
@@ -187,17 +194,16 @@ fn placed(arguments: &Jlcm) -> Result<ExitCode> {
 }
 
 /// Writes a report and says what was checked; 1 if a check fails.
-#[expect(clippy::print_stdout, reason = "what the commands are for")]
 fn end(report: &Report, checks: &[Check], seeds: u64, folder: &Path) -> Result<ExitCode> {
     report.write(folder)?;
-    print!("{}", Check::text(checks));
+    say!("{}", Check::text(checks))?;
     let count = |verdict| checks.iter().filter(|check| check.verdict() == verdict).count();
-    println!(
+    say_line!(
         "\n{} checks hold, {} within the error of {seeds} seeds, {} do not hold. Written to {}.",
         count(Verdict::Holds),
         count(Verdict::WithinError),
         count(Verdict::Fails),
         folder.display()
-    );
+    )?;
     Ok(if count(Verdict::Fails) == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }

@@ -27,7 +27,8 @@ pub(crate) struct Fit {
     /// Task log: CSV, plain or gzip.
     ///
     /// Its header is `time_s,operation,node,bytes,served_ms,outcome`, with `waited_ms,redundant` behind it
-    /// or not, or `operation,bytes,delay_ms`. A gateway and a simulation write the same.
+    /// or not, or `operation,bytes,delay_ms`. A gateway and a simulation write the same. Several may stand one
+    /// behind the other, each with its header.
     #[arg(value_name = "LOG")]
     pub log: PathBuf,
     /// Write figures, the CSV files they are drawn from, and report.html into this folder.
@@ -35,7 +36,6 @@ pub(crate) struct Fit {
     pub out: Option<PathBuf>,
 }
 
-#[expect(clippy::print_stdout, reason = "what the command is for")]
 pub(crate) fn run(arguments: &Fit) -> Result<ExitCode> {
     let text = read_log(&arguments.log)?;
     let named = || format!("task log {}", arguments.log.display());
@@ -44,11 +44,12 @@ pub(crate) fn run(arguments: &Fit) -> Result<ExitCode> {
     if records.is_empty() {
         bail!("{} has no tasks", named());
     }
-    print!("{}", described(&fit));
     if let Some(folder) = &arguments.out {
-        let report = report(&fit, &records)?;
-        report.write(folder)?;
-        println!("\nWritten to {}: report.html and its figures and tables.", folder.display());
+        report(&fit, &records)?.write(folder)?;
+    }
+    say!("{}", described(&fit))?;
+    if let Some(folder) = &arguments.out {
+        say_line!("\nWritten to {}: report.html and its figures and tables.", folder.display())?;
     }
     if fit.operations.is_empty() {
         bail!("{} says too little: no chunk size has ten finished tasks", named());

@@ -1,6 +1,8 @@
 //! The `ripstop` program: arguments, configuration, and what each command puts together.
 
 mod admin_client;
+#[macro_use]
+mod answer;
 mod args;
 mod assembly;
 mod bench;
@@ -10,6 +12,7 @@ mod config;
 mod credentials;
 mod figures;
 mod fit;
+mod folder;
 mod placing;
 mod plan;
 mod promises;
@@ -55,6 +58,8 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(code) => code,
+        // As a program of the system that is ended by it: 128 and the number of SIGPIPE.
+        Err(error) if error.is::<answer::Unread>() => ExitCode::from(141),
         Err(error) => {
             complain(&error);
             ExitCode::from(2)
@@ -78,7 +83,7 @@ async fn run(command: Command) -> Result<ExitCode> {
         }
         Command::Rebuild(rebuild) => rebuild::run(&resolve(&rebuild.common)?, rebuild.json).await,
         Command::CheckConfig(common) => {
-            config::print(&resolve(&common)?);
+            config::print(&resolve(&common)?)?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Bench(arguments) => bench::run(&arguments).await,

@@ -70,7 +70,6 @@ fn selection(text: &str) -> Result<Selection, String> {
         .map_err(|_| "not one of ready, probabilistic, least-work, least-work-planned".into())
 }
 
-#[expect(clippy::print_stdout, reason = "what the command is for")]
 pub(crate) async fn run(arguments: &Plan) -> Result<ExitCode> {
     let named = inventory(arguments).await?;
     let explained = arguments.explain.as_ref().map(|class| position(&named, class)).transpose()?;
@@ -84,29 +83,29 @@ pub(crate) async fn run(arguments: &Plan) -> Result<ExitCode> {
         anyhow::Ok((path, file))
     });
     let file = file.transpose()?;
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&answer)?);
-    } else {
-        print!("{}", answer.text());
-        named.notes.iter().for_each(|note| println!("note: {note}"));
-    }
-    if let (Some(_), false) = (&previous, arguments.json) {
-        print!("\n{}", answer.moves_text());
-    }
-    if let Some(class) = explained {
-        print!("\n{}", explain::explain(&named, &plan, class));
-    }
-    if let Some((path, file)) = file {
+    if let Some((path, file)) = &file {
         file.write(path)?;
-        if !arguments.json {
-            println!("\nWritten to {}, {} groups.", path.display(), file.group.len());
-        }
     }
     if let Some(folder) = &arguments.out {
         picture::write(&named, &plan, &answer, folder)?;
-        if !arguments.json {
-            println!("\nWritten to {}: report.html and its figure and tables.", folder.display());
-        }
+    }
+    if arguments.json {
+        say_line!("{}", serde_json::to_string_pretty(&answer)?)?;
+    } else {
+        say!("{}", answer.text())?;
+        named.notes.iter().try_for_each(|note| say_line!("note: {note}"))?;
+    }
+    if let (Some(_), false) = (&previous, arguments.json) {
+        say!("\n{}", answer.moves_text())?;
+    }
+    if let Some(class) = explained {
+        say!("\n{}", explain::explain(&named, &plan, class))?;
+    }
+    if let (Some((path, file)), false) = (&file, arguments.json) {
+        say_line!("\nWritten to {}, {} groups.", path.display(), file.group.len())?;
+    }
+    if let (Some(folder), false) = (&arguments.out, arguments.json) {
+        say_line!("\nWritten to {}: report.html and its figure and tables.", folder.display())?;
     }
     Ok(ExitCode::SUCCESS)
 }

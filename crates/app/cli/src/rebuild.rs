@@ -37,16 +37,15 @@ pub(crate) async fn run(config: &Config, json: bool) -> Result<ExitCode> {
     Ok(if report.lost.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-#[expect(clippy::print_stdout, reason = "what the command is for")]
 fn print(report: &ripstop_store::RebuildReport, json: bool) -> Result<()> {
     if json {
-        println!("{}", serde_json::to_string(report)?);
+        say_line!("{}", serde_json::to_string(report)?)?;
         return Ok(());
     }
     for key in &report.lost {
-        println!("lost: {key}");
+        say_line!("lost: {key}")?;
     }
-    println!(
+    say_line!(
         "{} buckets and {} objects from {} fragments; {} fragments damaged, {} stripes of other stores, \
          {} nodes not listed whole",
         report.buckets,
@@ -55,6 +54,6 @@ fn print(report: &ripstop_store::RebuildReport, json: bool) -> Result<()> {
         report.damaged,
         report.foreign,
         report.unlisted
-    );
+    )?;
     Ok(())
 }

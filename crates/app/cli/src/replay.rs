@@ -12,17 +12,16 @@ pub(crate) struct Replay {
     pub file: PathBuf,
 }
 
-#[expect(clippy::print_stdout, reason = "what the command is for")]
 pub(crate) fn run(arguments: &Replay) -> Result<ExitCode> {
     let named = || format!("recording {}", arguments.file.display());
     let file = File::open(&arguments.file).with_context(named)?;
     match ripstop_recording::replay(BufReader::new(file)) {
         Ok(replayed) => {
-            println!("{}", tell(&replayed));
+            say_line!("{}", tell(&replayed))?;
             Ok(ExitCode::SUCCESS)
         }
         Err(ReplayError::Differs(difference)) => {
-            println!("{difference}");
+            say_line!("{difference}")?;
             Ok(ExitCode::FAILURE)
         }
         Err(error) => Err(error).with_context(named),

@@ -1,5 +1,6 @@
 //! `ripstop simulate`: a scenario, played.
 
+use crate::folder;
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use ripstop_experiment::{Scenario, summary_table};
@@ -22,29 +23,31 @@ pub(crate) struct Simulate {
     pub threads: Option<NonZero<usize>>,
 }
 
-#[expect(clippy::print_stdout, reason = "what the command is for")]
 pub(crate) fn run(arguments: &Simulate) -> Result<ExitCode> {
     let path = &arguments.scenario;
     let scenario = Scenario::read(path);
     let mut scenario = scenario.with_context(|| format!("scenario {}", path.display()))?;
     if let Some(seeds) = arguments.seeds {
-        scenario.seeds = (1..=u64::from(seeds.get())).collect();
+        scenario.set_seeds(seeds.get()).context("--seeds")?;
     }
+    arguments.out.as_deref().map_or(Ok(()), folder::ready)?;
     let played = {
         let progress = Progress::new(scenario.runs() as u64, "runs");
         scenario.play(arguments.threads, || progress.advance(1))
     };
     ensure!(
-        played.iter().any(|one| !one.outcome.took_ns.is_empty()),
+        played.iter().any(|one| one.delays[0].count > 0),
         "scenario {}: not one request was done",
         path.display()
     );
-    println!("{}, {} runs over {} seeds\n", scenario.name, played.len(), scenario.seeds.len());
-    print!("{}", scenario.summary_text(&summary_table(&scenario.table(&played))?)?);
-    print!("{}", scenario.promises_text(&played)?);
     if let Some(folder) = &arguments.out {
         scenario.report(&played)?.write(folder)?;
-        println!("\nWritten to {}: report.html and its figures and tables.", folder.display());
+    }
+    say_line!("{}, {} runs over {} seeds\n", scenario.name, played.len(), scenario.seeds.len())?;
+    say!("{}", scenario.summary_text(&summary_table(&scenario.table(&played))?)?)?;
+    say!("{}", scenario.promises_text(&played)?)?;
+    if let Some(folder) = &arguments.out {
+        say_line!("\nWritten to {}: report.html and its figures and tables.", folder.display())?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -2,19 +2,25 @@
 
 mod pool;
 
-use crate::config::{self, Config, PoolConfig};
-use anyhow::{Context as _, Result, bail, ensure};
+use crate::{
+    config::{self, Config, PoolConfig},
+    folder,
+};
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use clap::Args;
 use pool::DelaySource;
-use ripstop_experiment::{PolicyChoice, Workload, WorkloadOptions};
+use ripstop_experiment::{PolicyChoice, Workload, WorkloadError, WorkloadOptions};
 use ripstop_figure::Progress;
-use ripstop_trace::{Format, Summary};
+use ripstop_trace::{BadLine, Format, Summary, TraceError};
 use std::{
     fmt::Write as _,
     num::NonZero,
     path::{Path, PathBuf},
     process::ExitCode,
 };
+
+/// Logs are played so many times as fast at most, and as slow.
+const SPEED_MAX: f64 = 1e6;
 
 #[derive(Args, Debug)]
 pub(crate) struct WhatIf {
@@ -78,10 +84,13 @@ pub(crate) struct WhatIf {
     pub out: Option<PathBuf>,
 }
 
-#[expect(clippy::print_stdout, reason = "what the command is for")]
 pub(crate) fn run(arguments: &WhatIf) -> Result<ExitCode> {
     let speed = arguments.speed;
-    ensure!(speed.is_finite() && speed > 0.0, "--speed is {speed}: it must be more than 0");
+    ensure!(
+        (1.0 / SPEED_MAX..=SPEED_MAX).contains(&speed),
+        "--speed is {speed:?}: it must be from {:?} to {SPEED_MAX:?}",
+        1.0 / SPEED_MAX
+    );
     let config = config::load(arguments.config.as_deref(), std::iter::empty())?;
     let pool = chosen_pool(&config, arguments.pool.as_deref())?;
     let (workload, summary) = read_log(arguments, &config)?;
@@ -99,17 +108,20 @@ pub(crate) fn run(arguments: &WhatIf) -> Result<ExitCode> {
         seeds: &seeds,
         prices: &prices,
     };
+    arguments.out.as_deref().map_or(Ok(()), folder::ready)?;
     let answer = {
         let progress = Progress::new(what_if.steps() as u64, "runs");
         what_if.play(arguments.threads, || progress.advance(1))
     };
     let intro = intro(arguments, pool, &workload, &summary, &source, what_if.load());
-    println!("{intro}");
-    print!("{}", what_if.text(&answer)?);
-    println!("\n{}", legend(&workload, &prices));
     if let Some(folder) = &arguments.out {
         what_if.report(&answer, &intro.replace('\n', "\n\n"))?.write(folder)?;
-        println!("\nWritten to {}: report.html and its figures and tables.", folder.display());
+    }
+    say_line!("{intro}")?;
+    say!("{}", what_if.text(&answer)?)?;
+    say_line!("\n{}", legend(&workload, &prices))?;
+    if let Some(folder) = &arguments.out {
+        say_line!("\nWritten to {}: report.html and its figures and tables.", folder.display())?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -133,7 +145,20 @@ fn read_log(arguments: &WhatIf, config: &Config) -> Result<(Workload, Summary)> 
         skip_bad_lines: arguments.skip_bad_lines,
     };
     let path = &arguments.log;
-    Workload::read(path, &options).with_context(|| format!("access log {}", path.display()))
+    Workload::read(path, &options).map_err(|error| {
+        let advice = match &error {
+            WorkloadError::Trace(TraceError::Line { reason: BadLine::Late { .. }, .. }) => {
+                " (without --first all are sorted)"
+            }
+            WorkloadError::Trace(TraceError::Line { .. }) => " (--skip-bad-lines leaves it out)",
+            WorkloadError::TooLarge | WorkloadError::Trace(TraceError::Many { .. }) => {
+                " (--first N plays its beginning)"
+            }
+            WorkloadError::Trace(_) | WorkloadError::Empty | WorkloadError::TooLong { .. } => "",
+        };
+        let error = anyhow::Error::from(error);
+        anyhow!("access log {}: {error:#}{advice}", path.display())
+    })
 }
 
 /// The policies to compare; those the same as one before them are left out.
@@ -150,6 +175,7 @@ fn policies(given: &[String], pool: &PoolConfig) -> Result<Vec<PolicyChoice>> {
         let policy: PolicyChoice = text.parse()?;
         // Who knows the rates to come is no choice.
         ensure!(policy.name() != "ideal", "ideal knows the future: it can only be simulated");
+        policy.check(pool.code, pool::layout(pool))?;
         if !policies.contains(&policy) {
             policies.push(policy);
         }
@@ -220,7 +246,8 @@ fn legend(workload: &Workload, prices: &[ripstop_experiment::Price]) -> String {
         "Delays of objects in milliseconds. tasks/req: tasks that had a lane, per stripe. bytes moved: more \
          than clients asked for, cancelled tasks as if they had moved all of theirs. wasted: share of the \
          lanes' time for tasks without which the answer came. bears: how many times as fast the busiest \
-         part of the log may come, if it went on like that, before p99 doubles or 1% fails.",
+         part of the log may come, if it went on like that, before p99 doubles, 1% fails or the queue grows \
+         without end.",
     );
     let kept = prices.iter().any(|price| price.per_gb_month.is_some());
     if prices.iter().any(|price| *price != ripstop_experiment::Price::default()) {
