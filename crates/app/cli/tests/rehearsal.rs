@@ -292,7 +292,7 @@ fn a_node_that_was_hardly_read_reads_like_the_others_and_not_as_it_writes() {
             let (node, is_read) = (2 + at % 4, at / 4 < 8);
             let (name, ms) = if is_read { ("read", 2) } else { ("write", 200) };
             if !is_read || at < reads {
-                writeln!(log, "{at},{name},{node},100000,{ms}.{:03},done", at).unwrap();
+                writeln!(log, "{at},{name},{node},100000,{ms}.{at:03},done").unwrap();
             }
         }
         fs::write(folder.join("tasks.csv"), log).unwrap();
