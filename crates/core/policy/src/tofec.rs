@@ -4,6 +4,7 @@ mod load_thresholds;
 mod multi_server;
 mod optimum;
 mod queue;
+mod tables;
 mod thresholds;
 
 pub use load_thresholds::LoadThresholds;
@@ -11,9 +12,10 @@ pub use multi_server::MultiServerTofec;
 pub use optimum::Demand;
 pub use thresholds::Thresholds;
 
-use crate::{Choice, Class, Limits, Load, Policy, Sample, Settings, eager::eager, models::Models};
-use alloc::collections::BTreeMap;
+use crate::{Choice, Class, Limits, Load, Policy, Sample, Settings, eager::eager};
+use ripstop_delay::ShiftedExponential;
 use ripstop_model::{Operation, Timestamp};
+use tables::Tables;
 
 /// The code that the smoothed length of the request queue asks for, all its tasks at once.
 ///
@@ -28,23 +30,9 @@ pub struct Tofec {
     queue: f64,
     /// Set where k is: the authors' earlier FAST CLOUD.
     dimension: Option<u8>,
-    models: Models,
     greedy: crate::Greedy,
-    tables: BTreeMap<Key, Thresholds>,
+    tables: Tables<Thresholds>,
 }
-
-/// What thresholds depend on beside the delay model.
-type Key = (Operation, u64, usize, usize, usize);
-
-/// Sizes that agree in the first five binary digits share a table, computed for the first of them: they
-/// are within 6 % of each other.
-fn key(class: &Class, lanes: usize) -> Key {
-    let size = (class.bytes() as f64).to_bits() >> 48;
-    (class.operation, size, class.code.n(), class.code.k(), lanes)
-}
-
-/// Most threshold tables that are kept: as many kinds of request.
-const TABLES_MAX: usize = 256;
 
 impl Tofec {
     /// As published: thresholds from the queue of a single server.
@@ -65,32 +53,20 @@ impl Tofec {
             memory: settings.memory,
             queue: 0.0,
             dimension,
-            models: Models::new(settings.model),
             greedy: crate::Greedy::new(settings),
-            tables: BTreeMap::new(),
+            tables: Tables::new(settings),
         }
     }
 
     fn table(&mut self, now: Timestamp, class: &Class, lanes: usize) -> Option<&Thresholds> {
-        if self.models.renew(now) {
-            self.tables.clear();
-        }
-        let model = self.models.of(class.operation)?;
-        let key = key(class, lanes);
-        if self.tables.len() >= TABLES_MAX && !self.tables.contains_key(&key) {
-            self.tables.clear();
-        }
         let (limits, dimension) = (self.limits, self.dimension);
-        Some(self.tables.entry(key).or_insert_with(|| {
-            let demand = Demand { model, megabytes: class.bytes().max(1) as f64 / 1e6 };
-            match dimension {
-                Some(k) => {
-                    let k = class.k_below(usize::from(k));
-                    Thresholds::of_dimension(&demand, lanes, class, limits, k)
-                }
-                None => Thresholds::new(&demand, lanes, class, limits),
+        self.tables.table(now, class, lanes, |demand| match dimension {
+            Some(k) => {
+                let k = class.k_below(usize::from(k));
+                Thresholds::of_dimension(demand, lanes, class, limits, k)
             }
-        }))
+            None => Thresholds::new(demand, lanes, class, limits),
+        })
     }
 }
 
@@ -105,11 +81,11 @@ impl Policy for Tofec {
     }
 
     fn learn(&mut self, now: Timestamp, sample: &Sample) {
-        self.models.learn(now, sample);
+        self.tables.learn(now, sample);
     }
 
-    fn delay_model(&self, operation: Operation) -> Option<ripstop_delay::ShiftedExponential> {
-        self.models.of(operation)
+    fn delay_model(&self, operation: Operation) -> Option<ShiftedExponential> {
+        self.tables.delay_model(operation)
     }
 }
 

@@ -5,9 +5,8 @@
 //! under another. So the load is measured in a way that does not depend on the codes in use, and the
 //! thresholds are loads.
 
-use super::{Demand, LoadThresholds, TABLES_MAX, key};
-use crate::{Choice, Class, Limits, Load, Policy, Sample, Settings, eager::eager, models::Models};
-use alloc::collections::BTreeMap;
+use super::{Demand, LoadThresholds, tables::Tables};
+use crate::{Choice, Class, Limits, Load, Policy, Sample, Settings, eager::eager};
 use ripstop_delay::ShiftedExponential;
 use ripstop_model::{Operation, Timestamp};
 
@@ -28,9 +27,8 @@ pub struct MultiServerTofec {
     smoothed: Smoothed,
     /// The backlog that is expected at the load seen last.
     expected: f64,
-    models: Models,
     greedy: crate::Greedy,
-    tables: BTreeMap<super::Key, LoadThresholds>,
+    tables: Tables<LoadThresholds>,
 }
 
 #[derive(Clone, Copy, Default, Debug)]
@@ -76,9 +74,8 @@ impl MultiServerTofec {
             memory: settings.memory,
             smoothed: Smoothed::default(),
             expected: 0.0,
-            models: Models::new(settings.model),
             greedy: crate::Greedy::new(settings),
-            tables: BTreeMap::new(),
+            tables: Tables::new(settings),
         }
     }
 
@@ -91,28 +88,14 @@ impl MultiServerTofec {
         let surplus = (backlog - self.expected).max(0.0);
         (self.smoothed.load(lanes) + surplus / (DRAIN * lanes)).clamp(0.0, LOAD_MAX)
     }
-
-    fn table(&mut self, now: Timestamp, class: &Class, lanes: usize) -> Option<&LoadThresholds> {
-        if self.models.renew(now) {
-            self.tables.clear();
-        }
-        let model = self.models.of(class.operation)?;
-        let key = key(class, lanes);
-        if self.tables.len() >= TABLES_MAX && !self.tables.contains_key(&key) {
-            self.tables.clear();
-        }
-        let limits = self.limits;
-        Some(self.tables.entry(key).or_insert_with(|| {
-            let demand = Demand { model, megabytes: class.bytes().max(1) as f64 / 1e6 };
-            LoadThresholds::new(&demand, lanes, class, limits)
-        }))
-    }
 }
 
 impl Policy for MultiServerTofec {
     fn choose(&mut self, now: Timestamp, class: &Class, load: Load) -> Choice {
         let (seen, lanes) = (self.see(load), load.lanes.max(1));
-        let Some(table) = self.table(now, class, lanes) else {
+        let limits = self.limits;
+        let make = |demand: &Demand| LoadThresholds::new(demand, lanes, class, limits);
+        let Some(table) = self.tables.table(now, class, lanes, make) else {
             return self.greedy.choose(now, class, load);
         };
         let (code, backlog) = (table.code(seen), table.backlog(seen));
@@ -123,11 +106,11 @@ impl Policy for MultiServerTofec {
     }
 
     fn learn(&mut self, now: Timestamp, sample: &Sample) {
-        self.models.learn(now, sample);
+        self.tables.learn(now, sample);
     }
 
     fn delay_model(&self, operation: Operation) -> Option<ShiftedExponential> {
-        self.models.of(operation)
+        self.tables.delay_model(operation)
     }
 }
 
