@@ -17,6 +17,10 @@ use ripstop_model::{Operation, Timestamp};
 /// times the mean of U₁ over that of U for the codes that were chosen, all smoothed alike. Requests that
 /// wait now add the load that serves them within 2 U₁, so that a surge is met at once.
 ///
+/// The smoothed part is uncertain, and the two ways to be wrong differ. Of too high a load nothing is
+/// seen: lanes idle, and requests get less redundancy than they could, which their slowest feel. Too low a
+/// load makes requests wait, which is met at once. So it is taken one standard deviation low.
+///
 /// Without a delay model, and until one is learned, it serves like [`Greedy`](crate::Greedy).
 #[derive(Debug)]
 pub struct MultiServerTofec {
@@ -25,6 +29,8 @@ pub struct MultiServerTofec {
     memory: f64,
     /// Smoothed, as they are before [`Smoothed::weight`] is divided by.
     smoothed: Smoothed,
+    /// One standard deviation of the smoothed load, relative to it.
+    error: f64,
     /// The backlog that is expected at the load seen last.
     expected: f64,
     greedy: crate::Greedy,
@@ -47,6 +53,13 @@ struct Smoothed {
 const DRAIN: f64 = 2.0;
 /// The most that a load is: thresholds lie below.
 const LOAD_MAX: f64 = 1.0;
+
+/// How far the smoothed load is off by chance, relative to it. With the memory factor a it is that of the
+/// last (1+a)/(1−a) arrivals; so many of a Poisson process bring work that deviates by √(2(1−a)/(1+a)), if
+/// that of each is exponential.
+fn error(memory: f64) -> f64 {
+    libm::sqrt(2.0 * (1.0 - memory) / (1.0 + memory))
+}
 
 impl Smoothed {
     fn see(&mut self, memory: f64, occupied: f64) {
@@ -73,20 +86,22 @@ impl MultiServerTofec {
             limits: settings.limits,
             memory: settings.memory,
             smoothed: Smoothed::default(),
+            error: error(settings.memory),
             expected: 0.0,
             greedy: crate::Greedy::new(settings),
             tables: Tables::new(settings),
         }
     }
 
-    /// Takes in what an arrival sees; returns the load.
+    /// Takes in what an arrival sees; returns the load that codes are chosen for.
     fn see(&mut self, load: Load) -> f64 {
         let (lanes, backlog) = (load.lanes.max(1) as f64, load.backlog as f64);
         let busy = load.lanes.saturating_sub(load.lanes_idle) as f64;
         // More than one for each lane says nothing more, and would be remembered for longer.
         self.smoothed.see(self.memory, busy + backlog.min(lanes) - self.expected);
         let surplus = (backlog - self.expected).max(0.0);
-        (self.smoothed.load(lanes) + surplus / (DRAIN * lanes)).clamp(0.0, LOAD_MAX)
+        let smoothed = self.smoothed.load(lanes) / (1.0 + self.error);
+        (smoothed + surplus / (DRAIN * lanes)).clamp(0.0, LOAD_MAX)
     }
 }
 

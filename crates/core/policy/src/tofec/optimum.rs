@@ -41,13 +41,12 @@ impl Demand {
         m.shift_ms * n + m.shift_ms_per_mb * j * n / k + m.mean_ms * k + m.mean_ms_per_mb * j
     }
 
-    /// Squared coefficient of variation of the service delay, n and k as in [`Self::service_exact_ms`].
-    pub fn variation(&self, n: usize, k: usize) -> f64 {
+    /// Variance of the service delay, square milliseconds, n and k as in [`Self::service_exact_ms`].
+    pub fn service_variance(&self, n: usize, k: usize) -> f64 {
         let m = self.model;
         let mean = m.mean_ms + m.mean_ms_per_mb * self.megabytes / k as f64;
         let squares: f64 = (n - k + 1..=n).map(|i| 1.0 / (i * i) as f64).sum();
-        let service = self.service_exact_ms(n, k);
-        mean * mean * squares / (service * service)
+        mean * mean * squares
     }
 
     /// Γ(r), the right side of equation (8).
