@@ -56,6 +56,15 @@ impl Course {
         curve.push((points.last().map_or(0.0, |last| last.0), 0.0));
         Self { curve, delay_ms, lane_ms }
     }
+
+    /// How long a request is open after a time, in the mean, milliseconds.
+    pub(super) fn open_after_ms(&self, ms: f64) -> f64 {
+        let open = |pair: &[(f64, f64)]| {
+            let ((from, high), (until, low)) = (pair[0], pair[1]);
+            (until - from.max(ms)).max(0.0) * f64::midpoint(high, low)
+        };
+        self.curve.windows(2).map(open).sum()
+    }
 }
 
 impl Spares {

@@ -36,7 +36,7 @@ const LACK: f64 = 1.0;
 pub(super) struct Comer {
     /// Tasks that it starts at once.
     pub at_once: f64,
-    /// Spare tasks of each of the others, which have to be cancelled first.
+    /// Lanes that each of the others holds with spare tasks, which have to be cancelled first, in the mean.
     pub spares: f64,
     /// What that takes, milliseconds.
     pub stopping_ms: f64,
@@ -66,14 +66,37 @@ impl Crowd {
         self.chances().map(of).sum::<f64>() / wanted as f64
     }
 
+    /// How many tasks of a request find no lane if each of so many others holds so many.
+    fn lacking(self, at_once: f64, others: f64, each: f64) -> f64 {
+        (at_once - self.lanes + each * others).max(0.0)
+    }
+
+    /// Mean wait for lanes that others hold, milliseconds.
+    pub(super) fn wait_ms(self, at_once: f64, delay_ms: f64) -> f64 {
+        let of = |(others, chance)| chance * self.lacking(at_once, others, self.each);
+        LACK * self.chances().map(of).sum::<f64>() / self.lanes * delay_ms
+    }
+
+    /// Mean wait for spare tasks to be cancelled, milliseconds. They end one by one: half a cancellation, in
+    /// the mean.
+    pub(super) fn stopping_wait_ms(self, comer: Comer) -> f64 {
+        let held = |others: f64, each: f64| {
+            (self.lacking(comer.at_once, others, each) / comer.at_once).min(1.0)
+        };
+        let by_spares = |(others, chance): (f64, f64)| {
+            chance * (held(others, self.each + comer.spares) - held(others, self.each))
+        };
+        comer.stopping_ms / 2.0 * self.chances().map(by_spares).sum::<f64>()
+    }
+
     /// The time within which 99 of 100 requests are done that come upon it, their waiting for lanes
     /// included.
     pub(super) fn p99_ms(self, course: &Course, comer: Comer) -> f64 {
         let wait = |others: f64| {
-            let lacking = |each: f64| (comer.at_once - self.lanes + each * others).max(0.0);
+            let lacking = |each: f64| self.lacking(comer.at_once, others, each);
             let for_others = LACK * lacking(self.each) / self.lanes * course.delay_ms;
             let held = (lacking(self.each + comer.spares) / comer.at_once).min(1.0);
-            for_others.max(2.0 * comer.stopping_ms * held)
+            for_others.max(comer.stopping_ms * held)
         };
         let longest = self.chances().last().map_or(0.0, |(others, _)| wait(others));
         // Chance and mean wait, by how long it is.
