@@ -163,6 +163,7 @@ mod tests {
             assert!((delay / harmonic - 1.0).abs() < 1e-3, "({k},{e}): {delay} {harmonic}");
             // Each of the k that end takes its mean off the lanes' time.
             assert!((lane / k as f64 - 1.0).abs() < 1e-3, "({k},{e}): {lane}");
+            assert!((course.open_after_ms(0.0) / delay - 1.0).abs() < 1e-3);
             let open = still_open(&points, k, e, delay);
             assert!((longer_than(&course.curve, delay) - open).abs() < 0.01);
         }

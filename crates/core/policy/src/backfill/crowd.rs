@@ -146,6 +146,21 @@ mod tests {
     }
 
     #[test]
+    fn spare_tasks_of_others_are_waited_for_half_a_cancellation_where_they_hold_the_rest() {
+        let wait = |others, spares| {
+            let comer = Comer { at_once: 4.0, spares, stopping_ms: 20.0 };
+            Crowd { others, each: 1.0, lanes: 16.0 }.stopping_wait_ms(comer)
+        };
+        assert!(wait(8.0, 0.0).abs() < 1e-12, "nobody cancels for those that are needed");
+        assert!(wait(0.1, 1.0) < 0.01, "there are idle lanes");
+        // Eleven others, in the mean, hold 22 lanes with spare tasks and 11 without.
+        assert!((6.9..7.1).contains(&wait(11.0, 1.0)), "{}", wait(11.0, 1.0));
+        let idle = Crowd { others: 0.1, each: 1.0, lanes: 16.0 };
+        assert!(idle.wait_ms(4.0, 50.0) < 0.01);
+        assert!((Crowd { others: 400.0, ..idle }.wait_ms(4.0, 16.0) - 388.0).abs() < 1.0);
+    }
+
+    #[test]
     fn few_find_spare_lanes_where_many_are() {
         let share =
             |others, wanting| Crowd { others, each: 2.0, lanes: 16.0 }.spare_share(2, wanting);

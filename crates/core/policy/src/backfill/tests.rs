@@ -1,6 +1,6 @@
 extern crate std;
 use super::*;
-use ripstop_delay::{DelayModel as _, Dice, ShiftedExponential};
+use ripstop_delay::{DelayModel, Dice, Mixture, ShiftedExponential};
 use ripstop_model::{Code, NodeId};
 
 const LIMITS: Limits = Limits { k_max: 6, r_max: 2.0 };
@@ -11,8 +11,12 @@ fn class(bytes: u32) -> Class {
 }
 
 fn taught() -> Backfill {
+    taught_by(ShiftedExponential::S3_2013_A)
+}
+
+fn taught_by(mut model: impl DelayModel) -> Backfill {
     let mut policy = Backfill::new(&Settings { limits: LIMITS, ..Settings::default() });
-    let (mut model, mut dice) = (ShiftedExponential::S3_2013_A, Dice::new(1));
+    let mut dice = Dice::new(1);
     for count in 0..20_000_u64 {
         let (operation, node) = (Operation::Read, NodeId(0));
         let bytes = 3_000_000 / (1 + count % 6);
@@ -91,4 +95,23 @@ fn spare_after(stopping_ms: u64, mut policy: Backfill) -> Duration {
 fn spare_tasks_wait_for_those_that_are_late_where_cancelling_is_dear() {
     assert_eq!(spare_after(0, taught()), Duration::ZERO);
     assert!(spare_after(100, taught()) > Duration::from_millis(50));
+}
+
+/// n, k and the tasks at once, where a cancellation takes 20 ms, with a third of the lanes free.
+fn settled_where_dear(model: impl DelayModel, rate_per_s: f64) -> (usize, usize, usize) {
+    let mut policy = taught_by(model);
+    for _ in 0..1000 {
+        policy.learn_stopping(Duration::from_millis(20));
+    }
+    settled(&mut policy, rate_per_s, 6)
+}
+
+#[test]
+fn late_spare_tasks_allow_two_chunks_up_to_half_load_where_delays_hardly_vary() {
+    // Full capacity is 225/s.
+    assert_eq!(settled_where_dear(Mixture::S3_2025, 112.0).1, 2);
+    assert_eq!(settled_where_dear(Mixture::S3_2025, 160.0).1, 1);
+    // And 207/s. Without spare tasks (2,2) would wait for the slower of two.
+    let (_, k, at_once) = settled_where_dear(Mixture::S3_2025_BUSY, 104.0);
+    assert!(k == 1 || at_once > k, "k = {k}, {at_once} at once");
 }
