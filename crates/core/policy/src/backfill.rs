@@ -189,9 +189,8 @@ impl Policy for Backfill {
     fn choose(&mut self, now: Timestamp, class: &Class, load: Load) -> Choice {
         self.arrivals += 1;
         self.learn_delays();
-        // Sizes that agree in the first five binary digits are one kind.
-        let size = (class.bytes() as f64).to_bits() >> 48;
-        let key = (class.operation, class.chunking, size, class.code.n(), class.code.k());
+        let (size, code) = (class.size_kind(), class.code);
+        let key = (class.operation, class.chunking, size, code.n(), code.k());
         let work_ms = self.outlook(key, class).map(|outlook| outlook.work_ms);
         let (free, rho) = self.arrive(now, load, work_ms);
         let pool = self.pool;

@@ -41,7 +41,7 @@ pub use hedge::Hedge;
 pub use ideal::Ideal;
 pub use limits::Limits;
 pub use policy::{Choice, Chunking, Class, Load, Policy, Redundancy};
-pub use registry::{Settings, UnknownPolicy, by_name, descriptions, names};
+pub use registry::{CODED, HEDGES, Settings, UnknownPolicy, by_name, descriptions, names};
 pub use replication::Replication;
 pub use ripstop_estimator::Sample;
 pub use ripstop_model::Operation;

@@ -43,10 +43,27 @@ pub enum Chunking {
     Run,
 }
 
+impl Chunking {
+    /// Whether tasks with this code can serve a stripe stored with that one.
+    pub fn serves(self, stored: Code, code: Code) -> bool {
+        let is_k = match self {
+            Self::Strip => code.k() == stored.k(),
+            Self::Run => stored.k().is_multiple_of(code.k()),
+        };
+        is_k && code.n() <= stored.n() * code.k() / stored.k()
+    }
+}
+
 impl Class {
     /// Bytes of the K strips together: J in TOFEC.
     pub fn bytes(&self) -> u64 {
         u64::from(self.strip_bytes) * self.code.k() as u64
+    }
+
+    /// Sizes that agree in the first five binary digits, and so are within 6 % of each other, have the same
+    /// number.
+    pub(crate) fn size_kind(&self) -> u64 {
+        (self.bytes() as f64).to_bits() >> 48
     }
 
     /// Bytes of a chunk under a code with this k.

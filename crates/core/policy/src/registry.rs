@@ -23,6 +23,11 @@ const REGISTRY: &[(&str, &str, Maker)] = &[
     ("backfill", "redundancy on lanes nobody else wants", |s| Box::new(Backfill::new(s))),
 ];
 
+/// Policies that read [`Settings::code`].
+pub const CODED: &[&str] = &["fixed", "fixed-dimension", "hedge", "hedge-p95"];
+/// Policies that read [`Settings::hedge_after`].
+pub const HEDGES: &[&str] = &["hedge", "hedge-p95"];
+
 /// What the policies can be told; each reads what concerns it.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Settings {
@@ -96,7 +101,7 @@ mod tests {
 
     #[test]
     fn every_listed_name_is_known_and_others_are_not() {
-        for name in names() {
+        for name in names().chain(CODED.iter().chain(HEDGES).copied()) {
             assert!(by_name(name, &Settings::default()).is_ok(), "{name}");
         }
         let error = by_name("Fixed", &Settings::default()).unwrap_err().to_string();

@@ -1,7 +1,7 @@
 use crate::{Layout, Load, Setting, fit::fitted};
 use core::{fmt, str::FromStr, time::Duration};
 use ripstop_model::Code;
-use ripstop_policy::{Ideal, Limits, Policy, Settings, by_name};
+use ripstop_policy::{CODED, Chunking, HEDGES, Ideal, Limits, Policy, Settings, by_name};
 
 /// A policy by name, with what it is told: `tofec`, `fixed(2,1)`, `hedge(2,1)@100ms`, `ideal`.
 #[derive(Clone, PartialEq, Debug)]
@@ -48,10 +48,6 @@ pub struct ImpossibleCode {
     n_max: String,
 }
 
-/// Policies that read a code, and those that read a time.
-const CODED: [&str; 4] = ["fixed", "fixed-dimension", "hedge", "hedge-p95"];
-const TIMED: [&str; 2] = ["hedge", "hedge-p95"];
-
 const IDEAL: &str = "ideal";
 
 impl FromStr for PolicyChoice {
@@ -88,10 +84,10 @@ impl FromStr for PolicyChoice {
             readers: readers.join(", "),
         };
         if code.is_some() && !CODED.contains(&name) {
-            return Err(foreign("(n,k)", &CODED));
+            return Err(foreign("(n,k)", CODED));
         }
-        if after.is_some() && !TIMED.contains(&name) {
-            return Err(foreign("@ and milliseconds", &TIMED));
+        if after.is_some() && !HEDGES.contains(&name) {
+            return Err(foreign("@ and milliseconds", HEDGES));
         }
         Ok(Self { name: name.to_owned(), code, after })
     }
@@ -129,12 +125,11 @@ impl PolicyChoice {
     /// Refuses a code that the pool has not, which the machine would replace by the nearest it has.
     pub fn check(&self, storage: Code, layout: Layout) -> Result<(), ImpossibleCode> {
         let Some(code) = self.code else { return Ok(()) };
-        let most = storage.n() * code.k() / storage.k();
-        let is_possible = match layout {
-            Layout::Spread => code.k() == storage.k(),
-            Layout::Together | Layout::Shared => storage.k().is_multiple_of(code.k()),
+        let chunking = match layout {
+            Layout::Spread => Chunking::Strip,
+            Layout::Together | Layout::Shared => Chunking::Run,
         };
-        if is_possible && code.n() <= most {
+        if chunking.serves(storage, code) {
             return Ok(());
         }
         let (n, k) = (storage.n(), storage.k());

@@ -2,7 +2,7 @@ use super::raw;
 use anyhow::{Context as _, Result, bail, ensure};
 use ripstop_delay::{Preset, ShiftedExponential};
 use ripstop_model::Code;
-use ripstop_policy::Settings;
+use ripstop_policy::{CODED, Chunking, HEDGES, Settings};
 use ripstop_runtime::Layout;
 use serde::{Deserialize, Deserializer, de::Error};
 use std::fmt::Write as _;
@@ -77,16 +77,14 @@ pub(super) fn resolve(raw: &raw::Pool, layout: Layout, code: Code) -> Result<(St
 fn foreign_key(raw: &raw::Pool, policy: &str) -> Option<&'static str> {
     let adapts = ["all", "greedy", "fixed-dimension", "tofec", "tofec-multi", "backfill"];
     let tofec = ["fixed-dimension", "tofec", "tofec-multi"];
-    let hedges = ["hedge", "hedge-p95"];
-    let coded = ["fixed", "fixed-dimension", "hedge", "hedge-p95"];
     let keys: [(_, _, &[&str]); 7] = [
-        ("policy_code", raw.policy_code.is_some(), &coded),
-        ("read_chunks", raw.read_chunks.is_some(), &coded[..1]),
+        ("policy_code", raw.policy_code.is_some(), CODED),
+        ("read_chunks", raw.read_chunks.is_some(), &["fixed"]),
         ("k_max", raw.k_max.is_some(), &adapts),
         ("r_max", raw.r_max.is_some(), &adapts),
         ("memory", raw.memory.is_some(), &tofec),
         ("delay_model", raw.delay_model.is_some(), &tofec),
-        ("hedge_after", raw.hedge_after.is_some(), &hedges),
+        ("hedge_after", raw.hedge_after.is_some(), HEDGES),
     ];
     let strange = keys.into_iter().find(|(_, given, readers)| *given && !readers.contains(&policy));
     strange.map(|(key, ..)| key)
@@ -104,13 +102,12 @@ fn check(settings: &Settings, layout: Layout, code: Code) -> Result<()> {
         );
     }
     if let Some(chosen) = settings.code {
-        let most = n * chosen.k() / k;
-        let possible = match layout {
-            Layout::Spread => chosen.k() == k,
-            Layout::Shared | Layout::Unique => k.is_multiple_of(chosen.k()),
+        let chunking = match layout {
+            Layout::Spread => Chunking::Strip,
+            Layout::Shared | Layout::Unique => Chunking::Run,
         };
         ensure!(
-            possible && chosen.n() <= most,
+            chunking.serves(code, chosen),
             "policy_code is {chosen}: with the code {code} in the layout {layout}, k must {} and n be \
              at most {n}·k/{k}",
             if layout == Layout::Spread { format!("be {k}") } else { format!("divide {k}") },

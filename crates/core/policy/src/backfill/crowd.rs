@@ -77,12 +77,15 @@ impl Crowd {
         LACK * self.chances().map(of).sum::<f64>() / self.lanes * delay_ms
     }
 
+    /// The share of a request's tasks that find no lane if each of so many others holds so many.
+    fn held(self, at_once: f64, others: f64, each: f64) -> f64 {
+        (self.lacking(at_once, others, each) / at_once).min(1.0)
+    }
+
     /// Mean wait for spare tasks to be cancelled, milliseconds. They end one by one: half a cancellation, in
     /// the mean.
     pub(super) fn stopping_wait_ms(self, comer: Comer) -> f64 {
-        let held = |others: f64, each: f64| {
-            (self.lacking(comer.at_once, others, each) / comer.at_once).min(1.0)
-        };
+        let held = |others: f64, each: f64| self.held(comer.at_once, others, each);
         let by_spares = |(others, chance): (f64, f64)| {
             chance * (held(others, self.each + comer.spares) - held(others, self.each))
         };
@@ -93,10 +96,10 @@ impl Crowd {
     /// included.
     pub(super) fn p99_ms(self, course: &Course, comer: Comer) -> f64 {
         let wait = |others: f64| {
-            let lacking = |each: f64| self.lacking(comer.at_once, others, each);
-            let for_others = LACK * lacking(self.each) / self.lanes * course.delay_ms;
-            let held = (lacking(self.each + comer.spares) / comer.at_once).min(1.0);
-            for_others.max(comer.stopping_ms * held)
+            let lacking = self.lacking(comer.at_once, others, self.each);
+            let for_lanes = LACK * lacking / self.lanes * course.delay_ms;
+            let held = self.held(comer.at_once, others, self.each + comer.spares);
+            for_lanes.max(comer.stopping_ms * held)
         };
         let longest = self.chances().last().map_or(0.0, |(others, _)| wait(others));
         // Chance and mean wait, by how long it is.

@@ -12,14 +12,12 @@ pub(super) struct Tables<T> {
     tables: BTreeMap<Key, T>,
 }
 
-/// What a table depends on beside the delay model: operation, size, N, K, lanes.
+/// What a table depends on beside the delay model: operation, size, N, K, lanes. Sizes of one kind share
+/// a table, computed for the first of them.
 type Key = (Operation, u64, usize, usize, usize);
 
-/// Sizes that agree in the first five binary digits share a table, computed for the first of them: they
-/// are within 6 % of each other.
 fn key(class: &Class, lanes: usize) -> Key {
-    let size = (class.bytes() as f64).to_bits() >> 48;
-    (class.operation, size, class.code.n(), class.code.k(), lanes)
+    (class.operation, class.size_kind(), class.code.n(), class.code.k(), lanes)
 }
 
 /// Most tables that are kept: as many kinds of request.

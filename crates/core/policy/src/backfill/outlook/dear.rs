@@ -52,8 +52,7 @@ impl Chunks<'_> {
     /// With e tasks at once and the spare tasks that are worth it.
     pub(super) fn dear_prospect(&self, e: usize) -> Prospect {
         let (k, alone) = (self.k, Course::of(self.points, self.k, e, Spares::default()));
-        let (count, after_ms) = self.spares(e, &alone);
-        let with = self.account(e, (count, after_ms), &alone);
+        let ((count, after_ms), with) = self.spares(e, &alone);
         let counted_on = |alone: f64, with: f64| alone + COUNTED_ON * (with - alone);
         let lane_ms = alone.lane_ms + self.pool.stopping_ms * (e - k) as f64;
         Prospect {
@@ -69,15 +68,16 @@ impl Chunks<'_> {
         }
     }
 
-    /// How many spare tasks are worth it, and from when on.
-    fn spares(&self, e: usize, alone: &Course) -> (usize, f64) {
+    /// How many spare tasks are worth it, and from when on; and what becomes of the request with them.
+    fn spares(&self, e: usize, alone: &Course) -> ((usize, f64), Account) {
         let all = self.n_max - e;
-        if all == 0 {
-            return (0, 0.0);
-        }
         // Where there are stragglers, one is kept for the rescue in any case.
-        let mut best = self.rescue_ms.map_or((0, 0.0), |ms| (1, ms));
-        let mut best_cost = self.cost(e, best, alone, f64::INFINITY);
+        let kept = self.rescue_ms.filter(|_| all > 0).map_or((0, 0.0), |ms| (1, ms));
+        let mut best = (kept, self.account(e, kept, alone));
+        if all == 0 {
+            return best;
+        }
+        let mut best_cost = self.cost(&best.1, f64::INFINITY);
         // Only reads can make them later.
         let later: &[f64] = match self.class.operation {
             Operation::Read => &STILL_THERE,
@@ -87,9 +87,11 @@ impl Chunks<'_> {
         for after_ms in core::iter::once(0.0).chain(later) {
             let counts = if all > 1 { &[1, all][..] } else { &[1] };
             for &count in counts {
-                let cost = self.cost(e, (count, after_ms), alone, best_cost);
+                let spares = (count, after_ms);
+                let account = self.account(e, spares, alone);
+                let cost = self.cost(&account, best_cost);
                 if cost < best_cost {
-                    (best, best_cost) = ((count, after_ms), cost);
+                    (best, best_cost) = ((spares, account), cost);
                 }
             }
         }
@@ -97,8 +99,7 @@ impl Chunks<'_> {
     }
 
     /// What it costs; without the tail's part if it is more than `most` already.
-    fn cost(&self, e: usize, spares: (usize, f64), alone: &Course, most: f64) -> f64 {
-        let account = self.account(e, spares, alone);
+    fn cost(&self, account: &Account, most: f64) -> f64 {
         let cost = account.delay + self.pool.price * account.lane;
         if cost >= most { cost } else { cost + WEIGHTS.tail * self.spread * account.p99() }
     }
