@@ -3,10 +3,7 @@
 use crate::folder;
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use ripstop_experiment::{
-    Report, duel, promises,
-    tofec::{Budget, Check, Verdict, evaluate},
-};
+use ripstop_experiment::{Budget, Check, Report, Verdict, duel, promises, tofec};
 use ripstop_figure::{Progress, Table};
 use ripstop_placing::jlcm;
 use std::{
@@ -152,7 +149,7 @@ fn backfill(arguments: &Backfill) -> Result<ExitCode> {
 
 fn play_duels(arguments: &Backfill) -> Result<Table> {
     let (seeds, requests) = (arguments.seeds.get().into(), arguments.requests.get().into());
-    let budget = duel::DuelBudget { seeds, requests };
+    let budget = Budget { seeds, requests };
     let arenas = duel::arenas();
     let progress = Progress::new(arenas.len() as u64, "arenas");
     let mut summaries = Vec::with_capacity(arenas.len());
@@ -168,8 +165,8 @@ fn tofec(arguments: &Tofec) -> Result<ExitCode> {
     let (seeds, requests) = (arguments.seeds.get().into(), arguments.requests.get().into());
     let budget = Budget { seeds, requests };
     let evaluation = {
-        let progress = Progress::new(budget.runs(), "runs");
-        evaluate(budget, arguments.threads, || progress.advance(1))
+        let progress = Progress::new(tofec::runs(budget), "runs");
+        tofec::evaluate(budget, arguments.threads, || progress.advance(1))
     };
     end(&evaluation.report()?, &evaluation.checks, seeds, &arguments.out)
 }

@@ -4,7 +4,7 @@ mod verdict;
 
 pub use verdict::{Bound, bounds, joined, report, summary};
 
-use crate::{ClassSetting, Delay, Load, PolicyChoice, Process, Run, Setting, sweep};
+use crate::{Budget, ClassSetting, Delay, Load, PolicyChoice, Process, Run, Setting, sweep};
 use core::{num::NonZero, time::Duration};
 use ripstop_delay::Preset;
 use ripstop_figure::Table;
@@ -18,16 +18,6 @@ pub struct Arena {
     pub name: String,
     /// The pool.
     pub setting: Setting,
-}
-
-/// How much is played.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct DuelBudget {
-    /// Runs for each point.
-    pub seeds: u64,
-    /// Requests of each run, of which the first tenth does not count; from 90 % load on four times as
-    /// many, because queues forget slowly there.
-    pub requests: u64,
 }
 
 /// Loads of a duel, as shares of full capacity.
@@ -65,10 +55,11 @@ pub fn arenas() -> Vec<Arena> {
 }
 
 /// Plays a duel: a row for each policy and load, each measure the mean over the seeds. Fixed codes that the
-/// lanes cannot keep up with are left out. `done` is called after each run.
+/// lanes cannot keep up with are left out. From 90 % load on a run has four times as many requests, because
+/// queues forget slowly there; the first tenth does not count. `done` is called after each run.
 pub fn duel(
     arena: &Arena,
-    budget: DuelBudget,
+    budget: Budget,
     loads: &[f64],
     threads: Option<NonZero<usize>>,
     done: impl Fn() + Sync,

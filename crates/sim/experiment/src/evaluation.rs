@@ -1,4 +1,4 @@
-use crate::{Report, tofec::Check};
+use crate::{Check, Report};
 use ripstop_figure::{Figure, Table};
 
 /// One figure, the table it is drawn from, what they are called, and what was checked.

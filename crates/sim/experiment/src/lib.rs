@@ -19,6 +19,8 @@
 //! assert!((delay.mean_ms / 205.5 - 1.0).abs() < 0.1, "{delay:?}");
 //! ```
 
+mod budget;
+mod check;
 mod choice;
 mod delay_figures;
 pub mod duel;
@@ -41,6 +43,8 @@ pub mod tofec;
 mod what_if;
 mod workload;
 
+pub use budget::Budget;
+pub use check::{Check, Expected, Verdict};
 pub use choice::{ImpossibleCode, ParsePolicyError, PolicyChoice};
 pub use delay_figures::{
     delay_ccdf_figure, delay_ccdf_table, delay_model_table, delay_size_figure, delay_size_table,

@@ -6,7 +6,6 @@
 //! drawing can be compared with the committed table it shows.
 
 mod against_rate;
-mod check;
 mod claims;
 mod codes;
 mod fixed_codes;
@@ -19,10 +18,9 @@ mod task_log;
 #[cfg(test)]
 mod tests;
 
-pub use check::{Check, Expected, Verdict};
 pub use paper_figure::PaperFigure;
 
-use crate::Report;
+use crate::{Budget, Check, Report};
 use core::num::NonZero;
 use ripstop_delay::Preset;
 use ripstop_figure::{Table, TableError};
@@ -46,28 +44,10 @@ const fn limits() -> Limits {
     Limits { k_max: 6, r_max: 2.0 }
 }
 
-/// How much is played.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Budget {
-    /// Runs for each point; at least 1, confidence intervals want 2.
-    pub seeds: u64,
-    /// Requests of each run.
-    pub requests: u64,
-}
-
-impl Default for Budget {
-    /// That of the committed figures.
-    fn default() -> Self {
-        Self { seeds: 5, requests: 25_000 }
-    }
-}
-
-impl Budget {
-    /// Runs it takes.
-    pub fn runs(self) -> u64 {
-        let points = point::plans().len() as u64 * self.seeds;
-        points + surge::runs(self) + task_log::runs()
-    }
+/// Runs it takes.
+pub fn runs(budget: Budget) -> u64 {
+    let points = point::plans().len() as u64 * budget.seeds;
+    points + surge::runs(budget) + task_log::runs()
 }
 
 /// What came of it.
@@ -100,7 +80,7 @@ which decides with the code that serves. The traces of the paper are not public;
 to what it tells stand in for them. Bands are 95 % confidence intervals over the seeds.";
 
 /// Plays everything, on so many threads (all cores if not given); the outcome does not depend on how
-/// many. `done` is called after each of [`Budget::runs`].
+/// many. `done` is called after each of the [`runs`].
 pub fn evaluate(
     budget: Budget,
     threads: Option<NonZero<usize>>,

@@ -16,10 +16,7 @@ mod setting;
 
 use crate::{Dispatch, Run};
 use core::num::NonZero;
-use ripstop_experiment::{
-    Evaluation, Part, sweep,
-    tofec::{Check, Expected},
-};
+use ripstop_experiment::{Check, Evaluation, Expected, Part, sweep};
 use ripstop_figure::{Estimate, TableError, mean};
 use ripstop_placement::{Plan, PlanError, Problem};
 

@@ -1,6 +1,6 @@
 //! The simulation where the answer is known, and the figures with a small budget.
 
-use ripstop_experiment::tofec::Verdict;
+use ripstop_experiment::Verdict;
 use ripstop_figure::mean;
 use ripstop_placement::{Class, Group, LatencyBound, Plan, Problem, Service, Sojourn, testbed};
 use ripstop_placing::{Dispatch, Run, jlcm};

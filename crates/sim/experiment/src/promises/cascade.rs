@@ -1,10 +1,7 @@
 //! Three tiers, at loads up to what they were granted, beside a neighbour that takes all it can get.
 
 use super::{LIMITS, VARIANTS, by_class, name, policy, setting, with};
-use crate::{
-    Arrivals, Load, Part, Run, Setting, TenantSetting, sweep,
-    tofec::{Check, Expected},
-};
+use crate::{Arrivals, Check, Expected, Load, Part, Run, Setting, TenantSetting, sweep};
 use core::{num::NonZero, time::Duration};
 use ripstop_figure::{Axis, Figure, Panel, Series, Table, TableError};
 use ripstop_gateway::{Recombination, TierTerms};

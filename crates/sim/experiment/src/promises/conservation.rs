@@ -1,10 +1,7 @@
 //! A tenant that is alone gets the whole pool, whatever it was granted.
 
 use super::{LIMITS, VARIANTS, by_class, name, policy, setting, with};
-use crate::{
-    Course, Part, Run, Tenants, sweep,
-    tofec::{Check, Expected},
-};
+use crate::{Check, Course, Expected, Part, Run, Tenants, sweep};
 use core::num::NonZero;
 use ripstop_figure::{Axis, Figure, Panel, Series, Table, TableError, mean};
 use ripstop_gateway::Recombination;

@@ -2,10 +2,8 @@
 
 use super::{LIMITS, VARIANTS, by_class, name, policy, setting, with};
 use crate::{
-    Outcome, Part, Run, Setting, TenantOutcome, TenantSetting,
-    promise_tables::by_arrival,
-    sweep,
-    tofec::{Check, Expected},
+    Check, Expected, Outcome, Part, Run, Setting, TenantOutcome, TenantSetting,
+    promise_tables::by_arrival, sweep,
 };
 use core::num::NonZero;
 use ripstop_figure::{Axis, Figure, Panel, Points, Series, Table, TableError, percentile};

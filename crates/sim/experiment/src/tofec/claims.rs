@@ -6,11 +6,12 @@ mod model;
 mod reference;
 
 use super::{
-    Check, PRESETS,
+    PRESETS,
     point::{METRICS, Metric, Points},
     surge::Surge,
     task_log::Log,
 };
+use crate::Check;
 use ripstop_delay::Preset;
 use ripstop_figure::Estimate;
 

@@ -1,5 +1,5 @@
-use super::{Budget, LANES, PRESETS, RATES_PER_S, limits};
-use crate::{Delay, Delays, Load, PolicyChoice, Process, Run, Scenario, Setting, sweep};
+use super::{LANES, PRESETS, RATES_PER_S, limits};
+use crate::{Budget, Delay, Delays, Load, PolicyChoice, Process, Run, Scenario, Setting, sweep};
 use core::num::NonZero;
 use ripstop_delay::Preset;
 use ripstop_figure::Estimate;

@@ -1,7 +1,7 @@
 //! Figure 11.
 
-use super::{Budget, PRESETS, limits, point::setting, style::style};
-use crate::{Course, Load, PolicyChoice, Process, Run, sweep};
+use super::{PRESETS, limits, point::setting, style::style};
+use crate::{Budget, Course, Load, PolicyChoice, Process, Run, sweep};
 use core::{num::NonZero, time::Duration};
 use ripstop_delay::Preset;
 use ripstop_figure::{Axis, Estimate, Figure, Panel, Series, Table, TableError};

@@ -4,8 +4,8 @@ mod draw;
 
 pub(super) use draw::{draw_delays, draw_services, draw_sizes};
 
-use super::{Budget, PRESETS, limits, point::setting};
-use crate::{Arrivals, Load, PolicyChoice, Process, Run, delay_figures::kept, sweep};
+use super::{PRESETS, limits, point::setting};
+use crate::{Arrivals, Budget, Load, PolicyChoice, Process, Run, delay_figures::kept, sweep};
 use core::{fmt::Write as _, num::NonZero};
 use ripstop_delay::{Preset, ShiftedExponential};
 use ripstop_engine::{Engine, Observer};

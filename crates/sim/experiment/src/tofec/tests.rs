@@ -1,7 +1,7 @@
-use super::{
-    Budget, Check, Expected, PaperFigure,
+use super::{PaperFigure, evaluate, runs};
+use crate::{
+    Budget, Check, Expected,
     Verdict::{Fails, Holds, WithinError},
-    evaluate,
 };
 use core::num::NonZero;
 use ripstop_figure::{Estimate, Table};
@@ -16,7 +16,7 @@ fn every_figure_is_drawn_and_is_the_same_on_any_number_of_threads() {
         counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     };
     let one = evaluate(TINY, NonZero::new(1), done);
-    assert_eq!(counted.into_inner(), TINY.runs());
+    assert_eq!(counted.into_inner(), runs(TINY));
     let many = evaluate(TINY, NonZero::new(3), || ());
     assert_eq!(one.report().unwrap().html(), many.report().unwrap().html());
     assert_eq!(one, many);

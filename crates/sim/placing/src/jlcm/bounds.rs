@@ -12,10 +12,7 @@ use super::{Budget, FigureError, check, play};
 use crate::{Dispatch, Law};
 use libm::{pow, sqrt};
 use ripstop_delay::Dice;
-use ripstop_experiment::{
-    Part,
-    tofec::{Check, Expected},
-};
+use ripstop_experiment::{Check, Expected, Part};
 use ripstop_figure::{Axis, Cell, Figure, Panel, Series, Table};
 use ripstop_placement::{Class, Group, LatencyBound, Plan, Problem, Service, Sojourn, testbed};
 

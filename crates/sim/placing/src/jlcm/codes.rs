@@ -2,10 +2,7 @@
 
 use super::{Budget, FigureError, bound, check, play, setting::coded};
 use crate::{Dispatch, Run};
-use ripstop_experiment::{
-    Part,
-    tofec::{Check, Expected},
-};
+use ripstop_experiment::{Check, Expected, Part};
 use ripstop_figure::{Axis, Figure, Panel, Series, Table, percentile};
 use ripstop_placement::{Plan, Problem, solve};
 

@@ -3,7 +3,7 @@
 
 use super::{Budget, FigureError, check, play};
 use crate::Dispatch;
-use ripstop_experiment::{Part, tofec::Expected};
+use ripstop_experiment::{Expected, Part};
 use ripstop_figure::{Axis, Cell, Figure, Panel, Series, Table};
 use ripstop_placement::{Class, Group, Plan, Problem, testbed};
 

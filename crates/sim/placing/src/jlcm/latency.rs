@@ -2,7 +2,7 @@
 
 use super::{Budget, FigureError, bound, check, play, setting::coded};
 use crate::Dispatch;
-use ripstop_experiment::{Part, tofec::Expected};
+use ripstop_experiment::{Expected, Part};
 use ripstop_figure::{Axis, Cell, Figure, Panel, Series, Table};
 use ripstop_placement::{Plan, Problem, solve};
 

@@ -6,10 +6,7 @@ use super::{
 };
 use crate::Dispatch;
 use libm::pow;
-use ripstop_experiment::{
-    Part,
-    tofec::{Check, Expected},
-};
+use ripstop_experiment::{Check, Expected, Part};
 use ripstop_figure::{Axis, Cell, Figure, Panel, Series, Table};
 use ripstop_placement::{Plan, Problem, Published, solve};
 

@@ -4,7 +4,7 @@ use super::{Budget, FigureError, check};
 use crate::Law;
 use libm::exp;
 use ripstop_delay::Dice;
-use ripstop_experiment::{Part, tofec::Expected};
+use ripstop_experiment::{Expected, Part};
 use ripstop_figure::{Axis, Figure, Panel, Series, Table};
 use ripstop_placement::testbed;
 

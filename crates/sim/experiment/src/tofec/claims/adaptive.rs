@@ -1,8 +1,11 @@
 use super::{MEAN, greatest, mean_of};
-use crate::tofec::{
-    Check, Expected, RATES_PER_S,
-    point::{ALONE_PER_S, METRICS, Metric, OVERLOAD_PER_S, Points},
-    surge::Surge,
+use crate::{
+    Check, Expected,
+    tofec::{
+        RATES_PER_S,
+        point::{ALONE_PER_S, METRICS, Metric, OVERLOAD_PER_S, Points},
+        surge::Surge,
+    },
 };
 use ripstop_delay::Preset;
 use ripstop_figure::Estimate;

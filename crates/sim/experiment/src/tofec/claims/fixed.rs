@@ -1,7 +1,7 @@
 use super::{MEAN, mean_of};
-use crate::tofec::{
+use crate::{
     Check, Expected,
-    point::{ALONE_PER_S, OVERLOAD_PER_S, Points, setting},
+    tofec::point::{ALONE_PER_S, OVERLOAD_PER_S, Points, setting},
 };
 use ripstop_delay::Preset;
 use ripstop_figure::Estimate;

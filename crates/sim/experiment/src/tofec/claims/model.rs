@@ -1,7 +1,9 @@
-use crate::tofec::{
+use crate::{
     Check, Expected,
-    harmonic::{GAP_LEAST_BOUND, widest},
-    task_log::Log,
+    tofec::{
+        harmonic::{GAP_LEAST_BOUND, widest},
+        task_log::Log,
+    },
 };
 
 /// Figure 6: what is fitted to the log is what its delays were drawn from.

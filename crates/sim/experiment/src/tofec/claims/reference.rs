@@ -1,7 +1,7 @@
 use super::MEAN;
-use crate::tofec::{
+use crate::{
     Check, Expected,
-    point::{Metric, Points},
+    tofec::point::{Metric, Points},
 };
 use ripstop_delay::Preset;
 

@@ -22,7 +22,7 @@ pub enum Expected {
 
 impl Expected {
     /// This value, give or take a share of it.
-    pub(super) fn within(value: f64, share: f64) -> Self {
+    pub(crate) fn within(value: f64, share: f64) -> Self {
         Self::Near { value, tolerance: value * share }
     }
 
@@ -33,6 +33,18 @@ impl Expected {
             Self::AtMost(most) => found <= most,
             Self::Between(least, most) => (least..=most).contains(&found),
             Self::Near { value, tolerance } => (found - value).abs() <= tolerance,
+        }
+    }
+
+    /// Whether what was found, give or take half its confidence interval, is what it must be.
+    pub fn verdict(self, found: f64, half_width: Option<f64>) -> Verdict {
+        let half = half_width.unwrap_or(0.0);
+        if self.admits(found) {
+            Verdict::Holds
+        } else if self.meets(found - half, found + half) {
+            Verdict::WithinError
+        } else {
+            Verdict::Fails
         }
     }
 
@@ -54,7 +66,7 @@ impl Expected {
 pub enum Verdict {
     /// What was found is what is expected.
     Holds,
-    /// It is not, but its confidence interval reaches there: these seeds cannot tell.
+    /// It is not, but its confidence interval reaches there: so few runs cannot tell.
     WithinError,
     /// It does not.
     Fails,
@@ -115,7 +127,7 @@ impl Check {
     }
 
     /// The same of an estimate: its mean counts, its interval is told.
-    pub(super) fn of(
+    pub(crate) fn of(
         figure: u8,
         claim: impl Into<String>,
         found: Estimate,
@@ -125,7 +137,7 @@ impl Check {
         Self { half_width, ..Self::new(figure, claim, found.mean, expected) }
     }
 
-    pub(super) fn with(self, preset: Preset) -> Self {
+    pub(crate) fn with(self, preset: Preset) -> Self {
         Self { preset: Some(preset), ..self }
     }
 
@@ -135,15 +147,7 @@ impl Check {
 
     /// Whether it holds.
     pub fn verdict(&self) -> Verdict {
-        let half = self.half_width.unwrap_or(0.0);
-        let (low, high) = (self.found - half, self.found + half);
-        if self.expected.admits(self.found) {
-            Verdict::Holds
-        } else if self.expected.meets(low, high) {
-            Verdict::WithinError
-        } else {
-            Verdict::Fails
-        }
+        self.expected.verdict(self.found, self.half_width)
     }
 
     /// Its words: figure, claim, delays, found, expected, where, whether it holds.
