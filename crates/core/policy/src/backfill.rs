@@ -7,6 +7,7 @@ mod delays;
 mod histogram;
 mod line;
 mod outlook;
+mod rescue;
 mod survival;
 #[cfg(test)]
 mod tests;

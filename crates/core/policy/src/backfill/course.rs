@@ -119,20 +119,6 @@ pub(super) fn exceeded_by(points: &Curve, share: f64) -> f64 {
     points.iter().find(|point| point.1 <= share).map_or(0.0, |point| point.0)
 }
 
-/// Share of the tasks that a late one is among, at most.
-const LATE: f64 = 0.1;
-/// Share of these that is still there a mean delay later, at least, where waiting is hopeless.
-const STILL: f64 = 0.3;
-
-/// The first time after which, of the few tasks that take longer, at least three in ten take longer than as
-/// long again as a task takes in the mean. Never, where delays have no heavy tail.
-pub(super) fn hopeless_after(points: &Curve, mean_ms: f64) -> Option<f64> {
-    let late = points.iter().filter(|&&(_, share)| share <= LATE && share > 0.0);
-    let mut hopeless =
-        late.filter(|&&(ms, share)| longer_than(points, ms + mean_ms) >= STILL * share);
-    hopeless.next().map(|&(ms, _)| ms)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,17 +126,6 @@ mod tests {
     /// Survival e^-t in steps of 0.01.
     fn exponential() -> Vec<(f64, f64)> {
         (0..=2000).map(|i| (f64::from(i) / 100.0, libm::exp(-f64::from(i) / 100.0))).collect()
-    }
-
-    #[test]
-    fn a_task_is_hopeless_where_stragglers_are_all_that_is_left() {
-        // Ends at 30 to 50, one of a hundred at 150 to 250.
-        let points = [(0.0, 1.0), (30.0, 1.0), (50.0, 0.01), (150.0, 0.01), (250.0, 0.0)];
-        assert_eq!(hopeless_after(&points, 42.0), Some(50.0));
-        let after = |i: i32| (10.0 + f64::from(i), libm::exp(-f64::from(i) / 10.0));
-        let shifted: Vec<(f64, f64)> =
-            core::iter::once((0.0, 1.0)).chain((0..=100).map(after)).collect();
-        assert_eq!(hopeless_after(&shifted, 20.0), None);
     }
 
     #[test]

@@ -1,9 +1,10 @@
 mod dear;
 
 use super::{
-    course::{Course, Curve, Spares, hopeless_after},
+    course::{Course, Curve, Spares},
     crowd::{Comer, Crowd, Pool},
     delays::{Delays, Shape},
+    rescue::rescue_ms,
 };
 use crate::{Class, Limits};
 use alloc::vec::Vec;
@@ -153,9 +154,8 @@ impl<'a> Chunks<'a> {
         pool: Pool,
     ) -> Self {
         let bytes = class.bytes().max(1) as f64 / k as f64;
-        let mean_ms = shape.mean_at(bytes);
         let spread = (2.0 * shape.variation_at(bytes)).min(1.0);
-        let rescue_ms = hopeless_after(points, mean_ms);
+        let rescue_ms = rescue_ms(points, pool.price);
         let rate = pool.offered / work_ms;
         Self { class, k, n_max, points, spread, rescue_ms, rate, pool }
     }
