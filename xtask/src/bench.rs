@@ -32,7 +32,7 @@ pub(crate) enum Bench {
         words: Vec<String>,
     },
     /// Policies side by side on a node that is as slow as S3, live and as the simulator foretells:
-    /// `ripstop bench-tail`. Takes 20 minutes, with `--short` five.
+    /// `ripstop bench-tail`. Takes 25 minutes, with `--short` five.
     Tail {
         /// Words for the measuring program.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

@@ -1,7 +1,7 @@
 //! `ripstop bench-tail`, for some seconds.
 
 use ripstop_figure::Table;
-use std::process::Command;
+use std::{fs, process::Command};
 
 #[test]
 fn every_request_is_answered_live_and_foretold() {
@@ -13,6 +13,8 @@ fn every_request_is_answered_live_and_foretold() {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
     assert!(text.contains("fixed(1,1)") && text.contains("checks hold"), "{text}");
+    let drawing = fs::read_to_string(folder.path().join("tail.svg")).unwrap();
+    assert!(drawing.contains("backfill") && drawing.contains("<path"), "{drawing}");
     let table = Table::read(folder.path().join("tail.csv")).unwrap();
     assert_eq!(table.numbers("failed").unwrap(), [0.0, 0.0], "{text}");
     let (requests, long) =

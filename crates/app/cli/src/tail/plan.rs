@@ -21,9 +21,9 @@ const LONG: u64 = 400_000;
 /// more than the lanes can serve.
 const DRAIN_MAX: (f64, f64) = (1.01, 6.0);
 /// What a task and a byte take of one core's time, roughly, seconds.
-const CORE_TIME_S: (f64, f64) = (20e-6, 0.04e-9);
+const CORE_TIME_S: (f64, f64) = (120e-6, 0.09e-9);
 /// Most of the machine's time that measurements which run at once may take.
-const BUSY_MAX: f64 = 0.2;
+const BUSY_MAX: f64 = 0.3;
 
 /// The code that all objects are stored with.
 pub(super) fn storage_code() -> Code {
@@ -216,13 +216,16 @@ fn with_overhead(mut setting: Setting, overhead: Overhead) -> Setting {
     setting
 }
 
-/// As few as the machine's time allows.
+/// As few as the machine's time allows. Those with large objects, which are checked and decoded, would
+/// disturb those with small ones.
 fn batches(cases: Vec<Case>) -> Vec<Vec<Case>> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let mut batches: Vec<(f64, Vec<Case>)> = Vec::new();
     for case in cases {
         let busy = case.busy();
-        let fits = |(taken, _): &&mut (f64, _)| *taken + busy <= BUSY_MAX * cores as f64;
+        let fits = |(taken, batch): &&mut (f64, Vec<Case>)| {
+            batch[0].size == case.size && *taken + busy <= BUSY_MAX * cores as f64
+        };
         match batches.iter_mut().find(fits) {
             Some((taken, batch)) => {
                 *taken += busy;

@@ -1,7 +1,11 @@
 //! What was measured beside what was foretold, and what must hold of it.
 
-use super::{Found, plan::Case};
-use ripstop_experiment::{Delays, Outcome, text_columns};
+use super::{
+    Found,
+    luck::{Ratio, Sample},
+    plan::Case,
+};
+use ripstop_experiment::{Delays, Expected, Outcome, Verdict, text_columns};
 use ripstop_figure::{Cell, Table};
 
 /// The policy whose rank is checked, and the one that it is to beat by [`GAINS`].
@@ -128,55 +132,64 @@ fn off(case: &Case, live: &Outcome) -> (f64, f64) {
 /// Something that must hold.
 pub(super) struct Check {
     what: String,
-    found: f64,
-    least: Option<f64>,
-    most: Option<f64>,
+    found: Ratio,
+    expected: Expected,
     /// The same by the simulator: for the live run's requests, and for many more.
     foretold: Option<(f64, f64)>,
 }
 
 impl Check {
-    pub(super) fn holds(&self) -> bool {
-        self.least.is_none_or(|least| self.found >= least)
-            && self.most.is_none_or(|most| self.found <= most)
+    pub(super) fn verdict(&self) -> Verdict {
+        self.expected.verdict(self.found.value, self.found.half_width)
+    }
+}
+
+/// What was run live.
+struct Run<'a> {
+    case: &'a Case,
+    outcome: &'a Outcome,
+    live: Sample,
+    foretold: Sample,
+}
+
+impl Run<'_> {
+    fn is_ours(&self) -> bool {
+        self.case.policy.name() == OURS
     }
 }
 
 /// Everything that must hold.
 pub(super) fn checks(found: &[Found]) -> Vec<Check> {
+    let lived =
+        found.iter().filter_map(|found| found.live.as_ref().map(|live| (&found.case, live)));
+    let runs: Vec<Run<'_>> = lived
+        .map(|(case, outcome)| {
+            let (live, foretold) = (Sample::of(outcome), Sample::of(&case.foretold));
+            Run { case, outcome, live, foretold }
+        })
+        .collect();
+    let is_like = |a: &Run<'_>, b: &Run<'_>| {
+        a.case.size == b.case.size && a.case.load.to_bits() == b.case.load.to_bits()
+    };
     let mut checks = Vec::new();
-    let mut groups: Vec<Vec<&Found>> = Vec::new();
-    for one in found {
-        let fits = |group: &&mut Vec<&Found>| {
-            let case = &group[0].case;
-            case.size == one.case.size && case.load.to_bits() == one.case.load.to_bits()
-        };
-        match groups.iter_mut().find(fits) {
-            Some(group) => group.push(one),
-            None => groups.push(vec![one]),
-        }
-    }
-    for group in &groups {
+    for group in runs.chunk_by(is_like) {
         against_others(group, &mut checks);
     }
-    for Found { case, live } in found {
-        let Some(live) = live else { continue };
+    for run in &runs {
+        let Run { case, outcome, live, foretold } = run;
         let name = format!("{}, {} B, {:.0} %", case.policy, case.size, case.load * 100.0);
-        let (mean, p99) = off(case, live);
-        for (what, found) in [("mean", mean), ("p99", p99)] {
+        for (what, measure) in MEASURES {
             checks.push(Check {
                 what: format!("{name}: {what}, live over foretold"),
-                found,
-                least: Some(1.0 - OFF_MAX),
-                most: Some(1.0 + OFF_MAX),
+                found: live.over(foretold, measure),
+                expected: Expected::Between(1.0 - OFF_MAX, 1.0 + OFF_MAX),
                 foretold: None,
             });
         }
         checks.push(Check {
             what: format!("{name}: requests that failed"),
-            found: live.failed as f64,
-            least: None,
-            most: Some(0.0),
+            found: Ratio { value: outcome.failed as f64, half_width: None },
+            expected: Expected::AtMost(0.0),
             foretold: None,
         });
     }
@@ -184,53 +197,58 @@ pub(super) fn checks(found: &[Found]) -> Vec<Check> {
 }
 
 type Measure = fn(&Delays) -> f64;
-type Sight = fn(&Found) -> Option<Delays>;
 
-const LIVE: Sight = |found| found.live.as_ref().map(Outcome::delay);
-const FORETOLD: Sight = |found| found.live.as_ref().map(|_| found.case.foretold.delay());
-const LONG: Sight = |found| found.live.as_ref().map(|_| found.case.in_the_long_run.delay());
+const P99: Measure = |delays| delays.p99_ms;
+const MEASURES: [(&str, Measure); 2] = [("mean", |delays| delays.mean_ms), ("p99", P99)];
 
 /// Ours beside the others at one load.
-fn against_others(group: &[&Found], checks: &mut Vec<Check>) {
-    let Some(ours) = group.iter().find(|found| found.case.policy.name() == OURS) else { return };
-    let case = &ours.case;
+fn against_others(group: &[Run<'_>], checks: &mut Vec<Check>) {
+    let Some(ours) = group.iter().find(|run| run.is_ours()) else { return };
+    let case = ours.case;
     let at = format!("{} B, {:.0} %", case.size, case.load * 100.0);
-    let p99: Measure = |delays| delays.p99_ms;
-    let direct = group.iter().find(|found| found.case.policy.to_string() == DIRECT);
+    let direct = group.iter().find(|run| run.case.policy.to_string() == DIRECT);
     let gain = GAINS.iter().find(|(load, _)| case.load <= *load);
     if let (Some(direct), Some((_, least))) = (direct, gain) {
-        let gain = |sight: Sight| Some(p99(&sight(direct)?) / p99(&sight(ours)?));
-        if let Some(found) = gain(LIVE) {
-            let what = format!("{at}: p99 of direct fetches over that of {OURS}");
-            let foretold = gain(FORETOLD).zip(gain(LONG));
-            checks.push(Check { what, found, least: Some(*least), most: None, foretold });
-        }
+        let long = direct.case.in_the_long_run.delay().p99_ms / case.in_the_long_run.delay().p99_ms;
+        checks.push(Check {
+            what: format!("{at}: p99 of direct fetches over that of {OURS}"),
+            found: direct.live.over(&ours.live, P99),
+            expected: Expected::AtLeast(*least),
+            foretold: Some((direct.foretold.over(&ours.foretold, P99).value, long)),
+        });
     }
-    let measures: [(&str, Measure); 2] = [("mean", |delays| delays.mean_ms), ("p99", p99)];
-    for (name, measure) in measures {
-        let worse = |sight: Sight| {
-            let others = group.iter().filter(|found| found.case.policy.name() != OURS);
-            let best = others.filter_map(|found| Some(measure(&sight(found)?)));
-            best.min_by(f64::total_cmp).zip(sight(ours)).map(|(best, ours)| measure(&ours) / best)
+    for (name, measure) in MEASURES {
+        // The best live, foretold and in the long run need not be the same.
+        let best = |of: &dyn Fn(&Run<'_>) -> f64| {
+            let others = group.iter().filter(|run| !run.is_ours());
+            others.min_by(|a, b| of(a).total_cmp(&of(b)))
         };
-        if let Some(found) = worse(LIVE) {
-            let what = format!("{at}: {name} of {OURS} over the best of the others");
-            let foretold = worse(FORETOLD).zip(worse(LONG));
-            checks.push(Check { what, found, least: None, most: Some(WORSE_MAX), foretold });
-        }
+        let Some(best_live) = best(&|run| measure(&run.live.whole)) else { continue };
+        let foretold = |run: &Run<'_>| measure(&run.foretold.whole);
+        let long = |run: &Run<'_>| measure(&run.case.in_the_long_run.delay());
+        let worse = |of: &dyn Fn(&Run<'_>) -> f64| of(ours) / best(of).map_or(f64::NAN, of);
+        checks.push(Check {
+            what: format!("{at}: {name} of {OURS} over the best of the others"),
+            found: ours.live.over(&best_live.live, measure),
+            expected: Expected::AtMost(WORSE_MAX),
+            foretold: Some((worse(&foretold), worse(&long))),
+        });
     }
-    if let Some(live) = &ours.live
-        && case.load >= FULL.0
-    {
+    if case.load >= FULL.0 {
         let served = |outcome: &Outcome| outcome.took_ns.len() as f64 / outcome.span_s / case.rate;
         checks.push(Check {
             what: format!("{at}: served over arrived with {OURS}"),
-            found: served(live),
-            least: Some(FULL.1),
-            most: None,
+            found: Ratio { value: served(ours.outcome), half_width: None },
+            expected: Expected::AtLeast(FULL.1),
             foretold: Some((served(&case.foretold), served(&case.in_the_long_run))),
         });
     }
+}
+
+/// How many hold, are within their error, and do not hold.
+pub(super) fn counts(checks: &[Check]) -> [usize; 3] {
+    [Verdict::Holds, Verdict::WithinError, Verdict::Fails]
+        .map(|verdict| checks.iter().filter(|check| check.verdict() == verdict).count())
 }
 
 /// Those that compare policies one by one, the others summed up, and all that do not hold.
@@ -238,39 +256,39 @@ pub(super) fn checks_text(checks: &[Check]) -> String {
     let mut rows = vec![
         ["what", "live", "wanted", "foretold", "in the long run", ""].map(String::from).to_vec(),
     ];
-    for check in checks.iter().filter(|check| check.foretold.is_some() || !check.holds()) {
+    let told = |check: &&Check| check.foretold.is_some() || check.verdict() != Verdict::Holds;
+    for check in checks.iter().filter(told) {
         let number = |number: f64| format!("{number:.3}");
-        let wanted = match (check.least, check.most) {
-            (Some(least), Some(most)) => format!("{least:.2} to {most:.2}"),
-            (Some(least), None) => format!("at least {least:.2}"),
-            (None, most) => most.map_or(String::new(), |most| format!("at most {most:.2}")),
-        };
+        let half = check.found.half_width.map_or(String::new(), |half| format!(" ± {half:.3}"));
         rows.push(vec![
             check.what.clone(),
-            number(check.found),
-            wanted,
+            number(check.found.value) + &half,
+            check.expected.to_string(),
             check.foretold.map_or(String::new(), |foretold| number(foretold.0)),
             check.foretold.map_or(String::new(), |foretold| number(foretold.1)),
-            if check.holds() { "holds" } else { "DOES NOT HOLD" }.to_owned(),
+            check.verdict().name().to_owned(),
         ]);
     }
-    let held = checks.iter().filter(|check| check.holds()).count();
-    format!("{}\n{held} of {} checks hold.", text_columns(&rows), checks.len())
+    let [hold, within, fail] = counts(checks);
+    format!(
+        "{}\n{hold} checks hold, {within} within the error of so few requests, {fail} do not hold.",
+        text_columns(&rows)
+    )
 }
 
 /// All checks, a row each.
 pub(super) fn checks_table(checks: &[Check]) -> Table {
-    let columns = ["what", "live", "least", "most", "foretold", "long_run", "holds"];
+    let columns = ["what", "live", "half_width", "expected", "foretold", "long_run", "verdict"];
     let mut table = Table::new(columns);
     for check in checks {
         table.push([
             check.what.as_str().into(),
-            check.found.into(),
-            check.least.into(),
-            check.most.into(),
+            check.found.value.into(),
+            check.found.half_width.into(),
+            check.expected.to_string().into(),
             check.foretold.map(|foretold| foretold.0).into(),
             check.foretold.map(|foretold| foretold.1).into(),
-            if check.holds() { "yes" } else { "no" }.into(),
+            check.verdict().name().into(),
         ]);
     }
     table
