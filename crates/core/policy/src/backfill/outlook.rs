@@ -38,7 +38,7 @@ impl Weights {
 #[derive(Clone, Debug)]
 pub(super) struct Outlook {
     prospects: Vec<Prospect>,
-    /// By k: when a task is so late that a fresh one is likely to end sooner, milliseconds.
+    /// By k: when a late task is best joined by a fresh one, milliseconds.
     rescues: Vec<(usize, f64)>,
     /// Mean lane time without redundancy, milliseconds.
     pub work_ms: f64,
@@ -118,7 +118,7 @@ impl Outlook {
         self.generation == generation || (!early && self.uses < USES)
     }
 
-    /// When a task of a request with this k is so late that a fresh one is likely to end sooner.
+    /// When a late task of a request with this k is best joined by a fresh one.
     pub(super) fn rescue_ms(&self, k: usize) -> Option<f64> {
         self.rescues.iter().find(|&&(known, _)| known == k).map(|&(_, ms)| ms)
     }

@@ -71,7 +71,7 @@ impl Chunks<'_> {
     /// How many spare tasks are worth it, and from when on; and what becomes of the request with them.
     fn spares(&self, e: usize, alone: &Course) -> ((usize, f64), Account) {
         let all = self.n_max - e;
-        // Where there are stragglers, one is kept for the rescue in any case.
+        // One is kept for the rescue in any case.
         let kept = self.rescue_ms.filter(|_| all > 0).map_or((0, 0.0), |ms| (1, ms));
         let mut best = (kept, self.account(e, kept, alone));
         if all == 0 {
