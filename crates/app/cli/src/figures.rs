@@ -194,13 +194,10 @@ fn placed(arguments: &Jlcm) -> Result<ExitCode> {
 fn end(report: &Report, checks: &[Check], seeds: u64, folder: &Path) -> Result<ExitCode> {
     report.write(folder)?;
     say!("{}", Check::text(checks))?;
-    let count = |verdict| checks.iter().filter(|check| check.verdict() == verdict).count();
+    let [hold, within, fail] = Verdict::counts(checks.iter().map(Check::verdict));
     say_line!(
-        "\n{} checks hold, {} within the error of {seeds} seeds, {} do not hold. Written to {}.",
-        count(Verdict::Holds),
-        count(Verdict::WithinError),
-        count(Verdict::Fails),
+        "\n{hold} checks hold, {within} within the error of {seeds} seeds, {fail} do not hold. Written to {}.",
         folder.display()
     )?;
-    Ok(if count(Verdict::Fails) == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(if fail == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }

@@ -73,6 +73,15 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// How many hold, are within their error, and do not hold.
+    pub fn counts(verdicts: impl IntoIterator<Item = Self>) -> [usize; 3] {
+        // In the order in which they are declared.
+        verdicts.into_iter().fold([0; 3], |mut counts, verdict| {
+            counts[verdict as usize] += 1;
+            counts
+        })
+    }
+
     /// Its name in tables.
     pub const fn name(self) -> &'static str {
         match self {

@@ -105,7 +105,8 @@ pub(super) fn text(found: &[Found]) -> String {
         let mut beside = shown(&foretold);
         beside[0].insert_str(0, "| ");
         row.extend(beside);
-        let (mean, p99) = off(case, live);
+        let [mean, p99] =
+            MEASURES.map(|(_, measure)| measure(&lived.delays) / measure(&foretold.delays));
         row.extend([format!("| {mean:.3}"), format!("{p99:.3}")]);
         rows.push(row);
     }
@@ -121,12 +122,6 @@ fn shown(figures: &Figures) -> [String; 6] {
     let ms = |ms: f64| format!("{ms:.1}");
     let extra = format!("{:.1} %", extra * 100.0);
     [ms(mean), ms(p50), ms(p99), ms(p999), format!("{tasks:.2}"), extra]
-}
-
-/// Live over foretold: mean, p99.
-fn off(case: &Case, live: &Outcome) -> (f64, f64) {
-    let (live, foretold) = (live.delay(), case.foretold.delay());
-    (live.mean_ms / foretold.mean_ms, live.p99_ms / foretold.p99_ms)
 }
 
 /// Something that must hold.
@@ -150,6 +145,8 @@ struct Run<'a> {
     outcome: &'a Outcome,
     live: Sample,
     foretold: Sample,
+    /// Of the much longer simulated run.
+    long: Delays,
 }
 
 impl Run<'_> {
@@ -165,7 +162,8 @@ pub(super) fn checks(found: &[Found]) -> Vec<Check> {
     let runs: Vec<Run<'_>> = lived
         .map(|(case, outcome)| {
             let (live, foretold) = (Sample::of(outcome), Sample::of(&case.foretold));
-            Run { case, outcome, live, foretold }
+            let long = case.in_the_long_run.delay();
+            Run { case, outcome, live, foretold, long }
         })
         .collect();
     let is_like = |a: &Run<'_>, b: &Run<'_>| {
@@ -176,7 +174,7 @@ pub(super) fn checks(found: &[Found]) -> Vec<Check> {
         against_others(group, &mut checks);
     }
     for run in &runs {
-        let Run { case, outcome, live, foretold } = run;
+        let Run { case, outcome, live, foretold, .. } = run;
         let name = format!("{}, {} B, {:.0} %", case.policy, case.size, case.load * 100.0);
         for (what, measure) in MEASURES {
             checks.push(Check {
@@ -209,7 +207,7 @@ fn against_others(group: &[Run<'_>], checks: &mut Vec<Check>) {
     let direct = group.iter().find(|run| run.case.policy.to_string() == DIRECT);
     let gain = GAINS.iter().find(|(load, _)| case.load <= *load);
     if let (Some(direct), Some((_, least))) = (direct, gain) {
-        let long = direct.case.in_the_long_run.delay().p99_ms / case.in_the_long_run.delay().p99_ms;
+        let long = direct.long.p99_ms / ours.long.p99_ms;
         checks.push(Check {
             what: format!("{at}: p99 of direct fetches over that of {OURS}"),
             found: direct.live.over(&ours.live, P99),
@@ -225,7 +223,7 @@ fn against_others(group: &[Run<'_>], checks: &mut Vec<Check>) {
         };
         let Some(best_live) = best(&|run| measure(&run.live.whole)) else { continue };
         let foretold = |run: &Run<'_>| measure(&run.foretold.whole);
-        let long = |run: &Run<'_>| measure(&run.case.in_the_long_run.delay());
+        let long = |run: &Run<'_>| measure(&run.long);
         let worse = |of: &dyn Fn(&Run<'_>) -> f64| of(ours) / best(of).map_or(f64::NAN, of);
         checks.push(Check {
             what: format!("{at}: {name} of {OURS} over the best of the others"),
@@ -247,8 +245,7 @@ fn against_others(group: &[Run<'_>], checks: &mut Vec<Check>) {
 
 /// How many hold, are within their error, and do not hold.
 pub(super) fn counts(checks: &[Check]) -> [usize; 3] {
-    [Verdict::Holds, Verdict::WithinError, Verdict::Fails]
-        .map(|verdict| checks.iter().filter(|check| check.verdict() == verdict).count())
+    Verdict::counts(checks.iter().map(Check::verdict))
 }
 
 /// Those that compare policies one by one, the others summed up, and all that do not hold.

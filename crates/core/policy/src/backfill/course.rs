@@ -111,6 +111,11 @@ pub(super) fn longer_than(points: &Curve, ms: f64) -> f64 {
     else {
         return 0.0;
     };
+    straight((from, high), (until, low), ms)
+}
+
+/// The share at a time between two points.
+pub(super) fn straight((from, high): (f64, f64), (until, low): (f64, f64), ms: f64) -> f64 {
     high + (low - high) * (ms - from) / (until - from).max(1e-9)
 }
 

@@ -1,6 +1,6 @@
 //! When a task is so late that another one beside it takes less lane time than it would alone.
 
-use super::course::{Curve, longer_than};
+use super::course::{Curve, longer_than, straight};
 use alloc::vec::Vec;
 
 /// Share of the tasks that a late one is among, at most.
@@ -64,10 +64,7 @@ fn area(pair: &[(f64, f64)]) -> f64 {
 /// How much longer it takes from a time on until a task that is still there, or a fresh one beside it, is
 /// done: milliseconds, for each task that ever was.
 fn joined(curve: &Curve, ms: f64) -> f64 {
-    let share = |segment: usize, at: f64| {
-        let ((from, high), (until, low)) = (curve[segment], curve[segment + 1]);
-        high + (low - high) * (at - from) / (until - from).max(1e-9)
-    };
+    let share = |segment: usize, at: f64| straight(curve[segment], curve[segment + 1], at);
     let segments = curve.len().saturating_sub(1);
     let (mut fresh, mut late) = (0, 0);
     let (mut from, mut sum) = (0.0, 0.0);
