@@ -74,6 +74,8 @@ const EXPLORE: (u64, u64) = (400, 25);
 const KNOWN: f64 = 200.0;
 /// Load above which nothing is explored that costs lanes.
 const EXPLORE_LOAD_MAX: f64 = 0.7;
+/// Load below which lanes mostly lie free, and lane time costs others next to nothing.
+const QUIET_BELOW: f64 = 0.2;
 
 impl Backfill {
     /// Within `settings.limits`.
@@ -161,7 +163,8 @@ impl Backfill {
     /// p: own delay that a unit of lane time is worth.
     fn price(&self, rho: f64, lanes: f64) -> f64 {
         let v = self.held(lanes);
-        0.34 * rho + 3.2 * power(rho, 6) / (1.0 - rho) + 0.1 * power(v, 5) / (1.0 - v)
+        let linear = 0.34 * rho * (1.0 - quiet(rho));
+        linear + 3.2 * power(rho, 6) / (1.0 - rho) + 0.1 * power(v, 5) / (1.0 - v)
     }
 
     /// Another chunk size now and then, so that its delays are known when they are wanted.
@@ -179,6 +182,11 @@ impl Backfill {
         let every = if known { EXPLORE.0 } else { EXPLORE.1 };
         self.arrivals.is_multiple_of(every).then_some((k, e))
     }
+}
+
+/// q: how quiet it is, from 1 where nothing arrives to 0 at a load of [`QUIET_BELOW`].
+fn quiet(rho: f64) -> f64 {
+    (1.0 - rho / QUIET_BELOW).max(0.0)
 }
 
 /// x to a small whole power, the same on every platform.

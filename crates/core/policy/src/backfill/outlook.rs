@@ -4,6 +4,7 @@ use super::{
     course::{Course, Curve, Spares},
     crowd::{Comer, Crowd, Pool},
     delays::{Delays, Shape},
+    quiet,
     rescue::rescue_ms,
 };
 use crate::{Class, Limits};
@@ -18,6 +19,8 @@ const LACKING: f64 = 0.7;
 /// How much dearer lane time is where delays hardly vary: redundancy gains little there, and waiting for
 /// lanes makes up most of the tail.
 const LIGHT: f64 = 0.3;
+/// How much more the own p99 counts while it is quiet: that is what lanes that lie free are best spent on.
+const QUIET_TAIL: f64 = 0.1;
 /// Cancellations that take less of a request's work than this are taken to cost nothing.
 const STOPPING_FREE: f64 = 0.02;
 
@@ -32,6 +35,11 @@ struct Weights {
 
 impl Weights {
     const OF_FREE: Self = Self { tail: 0.12, next: 0.05 };
+
+    /// The own p99 counts for more while it is quiet.
+    fn tail_in(self, pool: Pool) -> f64 {
+        self.tail + QUIET_TAIL * quiet(pool.offered / pool.lanes)
+    }
 }
 
 /// What requests of one class may expect of each k and e: e tasks at once, any k of which suffice.
@@ -127,13 +135,14 @@ impl Outlook {
     pub(super) fn best(&mut self, price: f64, free: f64, pool: Pool) -> Option<Prospect> {
         self.uses += 1;
         let weights = if self.dearness.is_some() { dear::WEIGHTS } else { Weights::OF_FREE };
+        let tail = weights.tail_in(pool);
         let cost = |p: &Prospect| {
             // Tasks that find no lane wait for others to end; and so do those of the next request.
             let lacking = |tasks: usize| (tasks as f64 - free).max(0.0) / pool.lanes;
             let next = weights.next * p.arrivals.min(1.0) * lacking(2 * p.e);
             let own = p.delay_ms * (1.0 + LACKING * lacking(p.e) + next);
             let dear = price * self.dearness.unwrap_or_else(|| light(p.spread));
-            own + weights.tail * p.spread * p.p99_ms + dear * p.lane_ms
+            own + tail * p.spread * p.p99_ms + dear * p.lane_ms
         };
         self.prospects.iter().min_by(|a, b| cost(a).total_cmp(&cost(b))).copied()
     }

@@ -51,6 +51,14 @@ fn the_more_arrives_the_smaller_the_code() {
 }
 
 #[test]
+fn a_quiet_pool_is_spent_on_the_own_tail() {
+    let model = || taught_by(Mixture::S3_2025);
+    assert_eq!(settled(&mut model(), 20.0, 16), (10, 5, 8), "7 % load");
+    assert_eq!(settled(&mut model(), 15.0, 8), (10, 5, 8), "6 % load, a request is being served");
+    assert_eq!(settled(&mut model(), 30.0, 16), (6, 3, 5), "11 % load");
+}
+
+#[test]
 fn with_nothing_learned_it_serves_modestly() {
     let mut policy = Backfill::new(&Settings { limits: LIMITS, ..Settings::default() });
     let load = Load { lanes: 16, lanes_idle: 16, ..Load::default() };

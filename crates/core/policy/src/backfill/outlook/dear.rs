@@ -101,7 +101,11 @@ impl Chunks<'_> {
     /// What it costs; without the tail's part if it is more than `most` already.
     fn cost(&self, account: &Account, most: f64) -> f64 {
         let cost = account.delay + self.pool.price * account.lane;
-        if cost >= most { cost } else { cost + WEIGHTS.tail * self.spread * account.p99() }
+        if cost >= most {
+            cost
+        } else {
+            cost + WEIGHTS.tail_in(self.pool) * self.spread * account.p99()
+        }
     }
 
     /// What becomes of a request with so many spare tasks from a time on, of which as many start as find a
