@@ -70,6 +70,10 @@ const STOPPING_WEIGHT: f64 = 0.01;
 const LEARN: (u64, u64) = (16, 500);
 /// Every so many arrivals a request explores another chunk size; more often while that is unknown.
 const EXPLORE: (u64, u64) = (400, 25);
+/// And one in so many explores the largest chunks while the lanes are crowded.
+const EXPLORE_CROWDED: u64 = 10;
+/// The share of the lanes that are not free, smoothed, from which on they are crowded.
+const CROWDED: f64 = 0.9;
 /// Tasks of a size from which on it is known.
 const KNOWN: f64 = 200.0;
 /// Load above which nothing is explored that costs lanes.
@@ -92,7 +96,7 @@ impl Backfill {
             work_ms: 0.0,
             free: f64::NAN,
             stopping_ms: 0.0,
-            pool: Pool { lanes: 1.0, offered: 0.0, stopping_ms: 0.0, price: 0.0 },
+            pool: Pool { lanes: 1.0, free: 1.0, offered: 0.0, stopping_ms: 0.0, price: 0.0 },
             last_at_once: 1,
         }
     }
@@ -146,7 +150,7 @@ impl Backfill {
         let offered = if self.gap_ms > 0.0 { self.work_ms / self.gap_ms } else { 0.0 };
         let rho = (offered / lanes).min(0.98);
         let (stopping_ms, price) = (self.stopping_ms, self.price(rho, lanes));
-        self.pool = Pool { lanes, offered: rho * lanes, stopping_ms, price };
+        self.pool = Pool { lanes, free: self.free, offered: rho * lanes, stopping_ms, price };
         (free, rho)
     }
 
@@ -169,6 +173,12 @@ impl Backfill {
 
     /// Another chunk size now and then, so that its delays are known when they are wanted.
     fn explored(&self, class: &Class, k: usize, rho: f64) -> Option<(usize, usize)> {
+        if self.held(self.pool.lanes) > CROWDED {
+            // Nothing takes less lane time as a rule. Where something else seems to, what was learned may be
+            // wrong, and with it the load: then the crowd is there because of it, and would stay.
+            let largest = class.k_below(1);
+            return self.arrivals.is_multiple_of(EXPLORE_CROWDED).then_some((largest, largest));
+        }
         let smaller = class.k_below(k.div_ceil(2));
         let (k, e) = if k > 1 && smaller < k {
             (smaller, 2 * smaller)
@@ -203,7 +213,7 @@ impl Policy for Backfill {
         let work_ms = self.outlook(key, class).map(|outlook| outlook.work_ms);
         let (free, rho) = self.arrive(now, load, work_ms);
         let pool = self.pool;
-        let best = self.outlooks.get_mut(&key).and_then(|o| o.best(pool.price, free, pool));
+        let best = self.outlooks.get_mut(&key).and_then(|o| o.best(free, pool));
         let modest = class.k_below(2.min(usize::from(self.limits.k_max)));
         let explored = self.explored(class, best.map_or(modest, |best| best.k), rho);
         let (code, at_once, spare_after_ms) = match (explored, best) {

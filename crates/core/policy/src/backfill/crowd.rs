@@ -4,6 +4,8 @@ use super::course::{Course, longer_than};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pool {
     pub lanes: f64,
+    /// Smoothed lanes that no task which starts at once holds or waits for.
+    pub free: f64,
     /// Work that arrives: lane time without redundancy over time, lanes.
     pub offered: f64,
     /// Smoothed lane time that a cancellation costs, milliseconds.
@@ -11,6 +13,28 @@ pub(super) struct Pool {
     /// The price of lane time at the last request: own milliseconds for each of a lane.
     pub price: f64,
 }
+
+impl Pool {
+    /// ρ: the load that arrives, per lane.
+    pub(super) fn rho(self) -> f64 {
+        self.offered / self.lanes
+    }
+
+    /// The price of lane time while so many lanes are free: lower with more than usual, higher with fewer.
+    pub(super) fn price_now(self, free: f64) -> f64 {
+        let (low, high) = MOMENT_FADES;
+        let weight = MOMENT * ((high - self.rho()) / (high - low)).clamp(0.0, 1.0);
+        self.price * (1.0 + weight * (self.free - free) / self.lanes).max(MOMENT_LEAST)
+    }
+}
+
+/// How much the price changes for each share of the lanes by which those that are free now differ from what
+/// is usual.
+const MOMENT: f64 = 1.5;
+/// Loads between which that fades: near saturation few lanes are free at any time, and many want them next.
+const MOMENT_FADES: (f64, f64) = (0.45, 0.65);
+/// The least share of the price that is left, however many lanes are free.
+const MOMENT_LEAST: f64 = 0.2;
 
 /// How requests share the lanes if all are like one: others are there in a Poisson number.
 #[derive(Clone, Copy, Debug)]

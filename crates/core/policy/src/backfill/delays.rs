@@ -13,6 +13,8 @@ const SAME_SIZE: f64 = 0.08;
 const ENDED_MIN: f64 = 8.0;
 /// Delays of sizes within this factor are pooled.
 const POOLED: f64 = 6.5;
+/// Tasks at risk below which nothing is told of longer delays.
+const AT_RISK_MIN: f64 = 3.0;
 /// Points that stand for a bin where it is moved.
 const POINTS: usize = 4;
 
@@ -113,7 +115,7 @@ impl Delays {
                 }
             }
         }
-        let survival = Survival::of(&bins);
+        let survival = Survival::of(&bins, AT_RISK_MIN);
         Some(Shape { survival, bytes: near, mean: self.mean, deviation: self.deviation })
     }
 

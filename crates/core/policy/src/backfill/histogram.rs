@@ -6,6 +6,9 @@ pub(super) const BINS: usize = 72;
 const RATIO: f64 = 1.15;
 /// Tasks that ended from which on older ones are forgotten by halves.
 const FORGET_ABOVE: f64 = 4000.0;
+/// Tasks at risk below which longer delays do not count for a size's own mean and deviation. One request
+/// whose tasks were late together would be taken for a tenth of all, where most tasks are cancelled early.
+const AT_RISK_MIN: f64 = 6.0;
 
 /// The delays of tasks with chunks of nearly one size: how many ended in each bin, and how many were
 /// cancelled while they would have.
@@ -72,7 +75,7 @@ impl Histogram {
     /// Looks at mean and deviation anew. What only few tasks exceed is left out of both, so that a
     /// straggler does not bend the lines through them.
     pub(super) fn renew(&mut self) {
-        let survival = Survival::of(&self.bins);
+        let survival = Survival::of(&self.bins, AT_RISK_MIN);
         self.mean_ms = survival.trimmed(0.05).0;
         self.deviation_ms = survival.trimmed(0.1).1;
     }

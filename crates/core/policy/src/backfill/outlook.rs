@@ -34,11 +34,11 @@ struct Weights {
 }
 
 impl Weights {
-    const OF_FREE: Self = Self { tail: 0.12, next: 0.05 };
+    const OF_FREE: Self = Self { tail: 0.2, next: 0.05 };
 
     /// The own p99 counts for more while it is quiet.
     fn tail_in(self, pool: Pool) -> f64 {
-        self.tail + QUIET_TAIL * quiet(pool.offered / pool.lanes)
+        self.tail + QUIET_TAIL * quiet(pool.rho())
     }
 }
 
@@ -131,10 +131,13 @@ impl Outlook {
         self.rescues.iter().find(|&&(known, _)| known == k).map(|&(_, ms)| ms)
     }
 
-    /// The best way at this price of lane time, with so many lanes free at the moment.
-    pub(super) fn best(&mut self, price: f64, free: f64, pool: Pool) -> Option<Prospect> {
+    /// The best way, with so many lanes free at the moment.
+    pub(super) fn best(&mut self, free: f64, pool: Pool) -> Option<Prospect> {
         self.uses += 1;
-        let weights = if self.dearness.is_some() { dear::WEIGHTS } else { Weights::OF_FREE };
+        let (weights, price) = match self.dearness {
+            Some(_) => (dear::WEIGHTS, pool.price),
+            None => (Weights::OF_FREE, pool.price_now(free)),
+        };
         let tail = weights.tail_in(pool);
         let cost = |p: &Prospect| {
             // Tasks that find no lane wait for others to end; and so do those of the next request.

@@ -1,9 +1,6 @@
 use super::histogram::{BINS, Bin, begin_of};
 use alloc::vec::Vec;
 
-/// Tasks at risk below which nothing more is told of longer delays.
-const AT_RISK_MIN: f64 = 3.0;
-
 /// The share of tasks that take longer than a time: Kaplan and Meier's estimate (Nonparametric estimation
 /// from incomplete observations, 1958), straight between its points.
 #[derive(Clone, PartialEq, Debug)]
@@ -13,7 +10,8 @@ pub(super) struct Survival {
 }
 
 impl Survival {
-    pub(super) fn of(bins: &[Bin; BINS]) -> Self {
+    /// Nothing is told of delays that fewer than so many tasks are known to have been at risk of.
+    pub(super) fn of(bins: &[Bin; BINS], at_risk_min: f64) -> Self {
         let mut at_risk: f64 = bins.iter().map(|bin| bin.ended + bin.cancelled).sum();
         let (mut points, mut share) = (Vec::with_capacity(BINS + 2), 1.0);
         for (index, bin) in bins.iter().enumerate() {
@@ -21,7 +19,7 @@ impl Survival {
             points.push((begin, share));
             // Those cancelled in the bin were at risk for half of it.
             let risk = at_risk - bin.cancelled / 2.0;
-            if risk < AT_RISK_MIN {
+            if risk < at_risk_min {
                 points.push((begin * 1.5, 0.0));
                 return Self { points };
             }
