@@ -6,6 +6,11 @@ use ripstop_model::Timestamp;
 const SLOW: f64 = 0.25;
 /// Tasks that its peers would have ended from which on a node can be found slow.
 const EVIDENCE: f64 = 8.0;
+/// Tasks that its peers would have ended in the lane time since a node's last one did, from which on what it
+/// was like before says nothing: by luck this happens to one task in ten million.
+const TURN: f64 = 16.0;
+/// How many of those one task can stand for: a straggler alone says little.
+const TURN_TASK_MAX: f64 = 2.0;
 /// Tasks that ended from which on their time is taken for a node's.
 const ENDED_MIN: f64 = 2.0;
 /// Time in which what was seen loses half of its weight.
@@ -19,7 +24,8 @@ const RENEW_EVERY: u32 = 32;
 ///
 /// Cancelled tasks count with the time they took. Where the first k of n suffice, a slow node's tasks
 /// are cancelled when the others' have ended, so their durations look like everybody's; but hardly
-/// any ends. Evidence fades, so that a node found slow is tried again.
+/// any ends. Evidence fades, so that a node found slow is tried again; and where none ends any more it is
+/// forgotten how many did before, so that a node that becomes slow is found within the first tasks it keeps.
 #[derive(Clone, Debug)]
 pub struct Paces {
     nodes: Vec<Pace>,
@@ -33,6 +39,8 @@ pub struct Paces {
 struct Pace {
     ended: f64,
     lane_s: f64,
+    /// Tasks that the median node ends in the lane time since one did here.
+    overdue: f64,
     at: Timestamp,
     slow: bool,
 }
@@ -40,7 +48,7 @@ struct Pace {
 impl Paces {
     /// Nothing is known of this many nodes.
     pub fn new(nodes: usize) -> Self {
-        let none = Pace { ended: 0.0, lane_s: 0.0, at: Timestamp::ZERO, slow: false };
+        let none = Pace { ended: 0.0, lane_s: 0.0, overdue: 0.0, at: Timestamp::ZERO, slow: false };
         Self { nodes: vec![none; nodes], median: 0.0, noted: 0, scratch: Vec::new() }
     }
 
@@ -51,8 +59,7 @@ impl Paces {
         }
         let pace = &mut self.nodes[usize::from(node)];
         pace.fade(now);
-        pace.ended += f64::from(u8::from(ended));
-        pace.lane_s += served.as_secs_f64();
+        pace.add(served.as_secs_f64(), ended, self.median);
         pace.judge(self.median);
         self.noted += 1;
         if self.noted >= RENEW_EVERY {
@@ -66,10 +73,12 @@ impl Paces {
         self.nodes[usize::from(node)].slow
     }
 
-    /// How long a task keeps a lane of a node, as they do of late, seconds; none while too few ended.
+    /// How long a task keeps a lane of a node, as they do of late, seconds; none while too few ended to tell
+    /// it from the median node. Of a node that ends hardly any: how long at least.
     pub fn task_s(&self, node: u16) -> Option<f64> {
         let pace = &self.nodes[usize::from(node)];
-        (pace.ended >= ENDED_MIN).then(|| pace.lane_s / pace.ended)
+        let least = pace.lane_s / pace.ended.max(ENDED_MIN);
+        (pace.ended >= ENDED_MIN || least > self.usual_s()).then_some(least)
     }
 
     /// How long a task keeps a lane of the median node, seconds; 1 while that is not known.
@@ -98,6 +107,19 @@ impl Paces {
 }
 
 impl Pace {
+    fn add(&mut self, lane_s: f64, ended: bool, median: f64) {
+        self.lane_s += lane_s;
+        if ended {
+            self.ended += 1.0;
+            self.overdue = 0.0;
+            return;
+        }
+        self.overdue += (lane_s * median).min(TURN_TASK_MAX);
+        if self.overdue >= TURN {
+            (self.ended, self.overdue) = (0.0, 0.0);
+        }
+    }
+
     fn fade(&mut self, now: Timestamp) {
         let halves = now.since(self.at).as_secs_f64() / HALF_LIFE.as_secs_f64();
         // Linear within a half-life is near enough and needs no exponential.
@@ -142,6 +164,25 @@ mod tests {
             }
         }
         assert!(!paces.is_slow(2), "it is tried again");
+    }
+
+    #[test]
+    fn a_node_that_stops_is_slow_with_the_first_tasks_it_keeps() {
+        let mut paces = Paces::new(6);
+        let took = Duration::from_millis(40);
+        for round in 0..2000 {
+            (0..6).for_each(|node| paces.note(at(round * 10), node, took, true));
+        }
+        assert!((0..6).all(|node| !paces.is_slow(node)));
+        let given_up = Duration::from_secs(1);
+        (0..7).for_each(|_| paces.note(at(21_000), 2, given_up, false));
+        paces.note(at(21_000), 2, took, true);
+        for kept in 1..=8 {
+            assert!(!paces.is_slow(2), "{kept}: it still ends some");
+            paces.note(at(21_000), 2, given_up, false);
+        }
+        assert!(paces.is_slow(2));
+        assert!(paces.task_s(2).expect("known to be long") > 10.0 * paces.usual_s());
     }
 
     #[test]
