@@ -175,6 +175,12 @@ pub(crate) struct Bench {
     /// Storage code, as N,K.
     #[arg(long, value_delimiter = ',', default_values_t = [6, 4])]
     pub code: Vec<usize>,
+    /// The pool's policy; several are measured one after another, row by row.
+    #[arg(long, value_delimiter = ',', default_values_t = ["fixed".to_owned()])]
+    pub policies: Vec<String>,
+    /// Make nodes as slow as s3-2013-a, s3-2013-b, s3-2025 or s3-2025-busy.
+    #[arg(long)]
+    pub delay: Option<String>,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]

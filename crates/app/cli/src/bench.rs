@@ -35,20 +35,24 @@ pub(crate) async fn run(arguments: &Bench) -> Result<ExitCode> {
     ensure!(arguments.code.len() == 2, "--code takes N,K");
     ensure!(arguments.seconds > 0.0, "--seconds must be more than 0");
     let code = Code::new(arguments.code[0], arguments.code[1])?;
+    let delay = arguments.delay.as_deref();
     println!(
-        "code {code} over memory nodes, client and gateway in one process, {} cores",
+        "code {code} over memory nodes{}, client and gateway in one process, {} cores",
+        delay.map(|delay| format!(" as slow as {delay}")).unwrap_or_default(),
         std::thread::available_parallelism()?
     );
     println!(
         "time of a request in %: codec | fragment checksums | MD5 and checksums | catalog | nodes"
     );
     println!(
-        "{:>4} {:>9} {:>8} {:>9} {:>9} {:>9} {:>9}  {:>5} {:>5} {:>5} {:>5} {:>5}",
+        "{:>12} {:>4} {:>9} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9}  {:>5} {:>5} {:>5} {:>5} {:>5}",
+        "policy",
         "op",
         "bytes",
         "clients",
         "MB/s",
         "req/s",
+        "mean ms",
         "p50 ms",
         "p99 ms",
         "codec",
@@ -59,14 +63,16 @@ pub(crate) async fn run(arguments: &Bench) -> Result<ExitCode> {
     );
     for &bytes in &arguments.sizes {
         for &clients in &arguments.clients {
-            // A gateway of its own for each row: none pays for the garbage of another.
-            let gateway = Gateway::start(code).await?;
-            for &operation in &arguments.operations {
-                let seconds = Duration::from_secs_f64(arguments.seconds);
-                let measured = measure(&gateway, operation, bytes, clients, seconds).await?;
-                println!("{}", row(operation, bytes, clients, &measured));
+            for policy in &arguments.policies {
+                // A gateway of its own for each row: none pays for the garbage of another.
+                let gateway = Gateway::start(code, policy, delay).await?;
+                for &operation in &arguments.operations {
+                    let seconds = Duration::from_secs_f64(arguments.seconds);
+                    let measured = measure(&gateway, operation, bytes, clients, seconds).await?;
+                    println!("{policy:>12} {}", row(operation, bytes, clients, &measured));
+                }
+                gateway.stop().await;
             }
-            gateway.stop().await;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -146,9 +152,10 @@ fn row(operation: BenchOperation, bytes: usize, clients: usize, measured: &Measu
     let ms = |quantile| measured.latency.value_at_quantile(quantile) as f64 / 1000.0;
     let totals = &measured.totals;
     format!(
-        "{operation:>4} {bytes:>9} {clients:>8} {:>9.0} {rate:>9.0} {:>9.3} {:>9.3}  {:>5.1} {:>5.1} \
-         {:>5.1} {:>5.1} {:>5.1}",
+        "{operation:>4} {bytes:>9} {clients:>8} {:>9.0} {rate:>9.0} {:>9.3} {:>9.3} {:>9.3}  {:>5.1} \
+         {:>5.1} {:>5.1} {:>5.1} {:>5.1}",
         rate * bytes as f64 / 1e6,
+        measured.latency.mean() / 1000.0,
         ms(0.5),
         ms(0.99),
         share(totals.codec),

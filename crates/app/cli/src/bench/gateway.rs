@@ -68,21 +68,25 @@ impl ripstop_s3::Observer for Hashing {
     }
 }
 
-fn configuration(data: &std::path::Path, code: Code) -> String {
+fn configuration(data: &std::path::Path, code: Code, policy: &str, delay: Option<&str>) -> String {
     let (data, n, k) = (data.display(), code.n(), code.k());
-    let node =
-        |node| format!("[[node]]\nname = \"m{node}\"\nkind = \"memory\"\nbytes_max = \"8 GiB\"\n");
+    let delay = delay.map(|delay| format!("delay = {delay:?}\n")).unwrap_or_default();
+    let node = |node| {
+        let seed = if delay.is_empty() { String::new() } else { format!("seed = {node}\n") };
+        let memory = "kind = \"memory\"\nbytes_max = \"8 GiB\"\n";
+        format!("[[node]]\nname = \"m{node}\"\n{memory}{delay}{seed}")
+    };
     let nodes: String = (0..n).map(node).collect();
     format!(
         "[gateway]\ndata = \"{data}\"\n[store]\ngrace = \"1s\"\nsweep_every = \"1s\"\n\
-         [[pool]]\nname = \"memory\"\ncode = [{n}, {k}]\n{nodes}"
+         [[pool]]\nname = \"memory\"\ncode = [{n}, {k}]\npolicy = {policy:?}\n{nodes}"
     )
 }
 
 impl Gateway {
-    pub(super) async fn start(code: Code) -> Result<Self> {
+    pub(super) async fn start(code: Code, policy: &str, delay: Option<&str>) -> Result<Self> {
         let folder = tempfile::tempdir()?;
-        let config = config::parse(&configuration(folder.path(), code), [])?;
+        let config = config::parse(&configuration(folder.path(), code, policy, delay), [])?;
         let data = DataFolder::create(&config)?;
         let telemetry = Telemetry::new(None);
         let assembly = assemble(&config, &telemetry).await?;

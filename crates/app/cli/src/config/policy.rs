@@ -42,11 +42,19 @@ impl<'de> Deserialize<'de> for DelayModel {
     }
 }
 
-/// The pool's policy by name, and what it is told.
-pub(super) fn resolve(raw: &raw::Pool, layout: Layout, code: Code) -> Result<(String, Settings)> {
+/// The pool's policy by name, and what it is told. Whether any of its nodes is remote decides which it is
+/// if none is named: a lane that waits for another machine costs nothing while nobody else wants it, but a
+/// read from this machine's disk takes its processor from others.
+pub(super) fn resolve(
+    raw: &raw::Pool,
+    layout: Layout,
+    code: Code,
+    is_remote: bool,
+) -> Result<(String, Settings)> {
+    let is_told = raw.read_chunks.is_some() || raw.policy_code.is_some();
     let usual = match layout {
-        Layout::Spread => "fixed",
-        Layout::Shared | Layout::Unique => "backfill",
+        Layout::Spread if is_told || !is_remote => "fixed",
+        Layout::Spread | Layout::Shared | Layout::Unique => "backfill",
     };
     let name = raw.policy.clone().unwrap_or_else(|| usual.into());
     let default = Settings::default();

@@ -230,6 +230,11 @@ fn pools(
         pools.push(default_pool());
     }
     let first = pools[0].name.clone();
+    let remote: BTreeSet<String> = nodes
+        .iter()
+        .filter(|node| node.kind == NodeKind::Bucket || node.delay.is_some())
+        .map(|node| node.pool.as_ref().unwrap_or(&first).clone())
+        .collect();
     let mut resolved: Vec<PoolConfig> = Vec::with_capacity(pools.len());
     let mut claimed = BTreeSet::new();
     for raw in pools {
@@ -242,7 +247,8 @@ fn pools(
         for bucket in &raw.buckets {
             ensure!(claimed.insert(bucket.clone()), "bucket {bucket:?} is in two pools");
         }
-        resolved.push(pool(raw, memory_max)?);
+        let is_remote = remote.contains(&raw.name);
+        resolved.push(pool(raw, is_remote, memory_max)?);
     }
     let mut names = BTreeSet::new();
     let configured = !nodes.is_empty();
@@ -295,7 +301,7 @@ fn default_node(data: &std::path::Path, number: usize) -> NodeConfig {
     }
 }
 
-fn pool(raw: raw::Pool, memory_max: usize) -> Result<PoolConfig> {
+fn pool(raw: raw::Pool, is_remote: bool, memory_max: usize) -> Result<PoolConfig> {
     let at = || format!("pool {:?}", raw.name);
     let layout = raw.layout.map_or(Layout::Spread, Layout::from);
     let [n, k] = raw.code.unwrap_or(match layout {
@@ -328,7 +334,8 @@ fn pool(raw: raw::Pool, memory_max: usize) -> Result<PoolConfig> {
         at()
     );
     let plan = plan_source(&raw).with_context(at)?;
-    let (policy, policy_settings) = policy::resolve(&raw, layout, code).with_context(at)?;
+    let (policy, policy_settings) =
+        policy::resolve(&raw, layout, code, is_remote).with_context(at)?;
     let (buckets, task_log) = (raw.buckets.clone(), raw.task_log.clone());
     Ok(PoolConfig {
         name: raw.name,

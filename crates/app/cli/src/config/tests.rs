@@ -151,6 +151,23 @@ fn a_policy_is_told_what_concerns_it() {
 }
 
 #[test]
+fn where_lanes_wait_for_other_machines_redundancy_is_the_default() {
+    let usual = |pool: &str, node: &str| {
+        let node = format!("[[node]]\npool = \"p\"\n{node}\n");
+        let nodes = format!("{node}name = \"a\"\n[[node]]\nname = \"b\"\nkind = \"memory\"\n");
+        let text =
+            format!("[[pool]]\nname = \"p\"\ncode = [2, 1]\nanswer_extra = 0\n{pool}\n{nodes}");
+        parse(&text, []).unwrap().pools[0].policy.clone()
+    };
+    let (near, slow) = ("kind = \"memory\"", "kind = \"memory\"\ndelay = \"s3-2025\"");
+    let cloud = "kind = \"bucket\"\nendpoint = \"https://s3.example.com\"\nbucket = \"b\"";
+    assert_eq!([near, slow, cloud].map(|node| usual("", node)), ["fixed", "backfill", "backfill"]);
+    for told in ["read_chunks = 2", "policy_code = [2, 1]", "policy = \"fixed\""] {
+        assert_eq!(usual(told, cloud), "fixed");
+    }
+}
+
+#[test]
 fn what_a_policy_cannot_do_is_refused() {
     expect![[r#"
         pool "p": k_max means nothing for the policy fixed
