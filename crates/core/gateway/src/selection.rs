@@ -7,7 +7,6 @@ use crate::{
 };
 use alloc::vec::Vec;
 use ripstop_delay::Dice;
-use ripstop_model::NodeId;
 
 /// What a chunk counts for that the request does not want but computes from: one part of so many of a
 /// task's time.
@@ -118,11 +117,6 @@ impl Machine {
             let busy = if *candidate & 1 << 15 == 0 { 0 } else { BUSY };
             *candidate = busy | *candidate & 0xff;
         }
-    }
-
-    /// How long tasks take at a node, as they do of late; none while too few were seen.
-    pub fn task_seconds(&self, node: NodeId) -> Option<f64> {
-        self.paces.task_s(self.nodes.find(node)?)
     }
 }
 

@@ -44,14 +44,15 @@ impl<'de> Deserialize<'de> for DelayModel {
 
 /// The pool's policy by name, and what it is told. Whether any of its nodes is remote decides which it is
 /// if none is named: a lane that waits for another machine costs nothing while nobody else wants it, but a
-/// read from this machine's disk takes its processor from others.
+/// read from this machine's disk takes its processor from others. A plan says how often each node is asked,
+/// and redundancy would ask those too that it spares.
 pub(super) fn resolve(
     raw: &raw::Pool,
     layout: Layout,
     code: Code,
     is_remote: bool,
 ) -> Result<(String, Settings)> {
-    let is_told = raw.read_chunks.is_some() || raw.policy_code.is_some();
+    let is_told = raw.read_chunks.is_some() || raw.policy_code.is_some() || raw.plan.is_some();
     let usual = match layout {
         Layout::Spread if is_told || !is_remote => "fixed",
         Layout::Spread | Layout::Shared | Layout::Unique => "backfill",

@@ -162,7 +162,8 @@ fn where_lanes_wait_for_other_machines_redundancy_is_the_default() {
     let (near, slow) = ("kind = \"memory\"", "kind = \"memory\"\ndelay = \"s3-2025\"");
     let cloud = "kind = \"bucket\"\nendpoint = \"https://s3.example.com\"\nbucket = \"b\"";
     assert_eq!([near, slow, cloud].map(|node| usual("", node)), ["fixed", "backfill", "backfill"]);
-    for told in ["read_chunks = 2", "policy_code = [2, 1]", "policy = \"fixed\""] {
+    for told in ["read_chunks = 2", "policy_code = [2, 1]", "policy = \"fixed\"", "plan = \"auto\""]
+    {
         assert_eq!(usual(told, cloud), "fixed");
     }
 }
