@@ -70,11 +70,10 @@ impl ripstop_s3::Observer for Hashing {
 
 fn configuration(data: &std::path::Path, code: Code, policy: &str, delay: Option<&str>) -> String {
     let (data, n, k) = (data.display(), code.n(), code.k());
-    let delay = delay.map(|delay| format!("delay = {delay:?}\n")).unwrap_or_default();
     let node = |node| {
-        let seed = if delay.is_empty() { String::new() } else { format!("seed = {node}\n") };
+        let delay = delay.map(|delay| format!("delay = {delay:?}\nseed = {node}\n"));
         let memory = "kind = \"memory\"\nbytes_max = \"8 GiB\"\n";
-        format!("[[node]]\nname = \"m{node}\"\n{memory}{delay}{seed}")
+        format!("[[node]]\nname = \"m{node}\"\n{memory}{}", delay.unwrap_or_default())
     };
     let nodes: String = (0..n).map(node).collect();
     format!(
