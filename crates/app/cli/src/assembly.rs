@@ -265,7 +265,8 @@ fn build_node(config: &NodeConfig) -> Result<(Arc<dyn Node>, Option<DelayFactor>
             if !path.is_dir() {
                 tracing::warn!(node = config.name, path = %path.display(), "directory is missing");
             }
-            Arc::new(Directory::new(path.clone(), DirectorySettings { durability }))
+            let settings = DirectorySettings { durability, lanes: config.lanes };
+            Arc::new(Directory::new(path.clone(), settings))
         }
         Place::Memory { bytes_max } => Arc::new(ripstop_node::Memory::new(*bytes_max)),
         Place::Bucket(bucket) => Arc::new(build_bucket(bucket)?),

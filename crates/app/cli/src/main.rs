@@ -32,7 +32,7 @@ use anyhow::Result;
 use args::{Arguments, Command, Common};
 use clap::Parser as _;
 use config::Config;
-use std::process::ExitCode;
+use std::{process::ExitCode, time::Duration};
 
 /// Has strips of megabytes, which come and go on many threads, given back to the system as they are freed.
 /// Without it the process keeps up to twice what it uses.
@@ -48,12 +48,20 @@ fn give_memory_back() {
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 fn give_memory_back() {}
 
+/// How long what still runs on the runtime's threads may take once the command has ended.
+const LEFT_WITHIN: Duration = Duration::from_secs(1);
+
 fn main() -> ExitCode {
     give_memory_back();
     let arguments = Arguments::parse();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let result = match runtime {
-        Ok(runtime) => runtime.block_on(run(arguments.command)),
+        Ok(runtime) => {
+            let result = runtime.block_on(run(arguments.command));
+            // What a disk that hangs still holds must not hold the process.
+            runtime.shutdown_timeout(LEFT_WITHIN);
+            result
+        }
         Err(error) => Err(error.into()),
     };
     match result {

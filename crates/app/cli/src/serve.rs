@@ -9,9 +9,19 @@ use crate::{
 use anyhow::{Context as _, Result};
 use ripstop_recording::{Recorder, RecorderSettings};
 use ripstop_telemetry::{Admin, AdminSettings, TaskLogFile, check_of, init_logs, serve_admin};
-use std::{io::IsTerminal as _, net::SocketAddr, path::Path, process::ExitCode, sync::Arc};
+use std::{
+    io::IsTerminal as _,
+    net::SocketAddr,
+    path::Path,
+    process::ExitCode,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use tokio::{net::TcpListener, signal::unix, signal::unix::SignalKind};
 use tokio_util::sync::CancellationToken;
+
+/// How long the process may take to end once requests have had their time to.
+const END_WITHIN: Duration = Duration::from_secs(5);
 
 pub(crate) async fn run(config: Config, options: &Serve) -> Result<ExitCode> {
     let text = config.log.map_or(std::io::stderr().is_terminal(), |log| log == LogFormat::Text);
@@ -35,7 +45,7 @@ pub(crate) async fn run(config: Config, options: &Serve) -> Result<ExitCode> {
     std::fs::write(config.data.join(ADMIN_FILE), admin.to_string())?;
     greet(&config, listen, &origin);
     tracing::info!(%listen, %admin, data = %config.data.display(), "ripstop serves");
-    let stop = stop_signal()?;
+    let stop = stop_signal(config.stop_within)?;
     let reload =
         Reload::begin(options.common.clone(), &config, keys, &assembly, telemetry.metrics.clone())?;
     reload_on_hangup(reload.clone())?;
@@ -55,9 +65,16 @@ pub(crate) async fn run(config: Config, options: &Serve) -> Result<ExitCode> {
         drain_timeout: config.stop_within,
         ..ripstop_s3::Settings::default()
     };
-    ripstop_s3::serve(listener, store, reload.keyring(), settings, Arc::new(telemetry), stop).await;
+    let stopping = stop.clone();
+    let stopped = async {
+        stopping.cancelled().await;
+        Instant::now()
+    };
+    let served =
+        ripstop_s3::serve(listener, store, reload.keyring(), settings, Arc::new(telemetry), stop);
+    let ((), stopped) = tokio::join!(served, stopped);
     admin_served.await?;
-    assembly.settle(config.stop_within).await;
+    assembly.settle(config.stop_within.saturating_sub(stopped.elapsed())).await;
     if let Some(recorder) = recorder {
         recorder.finish();
     }
@@ -96,8 +113,9 @@ async fn bind(address: SocketAddr, key: &str) -> Result<TcpListener> {
     listener.with_context(|| format!("{key} = \"{address}\" cannot be listened on"))
 }
 
-/// Fires on SIGINT or SIGTERM. A second one ends the program at once.
-fn stop_signal() -> Result<CancellationToken> {
+/// Fires on SIGINT or SIGTERM. A second one ends the program at once, and so does the time when all
+/// should have ended `within`: what a disk that hangs still holds would otherwise keep the process.
+fn stop_signal(within: Duration) -> Result<CancellationToken> {
     let stop = CancellationToken::new();
     let (mut interrupt, mut terminate) =
         (unix::signal(SignalKind::interrupt())?, unix::signal(SignalKind::terminate())?);
@@ -113,9 +131,23 @@ fn stop_signal() -> Result<CancellationToken> {
             }
             tracing::info!("stopping: requests that run may finish");
             fired.cancel();
+            end_after(within.saturating_add(END_WITHIN));
         }
     });
     Ok(stop)
+}
+
+/// Ends the process after a while, if it has not ended by itself.
+fn end_after(wait: Duration) {
+    let end = move || {
+        std::thread::sleep(wait);
+        tracing::error!("not all ended within {} s: a disk hangs", wait.as_secs());
+        std::process::exit(1);
+    };
+    let started = std::thread::Builder::new().name("end".into()).spawn(end);
+    if let Err(error) = started {
+        tracing::warn!(%error, "nothing ends the process if a disk hangs");
+    }
 }
 
 /// What the admin port calls to have configuration and credentials read anew.

@@ -163,6 +163,10 @@ impl Node for Delay {
     fn capabilities(&self) -> Capabilities {
         self.inner.capabilities()
     }
+
+    fn stuck(&self) -> usize {
+        self.inner.stuck()
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 mod folder;
+mod health;
 mod root;
 #[cfg(test)]
 mod tests;
+mod threads;
 
 use crate::{Capabilities, Listed, Node, NodeError};
 use async_trait::async_trait;
@@ -10,16 +12,28 @@ use futures::{
     StreamExt,
     stream::{self, BoxStream},
 };
+use health::Health;
 use ripstop_model::FragmentId;
 use root::Root;
-use std::{ops::Range, path::PathBuf, sync::Arc};
-use tokio::{
-    sync::mpsc,
-    task::{JoinHandle, spawn_blocking},
-};
+use std::{ops::Range, path::PathBuf, sync::Arc, time::Duration};
+use threads::{HandedIn, Threads};
+use tokio::sync::mpsc;
 
 /// Listed fragments that wait for a slow consumer before the listing thread does.
 const LISTED_AHEAD_MAX: usize = 256;
+/// Threads that a node has beyond its lanes: for what goes on at the disk although its caller has gone,
+/// and for what is asked beside the lanes.
+const THREADS_BESIDE_LANES: usize = 4;
+/// Most operations that wait for a thread of the node; one more is refused.
+const OPERATIONS_WAITING_MAX: usize = 1024;
+/// How long an operation may take, its wait for a thread included.
+const OPERATION_TIMEOUT: Duration = Duration::from_mins(1);
+/// Listings of a node that are under way at once.
+const LISTINGS_MAX: usize = 2;
+/// Most listings that wait for others to end; one more is refused.
+const LISTINGS_WAITING_MAX: usize = 16;
+/// How long a listing may take from one fragment to the next.
+const LISTING_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// When a put may answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -32,10 +46,18 @@ pub enum Durability {
 }
 
 /// How a [`Directory`] behaves.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DirectorySettings {
     /// When a put may answer.
     pub durability: Durability,
+    /// How many operations its users have under way at once; there are threads for them and a few more.
+    pub lanes: u16,
+}
+
+impl Default for DirectorySettings {
+    fn default() -> Self {
+        Self { durability: Durability::default(), lanes: 16 }
+    }
 }
 
 /// A node in a folder of a mounted file system.
@@ -46,9 +68,15 @@ pub struct DirectorySettings {
 /// taken to be missing while nothing is mounted on it.
 ///
 /// A removal is not synced: after a power failure a deleted fragment may be back, as garbage.
+///
+/// A disk that hangs holds threads of this node only, and a bounded number of them: its lanes and a few
+/// for operations, two for listings, one for its health.
 #[derive(Debug)]
 pub struct Directory {
     root: Arc<Root>,
+    operations: Threads,
+    listings: Threads,
+    health: Health,
 }
 
 impl Directory {
@@ -59,7 +87,13 @@ impl Directory {
         if root.present().is_ok() {
             root.sweep();
         }
-        Self { root }
+        let threads_max = usize::from(settings.lanes) + THREADS_BESIDE_LANES;
+        Self {
+            root,
+            operations: Threads::new("disk", threads_max, OPERATIONS_WAITING_MAX),
+            listings: Threads::new("disk-list", LISTINGS_MAX, LISTINGS_WAITING_MAX),
+            health: Health::new(),
+        }
     }
 
     /// Runs the whole of an operation on a thread that may block.
@@ -68,20 +102,37 @@ impl Directory {
         operation: impl FnOnce(&Root) -> Result<T, NodeError> + Send + 'static,
     ) -> Result<T, NodeError> {
         let root = Arc::clone(&self.root);
-        // Dropped before a thread took it up, the operation never runs; afterwards it runs to its end.
-        let mut task = AbortOnDrop(spawn_blocking(move || operation(&root)));
-        (&mut task.0).await.unwrap_or_else(|ended| match ended.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            Err(_) => Err(NodeError::Unavailable { reason: "the runtime is shutting down".into() }),
-        })
+        self.operations.run(OPERATION_TIMEOUT, move || operation(&root)).await?
+    }
+
+    /// What a listing sends, and what withdraws it if it has not begun.
+    fn begin_listing(&self) -> Result<Listing<'_>, NodeError> {
+        let (sender, receiver) = mpsc::channel(LISTED_AHEAD_MAX);
+        let root = Arc::clone(&self.root);
+        let handed_in = self.listings.hand_in(move || root.list(&sender))?;
+        Ok(Listing { receiver, _handed_in: handed_in })
     }
 }
 
-struct AbortOnDrop<T>(JoinHandle<T>);
+/// A listing under way or waiting for its turn.
+struct Listing<'a> {
+    receiver: mpsc::Receiver<Result<Option<Listed>, NodeError>>,
+    _handed_in: HandedIn<'a>,
+}
 
-impl<T> Drop for AbortOnDrop<T> {
-    fn drop(&mut self) {
-        self.0.abort();
+impl Listing<'_> {
+    /// The next fragment, `None` at the end; after an error there is nothing more.
+    async fn next(&mut self) -> Result<Option<Listed>, NodeError> {
+        match tokio::time::timeout(LISTING_TIMEOUT, self.receiver.recv()).await {
+            Ok(Some(next)) => next,
+            // Without its end a listing must not pass for a whole one.
+            Ok(None) => Err(NodeError::Unavailable { reason: "the listing was cut short".into() }),
+            Err(_) => {
+                let stuck_s = LISTING_TIMEOUT.as_secs();
+                let reason = format!("the listing has been stuck for {stuck_s} s");
+                Err(NodeError::Unavailable { reason })
+            }
+        }
     }
 }
 
@@ -101,20 +152,14 @@ impl Node for Directory {
 
     fn list(&self) -> BoxStream<'_, Result<Listed, NodeError>> {
         let listing = async {
-            let (sender, receiver) = mpsc::channel(LISTED_AHEAD_MAX);
-            let root = Arc::clone(&self.root);
-            spawn_blocking(move || root.list(&sender));
-            stream::unfold(Some(receiver), |receiver| async {
-                let mut receiver = receiver?;
-                match receiver.recv().await {
-                    Some(Ok(Some(listed))) => Some((Ok(listed), Some(receiver))),
-                    Some(Ok(None)) => None,
-                    Some(Err(error)) => Some((Err(error), None)),
-                    // Without its end a listing must not pass for a whole one.
-                    None => {
-                        let reason = "the listing was cut short".into();
-                        Some((Err(NodeError::Unavailable { reason }), None))
-                    }
+            stream::unfold(Some(self.begin_listing()), |listing| async {
+                match listing? {
+                    Err(error) => Some((Err(error), None)),
+                    Ok(mut listing) => match listing.next().await {
+                        Ok(Some(listed)) => Some((Ok(listed), Some(Ok(listing)))),
+                        Ok(None) => None,
+                        Err(error) => Some((Err(error), None)),
+                    },
                 }
             })
         };
@@ -122,7 +167,13 @@ impl Node for Directory {
     }
 
     async fn health(&self) -> Result<(), NodeError> {
-        self.blocking(Root::health).await
+        self.operations.all_stuck()?;
+        let root = Arc::clone(&self.root);
+        self.health.check(move || root.health()).await
+    }
+
+    fn stuck(&self) -> usize {
+        self.operations.stuck() + self.health.stuck()
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -1,7 +1,7 @@
 use thiserror::Error;
 
 /// Why a node's operation failed, as far as the caller acts on it.
-#[derive(Debug, Error)]
+#[derive(Clone, Debug, Error)]
 pub enum NodeError {
     /// The node answers, and the fragment is not there.
     #[error("no such fragment")]

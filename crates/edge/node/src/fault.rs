@@ -147,4 +147,8 @@ impl Node for Fault {
     fn capabilities(&self) -> Capabilities {
         self.inner.capabilities()
     }
+
+    fn stuck(&self) -> usize {
+        self.inner.stuck()
+    }
 }

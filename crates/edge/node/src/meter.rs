@@ -193,4 +193,8 @@ impl Node for Meter {
     fn capabilities(&self) -> Capabilities {
         self.inner.capabilities()
     }
+
+    fn stuck(&self) -> usize {
+        self.inner.stuck()
+    }
 }

@@ -30,6 +30,12 @@ pub trait Node: Send + Sync + fmt::Debug {
 
     /// What the place behind it offers beyond these operations. Constant through the node's life.
     fn capabilities(&self) -> Capabilities;
+
+    /// Operations that the place has been at for 10 s and more, those included whose callers have gone
+    /// meanwhile. Where leaving an operation ends it there are none.
+    fn stuck(&self) -> usize {
+        0
+    }
 }
 
 /// What a node's place offers beyond the operations of [`Node`]: what is to depend on it asks for

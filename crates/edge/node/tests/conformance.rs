@@ -18,7 +18,8 @@ async fn memory() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn directory_relaxed() {
     let root = tempfile::tempdir().unwrap();
-    let settings = DirectorySettings { durability: Durability::Relaxed };
+    let settings =
+        DirectorySettings { durability: Durability::Relaxed, ..DirectorySettings::default() };
     let node: Arc<dyn Node> = Arc::new(Directory::new(root.path().into(), settings));
     check(&node, Scale { fragments: 10_000, ..SCALE }).await;
 }
@@ -26,7 +27,7 @@ async fn directory_relaxed() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn directory_full() {
     let root = tempfile::tempdir().unwrap();
-    let settings = DirectorySettings { durability: Durability::Full };
+    let settings = DirectorySettings::default();
     let node: Arc<dyn Node> = Arc::new(Directory::new(root.path().into(), settings));
     check(&node, SCALE).await;
 }

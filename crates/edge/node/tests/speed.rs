@@ -57,7 +57,8 @@ async fn speed() {
         let metered = Meter::new(Arc::new(Memory::new(1 << 30)));
         measure("meter(memory)", Arc::new(metered), len, count).await;
         for durability in [Durability::Relaxed, Durability::Full] {
-            let node = Directory::new(root.path().into(), DirectorySettings { durability });
+            let settings = DirectorySettings { durability, ..DirectorySettings::default() };
+            let node = Directory::new(root.path().into(), settings);
             measure(&format!("directory {durability:?}"), Arc::new(node), len, count).await;
         }
         let Ok(endpoint) = env::var("RIPSTOP_TEST_S3_ENDPOINT") else { continue };

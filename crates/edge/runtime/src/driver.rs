@@ -1,3 +1,6 @@
+#[cfg(test)]
+mod tests;
+
 use crate::{
     Setback, Spent, Witness,
     fragment::Chunk,
@@ -35,6 +38,8 @@ pub trait Observer: Send + Sync + fmt::Debug {
 pub(crate) struct Shared {
     driver: Mutex<Driver>,
     nodes: BTreeMap<NodeId, Arc<dyn Node>>,
+    /// Held while a node is asked how it is.
+    probing: BTreeMap<NodeId, tokio::sync::Mutex<()>>,
     codecs: Mutex<BTreeMap<Code, Codec>>,
     pub spent: Arc<Spent>,
     origin: Instant,
@@ -83,6 +88,7 @@ impl Shared {
         };
         let shared = Arc::new(Self {
             driver: Mutex::new(driver),
+            probing: nodes.keys().map(|id| (*id, tokio::sync::Mutex::default())).collect(),
             nodes,
             codecs: Mutex::default(),
             spent,
@@ -151,8 +157,22 @@ impl Shared {
         self.driver().step(self, event);
     }
 
-    /// Asks a node how it is, and tells the machine.
+    /// Asks a node how it is, and tells the machine; once who asks already has done so.
     pub(crate) async fn probe(self: &Arc<Self>, node: NodeId) {
+        let Some(probing) = self.probing.get(&node) else { return };
+        let _alone = probing.lock().await;
+        self.probe_alone(node).await;
+    }
+
+    /// The same, unless it is being asked: the machine will want to know again.
+    async fn probe_if_nobody_does(self: &Arc<Self>, node: NodeId) {
+        let Some(probing) = self.probing.get(&node) else { return };
+        if let Ok(_alone) = probing.try_lock() {
+            self.probe_alone(node).await;
+        }
+    }
+
+    async fn probe_alone(self: &Arc<Self>, node: NodeId) {
         let Some(asked) = self.node(node) else { return };
         let health = tokio::time::timeout(PROBE_TIMEOUT, asked.health()).await;
         let state = if matches!(health, Ok(Ok(()))) { NodeState::Up } else { NodeState::Down };
@@ -211,7 +231,7 @@ impl Driver {
             }
             Action::Probe(node) => {
                 let shared = shared.clone();
-                tokio::spawn(async move { shared.probe(node).await });
+                tokio::spawn(async move { shared.probe_if_nobody_does(node).await });
             }
             Action::Report(report) => self.observer.report(now, &report),
         }

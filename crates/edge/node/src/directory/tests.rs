@@ -5,6 +5,10 @@ use ripstop_model::StripeId;
 use std::{
     fs::{self, File},
     path::Path,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, SystemTime},
 };
 
@@ -138,6 +142,61 @@ async fn puts_of_many_writers_race_for_folders_and_all_arrive() {
     assert_eq!(listed(&nodes[0]).await.unwrap().len(), 200);
 }
 
+/// Has every thread for operations of a node hang until what is returned is dropped.
+async fn hang(node: &Directory) -> std::sync::mpsc::Sender<()> {
+    let (open, gate) = std::sync::mpsc::channel::<()>();
+    let (gate, begun) = (Arc::new(Mutex::new(gate)), Arc::new(AtomicUsize::new(0)));
+    let threads = usize::from(DirectorySettings::default().lanes) + THREADS_BESIDE_LANES;
+    for _ in 0..threads {
+        let (gate, begun) = (Arc::clone(&gate), Arc::clone(&begun));
+        let hangs = move || {
+            begun.fetch_add(1, Ordering::SeqCst);
+            let _ = gate.lock().map(|gate| gate.recv());
+        };
+        node.operations.hand_in(hangs).unwrap().keep();
+    }
+    while begun.load(Ordering::SeqCst) < threads {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    open
+}
+
+#[tokio::test]
+async fn a_disk_that_hangs_holds_up_no_other_and_what_waits_for_it_is_bounded() {
+    let roots = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let [hung, well] = [directory(roots[0].path()), directory(roots[1].path())];
+    let open = hang(&hung).await;
+    let name = |i: u128| FragmentId { stripe: StripeId(i), index: 0 };
+    let mut waiting = Vec::new();
+    for i in 0..OPERATIONS_WAITING_MAX as u128 {
+        let mut put = hung.put(name(i), body());
+        assert!(futures::poll!(&mut put).is_pending());
+        waiting.push(put);
+    }
+    let refused = hung.get(NAME, 0..1).await.unwrap_err().to_string();
+    assert!(refused.contains("1024 wait for 20 threads"), "{refused}");
+    for i in 0..100 {
+        well.put(name(i), body()).await.unwrap();
+        assert_eq!(well.get(name(i), 2..6).await.unwrap(), "adbo");
+    }
+    drop(waiting);
+    assert!(futures::poll!(hung.put(NAME, body())).is_pending(), "those that left made room");
+    drop(open);
+    hung.put(NAME, body()).await.unwrap();
+    assert_eq!(listed(&hung).await.unwrap(), [NAME], "of those that left, none was stored");
+}
+
+#[tokio::test]
+async fn dropping_a_node_whose_disk_hangs_does_not_wait() {
+    let root = tempfile::tempdir().unwrap();
+    let node = directory(root.path());
+    let open = hang(&node).await;
+    let start = std::time::Instant::now();
+    drop(node);
+    assert!(start.elapsed() < Duration::from_secs(5));
+    drop(open);
+}
+
 #[test]
 fn what_space_and_permission_forbid_is_refused() {
     for (code, refused) in
@@ -158,9 +217,9 @@ proptest! {
     ) {
         let whole = segments.concat();
         let root = tempfile::tempdir()?;
-        let settings = DirectorySettings { durability: Durability::Relaxed };
+        let settings = DirectorySettings { durability: Durability::Relaxed, ..DirectorySettings::default() };
         let node = Directory::new(root.path().into(), settings);
-        let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         let got = runtime.block_on(async {
             node.put(NAME, segments.into_iter().map(Bytes::from).collect()).await?;
             node.get(NAME, start..start + len).await

@@ -144,6 +144,7 @@ families! {
     NODE_OPERATIONS = Counter "node_operations": "Operations that ended at the node, whoever asked, by outcome.";
     NODE_OPERATION_BYTES = Counter "node_operation" Bytes: "Bytes of the node's operations that ended well.";
     NODE_OPERATION_SECONDS = Counter "node_operation" Seconds: "Time of the node's operations that ended well.";
+    NODE_STUCK = Gauge "node_stuck": "Operations that the node's disk has been at for 10 s and more, also after their callers left.";
 
     CATALOG_OPERATIONS = Counter "catalog_operations": "Commits and reads of the catalog that ended, by outcome.";
     CATALOG_SECONDS = Histogram "catalog_operation" Seconds: "How long commits and reads of the catalog took.";

@@ -31,7 +31,7 @@ use prometheus_client::{
 use request::RequestCounts;
 use ripstop_catalog::Catalog;
 use ripstop_model::NodeId;
-use ripstop_node::{Meter, MeterReading};
+use ripstop_node::{Meter, MeterReading, Node as _};
 use ripstop_runtime::{Memory, Spent};
 use sheet::Sheet;
 use std::{
@@ -227,12 +227,12 @@ impl Counted {
 
     fn encode_meters(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
         let meters = self.watched().meters.clone();
-        let readings: Vec<(String, [MeterReading; 5])> =
-            meters.into_iter().map(|(node, meter)| (node, meter.readings())).collect();
+        let readings: Vec<(&str, [MeterReading; 5])> =
+            meters.iter().map(|(node, meter)| (&**node, meter.readings())).collect();
         let each = || {
             readings.iter().flat_map(|(node, readings)| {
                 let named = readings.iter();
-                named.map(|at| ([("node", &**node), ("operation", at.operation.name())], at))
+                named.map(|at| ([("node", *node), ("operation", at.operation.name())], at))
             })
         };
         let mut rows = sheet.family(&of::NODE_OPERATIONS)?;
@@ -255,6 +255,10 @@ impl Counted {
         let mut rows = sheet.family(&of::NODE_OPERATION_SECONDS)?;
         for (labels, reading) in each() {
             rows.seconds(&labels, reading.time.sum().as_nanos() as u64)?;
+        }
+        let mut rows = sheet.family(&of::NODE_STUCK)?;
+        for (node, meter) in &meters {
+            rows.gauge(&[("node", node)], meter.stuck() as f64)?;
         }
         Ok(())
     }
