@@ -109,13 +109,9 @@ fn big_endian(value: u64, len: usize) -> Vec<u8> {
 
 /// The CRC over the whole from those over its parts, with their lengths; `None` for what is no CRC.
 pub(crate) fn combine(algorithm: ChecksumAlgorithm, parts: &[(&[u8], u64)]) -> Option<Checksum> {
-    let crc = crc(algorithm)?;
     let number = |value: &[u8]| value.iter().fold(0, |number, &byte| number << 8 | u64::from(byte));
-    let mut parts = parts.iter().map(|&(value, len)| (number(value), len));
-    let (first, _) = parts.next()?;
-    let whole = parts.fold(first, |whole, (value, len)| {
-        if len == 0 { whole } else { crc_fast::checksum_combine(crc, whole, value, len) }
-    });
+    let parts = parts.iter().map(|&(value, len)| (number(value), len));
+    let whole = super::combination::combined(algorithm, parts)?;
     Some(Checksum { algorithm, value: big_endian(whole, len(algorithm)), composite: false })
 }
 

@@ -1,6 +1,7 @@
 //! What is computed over bodies: MD5 for entity tags, S3's checksums, the SHA-256 of signatures.
 
 mod algorithm;
+mod combination;
 mod expectation;
 mod pipeline;
 mod received;
