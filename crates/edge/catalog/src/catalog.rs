@@ -29,7 +29,8 @@ pub trait Catalog: Send + Sync + fmt::Debug {
 
     /// An upload by id.
     async fn upload(&self, id: &str) -> Result<Option<Upload>, CatalogError>;
-    /// Parts of an upload with numbers above `after`, ascending.
+    /// Parts of an upload with numbers above `after`, ascending; fewer than `max` where their records
+    /// are longer than [`PARTS_LEN_MAX`] together, but one at least if there is any.
     async fn parts(
         &self,
         id: &str,
@@ -73,6 +74,9 @@ pub trait Catalog: Send + Sync + fmt::Debug {
 /// Extents of an object, at most, whose stripes are looked up together with it: a range of a large
 /// object needs few of them.
 pub const LOCATED_EXTENTS_MAX: usize = 64;
+
+/// Most bytes of the records of parts that are read together, unless a single one is longer.
+pub const PARTS_LEN_MAX: usize = 512 << 10;
 
 /// An object and, unless they are many, the stripes its extents name.
 #[derive(Clone, PartialEq, Eq, Debug)]

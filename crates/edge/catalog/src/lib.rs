@@ -41,11 +41,11 @@ mod record;
 mod rollup;
 
 pub use audit::{Audit, Audited, FINDINGS_MAX, Finding};
-pub use catalog::{Catalog, LOCATED_EXTENTS_MAX, Located};
+pub use catalog::{Catalog, LOCATED_EXTENTS_MAX, Located, PARTS_LEN_MAX};
 pub use change::{Applied, Change, Condition};
 pub use embedded::{Durability, Embedded, Settings};
 pub use error::CatalogError;
-pub use listing::{Listing, ListingRequest};
+pub use listing::{Listed, ListedUpload, Listing, ListingRequest, PAGE_LEN_MAX};
 #[cfg(any(test, feature = "conformance"))]
 pub use model::{Model, State};
 pub use record::{

@@ -1,4 +1,4 @@
-use crate::{Object, Upload};
+use crate::{ChecksumAlgorithm, Object, Upload};
 
 /// Which page of a bucket's keys (or uploads) is wanted.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -17,18 +17,69 @@ pub struct ListingRequest {
     pub after: String,
     /// Uploads only: among those of the key `after`, only ids above this; empty skips the whole key.
     pub after_upload: String,
-    /// Most keys and rolled-up prefixes, together. With 0 the page is empty and says that there is no
+    /// Most keys and rolled-up prefixes, together; fewer where they are long ([`PAGE_LEN_MAX`]). With 0 the page is empty and says that there is no
     /// more.
     pub max: usize,
+}
+
+/// Most bytes of a page's keys and prefixes together: the entry with which they would be more begins the
+/// next page, if it is not a page's first.
+pub const PAGE_LEN_MAX: usize = 256 << 10;
+
+/// What a listing shows of an object.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Listed {
+    /// Its length in bytes.
+    pub len: u64,
+    /// When it was last written, milliseconds since 1970.
+    pub modified_ms: u64,
+    /// Without quotation marks.
+    pub etag: String,
+    /// The function of its checksum, and whether that is composite.
+    pub checksum: Option<(ChecksumAlgorithm, bool)>,
+}
+
+impl Listed {
+    /// What a listing shows of `object`.
+    pub fn of(object: &Object) -> Self {
+        let checksum = object.attributes.checksum.as_ref();
+        Self {
+            len: object.len,
+            modified_ms: object.modified_ms,
+            etag: object.attributes.etag.clone(),
+            checksum: checksum.map(|checksum| (checksum.algorithm, checksum.composite)),
+        }
+    }
+}
+
+/// What a listing shows of an upload.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ListedUpload {
+    /// Its name.
+    pub id: String,
+    /// The key it will write.
+    pub key: String,
+    /// When it began, milliseconds since 1970.
+    pub created_ms: u64,
+    /// The checksum function of its parts, and whether the object's is composite.
+    pub checksum: Option<(ChecksumAlgorithm, bool)>,
+}
+
+impl ListedUpload {
+    /// What a listing shows of `upload`.
+    pub fn of(upload: &Upload) -> Self {
+        let Upload { id, key, created_ms, checksum, .. } = upload;
+        Self { id: id.clone(), key: key.clone(), created_ms: *created_ms, checksum: *checksum }
+    }
 }
 
 /// One page. Entries and prefixes are in byte order, merged they would be too.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Listing {
     /// Keys with their objects (for a listing of objects).
-    pub objects: Vec<(String, Object)>,
+    pub objects: Vec<(String, Listed)>,
     /// Uploads (for a listing of uploads).
-    pub uploads: Vec<Upload>,
+    pub uploads: Vec<ListedUpload>,
     /// Rolled-up prefixes.
     pub prefixes: Vec<String>,
     /// Where the next page begins (`after` of the next request), if there is more.

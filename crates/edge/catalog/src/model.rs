@@ -4,7 +4,8 @@
 use crate::audit::Recount;
 use crate::{
     Applied, Audit, Audited, Bucket, Catalog, CatalogError, Change, Condition, Extent, Leftover,
-    Listing, ListingRequest, Located, Object, Stripe, Upload, UploadedPart,
+    Listed, ListedUpload, Listing, ListingRequest, Located, Object, PAGE_LEN_MAX, Stripe, Upload,
+    UploadedPart,
 };
 use async_trait::async_trait;
 use ripstop_model::{NodeId, StripeId};
@@ -273,6 +274,7 @@ fn grouped<T>(
 ) -> (Vec<Entry<T>>, bool) {
     let ListingRequest { prefix, delimiter, after, after_upload, max, .. } = request;
     let mut entries: Vec<Entry<T>> = Vec::new();
+    let mut lens = Vec::new();
     for (key, id, item) in items {
         let is_after =
             key > *after || (key == *after && !after_upload.is_empty() && id > *after_upload);
@@ -283,20 +285,23 @@ fn grouped<T>(
         }
         let rest = &key[prefix.len()..];
         let rolled = if delimiter.is_empty() { None } else { rest.split_once(delimiter.as_str()) };
-        match rolled {
-            Some((before, _)) => {
-                let rolled = format!("{prefix}{before}{delimiter}");
-                let is_known =
-                    matches!(entries.last(), Some(Entry::Prefix(last)) if *last == rolled);
-                if rolled != *after && !is_known {
-                    entries.push(Entry::Prefix(rolled));
-                }
+        if let Some((before, _)) = rolled {
+            let rolled = format!("{prefix}{before}{delimiter}");
+            let is_known = matches!(entries.last(), Some(Entry::Prefix(last)) if *last == rolled);
+            if rolled != *after && !is_known {
+                lens.push(rolled.len());
+                entries.push(Entry::Prefix(rolled));
             }
-            None => entries.push(Entry::Item(item)),
+        } else {
+            lens.push(key.len());
+            entries.push(Entry::Item(item));
         }
     }
-    let is_truncated = *max > 0 && entries.len() > *max;
-    entries.truncate(*max);
+    let fits = |at: &usize| lens[..*at].iter().sum::<usize>() <= PAGE_LEN_MAX;
+    let fitting = (0..=lens.len()).take_while(fits).count() - 1;
+    let room = fitting.max(1).min(*max);
+    let is_truncated = *max > 0 && entries.len() > room;
+    entries.truncate(room);
     (entries, is_truncated)
 }
 
@@ -366,8 +371,9 @@ impl Catalog for Model {
         let state = self.state();
         state.must_have(&request.bucket)?;
         let of_bucket = state.objects.iter().filter(|((bucket, _), _)| *bucket == request.bucket);
-        let items = of_bucket
-            .map(|((_, key), object)| (key.clone(), String::new(), (key.clone(), object.clone())));
+        let items = of_bucket.map(|((_, key), object)| {
+            (key.clone(), String::new(), (key.clone(), Listed::of(object)))
+        });
         let (entries, is_truncated) = grouped(request, items);
         let mut page = empty_page();
         for entry in entries {
@@ -408,7 +414,7 @@ impl Catalog for Model {
         uploads.sort_by_key(|upload| (&upload.key, &upload.id));
         let items = uploads
             .into_iter()
-            .map(|upload| (upload.key.clone(), upload.id.clone(), upload.clone()));
+            .map(|upload| (upload.key.clone(), upload.id.clone(), ListedUpload::of(upload)));
         let (entries, is_truncated) = grouped(request, items);
         let mut page = empty_page();
         for entry in entries {

@@ -3,7 +3,7 @@
 //! Pure over a [`Source`] that can seek: what is rolled up is stepped over, never read, so a page
 //! costs as many steps as it has entries and prefixes, plus one.
 
-use crate::{CatalogError, ListingRequest};
+use crate::{CatalogError, ListingRequest, PAGE_LEN_MAX};
 
 /// Keys in byte order with something at each.
 pub(crate) trait Source {
@@ -45,12 +45,16 @@ pub(crate) fn page<S: Source>(
         return Ok(page);
     }
     begin(request, source)?;
+    let mut len = 0;
     while let Some((key, item)) = source.next(prefix)? {
-        if page.items.len() + page.prefixes.len() == request.max {
+        let rolled = rolled_up(&key, prefix, delimiter);
+        len += rolled.unwrap_or(&key).len();
+        let entries = page.items.len() + page.prefixes.len();
+        if entries == request.max || len > PAGE_LEN_MAX && entries > 0 {
             page.is_truncated = true;
             break;
         }
-        if let Some(rolled) = rolled_up(&key, prefix, delimiter) {
+        if let Some(rolled) = rolled {
             source.seek(&beyond(rolled))?;
             page.prefixes.push(rolled.to_owned());
             page.ends_with_prefix = true;

@@ -49,6 +49,7 @@ listed! {
         delimiters_may_be_long_or_inside_the_prefix
         no_room_gives_an_empty_last_page
         next_is_given_exactly_when_there_is_more
+        a_page_ends_where_its_keys_are_long
     }
     fragment {
         garbage_waits_until_it_is_due_and_is_forgotten

@@ -3,7 +3,7 @@
 use super::failure::corrupt;
 use crate::{CatalogError, Leftover, Stripe};
 use redb::TableDefinition;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 
 pub(super) type Bytes = &'static [u8];
 /// Bucket, key, upload id: redb compares tuples part by part.
@@ -54,7 +54,7 @@ pub(super) fn encode<T: Serialize>(record: &T) -> Vec<u8> {
         .expect("records are plain data and memory grows")
 }
 
-pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, CatalogError> {
+pub(super) fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, CatalogError> {
     let body = body(bytes)?;
     postcard::from_bytes(body).map_err(|error| corrupt(format!("a record is unreadable: {error}")))
 }

@@ -8,6 +8,7 @@ mod failure;
 mod read;
 mod reference;
 mod settings;
+mod short;
 mod source;
 mod table;
 
@@ -17,13 +18,14 @@ mod tests;
 pub use settings::{Durability, Settings};
 
 use crate::{
-    Applied, Audit, Audited, Bucket, Catalog, CatalogError, Change, LOCATED_EXTENTS_MAX, Leftover,
-    Listing, ListingRequest, Located, Stripe, Upload, UploadedPart,
+    Applied, Audit, Audited, Bucket, Catalog, CatalogError, Change, Leftover, Listing,
+    ListingRequest, Located, Stripe, Upload, UploadedPart,
 };
 use async_trait::async_trait;
 use committer::{Committer, Shown, Waiting};
 use encoding::object_key;
 use failure::unavailable;
+use read::Found;
 use redb::{Database, ReadableDatabase};
 use ripstop_model::{NodeId, StripeId};
 use std::fs::{self, File};
@@ -35,6 +37,11 @@ use std::{fmt, io};
 use table::View;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::spawn_blocking;
+
+/// Bytes of a record that are decoded on the caller's thread: longer ones are on a thread of their own.
+const DECODED_HERE_MAX: usize = 64 << 10;
+/// Longer ones that are decoded at once: each takes more memory than its bytes.
+static DECODINGS: Semaphore = Semaphore::const_new(4);
 
 /// A catalog in one file, for one process.
 ///
@@ -189,13 +196,18 @@ impl Catalog for Embedded {
     }
 
     async fn object(&self, bucket: &str, key: &str) -> Result<Option<Located>, CatalogError> {
-        let view = self.view();
-        let Some(object) = view.object(&object_key(bucket, key.as_bytes()))? else {
-            return Ok(None);
+        let (view, key) = (self.view(), object_key(bucket, key.as_bytes()));
+        let found = match view.object(&key, DECODED_HERE_MAX)? {
+            Found::Long => {
+                let _place = DECODINGS.acquire().await.expect("the semaphore is never closed");
+                elsewhere(move || view.object(&key, usize::MAX)).await?
+            }
+            found @ (Found::None | Found::Object(_)) => found,
         };
-        let few = object.extents.len() <= LOCATED_EXTENTS_MAX;
-        let stripes = if few { view.stripes_of(&object.extents)? } else { Vec::new() };
-        Ok(Some(Located { object, stripes }))
+        match found {
+            Found::Object(located) => Ok(Some(located)),
+            Found::None | Found::Long => Ok(None),
+        }
     }
 
     async fn list(&self, request: &ListingRequest) -> Result<Listing, CatalogError> {

@@ -4,16 +4,26 @@ use super::encoding::{
     Bytes, Held, LeftoverKey, decode, garbage_due, garbage_stripe, leftover_key, text,
 };
 use super::failure::{corrupt, unavailable};
+use super::short::listed_upload;
 use super::source::{Objects, Uploads};
 use super::table::View;
 use crate::rollup::page;
 use crate::{
-    Bucket, CatalogError, Extent, Leftover, Listing, ListingRequest, Object, Stripe, Upload,
-    UploadedPart,
+    Bucket, CatalogError, Extent, LOCATED_EXTENTS_MAX, Leftover, Listing, ListingRequest, Located,
+    Object, PARTS_LEN_MAX, Stripe, Upload, UploadedPart,
 };
 use redb::ReadOnlyTable;
 use ripstop_model::{NodeId, StripeId};
 use std::ops::Bound;
+
+/// What a key was found to stand for.
+#[expect(clippy::large_enum_variant, reason = "made one at a time, and mostly the large one")]
+pub(super) enum Found {
+    None,
+    /// An object whose record is longer than was wanted.
+    Long,
+    Object(Located),
+}
 
 impl View {
     pub(super) fn bucket(&self, name: &str) -> Result<Option<Bucket>, CatalogError> {
@@ -26,8 +36,18 @@ impl View {
         found.take(max).map(|entry| decode(entry.map_err(unavailable)?.1.value())).collect()
     }
 
-    pub(super) fn object(&self, key: &[u8]) -> Result<Option<Object>, CatalogError> {
-        record(&self.objects, key)
+    /// The object of a key, unless its record is longer than `len_max` bytes.
+    pub(super) fn object(&self, key: &[u8], len_max: usize) -> Result<Found, CatalogError> {
+        let Some(record) = self.objects.get(key).map_err(unavailable)? else {
+            return Ok(Found::None);
+        };
+        if record.value().len() > len_max {
+            return Ok(Found::Long);
+        }
+        let object: Object = decode(record.value())?;
+        let few = object.extents.len() <= LOCATED_EXTENTS_MAX;
+        let stripes = if few { self.stripes_of(&object.extents)? } else { Vec::new() };
+        Ok(Found::Object(Located { object, stripes }))
     }
 
     pub(super) fn stripe(&self, id: StripeId) -> Result<Option<Stripe>, CatalogError> {
@@ -60,7 +80,7 @@ impl View {
         let objects = page
             .items
             .into_iter()
-            .map(|(key, record)| Ok((key, record.object()?)))
+            .map(|(key, record)| Ok((key, record.listed()?)))
             .collect::<Result<Vec<_>, CatalogError>>()?;
         let last_key = objects.last().map(|(key, _)| key);
         let last = if page.ends_with_prefix { page.prefixes.last() } else { last_key };
@@ -71,14 +91,17 @@ impl View {
     pub(super) fn uploads(&self, request: &ListingRequest) -> Result<Listing, CatalogError> {
         self.must_have_bucket(request)?;
         let page = page(request, &mut Uploads::new(self, &request.bucket))?;
-        let uploads = page
-            .items
-            .into_iter()
-            .map(|(_, id)| {
-                self.upload(&id)?
-                    .ok_or_else(|| corrupt(format!("upload {id} has a place but no record")))
-            })
-            .collect::<Result<Vec<_>, CatalogError>>()?;
+        let uploads =
+            page.items
+                .into_iter()
+                .map(|(_, id)| {
+                    let record =
+                        self.uploads.get(id.as_bytes()).map_err(unavailable)?.ok_or_else(|| {
+                            corrupt(format!("upload {id} has a place but no record"))
+                        })?;
+                    listed_upload(record.value())
+                })
+                .collect::<Result<Vec<_>, CatalogError>>()?;
         let mut listing = Listing {
             objects: vec![],
             uploads,
@@ -118,7 +141,16 @@ impl View {
             return Ok(vec![]);
         }
         let found = self.parts.range::<(&[u8], u16)>(range).map_err(unavailable)?;
-        found.take(max).map(|entry| decode(entry.map_err(unavailable)?.1.value())).collect()
+        let (mut parts, mut len) = (Vec::new(), 0);
+        for entry in found.take(max) {
+            let record = entry.map_err(unavailable)?.1;
+            len += record.value().len();
+            if len > PARTS_LEN_MAX && !parts.is_empty() {
+                break;
+            }
+            parts.push(decode(record.value())?);
+        }
+        Ok(parts)
     }
 
     pub(super) fn stripes_after(

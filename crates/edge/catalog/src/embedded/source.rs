@@ -1,10 +1,11 @@
 //! The tables of objects and uploads as sorted sources for listings.
 
-use super::encoding::{Bytes, UploadKey, decode, object_key, text};
+use super::encoding::{Bytes, UploadKey, object_key, text};
 use super::failure::unavailable;
+use super::short::listed;
 use super::table::View;
 use crate::rollup::Source;
-use crate::{CatalogError, Object};
+use crate::{CatalogError, Listed};
 use redb::{AccessGuard, Range};
 
 /// A bucket's keys; each stands for an object's record, not decoded yet.
@@ -25,8 +26,8 @@ impl<'a> Objects<'a> {
 pub(super) struct Record(AccessGuard<'static, Bytes>);
 
 impl Record {
-    pub(super) fn object(&self) -> Result<Object, CatalogError> {
-        decode(self.0.value())
+    pub(super) fn listed(&self) -> Result<Listed, CatalogError> {
+        listed(self.0.value())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Pages of keys and prefixes.
 
 use super::{applied, create, put};
-use crate::{Audited, ListingRequest, conformance::make::listing_of};
+use crate::{Audited, ListingRequest, PAGE_LEN_MAX, conformance::make::listing_of};
 use ripstop_model::StripeId;
 
 async fn with_keys(catalog: &dyn Audited, keys: &[&str]) {
@@ -84,4 +84,19 @@ pub(super) async fn next_is_given_exactly_when_there_is_more(catalog: &dyn Audit
     assert_eq!(listed(catalog, ("", "", "", 3)).await, page(&["a", "p/1", "p/2"], &[], None));
     assert_eq!(listed(catalog, ("", "", "", 2)).await, page(&["a", "p/1"], &[], Some("p/1")));
     assert_eq!(listed(catalog, ("a", "", "", 1)).await, page(&["a"], &[], None));
+}
+
+pub(super) async fn a_page_ends_where_its_keys_are_long(catalog: &dyn Audited) {
+    let len = PAGE_LEN_MAX / 4;
+    let keys = ["a", "b", "p/c", "q/d", "q/e"].map(|key| key.repeat(len / key.len()));
+    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+    with_keys(catalog, &keys).await;
+    let (listed, _, next) = listed(catalog, ("", "", "", 9)).await;
+    assert_eq!((listed.len(), next.as_deref()), (4, Some(keys[3])));
+    let whole = self::listed(catalog, ("", "/", keys[1], 9)).await;
+    assert_eq!(whole, page(&[], &["p/", "q/"], None), "what is rolled up is short");
+    let long = "z".repeat(PAGE_LEN_MAX + 1);
+    applied(catalog, put(&long, &[9], &[9])).await;
+    let listed = self::listed(catalog, ("z", "", "", 9)).await;
+    assert_eq!(listed, page(&[&long], &[], None), "one fits at least");
 }
