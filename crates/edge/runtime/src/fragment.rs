@@ -10,4 +10,4 @@ pub(crate) use block::{BLOCK_LEN, body_len, body_range};
 pub use chunk::Chunk;
 pub(crate) use draft::assemble;
 pub use draft::{Sealed, StripeDraft};
-pub use header::{HEADER_PROBE_LEN, Header, HeaderError, Origin};
+pub use header::{HEADER_PROBE_LEN, Header, HeaderError, Origin, RECORD_LEN_MAX};

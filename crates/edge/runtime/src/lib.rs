@@ -41,7 +41,9 @@ mod witness;
 pub use aftermath::{Aftermath, Written};
 pub use driver::Observer;
 pub use examine::{FragmentState, Look};
-pub use fragment::{Chunk, HEADER_PROBE_LEN, Header, HeaderError, Origin, Sealed, StripeDraft};
+pub use fragment::{
+    Chunk, HEADER_PROBE_LEN, Header, HeaderError, Origin, RECORD_LEN_MAX, Sealed, StripeDraft,
+};
 pub use layout::{Cut, Layout};
 pub use memory::{Memory, MemoryClaim, Purpose, Share, TenantMemory};
 pub use pin::{Pin, Pins};

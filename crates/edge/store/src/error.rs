@@ -1,7 +1,8 @@
+use crate::EXTENTS_MAX;
 use ripstop_catalog::CatalogError;
 use ripstop_gateway::Cause;
 use ripstop_model::StripeId;
-use ripstop_runtime::{FailedStripe, Setback};
+use ripstop_runtime::{FailedStripe, RECORD_LEN_MAX, Setback};
 use std::time::Duration;
 use thiserror::Error;
 
@@ -28,6 +29,18 @@ pub enum StoreError {
     Lost {
         /// The stripe.
         stripe: StripeId,
+    },
+    /// The object would lie in more pieces than its record has room for.
+    #[error("an object in {extents} pieces; {EXTENTS_MAX} at most can be kept")]
+    Extents {
+        /// How many.
+        extents: usize,
+    },
+    /// What is to be kept of the object does not fit the headers of its fragments.
+    #[error("an object's record of {len} bytes; {RECORD_LEN_MAX} at most can be kept")]
+    RecordTooLong {
+        /// Bytes that it has.
+        len: usize,
     },
     /// The body did not have the length that was announced.
     #[error("body of {got} bytes, announced as {announced}")]

@@ -1,6 +1,7 @@
 use crate::{
     StoreError,
     clock::{StripeNames, unix_ms},
+    expiry,
     mend::{self, Mends},
     mover::Movers,
     record::Telling,
@@ -35,6 +36,8 @@ pub struct Settings {
     /// How often nodes are listed for fragments that nothing claims; the first time one grace after
     /// the start. Default 6 hours.
     pub list_every: Duration,
+    /// How old an upload in parts may become before it is aborted; 0: any age. Default 7 days.
+    pub uploads_expire_after: Duration,
     /// Most bytes that are moved each second to bring stripes to where their pool's plan wants them; 0:
     /// none are moved. Default 8 MiB.
     pub move_rate_max: u64,
@@ -52,6 +55,7 @@ impl Default for Settings {
             grace: Duration::from_mins(15),
             sweep_every: Duration::from_mins(1),
             list_every: Duration::from_hours(6),
+            uploads_expire_after: Duration::from_hours(7 * 24),
             move_rate_max: 8 << 20,
             home_after: Duration::from_mins(1),
         }
@@ -119,6 +123,7 @@ impl Store {
         let store = Self { inner: Arc::new(inner), tenant: TenantId::ANYBODY };
         sweep::spawn(&store, aftermath);
         mend::spawn(&store);
+        expiry::spawn(&store);
         store
     }
 
@@ -136,7 +141,7 @@ impl Store {
         let id = self.inner.names.next();
         let bucket = Bucket { name: name.to_owned(), created_ms: unix_ms(), told_by: id };
         let told = Telling::Bucket(bucket.clone());
-        let written = self.tell(self.pool_for(name), id, &told).await?;
+        let written = self.tell(self.pool_for(name), id, told).await?;
         self.commit(vec![written], move |stripes| Change::CreateBucket { bucket, stripes }).await?;
         Ok(())
     }
@@ -174,24 +179,6 @@ impl Store {
         Err(CatalogError::NoSuchKey.into())
     }
 
-    /// Makes the target an object of the same bytes, which are not moved: both share their stripes.
-    pub async fn copy(
-        &self,
-        source: &Located,
-        target: Target,
-        attributes: Attributes,
-    ) -> Result<Object, StoreError> {
-        self.admit(&target).await?;
-        let object = Object {
-            len: source.object.len,
-            modified_ms: unix_ms(),
-            attributes,
-            extents: source.object.extents.clone(),
-            told_by: self.inner.names.next(),
-        };
-        self.retell(target, object).await
-    }
-
     /// Gives an object other attributes (its tags, say). `read` is what they were derived from: if
     /// somebody wrote since, `ConditionFailed`.
     pub async fn set_attributes(
@@ -209,11 +196,15 @@ impl Store {
     }
 
     /// Puts an object whose bytes are stored already; `told_by` names the stripe to be made for it.
-    async fn retell(&self, target: Target, object: Object) -> Result<Object, StoreError> {
+    pub(crate) async fn retell(
+        &self,
+        target: Target,
+        object: Object,
+    ) -> Result<Object, StoreError> {
         let Target { bucket, key, condition } = target;
         let told =
             Telling::Object { bucket: bucket.clone(), key: key.clone(), object: object.clone() };
-        let written = self.tell(self.pool_for(&bucket), object.told_by, &told).await?;
+        let written = self.tell(self.pool_for(&bucket), object.told_by, told).await?;
         let put = object.clone();
         let change =
             move |stripes| Change::PutObject { bucket, key, object: put, stripes, condition };
@@ -290,12 +281,13 @@ impl Store {
         &self,
         pool: &Pool,
         id: StripeId,
-        told: &Telling,
+        told: Telling,
     ) -> Result<Written, StoreError> {
+        let record = told.record().await?;
         let shape = StripeShape::new(pool.code(), 0).expect("an empty stripe is within limits");
         let share = self.memory().acquire(StripeDraft::memory(shape)).await;
         let draft = StripeDraft::new(id, shape, share);
-        Ok(pool.on_behalf_of(self.tenant).write(draft.seal(pool.origin(), told.encode())).await?)
+        Ok(pool.on_behalf_of(self.tenant).write(draft.seal(pool.origin(), record)).await?)
     }
 
     /// Applies a change that makes stripes visible, and claims them. It runs to its end even if the

@@ -1,16 +1,14 @@
 use crate::{
     Body, Store, StoreError, Target, WriteError,
     clock::{unix_ms, upload_id},
-    read::cut,
-    record::Telling,
+    record::{Telling, check_extents},
     write::Writing,
 };
 use bytes::Bytes;
 use ripstop_catalog::{
-    Attributes, CatalogError, Change, Checksum, Condition, Extent, Listing, ListingRequest,
-    Located, Object, Upload, UploadedPart,
+    Attributes, CatalogError, Change, Checksum, Condition, Extent, Listing, ListingRequest, Object,
+    Upload, UploadedPart,
 };
-use std::ops::Range;
 
 /// What is known of a part once its bytes have come.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,7 +43,8 @@ impl Store {
         Ok(self.inner.catalog.uploads(request).await?)
     }
 
-    /// Parts of an upload with numbers above `after`, ascending.
+    /// Parts of an upload with numbers above `after`, ascending; fewer than `max` where their records
+    /// are long, but one at least if there is any.
     pub async fn parts(
         &self,
         id: &str,
@@ -63,7 +62,7 @@ impl Store {
         len: u64,
         mut body: B,
     ) -> Result<UploadedPart, WriteError<B::Error>> {
-        let mut writing = Writing::new(self, self.pool_for(&upload.bucket), len);
+        let mut writing = Writing::new(self, self.pool_for(&upload.bucket), len)?;
         writing.take(&mut body).await?;
         let seal = body.seal().map_err(WriteError::Body)?;
         if len > 0 {
@@ -78,29 +77,6 @@ impl Store {
         Ok(part)
     }
 
-    /// Makes a range of an object a part; its bytes are not moved.
-    pub async fn copy_part(
-        &self,
-        source: &Located,
-        range: Range<u64>,
-        upload: &Upload,
-        number: u16,
-        seal: PartSeal,
-    ) -> Result<UploadedPart, StoreError> {
-        let extents = cut(&source.object.extents, &range)
-            .map(|(extent, part)| Extent {
-                stripe: extent.stripe,
-                offset: part.start,
-                len: part.end - part.start,
-            })
-            .collect();
-        let part = part(number, range.end - range.start, seal, extents);
-        let (id, put) = (upload.id.clone(), part.clone());
-        let change = move |stripes| Change::PutPart { upload: id, part: put, stripes };
-        self.commit(Vec::new(), change).await?;
-        Ok(part)
-    }
-
     /// Makes an object of parts, in this order, and ends the upload. `attributes` are the whole
     /// object's (etag, checksum, parts).
     pub async fn complete_upload(
@@ -110,6 +86,7 @@ impl Store {
         attributes: Attributes,
         condition: Condition,
     ) -> Result<Object, StoreError> {
+        check_extents(parts.iter().map(|part| part.extents.len()).sum())?;
         let Upload { bucket, key, id, .. } = upload.clone();
         let target = Target { bucket: bucket.clone(), key: key.clone(), condition };
         self.admit(&target).await?;
@@ -122,7 +99,7 @@ impl Store {
         };
         let pool = self.pool_for(&bucket);
         let told = Telling::Object { bucket, key, object: object.clone() };
-        let written = self.tell(pool, object.told_by, &told).await?;
+        let written = self.tell(pool, object.told_by, told).await?;
         let used = parts.iter().map(|part| (part.number, part.etag.clone())).collect();
         let put = object.clone();
         let change = move |stripes| Change::CompleteUpload {
@@ -137,14 +114,14 @@ impl Store {
     }
 
     /// Ends an upload and lets go of its parts.
-    pub async fn abort_upload(&self, upload: &Upload) -> Result<(), StoreError> {
-        let id = upload.id.clone();
+    pub async fn abort_upload(&self, id: &str) -> Result<(), StoreError> {
+        let id = id.to_owned();
         self.commit(Vec::new(), move |_| Change::AbortUpload { upload: id }).await?;
         Ok(())
     }
 }
 
-fn part(number: u16, len: u64, seal: PartSeal, extents: Vec<Extent>) -> UploadedPart {
+pub(crate) fn part(number: u16, len: u64, seal: PartSeal, extents: Vec<Extent>) -> UploadedPart {
     let PartSeal { etag, checksum } = seal;
     UploadedPart { number, len, modified_ms: unix_ms(), etag, checksum, extents }
 }

@@ -1,4 +1,8 @@
-use crate::{Body, Store, StoreError, Target, WriteError, clock::unix_ms, record::Telling};
+use crate::{
+    Body, Store, StoreError, Target, WriteError,
+    clock::unix_ms,
+    record::{Telling, check_extents},
+};
 use bytes::Bytes;
 use ripstop_catalog::{Attributes, Change, Extent, Object};
 use ripstop_model::StripeShape;
@@ -14,7 +18,7 @@ impl Store {
         mut body: B,
     ) -> Result<Object, WriteError<B::Error>> {
         self.admit(&target).await?;
-        let mut writing = Writing::new(self, self.pool_for(&target.bucket), len);
+        let mut writing = Writing::new(self, self.pool_for(&target.bucket), len)?;
         writing.take(&mut body).await?;
         let attributes = body.seal().map_err(WriteError::Body)?;
         let Target { bucket, key, condition } = target;
@@ -28,7 +32,7 @@ impl Store {
         };
         let told =
             Telling::Object { bucket: bucket.clone(), key: key.clone(), object: object.clone() };
-        writing.store(last, told.encode()).await?;
+        writing.store(last, told.record().await?).await?;
         let written = writing.finish().await?;
         let put = object.clone();
         let change =
@@ -53,8 +57,10 @@ pub(crate) struct Writing<'a> {
 }
 
 impl<'a> Writing<'a> {
-    pub(crate) fn new(store: &'a Store, pool: &Pool, len: u64) -> Self {
-        Self {
+    pub(crate) fn new(store: &'a Store, pool: &Pool, len: u64) -> Result<Self, StoreError> {
+        let stripes = len.div_ceil(store.inner.settings.stripe_max.into());
+        check_extents(usize::try_from(stripes).unwrap_or(usize::MAX))?;
+        Ok(Self {
             store,
             pool: pool.on_behalf_of(store.tenant),
             left: len,
@@ -63,7 +69,7 @@ impl<'a> Writing<'a> {
             storing: JoinSet::new(),
             written: Vec::new(),
             extents: Vec::new(),
-        }
+        })
     }
 
     /// Reads the body to its end. All stripes but the last are on their way to the nodes then.

@@ -3,9 +3,9 @@
 mod common;
 
 use common::*;
-use ripstop_catalog::{Attributes, CatalogError, Condition, Upload};
+use ripstop_catalog::{Attributes, CatalogError, Condition, Upload, UploadedPart};
 use ripstop_runtime::Layout;
-use ripstop_store::{CheckOptions, StoreError, WriteError};
+use ripstop_store::{Body, CheckOptions, EXTENTS_MAX, PartSeal, StoreError, WriteError};
 use std::time::Duration;
 
 const SIZES: &[usize] =
@@ -174,7 +174,7 @@ async fn an_upload_becomes_one_object_of_its_parts() {
         }
         put(store, "other", &one).await;
         let other = store.object("b", "other").await.unwrap();
-        let seal = ripstop_store::PartSeal { etag: "copied".into(), checksum: None };
+        let seal = PartSeal { etag: "copied".into(), checksum: None };
         store.copy_part(&other, 100..200_000, &upload, 3, seal).await.unwrap();
         let parts = store.parts(&upload.id, 0, 100).await.unwrap();
         store
@@ -248,4 +248,76 @@ async fn no_memory_stays_taken() {
         settle(&bench).await;
         assert_eq!(bench.memory.free(), all);
     }
+}
+
+/// Never comes to an end, and must not be asked.
+struct Endless;
+
+impl Body for Endless {
+    type Seal = Attributes;
+    type Error = &'static str;
+
+    async fn next(&mut self) -> Option<Result<bytes::Bytes, &'static str>> {
+        panic!("a byte was asked for");
+    }
+
+    fn seal(&mut self) -> Result<Attributes, &'static str> {
+        panic!("there is no end");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_in_more_pieces_than_a_header_can_tell_is_refused_and_changes_nothing() {
+    let bench = bench(3, 2);
+    bench.store.create_bucket("b").await.unwrap();
+    put(&bench.store, "k", b"old").await;
+    let len = (EXTENTS_MAX as u64 + 1) * u64::from(settings().stripe_max);
+    let refused = bench.store.put(target("k"), len, Endless).await;
+    assert!(matches!(refused, Err(WriteError::Store(StoreError::Extents { .. }))));
+    let upload = bench.store.create_upload(upload_of("k")).await.unwrap();
+    let source = bench.store.object("b", "k").await.unwrap();
+    let seal = PartSeal { etag: "e".into(), checksum: None };
+    let part = bench.store.copy_part(&source, 0..3, &upload, 1, seal).await.unwrap();
+    let many = UploadedPart { extents: vec![part.extents[0]; EXTENTS_MAX + 1], ..part };
+    let attributes = Attributes::default();
+    let refused = bench.store.complete_upload(&upload, &[many], attributes, Condition::None).await;
+    assert!(matches!(refused, Err(StoreError::Extents { .. })));
+    assert_eq!(get(&bench.store, "k").await.unwrap(), b"old");
+    assert_eq!(bench.store.parts(&upload.id, 0, 9).await.unwrap().len(), 1, "the upload goes on");
+}
+
+fn upload_of(key: &str) -> Upload {
+    Upload {
+        id: String::new(),
+        bucket: "b".into(),
+        key: key.into(),
+        created_ms: 0,
+        attributes: Attributes::default(),
+        checksum: None,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn uploads_that_nobody_completes_are_aborted_once_they_are_old() {
+    let bench = bench(3, 2);
+    for bucket in ["b", "other"] {
+        bench.store.create_bucket(bucket).await.unwrap();
+    }
+    let other = Upload { bucket: "other".into(), ..upload_of("k") };
+    let old =
+        [upload_of("k"), upload_of("k"), other].map(|upload| bench.store.create_upload(upload));
+    let old = futures::future::try_join_all(old).await.unwrap();
+    let body = PartPieces(Pieces::new(bytes(300_000, 1)));
+    bench.store.put_part(&old[0], 1, 300_000, body).await.unwrap();
+    let before_ms = old.iter().map(|upload| upload.created_ms).max().unwrap() + 1;
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    let young = bench.store.create_upload(upload_of("k")).await.unwrap();
+    assert_eq!(bench.store.expire_uploads(before_ms).await.unwrap(), 3);
+    assert!(bench.store.upload("b", "k", &young.id).await.is_ok());
+    assert!(bench.store.upload("b", "k", &old[0].id).await.is_err());
+    assert_eq!(bench.store.expire_uploads(before_ms).await.unwrap(), 0);
+    settle(&bench).await;
+    bench.store.sweep_garbage().await.unwrap();
+    let left = fragments(&bench.nodes).await;
+    assert_eq!(left.len(), 6, "of two buckets; the part's are gone: {left:?}");
 }

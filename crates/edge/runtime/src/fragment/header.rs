@@ -13,6 +13,9 @@ const ALIGN: usize = 64;
 /// Longest header: bounds what a rebuild reads of a fragment that may not be one.
 const HEADER_LEN_MAX: usize = 16 << 20;
 
+/// Longest record that a header can tell.
+pub const RECORD_LEN_MAX: usize = HEADER_LEN_MAX - FIXED_LEN - SEAL_LEN;
+
 /// Bytes to read first when a header's length is not known: enough for most.
 pub const HEADER_PROBE_LEN: u64 = 4096;
 

@@ -1,0 +1,145 @@
+//! Copies: of objects, and of ranges of objects as parts.
+//!
+//! Within one pool a copy shares the stripes of what it copies. Between pools its bytes are read and
+//! written again: what a bucket's pool promises (where bytes lie, how many nodes may be lost) holds for
+//! copies, too.
+
+use crate::{
+    Body, PartSeal, Store, StoreError, Target, WriteError, clock::unix_ms, read::cut, upload::part,
+};
+use bytes::Bytes;
+use futures::{StreamExt as _, stream::BoxStream};
+use ripstop_catalog::{Attributes, Change, Extent, Located, Object, Upload, UploadedPart};
+use ripstop_model::{PoolId, StripeId};
+use std::{ops::Range, sync::Arc, time::Duration};
+use tokio::{sync::Semaphore, time::timeout};
+
+/// Most copies between pools at once. Each holds memory of reads and of writes: with more, some could
+/// wait for others of one kind that wait for them of the other.
+static BETWEEN_POOLS: Semaphore = Semaphore::const_new(2);
+/// Longest that a copy between pools waits for its turn.
+const TURN_WAIT_MAX: Duration = Duration::from_secs(10);
+/// Stripes that are looked up at once.
+const STRIPES_AT_ONCE: usize = 256;
+
+/// Bytes that are stored, on their way to another pool.
+struct Stored<S> {
+    pieces: BoxStream<'static, Result<Bytes, StoreError>>,
+    seal: Option<S>,
+}
+
+impl<S: Send> Body for Stored<S> {
+    type Seal = S;
+    type Error = StoreError;
+
+    async fn next(&mut self) -> Option<Result<Bytes, StoreError>> {
+        self.pieces.next().await
+    }
+
+    fn seal(&mut self) -> Result<S, StoreError> {
+        Ok(self.seal.take().expect("sealed once"))
+    }
+}
+
+fn flat(error: WriteError<StoreError>) -> StoreError {
+    match error {
+        WriteError::Body(error) | WriteError::Store(error) => error,
+    }
+}
+
+impl Store {
+    /// Makes the target an object of the same bytes. Where the target's bucket goes to their pool they
+    /// are not moved: both share their stripes.
+    pub async fn copy(
+        &self,
+        source: &Arc<Located>,
+        target: Target,
+        attributes: Attributes,
+    ) -> Result<Object, StoreError> {
+        self.admit(&target).await?;
+        let len = source.object.len;
+        if !self
+            .is_within(source, &source.object.extents, self.pool_for(&target.bucket).id())
+            .await?
+        {
+            let _turn = turn().await?;
+            let pieces = self.read(source.clone(), 0..len).await?;
+            let body = Stored { pieces, seal: Some(attributes) };
+            return self.put(target, len, body).await.map_err(flat);
+        }
+        let object = Object {
+            len,
+            modified_ms: unix_ms(),
+            attributes,
+            extents: source.object.extents.clone(),
+            told_by: self.inner.names.next(),
+        };
+        self.retell(target, object).await
+    }
+
+    /// Makes a range of an object a part. Where the upload's bucket goes to the pool of its bytes, they
+    /// are not moved.
+    pub async fn copy_part(
+        &self,
+        source: &Arc<Located>,
+        range: Range<u64>,
+        upload: &Upload,
+        number: u16,
+        seal: PartSeal,
+    ) -> Result<UploadedPart, StoreError> {
+        let extent = |(extent, part): (Extent, Range<u32>)| Extent {
+            stripe: extent.stripe,
+            offset: part.start,
+            len: part.end - part.start,
+        };
+        let extents: Vec<Extent> = cut(&source.object.extents, &range).map(extent).collect();
+        let len = range.end - range.start;
+        if !self.is_within(source, &extents, self.pool_for(&upload.bucket).id()).await? {
+            let _turn = turn().await?;
+            let pieces = self.read(source.clone(), range).await?;
+            let body = Stored { pieces, seal: Some(seal) };
+            return self.put_part(upload, number, len, body).await.map_err(flat);
+        }
+        let part = part(number, len, seal, extents);
+        let (id, put) = (upload.id.clone(), part.clone());
+        let change = move |stripes| Change::PutPart { upload: id, part: put, stripes };
+        self.commit(Vec::new(), change).await?;
+        Ok(part)
+    }
+
+    /// Whether all of these extents of an object are in a pool.
+    async fn is_within(
+        &self,
+        source: &Located,
+        extents: &[Extent],
+        pool: PoolId,
+    ) -> Result<bool, StoreError> {
+        if self.inner.pools.len() == 1 {
+            return Ok(true);
+        }
+        for extents in extents.chunks(STRIPES_AT_ONCE) {
+            let known = |id: StripeId| source.stripes.iter().find(|(known, _)| *known == id);
+            let mut unknown = Vec::new();
+            for extent in extents {
+                match known(extent.stripe) {
+                    Some((_, stripe)) if stripe.pool() != pool => return Ok(false),
+                    Some(_) => {}
+                    None => unknown.push(extent.stripe),
+                }
+            }
+            // What is gone meanwhile is found out by whoever needs it.
+            let found = self.inner.catalog.stripes(&unknown).await?;
+            if found.iter().flatten().any(|stripe| stripe.pool() != pool) {
+                return Ok(false);
+            }
+            tokio::task::yield_now().await;
+        }
+        Ok(true)
+    }
+}
+
+async fn turn() -> Result<tokio::sync::SemaphorePermit<'static>, StoreError> {
+    let turn = timeout(TURN_WAIT_MAX, BETWEEN_POOLS.acquire()).await;
+    let turn = turn.map_err(|_| StoreError::Busy { retry_after: TURN_WAIT_MAX })?;
+    Ok(turn.expect("the semaphore is never closed"))
+}
