@@ -5,6 +5,10 @@ use crate::{
 };
 
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
+/// Version 4A, for many regions at once.
+const ALGORITHM_4A: &str = "AWS4-ECDSA-P256-SHA256";
+/// Most headers that a signature covers: as many as a request may have.
+const SIGNED_HEADERS_MAX: usize = 200;
 
 /// Where a signature was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,6 +85,9 @@ impl Claim {
         if algorithm == "AWS" {
             return Err(version_2());
         }
+        if algorithm == ALGORITHM_4A {
+            return Err(version_4a());
+        }
         if algorithm != ALGORITHM {
             return Err(Failure::argument(
                 "Unsupported Authorization Type",
@@ -122,6 +129,9 @@ impl Claim {
         let date_time = parameter("X-Amz-Date")?;
         let signed_headers = parameter("X-Amz-SignedHeaders")?;
         let expires = parameter("X-Amz-Expires")?;
+        if algorithm == ALGORITHM_4A {
+            return Err(version_4a());
+        }
         if algorithm != ALGORITHM {
             return Err(bad("X-Amz-Algorithm only supports \"AWS4-HMAC-SHA256\""));
         }
@@ -163,9 +173,15 @@ impl Claim {
         if access_key.is_empty() {
             return Err(place.malformed("the access key is empty."));
         }
-        let mut signed_headers: Vec<String> =
-            signed_headers.split(';').map(str::to_ascii_lowercase).collect();
+        let names = signed_headers.split(';').take(SIGNED_HEADERS_MAX + 1);
+        let mut signed_headers: Vec<String> = names.map(str::to_ascii_lowercase).collect();
         signed_headers.sort_unstable();
+        let again = signed_headers.windows(2).any(|pair| pair[0] == pair[1]);
+        if again || signed_headers.len() > SIGNED_HEADERS_MAX {
+            return Err(place.malformed(format!(
+                "SignedHeaders names a header twice, or more than {SIGNED_HEADERS_MAX}."
+            )));
+        }
         Ok(Self {
             place,
             access_key: access_key.to_owned(),
@@ -185,7 +201,14 @@ impl Claim {
     }
 }
 
-fn version_2() -> Failure {
+fn version_4a() -> Failure {
+    Failure::new(
+        Code::NotImplemented,
+        "Signature Version 4A is not implemented. Please use AWS4-HMAC-SHA256.",
+    )
+}
+
+pub(super) fn version_2() -> Failure {
     Failure::new(
         Code::InvalidRequest,
         "The authorization mechanism you have provided is not supported. Please use AWS4-HMAC-SHA256.",

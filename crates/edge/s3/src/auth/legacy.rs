@@ -4,28 +4,41 @@ use super::{EXPIRY_S_MAX, PayloadClaim, Presented, Verified};
 use crate::{
     Credentials,
     error::{Code, Failure, Outcome},
+    uri,
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use http::Method;
 use sha1::Sha1;
 use subtle::ConstantTimeEq as _;
 
-/// Query parameters that are under the signature, sorted.
-const SIGNED: [&str; 31] = [
+/// Query parameters that are under the signature, sorted: all that select what is done, S3's and ours.
+/// What a signer leaves out of this is not under its signature, and could be cut off a URL unseen.
+const COVERED: [&str; 46] = [
     "accelerate",
     "acl",
     "analytics",
+    "attributes",
     "cors",
+    "defaultObjectAcl",
     "delete",
     "encryption",
+    "intelligent-tiering",
     "inventory",
+    "legal-hold",
     "lifecycle",
     "location",
     "logging",
+    "metadataConfiguration",
+    "metadataTable",
     "metrics",
     "notification",
+    "object-lock",
+    "ownershipControls",
     "partNumber",
     "policy",
+    "policyStatus",
+    "publicAccessBlock",
     "replication",
     "requestPayment",
     "response-cache-control",
@@ -35,6 +48,11 @@ const SIGNED: [&str; 31] = [
     "response-content-type",
     "response-expires",
     "restore",
+    "retention",
+    "select",
+    "select-type",
+    "session",
+    "storageClass",
     "tagging",
     "torrent",
     "uploadId",
@@ -44,6 +62,9 @@ const SIGNED: [&str; 31] = [
     "versions",
     "website",
 ];
+
+/// Query parameters that are the signature.
+const OWN: [&str; 4] = ["AWSAccessKeyId", "Expires", "Signature", "x-amz-security-token"];
 
 /// Whether a request claims such a signature and no other.
 pub(super) fn is_claimed(presented: &Presented<'_>) -> bool {
@@ -59,6 +80,7 @@ pub(super) fn verify(
     credentials: &Credentials,
     now_s: i64,
 ) -> Outcome<Verified> {
+    check_covered(presented)?;
     let query = presented.query;
     let access_key = query.get("AWSAccessKeyId").unwrap_or_default();
     let expires = query.get("Expires").unwrap_or_default();
@@ -86,6 +108,38 @@ pub(super) fn verify(
     }
     let access_key = access_key.to_owned();
     Ok(Verified { access_key, payload: PayloadClaim::Unsigned, chunks: None })
+}
+
+/// Refuses what such a signature cannot vouch for: parameters that are not under it, and changes of
+/// buckets, since signers left parameters out that would have made it a lesser change.
+fn check_covered(presented: &Presented<'_>) -> Outcome<()> {
+    let names = presented.query.pairs().iter().map(|(name, _)| name.as_str());
+    let mut uncovered =
+        names.filter(|name| !OWN.contains(name) && COVERED.binary_search(name).is_err());
+    if let Some(name) = uncovered.next() {
+        let message = format!(
+            "Signature Version 2 does not cover the query parameter {name:?}. Please use \
+             AWS4-HMAC-SHA256."
+        );
+        return Err(Failure::new(Code::AccessDenied, message));
+    }
+    let reads = matches!(*presented.method, Method::GET | Method::HEAD);
+    if reads || names_a_key(presented) {
+        return Ok(());
+    }
+    let message = "Signature Version 2 is taken for objects and for reading only. Please use \
+                   AWS4-HMAC-SHA256.";
+    Err(Failure::new(Code::AccessDenied, message))
+}
+
+/// Whether the path goes on after the bucket.
+fn names_a_key(presented: &Presented<'_>) -> bool {
+    let path = uri::decode_bytes(presented.path.as_bytes(), false).unwrap_or_default();
+    let path = path.strip_prefix(b"/").unwrap_or(&path);
+    match presented.host_bucket {
+        Some(_) => !path.is_empty(),
+        None => path.splitn(2, |&byte| byte == b'/').nth(1).is_some_and(|key| !key.is_empty()),
+    }
 }
 
 fn text_to_sign(presented: &Presented<'_>, expires: &str) -> Vec<u8> {
@@ -117,7 +171,7 @@ fn text_to_sign(presented: &Presented<'_>, expires: &str) -> Vec<u8> {
         text.extend_from_slice(bucket.as_bytes());
     }
     text.extend_from_slice(presented.path.as_bytes());
-    let parameters = SIGNED.iter().filter_map(|name| Some((name, presented.query.get(name)?)));
+    let parameters = COVERED.iter().filter_map(|name| Some((name, presented.query.get(name)?)));
     for (at, (name, value)) in parameters.enumerate() {
         text.push(if at == 0 { b'?' } else { b'&' });
         text.extend_from_slice(name.as_bytes());
@@ -127,4 +181,14 @@ fn text_to_sign(presented: &Presented<'_>, expires: &str) -> Vec<u8> {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn covered_parameters_are_in_the_order_in_which_they_are_signed() {
+        assert!(COVERED.is_sorted());
+    }
 }

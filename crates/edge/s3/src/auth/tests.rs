@@ -1,6 +1,6 @@
 //! The examples that AWS published for S3's Signature Version 4, and each way to be refused.
 
-use super::{Presented, verify};
+use super::{Presented, Terms, verify};
 use crate::{
     Credentials, date,
     error::{Code, Outcome},
@@ -20,6 +20,7 @@ struct Example {
     query: String,
     headers: Vec<(&'static str, String)>,
     at: &'static str,
+    signature_v2: bool,
 }
 
 impl Example {
@@ -50,7 +51,8 @@ impl Example {
             headers: &headers,
             host_bucket: None,
         };
-        verify(&presented, &credentials, "us-east-1", date::parse_basic(self.at).unwrap())
+        let terms = Terms { region: "us-east-1", signature_v2: self.signature_v2 };
+        verify(&presented, &credentials, &terms, date::parse_basic(self.at).unwrap())
     }
 }
 
@@ -67,7 +69,8 @@ fn example(method: Method, path: &'static str, query: &str, sha256: &str) -> Exa
         ("x-amz-content-sha256", sha256.to_owned()),
         ("x-amz-date", "20130524T000000Z".to_owned()),
     ];
-    Example { method, path, query: query.to_owned(), headers, at: "20130524T000100Z" }
+    let (query, at) = (query.to_owned(), "20130524T000100Z");
+    Example { method, path, query, headers, at, signature_v2: true }
 }
 
 fn get_object() -> Example {
@@ -87,7 +90,8 @@ fn presigned() -> Example {
          X-Amz-Signature=aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404"
     );
     let headers = vec![("host", "examplebucket.s3.amazonaws.com".to_owned())];
-    Example { method: Method::GET, path: "/test.txt", query, headers, at: "20130524T120000Z" }
+    let at = "20130524T120000Z";
+    Example { method: Method::GET, path: "/test.txt", query, headers, at, signature_v2: true }
 }
 
 #[test]
@@ -232,27 +236,98 @@ fn presigned_urls_have_an_end() {
     assert_eq!(meddled.code(), Some(Code::AccessDenied));
 }
 
-#[test]
-fn version_2_is_taken_in_urls_only() {
-    let now = "20130524T000000Z";
-    let expires = date::parse_basic(now).unwrap() + 60;
-    let url = |expires: i64, signature: &str| Example {
-        method: Method::GET,
-        path: "/b/k",
-        query: format!(
-            "AWSAccessKeyId={KEY}&Signature={signature}&Expires={expires}&response-content-type=a%2Fb"
-        ),
-        headers: vec![("host", "localhost".to_owned())],
-        at: now,
-    };
-    assert_eq!(url(expires, "QQ%3D%3D").code(), Some(Code::SignatureDoesNotMatch));
-    assert_eq!(url(expires - 61, "QQ%3D%3D").code(), Some(Code::AccessDenied));
-    let too_long = url(expires + super::EXPIRY_S_MAX, "QQ%3D%3D").code();
-    assert_eq!(too_long, Some(Code::AuthorizationQueryParametersError));
+const V2_NOW: &str = "20130524T000000Z";
+
+/// A URL of Version 2 that a client made for `signed` and that is used with `used` instead.
+fn version_2(method: &Method, path: &'static str, signed: &str, used: &str) -> Example {
+    let expires = date::parse_basic(V2_NOW).unwrap() + 60;
     let mut mac =
         Hmac::<sha1::Sha1>::new_from_slice(b"wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY").unwrap();
-    mac.update(format!("GET\n\n\n{expires}\n/b/k?response-content-type=a/b").as_bytes());
+    mac.update(format!("{method}\n\n\n{expires}\n{path}{signed}").as_bytes());
     let signature = base64::engine::general_purpose::STANDARD.encode(mac.finalize().into_bytes());
-    let signature = crate::uri::encode(&signature, b"").into_owned();
-    assert_eq!(url(expires, &signature).code(), None);
+    version_2_with(method, path, expires, &crate::uri::encode(&signature, b""), used)
+}
+
+fn version_2_with(
+    method: &Method,
+    path: &'static str,
+    expires: i64,
+    signature: &str,
+    used: &str,
+) -> Example {
+    Example {
+        method: method.clone(),
+        path,
+        query: format!("AWSAccessKeyId={KEY}&Signature={signature}&Expires={expires}{used}"),
+        headers: vec![("host", "localhost".to_owned())],
+        at: V2_NOW,
+        signature_v2: true,
+    }
+}
+
+#[test]
+fn version_2_is_taken_in_urls_only_and_if_it_is_wanted() {
+    let expires = date::parse_basic(V2_NOW).unwrap() + 60;
+    let url = |expires| version_2_with(&Method::GET, "/b/k", expires, "QQ%3D%3D", "");
+    assert_eq!(url(expires).code(), Some(Code::SignatureDoesNotMatch));
+    assert_eq!(url(expires - 61).code(), Some(Code::AccessDenied));
+    let too_long = url(expires + super::EXPIRY_S_MAX).code();
+    assert_eq!(too_long, Some(Code::AuthorizationQueryParametersError));
+    let signed = "?response-content-type=a/b";
+    let good = || version_2(&Method::GET, "/b/k", signed, "&response-content-type=a%2Fb");
+    assert_eq!(good().code(), None);
+    let unwanted = Example { signature_v2: false, ..good() };
+    assert_eq!(unwanted.code(), Some(Code::InvalidRequest));
+}
+
+#[test]
+fn version_2_vouches_for_nothing_that_it_does_not_cover() {
+    let denied = Some(Code::AccessDenied);
+    for (method, path, used, code) in [
+        (Method::GET, "/b", "", None),
+        (Method::GET, "/b", "&prefix=a", denied),
+        (Method::GET, "/b", "&list-type=2", denied),
+        (Method::PUT, "/b/k", "", None),
+        (Method::DELETE, "/b/k", "", None),
+        (Method::DELETE, "/b/k", "&x-id=DeleteObject", denied),
+        (Method::PUT, "/b/k", "&legal-hold", Some(Code::SignatureDoesNotMatch)),
+        (Method::DELETE, "/b", "&publicAccessBlock", denied),
+        (Method::DELETE, "/b", "", denied),
+        (Method::DELETE, "/b/", "", denied),
+        (Method::PUT, "/b", "", denied),
+        (Method::POST, "/b", "&delete", denied),
+    ] {
+        let example = version_2(&method, path, "", used);
+        assert_eq!(example.code(), code, "{method} {path} {used}");
+    }
+    let covered = version_2(&Method::PUT, "/b/k", "?legal-hold", "&legal-hold");
+    assert_eq!(covered.code(), None);
+}
+
+#[test]
+fn tokens_of_temporary_keys_are_refused_and_not_passed_over() {
+    let url = version_2(&Method::GET, "/b/k", "", "&x-amz-security-token=t");
+    assert_eq!(url.code(), Some(Code::InvalidToken));
+    let unsigned = get_object().header("x-amz-security-token", "t");
+    assert_eq!(unsigned.code(), Some(Code::AccessDenied));
+    let query = format!("{}&X-Amz-Security-Token=t", presigned().query);
+    let meddled = Example { query, ..presigned() };
+    assert_eq!(meddled.code(), Some(Code::SignatureDoesNotMatch));
+}
+
+#[test]
+fn version_4a_is_not_implemented_wherever_it_is_claimed() {
+    let header = get_object().header("authorization", "AWS4-ECDSA-P256-SHA256 Credential=a");
+    assert_eq!(header.code(), Some(Code::NotImplemented));
+    let query = presigned().query.replace("AWS4-HMAC-SHA256", "AWS4-ECDSA-P256-SHA256");
+    assert_eq!(Example { query, ..presigned() }.code(), Some(Code::NotImplemented));
+}
+
+#[test]
+fn signed_headers_are_few_and_named_once() {
+    let many: Vec<String> = (0..201).map(|at| format!("h{at}")).collect();
+    for names in ["host;host;range", &many.join(";")] {
+        let signed = get_object().header("authorization", &authorization(names, "00"));
+        assert_eq!(signed.code(), Some(Code::AuthorizationHeaderMalformed), "{names}");
+    }
 }
