@@ -2,6 +2,7 @@
 
 use crate::{
     Answered, Keyring, Observer, Operation, Settings,
+    allowance::Allowances,
     auth::{self, PayloadClaim, Presented},
     body::{Chunked, Outgoing, Patience, Payload, Source},
     date,
@@ -36,6 +37,7 @@ pub(crate) struct Front {
     pub(crate) store: Store,
     pub(crate) keyring: Keyring,
     pub(crate) settings: Arc<Settings>,
+    pub(crate) allowances: Arc<Allowances>,
     pub(crate) observer: Arc<dyn Observer>,
 }
 
@@ -147,7 +149,7 @@ impl Front {
         };
         let now_s = (date::now_ms() / 1000).cast_signed();
         let credentials = self.keyring.credentials();
-        let verified = auth::verify(&presented, &credentials, &self.settings.region, now_s)?;
+        let verified = auth::verify(&presented, &credentials, &self.settings.terms(), now_s)?;
         tracing::debug!(access_key = verified.access_key, operation = operation.name(), "verified");
         routed?;
         let tenant = credentials.tenant(&verified.access_key);
@@ -159,6 +161,8 @@ impl Front {
         let request = Request {
             store: self.store.on_behalf_of(tenant),
             settings: self.settings.clone(),
+            allowances: self.allowances.clone(),
+            held: self.allowances.documents.nothing(),
             bucket,
             key: target.key.unwrap_or_default(),
             query,

@@ -5,7 +5,8 @@
 //! they arrive, and hands objects on without copying them. Memory per request is bounded.
 //!
 //! It deliberately has no anonymous access, no access lists or policies, no versions, no encryption
-//! with clients' keys, no TLS (put a proxy before it), no Signature Version 2. What clients may ask of
+//! with clients' keys, no TLS (put a proxy before it), of Signature Version 2 nothing but
+//! presigned URLs. What clients may ask of
 //! these it answers as S3 does where there is none, and refuses what it could only ignore.
 //!
 //! ```no_run
@@ -20,6 +21,7 @@
 //! # }
 //! ```
 
+mod allowance;
 mod auth;
 mod body;
 mod condition;

@@ -10,6 +10,9 @@ use ripstop_catalog::{Attributes, Object};
 
 /// Most bytes of user metadata: names and values together.
 const USER_LEN_MAX: usize = 2048;
+/// Most bytes of everything that is kept of a write's headers: names and values together. Listings,
+/// answers and fragments' headers all carry them.
+const KEPT_LEN_MAX: usize = 8 << 10;
 const USER_PREFIX: &str = "x-amz-meta-";
 
 /// Standard headers that are kept and handed back.
@@ -29,12 +32,25 @@ pub(crate) fn read(headers: &HeaderMap) -> Outcome<Attributes> {
         Some(value) => tagging::from_header(&text_of(value))?,
         None => Vec::new(),
     };
-    Ok(Attributes {
-        headers: standard(headers),
-        user: user(headers)?,
-        tags,
-        ..Attributes::default()
-    })
+    let (standard, user) = (standard(headers), user(headers)?);
+    check_kept(&standard, &user)?;
+    Ok(Attributes { headers: standard, user, tags, ..Attributes::default() })
+}
+
+fn check_kept(standard: &[(String, String)], user: &[(String, String)]) -> Outcome<()> {
+    let len = |(name, value): &(String, String)| name.len() + value.len();
+    let total: usize = standard.iter().chain(user).map(len).sum();
+    let Some((longest, _)) = standard.iter().max_by_key(|pair| len(pair)) else { return Ok(()) };
+    if total <= KEPT_LEN_MAX {
+        return Ok(());
+    }
+    let message = format!(
+        "The headers that are kept with an object have {total} bytes together, names included, and \
+         may have {KEPT_LEN_MAX}; the longest is {longest}."
+    );
+    Err(Failure::new(Code::RequestHeaderSectionTooLarge, message)
+        .with("Size", total.to_string())
+        .with("MaxSizeAllowed", KEPT_LEN_MAX.to_string()))
 }
 
 /// A header's bytes as text: UTF-8, or else Latin-1.
@@ -181,6 +197,18 @@ mod tests {
         assert!(read(&headers(&[("x-amz-meta-a", &long)])).is_ok());
         let failure = read(&headers(&[("x-amz-meta-ab", &long)])).unwrap_err();
         assert_eq!(failure.code, Code::MetadataTooLarge);
+    }
+
+    #[test]
+    fn kept_headers_are_bounded_together() {
+        let long = "x".repeat(KEPT_LEN_MAX - "content-disposition".len() - 8);
+        let with = |user: &str| {
+            read(&headers(&[("content-disposition", &long), ("x-amz-meta-four", user)]))
+        };
+        assert!(with("four").is_ok());
+        let failure = with("fives").unwrap_err();
+        assert_eq!(failure.code, Code::RequestHeaderSectionTooLarge);
+        assert!(failure.message.contains("the longest is content-disposition"), "{failure}");
     }
 
     #[test]

@@ -2,19 +2,28 @@
 
 use crate::{
     Settings,
+    allowance::{Allowances, Held, SMALL_MAX},
     body::{Outgoing, Payload},
-    digest::Expectation,
+    digest::{Digests, Expectation},
     error::{Code, Failure, Outcome},
     uri::Query,
+    xml::{self, Node},
 };
+use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use ripstop_store::Store;
 use std::sync::{Arc, atomic::AtomicU64};
+use tokio::{sync::Semaphore, task::spawn_blocking};
+
+/// Most documents above [`SMALL_MAX`] that are read at once, each beside: what is read is larger than
+/// the document.
+static READINGS: Semaphore = Semaphore::const_new(2);
 
 /// What handlers work with.
 pub(crate) struct Request {
     pub(crate) store: Store,
     pub(crate) settings: Arc<Settings>,
+    pub(crate) allowances: Arc<Allowances>,
     /// Empty for the service itself.
     pub(crate) bucket: String,
     /// Empty for a bucket.
@@ -23,6 +32,8 @@ pub(crate) struct Request {
     pub(crate) headers: HeaderMap,
     /// Taken by whoever reads it.
     pub(crate) payload: Payload,
+    /// The memory of the document in the body, and of what was made of it.
+    pub(crate) held: Held,
     /// Nanoseconds spent hashing the body.
     pub(crate) hashing_ns: Arc<AtomicU64>,
 }
@@ -34,16 +45,46 @@ impl Request {
     }
 
     /// The document in the body, held against what the client says of it.
-    pub(crate) async fn document(&mut self) -> Outcome<bytes::Bytes> {
-        use crate::digest::Digests;
+    pub(crate) async fn document(&mut self) -> Outcome<Bytes> {
         let expectation = Expectation::read(&self.headers)?;
-        let document = self.payload.document(self.settings.document_len_max).await?;
-        if expectation.is_some() {
-            let mut digests = Digests::new(false, expectation.algorithm().as_slice());
-            digests.update(&document);
-            let verdict = digests.finish();
-            let sha256 = self.payload.sha256;
-            expectation.check(&self.payload, verdict.md5, sha256, &verdict.checksums)?;
+        self.document_as(&expectation).await
+    }
+
+    /// The same where S3 takes none that its sender does not vouch for.
+    pub(crate) async fn vouched_document(&mut self) -> Outcome<Bytes> {
+        let expectation = Expectation::read(&self.headers)?;
+        if !expectation.is_some() {
+            let message =
+                "Missing required header for this request: Content-MD5 OR x-amz-checksum-*";
+            return Err(Failure::new(Code::InvalidRequest, message));
+        }
+        self.document_as(&expectation).await
+    }
+
+    /// The document in the body, held against its signature and nothing else: where headers of a
+    /// checksum are about something else.
+    pub(crate) async fn bare_document(&mut self) -> Outcome<Bytes> {
+        self.document_as(&Expectation::default()).await
+    }
+
+    async fn document_as(&mut self, expectation: &Expectation) -> Outcome<Bytes> {
+        let document =
+            self.payload.document(self.settings.document_len_max, &mut self.held).await?;
+        let signed = self.payload.sha256.is_some();
+        if signed || expectation.is_some() {
+            let mut digests = Digests::new(signed, expectation.algorithm().as_slice());
+            let bytes = document.clone();
+            let hash = move || {
+                digests.update(&bytes);
+                digests.finish()
+            };
+            let verdict = if document.len() <= SMALL_MAX {
+                hash()
+            } else {
+                spawn_blocking(hash).await.map_err(|_| Code::InternalError)?
+            };
+            let (md5, sha256) = (verdict.md5, verdict.sha256);
+            expectation.check(&self.payload, md5, sha256, &verdict.checksums)?;
         }
         Ok(document)
     }
@@ -83,6 +124,38 @@ impl Request {
     }
 }
 
+/// What `read` makes of a document's root; `malformed` if it has none. A long document is read on
+/// another thread.
+pub(crate) async fn read_document<T: Send + 'static>(
+    document: Bytes,
+    malformed: Code,
+    read: impl FnOnce(&Node<'_>) -> Outcome<T> + Send + 'static,
+) -> Outcome<T> {
+    let is_long = document.len() > SMALL_MAX;
+    let parse = move || read(&xml::parse(&document).map_err(|_| malformed)?);
+    if !is_long {
+        return parse();
+    }
+    let place = READINGS.acquire().await.expect("the semaphore is never closed");
+    let parsed = spawn_blocking(move || {
+        let _place = place;
+        parse()
+    });
+    parsed.await.map_err(|_| Code::InternalError)?
+}
+
+/// A document with its memory.
+struct Page {
+    document: String,
+    _held: Held,
+}
+
+impl AsRef<[u8]> for Page {
+    fn as_ref(&self) -> &[u8] {
+        self.document.as_bytes()
+    }
+}
+
 /// An answer under construction.
 #[derive(Debug)]
 pub(crate) struct Reply {
@@ -102,6 +175,14 @@ impl Reply {
         let mut reply = Self::empty(StatusCode::OK);
         reply.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/xml"));
         reply.body = document.into();
+        reply
+    }
+
+    /// 200 with a document whose memory is `held` until it is sent.
+    pub(crate) fn page(document: String, mut held: Held) -> Self {
+        held.shrink_to(document.len());
+        let mut reply = Self::document(String::new());
+        reply.body = Outgoing::Whole(Bytes::from_owner(Page { document, _held: held }));
         reply
     }
 

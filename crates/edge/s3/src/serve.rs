@@ -1,4 +1,4 @@
-use crate::{Keyring, Observer, Settings, front::Front, stream::Stream};
+use crate::{Keyring, Observer, Settings, allowance::Allowances, front::Front, stream::Stream};
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioTimer;
 use ripstop_store::Store;
@@ -31,6 +31,7 @@ pub async fn serve(
     let front = Arc::new(Front {
         store,
         keyring: credentials.into(),
+        allowances: Arc::new(Allowances::new(&settings)),
         settings: Arc::new(settings),
         observer,
     });

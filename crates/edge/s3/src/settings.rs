@@ -1,3 +1,4 @@
+use crate::auth::Terms;
 use std::time::Duration;
 
 /// How the face behaves. [`Settings::default`] suits a gateway on its own.
@@ -5,6 +6,9 @@ use std::time::Duration;
 pub struct Settings {
     /// The region that clients must sign for. Default `us-east-1`.
     pub region: String,
+    /// Whether URLs presigned with Signature Version 2 are taken, as some clients make them unless told
+    /// otherwise. Default true.
+    pub signature_v2: bool,
     /// Hosts `bucket.domain` name the bucket there; any other host leaves it to the path. Default
     /// none: always in the path.
     pub domain: Option<String>,
@@ -24,6 +28,14 @@ pub struct Settings {
     pub drain_timeout: Duration,
     /// Longest XML body, bytes. Default 4 MiB: ten thousand parts, or a thousand keys of full length.
     pub document_len_max: usize,
+    /// Most bytes of documents that are in memory at once, from the first byte that came until the
+    /// answer; further ones wait shortly, then are answered 503 `SlowDown`. Default 16 MiB.
+    pub documents_memory_max: usize,
+    /// The same of pages of listings, until they are sent. Default 32 MiB.
+    pub pages_memory_max: usize,
+    /// The same of lists of where objects' bytes are that have more than a thousand entries, while these
+    /// objects are read or copied. Default 64 MiB.
+    pub extents_memory_max: usize,
     /// Largest object in one request, and largest part, bytes. Default 5 GiB, as S3.
     pub put_len_max: u64,
     /// Smallest part that is not an upload's last, bytes. Default 5 MiB, as S3.
@@ -37,6 +49,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             region: "us-east-1".to_owned(),
+            signature_v2: true,
             domain: None,
             owner: "ripstop".to_owned(),
             connections_max: 4096,
@@ -45,9 +58,18 @@ impl Default for Settings {
             body_pace_min: 4096,
             drain_timeout: Duration::from_secs(30),
             document_len_max: 4 << 20,
+            documents_memory_max: 16 << 20,
+            pages_memory_max: 32 << 20,
+            extents_memory_max: 64 << 20,
             put_len_max: 5 << 30,
             part_len_min: 5 << 20,
             hash_aside_above: 1 << 20,
         }
+    }
+}
+
+impl Settings {
+    pub(crate) fn terms(&self) -> Terms<'_> {
+        Terms { region: &self.region, signature_v2: self.signature_v2 }
     }
 }

@@ -3,7 +3,7 @@
 use crate::{
     error::{Code, Failure, Outcome},
     uri,
-    xml::{self, Element},
+    xml::{Element, Node},
 };
 
 /// Most tags of an object.
@@ -47,7 +47,7 @@ fn allowed(text: &str) -> bool {
 
 /// Reads `x-amz-tagging`: pairs as in a query string.
 pub(crate) fn from_header(text: &str) -> Outcome<Tags> {
-    let pairs = text.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
+    let pairs = text.split('&').filter(|pair| !pair.is_empty()).take(TAGS_MAX + 1).map(|pair| {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
         Some((uri::decode(key, true)?, uri::decode(value, true)?))
     });
@@ -66,14 +66,13 @@ pub(crate) fn from_header(text: &str) -> Outcome<Tags> {
     check(tags)
 }
 
-/// Reads a `Tagging` document.
-pub(crate) fn from_document(document: &[u8]) -> Outcome<Tags> {
+/// Reads a `Tagging` document's root.
+pub(crate) fn from_root(root: &Node<'_>) -> Outcome<Tags> {
     let malformed = || Failure::from(Code::MalformedXml);
-    let root = xml::parse(document).map_err(|_| malformed())?;
     let set = root.child("TagSet").filter(|_| root.name == "Tagging").ok_or_else(malformed)?;
     let pair =
-        |tag: &xml::Node| Some((tag.text_of("Key")?.to_owned(), tag.text_of("Value")?.to_owned()));
-    let tags: Option<Tags> = set.all("Tag").map(pair).collect();
+        |tag: &Node<'_>| Some((tag.text_of("Key")?.to_owned(), tag.text_of("Value")?.to_owned()));
+    let tags: Option<Tags> = set.all("Tag").take(TAGS_MAX + 1).map(pair).collect();
     check(tags.ok_or_else(malformed)?)
 }
 
@@ -93,6 +92,10 @@ pub(crate) fn document(tags: &[(String, String)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn from_document(document: &[u8]) -> Outcome<Tags> {
+        from_root(&crate::xml::parse(document).map_err(|_| Code::MalformedXml)?)
+    }
 
     #[test]
     fn tags_go_through_header_and_document_unchanged() {

@@ -3,8 +3,10 @@
 use crate::error::{Code, Failure, Outcome};
 use std::{borrow::Cow, net::IpAddr};
 
+/// Most parameters of a query: more than any of S3's operations has.
+const PARAMETERS_MAX: usize = 100;
 /// Longest key, in bytes.
-const KEY_LEN_MAX: usize = 1024;
+pub(crate) const KEY_LEN_MAX: usize = 1024;
 
 /// Undoes percent-encoding; `None` where a `%` is not followed by two hexadecimal digits.
 pub(crate) fn decode_bytes(text: &[u8], plus_is_blank: bool) -> Option<Vec<u8>> {
@@ -60,7 +62,12 @@ pub(crate) struct Query(Vec<(String, String)>);
 impl Query {
     /// Reads what follows the `?`.
     pub(crate) fn parse(query: &str) -> Outcome<Self> {
-        let pairs = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
+        let pairs = || query.split('&').filter(|pair| !pair.is_empty());
+        if pairs().nth(PARAMETERS_MAX).is_some() {
+            let message = format!("The query has more than {PARAMETERS_MAX} parameters.");
+            return Err(Failure::new(Code::InvalidUri, message));
+        }
+        let pairs = pairs().map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             Some((decode(name, true)?, decode(value, true)?))
         });

@@ -294,7 +294,7 @@ async fn odd_requests_get_s3s_own_errors() {
         ("GET", "/bkt", "max-keys=x", b"", "InvalidArgument"),
         ("GET", "/bkt", "encoding-type=base64", b"", "InvalidArgument"),
         ("GET", "/bkt", "continuation-token=%21&list-type=2", b"", "InvalidArgument"),
-        ("POST", "/bkt", "delete=", bad_xml, "MalformedXML"),
+        ("POST", "/bkt", "delete=", bad_xml, "InvalidRequest"),
         ("PUT", "/bkt/k", "partNumber=0&uploadId=x", b"x", "InvalidArgument"),
         ("PUT", "/bkt/k", "partNumber=1&uploadId=x", b"x", "NoSuchUpload"),
         ("POST", "/bkt/k", "uploadId=x", b"<a/>", "MalformedXML"),

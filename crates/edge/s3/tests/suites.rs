@@ -36,6 +36,10 @@ fn sha256(bytes: &[u8]) -> String {
     STANDARD.encode(Sha256::digest(bytes))
 }
 
+fn md5(bytes: &[u8]) -> String {
+    STANDARD.encode(md5::Md5::digest(bytes))
+}
+
 /// An upload of `bkt/k`, begun with these headers.
 async fn begin(to: SocketAddr, headers: &[(&str, &str)]) -> String {
     let call = Call::new("POST", "/bkt/k").query("uploads=");
@@ -123,8 +127,10 @@ async fn what_is_gone_is_deleted_whatever_was_demanded_of_it() {
     }
     let document = b"<Delete><Object><Key>k</Key><ETag>x</ETag></Object>\
                      <Object><Key>gone</Key><ETag>x</ETag></Object></Delete>";
-    let answer = Call::new("POST", "/bkt").query("delete=").send(to, document).await;
-    let answer = text(&answer);
+    let delete = || Call::new("POST", "/bkt").query("delete=");
+    let unvouched = delete().send(to, document).await;
+    assert_eq!((unvouched.status, unvouched.code()), (400, "InvalidRequest".to_owned()));
+    let answer = text(&delete().header("content-md5", md5(document)).send(to, document).await);
     assert!(answer.contains("<Deleted><Key>gone</Key></Deleted>"), "{answer}");
     assert!(answer.contains("<Key>k</Key><Code>PreconditionFailed</Code>"), "{answer}");
 }
@@ -161,6 +167,7 @@ async fn a_listings_prefix_reads_the_same_to_clients_that_do_not_decode_it() {
         ("1", "a%2Bb", "a%2Bb"),
         ("1", "50%25", "50%25"),
         ("1", "%01", "%01"),
+        ("1", "%00", "%00"),
         ("2", "a%20b", "a%20b"),
     ] {
         let query = format!("encoding-type=url&list-type={version}&prefix={prefix}");
@@ -184,6 +191,11 @@ async fn nonsense_gets_the_code_that_s3_gives_it() {
         (put().header("x-amz-checksum-crc32", "no_base64!"), "InvalidRequest"),
         (put().header("x-amz-checksum-crc32", ""), "InvalidRequest"),
         (put().header("x-amz-checksum-crc32", "c2RhZnNhZGZzZGFm"), "InvalidRequest"),
+        (put().query("tagging="), "InvalidRequest"),
+        (put().header("cache-control", "x".repeat(9000)), "RequestHeaderSectionTooLarge"),
+        (put().header("x-amz-meta-a", "x".repeat(3000)), "MetadataTooLarge"),
+        (get().header("x-amz-security-token", "t"), "InvalidToken"),
+        (get().query(&vec!["a="; 101].join("&")), "InvalidURI"),
         (get().query("attributes="), "InvalidRequest"),
         (
             get().query("attributes=").header("x-amz-object-attributes", "ETag,Colour"),
@@ -197,4 +209,44 @@ async fn nonsense_gets_the_code_that_s3_gives_it() {
         let answer = get().header("range", range).send(to, b"").await;
         assert_eq!((answer.status, answer.body.len()), (200, 10), "{range}");
     }
+}
+
+/// Whether every character is one that XML 1.0 has, and no reference stands for another.
+fn is_xml(document: &str) -> bool {
+    let holds = |c: char| c >= ' ' && !matches!(c, '\u{fffe}' | '\u{ffff}') || "\t\n\r".contains(c);
+    let references = document.split("&#x").skip(1).map(|rest| rest.split(';').next().unwrap());
+    let meant = references.map(|hex| u32::from_str_radix(hex, 16).ok().and_then(char::from_u32));
+    document.chars().all(holds) && meant.into_iter().all(|c| c.is_some_and(holds))
+}
+
+#[tokio::test]
+async fn keys_that_xml_cannot_hold_are_listed_as_urls_have_them_and_every_answer_can_be_read() {
+    let (to, _folder) = face().await;
+    for path in ["/bkt/a%00b", "/bkt/plain", "/bkt/dir%01/x"] {
+        assert_eq!(Call::new("PUT", path).send(to, b"1").await.status, 200, "{path}");
+    }
+    let begun = Call::new("POST", "/bkt/up%02").query("uploads=").send(to, b"").await;
+    assert!(is_xml(&text(&begun)), "{begun:?}");
+    for (query, shown) in [
+        ("", "<Key>a%00b</Key>"),
+        ("list-type=2", "<Key>dir%01/x</Key>"),
+        ("delimiter=%2F", "<Prefix>dir%01/</Prefix>"),
+        ("list-type=2&start-after=%1F", "<StartAfter>%1F</StartAfter>"),
+        ("marker=%1F", "<Marker>%1F</Marker>"),
+        ("versions=", "<Key>a%00b</Key>"),
+        ("uploads=", "<Key>up%02</Key>"),
+    ] {
+        let answer = text(&Call::new("GET", "/bkt").query(query).send(to, b"").await);
+        assert!(is_xml(&answer) && answer.contains(shown), "{query}: {answer}");
+        assert!(answer.contains("<EncodingType>url</EncodingType>"), "{query}: {answer}");
+    }
+    let plain = text(&Call::new("GET", "/bkt").query("prefix=plain").send(to, b"").await);
+    assert!(!plain.contains("EncodingType"), "{plain}");
+    let missing = Call::new("GET", "/bkt/none%03").send(to, b"").await;
+    assert!(missing.status == 404 && is_xml(&text(&missing)), "{missing:?}");
+    let document = b"<Delete><Object><Key>a&#0;b</Key></Object></Delete>";
+    let delete = Call::new("POST", "/bkt").query("delete=").header("content-md5", md5(document));
+    let deleted = delete.send(to, document).await;
+    assert!(deleted.status == 200 && is_xml(&text(&deleted)), "{deleted:?}");
+    assert_eq!(Call::new("HEAD", "/bkt/a%00b").send(to, b"").await.status, 404);
 }

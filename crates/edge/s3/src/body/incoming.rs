@@ -60,6 +60,11 @@ impl Source {
         Self { incoming: Some(incoming), patience, holds_back, received }
     }
 
+    /// From now on its bytes must come at this pace, if not at a higher one.
+    pub(super) fn hurry(&mut self, pace_min: u64) {
+        self.patience.pace_min = self.patience.pace_min.max(pace_min);
+    }
+
     /// The next bytes as they come from the connection.
     pub(super) async fn next(&mut self) -> Outcome<Option<Bytes>> {
         self.holds_back = false;

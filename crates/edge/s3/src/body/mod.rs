@@ -8,8 +8,15 @@ pub(crate) use chunked::Chunked;
 pub(crate) use incoming::{Patience, Source};
 pub(crate) use outgoing::Outgoing;
 
-use crate::error::{Code, Failure, Outcome};
-use bytes::{Bytes, BytesMut};
+use crate::{
+    allowance::Held,
+    error::{Code, Failure, Outcome},
+};
+use bytes::Bytes;
+
+/// Slowest that a document may come, bytes per second, after the first wait: memory is held until it is
+/// there, and there is less of it than for objects.
+const DOCUMENT_PACE_MIN: u64 = 32 << 10;
 
 /// A request's body as its sender meant it, without framing.
 #[derive(Debug)]
@@ -97,25 +104,27 @@ impl Payload {
         self.chunked.as_ref()?.trailer(name)
     }
 
-    /// The whole body, for documents, which are short.
-    pub(crate) async fn document(&mut self, len_max: usize) -> Outcome<Bytes> {
+    /// The whole body, for documents, which are short: its bytes are taken from `held` as they come.
+    pub(crate) async fn document(&mut self, len_max: usize, held: &mut Held) -> Outcome<Bytes> {
         if self.len.is_some_and(|len| len > len_max as u64) {
             return Err(Code::MaxMessageLengthExceeded.into());
         }
-        let mut document = BytesMut::new();
+        let most = self.len.map_or(len_max, |len| len as usize);
+        self.source.hurry(DOCUMENT_PACE_MIN);
+        let mut document = Vec::new();
         while let Some(piece) = self.next().await {
             let piece = piece?;
-            if document.len() + piece.len() > len_max {
+            let len = document.len() + piece.len();
+            if len > len_max {
                 return Err(Code::MaxMessageLengthExceeded.into());
+            }
+            if len > document.capacity() {
+                let capacity = len.max(document.capacity() * 3 / 2).min(most);
+                held.grow(capacity - document.capacity()).await?;
+                document.reserve_exact(capacity - document.len());
             }
             document.extend_from_slice(&piece);
         }
-        if let Some(expected) = self.sha256 {
-            use sha2::Digest as _;
-            if <[u8; 32]>::from(sha2::Sha256::digest(&document)) != expected {
-                return Err(Code::XAmzContentSha256Mismatch.into());
-            }
-        }
-        Ok(document.freeze())
+        Ok(document.into())
     }
 }

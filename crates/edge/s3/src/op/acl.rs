@@ -4,7 +4,8 @@ use super::{Outcome, Reply, Request};
 use crate::{
     error::{Code, Failure},
     metadata,
-    xml::{self, Element},
+    request::read_document,
+    xml::{Element, Node},
 };
 use http::StatusCode;
 
@@ -47,16 +48,22 @@ pub(super) async fn put(mut request: Request) -> Outcome<Reply> {
         if document.is_empty() {
             return Err(Failure::new(Code::MissingRequestBody, "Request body is empty"));
         }
-        let root = xml::parse(&document).map_err(|_| Code::MalformedAcl)?;
-        let list = root.child("AccessControlList").ok_or(Code::MalformedAcl)?;
-        let owners = |grant: &xml::Node| {
-            let grantee = grant.child("Grantee").and_then(|grantee| grantee.text_of("ID"));
-            grantee == Some(&request.settings.owner)
-                && grant.text_of("Permission") == Some("FULL_CONTROL")
-        };
-        if !list.all("Grant").all(owners) {
-            return Err(Code::AccessControlListNotSupported.into());
-        }
+        let owner = request.settings.owner.clone();
+        let check = move |root: &Node<'_>| check_grants(root, &owner);
+        read_document(document, Code::MalformedAcl, check).await?;
     }
     Ok(Reply::empty(StatusCode::OK))
+}
+
+fn check_grants(root: &Node<'_>, owner: &str) -> Outcome<()> {
+    let list = root.child("AccessControlList").ok_or(Code::MalformedAcl)?;
+    let is_owners = |grant: &Node<'_>| {
+        let grantee = grant.child("Grantee").and_then(|grantee| grantee.text_of("ID"));
+        grantee == Some(owner) && grant.text_of("Permission") == Some("FULL_CONTROL")
+    };
+    if list.all("Grant").all(is_owners) {
+        Ok(())
+    } else {
+        Err(Code::AccessControlListNotSupported.into())
+    }
 }

@@ -3,7 +3,8 @@ use crate::{
     date,
     error::{Code, Failure},
     metadata,
-    xml::{self, Element},
+    request::read_document,
+    xml::{Element, Node},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::StatusCode;
@@ -12,6 +13,8 @@ use ripstop_store::StoreError;
 
 /// Most buckets on a page.
 const BUCKETS_MAX: usize = 10_000;
+/// What a bucket takes on a page: itself, and its part of the document.
+const BUCKET_MEMORY: usize = 512;
 /// Where a bucket made without a location constraint is.
 const UNCONSTRAINED: &str = "us-east-1";
 
@@ -35,13 +38,9 @@ pub(super) async fn create(mut request: Request) -> Outcome<Reply> {
     }
     let document = request.document().await?;
     if !document.trim_ascii().is_empty() {
-        let root = xml::parse(&document).map_err(|_| Code::MalformedXml)?;
-        if root.name != "CreateBucketConfiguration" {
-            return Err(Code::MalformedXml.into());
-        }
-        if let Some(location) = root.text_of("LocationConstraint").filter(|l| !l.is_empty()) {
-            check_location(location, &request.settings.region)?;
-        }
+        let region = request.settings.region.clone();
+        let check = move |root: &Node<'_>| check_configuration(root, &region);
+        read_document(document, Code::MalformedXml, check).await?;
     }
     match request.store.create_bucket(&request.bucket).await {
         Ok(()) => {}
@@ -54,6 +53,16 @@ pub(super) async fn create(mut request: Request) -> Outcome<Reply> {
     }
     let location = format!("/{}", request.bucket);
     Ok(Reply::empty(StatusCode::OK).with("location", &location))
+}
+
+fn check_configuration(root: &Node<'_>, region: &str) -> Outcome<()> {
+    if root.name != "CreateBucketConfiguration" {
+        return Err(Code::MalformedXml.into());
+    }
+    match root.text_of("LocationConstraint").filter(|location| !location.is_empty()) {
+        None => Ok(()),
+        Some(location) => check_location(location, region),
+    }
 }
 
 fn check_location(location: &str, region: &str) -> Outcome<()> {
@@ -100,7 +109,7 @@ async fn abort_uploads(request: &Request) -> Outcome<()> {
             return Ok(());
         }
         for upload in &uploads {
-            match request.store.abort_upload(upload).await {
+            match request.store.abort_upload(&upload.id).await {
                 Ok(()) | Err(StoreError::Catalog(CatalogError::NoSuchUpload)) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -149,6 +158,7 @@ pub(super) async fn list(request: Request) -> Outcome<Reply> {
             })?
         }
     };
+    let held = request.allowances.pages.take(max * BUCKET_MEMORY).await?;
     let mut found = Vec::new();
     while found.len() <= max && !elsewhere {
         let page = request.store.buckets(&after, 1000).await?;
@@ -178,5 +188,5 @@ pub(super) async fn list(request: Request) -> Outcome<Reply> {
     if !prefix.is_empty() {
         root.text("Prefix", prefix);
     }
-    Ok(Reply::document(root.document()))
+    Ok(Reply::page(root.document(), held))
 }

@@ -4,15 +4,18 @@ use super::{
     Outcome, Reply, Request,
     multipart::{PART_NUMBER_MAX, upload_of},
     put::write_condition,
-    whole::{announced, check_announced, etag_of, whole},
+    whole::{announced, check_checksum, check_len, computed, etag_of},
 };
 use crate::{
+    allowance::Held,
     condition::bare_tag,
     digest,
     error::{Code, Failure},
-    xml::{self, Element, Node},
+    request::read_document,
+    xml::{Element, Node},
 };
-use ripstop_catalog::{ChecksumAlgorithm, Object, Upload, UploadedPart};
+use ripstop_catalog::{ChecksumAlgorithm, Extent, Object, Upload, UploadedPart};
+use ripstop_store::{EXTENTS_MAX, StoreError};
 
 const ALGORITHMS: [ChecksumAlgorithm; 5] = [
     ChecksumAlgorithm::Crc32,
@@ -22,6 +25,14 @@ const ALGORITHMS: [ChecksumAlgorithm; 5] = [
     ChecksumAlgorithm::Sha256,
 ];
 
+/// Parts that are looked up together.
+const PARTS_AT_ONCE: usize = 250;
+
+/// What a part takes until the object is there, besides where its bytes are.
+const PART_MEMORY: usize = 512;
+/// What each piece of its bytes takes: in the part, in the object, and in the object's record.
+const EXTENT_MEMORY: usize = 3 * size_of::<Extent>();
+
 /// A part as the client names it.
 struct Named {
     number: u16,
@@ -29,7 +40,7 @@ struct Named {
     checksum: Option<(ChecksumAlgorithm, String)>,
 }
 
-fn named(node: &Node) -> Outcome<Named> {
+fn named(node: &Node<'_>) -> Outcome<Named> {
     let number = node.text_of("PartNumber").ok_or(Code::MalformedXml)?;
     let number: i64 = number.trim().parse().map_err(|_| Code::MalformedXml)?;
     let number = u16::try_from(number).ok().filter(|number| (1..=PART_NUMBER_MAX).contains(number));
@@ -54,8 +65,7 @@ fn named(node: &Node) -> Outcome<Named> {
     Ok(Named { number, etag, checksum })
 }
 
-fn read_parts(document: &[u8]) -> Outcome<Vec<Named>> {
-    let root = xml::parse(document).map_err(|_| Code::MalformedXml)?;
+fn read_parts(root: &Node<'_>) -> Outcome<Vec<Named>> {
     let parts: Vec<Named> = root.all("Part").map(named).collect::<Outcome<_>>()?;
     if root.name != "CompleteMultipartUpload"
         || parts.is_empty()
@@ -71,8 +81,8 @@ fn read_parts(document: &[u8]) -> Outcome<Vec<Named>> {
 
 pub(super) async fn complete(mut request: Request) -> Outcome<Reply> {
     // Headers of a checksum are about the object here, not about this document.
-    let document = request.payload.document(request.settings.document_len_max).await?;
-    let parts = read_parts(&document)?;
+    let document = request.bare_document().await?;
+    let parts = read_document(document, Code::MalformedXml, read_parts).await?;
     let upload = match upload_of(&request).await {
         Ok(upload) => upload,
         Err(failure) if failure.code == Code::NoSuchUpload => {
@@ -83,9 +93,10 @@ pub(super) async fn complete(mut request: Request) -> Outcome<Reply> {
     let announced = announced(&request, &upload)?;
     let Request { headers, store, bucket, key, .. } = &request;
     let condition = write_condition(headers, store, bucket, key).await?;
-    let uploaded = matched(&request, &upload, &parts).await?;
-    let attributes = whole(&upload, &uploaded)?;
-    check_announced(&announced, &attributes, &uploaded)?;
+    let (uploaded, _held) = matched(&request, &upload, &parts).await?;
+    check_len(&announced, &uploaded)?;
+    let (attributes, uploaded) = computed(upload.clone(), uploaded).await?;
+    check_checksum(&announced, &attributes)?;
     let object = match store.complete_upload(&upload, &uploaded, attributes, condition).await {
         Ok(object) => object,
         Err(error) => {
@@ -123,50 +134,68 @@ fn reply(request: &Request, object: &Object) -> Reply {
     Reply::document(root.document())
 }
 
-/// The stored parts that the client names, each as it says.
+/// The stored parts that the client names, each as it says; and the memory they are in.
 async fn matched(
     request: &Request,
     upload: &Upload,
     named: &[Named],
-) -> Outcome<Vec<UploadedPart>> {
-    let stored = all_parts(request, upload).await?;
+) -> Outcome<(Vec<UploadedPart>, Held)> {
     let mut matched = Vec::with_capacity(named.len());
-    for (at, part) in named.iter().enumerate() {
-        let missing = || {
-            Failure::from(Code::InvalidPart)
-                .with("UploadId", &upload.id)
-                .with("PartNumber", part.number.to_string())
-                .with("ETag", &part.etag)
-        };
-        let found = stored.binary_search_by_key(&part.number, |stored| stored.number);
-        let found = found.map_err(|_| missing())?;
-        let stored = &stored[found];
-        if stored.etag != part.etag || !checksum_fits(upload, part, stored)? {
-            return Err(missing());
+    let mut held = request.allowances.extents.nothing();
+    let mut extents = 0;
+    while let Some(next) = named.get(matched.len()) {
+        let page = request.store.parts(&upload.id, next.number - 1, PARTS_AT_ONCE).await?;
+        if page.is_empty() {
+            return Err(missing(upload, next));
         }
-        let min = request.settings.part_len_min;
-        if at + 1 < named.len() && stored.len < min {
-            return Err(Failure::from(Code::EntityTooSmall)
-                .with("ETag", &stored.etag)
-                .with("MinSizeAllowed", min.to_string())
-                .with("ProposedSize", stored.len.to_string())
-                .with("PartNumber", part.number.to_string()));
+        let pieces: usize = page.iter().map(|part| part.extents.len()).sum();
+        held.grow(page.len() * PART_MEMORY + pieces * EXTENT_MEMORY).await?;
+        for stored in page {
+            let Some(part) = named.get(matched.len()) else { break };
+            if stored.number > part.number {
+                return Err(missing(upload, part));
+            }
+            if stored.number == part.number {
+                let is_last = matched.len() + 1 == named.len();
+                check_part(request, upload, part, &stored, is_last)?;
+                extents += stored.extents.len();
+                if extents > EXTENTS_MAX {
+                    return Err(StoreError::Extents { extents }.into());
+                }
+                matched.push(stored);
+            }
         }
-        matched.push(stored.clone());
     }
-    Ok(matched)
+    Ok((matched, held))
 }
 
-async fn all_parts(request: &Request, upload: &Upload) -> Outcome<Vec<UploadedPart>> {
-    let mut parts: Vec<UploadedPart> = Vec::new();
-    loop {
-        let after = parts.last().map_or(0, |part| part.number);
-        let page = request.store.parts(&upload.id, after, 1000).await?;
-        if page.is_empty() {
-            return Ok(parts);
-        }
-        parts.extend(page);
+fn missing(upload: &Upload, part: &Named) -> Failure {
+    Failure::from(Code::InvalidPart)
+        .with("UploadId", &upload.id)
+        .with("PartNumber", part.number.to_string())
+        .with("ETag", &part.etag)
+}
+
+/// Refuses a part that is not as the client says, or too small where others follow.
+fn check_part(
+    request: &Request,
+    upload: &Upload,
+    part: &Named,
+    stored: &UploadedPart,
+    is_last: bool,
+) -> Outcome<()> {
+    if stored.etag != part.etag || !checksum_fits(upload, part, stored)? {
+        return Err(missing(upload, part));
     }
+    let min = request.settings.part_len_min;
+    if is_last || stored.len >= min {
+        return Ok(());
+    }
+    Err(Failure::from(Code::EntityTooSmall)
+        .with("ETag", &stored.etag)
+        .with("MinSizeAllowed", min.to_string())
+        .with("ProposedSize", stored.len.to_string())
+        .with("PartNumber", part.number.to_string()))
 }
 
 /// Whether the checksum that the client gives a part is the stored one.

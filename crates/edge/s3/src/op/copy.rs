@@ -54,6 +54,7 @@ pub(super) async fn copy(request: Request) -> Outcome<Reply> {
         write_condition(&request.headers, &request.store, &request.bucket, &request.key).await?;
     let located = source::located(&request, &bucket, &key).await?;
     source::check_len(&request, located.object.len)?;
+    let _held = request.allowances.extents_of(&located.object).await?;
     let old = &located.object.attributes;
     let mut attributes = Attributes { etag: old.etag.clone(), parts: old.parts.clone(), ..given };
     if !new_metadata {
@@ -118,6 +119,7 @@ pub(super) async fn part(request: Request) -> Outcome<Reply> {
         None => 0..len,
     };
     source::check_len(&request, range.end - range.start)?;
+    let _held = request.allowances.extents_of(&located.object).await?;
     let algorithm = part_algorithm(&upload, None)?;
     let seal = seal(&request, &located, range.clone(), algorithm).await?;
     let part = request.store.copy_part(&located, range, &upload, number, seal).await?;

@@ -3,8 +3,9 @@ use crate::{
     condition::{bare_tag, failed},
     date,
     error::{Code, Failure},
+    request::read_document,
     uri,
-    xml::{self, Element, Node},
+    xml::{Element, Node},
 };
 use futures::{StreamExt as _, stream};
 use http::StatusCode;
@@ -72,7 +73,7 @@ struct Entry {
     demands: Demands,
 }
 
-fn entry(node: &Node) -> Outcome<Entry> {
+fn entry(node: &Node<'_>) -> Outcome<Entry> {
     let key = node.text_of("Key").filter(|key| !key.is_empty()).ok_or(Code::MalformedXml)?;
     let filled = |name: &str| node.text_of(name).filter(|text| !text.is_empty());
     let demands = Demands {
@@ -83,15 +84,20 @@ fn entry(node: &Node) -> Outcome<Entry> {
     Ok(Entry { key: key.to_owned(), version: filled("VersionId").map(str::to_owned), demands })
 }
 
-pub(super) async fn many(mut request: Request) -> Outcome<Reply> {
-    let document = request.document().await?;
-    let root = xml::parse(&document).map_err(|_| Code::MalformedXml)?;
-    let entries: Vec<Entry> = root.all("Object").map(entry).collect::<Outcome<_>>()?;
-    if root.name != "Delete" || entries.is_empty() || entries.len() > KEYS_MAX {
+/// What a `Delete` document asks for, and whether only what fails is to be told.
+fn entries(root: &Node<'_>) -> Outcome<(Vec<Entry>, bool)> {
+    let nodes: Vec<_> = root.all("Object").take(KEYS_MAX + 1).collect();
+    if root.name != "Delete" || nodes.is_empty() || nodes.len() > KEYS_MAX {
         return Err(Code::MalformedXml.into());
     }
-    let quiet =
-        root.text_of("Quiet").is_some_and(|quiet| quiet.trim().eq_ignore_ascii_case("true"));
+    let entries = nodes.into_iter().map(entry).collect::<Outcome<_>>()?;
+    let quiet = root.text_of("Quiet").unwrap_or_default();
+    Ok((entries, quiet.trim().eq_ignore_ascii_case("true")))
+}
+
+pub(super) async fn many(mut request: Request) -> Outcome<Reply> {
+    let document = request.vouched_document().await?;
+    let (entries, quiet) = read_document(document, Code::MalformedXml, entries).await?;
     request.store.bucket(&request.bucket).await?;
     let (store, bucket) = (&request.store, &request.bucket);
     let deletes = entries.into_iter().map(|entry| async move {

@@ -2,17 +2,28 @@
 
 use super::{Outcome, Reply, Request};
 use crate::{
+    allowance::Held,
     date, digest,
     error::{Code, Failure},
     uri,
-    xml::Element,
+    xml::{self, Element},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use ripstop_catalog::{Listing, ListingRequest, Object};
+use ripstop_catalog::{Listed, Listing, ListingRequest, PAGE_LEN_MAX};
 use std::borrow::Cow;
 
 /// Most entries on a page.
 pub(super) const ENTRIES_MAX: usize = 1000;
+/// What an entry takes on a page besides its key.
+const ENTRY_MEMORY: usize = 512;
+/// How many bytes a byte of a key takes on a page: itself, and up to six in the document.
+const KEY_FACTOR: usize = 7;
+
+/// Memory for a page of `max` keys or uploads, until it is sent.
+pub(super) async fn page_memory(request: &Request, max: usize) -> Outcome<Held> {
+    let keys = (max * uri::KEY_LEN_MAX).min(PAGE_LEN_MAX + uri::KEY_LEN_MAX);
+    request.allowances.pages.take(keys * KEY_FACTOR + max * ENTRY_MEMORY).await
+}
 
 /// How keys are written.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +42,12 @@ impl Spelling {
                 Err(Failure::argument(message, "encoding-type", text))
             }
         }
+    }
+
+    /// As it is, unless XML cannot hold one of these texts: then as URLs have it, though nobody asked, which
+    /// the page says.
+    pub(super) fn fit_for<'a>(self, mut texts: impl Iterator<Item = &'a str>) -> Self {
+        Self { url: self.url || texts.any(|text| !xml::can_hold(text)) }
     }
 
     pub(super) fn spell(self, key: &str) -> Cow<'_, str> {
@@ -59,6 +76,7 @@ struct Page {
     delimiter: Option<String>,
     max: usize,
     listing: Listing,
+    held: Held,
 }
 
 async fn page(request: &Request, after: &str) -> Outcome<Page> {
@@ -74,8 +92,12 @@ async fn page(request: &Request, after: &str) -> Outcome<Page> {
         after_upload: String::new(),
         max,
     };
+    let held = page_memory(request, max).await?;
     let listing = request.store.list(&wanted).await?;
-    Ok(Page { spelling, prefix, delimiter, max, listing })
+    let asked = [after, &prefix, &wanted.delimiter, request.query.get("start-after").unwrap_or("")];
+    let keys = listing.objects.iter().map(|(key, _)| key).chain(&listing.prefixes);
+    let spelling = spelling.fit_for(asked.into_iter().chain(keys.map(String::as_str)));
+    Ok(Page { spelling, prefix, delimiter, max, listing, held })
 }
 
 impl Page {
@@ -115,12 +137,12 @@ impl Page {
     }
 }
 
-fn show_object(object: &Object, element: &mut Element) {
+fn show_object(object: &Listed, element: &mut Element) {
     element.text("LastModified", &date::document(object.modified_ms));
-    element.text("ETag", &format!("\"{}\"", object.attributes.etag));
-    if let Some(checksum) = &object.attributes.checksum {
-        element.text("ChecksumAlgorithm", digest::word(checksum.algorithm));
-        element.text("ChecksumType", digest::kind(checksum.composite));
+    element.text("ETag", &format!("\"{}\"", object.etag));
+    if let Some((algorithm, composite)) = object.checksum {
+        element.text("ChecksumAlgorithm", digest::word(algorithm));
+        element.text("ChecksumType", digest::kind(composite));
     }
     element.value("Size", object.len).text("StorageClass", "STANDARD");
 }
@@ -144,7 +166,7 @@ pub(super) async fn version_1(request: Request) -> Outcome<Reply> {
         root.text("NextMarker", &page.spelling.spell(next));
     }
     page.show_entries(&request, "Contents", true, &mut root);
-    Ok(Reply::document(root.document()))
+    Ok(Reply::page(root.document(), page.held))
 }
 
 pub(super) async fn version_2(request: Request) -> Outcome<Reply> {
@@ -175,7 +197,7 @@ pub(super) async fn version_2(request: Request) -> Outcome<Reply> {
         root.text("StartAfter", &page.spelling.spell(start_after));
     }
     page.show_entries(&request, "Contents", with_owner, &mut root);
-    Ok(Reply::document(root.document()))
+    Ok(Reply::page(root.document(), page.held))
 }
 
 /// Objects as the only versions there are.
@@ -199,5 +221,5 @@ pub(super) async fn versions(request: Request) -> Outcome<Reply> {
         root.text("NextVersionIdMarker", "null");
     }
     page.show_entries(&request, "Version", true, &mut root);
-    Ok(Reply::document(root.document()))
+    Ok(Reply::page(root.document(), page.held))
 }

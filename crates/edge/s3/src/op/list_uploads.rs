@@ -1,6 +1,6 @@
 use super::{
     Outcome, Reply, Request,
-    list::{ENTRIES_MAX, Spelling, show_owner},
+    list::{ENTRIES_MAX, Spelling, page_memory, show_owner},
 };
 use crate::{date, digest, xml::Element};
 use ripstop_catalog::ListingRequest;
@@ -22,7 +22,11 @@ pub(super) async fn list(request: Request) -> Outcome<Reply> {
         after_upload: id_marker.unwrap_or_default().to_owned(),
         max,
     };
+    let held = page_memory(&request, max).await?;
     let listing = request.store.uploads(&wanted).await?;
+    let keys = listing.uploads.iter().map(|upload| &upload.key).chain(&listing.prefixes);
+    let asked = [prefix, key_marker, delimiter.unwrap_or_default()];
+    let spelling = spelling.fit_for(asked.into_iter().chain(keys.map(String::as_str)));
     let mut root = Element::in_namespace("ListMultipartUploadsResult");
     root.text("Bucket", &request.bucket);
     root.text("KeyMarker", &spelling.spell(key_marker));
@@ -55,5 +59,5 @@ pub(super) async fn list(request: Request) -> Outcome<Reply> {
             element.text("Prefix", &spelling.spell(prefix));
         });
     }
-    Ok(Reply::document(root.document()))
+    Ok(Reply::page(root.document(), held))
 }

@@ -81,11 +81,15 @@ impl From<StoreError> for Failure {
             StoreError::Unavailable { .. } => Code::ServiceUnavailable,
             StoreError::Lost { .. } => Code::InternalError,
             StoreError::Length { .. } => Code::IncompleteBody,
+            StoreError::Extents { .. } | StoreError::RecordTooLong { .. } => Code::EntityTooLarge,
         };
         if let StoreError::Busy { retry_after } = error {
             // As many as a tenant that asks for too much likes: no matter for the log.
             let seconds = retry_after.as_secs_f64().ceil().max(1.0);
             return Self::from(code).header(http::header::RETRY_AFTER, &seconds.to_string());
+        }
+        if code == Code::EntityTooLarge {
+            return Self::new(code, format!("The object cannot be kept: {error}."));
         }
         if code.status().is_server_error() {
             tracing::error!(error = &error as &dyn std::error::Error, "the store failed");

@@ -94,6 +94,6 @@ fn checksum(request: &Request) -> Outcome<Option<(ChecksumAlgorithm, bool)>> {
 
 pub(super) async fn abort(request: Request) -> Outcome<Reply> {
     let upload = upload_of(&request).await?;
-    request.store.abort_upload(&upload).await?;
+    request.store.abort_upload(&upload.id).await?;
     Ok(Reply::empty(StatusCode::NO_CONTENT))
 }

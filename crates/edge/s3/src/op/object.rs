@@ -2,6 +2,7 @@
 
 use super::{Outcome, Reply, Request};
 use crate::{
+    allowance::FEW_EXTENTS,
     body::Outgoing,
     condition::{Judgement, Preconditions, failed},
     digest,
@@ -9,10 +10,11 @@ use crate::{
     metadata,
     range::{self, Wanted},
 };
+use futures::StreamExt as _;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
-use ripstop_catalog::{Attributes, CatalogError, Object};
-use ripstop_store::StoreError;
-use std::ops::Range;
+use ripstop_catalog::{Attributes, CatalogError, Located, Object};
+use ripstop_store::{StoreError, narrowed};
+use std::{ops::Range, sync::Arc};
 
 /// Query parameters that replace a header of the answer.
 const OVERRIDES: [(&str, HeaderName); 6] = [
@@ -45,10 +47,16 @@ pub(super) async fn get(request: Request, with_bytes: bool) -> Outcome<Reply> {
         if !with_bytes || span.is_empty() {
             break (reply, located, span);
         }
-        match request.store.read(located.clone(), span.clone()).await {
+        let (needed, within) = needed(&located, &span);
+        let held = request.allowances.extents_of(&needed.object).await?;
+        match request.store.read(needed, within).await {
             Ok(pieces) => {
                 let mut reply = reply;
-                reply.body = Outgoing::Stream { pieces, left: span.end - span.start };
+                let pieces = pieces.inspect(move |_| {
+                    let _until_the_last = &held;
+                });
+                let left = span.end - span.start;
+                reply.body = Outgoing::Stream { pieces: pieces.boxed(), left };
                 break (reply, located, span);
             }
             Err(StoreError::Catalog(CatalogError::StripeGone { .. })) if looks < LOOKS_MAX => {}
@@ -58,6 +66,15 @@ pub(super) async fn get(request: Request, with_bytes: bool) -> Outcome<Reply> {
     drop(located);
     reply.headers.insert(header::CONTENT_LENGTH, (span.end - span.start).into());
     Ok(reply)
+}
+
+/// What it takes to read these bytes, and where they are in that.
+fn needed(located: &Arc<Located>, span: &Range<u64>) -> (Arc<Located>, Range<u64>) {
+    if located.object.extents.len() <= FEW_EXTENTS {
+        return (located.clone(), span.clone());
+    }
+    let (needed, within) = narrowed(located, span);
+    (Arc::new(needed), within)
 }
 
 fn check_preconditions(headers: &HeaderMap, object: &Object) -> Outcome<()> {

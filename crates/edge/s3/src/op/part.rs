@@ -15,7 +15,7 @@ use crate::{
     xml::Element,
 };
 use http::StatusCode;
-use ripstop_catalog::{ChecksumAlgorithm, Upload};
+use ripstop_catalog::{ChecksumAlgorithm, Upload, UploadedPart};
 
 /// The number that the query gives the part.
 pub(super) fn number_of(request: &Request) -> Outcome<u16> {
@@ -72,13 +72,37 @@ pub(super) async fn upload(request: Request) -> Outcome<Reply> {
     Ok(with_checksum(reply, shown, 0, false))
 }
 
+/// What a part takes on a page: itself, and its part of the document.
+const PART_MEMORY: usize = 768;
+
+/// Parts with numbers above `after`, `max` unless there are fewer, without where their bytes are.
+async fn stored(
+    request: &Request,
+    upload: &Upload,
+    after: u16,
+    max: usize,
+) -> Outcome<Vec<UploadedPart>> {
+    let mut parts: Vec<UploadedPart> = Vec::new();
+    while parts.len() < max {
+        let after = parts.last().map_or(after, |part| part.number);
+        let page = request.store.parts(&upload.id, after, max - parts.len()).await?;
+        if page.is_empty() {
+            break;
+        }
+        let without_extents = |part| UploadedPart { extents: Vec::new(), ..part };
+        parts.extend(page.into_iter().map(without_extents));
+    }
+    Ok(parts)
+}
+
 /// A page of an upload's parts.
 pub(super) async fn list(request: Request) -> Outcome<Reply> {
     let max = request.count("max-parts")?.unwrap_or(ENTRIES_MAX).min(ENTRIES_MAX);
     let after = request.count("part-number-marker")?.unwrap_or(0);
     let upload = upload_of(&request).await?;
     let marker = u16::try_from(after).unwrap_or(u16::MAX);
-    let mut parts = request.store.parts(&upload.id, marker, max + 1).await?;
+    let held = request.allowances.pages.take(PART_MEMORY * (max + 1)).await?;
+    let mut parts = stored(&request, &upload, marker, max + 1).await?;
     let truncated = parts.len() > max && max > 0;
     parts.truncate(max);
     let mut root = Element::in_namespace("ListPartsResult");
@@ -103,5 +127,5 @@ pub(super) async fn list(request: Request) -> Outcome<Reply> {
             }
         });
     }
-    Ok(Reply::document(root.document()))
+    Ok(Reply::page(root.document(), held))
 }

@@ -1,5 +1,9 @@
 use super::{Outcome, Reply, Request};
-use crate::tagging::{self, Tags};
+use crate::{
+    error::Code,
+    request::read_document,
+    tagging::{self, Tags},
+};
 use http::StatusCode;
 use ripstop_catalog::{Attributes, CatalogError};
 use ripstop_store::StoreError;
@@ -15,8 +19,9 @@ pub(super) async fn get(request: Request) -> Outcome<Reply> {
 
 pub(super) async fn put(mut request: Request) -> Outcome<Reply> {
     request.check_version()?;
-    let document = request.document().await?;
-    set(&request, tagging::from_document(&document)?).await?;
+    let document = request.vouched_document().await?;
+    let tags = read_document(document, Code::MalformedXml, tagging::from_root).await?;
+    set(&request, tags).await?;
     Ok(Reply::empty(StatusCode::OK))
 }
 
@@ -30,6 +35,7 @@ async fn set(request: &Request, tags: Tags) -> Outcome<()> {
     let mut attempt = 1;
     loop {
         let located = request.store.object(&request.bucket, &request.key).await?;
+        let _held = request.allowances.extents_of(&located.object).await?;
         let attributes = Attributes { tags: tags.clone(), ..located.object.attributes.clone() };
         let set = request.store.set_attributes(&request.bucket, &request.key, &located, attributes);
         match set.await {
@@ -38,7 +44,7 @@ async fn set(request: &Request, tags: Tags) -> Outcome<()> {
                 attempt += 1;
             }
             Err(StoreError::Catalog(CatalogError::ConditionFailed)) => {
-                return Err(crate::error::Code::ConditionalRequestConflict.into());
+                return Err(Code::ConditionalRequestConflict.into());
             }
             Err(error) => return Err(error.into()),
         }

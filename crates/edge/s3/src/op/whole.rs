@@ -18,8 +18,16 @@ pub(super) fn etag_of<'a>(etags: impl ExactSizeIterator<Item = &'a str>) -> Opti
     Some(format!("{}-{count}", hex::encode(md5.finalize())))
 }
 
-/// What is known of the whole object.
-pub(super) fn whole(upload: &Upload, parts: &[UploadedPart]) -> Outcome<Attributes> {
+/// What is known of the whole object, computed beside: thousands of parts take milliseconds.
+pub(super) async fn computed(
+    upload: Upload,
+    parts: Vec<UploadedPart>,
+) -> Outcome<(Attributes, Vec<UploadedPart>)> {
+    let computed = tokio::task::spawn_blocking(move || Ok((whole(&upload, &parts)?, parts)));
+    computed.await.map_err(|_| Code::InternalError)?
+}
+
+fn whole(upload: &Upload, parts: &[UploadedPart]) -> Outcome<Attributes> {
     let etag = etag_of(parts.iter().map(|part| part.etag.as_str())).ok_or(Code::InternalError)?;
     let (algorithm, is_composite) = upload.checksum.unwrap_or((digest::DEFAULT_ALGORITHM, false));
     let values: Option<Vec<(&[u8], u64)>> = parts
@@ -97,20 +105,23 @@ pub(super) fn announced(request: &Request, upload: &Upload) -> Outcome<Announced
     Ok(Announced { len, checksum: Some((algorithm, value)) })
 }
 
-/// Holds the whole against what the client says of it.
-pub(super) fn check_announced(
-    announced: &Announced,
-    attributes: &Attributes,
-    parts: &[UploadedPart],
-) -> Outcome<()> {
+/// Holds the parts' lengths against what the client says of the whole: before anything is computed.
+pub(super) fn check_len(announced: &Announced, parts: &[UploadedPart]) -> Outcome<()> {
     let len: u64 = parts.iter().map(|part| part.len).sum();
-    if let Some(given) = announced.len.filter(|given| *given != len) {
-        let message = format!(
-            "The provided 'x-amz-mp-object-size' header value {given} does not match what was \
-             computed: {len}"
-        );
-        return Err(Failure::new(Code::InvalidRequest, message));
+    match announced.len.filter(|given| *given != len) {
+        None => Ok(()),
+        Some(given) => {
+            let message = format!(
+                "The provided 'x-amz-mp-object-size' header value {given} does not match what was \
+                 computed: {len}"
+            );
+            Err(Failure::new(Code::InvalidRequest, message))
+        }
     }
+}
+
+/// Holds the whole's checksum against what the client says of it.
+pub(super) fn check_checksum(announced: &Announced, attributes: &Attributes) -> Outcome<()> {
     let Some((algorithm, value)) = &announced.checksum else { return Ok(()) };
     let fits = attributes.checksum.as_ref().is_some_and(|checksum| {
         let shown = digest::shown(checksum, attributes.parts.len());

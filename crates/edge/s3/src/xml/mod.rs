@@ -4,4 +4,4 @@ mod read;
 mod write;
 
 pub(crate) use read::{Node, parse};
-pub(crate) use write::Element;
+pub(crate) use write::{Element, can_hold};

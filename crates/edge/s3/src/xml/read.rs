@@ -1,14 +1,17 @@
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 /// Deepest nesting that any of S3's documents has, with room to spare.
 const DEPTH_MAX: usize = 16;
+/// Most elements of a document: ten thousand parts of nine elements each, and the root.
+const NODES_MAX: usize = 1 + 10_000 * 10;
 
-/// An element: its name without prefix, its own text, its children in order.
+/// An element: its name without prefix, its own text, its children in order. What the document has as
+/// it is meant is not copied.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Node {
-    pub(crate) name: String,
-    pub(crate) text: String,
-    pub(crate) children: Vec<Node>,
+pub(crate) struct Node<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) text: Cow<'a, str>,
+    pub(crate) children: Vec<Node<'a>>,
 }
 
 /// The document is not XML, or more than S3's documents need.
@@ -21,7 +24,7 @@ impl fmt::Display for Malformed {
     }
 }
 
-impl Node {
+impl<'a> Node<'a> {
     /// The first child of that name.
     pub(crate) fn child(&self, name: &str) -> Option<&Self> {
         self.children.iter().find(|child| child.name == name)
@@ -29,19 +32,19 @@ impl Node {
 
     /// The text of the first child of that name.
     pub(crate) fn text_of(&self, name: &str) -> Option<&str> {
-        self.child(name).map(|child| child.text.as_str())
+        self.child(name).map(|child| &*child.text)
     }
 
     /// All children of that name.
-    pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Self> {
+    pub(crate) fn all<'b>(&'b self, name: &'b str) -> impl Iterator<Item = &'b Node<'a>> {
         self.children.iter().filter(move |child| child.name == name)
     }
 }
 
 /// Reads a document: its root element. Document types are refused, so no entity can grow.
-pub(crate) fn parse(document: &[u8]) -> Result<Node, Malformed> {
+pub(crate) fn parse(document: &[u8]) -> Result<Node<'_>, Malformed> {
     let text = std::str::from_utf8(document).map_err(|_| Malformed)?;
-    let mut reader = Reader { rest: text.trim_start_matches('\u{feff}') };
+    let mut reader = Reader { rest: text.trim_start_matches('\u{feff}'), nodes_left: NODES_MAX };
     reader.skip_misc()?;
     let root = reader.element(0)?;
     reader.skip_misc()?;
@@ -50,6 +53,7 @@ pub(crate) fn parse(document: &[u8]) -> Result<Node, Malformed> {
 
 struct Reader<'a> {
     rest: &'a str,
+    nodes_left: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -120,13 +124,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn element(&mut self, depth: usize) -> Result<Node, Malformed> {
+    fn element(&mut self, depth: usize) -> Result<Node<'a>, Malformed> {
+        self.nodes_left = self.nodes_left.checked_sub(1).ok_or(Malformed)?;
         if depth >= DEPTH_MAX || !self.eat("<") {
             return Err(Malformed);
         }
         let full_name = self.name()?;
         self.attributes()?;
-        let name = full_name.rsplit(':').next().unwrap_or(full_name).to_owned();
+        let name = full_name.rsplit(':').next().unwrap_or(full_name);
         let mut node = Node { name, ..Node::default() };
         if self.eat("/>") {
             return Ok(node);
@@ -149,7 +154,7 @@ impl<'a> Reader<'a> {
             } else if self.eat("<!--") {
                 self.until("-->")?;
             } else if self.eat("<![CDATA[") {
-                node.text.push_str(self.until("]]>")?);
+                append(self.until("]]>")?, &mut node.text);
             } else if self.eat("<?") {
                 self.until("?>")?;
             } else {
@@ -159,10 +164,18 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn unescape(text: &str, out: &mut String) -> Result<(), Malformed> {
+fn append<'a>(text: &'a str, out: &mut Cow<'a, str>) {
+    if out.is_empty() {
+        *out = Cow::Borrowed(text);
+    } else if !text.is_empty() {
+        out.to_mut().push_str(text);
+    }
+}
+
+fn unescape<'a>(text: &'a str, out: &mut Cow<'a, str>) -> Result<(), Malformed> {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('&') {
-        out.push_str(before);
+        append(before, out);
         let (entity, after) = after.split_once(';').ok_or(Malformed)?;
         let char = match entity {
             "amp" => '&',
@@ -179,10 +192,10 @@ fn unescape(text: &str, out: &mut String) -> Result<(), Malformed> {
                 value.ok().and_then(char::from_u32).ok_or(Malformed)?
             }
         };
-        out.push(char);
+        out.to_mut().push(char);
         rest = after;
     }
-    out.push_str(rest);
+    append(rest, out);
     Ok(())
 }
 
@@ -224,5 +237,13 @@ mod tests {
         }
         assert_eq!(parse(b"<a>\xff</a>"), Err(Malformed));
         assert_eq!(parse("<a>".repeat(40).as_bytes()), Err(Malformed));
+    }
+
+    #[test]
+    fn a_document_has_as_many_elements_as_the_longest_needs_and_no_more() {
+        let part = format!("<Part>{}</Part>", "<x>y</x>".repeat(9));
+        let document = |more: &str| format!("<a>{}{more}</a>", part.repeat(10_000));
+        assert_eq!(parse(document("").as_bytes()).unwrap().children.len(), 10_000);
+        assert_eq!(parse(document("<x/>").as_bytes()), Err(Malformed));
     }
 }

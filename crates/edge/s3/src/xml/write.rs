@@ -74,8 +74,17 @@ impl Element {
     }
 }
 
-/// Characters that XML 1.0 cannot hold are written as references, as S3 does: clients that list such
-/// keys ask for `encoding-type=url`.
+/// Whether XML 1.0 can hold a character, be it as a reference: not so most that control something.
+const fn can_hold_char(char: char) -> bool {
+    !matches!(char, '\u{0}'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}')
+}
+
+/// Whether XML 1.0 can hold a text as it is.
+pub(crate) fn can_hold(text: &str) -> bool {
+    text.chars().all(can_hold_char)
+}
+
+/// What XML 1.0 cannot hold is shown as U+FFFD, so that a document can be read whatever is in it.
 fn escape(text: &str, out: &mut String) {
     let mut clean_from = 0;
     for (at, char) in text.char_indices() {
@@ -84,8 +93,8 @@ fn escape(text: &str, out: &mut String) {
             '<' => "&lt;",
             '>' => "&gt;",
             '"' => "&quot;",
-            '\n' | '\t' => continue,
-            '\u{0}'..='\u{1f}' | '\u{7f}' | '\u{fffe}' | '\u{ffff}' => "",
+            '\r' | '\u{7f}' => "",
+            _ if !can_hold_char(char) => "\u{fffd}",
             _ => continue,
         };
         out.push_str(&text[clean_from..at]);
@@ -104,9 +113,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_escaped_and_control_characters_become_references() {
+    fn text_is_escaped_and_what_xml_cannot_hold_is_replaced() {
         let mut out = String::new();
-        escape("a<b>&\"\u{1}\r\u{7f}ü", &mut out);
-        assert_eq!(out, "a&lt;b&gt;&amp;&quot;&#x1;&#xD;&#x7F;ü");
+        escape("a<b>&\"\u{1}\0\r\n\t\u{7f}ü\u{ffff}", &mut out);
+        assert_eq!(out, "a&lt;b&gt;&amp;&quot;\u{fffd}\u{fffd}&#xD;\n\t&#x7F;ü\u{fffd}");
+        assert!(can_hold("a\r\n\t\u{7f}ü") && !can_hold("a\u{1f}") && !can_hold("\u{fffe}"));
     }
 }
