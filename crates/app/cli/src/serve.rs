@@ -60,6 +60,7 @@ pub(crate) async fn run(config: Config, options: &Serve) -> Result<ExitCode> {
         tokio::spawn(serve_admin(admin_listener, desk, AdminSettings::default(), stop.clone()));
     let settings = ripstop_s3::Settings {
         region: config.region.clone(),
+        signature_v2: config.signature_v2,
         domain: config.domain.clone(),
         connections_max: config.connections_max,
         drain_timeout: config.stop_within,

@@ -25,6 +25,7 @@ pub(crate) struct Gateway {
     pub data: Option<PathBuf>,
     pub credentials: Option<PathBuf>,
     pub region: Option<String>,
+    pub signature_v2: Option<bool>,
     pub domain: Option<String>,
     pub connections_max: Option<usize>,
     pub stop_within: Option<Span>,
@@ -51,6 +52,7 @@ pub(crate) struct Store {
     pub grace: Option<Span>,
     pub sweep_every: Option<Span>,
     pub list_every: Option<Span>,
+    pub uploads_expire_after: Option<Span>,
     pub move_rate_max: Option<Size>,
 }
 

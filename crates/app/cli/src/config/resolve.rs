@@ -21,6 +21,7 @@ pub(crate) struct Config {
     pub data: PathBuf,
     pub credentials: PathBuf,
     pub region: String,
+    pub signature_v2: bool,
     pub domain: Option<String>,
     pub connections_max: usize,
     pub stop_within: Duration,
@@ -156,6 +157,7 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
         data,
         credentials,
         region: gateway.region.unwrap_or_else(|| "us-east-1".into()),
+        signature_v2: gateway.signature_v2.unwrap_or(true),
         domain: gateway.domain,
         connections_max: gateway.connections_max.unwrap_or(4096),
         stop_within: gateway.stop_within.map_or(Duration::from_secs(30), |span| span.0),
@@ -215,6 +217,9 @@ fn store_settings(
         grace: raw.grace.map_or(default.grace, |span| span.0),
         sweep_every,
         list_every: raw.list_every.map_or(default.list_every, |span| span.0),
+        uploads_expire_after: raw
+            .uploads_expire_after
+            .map_or(default.uploads_expire_after, |span| span.0),
         move_rate_max: raw.move_rate_max.map_or(default.move_rate_max, |size| size.0),
         home_after: default.home_after,
     })

@@ -17,6 +17,8 @@ fn nothing_configured_is_six_directories_under_six_four() {
     assert_eq!(config.pools[0].code.to_string(), "(6,4)");
     let ours = |place: &Place| matches!(place, Place::Directory { ours: true, durable: true, .. });
     assert_eq!(config.pools[0].nodes.iter().filter(|node| ours(&node.place)).count(), 6);
+    assert!(config.signature_v2);
+    assert_eq!(config.store.uploads_expire_after.as_secs(), 7 * 86_400);
     assert!(config.listen.ip().is_loopback() && config.admin.ip().is_loopback());
 }
 
@@ -30,6 +32,8 @@ fn variables_override_the_file() {
         ("RIPSTOP_POOL_MAIN_CODE", "[2, 1]"),
         ("RIPSTOP_NODE_A_1_LANES", "3"),
         ("RIPSTOP_GATEWAY_REGION", "eu-1"),
+        ("RIPSTOP_GATEWAY_SIGNATURE_V2", "false"),
+        ("RIPSTOP_STORE_UPLOADS_EXPIRE_AFTER", "1d"),
         ("RIPSTOP_SECRET_KEY", "not a part of this"),
         ("HOME", "/"),
     ];
@@ -39,6 +43,8 @@ fn variables_override_the_file() {
     assert_eq!(config.pools[0].code.to_string(), "(2,1)");
     assert_eq!(config.pools[0].nodes[0].lanes, 3);
     assert_eq!(config.region, "eu-1");
+    assert!(!config.signature_v2);
+    assert_eq!(config.store.uploads_expire_after.as_secs(), 86_400);
 }
 
 #[test]
@@ -60,7 +66,7 @@ fn a_refusal_names_the_key_the_value_and_what_would_be_right() {
               |
             2 | graze = "15m"
               | ^^^^^
-            unknown field `graze`, expected one of `stripe_max`, `stripes_in_flight`, `stripes_ahead`, `memory_max`, `catalog_cache`, `grace`, `sweep_every`, `list_every`, `move_rate_max`
+            unknown field `graze`, expected one of `stripe_max`, `stripes_in_flight`, `stripes_ahead`, `memory_max`, `catalog_cache`, `grace`, `sweep_every`, `list_every`, `uploads_expire_after`, `move_rate_max`
         "#]],
     );
     check(
@@ -100,7 +106,7 @@ fn a_variable_that_names_nothing_is_refused() {
     expect!["RIPSTOP_NODE_X_LANES names no node of the configuration"]
         .assert_eq(&refusal("", &[("RIPSTOP_NODE_X_LANES", "3")]));
     expect![[r"
-        unknown field `graze`, expected one of `stripe_max`, `stripes_in_flight`, `stripes_ahead`, `memory_max`, `catalog_cache`, `grace`, `sweep_every`, `list_every`, `move_rate_max`
+        unknown field `graze`, expected one of `stripe_max`, `stripes_in_flight`, `stripes_ahead`, `memory_max`, `catalog_cache`, `grace`, `sweep_every`, `list_every`, `uploads_expire_after`, `move_rate_max`
         in `store`
     "]].assert_eq(&refusal("", &[("RIPSTOP_STORE_GRAZE", "3s")]));
 }
