@@ -76,6 +76,23 @@ def test_urls_for_more_than_a_week_are_refused(client, bucket):
     assert fetch(url)[:2] == (400, "AuthorizationQueryParametersError")
 
 
+def test_urls_of_version_2_are_for_objects_and_for_reading(endpoint, client, bucket):
+    old = endpoint.client(signature_version="s3")
+    put = presign(old, "put_object", bucket, "k")
+    assert "AWSAccessKeyId=" in put
+    assert fetch(put, "PUT", b"by url")[0] == 200
+    assert fetch(presign(old, "get_object", bucket, "k", ResponseContentType="a/b"))[2] == b"by url"
+    listing = old.generate_presigned_url("list_objects_v2", Params={"Bucket": bucket, "Prefix": "a"})
+    assert fetch(listing)[:2] == (403, "AccessDenied"), "it covers no prefix"
+    assert fetch(presign(old, "delete_object", bucket, "k"), "DELETE")[0] == 204
+    setting = old.generate_presigned_url("delete_public_access_block", Params={"Bucket": bucket})
+    cut = setting.replace("publicAccessBlock&", "")
+    assert cut != setting
+    for url in (setting, cut):
+        assert fetch(url, "DELETE")[0] == 403
+    client.head_bucket(Bucket=bucket)
+
+
 def test_wrong_keys_are_refused(endpoint, client, bucket):
     wrong_secret = endpoint.client(aws_secret_access_key="x" * 40)
     with s3.refused("SignatureDoesNotMatch", status=403):

@@ -10,7 +10,7 @@ mod common;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use client::{Answer, Call, exchange, read_answer};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
-use ripstop_catalog::{Attributes, Upload};
+use ripstop_catalog::{Attributes, Condition, Upload};
 use ripstop_s3::{Credentials, Settings, Unobserved, serve};
 use ripstop_store::{PartSeal, Store};
 use std::{
@@ -105,6 +105,37 @@ async fn completing_thrice_ten_thousand_parts_holds_up_no_read() {
         assert_eq!((object.object.len, object.object.extents.len()), (10_000_000, 10_000));
         assert!(object.object.attributes.checksum.is_some());
     }
+}
+
+#[tokio::test]
+async fn looking_at_an_object_of_many_pieces_holds_up_no_read() {
+    let (to, store, _folder) = face(Settings::default()).await;
+    assert_eq!(Call::new("PUT", "/bkt/part").send(to, &[7; 1000]).await.status, 200);
+    let (upload, document) = ten_thousand_parts(&store, "many").await;
+    let complete = Call::new("POST", "/bkt/many").query(&format!("uploadId={}", upload.id));
+    assert_eq!(complete.send(to, &document).await.status, 200);
+    let many = store.object("bkt", "many").await.unwrap();
+    let upload = Upload { key: "more".to_owned(), ..upload };
+    let upload = store.create_upload(upload).await.unwrap();
+    let copies = stream::iter(1..=16).map(|number| {
+        let seal = PartSeal { etag: "0".repeat(32), checksum: None };
+        store.copy_part(&many, 0..many.object.len, &upload, number, seal)
+    });
+    let parts: Vec<_> = copies.buffered(4).try_collect().await.unwrap();
+    let attributes = Attributes { etag: "more".to_owned(), ..Attributes::default() };
+    store.complete_upload(&upload, &parts, attributes, Condition::None).await.unwrap();
+    let begun = Instant::now();
+    let looked = Call::new("HEAD", "/bkt/more").send(to, b"").await;
+    assert_eq!(looked.header("content-length"), Some("160000000"));
+    let one = begun.elapsed();
+    let mut looks = JoinSet::new();
+    for _ in 0..12 {
+        looks.spawn(async move { Call::new("HEAD", "/bkt/more").send(to, b"").await });
+    }
+    let slowest = slowest_read_beside(to, looks, |answer| answer.status == 200).await;
+    assert!(slowest < 4 * one.max(Duration::from_millis(50)), "{slowest:?}, one takes {one:?}");
+    let range = Call::new("GET", "/bkt/more").header("range", "bytes=159999990-159999999");
+    assert_eq!(range.send(to, b"").await.body, [7; 10]);
 }
 
 fn delete(document: &[u8]) -> Call {
