@@ -41,7 +41,8 @@ pub(crate) enum Command {
     Replay(Replay),
     /// Say whether the configuration is good, and what it comes to.
     CheckConfig(Common),
-    /// Drive GET and PUT over loopback against a pool of memory nodes, and say where the time goes.
+    /// Drive GET and PUT over loopback against a pool of memory nodes, and say where the time goes; or
+    /// against any S3 server.
     Bench(Bench),
     /// Compare policies on a node in memory that is as slow as S3: delays live, and as the simulator
     /// foretells them.
@@ -181,6 +182,39 @@ pub(crate) struct Bench {
     /// Make nodes as slow as s3-2013-a, s3-2013-b, s3-2025 or s3-2025-busy.
     #[arg(long)]
     pub delay: Option<String>,
+    #[command(flatten)]
+    pub elsewhere: Elsewhere,
+}
+
+/// Another server to be measured, and how.
+#[derive(Args, Debug)]
+pub(crate) struct Elsewhere {
+    /// Measure the S3 server at this address, such as `http://127.0.0.1:9000`, and no gateway in this
+    /// process: each client puts new objects, one after another, then all read these in random order, and
+    /// at last they are deleted.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["code", "policies", "delay"])]
+    pub endpoint: Option<String>,
+    /// Who asks.
+    #[arg(long, env = "AWS_ACCESS_KEY_ID", value_name = "KEY")]
+    pub access_key: Option<String>,
+    /// The secret of the access key.
+    #[arg(long, env = "AWS_SECRET_ACCESS_KEY", hide_env_values = true, value_name = "SECRET")]
+    pub secret_key: Option<String>,
+    /// Where the objects go; made if it is not there, and left there.
+    #[arg(long, default_value = "ripstop-bench", requires = "endpoint")]
+    pub bucket: String,
+    /// Sign no hash of what is put, as SDKs do over TLS.
+    #[arg(long, requires = "endpoint")]
+    pub unsigned_payload: bool,
+    /// Leave the objects there.
+    #[arg(long, requires = "endpoint")]
+    pub keep: bool,
+    /// The server's process on this machine, for the processor time it takes.
+    #[arg(long, value_name = "PID", requires = "endpoint")]
+    pub server_pid: Option<u32>,
+    /// Print one JSON object a line in place of a table.
+    #[arg(long, requires = "endpoint")]
+    pub json: bool,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,6 +1,8 @@
-//! GET and PUT over loopback against a gateway on memory nodes, in one process.
+//! GET and PUT over loopback against a gateway on memory nodes, in one process, or against another
+//! server.
 
 mod client;
+mod endpoint;
 mod gateway;
 mod load;
 mod server;
@@ -32,6 +34,9 @@ struct Measured {
 
 #[expect(clippy::print_stdout, reason = "what the command is for")]
 pub(crate) async fn run(arguments: &Bench) -> Result<ExitCode> {
+    if let Some(url) = &arguments.elsewhere.endpoint {
+        return endpoint::run(arguments, url).await;
+    }
     ensure!(arguments.code.len() == 2, "--code takes N,K");
     ensure!(arguments.seconds > 0.0, "--seconds must be more than 0");
     let code = Code::new(arguments.code[0], arguments.code[1])?;

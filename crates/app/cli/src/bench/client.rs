@@ -1,10 +1,10 @@
-use anyhow::{Result, bail};
+use anyhow::Result;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use hyper::{
     Method, Request, StatusCode,
     client::conn::http1::{SendRequest, handshake},
-    header::HOST,
+    header::{HOST, HeaderValue},
 };
 use hyper_util::rt::TokioIo;
 use std::net::SocketAddr;
@@ -12,6 +12,17 @@ use tokio::net::TcpStream;
 
 /// A presigned address: path and query.
 pub(crate) type Url = String;
+
+/// Most bytes that are kept of an answer that is none, give or take a piece.
+const SAID_MAX: usize = 16 << 10;
+
+/// An answer that is not a success.
+#[derive(Debug, thiserror::Error)]
+#[error("{status}: {said}")]
+pub(crate) struct Refused {
+    pub status: StatusCode,
+    said: String,
+}
 
 /// One connection, one request at a time.
 pub(crate) struct Client {
@@ -21,11 +32,16 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) async fn connect(address: SocketAddr) -> Result<Self> {
+        Self::connect_as(address, address.to_string()).await
+    }
+
+    /// Connects to a server that goes by this name.
+    pub(crate) async fn connect_as(address: SocketAddr, host: String) -> Result<Self> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         let (sender, connection) = handshake(TokioIo::new(stream)).await?;
         tokio::spawn(connection);
-        Ok(Self { host: address.to_string(), sender })
+        Ok(Self { host, sender })
     }
 
     /// Whether a request can be sent.
@@ -43,11 +59,17 @@ impl Client {
     }
 
     async fn send(&mut self, method: Method, url: &Url, body: Bytes) -> Result<u64> {
-        let request = Request::builder()
-            .method(method)
-            .uri(url)
-            .header(HOST, &self.host)
-            .body(Full::new(body))?;
+        let request = Request::builder().method(method).uri(url).body(Full::new(body))?;
+        self.exchange(request, |_| {}).await
+    }
+
+    /// Sends a request and shows each piece of a good answer; answers its length.
+    pub(crate) async fn exchange(
+        &mut self,
+        mut request: Request<Full<Bytes>>,
+        mut each: impl FnMut(&[u8]),
+    ) -> Result<u64> {
+        request.headers_mut().insert(HOST, HeaderValue::from_str(&self.host)?);
         self.sender.ready().await?;
         let response = self.sender.send_request(request).await?;
         let status = response.status();
@@ -57,13 +79,17 @@ impl Client {
         while let Some(frame) = body.frame().await {
             if let Ok(bytes) = frame?.into_data() {
                 len += bytes.len() as u64;
-                if status != StatusCode::OK {
+                if status.is_success() {
+                    each(&bytes);
+                } else if said.len() < SAID_MAX {
                     said.extend_from_slice(&bytes);
                 }
             }
         }
-        if status != StatusCode::OK {
-            bail!("{status}: {}", String::from_utf8_lossy(&said));
+        if !status.is_success() {
+            return Err(
+                Refused { status, said: String::from_utf8_lossy(&said).into_owned() }.into()
+            );
         }
         Ok(len)
     }
