@@ -1,6 +1,7 @@
 use crate::root::root;
 use anyhow::{Context, Result, bail};
 use std::{
+    env,
     ffi::OsStr,
     io::{BufRead, BufReader},
     process::{Child, Command, ExitStatus, Stdio},
@@ -28,9 +29,15 @@ pub(crate) fn command<S: AsRef<OsStr>>(
     Ok(command)
 }
 
-/// This toolchain's cargo.
+/// This toolchain's cargo, told nothing of the package that runs: some build scripts take such variables for
+/// a change, and whatever rests on them would be built once more.
 pub(crate) fn cargo(words: &[&str]) -> Result<Command> {
-    command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()), words)
+    let mut cargo = command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()), words)?;
+    let ours = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+    for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(ours)) {
+        cargo.env_remove(name);
+    }
+    Ok(cargo)
 }
 
 /// How a command ended, and its output's lines if they were asked for.
