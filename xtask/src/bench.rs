@@ -1,3 +1,5 @@
+mod rivals;
+
 use crate::{
     command::{cargo, run},
     tool,
@@ -64,6 +66,9 @@ pub(crate) enum Bench {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
+    /// Ripstop beside MinIO and versitygw on one disk, in turn, under one load. Takes 15 minutes, with
+    /// `--short` four. Fails if Ripstop is not as fast beside them as it should be.
+    Rivals(rivals::Arguments),
     /// The gateway's throughput and latency over nodes in memory: `ripstop bench`.
     Gateway {
         /// Words for the measuring program.
@@ -81,6 +86,7 @@ pub(crate) fn bench(bench: &Bench) -> Result<()> {
         Bench::Promises { words } => ripstop("bench-promises", words),
         Bench::Placement { words } => ripstop("bench-placement", words),
         Bench::Replan { words } => ripstop("bench-replan", words),
+        Bench::Rivals(arguments) => rivals::rivals(arguments),
         Bench::Gateway { words } => ripstop("bench", words),
         Bench::Sim { words } => example("ripstop-experiment", "speed", words),
         Bench::Plan { words } => example("ripstop-placing", "bench", words),

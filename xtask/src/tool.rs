@@ -12,6 +12,8 @@ use std::{
 
 const INSTALL_MAX: Duration = Duration::from_mins(15);
 const RCLONE: &str = "github.com/rclone/rclone@v1.71.2";
+/// The last there is: its makers have stopped.
+const MINIO: &str = "github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c";
 const VERSITYGW: &str = "github.com/versity/versitygw/cmd/versitygw@v1.8.0";
 
 /// A program on PATH.
@@ -34,6 +36,16 @@ pub(crate) fn rclone() -> Result<PathBuf> {
 /// versitygw, an S3 server over a folder: from PATH, else built from source.
 pub(crate) fn versitygw() -> Result<PathBuf> {
     find("versitygw").map_or_else(|| go("versitygw", VERSITYGW), Ok)
+}
+
+/// That version of versitygw which this program names, and its name.
+pub(crate) fn versitygw_as_released() -> Result<(PathBuf, &'static str)> {
+    Ok((go("versitygw", VERSITYGW)?, version(VERSITYGW)?))
+}
+
+/// That version of MinIO which this program names, and its name.
+pub(crate) fn minio() -> Result<(PathBuf, &'static str)> {
+    Ok((go("minio", MINIO)?, version(MINIO)?))
 }
 
 /// A fresh Python virtual environment.
@@ -86,12 +98,11 @@ fn root_user() -> bool {
 }
 
 /// Builds a Go program into `target/clients/go`, once per version.
-fn go(name: &str, module: &str) -> Result<PathBuf> {
+fn go(name: &str, module: &'static str) -> Result<PathBuf> {
     if find("go").is_none() {
         bail!("no Go toolchain to build {module} with");
     }
-    let version = module.rsplit('@').next().context("a module has a version")?;
-    let folder = target()?.join("clients/go").join(version);
+    let folder = target()?.join("clients/go").join(version(module)?);
     let program = folder.join(name);
     if !program.is_file() {
         fs::create_dir_all(&folder).context("making target/clients/go")?;
@@ -100,4 +111,8 @@ fn go(name: &str, module: &str) -> Result<PathBuf> {
         run(install, INSTALL_MAX)?;
     }
     Ok(program)
+}
+
+fn version(module: &'static str) -> Result<&'static str> {
+    Ok(module.rsplit_once('@').context("a module has a version")?.1)
 }
