@@ -285,7 +285,8 @@ impl Store {
     ) -> Result<Written, StoreError> {
         let record = told.record().await?;
         let shape = StripeShape::new(pool.code(), 0).expect("an empty stripe is within limits");
-        let share = self.memory().acquire(StripeDraft::memory(shape)).await;
+        // All its headers share the record.
+        let share = self.memory().acquire(StripeDraft::memory(shape) + record.len()).await;
         let draft = StripeDraft::new(id, shape, share);
         Ok(pool.on_behalf_of(self.tenant).write(draft.seal(pool.origin(), record)).await?)
     }

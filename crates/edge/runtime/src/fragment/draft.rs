@@ -99,7 +99,8 @@ impl StripeDraft {
 
     /// Pads what was filled with zeros to the shape and adds what the headers shall tell.
     ///
-    /// The payload must be complete: `room()` is 0.
+    /// The payload must be complete: `room()` is 0; and the record at most [`RECORD_LEN_MAX`](crate::RECORD_LEN_MAX)
+    /// bytes.
     pub fn seal(mut self, origin: Origin, record: Bytes) -> Sealed {
         debug_assert_eq!(self.room(), 0, "a draft is sealed when it is full");
         let k = self.shape.code().k();
@@ -182,8 +183,8 @@ impl Sealed {
 
 /// A fragment: its header, its strips' bodies, and the header again where all are at one node.
 pub(crate) fn assemble(header: &Header, bodies: impl Iterator<Item = Bytes>) -> Vec<Bytes> {
-    let encoded = header.encode();
-    let end = header.cut.is_together().then(|| encoded.clone());
+    let encoded = header.segments();
+    let end = if header.cut.is_together() { encoded.clone() } else { Vec::new() };
     let bodies = bodies.filter(|body| !body.is_empty());
-    [encoded].into_iter().chain(bodies).chain(end).collect()
+    encoded.into_iter().chain(bodies).chain(end).collect()
 }

@@ -1,6 +1,6 @@
 use crate::Cut;
 use bytes::{BufMut, Bytes, BytesMut};
-use crc_fast::{CrcAlgorithm, checksum};
+use crc_fast::{CrcAlgorithm, Digest, checksum};
 use ripstop_model::{Code, FragmentId, PoolId, StripeId, StripeShape};
 use thiserror::Error;
 
@@ -12,6 +12,8 @@ const SEAL_LEN: usize = 8;
 const ALIGN: usize = 64;
 /// Longest header: bounds what a rebuild reads of a fragment that may not be one.
 const HEADER_LEN_MAX: usize = 16 << 20;
+/// Records this long are not copied into each header that tells them.
+const SHARED_RECORD_MIN: usize = 16 << 10;
 
 /// Longest record that a header can tell.
 pub const RECORD_LEN_MAX: usize = HEADER_LEN_MAX - FIXED_LEN - SEAL_LEN;
@@ -70,9 +72,28 @@ impl Header {
     }
 
     /// The header as bytes.
+    ///
+    /// # Panics
+    /// If the record is longer than [`RECORD_LEN_MAX`].
     pub fn encode(&self) -> Bytes {
-        let len = Self::len_with(self.record.len());
-        let mut out = BytesMut::with_capacity(len);
+        self.segments().concat().into()
+    }
+
+    /// The header as bytes in one or more pieces: headers that tell the same long record share its
+    /// memory.
+    ///
+    /// # Panics
+    /// If the record is longer than [`RECORD_LEN_MAX`].
+    pub fn segments(&self) -> Vec<Bytes> {
+        let record_len = self.record.len();
+        assert!(
+            record_len <= RECORD_LEN_MAX,
+            "a record of {record_len} bytes: nobody could read its header"
+        );
+        let len = Self::len_with(record_len);
+        let padding = len - FIXED_LEN - record_len - SEAL_LEN;
+        let is_shared = record_len >= SHARED_RECORD_MIN;
+        let mut out = BytesMut::with_capacity(if is_shared { FIXED_LEN } else { len });
         out.put_slice(&MAGIC);
         out.put_u32_le(u32::try_from(len).expect("records are far below 4 GiB"));
         out.put_u128_le(self.name.stripe.0);
@@ -87,12 +108,21 @@ impl Header {
         out.put_u8(u8::try_from(fragments).expect("at most N"));
         out.put_u8(0);
         out.put_u64_le(self.origin.store);
-        out.put_u32_le(u32::try_from(self.record.len()).expect("shorter than the header"));
-        out.put_slice(&self.record);
-        out.put_bytes(0, len - SEAL_LEN - out.len());
-        let seal = checksum(CrcAlgorithm::Crc64Nvme, &out);
-        out.put_u64_le(seal);
-        out.freeze()
+        out.put_u32_le(u32::try_from(record_len).expect("shorter than the header"));
+        if !is_shared {
+            out.put_slice(&self.record);
+            out.put_bytes(0, padding);
+            let seal = checksum(CrcAlgorithm::Crc64Nvme, &out);
+            out.put_u64_le(seal);
+            return vec![out.freeze()];
+        }
+        let mut end = BytesMut::zeroed(padding);
+        let mut seal = Digest::new(CrcAlgorithm::Crc64Nvme);
+        for bytes in [&out[..], &self.record, &end] {
+            seal.update(bytes);
+        }
+        end.put_u64_le(seal.finalize());
+        vec![out.freeze(), self.record.clone(), end.freeze()]
     }
 
     /// The header at the start of `bytes`, and its length.
@@ -141,7 +171,7 @@ impl Header {
     }
 
     /// The header that ends `bytes`, the end of a fragment of a stripe at one node, and its length.
-    pub(crate) fn parse_end(bytes: &Bytes) -> Option<(Self, u32)> {
+    pub fn parse_end(bytes: &Bytes) -> Option<(Self, u32)> {
         let starts = (1..=bytes.len() / ALIGN).map(|aligned| bytes.len() - aligned * ALIGN);
         let mut headers = starts.filter(|&start| bytes[start..].starts_with(&MAGIC));
         headers.find_map(|start| {
@@ -181,6 +211,27 @@ mod tests {
             );
             assert_eq!(Header::parse_end(&bytes.slice(..bytes.len() - 1)), None);
         }
+    }
+
+    #[test]
+    fn the_longest_record_can_be_read_and_long_ones_are_not_copied() {
+        for len in [SHARED_RECORD_MIN - 1, SHARED_RECORD_MIN, 100_001, RECORD_LEN_MAX] {
+            let header = header(vec![7; len]);
+            let segments = header.segments();
+            assert_eq!(segments.len() == 3, len >= SHARED_RECORD_MIN);
+            if let [_, record, _] = &segments[..] {
+                assert_eq!(record.as_ptr(), header.record.as_ptr());
+            }
+            let bytes: Bytes = segments.concat().into();
+            assert_eq!(bytes.len(), Header::len_with(len));
+            assert_eq!(Header::parse(&bytes).map(|(header, _)| header), Ok(header));
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "nobody could read its header")]
+    fn a_header_that_could_not_be_read_is_never_made() {
+        header(vec![7; RECORD_LEN_MAX + 1]).segments();
     }
 
     proptest! {
