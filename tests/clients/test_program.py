@@ -168,6 +168,34 @@ def test_a_lost_catalog_is_rebuilt_from_the_fragments(gateway, seed):
     assert clean(gateway.check()[1])
 
 
+def test_a_rebuild_that_is_killed_leaves_nothing_that_the_next_one_minds(gateway):
+    client = gateway.endpoint().client()
+    client.create_bucket(Bucket="suite")
+    keys = sorted(f"k{number}" for number in range(100))
+    for key in keys:
+        client.put_object(Bucket="suite", Key=key, Body=key.encode())
+    gateway.stop()
+    catalog = gateway.data / "catalog.redb"
+    catalog.unlink()
+    killed = 0
+    for wait in (0.0, 0.01, 0.02, 0.04, 0.08):
+        command = [os.environ["RIPSTOP_BIN"], "rebuild", "--config", str(gateway.config)]
+        process = subprocess.Popen(command, cwd=gateway.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(wait)
+        process.kill()
+        killed += process.wait(SECONDS_MAX) != 0
+        if catalog.exists():
+            catalog.unlink()
+    assert killed > 0
+    done = run("rebuild", "--config", str(gateway.config), folder=gateway.folder)
+    assert done.returncode == 0 and "100 objects" in done.stdout, done
+    left = [name for name in os.listdir(gateway.data) if "rebuilding" in name]
+    assert left == []
+    gateway.start()
+    assert s3.keys(client, "suite") == keys
+    assert s3.read(client, "suite", "k7") == b"k7"
+
+
 def test_the_environment_gives_the_keys(gateway):
     endpoint = gateway.endpoint()
     assert (endpoint.access_key, endpoint.secret_key) == (ACCESS_KEY, SECRET_KEY)

@@ -69,6 +69,12 @@ pub(crate) enum Bench {
     /// Ripstop beside MinIO and versitygw on one disk, in turn, under one load. Takes 15 minutes, with
     /// `--short` four. Fails if Ripstop is not as fast beside them as it should be.
     Rivals(rivals::Arguments),
+    /// How fast a lost catalog is made again, and the memory that takes: `ripstop bench-rebuild`.
+    Rebuild {
+        /// Words for the measuring program.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
     /// The gateway's throughput and latency over nodes in memory: `ripstop bench`.
     Gateway {
         /// Words for the measuring program.
@@ -87,6 +93,7 @@ pub(crate) fn bench(bench: &Bench) -> Result<()> {
         Bench::Placement { words } => ripstop("bench-placement", words),
         Bench::Replan { words } => ripstop("bench-replan", words),
         Bench::Rivals(arguments) => rivals::rivals(arguments),
+        Bench::Rebuild { words } => ripstop("bench-rebuild", words),
         Bench::Gateway { words } => ripstop("bench", words),
         Bench::Sim { words } => example("ripstop-experiment", "speed", words),
         Bench::Plan { words } => example("ripstop-placing", "bench", words),

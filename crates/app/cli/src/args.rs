@@ -3,6 +3,7 @@ use crate::{
     config::Size,
     placing::{Placing, Slowing},
     promises::Promises,
+    rebuild::RebuildBench,
     replay::Replay,
 };
 use crate::{
@@ -32,7 +33,10 @@ pub(crate) enum Command {
     /// here. Exits with 0 if all is well or was put right, with 1 if something was found, with 2 if
     /// the check could not be made.
     Check(Check),
-    /// Make a lost catalog anew from the fragments at the nodes. The gateway must not run.
+    /// Make a lost catalog again from the fragments at the nodes. The gateway must not run.
+    ///
+    /// Exits with 0 if everything that was ever answered is there, as far as can be told; with 1 if
+    /// something is lost or disputed, or a node was not listed to its end; with 2 if no catalog was made.
     Rebuild(Rebuild),
     /// Replay a recording of `serve --record`, and compare every decision with the one that was made.
     ///
@@ -54,6 +58,8 @@ pub(crate) enum Command {
     ///
     /// Exits with 1 if the other two do not have what they were promised, or had it without the shaper too.
     BenchPromises(Promises),
+    /// Measure how fast a lost catalog is made again, and the memory that takes.
+    BenchRebuild(RebuildBench),
     /// Measure reads from twelve unlike nodes under a plan, live and as the simulator foretells, against load
     /// balancing that knows no queues.
     ///

@@ -95,6 +95,7 @@ async fn run(command: Command) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Bench(arguments) => bench::run(&arguments).await,
+        Command::BenchRebuild(arguments) => rebuild::bench::run(&arguments).await,
         Command::BenchTail(arguments) => tail::run(&arguments).await,
         Command::BenchPlacement(arguments) => placing::run(&arguments).await,
         Command::BenchReplan(arguments) => placing::slow_down(&arguments).await,

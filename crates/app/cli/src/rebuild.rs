@@ -1,13 +1,30 @@
+pub(crate) mod bench;
+
+pub(crate) use bench::RebuildBench;
+
 use crate::{
-    assembly::{CATALOG_FILE, DataFolder, number_nodes, open_catalog},
-    check::progress,
+    assembly::{CATALOG_FILE, DataFolder, number_nodes, pool_id},
     config::Config,
 };
 use anyhow::{Context as _, Result, bail};
-use std::{fs, process::ExitCode};
+use indicatif::{ProgressBar, ProgressStyle};
+use ripstop_catalog::{Catalog, Embedded};
+use ripstop_store::{Named, RebuildProgress, RebuildReport, SurveyedNode, SurveyedPool, rebuild};
+use std::{
+    fs,
+    path::Path,
+    process::ExitCode,
+    time::{Duration, Instant},
+};
 
 /// Name that the new catalog has until it is whole.
 const UNFINISHED: &str = "catalog.rebuilding";
+/// Folder, beside it, of what is put aside.
+const SCRATCH: &str = "rebuilding";
+/// Changes that share one transaction: nobody waits for a single one of them.
+const CHANGES_PER_COMMIT: usize = 16 << 10;
+/// How often a terminal is told how far it is.
+const TOLD_EVERY: Duration = Duration::from_millis(200);
 
 pub(crate) async fn run(config: &Config, json: bool) -> Result<ExitCode> {
     let _folder = DataFolder::create(config)?;
@@ -19,41 +36,109 @@ pub(crate) async fn run(config: &Config, json: bool) -> Result<ExitCode> {
     if unfinished.exists() {
         fs::remove_file(&unfinished).context("what an earlier rebuild left")?;
     }
-    let bar = progress("fragments read");
     let report = {
-        let catalog = open_catalog(config, &unfinished)?;
-        let mut nodes = Vec::new();
-        for pool in &config.pools {
-            crate::assembly::pool_id(&*catalog, pool).await?;
-            let numbered = number_nodes(&*catalog, pool).await?;
-            nodes.extend(numbered.into_iter().map(|node| (node.id, node.node)));
+        let catalog = new_catalog(config, &unfinished)?;
+        let pools = surveyed(config, &catalog).await?;
+        let (progress, scratch) = (RebuildProgress::default(), config.data.join(SCRATCH));
+        let rebuilt = rebuild(&catalog, pools, &scratch, &progress);
+        tokio::select! {
+            rebuilt = rebuilt => rebuilt?,
+            () = tell(&progress) => unreachable!("it tells for ever"),
         }
-        ripstop_store::rebuild(&*catalog, &nodes, |fragments| bar.set_position(fragments)).await?
     };
-    bar.finish_and_clear();
     fs::rename(&unfinished, &file).context("the new catalog")?;
     fs::File::open(&config.data)?.sync_all()?;
     print(&report, json)?;
-    Ok(if report.lost.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if report.is_whole() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn print(report: &ripstop_store::RebuildReport, json: bool) -> Result<()> {
+fn new_catalog(config: &Config, file: &Path) -> Result<Embedded> {
+    let settings = ripstop_catalog::Settings {
+        cache_bytes: config.catalog_cache,
+        changes_per_commit_max: CHANGES_PER_COMMIT,
+        changes_waiting_max: 2 * CHANGES_PER_COMMIT,
+        ..Default::default()
+    };
+    Embedded::open(file, settings).with_context(|| format!("catalog {}", file.display()))
+}
+
+/// The configured pools, with the numbers that the catalog gives their names.
+pub(crate) async fn surveyed(config: &Config, catalog: &dyn Catalog) -> Result<Vec<SurveyedPool>> {
+    let mut pools = Vec::with_capacity(config.pools.len());
+    for pool in &config.pools {
+        let id = pool_id(catalog, pool).await?;
+        let nodes = number_nodes(catalog, pool).await?;
+        let nodes = nodes.into_iter();
+        let nodes = nodes.map(|it| SurveyedNode { id: it.id, name: it.name, node: it.node });
+        let (name, code, layout) = (pool.name.clone(), pool.code, pool.layout);
+        pools.push(SurveyedPool { id, name, code, layout, nodes: nodes.collect() });
+    }
+    Ok(pools)
+}
+
+/// Tells a terminal how far the rebuild is; a pipe nothing.
+async fn tell(progress: &RebuildProgress) {
+    let bar = ProgressBar::new_spinner();
+    let style = ProgressStyle::with_template("{spinner} {msg} ({elapsed})");
+    bar.set_style(style.expect("the template is well formed"));
+    let begun = Instant::now();
+    let mut bringing_since = None;
+    loop {
+        tokio::time::sleep(TOLD_EVERY).await;
+        let (fragments, objects) = (progress.fragments(), progress.objects());
+        let rate = |count: u64, since: Instant| count as f64 / since.elapsed().as_secs_f64();
+        bar.set_message(if objects == 0 {
+            format!("{fragments} fragments read, {:.0}/s", rate(fragments, begun))
+        } else {
+            let since = *bringing_since.get_or_insert_with(Instant::now);
+            format!("{fragments} fragments read; {objects} objects, {:.0}/s", rate(objects, since))
+        });
+        bar.tick();
+    }
+}
+
+fn print(report: &RebuildReport, json: bool) -> Result<()> {
     if json {
         say_line!("{}", serde_json::to_string(report)?)?;
         return Ok(());
     }
-    for key in &report.lost {
-        say_line!("lost: {key}")?;
-    }
+    say_named("lost", &report.lost)?;
+    say_named("disputed", &report.disputed)?;
+    say_named("unfinished", &report.unfinished)?;
+    say_named("differing", &report.differing)?;
     say_line!(
-        "{} buckets and {} objects from {} fragments; {} fragments damaged, {} stripes of other stores, \
-         {} nodes not listed whole",
+        "{} buckets and {} objects from {} fragments; {} fragments damaged, {} differing, {} stripes \
+         disputed, {} of other stores, {} nodes not listed whole; {} versions lost, {} unfinished",
         report.buckets,
         report.objects,
         report.fragments,
         report.damaged,
+        report.differing.count,
+        report.disputed.count,
         report.foreign,
-        report.unlisted
+        report.unlisted,
+        report.lost.count,
+        report.unfinished.count
     )?;
+    Ok(())
+}
+
+fn say_named(what: &str, named: &Named) -> Result<()> {
+    for name in &named.named {
+        // Keys may hold anything, also what a terminal would obey.
+        let shown: String = name
+            .chars()
+            .flat_map(|c| {
+                let escaped = c.is_control().then(|| c.escape_default());
+                let plain = escaped.is_none().then_some(c);
+                escaped.into_iter().flatten().chain(plain)
+            })
+            .collect();
+        say_line!("{what}: {shown}")?;
+    }
+    let left = named.count - named.named.len() as u64;
+    if left > 0 {
+        say_line!("{what}: {left} more")?;
+    }
     Ok(())
 }

@@ -53,7 +53,10 @@ pub use error::{StoreError, WriteError};
 pub use identity::identity;
 pub use mover::{Census, MoveProgress};
 pub use narrow::narrowed;
-pub use rebuild::{RebuildReport, rebuild};
+pub use rebuild::{
+    Named, RebuildError, RebuildProgress, RebuildReport, ScratchError, SurveyedNode, SurveyedPool,
+    rebuild,
+};
 pub use record::EXTENTS_MAX;
 pub use store::{Settings, Store, Target};
 pub use upload::PartSeal;

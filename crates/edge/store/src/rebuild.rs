@@ -1,29 +1,52 @@
-use crate::{
-    clock::unix_ms, identity::adopt, record::Telling, store::stripe_record, sweep::listing,
-};
-use futures::StreamExt;
-use ripstop_catalog::{Bucket, Catalog, CatalogError, Change, Condition, Object, Stripe};
-use ripstop_model::{FragmentId, NodeId, StripeId, StripeShape};
-use ripstop_node::Node;
-use ripstop_runtime::{Cut, Header, Origin, Pool};
+//! Makes a lost catalog again from the headers of the fragments at the nodes, in three steps: a survey
+//! of all nodes, a judgement on each stripe, and the bringing in of what is believed. Between the steps
+//! everything is in a scratch folder, so memory is bounded whatever the number of objects.
+
+mod bring;
+mod judged;
+mod roster;
+mod scratch;
+mod sighting;
+mod sorting;
+mod survey;
+mod telling;
+mod verdict;
+mod vote;
+
+pub use roster::{SurveyedNode, SurveyedPool};
+pub use scratch::ScratchError;
+
+use crate::identity::adopt;
+use judged::Judged;
+use ripstop_catalog::{Catalog, CatalogError};
+use scratch::Scratch;
 use serde::{Deserialize, Serialize};
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
+use survey::survey;
+use telling::Standing;
+use thiserror::Error;
 
-/// Headers read at once.
-const HEADERS: usize = 32;
-/// Most lost keys that are named one by one.
-const LOST_MAX: usize = 1000;
+/// Most things that a report names one by one of each kind; it counts the rest.
+const NAMED_MAX: usize = 1000;
 
 /// What a rebuild found and made.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct RebuildReport {
     /// Fragments with a whole header.
     pub fragments: u64,
-    /// Fragments without one.
+    /// Fragments without one, and stripes that tell nothing which this version understands.
     pub damaged: u64,
+    /// Fragments whose headers differ from what enough others of their stripe say: not used.
+    pub differing: Named,
+    /// Stripes of which nothing is believed, because their headers contradict one another or are none
+    /// that their pool writes.
+    pub disputed: Named,
     /// Stripes that another store wrote: passed over.
     pub foreign: u64,
     /// Nodes whose listing broke off: what only they tell of is not in the new catalog.
@@ -32,173 +55,126 @@ pub struct RebuildReport {
     pub buckets: u64,
     /// Objects made.
     pub objects: u64,
-    /// Versions that were told of but whose stripes have fewer than K fragments left, as
-    /// `bucket/key`; an older whole version was taken where there was one.
-    pub lost: Vec<String>,
+    /// Versions that were told of but have too few fragments left, as `bucket/key`; an older whole
+    /// version was taken where there was one.
+    pub lost: Named,
+    /// Versions that were told of but never had enough fragments, as `bucket/key`: writes that were not
+    /// answered, or deletions that were under way.
+    pub unfinished: Named,
 }
 
-/// What the headers of one stripe's fragments say, together.
-struct Found {
-    shape: StripeShape,
-    cut: Cut,
-    origin: Origin,
-    header_len: u32,
-    nodes: Vec<Option<NodeId>>,
-    told: Option<Telling>,
+/// How many there are, and the first of them.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Named {
+    /// How many.
+    pub count: u64,
+    /// At most a thousand.
+    pub named: Vec<String>,
 }
 
-impl Found {
-    fn is_readable(&self) -> bool {
-        self.nodes.iter().flatten().count() >= self.cut.needed(self.shape)
+impl Named {
+    fn note(&mut self, name: impl FnOnce() -> String) {
+        self.count += 1;
+        if self.named.len() < NAMED_MAX {
+            self.named.push(name());
+        }
+    }
+}
+
+impl RebuildReport {
+    /// Whether everything that was ever answered is there, as far as can be told.
+    pub fn is_whole(&self) -> bool {
+        self.lost.count == 0 && self.disputed.count == 0 && self.unlisted == 0
     }
 
-    fn record(&self) -> Stripe {
-        stripe_record(self.origin.pool, self.shape, self.cut, self.header_len, &self.nodes)
+    /// Notes something that cannot be read, and why.
+    fn note(&mut self, why: &Standing, name: impl FnOnce() -> String) {
+        match why {
+            Standing::Believed(_) => {}
+            Standing::Unfinished => self.unfinished.note(name),
+            // It is among the disputed stripes as well.
+            Standing::Lost | Standing::Disputed => self.lost.note(name),
+        }
     }
 }
 
-/// Makes the records of an empty catalog from the fragments at `nodes`, which it names first in this
-/// order.
+/// How far a rebuild has come. Clones tell the same.
+#[derive(Clone, Debug, Default)]
+pub struct RebuildProgress(Arc<Counters>);
+
+#[derive(Debug, Default)]
+struct Counters {
+    fragments: AtomicU64,
+    objects: AtomicU64,
+}
+
+impl RebuildProgress {
+    /// Fragments read.
+    pub fn fragments(&self) -> u64 {
+        self.0.fragments.load(Ordering::Relaxed)
+    }
+
+    /// Objects made.
+    pub fn objects(&self) -> u64 {
+        self.0.objects.load(Ordering::Relaxed)
+    }
+}
+
+/// Why a catalog was not made again.
+#[derive(Debug, Error)]
+pub enum RebuildError {
+    /// The catalog refused a change.
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    /// What was put aside could not be written or read.
+    #[error(transparent)]
+    PutAside(#[from] ScratchError),
+    /// What was put aside is not what was written.
+    #[error("the scratch folder does not hold what was written to it")]
+    Scratch,
+    /// Different stores have equally many of the nodes.
+    #[error(
+        "equally many nodes hold mostly fragments of store {one:016x} and of store {other:016x}: leave the \
+         nodes of other stores out of the configuration"
+    )]
+    WhichStore {
+        /// One store's number.
+        one: u64,
+        /// Another's.
+        other: u64,
+    },
+}
+
+/// Makes the records of an empty catalog from the fragments at the nodes of `pools`, which it has named
+/// already. `scratch` is a folder for what is put aside, in one that exists: what is there is removed
+/// at the beginning and at the end.
 ///
 /// Of versions of one key, the one told by the latest readable stripe wins. What was deleted within the
 /// last grace, its fragments being still there, is found again; uploads under way are not.
+///
+/// # Errors
+/// If the catalog or the scratch folder fails, and if the nodes do not tell whose they are. The catalog
+/// may then have some of the records.
 pub async fn rebuild(
     catalog: &dyn Catalog,
-    nodes: &[(NodeId, Arc<dyn Node>)],
-    progress: impl Fn(u64) + Send + Sync,
-) -> Result<RebuildReport, CatalogError> {
-    let mut report = RebuildReport::default();
-    let mut stripes = survey(nodes, &mut report, progress).await;
-    if let Some(store) = most_common(stripes.values().map(|found| found.origin.store)) {
-        adopt(catalog, store).await?;
-        let all = stripes.len();
-        stripes.retain(|_, found| found.origin.store == store);
-        report.foreign = (all - stripes.len()) as u64;
-    }
-    let mut buckets: BTreeMap<String, Bucket> = BTreeMap::new();
-    let mut versions: BTreeMap<(String, String), Vec<Object>> = BTreeMap::new();
-    for (id, found) in &stripes {
-        match &found.told {
-            None => {}
-            Some(Telling::Bucket(bucket)) => {
-                buckets.insert(bucket.name.clone(), bucket.clone());
-            }
-            Some(Telling::Object { bucket, key, object }) if object.told_by == *id => {
-                versions.entry((bucket.clone(), key.clone())).or_default().push(object.clone());
-            }
-            Some(Telling::Object { .. }) => report.damaged += 1,
-        }
-    }
-    let mut known = BTreeSet::new();
-    // A bucket whose own telling is gone is told of by its objects.
-    for ((name, _), objects) in &versions {
-        let Some(told_by) = objects.first().map(|object| object.told_by) else { continue };
-        let untold = || Bucket { name: name.clone(), created_ms: unix_ms(), told_by };
-        buckets.entry(name.clone()).or_insert_with(untold);
-    }
-    for bucket in buckets.into_values() {
-        let stripes = fresh(&stripes, &mut known, [bucket.told_by].into());
-        catalog.commit(unix_ms(), Change::CreateBucket { bucket, stripes }).await?;
-        report.buckets += 1;
-    }
-    for ((bucket, key), mut objects) in versions {
-        objects.sort_by_key(|object| object.told_by);
-        while let Some(object) = objects.pop() {
-            let used: BTreeSet<StripeId> = used(&object);
-            let readable = used.iter().all(|id| stripes.get(id).is_some_and(Found::is_readable));
-            if !readable {
-                note_lost(&mut report, &bucket, &key);
-                continue;
-            }
-            let stripes = fresh(&stripes, &mut known, used);
-            let condition = Condition::None;
-            let change = Change::PutObject { bucket, key, object, stripes, condition };
-            catalog.commit(unix_ms(), change).await?;
-            report.objects += 1;
-            break;
-        }
-    }
-    Ok(report)
-}
-
-fn most_common(numbers: impl Iterator<Item = u64>) -> Option<u64> {
-    let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
-    for number in numbers {
-        *counts.entry(number).or_default() += 1;
-    }
-    counts.into_iter().max_by_key(|&(_, count)| count).map(|(number, _)| number)
-}
-
-fn note_lost(report: &mut RebuildReport, bucket: &str, key: &str) {
-    if report.lost.len() < LOST_MAX {
-        report.lost.push(format!("{bucket}/{key}"));
-    }
-}
-
-fn used(object: &Object) -> BTreeSet<StripeId> {
-    object.extents.iter().map(|extent| extent.stripe).chain([object.told_by]).collect()
-}
-
-/// Those of `ids` that the catalog has not been told of yet, with their records.
-fn fresh(
-    stripes: &BTreeMap<StripeId, Found>,
-    known: &mut BTreeSet<StripeId>,
-    ids: BTreeSet<StripeId>,
-) -> Vec<(StripeId, Stripe)> {
-    ids.into_iter()
-        .filter(|id| known.insert(*id))
-        .filter_map(|id| Some((id, stripes.get(&id)?.record())))
-        .collect()
-}
-
-async fn survey(
-    nodes: &[(NodeId, Arc<dyn Node>)],
-    report: &mut RebuildReport,
-    progress: impl Fn(u64),
-) -> BTreeMap<StripeId, Found> {
-    let mut stripes: BTreeMap<StripeId, Found> = BTreeMap::new();
-    for (id, node) in nodes {
-        let (listed, whole) = listing(&**node).await;
-        report.unlisted += u64::from(!whole);
-        let mut headers = futures::stream::iter(listed)
-            .map(|listed| async move {
-                (listed.name, Pool::header(&**node, listed.name, listed.len).await)
-            })
-            .buffer_unordered(HEADERS);
-        while let Some((name, header)) = headers.next().await {
-            match header.filter(|(header, _)| header.name == name) {
-                None => report.damaged += 1,
-                Some((header, header_len)) => {
-                    report.fragments += 1;
-                    let fragments = header.cut.fragments(header.shape.code());
-                    let found = stripes.entry(name.stripe).or_insert_with(|| Found {
-                        shape: header.shape,
-                        cut: header.cut,
-                        origin: header.origin,
-                        header_len,
-                        nodes: vec![None; fragments],
-                        told: Telling::decode(&header.record),
-                    });
-                    note(found, name, *id, &header, report);
-                }
-            }
-            progress(report.fragments);
-        }
-    }
-    stripes
-}
-
-fn note(
-    found: &mut Found,
-    name: FragmentId,
-    node: NodeId,
-    header: &Header,
-    report: &mut RebuildReport,
-) {
-    let index = usize::from(name.index);
-    if (found.shape, found.cut) == (header.shape, header.cut) && index < found.nodes.len() {
-        found.nodes[index].get_or_insert(node);
-    } else {
-        report.damaged += 1;
-    }
+    pools: Vec<SurveyedPool>,
+    scratch: &Path,
+    progress: &RebuildProgress,
+) -> Result<RebuildReport, RebuildError> {
+    let scratch = Arc::new(Scratch::create(scratch)?);
+    let survey = survey(pools, &scratch, progress).await?;
+    let mut report = RebuildReport {
+        fragments: survey.nodes.values().map(|node| node.fragments).sum(),
+        damaged: survey.nodes.values().map(|node| node.damaged).sum(),
+        unlisted: survey.nodes.values().filter(|node| !node.is_whole).count() as u64,
+        ..RebuildReport::default()
+    };
+    let Some(store) = vote::elect(&survey.nodes)? else { return Ok(report) };
+    adopt(catalog, store).await?;
+    let judging = tokio::task::spawn_blocking(move || {
+        let judged = Judged::new(survey, &scratch, store, &mut report)?;
+        Ok::<_, RebuildError>((judged, report))
+    });
+    let (judged, report) = judging.await.expect("judging does not panic")?;
+    bring::bring_in(catalog, judged, report, progress).await
 }

@@ -1,6 +1,7 @@
 use crate::StoreError;
 use bytes::Bytes;
 use ripstop_catalog::{Bucket, Object};
+use ripstop_model::StripeId;
 use ripstop_runtime::RECORD_LEN_MAX;
 use serde::{Deserialize, Serialize};
 use tokio::task::spawn_blocking;
@@ -63,7 +64,7 @@ impl Telling {
     }
 
     /// As bytes of a header's record.
-    fn encode(&self) -> Bytes {
+    pub(crate) fn encode(&self) -> Bytes {
         let out = postcard::to_extend(self, vec![VERSION]);
         out.expect("plain records always have a form").into()
     }
@@ -76,13 +77,29 @@ impl Telling {
         }
         postcard::from_bytes(rest).ok()
     }
+
+    /// The stripe that is to tell it.
+    pub(crate) fn told_by(&self) -> StripeId {
+        match self {
+            Self::Bucket(bucket) => bucket.told_by,
+            Self::Object { object, .. } => object.told_by,
+        }
+    }
+
+    /// Whether it could have been written: names are never empty.
+    pub(crate) fn is_sound(&self) -> bool {
+        match self {
+            Self::Bucket(bucket) => !bucket.name.is_empty(),
+            Self::Object { bucket, key, .. } => !bucket.is_empty() && !key.is_empty(),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use ripstop_catalog::{Attributes, Checksum, ChecksumAlgorithm, Extent, Part};
-    use ripstop_model::{STRIPE_PAYLOAD_MAX, StripeId};
+    use ripstop_model::STRIPE_PAYLOAD_MAX;
 
     fn longest(extents: usize) -> Telling {
         let texts = |count: usize, len: usize| -> Vec<(String, String)> {

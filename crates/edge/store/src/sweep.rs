@@ -314,20 +314,3 @@ pub(crate) enum Misfit {
     /// It is longer than it was written.
     Grown(StripePlace, Pool),
 }
-
-/// Counts the fragments at a node, for its listing's sake only.
-pub(crate) async fn listing(node: &dyn Node) -> (Vec<Listed>, bool) {
-    let mut whole = true;
-    let mut all = Vec::new();
-    let mut stream = node.list();
-    while let Some(next) = stream.next().await {
-        match next {
-            Ok(listed) => all.push(listed),
-            Err(error) => {
-                tracing::warn!(%error, "node not listed to its end");
-                whole = false;
-            }
-        }
-    }
-    (all, whole)
-}

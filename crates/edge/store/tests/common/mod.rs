@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use futures::TryStreamExt;
-use ripstop_catalog::{Attributes, Catalog, Condition, Embedded};
+use ripstop_catalog::{Attributes, Audited as _, Catalog, Condition, Embedded};
 use ripstop_gateway::{AfterAnswer, Report, Settings as MachineSettings};
 use ripstop_model::{Code, FragmentId, NodeId, PoolId, Timestamp};
 use ripstop_node::{
@@ -11,7 +11,10 @@ use ripstop_node::{
 };
 use ripstop_policy::{Choice, Chunking, Class, Load, Operation, Policy, Redundancy};
 use ripstop_runtime::{Layout, Memory, Observer, Origin, Pins, Pool, PoolNode};
-use ripstop_store::{Body, PartSeal, RebuildReport, Settings, Store, StoreError, Target};
+use ripstop_store::{
+    Body, PartSeal, RebuildError, RebuildProgress, RebuildReport, Settings, Store, StoreError,
+    SurveyedNode, SurveyedPool, Target,
+};
 use std::{collections::BTreeMap, ops::Range, sync::Arc, time::Duration};
 
 #[derive(Debug)]
@@ -319,16 +322,48 @@ pub(crate) async fn fragments(nodes: &[Arc<MemoryNode>]) -> Vec<(usize, Fragment
     all
 }
 
-/// Forgets the catalog and makes one anew from what the nodes hold.
+/// Forgets the catalog and makes one again from what the nodes hold.
 pub(crate) async fn rebuild(bench: &mut Bench) -> RebuildReport {
-    let nodes = (0..).zip(&bench.nodes);
-    let nodes: Vec<(NodeId, Arc<dyn Node>)> =
-        nodes.map(|(id, node)| (NodeId(id), node.clone() as Arc<dyn Node>)).collect();
-    let path = bench.folder.path().join("anew");
-    let anew = Embedded::open(&path, ripstop_catalog::Settings::default()).expect("opens");
-    let anew = Arc::new(anew);
-    let report = ripstop_store::rebuild(&*anew, &nodes, |_| {}).await.expect("rebuilt");
-    let wrapped = nodes.into_iter().map(|(_, node)| node).collect();
-    bench.store = store(anew, wrapped, bench.form, bench.memory.clone());
-    report
+    rebuild_from(bench, |_, node| node).await.expect("rebuilt")
+}
+
+/// The same, each node seen through what `seen` makes of it. The pool has another number than before.
+pub(crate) async fn rebuild_from(
+    bench: &mut Bench,
+    seen: impl Fn(usize, Arc<dyn Node>) -> Arc<dyn Node>,
+) -> Result<RebuildReport, RebuildError> {
+    let nodes: Vec<Arc<dyn Node>> =
+        bench.nodes.iter().map(|node| node.clone() as Arc<dyn Node>).collect();
+    let surveyed = (0..).zip(nodes.iter().enumerate()).map(|(id, (at, node))| SurveyedNode {
+        id: NodeId(id),
+        name: format!("d{at}"),
+        node: seen(at, node.clone()),
+    });
+    let (n, k) = bench.form.code;
+    let pool = SurveyedPool {
+        id: PoolId(40),
+        name: "p".into(),
+        code: Code::new(n, k).expect("a code"),
+        layout: bench.form.layout,
+        nodes: surveyed.collect(),
+    };
+    let folder = bench.folder.path();
+    let again = folder.join("again");
+    if again.exists() {
+        std::fs::remove_file(&again).expect("removed");
+    }
+    let again = Embedded::open(&again, ripstop_catalog::Settings::default()).expect("opens");
+    let (again, progress) = (Arc::new(again), RebuildProgress::default());
+    let scratch = folder.join("scratch");
+    let report = ripstop_store::rebuild(&*again, vec![pool], &scratch, &progress).await?;
+    assert!(!scratch.exists(), "nothing is left aside");
+    assert_eq!(
+        (progress.fragments(), progress.objects()),
+        (report.fragments + report.damaged, report.objects)
+    );
+    let audit = again.audit().await.expect("audited");
+    assert!(audit.is_clean(), "{audit:?}");
+    bench.catalog = again.clone();
+    bench.store = store(again, nodes, bench.form, bench.memory.clone());
+    Ok(report)
 }
