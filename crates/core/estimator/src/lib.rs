@@ -1,4 +1,4 @@
-//! What delays were: fits of the delay model, moving averages, quantile sketches, task logs.
+//! What delays were: fits of the delay model, quantile sketches, task logs.
 //!
 //! Everything here is fed with [`Sample`]s, one for each task that ended: how long it was served and
 //! whether it finished or was cancelled after that long. Where the first k of n tasks count, those that
@@ -10,7 +10,7 @@
 //! * [`Window`]: the fit of the samples of late, in bounded memory, for a gateway that runs.
 //! * [`fit_log`], [`LogRecord`]: the task log, the same from a live gateway and from a simulation.
 //! * [`Empirical`], [`Distribution`]: what was seen for each chunk size, without a model.
-//! * [`Quantiles`], [`Ewma`]: a percentile and a mean of what came last.
+//! * [`Quantiles`]: a percentile of what came last.
 //!
 //! It deliberately keeps no clock and does no I/O, and it does not judge nodes: whether one is slow is
 //! for those who ask.
@@ -39,7 +39,6 @@ extern crate alloc;
 
 mod distribution;
 mod empirical;
-mod ewma;
 mod fit;
 mod line;
 mod log;
@@ -53,7 +52,6 @@ mod window;
 
 pub use distribution::Distribution;
 pub use empirical::Empirical;
-pub use ewma::Ewma;
 pub use fit::{Fit, SIZE_FINISHED_MIN, SPREAD_MIN};
 pub use log::{LOG_HEADER, LogError, LogFormat, LogRecord, Outcome, parse_log};
 pub use log_fit::{LogFit, fit_log};

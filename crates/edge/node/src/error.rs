@@ -27,10 +27,3 @@ pub enum NodeError {
         reason: String,
     },
 }
-
-impl NodeError {
-    /// Whether the same operation may succeed if tried again soon.
-    pub const fn retry(&self) -> bool {
-        matches!(self, Self::Unavailable { .. })
-    }
-}
