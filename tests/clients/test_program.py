@@ -1,7 +1,9 @@
 """The program itself: first start, configuration, credentials, admin port, rebuilding."""
 
 import os
+import pty
 import re
+import select
 import signal
 import stat
 import subprocess
@@ -62,10 +64,33 @@ def test_the_first_start_makes_its_own_credentials_and_keeps_them(tmp_path):
     log.close(), shown.close()
     assert seen[0] == seen[1]
     assert len(seen[0]["secret_key"]) >= 32
-    # To whoever starts it for the first time it is shown once, and never logged.
+    # What is written to no terminal stays in some log: it says where the secret is, and not the secret.
     assert seen[0]["secret_key"] not in (tmp_path / "log").read_text(errors="replace")
-    assert (tmp_path / "shown").read_text().count(seen[0]["secret_key"]) == 1
+    shown = (tmp_path / "shown").read_text()
+    assert seen[0]["secret_key"] not in shown and "ripstop-data/credentials" in shown
     assert sorted(p.name for p in (tmp_path / "ripstop-data" / "nodes").iterdir()) == [f"d{i}" for i in range(1, 7)]
+
+
+def test_on_a_terminal_the_first_start_shows_the_credentials_once(tmp_path):
+    ours, its = pty.openpty()
+    command = [os.environ["RIPSTOP_BIN"], "serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"]
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("AWS_", "RIPSTOP_"))}
+    with open(tmp_path / "log", "wb") as log:
+        process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=its, stderr=log)
+    os.close(its)
+    try:
+        shown, deadline = b"", time.monotonic() + SECONDS_MAX
+        while b"aws s3 mb" not in shown and time.monotonic() < deadline:
+            if select.select([ours], [], [], 1)[0]:
+                shown += os.read(ours, 4096)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(SECONDS_MAX)
+        os.close(ours)
+    kept = (tmp_path / "ripstop-data" / "credentials").read_text()
+    secret = dict(re.findall(r'^(\w+) *= *"([^"]*)"', kept, re.M))["secret_key"]
+    assert shown.decode().count(secret) == 1
+    assert secret not in (tmp_path / "log").read_text(errors="replace")
 
 
 def test_help_and_version_are_there(tmp_path):
@@ -84,6 +109,9 @@ def test_help_and_version_are_there(tmp_path):
         ('[[pool]]\nname = "default"\n[[node]]\nname = "d1"\npool = "other"\nkind = "directory"\npath = "x"\n', "other"),
         ('[store]\ngrace = "soon"\n', "grace"),
         ("this is not TOML\n", "line 1"),
+        ("[gateway]\nconnections_max = 0\n", "gateway.connections_max is 0"),
+        ("[gateway]\nconnections_max = 9000000000000000000\n", "from 1 to 1000000"),
+        ('[store]\nmemory_max = "16000000 TiB"\n', "from 1 MiB to 1 TiB"),
     ],
 )
 def test_bad_configuration_is_refused_with_the_key_named(tmp_path, bad, named):

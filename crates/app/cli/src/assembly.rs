@@ -1,9 +1,12 @@
+mod data_folder;
+
+pub(crate) use data_folder::{DataFolder, FolderError};
+
 use crate::{
     config::{self, Config, NodeConfig, Place, PoolConfig},
     watch::VERSION,
 };
 use anyhow::{Context as _, Result, bail};
-use fs4::fs_std::FileExt as _;
 use futures::StreamExt as _;
 use ripstop_catalog::{Catalog, Change, Embedded};
 use ripstop_delay::{DelayModel, Preset, Recorded, Replay};
@@ -18,8 +21,8 @@ use ripstop_runtime::{Aftermath, Memory, Observer, Origin, Pins, Pool, PoolNode,
 use ripstop_store::{Store, identity};
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
-    path::Path,
+    fs,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -30,60 +33,6 @@ pub(crate) const CATALOG_FILE: &str = "catalog.redb";
 
 /// Name of the file that says where the admin port of the gateway that runs is.
 pub(crate) const ADMIN_FILE: &str = "admin";
-
-/// The data folder, locked against other processes for as long as this lives.
-#[derive(Debug)]
-pub(crate) struct DataFolder {
-    _lock: File,
-}
-
-/// Why the data folder was not opened.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum FolderError {
-    /// Another process has it.
-    #[error("data folder {0} is in use by another process")]
-    InUse(String),
-    /// The file system says no.
-    #[error("data folder {path}")]
-    Io {
-        /// Which.
-        path: String,
-        /// Why.
-        #[source]
-        source: std::io::Error,
-    },
-}
-
-impl DataFolder {
-    /// Opens the folder; makes it, with the default nodes' folders, if it is not there.
-    pub(crate) fn create(config: &Config) -> Result<Self, FolderError> {
-        let is_new = !config.data.exists();
-        let io = |source| FolderError::Io { path: config.data.display().to_string(), source };
-        fs::create_dir_all(&config.data).map_err(io)?;
-        let folder = Self::open(config)?;
-        // Only at the very first start: a folder that is missing later is a disk that is missing.
-        if is_new || !config.data.join(CATALOG_FILE).exists() && !config.data.join("nodes").exists()
-        {
-            for node in config.pools.iter().flat_map(|pool| &pool.nodes) {
-                if let Place::Directory { path, ours: true, .. } = &node.place {
-                    fs::create_dir_all(path).map_err(io)?;
-                }
-            }
-        }
-        Ok(folder)
-    }
-
-    /// Opens the folder, which must be there.
-    pub(crate) fn open(config: &Config) -> Result<Self, FolderError> {
-        let path = || config.data.display().to_string();
-        let io = |source| FolderError::Io { path: path(), source };
-        let lock = File::create(config.data.join("lock")).map_err(io)?;
-        if !lock.try_lock_exclusive().map_err(io)? {
-            return Err(FolderError::InUse(path()));
-        }
-        Ok(Self { _lock: lock })
-    }
-}
 
 /// Who watches each pool and node.
 pub(crate) trait Watch {
@@ -265,11 +214,22 @@ fn build_node(config: &NodeConfig) -> Result<(Arc<dyn Node>, Option<DelayFactor>
             if !path.is_dir() {
                 tracing::warn!(node = config.name, path = %path.display(), "directory is missing");
             }
+            close_folders(config.name.clone(), path.clone());
             let settings = DirectorySettings { durability, lanes: config.lanes };
             Arc::new(Directory::new(path.clone(), settings))
         }
         Place::Memory { bytes_max } => Arc::new(ripstop_node::Memory::new(*bytes_max)),
-        Place::Bucket(bucket) => Arc::new(build_bucket(bucket)?),
+        Place::Bucket(bucket) => {
+            if ripstop_node::is_exposed(&bucket.endpoint) {
+                tracing::warn!(
+                    node = config.name,
+                    endpoint = bucket.endpoint,
+                    "what goes to this node and comes from it can be read and changed on its way: https:// \
+                     prevents that"
+                );
+            }
+            Arc::new(build_bucket(bucket)?)
+        }
     };
     match &config.delay {
         None => Ok((node, None)),
@@ -279,6 +239,23 @@ fn build_node(config: &NodeConfig) -> Result<(Arc<dyn Node>, Option<DelayFactor>
             let factor = node.factor();
             Ok((Arc::new(node), Some(factor)))
         }
+    }
+}
+
+/// Closes the folders of a directory node to other users, beside everything else: its disk may be slow, or hang.
+fn close_folders(node: String, path: PathBuf) {
+    let close = move || match ripstop_node::close_to_others(&path) {
+        Ok(0) => {}
+        Ok(folders) => {
+            tracing::info!(node, folders, "were open to other users, are closed to them now");
+        }
+        Err(error) => {
+            tracing::warn!(node, %error, "folders of this node may be open to other users");
+        }
+    };
+    let begun = std::thread::Builder::new().name("close-folders".into()).spawn(close);
+    if let Err(error) = begun {
+        tracing::warn!(%error, "folders of a node may be open to other users");
     }
 }
 
@@ -305,6 +282,7 @@ fn build_bucket(config: &config::Bucket) -> Result<Bucket> {
         bucket: config.name.clone(),
         prefix: config.prefix.clone(),
         credentials: credentials.context("credentials")?,
+        // Servers of one's own have no certificates; beyond this machine that is said at the start.
         allow_http: true,
         path_style: true,
         sign_payload: false,

@@ -3,11 +3,15 @@ use ripstop_s3::Credentials;
 use serde::Deserialize;
 use std::{
     collections::BTreeMap,
-    fs::{self, OpenOptions},
-    io::{ErrorKind, Write as _},
+    fs::{File, OpenOptions},
+    io::{ErrorKind, Read as _, Write as _},
     os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
     path::Path,
 };
+use zeroize::Zeroizing;
+
+/// Most bytes of the file.
+const FILE_LEN_MAX: u64 = 16 << 20;
 
 /// Where the credentials came from.
 pub(crate) enum Origin {
@@ -18,7 +22,7 @@ pub(crate) enum Origin {
         /// The access key.
         access_key: String,
         /// Its secret.
-        secret_key: String,
+        secret_key: Zeroizing<String>,
     },
 }
 
@@ -26,10 +30,10 @@ pub(crate) enum Origin {
 #[serde(deny_unknown_fields)]
 struct Pair {
     access_key: String,
-    secret_key: String,
+    secret_key: Zeroizing<String>,
     /// Further pairs: access key = secret.
     #[serde(default)]
-    more: BTreeMap<String, String>,
+    more: BTreeMap<String, Zeroizing<String>>,
 }
 
 /// The environment's pair or the file's, once more.
@@ -45,10 +49,11 @@ pub(crate) fn load(file: &Path) -> Result<(Credentials, Origin)> {
     let variables = ["RIPSTOP_ACCESS_KEY", "RIPSTOP_SECRET_KEY"].map(std::env::var);
     let (pair, origin) = match variables {
         [Ok(access_key), Ok(secret_key)] => {
+            let secret_key = Zeroizing::new(secret_key);
             (Pair { access_key, secret_key, more: BTreeMap::new() }, Origin::Known)
         }
-        [Err(_), Err(_)] => match fs::read_to_string(file) {
-            Ok(text) => (parse(file, &text)?, Origin::Known),
+        [Err(_), Err(_)] => match File::open(file) {
+            Ok(opened) => (read(file, opened)?, Origin::Known),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 let (access_key, secret_key) = generate(file)?;
                 let pair = Pair {
@@ -73,8 +78,9 @@ pub(crate) fn load(file: &Path) -> Result<(Credentials, Origin)> {
     Ok((credentials, origin))
 }
 
-fn parse(file: &Path, text: &str) -> Result<Pair> {
-    let mode = fs::metadata(file)?.permissions().mode();
+fn read(file: &Path, opened: File) -> Result<Pair> {
+    let metadata = opened.metadata()?;
+    let mode = metadata.permissions().mode();
     if mode & 0o077 != 0 {
         bail!(
             "credentials {} can be read by others than their owner (mode {:o}): chmod 600",
@@ -82,8 +88,13 @@ fn parse(file: &Path, text: &str) -> Result<Pair> {
             mode & 0o777
         );
     }
+    // Room for all of it from the start: a text that moves as it grows leaves copies behind.
+    let len = metadata.len().min(FILE_LEN_MAX);
+    let mut text = Zeroizing::new(String::with_capacity(len as usize + 1));
+    let read = opened.take(FILE_LEN_MAX).read_to_string(&mut text);
+    read.with_context(|| format!("credentials {}", file.display()))?;
     // The parser's message would quote the line, secret and all.
-    let parsed: Result<Pair, _> = toml::from_str(text);
+    let parsed: Result<Pair, _> = toml::from_str(&text);
     parsed.ok().with_context(|| {
         let path = file.display();
         format!(
@@ -103,16 +114,16 @@ fn check(access_key: &str, secret_key: &str) -> Result<()> {
     Ok(())
 }
 
-fn generate(file: &Path) -> Result<(String, String)> {
-    let mut random = [0; 28];
-    getrandom::fill(&mut random).map_err(|error| anyhow!("no randomness: {error}"))?;
+fn generate(file: &Path) -> Result<(String, Zeroizing<String>)> {
+    let mut random = Zeroizing::new([0; 28]);
+    getrandom::fill(&mut *random).map_err(|error| anyhow!("no randomness: {error}"))?;
     let access_key = format!("RS{}", hex::encode_upper(&random[..9]));
-    let secret_key = hex::encode(&random[9..]);
+    let secret_key = Zeroizing::new(hex::encode(&random[9..]));
     let at = || format!("credentials {}", file.display());
     let mut out =
         OpenOptions::new().write(true).create_new(true).mode(0o600).open(file).with_context(at)?;
-    write!(out, "access_key = \"{access_key}\"\nsecret_key = \"{secret_key}\"\n")
-        .with_context(at)?;
+    let pair = format!("access_key = \"{access_key}\"\nsecret_key = \"{}\"\n", *secret_key);
+    out.write_all(Zeroizing::new(pair).as_bytes()).with_context(at)?;
     out.sync_all().with_context(at)?;
     Ok((access_key, secret_key))
 }
@@ -120,6 +131,7 @@ fn generate(file: &Path) -> Result<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn made_once_kept_for_the_owner_and_read_again() {

@@ -173,15 +173,23 @@ fn reload_on_hangup(reload: Arc<Reload>) -> Result<()> {
     Ok(())
 }
 
-/// Shows new credentials once, with settings to paste.
+/// Shows new credentials once, with settings to paste: on a terminal. What is written elsewhere stays in some log,
+/// so that the secret is not.
 #[expect(clippy::print_stdout, reason = "shown to whoever starts it for the first time")]
 fn greet(config: &Config, listen: SocketAddr, origin: &Origin) {
     let Origin::New { access_key, secret_key } = origin else { return };
-    println!("New credentials, shown this once and kept in {}:", config.credentials.display());
+    let (file, region) = (config.credentials.display(), &config.region);
+    if !std::io::stdout().is_terminal() {
+        println!(
+            "New credentials are in {file}; S3 is served on http://{listen}, region {region}."
+        );
+        return;
+    }
+    println!("New credentials, shown this once and kept in {file}:");
     println!();
     println!("export AWS_ACCESS_KEY_ID={access_key}");
-    println!("export AWS_SECRET_ACCESS_KEY={secret_key}");
-    println!("export AWS_DEFAULT_REGION={}", config.region);
+    println!("export AWS_SECRET_ACCESS_KEY={}", **secret_key);
+    println!("export AWS_DEFAULT_REGION={region}");
     println!("export AWS_ENDPOINT_URL=http://{listen}");
     println!();
     println!("aws s3 mb s3://first && aws s3 cp README.md s3://first/ && aws s3 ls s3://first/");

@@ -4,7 +4,7 @@ mod credentials;
 mod settings;
 
 pub use credentials::{Credentials, CredentialsError};
-pub use settings::{BucketError, BucketSettings};
+pub use settings::{BucketError, BucketSettings, is_exposed};
 
 use crate::{Capabilities, Listed, Node, NodeError};
 use answer::Failure;

@@ -1,9 +1,12 @@
+mod closing;
 mod folder;
 mod health;
 mod root;
 #[cfg(test)]
 mod tests;
 mod threads;
+
+pub use closing::close_to_others;
 
 use crate::{Capabilities, Listed, Node, NodeError};
 use async_trait::async_trait;

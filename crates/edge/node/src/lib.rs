@@ -37,9 +37,9 @@ mod memory;
 mod meter;
 mod node;
 
-pub use bucket::{Bucket, BucketError, BucketSettings, Credentials, CredentialsError};
+pub use bucket::{Bucket, BucketError, BucketSettings, Credentials, CredentialsError, is_exposed};
 pub use delay::{Delay, DelayFactor};
-pub use directory::{Directory, DirectorySettings, Durability};
+pub use directory::{Directory, DirectorySettings, Durability, close_to_others};
 pub use error::NodeError;
 pub use fault::{Fault, FaultHandle, FaultSettings, Injected};
 pub use memory::Memory;

@@ -42,7 +42,7 @@ fn settings(test: &str) -> Option<BucketSettings> {
 
 /// Settings for a server that needs no credentials, if it is there at all.
 fn nowhere(endpoint: &str) -> BucketSettings {
-    let (access_key, secret_key) = ("access".to_owned(), "hush".to_owned());
+    let (access_key, secret_key) = ("access".to_owned(), "hush".to_owned().into());
     BucketSettings {
         endpoint: endpoint.into(),
         region: "us-east-1".into(),
@@ -135,8 +135,10 @@ async fn a_bucket_that_is_not_there_is_unavailable_and_nothing_is_missing() {
 #[tokio::test]
 async fn wrong_credentials_are_refused_and_not_printed() {
     let Some(settings) = settings("wrong") else { return };
-    let credentials =
-        Credentials { secret_key: "nobody-knows".into(), ..settings.credentials.clone() };
+    let credentials = Credentials {
+        secret_key: "nobody-knows".to_owned().into(),
+        ..settings.credentials.clone()
+    };
     let settings = BucketSettings { credentials, ..settings };
     assert!(!format!("{settings:?}").contains("nobody-knows"));
     let node = Bucket::new(settings).unwrap();

@@ -9,6 +9,7 @@ use ripstop_runtime::Witness;
 use std::{
     fs::OpenOptions,
     io::{self, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
     path::Path,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -69,7 +70,7 @@ pub struct PoolRecorder {
 impl Recorder {
     /// Records into a new file; one that is there already is an error.
     pub fn create(path: &Path, settings: RecorderSettings) -> io::Result<Self> {
-        let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
         file.write_all(&MAGIC)?;
         file.write_all(&VERSION.to_le_bytes())?;
         let shared = Arc::<Shared>::default();

@@ -4,11 +4,13 @@ use std::{
     fmt,
     sync::{Arc, PoisonError, RwLock},
 };
+use zeroize::Zeroizing;
 
-/// Who may speak to the face: access keys and their secrets. Printing it shows no secret.
+/// Who may speak to the face: access keys and their secrets. Printing it shows no secret, and dropping it
+/// wipes them from memory.
 #[derive(Clone, Default)]
 pub struct Credentials {
-    secrets: HashMap<String, String>,
+    secrets: HashMap<String, Zeroizing<String>>,
     /// Of access keys that belong to a tenant.
     tenants: HashMap<String, TenantId>,
 }
@@ -23,7 +25,7 @@ impl Credentials {
     }
 
     /// Lets `access_key` in with `secret`; replaces its former secret.
-    pub fn insert(&mut self, access_key: impl Into<String>, secret: impl Into<String>) {
+    pub fn insert(&mut self, access_key: impl Into<String>, secret: impl Into<Zeroizing<String>>) {
         self.secrets.insert(access_key.into(), secret.into());
     }
 
@@ -58,10 +60,12 @@ impl Credentials {
 
 impl<K: Into<String>, S: Into<String>> FromIterator<(K, S)> for Credentials {
     fn from_iter<I: IntoIterator<Item = (K, S)>>(pairs: I) -> Self {
-        Self {
-            secrets: pairs.into_iter().map(|(key, secret)| (key.into(), secret.into())).collect(),
-            tenants: HashMap::new(),
+        let mut credentials = Self::new();
+        for (access_key, secret) in pairs {
+            let secret: String = secret.into();
+            credentials.insert(access_key, secret);
         }
+        credentials
     }
 }
 

@@ -5,10 +5,10 @@ use ripstop_model::FragmentId;
 use rustix::fs::Access;
 use std::{
     fmt::Write,
-    fs::{self, DirEntry, File},
+    fs::{self, DirBuilder, DirEntry, File, OpenOptions},
     io::{self, ErrorKind},
     ops::Range,
-    os::unix::fs::MetadataExt,
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::{
         OnceLock,
@@ -19,10 +19,14 @@ use std::{
 use tokio::sync::mpsc;
 
 /// Folder, below the root, of what is being written.
-const TEMPORARY: &str = "tmp";
+pub(super) const TEMPORARY: &str = "tmp";
 
 /// A temporary file this old has no writer left.
 const TEMPORARY_AGE_MAX: Duration = Duration::from_hours(1);
+
+/// Fragments hold what is stored as it is: only the owner reads them, whatever the umask.
+const FILE_MODE: u32 = 0o600;
+pub(super) const FOLDER_MODE: u32 = 0o700;
 
 /// A [`super::Directory`]'s operations, each of which may block.
 #[derive(Debug)]
@@ -96,7 +100,7 @@ impl Root {
         fragment: &[Bytes],
     ) -> Result<(), NodeError> {
         let mut file = self
-            .within(temporary, || File::create_new(temporary))
+            .within(temporary, || create(temporary))
             .map_err(|error| failed("creating a file", &error))?;
         folder::write_all(&mut file, fragment).map_err(|error| failed("writing", &error))?;
         if self.durability == Durability::Full {
@@ -124,7 +128,7 @@ impl Root {
             // Before the folder is there, or a put that finds it would trust the old folder's flag.
             self.synced[usize::from(byte)].store(false, Ordering::SeqCst);
         }
-        match fs::create_dir(folder) {
+        match DirBuilder::new().mode(FOLDER_MODE).create(folder) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
             _ => put(),
         }
@@ -238,6 +242,10 @@ impl Root {
         write!(below, "{:02x}/{name}", last_byte(name)).expect("a string takes what is written");
         self.path.join(below)
     }
+}
+
+fn create(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path)
 }
 
 const fn last_byte(name: FragmentId) -> u8 {

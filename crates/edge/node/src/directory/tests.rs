@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use ripstop_model::StripeId;
 use std::{
     fs::{self, File},
+    os::unix::fs::PermissionsExt,
     path::Path,
     sync::{
         Mutex,
@@ -52,6 +53,18 @@ async fn a_fragment_is_a_file_and_nothing_temporary_stays() {
     assert_eq!((listed.len(), listed[0].name, listed[0].len), (1, NAME, 8));
     node.delete(NAME).await.unwrap();
     assert!(!root.path().join(FILE).exists());
+}
+
+#[tokio::test]
+async fn fragments_and_their_folders_are_their_owners_alone() {
+    let root = tempfile::tempdir().unwrap();
+    let node = directory(root.path());
+    node.put(NAME, body()).await.unwrap();
+    let mode = |path: &str| {
+        let metadata = fs::metadata(root.path().join(path)).unwrap();
+        format!("{path} {:o}", metadata.permissions().mode() & 0o7777)
+    };
+    assert_eq!([FILE, "cd", "tmp"].map(mode), [&format!("{FILE} 600"), "cd 700", "tmp 700"]);
 }
 
 #[tokio::test]

@@ -3,9 +3,17 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
 use subtle::ConstantTimeEq as _;
+use zeroize::Zeroizing;
 
+/// Stands before the secret in the first key.
+const PREFIX: &str = "AWS4";
 /// The SHA-256 of nothing.
 const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+/// A code that is itself a key: wiped from memory as it is dropped.
+fn derived(key: &[u8], text: &[u8]) -> Zeroizing<[u8; 32]> {
+    Zeroizing::new(hmac(key, text))
+}
 
 fn hmac(key: &[u8], text: &[u8]) -> [u8; 32] {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
@@ -14,21 +22,24 @@ fn hmac(key: &[u8], text: &[u8]) -> [u8; 32] {
 }
 
 /// The key that signs one day's requests to one region.
-pub(super) struct SigningKey([u8; 32]);
+pub(super) struct SigningKey(Zeroizing<[u8; 32]>);
 
 impl SigningKey {
     pub(super) fn derive(secret: &str, claim: &Claim) -> Self {
-        let date = hmac(format!("AWS4{secret}").as_bytes(), claim.date.as_bytes());
-        let region = hmac(&date, claim.region.as_bytes());
-        let service = hmac(&region, claim.service.as_bytes());
-        Self(hmac(&service, b"aws4_request"))
+        let mut first = Zeroizing::new(String::with_capacity(PREFIX.len() + secret.len()));
+        first.push_str(PREFIX);
+        first.push_str(secret);
+        let date = derived(first.as_bytes(), claim.date.as_bytes());
+        let region = derived(&*date, claim.region.as_bytes());
+        let service = derived(&*region, claim.service.as_bytes());
+        Self(derived(&*service, b"aws4_request"))
     }
 
     /// The signature of a canonical request, hexadecimal.
     pub(super) fn sign_request(&self, claim: &Claim, request: &[u8]) -> String {
         let digest = hex::encode(Sha256::digest(request));
         let text = format!("AWS4-HMAC-SHA256\n{}\n{}\n{digest}", claim.date_time, claim.scope());
-        hex::encode(hmac(&self.0, text.as_bytes()))
+        hex::encode(hmac(&*self.0, text.as_bytes()))
     }
 }
 
@@ -64,7 +75,7 @@ impl ChunkSigner {
     fn accepts(&mut self, what: &str, rest: &str, signature: &str) -> bool {
         let Self { key, date_time, scope, previous } = self;
         let text = format!("AWS4-HMAC-SHA256-{what}\n{date_time}\n{scope}\n{previous}\n{rest}");
-        let expected = hex::encode(hmac(&key.0, text.as_bytes()));
+        let expected = hex::encode(hmac(&*key.0, text.as_bytes()));
         let accepted = bool::from(expected.as_bytes().ct_eq(signature.as_bytes()));
         self.previous = expected;
         accepted

@@ -3,6 +3,7 @@ use ripstop_estimator::LOG_HEADER;
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, Read as _, Seek as _, SeekFrom, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
     sync::{Arc, atomic::Ordering::Relaxed, mpsc},
     thread::JoinHandle,
@@ -157,7 +158,9 @@ impl Appender {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
+    // It tells who is served how much: nobody but the owner reads it.
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
 }
 
 fn begin(file: &mut File) -> io::Result<u64> {
