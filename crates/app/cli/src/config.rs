@@ -1,5 +1,6 @@
 //! What an operator configures: raw text, environment, and what follows from both.
 
+mod bounds;
 mod plan_file;
 mod policy;
 mod raw;

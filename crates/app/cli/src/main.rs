@@ -84,14 +84,20 @@ async fn run(command: Command) -> Result<ExitCode> {
     // Asked for here, so that a bad choice is an error and not a panic later.
     ripstop_codec::Engine::chosen()?;
     match command {
-        Command::Serve(serve) => serve::run(resolve(&serve.common)?, &serve).await,
+        Command::Serve(serve) => {
+            let config = resolve(&serve.common)?;
+            config.fits_machine()?;
+            serve::run(config, &serve).await
+        }
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Check(check) => {
             check::run(&resolve(&check.common)?, check.repair, check.json).await
         }
         Command::Rebuild(rebuild) => rebuild::run(&resolve(&rebuild.common)?, rebuild.json).await,
         Command::CheckConfig(common) => {
-            config::print(&resolve(&common)?)?;
+            let config = resolve(&common)?;
+            config.fits_machine()?;
+            config::print(&config)?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Bench(arguments) => bench::run(&arguments).await,

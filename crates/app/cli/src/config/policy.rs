@@ -1,4 +1,7 @@
-use super::raw;
+use super::{
+    bounds::{self, given},
+    raw,
+};
 use anyhow::{Context as _, Result, bail, ensure};
 use ripstop_delay::{Preset, ShiftedExponential};
 use ripstop_model::Code;
@@ -6,6 +9,9 @@ use ripstop_policy::{CODED, Chunking, HEDGES, Settings};
 use ripstop_runtime::Layout;
 use serde::{Deserialize, Deserializer, de::Error};
 use std::fmt::Write as _;
+
+/// An hour: no node is as slow as that.
+const DELAY_MS_MAX: f64 = 3_600_000.0;
 
 /// The delay model that a policy goes by.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -34,8 +40,8 @@ impl<'de> Deserialize<'de> for DelayModel {
             };
         let model = ShiftedExponential { shift_ms, shift_ms_per_mb, mean_ms, mean_ms_per_mb };
         let parameters = [shift_ms, shift_ms_per_mb, mean_ms, mean_ms_per_mb];
-        if !parameters.iter().all(|ms| ms.is_finite() && *ms >= 0.0) || mean_ms == 0.0 {
-            let why = "all must be numbers from 0, and mean_ms more than 0";
+        if !parameters.iter().all(|ms| (0.0..=DELAY_MS_MAX).contains(ms)) || mean_ms == 0.0 {
+            let why = format!("all must be from 0 to {DELAY_MS_MAX}, and mean_ms more than 0");
             return Err(Error::custom(format!("{parameters:?}: {why}")));
         }
         Ok(Self(model))
@@ -64,11 +70,17 @@ pub(super) fn resolve(
         read_chunks: raw.read_chunks,
         memory: raw.memory.unwrap_or(default.memory),
         model: raw.delay_model.map(|model| model.0),
-        hedge_after: raw.hedge_after.map_or(default.hedge_after, |span| span.0),
+        hedge_after: bounds::span(
+            "hedge_after",
+            raw.hedge_after,
+            default.hedge_after,
+            &bounds::TIMEOUT,
+        )?,
         ..default
     };
-    settings.limits.k_max = raw.k_max.unwrap_or(settings.limits.k_max);
-    settings.limits.r_max = raw.r_max.unwrap_or(settings.limits.r_max);
+    let limits = settings.limits;
+    settings.limits.k_max = given("k_max", raw.k_max, &bounds::CHUNKS)?.unwrap_or(limits.k_max);
+    settings.limits.r_max = given("r_max", raw.r_max, &bounds::REDUNDANCY)?.unwrap_or(limits.r_max);
     ripstop_policy::by_name(&name, &settings)?;
     if let Some(key) = foreign_key(raw, &name) {
         bail!("{key} means nothing for the policy {name}");
@@ -100,7 +112,7 @@ fn foreign_key(raw: &raw::Pool, policy: &str) -> Option<&'static str> {
 }
 
 fn check(settings: &Settings, layout: Layout, code: Code) -> Result<()> {
-    let Settings { limits, memory, .. } = *settings;
+    let Settings { memory, .. } = *settings;
     let (n, k) = (code.n(), code.k());
     if let Some(chunks) = settings.read_chunks {
         ensure!(layout == Layout::Spread, "read_chunks means nothing in the layout {layout}");
@@ -122,14 +134,7 @@ fn check(settings: &Settings, layout: Layout, code: Code) -> Result<()> {
             if layout == Layout::Spread { format!("be {k}") } else { format!("divide {k}") },
         );
     }
-    ensure!(limits.k_max >= 1, "k_max must be at least 1");
-    ensure!(
-        limits.r_max.is_finite() && limits.r_max >= 1.0,
-        "r_max is {}: it must be a number from 1",
-        limits.r_max
-    );
     ensure!((0.0..1.0).contains(&memory), "memory is {memory}: it must be from 0 to less than 1");
-    ensure!(!settings.hedge_after.is_zero(), "hedge_after must be longer than nothing");
     Ok(())
 }
 

@@ -1,13 +1,15 @@
 use super::{
+    bounds::{self, given, within},
     policy,
     raw::{self, Bucket, LogFormat, NodeKind, Raw},
     tenant::{self, TenantConfig},
+    units::Size,
 };
 use crate::replan::AutoPlan;
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Error, Result, bail, ensure};
 use ripstop_experiment::Price;
 use ripstop_gateway::{Recombination, Selection, Settings as MachineSettings};
-use ripstop_model::{Code, STRIPE_PAYLOAD_MAX};
+use ripstop_model::Code;
 use ripstop_policy::Settings as PolicySettings;
 use ripstop_runtime::Layout;
 use ripstop_store::Settings as StoreSettings;
@@ -32,6 +34,28 @@ pub(crate) struct Config {
     pub store: StoreSettings,
     pub pools: Vec<PoolConfig>,
     pub tenants: Vec<TenantConfig>,
+}
+
+impl Config {
+    /// Whether this machine has the memory; where that cannot be told, it has.
+    pub(crate) fn fits_machine(&self) -> Result<()> {
+        let known = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+        let total = known.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+        let kib =
+            total.and_then(|total| total.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+        kib.map_or(Ok(()), |kib| self.fits_memory(kib << 10))
+    }
+
+    pub(super) fn fits_memory(&self, machine: u64) -> Result<()> {
+        let wanted = self.memory_max as u64 + self.catalog_cache as u64;
+        ensure!(
+            wanted <= machine,
+            "store.memory_max and store.catalog_cache come to {}: this machine has {}",
+            Size(wanted),
+            Size(machine)
+        );
+        Ok(())
+    }
 }
 
 /// A pool and its nodes.
@@ -121,7 +145,12 @@ impl fmt::Display for Place {
                 let how = if *durable { "durable" } else { "not synced" };
                 write!(f, "directory {} ({how})", path.display())
             }
-            Self::Bucket(at) => write!(f, "bucket {} at {}", at.name, at.endpoint),
+            Self::Bucket(at) => {
+                let exposed = ripstop_node::is_exposed(&at.endpoint);
+                let how =
+                    if exposed { " (no TLS: can be read and changed on its way)" } else { "" };
+                write!(f, "bucket {} at {}{how}", at.name, at.endpoint)
+            }
             Self::Memory { bytes_max } => write!(f, "memory, at most {} MiB", bytes_max >> 20),
         }
     }
@@ -146,11 +175,11 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
     let Raw { gateway, store, pool, node, tenant } = raw;
     let data = gateway.data.unwrap_or_else(|| "ripstop-data".into());
     let credentials = gateway.credentials.unwrap_or_else(|| data.join("credentials"));
-    let memory_max = size(store.memory_max.map(|size| size.0), 128 << 20, "store.memory_max")?;
+    let memory_max = memory("store.memory_max", store.memory_max, 128 << 20)?;
     let pools = pools(pool, node, &data, memory_max)?;
     let tenants = tenant::resolve(tenant, &pools)?;
-    let catalog_cache =
-        size(store.catalog_cache.map(|size| size.0), 32 << 20, "store.catalog_cache")?;
+    let catalog_cache = memory("store.catalog_cache", store.catalog_cache, 32 << 20)?;
+    let connections = gateway.connections_max;
     Ok(Config {
         listen: gateway.listen.unwrap_or_else(|| ([127, 0, 0, 1], 9000).into()),
         admin: gateway.admin.unwrap_or_else(|| ([127, 0, 0, 1], 9001).into()),
@@ -159,8 +188,14 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
         region: gateway.region.unwrap_or_else(|| "us-east-1".into()),
         signature_v2: gateway.signature_v2.unwrap_or(true),
         domain: gateway.domain,
-        connections_max: gateway.connections_max.unwrap_or(4096),
-        stop_within: gateway.stop_within.map_or(Duration::from_secs(30), |span| span.0),
+        connections_max: given("gateway.connections_max", connections, &bounds::CONNECTIONS)?
+            .unwrap_or(4096),
+        stop_within: bounds::span(
+            "gateway.stop_within",
+            gateway.stop_within,
+            Duration::from_secs(30),
+            &bounds::STOP,
+        )?,
         log: gateway.log,
         log_filter: gateway.log_filter.unwrap_or_else(|| "info".into()),
         memory_max,
@@ -171,13 +206,9 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
     })
 }
 
-fn size(given: Option<u64>, default: usize, key: &str) -> Result<usize> {
-    let least = 1 << 20;
-    match given.map(usize::try_from) {
-        None => Ok(default),
-        Some(Ok(bytes)) if bytes >= least => Ok(bytes),
-        Some(_) => bail!("{key} must be at least 1 MiB"),
-    }
+fn memory(key: &str, value: Option<Size>, default: usize) -> Result<usize> {
+    let bytes = bounds::size(key, value, default as u64, &bounds::MEMORY)?;
+    usize::try_from(bytes).with_context(|| format!("{key} is more than this machine can address"))
 }
 
 fn store_settings(
@@ -186,41 +217,60 @@ fn store_settings(
     pools: &[PoolConfig],
 ) -> Result<StoreSettings> {
     let default = StoreSettings::default();
-    let stripe_max = raw.stripe_max.map_or(u64::from(default.stripe_max), |size| size.0);
-    ensure!(
-        (4096..=u64::from(STRIPE_PAYLOAD_MAX)).contains(&stripe_max),
-        "store.stripe_max is {stripe_max} bytes: it must be from 4 KiB to 64 MiB"
-    );
+    let stripe_max = bounds::size(
+        "store.stripe_max",
+        raw.stripe_max,
+        default.stripe_max.into(),
+        &bounds::STRIPE,
+    )?;
     ensure!(
         memory_max as u64 >= 4 * stripe_max,
-        "store.memory_max is {memory_max} bytes: it must hold at least four stripes of \
-         store.stripe_max ({stripe_max} bytes)"
+        "store.memory_max is {}: it must hold at least four stripes of store.stripe_max ({})",
+        Size(memory_max as u64),
+        Size(stripe_max)
     );
-    for PoolConfig { name, code, layout, .. } in pools {
+    for PoolConfig { name, code, .. } in pools {
         let stored = stripe_max * code.n() as u64 / code.k() as u64;
         ensure!(
-            *layout == Layout::Spread || memory_max as u64 >= 2 * stored,
-            "store.memory_max is {memory_max} bytes: half of it must hold a stripe of pool {name:?}, \
-             which comes to {stored} bytes with the parity of its code {code}"
+            memory_max as u64 >= 2 * stored,
+            "store.memory_max is {}: half of it must hold a stripe of pool {name:?}, which comes to {} \
+             with the parity of its code {code}",
+            Size(memory_max as u64),
+            Size(stored)
         );
     }
-    let in_flight = raw.stripes_in_flight.unwrap_or(default.stripes_in_flight);
-    let ahead = raw.stripes_ahead.unwrap_or(default.stripes_ahead);
-    ensure!((1..=64).contains(&in_flight), "store.stripes_in_flight must be from 1 to 64");
-    ensure!((1..=64).contains(&ahead), "store.stripes_ahead must be from 1 to 64");
-    let sweep_every = raw.sweep_every.map_or(default.sweep_every, |span| span.0);
-    ensure!(!sweep_every.is_zero(), "store.sweep_every must be longer than nothing");
+    let stripes = |key, value, default| {
+        Ok::<_, Error>(given(key, value, &bounds::STRIPES)?.unwrap_or(default))
+    };
+    let span = bounds::span;
     Ok(StoreSettings {
         stripe_max: stripe_max as u32,
-        stripes_in_flight: in_flight,
-        stripes_ahead: ahead,
-        grace: raw.grace.map_or(default.grace, |span| span.0),
-        sweep_every,
-        list_every: raw.list_every.map_or(default.list_every, |span| span.0),
-        uploads_expire_after: raw
-            .uploads_expire_after
-            .map_or(default.uploads_expire_after, |span| span.0),
-        move_rate_max: raw.move_rate_max.map_or(default.move_rate_max, |size| size.0),
+        stripes_in_flight: stripes(
+            "store.stripes_in_flight",
+            raw.stripes_in_flight,
+            default.stripes_in_flight,
+        )?,
+        stripes_ahead: stripes("store.stripes_ahead", raw.stripes_ahead, default.stripes_ahead)?,
+        grace: span("store.grace", raw.grace, default.grace, &bounds::AGE)?,
+        sweep_every: span(
+            "store.sweep_every",
+            raw.sweep_every,
+            default.sweep_every,
+            &bounds::SWEEP,
+        )?,
+        list_every: span("store.list_every", raw.list_every, default.list_every, &bounds::LIST)?,
+        uploads_expire_after: span(
+            "store.uploads_expire_after",
+            raw.uploads_expire_after,
+            default.uploads_expire_after,
+            &bounds::AGE,
+        )?,
+        move_rate_max: bounds::size(
+            "store.move_rate_max",
+            raw.move_rate_max,
+            default.move_rate_max,
+            &bounds::RATE,
+        )?,
         home_after: default.home_after,
     })
 }
@@ -314,7 +364,7 @@ fn pool(raw: raw::Pool, is_remote: bool, memory_max: usize) -> Result<PoolConfig
         Layout::Shared | Layout::Unique => DEFAULT_CODE_TOGETHER,
     });
     let code = Code::new(n, k).with_context(|| format!("{}: code", at()))?;
-    let machine = machine(&raw, code, memory_max);
+    let machine = machine(&raw, code, memory_max).with_context(at)?;
     machine.validate().with_context(at)?;
     let extra = usize::from(machine.answer_extra);
     ensure!(
@@ -323,11 +373,13 @@ fn pool(raw: raw::Pool, is_remote: bool, memory_max: usize) -> Result<PoolConfig
         at(),
         code.parity()
     );
-    ensure!(
-        layout != Layout::Shared || (raw.answer_extra, raw.answer_extra_min) == (None, None),
-        "{}: answer_extra means nothing in the layout shared: a stripe is one fragment there",
-        at()
-    );
+    let strange = [
+        ("answer_extra", raw.answer_extra.is_some()),
+        ("answer_extra_min", raw.answer_extra_min.is_some()),
+    ];
+    if let Some((key, _)) = strange.iter().find(|(_, given)| *given && layout == Layout::Shared) {
+        bail!("{}: {key} means nothing in the layout shared: a stripe is one fragment there", at());
+    }
     ensure!(
         layout == Layout::Spread || raw.plan.is_none() && raw.selection.is_none(),
         "{}: plan and selection are for the layout spread: elsewhere a stripe is at one node",
@@ -372,52 +424,62 @@ fn plan_source(raw: &raw::Pool) -> Result<Option<PlanSource>> {
     if !auto {
         return Ok(raw.plan.clone().map(PlanSource::File));
     }
-    let every = raw.plan_every.map_or(Duration::from_mins(1), |span| span.0);
-    ensure!(!every.is_zero(), "plan_every must be longer than nothing");
+    let every = bounds::span("plan_every", raw.plan_every, Duration::from_mins(1), &bounds::PLAN)?;
     let gain = raw.plan_gain.unwrap_or(0.1);
-    ensure!((0.0..1.0).contains(&gain), "plan_gain must be from 0 to less than 1");
-    let seconds_per_dollar = raw.plan_theta.unwrap_or(0.0);
-    let sensible = seconds_per_dollar.is_finite() && seconds_per_dollar >= 0.0;
-    ensure!(sensible, "plan_theta must be a number of seconds from 0");
-    let survive_sites = raw.survive_sites.unwrap_or(0);
+    ensure!((0.0..1.0).contains(&gain), "plan_gain is {gain}: it must be from 0 to less than 1");
+    let seconds_per_dollar = given("plan_theta", raw.plan_theta, &bounds::SECONDS)?.unwrap_or(0.0);
+    let survive_sites = given("survive_sites", raw.survive_sites, &bounds::SITES)?.unwrap_or(0);
     Ok(Some(PlanSource::Auto(AutoPlan { every, gain, seconds_per_dollar, survive_sites })))
 }
 
-fn machine(raw: &raw::Pool, code: Code, memory_max: usize) -> MachineSettings {
+fn machine(raw: &raw::Pool, code: Code, memory_max: usize) -> Result<MachineSettings> {
     let default = MachineSettings::default();
     let extra = default.answer_extra.min(code.parity() as u8);
     let answer_extra = raw.answer_extra.unwrap_or(extra);
-    let span = |given: Option<super::units::Span>, default| given.map_or(default, |span| span.0);
-    MachineSettings {
+    let wait = |key, value, default| bounds::span(key, value, default, &bounds::WAIT);
+    let timeout = |key, value, default| bounds::span(key, value, default, &bounds::TIMEOUT);
+    let waiting = |key, value, default| {
+        Ok::<_, Error>(given(key, value, &bounds::WAITING)?.unwrap_or(default))
+    };
+    let probe_every =
+        bounds::span("probe_every", raw.probe_every, default.probe_every, &bounds::PROBE)?;
+    let left = bounds::size("left_max", raw.left_max, memory_max as u64 / 4, &bounds::LEFT)?;
+    let requests = raw.requests_waiting_max;
+    let (tasks, mends) = (raw.tasks_waiting_max, raw.mends_waiting_max);
+    let failures = given("failures_to_down", raw.failures_to_down, &bounds::FAILURES)?;
+    let (task, request) = (raw.task_timeout, raw.request_timeout);
+    Ok(MachineSettings {
         answer_extra,
         answer_extra_min: raw
             .answer_extra_min
             .unwrap_or_else(|| default.answer_extra_min.min(answer_extra)),
         after_answer: raw.after_answer.unwrap_or(default.after_answer),
-        left_bytes_max: raw.left_max.map_or(memory_max as u64 / 4, |size| size.0),
-        degraded_after: span(raw.degraded_after, default.degraded_after),
-        task_timeout: span(raw.task_timeout, default.task_timeout),
-        request_timeout: span(raw.request_timeout, default.request_timeout),
-        requests_waiting_max: raw.requests_waiting_max.unwrap_or(default.requests_waiting_max),
-        tasks_waiting_max: raw.tasks_waiting_max.unwrap_or(default.tasks_waiting_max),
-        mends_waiting_max: raw.mends_waiting_max.unwrap_or(default.mends_waiting_max),
-        late_after: span(raw.late_after, default.late_after),
-        patience: span(raw.patience, default.patience),
-        tries_max: raw.tries_max.unwrap_or(default.tries_max),
-        probe_every: span(raw.probe_every, default.probe_every),
-        failures_to_down: raw.failures_to_down.unwrap_or(default.failures_to_down),
-    }
+        left_bytes_max: left,
+        degraded_after: wait("degraded_after", raw.degraded_after, default.degraded_after)?,
+        task_timeout: timeout("task_timeout", task, default.task_timeout)?,
+        request_timeout: timeout("request_timeout", request, default.request_timeout)?,
+        requests_waiting_max: waiting(
+            "requests_waiting_max",
+            requests,
+            default.requests_waiting_max,
+        )?,
+        tasks_waiting_max: waiting("tasks_waiting_max", tasks, default.tasks_waiting_max)?,
+        mends_waiting_max: waiting("mends_waiting_max", mends, default.mends_waiting_max)?,
+        late_after: timeout("late_after", raw.late_after, default.late_after)?,
+        patience: wait("patience", raw.patience, default.patience)?,
+        tries_max: given("tries_max", raw.tries_max, &bounds::TRIES)?.unwrap_or(default.tries_max),
+        probe_every,
+        failures_to_down: failures.unwrap_or(default.failures_to_down),
+    })
 }
 
 fn node(raw: raw::Node) -> Result<NodeConfig> {
-    let lanes = raw.lanes.unwrap_or(DEFAULT_LANES);
-    ensure!((1..=1024).contains(&lanes), "lanes is {lanes}: it must be from 1 to 1024");
+    let lanes = given("lanes", raw.lanes, &bounds::LANES)?.unwrap_or(DEFAULT_LANES);
     let delay = match (raw.delay.clone(), raw.delay_scale) {
         (None, None) => None,
         (None, Some(_)) => bail!("delay_scale is given without delay"),
         (Some(model), scale) => {
-            let scale = scale.unwrap_or(1.0);
-            ensure!(scale.is_finite() && scale >= 0.0, "delay_scale must be a number from 0");
+            let scale = within("delay_scale", scale.unwrap_or(1.0), &bounds::SCALE)?;
             Some(Delay { model, scale, seed: raw.seed.unwrap_or(0) })
         }
     };
@@ -432,9 +494,9 @@ fn node(raw: raw::Node) -> Result<NodeConfig> {
             durable: raw.durable.unwrap_or(true),
             ours: false,
         },
-        NodeKind::Memory => {
-            Place::Memory { bytes_max: raw.bytes_max.map_or(1 << 30, |size| size.0) }
-        }
+        NodeKind::Memory => Place::Memory {
+            bytes_max: bounds::size("bytes_max", raw.bytes_max, 1 << 30, &bounds::NODE)?,
+        },
         NodeKind::Bucket => Place::Bucket(Bucket {
             endpoint: raw.endpoint.context("a bucket needs endpoint, such as \"https://…\"")?,
             name: raw.bucket.context("a bucket needs bucket, its name")?,
@@ -454,8 +516,7 @@ fn price(raw: &raw::Node) -> Result<Price> {
         ("price_per_gb_month", raw.price_per_gb_month),
     ];
     for (key, dollars) in keys {
-        let valid = dollars.is_none_or(|dollars| dollars.is_finite() && dollars >= 0.0);
-        ensure!(valid, "{key} must be a number of dollars from 0");
+        given(key, dollars, &bounds::PRICE)?;
     }
     let [per_1000_gets, per_1000_puts, per_gb_out, per_gb_month] = keys.map(|(_, dollars)| dollars);
     Ok(Price { per_1000_gets, per_1000_puts, per_gb_out, per_gb_month })

@@ -1,3 +1,5 @@
+mod extremes;
+
 use super::{parse, resolve::Place};
 use expect_test::{Expect, expect};
 
@@ -97,8 +99,45 @@ fn a_refusal_names_the_key_the_value_and_what_would_be_right() {
     );
     check(
         "[store]\nstripe_max = \"1 GiB\"\n",
-        &expect!["store.stripe_max is 1073741824 bytes: it must be from 4 KiB to 64 MiB"],
+        &expect!["store.stripe_max is 1 GiB: it must be from 4 KiB to 64 MiB"],
     );
+}
+
+#[test]
+fn a_number_beyond_its_range_is_refused_with_the_range() {
+    let refused = |keys: &str| refusal(keys, &[]);
+    expect![[r"
+        gateway.connections_max is 0: it must be from 1 to 1000000
+        gateway.connections_max is 9000000000000000000: it must be from 1 to 1000000
+        gateway.stop_within is 2 h: it must be from 0 ms to 1 h
+        store.memory_max is 512 KiB: it must be from 1 MiB to 1 TiB
+        store.memory_max is 16000000 TiB: it must be from 1 MiB to 1 TiB
+        store.memory_max is 16 MiB: it must hold at least four stripes of store.stripe_max (8 MiB)
+        store.sweep_every is 0 ms: it must be from 10 ms to 1 d
+        store.stripes_ahead is 65: it must be from 1 to 64"]]
+    .assert_eq(
+        &[
+            "[gateway]\nconnections_max = 0",
+            "[gateway]\nconnections_max = 9000000000000000000",
+            "[gateway]\nstop_within = \"2h\"",
+            "[store]\nmemory_max = \"512 KiB\"",
+            "[store]\nmemory_max = \"16000000 TiB\"",
+            "[store]\nmemory_max = \"16 MiB\"",
+            "[store]\nsweep_every = \"0s\"",
+            "[store]\nstripes_ahead = 65",
+        ]
+        .map(refused)
+        .join("\n"),
+    );
+}
+
+#[test]
+fn more_memory_than_the_machine_has_is_refused_where_it_serves() {
+    let config = parse("[store]\nmemory_max = \"2 GiB\"\ncatalog_cache = \"1 GiB\"", []).unwrap();
+    assert!(config.fits_memory(3 << 30).is_ok());
+    expect!["store.memory_max and store.catalog_cache come to 3 GiB: this machine has 2 GiB"]
+        .assert_eq(&config.fits_memory(2 << 30).unwrap_err().to_string());
+    parse("", []).unwrap().fits_machine().expect("the defaults fit everywhere");
 }
 
 #[test]
@@ -185,11 +224,11 @@ fn what_a_policy_cannot_do_is_refused() {
         pool "p": policy_code: (2,3) is not a code: 1 ≤ k ≤ n ≤ 255 must hold
         pool "p": policy_code is (6,5): with the code (24,12) in the layout shared, k must divide 12 and n be at most 24·k/12
         pool "p": policy_code is (7,3): with the code (24,12) in the layout shared, k must divide 12 and n be at most 24·k/12
-        pool "p": k_max must be at least 1
-        pool "p": r_max is 0.5: it must be a number from 1
-        pool "p": r_max is NaN: it must be a number from 1
+        pool "p": k_max is 0: it must be from 1 to 255
+        pool "p": r_max is 0.5: it must be from 1 to 255
+        pool "p": r_max is NaN: it must be from 1 to 255
         pool "p": memory is 1: it must be from 0 to less than 1
-        pool "p": hedge_after must be longer than nothing
+        pool "p": hedge_after is 0 ms: it must be from 1 ms to 1 h
         TOML parse error at line 5, column 15
           |
         5 | delay_model = "s3-2025"
@@ -206,7 +245,7 @@ fn what_a_policy_cannot_do_is_refused() {
           |
         5 | delay_model = [1, 2, -3, 4]
           |               ^^^^^^^^^^^^^
-        [1.0, 2.0, -3.0, 4.0]: all must be numbers from 0, and mean_ms more than 0
+        [1.0, 2.0, -3.0, 4.0]: all must be from 0 to 3600000, and mean_ms more than 0
     "#]].assert_eq(
         &[
             "policy = \"fixed\"\nk_max = 6",
@@ -280,7 +319,7 @@ fn what_makes_no_sense_in_a_layout_is_refused() {
     check(
         "[store]\nmemory_max = \"32 MiB\"\n[[pool]]\nname = \"p\"\nlayout = \"shared\"\ncode = [36, 12]\n",
         &expect![[
-            r#"store.memory_max is 33554432 bytes: half of it must hold a stripe of pool "p", which comes to 25165824 bytes with the parity of its code (36,12)"#
+            r#"store.memory_max is 32 MiB: half of it must hold a stripe of pool "p", which comes to 24 MiB with the parity of its code (36,12)"#
         ]],
     );
     check(

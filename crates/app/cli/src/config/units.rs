@@ -1,8 +1,8 @@
 use serde::{Deserialize, Deserializer, de::Error};
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 /// A number of bytes: a whole number, or one with a unit such as `8 MiB`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Size(pub u64);
 
 impl std::str::FromStr for Size {
@@ -13,8 +13,37 @@ impl std::str::FromStr for Size {
     }
 }
 
+impl fmt::Display for Size {
+    /// As it can be written: in the largest of the binary units that it is a whole number of.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_whole(f, self.0, &["B", "KiB", "MiB", "GiB", "TiB"], SIZES)
+    }
+}
+
+impl fmt::Display for Span {
+    /// As it can be written: in the largest unit that it is a whole number of.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ms = u64::try_from(self.0.as_millis()).unwrap_or(u64::MAX);
+        write_whole(f, ms, &["ms", "s", "m", "h", "d"], SPANS)
+    }
+}
+
+/// Writes `value` in the last of `wanted`, the smallest first, that it is a whole number of.
+fn write_whole(
+    f: &mut fmt::Formatter<'_>,
+    value: u64,
+    wanted: &[&str],
+    units: &[(&str, u64)],
+) -> fmt::Result {
+    let known = |name: &str| units.iter().find(|(unit, _)| *unit == name);
+    let whole = |(_, factor): &&(&str, u64)| value != 0 && value.is_multiple_of(*factor);
+    let unit = wanted.iter().rev().filter_map(|name| known(name)).find(whole);
+    let (name, factor) = unit.copied().unwrap_or((wanted[0], 1));
+    write!(f, "{} {name}", value / factor)
+}
+
 /// A span of time: a number with a unit such as `15m` or `250 ms`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Span(pub Duration);
 
 const SIZES: &[(&str, u64)] = &[
@@ -90,6 +119,19 @@ mod tests {
         }
         for text in ["", "MiB", "8 mib", "-1", "1e3 B", "99999999999999 TiB"] {
             assert_eq!(measure(text, SIZES), None, "{text}");
+        }
+        for (bytes, text) in
+            [(0, "0 B"), (1000, "1000 B"), (1536 << 10, "1536 KiB"), (3 << 40, "3 TiB")]
+        {
+            assert_eq!(Size(bytes).to_string(), text);
+        }
+        for (ms, text) in [
+            (0, "0 ms"),
+            (90_000, "90 s"),
+            (7_200_000, "2 h"),
+            (u64::MAX, "18446744073709551615 ms"),
+        ] {
+            assert_eq!(Span(Duration::from_millis(ms)).to_string(), text);
         }
         assert_eq!(measure("1.5s", SPANS), Some(1500));
         assert_eq!(measure("10", SPANS), None);
