@@ -89,7 +89,7 @@ impl Reload {
         let mut config = crate::resolve(&self.common)?;
         let credentials = credentials::reload(&config.credentials)?;
         let tenants = config.tenants.len();
-        let other = {
+        let (other, scales) = {
             let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
             let other = fixed(&config) != fixed(&now.config);
             for pool in &mut config.pools {
@@ -100,11 +100,11 @@ impl Reload {
                     rescale(&mut pool.nodes, &read);
                 }
             }
-            other
+            (other, rescaled(&now.config, &config))
         };
         self.enforce(config, credentials)?;
         let rest = if other { "; what else has changed takes a restart" } else { "" };
-        Ok(format!("credentials and {tenants} tenants are in force{rest}"))
+        Ok(format!("credentials and {tenants} tenants are in force{scales}{rest}"))
     }
 
     fn enforce(&self, config: Config, mut credentials: Credentials) -> Result<()> {
@@ -260,6 +260,21 @@ fn rescale(serving: &mut [NodeConfig], read: &[NodeConfig]) {
     }
 }
 
+/// The nodes that are as slow as they were not before, to be added to a sentence.
+fn rescaled(serving: &Config, read: &Config) -> String {
+    let scales = |config: &Config| -> BTreeMap<String, f64> {
+        let nodes = config.pools.iter().flat_map(|pool| &pool.nodes);
+        nodes.filter_map(|node| Some((node.name.clone(), node.delay.as_ref()?.scale))).collect()
+    };
+    let before = scales(serving);
+    let changed = scales(read).into_iter().filter(|(node, scale)| {
+        before.get(node).is_some_and(|before| before.to_bits() != scale.to_bits())
+    });
+    let said: Vec<_> =
+        changed.map(|(node, scale)| format!(", delay_scale of {node} is {scale}")).collect();
+    said.concat()
+}
+
 /// What a restart only can change.
 fn fixed(config: &Config) -> String {
     let mut fixed = Config { tenants: Vec::new(), ..config.clone() };
@@ -272,4 +287,47 @@ fn fixed(config: &Config) -> String {
             .for_each(|delay| delay.scale = 1.0);
     }
     format!("{fixed:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        assembly::{DataFolder, assemble},
+        watch::Telemetry,
+    };
+    use std::fs;
+
+    fn text(data: &std::path::Path, scale: &str) -> String {
+        let node = |name: &str| format!("[[node]]\nname = \"{name}\"\nkind = \"memory\"\n");
+        format!(
+            "[gateway]\ndata = {data:?}\n[[pool]]\nname = \"p\"\ncode = [2, 1]\n{}{}delay = \"s3-2025\"\n\
+             delay_scale = {scale}\n",
+            node("fast"),
+            node("slow")
+        )
+    }
+
+    #[tokio::test]
+    async fn a_reload_names_the_delay_scales_that_it_took() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("ripstop.toml");
+        fs::write(&file, text(&folder.path().join("data"), "0.5")).unwrap();
+        let common = Common { config: Some(file.clone()), data: None, listen: None, admin: None };
+        let config = crate::resolve(&common).unwrap();
+        let _folder = DataFolder::create(&config).unwrap();
+        let (credentials, _) = credentials::load(&config.credentials).unwrap();
+        let telemetry = Telemetry::new(None);
+        let assembly = assemble(&config, &telemetry).await.unwrap();
+        let metrics = telemetry.metrics.clone();
+        let reload = Reload::begin(common, &config, credentials, &assembly, metrics).unwrap();
+        let said = reload.reload().unwrap();
+        assert_eq!(said, "credentials and 0 tenants are in force");
+        fs::write(&file, text(&folder.path().join("data"), "20")).unwrap();
+        let said = reload.reload().unwrap();
+        assert_eq!(said, "credentials and 0 tenants are in force, delay_scale of slow is 20");
+        fs::write(&file, text(&folder.path().join("data"), "-1")).unwrap();
+        let refused = format!("{:#}", reload.reload().unwrap_err());
+        assert!(refused.ends_with("delay_scale is -1: it must be from 0 to 1000000"), "{refused}");
+    }
 }
