@@ -38,6 +38,8 @@ asked! {
     StripesAfter "stripes_after",
     Garbage "garbage",
     IsGarbage "is_garbage",
+    Leftovers "leftovers",
+    IsLeftover "is_leftover",
     Nodes "nodes",
 }
 
@@ -185,11 +187,11 @@ impl Catalog for MeteredCatalog {
         after: Option<Leftover>,
         max: usize,
     ) -> Result<Vec<Leftover>, CatalogError> {
-        self.timed(Asked::Garbage, self.inner.leftovers(due_ms, after, max)).await
+        self.timed(Asked::Leftovers, self.inner.leftovers(due_ms, after, max)).await
     }
 
     async fn is_leftover(&self, copy: Leftover) -> Result<bool, CatalogError> {
-        self.timed(Asked::IsGarbage, self.inner.is_leftover(copy)).await
+        self.timed(Asked::IsLeftover, self.inner.is_leftover(copy)).await
     }
 
     async fn nodes(&self) -> Result<Vec<(String, NodeId)>, CatalogError> {

@@ -293,6 +293,13 @@ async fn the_catalog_and_the_nodes_are_metered_and_answer_as_before() {
     let named = ripstop_catalog::Change::NameNode { name: "a".to_owned() };
     let applied = catalog.commit(1, named).await.unwrap();
     assert_eq!(catalog.nodes().await.unwrap(), [("a".to_owned(), applied.node.unwrap())]);
+    let (stripe, node) = (ripstop_model::StripeId(1), applied.node.unwrap());
+    let copy = ripstop_catalog::Leftover { stripe, index: 0, node };
+    for _ in 0..2 {
+        assert!(catalog.leftovers(u64::MAX, None, 10).await.unwrap().is_empty());
+    }
+    assert!(!catalog.is_leftover(copy).await.unwrap());
+    assert!(catalog.garbage(u64::MAX, stripe, 10).await.unwrap().is_empty());
 
     let meter = Arc::new(Meter::new(Arc::new(MemoryNode::new(100))));
     metrics.watch_node("a", meter.clone());
@@ -308,6 +315,10 @@ async fn the_catalog_and_the_nodes_are_metered_and_answer_as_before() {
         ("catalog_operations_total{operation=\"commit\",outcome=\"done\"}", 1.0),
         ("catalog_operations_total{operation=\"commit\",outcome=\"failed\"}", 0.0),
         ("catalog_operations_total{operation=\"nodes\",outcome=\"done\"}", 1.0),
+        ("catalog_operations_total{operation=\"leftovers\",outcome=\"done\"}", 2.0),
+        ("catalog_operations_total{operation=\"is_leftover\",outcome=\"done\"}", 1.0),
+        ("catalog_operations_total{operation=\"garbage\",outcome=\"done\"}", 1.0),
+        ("catalog_operations_total{operation=\"is_garbage\",outcome=\"done\"}", 0.0),
         ("catalog_operation_seconds_count{operation=\"commit\"}", 2.0),
         ("node_operations_total{node=\"a\",operation=\"put\",outcome=\"done\"}", 1.0),
         ("node_operations_total{node=\"a\",operation=\"put\",outcome=\"refused\"}", 1.0),
