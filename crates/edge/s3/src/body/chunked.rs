@@ -2,11 +2,14 @@ use crate::{
     auth::ChunkSigner,
     error::{Code, Failure, Outcome},
 };
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use sha2::{Digest as _, Sha256};
 
 /// Longest line between chunks.
 const LINE_LEN_MAX: usize = 4096;
+/// Shorter pieces of the body are gathered up to this many bytes: each costs its hashing and its storing something,
+/// and a sender may make chunks of one byte.
+const PIECE_MIN: usize = 4096;
 /// Most lines of a trailer.
 const TRAILERS_MAX: usize = 16;
 
@@ -31,6 +34,8 @@ enum State {
 pub(crate) struct Chunked {
     state: State,
     line: Vec<u8>,
+    /// Short pieces, to be handed on together; at most [`PIECE_MIN`] bytes.
+    gathered: BytesMut,
     signer: Option<ChunkSigner>,
     signature: String,
     sha256: Sha256,
@@ -50,6 +55,7 @@ impl Chunked {
         Self {
             state: State::Size,
             line: Vec::new(),
+            gathered: BytesMut::new(),
             signer,
             signature: String::new(),
             sha256: Sha256::new(),
@@ -71,16 +77,19 @@ impl Chunked {
     /// Takes from `input` what it can; the next bytes of the body, or `None` when it needs more input
     /// (or is at the end).
     pub(super) fn decode(&mut self, input: &mut Bytes) -> Outcome<Option<Bytes>> {
-        while !input.is_empty() && self.state != State::Ended {
+        loop {
+            let is_last = matches!(self.state, State::Trailer | State::Ended);
+            if self.gathered.len() >= PIECE_MIN || is_last && !self.gathered.is_empty() {
+                return Ok(Some(std::mem::take(&mut self.gathered).freeze()));
+            }
+            if input.is_empty() || self.state == State::Ended {
+                return Ok(None);
+            }
             if let State::Data { left } = self.state {
-                let piece =
-                    input.split_to(input.len().min(usize::try_from(left).unwrap_or(usize::MAX)));
-                let left = left - piece.len() as u64;
-                if self.signer.is_some() {
-                    self.sha256.update(&piece);
+                if let Some(piece) = self.data(input, left) {
+                    return Ok(Some(piece));
                 }
-                self.state = if left == 0 { State::DataEnd } else { State::Data { left } };
-                return Ok(Some(piece));
+                continue;
             }
             let Some(end) = memchr(input) else {
                 self.push_line(&input.split_to(input.len()))?;
@@ -94,7 +103,25 @@ impl Chunked {
             }
             self.end_line(&line)?;
         }
-        Ok(None)
+    }
+
+    /// Takes bytes of a chunk of which `left` are due; hands them on as they are unless they are few.
+    fn data(&mut self, input: &mut Bytes, left: u64) -> Option<Bytes> {
+        let len = input.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let is_long = self.gathered.is_empty() && len >= PIECE_MIN;
+        let room = PIECE_MIN - self.gathered.len();
+        let piece = input.split_to(if is_long { len } else { len.min(room) });
+        if self.signer.is_some() {
+            self.sha256.update(&piece);
+        }
+        let left = left - piece.len() as u64;
+        self.state = if left == 0 { State::DataEnd } else { State::Data { left } };
+        if is_long {
+            return Some(piece);
+        }
+        self.gathered.reserve(room);
+        self.gathered.extend_from_slice(&piece);
+        None
     }
 
     fn push_line(&mut self, bytes: &[u8]) -> Outcome<()> {
@@ -238,6 +265,52 @@ mod tests {
         }
         assert_eq!(decode(b"0\r\n\r\n", 9, &[]).unwrap().0, b"");
         assert_eq!(decode(b"0\r\nx:y", 9, &["x"]).unwrap().1.trailer("x"), Some("y"));
+    }
+
+    /// The lengths of the pieces in which `framed` is handed on, and all of it.
+    fn pieces(framed: &[u8], step: usize) -> (Vec<usize>, Vec<u8>) {
+        let mut chunked = Chunked::new(None, Vec::new());
+        let (mut lens, mut whole) = (Vec::new(), Vec::new());
+        for piece in framed.chunks(step) {
+            let mut input = Bytes::copy_from_slice(piece);
+            while let Some(bytes) = chunked.decode(&mut input).unwrap() {
+                lens.push(bytes.len());
+                whole.extend_from_slice(&bytes);
+            }
+        }
+        chunked.finish().unwrap();
+        (lens, whole)
+    }
+
+    #[test]
+    fn chunks_of_one_byte_are_handed_on_together() {
+        let body: Vec<u8> = (0..10_000u32).map(|at| at as u8).collect();
+        let mut framed = Vec::new();
+        for byte in &body {
+            framed.extend_from_slice(b"1\r\n");
+            framed.push(*byte);
+            framed.extend_from_slice(b"\r\n");
+        }
+        framed.extend_from_slice(b"0\r\n\r\n");
+        for step in [1, 7, 1000, framed.len()] {
+            let (lens, whole) = pieces(&framed, step);
+            assert_eq!(whole, body);
+            assert_eq!(lens, [PIECE_MIN, PIECE_MIN, 10_000 - 2 * PIECE_MIN]);
+        }
+        // Without the last line end.
+        assert_eq!(pieces(&framed[..framed.len() - 2], 1000).1, body);
+    }
+
+    #[test]
+    fn long_chunks_are_handed_on_as_they_came() {
+        let mut framed = b"5000\r\n".to_vec();
+        framed.resize(framed.len() + 0x5000, 7);
+        framed.extend_from_slice(b"\r\n3\r\nabc\r\n0\r\n\r\n");
+        assert_eq!(pieces(&framed, framed.len()).0, [0x5000, 3]);
+        let mut input = Bytes::from(framed);
+        let at = input[6..].as_ptr();
+        let first = Chunked::new(None, Vec::new()).decode(&mut input).unwrap().unwrap();
+        assert_eq!(first.as_ptr(), at, "it was copied");
     }
 
     #[test]
