@@ -33,17 +33,26 @@ pub(crate) struct Arguments {
 /// Runs them all, whether or not those before passed.
 pub(crate) fn test(arguments: &Arguments) -> Result<Tally> {
     let mut tally = Tally::default();
+    // All that is built is built first: no test's clock runs meanwhile.
+    let program = (!arguments.rust).then(ripstop);
     if !arguments.clients {
-        let words = ["test", "--workspace", "--exclude", "xtask", "--no-fail-fast"];
-        tally.runner("workspace", watch(cargo(&words)?, RUST_MAX));
-    }
-    if !arguments.rust {
-        match ripstop() {
-            Ok(program) => end_to_end(arguments, program, &mut tally),
-            Err(error) => tally.step("release build", Err(error)),
+        match run(cargo(&workspace(&["--no-run"]))?, BUILD_MAX) {
+            Ok(()) => tally.runner("workspace", watch(cargo(&workspace(&[]))?, RUST_MAX)),
+            Err(error) => tally.step("build of the tests", Err(error)),
         }
     }
+    match program {
+        None => {}
+        Some(Ok(program)) => end_to_end(arguments, program, &mut tally),
+        Some(Err(error)) => tally.step("release build", Err(error)),
+    }
     Ok(tally)
+}
+
+/// Words for cargo: the workspace's own tests, every crate of which is tried whether or not those before passed.
+fn workspace(more: &[&'static str]) -> Vec<&'static str> {
+    let words = ["test", "--workspace", "--exclude", "xtask", "--no-fail-fast"];
+    words.into_iter().chain(more.iter().copied()).collect()
 }
 
 /// Builds the program as it is shipped.
