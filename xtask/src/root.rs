@@ -11,6 +11,17 @@ pub(crate) fn metadata() -> Result<Metadata> {
         .context("cargo metadata")
 }
 
+/// All packages that the program and its tests are made of on this machine, as they were fetched.
+#[cfg(test)]
+pub(crate) fn dependencies() -> Result<Metadata> {
+    let platform = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    MetadataCommand::new()
+        .manifest_path(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml"))
+        .other_options(["--offline", "--filter-platform", &platform].map(str::to_owned))
+        .exec()
+        .context("cargo metadata")
+}
+
 /// The folder that the root `Cargo.toml` is in.
 pub(crate) fn root() -> Result<PathBuf> {
     Ok(metadata()?.workspace_root.into_std_path_buf())

@@ -1,5 +1,6 @@
 //! Every rule about the workspace's shape that a test can hold it to.
 
+mod audit;
 mod dependency;
 mod import;
 mod link;

@@ -23,6 +23,27 @@ fn every_dependency_says_why_it_is_there() {
 }
 
 #[test]
+fn every_dependency_is_used_by_somebody() {
+    let manifests = sources(&["Cargo.toml"]);
+    let root = manifests.iter().find(|manifest| manifest.path == "Cargo.toml").unwrap();
+    let is_used = |name: &str| {
+        let uses = |line: &&str| {
+            let rest = line.strip_prefix(name).unwrap_or_default().trim_start();
+            rest.starts_with(".workspace") || rest.starts_with("= {")
+        };
+        manifests.iter().filter(|manifest| manifest.path != "Cargo.toml").any(|manifest| {
+            ["[dependencies]", "[dev-dependencies]", "[build-dependencies]"]
+                .iter()
+                .any(|table| section(manifest, table).iter().any(uses))
+        })
+    };
+    let names = section(root, "[workspace.dependencies]").into_iter();
+    let names = names.filter_map(|line| line.split([' ', '=']).next().filter(|name| *name != "#"));
+    let unused = names.filter(|name| !is_used(name));
+    none(&unused.map(|name| format!("nobody uses {name}")).collect::<Vec<_>>());
+}
+
+#[test]
 fn members_take_their_dependencies_from_the_workspace() {
     let mut complaints = Vec::new();
     for manifest in sources(&["Cargo.toml"]) {
