@@ -6,6 +6,7 @@ mod ci;
 mod clients;
 mod command;
 mod figures;
+mod fuzz;
 mod root;
 #[cfg(test)]
 mod structure;
@@ -16,7 +17,7 @@ mod tool;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
-/// The one door: check, test, ci, figures, bench.
+/// The one door: check, test, ci, figures, bench, fuzz.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 struct Arguments {
@@ -37,6 +38,8 @@ enum Command {
     /// Measures side by side with others.
     #[command(subcommand)]
     Bench(bench::Bench),
+    /// Feeds what parses strangers' bytes with bytes that a fuzzer makes up; takes cargo-fuzz and a nightly compiler.
+    Fuzz(fuzz::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
         Command::Ci => ci::ci().and_then(tally::Tally::conclude),
         Command::Figures(arguments) => figures::figures(&arguments),
         Command::Bench(bench) => bench::bench(&bench),
+        Command::Fuzz(arguments) => fuzz::fuzz(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -30,6 +30,9 @@ mod date;
 mod digest;
 mod error;
 mod front;
+#[cfg(any(test, feature = "fuzz"))]
+#[doc(hidden)]
+pub mod fuzz;
 mod metadata;
 mod observe;
 mod op;

@@ -76,7 +76,7 @@ impl Chunked {
 
     /// Takes from `input` what it can; the next bytes of the body, or `None` when it needs more input
     /// (or is at the end).
-    pub(super) fn decode(&mut self, input: &mut Bytes) -> Outcome<Option<Bytes>> {
+    pub(crate) fn decode(&mut self, input: &mut Bytes) -> Outcome<Option<Bytes>> {
         loop {
             let is_last = matches!(self.state, State::Trailer | State::Ended);
             if self.gathered.len() >= PIECE_MIN || is_last && !self.gathered.is_empty() {
@@ -216,7 +216,7 @@ impl Chunked {
     }
 
     /// The connection delivers no more. Some clients leave out the last line end.
-    pub(super) fn finish(&mut self) -> Outcome<()> {
+    pub(crate) fn finish(&mut self) -> Outcome<()> {
         match self.state {
             State::Trailer => {
                 let line = std::mem::take(&mut self.line);
