@@ -8,6 +8,7 @@ use crate::{
 };
 use anyhow::{Context as _, Result, bail};
 use futures::StreamExt as _;
+use ripstop_block::Blocks;
 use ripstop_catalog::{Catalog, Change, Embedded};
 use ripstop_delay::{DelayModel, Preset, Recorded, Replay};
 use ripstop_gateway::NodeSpec;
@@ -101,17 +102,19 @@ pub(crate) struct NumberedNode {
 pub(crate) async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assembly> {
     let catalog = watch.catalog(open_catalog(config, &config.data.join(CATALOG_FILE))?);
     let (memory, pins, spent) = (Memory::new(config.memory_max), Pins::default(), Arc::default());
+    tokio::spawn(trim(memory.blocks().clone()));
     let (to, aftermath) = mpsc::unbounded_channel();
     let store = identity(&*catalog).await?;
     let mut pools = Vec::new();
     let (mut bucket_pools, mut delays) = (BTreeMap::new(), BTreeMap::new());
     for pool in &config.pools {
         let id = pool_id(&*catalog, pool).await?;
-        let nodes = number_nodes(&*catalog, pool).await?;
+        let nodes = number_nodes(&*catalog, pool, memory.blocks()).await?;
         let slow = |node: &NumberedNode| Some((node.name.clone(), node.delay.clone()?));
         delays.extend(nodes.iter().filter_map(slow));
         let origin = Origin { store, pool: id };
-        let built = build_pool(pool, origin, nodes, watch, &spent, &pins, &to)?;
+        let shared = Shared { memory: &memory, spent: &spent, pins: &pins, aftermath: &to };
+        let built = build_pool(pool, origin, nodes, watch, &shared)?;
         bucket_pools.extend(pool.buckets.iter().map(|bucket| (bucket.clone(), id)));
         pools.push((pool.name.clone(), built));
     }
@@ -125,6 +128,16 @@ pub(crate) async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assem
         config.store.clone(),
     );
     Ok(Assembly { store, pools, memory, spent, delays })
+}
+
+/// Gives back blocks that nobody used for a while, for as long as the program runs.
+async fn trim(blocks: Blocks) {
+    /// How long memory stays mapped after its last use.
+    const IDLE: Duration = Duration::from_secs(30);
+    loop {
+        tokio::time::sleep(IDLE / 2).await;
+        blocks.trim(IDLE);
+    }
 }
 
 pub(crate) fn open_catalog(config: &Config, file: &Path) -> Result<Arc<dyn Catalog>> {
@@ -150,15 +163,25 @@ async fn number(catalog: &dyn Catalog, name: String) -> Result<NodeId> {
 pub(crate) async fn number_nodes(
     catalog: &dyn Catalog,
     pool: &PoolConfig,
+    blocks: &Blocks,
 ) -> Result<Vec<NumberedNode>> {
     let mut nodes = Vec::with_capacity(pool.nodes.len());
     for node in &pool.nodes {
         let id = number(catalog, node.name.clone()).await?;
-        let (built, delay) = build_node(node).with_context(|| format!("node {:?}", node.name))?;
+        let (built, delay) =
+            build_node(node, blocks).with_context(|| format!("node {:?}", node.name))?;
         let (name, lanes) = (node.name.clone(), node.lanes);
         nodes.push(NumberedNode { id, name, lanes, node: built, delay });
     }
     Ok(nodes)
+}
+
+/// What all pools share.
+struct Shared<'a> {
+    memory: &'a Memory,
+    spent: &'a Arc<Spent>,
+    pins: &'a Pins,
+    aftermath: &'a mpsc::UnboundedSender<Aftermath>,
 }
 
 fn build_pool(
@@ -166,9 +189,7 @@ fn build_pool(
     origin: Origin,
     nodes: Vec<NumberedNode>,
     watch: &dyn Watch,
-    spent: &Arc<Spent>,
-    pins: &Pins,
-    aftermath: &mpsc::UnboundedSender<Aftermath>,
+    shared: &Shared<'_>,
 ) -> Result<Pool> {
     let policy = ripstop_policy::by_name(&config.policy, &config.policy_settings)?;
     let beginning = Beginning {
@@ -195,9 +216,10 @@ fn build_pool(
         policy,
         nodes,
         watch.pool(config, &names),
-        spent.clone(),
-        pins.clone(),
-        aftermath.clone(),
+        shared.spent.clone(),
+        shared.memory.blocks().clone(),
+        shared.pins.clone(),
+        shared.aftermath.clone(),
     );
     let pool = pool.with_layout(config.layout);
     Ok(match watch.witness(&beginning) {
@@ -207,7 +229,10 @@ fn build_pool(
 }
 
 /// The node, and how slow it is made.
-fn build_node(config: &NodeConfig) -> Result<(Arc<dyn Node>, Option<DelayFactor>)> {
+fn build_node(
+    config: &NodeConfig,
+    blocks: &Blocks,
+) -> Result<(Arc<dyn Node>, Option<DelayFactor>)> {
     let node: Arc<dyn Node> = match &config.place {
         Place::Directory { path, durable, .. } => {
             let durability = if *durable { Durability::Full } else { Durability::Relaxed };
@@ -216,7 +241,8 @@ fn build_node(config: &NodeConfig) -> Result<(Arc<dyn Node>, Option<DelayFactor>
             }
             close_folders(config.name.clone(), path.clone());
             let settings = DirectorySettings { durability, lanes: config.lanes };
-            Arc::new(Directory::new(path.clone(), settings))
+            let directory = Directory::new(path.clone(), settings);
+            Arc::new(directory.with_blocks(blocks.clone()))
         }
         Place::Memory { bytes_max } => Arc::new(ripstop_node::Memory::new(*bytes_max)),
         Place::Bucket(bucket) => {

@@ -8,6 +8,7 @@ use crate::{
 };
 use anyhow::{Context as _, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
+use ripstop_block::Blocks;
 use ripstop_catalog::{Catalog, Embedded};
 use ripstop_store::{Named, RebuildProgress, RebuildReport, SurveyedNode, SurveyedPool, rebuild};
 use std::{
@@ -67,7 +68,7 @@ pub(crate) async fn surveyed(config: &Config, catalog: &dyn Catalog) -> Result<V
     let mut pools = Vec::with_capacity(config.pools.len());
     for pool in &config.pools {
         let id = pool_id(catalog, pool).await?;
-        let nodes = number_nodes(catalog, pool).await?;
+        let nodes = number_nodes(catalog, pool, &Blocks::default()).await?;
         let nodes = nodes.into_iter();
         let nodes = nodes.map(|it| SurveyedNode { id: it.id, name: it.name, node: it.node });
         let (name, code, layout) = (pool.name.clone(), pool.code, pool.layout);

@@ -138,6 +138,19 @@ impl Node for Delay {
         outcome
     }
 
+    async fn get_pieces(
+        &self,
+        name: FragmentId,
+        start: u64,
+        lens: &[u32],
+    ) -> Result<Vec<Bytes>, NodeError> {
+        let begun = self.start();
+        let outcome = self.inner.get_pieces(name, start, lens).await;
+        let bytes = lens.iter().copied().map(u64::from).sum();
+        self.finish(begun, Operation::Get, if outcome.is_ok() { bytes } else { 0 }).await;
+        outcome
+    }
+
     async fn delete(&self, name: FragmentId) -> Result<(), NodeError> {
         let start = self.start();
         let outcome = self.inner.delete(name).await;

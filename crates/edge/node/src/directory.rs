@@ -1,4 +1,5 @@
 mod closing;
+mod direct;
 mod folder;
 mod health;
 mod root;
@@ -16,6 +17,7 @@ use futures::{
     stream::{self, BoxStream},
 };
 use health::Health;
+use ripstop_block::Blocks;
 use ripstop_model::FragmentId;
 use root::Root;
 use std::{ops::Range, path::PathBuf, sync::Arc, time::Duration};
@@ -80,6 +82,8 @@ pub struct Directory {
     operations: Threads,
     listings: Threads,
     health: Health,
+    /// What fragments are read into.
+    blocks: Blocks,
 }
 
 impl Directory {
@@ -96,7 +100,14 @@ impl Directory {
             operations: Threads::new("disk", threads_max, OPERATIONS_WAITING_MAX),
             listings: Threads::new("disk-list", LISTINGS_MAX, LISTINGS_WAITING_MAX),
             health: Health::new(),
+            blocks: Blocks::default(),
         }
+    }
+
+    /// The same, reading into blocks of this pool, and writing from them.
+    #[must_use]
+    pub fn with_blocks(self, blocks: Blocks) -> Self {
+        Self { blocks, ..self }
     }
 
     /// Runs the whole of an operation on a thread that may block.
@@ -142,11 +153,22 @@ impl Listing<'_> {
 #[async_trait]
 impl Node for Directory {
     async fn put(&self, name: FragmentId, fragment: Vec<Bytes>) -> Result<(), NodeError> {
-        self.blocking(move |root| root.put(name, &fragment)).await
+        let blocks = self.blocks.clone();
+        self.blocking(move |root| root.put(name, &fragment, &blocks)).await
     }
 
     async fn get(&self, name: FragmentId, range: Range<u64>) -> Result<Bytes, NodeError> {
         self.blocking(move |root| root.get(name, range)).await
+    }
+
+    async fn get_pieces(
+        &self,
+        name: FragmentId,
+        start: u64,
+        lens: &[u32],
+    ) -> Result<Vec<Bytes>, NodeError> {
+        let (lens, blocks) = (lens.to_vec(), self.blocks.clone());
+        self.blocking(move |root| root.get_pieces(name, start, &lens, &blocks)).await
     }
 
     async fn delete(&self, name: FragmentId) -> Result<(), NodeError> {

@@ -4,7 +4,7 @@ mod tests;
 
 pub use plan::{FaultHandle, FaultSettings, Injected};
 
-use crate::{Capabilities, Listed, Node, NodeError};
+use crate::{Capabilities, Listed, Node, NodeError, node::cut};
 use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
 use futures::{
@@ -116,6 +116,16 @@ impl Node for Fault {
         }
         self.handle.seen(name);
         Ok(self.damage(&luck, bytes))
+    }
+
+    async fn get_pieces(
+        &self,
+        name: FragmentId,
+        start: u64,
+        lens: &[u32],
+    ) -> Result<Vec<Bytes>, NodeError> {
+        let len: u64 = lens.iter().copied().map(u64::from).sum();
+        Ok(cut(&self.get(name, start..start + len).await?, lens))
     }
 
     async fn delete(&self, name: FragmentId) -> Result<(), NodeError> {

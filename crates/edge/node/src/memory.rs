@@ -22,9 +22,8 @@ const SHARDS: usize = 16;
 
 /// A node in this process's memory: gone with it, and as fast as a node can be.
 ///
-/// A fragment keeps the segments it was stored in; a range within one of them is served without
-/// copying. Segments are shared with whoever stored them, so a segment that is a slice of a larger
-/// buffer keeps all of that buffer alive, while `bytes_max` counts the slice.
+/// A fragment is copied as it is stored, its first segment (the header) for itself: what the writer
+/// filled may be memory that others wait for. A range within either part is served without copying.
 pub struct Memory {
     shards: [RwLock<HashMap<FragmentId, Held>>; SHARDS],
     bytes: AtomicU64,
@@ -96,7 +95,10 @@ impl fmt::Debug for Memory {
 impl Node for Memory {
     async fn put(&self, name: FragmentId, fragment: Vec<Bytes>) -> Result<(), NodeError> {
         let len = fragment.iter().map(|segment| segment.len() as u64).sum();
-        let held = Held { segments: fragment.into(), len, modified: SystemTime::now() };
+        let segments = own(&fragment);
+        // Many segments are freed here, not under the lock.
+        drop(fragment);
+        let held = Held { segments, len, modified: SystemTime::now() };
         let mut shard = self.write(name);
         self.claim(len, shard.get(&name).map_or(0, |old| old.len))?;
         let replaced = shard.insert(name, held);
@@ -142,6 +144,16 @@ impl Node for Memory {
     fn capabilities(&self) -> Capabilities {
         Capabilities { part_min: None }
     }
+}
+
+/// The segments in memory of their own: the first, and the others end to end.
+fn own(segments: &[Bytes]) -> Arc<[Bytes]> {
+    let Some((first, rest)) = segments.split_first() else { return Arc::new([]) };
+    let mut body = Vec::with_capacity(rest.iter().map(Bytes::len).sum());
+    for segment in rest {
+        body.extend_from_slice(segment);
+    }
+    Arc::new([Bytes::copy_from_slice(first), body.into()])
 }
 
 /// The bytes `range`, within bounds, of the segments put end to end.
@@ -194,14 +206,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_range_within_a_segment_is_not_copied() {
+    async fn a_fragment_is_copied_once_and_ranges_of_it_are_not() {
         let memory = Memory::new(1 << 20);
         let body = Bytes::from(vec![7; 4096]);
-        memory.put(name(1), vec![Bytes::from_static(b"head"), body.clone()]).await.unwrap();
-        let got = memory.get(name(1), 14..104).await.unwrap();
-        assert_eq!(got.as_ptr(), body[10..].as_ptr());
+        let put = vec![Bytes::from_static(b"head"), body.slice(..96), body.slice(96..)];
+        memory.put(name(1), put).await.unwrap();
+        assert!(body.is_unique(), "the writer has its memory back");
         let to_the_end = memory.get(name(1), 4..4100).await.unwrap();
-        assert_eq!(to_the_end.as_ptr(), body.as_ptr());
+        let got = memory.get(name(1), 14..204).await.unwrap();
+        assert_eq!(got.as_ptr(), to_the_end[10..].as_ptr());
     }
 
     #[tokio::test]

@@ -159,6 +159,19 @@ impl Node for Meter {
         outcome
     }
 
+    async fn get_pieces(
+        &self,
+        name: FragmentId,
+        start: u64,
+        lens: &[u32],
+    ) -> Result<Vec<Bytes>, NodeError> {
+        let mut running = self.start(Operation::Get);
+        let outcome = self.inner.get_pieces(name, start, lens).await;
+        let len = |pieces: &Vec<Bytes>| pieces.iter().map(|piece| piece.len() as u64).sum();
+        running.end(&outcome, outcome.as_ref().map_or(0, len));
+        outcome
+    }
+
     async fn delete(&self, name: FragmentId) -> Result<(), NodeError> {
         let mut running = self.start(Operation::Delete);
         let outcome = self.inner.delete(name).await;

@@ -19,6 +19,18 @@ pub trait Node: Send + Sync + fmt::Debug {
     /// The bytes `range` of a fragment: exactly those, or an error.
     async fn get(&self, name: FragmentId, range: Range<u64>) -> Result<Bytes, NodeError>;
 
+    /// The bytes from `start` on in pieces of these lengths: exactly those, or an error. A caller that keeps bytes in
+    /// blocks asks for this, so that a node that copies them anyway copies each piece into memory of its own.
+    async fn get_pieces(
+        &self,
+        name: FragmentId,
+        start: u64,
+        lens: &[u32],
+    ) -> Result<Vec<Bytes>, NodeError> {
+        let len: u64 = lens.iter().copied().map(u64::from).sum();
+        Ok(cut(&self.get(name, start..start + len).await?, lens))
+    }
+
     /// Removes a fragment; one that is not there is removed already.
     async fn delete(&self, name: FragmentId) -> Result<(), NodeError>;
 
@@ -57,4 +69,10 @@ pub struct Listed {
     pub len: u64,
     /// When it was stored, by the node's clock.
     pub modified: SystemTime,
+}
+
+/// `bytes` in pieces of these lengths, as far as they go.
+pub(crate) fn cut(bytes: &Bytes, lens: &[u32]) -> Vec<Bytes> {
+    let mut rest = bytes.clone();
+    lens.iter().map(|&len| rest.split_to(rest.len().min(len as usize))).collect()
 }

@@ -7,6 +7,7 @@ use crate::{
     job::{self, Job, ReadJob},
     task,
 };
+use ripstop_block::Blocks;
 use ripstop_codec::Codec;
 use ripstop_gateway::{
     Action, Event, Machine, NodeState, Operation, Outcome, Report, Request, Task,
@@ -42,6 +43,8 @@ pub(crate) struct Shared {
     probing: BTreeMap<NodeId, tokio::sync::Mutex<()>>,
     codecs: Mutex<BTreeMap<Code, Codec>>,
     pub spent: Arc<Spent>,
+    /// What is computed goes there.
+    pub blocks: Blocks,
     origin: Instant,
     /// The deadline has moved closer.
     alarm: Notify,
@@ -74,6 +77,7 @@ impl Shared {
         nodes: BTreeMap<NodeId, Arc<dyn Node>>,
         observer: Arc<dyn Observer>,
         spent: Arc<Spent>,
+        blocks: Blocks,
     ) -> Arc<Self> {
         let driver = Driver {
             machine,
@@ -92,6 +96,7 @@ impl Shared {
             nodes,
             codecs: Mutex::default(),
             spent,
+            blocks,
             origin: Instant::now(),
             alarm: Notify::new(),
         });
@@ -285,7 +290,7 @@ impl Driver {
         let shared = shared.clone();
         tokio::spawn(async move {
             let start = Instant::now();
-            let computed = job::decode(&codec, &missing, &sources);
+            let computed = job::decode(&codec, &missing, &sources, &shared.blocks);
             Spent::add(&shared.spent.decode, start);
             let (done, took) = (computed.is_some(), start.elapsed());
             let mut driver = shared.driver();

@@ -32,8 +32,8 @@ pub struct Look {
 pub(crate) struct Found {
     pub state: FragmentState,
     pub header: Option<Header>,
-    /// By strip: its body as it stands there, and what is in it.
-    pub strips: Vec<(usize, Bytes, Chunk)>,
+    /// By strip.
+    pub strips: Vec<(usize, Chunk)>,
 }
 
 impl Found {
@@ -46,7 +46,7 @@ impl Pool {
     /// Looks at one fragment where it should be, headers and every block.
     pub async fn examine(&self, place: &StripePlace, index: u8) -> Look {
         let found = self.find(place, index).await;
-        let strips = found.strips.iter().map(|&(strip, ..)| strip);
+        let strips = found.strips.iter().map(|&(strip, _)| strip);
         Look { state: found.state, strips: strips.collect() }
     }
 
@@ -98,8 +98,8 @@ fn judge(place: &StripePlace, name: FragmentId, bytes: &Bytes) -> Found {
         .filter_map(|(before, strip)| {
             let start = header_len + before * body;
             let sealed = (start + body <= bytes.len()).then(|| bytes.slice(start..start + body))?;
-            let chunk = Chunk::verify(place.id, strip as u8, strip_len, &(0..strip_len), &sealed)?;
-            Some((strip, sealed, chunk))
+            let chunk = Chunk::verify_whole(place.id, strip as u8, strip_len, &sealed)?;
+            Some((strip, chunk))
         })
         .collect();
     let whole = headers && strips.len() == count && bytes.len() as u64 == place.fragment_len();

@@ -5,9 +5,11 @@ mod block;
 mod chunk;
 mod draft;
 mod header;
+mod strip;
 
-pub(crate) use block::{BLOCK_LEN, body_len, body_range};
+pub(crate) use block::{BLOCK_LEN, body_len, body_range, piece_lens};
 pub use chunk::Chunk;
 pub(crate) use draft::assemble;
 pub use draft::{Sealed, StripeDraft};
 pub use header::{HEADER_PROBE_LEN, Header, HeaderError, Origin, RECORD_LEN_MAX};
+pub(crate) use strip::Strip;

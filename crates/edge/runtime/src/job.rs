@@ -1,10 +1,11 @@
 use crate::{
     Cut, Layout, Setback, StripePlace,
     aftermath::Settlement,
-    fragment::{Chunk, Sealed, body_len, body_range},
+    fragment::{Chunk, Sealed, body_len, body_range, piece_lens},
     span::columns,
 };
 use bytes::Bytes;
+use ripstop_block::{Blocks, Buffer};
 use ripstop_codec::Codec;
 use ripstop_gateway::{Outcome, Task};
 use ripstop_model::{Code, FragmentId, NodeId, StripSet, StripeId, StripeShape};
@@ -46,8 +47,10 @@ pub(crate) enum Part {
 #[derive(Debug)]
 pub(crate) struct Fetch {
     pub name: FragmentId,
-    /// Of the fragment, header included.
-    pub range: Range<u64>,
+    /// Where it begins in the fragment, header included.
+    pub start: u64,
+    /// The pieces in which it is wanted: blocks and checksums by turns.
+    pub lens: Vec<u32>,
     /// By strip, in order.
     pub columns: Vec<(usize, Range<u32>)>,
 }
@@ -68,15 +71,13 @@ impl Sought {
             }
         };
         let (code, strip_len) = (self.shape.code(), self.shape.strip_len());
-        let (first, last) = (&columns[0], &columns[columns.len() - 1]);
-        let start = |strip| {
-            let (index, before) = self.cut.place_of(code, strip);
-            (index, u64::from(self.header_len) + before as u64 * u64::from(body_len(strip_len)))
-        };
-        let ((index, from), (_, to)) = (start(first.0), start(last.0));
-        let range = from + u64::from(body_range(&first.1, strip_len).start)
-            ..to + u64::from(body_range(&last.1, strip_len).end);
-        Fetch { name: FragmentId { stripe: self.stripe, index }, range, columns }
+        let (first, at) = &columns[0];
+        let (index, before) = self.cut.place_of(code, *first);
+        let start = u64::from(self.header_len)
+            + before as u64 * u64::from(body_len(strip_len))
+            + u64::from(body_range(at, strip_len).start);
+        let lens = columns.iter().flat_map(|(_, columns)| piece_lens(columns, strip_len)).collect();
+        Fetch { name: FragmentId { stripe: self.stripe, index }, start, lens, columns }
     }
 }
 
@@ -240,6 +241,7 @@ pub(crate) fn decode(
     codec: &Codec,
     missing: &[usize],
     sources: &[(usize, Chunk)],
+    blocks: &Blocks,
 ) -> Option<Vec<(usize, Chunk)>> {
     if missing.is_empty() {
         return Some(Vec::new());
@@ -255,16 +257,19 @@ pub(crate) fn decode(
     if used.iter().any(|chunk| chunk.columns() != columns) {
         return None;
     }
-    let len = (columns.end - columns.start) as usize;
-    let mut out: Vec<Vec<u8>> = missing.iter().map(|_| vec![0; len]).collect();
-    let mut at = 0;
-    for block in 0..used[0].blocks().len() {
+    let count = used[0].blocks().len();
+    let mut computed: Vec<Vec<Bytes>> = missing.iter().map(|_| Vec::with_capacity(count)).collect();
+    for block in 0..count {
         let inputs: Vec<&[u8]> = used.iter().map(|chunk| &chunk.blocks()[block][..]).collect();
-        let end = at + inputs[0].len();
-        let mut outputs: Vec<&mut [u8]> = out.iter_mut().map(|strip| &mut strip[at..end]).collect();
-        plan.run(&inputs, &mut outputs).ok()?;
-        at = end;
+        let len = inputs[0].len();
+        let mut outputs: Vec<Buffer> = missing.iter().map(|_| blocks.buffer(len)).collect();
+        let mut into: Vec<&mut [u8]> = outputs.iter_mut().map(Buffer::whole).collect();
+        plan.run(&inputs, &mut into).ok()?;
+        for (mut output, strip) in outputs.into_iter().zip(&mut computed) {
+            output.fill_to(len);
+            strip.push(output.freeze());
+        }
     }
-    let chunks = out.into_iter().map(|bytes| Chunk::computed(columns.start, bytes));
+    let chunks = computed.into_iter().map(|blocks| Chunk::computed(columns.start, blocks));
     Some(missing.iter().copied().zip(chunks).collect())
 }

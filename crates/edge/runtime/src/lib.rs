@@ -45,7 +45,7 @@ pub use fragment::{
     Chunk, HEADER_PROBE_LEN, Header, HeaderError, Origin, RECORD_LEN_MAX, Sealed, StripeDraft,
 };
 pub use layout::{Cut, Layout};
-pub use memory::{Memory, MemoryClaim, Purpose, Share, TenantMemory};
+pub use memory::{Memory, MemoryClaim, Purpose, ReadSlice, Share, TenantMemory};
 pub use pin::{Pin, Pins};
 pub use pool::{FailedStripe, Pool, PoolNode, Setback, StripePlace};
 pub use spent::Spent;

@@ -3,7 +3,7 @@
 use crate::{
     Chunk, FailedStripe, Header, Pool, Setback, StripePlace,
     examine::FragmentState,
-    fragment::assemble,
+    fragment::{Strip, assemble},
     job::{self, Job, MendJob},
 };
 use bytes::Bytes;
@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 struct Sources {
     /// Of some fragment; the others differ in the name.
     header: Header,
-    strips: BTreeMap<usize, (Bytes, Chunk)>,
+    strips: BTreeMap<usize, Chunk>,
 }
 
 impl Pool {
@@ -38,12 +38,11 @@ impl Pool {
             missing.iter().map(|&strip| (strip, Chunk::computed(0, Vec::new()))).collect()
         } else {
             let sources: Vec<_> =
-                strips.iter().map(|(&strip, (_, chunk))| (strip, chunk.clone())).collect();
-            job::decode(&self.shared.codec(code), &missing, &sources).ok_or(lost)?
+                strips.iter().map(|(&strip, chunk)| (strip, chunk.clone())).collect();
+            let blocks = &self.shared.blocks;
+            job::decode(&self.shared.codec(code), &missing, &sources, blocks).ok_or(lost)?
         };
-        for (strip, chunk) in computed {
-            strips.insert(strip, (chunk.sealed(place.id, strip as u8), chunk));
-        }
+        strips.extend(computed);
         let other =
             |(index, node): (u8, &Option<NodeId>)| node.filter(|_| !indices.contains(&index));
         let mut taken: Vec<NodeId> = (0..).zip(&place.nodes).filter_map(other).collect();
@@ -52,8 +51,11 @@ impl Pool {
         for &(index, node) in wanted {
             let name = FragmentId { stripe: place.id, index };
             let header = Header { name, ..header.clone() };
-            let bodies = cut.strips_of(code, index).map(|strip| strips[&strip].0.clone());
-            let fragment = assemble(&header, bodies);
+            let bodies: Vec<Strip> = cut
+                .strips_of(code, index)
+                .map(|strip| strips[&strip].sealed(place.id, strip as u8))
+                .collect();
+            let fragment = assemble(&header, bodies.iter());
             let node = self.store_fragment(name, fragment, node.or(home), &taken).await?;
             taken.push(node);
             mended.push((index, node));
@@ -74,8 +76,9 @@ impl Pool {
         let found = self.find(place, index).await;
         match found.header.filter(|_| found.state == FragmentState::Whole) {
             Some(header) => {
-                let bodies = found.strips.into_iter().map(|(_, body, _)| body);
-                let fragment = assemble(&header, bodies);
+                let sealed = |(strip, chunk): &(usize, Chunk)| chunk.sealed(place.id, *strip as u8);
+                let bodies: Vec<Strip> = found.strips.iter().map(sealed).collect();
+                let fragment = assemble(&header, bodies.iter());
                 let others: Vec<NodeId> = place.nodes.iter().copied().flatten().collect();
                 self.store_fragment(name, fragment, Some(to), &others).await?;
             }
@@ -110,8 +113,7 @@ impl Pool {
         for index in own.chain(others.filter(|index| !wanted.contains(index))) {
             let found = self.find(place, index).await;
             header = header.or(found.header);
-            let whole = found.strips.into_iter().map(|(strip, body, chunk)| (strip, (body, chunk)));
-            strips.extend(whole);
+            strips.extend(found.strips);
             if header.is_some() && strips.len() >= needed {
                 break;
             }

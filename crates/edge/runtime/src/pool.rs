@@ -6,6 +6,7 @@ use crate::{
     fragment::body_len,
     job::{Job, WriteJob},
 };
+use ripstop_block::Blocks;
 use ripstop_gateway::{Cause, Event, Machine, NodeSpec, Operation, Placement, Settings, Shaping};
 use ripstop_model::{Code, FragmentId, NodeId, PoolId, RequestId, StripeId, StripeShape, TenantId};
 use ripstop_node::Node;
@@ -106,8 +107,8 @@ impl Drop for Leave<'_> {
 }
 
 impl Pool {
-    /// A pool over these nodes whose stripes are spread over them; what becomes of its writes goes to
-    /// `aftermath`.
+    /// A pool over these nodes whose stripes are spread over them; what it computes goes into `blocks`, and what becomes
+    /// of its writes to `aftermath`.
     #[expect(clippy::too_many_arguments, reason = "made once, at start, from named parts")]
     pub fn new(
         origin: Origin,
@@ -117,13 +118,14 @@ impl Pool {
         nodes: Vec<PoolNode>,
         observer: Arc<dyn Observer>,
         spent: Arc<Spent>,
+        blocks: Blocks,
         pins: Pins,
         aftermath: mpsc::UnboundedSender<Aftermath>,
     ) -> Self {
         let specs = nodes.iter().map(|node| NodeSpec { id: node.id, lanes: node.lanes }).collect();
         let machine = Machine::new(settings, specs, policy);
         let nodes: BTreeMap<_, _> = nodes.into_iter().map(|node| (node.id, node.node)).collect();
-        let shared = Shared::new(machine, nodes, observer, spent);
+        let shared = Shared::new(machine, nodes, observer, spent, blocks);
         let layout = Layout::default();
         let tenant = TenantId::ANYBODY;
         Self { origin, code, layout, tenant, shared, pins, aftermath }

@@ -8,7 +8,7 @@ use crate::{
 };
 use bytes::Bytes;
 use futures::future::try_join_all;
-use ripstop_gateway::{Cause, Operation};
+use ripstop_gateway::{Cause, NodeState, Operation};
 use ripstop_model::{NodeId, StripSet};
 use std::{ops::Range, sync::Arc};
 use tokio::sync::oneshot;
@@ -41,6 +41,30 @@ impl Pool {
             }
             Ok(_) | Err(_) => read,
         }
+    }
+
+    /// Bytes of memory that a byte of `range` takes as things stand: more than one where strips that it touches
+    /// are at no node that serves, so that others must be fetched and these be computed.
+    pub fn read_cost(&self, place: &StripePlace, range: &Range<u32>) -> f64 {
+        if place.cut.is_together() || range.is_empty() {
+            return 1.0;
+        }
+        let down: Vec<NodeId> = self.inspect(|machine| {
+            machine
+                .nodes()
+                .filter(|node| node.state == NodeState::Down)
+                .map(|node| node.id)
+                .collect()
+        });
+        let is_there = |strip| self.known(place, strip as u8).is_some_and(|at| !down.contains(&at));
+        let taken = spans(place.shape, range).into_iter().map(|span| {
+            let (wanted, columns) =
+                (span.strips.len(), u64::from(span.columns.end - span.columns.start));
+            let missing = span.strips.filter(|&strip| !is_there(strip)).count();
+            let fetched = if missing > 0 { place.shape.needed() } else { wanted };
+            columns * (fetched + missing) as u64
+        });
+        taken.sum::<u64>() as f64 / range.len() as f64
     }
 
     /// Strip by strip: as few as the range touches, any K if some of those cannot be had.

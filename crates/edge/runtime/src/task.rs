@@ -1,6 +1,6 @@
 use crate::{
     Spent,
-    fragment::{Chunk, body_range},
+    fragment::Chunk,
     job::{Fetch, Load, Sought},
 };
 use bytes::Bytes;
@@ -35,13 +35,13 @@ async fn fetch(
 ) -> (Outcome, Vec<(usize, Chunk)>) {
     let start = Instant::now();
     let fetch = sought.fetch(task);
-    let result = node.get(fetch.name, fetch.range.clone()).await;
+    let result = node.get_pieces(fetch.name, fetch.start, &fetch.lens).await;
     Spent::add(&spent.node_get, start);
     match result {
         Err(error) => (outcome(fetch.name, Some(error)), Vec::new()),
-        Ok(bytes) => {
+        Ok(pieces) => {
             let start = Instant::now();
-            let chunks = verify(sought, &fetch, bytes);
+            let chunks = verify(sought, &fetch, pieces);
             Spent::add(&spent.verify, start);
             if chunks.is_none() {
                 tracing::warn!(fragment = %fetch.name, "fragment is damaged");
@@ -53,19 +53,15 @@ async fn fetch(
 }
 
 /// Checks every block that was fetched; `None` if one is not what was stored there.
-fn verify(sought: &Sought, fetch: &Fetch, mut bytes: Bytes) -> Option<Vec<(usize, Chunk)>> {
+fn verify(sought: &Sought, fetch: &Fetch, pieces: Vec<Bytes>) -> Option<Vec<(usize, Chunk)>> {
     let strip_len = sought.shape.strip_len();
-    let mut chunks = Vec::with_capacity(fetch.columns.len());
-    for (strip, columns) in &fetch.columns {
-        let len = body_range(columns, strip_len).len();
-        if bytes.len() < len {
-            return None;
-        }
-        let body = bytes.split_to(len);
-        let chunk = Chunk::verify(sought.stripe, *strip as u8, strip_len, columns, &body)?;
-        chunks.push((*strip, chunk));
-    }
-    bytes.is_empty().then_some(chunks)
+    let mut pieces = pieces.into_iter();
+    let strips = fetch.columns.iter().map(|(strip, columns)| {
+        let number = *strip as u8;
+        let chunk = Chunk::verify(sought.stripe, number, strip_len, columns, &mut pieces)?;
+        Some((*strip, chunk))
+    });
+    strips.collect()
 }
 
 fn outcome(name: FragmentId, error: Option<NodeError>) -> Outcome {

@@ -40,8 +40,8 @@ pub struct Settings {
     pub put_len_max: u64,
     /// Smallest part that is not an upload's last, bytes. Default 5 MiB, as S3.
     pub part_len_min: u64,
-    /// Bodies longer than this are hashed on a thread of their own while they arrive, bytes. Default
-    /// 1 MiB.
+    /// Bodies longer than this are hashed beside while they arrive, several at once, bytes. Default
+    /// 128 KiB.
     pub hash_aside_above: u64,
 }
 
@@ -63,7 +63,7 @@ impl Default for Settings {
             extents_memory_max: 64 << 20,
             put_len_max: 5 << 30,
             part_len_min: 5 << 20,
-            hash_aside_above: 1 << 20,
+            hash_aside_above: 128 << 10,
         }
     }
 }

@@ -36,6 +36,7 @@ mod copy;
 mod error;
 mod expiry;
 mod identity;
+mod intake;
 mod mend;
 mod mover;
 mod narrow;

@@ -3,9 +3,8 @@ use bytes::Bytes;
 use futures::{Stream, StreamExt, stream, stream::BoxStream};
 use ripstop_catalog::{CatalogError, Extent, Located, Stripe};
 use ripstop_model::StripeId;
-use ripstop_runtime::{Setback, Share};
+use ripstop_runtime::{ReadSlice, Setback, Share};
 use std::{ops::Range, sync::Arc};
-use tokio::time::timeout;
 
 impl Store {
     /// The bytes `range` of an object, in pieces, read ahead of the reader within the memory budget.
@@ -23,10 +22,11 @@ impl Store {
             let (store, object) = (store.clone(), object.clone());
             async move {
                 let (extent, range) = cut(&object.object.extents, &left).next()?;
-                let (share, len) = match begun {
+                let slice = match begun {
                     Some(begun) => begun,
                     None => store.slice(&object, extent, &range).await,
                 };
+                let ReadSlice { share, len } = slice;
                 let range = range.start..range.start + len.min(range.len()) as u32;
                 let after = left.start + range.len() as u64..left.end;
                 Some((store.fetch(object, extent.stripe, range, share), (after, None)))
@@ -53,19 +53,19 @@ impl Store {
         &self,
         object: &Located,
         range: &Range<u64>,
-    ) -> Result<Option<(Share, usize)>, StoreError> {
+    ) -> Result<Option<ReadSlice>, StoreError> {
         let first = cut(&object.object.extents, range).next();
-        let (Some((extent, part)), Some(patience)) = (first, self.memory().patience()) else {
-            return Ok(None);
-        };
-        let slice = timeout(patience, self.slice(object, extent, &part)).await;
-        slice.map(Some).map_err(|_| StoreError::Busy { retry_after: patience })
+        let Some((extent, part)) = first else { return Ok(None) };
+        self.wait_for(self.slice(object, extent, &part)).await.map(Some)
     }
 
     /// Memory for the next slice, and its length.
-    async fn slice(&self, object: &Located, extent: Extent, part: &Range<u32>) -> (Share, usize) {
+    async fn slice(&self, object: &Located, extent: Extent, part: &Range<u32>) -> ReadSlice {
+        let known = object.stripes.iter().find(|(known, _)| *known == extent.stripe);
+        let place = known.and_then(|(id, stripe)| self.locate(*id, stripe).ok());
+        let cost = place.map_or(1.0, |(pool, place)| pool.read_cost(&place, part));
         let indivisible = is_chunked(object, extent.stripe, part);
-        self.memory().acquire_slice(part.len(), indivisible).await
+        self.memory().acquire_slice(part.len(), cost, indivisible).await
     }
 
     async fn fetch(
@@ -115,12 +115,23 @@ fn is_chunked(object: &Located, id: StripeId, range: &Range<u32>) -> bool {
     })
 }
 
-/// The pieces, and the memory they are in until the last is taken.
+/// A piece of an object, and the memory that it counts for until the client has it.
+struct Held {
+    piece: Bytes,
+    _share: Arc<Share>,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.piece
+    }
+}
+
+/// The pieces, each of which keeps the memory that they are in.
 fn held(pieces: Vec<Bytes>, share: Share) -> impl Stream<Item = Result<Bytes, StoreError>> {
-    stream::iter(pieces).map(move |piece| {
-        let _held = &share;
-        Ok(piece)
-    })
+    let share = Arc::new(share);
+    stream::iter(pieces)
+        .map(move |piece| Ok(Bytes::from_owner(Held { piece, _share: share.clone() })))
 }
 
 /// The extents that bytes `range` of an object lie in, with the part of each one's stripe.

@@ -28,6 +28,8 @@ pub struct Settings {
     pub stripes_in_flight: usize,
     /// Stripes of one read that are fetched ahead, the one being sent included. Default 2.
     pub stripes_ahead: usize,
+    /// How long a request waits for memory before it is told to slow down. Default 10 s.
+    pub memory_wait: Duration,
     /// How long garbage, and fragments that nothing claims, are kept. Default 15 minutes. Reads that
     /// take longer than this on an object that was removed meanwhile break off.
     pub grace: Duration,
@@ -52,6 +54,7 @@ impl Default for Settings {
             stripe_max: 8 << 20,
             stripes_in_flight: 3,
             stripes_ahead: 2,
+            memory_wait: Duration::from_secs(10),
             grace: Duration::from_mins(15),
             sweep_every: Duration::from_mins(1),
             list_every: Duration::from_hours(6),
@@ -285,9 +288,10 @@ impl Store {
     ) -> Result<Written, StoreError> {
         let record = told.record().await?;
         let shape = StripeShape::new(pool.code(), 0).expect("an empty stripe is within limits");
-        // All its headers share the record.
-        let share = self.memory().acquire(StripeDraft::memory(shape) + record.len()).await;
-        let draft = StripeDraft::new(id, shape, share);
+        let memory = self.memory();
+        let share = self.wait_for(memory.acquire_complete(StripeDraft::memory(shape))).await?;
+        let mut draft = StripeDraft::new(id, shape, share);
+        self.make_room(&mut draft, &record)?;
         Ok(pool.on_behalf_of(self.tenant).write(draft.seal(pool.origin(), record)).await?)
     }
 

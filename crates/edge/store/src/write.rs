@@ -1,13 +1,26 @@
 use crate::{
     Body, Store, StoreError, Target, WriteError,
     clock::unix_ms,
+    intake::{CLOSED_MIN, Pace},
     record::{Telling, check_extents},
 };
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use ripstop_catalog::{Attributes, Change, Extent, Object};
 use ripstop_model::StripeShape;
-use ripstop_runtime::{FailedStripe, Pool, Sealed, StripeDraft, Written};
+use ripstop_runtime::{FailedStripe, Pool, Sealed, Share, StripeDraft, Written};
+use std::{
+    pin::pin,
+    time::{Duration, Instant},
+};
 use tokio::{task::JoinSet, time::timeout};
+
+/// Bytes of a body that come before memory for a stripe is asked for: by then it is known whether it comes
+/// fast, and a short one is there.
+const GATHERED_LEN: u32 = 16 << 10;
+/// How often a body that nothing comes of is looked at, for the sake of others that wait.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// Longest record that needs no memory of its own beside a stripe's.
+const RECORD_LEN_FREE: usize = 16 << 10;
 
 impl Store {
     /// Stores `len` bytes of `body` as the key's object. Dropping the future abandons the write.
@@ -40,6 +53,34 @@ impl Store {
         self.commit(written, change).await?;
         Ok(object)
     }
+
+    /// Waits for memory for as long as a request may; then it is to come back later.
+    pub(crate) async fn wait_for<T>(
+        &self,
+        memory: impl Future<Output = T>,
+    ) -> Result<T, StoreError> {
+        let patience = self.memory().patience().unwrap_or(self.inner.settings.memory_wait);
+        let waited = timeout(patience, memory).await;
+        waited.map_err(|_| StoreError::Busy { retry_after: patience })
+    }
+
+    /// Memory beside a stripe's for a long record, which all its headers share.
+    pub(crate) fn make_room(
+        &self,
+        draft: &mut StripeDraft,
+        record: &Bytes,
+    ) -> Result<(), StoreError> {
+        let busy = StoreError::Busy { retry_after: self.inner.settings.memory_wait };
+        let needed = record.len() > RECORD_LEN_FREE;
+        if needed && !draft.grow(record.len()) { Err(busy) } else { Ok(()) }
+    }
+}
+
+/// The first bytes of a stripe, until it is known how much memory it is to have.
+#[derive(Debug, Default)]
+struct Gathered {
+    bytes: BytesMut,
+    share: Option<Share>,
 }
 
 /// Stripes of one body: one being filled, some being stored.
@@ -49,6 +90,8 @@ pub(crate) struct Writing<'a> {
     /// Bytes that are yet to come.
     left: u64,
     len: u64,
+    pace: Pace,
+    gathered: Gathered,
     draft: Option<StripeDraft>,
     storing: JoinSet<Result<Written, FailedStripe>>,
     written: Vec<Written>,
@@ -65,6 +108,8 @@ impl<'a> Writing<'a> {
             pool: pool.on_behalf_of(store.tenant),
             left: len,
             len,
+            pace: Pace::default(),
+            gathered: Gathered::default(),
             draft: None,
             storing: JoinSet::new(),
             written: Vec::new(),
@@ -74,13 +119,13 @@ impl<'a> Writing<'a> {
 
     /// Reads the body to its end. All stripes but the last are on their way to the nodes then.
     pub(crate) async fn take<B: Body>(&mut self, body: &mut B) -> Result<(), WriteError<B::Error>> {
-        while let Some(bytes) = body.next().await {
-            let mut bytes = bytes.map_err(WriteError::Body)?;
+        while let Some(mut bytes) = self.next(body).await? {
             let got = bytes.len() as u64;
             if got > self.left {
                 let got = self.len - self.left + got;
                 return Err(StoreError::Length { got, announced: self.len }.into());
             }
+            self.left -= got;
             while !bytes.is_empty() {
                 self.fill(&mut bytes).await?;
             }
@@ -92,33 +137,96 @@ impl<'a> Writing<'a> {
         Ok(())
     }
 
+    /// The next bytes of the body. While it keeps others waiting, its stripe is closed early, or it is
+    /// refused.
+    async fn next<B: Body>(&mut self, body: &mut B) -> Result<Option<Bytes>, WriteError<B::Error>> {
+        let begun = Instant::now();
+        let mut next = pin!(body.next());
+        let came = loop {
+            match timeout(LOOK_EVERY, &mut next).await {
+                Ok(came) => break came,
+                Err(_) => self.give_way(begun.elapsed()).await?,
+            }
+        };
+        let Some(bytes) = came.transpose().map_err(WriteError::Body)? else { return Ok(None) };
+        self.pace.note(bytes.len(), begun.elapsed());
+        self.give_way(Duration::ZERO).await?;
+        Ok(Some(bytes))
+    }
+
+    /// Closes the stripe under way if others wait for its memory and it comes too slowly, having been waited
+    /// for by this much more than was noted.
+    async fn give_way(&mut self, waiting: Duration) -> Result<(), StoreError> {
+        let is_due = self.draft.as_ref().is_some_and(|draft| {
+            draft.room() > 0
+                && draft.is_wanted()
+                && self.pace.is_overdue(draft.shape().payload_len(), waiting)
+        });
+        let Some(draft) = self.draft.take_if(|_| is_due) else { return Ok(()) };
+        if draft.filled() < CLOSED_MIN {
+            return Err(StoreError::Busy { retry_after: self.store.inner.settings.memory_wait });
+        }
+        let closed = draft.close();
+        let extent = self.extents.last_mut().expect("a stripe under way has its extent");
+        extent.len = closed.shape().payload_len();
+        self.store(closed, Bytes::new()).await
+    }
+
     async fn fill(&mut self, bytes: &mut Bytes) -> Result<(), StoreError> {
         let mut draft = match self.draft.take() {
             Some(draft) if draft.room() > 0 => draft,
             Some(full) => {
                 self.store(full, Bytes::new()).await?;
-                self.new_draft().await?
+                return Ok(());
             }
-            None => self.new_draft().await?,
+            None => match self.gather(bytes).await? {
+                Some(draft) => draft,
+                None => return Ok(()),
+            },
         };
-        let before = draft.room();
         draft.fill(bytes);
-        self.left -= u64::from(before - draft.room());
         self.draft = Some(draft);
         Ok(())
     }
 
-    async fn new_draft(&mut self) -> Result<StripeDraft, StoreError> {
-        let payload = self.left.min(self.store.inner.settings.stripe_max.into()) as u32;
+    /// A new stripe, once enough has come of it to say how large it is to be; what was gathered is in it.
+    async fn gather(&mut self, bytes: &mut Bytes) -> Result<Option<StripeDraft>, StoreError> {
+        let here = self.gathered.bytes.len() + bytes.len();
+        let to_come = here as u64 + self.left;
+        let enough = to_come.min(GATHERED_LEN.into()) as usize;
+        if here < enough {
+            if self.gathered.share.is_none() {
+                let memory = self.store.memory();
+                let share = self.store.wait_for(memory.acquire_arriving(enough)).await?;
+                self.gathered =
+                    Gathered { bytes: BytesMut::with_capacity(enough), share: Some(share) };
+            }
+            self.gathered.bytes.extend_from_slice(&bytes.split_off(0));
+            return Ok(None);
+        }
+        let mut draft = self.new_draft(to_come, self.left == 0).await?;
+        let Gathered { bytes: gathered, share } = std::mem::take(&mut self.gathered);
+        draft.fill(&mut gathered.freeze());
+        drop(share);
+        Ok(Some(draft))
+    }
+
+    /// An empty stripe for the next of `to_come` bytes, in memory of the part that suits how they come.
+    async fn new_draft(&mut self, to_come: u64, is_here: bool) -> Result<StripeDraft, StoreError> {
+        let settings = &self.store.inner.settings;
+        let whole = to_come.min(settings.stripe_max.into()) as u32;
+        let payload = if is_here { whole } else { self.pace.plan(whole) };
+        self.pace.halve();
         let shape = StripeShape::new(self.pool.code(), payload)
             .expect("the largest stripe is checked as the settings are");
         let (memory, bytes) = (self.store.memory(), StripeDraft::memory(shape));
-        // Only its beginning is refused: what has begun may take its time.
-        let share = match memory.patience().filter(|_| self.extents.is_empty()) {
-            None => memory.acquire(bytes).await,
-            Some(patience) => timeout(patience, memory.acquire(bytes))
-                .await
-                .map_err(|_| StoreError::Busy { retry_after: patience })?,
+        let is_complete = is_here && to_come <= GATHERED_LEN.into();
+        let share = if is_complete {
+            self.store.wait_for(memory.acquire_complete(bytes)).await?
+        } else if payload < whole {
+            self.store.wait_for(memory.acquire_slow(bytes)).await?
+        } else {
+            self.store.wait_for(memory.acquire(bytes)).await?
         };
         let id = self.store.inner.names.next();
         if payload > 0 {
@@ -131,7 +239,7 @@ impl<'a> Writing<'a> {
     pub(crate) async fn last_draft(&mut self) -> Result<StripeDraft, StoreError> {
         match self.draft.take() {
             Some(draft) => Ok(draft),
-            None => self.new_draft().await,
+            None => self.new_draft(0, true).await,
         }
     }
 
@@ -141,6 +249,8 @@ impl<'a> Writing<'a> {
         draft: StripeDraft,
         record: Bytes,
     ) -> Result<(), StoreError> {
+        let mut draft = draft;
+        self.store.make_room(&mut draft, &record)?;
         while self.storing.len() >= self.store.inner.settings.stripes_in_flight {
             self.join_one().await?;
         }

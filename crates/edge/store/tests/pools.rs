@@ -21,6 +21,7 @@ fn two_pools() -> (Store, Vec<FaultHandle>, tempfile::TempDir) {
         Embedded::open(&folder.path().join("catalog"), ripstop_catalog::Settings::default());
     let (to, aftermath) = tokio::sync::mpsc::unbounded_channel();
     let (pins, mut handles) = (Pins::default(), Vec::new());
+    let memory = Memory::new(16 << 20);
     let pools = (0..2_u16).map(|pool| {
         let node = |at| {
             let memory = Arc::new(MemoryNode::new(1 << 30));
@@ -36,13 +37,14 @@ fn two_pools() -> (Store, Vec<FaultHandle>, tempfile::TempDir) {
             (0..3).map(node).collect(),
             Arc::new(Unwatched),
             Arc::default(),
+            memory.blocks().clone(),
             pins.clone(),
             to.clone(),
         )
     });
     let pools = pools.collect();
     let buckets = BTreeMap::from([("a".to_owned(), PoolId(0)), ("b".to_owned(), PoolId(1))]);
-    let (catalog, memory) = (Arc::new(catalog.unwrap()), Memory::new(16 << 20));
+    let catalog = Arc::new(catalog.unwrap());
     let store = Store::new(catalog, pools, buckets, memory, pins, aftermath, settings());
     (store, handles, folder)
 }

@@ -49,6 +49,7 @@ pub(crate) struct Store {
     pub stripes_ahead: Option<usize>,
     pub memory_max: Option<Size>,
     pub catalog_cache: Option<Size>,
+    pub memory_wait: Option<Span>,
     pub grace: Option<Span>,
     pub sweep_every: Option<Span>,
     pub list_every: Option<Span>,

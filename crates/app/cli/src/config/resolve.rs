@@ -175,7 +175,7 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
     let Raw { gateway, store, pool, node, tenant } = raw;
     let data = gateway.data.unwrap_or_else(|| "ripstop-data".into());
     let credentials = gateway.credentials.unwrap_or_else(|| data.join("credentials"));
-    let memory_max = memory("store.memory_max", store.memory_max, 128 << 20)?;
+    let memory_max = memory("store.memory_max", store.memory_max, 256 << 20)?;
     let pools = pools(pool, node, &data, memory_max)?;
     let tenants = tenant::resolve(tenant, &pools)?;
     let catalog_cache = memory("store.catalog_cache", store.catalog_cache, 32 << 20)?;
@@ -251,6 +251,12 @@ fn store_settings(
             default.stripes_in_flight,
         )?,
         stripes_ahead: stripes("store.stripes_ahead", raw.stripes_ahead, default.stripes_ahead)?,
+        memory_wait: span(
+            "store.memory_wait",
+            raw.memory_wait,
+            default.memory_wait,
+            &bounds::WAIT,
+        )?,
         grace: span("store.grace", raw.grace, default.grace, &bounds::AGE)?,
         sweep_every: span(
             "store.sweep_every",

@@ -4,6 +4,7 @@ use super::{Case, site};
 use crate::bench::noise;
 use anyhow::{Context as _, Result, anyhow, ensure};
 use bytes::Bytes;
+use ripstop_block::Blocks;
 use ripstop_experiment::patient;
 use ripstop_figure::Progress;
 use ripstop_gateway::{Placement, Report, Settings};
@@ -44,13 +45,13 @@ fn pool(nodes: Vec<Arc<dyn Node>>) -> Result<(Pool, mpsc::UnboundedReceiver<Afte
     let nodes = nodes.into_iter().zip(0..);
     let nodes = nodes.map(|(node, id)| PoolNode { id: NodeId(id), lanes: 1, node }).collect();
     let policy = ripstop_policy::by_name("fixed", &ripstop_policy::Settings::default())?;
-    let (spent, pins) = (Arc::<Spent>::default(), Pins::default());
+    let (spent, blocks, pins) = (Arc::<Spent>::default(), Blocks::default(), Pins::default());
     // A write is answered with all its fragments durable.
     let parity = site::code().parity() as u8;
     let settings = Settings { answer_extra: parity, answer_extra_min: parity, ..patient() };
     let observer = Arc::new(Nobody);
     Ok((
-        Pool::new(origin, site::code(), settings, policy, nodes, observer, spent, pins, to),
+        Pool::new(origin, site::code(), settings, policy, nodes, observer, spent, blocks, pins, to),
         aftermath,
     ))
 }

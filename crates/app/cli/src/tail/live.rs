@@ -4,6 +4,7 @@ use super::plan::{Case, LANES, PRESET, storage_code};
 use crate::bench::noise;
 use anyhow::{Context as _, Result, anyhow, ensure};
 use bytes::Bytes;
+use ripstop_block::Blocks;
 use ripstop_codec::Codec;
 use ripstop_delay::ShiftedExponential;
 use ripstop_experiment::{Outcome, Overhead, patient};
@@ -186,9 +187,9 @@ fn pool(
     let (to, aftermath) = mpsc::unbounded_channel();
     let origin = Origin { store: 1, pool: PoolId(0) };
     let nodes = vec![PoolNode { id: NODE, lanes: LANES, node }];
-    let (spent, pins) = (Arc::<Spent>::default(), Pins::default());
+    let (spent, blocks, pins) = (Arc::<Spent>::default(), Blocks::default(), Pins::default());
     let code = storage_code();
-    let pool = Pool::new(origin, code, patient(), policy, nodes, observer, spent, pins, to);
+    let pool = Pool::new(origin, code, patient(), policy, nodes, observer, spent, blocks, pins, to);
     (pool.with_layout(Layout::Shared), aftermath)
 }
 

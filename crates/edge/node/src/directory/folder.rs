@@ -1,18 +1,30 @@
 use bytes::Bytes;
+use ripstop_block::{BLOCK_LEN, Blocks, Buffer};
 use rustix::{
     buffer::spare_capacity,
-    io::{pread, retry_on_intr},
+    io::{pread, preadv, retry_on_intr},
 };
 use std::{
     fs::File,
-    io::{self, ErrorKind, IoSlice, Write},
+    io::{self, ErrorKind, IoSlice, IoSliceMut, Write},
     path::Path,
 };
+
+/// Most pieces that the system reads or writes in one call.
+const SLICES_MAX: usize = 1024;
 
 /// The byte that a fragments' subfolder is named after.
 pub(super) fn byte_of(folder: &Path) -> Option<u8> {
     let name = folder.file_name()?.to_str().filter(|name| name.len() == 2)?;
     u8::from_str_radix(name, 16).ok()
+}
+
+/// Whether the file system makes a file's newest name last when the file is synced: one whose journal has the
+/// rename in the transaction, or an earlier one, of the file's own last change, and commits in order.
+pub(super) fn syncs_names(file: &File) -> bool {
+    const EXT4: i64 = 0xef53;
+    const XFS: i64 = 0x5846_5342;
+    rustix::fs::fstatfs(file).is_ok_and(|system| matches!(system.f_type, EXT4 | XFS))
 }
 
 /// Writes the segments one after the other, with as few system calls as the system allows.
@@ -43,4 +55,67 @@ pub(super) fn read(file: &File, start: u64, len: usize) -> io::Result<Vec<u8>> {
     }
     bytes.truncate(len);
     Ok(bytes)
+}
+
+/// Reads pieces of these lengths from `start` on, each that nearly fills a block into a block; fewer bytes only
+/// if the file ends before. Answers how many came.
+pub(super) fn read_pieces(
+    file: &File,
+    start: u64,
+    lens: &[u32],
+    blocks: &Blocks,
+) -> io::Result<(Vec<Bytes>, u64)> {
+    // A block for what nearly fills one; the rest shares one allocation.
+    let is_small = |len: u32| !(BLOCK_LEN / 2 + 1..=BLOCK_LEN).contains(&(len as usize));
+    let small_len: usize = lens.iter().filter(|len| is_small(**len)).map(|len| *len as usize).sum();
+    let mut small = vec![0; small_len];
+    let mut large: Vec<Buffer> = lens
+        .iter()
+        .filter(|len| !is_small(**len))
+        .map(|len| blocks.buffer(*len as usize))
+        .collect();
+    let mut slices = Vec::with_capacity(lens.len());
+    let (mut small_left, mut large_left) = (&mut small[..], large.iter_mut());
+    for &len in lens {
+        if is_small(len) {
+            let (piece, rest) = small_left.split_at_mut(len as usize);
+            small_left = rest;
+            slices.push(IoSliceMut::new(piece));
+        } else if let Some(buffer) = large_left.next() {
+            slices.push(IoSliceMut::new(buffer.whole()));
+        }
+    }
+    let read = fill(file, start, &mut slices)?;
+    drop(slices);
+    let small = Bytes::from(small);
+    let (mut at, mut large) = (0, large.into_iter());
+    let pieces = lens.iter().filter_map(|&len| {
+        let len = len as usize;
+        if is_small(len as u32) {
+            at += len;
+            return Some(small.slice(at - len..at));
+        }
+        let mut buffer = large.next()?;
+        buffer.fill_to(len);
+        Some(buffer.freeze())
+    });
+    Ok((pieces.collect(), read))
+}
+
+/// Fills the slices one after the other from `start` on, as far as the file goes.
+fn fill(file: &File, start: u64, slices: &mut [IoSliceMut<'_>]) -> io::Result<u64> {
+    let mut slices = slices;
+    IoSliceMut::advance_slices(&mut slices, 0);
+    let mut read = 0;
+    while !slices.is_empty() {
+        let now = slices.len().min(SLICES_MAX);
+        match retry_on_intr(|| preadv(file, &mut slices[..now], start + read))? {
+            0 => break,
+            some => {
+                read += some as u64;
+                IoSliceMut::advance_slices(&mut slices, some);
+            }
+        }
+    }
+    Ok(read)
 }

@@ -1,6 +1,7 @@
-use super::{Durability, folder};
+use super::{Durability, direct, folder};
 use crate::{Listed, NodeError};
 use bytes::Bytes;
+use ripstop_block::Blocks;
 use ripstop_model::FragmentId;
 use rustix::fs::Access;
 use std::{
@@ -82,10 +83,15 @@ impl Root {
             .map_err(|error| failed("access to the node's folder", &error.into()))
     }
 
-    pub(super) fn put(&self, name: FragmentId, fragment: &[Bytes]) -> Result<(), NodeError> {
+    pub(super) fn put(
+        &self,
+        name: FragmentId,
+        fragment: &[Bytes],
+        blocks: &Blocks,
+    ) -> Result<(), NodeError> {
         self.present()?;
         let path = self.temporary();
-        let written = self.write(&path, name, fragment);
+        let written = self.write(&path, name, fragment, blocks);
         if written.is_err() {
             // Best effort: what stays is swept when it has aged.
             let _ = fs::remove_file(&path);
@@ -98,22 +104,47 @@ impl Root {
         temporary: &Path,
         name: FragmentId,
         fragment: &[Bytes],
+        blocks: &Blocks,
     ) -> Result<(), NodeError> {
-        let mut file = self
-            .within(temporary, || create(temporary))
-            .map_err(|error| failed("creating a file", &error))?;
-        folder::write_all(&mut file, fragment).map_err(|error| failed("writing", &error))?;
-        if self.durability == Durability::Full {
+        let file = self.fill(temporary, fragment, blocks)?;
+        let full = self.durability == Durability::Full;
+        // There the rename lasts once the file it renamed is synced: one sync makes both last.
+        let with_name = full && folder::syncs_names(&file);
+        if full && !with_name {
             file.sync_all().map_err(|error| failed("syncing a file", &error))?;
         }
-        drop(file);
         let path = self.path_of(name);
         self.within(&path, || fs::rename(temporary, &path))
             .map_err(|error| failed("renaming a file", &error))?;
-        if self.durability == Durability::Full {
+        if with_name {
+            file.sync_all().map_err(|error| failed("syncing a file", &error))?;
+        } else if full {
             self.sync(name).map_err(|error| failed("syncing a folder", &error))?;
         }
         Ok(())
+    }
+
+    /// A new file with the fragment in it, large ones written past the page cache where that can be.
+    fn fill(
+        &self,
+        temporary: &Path,
+        fragment: &[Bytes],
+        blocks: &Blocks,
+    ) -> Result<File, NodeError> {
+        let creating = |error: io::Error| failed("creating a file", &error);
+        let writing = |error: io::Error| failed("writing", &error);
+        let len: usize = fragment.iter().map(Bytes::len).sum();
+        if self.durability == Durability::Full && len >= direct::LEN_MIN {
+            let created = self.within(temporary, || direct::create(temporary));
+            if let Some(file) = created.map_err(creating)? {
+                direct::write_all(&file, fragment, blocks).map_err(writing)?;
+                return Ok(file);
+            }
+        }
+        let created = self.within(temporary, || create(temporary));
+        let mut file = created.map_err(creating)?;
+        folder::write_all(&mut file, fragment).map_err(writing)?;
+        Ok(file)
     }
 
     /// Runs what puts a file at `path`, in a subfolder that is created if it is missing; the root
@@ -147,6 +178,32 @@ impl Root {
     }
 
     pub(super) fn get(&self, name: FragmentId, range: Range<u64>) -> Result<Bytes, NodeError> {
+        let asked = range.end.max(range.start);
+        let file = self.open(name, asked)?;
+        let bytes = folder::read(&file, range.start, (asked - range.start) as usize);
+        let bytes = bytes.map_err(|error| failed("reading", &error))?;
+        short(range.start + bytes.len() as u64, asked)?;
+        Ok(bytes.into())
+    }
+
+    pub(super) fn get_pieces(
+        &self,
+        name: FragmentId,
+        start: u64,
+        lens: &[u32],
+        blocks: &Blocks,
+    ) -> Result<Vec<Bytes>, NodeError> {
+        let asked = start + lens.iter().copied().map(u64::from).sum::<u64>();
+        let file = self.open(name, asked)?;
+        let read = folder::read_pieces(&file, start, lens, blocks);
+        let (pieces, len) = read.map_err(|error| failed("reading", &error))?;
+        short(start + len, asked)?;
+        Ok(pieces)
+    }
+
+    /// A fragment's file, if it has the bytes before `asked`: known before anything is allocated for a
+    /// range that cannot be served.
+    fn open(&self, name: FragmentId, asked: u64) -> Result<File, NodeError> {
         let file = match File::open(self.path_of(name)) {
             Ok(file) => file,
             Err(error) if nothing_there(&error) => {
@@ -154,20 +211,9 @@ impl Root {
             }
             Err(error) => return Err(failed("opening a file", &error)),
         };
-        let reading = |error: io::Error| failed("reading", &error);
-        // Known before anything is allocated for a range that cannot be served.
-        let len = file.metadata().map_err(reading)?.len();
-        let asked = range.end.max(range.start);
-        if asked > len {
-            return Err(NodeError::Short { len, asked });
-        }
-        let bytes = folder::read(&file, range.start, (asked - range.start) as usize);
-        let bytes = bytes.map_err(reading)?;
-        let end = range.start + bytes.len() as u64;
-        if end < asked {
-            return Err(NodeError::Short { len: end, asked });
-        }
-        Ok(bytes.into())
+        let metadata = file.metadata().map_err(|error| failed("reading", &error))?;
+        short(metadata.len(), asked)?;
+        Ok(file)
     }
 
     pub(super) fn delete(&self, name: FragmentId) -> Result<(), NodeError> {
@@ -246,6 +292,11 @@ impl Root {
 
 fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path)
+}
+
+/// Whether `len` bytes are as many as were asked for.
+const fn short(len: u64, asked: u64) -> Result<(), NodeError> {
+    if asked > len { Err(NodeError::Short { len, asked }) } else { Ok(()) }
 }
 
 const fn last_byte(name: FragmentId) -> u8 {

@@ -77,6 +77,7 @@ impl Scene {
             ripstop_policy::by_name(&beginning.policy, settings).expect("it is registered");
         let (to, mut aftermath) = tokio::sync::mpsc::unbounded_channel();
         tokio::spawn(async move { while aftermath.recv().await.is_some() {} });
+        let memory = Memory::new(256 << 20);
         let pool = Pool::new(
             Origin { store: 1, pool: PoolId(0) },
             Code::new(6, 4).expect("a code"),
@@ -85,11 +86,12 @@ impl Scene {
             nodes,
             Arc::new(Unwatched),
             Arc::default(),
+            memory.blocks().clone(),
             ripstop_runtime::Pins::default(),
             to,
         );
         let pool = pool.with_layout(layout).with_witness(recorder.pool(beginning));
-        Self { pool, memory: Memory::new(256 << 20), faults }
+        Self { pool, memory, faults }
     }
 
     async fn write(&self, number: u64, len: u32) -> Option<StripePlace> {

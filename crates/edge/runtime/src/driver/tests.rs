@@ -1,4 +1,5 @@
 use super::*;
+use ripstop_block::Blocks;
 use ripstop_gateway::{NodeSpec, Settings};
 use ripstop_node::{Fault, FaultHandle, FaultSettings, Memory};
 
@@ -21,7 +22,7 @@ fn stalled(stall_for: Option<Duration>, probe_every: Duration) -> (Arc<Shared>, 
     let policy = ripstop_policy::by_name("fixed", &ripstop_policy::Settings::default());
     let machine = Machine::new(settings, specs, policy.unwrap());
     let nodes = BTreeMap::from([(NODE, Arc::new(node) as Arc<dyn Node>)]);
-    (Shared::new(machine, nodes, Arc::new(Nobody), Arc::default()), handle)
+    (Shared::new(machine, nodes, Arc::new(Nobody), Arc::default(), Blocks::default()), handle)
 }
 
 fn is_up(pool: &Shared) -> bool {

@@ -26,6 +26,16 @@ pub(crate) fn body_range(columns: &Range<u32>, strip_len: u32) -> Range<u32> {
     start..covered.end + covered.end.div_ceil(BLOCK_LEN) * SEAL_LEN
 }
 
+/// The lengths of the blocks that cover `columns` of a strip, each followed by that of its checksum.
+pub(crate) fn piece_lens(
+    columns: &Range<u32>,
+    strip_len: u32,
+) -> impl Iterator<Item = u32> + use<> {
+    let covered = cover(columns, strip_len);
+    let starts = (covered.start..covered.end).step_by(BLOCK_LEN as usize);
+    starts.flat_map(move |start| [(covered.end - start).min(BLOCK_LEN), SEAL_LEN])
+}
+
 /// The checksum of one block: CRC-64/NVME over its place (stripe, strip, number) and its bytes, so
 /// that a block of another stripe, strip or place does not pass for this one.
 pub(crate) fn seal(stripe: StripeId, strip: u8, number: u32, bytes: &[u8]) -> [u8; 8] {
@@ -56,6 +66,8 @@ mod tests {
             let blocks = (covered.end - covered.start).div_ceil(BLOCK_LEN);
             prop_assert_eq!(range.end - range.start, covered.end - covered.start + blocks * SEAL_LEN);
             prop_assert!(range.end <= body_len(len));
+            prop_assert_eq!(piece_lens(&columns, len).sum::<u32>(), range.end - range.start);
+            prop_assert_eq!(piece_lens(&columns, len).count() as u32, 2 * blocks);
         }
     }
 

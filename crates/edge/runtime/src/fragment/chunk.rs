@@ -1,4 +1,7 @@
-use super::block::{BLOCK_LEN, SEAL_LEN, body_range, cover, seal};
+use super::{
+    Strip,
+    block::{BLOCK_LEN, body_range, cover, piece_lens, seal},
+};
 use bytes::Bytes;
 use ripstop_model::StripeId;
 use std::ops::Range;
@@ -13,42 +16,51 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// Checks the blocks that cover `columns` of a strip of `strip_len` bytes; `None` if a checksum
-    /// does not hold or `bytes` is not as long as these blocks are.
+    /// Checks the blocks that cover `columns` of a strip of `strip_len` bytes, taken from the front of
+    /// `pieces`: each block, then its checksum. `None` if one does not hold or is not as long as it was
+    /// written.
     pub(crate) fn verify(
         stripe: StripeId,
         strip: u8,
         strip_len: u32,
         columns: &Range<u32>,
-        bytes: &Bytes,
+        pieces: &mut impl Iterator<Item = Bytes>,
     ) -> Option<Self> {
         let covered = cover(columns, strip_len);
-        let expected = body_range(columns, strip_len);
-        if bytes.len() as u64 != u64::from(expected.end - expected.start) {
-            return None;
-        }
-        let mut blocks = Vec::with_capacity(bytes.len().div_ceil((BLOCK_LEN + SEAL_LEN) as usize));
-        let mut at = 0;
         let first = covered.start / BLOCK_LEN;
-        for number in first..covered.end.div_ceil(BLOCK_LEN) {
+        let numbers = first..covered.end.div_ceil(BLOCK_LEN);
+        let mut blocks = Vec::with_capacity(numbers.len());
+        for number in numbers {
             let len = (covered.end - number * BLOCK_LEN).min(BLOCK_LEN) as usize;
-            let block = bytes.slice(at..at + len);
-            let found = &bytes[at + len..at + len + SEAL_LEN as usize];
-            if seal(stripe, strip, number, &block) != *found {
+            let (block, found) = (pieces.next()?, pieces.next()?);
+            if block.len() != len || seal(stripe, strip, number, &block) != *found {
                 return None;
             }
-            at += len + SEAL_LEN as usize;
             blocks.push(block);
         }
         Some(Self { columns: covered, blocks })
     }
 
-    /// A strip's columns from `start` on that were computed, not read.
-    pub(crate) fn computed(start: u32, bytes: Vec<u8>) -> Self {
-        let bytes = Bytes::from(bytes);
-        let len = bytes.len();
-        let step = BLOCK_LEN as usize;
-        let blocks = (0..len).step_by(step).map(|at| bytes.slice(at..len.min(at + step))).collect();
+    /// The same of bytes that stand one behind the other; they must be all of them.
+    pub(crate) fn verify_whole(
+        stripe: StripeId,
+        strip: u8,
+        strip_len: u32,
+        bytes: &Bytes,
+    ) -> Option<Self> {
+        let columns = 0..strip_len;
+        if bytes.len() != body_range(&columns, strip_len).len() {
+            return None;
+        }
+        let mut rest = bytes.clone();
+        let mut pieces =
+            piece_lens(&columns, strip_len).map(|len| rest.split_to(rest.len().min(len as usize)));
+        Self::verify(stripe, strip, strip_len, &columns, &mut pieces)
+    }
+
+    /// A strip's columns from `start` on, a block's first, that were computed, not read.
+    pub(crate) fn computed(start: u32, blocks: Vec<Bytes>) -> Self {
+        let len: usize = blocks.iter().map(Bytes::len).sum();
         Self { columns: start..start + len as u32, blocks }
     }
 
@@ -62,15 +74,9 @@ impl Chunk {
         self.columns.clone()
     }
 
-    /// The strip as it stands in a fragment's body: each block with its checksum. All must be here.
-    pub(crate) fn sealed(&self, stripe: StripeId, strip: u8) -> Bytes {
-        let len: usize = self.blocks.iter().map(|block| block.len() + SEAL_LEN as usize).sum();
-        let mut body = Vec::with_capacity(len);
-        for (number, block) in self.blocks.iter().enumerate() {
-            body.extend_from_slice(block);
-            body.extend_from_slice(&seal(stripe, strip, number as u32, block));
-        }
-        body.into()
+    /// The strip as it stands in a fragment's body. All of it must be here.
+    pub(crate) fn sealed(&self, stripe: StripeId, strip: u8) -> Strip {
+        Strip::sealed(stripe, strip, &self.blocks)
     }
 
     /// Appends the bytes of `columns`, all of which must be here, to `pieces` without copying.

@@ -1,24 +1,24 @@
 use super::{
-    BLOCK_LEN, Header, Origin,
-    block::{SEAL_LEN, seal},
-    body_len,
+    BLOCK_LEN, Header, Origin, body_len,
+    strip::{Strip, StripDraft},
 };
 use crate::{Cut, Share};
 use bytes::Bytes;
+use ripstop_block::{Blocks, Buffer};
 use ripstop_codec::Codec;
 use ripstop_model::{FragmentId, StripSet, StripeId, StripeShape};
 use std::ops::Range;
 
-/// A stripe being filled with payload: data strips are laid out and sealed as the bytes come.
+/// A stripe being filled with payload: data strips are laid out and sealed as the bytes come, in blocks
+/// that are taken as they are needed.
 #[derive(Debug)]
 pub struct StripeDraft {
     id: StripeId,
     shape: StripeShape,
-    /// Bodies of the data strips; all before the last are whole.
-    bodies: Vec<Vec<u8>>,
+    /// The data strips; all before the last are whole.
+    strips: Vec<StripDraft>,
     filled: u32,
-    /// Start of the block under way in the last body.
-    block_start: usize,
+    blocks: Blocks,
     share: Share,
 }
 
@@ -33,18 +33,20 @@ pub struct Sealed {
     pub origin: Origin,
     /// What its headers tell.
     pub record: Bytes,
-    /// By strip.
-    bodies: Vec<Bytes>,
+    /// All that are stored, once it is encoded; the data strips before.
+    strips: Vec<Strip>,
     /// Known once it is encoded.
     cut: Option<Cut>,
+    blocks: Blocks,
     share: Share,
 }
 
 impl StripeDraft {
     /// An empty draft of this shape, in memory that was asked for: [`StripeDraft::memory`] bytes.
     pub fn new(id: StripeId, shape: StripeShape, share: Share) -> Self {
-        let bodies = Vec::with_capacity(shape.code().k());
-        Self { id, shape, bodies, filled: 0, block_start: 0, share }
+        let strips = Vec::with_capacity(shape.code().k());
+        let blocks = share.blocks().clone();
+        Self { id, shape, strips, filled: 0, blocks, share }
     }
 
     /// Bytes that all fragments of such a stripe take.
@@ -67,33 +69,53 @@ impl StripeDraft {
         self.shape.payload_len() - self.filled
     }
 
-    /// Takes from the front of `bytes` what there is room for.
-    pub fn fill(&mut self, bytes: &mut Bytes) {
-        let mut taken = bytes.split_to(bytes.len().min(self.room() as usize));
-        self.filled += taken.len() as u32;
-        while !taken.is_empty() {
-            self.append(&mut taken);
-        }
+    /// Bytes of payload that came.
+    pub fn filled(&self) -> u32 {
+        self.filled
     }
 
-    /// Appends up to the end of the block or strip under way.
-    fn append(&mut self, bytes: &mut Bytes) {
-        let strip_len = self.shape.strip_len();
-        let whole = body_len(strip_len) as usize;
-        if self.bodies.last().is_none_or(|body| body.len() == whole) {
-            self.bodies.push(Vec::with_capacity(whole));
-            self.block_start = 0;
+    /// Whether others wait for memory such as it has.
+    pub fn is_wanted(&self) -> bool {
+        self.share.is_wanted()
+    }
+
+    /// Takes `bytes` of memory more, if they are free.
+    #[must_use]
+    pub fn grow(&mut self, bytes: usize) -> bool {
+        self.share.try_grow(bytes)
+    }
+
+    /// The stripe of just what came: laid out again for that, full, and with as much less memory.
+    #[must_use]
+    pub fn close(self) -> Self {
+        let shape = StripeShape::new(self.shape.code(), self.filled)
+            .expect("less than a stripe within limits is within limits");
+        let Self { id, strips, blocks, mut share, .. } = self;
+        share.shrink_to(Self::memory(shape));
+        let mut closed =
+            Self { id, shape, strips: Vec::new(), filled: shape.payload_len(), blocks, share };
+        for strip in strips {
+            strip.filled().for_each(|bytes| closed.append(bytes));
         }
-        let strip = self.bodies.len() - 1;
-        let body = &mut self.bodies[strip];
-        let number = (self.block_start / (BLOCK_LEN + SEAL_LEN) as usize) as u32;
-        let block_len = (strip_len - number * BLOCK_LEN).min(BLOCK_LEN) as usize;
-        let missing = block_len - (body.len() - self.block_start);
-        body.extend_from_slice(&bytes.split_to(missing.min(bytes.len())));
-        if body.len() - self.block_start == block_len {
-            let seal = seal(self.id, strip as u8, number, &body[self.block_start..]);
-            body.extend_from_slice(&seal);
-            self.block_start = body.len();
+        closed
+    }
+
+    /// Takes from the front of `bytes` what there is room for.
+    pub fn fill(&mut self, bytes: &mut Bytes) {
+        let taken = bytes.split_to(bytes.len().min(self.room() as usize));
+        self.filled += taken.len() as u32;
+        self.append(&taken);
+    }
+
+    fn append(&mut self, bytes: &[u8]) {
+        let mut bytes = bytes;
+        while !bytes.is_empty() {
+            if self.strips.last().is_none_or(StripDraft::is_whole) {
+                let number = self.strips.len() as u8;
+                self.strips.push(StripDraft::new(self.id, number, self.shape.strip_len()));
+            }
+            let strip = self.strips.last_mut().expect("one was added where there was none");
+            bytes = strip.append(bytes, &self.blocks);
         }
     }
 
@@ -105,14 +127,11 @@ impl StripeDraft {
         debug_assert_eq!(self.room(), 0, "a draft is sealed when it is full");
         let k = self.shape.code().k();
         let padding = self.shape.strip_len() as usize * k - self.shape.payload_len() as usize;
-        let mut zeros = Bytes::from(vec![0; padding]);
-        while !zeros.is_empty() {
-            self.append(&mut zeros);
-        }
-        self.bodies.resize_with(k, Vec::new);
-        let bodies = std::mem::take(&mut self.bodies).into_iter().map(Bytes::from).collect();
-        let Self { id, shape, share, .. } = self;
-        Sealed { id, shape, origin, record, bodies, cut: None, share }
+        self.append(&vec![0; padding]);
+        let mut strips: Vec<Strip> = self.strips.into_iter().map(StripDraft::finish).collect();
+        strips.resize_with(k, Strip::default);
+        let Self { id, shape, blocks, share, .. } = self;
+        Sealed { id, shape, origin, record, strips, cut: None, blocks, share }
     }
 }
 
@@ -129,26 +148,25 @@ impl Sealed {
         let wanted: Vec<usize> = (k..k + parity).collect();
         let some = (parity < code.parity())
             .then(|| codec.plan(StripSet::first(k), &wanted).expect("K strips are there"));
-        let whole = body_len(strip_len) as usize;
-        let mut bodies = vec![Vec::with_capacity(whole); parity];
-        let mut scratch = vec![0; BLOCK_LEN.min(strip_len) as usize * parity];
-        for number in 0..strip_len.div_ceil(BLOCK_LEN) {
-            let len = (strip_len - number * BLOCK_LEN).min(BLOCK_LEN) as usize;
-            let at = (number * (BLOCK_LEN + SEAL_LEN)) as usize;
+        let mut drafts: Vec<StripDraft> =
+            wanted.iter().map(|&strip| StripDraft::new(self.id, strip as u8, strip_len)).collect();
+        for number in 0..strip_len.div_ceil(BLOCK_LEN) as usize {
             let data: Vec<&[u8]> =
-                self.bodies[..k].iter().map(|body| &body[at..at + len]).collect();
-            let mut out: Vec<&mut [u8]> = scratch.chunks_mut(len).take(parity).collect();
+                self.strips[..k].iter().map(|strip| &strip.blocks[number][..]).collect();
+            let len = data[0].len();
+            let mut out: Vec<Buffer> = (0..parity).map(|_| self.blocks.buffer(len)).collect();
+            let mut into: Vec<&mut [u8]> = out.iter_mut().map(Buffer::whole).collect();
             let computed = match &some {
-                None => codec.encode(&data, &mut out),
-                Some(plan) => plan.run(&data, &mut out),
+                None => codec.encode(&data, &mut into),
+                Some(plan) => plan.run(&data, &mut into),
             };
             computed.expect("K strips in, those to be stored out, all of one length");
-            for (index, (block, body)) in out.iter().zip(&mut bodies).enumerate() {
-                body.extend_from_slice(block);
-                body.extend_from_slice(&seal(self.id, (k + index) as u8, number, block));
+            for (mut block, draft) in out.into_iter().zip(&mut drafts) {
+                block.fill_to(len);
+                draft.push(block);
             }
         }
-        self.bodies.extend(bodies.into_iter().map(Bytes::from));
+        self.strips.extend(drafts.into_iter().map(StripDraft::finish));
     }
 
     /// Bytes of header of each of its fragments.
@@ -166,9 +184,9 @@ impl Sealed {
 
     /// Forgets fragment `index`, which is stored.
     pub(crate) fn release(&mut self, index: u8) {
-        let strips = self.strips_of(index);
-        let bodies = self.bodies[strips].iter_mut().map(std::mem::take);
-        let len = bodies.map(|body| body.len()).sum();
+        let range = self.strips_of(index);
+        let strips = self.strips[range].iter_mut().map(std::mem::take);
+        let len = strips.map(|strip| strip.len()).sum();
         self.share.release(len);
     }
 
@@ -177,14 +195,14 @@ impl Sealed {
         let name = FragmentId { stripe: self.id, index };
         let (origin, record) = (self.origin, self.record.clone());
         let header = Header { name, shape: self.shape, cut: self.cut(), origin, record };
-        assemble(&header, self.bodies[self.strips_of(index)].iter().cloned())
+        assemble(&header, self.strips[self.strips_of(index)].iter())
     }
 }
 
-/// A fragment: its header, its strips' bodies, and the header again where all are at one node.
-pub(crate) fn assemble(header: &Header, bodies: impl Iterator<Item = Bytes>) -> Vec<Bytes> {
+/// A fragment: its header, its strips, and the header again where all are at one node.
+pub(crate) fn assemble<'a>(header: &Header, strips: impl Iterator<Item = &'a Strip>) -> Vec<Bytes> {
     let encoded = header.segments();
     let end = if header.cut.is_together() { encoded.clone() } else { Vec::new() };
-    let bodies = bodies.filter(|body| !body.is_empty());
+    let bodies = strips.flat_map(Strip::segments);
     encoded.into_iter().chain(bodies).chain(end).collect()
 }

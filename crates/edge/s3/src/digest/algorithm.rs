@@ -85,6 +85,11 @@ impl Hasher {
         Self { algorithm, state }
     }
 
+    /// Whether it takes so long that it must not keep others waiting: all but CRCs do.
+    pub(crate) fn is_slow(&self) -> bool {
+        !full_object_is_possible(self.algorithm)
+    }
+
     pub(crate) fn update(&mut self, bytes: &[u8]) {
         match &mut self.state {
             State::Crc(crc) => crc.update(bytes),

@@ -1,26 +1,57 @@
 use super::Hasher;
 use crate::error::{Code, Outcome};
 use bytes::Bytes;
-use md5::{Digest as _, Md5};
 use ripstop_catalog::{Checksum, ChecksumAlgorithm};
-use sha2::Sha256;
+use ripstop_digest::{Hall, Md5};
+use sha2::{Digest as _, Sha256};
 use std::time::{Duration, Instant};
-use tokio::{sync::Semaphore, task::JoinHandle};
+use tokio::task::JoinHandle;
 
 /// Fewest bytes that are worth another thread's while.
-const BURST_LEN_MIN: usize = 256 << 10;
+const BURST_LEN_MIN: usize = 128 << 10;
 /// Most bytes that wait while a burst is under way.
-const WAITING_LEN_MAX: usize = 1 << 20;
-/// Most bursts under way at once, over all bodies. Beyond that bodies are hashed where they arrive:
-/// with so many under way nothing is gained by waiting, and what waits is memory.
-static BURSTS: Semaphore = Semaphore::const_new(4);
+const WAITING_LEN_MAX: usize = 512 << 10;
 
 /// Everything that one body is hashed into.
 pub(crate) struct Digests {
     md5: Md5,
+    others: Others,
+    spent: Duration,
+}
+
+/// Everything but MD5.
+struct Others {
     sha256: Option<Sha256>,
     checksums: Vec<Hasher>,
-    spent: Duration,
+}
+
+impl Others {
+    fn update(&mut self, bytes: &[u8]) {
+        if let Some(sha256) = &mut self.sha256 {
+            sha256.update(bytes);
+        }
+        for hasher in &mut self.checksums {
+            hasher.update(bytes);
+        }
+    }
+
+    fn is_slow(&self) -> bool {
+        self.sha256.is_some() || self.checksums.iter().any(Hasher::is_slow)
+    }
+
+    /// Takes the pieces in: CRCs at memory speed here, what takes longer on a thread that may block.
+    async fn take(mut self, pieces: Vec<Bytes>) -> Outcome<Self> {
+        let slow = self.is_slow();
+        let hash = move || {
+            pieces.iter().for_each(|piece| self.update(piece));
+            self
+        };
+        if slow {
+            tokio::task::spawn_blocking(hash).await.map_err(|_| Code::InternalError.into())
+        } else {
+            Ok(hash())
+        }
+    }
 }
 
 /// What came out.
@@ -38,39 +69,41 @@ pub(crate) struct Verdict {
 impl Digests {
     /// MD5 always; SHA-256 and checksums as wanted.
     pub(crate) fn new(sha256: bool, checksums: &[ChecksumAlgorithm]) -> Self {
-        Self {
-            md5: Md5::new(),
-            sha256: sha256.then(Sha256::new),
-            checksums: checksums.iter().map(|&algorithm| Hasher::new(algorithm)).collect(),
-            spent: Duration::ZERO,
-        }
+        let checksums = checksums.iter().map(|&algorithm| Hasher::new(algorithm)).collect();
+        let others = Others { sha256: sha256.then(Sha256::new), checksums };
+        Self { md5: Md5::default(), others, spent: Duration::ZERO }
     }
 
     pub(crate) fn update(&mut self, bytes: &[u8]) {
         let begun = Instant::now();
         self.md5.update(bytes);
-        if let Some(sha256) = &mut self.sha256 {
-            sha256.update(bytes);
-        }
-        for hasher in &mut self.checksums {
-            hasher.update(bytes);
-        }
+        self.others.update(bytes);
         self.spent += begun.elapsed();
     }
 
+    /// Takes the pieces in beside whatever else is hashed now.
+    async fn take(self, pieces: Vec<Bytes>) -> Outcome<Box<Self>> {
+        let begun = Instant::now();
+        let Self { md5, others, spent } = self;
+        let (md5, others) =
+            tokio::join!(Hall::shared().update(md5, pieces.clone()), others.take(pieces));
+        Ok(Box::new(Self { md5, others: others?, spent: spent + begun.elapsed() }))
+    }
+
     pub(crate) fn finish(self) -> Verdict {
+        let Others { sha256, checksums } = self.others;
         Verdict {
-            md5: self.md5.finalize().into(),
-            sha256: self.sha256.map(|sha256| sha256.finalize().into()),
-            checksums: self.checksums.into_iter().map(Hasher::finish).collect(),
+            md5: self.md5.finish(),
+            sha256: sha256.map(|sha256| sha256.finalize().into()),
+            checksums: checksums.into_iter().map(Hasher::finish).collect(),
             spent: self.spent,
         }
     }
 }
 
-/// Where a body is hashed: short ones where they arrive, long ones beside, so that receiving,
-/// hashing and coding overlap. Beside means in bursts on the pool of blocking threads: none is held
-/// while nothing has come, or slow senders could take them all.
+/// Where a body is hashed: short ones where they arrive, long ones beside, so that receiving, hashing
+/// and coding overlap and the MD5s of several bodies are computed at once. Beside means in bursts: no thread
+/// is held while nothing has come, or slow senders could take them all.
 pub(crate) enum Pipeline {
     /// On the task that receives.
     Here(Box<Digests>),
@@ -87,7 +120,7 @@ pub(crate) enum Pipeline {
 /// Whoever has the digests.
 pub(crate) enum Burst {
     None(Box<Digests>),
-    Running(JoinHandle<Box<Digests>>),
+    Running(JoinHandle<Outcome<Box<Digests>>>),
     /// A burst did not come back.
     Lost,
 }
@@ -97,25 +130,14 @@ impl Burst {
     async fn end(&mut self) -> Outcome<Box<Digests>> {
         match std::mem::replace(self, Self::Lost) {
             Self::None(digests) => Ok(digests),
-            Self::Running(burst) => burst.await.map_err(|_| Code::InternalError.into()),
+            Self::Running(burst) => burst.await.map_err(|_| Code::InternalError)?,
             Self::Lost => Err(Code::InternalError.into()),
         }
     }
 
-    /// Hashes the pieces beside, if that is still worth while, or here.
-    fn start(mut digests: Box<Digests>, pieces: Vec<Bytes>) -> Self {
-        let hash = move || {
-            for piece in pieces {
-                digests.update(&piece);
-            }
-            digests
-        };
-        let Ok(permit) = BURSTS.try_acquire() else { return Self::None(hash()) };
-        Self::Running(tokio::task::spawn_blocking(move || {
-            let digests = hash();
-            drop(permit);
-            digests
-        }))
+    /// Hashes the pieces beside.
+    fn start(digests: Box<Digests>, pieces: Vec<Bytes>) -> Self {
+        Self::Running(tokio::spawn(digests.take(pieces)))
     }
 
     fn is_running(&self) -> bool {
@@ -157,7 +179,7 @@ impl Pipeline {
             Self::Here(digests) => Ok(digests.finish()),
             Self::Aside { mut burst, waiting, .. } => {
                 let digests = burst.end().await?;
-                Ok(Burst::start(digests, waiting).end().await?.finish())
+                Ok(digests.take(waiting).await?.finish())
             }
         }
     }
@@ -181,7 +203,7 @@ mod tests {
             verdicts.push((verdict.md5, verdict.sha256, verdict.checksums));
         }
         assert_eq!(verdicts[0], verdicts[1]);
-        let md5: [u8; 16] = Md5::digest(&bytes).into();
+        let md5: [u8; 16] = md5::Md5::digest(&bytes).into();
         assert_eq!(verdicts[0].0, md5);
     }
 }

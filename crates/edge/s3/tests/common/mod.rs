@@ -28,6 +28,7 @@ pub(crate) fn store(folder: &Path, settings: Settings) -> (Store, Vec<Arc<Memory
         node: node.clone() as Arc<dyn Node>,
     };
     let policy = ripstop_policy::by_name("fixed", &ripstop_policy::Settings::default());
+    let memory = Memory::new(256 << 20);
     let pool = Pool::new(
         Origin { store: 1, pool: PoolId(0) },
         Code::new(3, 2).expect("a code"),
@@ -36,11 +37,11 @@ pub(crate) fn store(folder: &Path, settings: Settings) -> (Store, Vec<Arc<Memory
         (0..).zip(&memory_nodes).map(node).collect(),
         Arc::new(Unwatched),
         Arc::default(),
+        memory.blocks().clone(),
         pins.clone(),
         to,
     );
     let catalog = Arc::new(catalog.expect("opens"));
-    let memory = Memory::new(256 << 20);
     let pools = vec![pool];
     let store = Store::new(catalog, pools, BTreeMap::new(), memory, pins, aftermath, settings);
     (store, memory_nodes)

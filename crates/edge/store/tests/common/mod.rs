@@ -187,6 +187,7 @@ pub(crate) fn store_with(
         nodes,
         Arc::new(Unwatched),
         Arc::default(),
+        memory.blocks().clone(),
         pins.clone(),
         to,
     );

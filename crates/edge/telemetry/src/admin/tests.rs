@@ -106,6 +106,7 @@ async fn stored(metrics: &Metrics) -> (Store, Vec<Arc<MemoryNode>>) {
         .collect();
     let (aftermath, told) = mpsc::unbounded_channel();
     let pins = Pins::default();
+    let memory = Memory::new(64 << 20);
     let pool = Pool::new(
         ripstop_runtime::Origin { store: 1, pool: PoolId(0) },
         Code::new(3, 2).unwrap(),
@@ -114,6 +115,7 @@ async fn stored(metrics: &Metrics) -> (Store, Vec<Arc<MemoryNode>>) {
         pool_nodes,
         counts.clone(),
         Arc::new(Spent::default()),
+        memory.blocks().clone(),
         pins.clone(),
         aftermath,
     );
@@ -121,7 +123,6 @@ async fn stored(metrics: &Metrics) -> (Store, Vec<Arc<MemoryNode>>) {
     metrics.watch_pool(&counts, move || PoolGauges::of(&watched));
     let catalog = Embedded::in_memory(ripstop_catalog::Settings::default()).unwrap();
     let catalog = Arc::new(metrics.metered(Arc::new(catalog)));
-    let memory = Memory::new(64 << 20);
     let settings = ripstop_store::Settings::default();
     let store = Store::new(catalog, vec![pool], BTreeMap::new(), memory, pins, told, settings);
     store.create_bucket("photos").await.unwrap();

@@ -59,6 +59,10 @@ async fn a_job_is_done_on_another_thread_and_answers() {
     let here = thread::current().id();
     let there = threads.run(SOON, || thread::current().id()).await.unwrap();
     assert_ne!(here, there);
+    let end = Instant::now() + SOON;
+    while threads.shared.state().idle == 0 && Instant::now() < end {
+        thread::yield_now();
+    }
     let again = threads.run(SOON, || thread::current().id()).await.unwrap();
     assert_eq!(there, again, "a thread that is idle is used again");
     assert_eq!(threads.shared.state().threads, 1);

@@ -1,0 +1,93 @@
+use crate::{
+    kernel::{self, BLOCK_LEN, INITIAL, LANES, State},
+    stream::Md5,
+};
+use bytes::{Buf as _, Bytes};
+use std::collections::VecDeque;
+use tokio::sync::oneshot;
+
+/// Most blocks that are compressed before others that came meanwhile may join: what is 16 KiB in each lane.
+const STRIDE: usize = 256;
+/// What lanes read that nobody is in.
+static NOTHING: [u8; STRIDE * BLOCK_LEN] = [0; STRIDE * BLOCK_LEN];
+
+/// Bytes to be taken into a digest, and who waits for it.
+#[derive(Debug)]
+pub(crate) struct Job {
+    md5: Md5,
+    /// In order, none of them empty.
+    pieces: VecDeque<Bytes>,
+    done: oneshot::Sender<Md5>,
+}
+
+impl Job {
+    pub(crate) fn new(md5: Md5, pieces: Vec<Bytes>, done: oneshot::Sender<Md5>) -> Self {
+        let pieces = pieces.into_iter().filter(|piece| !piece.is_empty()).collect();
+        let mut job = Self { md5, pieces, done };
+        job.align();
+        job
+    }
+
+    /// Takes in what stands before the next whole block, so that the first piece begins with one, if any is
+    /// left.
+    fn align(&mut self) {
+        while let Some(piece) = self.pieces.front_mut() {
+            let taken = self.md5.fill(piece);
+            piece.advance(taken);
+            if piece.is_empty() {
+                self.pieces.pop_front();
+            } else if taken == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Whole blocks that stand one behind the other.
+    fn blocks(&self) -> usize {
+        self.pieces.front().map_or(0, |piece| piece.len() / BLOCK_LEN)
+    }
+
+    fn advance(&mut self, blocks: usize) {
+        let bytes = blocks * BLOCK_LEN;
+        self.md5.take_whole(bytes);
+        if let Some(piece) = self.pieces.front_mut() {
+            piece.advance(bytes);
+            if piece.is_empty() {
+                self.pieces.pop_front();
+            }
+        }
+        self.align();
+    }
+
+    /// Whether everything is taken in.
+    pub(crate) fn is_done(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    pub(crate) fn answer(self) {
+        // One that no longer waits has dropped its request.
+        let _ = self.done.send(self.md5);
+    }
+}
+
+/// Compresses the next blocks of at most [`LANES`] jobs, none of which is done, side by side.
+pub(crate) fn advance(jobs: &mut [Job]) {
+    let blocks = jobs.iter().map(Job::blocks).min().unwrap_or(0).min(STRIDE);
+    if let [job] = jobs {
+        let bytes = job.pieces[0].slice(..blocks * BLOCK_LEN);
+        kernel::one(&mut job.md5.state, &bytes);
+    } else {
+        let mut states: [State; LANES] =
+            std::array::from_fn(|lane| jobs.get(lane).map_or(INITIAL, |job| job.md5.state));
+        let data: [&[u8]; LANES] = std::array::from_fn(|lane| {
+            jobs.get(lane).map_or(&NOTHING[..], |job| &job.pieces[0][..])
+        });
+        kernel::all(&mut states, &data, blocks);
+        for (job, state) in jobs.iter_mut().zip(states) {
+            job.md5.state = state;
+        }
+    }
+    for job in jobs {
+        job.advance(blocks);
+    }
+}
