@@ -2,6 +2,7 @@
 
 import dataclasses
 import datetime
+import http.client
 import re
 import time
 import urllib.error
@@ -78,9 +79,12 @@ def test_urls_for_more_than_a_week_are_refused(client, bucket):
 
 def test_urls_of_version_2_are_for_objects_and_for_reading(endpoint, client, bucket):
     old = endpoint.client(signature_version="s3")
-    put = presign(old, "put_object", bucket, "k")
-    assert "AWSAccessKeyId=" in put
-    assert fetch(put, "PUT", b"by url")[0] == 200
+    put = urllib.parse.urlsplit(presign(old, "put_object", bucket, "k"))
+    assert "AWSAccessKeyId=" in put.query
+    # Without a content type, which such a signature covers and urllib would add.
+    connection = http.client.HTTPConnection(put.netloc, timeout=30)
+    connection.request("PUT", f"{put.path}?{put.query}", b"by url")
+    assert connection.getresponse().status == 200
     assert fetch(presign(old, "get_object", bucket, "k", ResponseContentType="a/b"))[2] == b"by url"
     listing = old.generate_presigned_url("list_objects_v2", Params={"Bucket": bucket, "Prefix": "a"})
     assert fetch(listing)[:2] == (403, "AccessDenied"), "it covers no prefix"
