@@ -100,7 +100,7 @@ impl Machine {
                 let untried = Fragment::new(NOWHERE, FragmentState::Untried);
                 let fragments = self.fragments(untried, usize::from(n));
                 let group = self.placed.next_group().filter(|_| n > 1);
-                let write = Write { group, durable: 0, former: Vec::new() };
+                let write = Write { group, durable: 0, retried: false, former: Vec::new() };
                 let direction = ripstop_policy::Operation::Write;
                 self.plan_strips(direction, strip_bytes, k, fragments, Work::Write(write))
             }
@@ -117,7 +117,7 @@ impl Machine {
                 plan
             }
             Operation::WriteUnique { n, k } => {
-                let write = Write { group: None, durable: 0, former: Vec::new() };
+                let write = Write { group: None, durable: 0, retried: false, former: Vec::new() };
                 let direction = ripstop_policy::Operation::Write;
                 self.plan_runs(direction, strip_bytes, (n, k), NOWHERE, Work::Write(write))
             }

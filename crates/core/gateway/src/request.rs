@@ -101,6 +101,8 @@ pub(crate) struct Write {
     pub group: Option<u16>,
     /// Fragments that are stored.
     pub durable: usize,
+    /// Whether those that no node took were tried once more after a wait.
+    pub retried: bool,
     /// Nodes that fragments were tried at before: they may hold one for all we know.
     pub former: Vec<u16>,
 }

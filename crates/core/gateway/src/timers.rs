@@ -27,7 +27,7 @@ impl Machine {
             self.read_is_late(slot);
         }
         while let Some(slot) = self.requests.degraded.expire(self.now) {
-            self.answer(slot, Ok(()));
+            self.write_waited(slot);
         }
         while let Some(slot) = self.requests.timeouts.expire(self.now) {
             self.answer(slot, Err(crate::Cause::TimedOut));

@@ -3,7 +3,7 @@
 use crate::{
     AfterAnswer, Cause, Machine, Outcome,
     queue::{Found, NO_LOOK},
-    request::{Entry, FragmentState, Progress, Work, Write},
+    request::{Entry, FragmentState, NOWHERE, Progress, Work, Write},
 };
 use ripstop_model::Code;
 use ripstop_scheduling::Priority;
@@ -239,7 +239,7 @@ impl Machine {
         self.gather_nodes(1, NO_LOOK, |node| !used.contains(&node));
         if let Some(&best) = self.candidates.first() {
             self.submit(slot, fragment, best as u16, priority);
-        } else if again && self.nodes[place].is_up() {
+        } else if again && place != NOWHERE && self.nodes[place].is_up() {
             let has_room = self.nodes[place].has_room(self.settings.tasks_waiting_max);
             if has_room {
                 self.submit(slot, fragment, place, priority);
@@ -247,12 +247,45 @@ impl Machine {
         }
     }
 
+    /// Whether a node that is up and has no fragment of a write's stripe may take one if given time.
+    fn may_be_stored_yet(&self, slot: u32) -> bool {
+        let entry = &self.requests.table[slot];
+        let has = |node: u16| {
+            entry.fragments.iter().any(|at| at.place == node && at.is(FragmentState::Done))
+        };
+        let free = |node: u16| self.nodes[node].is_up() && !has(node);
+        !entry.together
+            && !parts(entry).retried
+            && (0..self.nodes.len() as u16).any(|node| free(node))
+    }
+
+    /// A write has waited for more fragments than it must have. What no node took is tried once more
+    /// before it is answered without.
+    pub(crate) fn write_waited(&mut self, slot: u32) {
+        let entry = &mut self.requests.table[slot];
+        let stuck = entry.count(FragmentState::Open) == 0 && !parts(entry).retried;
+        if stuck && !entry.together {
+            parts_mut(entry).retried = true;
+            for index in 0..self.requests.table[slot].fragments.len() {
+                if !self.requests.table[slot].fragments[index].is(FragmentState::Done) {
+                    self.store_elsewhere(slot, index as u8, true, Priority::Needed);
+                }
+            }
+            if self.requests.table[slot].count(FragmentState::Open) > 0 {
+                self.requests.degraded.start(self.now, slot);
+                return;
+            }
+        }
+        self.answer(slot, Ok(()));
+    }
+
     /// Answers a write that is durable enough, or never will be.
     fn judge_write(&mut self, slot: u32) {
         let (least, goal) = self.write_goals(slot);
         let entry = &self.requests.table[slot];
         let (durable, open) = (parts(entry).durable, entry.count(FragmentState::Open));
-        if durable >= goal || (durable >= least && open == 0) {
+        let no_more = open == 0 && !self.may_be_stored_yet(slot);
+        if durable >= goal || (durable >= least && no_more) {
             self.answer(slot, Ok(()));
         } else if durable + open < least {
             self.answer(slot, Err(Cause::Unavailable));

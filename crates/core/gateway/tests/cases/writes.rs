@@ -122,6 +122,40 @@ fn a_slow_node_delays_no_write_and_too_many_only_for_a_while() {
 }
 
 #[test]
+fn full_nodes_have_a_write_wait_and_are_tried_once_more_before_it_goes_without_redundancy() {
+    let mut scene = nodes(6);
+    scene.write(1).done(1, &[0, 1, 2]).end(1, 4, Outcome::Refused).end(1, 5, Outcome::Refused);
+    scene.done(1, &[3]).fire_until("degraded_after");
+    scene.end(1, 4, Outcome::Refused).end(1, 5, Outcome::Refused);
+    scene.write(2).done(2, &[0, 1, 2, 3]).end(2, 4, Outcome::Refused).end(2, 5, Outcome::Refused);
+    scene.fire_until("degraded_after").done(2, &[4]).end(2, 5, Outcome::Refused);
+    expect![[r"
+        0     write 1 → encode 1
+        0     1 is encoded → start 1.0@0, start 1.1@1, start 1.2@2, start 1.3@3, start 1.4@4, start 1.5@5
+        0     1.0 ends Done
+        0     1.1 ends Done
+        0     1.2 ends Done
+        0     1.4 ends Refused
+        0     1.5 ends Refused
+        0     1.3 ends Done
+        2000  degraded_after is over → start 1.4@4, start 1.5@5
+        2000  1.4 ends Refused
+        2000  1.5 ends Refused → complete 1, settle 1 [0 1 2 3 - -]
+        2000  write 2 → encode 2
+        2000  2 is encoded → start 2.0@1, start 2.1@2, start 2.2@3, start 2.3@0, start 2.4@4, start 2.5@5
+        2000  2.0 ends Done
+        2000  2.1 ends Done
+        2000  2.2 ends Done
+        2000  2.3 ends Done
+        2000  2.4 ends Refused
+        2000  2.5 ends Refused
+        4000  degraded_after is over → start 2.4@4, start 2.5@5
+        4000  2.4 ends Done → complete 2
+        4000  2.5 ends Refused → settle 2 [1 2 3 0 4 -]
+    "]].assert_eq(&scene.text());
+}
+
+#[test]
 fn what_is_left_after_the_answer_is_treated_as_set() {
     let mut table = String::new();
     for after_answer in
