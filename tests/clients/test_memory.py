@@ -7,7 +7,7 @@ import pytest
 from boto3.s3.transfer import TransferConfig
 from botocore.exceptions import ClientError, HTTPClientError
 
-from support import s3
+from support import raw, s3
 from support.payload import GIB, MIB, Stream, digest, digest_of
 
 pytestmark = pytest.mark.own
@@ -102,4 +102,27 @@ def test_a_gibibyte_in_one_put_comes_back_within_bounds(gateway, seed):
         client.put_object(Bucket="suite", Key="k", Body=Stream(seed, GIB), ContentLength=GIB)
         got = client.get_object(Bucket="suite", Key="k")["Body"]
         assert digest(got.iter_chunks(MIB)) == digest_of(seed, GIB)
+    assert peak.highest < MEMORY_KIB_MAX
+
+
+def test_documents_that_do_not_end_use_bounded_memory_and_keep_no_short_one_out(gateway):
+    endpoint = gateway.endpoint()
+    client = endpoint.client()
+    client.create_bucket(Bucket="suite")
+    client.put_object(Bucket="suite", Key="k", Body=b"x")
+    headers = {"content-length": str(4 * MIB), "content-md5": raw.content_md5(b"")}
+
+    def half(_):
+        request = raw.Request(endpoint, "POST", "/suite", query={"delete": ""}, headers=headers)
+        connection = raw.connect(endpoint)
+        connection.sendall(request.head() + b" " * (2 * MIB))
+        return connection
+
+    with Peak(gateway) as peak, concurrent.futures.ThreadPoolExecutor(100) as pool:
+        connections = list(pool.map(half, range(100), timeout=60))
+        answer = client.delete_objects(Bucket="suite", Delete={"Objects": [{"Key": "k"}]})
+    assert [deleted["Key"] for deleted in answer["Deleted"]] == ["k"]
+    for connection in connections:
+        connection.close()
+    print(f"highest resident memory {peak.highest // 1024} MiB")
     assert peak.highest < MEMORY_KIB_MAX
