@@ -101,7 +101,8 @@ pub(crate) struct NumberedNode {
 /// Puts a store together over the configured nodes.
 pub(crate) async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assembly> {
     let catalog = watch.catalog(open_catalog(config, &config.data.join(CATALOG_FILE))?);
-    let (memory, pins, spent) = (Memory::new(config.memory_max), Pins::default(), Arc::default());
+    let (memory, pins, spent) =
+        (Memory::new(config.strip_memory()), Pins::default(), Arc::default());
     tokio::spawn(trim(memory.blocks().clone()));
     let (to, aftermath) = mpsc::unbounded_channel();
     let store = identity(&*catalog).await?;

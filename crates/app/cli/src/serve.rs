@@ -64,6 +64,9 @@ pub(crate) async fn run(config: Config, options: &Serve) -> Result<ExitCode> {
         domain: config.domain.clone(),
         connections_max: config.connections_max,
         drain_timeout: config.stop_within,
+        documents_memory_max: config.face_memory(),
+        pages_memory_max: config.face_memory(),
+        extents_memory_max: config.face_memory(),
         ..ripstop_s3::Settings::default()
     };
     let stopping = stop.clone();
@@ -96,7 +99,7 @@ async fn begin(
         std::fs::remove_file(config.data.join(CATALOG_FILE))?;
         return Err(refusal);
     }
-    telemetry.attach(&assembly, config.memory_max);
+    telemetry.attach(&assembly, config.strip_memory());
     let task_logs = telemetry.append_task_logs(config, options.task_log.as_deref())?;
     Ok((assembly, task_logs))
 }

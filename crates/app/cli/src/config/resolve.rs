@@ -37,6 +37,16 @@ pub(crate) struct Config {
 }
 
 impl Config {
+    /// Bytes of memory for strips: all but what the S3 face has for its three purposes.
+    pub(crate) fn strip_memory(&self) -> usize {
+        self.memory_max - 3 * self.face_memory()
+    }
+
+    /// Bytes of memory for each of documents, pages of listings, and lists of objects' pieces.
+    pub(crate) fn face_memory(&self) -> usize {
+        self.memory_max / 16
+    }
+
     /// Whether this machine has the memory; where that cannot be told, it has.
     pub(crate) fn fits_machine(&self) -> Result<()> {
         let known = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
