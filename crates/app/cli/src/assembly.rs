@@ -18,8 +18,10 @@ use ripstop_node::{
     Durability, Node,
 };
 use ripstop_recording::Beginning;
-use ripstop_runtime::{Aftermath, Memory, Observer, Origin, Pins, Pool, PoolNode, Spent, Witness};
-use ripstop_store::{Store, identity};
+use ripstop_runtime::{
+    Aftermaths, Memory, Observer, Origin, Pins, Pool, PoolNode, Spent, Witness, aftermaths,
+};
+use ripstop_store::{POOL_NAME_PREFIX, Store, identity};
 use std::{
     collections::BTreeMap,
     fs,
@@ -27,7 +29,6 @@ use std::{
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
-use tokio::sync::mpsc;
 
 /// Name of the catalog's file in the data folder.
 pub(crate) const CATALOG_FILE: &str = "catalog.redb";
@@ -104,7 +105,7 @@ pub(crate) async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assem
     let (memory, pins, spent) =
         (Memory::new(config.strip_memory()), Pins::default(), Arc::default());
     tokio::spawn(trim(memory.blocks().clone()));
-    let (to, aftermath) = mpsc::unbounded_channel();
+    let (to, aftermath) = aftermaths();
     let store = identity(&*catalog).await?;
     let mut pools = Vec::new();
     let (mut bucket_pools, mut delays) = (BTreeMap::new(), BTreeMap::new());
@@ -151,7 +152,7 @@ pub(crate) fn open_catalog(config: &Config, file: &Path) -> Result<Arc<dyn Catal
 
 /// Names are given to nodes and pools alike; a pool's has a prefix that no node's can have.
 pub(crate) async fn pool_id(catalog: &dyn Catalog, pool: &PoolConfig) -> Result<PoolId> {
-    let number = number(catalog, format!("pool:{}", pool.name)).await?;
+    let number = number(catalog, format!("{POOL_NAME_PREFIX}{}", pool.name)).await?;
     Ok(PoolId(number.0))
 }
 
@@ -182,7 +183,7 @@ struct Shared<'a> {
     memory: &'a Memory,
     spent: &'a Arc<Spent>,
     pins: &'a Pins,
-    aftermath: &'a mpsc::UnboundedSender<Aftermath>,
+    aftermath: &'a Aftermaths,
 }
 
 fn build_pool(

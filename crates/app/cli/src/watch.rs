@@ -67,6 +67,7 @@ impl Telemetry {
         }
         self.metrics.watch_memory(assembly.memory.clone(), memory_max);
         self.metrics.watch_spent(assembly.spent.clone());
+        self.metrics.watch_store(assembly.store.clone());
     }
 
     /// Appends the pools' task logs to the files that the configuration names, or else to `fallback`,

@@ -1,6 +1,13 @@
 use crate::{Cut, Pin};
 use ripstop_model::{NodeId, PoolId, StripeId, StripeShape};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 use tokio::sync::{mpsc, oneshot};
+
+/// Most aftermaths that wait to be dealt with; what is beyond them is left to sweeps and checks.
+const AFTERMATHS_MAX: usize = 16_384;
 
 /// A stripe of which enough fragments are durable. Whoever makes it visible claims it; one that is
 /// dropped unclaimed becomes garbage.
@@ -64,6 +71,37 @@ pub enum Aftermath {
     },
 }
 
+/// Where aftermaths go. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Aftermaths {
+    to: mpsc::Sender<Aftermath>,
+    overlooked: Arc<AtomicU64>,
+}
+
+/// A queue of aftermaths, for pools to fill and a store to empty.
+pub fn aftermaths() -> (Aftermaths, mpsc::Receiver<Aftermath>) {
+    let (to, from) = mpsc::channel(AFTERMATHS_MAX);
+    (Aftermaths { to, overlooked: Arc::default() }, from)
+}
+
+impl Aftermaths {
+    /// Never waits: who follows a stripe holds its pin.
+    fn send(&self, aftermath: Aftermath) {
+        // With the store gone there is nobody to tell: a later sweep finds what is unclaimed.
+        let Err(mpsc::error::TrySendError::Full(aftermath)) = self.to.try_send(aftermath) else {
+            return;
+        };
+        let overlooked = self.overlooked.fetch_add(1, Ordering::Relaxed) + 1;
+        if overlooked.is_power_of_two() {
+            let (Aftermath::Unclaimed { id, .. } | Aftermath::Incomplete { id, .. }) = aftermath;
+            tracing::warn!(
+                stripe = %id, overlooked,
+                "what became of writes is not noted, too many wait: sweeps and checks find it"
+            );
+        }
+    }
+}
+
 /// Follows one stripe from its answer to its last task.
 pub(crate) struct Warden {
     pub pin: Pin,
@@ -76,7 +114,7 @@ pub(crate) struct Warden {
     pub claimed: oneshot::Receiver<()>,
     /// Where fragments are, and where else they were sent.
     pub settled: oneshot::Receiver<Settlement>,
-    pub to: mpsc::UnboundedSender<Aftermath>,
+    pub to: Aftermaths,
 }
 
 /// Where the fragments of a write ended up.
@@ -111,7 +149,30 @@ impl Warden {
             let nodes = either.map(|(stored, sent)| stored.or(*sent)).collect();
             Aftermath::Unclaimed { pin, id, pool, shape, cut, header_len, nodes }
         };
-        // With the store gone there is nobody to tell: a later sweep finds what is unclaimed.
-        let _ = to.send(aftermath);
+        to.send(aftermath);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Pins;
+
+    #[tokio::test]
+    async fn what_waits_to_be_dealt_with_is_bounded_and_holds_no_pin_beyond() {
+        let ((to, mut from), pins) = (aftermaths(), Pins::default());
+        let beyond = StripeId(AFTERMATHS_MAX as u128);
+        for id in 0..=beyond.0 {
+            let id = StripeId(id);
+            to.send(Aftermath::Incomplete { pin: pins.pin(id), id, places: vec![], lacking: true });
+        }
+        assert!(!pins.contains(beyond), "it is left to sweeps and checks");
+        assert_eq!(to.overlooked.load(Ordering::Relaxed), 1);
+        drop(to);
+        let mut noted = 0;
+        while from.recv().await.is_some() {
+            noted += 1;
+        }
+        assert_eq!(noted, AFTERMATHS_MAX);
     }
 }

@@ -30,6 +30,11 @@ pub trait Observer: Send + Sync + fmt::Debug {
     /// Something happened `at` this time of the pool's clock.
     fn report(&self, at: Timestamp, report: &Report);
 
+    /// The same of a mend's start and answer: a write of the gateway's own.
+    fn report_mend(&self, at: Timestamp, report: &Report) {
+        self.report(at, report);
+    }
+
     /// The strips that a read lacked were computed, in so much time.
     fn decoded(&self, _took: Duration) {}
 }
@@ -238,7 +243,23 @@ impl Driver {
                 let shared = shared.clone();
                 tokio::spawn(async move { shared.probe_if_nobody_does(node).await });
             }
+            Action::Report(report) if self.is_of_mend(&report) => {
+                self.observer.report_mend(now, &report);
+            }
             Action::Report(report) => self.observer.report(now, &report),
+        }
+    }
+
+    fn is_of_mend(&self, report: &Report) -> bool {
+        match report {
+            Report::Started { request, .. } | Report::Answered { request, .. } => {
+                matches!(self.jobs.get(request), Some(Job::Mend(_)))
+            }
+            Report::Task(_)
+            | Report::Admitted { .. }
+            | Report::Refused { .. }
+            | Report::FragmentLost { .. }
+            | Report::Node { .. } => false,
         }
     }
 

@@ -38,7 +38,7 @@ mod spent;
 mod task;
 mod witness;
 
-pub use aftermath::{Aftermath, Written};
+pub use aftermath::{Aftermath, Aftermaths, Written, aftermaths};
 pub use driver::Observer;
 pub use examine::{FragmentState, Look};
 pub use fragment::{

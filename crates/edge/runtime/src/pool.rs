@@ -1,5 +1,5 @@
 use crate::{
-    Aftermath, Cut, HEADER_PROBE_LEN, Header, HeaderError, Layout, Observer, Origin, Pins, Sealed,
+    Aftermaths, Cut, HEADER_PROBE_LEN, Header, HeaderError, Layout, Observer, Origin, Pins, Sealed,
     Spent, Witness, Written,
     aftermath::Warden,
     driver::Shared,
@@ -12,7 +12,7 @@ use ripstop_model::{Code, FragmentId, NodeId, PoolId, RequestId, StripeId, Strip
 use ripstop_node::Node;
 use ripstop_policy::Policy;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 /// Bytes at the end of a fragment in which its second header is looked for.
 const END_LEN: u64 = 64 << 10;
@@ -27,7 +27,7 @@ pub struct Pool {
     tenant: TenantId,
     pub(crate) shared: Arc<Shared>,
     pins: Pins,
-    aftermath: mpsc::UnboundedSender<Aftermath>,
+    aftermath: Aftermaths,
 }
 
 /// A node in a pool.
@@ -120,7 +120,7 @@ impl Pool {
         spent: Arc<Spent>,
         blocks: Blocks,
         pins: Pins,
-        aftermath: mpsc::UnboundedSender<Aftermath>,
+        aftermath: Aftermaths,
     ) -> Self {
         let specs = nodes.iter().map(|node| NodeSpec { id: node.id, lanes: node.lanes }).collect();
         let machine = Machine::new(settings, specs, policy);

@@ -42,7 +42,7 @@ pub struct CheckReport {
     pub lost: u64,
     /// Fragments mended, adopted or deleted.
     pub repaired: u64,
-    /// The first of them, one by one.
+    /// The first of the flaws, one by one.
     pub findings: Vec<Finding>,
 }
 
@@ -112,6 +112,18 @@ impl Findings {
     }
 }
 
+impl Findings {
+    /// Notes a stripe whose pool is not configured: nobody can be asked for it.
+    fn add_strange(&mut self, id: StripeId, stripe: &Stripe) {
+        self.report.stripes += 1;
+        self.report.fragments += stripe.nodes.len() as u64;
+        for index in 0..stripe.nodes.len() {
+            let name = FragmentId { stripe: id, index: index as u8 };
+            self.add(Flaw::Unknown, name.to_string(), stripe.node(index), false);
+        }
+    }
+}
+
 impl Store {
     /// Reads every fragment of every stripe, and lists every node. Requests go on meanwhile.
     ///
@@ -130,6 +142,9 @@ impl Store {
             let page = self.inner.catalog.stripes_after(after, PAGE).await?;
             let Some(&(last, _)) = page.last() else { break };
             after = last;
+            let is_known = |(_, stripe): &(StripeId, Stripe)| self.pool(stripe.pool()).is_some();
+            let (page, strange): (Vec<_>, Vec<_>) = page.into_iter().partition(is_known);
+            strange.iter().for_each(|(id, stripe)| findings.add_strange(*id, stripe));
             let mut examined = futures::stream::iter(page)
                 // Spawned, so that what they hold comes free while a stripe is being mended.
                 .map(|(id, stripe)| tokio::spawn(self.clone().examine(id, stripe)))

@@ -42,6 +42,14 @@ pub enum StoreError {
         /// Bytes that it has.
         len: usize,
     },
+    /// A stripe is in a pool that is not configured.
+    #[error("stripe {stripe} is in pool {pool}, which is not configured")]
+    NoSuchPool {
+        /// The stripe.
+        stripe: StripeId,
+        /// The pool's name, or its number as long as that is not known.
+        pool: String,
+    },
     /// The body did not have the length that was announced.
     #[error("body of {got} bytes, announced as {announced}")]
     Length {

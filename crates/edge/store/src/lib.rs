@@ -44,6 +44,7 @@ mod read;
 mod rebuild;
 mod record;
 mod store;
+mod stranger;
 mod sweep;
 mod upload;
 mod write;
@@ -60,4 +61,5 @@ pub use rebuild::{
 };
 pub use record::EXTENTS_MAX;
 pub use store::{Settings, Store, Target};
+pub use stranger::POOL_NAME_PREFIX;
 pub use upload::PartSeal;

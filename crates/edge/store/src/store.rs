@@ -5,6 +5,7 @@ use crate::{
     mend::{self, Mends},
     mover::Movers,
     record::Telling,
+    stranger::{self, Strangers},
     sweep,
 };
 use ripstop_catalog::{
@@ -85,6 +86,7 @@ pub(crate) struct Inner {
     pub names: StripeNames,
     pub mends: Mends,
     pub movers: Movers,
+    pub strangers: Strangers,
     pub settings: Settings,
 }
 
@@ -108,7 +110,7 @@ impl Store {
         bucket_pools: BTreeMap<String, PoolId>,
         memory: Memory,
         pins: Pins,
-        aftermath: mpsc::UnboundedReceiver<Aftermath>,
+        aftermath: mpsc::Receiver<Aftermath>,
         settings: Settings,
     ) -> Self {
         assert!(!pools.is_empty(), "a store has at least one pool");
@@ -121,12 +123,14 @@ impl Store {
             names: StripeNames::default(),
             mends: Mends::default(),
             movers: Movers::default(),
+            strangers: Strangers::default(),
             settings,
         };
         let store = Self { inner: Arc::new(inner), tenant: TenantId::ANYBODY };
         sweep::spawn(&store, aftermath);
         mend::spawn(&store);
         expiry::spawn(&store);
+        stranger::spawn(&store);
         store
     }
 
@@ -249,7 +253,8 @@ impl Store {
         let fragments = stripe.nodes.len();
         let cut = Cut::new(shape.code(), stripe.run, fragments).ok_or_else(corrupt)?;
         let nodes = (0..fragments).map(|index| stripe.node(index)).collect();
-        let pool = self.pool(stripe.pool()).unwrap_or(&self.inner.pools[0]);
+        let pool = self.pool(stripe.pool());
+        let pool = pool.ok_or_else(|| self.inner.strangers.error(id, stripe.pool()))?;
         Ok((pool, StripePlace { id, shape, cut, header_len: stripe.header_len, nodes }))
     }
 

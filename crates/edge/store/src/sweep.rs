@@ -6,10 +6,11 @@ use crate::{
 use futures::{StreamExt, TryStreamExt};
 use ripstop_catalog::{Change, Leftover, Stripe};
 use ripstop_model::{FragmentId, NodeId, StripeId, TenantId};
-use ripstop_node::{Listed, Node};
+use ripstop_node::{Listed, Node, NodeError};
 use ripstop_runtime::{Aftermath, Pin, Pool, StripePlace};
 use std::{
-    sync::{Arc, Weak},
+    collections::BTreeSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
 use tokio::{sync::mpsc, time::Instant};
@@ -22,13 +23,13 @@ const DELETES: usize = 16;
 const NOTED: usize = 64;
 
 /// Starts what runs beside the requests, until the store is gone.
-pub(crate) fn spawn(store: &Store, aftermath: mpsc::UnboundedReceiver<Aftermath>) {
+pub(crate) fn spawn(store: &Store, aftermath: mpsc::Receiver<Aftermath>) {
     tokio::spawn(clear_up(Arc::downgrade(&store.inner), aftermath));
     tokio::spawn(sweep(Arc::downgrade(&store.inner)));
 }
 
 /// Notes what became of written stripes.
-async fn clear_up(store: Weak<Inner>, aftermath: mpsc::UnboundedReceiver<Aftermath>) {
+async fn clear_up(store: Weak<Inner>, aftermath: mpsc::Receiver<Aftermath>) {
     let aftermath = futures::stream::unfold(aftermath, |mut aftermath| async {
         aftermath.recv().await.map(|after| (after, aftermath))
     });
@@ -90,12 +91,36 @@ async fn sweep(store: Weak<Inner>) {
     }
 }
 
+/// Nodes that did not answer in one pass: garbage at the others does not wait for them again.
+#[derive(Default)]
+struct Away(Mutex<BTreeSet<NodeId>>);
+
+impl Away {
+    fn nodes(&self) -> MutexGuard<'_, BTreeSet<NodeId>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a fragment is gone from its node.
+    async fn delete(&self, id: NodeId, node: &dyn Node, name: FragmentId) -> bool {
+        if self.nodes().contains(&id) {
+            return false;
+        }
+        let Err(error) = node.delete(name).await else { return true };
+        tracing::debug!(fragment = %name, %error, "not deleted for now");
+        if matches!(error, NodeError::Unavailable { .. }) {
+            self.nodes().insert(id);
+        }
+        false
+    }
+}
+
 impl Store {
     /// Deletes the fragments of garbage older than the grace, and what is as old of fragments that
     /// moved; answers how many stripes are gone.
     pub async fn sweep_garbage(&self) -> Result<usize, StoreError> {
         let due = unix_ms().saturating_sub(self.grace_ms());
-        self.sweep_leftovers(due).await?;
+        let away = &Away::default();
+        self.sweep_leftovers(due, away).await?;
         let (mut after, mut swept) = (StripeId(0), 0);
         loop {
             let page = self.inner.catalog.garbage(due, after, PAGE).await?;
@@ -103,7 +128,7 @@ impl Store {
             after = last;
             let deleted: Vec<Option<StripeId>> = futures::stream::iter(page)
                 .map(|(id, stripe)| async move {
-                    self.delete_fragments(id, &stripe).await.then_some(id)
+                    self.delete_fragments(id, &stripe, away).await.then_some(id)
                 })
                 .buffer_unordered(DELETES)
                 .collect()
@@ -115,7 +140,7 @@ impl Store {
     }
 
     /// Deletes what moved fragments left behind before `due` ms, each at the node that it left.
-    async fn sweep_leftovers(&self, due: u64) -> Result<(), StoreError> {
+    async fn sweep_leftovers(&self, due: u64, away: &Away) -> Result<(), StoreError> {
         let mut after = None;
         loop {
             let page = self.inner.catalog.leftovers(due, after, PAGE).await?;
@@ -124,7 +149,7 @@ impl Store {
             let stripes: Vec<Vec<Leftover>> =
                 page.chunk_by(|one, next| one.stripe == next.stripe).map(<[_]>::to_vec).collect();
             let deleted = futures::stream::iter(stripes)
-                .map(|copies| self.delete_leftovers(copies))
+                .map(|copies| self.delete_leftovers(copies, away))
                 .buffer_unordered(DELETES)
                 .try_collect::<Vec<_>>()
                 .await?;
@@ -143,6 +168,7 @@ impl Store {
     async fn delete_leftovers(
         &self,
         copies: Vec<Leftover>,
+        away: &Away,
     ) -> Result<(Option<Pin>, Vec<Leftover>), StoreError> {
         let mut gone = Vec::with_capacity(copies.len());
         let pin = copies.first().and_then(|copy| self.inner.pins.try_pin(copy.stripe));
@@ -154,10 +180,8 @@ impl Store {
             let name = FragmentId { stripe: copy.stripe, index: copy.index };
             match self.node(copy.node) {
                 None => gone.push(copy),
-                Some(node) => match node.delete(name).await {
-                    Ok(()) => gone.push(copy),
-                    Err(error) => tracing::debug!(fragment = %name, %error, "leftover stays"),
-                },
+                Some(node) if away.delete(copy.node, &**node, name).await => gone.push(copy),
+                Some(_) => {}
             }
         }
         Ok((Some(pin), gone))
@@ -165,15 +189,13 @@ impl Store {
 
     /// Whether every fragment of a garbage stripe is gone. Those on nodes that are no longer
     /// configured count as gone.
-    async fn delete_fragments(&self, id: StripeId, stripe: &Stripe) -> bool {
+    async fn delete_fragments(&self, id: StripeId, stripe: &Stripe, away: &Away) -> bool {
         let mut gone = true;
         for index in 0..stripe.nodes.len() {
-            let Some(node) = stripe.node(index).and_then(|node| self.node(node)) else { continue };
+            let Some(at) = stripe.node(index) else { continue };
+            let Some(node) = self.node(at) else { continue };
             let name = FragmentId { stripe: id, index: index as u8 };
-            if let Err(error) = node.delete(name).await {
-                tracing::debug!(fragment = %name, %error, "garbage stays for now");
-                gone = false;
-            }
+            gone &= away.delete(at, &**node, name).await;
         }
         gone
     }

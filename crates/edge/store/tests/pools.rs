@@ -19,7 +19,7 @@ fn two_pools() -> (Store, Vec<FaultHandle>, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let catalog =
         Embedded::open(&folder.path().join("catalog"), ripstop_catalog::Settings::default());
-    let (to, aftermath) = tokio::sync::mpsc::unbounded_channel();
+    let (to, aftermath) = ripstop_runtime::aftermaths();
     let (pins, mut handles) = (Pins::default(), Vec::new());
     let memory = Memory::new(16 << 20);
     let pools = (0..2_u16).map(|pool| {

@@ -39,8 +39,8 @@ impl Observer for Nobody {
     fn report(&self, _: Timestamp, _: &Report) {}
 }
 
-fn pool(nodes: Vec<Arc<dyn Node>>) -> Result<(Pool, mpsc::UnboundedReceiver<Aftermath>)> {
-    let (to, aftermath) = mpsc::unbounded_channel();
+fn pool(nodes: Vec<Arc<dyn Node>>) -> Result<(Pool, mpsc::Receiver<Aftermath>)> {
+    let (to, aftermath) = ripstop_runtime::aftermaths();
     let origin = Origin { store: 1, pool: PoolId(0) };
     let nodes = nodes.into_iter().zip(0..);
     let nodes = nodes.map(|(node, id)| PoolNode { id: NodeId(id), lanes: 1, node }).collect();

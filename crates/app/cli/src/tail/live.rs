@@ -183,8 +183,8 @@ fn pool(
     node: Arc<dyn Node>,
     policy: Box<dyn Policy>,
     observer: Arc<dyn Observer>,
-) -> (Pool, mpsc::UnboundedReceiver<Aftermath>) {
-    let (to, aftermath) = mpsc::unbounded_channel();
+) -> (Pool, mpsc::Receiver<Aftermath>) {
+    let (to, aftermath) = ripstop_runtime::aftermaths();
     let origin = Origin { store: 1, pool: PoolId(0) };
     let nodes = vec![PoolNode { id: NODE, lanes: LANES, node }];
     let (spent, blocks, pins) = (Arc::<Spent>::default(), Blocks::default(), Pins::default());

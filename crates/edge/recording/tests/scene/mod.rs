@@ -75,7 +75,7 @@ impl Scene {
         let settings = &beginning.policy_settings;
         let policy =
             ripstop_policy::by_name(&beginning.policy, settings).expect("it is registered");
-        let (to, mut aftermath) = tokio::sync::mpsc::unbounded_channel();
+        let (to, mut aftermath) = ripstop_runtime::aftermaths();
         tokio::spawn(async move { while aftermath.recv().await.is_some() {} });
         let memory = Memory::new(256 << 20);
         let pool = Pool::new(

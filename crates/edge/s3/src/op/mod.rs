@@ -78,7 +78,9 @@ impl From<StoreError> for Failure {
                 CatalogError::Unavailable(_) => Code::ServiceUnavailable,
             },
             StoreError::Busy { .. } => Code::SlowDown,
-            StoreError::Unavailable { .. } => Code::ServiceUnavailable,
+            StoreError::Unavailable { .. } | StoreError::NoSuchPool { .. } => {
+                Code::ServiceUnavailable
+            }
             StoreError::Lost { .. } => Code::InternalError,
             StoreError::Length { .. } => Code::IncompleteBody,
             StoreError::Extents { .. } | StoreError::RecordTooLong { .. } => Code::EntityTooLarge,

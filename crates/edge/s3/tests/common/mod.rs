@@ -20,7 +20,7 @@ impl Observer for Unwatched {
 pub(crate) fn store(folder: &Path, settings: Settings) -> (Store, Vec<Arc<MemoryNode>>) {
     let memory_nodes: Vec<_> = (0..3).map(|_| Arc::new(MemoryNode::new(4 << 30))).collect();
     let catalog = Embedded::open(&folder.join("catalog"), ripstop_catalog::Settings::default());
-    let (to, aftermath) = tokio::sync::mpsc::unbounded_channel();
+    let (to, aftermath) = ripstop_runtime::aftermaths();
     let pins = Pins::default();
     let node = |(id, node): (u16, &Arc<MemoryNode>)| PoolNode {
         id: NodeId(id),

@@ -44,6 +44,11 @@ impl Bench {
         }
     }
 
+    /// Deletes that a node was asked for.
+    pub(crate) fn deletes(&self, node: usize) -> u64 {
+        self.meters[node].readings()[NodeOperation::Delete as usize].started
+    }
+
     /// Gets that the nodes were asked for.
     pub(crate) fn gets(&self) -> u64 {
         let gets = |meter: &Arc<Meter>| meter.readings()[NodeOperation::Get as usize].started;
@@ -164,13 +169,25 @@ pub(crate) fn store_with(
     memory: Memory,
     settings: Settings,
 ) -> Store {
-    let (to, aftermath) = tokio::sync::mpsc::unbounded_channel();
+    store_of(PoolId(0), catalog, nodes, form, memory, settings)
+}
+
+/// A store whose pool has this number.
+pub(crate) fn store_of(
+    pool: PoolId,
+    catalog: Arc<dyn Catalog>,
+    nodes: Vec<Arc<dyn Node>>,
+    form: Form,
+    memory: Memory,
+    settings: Settings,
+) -> Store {
+    let (to, aftermath) = ripstop_runtime::aftermaths();
     let pins = Pins::default();
     let nodes = (0..).zip(nodes);
     let nodes = nodes.map(|(id, node)| PoolNode { id: NodeId(id), lanes: 4, node }).collect();
     let (n, k) = form.code;
     let pool = Pool::new(
-        Origin { store: 1, pool: PoolId(0) },
+        Origin { store: 1, pool },
         Code::new(n, k).expect("a code"),
         MachineSettings {
             // Under unique key, what the form's policy writes is what is to be durable.

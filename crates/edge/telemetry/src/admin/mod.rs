@@ -106,7 +106,8 @@ async fn readyz(State(desk): State<Desk>) -> Response {
     }
     reasons.extend(status::unready(&desk.admin.metrics));
     if reasons.is_empty() {
-        return "ok".into_response();
+        let told = [vec!["ok".to_owned()], status::bare(&desk.admin.metrics)].concat();
+        return told.join("\n").into_response();
     }
     (StatusCode::SERVICE_UNAVAILABLE, reasons.join("\n")).into_response()
 }

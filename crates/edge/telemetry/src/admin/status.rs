@@ -1,4 +1,6 @@
-use crate::metrics::{Metrics, PlanStanding, PoolCounts, PoolGauges, Promised, Standing};
+use crate::metrics::{
+    Metrics, NodeCounts, PlanStanding, PoolCounts, PoolGauges, Promised, Standing,
+};
 use ripstop_gateway::{NodeState, TierGauge};
 use ripstop_store::MoveProgress;
 use serde::{Deserialize, Serialize};
@@ -19,9 +21,12 @@ pub struct Status {
 pub struct PoolStatus {
     /// Its name.
     pub name: String,
-    /// Whether enough nodes are up.
+    /// Whether enough nodes are up and take fragments.
     pub ready: bool,
-    /// Nodes that must be up for that.
+    /// Whether one node more may fail without stripes that are written now being lost.
+    #[serde(default)]
+    pub redundant: bool,
+    /// Nodes that must be up and take fragments for the pool to be ready.
     pub nodes_needed: usize,
     /// Its storage code: [N, K].
     #[serde(default)]
@@ -52,6 +57,9 @@ pub struct NodeStatus {
     pub name: String,
     /// Whether it is in service.
     pub up: bool,
+    /// Whether it refused the last fragment that it was to store.
+    #[serde(default)]
+    pub refuses: bool,
     /// Tasks it serves at once.
     pub lanes: u16,
     /// Lanes on which a task runs.
@@ -115,6 +123,11 @@ impl Status {
     }
 }
 
+/// Whether a node can be written to.
+fn takes(node: &NodeStatus) -> bool {
+    node.up && !node.refuses
+}
+
 /// Without its tenants.
 fn pool(counts: &PoolCounts, now: &PoolGauges) -> PoolStatus {
     let names = counts.names();
@@ -122,14 +135,17 @@ fn pool(counts: &PoolCounts, now: &PoolGauges) -> PoolStatus {
         id: node.id.0,
         name: names.node(node.id).to_owned(),
         up: node.state == NodeState::Up,
+        refuses: counts.node(node.id).is_some_and(NodeCounts::refuses),
         lanes: node.lanes,
         busy: node.lanes_busy,
         waiting: node.tasks_waiting,
     };
     let nodes: Vec<NodeStatus> = now.nodes.iter().map(node).collect();
+    let takers = nodes.iter().filter(|node| takes(node)).count();
     PoolStatus {
         name: names.name.clone(),
-        ready: nodes.iter().filter(|node| node.up).count() >= names.nodes_needed,
+        ready: takers >= names.nodes_needed,
+        redundant: takers > names.nodes_needed || names.code.parity() == 0,
         nodes_needed: names.nodes_needed,
         code: Some([names.code.n(), names.code.k()]),
         backlog: now.load.backlog,
@@ -176,25 +192,47 @@ fn tenant(standing: &Standing, gauges: &[TierGauge]) -> TenantStatus {
 /// One sentence for each pool that is not ready.
 pub(crate) fn unready(metrics: &Metrics) -> Vec<String> {
     let pools = metrics.pools();
-    let mut reasons = Vec::new();
-    for (counts, now) in &pools {
-        let name = &counts.names().name;
+    let pools = pools.iter().filter_map(|(counts, now)| {
         let Some(now) = now else {
-            reasons.push(format!("pool {name}: not started"));
-            continue;
+            return Some(format!("pool {}: not started", counts.names().name));
         };
         let status = pool(counts, now);
-        if !status.ready {
-            let down: Vec<&str> =
-                status.nodes.iter().filter(|node| !node.up).map(|node| &*node.name).collect();
-            reasons.push(format!(
-                "pool {name}: {} of {} nodes up, {} needed (down: {})",
-                status.nodes.len() - down.len(),
-                status.nodes.len(),
-                status.nodes_needed,
-                down.join(", ")
-            ));
-        }
+        let needed = status.nodes_needed;
+        (!status.ready).then(|| format!("{}, {needed} needed{}", takers(&status), lacking(&status)))
+    });
+    pools.collect()
+}
+
+/// One sentence for each pool that is ready and stores what is written now without redundancy.
+pub(crate) fn bare(metrics: &Metrics) -> Vec<String> {
+    let pools = metrics.pools();
+    let pools = pools.iter().filter_map(|(counts, now)| {
+        let status = pool(counts, now.as_ref()?);
+        let bare = status.ready && !status.redundant;
+        bare.then(|| format!("{}: writes have no redundancy{}", takers(&status), lacking(&status)))
+    });
+    pools.collect()
+}
+
+fn takers(status: &PoolStatus) -> String {
+    let (name, all) = (&status.name, status.nodes.len());
+    let up = status.nodes.iter().filter(|node| node.up).count();
+    let takers = status.nodes.iter().filter(|node| takes(node)).count();
+    if takers == up {
+        return format!("pool {name}: {up} of {all} nodes up");
     }
-    reasons
+    format!("pool {name}: {takers} of {all} nodes take fragments")
+}
+
+/// Which nodes are missing, and why.
+fn lacking(status: &PoolStatus) -> String {
+    let named = |is: fn(&NodeStatus) -> bool| {
+        let names = status.nodes.iter().filter(|node| is(node)).map(|node| &*node.name);
+        names.collect::<Vec<&str>>().join(", ")
+    };
+    let (down, full) = (named(|node| !node.up), named(|node| node.up && node.refuses));
+    let parts =
+        [("down", down), ("refusing", full)].into_iter().filter(|(_, names)| !names.is_empty());
+    let parts: Vec<String> = parts.map(|(what, names)| format!("{what}: {names}")).collect();
+    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join("; ")) }
 }

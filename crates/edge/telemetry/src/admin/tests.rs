@@ -2,8 +2,8 @@ use super::{Admin, AdminSettings, Check, Reload, Status, check_of, serve_admin};
 use crate::metrics::{Metrics, PoolGauges, PoolNames, TenantNames};
 use futures::StreamExt;
 use ripstop_catalog::Embedded;
-use ripstop_gateway::{NodeGauge, NodeState, Report, Settings, TierGauge};
-use ripstop_model::{Code, NodeId, PoolId, RequestId, TenantId, Timestamp};
+use ripstop_gateway::{NodeGauge, NodeState, Outcome, Report, Settings, Task, TaskEnd, TierGauge};
+use ripstop_model::{Code, NodeId, PoolId, RequestId, TaskId, TenantId, Timestamp};
 use ripstop_node::{Memory as MemoryNode, Node};
 use ripstop_policy::Fixed;
 use ripstop_runtime::{Memory, Observer, Pins, Pool, PoolNode, Spent};
@@ -104,7 +104,7 @@ async fn stored(metrics: &Metrics) -> (Store, Vec<Arc<MemoryNode>>) {
     let pool_nodes = pool_nodes
         .map(|(id, node)| PoolNode { id: NodeId(id as u16), lanes: 2, node: node.clone() })
         .collect();
-    let (aftermath, told) = mpsc::unbounded_channel();
+    let (aftermath, told) = ripstop_runtime::aftermaths();
     let pins = Pins::default();
     let memory = Memory::new(64 << 20);
     let pool = Pool::new(
@@ -214,6 +214,57 @@ async fn a_pool_with_too_few_nodes_is_not_ready_and_says_why() {
     both_down.store(false, SeqCst);
     assert_eq!(served.get("/readyz").await.0, 200);
     assert_eq!(served.get("/livez").await.0, 200);
+}
+
+#[tokio::test]
+async fn nodes_that_refuse_make_a_pool_bare_and_then_not_ready_until_they_take_fragments_again() {
+    let metrics = Metrics::new("1.2.3", &[]);
+    let counts = metrics.count_pool(names(&["a", "b", "c"]));
+    let served = Served::new(metrics.clone(), no_check(), AdminSettings::default()).await;
+    metrics.watch_pool(&counts, || {
+        let node = |id| NodeGauge {
+            id: NodeId(id),
+            state: NodeState::Up,
+            lanes: 1,
+            lanes_busy: 0,
+            tasks_waiting: 0,
+        };
+        PoolGauges { nodes: (0..3).map(node).collect(), ..PoolGauges::default() }
+    });
+    let stored = |node, outcome| {
+        let task = Task {
+            id: TaskId(1),
+            request: RequestId(1),
+            node: NodeId(node),
+            fragment: 0,
+            strips: 1,
+        };
+        let (waited, served, bytes) = (Duration::ZERO, Duration::from_millis(1), 10);
+        let (write, extra, redundant) = (true, false, false);
+        let end = TaskEnd { task, write, outcome, bytes, waited, served, extra, redundant };
+        counts.report(Timestamp::ZERO, &Report::Task(end));
+    };
+    let (status, answer) = served.get("/readyz").await;
+    assert!(status == 200 && answer.ends_with("\r\n\r\nok"), "{answer}");
+    stored(2, Outcome::Refused);
+    let (status, answer) = served.get("/readyz").await;
+    let told =
+        "ok\npool main: 2 of 3 nodes take fragments: writes have no redundancy (refusing: c)";
+    assert!(status == 200 && answer.ends_with(told), "{answer}");
+    stored(1, Outcome::Refused);
+    let (status, answer) = served.get("/readyz").await;
+    let told = "pool main: 1 of 3 nodes take fragments, 2 needed (refusing: b, c)";
+    assert!(status == 503 && answer.ends_with(told), "{answer}");
+    let told = Status::of(&metrics).pools.remove(0);
+    assert_eq!((told.ready, told.redundant), (false, false));
+    assert_eq!(told.nodes.iter().map(|node| node.refuses).collect::<Vec<_>>(), [false, true, true]);
+    stored(1, Outcome::Unavailable);
+    assert_eq!(served.get("/readyz").await.0, 503);
+    stored(1, Outcome::Done);
+    stored(2, Outcome::Done);
+    let (status, answer) = served.get("/readyz").await;
+    assert!(status == 200 && answer.ends_with("ok"), "{answer}");
+    assert!(Status::of(&metrics).pools[0].redundant);
 }
 
 /// A check that runs until it is told to end; says when it is dropped.

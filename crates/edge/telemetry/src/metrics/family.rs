@@ -133,11 +133,13 @@ families! {
     TENANT_WITHIN = Gauge "tenant_within_fraction": "Of all requests of the tenant of late, so many were done within the tier's bound.";
     TENANT_KEPT = Gauge "tenant_promise_kept": "Whether that is what was promised (1) or less (0).";
 
+    STRANGE = Counter "strange_stripes": "Times that a stripe was asked for whose pool is not configured.";
     NODE_UP = Gauge "node_up": "Whether the node is in service (1) or not (0).";
     NODE_LANES = Gauge "node_lanes": "Tasks that the node serves at once.";
     NODE_LANES_BUSY = Gauge "node_lanes_busy": "Lanes of the node on which a task runs.";
     NODE_WAITING = Gauge "node_tasks_waiting": "Tasks in the node's queue.";
     NODE_OUTAGES = Counter "node_outages": "How often the node was taken out of service.";
+    NODE_REFUSES = Gauge "node_refuses": "Whether the node refused the last fragment it was to store (1), being full or read-only, or not (0).";
     TASKS = Counter "node_tasks": "Tasks that ended, by outcome.";
     TASK_BYTES = Counter "node_task" Bytes: "Bytes of chunks that tasks moved and that were whole.";
     SERVICE = Histogram "node_service" Seconds: "Time of tasks on their lane; cancelled tasks are left out.";

@@ -14,6 +14,7 @@ mod tests;
 
 pub use catalog::MeteredCatalog;
 pub use family::{FAMILIES, Family, Kind};
+pub(crate) use pool::NodeCounts;
 pub use pool::{PlanStanding, PoolCounts, PoolGauges, PoolNames};
 pub use request::Answered;
 pub(crate) use tenant::{Promised, Standing};
@@ -33,6 +34,7 @@ use ripstop_catalog::Catalog;
 use ripstop_model::NodeId;
 use ripstop_node::{Meter, MeterReading, Node as _};
 use ripstop_runtime::{Memory, Spent};
+use ripstop_store::Store;
 use sheet::Sheet;
 use std::{
     fmt,
@@ -68,6 +70,7 @@ struct Watched {
     meters: Vec<(String, Arc<Meter>)>,
     memory: Option<(Memory, usize)>,
     spent: Option<Arc<Spent>>,
+    store: Option<Store>,
 }
 
 #[derive(Clone)]
@@ -126,6 +129,11 @@ impl Metrics {
     /// Shows where time went.
     pub fn watch_spent(&self, spent: Arc<Spent>) {
         self.counted.watched().spent = Some(spent);
+    }
+
+    /// Shows what the store counts.
+    pub fn watch_store(&self, store: Store) {
+        self.counted.watched().store = Some(store);
     }
 
     /// A catalog whose operations are counted here.
@@ -225,6 +233,12 @@ impl Counted {
         Ok(())
     }
 
+    fn encode_store(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
+        let store = self.watched().store.clone();
+        let Some(store) = store else { return Ok(()) };
+        sheet.family(&of::STRANGE)?.single(store.strange_stripes() as f64)
+    }
+
     fn encode_meters(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
         let meters = self.watched().meters.clone();
         let readings: Vec<(&str, [MeterReading; 5])> =
@@ -272,6 +286,7 @@ impl Collector for Counted {
         let pools = self.pools();
         pool_rows::encode(&pools, &mut sheet)?;
         tenant_rows::encode(&pools, &mut sheet)?;
+        self.encode_store(&mut sheet)?;
         self.encode_meters(&mut sheet)?;
         self.catalog.encode(&mut sheet)
     }

@@ -15,8 +15,11 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
+
+/// How long a node that refused a fragment is taken to refuse the next, if none comes to find out.
+const REFUSAL_LASTS: Duration = Duration::from_secs(30);
 
 /// What a pool and its nodes are called in metrics.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -79,6 +82,8 @@ impl PoolGauges {
 }
 
 pub(crate) const OPERATIONS: [&str; 2] = ["read", "write"];
+/// What requests are; tasks of mends are writes.
+pub(crate) const REQUESTS: [&str; 3] = ["read", "write", "mend"];
 /// In the order of `outcome_index`.
 pub(crate) const OUTCOMES: [&str; 6] =
     ["done", "missing", "damaged", "unavailable", "refused", "cancelled"];
@@ -121,6 +126,11 @@ impl Fate {
     }
 }
 
+/// Where a request is among [`REQUESTS`].
+const fn request_index(write: bool, mend: bool) -> usize {
+    write as usize + (write && mend) as usize
+}
+
 const fn outcome_index(outcome: Outcome) -> usize {
     match outcome {
         Outcome::Done => 0,
@@ -140,8 +150,8 @@ pub struct PoolCounts {
     pub(crate) nodes: Box<[NodeCounts]>,
     pub(crate) queueing: Histogram,
     pub(crate) decode: Histogram,
-    /// Reads, writes.
-    pub(crate) operations: [OperationCounts; 2],
+    /// Reads, writes, mends.
+    pub(crate) operations: [OperationCounts; REQUESTS.len()],
     pub(crate) lost: [AtomicU64; LOSSES.len()],
     /// Bytes of redundant fetches.
     pub(crate) wasted: [AtomicU64; WASTES.len()],
@@ -175,8 +185,29 @@ impl OperationCounts {
 #[derive(Default)]
 pub(crate) struct NodeCounts {
     pub outages: AtomicU64,
+    /// When it refused to store a fragment, if it has stored none since.
+    refused: Mutex<Option<Instant>>,
     /// Fetches, stores.
     pub operations: [NodeOperationCounts; 2],
+}
+
+impl NodeCounts {
+    fn stored(&self, outcome: Outcome) {
+        let refused = match outcome {
+            Outcome::Refused => Some(Instant::now()),
+            Outcome::Done => None,
+            Outcome::Missing | Outcome::Damaged | Outcome::Unavailable | Outcome::Cancelled => {
+                return;
+            }
+        };
+        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = refused;
+    }
+
+    /// Whether the last store was refused, of late.
+    pub(crate) fn refuses(&self) -> bool {
+        let refused = *self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.is_some_and(|at| at.elapsed() < REFUSAL_LASTS)
+    }
 }
 
 #[derive(Default)]
@@ -223,7 +254,7 @@ impl PoolCounts {
             nodes: names.nodes.iter().map(|_| NodeCounts::default()).collect(),
             queueing: Histogram::default(),
             decode: Histogram::default(),
-            operations: [(); 2].map(|()| OperationCounts::new(names.code.n())),
+            operations: REQUESTS.map(|_| OperationCounts::new(names.code.n())),
             lost: Default::default(),
             wasted: Default::default(),
             task_log: Arc::new(TaskLog::new()),
@@ -243,7 +274,7 @@ impl PoolCounts {
         &self.names.nodes
     }
 
-    fn node(&self, id: NodeId) -> Option<&NodeCounts> {
+    pub(crate) fn node(&self, id: NodeId) -> Option<&NodeCounts> {
         self.nodes.get(usize::from(*self.places.get(usize::from(id.0))?))
     }
 
@@ -253,6 +284,9 @@ impl PoolCounts {
         let cancelled = outcome == Outcome::Cancelled;
         operation.task_queueing.add(waited);
         if let Some(node) = self.node(task.node) {
+            if write {
+                node.stored(outcome);
+            }
             let counts = &node.operations[usize::from(write)];
             counts.tasks[outcome_index(outcome)].fetch_add(1, Relaxed);
             // What was stopped, or never had a lane, says nothing of how fast the node serves.
@@ -278,18 +312,18 @@ impl PoolCounts {
     }
 }
 
-impl Observer for PoolCounts {
-    fn report(&self, at: Timestamp, report: &Report) {
+impl PoolCounts {
+    fn note(&self, at: Timestamp, report: &Report, mend: bool) {
         self.task_log.report(at, report);
         self.tenants.report(at, report);
         match *report {
             Report::Started { code, waited, write, .. } => {
-                self.operations[usize::from(write)].codes.of(code).fetch_add(1, Relaxed);
+                self.operations[request_index(write, mend)].codes.of(code).fetch_add(1, Relaxed);
                 self.queueing.add(waited);
             }
             Report::Task(end) => self.task_ended(&end),
             Report::Answered { write, took, done, .. } => {
-                let operation = &self.operations[usize::from(write)];
+                let operation = &self.operations[request_index(write, mend)];
                 operation.answers[usize::from(done)].fetch_add(1, Relaxed);
                 operation.took.add(took);
             }
@@ -304,6 +338,16 @@ impl Observer for PoolCounts {
                 }
             }
         }
+    }
+}
+
+impl Observer for PoolCounts {
+    fn report(&self, at: Timestamp, report: &Report) {
+        self.note(at, report, false);
+    }
+
+    fn report_mend(&self, at: Timestamp, report: &Report) {
+        self.note(at, report, true);
     }
 
     fn decoded(&self, took: Duration) {

@@ -3,7 +3,7 @@ use super::{
     plan_rows,
     pool::{
         ANSWERS, FATES, LOSSES, NodeOperationCounts, OPERATIONS, OUTCOMES, PoolCounts, PoolGauges,
-        WASTES,
+        REQUESTS, WASTES,
     },
     sheet::{Labels, Sheet},
 };
@@ -117,7 +117,7 @@ fn encode_counts(pools: &[Seen], sheet: &mut Sheet<'_>) -> fmt::Result {
 fn encode_operations(pools: &[Seen], sheet: &mut Sheet<'_>) -> fmt::Result {
     let each = || {
         pools.iter().flat_map(|(counts, _)| {
-            let named = OPERATIONS.into_iter().zip(&counts.operations);
+            let named = REQUESTS.into_iter().zip(&counts.operations);
             named.map(|(operation, of)| {
                 ([("pool", &*counts.names.name), ("operation", operation)], of)
             })
@@ -171,6 +171,10 @@ fn encode_nodes(pools: &[Seen], sheet: &mut Sheet<'_>) -> fmt::Result {
     let mut rows = sheet.family(&of::NODE_OUTAGES)?;
     for (labels, counts) in nodes() {
         rows.count(&labels, &counts.outages)?;
+    }
+    let mut rows = sheet.family(&of::NODE_REFUSES)?;
+    for (labels, counts) in nodes() {
+        rows.gauge(&labels, f64::from(u8::from(counts.refuses())))?;
     }
     let each = || {
         nodes().flat_map(|([pool, node], counts)| {

@@ -172,6 +172,27 @@ fn a_scripted_run_of_reports_is_counted_right() {
 }
 
 #[test]
+fn mends_are_counted_apart_from_writes() {
+    let metrics = Metrics::new("1.2.3", &[]);
+    let counts = metrics.count_pool(names());
+    let (request, tenant, took) = (RequestId(1), TenantId::ANYBODY, Duration::from_millis(7));
+    let (write, done, tier) = (true, false, None);
+    let code = Code::new(1, 1).unwrap();
+    let started = Report::Started { request, write, code, waited: took };
+    counts.report_mend(Timestamp::ZERO, &started);
+    let answered = Report::Answered { request, tenant, tier, write, took, done };
+    counts.report_mend(Timestamp::ZERO, &answered);
+    let rows = parse(&metrics.page());
+    let failed = |operation| {
+        let labels = format!(r#"pool="main",operation="{operation}",outcome="failed""#);
+        rows[&format!("ripstop_pool_requests_total{{{labels}}}")]
+    };
+    assert_eq!((failed("write"), failed("mend")), (0.0, 1.0));
+    let code = r#"{pool="main",operation="mend",code="(1,1)"}"#;
+    assert_eq!(rows[&format!("ripstop_pool_requests_started_total{code}")], 1.0);
+}
+
+#[test]
 fn gauges_of_a_watched_pool_are_read_when_the_page_is_made() {
     let metrics = Metrics::new("1.2.3", &[]);
     let counts = metrics.count_pool(names());
