@@ -14,8 +14,8 @@ use ripstop_delay::{DelayModel, Preset, Recorded, Replay};
 use ripstop_gateway::NodeSpec;
 use ripstop_model::{NodeId, PoolId};
 use ripstop_node::{
-    Bucket, BucketSettings, Credentials, Delay, DelayFactor, Directory, DirectorySettings,
-    Durability, Node,
+    AdmitError, Bucket, BucketSettings, Credentials, Delay, DelayFactor, Directory,
+    DirectorySettings, Durability, Node, NodeMark,
 };
 use ripstop_recording::Beginning;
 use ripstop_runtime::{
@@ -57,6 +57,8 @@ pub(crate) struct Assembly {
     pub spent: Arc<Spent>,
     /// Of the nodes that are made slow, by name.
     pub delays: BTreeMap<String, DelayFactor>,
+    /// Nodes that are folders, by name.
+    pub directories: Vec<(String, Arc<Directory>)>,
 }
 
 impl Assembly {
@@ -74,6 +76,15 @@ impl Assembly {
 impl Assembly {
     /// Refuses to begin a new catalog over nodes that hold fragments: they would be nobody's.
     pub(crate) async fn refuse_orphans(&self) -> Result<()> {
+        for (name, directory) in &self.directories {
+            if let Ok(Some(mark)) = directory.mark().await {
+                bail!(
+                    "the folder of node {name:?} is marked as {mark}, but the data folder has no catalog: put \
+                     the catalog back, make it anew with `ripstop rebuild`, or empty the nodes, `.ripstop-node` \
+                     included"
+                );
+            }
+        }
         for (name, pool) in &self.pools {
             for (_, node) in pool.nodes() {
                 if let Some(Ok(found)) = node.list().next().await {
@@ -89,12 +100,32 @@ impl Assembly {
     }
 }
 
+impl Assembly {
+    /// Marks the folders of nodes as this store's; refuses to serve over one that is not for us to mark.
+    pub(crate) async fn admit_nodes(&self) -> Result<()> {
+        for (name, directory) in &self.directories {
+            match directory.admit().await {
+                Ok(()) => close_folders(name.clone(), directory.path().to_owned()),
+                Err(foreign @ AdmitError::Foreign { .. }) => {
+                    return Err(foreign).with_context(|| format!("node {name:?}"));
+                }
+                Err(AdmitError::Node(error)) => {
+                    tracing::warn!(node = name, %error, "the node's folder cannot be used");
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Nodes with the numbers that the catalog gave their names.
 pub(crate) struct NumberedNode {
     pub id: NodeId,
     pub name: String,
     pub lanes: u16,
     pub node: Arc<dyn Node>,
+    /// The folder beneath it, if it is one.
+    pub directory: Option<Arc<Directory>>,
     /// How slow it is made.
     pub delay: Option<DelayFactor>,
 }
@@ -109,9 +140,12 @@ pub(crate) async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assem
     let store = identity(&*catalog).await?;
     let mut pools = Vec::new();
     let (mut bucket_pools, mut delays) = (BTreeMap::new(), BTreeMap::new());
+    let mut directories = Vec::new();
     for pool in &config.pools {
         let id = pool_id(&*catalog, pool).await?;
-        let nodes = number_nodes(&*catalog, pool, memory.blocks()).await?;
+        let nodes = number_nodes(&*catalog, pool, Some(store), memory.blocks()).await?;
+        let folder = |node: &NumberedNode| Some((node.name.clone(), node.directory.clone()?));
+        directories.extend(nodes.iter().filter_map(folder));
         let slow = |node: &NumberedNode| Some((node.name.clone(), node.delay.clone()?));
         delays.extend(nodes.iter().filter_map(slow));
         let origin = Origin { store, pool: id };
@@ -129,7 +163,7 @@ pub(crate) async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assem
         aftermath,
         config.store.clone(),
     );
-    Ok(Assembly { store, pools, memory, spent, delays })
+    Ok(Assembly { store, pools, memory, spent, delays, directories })
 }
 
 /// Gives back blocks that nobody used for a while, for as long as the program runs.
@@ -162,18 +196,22 @@ async fn number(catalog: &dyn Catalog, name: String) -> Result<NodeId> {
     applied.node.context("the catalog gives every name a number")
 }
 
+/// The nodes of a pool, each with its number; folders are to be marked as of `store`, if that is known.
 pub(crate) async fn number_nodes(
     catalog: &dyn Catalog,
     pool: &PoolConfig,
+    store: Option<u64>,
     blocks: &Blocks,
 ) -> Result<Vec<NumberedNode>> {
     let mut nodes = Vec::with_capacity(pool.nodes.len());
     for node in &pool.nodes {
         let id = number(catalog, node.name.clone()).await?;
-        let (built, delay) =
-            build_node(node, blocks).with_context(|| format!("node {:?}", node.name))?;
+        let mark = store.map(|store| NodeMark { store, node: node.name.clone() });
+        let built =
+            build_node(node, mark, blocks).with_context(|| format!("node {:?}", node.name))?;
+        let BuiltNode { node: built, directory, delay } = built;
         let (name, lanes) = (node.name.clone(), node.lanes);
-        nodes.push(NumberedNode { id, name, lanes, node: built, delay });
+        nodes.push(NumberedNode { id, name, lanes, node: built, directory, delay });
     }
     Ok(nodes)
 }
@@ -230,21 +268,20 @@ fn build_pool(
     })
 }
 
-/// The node, and how slow it is made.
-fn build_node(
-    config: &NodeConfig,
-    blocks: &Blocks,
-) -> Result<(Arc<dyn Node>, Option<DelayFactor>)> {
+struct BuiltNode {
+    node: Arc<dyn Node>,
+    directory: Option<Arc<Directory>>,
+    delay: Option<DelayFactor>,
+}
+
+fn build_node(config: &NodeConfig, mark: Option<NodeMark>, blocks: &Blocks) -> Result<BuiltNode> {
+    let mut directory = None;
     let node: Arc<dyn Node> = match &config.place {
         Place::Directory { path, durable, .. } => {
             let durability = if *durable { Durability::Full } else { Durability::Relaxed };
-            if !path.is_dir() {
-                tracing::warn!(node = config.name, path = %path.display(), "directory is missing");
-            }
-            close_folders(config.name.clone(), path.clone());
-            let settings = DirectorySettings { durability, lanes: config.lanes };
-            let directory = Directory::new(path.clone(), settings);
-            Arc::new(directory.with_blocks(blocks.clone()))
+            let settings = DirectorySettings { durability, lanes: config.lanes, mark };
+            let built = Directory::new(path.clone(), settings).with_blocks(blocks.clone());
+            directory.insert(Arc::new(built)).clone()
         }
         Place::Memory { bytes_max } => Arc::new(ripstop_node::Memory::new(*bytes_max)),
         Place::Bucket(bucket) => {
@@ -260,12 +297,12 @@ fn build_node(
         }
     };
     match &config.delay {
-        None => Ok((node, None)),
+        None => Ok(BuiltNode { node, directory, delay: None }),
         Some(delay) => {
             let model = delay_model(&delay.model)?;
             let node = Delay::new(node, model, delay.seed, delay.scale);
             let factor = node.factor();
-            Ok((Arc::new(node), Some(factor)))
+            Ok(BuiltNode { node: Arc::new(node), directory, delay: Some(factor) })
         }
     }
 }

@@ -61,6 +61,10 @@ fn print(report: &CheckReport, json: bool) -> Result<()> {
         report.misplaced,
         report.lost
     )?;
+    if report.leftovers > 0 {
+        let (files, bytes) = (report.leftovers, report.leftover_bytes);
+        say_line!("left by writes that never ended: {files} files, {bytes} bytes")?;
+    }
     say_line!("put right: {}", report.repaired)?;
     Ok(())
 }

@@ -4,13 +4,16 @@ pub(crate) use bench::RebuildBench;
 
 use crate::{
     assembly::{CATALOG_FILE, DataFolder, number_nodes, pool_id},
-    config::Config,
+    config::{Config, Place},
 };
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 use ripstop_block::Blocks;
 use ripstop_catalog::{Catalog, Embedded};
-use ripstop_store::{Named, RebuildProgress, RebuildReport, SurveyedNode, SurveyedPool, rebuild};
+use ripstop_node::{Directory, DirectorySettings};
+use ripstop_store::{
+    Named, RebuildProgress, RebuildReport, SurveyedNode, SurveyedPool, identity_or, rebuild,
+};
 use std::{
     fs,
     path::Path,
@@ -38,19 +41,54 @@ pub(crate) async fn run(config: &Config, json: bool) -> Result<ExitCode> {
         fs::remove_file(&unfinished).context("what an earlier rebuild left")?;
     }
     let report = {
+        let marked = marked_store(config).await?;
         let catalog = new_catalog(config, &unfinished)?;
         let pools = surveyed(config, &catalog).await?;
         let (progress, scratch) = (RebuildProgress::default(), config.data.join(SCRATCH));
         let rebuilt = rebuild(&catalog, pools, &scratch, &progress);
-        tokio::select! {
+        let report = tokio::select! {
             rebuilt = rebuilt => rebuilt?,
             () = tell(&progress) => unreachable!("it tells for ever"),
-        }
+        };
+        agree(&catalog, marked).await?;
+        report
     };
     fs::rename(&unfinished, &file).context("the new catalog")?;
     fs::File::open(&config.data)?.sync_all()?;
     print(&report, json)?;
     Ok(if report.is_whole() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The store that the folders of nodes are marked as of; they must agree.
+async fn marked_store(config: &Config) -> Result<Option<u64>> {
+    let mut first: Option<(&str, u64)> = None;
+    for node in config.pools.iter().flat_map(|pool| &pool.nodes) {
+        let Place::Directory { path, .. } = &node.place else { continue };
+        let directory = Directory::new(path.clone(), DirectorySettings::default());
+        // A folder that cannot be looked at is missing from the rebuild, which says so.
+        let Ok(Some(mark)) = directory.mark().await else { continue };
+        let (other, store) = *first.get_or_insert((&node.name, mark.store));
+        ensure!(
+            store == mark.store,
+            "the folder of node {:?} is marked as of store {:016x}, that of node {other:?} as of store \
+             {store:016x}: leave out the nodes of the other store",
+            node.name,
+            mark.store
+        );
+    }
+    Ok(first.map(|(_, store)| store))
+}
+
+/// Refuses a catalog of another store than nodes are marked as of; one of no store yet is of theirs.
+async fn agree(catalog: &dyn Catalog, marked: Option<u64>) -> Result<()> {
+    let Some(marked) = marked else { return Ok(()) };
+    let found = identity_or(catalog, marked).await?;
+    ensure!(
+        found == marked,
+        "fragments say that they are of store {found:016x}, folders of nodes are marked as of store \
+         {marked:016x}: remove the markers `.ripstop-node` if those are wrong"
+    );
+    Ok(())
 }
 
 fn new_catalog(config: &Config, file: &Path) -> Result<Embedded> {
@@ -68,7 +106,7 @@ pub(crate) async fn surveyed(config: &Config, catalog: &dyn Catalog) -> Result<V
     let mut pools = Vec::with_capacity(config.pools.len());
     for pool in &config.pools {
         let id = pool_id(catalog, pool).await?;
-        let nodes = number_nodes(catalog, pool, &Blocks::default()).await?;
+        let nodes = number_nodes(catalog, pool, None, &Blocks::default()).await?;
         let nodes = nodes.into_iter();
         let nodes = nodes.map(|it| SurveyedNode { id: it.id, name: it.name, node: it.node });
         let (name, code, layout) = (pool.name.clone(), pool.code, pool.layout);

@@ -94,14 +94,24 @@ async fn begin(
     is_new: bool,
 ) -> Result<(Assembly, Vec<TaskLogFile>)> {
     let assembly = assemble(config, telemetry).await?;
-    if is_new && let Err(refusal) = assembly.refuse_orphans().await {
+    if let Err(refusal) = admit(&assembly, is_new).await {
         drop(assembly);
-        std::fs::remove_file(config.data.join(CATALOG_FILE))?;
+        if is_new {
+            std::fs::remove_file(config.data.join(CATALOG_FILE))?;
+        }
         return Err(refusal);
     }
     telemetry.attach(&assembly, config.strip_memory());
     let task_logs = telemetry.append_task_logs(config, options.task_log.as_deref())?;
     Ok((assembly, task_logs))
+}
+
+/// Refuses nodes that are not this store's.
+async fn admit(assembly: &Assembly, is_new: bool) -> Result<()> {
+    if is_new {
+        assembly.refuse_orphans().await?;
+    }
+    assembly.admit_nodes().await
 }
 
 fn record(path: &Path, options: &Serve) -> Result<Arc<Recorder>> {

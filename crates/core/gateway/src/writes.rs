@@ -254,9 +254,7 @@ impl Machine {
             entry.fragments.iter().any(|at| at.place == node && at.is(FragmentState::Done))
         };
         let free = |node: u16| self.nodes[node].is_up() && !has(node);
-        !entry.together
-            && !parts(entry).retried
-            && (0..self.nodes.len() as u16).any(|node| free(node))
+        !entry.together && !parts(entry).retried && (0..self.nodes.len() as u16).any(free)
     }
 
     /// A write has waited for more fragments than it must have. What no node took is tried once more

@@ -1,4 +1,4 @@
-use crate::{Capabilities, Listed, Node, NodeError, Operation, alarm};
+use crate::{Capabilities, Leftovers, Listed, Node, NodeError, Operation, alarm};
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::{
@@ -175,6 +175,10 @@ impl Node for Delay {
 
     fn capabilities(&self) -> Capabilities {
         self.inner.capabilities()
+    }
+
+    async fn leftovers(&self, age: Duration, remove: bool) -> Result<Leftovers, NodeError> {
+        self.inner.leftovers(age, remove).await
     }
 
     fn stuck(&self) -> usize {

@@ -2,14 +2,19 @@ mod closing;
 mod direct;
 mod folder;
 mod health;
+mod leftover;
+mod marker;
+mod name;
+mod place;
 mod root;
 #[cfg(test)]
 mod tests;
 mod threads;
 
 pub use closing::close_to_others;
+pub use marker::NodeMark;
 
-use crate::{Capabilities, Listed, Node, NodeError};
+use crate::{Capabilities, Leftovers, Listed, Node, NodeError};
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::{
@@ -19,8 +24,14 @@ use futures::{
 use health::Health;
 use ripstop_block::Blocks;
 use ripstop_model::FragmentId;
-use root::Root;
-use std::{ops::Range, path::PathBuf, sync::Arc, time::Duration};
+use root::{Root, Unfit};
+use std::{
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+use thiserror::Error;
 use threads::{HandedIn, Threads};
 use tokio::sync::mpsc;
 
@@ -37,6 +48,8 @@ const OPERATION_TIMEOUT: Duration = Duration::from_mins(1);
 const LISTINGS_MAX: usize = 2;
 /// Most listings that wait for others to end; one more is refused.
 const LISTINGS_WAITING_MAX: usize = 16;
+/// How long looking at a folder before it is used may take.
+const ADMIT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a listing may take from one fragment to the next.
 const LISTING_TIMEOUT: Duration = Duration::from_mins(1);
 
@@ -51,26 +64,33 @@ pub enum Durability {
 }
 
 /// How a [`Directory`] behaves.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DirectorySettings {
     /// When a put may answer.
     pub durability: Durability,
     /// How many operations its users have under way at once; there are threads for them and a few more.
     pub lanes: u16,
+    /// What the folder's marker is to say. Without it no marker is looked at or made.
+    pub mark: Option<NodeMark>,
 }
 
 impl Default for DirectorySettings {
     fn default() -> Self {
-        Self { durability: Durability::default(), lanes: 16 }
+        Self { durability: Durability::default(), lanes: 16, mark: None }
     }
 }
 
 /// A node in a folder of a mounted file system.
 ///
 /// Fragments lie in `root/<last byte of the stripe's id in hex>/<fragment's name>`; what is being
-/// written lies in `root/tmp/` until it is whole. The root is never created: while it is missing,
-/// every operation is [`NodeError::Unavailable`]. A root that was once seen to be a mount point is
-/// taken to be missing while nothing is mounted on it.
+/// written lies in `root/.ripstop-tmp/` until it is whole. The root is never created: while it is
+/// missing, every operation is [`NodeError::Unavailable`]. A root that was once seen to be a mount point
+/// is taken to be missing while nothing is mounted on it. No link below the root is followed, and what is
+/// no regular file is no fragment.
+///
+/// The marker `root/.ripstop-node` says whose the folder is. An empty folder gets one with the first
+/// put, and so does one that holds fragments and is not marked; any other folder, and one that is marked
+/// as another's, is unavailable. Only what has a name of the node's own making is ever removed.
 ///
 /// A removal is not synced: after a power failure a deleted fragment may be back, as garbage.
 ///
@@ -87,16 +107,11 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// The node in the folder `root`, which need not be there yet. Removes what a process that died
-    /// left half written long ago.
+    /// The node in the folder `root`, which need not be there yet, and is not looked at yet.
     pub fn new(root: PathBuf, settings: DirectorySettings) -> Self {
-        let root = Arc::new(Root::new(root, settings.durability));
-        if root.present().is_ok() {
-            root.sweep();
-        }
         let threads_max = usize::from(settings.lanes) + THREADS_BESIDE_LANES;
         Self {
-            root,
+            root: Arc::new(Root::new(root, settings)),
             operations: Threads::new("disk", threads_max, OPERATIONS_WAITING_MAX),
             listings: Threads::new("disk-list", LISTINGS_MAX, LISTINGS_WAITING_MAX),
             health: Health::new(),
@@ -119,6 +134,30 @@ impl Directory {
         self.operations.run(OPERATION_TIMEOUT, move || operation(&root)).await?
     }
 
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        self.root.path()
+    }
+
+    /// Marks the folder as the node's, unless it is missing, and removes what dead writers left in it.
+    pub async fn admit(&self) -> Result<(), AdmitError> {
+        let root = Arc::clone(&self.root);
+        match self.operations.run(ADMIT_TIMEOUT, move || root.admit()).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(Unfit::Foreign(found))) => {
+                let folder = self.root.path().display().to_string();
+                Err(AdmitError::Foreign { folder, found })
+            }
+            Ok(Err(Unfit::Node(error))) | Err(error) => Err(AdmitError::Node(error)),
+        }
+    }
+
+    /// What the folder's marker says, whatever the settings do; `None` without one that can be read.
+    pub async fn mark(&self) -> Result<Option<NodeMark>, NodeError> {
+        let root = Arc::clone(&self.root);
+        self.operations.run(ADMIT_TIMEOUT, move || root.mark()).await?
+    }
+
     /// What a listing sends, and what withdraws it if it has not begun.
     fn begin_listing(&self) -> Result<Listing<'_>, NodeError> {
         let (sender, receiver) = mpsc::channel(LISTED_AHEAD_MAX);
@@ -126,6 +165,22 @@ impl Directory {
         let handed_in = self.listings.hand_in(move || root.list(&sender))?;
         Ok(Listing { receiver, _handed_in: handed_in })
     }
+}
+
+/// Why a folder is not used as a node's.
+#[derive(Debug, Error)]
+pub enum AdmitError {
+    /// It is not this node's: somebody has to act.
+    #[error("folder {folder} is not this node's: {found}")]
+    Foreign {
+        /// Which folder.
+        folder: String,
+        /// What was found in it.
+        found: String,
+    },
+    /// It cannot be used now.
+    #[error(transparent)]
+    Node(#[from] NodeError),
 }
 
 /// A listing under way or waiting for its turn.
@@ -195,6 +250,10 @@ impl Node for Directory {
         self.operations.all_stuck()?;
         let root = Arc::clone(&self.root);
         self.health.check(move || root.health()).await
+    }
+
+    async fn leftovers(&self, age: Duration, remove: bool) -> Result<Leftovers, NodeError> {
+        self.blocking(move |root| root.leftovers(age, remove)).await
     }
 
     fn stuck(&self) -> usize {

@@ -4,7 +4,7 @@ mod tests;
 
 pub use plan::{FaultHandle, FaultSettings, Injected};
 
-use crate::{Capabilities, Listed, Node, NodeError, node::cut};
+use crate::{Capabilities, Leftovers, Listed, Node, NodeError, node::cut};
 use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
 use futures::{
@@ -17,6 +17,7 @@ use std::{
     future::pending,
     ops::Range,
     sync::{Arc, atomic::Ordering},
+    time::Duration,
 };
 
 /// Makes a node fail, stall and lie, for tests and rehearsals.
@@ -156,6 +157,10 @@ impl Node for Fault {
 
     fn capabilities(&self) -> Capabilities {
         self.inner.capabilities()
+    }
+
+    async fn leftovers(&self, age: Duration, remove: bool) -> Result<Leftovers, NodeError> {
+        self.inner.leftovers(age, remove).await
     }
 
     fn stuck(&self) -> usize {

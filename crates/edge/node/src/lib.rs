@@ -39,10 +39,12 @@ mod node;
 
 pub use bucket::{Bucket, BucketError, BucketSettings, Credentials, CredentialsError, is_exposed};
 pub use delay::{Delay, DelayFactor};
-pub use directory::{Directory, DirectorySettings, Durability, close_to_others};
+pub use directory::{
+    AdmitError, Directory, DirectorySettings, Durability, NodeMark, close_to_others,
+};
 pub use error::NodeError;
 pub use fault::{Fault, FaultHandle, FaultSettings, Injected};
 pub use memory::Memory;
 pub use meter::{Histogram, Meter, MeterReading};
-pub use node::{Capabilities, Listed, Node};
+pub use node::{Capabilities, Leftovers, Listed, Node};
 pub use ripstop_delay::{ParseOperationError, StorageOperation as Operation};

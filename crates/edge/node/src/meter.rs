@@ -4,7 +4,7 @@ mod tests;
 
 pub use histogram::Histogram;
 
-use crate::{Capabilities, Listed, Node, NodeError, Operation};
+use crate::{Capabilities, Leftovers, Listed, Node, NodeError, Operation};
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::{
@@ -20,7 +20,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 /// Counts and times what is asked of a node.
@@ -205,6 +205,10 @@ impl Node for Meter {
 
     fn capabilities(&self) -> Capabilities {
         self.inner.capabilities()
+    }
+
+    async fn leftovers(&self, age: Duration, remove: bool) -> Result<Leftovers, NodeError> {
+        self.inner.leftovers(age, remove).await
     }
 
     fn stuck(&self) -> usize {

@@ -3,7 +3,11 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures::stream::BoxStream;
 use ripstop_model::FragmentId;
-use std::{fmt, ops::Range, time::SystemTime};
+use std::{
+    fmt,
+    ops::Range,
+    time::{Duration, SystemTime},
+};
 
 /// A place that stores fragments. The one seam between Ripstop and the world's storage.
 ///
@@ -43,6 +47,12 @@ pub trait Node: Send + Sync + fmt::Debug {
     /// What the place behind it offers beyond these operations. Constant through the node's life.
     fn capabilities(&self) -> Capabilities;
 
+    /// What writes left that never ended: as far as that is `age` old, or its writer is known to be dead.
+    /// It is removed if asked. Where a fragment is stored in one step there is none.
+    async fn leftovers(&self, _age: Duration, _remove: bool) -> Result<Leftovers, NodeError> {
+        Ok(Leftovers::default())
+    }
+
     /// Operations that the place has been at for 10 s and more, those included whose callers have gone
     /// meanwhile. Where leaving an operation ends it there are none.
     fn stuck(&self) -> usize {
@@ -58,6 +68,17 @@ pub struct Capabilities {
     /// operations; `None` where it cannot. No operation of [`Node`] stores in parts: a fragment is one
     /// put, whatever this says.
     pub part_min: Option<u64>,
+}
+
+/// What writes left at a node that never ended.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Leftovers {
+    /// How many there were.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// How many of them were removed.
+    pub freed: u64,
 }
 
 /// One fragment in a node's listing.

@@ -42,6 +42,12 @@ pub struct CheckReport {
     pub lost: u64,
     /// Fragments mended, adopted or deleted.
     pub repaired: u64,
+    /// Files that writes left at nodes which never ended; a repair removes them.
+    #[serde(default)]
+    pub leftovers: u64,
+    /// Their bytes.
+    #[serde(default)]
+    pub leftover_bytes: u64,
     /// The first of the flaws, one by one.
     pub findings: Vec<Finding>,
 }
@@ -144,7 +150,9 @@ impl Store {
             after = last;
             let is_known = |(_, stripe): &(StripeId, Stripe)| self.pool(stripe.pool()).is_some();
             let (page, strange): (Vec<_>, Vec<_>) = page.into_iter().partition(is_known);
-            strange.iter().for_each(|(id, stripe)| findings.add_strange(*id, stripe));
+            for (id, stripe) in &strange {
+                findings.add_strange(*id, stripe);
+            }
             let mut examined = futures::stream::iter(page)
                 // Spawned, so that what they hold comes free while a stripe is being mended.
                 .map(|(id, stripe)| tokio::spawn(self.clone().examine(id, stripe)))
@@ -265,6 +273,11 @@ impl Store {
         findings: &mut Findings,
     ) -> Result<(), StoreError> {
         for (id, node) in self.inner.pools.iter().flat_map(Pool::nodes) {
+            // A node that cannot be asked is known from its fragments.
+            if let Ok(left) = node.leftovers(self.inner.settings.grace, options.repair).await {
+                findings.report.leftovers += left.files;
+                findings.report.leftover_bytes += left.bytes;
+            }
             let mut pages = node.list().ready_chunks(PAGE);
             while let Some(page) = pages.next().await {
                 let listed: Vec<Listed> = page.into_iter().filter_map(Result::ok).collect();

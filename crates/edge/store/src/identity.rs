@@ -7,10 +7,7 @@ const PREFIX: &str = "store:";
 /// The number that tells this store's fragments from those of others: drawn once, and then the
 /// catalog's for ever.
 pub async fn identity(catalog: &dyn Catalog) -> Result<u64, CatalogError> {
-    let names = catalog.nodes().await?;
-    let known =
-        names.iter().find_map(|(name, _)| u64::from_str_radix(name.strip_prefix(PREFIX)?, 16).ok());
-    if let Some(known) = known {
+    if let Some(known) = known(catalog).await? {
         return Ok(known);
     }
     let mut random = [0; 8];
@@ -18,6 +15,20 @@ pub async fn identity(catalog: &dyn Catalog) -> Result<u64, CatalogError> {
     let drawn = u64::from_le_bytes(random);
     adopt(catalog, drawn).await?;
     Ok(drawn)
+}
+
+/// The store's number; if it has none yet, `wanted` becomes it.
+pub async fn identity_or(catalog: &dyn Catalog, wanted: u64) -> Result<u64, CatalogError> {
+    if known(catalog).await?.is_none() {
+        adopt(catalog, wanted).await?;
+    }
+    identity(catalog).await
+}
+
+async fn known(catalog: &dyn Catalog) -> Result<Option<u64>, CatalogError> {
+    let names = catalog.nodes().await?;
+    let number = |name: &str| u64::from_str_radix(name.strip_prefix(PREFIX)?, 16).ok();
+    Ok(names.iter().find_map(|(name, _)| number(name)))
 }
 
 /// Makes `identity` that of the store whose catalog is being made.

@@ -52,7 +52,7 @@ mod write;
 pub use body::Body;
 pub use check::{CheckOptions, CheckReport, Finding, Flaw};
 pub use error::{StoreError, WriteError};
-pub use identity::identity;
+pub use identity::{identity, identity_or};
 pub use mover::{Census, MoveProgress};
 pub use narrow::narrowed;
 pub use rebuild::{

@@ -55,7 +55,7 @@ impl Mends {
 /// at once when a node goes or comes, or more stripes wait.
 #[derive(Debug)]
 struct Pause {
-    pause: Duration,
+    len: Duration,
     until: Instant,
     /// What was the case at the last pass.
     seen: Option<Seen>,
@@ -70,7 +70,7 @@ struct Seen {
 
 impl Pause {
     fn new() -> Self {
-        Self { pause: RETRY_AFTER, until: Instant::now(), seen: None }
+        Self { len: RETRY_AFTER, until: Instant::now(), seen: None }
     }
 
     fn is_over(&self, now: Instant, seen: &Seen) -> bool {
@@ -80,12 +80,9 @@ impl Pause {
     /// A pass ended `now`, after which this is the case.
     fn passed(&mut self, now: Instant, mended: usize, seen: Seen) {
         let as_before = self.seen.as_ref().is_some_and(|before| before.nodes_up == seen.nodes_up);
-        self.pause = if mended > 0 || !as_before {
-            RETRY_AFTER
-        } else {
-            RETRY_AFTER_MAX.min(self.pause * 2)
-        };
-        (self.until, self.seen) = (now + self.pause, Some(seen));
+        self.len =
+            if mended > 0 || !as_before { RETRY_AFTER } else { RETRY_AFTER_MAX.min(self.len * 2) };
+        (self.until, self.seen) = (now + self.len, Some(seen));
     }
 }
 
@@ -221,14 +218,14 @@ mod tests {
                 now += Duration::from_secs(1);
             }
             pause.passed(now, 0, down.clone());
-            pauses_s.push(pause.pause.as_secs());
+            pauses_s.push(pause.len.as_secs());
         }
         assert_eq!(pauses_s, [5, 10, 20, 40, 80, 160, 300, 300, 300]);
         assert!(pause.is_over(now, &seen(7, &[1, 2, 3])), "a node came back");
         assert!(pause.is_over(now, &seen(8, &[1, 2])), "one more stripe waits");
         assert!(!pause.is_over(now, &down));
         pause.passed(now, 1, down.clone());
-        assert_eq!(pause.pause, RETRY_AFTER, "some could be mended");
+        assert_eq!(pause.len, RETRY_AFTER, "some could be mended");
         assert!(!Pause::new().is_over(now, &seen(0, &[1])), "there is nothing to mend");
     }
 }

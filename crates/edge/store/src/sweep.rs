@@ -81,6 +81,7 @@ async fn sweep(store: Weak<Inner>) {
             Ok(stripes) => tracing::info!(stripes, "swept garbage"),
             Err(error) => tracing::warn!(%error, "garbage not swept"),
         }
+        store.free_leftovers().await;
         if Instant::now() >= list_at {
             list_at = Instant::now() + settings.list_every;
             match store.sweep_unclaimed().await {
@@ -202,6 +203,23 @@ impl Store {
 
     fn grace_ms(&self) -> u64 {
         self.inner.settings.grace.as_millis() as u64
+    }
+
+    /// Removes what writes left at nodes that never ended, once it is as old as the grace.
+    async fn free_leftovers(&self) {
+        let grace = self.inner.settings.grace;
+        let free = |(id, node): (NodeId, Arc<dyn Node>)| async move {
+            match node.leftovers(grace, true).await {
+                Ok(left) if left.freed > 0 => {
+                    tracing::info!(node = id.0, files = left.freed, "freed what writes left");
+                }
+                Ok(_) => {}
+                Err(error) => tracing::debug!(node = id.0, %error, "leftovers not freed"),
+            }
+        };
+        let nodes = self.inner.pools.iter().flat_map(Pool::nodes);
+        let nodes = nodes.map(|(id, node)| (id, node.clone()));
+        futures::future::join_all(nodes.map(free)).await;
     }
 
     /// Deletes fragments older than the grace that the catalog does not place where they are.

@@ -34,19 +34,19 @@ async fn garbage_at_other_nodes_does_not_wait_for_one_that_does_not_answer() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stripe_of_a_pool_that_is_not_configured_is_an_error_that_names_the_pool() {
     let bench = bench(6, 4);
-    let store_of = |pool| {
+    let opened = |pool| {
         let nodes = bench.nodes.iter().map(|node| node.clone() as Arc<dyn Node>).collect();
         let memory = bench.memory.clone();
-        common::store_of(pool, bench.catalog.clone(), nodes, bench.form, memory, settings())
+        store_of(pool, bench.catalog.clone(), nodes, bench.form, memory, settings())
     };
     let named = bench.catalog.commit(1, Change::NameNode { name: "pool:cold".into() });
     let cold = PoolId(named.await.unwrap().node.unwrap().0);
-    let store = store_of(cold);
+    let store = opened(cold);
     store.create_bucket("b").await.unwrap();
     put(&store, "k", b"content").await;
     settle(&bench).await;
     drop(store);
-    let store = store_of(PoolId(cold.0 + 1));
+    let store = opened(PoolId(cold.0 + 1));
     let mut told = String::new();
     // The names are read beside requests.
     for _ in 0..500 {
@@ -63,5 +63,5 @@ async fn a_stripe_of_a_pool_that_is_not_configured_is_an_error_that_names_the_po
     let report = store.check(CheckOptions { repair: true }, |_| {}).await.unwrap();
     assert_eq!((report.stripes, report.unknown, report.repaired), (2, 12, 0), "{report:?}");
     drop(store);
-    assert_eq!(get(&store_of(cold), "k").await.unwrap(), b"content", "it is all still there");
+    assert_eq!(get(&opened(cold), "k").await.unwrap(), b"content", "it is all still there");
 }

@@ -1,10 +1,13 @@
-use super::root::{FOLDER_MODE, TEMPORARY};
+use super::leftover;
 use std::{
     fs::{self, Permissions},
     io,
     os::unix::fs::PermissionsExt,
     path::Path,
 };
+
+/// What the owner may do, who is the only one.
+const FOLDER_MODE: u32 = 0o700;
 
 /// What anybody but the owner may do.
 const OTHERS: u32 = 0o077;
@@ -13,7 +16,7 @@ const OTHERS: u32 = 0o077;
 /// tells how many were open. The root itself is the operator's and stays as it is.
 pub fn close_to_others(root: &Path) -> io::Result<u32> {
     let mut closed = 0;
-    let ours = (0..=255).map(|byte| format!("{byte:02x}")).chain([TEMPORARY.to_owned()]);
+    let ours = (0..=255).map(|byte| format!("{byte:02x}")).chain([leftover::FOLDER.to_owned()]);
     for folder in ours.map(|name| root.join(name)) {
         let Ok(found) = fs::symlink_metadata(&folder) else { continue };
         if found.is_dir() && found.permissions().mode() & OTHERS != 0 {
@@ -31,7 +34,7 @@ mod tests {
     #[test]
     fn folders_of_fragments_are_closed_and_no_others() {
         let root = tempfile::tempdir().unwrap();
-        let names = ["0f", "ff", "tmp", "lost+found", "zz"];
+        let names = ["0f", "ff", ".ripstop-tmp", "lost+found", "tmp"];
         for name in names {
             fs::create_dir(root.path().join(name)).unwrap();
             fs::set_permissions(root.path().join(name), Permissions::from_mode(0o755)).unwrap();

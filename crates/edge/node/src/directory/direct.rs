@@ -3,15 +3,10 @@
 
 use bytes::Bytes;
 use ripstop_block::{ALIGN, BLOCK_LEN, Blocks, Buffer};
-use rustix::{
-    fs::OFlags,
-    io::{pwritev, retry_on_intr},
-};
+use rustix::io::{pwritev, retry_on_intr};
 use std::{
-    fs::{File, OpenOptions},
+    fs::File,
     io::{self, ErrorKind, IoSlice},
-    os::unix::fs::OpenOptionsExt as _,
-    path::Path,
 };
 
 /// Shortest fragment that is written so: below it the page cache costs no more than the disk's own granularity.
@@ -19,24 +14,6 @@ pub(super) const LEN_MIN: usize = 256 << 10;
 /// Blocks that a fragment is put together in on its way to the disk: what each write beyond a node's lanes of others'
 /// bytes takes of memory.
 const STAGED_BLOCKS: usize = 8;
-
-/// Creates a file for writing past the page cache; `None` where the file system has no such thing.
-pub(super) fn create(path: &Path) -> io::Result<Option<File>> {
-    let direct = OFlags::DIRECT.bits().cast_signed();
-    let created =
-        OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(direct).open(path);
-    match created {
-        Ok(file) => Ok(Some(file)),
-        Err(error) if error.kind() == ErrorKind::InvalidInput => {
-            // Some file systems create the file and then refuse the flag.
-            match std::fs::remove_file(path) {
-                Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-                Ok(()) | Err(_) => Ok(None),
-            }
-        }
-        Err(error) => Err(error),
-    }
-}
 
 /// Writes the segments one after the other, from memory and in lengths that the disk takes as they are.
 pub(super) fn write_all(file: &File, segments: &[Bytes], blocks: &Blocks) -> io::Result<()> {
@@ -99,6 +76,7 @@ fn write_at(file: &File, staged: &[Buffer], at: u64) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::directory::place::Folder;
 
     #[test]
     fn what_is_written_is_what_was_given_whatever_its_lengths() {
@@ -115,7 +93,8 @@ mod tests {
         .enumerate()
         {
             let path = folder.path().join(at.to_string());
-            let Some(file) = create(&path).unwrap() else { return };
+            let opened = Folder::open(folder.path()).unwrap();
+            let Some(file) = opened.create_direct(&at.to_string()).unwrap() else { return };
             let segments: Vec<Bytes> =
                 lens.iter().map(|&len| (0..len).map(|i| (i * 7 + len) as u8).collect()).collect();
             write_all(&file, &segments, &blocks).unwrap();

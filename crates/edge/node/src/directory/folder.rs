@@ -7,17 +7,10 @@ use rustix::{
 use std::{
     fs::File,
     io::{self, ErrorKind, IoSlice, IoSliceMut, Write},
-    path::Path,
 };
 
 /// Most pieces that the system reads or writes in one call.
 const SLICES_MAX: usize = 1024;
-
-/// The byte that a fragments' subfolder is named after.
-pub(super) fn byte_of(folder: &Path) -> Option<u8> {
-    let name = folder.file_name()?.to_str().filter(|name| name.len() == 2)?;
-    u8::from_str_radix(name, 16).ok()
-}
 
 /// Whether the file system makes a file's newest name last when the file is synced: one whose journal has the
 /// rename in the transaction, or an earlier one, of the file's own last change, and commits in order.

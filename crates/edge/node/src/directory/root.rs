@@ -1,86 +1,201 @@
-use super::{Durability, direct, folder};
-use crate::{Listed, NodeError};
+use super::{
+    DirectorySettings, Durability, direct, folder,
+    leftover::{self, Dead, Writer},
+    marker::{self, MARKER, NodeMark, Standing},
+    name::{folder_of, last_byte},
+    place::{Folder, is_file, len, nothing_there},
+};
+use crate::{Leftovers, Listed, NodeError};
 use bytes::Bytes;
 use ripstop_block::Blocks;
 use ripstop_model::FragmentId;
-use rustix::fs::Access;
+use rustix::{
+    fs::{Access, AtFlags, Stat},
+    io::Errno,
+};
 use std::{
-    fmt::Write,
-    fs::{self, DirBuilder, DirEntry, File, OpenOptions},
-    io::{self, ErrorKind},
+    fs::File,
+    io::{self, ErrorKind, Write},
     ops::Range,
-    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::{
-        OnceLock,
+        Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
 use tokio::sync::mpsc;
 
-/// Folder, below the root, of what is being written.
-pub(super) const TEMPORARY: &str = "tmp";
-
-/// A temporary file this old has no writer left.
-const TEMPORARY_AGE_MAX: Duration = Duration::from_hours(1);
-
-/// Fragments hold what is stored as it is: only the owner reads them, whatever the umask.
-const FILE_MODE: u32 = 0o600;
-pub(super) const FOLDER_MODE: u32 = 0o700;
-
 /// A [`super::Directory`]'s operations, each of which may block.
 #[derive(Debug)]
 pub(super) struct Root {
     path: PathBuf,
     durability: Durability,
+    /// What the marker in the folder is to say; without it, any folder will do.
+    mark: Option<NodeMark>,
+    /// The folder that was last found to be marked so.
+    known: Mutex<Option<Identity>>,
     /// Whether the root was a mount point when it was first seen.
     mounted: OnceLock<bool>,
     /// Per subfolder: its entry in the root is known to be on the disk.
     synced: [AtomicBool; 256],
-    /// Keeps temporary names apart from those of every other process and node.
-    writer: u64,
+    writer: Writer,
     written: AtomicU64,
 }
 
+/// Which folder, and when a name in it changed last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Identity {
+    device: u64,
+    inode: u64,
+    changed_s: i64,
+    changed_ns: u64,
+}
+
+/// Why a node's folder cannot be used.
+#[derive(Debug)]
+pub(super) enum Unfit {
+    /// It is another node's, or nobody's: what was found.
+    Foreign(String),
+    /// Anything else.
+    Node(NodeError),
+}
+
+impl From<NodeError> for Unfit {
+    fn from(error: NodeError) -> Self {
+        Self::Node(error)
+    }
+}
+
+impl From<Unfit> for NodeError {
+    fn from(unfit: Unfit) -> Self {
+        match unfit {
+            Unfit::Foreign(found) => {
+                Self::Unavailable { reason: format!("the folder is not this node's: {found}") }
+            }
+            Unfit::Node(error) => error,
+        }
+    }
+}
+
 impl Root {
-    pub(super) fn new(path: PathBuf, durability: Durability) -> Self {
+    pub(super) fn new(path: PathBuf, settings: DirectorySettings) -> Self {
         Self {
             path,
-            durability,
+            durability: settings.durability,
+            mark: settings.mark,
+            known: Mutex::default(),
             mounted: OnceLock::new(),
             synced: std::array::from_fn(|_| AtomicBool::new(false)),
-            writer: getrandom::u64().expect("the operating system gives random bytes"),
+            writer: Writer(getrandom::u64().expect("the operating system gives random bytes")),
             written: AtomicU64::new(0),
         }
     }
 
-    /// Whether the root is there, as far as that can be told without writing.
-    pub(super) fn present(&self) -> Result<(), NodeError> {
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The root, if it is there, and which folder it is.
+    fn open(&self) -> Result<(Folder, Identity), NodeError> {
         let absent = |reason: &str| {
             Err(NodeError::Unavailable { reason: format!("the node's folder {reason}") })
         };
-        let root = match fs::metadata(&self.path) {
+        let root = match Folder::open(&self.path) {
             Ok(root) => root,
-            Err(error) if error.kind() == ErrorKind::NotFound => return absent("is missing"),
-            Err(error) => return Err(failed("stat of the node's folder", &error)),
+            Err(Errno::NOENT) => return absent("is missing"),
+            Err(Errno::NOTDIR) => return absent("is not a folder"),
+            Err(error) => return Err(failed("opening the node's folder", error)),
         };
-        if !root.is_dir() {
-            return absent("is not a folder");
-        }
-        let parent = fs::metadata(self.path.join(".."))
-            .map_err(|error| failed("stat above the node's folder", &error))?;
-        let mounted = root.dev() != parent.dev();
+        let here = root.stat().map_err(|error| failed("stat of the node's folder", error))?;
+        let above = rustix::fs::statat(&root, "..", AtFlags::empty())
+            .map_err(|error| failed("stat above the node's folder", error))?;
+        let mounted = here.st_dev != above.st_dev;
         if *self.mounted.get_or_init(|| mounted) && !mounted {
             return absent("is no longer mounted");
         }
-        Ok(())
+        Ok((root, Identity::of(&here)))
+    }
+
+    /// The root, if it is there and ours as far as that can be told without writing.
+    fn usable(&self) -> Result<Folder, Unfit> {
+        let (root, identity) = self.open()?;
+        self.recognise(&root, identity)?;
+        Ok(root)
+    }
+
+    /// The root, marked as ours.
+    fn marked(&self) -> Result<Folder, Unfit> {
+        let (root, identity) = self.open()?;
+        if !self.recognise(&root, identity)? {
+            self.write_marker(&root)?;
+            let (_, identity) = self.open()?;
+            self.recognise(&root, identity)?;
+        }
+        Ok(root)
+    }
+
+    /// Whether the folder is marked as ours; an error if it is not for us to mark. One that is seen for
+    /// the first time is cleared of what dead writers left: nobody else writes where our mark is.
+    fn recognise(&self, root: &Folder, now: Identity) -> Result<bool, Unfit> {
+        let Some(mark) = &self.mark else { return Ok(true) };
+        let looking = |error| failed("looking at the node's folder", error);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if *known == Some(now) {
+            return Ok(true);
+        }
+        match marker::look(root).map_err(looking)? {
+            Standing::Marked(found) if found == *mark => {}
+            Standing::Marked(found) => return Err(Unfit::Foreign(misfit(&found, mark))),
+            Standing::Foreign(found) => return Err(Unfit::Foreign(found)),
+            Standing::Free => return Ok(false),
+        }
+        if known.is_none_or(|known| !known.is_same_folder(now)) {
+            let dead = Dead { others_than: Some(self.writer), age: Duration::MAX };
+            // What cannot be removed now is counted by checks, and tried again by sweeps.
+            let _ = leftover::sweep(root, dead, true);
+        }
+        *known = Some(now);
+        Ok(true)
+    }
+
+    fn write_marker(&self, root: &Folder) -> Result<(), NodeError> {
+        let Some(mark) = &self.mark else { return Ok(()) };
+        let marking = |error| failed("writing the marker", error);
+        let unfinished = root.within_or_made(leftover::FOLDER, || ()).map_err(marking)?;
+        let temporary = self.temporary();
+        let written = unfinished.create(&temporary).and_then(|mut file| {
+            file.write_all(mark.text().as_bytes())
+                .and_then(|()| file.sync_all())
+                .map_err(|error| errno(&error))?;
+            unfinished.rename(&temporary, root, MARKER)?;
+            root.sync()
+        });
+        if written.is_err() {
+            let _ = unfinished.remove(&temporary);
+        }
+        written.map_err(marking)
+    }
+
+    /// What the folder's marker says, whatever that is; `None` without one.
+    pub(super) fn mark(&self) -> Result<Option<NodeMark>, NodeError> {
+        let (root, _) = self.open()?;
+        match marker::look(&root) {
+            Ok(Standing::Marked(mark)) => Ok(Some(mark)),
+            Ok(Standing::Free | Standing::Foreign(_)) => Ok(None),
+            Err(error) => Err(failed("looking at the node's folder", error)),
+        }
+    }
+
+    pub(super) fn admit(&self) -> Result<(), Unfit> {
+        self.marked().map(drop)
     }
 
     pub(super) fn health(&self) -> Result<(), NodeError> {
-        self.present()?;
-        rustix::fs::access(&self.path, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK)
-            .map_err(|error| failed("access to the node's folder", &error.into()))
+        let root = self.usable()?;
+        let access = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
+        rustix::fs::accessat(&root, ".", access, AtFlags::empty())
+            .map_err(|error| failed("access to the node's folder", error))
     }
 
     pub(super) fn put(
@@ -89,99 +204,90 @@ impl Root {
         fragment: &[Bytes],
         blocks: &Blocks,
     ) -> Result<(), NodeError> {
-        self.present()?;
-        let path = self.temporary();
-        let written = self.write(&path, name, fragment, blocks);
+        let root = self.marked()?;
+        let unfinished = root
+            .within_or_made(leftover::FOLDER, || ())
+            .map_err(|error| failed("opening the folder of temporary files", error))?;
+        let temporary = self.temporary();
+        let written = self.fill(&unfinished, &temporary, fragment, blocks);
+        let written =
+            written.and_then(|file| self.name(&root, &unfinished, &temporary, name, &file));
         if written.is_err() {
             // Best effort: what stays is swept when it has aged.
-            let _ = fs::remove_file(&path);
+            let _ = unfinished.remove(&temporary);
         }
         written
-    }
-
-    fn write(
-        &self,
-        temporary: &Path,
-        name: FragmentId,
-        fragment: &[Bytes],
-        blocks: &Blocks,
-    ) -> Result<(), NodeError> {
-        let file = self.fill(temporary, fragment, blocks)?;
-        let full = self.durability == Durability::Full;
-        // There the rename lasts once the file it renamed is synced: one sync makes both last.
-        let with_name = full && folder::syncs_names(&file);
-        if full && !with_name {
-            file.sync_all().map_err(|error| failed("syncing a file", &error))?;
-        }
-        let path = self.path_of(name);
-        self.within(&path, || fs::rename(temporary, &path))
-            .map_err(|error| failed("renaming a file", &error))?;
-        if with_name {
-            file.sync_all().map_err(|error| failed("syncing a file", &error))?;
-        } else if full {
-            self.sync(name).map_err(|error| failed("syncing a folder", &error))?;
-        }
-        Ok(())
     }
 
     /// A new file with the fragment in it, large ones written past the page cache where that can be.
     fn fill(
         &self,
-        temporary: &Path,
+        unfinished: &Folder,
+        temporary: &str,
         fragment: &[Bytes],
         blocks: &Blocks,
     ) -> Result<File, NodeError> {
-        let creating = |error: io::Error| failed("creating a file", &error);
-        let writing = |error: io::Error| failed("writing", &error);
+        let creating = |error| failed("creating a file", error);
+        let writing = |error: io::Error| failed_io("writing", &error);
         let len: usize = fragment.iter().map(Bytes::len).sum();
         if self.durability == Durability::Full && len >= direct::LEN_MIN {
-            let created = self.within(temporary, || direct::create(temporary));
+            let created = unfinished.create_direct(temporary);
             if let Some(file) = created.map_err(creating)? {
                 direct::write_all(&file, fragment, blocks).map_err(writing)?;
                 return Ok(file);
             }
         }
-        let created = self.within(temporary, || create(temporary));
-        let mut file = created.map_err(creating)?;
+        let mut file = unfinished.create(temporary).map_err(creating)?;
         folder::write_all(&mut file, fragment).map_err(writing)?;
         Ok(file)
     }
 
-    /// Runs what puts a file at `path`, in a subfolder that is created if it is missing; the root
-    /// never is.
-    fn within<T>(&self, path: &Path, put: impl Fn() -> io::Result<T>) -> io::Result<T> {
-        let first = put();
-        if !matches!(&first, Err(error) if error.kind() == ErrorKind::NotFound) {
-            return first;
+    /// Gives a file that is filled the fragment's name, as durably as the settings say.
+    fn name(
+        &self,
+        root: &Folder,
+        unfinished: &Folder,
+        temporary: &str,
+        name: FragmentId,
+        file: &File,
+    ) -> Result<(), NodeError> {
+        let sync = || file.sync_all().map_err(|error| failed_io("syncing a file", &error));
+        let full = self.durability == Durability::Full;
+        // There the rename lasts once the file it renamed is synced: one sync makes both last.
+        let with_name = full && folder::syncs_names(file);
+        if full && !with_name {
+            sync()?;
         }
-        let folder = path.parent().expect("every path is below the root");
-        if let Some(byte) = folder::byte_of(folder) {
-            // Before the folder is there, or a put that finds it would trust the old folder's flag.
-            self.synced[usize::from(byte)].store(false, Ordering::SeqCst);
+        let byte = last_byte(name);
+        let synced = &self.synced[usize::from(byte)];
+        // Before the folder is there, or a put that finds it would trust the old folder's flag.
+        let forget = || synced.store(false, Ordering::SeqCst);
+        let folder = root
+            .within_or_made(&folder_of(byte), forget)
+            .map_err(|error| failed("opening a folder", error))?;
+        unfinished
+            .rename(temporary, &folder, &name.to_string())
+            .map_err(|error| failed("renaming a file", error))?;
+        if with_name {
+            return sync();
         }
-        match DirBuilder::new().mode(FOLDER_MODE).create(folder) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
-            _ => put(),
-        }
-    }
-
-    /// Makes the entry of a fragment last, and that of its subfolder.
-    fn sync(&self, name: FragmentId) -> io::Result<()> {
-        File::open(self.folder_of(name))?.sync_all()?;
-        // That the folder was found does not mean that whoever made it lived to sync the root.
-        let synced = &self.synced[usize::from(last_byte(name))];
-        if !synced.load(Ordering::SeqCst) {
-            File::open(&self.path)?.sync_all()?;
-            synced.store(true, Ordering::SeqCst);
+        if full {
+            let syncing = |error| failed("syncing a folder", error);
+            folder.sync().map_err(syncing)?;
+            // That the folder was found does not mean that whoever made it lived to sync the root.
+            if !synced.load(Ordering::SeqCst) {
+                root.sync().map_err(syncing)?;
+                synced.store(true, Ordering::SeqCst);
+            }
         }
         Ok(())
     }
 
     pub(super) fn get(&self, name: FragmentId, range: Range<u64>) -> Result<Bytes, NodeError> {
         let asked = range.end.max(range.start);
-        let file = self.open(name, asked)?;
+        let file = self.fragment(name, asked)?;
         let bytes = folder::read(&file, range.start, (asked - range.start) as usize);
-        let bytes = bytes.map_err(|error| failed("reading", &error))?;
+        let bytes = bytes.map_err(|error| failed_io("reading", &error))?;
         short(range.start + bytes.len() as u64, asked)?;
         Ok(bytes.into())
     }
@@ -194,104 +300,145 @@ impl Root {
         blocks: &Blocks,
     ) -> Result<Vec<Bytes>, NodeError> {
         let asked = start + lens.iter().copied().map(u64::from).sum::<u64>();
-        let file = self.open(name, asked)?;
+        let file = self.fragment(name, asked)?;
         let read = folder::read_pieces(&file, start, lens, blocks);
-        let (pieces, len) = read.map_err(|error| failed("reading", &error))?;
+        let (pieces, len) = read.map_err(|error| failed_io("reading", &error))?;
         short(start + len, asked)?;
         Ok(pieces)
     }
 
     /// A fragment's file, if it has the bytes before `asked`: known before anything is allocated for a
     /// range that cannot be served.
-    fn open(&self, name: FragmentId, asked: u64) -> Result<File, NodeError> {
-        let file = match File::open(self.path_of(name)) {
-            Ok(file) => file,
-            Err(error) if nothing_there(&error) => {
-                return Err(self.present().err().unwrap_or(NodeError::Missing));
-            }
-            Err(error) => return Err(failed("opening a file", &error)),
+    fn fragment(&self, name: FragmentId, asked: u64) -> Result<File, NodeError> {
+        let opened = match Folder::open_itself(&self.folder(name)) {
+            Ok(folder) => folder.file(&name.to_string()),
+            Err(error) if nothing_there(error) => Ok(None),
+            Err(error) => Err(error),
         };
-        let metadata = file.metadata().map_err(|error| failed("reading", &error))?;
-        short(metadata.len(), asked)?;
+        let Some((file, len)) = opened.map_err(|error| failed("opening a file", error))? else {
+            self.usable()?;
+            return Err(NodeError::Missing);
+        };
+        short(len, asked)?;
         Ok(file)
     }
 
     pub(super) fn delete(&self, name: FragmentId) -> Result<(), NodeError> {
-        match fs::remove_file(self.path_of(name)) {
+        let folder = Folder::open_itself(&self.folder(name));
+        match folder.and_then(|folder| folder.remove(&name.to_string())) {
             Ok(()) => Ok(()),
-            Err(error) if nothing_there(&error) => self.present(),
-            Err(error) => Err(failed("removing a file", &error)),
+            Err(error) if nothing_there(error) => {
+                self.usable()?;
+                Ok(())
+            }
+            Err(error) => Err(failed("removing a file", error)),
         }
     }
 
     /// Sends every fragment, then `None`; or the error that ended the listing.
     pub(super) fn list(&self, listed: &mpsc::Sender<Result<Option<Listed>, NodeError>>) {
-        self.sweep();
-        for byte in 0..=255 {
-            if let Err(error) = self.list_folder(byte, listed) {
-                let _ = listed.blocking_send(Err(error));
-                return;
-            }
-            if listed.is_closed() {
-                return;
-            }
-        }
-        let _ = listed.blocking_send(Ok(None));
+        let ended = self.list_folders(listed).map(|()| None);
+        // Whoever asked may have gone.
+        let _ = listed.blocking_send(ended);
     }
 
-    fn list_folder(
+    fn list_folders(
         &self,
-        byte: u8,
         listed: &mpsc::Sender<Result<Option<Listed>, NodeError>>,
     ) -> Result<(), NodeError> {
-        let entries = match fs::read_dir(self.path.join(format!("{byte:02x}"))) {
-            Ok(entries) => entries,
-            Err(error) if nothing_there(&error) => return self.present(),
-            Err(error) => return Err(failed("listing a folder", &error)),
-        };
-        for entry in entries {
-            let entry = entry.map_err(|error| failed("listing a folder", &error))?;
-            let fragment = fragment_at(&entry, byte)?;
-            if let Some(fragment) = fragment
-                && listed.blocking_send(Ok(Some(fragment))).is_err()
-            {
+        let listing = |error| failed("listing a folder", error);
+        let (root, before) = self.open()?;
+        self.recognise(&root, before)?;
+        for byte in 0..=255 {
+            match root.within(&folder_of(byte)) {
+                Ok(folder) => list_folder(&folder, byte, listed)?,
+                Err(error) if nothing_there(error) => {}
+                Err(error) => return Err(listing(error)),
+            }
+            if listed.is_closed() {
                 return Ok(());
             }
         }
-        Ok(())
-    }
-
-    /// Removes temporary files whose writer must have died.
-    pub(super) fn sweep(&self) {
-        let Ok(entries) = fs::read_dir(self.path.join(TEMPORARY)) else { return };
-        for entry in entries.flatten() {
-            let modified = entry.metadata().and_then(|metadata| metadata.modified());
-            let age = modified.ok().and_then(|modified| modified.elapsed().ok());
-            if age > Some(TEMPORARY_AGE_MAX) {
-                // Another sweep may have been faster; if the disk refuses, the next one tries again.
-                let _ = fs::remove_file(entry.path());
-            }
+        // What was listed is all that there is only if it still is the node's folder.
+        let (_, after) = self.open()?;
+        if before.is_same_folder(after) {
+            return Ok(());
         }
+        Err(NodeError::Unavailable { reason: "the folder was replaced while listed".into() })
     }
 
-    fn temporary(&self) -> PathBuf {
-        let (process, count) = (std::process::id(), self.written.fetch_add(1, Ordering::Relaxed));
-        self.path.join(TEMPORARY).join(format!("{process}-{:016x}-{count}", self.writer))
+    /// Counts the files that writes left which never ended and which are `age` old, or older than this
+    /// process where nobody else may write; removes them if told to.
+    pub(super) fn leftovers(&self, age: Duration, remove: bool) -> Result<Leftovers, NodeError> {
+        let root = self.usable()?;
+        let others_than = self.mark.is_some().then_some(self.writer);
+        leftover::sweep(&root, Dead { others_than, age }, remove)
+            .map_err(|error| failed("listing temporary files", error))
     }
 
-    fn folder_of(&self, name: FragmentId) -> PathBuf {
-        self.path.join(format!("{:02x}", last_byte(name)))
+    fn temporary(&self) -> String {
+        self.writer.name(self.written.fetch_add(1, Ordering::Relaxed))
     }
 
-    fn path_of(&self, name: FragmentId) -> PathBuf {
-        let mut below = String::with_capacity(64);
-        write!(below, "{:02x}/{name}", last_byte(name)).expect("a string takes what is written");
-        self.path.join(below)
+    fn folder(&self, name: FragmentId) -> PathBuf {
+        self.path.join(folder_of(last_byte(name)))
     }
 }
 
-fn create(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path)
+impl Identity {
+    fn of(stat: &Stat) -> Self {
+        Self {
+            device: stat.st_dev,
+            inode: stat.st_ino,
+            changed_s: stat.st_ctime,
+            changed_ns: stat.st_ctime_nsec,
+        }
+    }
+
+    fn is_same_folder(self, other: Self) -> bool {
+        (self.device, self.inode) == (other.device, other.inode)
+    }
+}
+
+/// Why a folder with this marker is not the one that was looked for.
+fn misfit(found: &NodeMark, wanted: &NodeMark) -> String {
+    let hint = if found.store == wanted.store {
+        "are two nodes' folders swapped?"
+    } else {
+        "is the path, or the data folder, another store's?"
+    };
+    format!(
+        "it is marked as {found}, and this is {wanted}: {hint} If it is meant to be this node's, \
+             remove {MARKER:?} from it"
+    )
+}
+
+/// Sends the fragments in the subfolder of `byte`.
+fn list_folder(
+    folder: &Folder,
+    byte: u8,
+    listed: &mpsc::Sender<Result<Option<Listed>, NodeError>>,
+) -> Result<(), NodeError> {
+    let listing = |error| failed("listing a folder", error);
+    for file in folder.names().map_err(listing)? {
+        let file = file.map_err(listing)?;
+        let name = file.parse::<FragmentId>().ok().filter(|&name| last_byte(name) == byte);
+        let Some(name) = name else { continue };
+        let stat = match folder.stat_of(&file) {
+            Ok(stat) => stat,
+            // Deleted since the folder was read.
+            Err(Errno::NOENT) => continue,
+            Err(error) => return Err(failed("stat of a file", error)),
+        };
+        if !is_file(&stat) {
+            continue;
+        }
+        let fragment = Listed { name, len: len(&stat), modified: leftover::modified(&stat) };
+        if listed.blocking_send(Ok(Some(fragment))).is_err() {
+            return Ok(());
+        }
+    }
+    Ok(())
 }
 
 /// Whether `len` bytes are as many as were asked for.
@@ -299,33 +446,16 @@ const fn short(len: u64, asked: u64) -> Result<(), NodeError> {
     if asked > len { Err(NodeError::Short { len, asked }) } else { Ok(()) }
 }
 
-const fn last_byte(name: FragmentId) -> u8 {
-    name.stripe.0 as u8
+fn errno(error: &io::Error) -> Errno {
+    Errno::from_io_error(error).unwrap_or(Errno::IO)
 }
 
-/// The fragment that an entry of the subfolder `byte` is, if it is one.
-fn fragment_at(entry: &DirEntry, byte: u8) -> Result<Option<Listed>, NodeError> {
-    let name = entry.file_name().to_str().and_then(|name| name.parse::<FragmentId>().ok());
-    let Some(name) = name.filter(|&name| last_byte(name) == byte) else { return Ok(None) };
-    let metadata = match entry.metadata() {
-        Ok(metadata) => metadata,
-        // Deleted since the folder was read.
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed("stat of a file", &error)),
-    };
-    if !metadata.is_file() {
-        return Ok(None);
-    }
-    let modified = metadata.modified().map_err(|error| failed("stat of a file", &error))?;
-    Ok(Some(Listed { name, len: metadata.len(), modified }))
-}
-
-fn nothing_there(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+fn failed(what: &str, error: Errno) -> NodeError {
+    failed_io(what, &error.into())
 }
 
 /// What the caller can do about a failed system call.
-pub(super) fn failed(what: &str, error: &io::Error) -> NodeError {
+pub(super) fn failed_io(what: &str, error: &io::Error) -> NodeError {
     let reason = format!("{what}: {error}");
     let refused = matches!(
         error.kind(),

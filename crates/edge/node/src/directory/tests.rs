@@ -1,3 +1,5 @@
+mod folders;
+
 use super::*;
 use futures::TryStreamExt;
 use proptest::prelude::*;
@@ -48,7 +50,7 @@ async fn a_fragment_is_a_file_and_nothing_temporary_stays() {
     let node = directory(root.path());
     node.put(NAME, body()).await.unwrap();
     assert_eq!(fs::read(root.path().join(FILE)).unwrap(), b"headbody");
-    assert_eq!(fs::read_dir(root.path().join("tmp")).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(root.path().join(".ripstop-tmp")).unwrap().count(), 0);
     let listed: Vec<Listed> = node.list().try_collect().await.unwrap();
     assert_eq!((listed.len(), listed[0].name, listed[0].len), (1, NAME, 8));
     node.delete(NAME).await.unwrap();
@@ -64,7 +66,8 @@ async fn fragments_and_their_folders_are_their_owners_alone() {
         let metadata = fs::metadata(root.path().join(path)).unwrap();
         format!("{path} {:o}", metadata.permissions().mode() & 0o7777)
     };
-    assert_eq!([FILE, "cd", "tmp"].map(mode), [&format!("{FILE} 600"), "cd 700", "tmp 700"]);
+    let modes = [&format!("{FILE} 600"), "cd 700", ".ripstop-tmp 700"];
+    assert_eq!([FILE, "cd", ".ripstop-tmp"].map(mode), modes);
 }
 
 #[tokio::test]
@@ -106,25 +109,6 @@ async fn foreign_files_are_passed_over_and_left_alone() {
 }
 
 #[tokio::test]
-async fn what_dead_writers_left_is_swept_and_what_living_ones_write_is_not() {
-    let root = tempfile::tempdir().unwrap();
-    let node = directory(root.path());
-    fs::create_dir(root.path().join("tmp")).unwrap();
-    let place = |name: &str, age_s: u64| {
-        let path = root.path().join("tmp").join(name);
-        let modified = SystemTime::now() - Duration::from_secs(age_s);
-        File::create(&path).unwrap().set_modified(modified).unwrap();
-        path
-    };
-    let (old, young) = (place("old", 3700), place("young", 3500));
-    assert_eq!(listed(&node).await.unwrap(), []);
-    assert!(!old.exists() && young.exists());
-    let old = place("old", 3700);
-    directory(root.path());
-    assert!(!old.exists() && young.exists());
-}
-
-#[tokio::test]
 async fn more_segments_than_one_system_call_takes_are_written() {
     let root = tempfile::tempdir().unwrap();
     let node = directory(root.path());
@@ -142,7 +126,7 @@ async fn a_file_in_place_of_a_folder_fails_without_leaving_anything() {
     File::create(root.path().join("cd")).unwrap();
     assert!(matches!(node.put(NAME, body()).await, Err(NodeError::Unavailable { .. })));
     assert!(matches!(node.get(NAME, 0..1).await, Err(NodeError::Missing)));
-    assert_eq!(fs::read_dir(root.path().join("tmp")).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(root.path().join(".ripstop-tmp")).unwrap().count(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -215,7 +199,7 @@ fn what_space_and_permission_forbid_is_refused() {
     for (code, refused) in
         [(28, true), (122, true), (13, true), (30, true), (5, false), (24, false)]
     {
-        let error = root::failed("writing", &std::io::Error::from_raw_os_error(code));
+        let error = root::failed_io("writing", &std::io::Error::from_raw_os_error(code));
         assert_eq!(matches!(error, NodeError::Refused { .. }), refused, "{error}");
         assert!(error.to_string().contains("writing: "), "{error}");
     }

@@ -19,6 +19,9 @@ const IDLE_MAX: Duration = Duration::from_secs(10);
 /// A job that a thread has had for longer is stuck.
 pub(super) const STUCK_AFTER: Duration = Duration::from_secs(10);
 
+/// With every thread at one job for longer, no more are taken: a slow disk is given this long.
+const REFUSED_AFTER: Duration = Duration::from_secs(30);
+
 /// Threads that may block, for one purpose of one node: a disk that hangs takes these and no others.
 ///
 /// They are started as work comes and end when there is none. Nobody waits for them: those that a
@@ -102,11 +105,25 @@ impl Shared {
 }
 
 impl State {
-    /// Jobs that have been under way for longer than [`STUCK_AFTER`], and since when the first of them is.
-    fn stuck(&self) -> (usize, Option<Duration>) {
+    /// Jobs that have been under way for longer than `time`, and for how long the first of them has.
+    fn stuck(&self, time: Duration) -> (usize, Option<Duration>) {
         let ages = self.running.iter().map(|(_, start)| start.elapsed());
-        let stuck = ages.filter(|age| *age > STUCK_AFTER);
+        let stuck = ages.filter(|age| *age > time);
         stuck.fold((0, None), |(count, oldest), age| (count + 1, oldest.max(Some(age))))
+    }
+
+    fn all_stuck(&self, threads_max: usize) -> Result<(), NodeError> {
+        if self.running.len() < threads_max {
+            return Ok(());
+        }
+        match self.stuck(REFUSED_AFTER) {
+            (stuck, Some(oldest)) if stuck >= threads_max => {
+                let for_s = oldest.as_secs();
+                let reason = format!("all {stuck} threads have been stuck for {for_s} s");
+                Err(NodeError::Unavailable { reason })
+            }
+            (_, Some(_) | None) => Ok(()),
+        }
     }
 }
 
@@ -120,7 +137,8 @@ impl Threads {
     }
 
     /// Runs a job and answers what it does; [`NodeError::Unavailable`] if it is not done `within` this
-    /// time. Dropped before a thread took it up, the job never runs; afterwards it runs to its end.
+    /// time, at once if every thread is stuck. Dropped before a thread took it up, the job never runs;
+    /// afterwards it runs to its end.
     ///
     /// # Panics
     /// If the job does.
@@ -130,11 +148,12 @@ impl Threads {
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, NodeError> {
         let (answer, answered) = oneshot::channel::<Result<T, Box<dyn Any + Send>>>();
-        let handed_in = self.hand_in(move || {
+        let job = move || {
             let outcome = panic::catch_unwind(AssertUnwindSafe(job));
             // Whoever asked may have gone.
             let _ = answer.send(outcome);
-        })?;
+        };
+        let handed_in = self.begin(job, true)?;
         let unavailable = |reason| Err(NodeError::Unavailable { reason });
         let ended = tokio::time::timeout(within, answered).await;
         if ended.is_ok() {
@@ -154,8 +173,19 @@ impl Threads {
         &self,
         job: impl FnOnce() + Send + 'static,
     ) -> Result<HandedIn<'_>, NodeError> {
+        self.begin(job, false)
+    }
+
+    fn begin(
+        &self,
+        job: impl FnOnce() + Send + 'static,
+        refuse_if_stuck: bool,
+    ) -> Result<HandedIn<'_>, NodeError> {
         let shared = &self.shared;
         let mut state = shared.state();
+        if refuse_if_stuck {
+            state.all_stuck(shared.threads_max)?;
+        }
         if state.waiting.len() >= shared.waiting_max {
             let waiting = state.waiting.len();
             return Err(NodeError::Unavailable { reason: self.overrun(&state, waiting) });
@@ -176,28 +206,19 @@ impl Threads {
     }
 
     fn overrun(&self, state: &State, waiting: usize) -> String {
-        let (threads, (stuck, oldest)) = (self.shared.threads_max, state.stuck());
+        let (threads, (stuck, oldest)) = (self.shared.threads_max, state.stuck(STUCK_AFTER));
         let for_s = oldest.map_or(0, |oldest| oldest.as_secs());
         format!("{waiting} wait for {threads} threads, of which {stuck} are stuck, for {for_s} s")
     }
 
     /// Jobs that threads have had for longer than [`STUCK_AFTER`].
     pub(super) fn stuck(&self) -> usize {
-        self.shared.state().stuck().0
+        self.shared.state().stuck(STUCK_AFTER).0
     }
 
     /// Why no job will be done soon, if every thread there may be is stuck.
     pub(super) fn all_stuck(&self) -> Result<(), NodeError> {
-        let state = self.shared.state();
-        let (stuck, oldest) = state.stuck();
-        match oldest {
-            Some(oldest) if stuck >= self.shared.threads_max => {
-                let for_s = oldest.as_secs();
-                let reason = format!("all {stuck} threads have been stuck for {for_s} s");
-                Err(NodeError::Unavailable { reason })
-            }
-            Some(_) | None => Ok(()),
-        }
+        self.shared.state().all_stuck(self.shared.threads_max)
     }
 }
 

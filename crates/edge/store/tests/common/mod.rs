@@ -345,6 +345,9 @@ pub(crate) async fn rebuild(bench: &mut Bench) -> RebuildReport {
     rebuild_from(bench, |_, node| node).await.expect("rebuilt")
 }
 
+/// The number that the pool has after a rebuild.
+const POOL_AGAIN: PoolId = PoolId(40);
+
 /// The same, each node seen through what `seen` makes of it. The pool has another number than before.
 pub(crate) async fn rebuild_from(
     bench: &mut Bench,
@@ -359,7 +362,7 @@ pub(crate) async fn rebuild_from(
     });
     let (n, k) = bench.form.code;
     let pool = SurveyedPool {
-        id: PoolId(40),
+        id: POOL_AGAIN,
         name: "p".into(),
         code: Code::new(n, k).expect("a code"),
         layout: bench.form.layout,
@@ -382,6 +385,7 @@ pub(crate) async fn rebuild_from(
     let audit = again.audit().await.expect("audited");
     assert!(audit.is_clean(), "{audit:?}");
     bench.catalog = again.clone();
-    bench.store = store(again, nodes, bench.form, bench.memory.clone());
+    let memory = bench.memory.clone();
+    bench.store = store_of(POOL_AGAIN, again, nodes, bench.form, memory, settings());
     Ok(report)
 }

@@ -142,7 +142,9 @@ async fn a_store_is_shown_checked_and_mended() {
     let (_, answer) = served.get("/status").await;
     let status = &lines(&answer)[0];
     assert_eq!((&status["version"], &status["pools"][0]["ready"]), (&"1.2.3".into(), &true.into()));
-    let node = serde_json::json!({ "id": 2, "name": "c", "up": true, "lanes": 2, "busy": 0, "waiting": 0 });
+    let node = serde_json::json!({
+        "id": 2, "name": "c", "up": true, "refuses": false, "lanes": 2, "busy": 0, "waiting": 0
+    });
     assert_eq!(status["pools"][0]["nodes"][2], node);
 
     let fragment = wait_for_fragment(&nodes[1]).await;
