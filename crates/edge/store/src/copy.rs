@@ -18,7 +18,9 @@ use tokio::{sync::Semaphore, time::timeout};
 /// wait for others of one kind that wait for them of the other.
 static BETWEEN_POOLS: Semaphore = Semaphore::const_new(2);
 /// Longest that a copy between pools waits for its turn.
-const TURN_WAIT_MAX: Duration = Duration::from_secs(10);
+const TURN_WAIT_MAX: Duration = Duration::from_secs(30);
+/// Longest that one waits for its next bytes: then it gives up, and what memory it has.
+const PIECE_WAIT_MAX: Duration = Duration::from_mins(2);
 /// Stripes that are looked up at once.
 const STRIPES_AT_ONCE: usize = 256;
 
@@ -33,7 +35,8 @@ impl<S: Send> Body for Stored<S> {
     type Error = StoreError;
 
     async fn next(&mut self) -> Option<Result<Bytes, StoreError>> {
-        self.pieces.next().await
+        let piece = timeout(PIECE_WAIT_MAX, self.pieces.next()).await;
+        piece.unwrap_or(Some(Err(StoreError::Busy { retry_after: TURN_WAIT_MAX })))
     }
 
     fn seal(&mut self) -> Result<S, StoreError> {

@@ -113,10 +113,13 @@ pub(super) fn verify(
 /// Refuses what such a signature cannot vouch for: parameters that are not under it, and changes of
 /// buckets, since signers left parameters out that would have made it a lesser change.
 fn check_covered(presented: &Presented<'_>) -> Outcome<()> {
-    let names = presented.query.pairs().iter().map(|(name, _)| name.as_str());
-    let mut uncovered =
-        names.filter(|name| !OWN.contains(name) && COVERED.binary_search(name).is_err());
-    if let Some(name) = uncovered.next() {
+    let mut pairs = presented.query.pairs().iter();
+    let uncovered = pairs.find(|(name, value)| {
+        !OWN.contains(&name.as_str())
+            && COVERED.binary_search(&name.as_str()).is_err()
+            && !repeats_header(presented, name, value)
+    });
+    if let Some((name, _)) = uncovered {
         let message = format!(
             "Signature Version 2 does not cover the query parameter {name:?}. Please use \
              AWS4-HMAC-SHA256."
@@ -130,6 +133,14 @@ fn check_covered(presented: &Presented<'_>) -> Outcome<()> {
     let message = "Signature Version 2 is taken for objects and for reading only. Please use \
                    AWS4-HMAC-SHA256.";
     Err(Failure::new(Code::AccessDenied, message))
+}
+
+/// Whether a parameter says what a header under the signature says, as signers add it to tell whoever
+/// uses the URL which headers it takes.
+fn repeats_header(presented: &Presented<'_>, name: &str, value: &str) -> bool {
+    let signed = matches!(name, "content-md5" | "content-type") || name.starts_with("x-amz-");
+    let header = presented.headers.get(name).filter(|_| signed);
+    header.is_some_and(|header| header.as_bytes() == value.as_bytes())
 }
 
 /// Whether the path goes on after the bucket.

@@ -300,6 +300,10 @@ fn version_2_vouches_for_nothing_that_it_does_not_cover() {
         let example = version_2(&method, path, "", used);
         assert_eq!(example.code(), code, "{method} {path} {used}");
     }
+    let told = version_2(&Method::PUT, "/b/k", "", "&content-type=a%2Fb");
+    assert_eq!(told.code(), denied);
+    let followed = told.header("content-type", "a/b");
+    assert_eq!(followed.code(), Some(Code::SignatureDoesNotMatch), "it was not signed so");
     let covered = version_2(&Method::PUT, "/b/k", "?legal-hold", "&legal-hold");
     assert_eq!(covered.code(), None);
 }
