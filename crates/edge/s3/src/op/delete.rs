@@ -1,4 +1,7 @@
-use super::{Outcome, Reply, Request};
+use super::{
+    Outcome, Reply, Request,
+    list::{ENTRY_MEMORY, KEY_FACTOR},
+};
 use crate::{
     condition::{bare_tag, failed},
     date,
@@ -99,6 +102,10 @@ pub(super) async fn many(mut request: Request) -> Outcome<Reply> {
     let document = request.vouched_document().await?;
     let (entries, quiet) = read_document(document, Code::MalformedXml, entries).await?;
     request.store.bucket(&request.bucket).await?;
+    // Before anything is deleted: an answer that there is no memory for would be missed.
+    let echoed = |entry: &Entry| entry.key.len() + entry.version.as_ref().map_or(0, String::len);
+    let answered = entries.iter().map(|entry| echoed(entry) * KEY_FACTOR + ENTRY_MEMORY);
+    let held = request.allowances.pages.take(answered.sum()).await?;
     let (store, bucket) = (&request.store, &request.bucket);
     let deletes = entries.into_iter().map(|entry| async move {
         let outcome = delete_entry(store, bucket, &entry).await;
@@ -124,7 +131,7 @@ pub(super) async fn many(mut request: Request) -> Outcome<Reply> {
             }
         }
     }
-    Ok(Reply::document(result.document()))
+    Ok(Reply::page(result.document(), held))
 }
 
 async fn delete_entry(store: &Store, bucket: &str, entry: &Entry) -> Outcome<()> {

@@ -15,9 +15,9 @@ use std::borrow::Cow;
 /// Most entries on a page.
 pub(super) const ENTRIES_MAX: usize = 1000;
 /// What an entry takes on a page besides its key.
-const ENTRY_MEMORY: usize = 512;
+pub(super) const ENTRY_MEMORY: usize = 512;
 /// How many bytes a byte of a key takes on a page: itself, and up to six in the document.
-const KEY_FACTOR: usize = 7;
+pub(super) const KEY_FACTOR: usize = 7;
 
 /// Memory for a page of `max` keys or uploads, until it is sent.
 pub(super) async fn page_memory(request: &Request, max: usize) -> Outcome<Held> {
