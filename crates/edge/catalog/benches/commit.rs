@@ -7,7 +7,9 @@
 
 use redb::{Database, ReadableDatabase, TableDefinition};
 use ripstop_catalog::conformance::{bucket, listing_of, object, stripe};
-use ripstop_catalog::{Catalog, Change, Condition, Durability, Embedded, ListingRequest, Settings};
+use ripstop_catalog::{
+    Catalog, Change, Condition, Durability, Embedded, ListingRequest, Reading, Settings, copy,
+};
 use ripstop_model::StripeId;
 use std::env;
 use std::path::{Path, PathBuf};
@@ -109,6 +111,38 @@ async fn opening_after_a_crash(path: &Path, quick_open: bool) -> Duration {
     begin.elapsed()
 }
 
+/// How long it takes to verify every page and recount every record, at the opening, in a copy, and beside
+/// a caller that commits; and how many commits a second that caller has then.
+async fn guarding(path: &Path) {
+    let begin = Instant::now();
+    let settings = Settings { check_pages: true, ..Settings::default() };
+    let catalog = Arc::new(Embedded::open(path, settings).expect("it opens"));
+    println!("opening, every page verified: {:.2?}", begin.elapsed());
+    let snapshot = catalog.snapshot().await.expect("taken");
+    let (begin, to) = (Instant::now(), path.with_extension("copy"));
+    let copied = copy(path, Some(snapshot.extracted()), &to, &Reading::default());
+    assert!(copied.expect("copied").inspection.is_clean());
+    println!("copied and verified: {:.2?}", begin.elapsed());
+    let begin = Instant::now();
+    let inspecting = {
+        let catalog = Arc::clone(&catalog);
+        tokio::spawn(async move { catalog.inspect(&Reading::default(), None).await })
+    };
+    let (mut commits, mut longest) = (0, Duration::ZERO);
+    while !inspecting.is_finished() {
+        let asked = Instant::now();
+        catalog.commit(1, put((1 << 101) + commits)).await.expect("committed");
+        longest = longest.max(asked.elapsed());
+        commits += 1;
+    }
+    let inspected = inspecting.await.expect("it does not panic").expect("inspected");
+    assert!(inspected.is_clean());
+    let (took, rate) = (begin.elapsed(), commits as f64 / begin.elapsed().as_secs_f64());
+    println!(
+        "inspected beside one caller: {took:.2?}; commits/s {rate:.0}, the longest {longest:.1?}"
+    );
+}
+
 /// What redb alone does: a lookup of a 100-byte record, tables opened beforehand or for each.
 fn redb_alone(path: &Path) -> (Duration, Duration) {
     const TABLE: TableDefinition<&[u8], &[u8]> = TableDefinition::new("objects");
@@ -163,6 +197,7 @@ async fn main() {
         let took = opening_after_a_crash(&path, quick_open).await;
         println!("opening after a crash, quick_open {quick_open}: {took:.1?}");
     }
+    guarding(&path).await;
     let (held, opened) = redb_alone(&path);
     println!("redb lookup, table held open: {held:.2?}, opened each time: {opened:.2?}");
 }

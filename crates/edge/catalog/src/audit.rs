@@ -42,6 +42,12 @@ impl Audit {
         self.findings.is_empty() && self.findings_left_off == 0
     }
 
+    /// Adds what another share of the stripes told.
+    pub(crate) fn take(&mut self, share: Self) {
+        self.findings_left_off += share.findings_left_off;
+        share.findings.into_iter().for_each(|finding| self.find(finding));
+    }
+
     pub(crate) fn find(&mut self, finding: Finding) {
         if self.findings.len() < FINDINGS_MAX {
             self.findings.push(finding);
@@ -128,9 +134,12 @@ impl fmt::Display for Finding {
 }
 
 /// Counts holders anew. Fed in the order of its methods, by any implementation of the catalog.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Recount {
     pub(crate) audit: Audit,
+    /// Which of the stripes it counts, of how many such shares: all are too many for memory.
+    share: u64,
+    shares: u64,
     buckets: BTreeSet<String>,
     uploads: BTreeSet<String>,
     stripes: BTreeMap<StripeId, Counted>,
@@ -143,9 +152,35 @@ struct Counted {
     payload_len: u32,
 }
 
+impl Default for Recount {
+    fn default() -> Self {
+        Self::of_share(0, 1)
+    }
+}
+
 impl Recount {
+    /// Counts one share of the stripes. What does not depend on them is told by the first.
+    pub(crate) fn of_share(share: u64, shares: u64) -> Self {
+        let (buckets, uploads, stripes) = Default::default();
+        Self { audit: Audit::default(), share, shares, buckets, uploads, stripes }
+    }
+
+    fn counts(&self, id: StripeId) -> bool {
+        id.0 as u64 % self.shares == self.share
+    }
+
+    /// Something that does not depend on stripes.
+    pub(crate) fn find(&mut self, finding: Finding) {
+        if self.share == 0 {
+            self.audit.find(finding);
+        }
+    }
+
     pub(crate) fn stripe(&mut self, id: StripeId, stripe: &Stripe, recorded: u64) {
         self.audit.stripes += 1;
+        if !self.counts(id) {
+            return;
+        }
         let payload_len = stripe.payload_len;
         self.stripes.insert(id, Counted { recorded, holders: 0, payload_len });
     }
@@ -167,7 +202,7 @@ impl Recount {
         self.audit.objects += 1;
         let holder = format!("object {bucket}/{key}");
         if !self.buckets.contains(bucket) {
-            self.audit.find(Finding::Orphan { holder: holder.clone() });
+            self.find(Finding::Orphan { holder: holder.clone() });
         }
         let mut held = self.extents(&holder, object.len, &object.extents);
         held.insert(object.told_by);
@@ -178,7 +213,7 @@ impl Recount {
         self.audit.uploads += 1;
         self.uploads.insert(upload.id.clone());
         if !self.buckets.contains(&upload.bucket) {
-            self.audit.find(Finding::Orphan { holder: format!("upload {}", upload.id) });
+            self.find(Finding::Orphan { holder: format!("upload {}", upload.id) });
         }
     }
 
@@ -186,7 +221,7 @@ impl Recount {
         self.audit.parts += 1;
         let holder = format!("part {} of upload {upload}", part.number);
         if !self.uploads.contains(upload) {
-            self.audit.find(Finding::Orphan { holder: holder.clone() });
+            self.find(Finding::Orphan { holder: holder.clone() });
         }
         let held = self.extents(&holder, part.len, &part.extents);
         self.holds(&holder, held);
@@ -205,12 +240,13 @@ impl Recount {
         let sum = extents.iter().map(|extent| u64::from(extent.len)).sum();
         if sum != len {
             let holder = holder.to_owned();
-            self.audit.find(Finding::LengthDiffers { holder, len, extents: sum });
+            self.find(Finding::LengthDiffers { holder, len, extents: sum });
         }
         for Extent { stripe, offset, len } in extents {
             let payload_len = self.stripes.get(stripe).map(|counted| counted.payload_len.into());
             let end = u64::from(*offset) + u64::from(*len);
-            if *len == 0 || payload_len.is_some_and(|payload_len: u64| end > payload_len) {
+            let is_empty = *len == 0 && self.counts(*stripe);
+            if is_empty || payload_len.is_some_and(|payload_len: u64| end > payload_len) {
                 let holder = holder.to_owned();
                 self.audit.find(Finding::ExtentOutside { holder, stripe: *stripe });
             }
@@ -220,6 +256,9 @@ impl Recount {
 
     fn holds(&mut self, holder: &str, held: BTreeSet<StripeId>) {
         for stripe in held {
+            if !self.counts(stripe) {
+                continue;
+            }
             if let Some(known) = self.stripes.get_mut(&stripe) {
                 known.holders += 1;
             } else {

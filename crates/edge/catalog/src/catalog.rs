@@ -1,6 +1,6 @@
 use crate::{
     Applied, Bucket, CatalogError, Change, Leftover, Listing, ListingRequest, Object, Stripe,
-    Upload, UploadedPart,
+    Upload, UploadedPart, Vouched,
 };
 use async_trait::async_trait;
 use ripstop_model::{NodeId, StripeId};
@@ -67,6 +67,10 @@ pub trait Catalog: Send + Sync + fmt::Debug {
     ) -> Result<Vec<Leftover>, CatalogError>;
     /// Whether a copy of a fragment is a leftover.
     async fn is_leftover(&self, copy: Leftover) -> Result<bool, CatalogError>;
+    /// Which names of stripes it knows, whether it holds them or not.
+    async fn vouched(&self) -> Result<Vouched, CatalogError>;
+    /// Fails if what is on disk is not what was written. Reads all of it.
+    async fn verify(&self) -> Result<(), CatalogError>;
     /// Every node that was ever named.
     async fn nodes(&self) -> Result<Vec<(String, NodeId)>, CatalogError>;
 }

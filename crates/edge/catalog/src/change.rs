@@ -1,4 +1,4 @@
-use crate::{Bucket, CatalogError, Leftover, Object, Stripe, Upload, UploadedPart};
+use crate::{Bucket, CatalogError, Leftover, Object, Session, Stripe, Upload, UploadedPart};
 use ripstop_model::{NodeId, StripeId};
 
 /// One atomic change. The catalog applies it whole or answers why not and changes nothing.
@@ -123,6 +123,20 @@ pub enum Change {
     ForgetGarbage {
         /// The stripes.
         stripes: Vec<StripeId>,
+    },
+    /// A session may name stripes until `until_ms`, that included, and those before stay as they are. It
+    /// names none before this is answered.
+    Reserve {
+        /// The session.
+        session: Session,
+        /// Until when, in milliseconds since 1970.
+        until_ms: u64,
+    },
+    /// From now on the catalog knows exactly the names given before `before_ms`, by any session, as
+    /// one that was made again from the fragments at that time. With 0 it knows none, as befits a copy.
+    Vouch {
+        /// In milliseconds since 1970.
+        before_ms: u64,
     },
     /// Gives a node's name its number, if it has none; answers in `Applied::node`.
     NameNode {

@@ -39,11 +39,15 @@ mod listing;
 mod model;
 mod record;
 mod rollup;
+mod vouched;
 
 pub use audit::{Audit, Audited, FINDINGS_MAX, Finding};
 pub use catalog::{Catalog, LOCATED_EXTENTS_MAX, Located, PARTS_LEN_MAX};
 pub use change::{Applied, Change, Condition};
-pub use embedded::{Durability, Embedded, Settings};
+pub use embedded::{
+    Copied, Durability, Embedded, Extracted, HEADER_LEN, Health, Inspection, Reading, Settings,
+    Snapshot, Trouble, copy, verify,
+};
 pub use error::CatalogError;
 pub use listing::{Listed, ListedUpload, Listing, ListingRequest, PAGE_LEN_MAX};
 #[cfg(any(test, feature = "conformance"))]
@@ -52,3 +56,4 @@ pub use record::{
     Attributes, Bucket, Checksum, ChecksumAlgorithm, Extent, Leftover, Object, Part, Stripe,
     Upload, UploadedPart,
 };
+pub use vouched::{SESSIONS_MAX, Session, Vouched};

@@ -5,7 +5,7 @@ use crate::audit::Recount;
 use crate::{
     Applied, Audit, Audited, Bucket, Catalog, CatalogError, Change, Condition, Extent, Leftover,
     Listed, ListedUpload, Listing, ListingRequest, Located, Object, PAGE_LEN_MAX, Stripe, Upload,
-    UploadedPart,
+    UploadedPart, Vouched,
 };
 use async_trait::async_trait;
 use ripstop_model::{NodeId, StripeId};
@@ -37,6 +37,8 @@ pub struct State {
     pub garbage: BTreeMap<StripeId, (u64, Stripe)>,
     /// Since when.
     pub leftovers: BTreeMap<Leftover, u64>,
+    /// Whose names are known.
+    pub vouched: Vouched,
     /// By name.
     pub nodes: BTreeMap<String, NodeId>,
 }
@@ -126,6 +128,8 @@ impl State {
             Change::ForgetGarbage { stripes } => {
                 self.garbage.retain(|id, _| !stripes.contains(id));
             }
+            Change::Reserve { session, until_ms } => self.vouched.reserve(*session, *until_ms),
+            Change::Vouch { before_ms } => self.vouched = Vouched::before(*before_ms),
             Change::NameNode { name } => {
                 let next = NodeId(self.nodes.len() as u16);
                 applied.node = Some(*self.nodes.entry(name.clone()).or_insert(next));
@@ -478,6 +482,14 @@ impl Catalog for Model {
 
     async fn is_leftover(&self, copy: Leftover) -> Result<bool, CatalogError> {
         Ok(self.state().leftovers.contains_key(&copy))
+    }
+
+    async fn vouched(&self) -> Result<Vouched, CatalogError> {
+        Ok(self.state().vouched.clone())
+    }
+
+    async fn verify(&self) -> Result<(), CatalogError> {
+        Ok(())
     }
 
     async fn nodes(&self) -> Result<Vec<(String, NodeId)>, CatalogError> {

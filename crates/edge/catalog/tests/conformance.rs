@@ -115,8 +115,14 @@ fn a_catalog_whose_making_was_interrupted_is_made_anew() {
     drop(opened(&path, Settings::default()));
     assert!(!folder.path().join("catalog.unfinished").exists());
     drop(opened(&path, Settings { check_pages: true, ..Settings::default() }));
-    let reserved = tempfile::NamedTempFile::new().unwrap();
-    drop(opened(reserved.path(), Settings::default()));
+}
+
+#[test]
+fn an_empty_file_is_what_is_left_of_a_catalog_and_not_a_new_one() {
+    let emptied = tempfile::NamedTempFile::new().unwrap();
+    let error = Embedded::open(emptied.path(), Settings::default()).unwrap_err();
+    assert_eq!(error.to_string(), "catalog corrupt: the file is empty");
+    assert_eq!(emptied.path().metadata().unwrap().len(), 0);
 }
 
 #[test]

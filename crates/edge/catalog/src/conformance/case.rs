@@ -3,6 +3,7 @@
 mod fragment;
 mod listing;
 mod object;
+mod session;
 mod upload;
 
 use super::make::{bucket, object, stripe};
@@ -57,6 +58,10 @@ listed! {
         a_fragment_moves_only_from_where_it_was_read
         a_leftover_waits_until_it_is_due_and_is_forgotten
         nodes_keep_the_numbers_they_were_given
+    }
+    session {
+        a_session_reserves_names_and_never_gives_one_back
+        what_is_vouched_for_later_replaces_what_was
     }
 }
 

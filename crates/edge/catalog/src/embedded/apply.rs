@@ -1,13 +1,13 @@
 //! One change against the tables of a transaction: everything is checked before anything is
 //! written, so a refused change leaves no trace among its neighbours.
 
-use super::encoding::{Held, decode, encode, garbage, leftover_key, object_key};
+use super::encoding::{Held, VOUCHED, decode, encode, garbage, leftover_key, object_key};
 use super::failure::Stop;
 use super::reference::{Turnover, held_by, named};
 use super::table::{Tables, record};
 use crate::{
-    Applied, Bucket, CatalogError, Change, Condition, Leftover, Object, Stripe, Upload,
-    UploadedPart,
+    Applied, Bucket, CatalogError, Change, Condition, Leftover, Object, SESSIONS_MAX, Session,
+    Stripe, Upload, UploadedPart,
 };
 use redb::{ReadableTable, ReadableTableMetadata};
 use ripstop_model::{NodeId, StripeId};
@@ -57,8 +57,30 @@ pub(super) fn apply(
             }
             Ok(Applied::default())
         }
+        Change::Reserve { session, until_ms } => reserve(tables, *session, *until_ms),
+        Change::Vouch { before_ms } => {
+            tables.sessions.retain(|_, _| false)?;
+            tables.meta.insert(VOUCHED, before_ms)?;
+            Ok(Applied::default())
+        }
         Change::NameNode { name } => name_node(tables, name),
     }
+}
+
+fn reserve(tables: &mut Tables<'_>, session: Session, until_ms: u64) -> Result<Applied, Stop> {
+    let known = tables.sessions.get(session.0)?.map(|until| until.value());
+    if known.is_none() && tables.sessions.len()? >= SESSIONS_MAX as u64 {
+        let mut oldest = (u64::MAX, 0);
+        for entry in tables.sessions.iter()? {
+            let (session, until) = entry?;
+            oldest = oldest.min((until.value(), session.value()));
+        }
+        tables.sessions.remove(oldest.1)?;
+        let before = tables.meta.get(VOUCHED)?.map_or(0, |before| before.value());
+        tables.meta.insert(VOUCHED, before.max(oldest.0 + 1))?;
+    }
+    tables.sessions.insert(session.0, known.unwrap_or(0).max(until_ms))?;
+    Ok(Applied::default())
 }
 
 fn refuse<T>(error: CatalogError) -> Result<T, Stop> {

@@ -4,16 +4,41 @@ use super::encoding::{
     Held, LeftoverKey, decode, garbage_due, garbage_stripe, split_object_key, text,
 };
 use super::failure::unavailable;
+use super::snapshot::Reading;
 use super::table::View;
 use crate::audit::Recount;
 use crate::{Audit, CatalogError, Finding, Upload};
 use redb::ReadableTableMetadata;
 use ripstop_model::{FragmentId, NodeId, StripeId};
 
+/// Most stripes whose holders are counted at once, at some 80 bytes each: of more, the catalog is gone
+/// through several times.
+const COUNTED_MAX: u64 = 1 << 20;
+
 impl View {
-    pub(super) fn audit(&self) -> Result<Audit, CatalogError> {
-        let mut recount = Recount::default();
+    /// Recounts everything; tells `reading` of each record.
+    pub(super) fn audit(&self, reading: &Reading) -> Result<Audit, CatalogError> {
+        self.audit_by(COUNTED_MAX, reading)
+    }
+
+    pub(super) fn audit_by(
+        &self,
+        counted_max: u64,
+        reading: &Reading,
+    ) -> Result<Audit, CatalogError> {
+        let stripes = self.stripes.len().map_err(unavailable)?;
+        let shares = stripes.div_ceil(counted_max).max(1);
+        let mut audit = self.recount(Recount::of_share(0, shares), reading)?;
+        for share in 1..shares {
+            audit.take(self.recount(Recount::of_share(share, shares), reading)?);
+        }
+        Ok(audit)
+    }
+
+    fn recount(&self, mut recount: Recount, reading: &Reading) -> Result<Audit, CatalogError> {
+        let stopped = |error: std::io::Error| CatalogError::Unavailable(Box::new(error));
         self.recount_stripes(&mut recount)?;
+        reading.go_on().map_err(stopped)?;
         for entry in self.buckets.range::<&[u8]>(..).map_err(unavailable)? {
             let (name, record) = entry.map_err(unavailable)?;
             let what = || format!("bucket {}", shown(name.value()));
@@ -23,6 +48,8 @@ impl View {
         }
         for entry in self.objects.range::<&[u8]>(..).map_err(unavailable)? {
             let (key, record) = entry.map_err(unavailable)?;
+            reading.go_on().map_err(stopped)?;
+            reading.add_record();
             let what = || format!("object {}", shown(key.value()));
             let found = split_object_key(key.value())
                 .and_then(|place| decode(record.value()).map(|object| (place, object)));
@@ -109,7 +136,7 @@ fn read<T>(
 }
 
 fn unreadable(recount: &mut Recount, reason: String) {
-    recount.audit.find(Finding::Unreadable { reason });
+    recount.find(Finding::Unreadable { reason });
 }
 
 fn shown(name: &[u8]) -> String {

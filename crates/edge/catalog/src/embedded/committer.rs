@@ -2,21 +2,43 @@
 //! answers each when the transaction is on disk.
 
 use super::apply::apply;
+use super::encoding::{FORMAT, META};
 use super::failure::{Stop, unavailable};
+use super::health::{Health, Trouble, caught};
+use super::opening::{Opened, Opener};
 use super::settings::{Durability, Settings};
+use super::shown::Shown;
+use super::snapshot::Snapshot;
 use super::table::{Tables, View};
 use crate::{Applied, CatalogError, Change};
 use redb::{Database, ReadableDatabase};
 use std::collections::VecDeque;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 /// Longest that an answered change stays in memory only, under [`Durability::Relaxed`].
 const FLUSH_AFTER: Duration = Duration::from_millis(200);
+/// How long after a failure of the disk it is tried again, at least.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+/// The same in times that opening took: a large catalog is not opened all the time.
+const RETRY_AFTER_OPENINGS: u32 = 4;
 
 type Answer = Result<Applied, CatalogError>;
+
+/// What the committer is asked.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "mostly the large one")]
+pub(super) enum Asked {
+    /// To apply a change.
+    Change(Waiting),
+    /// To keep a state of the catalog in the file.
+    Snapshot(oneshot::Sender<Result<Snapshot, CatalogError>>),
+    /// To see whether the database still works: a reader found it closed.
+    Look,
+}
 
 /// One change and who waits for it.
 #[derive(Debug)]
@@ -28,15 +50,19 @@ pub(super) struct Waiting {
     pub(super) _place: OwnedSemaphorePermit,
 }
 
-/// What readers see; the committer replaces it after each transaction.
-pub(super) type Shown = Arc<RwLock<Arc<View>>>;
-
 pub(super) struct Committer {
-    database: Database,
-    shown: Shown,
+    opener: Opener,
+    /// None while it cannot be opened.
+    database: Option<Database>,
+    /// Whether this opening of the database lasts.
+    kept: Arc<AtomicBool>,
+    shown: Arc<Shown>,
+    health: Health,
     settings: Settings,
     /// When the oldest commit was made that is not on disk yet.
     unflushed_since: Option<Instant>,
+    /// When the disk is tried again.
+    retry_at: Option<Instant>,
 }
 
 /// Why a whole transaction came to nothing.
@@ -47,65 +73,227 @@ enum Lost {
     InDoubt(CatalogError),
 }
 
+impl Lost {
+    fn error(self) -> CatalogError {
+        match self {
+            Self::Abandoned(error) | Self::InDoubt(error) => error,
+        }
+    }
+}
+
 impl Committer {
-    pub(super) fn new(database: Database, shown: Shown, settings: Settings) -> Self {
-        Self { database, shown, settings, unflushed_since: None }
+    pub(super) fn new(
+        opener: Opener,
+        database: Database,
+        shown: Arc<Shown>,
+        health: Health,
+        settings: Settings,
+    ) -> Self {
+        let (unflushed_since, retry_at) = (None, None);
+        let (database, kept) = (Some(database), Arc::new(AtomicBool::new(true)));
+        Self { opener, database, kept, shown, health, settings, unflushed_since, retry_at }
     }
 
     /// Serves until every sender is gone and all that was queued is answered.
-    pub(super) fn run(mut self, changes: &Receiver<Waiting>) {
-        while let Some(first) = self.next(changes) {
-            let mut batch = vec![first];
-            while batch.len() < self.settings.changes_per_commit_max.max(1) {
-                match changes.try_recv() {
-                    Ok(waiting) => batch.push(waiting),
-                    Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
-                }
+    pub(super) fn run(mut self, asked: &Receiver<Asked>) {
+        let mut next = self.next(asked);
+        while let Some(first) = next.take() {
+            let mut batch = Vec::new();
+            let mut then = Some(first);
+            while let Some(Asked::Change(waiting)) = then {
+                batch.push(waiting);
+                let more = batch.len() < self.settings.changes_per_commit_max.max(1);
+                then = if more { asked.try_recv().ok() } else { None };
             }
-            self.commit(batch);
+            if !batch.is_empty() {
+                self.commit(batch);
+            }
+            match then {
+                Some(Asked::Look) => self.look(),
+                // One who has gone needs none.
+                Some(Asked::Snapshot(answer)) => drop(answer.send(self.snapshot())),
+                Some(Asked::Change(_)) | None => {}
+            }
+            next = self.next(asked);
         }
         self.flush();
+        self.close();
     }
 
-    /// The next change; meanwhile, flushes what has been in memory for long enough.
-    fn next(&mut self, changes: &Receiver<Waiting>) -> Option<Waiting> {
-        while let Some(since) = self.unflushed_since {
-            match changes.recv_timeout(FLUSH_AFTER.saturating_sub(since.elapsed())) {
-                Ok(waiting) if since.elapsed() < FLUSH_AFTER => return Some(waiting),
-                Ok(waiting) => {
-                    self.flush();
-                    return Some(waiting);
-                }
-                Err(RecvTimeoutError::Timeout) => self.flush(),
+    /// What is asked next; meanwhile, flushes what has been in memory for long enough, and tries a disk
+    /// that failed.
+    fn next(&mut self, asked: &Receiver<Asked>) -> Option<Asked> {
+        loop {
+            let flush_at = self.unflushed_since.map(|since| since + FLUSH_AFTER);
+            let Some(wake_at) = [flush_at, self.retry_at].into_iter().flatten().min() else {
+                return asked.recv().ok();
+            };
+            let next = match asked.recv_timeout(wake_at.saturating_duration_since(Instant::now())) {
+                Ok(next) => Some(next),
+                Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return None,
+            };
+            let now = Instant::now();
+            if flush_at.is_some_and(|at| at <= now) {
+                self.flush();
+            }
+            if self.retry_at.is_some_and(|at| at <= now) {
+                self.retry();
+            }
+            if next.is_some() {
+                return next;
             }
         }
-        changes.recv().ok()
     }
 
     fn commit(&mut self, batch: Vec<Waiting>) {
-        match self.transact(&batch) {
+        if let Some(trouble) = self.health.trouble() {
+            for waiting in batch {
+                let refusal = CatalogError::Unavailable(Box::new(trouble.clone()));
+                answer(waiting, Err(refusal));
+            }
+            return;
+        }
+        match self.guarded(|this| this.transact(&batch)) {
             Ok(outcomes) => {
                 for (waiting, outcome) in batch.into_iter().zip(outcomes) {
                     answer(waiting, outcome);
                 }
             }
-            // One change met what is corrupt; the others must not suffer for it.
-            Err(Lost::Abandoned(_)) if batch.len() > 1 => {
+            // One change met what is corrupt; those before it must not suffer for it.
+            Err(Lost::Abandoned(CatalogError::Corrupt { .. })) if batch.len() > 1 => {
                 for waiting in batch {
                     self.commit(vec![waiting]);
                 }
             }
-            Err(Lost::Abandoned(error) | Lost::InDoubt(error)) => {
+            Err(lost) => {
+                let error = lost.error();
                 tracing::error!(%error, changes = batch.len(), "a catalog transaction failed");
+                let is_closed = self.fall(&error);
                 answer_all(batch, error);
+                if is_closed {
+                    self.reopen();
+                }
             }
         }
     }
 
+    /// Runs a transaction; a panic of the database leaves it in doubt.
+    fn guarded<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, Lost>) -> Result<T, Lost> {
+        caught(|| Ok(work(self))).unwrap_or_else(|error| Err(Lost::InDoubt(error)))
+    }
+
+    /// Takes the consequences of a failed transaction.
+    fn suffer(&mut self, error: &CatalogError) {
+        if self.fall(error) {
+            self.reopen();
+        }
+    }
+
+    /// Notes what a failed transaction means; answers whether the database must be opened again.
+    fn fall(&self, error: &CatalogError) -> bool {
+        if let CatalogError::Corrupt { reason } = error {
+            self.health.fall(Trouble::Damaged { reason: reason.clone() });
+            return false;
+        }
+        let Some(failure) = self.opener.failure() else { return false };
+        let reason = failure.reason;
+        if failure.is_sync {
+            // What the system could not write it may have forgotten, while reads still show it.
+            self.health.fall(Trouble::InDoubt { reason });
+        } else {
+            self.health.fall(Trouble::Unwritable { reason });
+        }
+        true
+    }
+
+    /// Opens the database again, so that it can be read.
+    fn reopen(&mut self) {
+        self.close();
+        self.unflushed_since = None;
+        let begun = Instant::now();
+        match self.opener.open(&self.settings) {
+            Ok(Opened { database, view }) => {
+                self.database = Some(database);
+                self.kept = Arc::new(AtomicBool::new(true));
+                self.shown.show(view);
+            }
+            Err(CatalogError::Corrupt { reason }) => self.health.fall(Trouble::Damaged { reason }),
+            Err(error) => tracing::warn!(%error, "the catalog could not be opened again"),
+        }
+        let wait = (begun.elapsed() * RETRY_AFTER_OPENINGS).max(RETRY_AFTER);
+        self.retry_at = Some(Instant::now() + wait);
+    }
+
+    /// Sees whether the disk can be read, and takes writes, again.
+    fn retry(&mut self) {
+        self.retry_at = None;
+        if self.database.is_none() {
+            self.reopen();
+        }
+        if !matches!(self.health.trouble(), Some(Trouble::Unwritable { .. })) {
+            return;
+        }
+        let room = self.opener.has_room();
+        if self.database.is_none() || room.is_err() {
+            self.retry_at = Some(Instant::now() + RETRY_AFTER);
+            return;
+        }
+        match self.guarded(Self::probe) {
+            Ok(()) => {
+                self.retry_at = None;
+                self.health.rise();
+            }
+            Err(lost) => self.suffer(&lost.error()),
+        }
+    }
+
+    /// Commits next to nothing.
+    fn probe(&mut self) -> Result<(), Lost> {
+        let txn = self.database()?.begin_write().map_err(abandoned)?;
+        {
+            let mut meta = txn.open_table(META).map_err(abandoned)?;
+            meta.insert(b"format".as_slice(), FORMAT).map_err(abandoned)?;
+        }
+        txn.commit().map_err(in_doubt)?;
+        self.show()
+    }
+
+    fn snapshot(&mut self) -> Result<Snapshot, CatalogError> {
+        self.flush();
+        let (storage, kept) = (self.opener.storage(), Arc::clone(&self.kept));
+        let is_written = self.health.trouble().is_none();
+        let taken = self.guarded(|this| {
+            Snapshot::take(this.database()?, is_written, storage, kept).map_err(Lost::InDoubt)
+        });
+        taken.map_err(|lost| {
+            let error = lost.error();
+            self.suffer(&error);
+            error
+        })
+    }
+
+    /// A reader found the database closed. One that could not be opened is tried again as it is.
+    fn look(&mut self) {
+        if self.database.is_none() {
+            return;
+        }
+        let looked = self.guarded(|this| {
+            this.database()?.begin_write().map_err(abandoned)?.abort().map_err(abandoned)
+        });
+        if let Err(lost) = looked {
+            self.suffer(&lost.error());
+        }
+    }
+
+    fn database(&self) -> Result<&Database, Lost> {
+        let closed = || CatalogError::Unavailable(Box::new(redb::Error::DatabaseClosed));
+        self.database.as_ref().ok_or_else(|| Lost::Abandoned(closed()))
+    }
+
     /// Applies the batch in order in one transaction and shows the result to readers.
     fn transact(&mut self, batch: &[Waiting]) -> Result<VecDeque<Answer>, Lost> {
-        let mut txn = self.database.begin_write().map_err(abandoned)?;
+        let mut txn = self.database()?.begin_write().map_err(abandoned)?;
         if self.settings.durability == Durability::Relaxed {
             txn.set_durability(redb::Durability::None).map_err(abandoned)?;
         }
@@ -129,10 +317,15 @@ impl Committer {
         if self.settings.durability == Durability::Relaxed {
             self.unflushed_since.get_or_insert_with(Instant::now);
         }
-        let view = self.database.begin_read().map_err(in_doubt)?;
-        let view = View::open(&view).map_err(in_doubt)?;
-        *self.shown.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(view);
+        self.show()?;
         Ok(outcomes)
+    }
+
+    /// Shows readers what the last transaction left.
+    fn show(&self) -> Result<(), Lost> {
+        let txn = self.database()?.begin_read().map_err(in_doubt)?;
+        self.shown.show(View::open(&txn, self.opener.openings()).map_err(in_doubt)?);
+        Ok(())
     }
 
     /// Puts on disk what is committed in memory only.
@@ -140,13 +333,26 @@ impl Committer {
         if self.unflushed_since.take().is_none() {
             return;
         }
-        let flushed = self
-            .database
-            .begin_write()
-            .map_err(unavailable)
-            .and_then(|txn| txn.commit().map_err(unavailable));
-        if let Err(error) = flushed {
+        let flushed = self.guarded(|this| {
+            let txn = this.database()?.begin_write().map_err(abandoned)?;
+            txn.commit().map_err(in_doubt)
+        });
+        if let Err(lost) = flushed {
+            let error = lost.error();
             tracing::error!(%error, "the catalog could not be flushed");
+            self.suffer(&error);
+        }
+    }
+
+    fn close(&mut self) {
+        self.kept.store(false, Ordering::Release);
+        let Some(database) = self.database.take() else { return };
+        // A damaged database may panic as it is closed, and a failed one has said what it had to say.
+        let closed = caught(|| database.close().map_err(unavailable));
+        if let Err(error) = closed
+            && self.health.trouble().is_none()
+        {
+            tracing::error!(%error, "the catalog was not closed well");
         }
     }
 }

@@ -11,7 +11,7 @@ pub(super) type UploadKey = (Bytes, Bytes, Bytes);
 /// Stripe, index, node.
 pub(super) type LeftoverKey = (u128, u8, u16);
 
-/// Name → number of the file's format.
+/// Name → number: of the file's format (`format`), and [`VOUCHED`].
 pub(super) const META: TableDefinition<Bytes, u64> = TableDefinition::new("meta");
 /// Name → [`Bucket`](crate::Bucket).
 pub(super) const BUCKETS: TableDefinition<Bytes, Bytes> = TableDefinition::new("buckets");
@@ -33,6 +33,11 @@ pub(super) const PARTS: TableDefinition<(Bytes, u16), Bytes> = TableDefinition::
 /// Configured name → number.
 pub(super) const NODES: TableDefinition<Bytes, u16> = TableDefinition::new("nodes");
 
+/// Session → until when it may name stripes, in milliseconds.
+pub(super) const SESSIONS: TableDefinition<u32, u64> = TableDefinition::new("sessions");
+
+/// In [`META`]: before when all names of stripes are known, in milliseconds.
+pub(super) const VOUCHED: Bytes = b"vouched before";
 /// The format that this code writes.
 pub(super) const FORMAT: u64 = 1;
 /// The version of every record's encoding; another one is refused.

@@ -27,6 +27,9 @@ pub(super) fn unavailable(error: impl Into<redb::Error>) -> CatalogError {
     if let redb::Error::Corrupted(reason) = error {
         return corrupt(reason);
     }
+    if let redb::Error::UpgradeRequired(version) = error {
+        return corrupt(format!("the file has the unknown version {version} of redb's format"));
+    }
     // So redb says that a file is no database.
     if matches!(&error, redb::Error::Io(io) if io.kind() == io::ErrorKind::InvalidData) {
         return corrupt(error.to_string());

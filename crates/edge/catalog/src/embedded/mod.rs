@@ -3,37 +3,54 @@
 mod apply;
 mod audit;
 mod committer;
+mod copy;
 mod encoding;
 mod failure;
+mod health;
+mod inspect;
+mod opening;
 mod read;
 mod reference;
 mod settings;
 mod short;
+mod shown;
+mod snapshot;
 mod source;
+mod storage;
 mod table;
 
 #[cfg(test)]
 mod tests;
 
+pub use copy::{Copied, copy, verify};
+pub use health::{Health, Trouble};
+pub use inspect::Inspection;
 pub use settings::{Durability, Settings};
+pub use snapshot::{Extracted, HEADER_LEN, Reading, Snapshot};
 
 use crate::{
     Applied, Audit, Audited, Bucket, Catalog, CatalogError, Change, Leftover, Listing,
-    ListingRequest, Located, Stripe, Upload, UploadedPart,
+    ListingRequest, Located, Stripe, Upload, UploadedPart, Vouched,
 };
 use async_trait::async_trait;
-use committer::{Committer, Shown, Waiting};
+use committer::{Asked, Committer, Waiting};
 use encoding::object_key;
-use failure::unavailable;
+use failure::{corrupt, unavailable};
+use health::caught;
+use inspect::{Depth, inspect};
+use opening::{Opened, Opener};
 use read::Found;
-use redb::{Database, ReadableDatabase};
+use redb::Database;
 use ripstop_model::{NodeId, StripeId};
-use std::fs::{self, File};
+use shown::Shown;
+use snapshot::Pace;
+use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 use std::{fmt, io};
+use storage::{InFile, InMemory, Shared, Storage, sync_folder};
 use table::View;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::spawn_blocking;
@@ -60,76 +77,184 @@ static DECODINGS: Semaphore = Semaphore::const_new(4);
 /// commits per second. The price of one sync is that opening after a crash reads the whole file:
 /// see [`Settings::quick_open`].
 ///
-/// When a sync fails, whether its changes are on disk is unknown: they are answered with
-/// [`CatalogError::Unavailable`], and so is every later change until the catalog is opened again.
+/// When a write fails, because the disk is full perhaps, whether its changes are on disk is unknown:
+/// they are answered with [`CatalogError::Unavailable`]. The database is opened again at once, for
+/// readers, and takes changes again as soon as the disk takes writes. After a failed sync it takes none
+/// until the catalog is opened again, and after damage was met neither: see [`Health`].
 pub struct Embedded {
-    shown: Shown,
+    shown: Arc<Shown>,
+    health: Health,
     places: Arc<Semaphore>,
-    changes: Option<Sender<Waiting>>,
+    asked: Option<Sender<Asked>>,
     committer: Option<JoinHandle<()>>,
 }
 
+/// How often a read is tried whose database was opened again meanwhile.
+const READS_MAX: usize = 3;
+
 impl Embedded {
-    /// Opens the file at `path`, making it (but not its folder) if it is not there. Blocks.
+    /// Opens the file at `path`, making it (but not its folder) if it is not there. A file without a
+    /// byte is what is left of a catalog, not a new one. Blocks.
     ///
     /// Two processes must not make the same catalog at the same time; of two that open it, the
     /// second is refused.
     pub fn open(path: &Path, settings: Settings) -> Result<Self, CatalogError> {
-        // An empty file is one that somebody reserved.
-        if fs::metadata(path).map_or(true, |file| file.is_file() && file.len() == 0) {
-            make(path)?;
+        match fs::metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => make(path)?,
+            Ok(file) if file.is_file() && file.len() == 0 => {
+                return Err(corrupt("the file is empty".into()));
+            }
+            Ok(_) | Err(_) => {}
         }
-        let mut builder = Database::builder();
-        builder.set_cache_size(settings.cache_bytes);
-        builder.set_check_integrity_on_open(settings.check_pages);
-        Self::start(builder.open(path).map_err(unavailable)?, settings)
+        Self::start(Arc::new(InFile(path.to_owned())), settings)
     }
 
     /// A catalog in memory, for tests: nothing survives it.
     pub fn in_memory(settings: Settings) -> Result<Self, CatalogError> {
-        Self::open_on(redb::backends::InMemoryBackend::new(), settings)
+        Self::start(Arc::new(Shared(InMemory::default())), settings)
     }
 
+    /// A catalog on bytes that clones of `backend` share.
+    #[cfg(test)]
     fn open_on(
-        backend: impl redb::StorageBackend,
+        backend: impl redb::StorageBackend + Clone,
         settings: Settings,
     ) -> Result<Self, CatalogError> {
-        let mut builder = Database::builder();
-        builder.set_cache_size(settings.cache_bytes);
-        Self::start(builder.create_with_backend(backend).map_err(unavailable)?, settings)
+        Self::start(Arc::new(Shared(backend)), settings)
     }
 
-    fn start(database: Database, settings: Settings) -> Result<Self, CatalogError> {
-        table::prepare(database.begin_write().map_err(unavailable)?)?;
-        let view = View::open(&database.begin_read().map_err(unavailable)?).map_err(unavailable)?;
-        let shown = Arc::new(RwLock::new(Arc::new(view)));
+    fn start(storage: Arc<dyn Storage>, settings: Settings) -> Result<Self, CatalogError> {
+        let mut opener = Opener::new(storage);
+        let Opened { database, view } = opener.open(&settings)?;
+        let (shown, health) = (Arc::new(Shown::new(view)), Health::default());
         let places = Arc::new(Semaphore::new(settings.changes_waiting_max.max(1)));
-        let (changes, queue) = channel();
-        let committer = Committer::new(database, Arc::clone(&shown), settings);
+        let (asked, queue) = channel();
+        let committer =
+            Committer::new(opener, database, Arc::clone(&shown), health.clone(), settings);
         let committer = thread::Builder::new()
             .name("catalog-commit".into())
             .spawn(move || committer.run(&queue))
             .map_err(|error| CatalogError::Unavailable(Box::new(error)))?;
-        Ok(Self { shown, places, changes: Some(changes), committer: Some(committer) })
+        Ok(Self { shown, health, places, asked: Some(asked), committer: Some(committer) })
+    }
+
+    /// How it stands.
+    pub fn health(&self) -> Health {
+        self.health.clone()
+    }
+
+    /// A state of the catalog whose pages stay in the file for as long as it lives.
+    pub async fn snapshot(&self) -> Result<Snapshot, CatalogError> {
+        let (answer, answered) = oneshot::channel();
+        let ended = || CatalogError::Unavailable("the catalog's committer has ended".into());
+        self.asked().send(Asked::Snapshot(answer)).map_err(|_| ended())?;
+        answered.await.map_err(|_| ended())?
+    }
+
+    /// Verifies the checksum of every page as they are in the file, and recounts every record, of one
+    /// state of the catalog, while it is in use; reads no more bytes of pages a second than given. Damage stops changes, as if a reader had met it. Dropped, it stops.
+    pub async fn inspect(
+        &self,
+        reading: &Reading,
+        bytes_per_second: Option<u64>,
+    ) -> Result<Inspection, CatalogError> {
+        self.inspection(reading, bytes_per_second, Depth::Records).await
+    }
+
+    async fn inspection(
+        &self,
+        reading: &Reading,
+        bytes_per_second: Option<u64>,
+        depth: Depth,
+    ) -> Result<Inspection, CatalogError> {
+        let snapshot = self.snapshot().await?;
+        let (view, stopping) = (self.view(), Stopping(reading.clone()));
+        let reading = reading.clone();
+        let inspected = spawn_blocking(move || {
+            let failed = |error: io::Error| CatalogError::Unavailable(Box::new(error));
+            let file = snapshot.storage.look().map_err(failed)?;
+            let pace = bytes_per_second.map(Pace::new);
+            let fallback = || caught(|| view.audit(&reading));
+            let inspection =
+                inspect(file, snapshot.extracted(), (&reading, pace), depth, fallback)?;
+            if inspection.damaged.is_some() && !snapshot.is_kept() {
+                let error = "the catalog was opened again meanwhile".into();
+                return Err(CatalogError::Unavailable(error));
+            }
+            Ok(inspection)
+        });
+        let inspected = inspected.await;
+        drop(stopping);
+        let inspection =
+            inspected.map_err(|error| CatalogError::Unavailable(Box::new(error)))??;
+        if let Some(reason) = inspection.damage() {
+            self.health.fall(Trouble::Damaged { reason });
+        }
+        Ok(inspection)
     }
 
     fn view(&self) -> Arc<View> {
-        Arc::clone(&self.shown.read().unwrap_or_else(PoisonError::into_inner))
+        self.shown.view()
     }
 
+    fn asked(&self) -> &Sender<Asked> {
+        self.asked.as_ref().expect("taken only by drop")
+    }
+
+    /// Reads on this thread: one record, or few.
+    async fn read<T>(
+        &self,
+        read: impl Fn(&View) -> Result<T, CatalogError>,
+    ) -> Result<T, CatalogError> {
+        for _ in 1..READS_MAX {
+            let view = self.view();
+            match caught(|| read(&view)) {
+                Err(error) if self.turned(&error, &view).await => {}
+                result => return self.health.noted(result),
+            }
+        }
+        self.health.noted(caught(|| read(&self.view())))
+    }
+
+    /// Reads on a thread for what takes long.
     async fn read_elsewhere<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&View) -> Result<T, CatalogError> + Send + 'static,
+        read: impl Fn(&View) -> Result<T, CatalogError> + Send + Sync + 'static,
     ) -> Result<T, CatalogError> {
-        let view = self.view();
-        elsewhere(move || read(&view)).await
+        let read = Arc::new(read);
+        for _ in 1..READS_MAX {
+            let view = self.view();
+            match elsewhere(Arc::clone(&view), Arc::clone(&read)).await {
+                Err(error) if self.turned(&error, &view).await => {}
+                result => return self.health.noted(result),
+            }
+        }
+        self.health.noted(elsewhere(self.view(), read).await)
+    }
+
+    /// Whether `error` only says that the database was closed, and it is open again.
+    async fn turned(&self, error: &CatalogError, view: &View) -> bool {
+        let nudge = || drop(self.asked().send(Asked::Look));
+        self.shown.turned(error, view.opening, nudge).await
+    }
+}
+
+/// Has a reading end when nobody waits for it any more.
+struct Stopping(Reading);
+
+impl Drop for Stopping {
+    fn drop(&mut self) {
+        self.0.stop();
     }
 }
 
 async fn elsewhere<T: Send + 'static>(
-    read: impl FnOnce() -> Result<T, CatalogError> + Send + 'static,
+    view: Arc<View>,
+    read: Arc<impl Fn(&View) -> Result<T, CatalogError> + Send + Sync + 'static>,
 ) -> Result<T, CatalogError> {
-    spawn_blocking(read).await.map_err(|error| CatalogError::Unavailable(Box::new(error)))?
+    spawn_blocking(move || caught(|| read(&view)))
+        .await
+        .map_err(|error| CatalogError::Unavailable(Box::new(error)))?
 }
 
 /// Makes an empty catalog under another name and renames it: a file that lost power while redb was
@@ -144,9 +269,7 @@ fn make(path: &Path) -> Result<(), CatalogError> {
     table::prepare(database.begin_write().map_err(unavailable)?)?;
     database.close().map_err(unavailable)?;
     fs::rename(&unfinished, path).map_err(failed)?;
-    // The new name is on disk only when the folder is.
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    File::open(folder.unwrap_or(Path::new("."))).and_then(|it| it.sync_all()).map_err(failed)
+    sync_folder(path).map_err(failed)
 }
 
 impl fmt::Debug for Embedded {
@@ -157,7 +280,7 @@ impl fmt::Debug for Embedded {
 
 impl Drop for Embedded {
     fn drop(&mut self) {
-        self.changes = None;
+        self.asked = None;
         if let Some(committer) = self.committer.take()
             && committer.join().is_err()
         {
@@ -169,7 +292,7 @@ impl Drop for Embedded {
 #[async_trait]
 impl Audited for Embedded {
     async fn audit(&self) -> Result<Audit, CatalogError> {
-        self.read_elsewhere(View::audit).await
+        self.read_elsewhere(|view| view.audit(&Reading::default())).await
     }
 }
 
@@ -180,14 +303,13 @@ impl Catalog for Embedded {
             Arc::clone(&self.places).acquire_owned().await.expect("the semaphore is never closed");
         let (answer, answered) = oneshot::channel();
         let waiting = Waiting { now_ms, change, answer, _place: place };
-        let changes = self.changes.as_ref().expect("taken only by drop");
         let ended = || CatalogError::Unavailable("the catalog's committer has ended".into());
-        changes.send(waiting).map_err(|_| ended())?;
+        self.asked().send(Asked::Change(waiting)).map_err(|_| ended())?;
         answered.await.map_err(|_| ended())?
     }
 
     async fn bucket(&self, name: &str) -> Result<Option<Bucket>, CatalogError> {
-        self.view().bucket(name)
+        self.read(|view| view.bucket(name)).await
     }
 
     async fn buckets(&self, after: &str, max: usize) -> Result<Vec<Bucket>, CatalogError> {
@@ -196,11 +318,11 @@ impl Catalog for Embedded {
     }
 
     async fn object(&self, bucket: &str, key: &str) -> Result<Option<Located>, CatalogError> {
-        let (view, key) = (self.view(), object_key(bucket, key.as_bytes()));
-        let found = match view.object(&key, DECODED_HERE_MAX)? {
+        let key = object_key(bucket, key.as_bytes());
+        let found = match self.read(|view| view.object(&key, DECODED_HERE_MAX)).await? {
             Found::Long => {
                 let _place = DECODINGS.acquire().await.expect("the semaphore is never closed");
-                elsewhere(move || view.object(&key, usize::MAX)).await?
+                self.read_elsewhere(move |view| view.object(&key, usize::MAX)).await?
             }
             found @ (Found::None | Found::Object(_)) => found,
         };
@@ -216,7 +338,7 @@ impl Catalog for Embedded {
     }
 
     async fn upload(&self, id: &str) -> Result<Option<Upload>, CatalogError> {
-        self.view().upload(id)
+        self.read(|view| view.upload(id)).await
     }
 
     async fn parts(
@@ -235,8 +357,7 @@ impl Catalog for Embedded {
     }
 
     async fn stripes(&self, ids: &[StripeId]) -> Result<Vec<Option<Stripe>>, CatalogError> {
-        let view = self.view();
-        ids.iter().map(|id| view.stripe(*id)).collect()
+        self.read(|view| ids.iter().map(|id| view.stripe(*id)).collect()).await
     }
 
     async fn stripes_after(
@@ -257,7 +378,7 @@ impl Catalog for Embedded {
     }
 
     async fn is_garbage(&self, id: StripeId) -> Result<bool, CatalogError> {
-        Ok(self.view().garbage.get(id.0).map_err(unavailable)?.is_some())
+        self.read(|view| Ok(view.garbage.get(id.0).map_err(unavailable)?.is_some())).await
     }
 
     async fn leftovers(
@@ -270,10 +391,22 @@ impl Catalog for Embedded {
     }
 
     async fn is_leftover(&self, copy: Leftover) -> Result<bool, CatalogError> {
-        self.view().is_leftover(&copy)
+        self.read(|view| view.is_leftover(&copy)).await
+    }
+
+    async fn vouched(&self) -> Result<Vouched, CatalogError> {
+        self.read(View::vouched).await
+    }
+
+    async fn verify(&self) -> Result<(), CatalogError> {
+        let inspection = self.inspection(&Reading::default(), None, Depth::Pages).await?;
+        match inspection.damaged {
+            Some(reason) => Err(corrupt(reason)),
+            None => Ok(()),
+        }
     }
 
     async fn nodes(&self) -> Result<Vec<(String, NodeId)>, CatalogError> {
-        self.view().nodes()
+        self.read(View::nodes).await
     }
 }

@@ -1,7 +1,7 @@
 //! What readers ask of a view.
 
 use super::encoding::{
-    Bytes, Held, LeftoverKey, decode, garbage_due, garbage_stripe, leftover_key, text,
+    Bytes, Held, LeftoverKey, VOUCHED, decode, garbage_due, garbage_stripe, leftover_key, text,
 };
 use super::failure::{corrupt, unavailable};
 use super::short::listed_upload;
@@ -10,7 +10,7 @@ use super::table::View;
 use crate::rollup::page;
 use crate::{
     Bucket, CatalogError, Extent, LOCATED_EXTENTS_MAX, Leftover, Listing, ListingRequest, Located,
-    Object, PARTS_LEN_MAX, Stripe, Upload, UploadedPart,
+    Object, PARTS_LEN_MAX, Session, Stripe, Upload, UploadedPart, Vouched,
 };
 use redb::ReadOnlyTable;
 use ripstop_model::{NodeId, StripeId};
@@ -214,6 +214,16 @@ impl View {
 
     pub(super) fn is_leftover(&self, copy: &Leftover) -> Result<bool, CatalogError> {
         Ok(self.leftovers.get(leftover_key(copy)).map_err(unavailable)?.is_some())
+    }
+
+    pub(super) fn vouched(&self) -> Result<Vouched, CatalogError> {
+        let before = self.meta.get(VOUCHED).map_err(unavailable)?;
+        let before_ms = before.ok_or_else(|| corrupt("it vouches for nothing".into()))?.value();
+        let sessions = self.sessions.range::<u32>(..).map_err(unavailable)?.map(|entry| {
+            let (session, until) = entry.map_err(unavailable)?;
+            Ok((Session(session.value()), until.value()))
+        });
+        Ok(Vouched { before_ms, sessions: sessions.collect::<Result<_, CatalogError>>()? })
     }
 
     pub(super) fn nodes(&self) -> Result<Vec<(String, NodeId)>, CatalogError> {

@@ -10,7 +10,7 @@ use crate::common::*;
 use async_trait::async_trait;
 use ripstop_catalog::{
     Applied, Audited, Bucket, Catalog, CatalogError, Change, Condition, Embedded, Leftover,
-    Listing, ListingRequest, Located, Stripe, Upload, UploadedPart,
+    Listing, ListingRequest, Located, Stripe, Upload, UploadedPart, Vouched,
 };
 use ripstop_gateway::{Placement, PlacementGroup, Selection};
 use ripstop_model::{NodeId, PoolId, StripeId};
@@ -168,6 +168,14 @@ impl Catalog for Tampered {
 
     async fn is_leftover(&self, copy: Leftover) -> Result<bool, CatalogError> {
         self.inner.is_leftover(copy).await
+    }
+
+    async fn vouched(&self) -> Result<Vouched, CatalogError> {
+        self.inner.vouched().await
+    }
+
+    async fn verify(&self) -> Result<(), CatalogError> {
+        self.inner.verify().await
     }
 
     async fn nodes(&self) -> Result<Vec<(String, NodeId)>, CatalogError> {

@@ -2,7 +2,7 @@ use super::{family as of, histogram::Histogram, sheet::Sheet};
 use async_trait::async_trait;
 use ripstop_catalog::{
     Applied, Bucket, Catalog, CatalogError, Change, Leftover, Listing, ListingRequest, Located,
-    Stripe, Upload, UploadedPart,
+    Stripe, Upload, UploadedPart, Vouched,
 };
 use ripstop_model::{NodeId, StripeId};
 use std::{
@@ -40,6 +40,8 @@ asked! {
     IsGarbage "is_garbage",
     Leftovers "leftovers",
     IsLeftover "is_leftover",
+    Vouched "vouched",
+    Verify "verify",
     Nodes "nodes",
 }
 
@@ -47,7 +49,10 @@ const OUTCOMES: [&str; 3] = ["done", "refused", "failed"];
 
 /// Counts and times of what a catalog was asked.
 #[derive(Debug, Default)]
-pub(crate) struct CatalogCounts([OperationCounts; OPERATIONS.len()]);
+pub(crate) struct CatalogCounts {
+    operations: [OperationCounts; OPERATIONS.len()],
+    corrupt: AtomicU64,
+}
 
 #[derive(Debug, Default)]
 struct OperationCounts {
@@ -71,20 +76,24 @@ impl CatalogCounts {
             ) => 1,
             Err(CatalogError::Corrupt { .. } | CatalogError::Unavailable(_)) => 2,
         };
-        let counts = &self.0[operation as usize];
+        if let Err(CatalogError::Corrupt { .. }) = result {
+            self.corrupt.fetch_add(1, Relaxed);
+        }
+        let counts = &self.operations[operation as usize];
         counts.outcomes[outcome].fetch_add(1, Relaxed);
         counts.took.add(start.elapsed());
     }
 
     pub(crate) fn encode(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
         let mut rows = sheet.family(&of::CATALOG_OPERATIONS)?;
-        for (operation, counts) in OPERATIONS.into_iter().zip(&self.0) {
+        for (operation, counts) in OPERATIONS.into_iter().zip(&self.operations) {
             for (outcome, count) in OUTCOMES.into_iter().zip(&counts.outcomes) {
                 rows.count(&[("operation", operation), ("outcome", outcome)], count)?;
             }
         }
+        sheet.family(&of::CATALOG_CORRUPT)?.count(&[], &self.corrupt)?;
         let mut rows = sheet.family(&of::CATALOG_SECONDS)?;
-        for (operation, counts) in OPERATIONS.into_iter().zip(&self.0) {
+        for (operation, counts) in OPERATIONS.into_iter().zip(&self.operations) {
             rows.histogram(&[("operation", operation)], &counts.took)?;
         }
         Ok(())
@@ -192,6 +201,14 @@ impl Catalog for MeteredCatalog {
 
     async fn is_leftover(&self, copy: Leftover) -> Result<bool, CatalogError> {
         self.timed(Asked::IsLeftover, self.inner.is_leftover(copy)).await
+    }
+
+    async fn vouched(&self) -> Result<Vouched, CatalogError> {
+        self.timed(Asked::Vouched, self.inner.vouched()).await
+    }
+
+    async fn verify(&self) -> Result<(), CatalogError> {
+        self.timed(Asked::Verify, self.inner.verify()).await
     }
 
     async fn nodes(&self) -> Result<Vec<(String, NodeId)>, CatalogError> {

@@ -149,5 +149,6 @@ families! {
     NODE_STUCK = Gauge "node_stuck": "Operations that the node's disk has been at for 10 s and more, also after their callers left.";
 
     CATALOG_OPERATIONS = Counter "catalog_operations": "Commits and reads of the catalog that ended, by outcome.";
+    CATALOG_CORRUPT = Counter "catalog_corrupt": "Commits and reads of the catalog that met what is not what was written.";
     CATALOG_SECONDS = Histogram "catalog_operation" Seconds: "How long commits and reads of the catalog took.";
 }

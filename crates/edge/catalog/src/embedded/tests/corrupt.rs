@@ -5,7 +5,7 @@ use super::super::table::{Tables, prepare};
 use super::disk::Disk;
 use crate::conformance::{bucket, object, part, stripe, upload};
 use crate::{
-    Audited, Catalog, CatalogError, Change, Condition, Embedded, Finding, Object, Settings,
+    Audited, Catalog, CatalogError, Change, Condition, Embedded, Finding, Object, Settings, Trouble,
 };
 use futures::future::join_all;
 use redb::Database;
@@ -168,7 +168,7 @@ async fn an_audit_finds_what_belongs_to_nothing_or_cannot_be_read() {
 }
 
 #[tokio::test]
-async fn a_change_that_meets_a_corrupt_record_fails_alone() {
+async fn nothing_is_committed_on_top_of_damage() {
     let catalog = planted(|tables| {
         let key = object_key("b", b"k50");
         tables.objects.insert(key.as_slice(), [7].as_slice()).unwrap();
@@ -182,9 +182,32 @@ async fn a_change_that_meets_a_corrupt_record_fails_alone() {
     };
     let answers = join_all((0..100).map(|at| catalog.commit(1, put(at)))).await;
     for (at, answer) in answers.iter().enumerate() {
-        let is_corrupt = matches!(answer, Err(CatalogError::Corrupt { .. }));
-        assert_eq!((answer.is_ok(), is_corrupt), (at != 50, at == 50), "{at}: {answer:?}");
+        match answer {
+            Ok(_) => assert!(at < 50, "{at}"),
+            Err(CatalogError::Corrupt { .. }) => assert_eq!(at, 50),
+            Err(CatalogError::Unavailable(why)) => {
+                assert!(
+                    at > 50 && why.to_string().contains("the catalog is damaged"),
+                    "{at}: {why}"
+                );
+            }
+            Err(other) => panic!("{at}: {other:?}"),
+        }
     }
+    assert!(matches!(catalog.health().trouble(), Some(Trouble::Damaged { .. })));
     let audit = catalog.audit().await.unwrap();
-    assert_eq!((audit.objects, audit.findings.len()), (99, 1));
+    assert_eq!((audit.objects, audit.findings.len()), (50, 1));
+}
+
+#[tokio::test]
+async fn a_record_that_a_reader_cannot_make_out_is_an_error_and_stops_changes() {
+    let catalog = planted(|tables| {
+        let key = object_key("b", b"odd");
+        tables.objects.insert(key.as_slice(), [7].as_slice()).unwrap();
+    });
+    assert_eq!(catalog.health().trouble(), None);
+    assert!(matches!(catalog.object("b", "odd").await, Err(CatalogError::Corrupt { .. })));
+    assert!(catalog.health().trouble().is_some());
+    assert!(catalog.commit(1, Change::NameNode { name: "n".into() }).await.is_err());
+    assert!(matches!(catalog.object("b", "other").await, Ok(None)));
 }

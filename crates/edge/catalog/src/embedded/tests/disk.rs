@@ -21,6 +21,12 @@ struct State {
     operations: usize,
     /// The power is cut instead of this operation.
     cut_at: usize,
+    /// Bytes that may be written: more, and the disk is full.
+    room: usize,
+    /// Whether syncs fail.
+    syncs_fail: bool,
+    /// Whether reads fail.
+    reads_fail: bool,
 }
 
 #[derive(Debug)]
@@ -37,12 +43,28 @@ impl Disk {
             since_sync: vec![],
             operations: 0,
             cut_at,
+            room: usize::MAX,
+            syncs_fail: false,
+            reads_fail: false,
         })))
     }
 
     /// Writes, changes of length and syncs so far.
     pub(super) fn operations(&self) -> usize {
         self.state().operations
+    }
+
+    /// From now on `bytes` may be written where nothing was.
+    pub(super) fn set_room(&self, bytes: usize) {
+        self.state().room = bytes;
+    }
+
+    pub(super) fn fail_syncs(&self, fail: bool) {
+        self.state().syncs_fail = fail;
+    }
+
+    pub(super) fn fail_reads(&self, fail: bool) {
+        self.state().reads_fail = fail;
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -94,6 +116,9 @@ impl StorageBackend for Disk {
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
         let state = self.state();
+        if state.reads_fail {
+            return Err(io::Error::other("the sector cannot be read"));
+        }
         let found = state.seen.get(offset as usize..offset as usize + out.len());
         out.copy_from_slice(found.ok_or(io::ErrorKind::UnexpectedEof)?);
         Ok(())
@@ -108,6 +133,9 @@ impl StorageBackend for Disk {
 
     fn sync_data(&self) -> io::Result<()> {
         let mut state = self.operate()?;
+        if state.syncs_fail {
+            return Err(io::Error::other("the disk is gone"));
+        }
         state.synced = state.seen.clone();
         state.since_sync.clear();
         Ok(())
@@ -118,6 +146,11 @@ impl StorageBackend for Disk {
         let (offset, end) = (offset as usize, offset as usize + data.len());
         if state.seen.len() < end {
             return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        // As file systems do, what has been written may be written over.
+        let is_new = state.seen[offset..end].iter().all(|&byte| byte == 0);
+        if is_new {
+            state.room = state.room.checked_sub(data.len()).ok_or(io::ErrorKind::StorageFull)?;
         }
         state.seen[offset..end].copy_from_slice(data);
         state.since_sync.push(Write::Bytes { offset, bytes: data.to_vec() });

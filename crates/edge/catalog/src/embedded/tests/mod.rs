@@ -1,4 +1,7 @@
+mod copies;
 mod corrupt;
 mod disk;
+mod failing;
+mod flips;
 mod power;
 mod seek;
