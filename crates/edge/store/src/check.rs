@@ -38,6 +38,9 @@ pub struct CheckReport {
     pub unclaimed: u64,
     /// At a node where their stripe does not have them.
     pub misplaced: u64,
+    /// At a node, claimed by no stripe, written under a newer catalog than this.
+    #[serde(default)]
+    pub newer: u64,
     /// Stripes that cannot be read: fewer than K whole strips.
     pub lost: u64,
     /// Fragments mended, adopted or deleted.
@@ -50,6 +53,30 @@ pub struct CheckReport {
     pub leftover_bytes: u64,
     /// The first of the flaws, one by one.
     pub findings: Vec<Finding>,
+    /// The catalog itself, where it was looked at.
+    #[serde(default)]
+    pub catalog: CatalogReport,
+}
+
+/// What a check found of the catalog itself: pages that are not what was written, records that cannot be
+/// read or do not agree.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct CatalogReport {
+    /// Bytes of its file.
+    pub bytes: u64,
+    /// Objects that it holds.
+    pub objects: u64,
+    /// The first findings, one by one.
+    pub findings: Vec<String>,
+    /// How many there were beyond those.
+    pub findings_left_off: u64,
+}
+
+impl CatalogReport {
+    /// Whether nothing was found.
+    pub fn is_clean(&self) -> bool {
+        self.findings.is_empty() && self.findings_left_off == 0
+    }
 }
 
 /// One fragment, or stripe, that is not as it should be.
@@ -79,6 +106,8 @@ pub enum Flaw {
     Unclaimed,
     /// Not where its stripe has it.
     Misplaced,
+    /// Written under a newer catalog than this.
+    Newer,
     /// A stripe with fewer than K whole strips.
     Lost,
 }
@@ -87,7 +116,11 @@ impl CheckReport {
     /// Whether everything is as it should be, or was put right.
     pub fn is_clean(&self) -> bool {
         let flaws = self.missing + self.damaged + self.unclaimed + self.misplaced;
-        self.lost == 0 && self.unknown == 0 && flaws == self.repaired
+        self.catalog.is_clean()
+            && self.lost == 0
+            && self.unknown == 0
+            && self.newer == 0
+            && flaws == self.repaired
     }
 }
 
@@ -107,6 +140,7 @@ impl Findings {
             Flaw::Unknown => &mut report.unknown,
             Flaw::Unclaimed => &mut report.unclaimed,
             Flaw::Misplaced => &mut report.misplaced,
+            Flaw::Newer => &mut report.newer,
             Flaw::Lost => &mut report.lost,
         };
         *count += 1;
@@ -272,6 +306,10 @@ impl Store {
         options: CheckOptions,
         findings: &mut Findings,
     ) -> Result<(), StoreError> {
+        if options.repair {
+            // Before anything is deleted.
+            self.look_for_newer().await?;
+        }
         for (id, node) in self.inner.pools.iter().flat_map(Pool::nodes) {
             // A node that cannot be asked is known from its fragments.
             if let Ok(left) = node.leftovers(self.inner.settings.grace, options.repair).await {
@@ -283,6 +321,8 @@ impl Store {
                 let listed: Vec<Listed> = page.into_iter().filter_map(Result::ok).collect();
                 for (found, misfit) in self.misfits(id, &listed).await? {
                     let (flaw, repaired) = match misfit {
+                        Misfit::Newer if !self.is_newer(&**node, &found).await => continue,
+                        Misfit::Newer => (Flaw::Newer, false),
                         Misfit::Unclaimed => (
                             Flaw::Unclaimed,
                             options.repair && self.delete_misfit(id, &**node, &found).await?,

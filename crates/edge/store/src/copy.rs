@@ -75,7 +75,7 @@ impl Store {
             modified_ms: unix_ms(),
             attributes,
             extents: source.object.extents.clone(),
-            told_by: self.inner.names.next(),
+            told_by: self.name().await?,
         };
         self.retell(target, object).await
     }

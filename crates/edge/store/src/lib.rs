@@ -32,11 +32,13 @@
 mod body;
 mod check;
 mod clock;
+mod complete;
 mod copy;
 mod error;
 mod expiry;
 mod identity;
 mod intake;
+mod lineage;
 mod mend;
 mod mover;
 mod narrow;
@@ -50,7 +52,8 @@ mod upload;
 mod write;
 
 pub use body::Body;
-pub use check::{CheckOptions, CheckReport, Finding, Flaw};
+pub use check::{CatalogReport, CheckOptions, CheckReport, Finding, Flaw};
+pub use complete::{CompleteReport, complete};
 pub use error::{StoreError, WriteError};
 pub use identity::{identity, identity_or};
 pub use mover::{Census, MoveProgress};

@@ -1,7 +1,8 @@
 use crate::{
     StoreError,
-    clock::{StripeNames, unix_ms},
+    clock::unix_ms,
     expiry,
+    lineage::Lineage,
     mend::{self, Mends},
     mover::Movers,
     record::Telling,
@@ -83,7 +84,7 @@ pub(crate) struct Inner {
     pub bucket_pools: BTreeMap<String, PoolId>,
     pub memory: Memory,
     pub pins: Pins,
-    pub names: StripeNames,
+    pub lineage: Lineage,
     pub mends: Mends,
     pub movers: Movers,
     pub strangers: Strangers,
@@ -120,7 +121,7 @@ impl Store {
             bucket_pools,
             memory,
             pins,
-            names: StripeNames::default(),
+            lineage: Lineage::default(),
             mends: Mends::default(),
             movers: Movers::default(),
             strangers: Strangers::default(),
@@ -145,7 +146,7 @@ impl Store {
         if self.inner.catalog.bucket(name).await?.is_some() {
             return Err(CatalogError::BucketExists.into());
         }
-        let id = self.inner.names.next();
+        let id = self.name().await?;
         let bucket = Bucket { name: name.to_owned(), created_ms: unix_ms(), told_by: id };
         let told = Telling::Bucket(bucket.clone());
         let written = self.tell(self.pool_for(name), id, told).await?;
@@ -195,7 +196,7 @@ impl Store {
         read: &Located,
         attributes: Attributes,
     ) -> Result<Object, StoreError> {
-        let told_by = self.inner.names.next();
+        let told_by = self.name().await?;
         let condition = Condition::ToldBy(read.object.told_by);
         let target = Target { bucket: bucket.to_owned(), key: key.to_owned(), condition };
         let object = Object { attributes, told_by, ..read.object.clone() };

@@ -19,6 +19,8 @@ use tokio::{sync::mpsc, time::Instant};
 const PAGE: usize = 500;
 /// Deletions under way at once.
 const DELETES: usize = 16;
+/// Most fragments that one listing of the nodes deletes; the next one goes on.
+const DOOMED_MAX: usize = 100_000;
 /// Aftermaths noted at once: they share the catalog's transactions.
 const NOTED: usize = 64;
 
@@ -222,27 +224,62 @@ impl Store {
         futures::future::join_all(nodes.map(free)).await;
     }
 
-    /// Deletes fragments older than the grace that the catalog does not place where they are.
-    /// Answers how many.
+    /// Deletes fragments older than the grace that the catalog does not place where they are; none if
+    /// the nodes hold what was written under a newer catalog. Answers how many.
     pub async fn sweep_unclaimed(&self) -> Result<u64, StoreError> {
-        let mut swept = 0;
+        let mut doomed = Vec::new();
         for (id, node) in self.inner.pools.iter().flat_map(Pool::nodes) {
             let mut pages = node.list().ready_chunks(PAGE);
             while let Some(page) = pages.next().await {
                 let listed: Vec<Listed> = page.into_iter().filter_map(Result::ok).collect();
                 for (found, misfit) in self.misfits(id, &listed).await? {
                     match misfit {
-                        Misfit::Unclaimed | Misfit::Misplaced => {
-                            let gone = self.delete_misfit(id, &**node, &found).await?;
-                            swept += u64::from(gone);
+                        Misfit::Newer => _ = self.is_newer(&**node, &found).await,
+                        Misfit::Unclaimed | Misfit::Misplaced if doomed.len() < DOOMED_MAX => {
+                            doomed.push((id, node, found));
                         }
-                        // A check's business.
-                        Misfit::Grown(..) => {}
+                        // The next sweep's business, or a check's.
+                        Misfit::Unclaimed | Misfit::Misplaced | Misfit::Grown(..) => {}
                     }
                 }
             }
         }
+        if doomed.is_empty() {
+            return Ok(0);
+        }
+        // A catalog that hides a stripe would have its fragments deleted.
+        self.inner.catalog.verify().await?;
+        // Only now is it known what the other nodes hold.
+        let mut swept = 0;
+        for (id, node, found) in doomed {
+            swept += u64::from(self.delete_misfit(id, &**node, &found).await?);
+        }
         Ok(swept)
+    }
+
+    /// Whether this store wrote a fragment whose name the catalog does not know: then it is noted.
+    pub(crate) async fn is_newer(&self, node: &dyn Node, found: &Listed) -> bool {
+        let is_own = self.is_own(node, found).await;
+        if is_own {
+            self.inner.note_newer(found.name);
+        }
+        is_own
+    }
+
+    /// Lists the nodes for what was written under a newer catalog.
+    pub(crate) async fn look_for_newer(&self) -> Result<(), StoreError> {
+        for (id, node) in self.inner.pools.iter().flat_map(Pool::nodes) {
+            let mut pages = node.list().ready_chunks(PAGE);
+            while let Some(page) = pages.next().await {
+                let listed: Vec<Listed> = page.into_iter().filter_map(Result::ok).collect();
+                for (found, misfit) in self.misfits(id, &listed).await? {
+                    if matches!(misfit, Misfit::Newer) && self.is_newer(&**node, &found).await {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Deletes a fragment that the catalog does not place at a node, if that is still so and this store
@@ -253,22 +290,23 @@ impl Store {
         node: &dyn Node,
         found: &Listed,
     ) -> Result<bool, StoreError> {
+        if self.newer().is_some() {
+            return Ok(false);
+        }
         // A move may have brought it there since it was listed.
         let Some(_pin) = self.inner.pins.try_pin(found.name.stripe) else { return Ok(false) };
         let stripe = self.inner.catalog.stripes(&[found.name.stripe]).await?.pop().flatten();
         match self.judge_listed(id, found, stripe).await? {
             Some(Misfit::Unclaimed | Misfit::Misplaced) => Ok(self.delete_own(node, found).await),
-            Some(Misfit::Grown(..)) | None => Ok(false),
+            Some(Misfit::Newer | Misfit::Grown(..)) | None => Ok(false),
         }
     }
 
     /// Deletes an unclaimed fragment if its header says that this store wrote it; answers whether it
     /// is gone. What another store wrote, or nobody can tell who, stays.
     async fn delete_own(&self, node: &dyn Node, found: &Listed) -> bool {
-        let own = self.inner.pools[0].origin().store;
-        match Pool::header(node, found.name, found.len).await {
-            Some((header, _)) if header.origin.store == own => {}
-            Some(_) | None => return false,
+        if !self.is_own(node, found).await {
+            return false;
         }
         match node.delete(found.name).await {
             Ok(()) => true,
@@ -277,6 +315,13 @@ impl Store {
                 false
             }
         }
+    }
+
+    /// Whether a fragment's header says that this store wrote it.
+    async fn is_own(&self, node: &dyn Node, found: &Listed) -> bool {
+        let own = self.inner.pools[0].origin().store;
+        let header = Pool::header(node, found.name, found.len).await;
+        header.is_some_and(|(header, _)| header.origin.store == own)
     }
 
     /// Which of the fragments listed at a node are not as the catalog has them, and why. Left out are
@@ -315,11 +360,13 @@ impl Store {
         let is_old = id.unix_ms() <= unix_ms().saturating_sub(self.grace_ms());
         let misfit = match stripe {
             Some(stripe) => self.misfit(node, listed, &stripe),
-            None if !is_old || self.inner.catalog.is_garbage(id).await? => None,
+            None if self.inner.catalog.is_garbage(id).await? => None,
+            None if !self.inner.knows(id).await? => Some(Misfit::Newer),
+            None if !is_old => None,
             None => Some(Misfit::Unclaimed),
         };
         match misfit {
-            Some(Misfit::Grown(..)) | None => Ok(misfit),
+            Some(Misfit::Newer | Misfit::Grown(..)) | None => Ok(misfit),
             Some(Misfit::Unclaimed | Misfit::Misplaced) if !is_old => Ok(None),
             Some(Misfit::Unclaimed | Misfit::Misplaced) => {
                 let copy = Leftover { stripe: id, index: listed.name.index, node };
@@ -347,6 +394,8 @@ impl Store {
 /// Why a fragment at a node is not as the catalog has it.
 #[derive(Debug)]
 pub(crate) enum Misfit {
+    /// No stripe claims it, and the catalog does not know its name.
+    Newer,
     /// No stripe claims it.
     Unclaimed,
     /// Its stripe has it elsewhere.

@@ -95,7 +95,7 @@ impl Store {
             modified_ms: unix_ms(),
             attributes,
             extents: parts.iter().flat_map(|part| part.extents.iter().copied()).collect(),
-            told_by: self.inner.names.next(),
+            told_by: self.name().await?,
         };
         let pool = self.pool_for(&bucket);
         let told = Telling::Object { bucket, key, object: object.clone() };
