@@ -33,11 +33,22 @@ pub(crate) enum Command {
     /// here. Exits with 0 if all is well or was put right, with 1 if something was found, with 2 if
     /// the check could not be made.
     Check(Check),
-    /// Make a lost catalog again from the fragments at the nodes. The gateway must not run.
+    /// Make a lost catalog again from the fragments at the nodes, or complete an old one with --onto. The
+    /// gateway must not run.
     ///
     /// Exits with 0 if everything that was ever answered is there, as far as can be told; with 1 if
     /// something is lost or disputed, or a node was not listed to its end; with 2 if no catalog was made.
     Rebuild(Rebuild),
+    /// Copy the catalog to a new file, while a gateway serves from it or not, and verify the copy.
+    ///
+    /// It may be copied to where the data folder's disk does not take it along. Exits with 1 if records in
+    /// the catalog do not agree, with 2 if no copy was made.
+    Backup(Backup),
+    /// Put a copy of the catalog back, and bring in what has been written since from the fragments. The
+    /// gateway must not run.
+    ///
+    /// The catalog that was there is kept beside it, as catalog.replaced-SECONDS.redb.
+    Restore(Restore),
     /// Replay a recording of `serve --record`, and compare every decision with the one that was made.
     ///
     /// Exits with 0 if all are equal, with 1 after the first that is not, with 2 if the file cannot be
@@ -157,9 +168,33 @@ pub(crate) struct Check {
 }
 
 #[derive(Args, Debug)]
+pub(crate) struct Backup {
+    #[command(flatten)]
+    pub common: Common,
+    /// The copy: a name that nothing has.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Restore {
+    #[command(flatten)]
+    pub common: Common,
+    /// A file that `ripstop backup` made.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Print what was found and brought in as one JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct Rebuild {
     #[command(flatten)]
     pub common: Common,
+    /// Keep the catalog that is there, and bring in what it lacks: after an old one was put back.
+    #[arg(long)]
+    pub onto: bool,
     /// Print one JSON object instead of a table.
     #[arg(long)]
     pub json: bool,

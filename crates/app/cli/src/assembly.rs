@@ -4,12 +4,13 @@ pub(crate) use data_folder::{DataFolder, FolderError};
 
 use crate::{
     config::{self, Config, NodeConfig, Place, PoolConfig},
+    readiness::DAMAGED,
     watch::VERSION,
 };
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use futures::StreamExt as _;
 use ripstop_block::Blocks;
-use ripstop_catalog::{Catalog, Change, Embedded};
+use ripstop_catalog::{Catalog, CatalogError, Change, Embedded};
 use ripstop_delay::{DelayModel, Preset, Recorded, Replay};
 use ripstop_gateway::NodeSpec;
 use ripstop_model::{NodeId, PoolId};
@@ -51,6 +52,7 @@ pub(crate) trait Watch {
 /// Everything that serves, put together.
 #[derive(Debug)]
 pub(crate) struct Assembly {
+    pub catalog: Arc<Embedded>,
     pub store: Store,
     pub pools: Vec<(String, Pool)>,
     pub memory: Memory,
@@ -89,8 +91,9 @@ impl Assembly {
             for (_, node) in pool.nodes() {
                 if let Some(Ok(found)) = node.list().next().await {
                     bail!(
-                        "pool {name:?} holds fragments ({}), but the data folder has no catalog: put the \
-                         catalog back, make it anew with `ripstop rebuild`, or empty the nodes",
+                        "pool {name:?} holds fragments ({}), but the data folder has no catalog: put a backup \
+                         back with `ripstop restore FILE`, make it again with `ripstop rebuild`, or empty the \
+                         nodes",
                         found.name
                     );
                 }
@@ -132,7 +135,8 @@ pub(crate) struct NumberedNode {
 
 /// Puts a store together over the configured nodes.
 pub(crate) async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assembly> {
-    let catalog = watch.catalog(open_catalog(config, &config.data.join(CATALOG_FILE))?);
+    let embedded = open_catalog(config, &config.data.join(CATALOG_FILE))?;
+    let catalog = watch.catalog(embedded.clone());
     let (memory, pins, spent) =
         (Memory::new(config.strip_memory()), Pins::default(), Arc::default());
     tokio::spawn(trim(memory.blocks().clone()));
@@ -163,7 +167,7 @@ pub(crate) async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assem
         aftermath,
         config.store.clone(),
     );
-    Ok(Assembly { store, pools, memory, spent, delays, directories })
+    Ok(Assembly { catalog: embedded, store, pools, memory, spent, delays, directories })
 }
 
 /// Gives back blocks that nobody used for a while, for as long as the program runs.
@@ -176,12 +180,20 @@ async fn trim(blocks: Blocks) {
     }
 }
 
-pub(crate) fn open_catalog(config: &Config, file: &Path) -> Result<Arc<dyn Catalog>> {
-    let settings =
-        ripstop_catalog::Settings { cache_bytes: config.catalog_cache, ..Default::default() };
-    let catalog =
-        Embedded::open(file, settings).with_context(|| format!("catalog {}", file.display()))?;
-    Ok(Arc::new(catalog))
+pub(crate) fn open_catalog(config: &Config, file: &Path) -> Result<Arc<Embedded>> {
+    let settings = ripstop_catalog::Settings {
+        cache_bytes: config.catalog_cache,
+        check_pages: config.catalog_check,
+        ..Default::default()
+    };
+    let catalog = Embedded::open(file, settings).map_err(|error| {
+        if matches!(error, CatalogError::Corrupt { .. }) {
+            anyhow!("{error}; {DAMAGED}")
+        } else {
+            error.into()
+        }
+    });
+    Ok(Arc::new(catalog.with_context(|| format!("catalog {}", file.display()))?))
 }
 
 /// Names are given to nodes and pools alike; a pool's has a prefix that no node's can have.

@@ -1,13 +1,15 @@
 use crate::{
     admin_client,
-    assembly::{ADMIN_FILE, CATALOG_FILE, DataFolder, FolderError, assemble},
+    assembly::{ADMIN_FILE, Assembly, CATALOG_FILE, DataFolder, FolderError, assemble},
     config::Config,
+    readiness::DAMAGED,
     watch::Unwatched,
 };
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
-use ripstop_store::{CheckOptions, CheckReport};
-use std::process::ExitCode;
+use ripstop_catalog::{CatalogError, Inspection, Reading, verify};
+use ripstop_store::{CatalogReport, CheckOptions, CheckReport, StoreError};
+use std::{net::SocketAddr, process::ExitCode, sync::Arc};
 
 pub(crate) async fn run(config: &Config, repair: bool, json: bool) -> Result<ExitCode> {
     let options = CheckOptions { repair };
@@ -16,20 +18,67 @@ pub(crate) async fn run(config: &Config, repair: bool, json: bool) -> Result<Exi
         Ok(_folder) => {
             let catalog = config.data.join(CATALOG_FILE);
             ensure!(catalog.exists(), "there is no catalog {}", catalog.display());
-            let assembly = assemble(config, &Unwatched).await?;
-            assembly.store.check(options, |stripes| bar.set_position(stripes)).await?
+            let inspection =
+                tokio::task::spawn_blocking(move || verify(&catalog, &Reading::default()));
+            let inspection = inspection.await?.context("the catalog")?;
+            let mut report = CheckReport::default();
+            if inspection.is_clean() {
+                let assembly = assemble(config, &Unwatched).await?;
+                let progress = |stripes| bar.set_position(stripes);
+                report = assembly.store.check(options, progress).await?;
+            }
+            report.catalog = catalog_report(&inspection);
+            report
         }
         // Whoever has the folder is a gateway, and does it for us.
         Err(FolderError::InUse(_)) => {
-            let told = std::fs::read_to_string(config.data.join(ADMIN_FILE)).ok();
-            let admin = told.and_then(|text| text.trim().parse().ok()).unwrap_or(config.admin);
-            admin_client::check(admin, options, |stripes| bar.set_position(stripes)).await?
+            admin_client::check(admin_of(config), options, |stripes| bar.set_position(stripes))
+                .await?
         }
         Err(error) => return Err(error.into()),
     };
     bar.finish_and_clear();
     print(&report, json)?;
     Ok(if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Where the admin port of the gateway is that has the data folder.
+pub(crate) fn admin_of(config: &Config) -> SocketAddr {
+    let told = std::fs::read_to_string(config.data.join(ADMIN_FILE)).ok();
+    told.and_then(|text| text.trim().parse().ok()).unwrap_or(config.admin)
+}
+
+/// The check of a store and of its catalog, which comes first: by one that is not as it should be, nothing
+/// is mended or deleted.
+pub(crate) fn check_of(assembly: &Assembly) -> ripstop_telemetry::Check {
+    let catalog = assembly.catalog.clone();
+    let fragments = ripstop_telemetry::check_of(assembly.store.clone());
+    Arc::new(move |options, progress| {
+        let (catalog, fragments) = (catalog.clone(), fragments.clone());
+        Box::pin(async move {
+            let inspection = catalog.inspect(&Reading::default(), None).await?;
+            let is_clean = inspection.is_clean();
+            let options = CheckOptions { repair: options.repair && is_clean };
+            let checked = fragments(options, progress).await;
+            let mut report = match checked {
+                Err(StoreError::Catalog(CatalogError::Corrupt { .. })) if !is_clean => {
+                    CheckReport::default()
+                }
+                checked => checked?,
+            };
+            report.catalog = catalog_report(&inspection);
+            Ok(report)
+        })
+    })
+}
+
+fn catalog_report(inspection: &Inspection) -> CatalogReport {
+    CatalogReport {
+        bytes: inspection.len,
+        objects: inspection.audit.objects,
+        findings: inspection.findings(),
+        findings_left_off: inspection.audit.findings_left_off,
+    }
 }
 
 /// A spinner on a terminal, nothing in a pipe.
@@ -46,6 +95,15 @@ fn print(report: &CheckReport, json: bool) -> Result<()> {
         say_line!("{}", serde_json::to_string(report)?)?;
         return Ok(());
     }
+    for finding in &report.catalog.findings {
+        say_line!("Catalog: {finding}")?;
+    }
+    if report.catalog.findings_left_off > 0 {
+        say_line!("Catalog: {} more", report.catalog.findings_left_off)?;
+    }
+    if !report.catalog.is_clean() {
+        say_line!("Catalog: {DAMAGED}")?;
+    }
     for finding in &report.findings {
         let node = finding.node.as_ref().map_or(String::new(), |node| format!(" at node {node}"));
         let done = if finding.repaired { ", put right" } else { "" };
@@ -53,12 +111,14 @@ fn print(report: &CheckReport, json: bool) -> Result<()> {
     }
     say_line!("{} stripes, {} fragments", report.stripes, report.fragments)?;
     say_line!(
-        "missing {}, damaged {}, unknown {}, unclaimed {}, misplaced {}; stripes lost {}",
+        "missing {}, damaged {}, unknown {}, unclaimed {}, misplaced {}, newer than the catalog {}; stripes \
+         lost {}",
         report.missing,
         report.damaged,
         report.unknown,
         report.unclaimed,
         report.misplaced,
+        report.newer,
         report.lost
     )?;
     if report.leftovers > 0 {

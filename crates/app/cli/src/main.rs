@@ -5,9 +5,11 @@ mod admin_client;
 mod answer;
 mod args;
 mod assembly;
+mod backup;
 mod bench;
 mod capacity;
 mod check;
+mod complete;
 mod config;
 mod credentials;
 mod figures;
@@ -16,11 +18,13 @@ mod folder;
 mod placing;
 mod plan;
 mod promises;
+mod readiness;
 mod rebuild;
 mod rehearsal;
 mod reload;
 mod replan;
 mod replay;
+mod scrub;
 mod serve;
 mod simulate;
 mod tail;
@@ -92,6 +96,13 @@ async fn run(command: Command) -> Result<ExitCode> {
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Check(check) => {
             check::run(&resolve(&check.common)?, check.repair, check.json).await
+        }
+        Command::Backup(backup) => backup::run(&resolve(&backup.common)?, &backup.file).await,
+        Command::Restore(restore) => {
+            backup::restore(&resolve(&restore.common)?, &restore.file, restore.json).await
+        }
+        Command::Rebuild(rebuild) if rebuild.onto => {
+            complete::run(&resolve(&rebuild.common)?, rebuild.json).await
         }
         Command::Rebuild(rebuild) => rebuild::run(&resolve(&rebuild.common)?, rebuild.json).await,
         Command::CheckConfig(common) => {

@@ -9,7 +9,7 @@ use crate::{
 use anyhow::{Context as _, Result, bail, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 use ripstop_block::Blocks;
-use ripstop_catalog::{Catalog, Embedded};
+use ripstop_catalog::{Catalog, Change, Embedded};
 use ripstop_node::{Directory, DirectorySettings};
 use ripstop_store::{
     Named, RebuildProgress, RebuildReport, SurveyedNode, SurveyedPool, identity_or, rebuild,
@@ -22,7 +22,7 @@ use std::{
 };
 
 /// Name that the new catalog has until it is whole.
-const UNFINISHED: &str = "catalog.rebuilding";
+pub(crate) const UNFINISHED: &str = "catalog.rebuilding";
 /// Folder, beside it, of what is put aside.
 const SCRATCH: &str = "rebuilding";
 /// Changes that share one transaction: nobody waits for a single one of them.
@@ -43,14 +43,12 @@ pub(crate) async fn run(config: &Config, json: bool) -> Result<ExitCode> {
     let report = {
         let marked = marked_store(config).await?;
         let catalog = new_catalog(config, &unfinished)?;
-        let pools = surveyed(config, &catalog).await?;
-        let (progress, scratch) = (RebuildProgress::default(), config.data.join(SCRATCH));
-        let rebuilt = rebuild(&catalog, pools, &scratch, &progress);
-        let report = tokio::select! {
-            rebuilt = rebuilt => rebuilt?,
-            () = tell(&progress) => unreachable!("it tells for ever"),
-        };
+        let report = found_at_the_nodes(config, &catalog).await?;
         agree(&catalog, marked).await?;
+        if report.unlisted > 0 {
+            // What only a node that is away tells of must not be swept when it is back.
+            catalog.commit(0, Change::Vouch { before_ms: 0 }).await?;
+        }
         report
     };
     fs::rename(&unfinished, &file).context("the new catalog")?;
@@ -91,7 +89,22 @@ async fn agree(catalog: &dyn Catalog, marked: Option<u64>) -> Result<()> {
     Ok(())
 }
 
-fn new_catalog(config: &Config, file: &Path) -> Result<Embedded> {
+/// Makes the records of an empty catalog from the fragments at the configured nodes.
+pub(crate) async fn found_at_the_nodes(
+    config: &Config,
+    catalog: &dyn Catalog,
+) -> Result<RebuildReport> {
+    let pools = surveyed(config, catalog).await?;
+    let (progress, scratch) = (RebuildProgress::default(), config.data.join(SCRATCH));
+    let rebuilt = rebuild(catalog, pools, &scratch, &progress);
+    Ok(tokio::select! {
+        rebuilt = rebuilt => rebuilt?,
+        () = tell(&progress) => unreachable!("it tells for ever"),
+    })
+}
+
+/// A catalog into which much is brought at once.
+pub(crate) fn new_catalog(config: &Config, file: &Path) -> Result<Embedded> {
     let settings = ripstop_catalog::Settings {
         cache_bytes: config.catalog_cache,
         changes_per_commit_max: CHANGES_PER_COMMIT,

@@ -1,14 +1,17 @@
 use crate::{
     args::Serve,
     assembly::{ADMIN_FILE, Assembly, CATALOG_FILE, DataFolder, assemble},
+    check::check_of,
     config::{Config, LogFormat},
     credentials::{self, Origin},
+    readiness,
     reload::Reload,
+    scrub,
     watch::Telemetry,
 };
 use anyhow::{Context as _, Result};
 use ripstop_recording::{Recorder, RecorderSettings};
-use ripstop_telemetry::{Admin, AdminSettings, TaskLogFile, check_of, init_logs, serve_admin};
+use ripstop_telemetry::{Admin, AdminSettings, TaskLogFile, init_logs, serve_admin};
 use std::{
     io::IsTerminal as _,
     net::SocketAddr,
@@ -52,10 +55,15 @@ pub(crate) async fn run(config: Config, options: &Serve) -> Result<ExitCode> {
     let store = assembly.store.clone();
     let desk = Admin {
         metrics: telemetry.metrics.clone(),
-        readiness: Arc::new(|| Ok(())),
-        check: check_of(store.clone()),
+        readiness: readiness::all(vec![
+            readiness::catalog(assembly.catalog.health()),
+            readiness::lineage(store.clone()),
+        ]),
+        check: check_of(&assembly),
         reload: Some(reload_of(reload.clone())),
+        catalog: Some(assembly.catalog.clone()),
     };
+    let scrubbing = scrub::spawn(assembly.catalog.clone(), config.catalog_scrub_every);
     let admin_served =
         tokio::spawn(serve_admin(admin_listener, desk, AdminSettings::default(), stop.clone()));
     let settings = ripstop_s3::Settings {
@@ -78,6 +86,7 @@ pub(crate) async fn run(config: Config, options: &Serve) -> Result<ExitCode> {
         ripstop_s3::serve(listener, store, reload.keyring(), settings, Arc::new(telemetry), stop);
     let ((), stopped) = tokio::join!(served, stopped);
     admin_served.await?;
+    scrubbing.abort();
     assembly.settle(config.stop_within.saturating_sub(stopped.elapsed())).await;
     if let Some(recorder) = recorder {
         recorder.finish();

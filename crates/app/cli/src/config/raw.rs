@@ -41,6 +41,17 @@ pub(crate) enum LogFormat {
     Text,
 }
 
+/// When the checksum of every page of the catalog is verified besides by scrubs and checks.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum CatalogCheck {
+    /// Whenever it is opened.
+    #[default]
+    Start,
+    /// After a crash only.
+    Never,
+}
+
 #[derive(Deserialize, Debug, Default)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Store {
@@ -50,6 +61,8 @@ pub(crate) struct Store {
     pub memory_max: Option<Size>,
     pub catalog_cache: Option<Size>,
     pub memory_wait: Option<Span>,
+    pub catalog_check: Option<CatalogCheck>,
+    pub catalog_scrub_every: Option<Span>,
     pub grace: Option<Span>,
     pub sweep_every: Option<Span>,
     pub list_every: Option<Span>,

@@ -1,7 +1,7 @@
 use super::{
     bounds::{self, given, within},
     policy,
-    raw::{self, Bucket, LogFormat, NodeKind, Raw},
+    raw::{self, Bucket, CatalogCheck, LogFormat, NodeKind, Raw},
     tenant::{self, TenantConfig},
     units::Size,
 };
@@ -31,6 +31,10 @@ pub(crate) struct Config {
     pub log_filter: String,
     pub memory_max: usize,
     pub catalog_cache: usize,
+    /// Whether opening the catalog verifies its pages.
+    pub catalog_check: bool,
+    /// How often it is scrubbed; zero: never.
+    pub catalog_scrub_every: Duration,
     pub store: StoreSettings,
     pub pools: Vec<PoolConfig>,
     pub tenants: Vec<TenantConfig>,
@@ -180,6 +184,7 @@ const DEFAULT_CODE: [usize; 2] = [6, 4];
 /// Where all strips are at one node: 12 of them make chunks of 1, 2, 3, 4, 6 or 12.
 const DEFAULT_CODE_TOGETHER: [usize; 2] = [24, 12];
 const DEFAULT_LANES: u16 = 16;
+const SCRUB_EVERY: Duration = Duration::from_hours(24);
 
 pub(super) fn resolve(raw: Raw) -> Result<Config> {
     let Raw { gateway, store, pool, node, tenant } = raw;
@@ -210,6 +215,8 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
         log_filter: gateway.log_filter.unwrap_or_else(|| "info".into()),
         memory_max,
         catalog_cache,
+        catalog_check: store.catalog_check.unwrap_or_default() == CatalogCheck::Start,
+        catalog_scrub_every: store.catalog_scrub_every.map_or(SCRUB_EVERY, |span| span.0),
         store: store_settings(&store, memory_max, &pools)?,
         pools,
         tenants,

@@ -2,6 +2,7 @@ mod check;
 mod guard;
 mod reload;
 mod serve;
+mod snapshot;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, post},
 };
+use ripstop_catalog::Embedded;
 use serde::Deserialize;
 use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
@@ -64,6 +66,8 @@ pub struct Admin {
     pub check: Check,
     /// Reads the configuration again; without it, that cannot be asked for.
     pub reload: Option<Reload>,
+    /// The catalog, whose file may be copied while it is in use.
+    pub catalog: Option<Arc<Embedded>>,
 }
 
 impl fmt::Debug for Admin {
@@ -79,6 +83,8 @@ struct Desk {
     names: Arc<[String]>,
     /// One permit: one check at a time.
     checking: Arc<Semaphore>,
+    /// One permit: one copy of the catalog at a time.
+    copying: Arc<Semaphore>,
     /// One permit: one reload after the other.
     reloading: Arc<Semaphore>,
     shutdown: CancellationToken,
@@ -87,7 +93,8 @@ struct Desk {
 fn router(admin: Admin, settings: &AdminSettings, shutdown: CancellationToken) -> Router {
     let names = settings.names.iter().map(|name| name.to_ascii_lowercase()).collect();
     let (checking, reloading) = (Arc::new(Semaphore::new(1)), Arc::new(Semaphore::new(1)));
-    let desk = Desk { admin, names, checking, reloading, shutdown };
+    let copying = Arc::new(Semaphore::new(1));
+    let desk = Desk { admin, names, checking, copying, reloading, shutdown };
     Router::new()
         .route("/livez", get(|| async { "ok" }))
         .route("/readyz", get(readyz))
@@ -95,6 +102,7 @@ fn router(admin: Admin, settings: &AdminSettings, shutdown: CancellationToken) -
         .route("/status", get(show_status))
         .route("/check", post(start_check))
         .route("/reload", post(start_reload))
+        .route("/snapshot", post(keep_snapshot))
         .route("/pools/{pool}/task-log", get(task_log))
         .with_state(desk)
 }
@@ -154,6 +162,19 @@ async fn start_check(
         return (StatusCode::CONFLICT, "a check is running\n").into_response();
     };
     check::stream(&desk.admin.check, repair, permit, desk.shutdown)
+}
+
+async fn keep_snapshot(State(desk): State<Desk>, uri: Uri, headers: HeaderMap) -> Response {
+    if let Err(refusal) = guard::admit(&uri, &headers, &desk.names) {
+        return (refusal.status(), format!("{refusal}\n")).into_response();
+    }
+    let Some(catalog) = desk.admin.catalog else {
+        return (StatusCode::NOT_IMPLEMENTED, "there is no catalog's file\n").into_response();
+    };
+    let Ok(permit) = desk.copying.try_acquire_owned() else {
+        return (StatusCode::CONFLICT, "the catalog is being copied\n").into_response();
+    };
+    snapshot::keep(catalog, permit, desk.shutdown).await
 }
 
 async fn start_reload(State(desk): State<Desk>, uri: Uri, headers: HeaderMap) -> Response {

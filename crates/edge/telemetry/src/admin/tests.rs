@@ -45,10 +45,14 @@ impl Served {
         reload: Option<Reload>,
         settings: AdminSettings,
     ) -> Self {
+        let admin = Admin { metrics, readiness: Arc::new(|| Ok(())), check, reload, catalog: None };
+        Self::by(admin, settings).await
+    }
+
+    async fn by(admin: Admin, settings: AdminSettings) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let at = listener.local_addr().unwrap();
         let shutdown = CancellationToken::new();
-        let admin = Admin { metrics, readiness: Arc::new(|| Ok(())), check, reload };
         let ended = tokio::spawn(serve_admin(listener, admin, settings, shutdown.clone()));
         Self { at, shutdown, ended }
     }
@@ -336,6 +340,10 @@ async fn strangers_pages_and_nonsense_are_refused() {
         ("POST /reload", "host: localhost\r\nsec-fetch-site: none\r\n", 403),
         ("POST /reload", "host: localhost\r\n", 501),
         ("GET /reload", "host: localhost\r\n", 405),
+        ("POST /snapshot", "host: evil.example\r\n", 421),
+        ("POST /snapshot", "host: localhost\r\norigin: null\r\n", 403),
+        ("POST /snapshot", "host: localhost\r\n", 501),
+        ("GET /snapshot", "host: localhost\r\n", 405),
         ("GET /", "host: localhost\r\n", 404),
     ] {
         assert_eq!(served.ask(line, headers).await.0, expected, "{line} {headers}");
@@ -459,4 +467,42 @@ async fn reloads_run_one_after_the_other_and_say_what_came_of_them() {
     assert_eq!(ask().await.0, 500);
     let (status, answer) = ask().await;
     assert!(status == 200 && answer.ends_with("4 before\n"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_snapshot_is_kept_until_its_client_leaves_and_says_where_it_is() {
+    let catalog = Embedded::in_memory(ripstop_catalog::Settings::default()).unwrap();
+    let admin = Admin {
+        metrics: Metrics::new("1.2.3", &[]),
+        readiness: Arc::new(|| Ok(())),
+        check: no_check(),
+        reload: None,
+        catalog: Some(Arc::new(catalog)),
+    };
+    let served = Served::by(admin, AdminSettings::default()).await;
+    let mut first = served.send("POST /snapshot", "host: localhost\r\n").await;
+    let mut told = String::new();
+    while !told.contains("\"kept\":true") {
+        let mut some = [0; 16 << 10];
+        let len = first.read(&mut some).await.unwrap();
+        assert!(len > 0, "{told}");
+        told.push_str(str::from_utf8(&some[..len]).unwrap());
+    }
+    let snapshot = &lines(&told)[0]["snapshot"];
+    // The file begins with redb's magic number.
+    assert!(snapshot["header"].as_str().unwrap().starts_with("72656462"), "{snapshot}");
+    assert!(snapshot["len"].as_u64().unwrap() > 4096, "{snapshot}");
+    let (status, answer) = served.ask("POST /snapshot", "host: localhost\r\n").await;
+    assert!(status == 409 && answer.ends_with("the catalog is being copied\n"), "{answer}");
+    drop(first);
+    for _ in 0..1000 {
+        let mut next = served.send("POST /snapshot", "host: localhost\r\n").await;
+        let mut begun = [0; 12];
+        next.read_exact(&mut begun).await.unwrap();
+        if begun.ends_with(b"200") {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("it is kept for nobody");
 }

@@ -1,0 +1,121 @@
+//! `ripstop backup` and `ripstop restore`: copies of the catalog, verified, and back again.
+
+use crate::{
+    admin_client::{self, Kept},
+    assembly::{CATALOG_FILE, DataFolder, FolderError},
+    check::{admin_of, progress},
+    complete,
+    config::Config,
+};
+use anyhow::{Context as _, Result, bail, ensure};
+use indicatif::ProgressBar;
+use ripstop_catalog::{Copied, Extracted, Reading, copy};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+/// What a catalog that is being put back is called until it is whole.
+const RESTORING: &str = "catalog.restoring";
+/// How often progress is shown.
+const SHOWN_EVERY: Duration = Duration::from_millis(200);
+
+/// Copies the catalog to a new file, while a gateway serves from it or not.
+pub(crate) async fn run(config: &Config, to: &Path) -> Result<ExitCode> {
+    ensure!(to.symlink_metadata().is_err(), "{} is there already: give a new name", to.display());
+    let catalog = config.data.join(CATALOG_FILE);
+    let copied = match DataFolder::open(config) {
+        Ok(_folder) => {
+            ensure!(catalog.exists(), "there is no catalog {}", catalog.display());
+            copied(&catalog, None, to).await?
+        }
+        Err(FolderError::InUse(_)) => {
+            let kept = Kept::ask(admin_client::snapshot(admin_of(config)).await?);
+            let copied = copied(&catalog, Some(kept.extracted.clone()), to).await;
+            // What is copied after the gateway let go may be anything.
+            kept.release()?;
+            copied?
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let (objects, bytes) = (copied.inspection.audit.objects, copied.inspection.len);
+    let findings = copied.inspection.findings();
+    copied.keep().with_context(|| format!("{}", to.display()))?;
+    for finding in &findings {
+        say_line!("Catalog: {finding}")?;
+    }
+    say_line!("{}: {objects} objects in {bytes} bytes, verified", to.display())?;
+    Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+async fn copied(from: &Path, kept: Option<Extracted>, to: &Path) -> Result<Copied> {
+    let (reading, from, into) = (Reading::default(), from.to_owned(), to.to_owned());
+    let copying = {
+        let reading = reading.clone();
+        tokio::task::spawn_blocking(move || copy(&from, kept.as_ref(), &into, &reading))
+    };
+    let bar = progress("MiB copied and verified");
+    let copied = tokio::select! {
+        copied = copying => copied?,
+        () = show(&bar, &reading) => unreachable!("it shows for ever"),
+    };
+    bar.finish_and_clear();
+    copied
+        .map_err(|error| anyhow::anyhow!("{}", told(&error)))
+        .with_context(|| format!("copy {}", to.display()))
+}
+
+/// An error with its causes.
+fn told(error: &(dyn std::error::Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+async fn show(bar: &ProgressBar, reading: &Reading) {
+    loop {
+        tokio::time::sleep(SHOWN_EVERY).await;
+        bar.set_position(reading.bytes() >> 20);
+    }
+}
+
+/// Puts a copy back in the catalog's place, keeps what was there, and brings in what has been written
+/// since from the fragments.
+pub(crate) async fn restore(config: &Config, from: &Path, json: bool) -> Result<ExitCode> {
+    ensure!(from.is_file(), "there is no file {}", from.display());
+    let _folder = DataFolder::create(config)?;
+    let restoring = config.data.join(RESTORING);
+    if restoring.exists() {
+        fs::remove_file(&restoring).context("what an earlier restore left")?;
+    }
+    let copied = copied(from, None, &restoring).await?;
+    let findings = copied.inspection.findings();
+    if let Some(first) = findings.first() {
+        bail!("{} is not whole ({} findings): {first}", from.display(), findings.len());
+    }
+    let objects = copied.inspection.audit.objects;
+    copied.keep()?;
+    let catalog = config.data.join(CATALOG_FILE);
+    if catalog.exists() {
+        let aside = aside(config)?;
+        fs::rename(&catalog, &aside).context("the catalog that is replaced")?;
+        if !json {
+            say_line!("the catalog that was there is {} now", aside.display())?;
+        }
+    }
+    fs::rename(&restoring, &catalog).context("the catalog that is put back")?;
+    fs::File::open(&config.data)?.sync_all()?;
+    if !json {
+        say_line!("put back {}: {objects} objects", from.display())?;
+    }
+    complete::locked(config, json).await
+}
+
+/// A name that nothing has for the catalog that is replaced.
+fn aside(config: &Config) -> Result<PathBuf> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
+    let names = (0..1000).map(|at| config.data.join(format!("catalog.replaced-{}.redb", now + at)));
+    let mut free = names.filter(|name| !name.exists());
+    free.next().context("a thousand replaced catalogs are in the data folder")
+}
