@@ -1,47 +1,193 @@
+use crate::{
+    config::{AdminAddress, Config},
+    owner_only,
+};
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Empty, Limited};
-use hyper::{Method, Request, body::Incoming, client::conn::http1::handshake, header::HOST};
+use hyper::{
+    Method, Request, Response,
+    body::Incoming,
+    client::conn::http1::{SendRequest, handshake},
+    header::{AUTHORIZATION, HOST},
+};
 use hyper_util::rt::TokioIo;
 use ripstop_catalog::{Extracted, HEADER_LEN};
+use ripstop_listen::Pinned;
 use ripstop_store::{CheckOptions, CheckReport};
 use serde::Deserialize;
-use std::net::SocketAddr;
-use tokio::{net::TcpStream, task::JoinHandle};
+use std::path::Path;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpStream, UnixStream},
+    task::JoinHandle,
+};
 
 /// The most that an answer may have.
 const ANSWER_MAX: usize = 1 << 30;
+/// Who is asked on a Unix socket.
+const UNIX_HOST: &str = "localhost";
 
-/// What the admin port at this address (with `http://` before it, or without) answers to a path.
-pub(crate) async fn ask(admin: &str, method: Method, path: &str) -> Result<String> {
-    let address = admin.trim_end_matches('/');
-    let address = address.strip_prefix("http://").unwrap_or(address);
-    ensure!(
-        !address.is_empty() && !address.contains('/'),
-        "{admin:?} is not an admin port such as http://127.0.0.1:9001"
-    );
-    let stream = TcpStream::connect(address)
-        .await
-        .with_context(|| format!("the admin port {address} does not answer"))?;
-    let (mut sender, connection) = handshake(TokioIo::new(stream)).await?;
-    tokio::spawn(connection);
-    let request = Request::builder().method(method).uri(path).header(HOST, address);
-    let response = sender.send_request(request.body(Empty::<Bytes>::new())?).await?;
-    let status = response.status();
-    let body = Limited::new(response.into_body(), ANSWER_MAX).collect().await;
-    let body = body.map_err(|error| anyhow::anyhow!("{path}: {error}"))?.to_bytes();
-    let text = String::from_utf8_lossy(&body).into_owned();
-    ensure!(status.is_success(), "{path}: {status}: {}", text.trim());
-    Ok(text)
+/// Where a gateway's admin port is, and how to be let in.
+pub(crate) struct AdminPort {
+    place: Place,
+    /// Speaks TLS, with this server alone.
+    pinned: Option<Pinned>,
+    token: Option<String>,
 }
 
-/// One line of what the admin port says of a check.
-#[derive(Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Line {
-    Progress { stripes: u64 },
-    Report(CheckReport),
-    Error(String),
+enum Place {
+    /// Host and port.
+    Network(String),
+    Unix(std::path::PathBuf),
+}
+
+impl AdminPort {
+    /// The admin port of the gateway that runs with this configuration. `told` is what it wrote of where
+    /// it listens.
+    pub(crate) fn of(config: &Config, told: Option<AdminAddress>) -> Result<Self> {
+        let place = match told.unwrap_or_else(|| config.admin.clone()) {
+            AdminAddress::Network(address) => Place::Network(address.to_string()),
+            AdminAddress::Unix(path) => Place::Unix(path),
+        };
+        let pair = config.admin_tls.as_ref();
+        let pinned = pair.map(|pair| Pinned::load(&pair.certificate)).transpose()?;
+        let token = config.admin_token.as_deref().map(owner_only::token).transpose()?;
+        Ok(Self { place, pinned, token })
+    }
+
+    /// The admin port at a URL such as `http://127.0.0.1:9001` (or without `http://`), `https://…`, for
+    /// which the server's certificate must be given, or `unix:/path`.
+    pub(crate) fn at(url: &str, token: Option<&Path>, certificate: Option<&Path>) -> Result<Self> {
+        let token = token.map(owner_only::token).transpose()?;
+        if let Some(path) = url.strip_prefix("unix:") {
+            return Ok(Self { place: Place::Unix(path.into()), pinned: None, token });
+        }
+        let address = url.trim_end_matches('/');
+        let (address, secure) = match address.strip_prefix("https://") {
+            Some(address) => (address, true),
+            None => (address.strip_prefix("http://").unwrap_or(address), false),
+        };
+        ensure!(
+            !address.is_empty() && !address.contains('/'),
+            "{url:?} is not an admin port such as http://127.0.0.1:9001 or unix:/run/ripstop/admin"
+        );
+        let pinned = match (secure, certificate) {
+            (false, _) => None,
+            (true, Some(certificate)) => Some(Pinned::load(certificate)?),
+            (true, None) => bail!("{url}: the certificate of an admin port with TLS must be given"),
+        };
+        Ok(Self { place: Place::Network(address.to_owned()), pinned, token })
+    }
+
+    async fn send(&self, method: Method, path: &str) -> Result<Response<Incoming>> {
+        let silent = |place: String| move || format!("the admin port {place} does not answer");
+        let (mut sender, host) = match &self.place {
+            Place::Unix(path) => {
+                let stream = UnixStream::connect(path).await;
+                let stream = stream.with_context(silent(path.display().to_string()))?;
+                (spoken(stream).await?, UNIX_HOST)
+            }
+            Place::Network(address) => {
+                let stream = TcpStream::connect(address.as_str()).await;
+                let stream = stream.with_context(silent(address.clone()))?;
+                let sender = match &self.pinned {
+                    None => spoken(stream).await?,
+                    Some(pinned) => {
+                        let host = address.rsplit_once(':').map_or(&**address, |(host, _)| host);
+                        let host = host.trim_start_matches('[').trim_end_matches(']');
+                        let stream = pinned.connect(stream, host).await.with_context(|| {
+                            format!(
+                                "the admin port {address} does not show the certificate expected"
+                            )
+                        })?;
+                        spoken(stream).await?
+                    }
+                };
+                (sender, &**address)
+            }
+        };
+        let mut request = Request::builder().method(method).uri(path).header(HOST, host);
+        if let Some(token) = &self.token {
+            request = request.header(AUTHORIZATION, format!("Bearer {token}"));
+        }
+        Ok(sender.send_request(request.body(Empty::<Bytes>::new())?).await?)
+    }
+
+    /// What it answers to a path.
+    pub(crate) async fn ask(&self, method: Method, path: &str) -> Result<String> {
+        let response = self.send(method, path).await?;
+        let status = response.status();
+        let body = Limited::new(response.into_body(), ANSWER_MAX).collect().await;
+        let body = body.map_err(|error| anyhow::anyhow!("{path}: {error}"))?.to_bytes();
+        let text = String::from_utf8_lossy(&body).into_owned();
+        ensure!(status.is_success(), "{path}: {status}: {}", text.trim());
+        Ok(text)
+    }
+
+    /// Has the gateway keep a state of its catalog for as long as the lines are read.
+    pub(crate) async fn snapshot(&self) -> Result<(Extracted, Lines)> {
+        let response = self.send(Method::POST, "/snapshot").await;
+        let response = response.context("a gateway has the data folder, and has to be asked")?;
+        let status = response.status();
+        let mut lines = Lines { body: response.into_body(), text: Vec::new() };
+        let first = lines.next().await?;
+        let Some(first) = first.filter(|_| status.is_success()) else {
+            bail!(
+                "the gateway's admin port answers {status}: {}",
+                String::from_utf8_lossy(&lines.text)
+            );
+        };
+        match serde_json::from_slice(&first).context("the gateway's answer")? {
+            SnapshotLine::Snapshot { header, len } => {
+                let mut header = hex::decode(header).context("the gateway's answer")?;
+                ensure!(header.len() <= HEADER_LEN, "the gateway's answer has too long a header");
+                header.resize(HEADER_LEN, 0);
+                Ok((Extracted { header, len }, lines))
+            }
+            SnapshotLine::Kept(_) => bail!("the gateway's answer does not begin with a snapshot"),
+            SnapshotLine::Error(reason) => bail!("the gateway: {reason}"),
+        }
+    }
+
+    /// Has the gateway check its store.
+    pub(crate) async fn check(
+        &self,
+        options: CheckOptions,
+        progress: impl Fn(u64),
+    ) -> Result<CheckReport> {
+        let path = format!("/check?repair={}", options.repair);
+        let response = self.send(Method::POST, &path).await;
+        let response = response.context("a gateway has the data folder, and has to be asked")?;
+        let status = response.status();
+        let mut body = response.into_body();
+        let mut text = Vec::new();
+        while let Some(frame) = body.frame().await {
+            let Ok(bytes) = frame?.into_data() else { continue };
+            text.extend_from_slice(&bytes);
+            while status.is_success()
+                && let Some(end) = text.iter().position(|&byte| byte == b'\n')
+            {
+                let line: Vec<u8> = text.drain(..=end).collect();
+                match serde_json::from_slice(&line).context("the gateway's answer")? {
+                    Line::Progress { stripes } => progress(stripes),
+                    Line::Report(report) => return Ok(report),
+                    Line::Error(reason) => bail!("the gateway could not check: {reason}"),
+                }
+            }
+        }
+        ensure!(status.is_success(), "{status}: {}", String::from_utf8_lossy(&text).trim());
+        bail!("the gateway stopped before the check was done")
+    }
+}
+
+/// HTTP on a connection.
+async fn spoken(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+) -> Result<SendRequest<Empty<Bytes>>> {
+    let (sender, connection) = handshake(TokioIo::new(stream)).await?;
+    tokio::spawn(connection);
+    Ok(sender)
 }
 
 /// One line of what the admin port says of a snapshot.
@@ -115,69 +261,11 @@ impl Kept {
     }
 }
 
-/// Has the gateway behind this admin port keep a state of its catalog for as long as the lines are read.
-pub(crate) async fn snapshot(admin: SocketAddr) -> Result<(Extracted, Lines)> {
-    let stream = TcpStream::connect(admin).await.with_context(|| {
-        format!("a gateway has the data folder, but its admin port {admin} does not answer")
-    })?;
-    let (mut sender, connection) = handshake(TokioIo::new(stream)).await?;
-    tokio::spawn(connection);
-    let request =
-        Request::post("/snapshot").header(HOST, admin.to_string()).body(Empty::<Bytes>::new())?;
-    let response = sender.send_request(request).await?;
-    let status = response.status();
-    let mut lines = Lines { body: response.into_body(), text: Vec::new() };
-    let first = lines.next().await?;
-    let Some(first) = first.filter(|_| status.is_success()) else {
-        bail!(
-            "the gateway's admin port answers {status}: {}",
-            String::from_utf8_lossy(&lines.text)
-        );
-    };
-    match serde_json::from_slice(&first).context("the gateway's answer")? {
-        SnapshotLine::Snapshot { header, len } => {
-            let mut header = hex::decode(header).context("the gateway's answer")?;
-            ensure!(header.len() <= HEADER_LEN, "the gateway's answer has too long a header");
-            header.resize(HEADER_LEN, 0);
-            Ok((Extracted { header, len }, lines))
-        }
-        SnapshotLine::Kept(_) => bail!("the gateway's answer does not begin with a snapshot"),
-        SnapshotLine::Error(reason) => bail!("the gateway: {reason}"),
-    }
-}
-
-/// Has the gateway behind this admin port check its store.
-pub(crate) async fn check(
-    admin: SocketAddr,
-    options: CheckOptions,
-    progress: impl Fn(u64),
-) -> Result<CheckReport> {
-    let stream = TcpStream::connect(admin).await.with_context(|| {
-        format!("a gateway has the data folder, but its admin port {admin} does not answer")
-    })?;
-    let (mut sender, connection) = handshake(TokioIo::new(stream)).await?;
-    tokio::spawn(connection);
-    let request = Request::post(format!("/check?repair={}", options.repair))
-        .header(HOST, admin.to_string())
-        .body(Empty::<Bytes>::new())?;
-    let response = sender.send_request(request).await?;
-    let status = response.status();
-    let mut body = response.into_body();
-    let mut text = Vec::new();
-    while let Some(frame) = body.frame().await {
-        let Ok(bytes) = frame?.into_data() else { continue };
-        text.extend_from_slice(&bytes);
-        while status.is_success()
-            && let Some(end) = text.iter().position(|&byte| byte == b'\n')
-        {
-            let line: Vec<u8> = text.drain(..=end).collect();
-            match serde_json::from_slice(&line).context("the gateway's answer")? {
-                Line::Progress { stripes } => progress(stripes),
-                Line::Report(report) => return Ok(report),
-                Line::Error(reason) => bail!("the gateway could not check: {reason}"),
-            }
-        }
-    }
-    ensure!(status.is_success(), "{status}: {}", String::from_utf8_lossy(&text).trim());
-    bail!("the gateway stopped before the check was done")
+/// One line of what the admin port says of a check.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Line {
+    Progress { stripes: u64 },
+    Report(CheckReport),
+    Error(String),
 }

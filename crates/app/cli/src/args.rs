@@ -1,6 +1,6 @@
 use crate::{
     capacity::Capacity,
-    config::Size,
+    config::{AdminAddress, Size},
     placing::{Placing, Slowing},
     promises::Promises,
     rebuild::RebuildBench,
@@ -133,9 +133,10 @@ pub(crate) struct Common {
     /// Address that S3 is served on [default: 127.0.0.1:9000].
     #[arg(long, value_name = "ADDR:PORT")]
     pub listen: Option<SocketAddr>,
-    /// Address of health, metrics and maintenance [default: 127.0.0.1:9001].
+    /// Address of health, metrics and maintenance, or `unix:/path` for a socket of its owner's alone
+    /// [default: 127.0.0.1:9001].
     #[arg(long, value_name = "ADDR:PORT")]
-    pub admin: Option<SocketAddr>,
+    pub admin: Option<AdminAddress>,
 }
 
 #[derive(Args, Debug)]

@@ -1,7 +1,7 @@
 //! `ripstop backup` and `ripstop restore`: copies of the catalog, verified, and back again.
 
 use crate::{
-    admin_client::{self, Kept},
+    admin_client::Kept,
     assembly::{CATALOG_FILE, DataFolder, FolderError},
     check::{admin_of, progress},
     complete,
@@ -32,7 +32,7 @@ pub(crate) async fn run(config: &Config, to: &Path) -> Result<ExitCode> {
             copied(&catalog, None, to).await?
         }
         Err(FolderError::InUse(_)) => {
-            let kept = Kept::ask(admin_client::snapshot(admin_of(config)).await?);
+            let kept = Kept::ask(admin_of(config)?.snapshot().await?);
             let copied = copied(&catalog, Some(kept.extracted.clone()), to).await;
             // What is copied after the gateway let go may be anything.
             kept.release()?;

@@ -1,5 +1,5 @@
 use crate::{
-    admin_client,
+    admin_client::AdminPort,
     assembly::{ADMIN_FILE, Assembly, CATALOG_FILE, DataFolder, FolderError, assemble},
     config::Config,
     readiness::DAMAGED,
@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 use ripstop_catalog::{CatalogError, Inspection, Reading, verify};
 use ripstop_store::{CatalogReport, CheckOptions, CheckReport, StoreError};
-use std::{net::SocketAddr, process::ExitCode, sync::Arc};
+use std::{process::ExitCode, sync::Arc};
 
 pub(crate) async fn run(config: &Config, repair: bool, json: bool) -> Result<ExitCode> {
     let options = CheckOptions { repair };
@@ -32,8 +32,7 @@ pub(crate) async fn run(config: &Config, repair: bool, json: bool) -> Result<Exi
         }
         // Whoever has the folder is a gateway, and does it for us.
         Err(FolderError::InUse(_)) => {
-            admin_client::check(admin_of(config), options, |stripes| bar.set_position(stripes))
-                .await?
+            admin_of(config)?.check(options, |stripes| bar.set_position(stripes)).await?
         }
         Err(error) => return Err(error.into()),
     };
@@ -43,9 +42,9 @@ pub(crate) async fn run(config: &Config, repair: bool, json: bool) -> Result<Exi
 }
 
 /// Where the admin port of the gateway is that has the data folder.
-pub(crate) fn admin_of(config: &Config) -> SocketAddr {
+pub(crate) fn admin_of(config: &Config) -> Result<AdminPort> {
     let told = std::fs::read_to_string(config.data.join(ADMIN_FILE)).ok();
-    told.and_then(|text| text.trim().parse().ok()).unwrap_or(config.admin)
+    AdminPort::of(config, told.and_then(|text| text.trim().parse().ok()))
 }
 
 /// The check of a store and of its catalog, which comes first: by one that is not as it should be, nothing

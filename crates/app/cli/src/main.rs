@@ -12,11 +12,14 @@ mod check;
 mod complete;
 mod config;
 mod credentials;
+mod descriptors;
 mod figures;
 mod fit;
 mod folder;
+mod owner_only;
 mod placing;
 mod plan;
+mod ports;
 mod promises;
 mod readiness;
 mod rebuild;
@@ -134,7 +137,7 @@ fn resolve(common: &Common) -> Result<Config> {
             common.data.as_ref().map(|path| format!("'''{}'''", path.display())),
         ),
         ("RIPSTOP_GATEWAY_LISTEN", common.listen.map(|address| format!("\"{address}\""))),
-        ("RIPSTOP_GATEWAY_ADMIN", common.admin.map(|address| format!("\"{address}\""))),
+        ("RIPSTOP_GATEWAY_ADMIN", common.admin.as_ref().map(|at| format!("'''{at}'''"))),
     ];
     let flags = flags.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     config::load(common.config.as_deref(), flags)

@@ -14,6 +14,7 @@ pub(crate) use apply::{file_of, groups_of};
 pub(crate) use exact::{exactly, is_exact};
 pub(crate) use moments::{Measured, needed_reads, quantiles, since_change};
 
+use crate::admin_client::AdminPort;
 use answer::Answer;
 use anyhow::{Context as _, Result, anyhow};
 use clap::Args;
@@ -30,6 +31,12 @@ pub(crate) struct Plan {
     /// rate of requests from its task log. An INVENTORY besides is laid over it, by names: prices, sites, files.
     #[arg(long, value_name = "URL")]
     pub from: Option<String>,
+    /// The file with that admin port's token, if it wants one.
+    #[arg(long, value_name = "FILE", requires = "from")]
+    pub from_token: Option<PathBuf>,
+    /// That admin port's certificate (PEM), if it speaks TLS: the URL begins with https.
+    #[arg(long, value_name = "FILE", requires = "from")]
+    pub from_certificate: Option<PathBuf>,
     /// Which of that gateway's pools, if it has several.
     #[arg(long, value_name = "POOL", requires = "from")]
     pub pool: Option<String>,
@@ -114,7 +121,9 @@ async fn inventory(arguments: &Plan) -> Result<Named> {
     let read = arguments.inventory.as_deref().map(Inventory::read).transpose()?;
     let inventory = match (&arguments.from, read) {
         (Some(admin), over) => {
-            let seen = gateway::inventory(admin, arguments.pool.as_deref()).await?;
+            let (token, certificate) = (&arguments.from_token, &arguments.from_certificate);
+            let admin = AdminPort::at(admin, token.as_deref(), certificate.as_deref())?;
+            let seen = gateway::inventory(&admin, arguments.pool.as_deref()).await?;
             match over {
                 Some(over) => seen.overlaid(over),
                 None => seen,

@@ -10,6 +10,7 @@ use crate::{
 };
 use anyhow::{Context as _, Result, bail};
 use ripstop_gateway::{Placement, Recombination, Selection};
+use ripstop_listen::{Renewal, Tls};
 use ripstop_model::NodeId;
 use ripstop_node::DelayFactor;
 use ripstop_runtime::{Memory, MemoryClaim, Pool};
@@ -18,7 +19,8 @@ use ripstop_store::Store;
 use ripstop_telemetry::{Metrics, TenantNames};
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    path::PathBuf,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 /// Puts tenants into force, at the start and whenever it is asked to.
@@ -31,6 +33,8 @@ pub(crate) struct Reload {
     memory: Memory,
     delays: BTreeMap<String, DelayFactor>,
     metrics: Metrics,
+    /// Of the S3 port, and of the admin port.
+    tls: OnceLock<[Option<Tls>; 2]>,
     /// Of each pool, by its name: numbers and names.
     nodes: BTreeMap<String, Vec<(NodeId, String)>>,
     now: Mutex<Now>,
@@ -71,6 +75,7 @@ impl Reload {
             memory: assembly.memory.clone(),
             delays: assembly.delays.clone(),
             metrics,
+            tls: OnceLock::new(),
             nodes,
             now: Mutex::new(now),
         };
@@ -81,6 +86,24 @@ impl Reload {
     /// The credentials in force.
     pub(crate) fn keyring(&self) -> Keyring {
         self.keyring.clone()
+    }
+
+    /// Reads the certificates of these ports, S3 and admin, along with the rest.
+    pub(crate) fn renew_with(&self, s3: Option<Tls>, admin: Option<Tls>) {
+        // Said once, by whoever began it.
+        let _ = self.tls.set([s3, admin]);
+    }
+
+    /// Certificates and keys, read again where they were and are configured.
+    fn renewals(&self, config: &Config) -> Result<Vec<Renewal>> {
+        let served = self.tls.get().into_iter().flatten();
+        let mut renewals = Vec::new();
+        for (tls, files) in served.zip([&config.tls, &config.admin_tls]) {
+            if let (Some(tls), Some(files)) = (tls, files) {
+                renewals.push(tls.renewal(&files.certificate, &files.key)?);
+            }
+        }
+        Ok(renewals)
     }
 
     /// Reads configuration and credentials anew and puts into force what can be; says what was done.
@@ -102,7 +125,9 @@ impl Reload {
             }
             (other, rescaled(&now.config, &config))
         };
+        let renewals = self.renewals(&config)?;
         self.enforce(config, credentials)?;
+        renewals.into_iter().for_each(Renewal::adopt);
         let rest = if other { "; what else has changed takes a restart" } else { "" };
         Ok(format!("credentials and {tenants} tenants are in force{scales}{rest}"))
     }
@@ -278,6 +303,9 @@ fn rescaled(serving: &Config, read: &Config) -> String {
 /// What a restart only can change.
 fn fixed(config: &Config) -> String {
     let mut fixed = Config { tenants: Vec::new(), ..config.clone() };
+    for files in [&mut fixed.tls, &mut fixed.admin_tls].into_iter().flatten() {
+        (files.certificate, files.key) = (PathBuf::new(), PathBuf::new());
+    }
     for pool in &mut fixed.pools {
         pool.recombination = Recombination::default();
         (pool.plan, pool.selection) = (None, Selection::default());

@@ -4,14 +4,18 @@ use crate::{
     check::check_of,
     config::{Config, LogFormat},
     credentials::{self, Origin},
+    descriptors,
+    ports::Ports,
     readiness,
     reload::Reload,
     scrub,
     watch::Telemetry,
 };
 use anyhow::{Context as _, Result};
+use ripstop_listen::{Pressure, Tls};
+use ripstop_runtime::Memory;
 use ripstop_recording::{Recorder, RecorderSettings};
-use ripstop_telemetry::{Admin, AdminSettings, TaskLogFile, init_logs, serve_admin};
+use ripstop_telemetry::{Admin, TaskLogFile, init_logs, serve_admin};
 use std::{
     io::IsTerminal as _,
     net::SocketAddr,
@@ -20,7 +24,7 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-use tokio::{net::TcpListener, signal::unix, signal::unix::SignalKind};
+use tokio::{signal::unix, signal::unix::SignalKind};
 use tokio_util::sync::CancellationToken;
 
 /// How long the process may take to end once requests have had their time to.
@@ -31,11 +35,11 @@ pub(crate) async fn run(config: Config, options: &Serve) -> Result<ExitCode> {
     let format =
         if text { ripstop_telemetry::LogFormat::Text } else { ripstop_telemetry::LogFormat::Json };
     init_logs(format, &config.log_filter)?;
+    let connections_max = descriptors::connections_max(&config, descriptors::raise_limit())?;
     let _folder = DataFolder::create(&config)?;
     let is_new = !config.data.join(CATALOG_FILE).exists();
     let (keys, origin) = credentials::load(&config.credentials)?;
-    let listener = bind(config.listen, "gateway.listen").await?;
-    let admin_listener = bind(config.admin, "gateway.admin").await?;
+    let ports = Ports::open(&config).await?;
     let recorder = options.record.as_deref().map(|path| record(path, options)).transpose()?;
     let telemetry = Telemetry::new(recorder.clone());
     let begun = begin(&config, &telemetry, options, is_new).await;
@@ -44,13 +48,14 @@ pub(crate) async fn run(config: Config, options: &Serve) -> Result<ExitCode> {
         std::fs::remove_file(recording)?;
     }
     let (assembly, _task_logs) = begun?;
-    let (listen, admin) = (listener.local_addr()?, admin_listener.local_addr()?);
+    let (listen, admin) = (ports.listen, ports.admin.clone());
     std::fs::write(config.data.join(ADMIN_FILE), admin.to_string())?;
     greet(&config, listen, &origin);
     tracing::info!(%listen, %admin, data = %config.data.display(), "ripstop serves");
     let stop = stop_signal(config.stop_within)?;
     let reload =
         Reload::begin(options.common.clone(), &config, keys, &assembly, telemetry.metrics.clone())?;
+    reload.renew_with(ports.tls(), ports.admin_tls());
     reload_on_hangup(reload.clone())?;
     let store = assembly.store.clone();
     let desk = Admin {
@@ -65,25 +70,15 @@ pub(crate) async fn run(config: Config, options: &Serve) -> Result<ExitCode> {
     };
     let scrubbing = scrub::spawn(assembly.catalog.clone(), config.catalog_scrub_every);
     let admin_served =
-        tokio::spawn(serve_admin(admin_listener, desk, AdminSettings::default(), stop.clone()));
-    let settings = ripstop_s3::Settings {
-        region: config.region.clone(),
-        signature_v2: config.signature_v2,
-        domain: config.domain.clone(),
-        connections_max: config.connections_max,
-        drain_timeout: config.stop_within,
-        documents_memory_max: config.face_memory(),
-        pages_memory_max: config.face_memory(),
-        extents_memory_max: config.face_memory(),
-        ..ripstop_s3::Settings::default()
-    };
+        tokio::spawn(serve_admin(ports.admin_listener, desk, ports.admin_settings, stop.clone()));
+    let settings = s3_settings(&config, connections_max, ports.tls, &assembly.memory);
     let stopping = stop.clone();
     let stopped = async {
         stopping.cancelled().await;
         Instant::now()
     };
-    let served =
-        ripstop_s3::serve(listener, store, reload.keyring(), settings, Arc::new(telemetry), stop);
+    let (keyring, observer) = (reload.keyring(), Arc::new(telemetry));
+    let served = ripstop_s3::serve(ports.listener, store, keyring, settings, observer, stop);
     let ((), stopped) = tokio::join!(served, stopped);
     admin_served.await?;
     scrubbing.abort();
@@ -93,6 +88,32 @@ pub(crate) async fn run(config: Config, options: &Serve) -> Result<ExitCode> {
     }
     tracing::info!("ripstop stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+fn s3_settings(
+    config: &Config,
+    connections_max: usize,
+    tls: Option<Tls>,
+    memory: &Memory,
+) -> ripstop_s3::Settings {
+    let (writes, reads) = (memory.clone(), memory.clone());
+    ripstop_s3::Settings {
+        region: config.region.clone(),
+        signature_v2: config.signature_v2,
+        domain: config.domain.clone(),
+        connections_max,
+        connections_per_address_max: config.connections_per_address_max,
+        trusted_proxies: config.trusted_proxies.clone(),
+        tls,
+        unsigned_payload_needs_tls: config.unsigned_payload_needs_tls,
+        drain_timeout: config.stop_within,
+        write_pressure: Pressure::new(move || writes.write_pressure()),
+        read_pressure: Pressure::new(move || reads.read_pressure()),
+        documents_memory_max: config.face_memory(),
+        pages_memory_max: config.face_memory(),
+        extents_memory_max: config.face_memory(),
+        ..ripstop_s3::Settings::default()
+    }
 }
 
 /// Puts together what serves, and what watches it.
@@ -129,11 +150,6 @@ fn record(path: &Path, options: &Serve) -> Result<Arc<Recorder>> {
     let recorder = Recorder::create(path, settings);
     let recorder = recorder.with_context(|| format!("recording {}", path.display()))?;
     Ok(Arc::new(recorder))
-}
-
-async fn bind(address: SocketAddr, key: &str) -> Result<TcpListener> {
-    let listener = TcpListener::bind(address).await;
-    listener.with_context(|| format!("{key} = \"{address}\" cannot be listened on"))
 }
 
 /// Fires on SIGINT or SIGTERM. A second one ends the program at once, and so does the time when all
@@ -201,9 +217,10 @@ fn reload_on_hangup(reload: Arc<Reload>) -> Result<()> {
 fn greet(config: &Config, listen: SocketAddr, origin: &Origin) {
     let Origin::New { access_key, secret_key } = origin else { return };
     let (file, region) = (config.credentials.display(), &config.region);
+    let scheme = if config.tls.is_some() { "https" } else { "http" };
     if !std::io::stdout().is_terminal() {
         println!(
-            "New credentials are in {file}; S3 is served on http://{listen}, region {region}."
+            "New credentials are in {file}; S3 is served on {scheme}://{listen}, region {region}."
         );
         return;
     }
@@ -212,7 +229,7 @@ fn greet(config: &Config, listen: SocketAddr, origin: &Origin) {
     println!("export AWS_ACCESS_KEY_ID={access_key}");
     println!("export AWS_SECRET_ACCESS_KEY={}", **secret_key);
     println!("export AWS_DEFAULT_REGION={region}");
-    println!("export AWS_ENDPOINT_URL=http://{listen}");
+    println!("export AWS_ENDPOINT_URL={scheme}://{listen}");
     println!();
     println!("aws s3 mb s3://first && aws s3 cp README.md s3://first/ && aws s3 ls s3://first/");
     println!();

@@ -1,10 +1,11 @@
 //! From a request's head to its answer: id, signature, body, handler, failure, observation.
 
 use crate::{
-    Answered, Keyring, Observer, Operation, Settings,
+    Answered, Keyring, Observer, Settings,
+    access::{Client, METHOD_SHOWN_MAX, Note, PATH_SHOWN_MAX, Strangers, cut},
     allowance::Allowances,
     auth::{self, PayloadClaim, Presented},
-    body::{Chunked, Outgoing, Patience, Payload, Source},
+    body::{Chunked, Outgoing, Payload, Source},
     date,
     error::{Code, Failure, Outcome},
     op, operation,
@@ -15,6 +16,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Response, header, request::Parts};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
+use ripstop_listen::{Patience, Peer};
 use ripstop_store::Store;
 use std::{
     hash::{BuildHasher as _, RandomState},
@@ -28,9 +30,6 @@ use std::{
 };
 use tracing::Instrument as _;
 
-/// Where the one line per request goes, so that it can be filtered by itself.
-const ACCESS: &str = "ripstop_s3::access";
-
 /// Everything that requests share.
 #[derive(Debug)]
 pub(crate) struct Front {
@@ -39,6 +38,7 @@ pub(crate) struct Front {
     pub(crate) settings: Arc<Settings>,
     pub(crate) allowances: Arc<Allowances>,
     pub(crate) observer: Arc<dyn Observer>,
+    pub(crate) strangers: Arc<Strangers>,
 }
 
 /// What is counted while a request runs.
@@ -60,6 +60,7 @@ impl Front {
     pub(crate) async fn answer(
         self: Arc<Self>,
         request: http::Request<Incoming>,
+        peer: &Peer,
     ) -> Response<Watched> {
         let begun = Instant::now();
         let id = request_id();
@@ -67,20 +68,26 @@ impl Front {
         let (parts, incoming) = request.into_parts();
         let head = parts.method == Method::HEAD;
         let holds_back = holds_back(&parts.headers);
-        let resource = parts.uri.path().to_owned();
+        let resource = cut(parts.uri.path(), PATH_SHOWN_MAX).to_owned();
+        let method = cut(parts.method.as_str(), METHOD_SHOWN_MAX).to_owned();
+        let client = Client::of(peer, &parts.headers, &self.settings);
+        let mut note = Note::new(client, &parts.headers, resource.len() + method.len());
         // At the highest level: whatever is logged of a request carries its id.
         let span = tracing::error_span!(
             "request",
             request_id = id,
-            method = %parts.method,
+            method,
             path = %resource
         );
-        let mut operation = Operation::Unknown;
-        let outcome =
-            self.handle(parts, incoming, &counts, &mut operation).instrument(span.clone()).await;
+        let handled = self.handle(parts, incoming, client, &counts, &mut note);
+        let outcome = handled.instrument(span.clone()).await;
+        if note.access_key.is_some() {
+            peer.vouch();
+        }
         let mut reply = outcome.unwrap_or_else(|failure| {
             let _entered = span.enter();
-            tracing::debug!(operation = operation.name(), %failure, "refused");
+            tracing::debug!(operation = note.operation.name(), %failure, "refused");
+            note.refused(&failure);
             Reply::failure(&failure, &resource, &id)
         });
         if let Ok(id) = HeaderValue::from_str(&id) {
@@ -100,7 +107,7 @@ impl Front {
             }
         }
         let answered = Answered {
-            operation,
+            operation: note.operation,
             status: reply.status.as_u16(),
             received: 0,
             sent: 0,
@@ -109,7 +116,8 @@ impl Front {
             duration: Duration::ZERO,
             hashing: Duration::ZERO,
         };
-        let watch = Watch { answered, begun, counts, observer: self.observer.clone(), span };
+        let (observer, strangers) = (self.observer.clone(), self.strangers.clone());
+        let watch = Watch { answered, begun, counts, observer, span, note, strangers };
         reply.into_response().map(|body| Watched { body, watch })
     }
 
@@ -117,12 +125,13 @@ impl Front {
         &self,
         parts: Parts,
         incoming: Incoming,
+        client: Client,
         counts: &Counts,
-        operation: &mut Operation,
+        note: &mut Note,
     ) -> Outcome<Reply> {
         let Parts { method, uri, mut headers, .. } = parts;
         let announced = content_length(&headers)?;
-        let patience = Patience::new(self.settings.body_timeout, self.settings.body_pace_min);
+        let patience = Patience::new(self.settings.pace(&self.settings.write_pressure));
         let source = Source::new(incoming, patience, holds_back(&headers), counts.received.clone());
         if !headers.contains_key(header::HOST)
             && let Some(host) = uri.authority()
@@ -132,11 +141,12 @@ impl Front {
         }
         let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let raw_query = uri.query().unwrap_or_default();
+        uri::check_len(uri.path(), raw_query)?;
         let query = Query::parse(raw_query)?;
         let target = Target::parse(uri.path(), host, self.settings.domain.as_deref())?;
         let routed = operation::route(&method, &target, &query, &headers);
         if let Ok(routed) = &routed {
-            *operation = *routed;
+            note.operation = *routed;
         }
         let host_bucket = uri::host_bucket(host, self.settings.domain.as_deref());
         let presented = Presented {
@@ -150,8 +160,12 @@ impl Front {
         let now_s = (date::now_ms() / 1000).cast_signed();
         let credentials = self.keyring.credentials();
         let verified = auth::verify(&presented, &credentials, &self.settings.terms(), now_s)?;
-        tracing::debug!(access_key = verified.access_key, operation = operation.name(), "verified");
+        note.access_key = Some(verified.access_key.clone());
+        tracing::debug!(operation = note.operation.name(), "verified");
         routed?;
+        if self.settings.unsigned_payload_needs_tls && !client.secure {
+            refuse_unsigned(&verified.payload, announced, &headers)?;
+        }
         let tenant = credentials.tenant(&verified.access_key);
         let payload = payload(verified, source, announced, &headers)?;
         let bucket = target.bucket.unwrap_or_default();
@@ -169,8 +183,9 @@ impl Front {
             headers,
             payload,
             hashing_ns: counts.hashing_ns.clone(),
+            scheme: client.scheme(),
         };
-        op::run(*operation, request).await
+        op::run(note.operation, request).await
     }
 }
 
@@ -184,6 +199,24 @@ fn content_length(headers: &HeaderMap) -> Outcome<Option<u64>> {
     let Some(value) = headers.get(header::CONTENT_LENGTH) else { return Ok(None) };
     let len = value.to_str().ok().and_then(|text| text.parse().ok());
     len.map(Some).ok_or_else(|| Failure::new(Code::InvalidArgument, "Invalid Content-Length"))
+}
+
+/// Refuses a body that anybody on the way could replace. What has none is no worse for it.
+fn refuse_unsigned(
+    payload: &PayloadClaim,
+    announced: Option<u64>,
+    headers: &HeaderMap,
+) -> Outcome<()> {
+    let unsigned = match payload {
+        PayloadClaim::Unsigned | PayloadClaim::Chunks { signed: false, .. } => true,
+        PayloadClaim::Sha256(_) | PayloadClaim::Chunks { signed: true, .. } => false,
+    };
+    let has_body = announced.map_or(headers.contains_key(header::TRANSFER_ENCODING), |len| len > 0);
+    if unsigned && has_body {
+        let message = "Bodies that are not signed are taken over TLS only.";
+        return Err(Failure::new(Code::AccessDenied, message));
+    }
+    Ok(())
 }
 
 /// The body, framed as the signature says.
@@ -228,6 +261,8 @@ struct Watch {
     counts: Counts,
     observer: Arc<dyn Observer>,
     span: tracing::Span,
+    note: Note,
+    strangers: Arc<Strangers>,
 }
 
 impl Drop for Watch {
@@ -237,16 +272,7 @@ impl Drop for Watch {
         answered.duration = self.begun.elapsed();
         answered.received = self.counts.received.load(Ordering::Relaxed);
         answered.hashing = Duration::from_nanos(self.counts.hashing_ns.load(Ordering::Relaxed));
-        tracing::info!(
-            target: ACCESS,
-            operation = answered.operation.name(),
-            status = answered.status,
-            received = answered.received,
-            sent = answered.sent,
-            broken = answered.broken,
-            duration_us = u64::try_from(answered.duration.as_micros()).unwrap_or(u64::MAX),
-            "answered"
-        );
+        self.note.write(answered, &self.strangers);
         self.observer.answered(answered);
     }
 }

@@ -5,8 +5,7 @@
 //! they arrive, and hands objects on without copying them. Memory per request is bounded.
 //!
 //! It deliberately has no anonymous access, no access lists or policies, no versions, no encryption
-//! with clients' keys, no TLS (put a proxy before it), of Signature Version 2 nothing but
-//! presigned URLs. What clients may ask of
+//! with clients' keys, of Signature Version 2 nothing but presigned URLs. What clients may ask of
 //! these it answers as S3 does where there is none, and refuses what it could only ignore.
 //!
 //! ```no_run
@@ -21,6 +20,7 @@
 //! # }
 //! ```
 
+mod access;
 mod allowance;
 mod auth;
 mod body;
@@ -41,7 +41,6 @@ mod range;
 mod request;
 mod serve;
 mod settings;
-mod stream;
 mod tagging;
 mod uri;
 mod xml;

@@ -36,6 +36,8 @@ pub(crate) struct Request {
     pub(crate) held: Held,
     /// Nanoseconds spent hashing the body.
     pub(crate) hashing_ns: Arc<AtomicU64>,
+    /// How URLs of this gateway begin for the client.
+    pub(crate) scheme: &'static str,
 }
 
 impl Request {

@@ -1,20 +1,9 @@
-use crate::{Keyring, Observer, Settings, allowance::Allowances, front::Front, stream::Stream};
-use hyper::{server::conn::http1, service::service_fn};
-use hyper_util::rt::TokioTimer;
+use crate::{Keyring, Observer, Settings, access::Strangers, allowance::Allowances, front::Front};
+use ripstop_listen::Listener;
 use ripstop_store::Store;
-use std::{convert::Infallible, sync::Arc, time::Duration};
-use tokio::{
-    net::{TcpListener, TcpStream},
-    sync::Semaphore,
-};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
-
-/// Most bytes that a connection reads at once.
-const READ_LEN_MAX: usize = 256 << 10;
-/// Most headers of a request: a client may send a hundred of user metadata alone.
-const HEADERS_MAX: usize = 200;
-/// How long to wait when the system has no descriptors left.
-const ACCEPT_RETRY: Duration = Duration::from_millis(50);
+use std::sync::Arc;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 
 /// Serves S3 on `listener` until `shutdown`; then accepts nothing more, lets the requests that run
 /// finish for [`Settings::drain_timeout`], and returns.
@@ -26,82 +15,34 @@ pub async fn serve(
     observer: Arc<dyn Observer>,
     shutdown: CancellationToken,
 ) {
-    let places = Arc::new(Semaphore::new(settings.connections_max));
-    let drain_timeout = settings.drain_timeout;
-    let front = Arc::new(Front {
-        store,
-        keyring: credentials.into(),
-        allowances: Arc::new(Allowances::new(&settings)),
-        settings: Arc::new(settings),
-        observer,
-    });
-    let connections = TaskTracker::new();
-    let abandon = CancellationToken::new();
-    loop {
-        let accepted = tokio::select! {
-            () = shutdown.cancelled() => break,
-            accepted = accept(&listener, &places) => accepted,
-        };
-        let Some((stream, place)) = accepted else { continue };
-        let (front, shutdown, abandon) = (front.clone(), shutdown.clone(), abandon.clone());
-        connections.spawn(async move {
-            tokio::select! {
-                () = abandon.cancelled() => {}
-                () = connection(stream, front, shutdown) => {}
-            }
-            drop(place);
-        });
-    }
-    drop(listener);
-    connections.close();
-    if tokio::time::timeout(drain_timeout, connections.wait()).await.is_err() {
-        tracing::warn!(left = connections.len(), "abandoning connections");
-        abandon.cancel();
-        connections.wait().await;
-    }
-}
-
-async fn accept(
-    listener: &TcpListener,
-    places: &Arc<Semaphore>,
-) -> Option<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
-    let place = places.clone().acquire_owned().await.ok()?;
-    match listener.accept().await {
-        Ok((stream, _)) => Some((stream, place)),
-        Err(error) => {
-            tracing::warn!(%error, "accept failed");
-            tokio::time::sleep(ACCEPT_RETRY).await;
-            None
-        }
-    }
-}
-
-async fn connection(stream: TcpStream, front: Arc<Front>, shutdown: CancellationToken) {
-    // Without it small answers wait for the client's delayed acknowledgement.
-    if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "no TCP_NODELAY");
-    }
-    let (head_timeout, body_timeout) = (front.settings.head_timeout, front.settings.body_timeout);
-    let service = service_fn(move |request| {
+    let listening = listening(&settings);
+    let keyring = credentials.into();
+    let allowances = Arc::new(Allowances::new(&settings));
+    let (settings, strangers) = (Arc::new(settings), Arc::new(Strangers::new()));
+    let counted = strangers.clone();
+    let front = Arc::new(Front { store, keyring, settings, allowances, observer, strangers });
+    let answer = move |request, peer| {
         let front = front.clone();
-        async move { Ok::<_, Infallible>(front.answer(request).await) }
-    });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(head_timeout)
-        .half_close(true)
-        .max_buf_size(READ_LEN_MAX)
-        .max_headers(HEADERS_MAX)
-        .serve_connection(Stream::new(stream, body_timeout), service);
-    let mut connection = std::pin::pin!(connection);
-    let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
-        () = shutdown.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
+        async move { front.answer(request, &peer).await }
     };
-    if let Err(error) = ended {
-        tracing::debug!(%error, "connection ended");
+    let served = ripstop_listen::serve(Listener::from(listener), listening, answer, shutdown);
+    tokio::select! {
+        () = served => {}
+        () = counted.tell() => {}
+    }
+}
+
+fn listening(settings: &Settings) -> ripstop_listen::Settings {
+    ripstop_listen::Settings {
+        name: "s3",
+        connections_max: settings.connections_max,
+        connections_per_address_max: settings.connections_per_address_max,
+        trusted_proxies: settings.trusted_proxies.clone(),
+        first_byte_timeout: settings.first_byte_timeout,
+        head_timeout: settings.head_timeout,
+        pace: settings.pace(&settings.read_pressure),
+        drain_timeout: settings.drain_timeout,
+        tls: settings.tls.clone(),
+        ..ripstop_listen::Settings::default()
     }
 }

@@ -1,8 +1,9 @@
 use crate::auth::Terms;
+use ripstop_listen::{Network, Pace, Pressure, Tls};
 use std::time::Duration;
 
 /// How the face behaves. [`Settings::default`] suits a gateway on its own.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Settings {
     /// The region that clients must sign for. Default `us-east-1`.
     pub region: String,
@@ -14,16 +15,35 @@ pub struct Settings {
     pub domain: Option<String>,
     /// The name of the one owner of all buckets and objects. Default `ripstop`.
     pub owner: String,
-    /// Most connections at once; further ones wait in the kernel's queue. Default 4096.
+    /// Most connections at once. Where all are taken, the one that has been idle the longest gives way
+    /// to a new one; where none is idle, new ones wait. Default 4096.
     pub connections_max: usize,
+    /// Most connections at once from one address. Default half of them, and all from this machine.
+    pub connections_per_address_max: Option<usize>,
+    /// Proxies, which are believed when they say for whom they ask (`X-Forwarded-For`) and how they were
+    /// asked (`X-Forwarded-Proto`). Default none.
+    pub trusted_proxies: Vec<Network>,
+    /// Speaks TLS with this. Default: plain HTTP.
+    pub tls: Option<Tls>,
+    /// Refuses bodies that are not signed (`UNSIGNED-PAYLOAD`, unsigned chunks, presigned URLs) over a
+    /// connection without TLS. Default false.
+    pub unsigned_payload_needs_tls: bool,
+    /// Longest wait for the first byte on a new connection, and for the end of a TLS handshake. Default
+    /// 10 s.
+    pub first_byte_timeout: Duration,
     /// Longest wait for a request's head, on a new connection and between requests: so also how long
     /// an idle connection is kept. Default 60 s.
     pub head_timeout: Duration,
-    /// Longest wait for the next bytes of a body, or for the client to take some. Default 30 s.
+    /// Longest wait for the next bytes of a body, or for the client to take some of an answer. Default
+    /// 30 s.
     pub body_timeout: Duration,
-    /// Slowest that a body may come, averaged over all waits for it but the first
-    /// [`Settings::body_timeout`], bytes per second: memory is held until it is there. Default 4096.
+    /// Slowest that a body may come or an answer be taken, bytes per second: memory is held until it is
+    /// there. Waits of up to [`Settings::body_timeout`] are forgiven. Default 4096.
     pub body_pace_min: u64,
+    /// Makes both stricter for bodies while the memory of writes is short. Default: it never is.
+    pub write_pressure: Pressure,
+    /// The same for answers, while the memory of reads is short.
+    pub read_pressure: Pressure,
     /// How long requests that run may go on once the face shuts down. Default 30 s.
     pub drain_timeout: Duration,
     /// Longest XML body, bytes. Default 4 MiB: ten thousand parts, or a thousand keys of full length.
@@ -53,9 +73,16 @@ impl Default for Settings {
             domain: None,
             owner: "ripstop".to_owned(),
             connections_max: 4096,
+            connections_per_address_max: None,
+            trusted_proxies: Vec::new(),
+            tls: None,
+            unsigned_payload_needs_tls: false,
+            first_byte_timeout: Duration::from_secs(10),
             head_timeout: Duration::from_mins(1),
             body_timeout: Duration::from_secs(30),
             body_pace_min: 4096,
+            write_pressure: Pressure::default(),
+            read_pressure: Pressure::default(),
             drain_timeout: Duration::from_secs(30),
             document_len_max: 4 << 20,
             documents_memory_max: 16 << 20,
@@ -69,6 +96,15 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// How slowly bodies may come, or answers be taken, under this pressure.
+    pub(crate) fn pace(&self, pressure: &Pressure) -> Pace {
+        Pace {
+            wait_max: self.body_timeout,
+            bytes_per_s_min: self.body_pace_min,
+            pressure: pressure.clone(),
+        }
+    }
+
     pub(crate) fn terms(&self) -> Terms<'_> {
         Terms { region: &self.region, signature_v2: self.signature_v2 }
     }

@@ -8,6 +8,19 @@ const PARAMETERS_MAX: usize = 100;
 /// Longest key, in bytes.
 pub(crate) const KEY_LEN_MAX: usize = 1024;
 
+/// Longest path as it is sent: a bucket and the longest key, each byte of which may take three.
+const PATH_LEN_MAX: usize = 4 << 10;
+/// Longest query as it is sent: a listing's prefix, marker and token, and a signature.
+const QUERY_LEN_MAX: usize = 12 << 10;
+
+/// Refuses addresses that are longer than any request needs.
+pub(crate) fn check_len(path: &str, query: &str) -> Outcome<()> {
+    if path.len() > PATH_LEN_MAX || query.len() > QUERY_LEN_MAX {
+        return Err(Code::UriTooLong.into());
+    }
+    Ok(())
+}
+
 /// Undoes percent-encoding; `None` where a `%` is not followed by two hexadecimal digits.
 pub(crate) fn decode_bytes(text: &[u8], plus_is_blank: bool) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len());

@@ -5,8 +5,8 @@
 //! traced to the standard error output, a line for each event. Every metric is described in `docs/operations.md`.
 //!
 //! It deliberately decides nothing, keeps no history but the last tasks of each pool ([`TaskLog`], which
-//! a [`TaskLogFile`] appends to a file) and how tenants fared in the last five minutes, sends nothing anywhere, and has no passwords:
-//! the admin port belongs on loopback or on a network of one's own.
+//! a [`TaskLogFile`] appends to a file) and how tenants fared in the last five minutes, and sends nothing anywhere. The
+//! admin port belongs on loopback, or behind a token and TLS.
 //!
 //! ```
 //! use ripstop_telemetry::{Answered, Metrics};
@@ -33,8 +33,8 @@ mod metrics;
 mod task_log;
 
 pub use admin::{
-    Admin, AdminSettings, Check, NodeStatus, PoolStatus, Progress, Readiness, Reload, Status,
-    TenantStatus, TierStatus, check_of, serve_admin,
+    Admin, AdminSettings, AdminToken, Check, NodeStatus, PoolStatus, Progress, Readiness, Reload,
+    Status, TenantStatus, TierStatus, check_of, serve_admin,
 };
 pub use log::{LogFormat, LogsError, init_logs};
 pub use metrics::{

@@ -1,7 +1,7 @@
 //! A gateway under test: this program itself, serving from a folder that goes with it.
 
 use super::{Client, Url, noise, presigner};
-use crate::{admin_client::ask, assembly::ADMIN_FILE};
+use crate::{admin_client::AdminPort, assembly::ADMIN_FILE};
 use anyhow::{Context as _, Result, bail};
 use bytes::Bytes;
 use hyper::Method;
@@ -57,7 +57,7 @@ impl Server {
     /// What its admin port answers.
     pub(crate) async fn ask(&self, method: Method, path: &str) -> Result<String> {
         let admin = fs::read_to_string(self.folder.path().join("data").join(ADMIN_FILE))?;
-        ask(&admin, method, path).await
+        AdminPort::at(admin.trim(), None, None)?.ask(method, path).await
     }
 
     /// Stores objects of so many bytes.

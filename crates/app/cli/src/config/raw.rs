@@ -1,4 +1,5 @@
 use super::{
+    address::AdminAddress,
     policy::DelayModel,
     units::{Size, Span},
 };
@@ -21,13 +22,22 @@ pub(crate) struct Raw {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Gateway {
     pub listen: Option<SocketAddr>,
-    pub admin: Option<SocketAddr>,
+    pub admin: Option<AdminAddress>,
+    pub admin_names: Vec<String>,
+    pub admin_token: Option<PathBuf>,
+    pub admin_tls_certificate: Option<PathBuf>,
+    pub admin_tls_key: Option<PathBuf>,
+    pub tls_certificate: Option<PathBuf>,
+    pub tls_key: Option<PathBuf>,
+    pub unsigned_payload_needs_tls: bool,
     pub data: Option<PathBuf>,
     pub credentials: Option<PathBuf>,
     pub region: Option<String>,
     pub signature_v2: Option<bool>,
     pub domain: Option<String>,
     pub connections_max: Option<usize>,
+    pub connections_per_address_max: Option<usize>,
+    pub trusted_proxies: Vec<String>,
     pub stop_within: Option<Span>,
     pub log: Option<LogFormat>,
     pub log_filter: Option<String>,

@@ -1,4 +1,5 @@
 use super::{
+    address::AdminAddress,
     bounds::{self, given, within},
     policy,
     raw::{self, Bucket, CatalogCheck, LogFormat, NodeKind, Raw},
@@ -9,6 +10,7 @@ use crate::replan::AutoPlan;
 use anyhow::{Context as _, Error, Result, bail, ensure};
 use ripstop_experiment::Price;
 use ripstop_gateway::{Recombination, Selection, Settings as MachineSettings};
+use ripstop_listen::Network;
 use ripstop_model::Code;
 use ripstop_policy::Settings as PolicySettings;
 use ripstop_runtime::Layout;
@@ -19,13 +21,24 @@ use std::{collections::BTreeSet, fmt, net::SocketAddr, path::PathBuf, time::Dura
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     pub listen: SocketAddr,
-    pub admin: SocketAddr,
+    pub admin: AdminAddress,
+    /// Names under which the admin port may be asked, beside addresses.
+    pub admin_names: Vec<String>,
+    /// The file of the admin port's token.
+    pub admin_token: Option<PathBuf>,
+    pub admin_tls: Option<TlsFiles>,
+    pub tls: Option<TlsFiles>,
+    pub unsigned_payload_needs_tls: bool,
     pub data: PathBuf,
     pub credentials: PathBuf,
     pub region: String,
     pub signature_v2: bool,
     pub domain: Option<String>,
-    pub connections_max: usize,
+    /// Without it: as many as descriptors allow.
+    pub connections_max: Option<usize>,
+    /// Without it: half of them, and all from this machine.
+    pub connections_per_address_max: Option<usize>,
+    pub trusted_proxies: Vec<Network>,
     pub stop_within: Duration,
     pub log: Option<LogFormat>,
     pub log_filter: String,
@@ -70,6 +83,13 @@ impl Config {
         );
         Ok(())
     }
+}
+
+/// Files of a certificate and its key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct TlsFiles {
+    pub certificate: PathBuf,
+    pub key: PathBuf,
 }
 
 /// A pool and its nodes.
@@ -197,14 +217,32 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
     let connections = gateway.connections_max;
     Ok(Config {
         listen: gateway.listen.unwrap_or_else(|| ([127, 0, 0, 1], 9000).into()),
-        admin: gateway.admin.unwrap_or_else(|| ([127, 0, 0, 1], 9001).into()),
+        admin: gateway
+            .admin
+            .unwrap_or_else(|| AdminAddress::Network(([127, 0, 0, 1], 9001).into())),
+        admin_names: gateway.admin_names,
+        admin_token: gateway.admin_token,
+        admin_tls: tls_files(
+            (gateway.admin_tls_certificate, gateway.admin_tls_key),
+            ("gateway.admin_tls_certificate", "gateway.admin_tls_key"),
+        )?,
+        tls: tls_files(
+            (gateway.tls_certificate, gateway.tls_key),
+            ("gateway.tls_certificate", "gateway.tls_key"),
+        )?,
+        unsigned_payload_needs_tls: gateway.unsigned_payload_needs_tls,
         data,
         credentials,
         region: gateway.region.unwrap_or_else(|| "us-east-1".into()),
         signature_v2: gateway.signature_v2.unwrap_or(true),
         domain: gateway.domain,
-        connections_max: given("gateway.connections_max", connections, &bounds::CONNECTIONS)?
-            .unwrap_or(4096),
+        connections_max: given("gateway.connections_max", connections, &bounds::CONNECTIONS)?,
+        connections_per_address_max: given(
+            "gateway.connections_per_address_max",
+            gateway.connections_per_address_max,
+            &bounds::CONNECTIONS,
+        )?,
+        trusted_proxies: networks(&gateway.trusted_proxies)?,
         stop_within: bounds::span(
             "gateway.stop_within",
             gateway.stop_within,
@@ -221,6 +259,23 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
         pools,
         tenants,
     })
+}
+
+fn tls_files(
+    given: (Option<PathBuf>, Option<PathBuf>),
+    keys: (&str, &str),
+) -> Result<Option<TlsFiles>> {
+    match given {
+        (None, None) => Ok(None),
+        (Some(certificate), Some(key)) => Ok(Some(TlsFiles { certificate, key })),
+        (Some(_), None) => bail!("{} is there without {}", keys.0, keys.1),
+        (None, Some(_)) => bail!("{} is there without {}", keys.1, keys.0),
+    }
+}
+
+fn networks(given: &[String]) -> Result<Vec<Network>> {
+    let networks = given.iter().map(|network| network.parse::<Network>());
+    networks.collect::<Result<Vec<_>, _>>().context("gateway.trusted_proxies")
 }
 
 fn memory(key: &str, value: Option<Size>, default: usize) -> Result<usize> {

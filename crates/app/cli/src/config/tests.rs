@@ -21,7 +21,7 @@ fn nothing_configured_is_six_directories_under_six_four() {
     assert_eq!(config.pools[0].nodes.iter().filter(|node| ours(&node.place)).count(), 6);
     assert!(config.signature_v2);
     assert_eq!(config.store.uploads_expire_after.as_secs(), 7 * 86_400);
-    assert!(config.listen.ip().is_loopback() && config.admin.ip().is_loopback());
+    assert!(config.listen.ip().is_loopback() && !config.admin.is_reached_from_outside());
 }
 
 #[test]
@@ -359,4 +359,35 @@ fn tenants_are_promised_no_more_than_a_pool_has() {
     assert!(falls.contains("must promise more requests"), "{falls}");
     let nowhere = refused(&tenant("a", "pools = [\"q\"]"));
     assert!(nowhere.contains("there is no pool \"q\""), "{nowhere}");
+}
+
+#[test]
+fn what_stands_before_the_ports_is_refused_where_it_is_half_or_wrong() {
+    for (text, told) in [
+        (
+            "trusted_proxies = [\"::1\", \"10.0.0/8\"]",
+            "gateway.trusted_proxies: \"10.0.0/8\" is neither an address nor a network such as \
+             10.0.0.0/8 or fd00::/8",
+        ),
+        ("tls_certificate = \"c\"", "gateway.tls_certificate is there without gateway.tls_key"),
+        (
+            "admin_tls_key = \"k\"",
+            "gateway.admin_tls_key is there without gateway.admin_tls_certificate",
+        ),
+        (
+            "admin = \"unix:\"",
+            "\"unix:\" is neither an address such as 127.0.0.1:9001 nor unix:/path",
+        ),
+    ] {
+        let refused = refusal(&format!("[gateway]\n{text}\n"), &[]);
+        assert!(refused.contains(told), "{refused}");
+    }
+    let config = parse(
+        "[gateway]\nadmin = \"unix:/run/admin\"\ntls_certificate = \"c\"\ntls_key = \"k\"\n",
+        [("RIPSTOP_GATEWAY_ADMIN_NAMES".to_owned(), "[\"ripstop.internal\"]".to_owned())],
+    )
+    .unwrap();
+    assert_eq!(config.admin.to_string(), "unix:/run/admin");
+    assert_eq!(config.tls.unwrap().key.to_str(), Some("k"));
+    assert_eq!((config.admin_tls, config.admin_names), (None, vec!["ripstop.internal".to_owned()]));
 }

@@ -4,7 +4,7 @@ use super::{
     inventory::{Inventory, InventoryClass, InventoryNode, State},
     moments::{Measured, needed_reads, since_change},
 };
-use crate::{admin_client::ask, config::Size};
+use crate::{admin_client::AdminPort, config::Size};
 use anyhow::{Context as _, Result, bail};
 use hyper::Method;
 use ripstop_estimator::{LogRecord, parse_log};
@@ -15,8 +15,8 @@ const FILES: u64 = 100_000;
 
 /// Nodes, their lanes and states from the status; how long they serve a chunk, and how often they are asked, from
 /// the pool's task log.
-pub(super) async fn inventory(admin: &str, pool: Option<&str>) -> Result<Inventory> {
-    let status = ask(admin, Method::GET, "/status").await?;
+pub(super) async fn inventory(admin: &AdminPort, pool: Option<&str>) -> Result<Inventory> {
+    let status = admin.ask(Method::GET, "/status").await?;
     let status: Status = serde_json::from_str(&status).context("the gateway's status")?;
     let names: Vec<&str> = status.pools.iter().map(|pool| &*pool.name).collect();
     let names = names.join(", ");
@@ -26,7 +26,7 @@ pub(super) async fn inventory(admin: &str, pool: Option<&str>) -> Result<Invento
         (None, _) => bail!("the gateway has the pools {names}: --pool names one"),
     };
     let found = found.with_context(|| format!("the gateway has no such pool; it has {names}"))?;
-    let log = ask(admin, Method::GET, &format!("/pools/{}/task-log", found.name)).await?;
+    let log = admin.ask(Method::GET, &format!("/pools/{}/task-log", found.name)).await?;
     Ok(of_log(found, &parse_log(&log).context("the gateway's task log")?))
 }
 

@@ -71,8 +71,9 @@ impl TenantMemory {
         [&self.arriving, &self.complete, &self.slow, &self.fast, &self.slices, &self.small]
     }
 
-    pub(super) fn write_parts(&self) -> [&Part; 3] {
-        [&self.arriving, &self.slow, &self.fast]
+    /// Those that slow bodies fill.
+    pub(super) fn write_parts(&self) -> [&Part; 2] {
+        [&self.arriving, &self.slow]
     }
 
     pub(super) fn read_parts(&self) -> [&Part; 2] {

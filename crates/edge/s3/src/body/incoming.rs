@@ -3,6 +3,7 @@ use bytes::Bytes;
 use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
+use ripstop_listen::Patience;
 use std::{
     sync::{
         Arc,
@@ -15,28 +16,6 @@ use std::{
 const DRAIN_LEN_MAX: u64 = 16 << 20;
 /// Longest that this may take.
 const DRAIN_TIME_MAX: Duration = Duration::from_secs(10);
-
-/// How long a sender is waited for. Only time spent waiting counts: a sender is not slow because we are.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience {
-    timeout: Duration,
-    pace_min: u64,
-    waited: Duration,
-    came: u64,
-}
-
-impl Patience {
-    /// Waits at most `timeout` at once, and more than that in all only at `pace_min` bytes per second.
-    pub(crate) const fn new(timeout: Duration, pace_min: u64) -> Self {
-        Self { timeout, pace_min, waited: Duration::ZERO, came: 0 }
-    }
-
-    fn left(&self) -> Duration {
-        let earned_ms = self.came.saturating_mul(1000).checked_div(self.pace_min);
-        let earned = earned_ms.map_or(Duration::MAX, Duration::from_millis);
-        self.timeout.saturating_add(earned).saturating_sub(self.waited).min(self.timeout)
-    }
-}
 
 /// What a connection delivers of a body. Dropped before its end, it reads a bounded rest in the
 /// background: a connection that closes over unread bytes takes the answer with it.
@@ -62,7 +41,7 @@ impl Source {
 
     /// From now on its bytes must come at this pace, if not at a higher one.
     pub(super) fn hurry(&mut self, pace_min: u64) {
-        self.patience.pace_min = self.patience.pace_min.max(pace_min);
+        self.patience.hurry(pace_min);
     }
 
     /// The next bytes as they come from the connection.
@@ -71,9 +50,11 @@ impl Source {
         loop {
             let Some(incoming) = &mut self.incoming else { return Ok(None) };
             let begun = Instant::now();
-            let frame = tokio::time::timeout(self.patience.left(), incoming.frame()).await;
-            self.patience.waited += begun.elapsed();
+            let wait = self.patience.left().min(Patience::LOOK_EVERY);
+            let frame = tokio::time::timeout(wait, incoming.frame()).await;
+            self.patience.waited(begun.elapsed());
             match frame {
+                Err(_) if !self.patience.left().is_zero() => {}
                 Err(_) => {
                     self.incoming = None;
                     return Err(Code::RequestTimeout.into());
@@ -88,7 +69,7 @@ impl Source {
                 }
                 Ok(Some(Ok(frame))) => {
                     if let Ok(piece) = frame.into_data() {
-                        self.patience.came += piece.len() as u64;
+                        self.patience.moved(piece.len() as u64);
                         self.received.fetch_add(piece.len() as u64, Ordering::Relaxed);
                         return Ok(Some(piece));
                     }
@@ -115,22 +96,5 @@ impl Drop for Source {
                 }
             }
         }));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patience_is_earned_by_bytes() {
-        let second = Duration::from_secs(1);
-        let patience = Patience::new(30 * second, 1000);
-        assert_eq!(patience.left(), 30 * second);
-        assert_eq!(Patience { waited: 20 * second, ..patience }.left(), 10 * second);
-        assert_eq!(Patience { waited: 20 * second, came: 5000, ..patience }.left(), 15 * second);
-        assert_eq!(Patience { waited: 20 * second, came: 1 << 40, ..patience }.left(), 30 * second);
-        assert_eq!(Patience { waited: 40 * second, came: 5000, ..patience }.left(), Duration::ZERO);
-        assert_eq!(Patience { waited: 40 * second, pace_min: 0, ..patience }.left(), 30 * second);
     }
 }

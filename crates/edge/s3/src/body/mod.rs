@@ -5,7 +5,7 @@ mod incoming;
 mod outgoing;
 
 pub(crate) use chunked::Chunked;
-pub(crate) use incoming::{Patience, Source};
+pub(crate) use incoming::Source;
 pub(crate) use outgoing::Outgoing;
 
 use crate::{

@@ -89,5 +89,6 @@ codes! {
     ServiceUnavailable 503 "ServiceUnavailable": "The service is unavailable. Try again later.",
     SignatureDoesNotMatch 403 "SignatureDoesNotMatch": "The request signature we calculated does not match the signature you provided.",
     SlowDown 503 "SlowDown": "Please reduce your request rate.",
+    UriTooLong 414 "URITooLong": "The URI is longer than any that S3 has a use for.",
     XAmzContentSha256Mismatch 400 "XAmzContentSHA256Mismatch": "The provided x-amz-content-sha256 header does not match what was computed.",
 }

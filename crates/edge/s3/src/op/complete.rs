@@ -123,7 +123,7 @@ fn reply(request: &Request, object: &Object) -> Reply {
     let host = request.header("host").unwrap_or_default();
     let mut root = Element::in_namespace("CompleteMultipartUploadResult");
     let path = crate::uri::encode(&request.key, b"/");
-    root.text("Location", &format!("http://{host}/{}/{path}", request.bucket));
+    root.text("Location", &format!("{}://{host}/{}/{path}", request.scheme, request.bucket));
     root.text("Bucket", &request.bucket).text("Key", &request.key);
     root.text("ETag", &format!("\"{}\"", object.attributes.etag));
     if let Some(checksum) = &object.attributes.checksum {

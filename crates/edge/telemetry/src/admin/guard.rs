@@ -1,8 +1,16 @@
-use axum::http::{HeaderMap, StatusCode, Uri, header, uri::Authority};
+use super::AdminToken;
+use axum::{
+    extract::Request,
+    http::{HeaderValue, Method, StatusCode, header, uri::Authority},
+    response::{IntoResponse, Response},
+};
 use std::net::IpAddr;
 use thiserror::Error;
 
-/// Why a request that would change something is refused.
+/// Paths that need no token: what asks there whether the gateway is well has none.
+const OPEN: [&str; 2] = ["/livez", "/readyz"];
+
+/// Why a request is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub(crate) enum Refusal {
     /// Whoever sent it took us for somebody else: a web page whose name was made to resolve to our
@@ -12,20 +20,35 @@ pub(crate) enum Refusal {
     /// A browser sent it for a page.
     #[error("requests of web pages are refused")]
     Page,
+    /// Whoever sent it did not show the token.
+    #[error("the token is wanted: Authorization: Bearer …")]
+    Token,
 }
 
-impl Refusal {
-    pub(crate) const fn status(self) -> StatusCode {
-        match self {
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let status = match self {
             Self::Host => StatusCode::MISDIRECTED_REQUEST,
             Self::Page => StatusCode::FORBIDDEN,
+            Self::Token => StatusCode::UNAUTHORIZED,
+        };
+        let mut response = (status, format!("{self}\n")).into_response();
+        if self == Self::Token {
+            let scheme = HeaderValue::from_static("Bearer");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
         }
+        response
     }
 }
 
-/// Admits a request that changes something: it must be sent to us by name, and by no web page.
-/// `names` are in lower case.
-pub(crate) fn admit(uri: &Uri, headers: &HeaderMap, names: &[String]) -> Result<(), Refusal> {
+/// Admits a request: it must be sent to us by name (`names` are in lower case), by no web page if it
+/// would change something, and with the token if there is one.
+pub(crate) fn admit(
+    request: &Request,
+    names: &[String],
+    token: Option<&AdminToken>,
+) -> Result<(), Refusal> {
+    let (uri, headers) = (request.uri(), request.headers());
     let mut hosts = headers.get_all(header::HOST).iter();
     let host = hosts.next().and_then(|host| host.to_str().ok()).ok_or(Refusal::Host)?;
     let absolute = uri.authority().map(Authority::as_str);
@@ -35,10 +58,17 @@ pub(crate) fn admit(uri: &Uri, headers: &HeaderMap, names: &[String]) -> Result<
     {
         return Err(Refusal::Host);
     }
-    if headers.contains_key(header::ORIGIN) || headers.contains_key("sec-fetch-site") {
+    let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
+    let of_page = headers.contains_key(header::ORIGIN) || headers.contains_key("sec-fetch-site");
+    if changes && of_page {
         return Err(Refusal::Page);
     }
-    Ok(())
+    let Some(token) = token else { return Ok(()) };
+    let mut shown = headers.get_all(header::AUTHORIZATION).iter();
+    if OPEN.contains(&uri.path()) || shown.any(|shown| token.is_shown(shown.as_bytes())) {
+        return Ok(());
+    }
+    Err(Refusal::Token)
 }
 
 fn is_ours(host: &str, names: &[String]) -> bool {
@@ -96,16 +126,7 @@ mod tests {
 
     #[test]
     fn pages_and_strangers_are_refused() {
-        let told = |uri: &'static str, headers: &[(&'static str, &'static str)]| {
-            let headers = headers.iter().map(|(name, value)| {
-                (name.parse::<header::HeaderName>().unwrap(), value.parse().unwrap())
-            });
-            let mut map = HeaderMap::new();
-            for (name, value) in headers {
-                map.append(name, value);
-            }
-            admit(&Uri::from_static(uri), &map, &[])
-        };
+        let told = |uri, headers: &[_]| admit(&request("POST", uri, headers), &[], None);
         assert_eq!(told("/check", &[("host", "127.0.0.1:9100")]), Ok(()));
         assert_eq!(told("/check", &[]), Err(Refusal::Host));
         assert_eq!(told("/check", &[("host", "evil.example")]), Err(Refusal::Host));
@@ -115,5 +136,40 @@ mod tests {
         assert_eq!(told("/check", &origin), Err(Refusal::Page));
         let fetched = [("host", "localhost"), ("sec-fetch-site", "cross-site")];
         assert_eq!(told("/check", &fetched), Err(Refusal::Page));
+        let looked = |headers: &[_]| admit(&request("GET", "/status", headers), &[], None);
+        assert_eq!(looked(&[("host", "localhost")]), Ok(()));
+        assert_eq!(looked(&fetched), Ok(()), "somebody looks at it in a browser");
+        assert_eq!(looked(&[("host", "evil.example")]), Err(Refusal::Host));
+    }
+
+    fn request(
+        method: &'static str,
+        uri: &'static str,
+        headers: &[(&'static str, &'static str)],
+    ) -> Request {
+        let request = axum::http::Request::builder().method(method).uri(uri);
+        let request = headers.iter().fold(request, |to, (name, value)| to.header(*name, *value));
+        request.body(axum::body::Body::empty()).unwrap()
+    }
+
+    #[test]
+    fn with_a_token_only_health_is_open() {
+        let token = AdminToken::new("0123456789abcdef");
+        let told =
+            |method, uri, headers: &[_]| admit(&request(method, uri, headers), &[], Some(&token));
+        let host = ("host", "localhost");
+        for uri in ["/status", "/metrics", "/pools/main/task-log", "/", "/livez/", "/none"] {
+            assert_eq!(told("GET", uri, &[host]), Err(Refusal::Token), "{uri}");
+        }
+        let shown = [host, ("authorization", "Bearer 0123456789abcdef")];
+        let wrong = [host, ("authorization", "Bearer 0123456789abcdee")];
+        for (method, uri) in [("POST", "/check"), ("POST", "/reload"), ("GET", "/status")] {
+            assert_eq!(told(method, uri, &shown), Ok(()));
+            assert_eq!(told(method, uri, &wrong), Err(Refusal::Token));
+        }
+        for uri in ["/livez", "/readyz"] {
+            assert_eq!(told("GET", uri, &[host]), Ok(()));
+            assert_eq!(told("GET", uri, &[("host", "evil.example")]), Err(Refusal::Host));
+        }
     }
 }

@@ -6,34 +6,42 @@ mod snapshot;
 mod status;
 #[cfg(test)]
 mod tests;
+mod token;
 
 pub use check::{Check, Progress, check_of};
 pub use reload::Reload;
 pub use serve::serve_admin;
 pub use status::{NodeStatus, PoolStatus, Status, TenantStatus, TierStatus};
+pub use token::AdminToken;
 
 use crate::metrics::{Metrics, PAGE_TYPE};
 use axum::{
     Json, Router,
     body::Body,
-    extract::{Path, Query, State, rejection::QueryRejection},
-    http::{HeaderMap, StatusCode, Uri, header},
+    extract::{Path, Query, Request, State, rejection::QueryRejection},
+    http::{StatusCode, header},
+    middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
 use ripstop_catalog::Embedded;
+use ripstop_listen::Tls;
 use serde::Deserialize;
 use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 /// How the admin port behaves.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct AdminSettings {
-    /// Names, without port, under which it may be asked to change something; addresses and
-    /// `localhost` always may. Default none.
+    /// Names, without port, under which it may be asked; addresses and `localhost` always may. Default
+    /// none.
     pub names: Vec<String>,
-    /// Most connections at once; further ones wait. Default 64.
+    /// What whoever asks must show, except for `/livez` and `/readyz`. Default nothing.
+    pub token: Option<AdminToken>,
+    /// Speaks TLS with this. Default: plain HTTP.
+    pub tls: Option<Tls>,
+    /// Most connections at once. Where all are taken, idle ones give way. Default 64.
     pub connections_max: usize,
     /// Longest wait for a request's head, on a new connection and between requests. Default 10 s.
     pub head_timeout: Duration,
@@ -45,6 +53,8 @@ impl Default for AdminSettings {
     fn default() -> Self {
         Self {
             names: Vec::new(),
+            token: None,
+            tls: None,
             connections_max: 64,
             head_timeout: Duration::from_secs(10),
             drain_timeout: Duration::from_secs(5),
@@ -81,6 +91,7 @@ impl fmt::Debug for Admin {
 struct Desk {
     admin: Admin,
     names: Arc<[String]>,
+    token: Option<AdminToken>,
     /// One permit: one check at a time.
     checking: Arc<Semaphore>,
     /// One permit: one copy of the catalog at a time.
@@ -94,7 +105,8 @@ fn router(admin: Admin, settings: &AdminSettings, shutdown: CancellationToken) -
     let names = settings.names.iter().map(|name| name.to_ascii_lowercase()).collect();
     let (checking, reloading) = (Arc::new(Semaphore::new(1)), Arc::new(Semaphore::new(1)));
     let copying = Arc::new(Semaphore::new(1));
-    let desk = Desk { admin, names, checking, copying, reloading, shutdown };
+    let token = settings.token.clone();
+    let desk = Desk { admin, names, token, checking, copying, reloading, shutdown };
     Router::new()
         .route("/livez", get(|| async { "ok" }))
         .route("/readyz", get(readyz))
@@ -104,7 +116,16 @@ fn router(admin: Admin, settings: &AdminSettings, shutdown: CancellationToken) -
         .route("/reload", post(start_reload))
         .route("/snapshot", post(keep_snapshot))
         .route("/pools/{pool}/task-log", get(task_log))
+        .layer(from_fn_with_state(desk.clone(), admit))
         .with_state(desk)
+}
+
+/// Lets a request through, or says why not.
+async fn admit(State(desk): State<Desk>, request: Request, next: Next) -> Response {
+    match guard::admit(&request, &desk.names, desk.token.as_ref()) {
+        Ok(()) => next.run(request).await,
+        Err(refusal) => refusal.into_response(),
+    }
 }
 
 async fn readyz(State(desk): State<Desk>) -> Response {
@@ -147,13 +168,8 @@ struct CheckQuery {
 
 async fn start_check(
     State(desk): State<Desk>,
-    uri: Uri,
-    headers: HeaderMap,
     query: Result<Query<CheckQuery>, QueryRejection>,
 ) -> Response {
-    if let Err(refusal) = guard::admit(&uri, &headers, &desk.names) {
-        return (refusal.status(), format!("{refusal}\n")).into_response();
-    }
     let Ok(Query(CheckQuery { repair })) = query else {
         let told = "the query may only say repair=true or repair=false\n";
         return (StatusCode::BAD_REQUEST, told).into_response();
@@ -164,10 +180,7 @@ async fn start_check(
     check::stream(&desk.admin.check, repair, permit, desk.shutdown)
 }
 
-async fn keep_snapshot(State(desk): State<Desk>, uri: Uri, headers: HeaderMap) -> Response {
-    if let Err(refusal) = guard::admit(&uri, &headers, &desk.names) {
-        return (refusal.status(), format!("{refusal}\n")).into_response();
-    }
+async fn keep_snapshot(State(desk): State<Desk>) -> Response {
     let Some(catalog) = desk.admin.catalog else {
         return (StatusCode::NOT_IMPLEMENTED, "there is no catalog's file\n").into_response();
     };
@@ -177,10 +190,7 @@ async fn keep_snapshot(State(desk): State<Desk>, uri: Uri, headers: HeaderMap) -
     snapshot::keep(catalog, permit, desk.shutdown).await
 }
 
-async fn start_reload(State(desk): State<Desk>, uri: Uri, headers: HeaderMap) -> Response {
-    if let Err(refusal) = guard::admit(&uri, &headers, &desk.names) {
-        return (refusal.status(), format!("{refusal}\n")).into_response();
-    }
+async fn start_reload(State(desk): State<Desk>) -> Response {
     let Some(reload) = desk.admin.reload else {
         return (StatusCode::NOT_IMPLEMENTED, "there is nothing to reload\n").into_response();
     };

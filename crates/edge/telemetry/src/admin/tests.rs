@@ -70,7 +70,7 @@ impl Served {
     }
 
     async fn get(&self, path: &str) -> (u16, String) {
-        self.ask(&format!("GET {path}"), "host: x\r\n").await
+        self.ask(&format!("GET {path}"), "host: localhost\r\n").await
     }
 
     async fn check(&self, query: &str) -> (u16, String) {
@@ -345,11 +345,44 @@ async fn strangers_pages_and_nonsense_are_refused() {
         ("POST /snapshot", "host: localhost\r\n", 501),
         ("GET /snapshot", "host: localhost\r\n", 405),
         ("GET /", "host: localhost\r\n", 404),
+        ("GET /status", "host: evil.example\r\n", 421),
+        ("GET /metrics", "host: evil.example\r\n", 421),
+        ("GET /livez", "host: evil.example\r\n", 421),
+        ("GET /none", "host: evil.example\r\n", 421),
+        ("GET /status", "host: ripstop.test\r\n", 200),
     ] {
         assert_eq!(served.ask(line, headers).await.0, expected, "{line} {headers}");
     }
     let many = "x: y\r\n".repeat(100);
     assert_eq!(served.ask("GET /livez", &many).await.0, 431);
+}
+
+#[tokio::test]
+async fn idle_connections_do_not_stand_between_the_gateway_and_its_health_checks() {
+    let served =
+        Served::new(Metrics::new("1.2.3", &[]), no_check(), AdminSettings::default()).await;
+    let mut idle = Vec::new();
+    for _ in 0..2 * AdminSettings::default().connections_max {
+        idle.push(TcpStream::connect(served.at).await.unwrap());
+    }
+    let answered = tokio::time::timeout(Duration::from_secs(5), served.get("/livez")).await;
+    assert_eq!(answered.expect("answered in time").0, 200);
+}
+
+#[tokio::test]
+async fn with_a_token_nobody_else_learns_or_changes_anything() {
+    let token = Some(super::AdminToken::new("0123456789abcdef"));
+    let settings = AdminSettings { token, ..AdminSettings::default() };
+    let served = Served::new(Metrics::new("1.2.3", &[]), no_check(), settings).await;
+    let host = "host: localhost\r\n";
+    let (status, answer) = served.ask("GET /status", host).await;
+    assert!(status == 401 && answer.contains("www-authenticate: Bearer"), "{answer}");
+    assert!(!answer.contains("1.2.3"), "{answer}");
+    assert_eq!(served.ask("POST /check", host).await.0, 401);
+    assert_eq!(served.ask("GET /livez", host).await.0, 200);
+    let shown = format!("{host}authorization: Bearer 0123456789abcdef\r\n");
+    assert_eq!(served.ask("GET /status", &shown).await.0, 200);
+    assert_eq!(served.ask("POST /check", &shown).await.0, 200);
 }
 
 #[tokio::test]

@@ -159,7 +159,7 @@ async fn serve(mut config: Config) {
     let address = listener.local_addr().unwrap();
     let stop = CancellationToken::new();
     let settings = ripstop_s3::Settings {
-        connections_max: config.connections_max,
+        connections_max: config.connections_max.unwrap_or(4096),
         drain_timeout: config.stop_within.min(Duration::from_millis(100)),
         ..ripstop_s3::Settings::default()
     };

@@ -1,0 +1,44 @@
+//! What stands between the network and a service that answers HTTP.
+//!
+//! [`serve`] accepts connections as long as there are places for them, speaks TLS and HTTP, and hands
+//! requests to a function. A place is precious: where all are taken, the connection that has been
+//! waiting for its next request the longest gives way to a new one, and no address has more than its
+//! part. A peer that does not send a head in time, or takes answers at less than a least pace, is cut
+//! off; both become stricter as [`Pressure`] rises.
+//!
+//! It deliberately knows nothing of what is asked and answered, and keeps no bytes but those on their way.
+//!
+//! ```no_run
+//! use ripstop_listen::{Listener, Settings, serve};
+//! # async fn example() -> std::io::Result<()> {
+//! let listener = Listener::from(tokio::net::TcpListener::bind("127.0.0.1:9000").await?);
+//! let shutdown = tokio_util::sync::CancellationToken::new();
+//! let answer = |_request, _peer| async { http::Response::new("hello".to_owned()) };
+//! serve(listener, Settings::default(), answer, shutdown).await;
+//! # Ok(())
+//! # }
+//! ```
+
+mod body;
+mod connection;
+mod listener;
+mod network;
+mod patience;
+mod peer;
+mod pinned;
+mod places;
+mod serve;
+mod settings;
+mod stream;
+mod streams;
+mod tls;
+
+pub use body::Answer;
+pub use listener::Listener;
+pub use network::{Network, NetworkError};
+pub use patience::{Pace, Patience, Pressure};
+pub use peer::Peer;
+pub use pinned::Pinned;
+pub use serve::serve;
+pub use settings::Settings;
+pub use tls::{Renewal, Tls, TlsError};

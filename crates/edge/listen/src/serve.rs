@@ -1,0 +1,134 @@
+use crate::{
+    Listener, Peer, Settings,
+    connection::connection,
+    listener::Socket,
+    places::{Places, Seat},
+};
+use http::{Request, Response};
+use http_body::Body;
+use hyper::body::Incoming;
+use rustix::io::Errno;
+use std::{
+    error::Error,
+    io,
+    net::IpAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// How long to wait when the system has no descriptors left.
+const ACCEPT_RETRY: Duration = Duration::from_millis(50);
+/// How often a trouble that goes on is told.
+const TELL_EVERY: Duration = Duration::from_secs(1);
+
+/// Serves connections on `listener` until `shutdown`; then accepts nothing more, lets the requests that
+/// run finish for [`Settings::drain_timeout`], and returns.
+pub async fn serve<A, F, B>(
+    listener: Listener,
+    settings: Settings,
+    answer: A,
+    shutdown: CancellationToken,
+) where
+    A: Fn(Request<Incoming>, Peer) -> F + Clone + Send + 'static,
+    F: Future<Output = Response<B>> + Send + 'static,
+    B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
+{
+    let settings = Arc::new(settings);
+    let places = Places::new(&settings);
+    let connections = TaskTracker::new();
+    let abandon = CancellationToken::new();
+    let mut door = Door { listener, places, settings: settings.clone(), told: None, silent: 0 };
+    loop {
+        let came = tokio::select! {
+            () = shutdown.cancelled() => break,
+            came = door.next() => came,
+        };
+        let Some((socket, address, seat)) = came else { continue };
+        let (abandon, cut) = (abandon.clone(), seat.clone());
+        let served = connection(
+            socket,
+            address,
+            seat.clone(),
+            settings.clone(),
+            answer.clone(),
+            shutdown.clone(),
+        );
+        let place = Place(seat);
+        connections.spawn(async move {
+            tokio::select! {
+                () = abandon.cancelled() => {}
+                () = cut.is_cut() => tracing::debug!("a quiet connection gives way"),
+                () = served => {}
+            }
+            drop(place);
+        });
+    }
+    drop(door);
+    connections.close();
+    if tokio::time::timeout(settings.drain_timeout, connections.wait()).await.is_err() {
+        let left = connections.len();
+        tracing::warn!(port = settings.name, left, "abandoning connections");
+        abandon.cancel();
+        connections.wait().await;
+    }
+}
+
+/// Gives a place back, whatever becomes of its connection.
+struct Place(Arc<Seat>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.leave();
+    }
+}
+
+/// Where connections come in.
+struct Door {
+    listener: Listener,
+    places: Arc<Places>,
+    settings: Arc<Settings>,
+    /// When the last trouble was told, and how many were not told since.
+    told: Option<Instant>,
+    silent: u64,
+}
+
+impl Door {
+    /// The next connection with its place; `None` if it did not come to that.
+    async fn next(&mut self) -> Option<(Socket, Option<IpAddr>, Arc<Seat>)> {
+        match self.listener.accept().await {
+            Ok((socket, address)) => {
+                if let Ok(seat) = self.places.enter(address).await {
+                    return Some((socket, address, seat));
+                }
+                let told =
+                    "an address has its part of the connections, and requests run on all of them";
+                self.tell(|silent, port| tracing::warn!(port, ?address, silent, "{told}"));
+            }
+            Err(error) => {
+                let short = [Errno::MFILE, Errno::NFILE].map(Errno::raw_os_error);
+                if error.raw_os_error().is_some_and(|code| short.contains(&code)) {
+                    self.places.cut_one();
+                }
+                self.tell(|silent, port| {
+                    tracing::warn!(port, %error, silent, "accept failed");
+                });
+                // A client that gave up while it waited is no reason to wait.
+                if error.kind() != io::ErrorKind::ConnectionAborted {
+                    tokio::time::sleep(ACCEPT_RETRY).await;
+                }
+            }
+        }
+        None
+    }
+
+    /// Tells of a trouble, but not every time.
+    fn tell(&mut self, line: impl FnOnce(u64, &'static str)) {
+        if self.told.is_some_and(|told| told.elapsed() < TELL_EVERY) {
+            self.silent += 1;
+            return;
+        }
+        self.told = Some(Instant::now());
+        line(std::mem::take(&mut self.silent), self.settings.name);
+    }
+}
