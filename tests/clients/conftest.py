@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from support import payload, s3, servers
+from support import payload, s3, servers, tls
 from support.gateway import Gateway
 
 
@@ -20,9 +20,12 @@ def pytest_addoption(parser):
     )
 
 
+    parser.addoption("--tls", action="store_true", help="the suite's gateway speaks TLS")
+
+
 def pytest_report_header(config):
     aim = os.environ.get("RIPSTOP_ENDPOINT") or os.environ.get("RIPSTOP_BIN", "nothing")
-    return f"aimed at {aim}, nodes: {config.getoption('--nodes')}, RIPSTOP_SEED={payload.SEED}"
+    return f"aimed at {aim}, nodes: {config.getoption('--nodes')}, TLS: {config.getoption('--tls')}, RIPSTOP_SEED={payload.SEED}"
 
 
 def pytest_collection_modifyitems(config, items):
@@ -56,14 +59,21 @@ def backend(request, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def endpoint(backend, tmp_path_factory):
+def authority(tmp_path_factory):
+    """Signs the certificates of gateways that speak TLS."""
+    return tls.Authority(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture(scope="session")
+def endpoint(request, backend, tmp_path_factory):
     """The server under test."""
     url = os.environ.get("RIPSTOP_ENDPOINT")
     if url:
         keys = os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"]
         yield s3.Endpoint(url, *keys, os.environ.get("AWS_DEFAULT_REGION", "us-east-1"))
         return
-    gateway = Gateway(tmp_path_factory.mktemp("gateway"), backend=backend).start()
+    signed_by = request.getfixturevalue("authority") if request.config.getoption("--tls") else None
+    gateway = Gateway(tmp_path_factory.mktemp("gateway"), backend=backend, authority=signed_by).start()
     yield gateway.endpoint()
     assert gateway.process.poll() is None, f"the gateway has ended:\n{gateway.log_tail()}"
     gateway.stop()

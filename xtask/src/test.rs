@@ -12,6 +12,9 @@ const BUILD_MAX: Duration = Duration::from_mins(30);
 const RUST_MAX: Duration = Duration::from_mins(30);
 const CLIENTS_MAX: Duration = Duration::from_mins(40);
 
+/// What is tried over TLS as well.
+const OVER_TLS: [&str; 4] = ["--tls", "test_objects.py", "test_multipart.py", "test_ranges.py"];
+
 /// Which tests.
 #[derive(clap::Args, Default)]
 pub(crate) struct Arguments {
@@ -79,6 +82,10 @@ fn end_to_end(arguments: &Arguments, program: PathBuf, tally: &mut Tally) {
         clients.pytest(nodes, which, &arguments.pytest).and_then(|run| watch(run, CLIENTS_MAX))
     };
     tally.runner("clients", suite("directory", which, &clients));
+    if arguments.pytest.is_empty() {
+        let over_tls = clients.pytest("directory", which, &OVER_TLS.map(str::to_owned));
+        tally.runner("clients over TLS", over_tls.and_then(|run| watch(run, CLIENTS_MAX)));
+    }
     if arguments.all {
         tally.runner("clients over ripstop", suite("ripstop", clients::BACKEND, &clients));
         match tool::versitygw() {

@@ -1,17 +1,19 @@
 """A gateway that the suite starts, kills and asks. Ends only the process it started."""
 
+import contextlib
+import http.client
 import json
 import os
 import pathlib
 import random
 import re
+import resource
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import time
-import urllib.error
-import urllib.request
 
 from . import s3
 
@@ -50,7 +52,22 @@ def memory_kib(pid, field):
 class Gateway:
     """One `ripstop serve` over six nodes: directories of its own, or the buckets of `backend`."""
 
-    def __init__(self, folder, *, backend=None, nodes=6, code=(6, 4), store=None, pool=None, node=None, keys=None):
+    def __init__(
+        self,
+        folder,
+        *,
+        backend=None,
+        nodes=6,
+        code=(6, 4),
+        settings=None,
+        store=None,
+        pool=None,
+        node=None,
+        keys=None,
+        files=None,
+        authority=None,
+    ):
+        """With an `authority` it speaks TLS, with a certificate that this one signed."""
         self.binary = os.environ["RIPSTOP_BIN"]
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -60,9 +77,16 @@ class Gateway:
         self.port, self.admin_port = free_port(), free_port()
         self.backend, self.nodes, self.code = backend, nodes, code
         self.store = {"grace": "3s", "sweep_every": "1s", "list_every": "2s"} | (store or {})
-        self.pool, self.node_settings = pool or {}, node or {}
+        self.settings, self.pool, self.node_settings = settings or {}, pool or {}, node or {}
+        # Its limit of open files: one number, or the soft and the hard one.
+        self.files = (files, files) if isinstance(files, int) else files
         # Access keys and secrets beside the suite's own; whose they are is said in `tenants`.
         self.keys, self.tenants = keys, []
+        self.authority = authority
+        if authority is not None:
+            self.certificate, self.key = self.folder / "certificate.pem", self.folder / "key.pem"
+            authority.sign(self.certificate, self.key)
+            self.settings = {"tls_certificate": str(self.certificate), "tls_key": str(self.key)} | self.settings
         self.process = None
         self.configure()
 
@@ -80,13 +104,17 @@ class Gateway:
             file.chmod(0o600)
 
     def _configuration(self):
+        gateway = {
+            "listen": f"127.0.0.1:{self.port}",
+            "admin": f"127.0.0.1:{self.admin_port}",
+            "region": REGION,
+            "data": str(self.data),
+        }
+        if self.keys is not None:
+            gateway["credentials"] = str(self.folder / "credentials")
         lines = [
             "[gateway]",
-            f'listen = "127.0.0.1:{self.port}"',
-            f'admin = "127.0.0.1:{self.admin_port}"',
-            f'region = "{REGION}"',
-            f'data = "{self.data}"',
-            *([] if self.keys is None else [f'credentials = "{self.folder / "credentials"}"']),
+            *(f"{key} = {json.dumps(value)}" for key, value in (gateway | self.settings).items()),
             "[store]",
             *(f"{key} = {json.dumps(value)}" for key, value in self.store.items()),
             "[[pool]]",
@@ -136,7 +164,13 @@ class Gateway:
         with open(self.log, "ab") as log:
             command = [self.binary, "serve", "--config", str(self.config), *options]
             self.process = subprocess.Popen(
-                command, cwd=self.folder, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                command,
+                cwd=self.folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                preexec_fn=self._limit_files if self.files else None,
             )
         deadline = time.monotonic() + READY_SECONDS_MAX
         while not self.ready():
@@ -149,11 +183,31 @@ class Gateway:
             time.sleep(0.02)
         return self
 
+    def _limit_files(self):
+        resource.setrlimit(resource.RLIMIT_NOFILE, self.files)
+
+    def ask(self, path, method="GET", token=None, seconds=10):
+        """Status and text of what the admin port answers, wherever it is."""
+        where = self.settings.get("admin", "")
+        if where.startswith("unix:"):
+            connection = http.client.HTTPConnection("localhost", timeout=seconds)
+            connection.sock = socket.socket(socket.AF_UNIX)
+            connection.sock.settimeout(seconds)
+            connection.sock.connect(where.removeprefix("unix:"))
+        elif "admin_tls_certificate" in self.settings:
+            trusted = ssl.create_default_context(cafile=self.authority.certificate)
+            connection = http.client.HTTPSConnection("127.0.0.1", self.admin_port, timeout=seconds, context=trusted)
+        else:
+            connection = http.client.HTTPConnection("127.0.0.1", self.admin_port, timeout=seconds)
+        with contextlib.closing(connection):
+            connection.request(method, path, headers={"authorization": f"Bearer {token}"} if token else {})
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+
     def ready(self):
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.admin_port}/readyz", timeout=5) as answer:
-                return answer.status == 200
-        except (urllib.error.URLError, OSError):
+            return self.ask("/readyz", seconds=5)[0] == 200
+        except (OSError, http.client.HTTPException):
             return False
 
     def kill(self):
@@ -184,21 +238,20 @@ class Gateway:
         return memory_kib(self.process.pid, field)
 
     def metrics(self):
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.admin_port}/metrics", timeout=10) as answer:
-            return answer.read().decode()
+        return self._told("/metrics")
 
     def status(self):
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.admin_port}/status", timeout=10) as answer:
-            return json.load(answer)
+        return json.loads(self._told("/status"))
+
+    def _told(self, path):
+        status, text = self.ask(path)
+        assert status == 200, f"{path}: {status}: {text}"
+        return text
 
     def reload(self):
         """Has it read its configuration anew: whether it did, and what it says."""
-        asked = urllib.request.Request(f"http://127.0.0.1:{self.admin_port}/reload", method="POST")
-        try:
-            with urllib.request.urlopen(asked, timeout=10) as answer:
-                return True, answer.read().decode()
-        except urllib.error.HTTPError as error:
-            return False, error.read().decode()
+        status, text = self.ask("/reload", method="POST")
+        return status == 200, text
 
     # Maintenance
 
@@ -217,9 +270,10 @@ class Gateway:
     # Endpoint
 
     def endpoint(self, access_key=ACCESS_KEY):
-        url = f"http://127.0.0.1:{self.port}"
+        scheme, authority = ("http", None) if self.authority is None else ("https", self.authority.certificate)
+        url = f"{scheme}://127.0.0.1:{self.port}"
         secret = SECRET_KEY if access_key == ACCESS_KEY else self.keys[access_key]
-        return s3.Endpoint(url, access_key, secret, REGION, gateway=self)
+        return s3.Endpoint(url, access_key, secret, REGION, gateway=self, authority=authority)
 
     # Nodes that are directories
 

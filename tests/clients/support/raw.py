@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import re
 import socket
+import ssl
 import urllib.parse
 import zlib
 
@@ -129,7 +130,11 @@ class Response:
 
 def connect(endpoint):
     where = urllib.parse.urlparse(endpoint.url)
-    return socket.create_connection((where.hostname, where.port), timeout=SOCKET_SECONDS_MAX)
+    plain = socket.create_connection((where.hostname, where.port), timeout=SOCKET_SECONDS_MAX)
+    if where.scheme == "http":
+        return plain
+    trusted = ssl.create_default_context(cafile=endpoint.authority)
+    return trusted.wrap_socket(plain, server_hostname=where.hostname)
 
 
 def receive(connection):

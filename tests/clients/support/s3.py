@@ -29,6 +29,8 @@ class Endpoint:
     secret_key: str
     region: str = "us-east-1"
     gateway: typing.Any = None
+    # Whom to trust; without it: whoever the system trusts.
+    authority: typing.Any = None
 
     def client(self, **settings):
         """A boto3 client that tries once, so that an error is seen and not tried again."""
@@ -46,6 +48,7 @@ class Endpoint:
         return boto3.session.Session().client(
             "s3",
             endpoint_url=self.url,
+            verify=str(self.authority) if self.authority else None,
             region_name=settings.pop("region_name", self.region),
             config=botocore.config.Config(**(defaults | settings)),
             **keys,
@@ -53,7 +56,8 @@ class Endpoint:
 
     def environment(self):
         """What command-line clients read."""
-        return {
+        trusted = {"AWS_CA_BUNDLE": str(self.authority)} if self.authority else {}
+        return trusted | {
             "AWS_ACCESS_KEY_ID": self.access_key,
             "AWS_SECRET_ACCESS_KEY": self.secret_key,
             "AWS_DEFAULT_REGION": self.region,
