@@ -13,8 +13,8 @@ use crate::{
 };
 use anyhow::{Context as _, Result};
 use ripstop_listen::{Pressure, Tls};
-use ripstop_runtime::Memory;
 use ripstop_recording::{Recorder, RecorderSettings};
+use ripstop_runtime::Memory;
 use ripstop_telemetry::{Admin, TaskLogFile, init_logs, serve_admin};
 use std::{
     io::IsTerminal as _,
