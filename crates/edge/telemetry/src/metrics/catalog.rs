@@ -91,7 +91,7 @@ impl CatalogCounts {
                 rows.count(&[("operation", operation), ("outcome", outcome)], count)?;
             }
         }
-        sheet.family(&of::CATALOG_CORRUPT)?.count(&[], &self.corrupt)?;
+        sheet.family(&of::CATALOG_CORRUPT)?.single(self.corrupt.load(Relaxed) as f64)?;
         let mut rows = sheet.family(&of::CATALOG_SECONDS)?;
         for (operation, counts) in OPERATIONS.into_iter().zip(&self.operations) {
             rows.histogram(&[("operation", operation)], &counts.took)?;
