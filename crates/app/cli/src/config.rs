@@ -10,10 +10,10 @@ mod tenant;
 mod units;
 mod variable;
 
-pub(crate) use address::AdminAddress;
+pub(crate) use address::{AdminAddress, TlsFiles};
 pub(crate) use plan_file::{PlanFile, PlanGroup};
 pub(crate) use raw::{Bucket, LogFormat};
-pub(crate) use resolve::{Config, NodeConfig, Place, PlanSource, PoolConfig, TlsFiles};
+pub(crate) use resolve::{Config, NodeConfig, Place, PlanSource, PoolConfig};
 pub(crate) use tenant::{TenantConfig, TenantNumbers, shaping};
 pub(crate) use units::Size;
 

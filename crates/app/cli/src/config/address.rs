@@ -1,3 +1,5 @@
+use anyhow::{Context as _, Result, bail};
+use ripstop_listen::Network;
 use serde::Deserialize;
 use std::{fmt, net::SocketAddr, path::PathBuf, str::FromStr};
 
@@ -50,4 +52,28 @@ impl AdminAddress {
             Self::Unix(_) => false,
         }
     }
+}
+
+/// Files of a certificate and its key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct TlsFiles {
+    pub certificate: PathBuf,
+    pub key: PathBuf,
+}
+
+pub(super) fn tls_files(
+    given: (Option<PathBuf>, Option<PathBuf>),
+    keys: (&str, &str),
+) -> Result<Option<TlsFiles>> {
+    match given {
+        (None, None) => Ok(None),
+        (Some(certificate), Some(key)) => Ok(Some(TlsFiles { certificate, key })),
+        (Some(_), None) => bail!("{} is there without {}", keys.0, keys.1),
+        (None, Some(_)) => bail!("{} is there without {}", keys.1, keys.0),
+    }
+}
+
+pub(super) fn networks(given: &[String]) -> Result<Vec<Network>> {
+    let networks = given.iter().map(|network| network.parse::<Network>());
+    networks.collect::<Result<Vec<_>, _>>().context("gateway.trusted_proxies")
 }

@@ -1,5 +1,5 @@
 use super::{
-    address::AdminAddress,
+    address::{AdminAddress, TlsFiles, networks, tls_files},
     bounds::{self, given, within},
     policy,
     raw::{self, Bucket, CatalogCheck, LogFormat, NodeKind, Raw},
@@ -83,13 +83,6 @@ impl Config {
         );
         Ok(())
     }
-}
-
-/// Files of a certificate and its key.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct TlsFiles {
-    pub certificate: PathBuf,
-    pub key: PathBuf,
 }
 
 /// A pool and its nodes.
@@ -259,23 +252,6 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
         pools,
         tenants,
     })
-}
-
-fn tls_files(
-    given: (Option<PathBuf>, Option<PathBuf>),
-    keys: (&str, &str),
-) -> Result<Option<TlsFiles>> {
-    match given {
-        (None, None) => Ok(None),
-        (Some(certificate), Some(key)) => Ok(Some(TlsFiles { certificate, key })),
-        (Some(_), None) => bail!("{} is there without {}", keys.0, keys.1),
-        (None, Some(_)) => bail!("{} is there without {}", keys.1, keys.0),
-    }
-}
-
-fn networks(given: &[String]) -> Result<Vec<Network>> {
-    let networks = given.iter().map(|network| network.parse::<Network>());
-    networks.collect::<Result<Vec<_>, _>>().context("gateway.trusted_proxies")
 }
 
 fn memory(key: &str, value: Option<Size>, default: usize) -> Result<usize> {
