@@ -150,24 +150,22 @@ pub(crate) fn one(state: &mut State, data: &[u8]) {
 }
 
 /// Compresses `blocks` blocks of every lane's data, as fast as this processor can.
+#[cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "calls what is compiled for more than the least processor")
+)]
 pub(crate) fn all(states: &mut [State; LANES], data: &[&[u8]; LANES], blocks: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl") {
             // SAFETY: the processor has both.
-            #[expect(
-                unsafe_code,
-                reason = "calls what is compiled for more than the least processor"
-            )]
-            return unsafe { with_avx512(states, data, blocks) };
+            unsafe { with_avx512(states, data, blocks) };
+            return;
         }
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has it.
-            #[expect(
-                unsafe_code,
-                reason = "calls what is compiled for more than the least processor"
-            )]
-            return unsafe { with_avx2(states, data, blocks) };
+            unsafe { with_avx2(states, data, blocks) };
+            return;
         }
     }
     compress(states, data, blocks);

@@ -89,7 +89,9 @@ mod tests {
             pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 0..12),
         ) {
             let mut md5 = Md5::default();
-            pieces.iter().for_each(|piece| md5.update(piece));
+            for piece in &pieces {
+                md5.update(piece);
+            }
             let expected: [u8; 16] = md5::Md5::digest(pieces.concat()).into();
             prop_assert_eq!(md5.finish(), expected);
         }
