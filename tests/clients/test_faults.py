@@ -73,7 +73,8 @@ def test_two_of_six_nodes_may_go_and_come_back_empty(gateway, seed):
         gateway.recreate_node(node)
     code, repaired = gateway.check(repair=True)
     assert (code, repaired["lost"]) == (0, 0), repaired
-    assert repaired["repaired"] >= missed, (repaired, counts)
+    # What was written meanwhile may be mended by itself; what the nodes had is not.
+    assert repaired["repaired"] >= counts["unknown"], (repaired, counts)
     left = wait_clean(gateway, 30)
     assert clean(left), left
 
