@@ -236,7 +236,7 @@ fn prices_below_nothing_are_refused() {
     let folder = folder.path();
     fs::write(folder.join("r.toml"), configuration("", "price_per_get = -1\n")).unwrap();
     let wrong = complaint(folder, &["check-config", "--config", "r.toml"]);
-    assert!(wrong.contains("price_per_get must be a number of dollars from 0"), "{wrong}");
+    assert!(wrong.contains("price_per_get is -1: it must be from 0"), "{wrong}");
 }
 
 #[cfg(unix)]
