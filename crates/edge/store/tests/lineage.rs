@@ -136,7 +136,8 @@ async fn an_old_catalog_put_back_deletes_nothing_newer_and_says_so() {
 async fn what_an_old_catalog_lacks_is_brought_in_from_the_fragments() {
     let place = put_back().await;
     let old = Embedded::open(&place.path("catalog"), ripstop_catalog::Settings::default());
-    let (old, found) = (old.expect("opens"), Embedded::in_memory(Default::default()));
+    let (old, found) =
+        (old.expect("opens"), Embedded::in_memory(ripstop_catalog::Settings::default()));
     let found = found.expect("made");
     let (scratch, progress) = (place.path("scratch"), RebuildProgress::default());
     rebuild(&found, vec![place.surveyed()], &scratch, &progress).await.expect("rebuilt");

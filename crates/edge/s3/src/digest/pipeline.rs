@@ -43,7 +43,9 @@ impl Others {
     async fn take(mut self, pieces: Vec<Bytes>) -> Outcome<Self> {
         let slow = self.is_slow();
         let hash = move || {
-            pieces.iter().for_each(|piece| self.update(piece));
+            for piece in &pieces {
+                self.update(piece);
+            }
             self
         };
         if slow {

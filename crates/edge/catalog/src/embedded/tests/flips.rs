@@ -82,7 +82,7 @@ fn walk(flips: usize, seed: u64) {
         let mut fates = [0; 3];
         for _ in 0..flips {
             // One flip in four in what says where everything is.
-            let end = if next(&mut seed) % 4 == 0 { 320 } else { file.len() };
+            let end = if next(&mut seed).is_multiple_of(4) { 320 } else { file.len() };
             let (at, bit) = (next(&mut seed) as usize % end, next(&mut seed) % 8);
             let mut flipped = file.clone();
             flipped[at] ^= 1 << bit;
