@@ -41,13 +41,14 @@ use clap::Parser as _;
 use config::Config;
 use std::{process::ExitCode, time::Duration};
 
-/// Has strips of megabytes, which come and go on many threads, given back to the system as they are freed.
-/// Without it the process keeps up to twice what it uses.
+/// Has what is large and comes and goes on many threads given back to the system as it is freed. Strips are not
+/// among it: they have blocks of their own. Buffers of connections stay below it, or each would be mapped and
+/// unmapped with its request.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[expect(unsafe_code, reason = "the setting has no safe wrapper")]
 fn give_memory_back() {
     /// Bytes from which on a block is the system's own mapping.
-    const MAPPED_FROM: libc::c_int = 128 << 10;
+    const MAPPED_FROM: libc::c_int = 1 << 20;
     // SAFETY: sets a number of the allocator's, before there is a second thread.
     unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPED_FROM) };
 }

@@ -7,16 +7,31 @@ use bytes::Bytes;
 use std::{
     collections::VecDeque,
     mem,
-    sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    time::Duration,
 };
 use tokio::sync::oneshot;
 
+/// How long the first waits for others: short beside what a body that is hashed here takes to arrive.
+const PATIENCE: Duration = Duration::from_millis(4);
+
 /// Where bodies meet to have their bytes hashed side by side.
 ///
-/// Nothing waits for company: a body that comes alone is hashed alone, and others join it within
-/// 16 KiB. One thread works as long as there is work, and is given back when there is none.
+/// A body that is alone is hashed at once. Where several have seats, the first waits a moment for company, since
+/// eight cost no more than one; others join within 16 KiB. One thread works as long as there is work, and
+/// is given back when there is none.
 #[derive(Clone, Default, Debug)]
-pub struct Hall(Arc<Mutex<Desk>>);
+pub struct Hall(Arc<Room>);
+
+#[derive(Default, Debug)]
+struct Room {
+    desk: Mutex<Desk>,
+    came: Condvar,
+    seats: AtomicUsize,
+}
 
 #[derive(Default, Debug)]
 struct Desk {
@@ -26,11 +41,27 @@ struct Desk {
     is_staffed: bool,
 }
 
+/// A body that is being hashed, until this is dropped: others may wait for its company.
+#[derive(Debug)]
+pub struct Seat(Hall);
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.0.seats.fetch_sub(1, Relaxed);
+    }
+}
+
 impl Hall {
     /// The one of this process: the more bodies meet, the less each costs.
     pub fn shared() -> &'static Self {
         static SHARED: LazyLock<Hall> = LazyLock::new(Hall::default);
         &SHARED
+    }
+
+    /// Says that a body is going to be hashed.
+    pub fn sit(&self) -> Seat {
+        self.0.seats.fetch_add(1, Relaxed);
+        Seat(self.clone())
     }
 
     /// Takes `pieces` into a digest.
@@ -50,14 +81,25 @@ impl Hall {
     }
 
     fn desk(&self) -> MutexGuard<'_, Desk> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Queues a job; answers whether somebody must come to work.
     fn enter(&self, job: Job) -> bool {
         let mut desk = self.desk();
         desk.waiting.push_back(job);
+        self.0.came.notify_one();
         !mem::replace(&mut desk.is_staffed, true)
+    }
+
+    /// The desk, once half of those who have seats are there, or the first has waited long enough.
+    fn company(&self, working: usize) -> MutexGuard<'_, Desk> {
+        let wanted = self.0.seats.load(Relaxed).min(LANES).div_ceil(2);
+        let lacks = |desk: &mut Desk| {
+            working == 0 && !desk.waiting.is_empty() && desk.waiting.len() < wanted
+        };
+        let waited = self.0.came.wait_timeout_while(self.desk(), PATIENCE, lacks);
+        waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
     /// Works until nothing is left.
@@ -65,7 +107,7 @@ impl Hall {
         let mut jobs: Vec<Job> = Vec::with_capacity(LANES);
         loop {
             {
-                let mut desk = self.desk();
+                let mut desk = self.company(jobs.len());
                 while jobs.len() < LANES
                     && let Some(job) = desk.waiting.pop_front()
                 {
@@ -99,12 +141,14 @@ mod tests {
                 [0, 1, 63, 64, 65, 127, 5000, 16_384, 16_385, 70_000][at % 10] * (1 + at / 10);
             let body: Bytes = (0..len).map(|i| (i * 31 + at) as u8).collect();
             let hall = hall.clone();
+            let seat = hall.sit();
             bodies.push(tokio::spawn(async move {
                 let pieces: Vec<Bytes> =
                     body.chunks(17 + 900 * at).map(|piece| body.slice_ref(piece)).collect();
                 let (first, second) = pieces.split_at(pieces.len() / 2);
                 let md5 = hall.update(Md5::default(), first.to_vec()).await;
                 let md5 = hall.update(md5, second.to_vec()).await;
+                drop(seat);
                 let expected: [u8; 16] = md5::Md5::digest(&body).into();
                 assert_eq!(md5.finish(), expected, "{len} bytes");
             }));

@@ -20,5 +20,5 @@ mod kernel;
 mod lane;
 mod stream;
 
-pub use hall::Hall;
+pub use hall::{Hall, Seat};
 pub use stream::Md5;

@@ -2,7 +2,7 @@ use super::Hasher;
 use crate::error::{Code, Outcome};
 use bytes::Bytes;
 use ripstop_catalog::{Checksum, ChecksumAlgorithm};
-use ripstop_digest::{Hall, Md5};
+use ripstop_digest::{Hall, Md5, Seat};
 use sha2::{Digest as _, Sha256};
 use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
@@ -116,6 +116,8 @@ pub(crate) enum Pipeline {
         /// Came since that began.
         waiting: Vec<Bytes>,
         waiting_len: usize,
+        /// Says to others that more may come.
+        _seat: Seat,
     },
 }
 
@@ -154,14 +156,19 @@ impl Pipeline {
         if !aside {
             return Self::Here(digests);
         }
-        Self::Aside { burst: Burst::None(digests), waiting: Vec::new(), waiting_len: 0 }
+        Self::Aside {
+            burst: Burst::None(digests),
+            waiting: Vec::new(),
+            waiting_len: 0,
+            _seat: Hall::shared().sit(),
+        }
     }
 
     /// Hashes a piece, or has it wait for its turn; waits itself where too much does.
     pub(crate) async fn update(&mut self, piece: &Bytes) -> Outcome<()> {
         match self {
             Self::Here(digests) => digests.update(piece),
-            Self::Aside { burst, waiting, waiting_len } => {
+            Self::Aside { burst, waiting, waiting_len, .. } => {
                 waiting.push(piece.clone());
                 *waiting_len += piece.len();
                 let due = *waiting_len >= BURST_LEN_MIN && !burst.is_running();
