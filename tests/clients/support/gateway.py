@@ -297,7 +297,9 @@ class Gateway:
         # Renamed first: a directory is gone at once, as a disk would be, while it is written to.
         away = self.node(index).with_name(f"away-{index}-{time.monotonic_ns()}")
         self.node(index).rename(away)
-        shutil.rmtree(away)
+        # What was under way as it went may still arrive in it.
+        while away.exists():
+            shutil.rmtree(away, ignore_errors=True)
 
     def recreate_node(self, index):
         self.node(index).mkdir()
