@@ -72,7 +72,7 @@ def test_a_recorded_run_is_decided_the_same_again(tmp_path, pool):
     gateway = Gateway(tmp_path, code=code, pool=keys)
     gateway.start("--record", "killed", "--task-log", "tasks.csv")
     gateway.endpoint().client().create_bucket(Bucket="suite")
-    run(gateway, 3, gateway.kill)
+    run(gateway, 6, gateway.kill)
     killed = ripstop("replay", "killed", folder=tmp_path)
     assert killed.returncode == 0, killed.stdout + killed.stderr
     assert "the recording is cut off" in killed.stdout
