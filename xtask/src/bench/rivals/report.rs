@@ -193,7 +193,7 @@ mod tests {
         name.parse().unwrap()
     }
 
-    /// Rounds in which a server answered so many requests a second.
+    /// Rounds in which a server answered this many requests a second.
     fn rounds(kind: Kind, name: &str, rates: &[f64]) -> Vec<Observation> {
         let one = |(round, &per_s): (usize, &f64)| Observation {
             kind,

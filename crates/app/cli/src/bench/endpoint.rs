@@ -29,7 +29,7 @@ use std::{
 const PUT_BYTES_MAX: usize = 2 << 30;
 /// Most objects a second that are made ready to be put.
 const PUT_RATE_MAX: f64 = 32_768.0;
-/// What is read: so many bytes, and so many objects at the least and at the most. The same for every
+/// What is read: this many bytes, and at least and at most this many objects. The same for every
 /// server, however much it was given before.
 const GET_BYTES: usize = 512 << 20;
 const GET_OBJECTS: (usize, usize) = (64, 4096);

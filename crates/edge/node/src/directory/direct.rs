@@ -11,8 +11,8 @@ use std::{
 
 /// Shortest fragment that is written so: below it the page cache costs no more than the disk's own granularity.
 pub(super) const LEN_MIN: usize = 256 << 10;
-/// Blocks that a fragment is put together in on its way to the disk: what each write beyond a node's lanes of others'
-/// bytes takes of memory.
+/// Blocks that a fragment is put together in on its way to the disk: the memory that each write under way takes
+/// beside the fragment's own, so at most this for each of a node's threads.
 const STAGED_BLOCKS: usize = 8;
 
 /// Writes the segments one after the other, from memory and in lengths that the disk takes as they are.

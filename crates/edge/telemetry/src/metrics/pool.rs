@@ -203,7 +203,7 @@ impl NodeCounts {
         *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = refused;
     }
 
-    /// Whether the last store was refused, of late.
+    /// Whether the last store was refused, and recently.
     pub(crate) fn refuses(&self) -> bool {
         let refused = *self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         refused.is_some_and(|at| at.elapsed() < REFUSAL_LASTS)

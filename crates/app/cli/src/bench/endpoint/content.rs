@@ -1,7 +1,7 @@
 use crate::bench::noise;
 use bytes::Bytes;
 
-/// Where in the noise an object may begin: the first so many objects all differ.
+/// Where in the noise an object may begin: as many objects as this, from the first on, all differ.
 const BEGINNINGS: usize = 1 << 20;
 /// An odd number, so that each object begins elsewhere.
 const STRIDE: usize = 0x9_e375;

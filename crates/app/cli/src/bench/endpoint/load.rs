@@ -14,13 +14,13 @@ use tokio::{sync::Notify, task::JoinSet, time::Instant};
 
 /// How long answers may be late, once no more are asked for.
 const PATIENCE: Duration = Duration::from_mins(2);
-/// One read in so many is compared with what was put.
+/// One read in this many is compared with what was put.
 const COMPARED_EVERY: usize = 16;
 
 /// Which requests are sent, and for how long.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Phase {
-    /// Each once, in order, until the time is over; but the first so many in any case.
+    /// Each once, in order, until the time is over, but this many in any case.
     Each { warm: Duration, span: Duration, at_least: usize },
     /// Any of them by luck, until the time is over.
     Any { warm: Duration, span: Duration },
