@@ -1,3 +1,4 @@
+mod cached;
 mod closing;
 mod direct;
 mod folder;
@@ -213,6 +214,12 @@ impl Node for Directory {
     }
 
     async fn get(&self, name: FragmentId, range: Range<u64>) -> Result<Bytes, NodeError> {
+        let cached = u32::try_from(range.end.saturating_sub(range.start))
+            .ok()
+            .and_then(|len| self.root.get_cached(name, range.start, &[len], &self.blocks));
+        if let Some(piece) = cached.and_then(|mut pieces| pieces.pop()) {
+            return Ok(piece);
+        }
         self.blocking(move |root| root.get(name, range)).await
     }
 
@@ -222,6 +229,9 @@ impl Node for Directory {
         start: u64,
         lens: &[u32],
     ) -> Result<Vec<Bytes>, NodeError> {
+        if let Some(pieces) = self.root.get_cached(name, start, lens, &self.blocks) {
+            return Ok(pieces);
+        }
         let (lens, blocks) = (lens.to_vec(), self.blocks.clone());
         self.blocking(move |root| root.get_pieces(name, start, &lens, &blocks)).await
     }

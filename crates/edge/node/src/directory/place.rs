@@ -10,7 +10,7 @@ use std::{
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 /// What is no regular file neither blocks an open nor leads elsewhere.
-const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
+pub(super) const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 /// For the gateway's account alone.
 const FOLDER_MODE: Mode = Mode::RWXU;
 const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
@@ -51,7 +51,15 @@ impl Folder {
 
     /// A regular file in this folder, and its length; `None` if there is none of this name.
     pub(super) fn file(&self, name: &str) -> Result<Option<(File, u64)>> {
-        let file = match rustix::fs::openat(&self.0, name, FILE | OFlags::RDONLY, Mode::empty()) {
+        let open = |flags| rustix::fs::openat(&self.0, name, flags, Mode::empty());
+        let flags = FILE | OFlags::RDONLY;
+        // When a fragment was read last is nobody's question, and noting it costs a write. Only a file's
+        // owner may ask for that.
+        let file = match open(flags | OFlags::NOATIME) {
+            Err(Errno::PERM) => open(flags),
+            opened => opened,
+        };
+        let file = match file {
             Ok(file) => file,
             Err(error) if nothing_there(error) => return Ok(None),
             Err(error) => return Err(error),

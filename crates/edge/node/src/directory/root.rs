@@ -1,5 +1,8 @@
 use super::{
-    DirectorySettings, Durability, direct, folder,
+    DirectorySettings, Durability,
+    cached::Cached,
+    direct,
+    folder::{self, FileSystem, Patience},
     leftover::{self, Dead, Writer},
     marker::{self, MARKER, NodeMark, Standing},
     name::{folder_of, last_byte},
@@ -37,6 +40,7 @@ pub(super) struct Root {
     known: Mutex<Option<Identity>>,
     /// Whether the root was a mount point when it was first seen.
     mounted: OnceLock<bool>,
+    cached: Cached,
     /// Per subfolder: its entry in the root is known to be on the disk.
     synced: [AtomicBool; 256],
     writer: Writer,
@@ -86,6 +90,7 @@ impl Root {
             mark: settings.mark,
             known: Mutex::default(),
             mounted: OnceLock::new(),
+            cached: Cached::new(),
             synced: std::array::from_fn(|_| AtomicBool::new(false)),
             writer: Writer(getrandom::u64().expect("the operating system gives random bytes")),
             written: AtomicU64::new(0),
@@ -114,6 +119,7 @@ impl Root {
         if *self.mounted.get_or_init(|| mounted) && !mounted {
             return absent("is no longer mounted");
         }
+        self.cached.learn(&root, here.st_dev);
         Ok((root, Identity::of(&here)))
     }
 
@@ -254,7 +260,7 @@ impl Root {
         let sync = || file.sync_all().map_err(|error| failed_io("syncing a file", &error));
         let full = self.durability == Durability::Full;
         // There the rename lasts once the file it renamed is synced: one sync makes both last.
-        let with_name = full && folder::syncs_names(file);
+        let with_name = full && FileSystem::of(file).is_ok_and(FileSystem::syncs_names);
         if full && !with_name {
             sync()?;
         }
@@ -283,6 +289,18 @@ impl Root {
         Ok(())
     }
 
+    /// The same as [`Root::get_pieces`], of what is in memory, without waiting for the disk: `None` where
+    /// that cannot be.
+    pub(super) fn get_cached(
+        &self,
+        name: FragmentId,
+        start: u64,
+        lens: &[u32],
+        blocks: &Blocks,
+    ) -> Option<Vec<Bytes>> {
+        self.cached.pieces(&self.path, name, start, lens, blocks)
+    }
+
     pub(super) fn get(&self, name: FragmentId, range: Range<u64>) -> Result<Bytes, NodeError> {
         let asked = range.end.max(range.start);
         let file = self.fragment(name, asked)?;
@@ -301,7 +319,7 @@ impl Root {
     ) -> Result<Vec<Bytes>, NodeError> {
         let asked = start + lens.iter().copied().map(u64::from).sum::<u64>();
         let file = self.fragment(name, asked)?;
-        let read = folder::read_pieces(&file, start, lens, blocks);
+        let read = folder::read_pieces(&file, start, lens, blocks, Patience::Disk);
         let (pieces, len) = read.map_err(|error| failed_io("reading", &error))?;
         short(start + len, asked)?;
         Ok(pieces)
