@@ -2,6 +2,7 @@
 
 mod cell;
 mod contender;
+mod ground;
 mod machine;
 mod report;
 mod round;
@@ -15,6 +16,7 @@ use crate::{
 use anyhow::{Context, Result, bail, ensure};
 use cell::{Cell, groups};
 use contender::{Contender, Kind};
+use ground::Ground;
 use machine::{machine, said};
 use report::Verdict;
 use round::{Observation, load};
@@ -81,17 +83,14 @@ pub(crate) fn rivals(arguments: &Arguments) -> Result<()> {
     }
     let (contenders, loader) = contenders(arguments)?;
     let mut bench = Bench {
-        data: data.join(format!("ripstop-rivals-{}", std::process::id())),
+        ground: Ground::new(&data)?,
         loader,
         contenders,
         seconds,
         found: Vec::new(),
         failures: Vec::new(),
     };
-    fs::create_dir(&bench.data).with_context(|| format!("making {}", bench.data.display()))?;
     bench.measure(rounds, &arguments.cells);
-    // Each server's folder went with it.
-    fs::remove_dir(&bench.data).with_context(|| format!("removing {}", bench.data.display()))?;
     bench.conclude(&arguments.cells, rounds, &data, &out)
 }
 
@@ -140,8 +139,7 @@ fn commit() -> Result<String> {
 }
 
 struct Bench {
-    /// Where the servers' folders are, one at a time.
-    data: PathBuf,
+    ground: Ground,
     loader: PathBuf,
     contenders: Vec<Contender>,
     seconds: f64,
@@ -172,10 +170,10 @@ impl Bench {
         progress("");
     }
 
-    /// One server, started on an empty folder, put under one load, ended, and its folder removed.
+    /// One server, started on an empty folder, put under one load, and ended.
     fn turn(&mut self, who: usize, round: usize, group: &[Cell]) -> Result<()> {
         let contender = &self.contenders[who];
-        let server = contender.start(&self.data.join(format!("server-{who}")))?;
+        let server = contender.start(&self.ground.next()?)?;
         let found = load(&self.loader, &server, (contender.kind, round), group, self.seconds)?;
         self.found.extend(found);
         Ok(())
