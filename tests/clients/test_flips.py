@@ -22,18 +22,21 @@ class Damaged:
         self.client = gateway.endpoint().client()
         if "suite" not in [b["Name"] for b in self.client.list_buckets()["Buckets"]]:
             self.client.create_bucket(Bucket="suite")
-        before = gateway.fragments()
+        before = self.all_there([])
         self.body = Stream(seed, size).read()
         self.key = f"k{seed}"
         self.client.put_object(Bucket="suite", Key=self.key, Body=self.body)
-        self.files = gateway.fragments_of_new(before)
-        # Fragments beyond those the answer waited for may still be under way.
+        self.files = self.all_there(before)
+        assert len(self.files) == 6, self.files
+
+    def all_there(self, before):
+        """Fragment files that were not in `before`, once none is under way beyond those that answers waited for."""
         for _ in range(100):
-            if self.files and len(self.files) % 6 == 0:
+            files = self.gateway.fragments_of_new(before)
+            if files and len(files) % 6 == 0:
                 break
             time.sleep(0.05)
-            self.files = gateway.fragments_of_new(before)
-        assert len(self.files) == 6, self.files
+        return files
 
     def read(self):
         return s3.read(self.client, "suite", self.key)
