@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_millis(4);
 /// Where bodies meet to have their bytes hashed side by side.
 ///
 /// A body that is alone is hashed at once. Where several have seats, the first waits a moment for company, since
-/// eight cost no more than one; others join within 16 KiB. One thread works as long as there is work, and
+/// eight cost little more than one; others join within 16 KiB. One thread works as long as there is work, and
 /// is given back when there is none.
 #[derive(Clone, Default, Debug)]
 pub struct Hall(Arc<Room>);
