@@ -21,8 +21,8 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    pub(crate) fn new(md5: Md5, pieces: Vec<Bytes>, done: oneshot::Sender<Md5>) -> Self {
-        let pieces = pieces.into_iter().filter(|piece| !piece.is_empty()).collect();
+    pub(crate) fn new(md5: Md5, pieces: &[Bytes], done: oneshot::Sender<Md5>) -> Self {
+        let pieces = pieces.iter().filter(|piece| !piece.is_empty()).cloned().collect();
         let mut job = Self { md5, pieces, done };
         job.align();
         job
@@ -114,7 +114,7 @@ mod tests {
             let (mut jobs, mut answers) = (Vec::new(), Vec::new());
             for pieces in &bodies {
                 let (done, answer) = oneshot::channel();
-                jobs.push(Job::new(Md5::default(), pieces.clone(), done));
+                jobs.push(Job::new(Md5::default(), pieces, done));
                 answers.push(answer);
             }
             loop {
