@@ -18,11 +18,14 @@ use tokio::sync::oneshot;
 /// How long the first waits for others: short beside what a body that is hashed here takes to arrive.
 const PATIENCE: Duration = Duration::from_millis(4);
 
+/// Workers that a caller asks before it hashes by itself: one may panic, or be lost to a runtime that shuts down.
+const WORKERS_ASKED: usize = 2;
+
 /// Where bodies meet to have their bytes hashed side by side.
 ///
 /// A body that is alone is hashed at once. Where several have seats, the first waits a moment for company, since
-/// eight cost no more than one; others join within 16 KiB. One thread works as long as there is work, and
-/// is given back when there is none.
+/// eight cost little more than one; others join within 16 KiB. One thread works as long as there is work, and
+/// is given back when there is none. Should it be lost, those who wait ask for another, and then do it themselves.
 #[derive(Clone, Default, Debug)]
 pub struct Hall(Arc<Room>);
 
@@ -68,28 +71,36 @@ impl Hall {
     ///
     /// # Panics
     /// Outside of a tokio runtime.
-    pub async fn update(&self, md5: Md5, pieces: Vec<Bytes>) -> Md5 {
-        let (done, answer) = oneshot::channel();
-        let job = Job::new(md5, pieces, done);
-        if job.is_done() {
-            job.answer();
-        } else if self.enter(job) {
-            let hall = self.clone();
-            tokio::task::spawn_blocking(move || hall.work());
+    pub async fn update(&self, mut md5: Md5, pieces: Vec<Bytes>) -> Md5 {
+        for _ in 0..WORKERS_ASKED {
+            let (done, answer) = oneshot::channel();
+            let job = Job::new(md5.clone(), &pieces, done);
+            if job.is_done() {
+                job.answer();
+            } else if let Some(shift) = self.enter(job) {
+                tokio::task::spawn_blocking(move || shift.work());
+            }
+            if let Ok(md5) = answer.await {
+                return md5;
+            }
         }
-        answer.await.expect("every job is answered")
+        for piece in &pieces {
+            md5.update(piece);
+        }
+        md5
     }
 
     fn desk(&self) -> MutexGuard<'_, Desk> {
         self.0.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues a job; answers whether somebody must come to work.
-    fn enter(&self, job: Job) -> bool {
+    /// Queues a job; answers the shift that somebody must come to work.
+    fn enter(&self, job: Job) -> Option<Shift> {
         let mut desk = self.desk();
         desk.waiting.push_back(job);
         self.0.came.notify_one();
-        !mem::replace(&mut desk.is_staffed, true)
+        let was_staffed = mem::replace(&mut desk.is_staffed, true);
+        (!was_staffed).then(|| Shift::new(self.clone()))
     }
 
     /// The desk, once half of those who have seats are there, or the first has waited long enough.
@@ -101,27 +112,54 @@ impl Hall {
         let waited = self.0.came.wait_timeout_while(self.desk(), PATIENCE, lacks);
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
+}
+
+/// The work at the desk, from the first job until there is none. Whoever drops it before leaves nobody waiting.
+#[derive(Debug)]
+struct Shift {
+    hall: Hall,
+    /// What is being hashed.
+    jobs: Vec<Job>,
+    is_over: bool,
+}
+
+impl Shift {
+    fn new(hall: Hall) -> Self {
+        Self { hall, jobs: Vec::with_capacity(LANES), is_over: false }
+    }
 
     /// Works until nothing is left.
-    fn work(&self) {
-        let mut jobs: Vec<Job> = Vec::with_capacity(LANES);
-        loop {
-            {
-                let mut desk = self.company(jobs.len());
-                while jobs.len() < LANES
-                    && let Some(job) = desk.waiting.pop_front()
-                {
-                    jobs.push(job);
-                }
-                if jobs.is_empty() {
-                    desk.is_staffed = false;
-                    return;
-                }
-            }
-            lane::advance(&mut jobs);
-            for job in jobs.extract_if(.., |job| job.is_done()) {
+    fn work(mut self) {
+        while self.take() {
+            lane::advance(&mut self.jobs);
+            for job in self.jobs.extract_if(.., |job| job.is_done()) {
                 job.answer();
             }
+        }
+    }
+
+    /// Fills the lanes that are free; answers whether there is anything to do, and ends the shift if not.
+    fn take(&mut self) -> bool {
+        let mut desk = self.hall.company(self.jobs.len());
+        while self.jobs.len() < LANES
+            && let Some(job) = desk.waiting.pop_front()
+        {
+            self.jobs.push(job);
+        }
+        self.is_over = self.jobs.is_empty();
+        desk.is_staffed = !self.is_over;
+        !self.is_over
+    }
+}
+
+impl Drop for Shift {
+    /// A worker that panicked may have left a job half advanced, so none is passed on: with the jobs their
+    /// answers are dropped, and the callers begin again.
+    fn drop(&mut self) {
+        if !self.is_over {
+            let mut desk = self.hall.desk();
+            desk.is_staffed = false;
+            desk.waiting.clear();
         }
     }
 }
@@ -130,6 +168,100 @@ impl Hall {
 mod tests {
     use super::*;
     use md5::Digest as _;
+    use std::time::Instant;
+    use tokio::task::JoinHandle;
+
+    /// How long a test waits for what must come.
+    const LONG: Duration = Duration::from_secs(30);
+
+    /// Longer than what waits for a block to be whole.
+    fn body(seed: usize) -> Bytes {
+        (0..5000).map(|at| (at * 31 + seed) as u8).collect()
+    }
+
+    fn digest(body: &Bytes) -> [u8; 16] {
+        md5::Md5::digest(body).into()
+    }
+
+    /// A job that nobody waits for.
+    fn abandoned(body: Bytes) -> Job {
+        Job::new(Md5::default(), &[body], oneshot::channel().0)
+    }
+
+    /// Bodies that wait at the desk behind the first of its jobs.
+    async fn waiting(hall: &Hall, count: usize) -> Vec<JoinHandle<()>> {
+        let bodies = (0..count).map(|seed| {
+            let (hall, body) = (hall.clone(), body(seed));
+            tokio::spawn(async move {
+                let md5 = hall.update(Md5::default(), vec![body.clone()]);
+                let md5 = tokio::time::timeout(LONG, md5).await.expect("nobody is left waiting");
+                assert_eq!(md5.finish(), digest(&body));
+            })
+        });
+        let bodies = bodies.collect();
+        until(|| hall.desk().waiting.len() > count).await;
+        bodies
+    }
+
+    async fn until(holds: impl Fn() -> bool) {
+        let begun = Instant::now();
+        while !holds() {
+            assert!(begun.elapsed() < LONG);
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Memory whose return goes wrong.
+    struct Cursed(Bytes);
+
+    impl AsRef<[u8]> for Cursed {
+        fn as_ref(&self) -> &[u8] {
+            &self.0
+        }
+    }
+
+    impl Drop for Cursed {
+        fn drop(&mut self) {
+            panic!("this memory cannot be given back");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_worker_that_panics_leaves_nobody_waiting() {
+        let hall = Hall::default();
+        let shift = hall.enter(abandoned(Bytes::from_owner(Cursed(body(9))))).unwrap();
+        // More than it has in hand when it panics.
+        let bodies = waiting(&hall, 2 * LANES).await;
+        tokio::task::spawn_blocking(move || shift.work()).await.unwrap_err();
+        for body in bodies {
+            body.await.unwrap();
+        }
+        until(|| !hall.desk().is_staffed).await;
+    }
+
+    #[tokio::test]
+    async fn a_worker_that_never_comes_leaves_nobody_waiting() {
+        let hall = Hall::default();
+        let shift = hall.enter(abandoned(body(9))).unwrap();
+        let bodies = waiting(&hall, 3).await;
+        drop(shift);
+        for body in bodies {
+            body.await.unwrap();
+        }
+        until(|| !hall.desk().is_staffed).await;
+    }
+
+    #[tokio::test]
+    async fn a_runtime_that_shuts_down_has_its_bodies_hashed() {
+        let other = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let inside = other.handle().clone();
+        other.shutdown_background();
+        let _inside = inside.enter();
+        let hall = Hall::default();
+        let md5 = hall.update(Md5::default(), vec![body(1)]).await;
+        assert_eq!(md5.finish(), digest(&body(1)));
+        assert!(!hall.desk().is_staffed);
+    }
 
     /// Bodies of all lengths around blocks and strides, each in pieces of its own, in two goes.
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -149,8 +281,7 @@ mod tests {
                 let md5 = hall.update(Md5::default(), first.to_vec()).await;
                 let md5 = hall.update(md5, second.to_vec()).await;
                 drop(seat);
-                let expected: [u8; 16] = md5::Md5::digest(&body).into();
-                assert_eq!(md5.finish(), expected, "{len} bytes");
+                assert_eq!(md5.finish(), digest(&body), "{len} bytes");
             }));
         }
         for body in bodies {

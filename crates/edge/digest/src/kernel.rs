@@ -1,5 +1,8 @@
 //! MD5's compression function on several lanes. RFC 1321, section 3.4.
 
+#[cfg(target_arch = "x86_64")]
+mod vector;
+
 /// Bytes that are compressed at a time.
 pub(crate) const BLOCK_LEN: usize = 64;
 /// Digests that are computed side by side.
@@ -83,10 +86,23 @@ const SINES: [u32; 64] = [
     0xeb86_d391,
 ];
 
-/// Compresses `blocks` blocks of each lane's data. Every lane's state is spread over four arrays, as the
-/// registers hold it.
-#[expect(clippy::inline_always, reason = "compiled into each function for a processor's registers")]
-#[inline(always)]
+/// All 64 steps, each as `step!(round, place in the round, word)`: written out, so that every index is
+/// known when it is compiled.
+macro_rules! steps {
+    ($step:ident) => {
+        steps!(@ $step, 0, 1, 0, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+        steps!(@ $step, 1, 5, 1, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+        steps!(@ $step, 2, 3, 5, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+        steps!(@ $step, 3, 7, 0, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+    };
+    (@ $step:ident, $round:tt, $factor:literal, $first:literal, $($at:literal)*) => {
+        $( $step!($round, $at, ($factor * $at + $first) % 16); )*
+    };
+}
+use steps;
+
+/// Compresses `blocks` blocks of each lane's data: what every processor can run, and every engine must
+/// equal. Each word of the state is that of all lanes.
 fn compress<const L: usize>(states: &mut [State; L], data: &[&[u8]; L], blocks: usize) {
     let mut spread: [[u32; L]; 4] =
         std::array::from_fn(|word| std::array::from_fn(|lane| states[lane][word]));
@@ -104,37 +120,29 @@ fn compress<const L: usize>(states: &mut [State; L], data: &[&[u8]; L], blocks: 
     *states = std::array::from_fn(|lane| std::array::from_fn(|word| spread[word][lane]));
 }
 
-#[expect(clippy::inline_always, reason = "compiled into each function for a processor's registers")]
-#[inline(always)]
 fn compress_one<const L: usize>(state: &mut [[u32; L]; 4], words: &[[u32; L]; 16]) {
     let [mut a, mut b, mut c, mut d] = *state;
+    let mixes = (
+        |b: u32, c: u32, d: u32| d ^ (b & (c ^ d)),
+        |b: u32, c: u32, d: u32| (c & !d) | (b & d),
+        |b: u32, c: u32, d: u32| b ^ c ^ d,
+        |b: u32, c: u32, d: u32| c ^ (b | !d),
+    );
     macro_rules! step {
-        ($mix:expr, $round:expr, $at:expr, $word:expr) => {{
+        ($round:tt, $at:tt, $word:expr) => {{
             let mut next = [0; L];
+            // What waits for the step before is added last.
             for lane in 0..L {
-                let mixed: u32 = $mix(b[lane], c[lane], d[lane]);
                 let sum = a[lane]
-                    .wrapping_add(mixed)
                     .wrapping_add(SINES[16 * $round + $at])
-                    .wrapping_add(words[$word % 16][lane]);
+                    .wrapping_add(words[$word][lane])
+                    .wrapping_add(mixes.$round(b[lane], c[lane], d[lane]));
                 next[lane] = b[lane].wrapping_add(sum.rotate_left(ROTATIONS[$round][$at % 4]));
             }
             (a, d, c, b) = (d, c, b, next);
         }};
     }
-    // Written out, so that every index is known when it is compiled.
-    macro_rules! round {
-        ($mix:expr, $round:expr, $factor:expr, $first:expr) => {
-            round!(@ $mix, $round, $factor, $first, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
-        };
-        (@ $mix:expr, $round:expr, $factor:expr, $first:expr, $($at:literal)*) => {
-            $( step!($mix, $round, $at, $factor * $at + $first); )*
-        };
-    }
-    round!(|b, c, d| d ^ (b & (c ^ d)), 0, 1, 0);
-    round!(|b, c, d| c ^ (d & (b ^ c)), 1, 5, 1);
-    round!(|b, c, d| b ^ c ^ d, 2, 3, 5);
-    round!(|b, c, d: u32| c ^ (b | !d), 3, 7, 0);
+    steps!(step);
     for (word, added) in state.iter_mut().zip([a, b, c, d]) {
         for (lane, added) in word.iter_mut().zip(added) {
             *lane = lane.wrapping_add(added);
@@ -150,73 +158,52 @@ pub(crate) fn one(state: &mut State, data: &[u8]) {
 }
 
 /// Compresses `blocks` blocks of every lane's data, as fast as this processor can.
-#[cfg_attr(
-    target_arch = "x86_64",
-    expect(unsafe_code, reason = "calls what is compiled for more than the least processor")
-)]
 pub(crate) fn all(states: &mut [State; LANES], data: &[&[u8]; LANES], blocks: usize) {
     #[cfg(target_arch = "x86_64")]
-    {
-        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl") {
-            // SAFETY: the processor has both.
-            unsafe { with_avx512(states, data, blocks) };
-            return;
-        }
-        if is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has it.
-            unsafe { with_avx2(states, data, blocks) };
-            return;
-        }
+    if let Some(engine) = vector::Engine::available().next() {
+        return engine.compress(states, data, blocks);
     }
-    compress(states, data, blocks);
-}
-
-/// Has a rotation and any function of three words as one instruction each.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512vl")]
-fn with_avx512(states: &mut [State; LANES], data: &[&[u8]; LANES], blocks: usize) {
-    compress(states, data, blocks);
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn with_avx2(states: &mut [State; LANES], data: &[&[u8]; LANES], blocks: usize) {
     compress(states, data, blocks);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
-    fn data() -> Vec<Vec<u8>> {
-        let byte = |lane: usize, at: usize| (at * 7 + at / 251 + 31 * lane) as u8;
-        (0..LANES).map(|lane| (0..20 * BLOCK_LEN).map(|at| byte(lane, at)).collect()).collect()
+    /// Most blocks of a lane in these tests.
+    const BLOCKS_MAX: usize = 12;
+
+    /// What each lane begins with, its data, which may be longer than what is compressed, and where in an
+    /// allocation they begin.
+    fn lanes() -> impl Strategy<Value = Vec<(State, Vec<u8>, usize)>> {
+        let bytes = prop::collection::vec(any::<u8>(), BLOCKS_MAX * BLOCK_LEN..=13 * BLOCK_LEN);
+        prop::collection::vec((any::<State>(), bytes, 0..33_usize), LANES)
     }
 
-    #[test]
-    fn lanes_side_by_side_are_what_each_is_alone() {
-        let data = data();
-        let slices: [&[u8]; LANES] = std::array::from_fn(|lane| &data[lane][..]);
-        let alone: [State; LANES] = std::array::from_fn(|lane| {
-            let mut state = INITIAL;
-            one(&mut state, slices[lane]);
-            state
-        });
-        let mut fastest = [INITIAL; LANES];
-        all(&mut fastest, &slices, 20);
-        assert_eq!(fastest, alone);
-        let mut plain = [INITIAL; LANES];
-        compress(&mut plain, &slices, 20);
-        assert_eq!(plain, alone);
-        #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") {
-            let mut states = [INITIAL; LANES];
-            #[expect(unsafe_code, reason = "as above")]
-            // SAFETY: the processor has it.
-            unsafe {
-                with_avx2(&mut states, &slices, 20);
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn lanes_side_by_side_are_what_each_is_alone(lanes in lanes(), blocks in 0..BLOCKS_MAX) {
+            let before: [State; LANES] = std::array::from_fn(|lane| lanes[lane].0);
+            let data: [&[u8]; LANES] = std::array::from_fn(|lane| &lanes[lane].1[lanes[lane].2..]);
+            let alone: [State; LANES] = std::array::from_fn(|lane| {
+                let mut state = before[lane];
+                one(&mut state, &data[lane][..blocks * BLOCK_LEN]);
+                state
+            });
+            let mut plain = before;
+            compress(&mut plain, &data, blocks);
+            prop_assert_eq!(plain, alone);
+            let mut fastest = before;
+            all(&mut fastest, &data, blocks);
+            prop_assert_eq!(fastest, alone);
+            #[cfg(target_arch = "x86_64")]
+            for engine in vector::Engine::available() {
+                let mut states = before;
+                engine.compress(&mut states, &data, blocks);
+                prop_assert_eq!(states, alone, "{:?}", engine);
             }
-            assert_eq!(states, alone);
         }
     }
 }

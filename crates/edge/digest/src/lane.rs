@@ -21,8 +21,8 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    pub(crate) fn new(md5: Md5, pieces: Vec<Bytes>, done: oneshot::Sender<Md5>) -> Self {
-        let pieces = pieces.into_iter().filter(|piece| !piece.is_empty()).collect();
+    pub(crate) fn new(md5: Md5, pieces: &[Bytes], done: oneshot::Sender<Md5>) -> Self {
+        let pieces = pieces.iter().filter(|piece| !piece.is_empty()).cloned().collect();
         let mut job = Self { md5, pieces, done };
         job.align();
         job
@@ -89,5 +89,48 @@ pub(crate) fn advance(jobs: &mut [Job]) {
     }
     for job in jobs {
         job.advance(blocks);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The pieces of one body.
+    fn pieces() -> impl Strategy<Value = Vec<Bytes>> {
+        let piece = prop_oneof![0..200_usize, Just(2 * STRIDE * BLOCK_LEN + 1)];
+        let piece = (piece, any::<u8>())
+            .prop_map(|(len, first)| (0..len).map(|at| (at * 13) as u8 ^ first).collect());
+        prop::collection::vec(piece, 0..6)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn any_number_of_jobs_have_the_digests_they_have_alone(
+            bodies in prop::collection::vec(pieces(), 1..=LANES),
+        ) {
+            let (mut jobs, mut answers) = (Vec::new(), Vec::new());
+            for pieces in &bodies {
+                let (done, answer) = oneshot::channel();
+                jobs.push(Job::new(Md5::default(), pieces, done));
+                answers.push(answer);
+            }
+            loop {
+                for job in jobs.extract_if(.., |job| job.is_done()) {
+                    job.answer();
+                }
+                if jobs.is_empty() {
+                    break;
+                }
+                advance(&mut jobs);
+            }
+            for (pieces, mut answer) in bodies.iter().zip(answers) {
+                let mut alone = Md5::default();
+                alone.update(&pieces.concat());
+                prop_assert_eq!(answer.try_recv().unwrap().finish(), alone.finish());
+            }
+        }
     }
 }

@@ -5,12 +5,13 @@
 //! copies, too.
 
 use crate::{
-    Body, PartSeal, Store, StoreError, Target, WriteError, clock::unix_ms, read::cut, upload::part,
+    Body, PartSeal, Store, StoreError, Target, WriteError, clock::unix_ms, cut::cut, read::told,
+    upload::part,
 };
 use bytes::Bytes;
 use futures::{StreamExt as _, stream::BoxStream};
 use ripstop_catalog::{Attributes, Change, Extent, Located, Object, Upload, UploadedPart};
-use ripstop_model::{PoolId, StripeId};
+use ripstop_model::PoolId;
 use std::{ops::Range, sync::Arc, time::Duration};
 use tokio::{sync::Semaphore, time::timeout};
 
@@ -121,11 +122,10 @@ impl Store {
             return Ok(true);
         }
         for extents in extents.chunks(STRIPES_AT_ONCE) {
-            let known = |id: StripeId| source.stripes.iter().find(|(known, _)| *known == id);
             let mut unknown = Vec::new();
             for extent in extents {
-                match known(extent.stripe) {
-                    Some((_, stripe)) if stripe.pool() != pool => return Ok(false),
+                match told(source, extent.stripe) {
+                    Some(stripe) if stripe.pool() != pool => return Ok(false),
                     Some(_) => {}
                     None => unknown.push(extent.stripe),
                 }

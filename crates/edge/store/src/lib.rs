@@ -34,6 +34,7 @@ mod check;
 mod clock;
 mod complete;
 mod copy;
+mod cut;
 mod error;
 mod expiry;
 mod identity;

@@ -31,7 +31,7 @@ pub fn narrowed(located: &Located, range: &Range<u64>) -> (Located, Range<u64>) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::read::cut;
+    use crate::cut::cut;
     use proptest::prelude::*;
     use ripstop_model::StripeId;
 

@@ -1,4 +1,4 @@
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, cut::Cursor};
 use bytes::Bytes;
 use futures::{Stream, StreamExt, stream, stream::BoxStream};
 use ripstop_catalog::{CatalogError, Extent, Located, Stripe};
@@ -17,19 +17,20 @@ impl Store {
     ) -> Result<BoxStream<'static, Result<Bytes, StoreError>>, StoreError> {
         let store = self.clone();
         let ahead = self.inner.settings.stripes_ahead.max(1);
-        let begun = self.begin_read(&object, &range).await?;
-        let mut pieces = stream::unfold((range, begun), move |(left, begun)| {
+        let cursor = Cursor::new(&object.object.extents, range);
+        let begun = self.begin_read(&object, &cursor).await?;
+        let mut pieces = stream::unfold((cursor, begun), move |(mut cursor, begun)| {
             let (store, object) = (store.clone(), object.clone());
             async move {
-                let (extent, range) = cut(&object.object.extents, &left).next()?;
+                let (extent, range) = cursor.part(&object.object.extents)?;
                 let slice = match begun {
                     Some(begun) => begun,
                     None => store.slice(&object, extent, &range).await,
                 };
                 let ReadSlice { share, len } = slice;
                 let range = range.start..range.start + len.min(range.len()) as u32;
-                let after = left.start + range.len() as u64..left.end;
-                Some((store.fetch(object, extent.stripe, range, share), (after, None)))
+                cursor.advance(&object.object.extents, range.len() as u64);
+                Some((store.fetch(object, extent.stripe, range, share), (cursor, None)))
             }
         })
         .buffered(ahead)
@@ -52,19 +53,18 @@ impl Store {
     async fn begin_read(
         &self,
         object: &Located,
-        range: &Range<u64>,
+        cursor: &Cursor,
     ) -> Result<Option<ReadSlice>, StoreError> {
-        let first = cut(&object.object.extents, range).next();
-        let Some((extent, part)) = first else { return Ok(None) };
+        let Some((extent, part)) = cursor.part(&object.object.extents) else { return Ok(None) };
         self.wait_for(self.slice(object, extent, &part)).await.map(Some)
     }
 
     /// Memory for the next slice, and its length.
     async fn slice(&self, object: &Located, extent: Extent, part: &Range<u32>) -> ReadSlice {
-        let known = object.stripes.iter().find(|(known, _)| *known == extent.stripe);
-        let place = known.and_then(|(id, stripe)| self.locate(*id, stripe).ok());
+        let told = told(object, extent.stripe);
+        let place = told.and_then(|stripe| self.locate(extent.stripe, stripe).ok());
         let cost = place.map_or(1.0, |(pool, place)| pool.read_cost(&place, part));
-        let indivisible = is_chunked(object, extent.stripe, part);
+        let indivisible = told.is_some_and(|stripe| is_chunked(stripe, part));
         self.memory().acquire_slice(part.len(), cost, indivisible).await
     }
 
@@ -75,9 +75,8 @@ impl Store {
         range: Range<u32>,
         share: Share,
     ) -> Result<(Vec<Bytes>, Share), StoreError> {
-        let known = object.stripes.iter().find(|(known, _)| *known == id);
-        let mut stripe = match known {
-            Some((_, stripe)) => stripe.clone(),
+        let mut stripe = match told(&object, id) {
+            Some(stripe) => stripe.clone(),
             None => self.find_stripe(id).await?,
         };
         loop {
@@ -107,12 +106,17 @@ impl Store {
     }
 }
 
+/// A stripe that the catalog told with the object. They are at most [`LOCATED_EXTENTS_MAX`], and are none
+/// where an object has more extents: looking through them takes no time that depends on the object.
+///
+/// [`LOCATED_EXTENTS_MAX`]: ripstop_catalog::LOCATED_EXTENTS_MAX
+pub(crate) fn told(object: &Located, id: StripeId) -> Option<&Stripe> {
+    object.stripes.iter().find(|(known, _)| *known == id).map(|(_, stripe)| stripe)
+}
+
 /// Whether these are all the bytes of a stripe at one node: only then is it fetched in chunks.
-fn is_chunked(object: &Located, id: StripeId, range: &Range<u32>) -> bool {
-    let found = object.stripes.iter().find(|(known, _)| *known == id);
-    found.is_some_and(|(_, stripe)| {
-        stripe.run > 0 && (range.start, range.end) == (0, stripe.payload_len)
-    })
+fn is_chunked(stripe: &Stripe, range: &Range<u32>) -> bool {
+    stripe.run > 0 && (range.start, range.end) == (0, stripe.payload_len)
 }
 
 /// A piece of an object, and the memory that it counts for until the client has it.
@@ -132,40 +136,4 @@ fn held(pieces: Vec<Bytes>, share: Share) -> impl Stream<Item = Result<Bytes, St
     let share = Arc::new(share);
     stream::iter(pieces)
         .map(move |piece| Ok(Bytes::from_owner(Held { piece, _share: share.clone() })))
-}
-
-/// The extents that bytes `range` of an object lie in, with the part of each one's stripe.
-pub(crate) fn cut<'a>(
-    extents: &'a [Extent],
-    range: &Range<u64>,
-) -> impl Iterator<Item = (Extent, Range<u32>)> + use<'a> {
-    let range = range.clone();
-    let starts = extents.iter().scan(0, |at, extent| {
-        let start = *at;
-        *at += u64::from(extent.len);
-        Some((start, extent))
-    });
-    starts.filter_map(move |(start, extent)| {
-        let (from, to) = (range.start.max(start), range.end.min(start + u64::from(extent.len)));
-        let offset = |byte: u64| extent.offset + (byte - start) as u32;
-        (from < to).then(|| (*extent, offset(from)..offset(to)))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_range_is_cut_at_extents() {
-        let extent = |id, offset, len| Extent { stripe: StripeId(id), offset, len };
-        let extents = [extent(1, 0, 10), extent(2, 5, 10), extent(3, 0, 1)];
-        let parts =
-            |range| -> Vec<_> { cut(&extents, &range).map(|(e, r)| (e.stripe.0, r)).collect() };
-        assert_eq!(parts(0..21), [(1, 0..10), (2, 5..15), (3, 0..1)]);
-        assert_eq!(parts(9..11), [(1, 9..10), (2, 5..6)]);
-        assert_eq!(parts(20..21), [(3, 0..1)]);
-        assert_eq!(parts(4..4), []);
-        assert_eq!(parts(12..12), []);
-    }
 }

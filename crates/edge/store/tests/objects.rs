@@ -158,15 +158,7 @@ async fn an_upload_becomes_one_object_of_its_parts() {
         let bench = bench_of(form);
         let store = &bench.store;
         store.create_bucket("b").await.unwrap();
-        let upload = Upload {
-            id: String::new(),
-            bucket: "b".into(),
-            key: "k".into(),
-            created_ms: 0,
-            attributes: Attributes::default(),
-            checksum: None,
-        };
-        let upload = store.create_upload(upload).await.unwrap();
+        let upload = store.create_upload(upload_of("b", "k")).await.unwrap();
         let (one, two) = (bytes(300_000, 1), bytes(5, 2));
         for (number, content) in [(2, &two), (1, &two), (1, &one)] {
             let body = PartPieces(Pieces::new(content.clone()));
@@ -274,7 +266,7 @@ async fn an_object_in_more_pieces_than_a_header_can_tell_is_refused_and_changes_
     let len = (EXTENTS_MAX as u64 + 1) * u64::from(settings().stripe_max);
     let refused = bench.store.put(target("k"), len, Endless).await;
     assert!(matches!(refused, Err(WriteError::Store(StoreError::Extents { .. }))));
-    let upload = bench.store.create_upload(upload_of("k")).await.unwrap();
+    let upload = bench.store.create_upload(upload_of("b", "k")).await.unwrap();
     let source = bench.store.object("b", "k").await.unwrap();
     let seal = PartSeal { etag: "e".into(), checksum: None };
     let part = bench.store.copy_part(&source, 0..3, &upload, 1, seal).await.unwrap();
@@ -286,32 +278,21 @@ async fn an_object_in_more_pieces_than_a_header_can_tell_is_refused_and_changes_
     assert_eq!(bench.store.parts(&upload.id, 0, 9).await.unwrap().len(), 1, "the upload goes on");
 }
 
-fn upload_of(key: &str) -> Upload {
-    Upload {
-        id: String::new(),
-        bucket: "b".into(),
-        key: key.into(),
-        created_ms: 0,
-        attributes: Attributes::default(),
-        checksum: None,
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn uploads_that_nobody_completes_are_aborted_once_they_are_old() {
     let bench = bench(3, 2);
     for bucket in ["b", "other"] {
         bench.store.create_bucket(bucket).await.unwrap();
     }
-    let other = Upload { bucket: "other".into(), ..upload_of("k") };
-    let old =
-        [upload_of("k"), upload_of("k"), other].map(|upload| bench.store.create_upload(upload));
+    let other = Upload { bucket: "other".into(), ..upload_of("b", "k") };
+    let old = [upload_of("b", "k"), upload_of("b", "k"), other]
+        .map(|upload| bench.store.create_upload(upload));
     let old = futures::future::try_join_all(old).await.unwrap();
     let body = PartPieces(Pieces::new(bytes(300_000, 1)));
     bench.store.put_part(&old[0], 1, 300_000, body).await.unwrap();
     let before_ms = old.iter().map(|upload| upload.created_ms).max().unwrap() + 1;
     tokio::time::sleep(Duration::from_millis(5)).await;
-    let young = bench.store.create_upload(upload_of("k")).await.unwrap();
+    let young = bench.store.create_upload(upload_of("b", "k")).await.unwrap();
     assert_eq!(bench.store.expire_uploads(before_ms).await.unwrap(), 3);
     assert!(bench.store.upload("b", "k", &young.id).await.is_ok());
     assert!(bench.store.upload("b", "k", &old[0].id).await.is_err());

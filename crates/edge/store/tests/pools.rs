@@ -5,7 +5,7 @@ mod common;
 
 use common::*;
 use futures::TryStreamExt;
-use ripstop_catalog::{Attributes, Checksum, ChecksumAlgorithm, Condition, Embedded, Upload};
+use ripstop_catalog::{Attributes, Checksum, ChecksumAlgorithm, Condition, Embedded};
 use ripstop_gateway::Settings as MachineSettings;
 use ripstop_model::{Code, NodeId, PoolId};
 use ripstop_node::{Fault, FaultHandle, FaultSettings, Memory as MemoryNode, Node};
@@ -99,17 +99,7 @@ async fn a_part_copied_from_another_pool_outlives_it_and_so_does_a_copy_of_what_
     let content = bytes(700_000, 2);
     put_in(&store, "a", &content).await;
     put_in(&store, "b", &content).await;
-    let begin = async |bucket: &str| {
-        let upload = Upload {
-            id: String::new(),
-            bucket: bucket.to_owned(),
-            key: "parts".into(),
-            created_ms: 0,
-            attributes: Attributes::default(),
-            checksum: None,
-        };
-        store.create_upload(upload).await.unwrap()
-    };
+    let begin = async |bucket| store.create_upload(upload_of(bucket, "parts")).await.unwrap();
     let seal = |etag: &str| PartSeal { etag: etag.to_owned(), checksum: None };
     let upload = begin("b").await;
     let (far, near) =

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use futures::TryStreamExt;
-use ripstop_catalog::{Attributes, Audited as _, Catalog, Condition, Embedded};
+use ripstop_catalog::{Attributes, Audited as _, Catalog, Condition, Embedded, Upload};
 use ripstop_gateway::{AfterAnswer, Report, Settings as MachineSettings};
 use ripstop_model::{Code, FragmentId, NodeId, PoolId, Timestamp};
 use ripstop_node::{
@@ -308,6 +308,17 @@ pub(crate) fn target(key: &str) -> Target {
     Target { bucket: "b".into(), key: key.into(), condition: Condition::None }
 }
 
+pub(crate) fn upload_of(bucket: &str, key: &str) -> Upload {
+    Upload {
+        id: String::new(),
+        bucket: bucket.into(),
+        key: key.into(),
+        created_ms: 0,
+        attributes: Attributes::default(),
+        checksum: None,
+    }
+}
+
 pub(crate) async fn put(store: &Store, key: &str, bytes: &[u8]) {
     let body = Pieces::new(bytes.to_vec());
     store.put(target(key), bytes.len() as u64, body).await.expect("put");
@@ -325,8 +336,13 @@ pub(crate) async fn range(
     range: Range<u64>,
 ) -> Result<Vec<u8>, StoreError> {
     let located = store.object("b", key).await?;
-    let pieces: Vec<Bytes> = store.read(located, range).await?.try_collect().await?;
-    Ok(pieces.concat())
+    let mut pieces = store.read(located, range).await?;
+    let mut found = Vec::new();
+    // None is kept: each holds memory that the next ones, or other readers, may wait for.
+    while let Some(piece) = pieces.try_next().await? {
+        found.extend_from_slice(&piece);
+    }
+    Ok(found)
 }
 
 /// Every fragment of every node, as (node, name).
