@@ -38,7 +38,7 @@ pub enum Purpose {
 pub struct Memory {
     units: usize,
     blocks: Blocks,
-    background: Part,
+    background: Arc<Part>,
     accounts: Arc<RwLock<BTreeMap<TenantId, TenantMemory>>>,
 }
 

@@ -79,7 +79,8 @@ impl Front {
             method,
             path = %resource
         );
-        let handled = self.handle(parts, incoming, client, &counts, &mut note);
+        // On the heap: as large as the largest handler's, it would be moved with each layer around it.
+        let handled = Box::pin(self.handle(parts, incoming, client, &counts, &mut note));
         let outcome = handled.instrument(span.clone()).await;
         if note.access_key.is_some() {
             peer.vouch();

@@ -7,11 +7,11 @@ use std::sync::{
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// A part of the memory that is for one purpose. Requests for it are served in the order in which they came.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Part {
     units: Arc<Semaphore>,
     units_max: u32,
-    waiting: Arc<AtomicUsize>,
+    waiting: AtomicUsize,
     blocks: Blocks,
 }
 
@@ -19,7 +19,7 @@ pub(super) struct Part {
 #[derive(Debug)]
 pub struct Share {
     permit: OwnedSemaphorePermit,
-    part: Part,
+    part: Arc<Part>,
 }
 
 /// One that waits, until it is dropped.
@@ -32,14 +32,14 @@ impl Drop for Waiting<'_> {
 }
 
 impl Part {
-    pub(super) fn new(units_max: usize, blocks: &Blocks) -> Self {
+    pub(super) fn new(units_max: usize, blocks: &Blocks) -> Arc<Self> {
         let units_max = u32::try_from(units_max).unwrap_or(u32::MAX).clamp(1, u32::MAX >> 4);
-        Self {
+        Arc::new(Self {
             units: Arc::new(Semaphore::new(units_max as usize)),
             units_max,
-            waiting: Arc::default(),
+            waiting: AtomicUsize::new(0),
             blocks: blocks.clone(),
-        }
+        })
     }
 
     fn units(&self, bytes: usize) -> u32 {
@@ -47,7 +47,7 @@ impl Part {
     }
 
     /// Waits for `bytes`; for all there is, if they are more than that.
-    pub(super) async fn acquire(&self, bytes: usize) -> Share {
+    pub(super) async fn acquire(self: &Arc<Self>, bytes: usize) -> Share {
         if let Some(share) = self.try_acquire(bytes) {
             return share;
         }
@@ -58,7 +58,7 @@ impl Part {
     }
 
     /// `bytes`, if they are free and nobody waits for them.
-    pub(super) fn try_acquire(&self, bytes: usize) -> Option<Share> {
+    pub(super) fn try_acquire(self: &Arc<Self>, bytes: usize) -> Option<Share> {
         let permit = self.units.clone().try_acquire_many_owned(self.units(bytes)).ok()?;
         Some(Share { permit, part: self.clone() })
     }

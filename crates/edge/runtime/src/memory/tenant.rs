@@ -1,31 +1,36 @@
 use super::part::{Part, Share};
 use ripstop_block::{BLOCK_LEN, Blocks};
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 /// The least of an object that is fetched at once while there is memory, in bytes, unless less is wanted.
 const SLICE_MIN: usize = 256 << 10;
 /// The least where most of the memory is taken: one block.
 const SLICE_TIGHT: usize = BLOCK_LEN;
 
-/// What a tenant has of the memory.
+/// What a tenant has of the memory. Cheap to clone: every request does.
 #[derive(Clone, Debug)]
 pub struct TenantMemory {
-    share: f64,
     patience: Option<Duration>,
+    parts: Arc<Parts>,
+}
+
+#[derive(Debug)]
+struct Parts {
+    share: f64,
     /// The first bytes of bodies, counted as they come, until it is known how fast a body is: a
     /// sixteenth.
-    arriving: Part,
+    arriving: Arc<Part>,
     /// Stripes that are complete as they ask, being short or without payload: a sixteenth.
-    complete: Part,
+    complete: Arc<Part>,
     /// Stripes of bodies that come slowly: a sixteenth.
-    slow: Part,
+    slow: Arc<Part>,
     /// Stripes of the others: seven sixteenths.
-    fast: Part,
+    fast: Arc<Part>,
     /// Slices of objects on their way to clients: a quarter.
-    slices: Part,
+    slices: Arc<Part>,
     /// Those of at most [`SLICE_MIN`]: a sixteenth. However slowly large objects are read, small ones
     /// pass.
-    small: Part,
+    small: Arc<Part>,
 }
 
 /// Memory for a slice of an object.
@@ -47,20 +52,20 @@ impl TenantMemory {
         let scaled = |sixteenths: usize| {
             Part::new((units as f64 * share * sixteenths as f64 / 16.0) as usize, blocks)
         };
-        Self {
+        let parts = Parts {
             share,
-            patience,
             arriving: scaled(1),
             complete: scaled(1),
             slow: scaled(1),
             fast: scaled(7),
             slices: scaled(4),
             small: scaled(1),
-        }
+        };
+        Self { patience, parts: Arc::new(parts) }
     }
 
     pub(super) fn has_share(&self, share: f64) -> bool {
-        (self.share - share).abs() < f64::EPSILON
+        (self.parts.share - share).abs() < f64::EPSILON
     }
 
     pub(super) fn with_patience(self, patience: Option<Duration>) -> Self {
@@ -68,16 +73,17 @@ impl TenantMemory {
     }
 
     pub(super) fn parts(&self) -> [&Part; 6] {
-        [&self.arriving, &self.complete, &self.slow, &self.fast, &self.slices, &self.small]
+        let parts = &*self.parts;
+        [&parts.arriving, &parts.complete, &parts.slow, &parts.fast, &parts.slices, &parts.small]
     }
 
     /// Those that slow bodies fill.
     pub(super) fn write_parts(&self) -> [&Part; 2] {
-        [&self.arriving, &self.slow]
+        [&self.parts.arriving, &self.parts.slow]
     }
 
     pub(super) fn read_parts(&self) -> [&Part; 2] {
-        [&self.slices, &self.small]
+        [&self.parts.slices, &self.parts.small]
     }
 
     /// How long a request waits for memory before it is refused, where its tenant has a say in it.
@@ -87,22 +93,22 @@ impl TenantMemory {
 
     /// Waits for `bytes` for the first bytes of a body.
     pub async fn acquire_arriving(&self, bytes: usize) -> Share {
-        self.arriving.acquire(bytes).await
+        self.parts.arriving.acquire(bytes).await
     }
 
     /// Waits for `bytes` for a stripe whose payload is all there.
     pub async fn acquire_complete(&self, bytes: usize) -> Share {
-        self.complete.acquire(bytes).await
+        self.parts.complete.acquire(bytes).await
     }
 
     /// Waits for `bytes` for a stripe of a body that comes slowly.
     pub async fn acquire_slow(&self, bytes: usize) -> Share {
-        self.slow.acquire(bytes).await
+        self.parts.slow.acquire(bytes).await
     }
 
     /// Waits for `bytes` for a stripe of a body that comes fast; for all there is, if they are more than that.
     pub async fn acquire(&self, bytes: usize) -> Share {
-        self.fast.acquire(bytes).await
+        self.parts.fast.acquire(bytes).await
     }
 
     /// Memory for the next slice of an object that a client reads, and the slice's length: `wanted`
@@ -114,18 +120,18 @@ impl TenantMemory {
     /// `indivisible` is had as a whole until only that half is left.
     pub async fn acquire_slice(&self, wanted: usize, cost: f64, indivisible: bool) -> ReadSlice {
         let bytes = |len: usize| (len as f64 * cost.max(1.0)) as usize;
-        if wanted <= SLICE_MIN && bytes(wanted) <= self.small.len() / 8 {
-            return ReadSlice { share: self.small.acquire(bytes(wanted)).await, len: wanted };
+        if wanted <= SLICE_MIN && bytes(wanted) <= self.parts.small.len() / 8 {
+            return ReadSlice { share: self.parts.small.acquire(bytes(wanted)).await, len: wanted };
         }
-        let (free, all) = (self.slices.free(), self.slices.len());
+        let (free, all) = (self.parts.slices.free(), self.parts.slices.len());
         let spare = (free.saturating_sub(all / 2) as f64 / cost.max(1.0)) as usize;
         let least = if free > all / 4 { SLICE_MIN } else { SLICE_TIGHT };
         let most = if indivisible && wanted <= spare { wanted } else { spare / 2 };
         let len = wanted.min(most.max(least));
-        if let Some(share) = self.slices.try_acquire(bytes(len)) {
+        if let Some(share) = self.parts.slices.try_acquire(bytes(len)) {
             return ReadSlice { share, len };
         }
         let len = wanted.min(SLICE_TIGHT);
-        ReadSlice { share: self.slices.acquire(bytes(len)).await, len }
+        ReadSlice { share: self.parts.slices.acquire(bytes(len)).await, len }
     }
 }
