@@ -15,6 +15,7 @@ use hyper_util::rt::TokioIo;
 use ripstop_catalog::{Extracted, HEADER_LEN};
 use ripstop_listen::Pinned;
 use ripstop_store::{CheckOptions, CheckReport};
+use ripstop_telemetry::Checked;
 use serde::Deserialize;
 use std::path::Path;
 use tokio::{
@@ -154,7 +155,7 @@ impl AdminPort {
     pub(crate) async fn check(
         &self,
         options: CheckOptions,
-        progress: impl Fn(u64),
+        progress: impl Fn(Checked),
     ) -> Result<CheckReport> {
         let path = format!("/check?repair={}", options.repair);
         let response = self.send(Method::POST, &path).await;
@@ -170,7 +171,7 @@ impl AdminPort {
             {
                 let line: Vec<u8> = text.drain(..=end).collect();
                 match serde_json::from_slice(&line).context("the gateway's answer")? {
-                    Line::Progress { stripes } => progress(stripes),
+                    Line::Progress(checked) => progress(checked),
                     Line::Report(report) => return Ok(report),
                     Line::Error(reason) => bail!("the gateway could not check: {reason}"),
                 }
@@ -265,7 +266,7 @@ impl Kept {
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Line {
-    Progress { stripes: u64 },
+    Progress(Checked),
     Report(CheckReport),
     Error(String),
 }

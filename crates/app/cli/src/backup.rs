@@ -3,24 +3,21 @@
 use crate::{
     admin_client::Kept,
     assembly::{CATALOG_FILE, DataFolder, FolderError},
-    check::{admin_of, progress},
+    check::{admin_of, progress, told_of},
     complete,
     config::Config,
 };
 use anyhow::{Context as _, Result, bail, ensure};
-use indicatif::ProgressBar;
 use ripstop_catalog::{Copied, Extracted, Reading, copy};
 use std::{
     fs,
     path::{Path, PathBuf},
     process::ExitCode,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 /// What a catalog that is being put back is called until it is whole.
 const RESTORING: &str = "catalog.restoring";
-/// How often progress is shown.
-const SHOWN_EVERY: Duration = Duration::from_millis(200);
 
 /// Copies the catalog to a new file, while a gateway serves from it or not.
 pub(crate) async fn run(config: &Config, to: &Path) -> Result<ExitCode> {
@@ -57,10 +54,7 @@ async fn copied(from: &Path, kept: Option<Extracted>, to: &Path) -> Result<Copie
         tokio::task::spawn_blocking(move || copy(&from, kept.as_ref(), &into, &reading))
     };
     let bar = progress("MiB copied and verified");
-    let copied = tokio::select! {
-        copied = copying => copied?,
-        () = show(&bar, &reading) => unreachable!("it shows for ever"),
-    };
+    let copied = told_of(copying, &reading, |bytes| bar.set_position(bytes >> 20)).await?;
     bar.finish_and_clear();
     copied
         .map_err(|error| anyhow::anyhow!("{}", told(&error)))
@@ -71,13 +65,6 @@ async fn copied(from: &Path, kept: Option<Extracted>, to: &Path) -> Result<Copie
 fn told(error: &(dyn std::error::Error + 'static)) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
-}
-
-async fn show(bar: &ProgressBar, reading: &Reading) {
-    loop {
-        tokio::time::sleep(SHOWN_EVERY).await;
-        bar.set_position(reading.bytes() >> 20);
-    }
 }
 
 /// Puts a copy back in the catalog's place, keeps what was there, and brings in what has been written

@@ -9,22 +9,33 @@ use anyhow::{Context as _, Result, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 use ripstop_catalog::{CatalogError, Inspection, Reading, verify};
 use ripstop_store::{CatalogReport, CheckOptions, CheckReport, StoreError};
-use std::{process::ExitCode, sync::Arc};
+use ripstop_telemetry::{Checked, Progress};
+use std::{process::ExitCode, sync::Arc, time::Duration};
+
+/// How often progress is shown of what reads a catalog.
+const SHOWN_EVERY: Duration = Duration::from_millis(200);
+/// What is counted until the first stripe is.
+const CATALOG_READ: &str = "MiB of the catalog read";
 
 pub(crate) async fn run(config: &Config, repair: bool, json: bool) -> Result<ExitCode> {
     let options = CheckOptions { repair };
-    let bar = progress("stripes examined");
+    let bar = progress(CATALOG_READ);
     let report = match DataFolder::open(config) {
         Ok(_folder) => {
             let catalog = config.data.join(CATALOG_FILE);
             ensure!(catalog.exists(), "there is no catalog {}", catalog.display());
-            let inspection =
-                tokio::task::spawn_blocking(move || verify(&catalog, &Reading::default()));
-            let inspection = inspection.await?.context("the catalog")?;
+            let reading = Reading::default();
+            let inspecting = {
+                let reading = reading.clone();
+                tokio::task::spawn_blocking(move || verify(&catalog, &reading))
+            };
+            let tell = |catalog_bytes| show(&bar, Checked { catalog_bytes, stripes: 0 });
+            let inspection = told_of(inspecting, &reading, tell).await?.context("the catalog")?;
             let mut report = CheckReport::default();
             if inspection.is_clean() {
                 let assembly = assemble(config, &Unwatched).await?;
-                let progress = |stripes| bar.set_position(stripes);
+                let catalog_bytes = reading.bytes();
+                let progress = |stripes| show(&bar, Checked { catalog_bytes, stripes });
                 report = assembly.store.check(options, progress).await?;
             }
             report.catalog = catalog_report(&inspection);
@@ -32,7 +43,7 @@ pub(crate) async fn run(config: &Config, repair: bool, json: bool) -> Result<Exi
         }
         // Whoever has the folder is a gateway, and does it for us.
         Err(FolderError::InUse(_)) => {
-            admin_of(config)?.check(options, |stripes| bar.set_position(stripes)).await?
+            admin_of(config)?.check(options, |checked| show(&bar, checked)).await?
         }
         Err(error) => return Err(error.into()),
     };
@@ -55,7 +66,12 @@ pub(crate) fn check_of(assembly: &Assembly) -> ripstop_telemetry::Check {
     Arc::new(move |options, progress| {
         let (catalog, fragments) = (catalog.clone(), fragments.clone());
         Box::pin(async move {
-            let inspection = catalog.inspect(&Reading::default(), None).await?;
+            let reading = Reading::default();
+            let tell = |catalog_bytes| progress(Checked { catalog_bytes, stripes: 0 });
+            let inspection = told_of(catalog.inspect(&reading, None), &reading, tell).await?;
+            let catalog_bytes = reading.bytes();
+            let progress: Progress =
+                Box::new(move |checked| progress(Checked { catalog_bytes, ..checked }));
             let is_clean = inspection.is_clean();
             let options = CheckOptions { repair: options.repair && is_clean };
             let checked = fragments(options, progress).await;
@@ -77,6 +93,34 @@ fn catalog_report(inspection: &Inspection) -> CatalogReport {
         objects: inspection.audit.objects,
         findings: inspection.findings(),
         findings_left_off: inspection.audit.findings_left_off,
+    }
+}
+
+/// What reads a catalog, while `tell` is told now and then how many bytes it has read.
+pub(crate) async fn told_of<T>(
+    reads: impl Future<Output = T>,
+    reading: &Reading,
+    tell: impl Fn(u64),
+) -> T {
+    let telling = async {
+        loop {
+            tokio::time::sleep(SHOWN_EVERY).await;
+            tell(reading.bytes());
+        }
+    };
+    tokio::select! {
+        done = reads => done,
+        () = telling => unreachable!("it tells for ever"),
+    }
+}
+
+/// The catalog comes first: until a stripe is done, it is what is being read.
+fn show(bar: &ProgressBar, checked: Checked) {
+    if checked.stripes == 0 {
+        bar.set_position(checked.catalog_bytes >> 20);
+    } else {
+        bar.set_message("stripes examined");
+        bar.set_position(checked.stripes);
     }
 }
 

@@ -1,58 +1,21 @@
 //! What a gateway writes is its owner's alone, whatever it is started with; and its secret goes to nobody's log.
 #![expect(clippy::unwrap_used, reason = "functions of tests are tests too")]
 
-use rustix::process::{Pid, Signal, kill_process};
+mod gateway;
+
+use gateway::serve;
 use std::{
     fs::{self, Permissions},
-    io::Read as _,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
-    process::{Child, Command, Output, Stdio},
+    process::Command,
     thread::sleep,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-const PATIENCE: Duration = Duration::from_mins(1);
-
-/// Serves in `folder` with files open to all unless it says otherwise, until it is told to stop.
-fn serve(folder: &Path, options: &str) -> Output {
-    let program = env!("CARGO_BIN_EXE_ripstop");
-    let script = format!(
-        "umask 000; exec {program} serve --listen 127.0.0.1:0 --admin 127.0.0.1:0 --data data {options}"
-    );
-    let mut command = Command::new("sh");
-    command.args(["-c", &script]).current_dir(folder).stdin(Stdio::null());
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("RIPSTOP_")) {
-        command.env_remove(name);
-    }
-    let _ = fs::remove_file(folder.join("data/admin"));
-    let mut child = command.spawn().unwrap();
-    let ready = await_admin(folder, &mut child);
-    if !ready {
-        let mut said = String::new();
-        child.kill().unwrap();
-        child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-        panic!("it does not serve: {said}");
-    }
-    // A moment for the task log and for what is done beside serving.
+/// A moment for the task log and for what is done beside serving.
+fn a_moment() {
     sleep(Duration::from_millis(500));
-    let id = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-    kill_process(id, Signal::TERM).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert!(output.status.success(), "{output:?}");
-    output
-}
-
-fn await_admin(folder: &Path, child: &mut Child) -> bool {
-    let end = Instant::now() + PATIENCE;
-    while Instant::now() < end && child.try_wait().unwrap().is_none() {
-        if fs::read(folder.join("data/admin")).is_ok_and(|address| !address.is_empty()) {
-            return true;
-        }
-        sleep(Duration::from_millis(20));
-    }
-    false
 }
 
 fn mode(path: &Path) -> u32 {
@@ -72,7 +35,7 @@ fn all(folder: &Path) -> Vec<PathBuf> {
 #[test]
 fn everything_that_is_written_is_its_owners_alone() {
     let folder = tempfile::tempdir().unwrap();
-    serve(folder.path(), "--record recording --task-log tasks.csv");
+    serve(folder.path(), "--record recording --task-log tasks.csv", a_moment);
     let mut found = all(&folder.path().join("data"));
     found.extend([folder.path().join("recording"), folder.path().join("tasks.csv")]);
     assert!(found.len() > 10, "{found:?}");
@@ -85,7 +48,7 @@ fn everything_that_is_written_is_its_owners_alone() {
 #[test]
 fn what_stood_open_is_closed_and_told_and_an_operators_files_are_left() {
     let folder = tempfile::tempdir().unwrap();
-    serve(folder.path(), "");
+    serve(folder.path(), "", a_moment);
     let data = folder.path().join("data");
     let open = |path: &str, mode: u32| {
         fs::set_permissions(data.join(path), Permissions::from_mode(mode)).unwrap();
@@ -98,7 +61,7 @@ fn what_stood_open_is_closed_and_told_and_an_operators_files_are_left() {
     for path in ["nodes", "nodes/d1", "nodes/d1/7f"] {
         open(path, 0o755);
     }
-    let output = serve(folder.path(), "");
+    let output = serve(folder.path(), "", a_moment);
     for path in ["catalog.redb", "lock", "admin"] {
         assert_eq!(mode(&data.join(path)), 0o600, "{path}");
     }
@@ -112,7 +75,7 @@ fn what_stood_open_is_closed_and_told_and_an_operators_files_are_left() {
 #[test]
 fn where_no_terminal_is_the_secret_is_not_shown_but_where_it_is_kept() {
     let folder = tempfile::tempdir().unwrap();
-    let output = serve(folder.path(), "");
+    let output = serve(folder.path(), "", a_moment);
     let kept = fs::read_to_string(folder.path().join("data/credentials")).unwrap();
     let secret = kept.split('"').nth(3).unwrap();
     assert!(secret.len() >= 32);

@@ -18,14 +18,16 @@ use tokio::sync::oneshot;
 /// How long the first waits for others: short beside what a body that is hashed here takes to arrive.
 const PATIENCE: Duration = Duration::from_millis(4);
 
-/// Workers that a caller asks before it hashes by itself: one may panic, or be lost to a runtime that shuts down.
+/// Workers that a caller asks before it hashes by itself: one may panic, or be lost to a runtime that shuts
+/// down.
 const WORKERS_ASKED: usize = 2;
 
 /// Where bodies meet to have their bytes hashed side by side.
 ///
 /// A body that is alone is hashed at once. Where several have seats, the first waits a moment for company, since
 /// eight cost little more than one; others join within 16 KiB. One thread works as long as there is work, and
-/// is given back when there is none. Should it be lost, those who wait ask for another, and then do it themselves.
+/// is given back when there is none. Should it be lost, those who wait ask for another, and then do it
+/// themselves.
 #[derive(Clone, Default, Debug)]
 pub struct Hall(Arc<Room>);
 
@@ -114,7 +116,8 @@ impl Hall {
     }
 }
 
-/// The work at the desk, from the first job until there is none. Whoever drops it before leaves nobody waiting.
+/// The work at the desk, from the first job until there is none. Whoever drops it before leaves nobody
+/// waiting.
 #[derive(Debug)]
 struct Shift {
     hall: Hall,

@@ -33,8 +33,8 @@ mod metrics;
 mod task_log;
 
 pub use admin::{
-    Admin, AdminSettings, AdminToken, Check, NodeStatus, PoolStatus, Progress, Readiness, Reload,
-    Status, TenantStatus, TierStatus, check_of, serve_admin,
+    Admin, AdminSettings, AdminToken, Check, Checked, NodeStatus, PoolStatus, Progress, Readiness,
+    Reload, Status, TenantStatus, TierStatus, check_of, serve_admin,
 };
 pub use log::{LogFormat, LogsError, init_logs};
 pub use metrics::{

@@ -6,22 +6,26 @@ use axum::{
 use bytes::Bytes;
 use futures::{future::BoxFuture, stream};
 use ripstop_store::{CheckOptions, CheckReport, Store, StoreError};
-use serde::Serialize;
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-    time::Duration,
-};
+use serde::{Deserialize, Serialize};
+use std::{sync::Arc, time::Duration};
 use tokio::{
-    sync::{OwnedSemaphorePermit, mpsc},
+    sync::{OwnedSemaphorePermit, mpsc, watch},
     time::MissedTickBehavior,
 };
 use tokio_util::sync::CancellationToken;
 
-/// Is told how many stripes are done.
-pub type Progress = Box<dyn Fn(u64) + Send + Sync>;
+/// How far a check has come.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub struct Checked {
+    /// Bytes read of the catalog, which comes first. Those that are read twice count twice.
+    #[serde(default)]
+    pub catalog_bytes: u64,
+    /// Stripes that are done.
+    pub stripes: u64,
+}
+
+/// Is told how far it has come.
+pub type Progress = Box<dyn Fn(Checked) + Send + Sync>;
 
 /// Runs a check; dropped, it stops.
 pub type Check = Arc<
@@ -34,6 +38,7 @@ pub type Check = Arc<
 pub fn check_of(store: Store) -> Check {
     Arc::new(move |options, progress| {
         let store = store.clone();
+        let progress = move |stripes| progress(Checked { stripes, ..Checked::default() });
         Box::pin(async move { store.check(options, progress).await })
     })
 }
@@ -47,8 +52,7 @@ const LINES_WAITING_MAX: usize = 16;
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Line<'a> {
-    /// Stripes that are done.
-    Progress { stripes: u64 },
+    Progress(Checked),
     /// The end.
     Report(&'a CheckReport),
     /// The end, of a check that could not be finished.
@@ -71,9 +75,11 @@ pub(crate) fn stream(
     permit: OwnedSemaphorePermit,
     shutdown: CancellationToken,
 ) -> Response {
-    let done = Arc::new(AtomicU64::new(0));
-    let counted = done.clone();
-    let running = check(CheckOptions { repair }, Box::new(move |n| counted.store(n, Relaxed)));
+    let (counted, done) = watch::channel(Checked::default());
+    let count = move |checked| {
+        counted.send_replace(checked);
+    };
+    let running = check(CheckOptions { repair }, Box::new(count));
     let (lines, said) = mpsc::channel(LINES_WAITING_MAX);
     tokio::spawn(async move {
         tracing::info!(repair, "check started");
@@ -84,7 +90,9 @@ pub(crate) fn stream(
         };
         drop(permit);
         match last {
-            None => tracing::info!(stripes = done.load(Relaxed), "check stopped: its client left"),
+            None => {
+                tracing::info!(stripes = done.borrow().stripes, "check stopped: its client left");
+            }
             // A client that has left by now misses the end.
             Some(last) => drop(lines.send(last).await),
         }
@@ -96,14 +104,14 @@ pub(crate) fn stream(
 }
 
 /// Tells of progress until the client leaves.
-async fn tell(lines: &mpsc::Sender<Bytes>, done: &AtomicU64) {
+async fn tell(lines: &mpsc::Sender<Bytes>, done: &watch::Receiver<Checked>) {
     let mut ticks = tokio::time::interval(PROGRESS_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             () = lines.closed() => return,
             _ = ticks.tick() => {
-                let line = Line::Progress { stripes: done.load(Relaxed) }.bytes();
+                let line = Line::Progress(*done.borrow()).bytes();
                 // Full: the client is slow, and the next tick will tell it more.
                 let _ = lines.try_send(line);
             }

@@ -8,7 +8,7 @@ mod status;
 mod tests;
 mod token;
 
-pub use check::{Check, Progress, check_of};
+pub use check::{Check, Checked, Progress, check_of};
 pub use reload::Reload;
 pub use serve::serve_admin;
 pub use status::{NodeStatus, PoolStatus, Status, TenantStatus, TierStatus};

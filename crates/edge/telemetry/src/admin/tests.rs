@@ -1,4 +1,4 @@
-use super::{Admin, AdminSettings, Check, Reload, Status, check_of, serve_admin};
+use super::{Admin, AdminSettings, Check, Checked, Reload, Status, check_of, serve_admin};
 use crate::metrics::{Metrics, PoolGauges, PoolNames, TenantNames};
 use futures::StreamExt;
 use ripstop_catalog::Embedded;
@@ -284,7 +284,7 @@ fn slow_check(end: Arc<Notify>, dropped: mpsc::UnboundedSender<()>) -> Check {
     Arc::new(move |_, progress| {
         let (end, tell) = (end.clone(), Tell(dropped.clone()));
         Box::pin(async move {
-            progress(41);
+            progress(Checked { catalog_bytes: 4096, stripes: 41 });
             end.notified().await;
             drop(tell);
             Ok(CheckReport { stripes: 42, ..CheckReport::default() })
@@ -320,8 +320,10 @@ async fn checks_run_one_at_a_time_and_stop_when_their_client_leaves() {
     let mut answer = String::new();
     let mut second = second;
     second.read_to_string(&mut answer).await.unwrap();
-    let report = lines(&answer).pop().unwrap();
-    assert_eq!(report["report"]["stripes"], 42);
+    let mut lines = lines(&answer);
+    assert_eq!(lines.pop().unwrap()["report"]["stripes"], 42);
+    let progress = serde_json::json!({ "catalog_bytes": 4096, "stripes": 41 });
+    assert!(lines.iter().all(|line| line["progress"] == progress), "{answer}");
 }
 
 #[tokio::test]
