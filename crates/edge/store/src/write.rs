@@ -30,7 +30,7 @@ impl Store {
         len: u64,
         mut body: B,
     ) -> Result<Object, WriteError<B::Error>> {
-        self.admit(&target).await?;
+        self.admit(&target, len).await?;
         let mut writing = Writing::new(self, self.pool_for(&target.bucket), len)?;
         writing.take(&mut body).await?;
         let attributes = body.seal().map_err(WriteError::Body)?;
@@ -47,9 +47,15 @@ impl Store {
             Telling::Object { bucket: bucket.clone(), key: key.clone(), object: object.clone() };
         writing.store(last, told.record().await?).await?;
         let written = writing.finish().await?;
-        let put = object.clone();
-        let change =
-            move |stripes| Change::PutObject { bucket, key, object: put, stripes, condition };
+        let (put, quota) = (object.clone(), self.quota(&bucket));
+        let change = move |stripes| Change::PutObject {
+            bucket,
+            key,
+            object: put,
+            stripes,
+            condition,
+            quota,
+        };
         self.commit(written, change).await?;
         Ok(object)
     }
