@@ -212,21 +212,27 @@ impl Store {
         target: Target,
         object: Object,
     ) -> Result<Object, StoreError> {
-        let Target { bucket, key, condition } = target;
-        let told =
-            Telling::Object { bucket: bucket.clone(), key: key.clone(), object: object.clone() };
-        let written = self.tell(self.pool_for(&bucket), object.told_by, told).await?;
-        let (put, quota) = (object.clone(), self.quota(&bucket));
-        let change = move |stripes| Change::PutObject {
-            bucket,
-            key,
-            object: put,
-            stripes,
-            condition,
-            quota,
-        };
-        self.commit(vec![written], change).await?;
+        let Target { bucket, key, .. } = target.clone();
+        let pool = self.pool_for(&target.bucket);
+        let told = Telling::Object { bucket, key, object: object.clone() };
+        let written = self.tell(pool, object.told_by, told).await?;
+        self.commit_object(target, object.clone(), vec![written]).await?;
         Ok(object)
+    }
+
+    /// Makes an object visible whose stripes are stored, if its bucket may hold it.
+    pub(crate) async fn commit_object(
+        &self,
+        target: Target,
+        object: Object,
+        written: Vec<Written>,
+    ) -> Result<(), StoreError> {
+        let Target { bucket, key, condition } = target;
+        let quota = self.quota(&bucket);
+        let change =
+            move |stripes| Change::PutObject { bucket, key, object, stripes, condition, quota };
+        self.commit(written, change).await?;
+        Ok(())
     }
 
     /// Removes the key's object; answers what it was.

@@ -286,17 +286,6 @@ async fn an_object_in_more_pieces_than_a_header_can_tell_is_refused_and_changes_
     assert_eq!(bench.store.parts(&upload.id, 0, 9).await.unwrap().len(), 1, "the upload goes on");
 }
 
-fn upload_of(key: &str) -> Upload {
-    Upload {
-        id: String::new(),
-        bucket: "b".into(),
-        key: key.into(),
-        created_ms: 0,
-        attributes: Attributes::default(),
-        checksum: None,
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn uploads_that_nobody_completes_are_aborted_once_they_are_old() {
     let bench = bench(3, 2);

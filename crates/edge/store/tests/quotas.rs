@@ -4,6 +4,7 @@ mod common;
 
 use common::{
     Bench, PartPieces, Pieces, bench, bytes, fragments, get, put, rebuild, settle, target,
+    upload_of,
 };
 use futures::future::join_all;
 use ripstop_catalog::{Attributes, CatalogError, Condition, Limit, Quota, Upload, UploadedPart};
@@ -44,15 +45,7 @@ async fn try_put(bench: &Bench, key: &str, len: usize) -> Result<(), WriteError<
 }
 
 async fn begin(bench: &Bench, key: &str) -> Result<Upload, StoreError> {
-    let upload = Upload {
-        id: String::new(),
-        bucket: "b".into(),
-        key: key.into(),
-        created_ms: 0,
-        attributes: Attributes::default(),
-        checksum: None,
-    };
-    bench.store.create_upload(upload).await
+    bench.store.create_upload(upload_of(key)).await
 }
 
 async fn put_part(

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use futures::TryStreamExt;
-use ripstop_catalog::{Attributes, Audited as _, Catalog, Condition, Embedded};
+use ripstop_catalog::{Attributes, Audited as _, Catalog, Condition, Embedded, Upload};
 use ripstop_gateway::{AfterAnswer, Report, Settings as MachineSettings};
 use ripstop_model::{Code, FragmentId, NodeId, PoolId, Timestamp};
 use ripstop_node::{
@@ -306,6 +306,18 @@ pub(crate) fn bytes(len: usize, seed: u64) -> Vec<u8> {
 
 pub(crate) fn target(key: &str) -> Target {
     Target { bucket: "b".into(), key: key.into(), condition: Condition::None }
+}
+
+/// An upload to a key that is not begun yet.
+pub(crate) fn upload_of(key: &str) -> Upload {
+    Upload {
+        id: String::new(),
+        bucket: "b".into(),
+        key: key.into(),
+        created_ms: 0,
+        attributes: Attributes::default(),
+        checksum: None,
+    }
 }
 
 pub(crate) async fn put(store: &Store, key: &str, bytes: &[u8]) {
