@@ -154,7 +154,7 @@ pub(super) fn is_counted(tables: &Tables<'_>) -> Result<bool, Stop> {
     Ok(objects == tables.objects.len()? && part_bytes == counted)
 }
 
-/// Counts everything again. Records that cannot be read count for nothing: an audit names them.
+/// Counts everything again. What cannot be read is left out: an audit names it.
 pub(super) fn count(tables: &mut Tables<'_>) -> Result<(), CatalogError> {
     tracing::info!(
         "what the buckets hold is counted: nobody has, or an older program wrote meanwhile"
