@@ -1,5 +1,5 @@
-//! What listings and counts read of a record. Headers, metadata and tags are passed over, however long they are, and
-//! of objects whatever comes after: parts, extents.
+//! What listings and counts read of a record. Headers, metadata and tags are passed over, however long they
+//! are, and of objects whatever comes after: parts, extents.
 
 use super::encoding::decode;
 use crate::{CatalogError, ChecksumAlgorithm, Listed, ListedUpload};
