@@ -82,6 +82,8 @@ class Gateway:
         self.files = (files, files) if isinstance(files, int) else files
         # Access keys and secrets beside the suite's own; whose they are is said in `tenants`.
         self.keys, self.tenants = keys, []
+        # How much buckets may hold, by name; by None: each that is not named.
+        self.quotas = {}
         self.authority = authority
         if authority is not None:
             self.certificate, self.key = self.folder / "certificate.pem", self.folder / "key.pem"
@@ -129,6 +131,9 @@ class Gateway:
             lines += [f"{key} = {json.dumps(value)}" for key, value in settings.items()]
         for tenant in self.tenants:
             lines += ["[[tenant]]", *(f"{key} = {json.dumps(value)}" for key, value in tenant.items())]
+        for bucket, quota in sorted(self.quotas.items(), key=lambda row: row[0] or ""):
+            section = f"[quotas.bucket.{json.dumps(bucket)}]" if bucket else "[quotas]"
+            lines += [section, *(f"{key} = {json.dumps(value)}" for key, value in quota.items())]
         return "\n".join(lines) + "\n"
 
     def _directory_node(self, index):

@@ -2,8 +2,11 @@
 
 mod address;
 mod bounds;
+mod node;
 mod plan_file;
 mod policy;
+mod pool;
+mod quota;
 mod raw;
 mod resolve;
 mod tenant;
@@ -11,9 +14,11 @@ mod units;
 mod variable;
 
 pub(crate) use address::{AdminAddress, TlsFiles};
+pub(crate) use node::{NodeConfig, Place};
 pub(crate) use plan_file::{PlanFile, PlanGroup};
+pub(crate) use pool::{PlanSource, PoolConfig};
 pub(crate) use raw::{Bucket, LogFormat};
-pub(crate) use resolve::{Config, NodeConfig, Place, PlanSource, PoolConfig};
+pub(crate) use resolve::Config;
 pub(crate) use tenant::{TenantConfig, TenantNumbers, shaping};
 pub(crate) use units::Size;
 
@@ -87,6 +92,9 @@ pub(crate) fn print(config: &Config) -> Result<()> {
             },
         );
         say_line!("tenant {}: {} access keys, {promise}", tenant.name, tenant.access_keys.len())?;
+    }
+    for quota in quota::describe(&config.quotas) {
+        say_line!("quota of {quota}")?;
     }
     Ok(())
 }

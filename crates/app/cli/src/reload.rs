@@ -1,5 +1,5 @@
-//! What can be changed while the gateway runs: who may come in, what tenants are promised,
-//! which plans pools follow, and how slow nodes are made.
+//! What can be changed while the gateway runs: who may come in, what tenants are promised, how much
+//! buckets may hold, which plans pools follow, and how slow nodes are made.
 
 use crate::{
     args::Common,
@@ -15,7 +15,7 @@ use ripstop_model::NodeId;
 use ripstop_node::DelayFactor;
 use ripstop_runtime::{Memory, MemoryClaim, Pool};
 use ripstop_s3::{Credentials, Keyring};
-use ripstop_store::Store;
+use ripstop_store::{Quotas, Store};
 use ripstop_telemetry::{Metrics, TenantNames};
 use std::{
     collections::BTreeMap,
@@ -112,7 +112,7 @@ impl Reload {
         let mut config = crate::resolve(&self.common)?;
         let credentials = credentials::reload(&config.credentials)?;
         let tenants = config.tenants.len();
-        let (other, scales) = {
+        let (other, changed) = {
             let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
             let other = fixed(&config) != fixed(&now.config);
             for pool in &mut config.pools {
@@ -123,13 +123,15 @@ impl Reload {
                     rescale(&mut pool.nodes, &read);
                 }
             }
-            (other, rescaled(&now.config, &config))
+            let quotas =
+                if config.quotas == now.config.quotas { "" } else { ", quotas have changed" };
+            (other, format!("{quotas}{}", rescaled(&now.config, &config)))
         };
         let renewals = self.renewals(&config)?;
         self.enforce(config, credentials)?;
         renewals.into_iter().for_each(Renewal::adopt);
         let rest = if other { "; what else has changed takes a restart" } else { "" };
-        Ok(format!("credentials and {tenants} tenants are in force{scales}{rest}"))
+        Ok(format!("credentials and {tenants} tenants are in force{changed}{rest}"))
     }
 
     fn enforce(&self, config: Config, mut credentials: Credentials) -> Result<()> {
@@ -173,6 +175,7 @@ impl Reload {
             counts.set_tenants(names(counts.name(), &config, &numbers));
         }
         self.memory.divide(&claims(&config, &numbers));
+        self.store.set_quotas(config.quotas.clone());
         self.keyring.replace(credentials);
         (now.config, now.numbers) = (config, numbers);
         Ok(())
@@ -302,7 +305,8 @@ fn rescaled(serving: &Config, read: &Config) -> String {
 
 /// What a restart only can change.
 fn fixed(config: &Config) -> String {
-    let mut fixed = Config { tenants: Vec::new(), ..config.clone() };
+    let (tenants, quotas) = (Vec::new(), Quotas::default());
+    let mut fixed = Config { tenants, quotas, ..config.clone() };
     for files in [&mut fixed.tls, &mut fixed.admin_tls].into_iter().flatten() {
         (files.certificate, files.key) = (PathBuf::new(), PathBuf::new());
     }
@@ -354,6 +358,12 @@ mod tests {
         fs::write(&file, text(&folder.path().join("data"), "20")).unwrap();
         let said = reload.reload().unwrap();
         assert_eq!(said, "credentials and 0 tenants are in force, delay_scale of slow is 20");
+        let quotas = "[quotas.bucket.photos]\nobjects = 7\n";
+        fs::write(&file, text(&folder.path().join("data"), "20") + quotas).unwrap();
+        let said = reload.reload().unwrap();
+        assert_eq!(said, "credentials and 0 tenants are in force, quotas have changed");
+        assert_eq!(assembly.store.quota("photos").objects, Some(7));
+        assert_eq!(assembly.store.quota("other"), ripstop_catalog::Quota::NONE);
         fs::write(&file, text(&folder.path().join("data"), "-1")).unwrap();
         let refused = format!("{:#}", reload.reload().unwrap_err());
         assert!(refused.ends_with("delay_scale is -1: it must be from 0 to 1000000"), "{refused}");

@@ -8,7 +8,8 @@
 use redb::{Database, ReadableDatabase, TableDefinition};
 use ripstop_catalog::conformance::{bucket, listing_of, object, stripe};
 use ripstop_catalog::{
-    Catalog, Change, Condition, Durability, Embedded, ListingRequest, Reading, Settings, copy,
+    Catalog, Change, Condition, Durability, Embedded, ListingRequest, Quota, Reading, Settings,
+    copy,
 };
 use ripstop_model::StripeId;
 use std::env;
@@ -27,6 +28,7 @@ fn put(id: u128) -> Change {
         object: object("0123456789abcdef0123456789abcdef", &[id], id),
         stripes: vec![(StripeId(id), stripe())],
         condition: Condition::None,
+        quota: Quota::NONE,
     }
 }
 

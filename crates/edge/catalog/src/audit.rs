@@ -1,4 +1,4 @@
-use crate::{Bucket, Catalog, CatalogError, Extent, Object, Stripe, Upload, UploadedPart};
+use crate::{Bucket, Catalog, CatalogError, Extent, Object, Stripe, Upload, UploadedPart, Usage};
 use async_trait::async_trait;
 use ripstop_model::StripeId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -97,6 +97,15 @@ pub enum Finding {
         /// Of which stripe.
         stripe: StripeId,
     },
+    /// What is recorded of what a bucket holds is not what was counted.
+    UsageDiffers {
+        /// The bucket.
+        bucket: String,
+        /// What is recorded.
+        recorded: Usage,
+        /// What its objects and parts come to.
+        counted: Usage,
+    },
     /// Something belongs to a bucket or an upload that is not there.
     Orphan {
         /// What.
@@ -127,6 +136,11 @@ impl fmt::Display for Finding {
             Self::ExtentOutside { holder, stripe } => {
                 write!(f, "{holder} has an extent outside of stripe {stripe}")
             }
+            Self::UsageDiffers { bucket, recorded, counted } => write!(
+                f,
+                "bucket {bucket} holds {} bytes in {} objects, its record says {} in {}",
+                counted.bytes, counted.objects, recorded.bytes, recorded.objects
+            ),
             Self::Orphan { holder } => write!(f, "{holder} belongs to nothing"),
             Self::Unreadable { reason } => f.write_str(reason),
         }
@@ -141,7 +155,10 @@ pub(crate) struct Recount {
     share: u64,
     shares: u64,
     buckets: BTreeSet<String>,
-    uploads: BTreeSet<String>,
+    /// With their buckets.
+    uploads: BTreeMap<String, String>,
+    /// What buckets hold: counted, and recorded.
+    usages: BTreeMap<String, [Usage; 2]>,
     stripes: BTreeMap<StripeId, Counted>,
 }
 
@@ -161,8 +178,8 @@ impl Default for Recount {
 impl Recount {
     /// Counts one share of the stripes. What does not depend on them is told by the first.
     pub(crate) fn of_share(share: u64, shares: u64) -> Self {
-        let (buckets, uploads, stripes) = Default::default();
-        Self { audit: Audit::default(), share, shares, buckets, uploads, stripes }
+        let (buckets, uploads, usages, stripes) = Default::default();
+        Self { audit: Audit::default(), share, shares, buckets, uploads, usages, stripes }
     }
 
     fn counts(&self, id: StripeId) -> bool {
@@ -204,6 +221,9 @@ impl Recount {
         if !self.buckets.contains(bucket) {
             self.find(Finding::Orphan { holder: holder.clone() });
         }
+        let counted = &mut self.usage_of(bucket)[0];
+        counted.objects += 1;
+        counted.bytes = counted.bytes.saturating_add(object.len);
         let mut held = self.extents(&holder, object.len, &object.extents);
         held.insert(object.told_by);
         self.holds(&holder, held);
@@ -211,7 +231,7 @@ impl Recount {
 
     pub(crate) fn upload(&mut self, upload: &Upload) {
         self.audit.uploads += 1;
-        self.uploads.insert(upload.id.clone());
+        self.uploads.insert(upload.id.clone(), upload.bucket.clone());
         if !self.buckets.contains(&upload.bucket) {
             self.find(Finding::Orphan { holder: format!("upload {}", upload.id) });
         }
@@ -220,14 +240,34 @@ impl Recount {
     pub(crate) fn part(&mut self, upload: &str, part: &UploadedPart) {
         self.audit.parts += 1;
         let holder = format!("part {} of upload {upload}", part.number);
-        if !self.uploads.contains(upload) {
+        if let Some(bucket) = self.uploads.get(upload).cloned() {
+            let counted = &mut self.usage_of(&bucket)[0];
+            counted.bytes = counted.bytes.saturating_add(part.len);
+        } else {
             self.find(Finding::Orphan { holder: holder.clone() });
         }
         let held = self.extents(&holder, part.len, &part.extents);
         self.holds(&holder, held);
     }
 
+    /// What is recorded of what a bucket holds.
+    pub(crate) fn usage(&mut self, bucket: &str, recorded: Usage) {
+        self.usage_of(bucket)[1] = recorded;
+    }
+
+    fn usage_of(&mut self, bucket: &str) -> &mut [Usage; 2] {
+        if !self.usages.contains_key(bucket) {
+            self.usages.insert(bucket.to_owned(), Default::default());
+        }
+        self.usages.get_mut(bucket).expect("it was inserted, unless it was there")
+    }
+
     pub(crate) fn finish(mut self) -> Audit {
+        for (bucket, [counted, recorded]) in std::mem::take(&mut self.usages) {
+            if counted != recorded {
+                self.find(Finding::UsageDiffers { bucket, recorded, counted });
+            }
+        }
         for (stripe, Counted { recorded, holders: counted, .. }) in self.stripes {
             if recorded != counted || counted == 0 {
                 self.audit.find(Finding::Miscounted { stripe, recorded, counted });

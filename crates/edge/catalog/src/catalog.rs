@@ -1,6 +1,6 @@
 use crate::{
     Applied, Bucket, CatalogError, Change, Leftover, Listing, ListingRequest, Object, Stripe,
-    Upload, UploadedPart, Vouched,
+    Upload, UploadedPart, Usage, Vouched,
 };
 use async_trait::async_trait;
 use ripstop_model::{NodeId, StripeId};
@@ -20,6 +20,11 @@ pub trait Catalog: Send + Sync + fmt::Debug {
     async fn bucket(&self, name: &str) -> Result<Option<Bucket>, CatalogError>;
     /// All buckets by name, ascending, after `after`.
     async fn buckets(&self, after: &str, max: usize) -> Result<Vec<Bucket>, CatalogError>;
+
+    /// What a bucket holds; nothing if it is not there.
+    async fn usage(&self, bucket: &str) -> Result<Usage, CatalogError>;
+    /// What all buckets hold, by name, ascending, after `after`.
+    async fn usages(&self, after: &str, max: usize) -> Result<Vec<(String, Usage)>, CatalogError>;
 
     /// The object that a key stands for. If it has at most [`LOCATED_EXTENTS_MAX`] extents its stripes
     /// come along, each once, in the order of its extents; of a larger one, none do.

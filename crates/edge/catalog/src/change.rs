@@ -1,4 +1,4 @@
-use crate::{Bucket, CatalogError, Leftover, Object, Session, Stripe, Upload, UploadedPart};
+use crate::{Bucket, CatalogError, Leftover, Object, Quota, Session, Stripe, Upload, UploadedPart};
 use ripstop_model::{NodeId, StripeId};
 
 /// One atomic change. The catalog applies it whole or answers why not and changes nothing.
@@ -13,7 +13,8 @@ use ripstop_model::{NodeId, StripeId};
 /// bucket names (`told_by` too) must be new or in force: else `StripeGone`.
 ///
 /// Of several reasons to refuse a change, the first is answered: bucket or upload, then parts, then
-/// condition, then stripes.
+/// condition, then quota, then stripes. A quota is compared with what the bucket holds at the moment the
+/// change is applied: of changes that come together, each counts what those before it have brought.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Change {
     /// Makes a bucket; fails with `BucketExists`.
@@ -40,6 +41,8 @@ pub enum Change {
         stripes: Vec<(StripeId, Stripe)>,
         /// What must hold of the key's present object.
         condition: Condition,
+        /// How much the bucket may hold: else `QuotaExceeded`.
+        quota: Quota,
     },
     /// Removes the key's object; absent keys are removed already unless the condition says other.
     /// Fails with `NoSuchBucket`.
@@ -61,6 +64,8 @@ pub enum Change {
         part: UploadedPart,
         /// Stripes that are new with it.
         stripes: Vec<(StripeId, Stripe)>,
+        /// How much the upload's bucket may hold: else `QuotaExceeded`.
+        quota: Quota,
     },
     /// Ends an upload: removes it with all its parts, and puts the object. `parts` are the numbers and
     /// etags that the object was made of: if the upload no longer has one of them with that etag and
@@ -77,6 +82,9 @@ pub enum Change {
         stripes: Vec<(StripeId, Stripe)>,
         /// What must hold of the key's present object.
         condition: Condition,
+        /// How much the upload's bucket may hold, its parts gone and the object there: else
+        /// `QuotaExceeded`.
+        quota: Quota,
     },
     /// Ends an upload and lets go of its parts; fails with `NoSuchUpload`.
     AbortUpload {

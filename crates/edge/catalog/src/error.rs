@@ -27,6 +27,12 @@ pub enum CatalogError {
     /// The change's condition does not hold.
     #[error("condition failed")]
     ConditionFailed,
+    /// The change would make the bucket larger than its quota lets it be.
+    #[error("the bucket's quota of {limit} is reached")]
+    QuotaExceeded {
+        /// Which limit is in the way.
+        limit: crate::Limit,
+    },
     /// An extent names a stripe that is not in force (its object was removed meanwhile).
     #[error("stripe {stripe} is gone")]
     StripeGone {

@@ -39,6 +39,7 @@ mod listing;
 mod model;
 mod record;
 mod rollup;
+mod usage;
 mod vouched;
 
 pub use audit::{Audit, Audited, FINDINGS_MAX, Finding};
@@ -56,4 +57,5 @@ pub use record::{
     Attributes, Bucket, Checksum, ChecksumAlgorithm, Extent, Leftover, Object, Part, Stripe,
     Upload, UploadedPart,
 };
+pub use usage::{Limit, Quota, Usage};
 pub use vouched::{SESSIONS_MAX, Session, Vouched};

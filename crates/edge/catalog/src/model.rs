@@ -1,13 +1,17 @@
 //! The catalog as maps in memory, with whole scans instead of counts and seeks: too slow to be of
 //! use, too simple to be wrong. What every implementation is compared with.
 
-use crate::audit::Recount;
+mod audit;
+mod page;
+mod usage;
+
 use crate::{
-    Applied, Audit, Audited, Bucket, Catalog, CatalogError, Change, Condition, Extent, Leftover,
-    Listed, ListedUpload, Listing, ListingRequest, Located, Object, PAGE_LEN_MAX, Stripe, Upload,
-    UploadedPart, Vouched,
+    Applied, Bucket, Catalog, CatalogError, Change, Condition, Extent, Leftover, Listed,
+    ListedUpload, Listing, ListingRequest, Located, Object, Quota, Stripe, Upload, UploadedPart,
+    Usage, Vouched,
 };
 use async_trait::async_trait;
+use page::{Entry, empty_page, grouped};
 use ripstop_model::{NodeId, StripeId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -84,9 +88,10 @@ impl State {
                 }
                 self.buckets.remove(name);
             }
-            Change::PutObject { bucket, key, object, stripes, condition } => {
+            Change::PutObject { bucket, key, object, stripes, condition, quota } => {
                 self.must_have(bucket)?;
-                applied.replaced = self.put(bucket, key, object, stripes, condition)?;
+                self.may_put((bucket, key), object, condition, quota, None)?;
+                applied.replaced = self.put(bucket, key, object, stripes)?;
             }
             Change::DeleteObject { bucket, key, condition } => {
                 self.must_have(bucket)?;
@@ -101,16 +106,14 @@ impl State {
                 }
                 self.uploads.insert(upload.id.clone(), upload.clone());
             }
-            Change::PutPart { upload, part, stripes } => {
-                self.upload(upload)?;
-                self.arrive(stripes, held_by(&part.extents, None))?;
-                self.parts.insert((upload.clone(), part.number), part.clone());
+            Change::PutPart { upload, part, stripes, quota } => {
+                self.put_part(upload, part, stripes, quota)?;
             }
-            Change::CompleteUpload { upload: id, parts, object, stripes, condition } => {
-                let upload = self.upload(id)?;
+            Change::CompleteUpload { upload: id, parts, object, stripes, condition, quota } => {
+                let Upload { bucket, key, .. } = self.upload(id)?;
                 self.must_have_parts(id, parts, object)?;
-                applied.replaced =
-                    self.put(&upload.bucket, &upload.key, object, stripes, condition)?;
+                self.may_put((&bucket, &key), object, condition, quota, Some(id))?;
+                applied.replaced = self.put(&bucket, &key, object, stripes)?;
                 self.end(id);
             }
             Change::AbortUpload { upload } => {
@@ -193,16 +196,50 @@ impl State {
         self.parts.retain(|(id, _), _| id != upload);
     }
 
+    fn put_part(
+        &mut self,
+        upload: &str,
+        part: &UploadedPart,
+        stripes: &Stripes,
+        quota: &Quota,
+    ) -> Result<(), CatalogError> {
+        let bucket = self.upload(upload)?.bucket;
+        let place = (upload.to_owned(), part.number);
+        self.must_fit(&bucket, quota, |state| {
+            state.parts.insert(place.clone(), part.clone());
+        })?;
+        self.arrive(stripes, held_by(&part.extents, None))?;
+        self.parts.insert(place, part.clone());
+        Ok(())
+    }
+
+    /// Whether an object may be put, with which an upload ends perhaps.
+    fn may_put(
+        &self,
+        (bucket, key): (&str, &str),
+        object: &Object,
+        condition: &Condition,
+        quota: &Quota,
+        ends: Option<&str>,
+    ) -> Result<(), CatalogError> {
+        let place = (bucket.to_owned(), key.to_owned());
+        hold(condition, self.objects.get(&place))?;
+        self.must_fit(bucket, quota, |state| {
+            state.objects.insert(place, object.clone());
+            if let Some(upload) = ends {
+                state.end(upload);
+            }
+        })
+    }
+
     fn put(
         &mut self,
         bucket: &str,
         key: &str,
         object: &Object,
         stripes: &Stripes,
-        condition: &Condition,
     ) -> Result<Option<Object>, CatalogError> {
         let place = (bucket.to_owned(), key.to_owned());
-        hold(condition, self.objects.get(&place))?;
         self.arrive(stripes, held_by(&object.extents, Some(object.told_by)))?;
         Ok(self.objects.insert(place, object.clone()))
     }
@@ -265,81 +302,6 @@ fn hold(condition: &Condition, present: Option<&Object>) -> Result<(), CatalogEr
     if holds { Ok(()) } else { Err(CatalogError::ConditionFailed) }
 }
 
-/// A thing on a page.
-enum Entry<T> {
-    Item(T),
-    Prefix(String),
-}
-
-/// Groups all of a bucket's `items` (key, id, thing; in order), then cuts the page out of them.
-fn grouped<T>(
-    request: &ListingRequest,
-    items: impl Iterator<Item = (String, String, T)>,
-) -> (Vec<Entry<T>>, bool) {
-    let ListingRequest { prefix, delimiter, after, after_upload, max, .. } = request;
-    let mut entries: Vec<Entry<T>> = Vec::new();
-    let mut lens = Vec::new();
-    for (key, id, item) in items {
-        let is_after =
-            key > *after || (key == *after && !after_upload.is_empty() && id > *after_upload);
-        // At the very beginning, `after` is empty and the empty key is still to come.
-        let is_after = is_after || after.is_empty() && after_upload.is_empty();
-        if !key.starts_with(prefix) || !is_after {
-            continue;
-        }
-        let rest = &key[prefix.len()..];
-        let rolled = if delimiter.is_empty() { None } else { rest.split_once(delimiter.as_str()) };
-        if let Some((before, _)) = rolled {
-            let rolled = format!("{prefix}{before}{delimiter}");
-            let is_known = matches!(entries.last(), Some(Entry::Prefix(last)) if *last == rolled);
-            if rolled != *after && !is_known {
-                lens.push(rolled.len());
-                entries.push(Entry::Prefix(rolled));
-            }
-        } else {
-            lens.push(key.len());
-            entries.push(Entry::Item(item));
-        }
-    }
-    let fits = |at: &usize| lens[..*at].iter().sum::<usize>() <= PAGE_LEN_MAX;
-    let fitting = (0..=lens.len()).take_while(fits).count() - 1;
-    let room = fitting.max(1).min(*max);
-    let is_truncated = *max > 0 && entries.len() > room;
-    entries.truncate(room);
-    (entries, is_truncated)
-}
-
-fn empty_page() -> Listing {
-    Listing { objects: vec![], uploads: vec![], prefixes: vec![], next: None, next_upload: None }
-}
-
-#[async_trait]
-impl Audited for Model {
-    async fn audit(&self) -> Result<Audit, CatalogError> {
-        let state = self.state();
-        let mut recount = Recount::default();
-        for (id, stripe) in &state.stripes {
-            let names = |held: BTreeSet<StripeId>| u64::from(held.contains(id));
-            let objects = state.objects.values();
-            let parts = state.parts.values();
-            let holders = state.buckets.values().filter(|it| it.told_by == *id).count() as u64
-                + objects.map(|it| names(held_by(&it.extents, Some(it.told_by)))).sum::<u64>()
-                + parts.map(|it| names(held_by(&it.extents, None))).sum::<u64>();
-            recount.stripe(*id, stripe, holders);
-        }
-        state.garbage.keys().for_each(|id| recount.garbage(*id));
-        state.buckets.values().for_each(|bucket| recount.bucket(bucket));
-        for ((bucket, key), object) in &state.objects {
-            recount.object(bucket, key, object);
-        }
-        state.uploads.values().for_each(|upload| recount.upload(upload));
-        for ((upload, _), part) in &state.parts {
-            recount.part(upload, part);
-        }
-        Ok(recount.finish())
-    }
-}
-
 #[async_trait]
 impl Catalog for Model {
     async fn commit(&self, now_ms: u64, change: Change) -> Result<Applied, CatalogError> {
@@ -354,6 +316,16 @@ impl Catalog for Model {
         let state = self.state();
         let after = state.buckets.values().filter(|bucket| bucket.name.as_str() > after);
         Ok(after.take(max).cloned().collect())
+    }
+
+    async fn usage(&self, bucket: &str) -> Result<Usage, CatalogError> {
+        Ok(self.state().usage(bucket))
+    }
+
+    async fn usages(&self, after: &str, max: usize) -> Result<Vec<(String, Usage)>, CatalogError> {
+        let state = self.state();
+        let after = state.buckets.keys().filter(|name| name.as_str() > after);
+        Ok(after.take(max).map(|name| (name.clone(), state.usage(name))).collect())
     }
 
     async fn object(&self, bucket: &str, key: &str) -> Result<Option<Located>, CatalogError> {

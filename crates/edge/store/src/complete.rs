@@ -1,6 +1,6 @@
 use crate::clock::unix_ms;
 use ripstop_catalog::{
-    Bucket, Catalog, CatalogError, Change, Condition, ListingRequest, Located, Stripe,
+    Bucket, Catalog, CatalogError, Change, Condition, ListingRequest, Located, Quota, Stripe,
 };
 use ripstop_model::StripeId;
 use serde::{Deserialize, Serialize};
@@ -85,7 +85,9 @@ impl Completing<'_> {
         let extents = object.extents.iter().map(|extent| extent.stripe);
         let stripes = self.new_stripes(extents.chain([object.told_by]).collect()).await?;
         let (bucket, condition) = (bucket.to_owned(), Condition::None);
-        let change = Change::PutObject { bucket, key, object, stripes, condition };
+        // What the nodes hold was let in once.
+        let quota = Quota::NONE;
+        let change = Change::PutObject { bucket, key, object, stripes, condition, quota };
         match self.catalog.commit(unix_ms(), change).await {
             Ok(_) => self.report.objects += 1,
             // Its bucket was deleted, or a stripe of it was.

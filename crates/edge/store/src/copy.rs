@@ -10,7 +10,7 @@ use crate::{
 };
 use bytes::Bytes;
 use futures::{StreamExt as _, stream::BoxStream};
-use ripstop_catalog::{Attributes, Change, Extent, Located, Object, Upload, UploadedPart};
+use ripstop_catalog::{Attributes, Extent, Located, Object, Upload, UploadedPart};
 use ripstop_model::PoolId;
 use std::{ops::Range, sync::Arc, time::Duration};
 use tokio::{sync::Semaphore, time::timeout};
@@ -60,8 +60,8 @@ impl Store {
         target: Target,
         attributes: Attributes,
     ) -> Result<Object, StoreError> {
-        self.admit(&target).await?;
         let len = source.object.len;
+        self.admit(&target, len).await?;
         if !self
             .is_within(source, &source.object.extents, self.pool_for(&target.bucket).id())
             .await?
@@ -98,6 +98,7 @@ impl Store {
         };
         let extents: Vec<Extent> = cut(&source.object.extents, &range).map(extent).collect();
         let len = range.end - range.start;
+        self.admit_part(upload, number, len).await?;
         if !self.is_within(source, &extents, self.pool_for(&upload.bucket).id()).await? {
             let _turn = turn().await?;
             let pieces = self.read(source.clone(), range).await?;
@@ -105,9 +106,7 @@ impl Store {
             return self.put_part(upload, number, len, body).await.map_err(flat);
         }
         let part = part(number, len, seal, extents);
-        let (id, put) = (upload.id.clone(), part.clone());
-        let change = move |stripes| Change::PutPart { upload: id, part: put, stripes };
-        self.commit(Vec::new(), change).await?;
+        self.commit_part(upload, part.clone(), Vec::new()).await?;
         Ok(part)
     }
 

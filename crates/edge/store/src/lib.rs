@@ -43,6 +43,7 @@ mod lineage;
 mod mend;
 mod mover;
 mod narrow;
+mod quota;
 mod read;
 mod rebuild;
 mod record;
@@ -59,6 +60,7 @@ pub use error::{StoreError, WriteError};
 pub use identity::{identity, identity_or};
 pub use mover::{Census, MoveProgress};
 pub use narrow::narrowed;
+pub use quota::Quotas;
 pub use rebuild::{
     Named, RebuildError, RebuildProgress, RebuildReport, ScratchError, SurveyedNode, SurveyedPool,
     rebuild,

@@ -5,6 +5,7 @@ use crate::{
     lineage::Lineage,
     mend::{self, Mends},
     mover::Movers,
+    quota,
     record::Telling,
     stranger::{self, Strangers},
     sweep,
@@ -82,6 +83,7 @@ pub(crate) struct Inner {
     pub pools: Vec<Pool>,
     /// Buckets that go to another pool than the first.
     pub bucket_pools: BTreeMap<String, PoolId>,
+    pub quotas: quota::InForce,
     pub memory: Memory,
     pub pins: Pins,
     pub lineage: Lineage,
@@ -119,6 +121,7 @@ impl Store {
             catalog,
             pools,
             bucket_pools,
+            quotas: quota::InForce::default(),
             memory,
             pins,
             lineage: Lineage::default(),
@@ -209,15 +212,27 @@ impl Store {
         target: Target,
         object: Object,
     ) -> Result<Object, StoreError> {
-        let Target { bucket, key, condition } = target;
-        let told =
-            Telling::Object { bucket: bucket.clone(), key: key.clone(), object: object.clone() };
-        let written = self.tell(self.pool_for(&bucket), object.told_by, told).await?;
-        let put = object.clone();
-        let change =
-            move |stripes| Change::PutObject { bucket, key, object: put, stripes, condition };
-        self.commit(vec![written], change).await?;
+        let Target { bucket, key, .. } = target.clone();
+        let pool = self.pool_for(&target.bucket);
+        let told = Telling::Object { bucket, key, object: object.clone() };
+        let written = self.tell(pool, object.told_by, told).await?;
+        self.commit_object(target, object.clone(), vec![written]).await?;
         Ok(object)
+    }
+
+    /// Makes an object visible whose stripes are stored, if its bucket may hold it.
+    pub(crate) async fn commit_object(
+        &self,
+        target: Target,
+        object: Object,
+        written: Vec<Written>,
+    ) -> Result<(), StoreError> {
+        let Target { bucket, key, condition } = target;
+        let quota = self.quota(&bucket);
+        let change =
+            move |stripes| Change::PutObject { bucket, key, object, stripes, condition, quota };
+        self.commit(written, change).await?;
+        Ok(())
     }
 
     /// Removes the key's object; answers what it was.
@@ -267,17 +282,6 @@ impl Store {
             .flat_map(Pool::nodes)
             .find(|(at, _)| *at == id)
             .map(|(_, node)| node)
-    }
-
-    /// Refuses a write early whose bucket is not there or whose condition does not hold.
-    pub(crate) async fn admit(&self, target: &Target) -> Result<(), StoreError> {
-        self.bucket(&target.bucket).await?;
-        if target.condition == Condition::None {
-            return Ok(());
-        }
-        let present = self.inner.catalog.object(&target.bucket, &target.key).await?;
-        target.condition.check(present.as_ref().map(|located| &located.object))?;
-        Ok(())
     }
 
     /// What this handle's tenant has of the memory.

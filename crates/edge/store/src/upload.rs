@@ -9,6 +9,7 @@ use ripstop_catalog::{
     Attributes, CatalogError, Change, Checksum, Condition, Extent, Listing, ListingRequest, Object,
     Upload, UploadedPart,
 };
+use ripstop_runtime::Written;
 
 /// What is known of a part once its bytes have come.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,6 +25,7 @@ impl Store {
     pub async fn create_upload(&self, mut upload: Upload) -> Result<Upload, StoreError> {
         upload.id = upload_id();
         upload.created_ms = unix_ms();
+        self.admit_upload(&upload).await?;
         let begun = upload.clone();
         self.commit(Vec::new(), move |_| Change::CreateUpload(begun)).await?;
         Ok(upload)
@@ -62,6 +64,7 @@ impl Store {
         len: u64,
         mut body: B,
     ) -> Result<UploadedPart, WriteError<B::Error>> {
+        self.admit_part(upload, number, len).await?;
         let mut writing = Writing::new(self, self.pool_for(&upload.bucket), len)?;
         writing.take(&mut body).await?;
         let seal = body.seal().map_err(WriteError::Body)?;
@@ -71,10 +74,21 @@ impl Store {
         }
         let part = part(number, len, seal, writing.extents.clone());
         let written = writing.finish().await?;
-        let (id, put) = (upload.id.clone(), part.clone());
-        let change = move |stripes| Change::PutPart { upload: id, part: put, stripes };
-        self.commit(written, change).await?;
+        self.commit_part(upload, part.clone(), written).await?;
         Ok(part)
+    }
+
+    /// Makes a part visible whose bytes are stored.
+    pub(crate) async fn commit_part(
+        &self,
+        upload: &Upload,
+        part: UploadedPart,
+        written: Vec<Written>,
+    ) -> Result<(), StoreError> {
+        let (upload, quota) = (upload.id.clone(), self.quota(&upload.bucket));
+        let change = move |stripes| Change::PutPart { upload, part, stripes, quota };
+        self.commit(written, change).await?;
+        Ok(())
     }
 
     /// Makes an object of parts, in this order, and ends the upload. `attributes` are the whole
@@ -89,7 +103,8 @@ impl Store {
         check_extents(parts.iter().map(|part| part.extents.len()).sum())?;
         let Upload { bucket, key, id, .. } = upload.clone();
         let target = Target { bucket: bucket.clone(), key: key.clone(), condition };
-        self.admit(&target).await?;
+        // Its bytes are in the bucket already.
+        self.admit(&target, 0).await?;
         let object = Object {
             len: parts.iter().map(|part| part.len).sum(),
             modified_ms: unix_ms(),
@@ -97,7 +112,7 @@ impl Store {
             extents: parts.iter().flat_map(|part| part.extents.iter().copied()).collect(),
             told_by: self.name().await?,
         };
-        let pool = self.pool_for(&bucket);
+        let (pool, quota) = (self.pool_for(&bucket), self.quota(&bucket));
         let told = Telling::Object { bucket, key, object: object.clone() };
         let written = self.tell(pool, object.told_by, told).await?;
         let used = parts.iter().map(|part| (part.number, part.etag.clone())).collect();
@@ -108,6 +123,7 @@ impl Store {
             object: put,
             stripes,
             condition: target.condition,
+            quota,
         };
         self.commit(vec![written], change).await?;
         Ok(object)

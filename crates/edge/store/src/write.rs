@@ -5,7 +5,7 @@ use crate::{
     record::{Telling, check_extents},
 };
 use bytes::{Bytes, BytesMut};
-use ripstop_catalog::{Attributes, Change, Extent, Object};
+use ripstop_catalog::{Attributes, Extent, Object};
 use ripstop_model::StripeShape;
 use ripstop_runtime::{FailedStripe, Pool, Sealed, Share, StripeDraft, Written};
 use std::{
@@ -30,11 +30,11 @@ impl Store {
         len: u64,
         mut body: B,
     ) -> Result<Object, WriteError<B::Error>> {
-        self.admit(&target).await?;
+        self.admit(&target, len).await?;
         let mut writing = Writing::new(self, self.pool_for(&target.bucket), len)?;
         writing.take(&mut body).await?;
         let attributes = body.seal().map_err(WriteError::Body)?;
-        let Target { bucket, key, condition } = target;
+        let Target { bucket, key, .. } = target.clone();
         let last = writing.last_draft().await?;
         let object = Object {
             len,
@@ -43,14 +43,10 @@ impl Store {
             extents: writing.extents.clone(),
             told_by: last.id(),
         };
-        let told =
-            Telling::Object { bucket: bucket.clone(), key: key.clone(), object: object.clone() };
+        let told = Telling::Object { bucket, key, object: object.clone() };
         writing.store(last, told.record().await?).await?;
         let written = writing.finish().await?;
-        let put = object.clone();
-        let change =
-            move |stripes| Change::PutObject { bucket, key, object: put, stripes, condition };
-        self.commit(written, change).await?;
+        self.commit_object(target, object.clone(), written).await?;
         Ok(object)
     }
 

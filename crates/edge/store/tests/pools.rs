@@ -5,12 +5,12 @@ mod common;
 
 use common::*;
 use futures::TryStreamExt;
-use ripstop_catalog::{Attributes, Checksum, ChecksumAlgorithm, Condition, Embedded};
+use ripstop_catalog::{Attributes, Checksum, ChecksumAlgorithm, Condition, Embedded, Quota};
 use ripstop_gateway::Settings as MachineSettings;
 use ripstop_model::{Code, NodeId, PoolId};
 use ripstop_node::{Fault, FaultHandle, FaultSettings, Memory as MemoryNode, Node};
 use ripstop_runtime::{Memory, Origin, Pins, Pool, PoolNode};
-use ripstop_store::{PartSeal, Store, StoreError, Target};
+use ripstop_store::{PartSeal, Quotas, Store, StoreError, Target};
 use std::{collections::BTreeMap, sync::Arc};
 
 /// A store whose buckets `a` and `b` go to pools of their own, of three nodes each, any two of which
@@ -114,4 +114,22 @@ async fn a_part_copied_from_another_pool_outlives_it_and_so_does_a_copy_of_what_
     let whole = [&content[100..600_000], &content[5..300_000]].concat();
     nodes[..3].iter().for_each(|node| node.down(true));
     assert!(read(&store, "b", "parts").await.unwrap() == whole);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_copy_from_another_pool_is_refused_by_the_quota_of_where_it_goes() {
+    let (store, _nodes, _folder) = two_pools();
+    for bucket in ["a", "b"] {
+        store.create_bucket(bucket).await.unwrap();
+    }
+    put_in(&store, "a", &bytes(1000, 1)).await;
+    let quota = Quota { bytes: Some(999), objects: None };
+    let named = BTreeMap::from([("b".to_owned(), quota)]);
+    store.set_quotas(Quotas { named, others: Quota::NONE });
+    let source = store.object("a", "k").await.unwrap();
+    let refused = store.copy(&source, at("b", "far"), Attributes::default()).await;
+    assert_eq!(refused.unwrap_err().to_string(), "the bucket's quota of 999 bytes is reached");
+    store.copy(&source, at("a", "near"), Attributes::default()).await.unwrap();
+    let bytes = async |bucket| store.usage(bucket).await.unwrap().bytes;
+    assert_eq!((bytes("a").await, bytes("b").await), (2000, 0));
 }

@@ -33,12 +33,13 @@ mod metrics;
 mod task_log;
 
 pub use admin::{
-    Admin, AdminSettings, AdminToken, Check, Checked, NodeStatus, PoolStatus, Progress, Readiness,
-    Reload, Status, TenantStatus, TierStatus, check_of, serve_admin,
+    Admin, AdminSettings, AdminToken, BUCKETS_PAGE_MAX, BucketPage, BucketStatus, Check, Checked,
+    NodeStatus, PoolStatus, Progress, Readiness, Reload, Status, TenantStatus, TierStatus,
+    check_of, serve_admin,
 };
 pub use log::{LogFormat, LogsError, init_logs};
 pub use metrics::{
-    Answered, FAMILIES, Family, Kind, MeteredCatalog, Metrics, PAGE_TYPE, PlanStanding, PoolCounts,
-    PoolGauges, PoolNames, TENANT_SLOT, TENANT_SLOTS, TenantNames,
+    Answered, BUCKETS_SHOWN_MAX, FAMILIES, Family, Kind, MeteredCatalog, Metrics, PAGE_TYPE,
+    PlanStanding, PoolCounts, PoolGauges, PoolNames, TENANT_SLOT, TENANT_SLOTS, TenantNames,
 };
 pub use task_log::{TASK_LOG_MAX, TaskLog, TaskLogError, TaskLogFile, TaskLogFileSettings};

@@ -30,6 +30,11 @@ pub(super) const LIST: RangeInclusive<Span> = spans(10, 366 * DAY);
 /// Bytes a second that are moved beside everything else.
 pub(super) const RATE: RangeInclusive<Size> = sizes(0, TIB);
 
+/// What a bucket may hold: more than any store does is no limit.
+pub(super) const QUOTA_BYTES: RangeInclusive<Size> = sizes(0, 1024 * 1024 * TIB);
+/// Objects that a bucket may hold.
+pub(super) const QUOTA_OBJECTS: RangeInclusive<u64> = 0..=1_000_000_000_000;
+
 /// Waits within a request.
 pub(super) const WAIT: RangeInclusive<Span> = spans(0, HOUR);
 /// Ends of what must have some time.

@@ -5,7 +5,7 @@ use super::{
 };
 use ripstop_gateway::{AfterAnswer, Recombination, Selection};
 use serde::Deserialize;
-use std::{net::SocketAddr, path::PathBuf};
+use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf};
 
 /// The file as it is written.
 #[derive(Deserialize, Debug, Default)]
@@ -16,6 +16,7 @@ pub(crate) struct Raw {
     pub pool: Vec<Pool>,
     pub node: Vec<Node>,
     pub tenant: Vec<Tenant>,
+    pub quotas: Quotas,
 }
 
 #[derive(Deserialize, Debug, Default)]
@@ -133,6 +134,23 @@ pub(crate) struct Tenant {
     pub parts: Option<Vec<f64>>,
     #[serde(default)]
     pub pools: Vec<String>,
+}
+
+/// How much buckets may hold: those that are not named below, and each that is.
+#[derive(Deserialize, Debug, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Quotas {
+    pub bytes: Option<Size>,
+    pub objects: Option<u64>,
+    pub bucket: BTreeMap<String, Quota>,
+}
+
+/// How much one bucket may hold.
+#[derive(Deserialize, Debug, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Quota {
+    pub bytes: Option<Size>,
+    pub objects: Option<u64>,
 }
 
 /// How stripes are stored.

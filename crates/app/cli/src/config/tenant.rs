@@ -1,6 +1,7 @@
 use super::{
+    pool::PoolConfig,
     raw,
-    resolve::{NAME_RULE, PoolConfig, named},
+    resolve::{NAME_RULE, named},
 };
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 pub(crate) use ripstop_gateway::{Grant, Promised};

@@ -1,6 +1,7 @@
 mod extremes;
+mod quotas;
 
-use super::{parse, resolve::Place};
+use super::{Place, parse};
 use expect_test::{Expect, expect};
 
 fn refusal(text: &str, variables: &[(&str, &str)]) -> String {

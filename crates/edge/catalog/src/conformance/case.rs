@@ -5,9 +5,10 @@ mod listing;
 mod object;
 mod session;
 mod upload;
+mod usage;
 
 use super::make::{bucket, object, stripe};
-use crate::{Applied, Audited, CatalogError, Change, Condition, Stripe};
+use crate::{Applied, Audited, CatalogError, Change, Condition, Quota, Stripe};
 use futures::future::BoxFuture;
 use ripstop_model::StripeId;
 
@@ -63,6 +64,14 @@ listed! {
         a_session_reserves_names_and_never_gives_one_back
         what_is_vouched_for_later_replaces_what_was
     }
+    usage {
+        usage_follows_every_change
+        completing_counts_bytes_once
+        a_quota_refuses_growth_only
+        a_quota_is_looked_at_after_conditions_and_before_stripes
+        of_changes_that_come_together_those_that_fit_are_applied
+        what_all_buckets_hold_is_told_by_name
+    }
 }
 
 async fn applied(catalog: &dyn Audited, change: Change) -> Applied {
@@ -89,6 +98,7 @@ fn put(key: &str, named: &[u128], new: &[u128]) -> Change {
         object: object("e", named, named[0]),
         stripes: brought(new),
         condition: Condition::None,
+        quota: Quota::NONE,
     }
 }
 

@@ -2,7 +2,9 @@
 
 use super::make::{bucket, object, part, stripe, upload};
 use super::script::{Action, Key, Material, Step, Wish};
-use crate::{Audited, Catalog, Change, Condition, Leftover, ListingRequest, Model, State, Stripe};
+use crate::{
+    Audited, Catalog, Change, Condition, Leftover, ListingRequest, Model, Quota, State, Stripe,
+};
 use futures::future::join_all;
 use ripstop_model::{NodeId, StripeId};
 use std::fmt::Debug;
@@ -72,7 +74,11 @@ pub async fn compare(catalog: &dyn Audited, model: &Model) {
     let same = |what: &str, one: String, other: String| assert_eq!(one, other, "{what}");
     same("buckets", shown(&catalog.buckets("", ALL).await), shown(&model.buckets("", ALL).await));
     same("nodes", shown(&catalog.nodes().await), shown(&model.nodes().await));
+    same("usages", shown(&catalog.usages("", ALL).await), shown(&model.usages("", ALL).await));
     for name in state.buckets.keys() {
+        same("usage", shown(&catalog.usage(name).await), shown(&model.usage(name).await));
+        let usages = catalog.usages(name, 1).await;
+        same("next usage", shown(&usages), shown(&model.usages(name, 1).await));
         same("bucket", shown(&catalog.bucket(name).await), shown(&model.bucket(name).await));
         let request = super::listing_of(name);
         compare_list(catalog, model, &request).await;
@@ -239,12 +245,13 @@ impl Writer {
             Action::DeleteBucket { bucket } => {
                 Change::DeleteBucket { name: format!("bucket{bucket}") }
             }
-            Action::Put { bucket, key, material, condition } => {
+            Action::Put { bucket, key, material, condition, quota } => {
                 let (bucket, key) = place(state, *bucket, key);
                 let condition = wished(state, &bucket, &key, *condition);
                 let Made { named, told_by, brought } = self.make(material);
                 let object = object(&format!("e{}", self.made % 5), &named, told_by);
-                Change::PutObject { bucket, key, object, stripes: brought, condition }
+                let quota = *quota;
+                Change::PutObject { bucket, key, object, stripes: brought, condition, quota }
             }
             Action::Delete { bucket, key, condition } => {
                 let (bucket, key) = place(state, *bucket, key);
@@ -255,13 +262,16 @@ impl Writer {
                 let (bucket, key) = place(state, *bucket, key);
                 Change::CreateUpload(upload(&format!("u{id}"), &bucket, &key))
             }
-            Action::PutPart { upload, number, material } => {
+            Action::PutPart { upload, number, material, quota } => {
                 let Made { named, brought, .. } = self.make(material);
                 let part = part(u16::from(*number), &format!("p{}", self.made), &named);
-                Change::PutPart { upload: format!("u{upload}"), part, stripes: brought }
+                let (upload, quota) = (format!("u{upload}"), *quota);
+                Change::PutPart { upload, part, stripes: brought, quota }
             }
-            Action::Complete { upload, used, lies, material, condition } => {
-                self.complete(state, format!("u{upload}"), *used, *lies, material, *condition)
+            Action::Complete { upload, used, lies, material, condition, quota } => {
+                let made = self.make(material);
+                let (upload, used) = (format!("u{upload}"), (*used, *lies));
+                complete(state, upload, used, made, *condition, *quota)
             }
             Action::Abort { upload } => Change::AbortUpload { upload: format!("u{upload}") },
             Action::Discard { material } => {
@@ -293,36 +303,35 @@ impl Writer {
             Action::List(_) | Action::Uploads(_) => return None,
         })
     }
+}
 
-    fn complete(
-        &mut self,
-        state: &State,
-        id: String,
-        used: u8,
-        lies: bool,
-        material: &Material,
-        condition: Wish,
-    ) -> Change {
-        let of_upload = state.parts.iter().filter(|((upload, _), _)| *upload == id);
-        let chosen: Vec<_> = of_upload
-            .map(|(_, part)| part)
-            .filter(|part| used & (1 << part.number.min(7)) != 0)
-            .collect();
-        let mut parts: Vec<(u16, String)> =
-            chosen.iter().map(|part| (part.number, part.etag.clone())).collect();
-        if lies {
-            parts.push((3, "other".into()));
-        }
-        let named: Vec<u128> =
-            chosen.iter().flat_map(|part| &part.extents).map(|extent| extent.stripe.0).collect();
-        let Made { told_by, brought, .. } = self.make(material);
-        let condition = match state.uploads.get(&id) {
-            Some(upload) => wished(state, &upload.bucket, &upload.key, condition),
-            None => Condition::None,
-        };
-        let object = object("whole", &named, told_by);
-        Change::CompleteUpload { upload: id, parts, object, stripes: brought, condition }
+fn complete(
+    state: &State,
+    id: String,
+    (used, lies): (u8, bool),
+    made: Made,
+    condition: Wish,
+    quota: Quota,
+) -> Change {
+    let of_upload = state.parts.iter().filter(|((upload, _), _)| *upload == id);
+    let chosen: Vec<_> = of_upload
+        .map(|(_, part)| part)
+        .filter(|part| used & (1 << part.number.min(7)) != 0)
+        .collect();
+    let mut parts: Vec<(u16, String)> =
+        chosen.iter().map(|part| (part.number, part.etag.clone())).collect();
+    if lies {
+        parts.push((3, "other".into()));
     }
+    let named: Vec<u128> =
+        chosen.iter().flat_map(|part| &part.extents).map(|extent| extent.stripe.0).collect();
+    let Made { told_by, brought: stripes, .. } = made;
+    let condition = match state.uploads.get(&id) {
+        Some(upload) => wished(state, &upload.bucket, &upload.key, condition),
+        None => Condition::None,
+    };
+    let object = object("whole", &named, told_by);
+    Change::CompleteUpload { upload: id, parts, object, stripes, condition, quota }
 }
 
 fn place(state: &State, bucket: u8, key: &Key) -> (String, String) {
@@ -385,6 +394,7 @@ pub async fn whole(catalog: &dyn Catalog) -> String {
         shown(&catalog.garbage(u64::MAX, zero, ALL).await),
         shown(&catalog.leftovers(u64::MAX, None, ALL).await),
         shown(&buckets),
+        shown(&catalog.usages("", ALL).await),
     ];
     for bucket in buckets {
         let request = ListingRequest { max: ALL, ..super::listing_of(&bucket.name) };

@@ -1,6 +1,6 @@
 //! Made-up sequences of changes and listings, over few names so that they often meet.
 
-use crate::ListingRequest;
+use crate::{ListingRequest, Quota};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -20,11 +20,11 @@ pub struct Step {
 pub enum Action {
     CreateBucket { bucket: u8, material: Material },
     DeleteBucket { bucket: u8 },
-    Put { bucket: u8, key: Key, material: Material, condition: Wish },
+    Put { bucket: u8, key: Key, material: Material, condition: Wish, quota: Quota },
     Delete { bucket: u8, key: Key, condition: Wish },
     CreateUpload { bucket: u8, key: Key, id: u8 },
-    PutPart { upload: u8, number: u8, material: Material },
-    Complete { upload: u8, used: u8, lies: bool, material: Material, condition: Wish },
+    PutPart { upload: u8, number: u8, material: Material, quota: Quota },
+    Complete { upload: u8, used: u8, lies: bool, material: Material, condition: Wish, quota: Quota },
     Abort { upload: u8 },
     Discard { material: Material },
     Place { stripe: u8, index: u8, node: Option<u16> },
@@ -122,6 +122,14 @@ fn wish() -> impl Strategy<Value = Wish> {
     prop_oneof![2 => Just(None), 1 => select(others)]
 }
 
+/// None mostly, or one that what was made here until then may well have reached.
+fn quota() -> impl Strategy<Value = Quota> {
+    let bytes = prop_oneof![Just(None), (0..20u64).prop_map(|tens| Some(tens * 10))];
+    let objects = prop_oneof![Just(None), (0..6u64).prop_map(Some)];
+    let tight = (bytes, objects).prop_map(|(bytes, objects)| Quota { bytes, objects });
+    prop_oneof![2 => Just(Quota::NONE), 1 => tight]
+}
+
 fn request() -> impl Strategy<Value = ListingRequest> {
     let delimiter = select(vec!["", "/", "//", "-", "--", "a", "\0", "/a"]);
     let after_upload = select(vec!["", "u1", "u3"]);
@@ -144,18 +152,21 @@ fn action() -> impl Strategy<Value = Action> {
         2 => (bucket(), material())
             .prop_map(|(bucket, material)| Action::CreateBucket { bucket, material }),
         1 => bucket().prop_map(|bucket| Action::DeleteBucket { bucket }),
-        12 => (bucket(), key(), material(), wish()).prop_map(|(bucket, key, material, condition)| {
-            Action::Put { bucket, key, material, condition }
-        }),
+        12 => (bucket(), key(), material(), wish(), quota()).prop_map(
+            |(bucket, key, material, condition, quota)| Action::Put {
+                bucket, key, material, condition, quota
+            }
+        ),
         5 => (bucket(), key(), wish())
             .prop_map(|(bucket, key, condition)| Action::Delete { bucket, key, condition }),
         4 => (bucket(), key(), 0..5u8)
             .prop_map(|(bucket, key, id)| Action::CreateUpload { bucket, key, id }),
-        6 => (0..5u8, 1..4u8, material())
-            .prop_map(|(upload, number, material)| Action::PutPart { upload, number, material }),
-        3 => (0..5u8, any::<u8>(), prop::bool::weighted(0.2), material(), wish()).prop_map(
-            |(upload, used, lies, material, condition)| Action::Complete {
-                upload, used, lies, material, condition
+        6 => (0..5u8, 1..4u8, material(), quota()).prop_map(
+            |(upload, number, material, quota)| Action::PutPart { upload, number, material, quota }
+        ),
+        3 => (0..5u8, any::<u8>(), prop::bool::weighted(0.2), material(), wish(), quota()).prop_map(
+            |(upload, used, lies, material, condition, quota)| Action::Complete {
+                upload, used, lies, material, condition, quota
             }
         ),
         1 => (0..5u8).prop_map(|upload| Action::Abort { upload }),

@@ -6,8 +6,8 @@ use super::failure::Stop;
 use super::reference::{Turnover, held_by, named};
 use super::table::{Tables, record};
 use crate::{
-    Applied, Bucket, CatalogError, Change, Condition, Leftover, Object, SESSIONS_MAX, Session,
-    Stripe, Upload, UploadedPart,
+    Applied, Bucket, CatalogError, Change, Condition, Leftover, Object, Quota, SESSIONS_MAX,
+    Session, Stripe, Upload, UploadedPart,
 };
 use redb::{ReadableTable, ReadableTableMetadata};
 use ripstop_model::{NodeId, StripeId};
@@ -22,20 +22,21 @@ pub(super) fn apply(
     match change {
         Change::CreateBucket { bucket, stripes } => create_bucket(tables, now_ms, bucket, stripes),
         Change::DeleteBucket { name } => delete_bucket(tables, now_ms, name),
-        Change::PutObject { bucket, key, object, stripes, condition } => {
+        Change::PutObject { bucket, key, object, stripes, condition, quota } => {
             must_have_bucket(tables, bucket)?;
-            let key = object_key(bucket, key.as_bytes());
-            put(tables, now_ms, &key, object, stripes, condition, &[])
+            let new = New { object, stripes, condition, quota };
+            put(tables, now_ms, (bucket, key), &new, &[])
         }
         Change::DeleteObject { bucket, key, condition } => {
             delete_object(tables, now_ms, bucket, key, condition)
         }
         Change::CreateUpload(upload) => create_upload(tables, upload),
-        Change::PutPart { upload, part, stripes } => {
-            put_part(tables, now_ms, upload, part, stripes)
+        Change::PutPart { upload, part, stripes, quota } => {
+            put_part(tables, now_ms, upload, part, stripes, quota)
         }
-        Change::CompleteUpload { upload, parts, object, stripes, condition } => {
-            complete_upload(tables, now_ms, upload, parts, object, stripes, condition)
+        Change::CompleteUpload { upload, parts, object, stripes, condition, quota } => {
+            let new = New { object, stripes, condition, quota };
+            complete_upload(tables, now_ms, upload, parts, &new)
         }
         Change::AbortUpload { upload } => abort_upload(tables, now_ms, upload),
         Change::Discard { stripes } => discard(tables, now_ms, stripes),
@@ -61,6 +62,7 @@ pub(super) fn apply(
         Change::Vouch { before_ms } => {
             tables.sessions.retain(|_, _| false)?;
             tables.meta.insert(VOUCHED, before_ms)?;
+            tables.sign_accounts()?;
             Ok(Applied::default())
         }
         Change::NameNode { name } => name_node(tables, name),
@@ -80,6 +82,7 @@ fn reserve(tables: &mut Tables<'_>, session: Session, until_ms: u64) -> Result<A
         tables.meta.insert(VOUCHED, before.max(oldest.0 + 1))?;
     }
     tables.sessions.insert(session.0, known.unwrap_or(0).max(until_ms))?;
+    tables.sign_accounts()?;
     Ok(Applied::default())
 }
 
@@ -133,19 +136,30 @@ fn delete_bucket(tables: &mut Tables<'_>, now_ms: u64, name: &str) -> Result<App
     Ok(Applied::default())
 }
 
+/// An object that is to be put, and what must hold for it.
+struct New<'a> {
+    object: &'a Object,
+    stripes: &'a [(StripeId, Stripe)],
+    condition: &'a Condition,
+    quota: &'a Quota,
+}
+
 /// Puts the object if the condition holds of the present one, whose stripes it lets go of, and of
 /// those of the `ended` parts.
 fn put(
     tables: &mut Tables<'_>,
     now_ms: u64,
-    key: &[u8],
-    object: &Object,
-    stripes: &[(StripeId, Stripe)],
-    condition: &Condition,
+    (bucket, key): (&str, &str),
+    new: &New<'_>,
     ended: &[UploadedPart],
 ) -> Result<Applied, Stop> {
-    let replaced = record::<Object>(&tables.objects, key)?;
+    let New { object, stripes, condition, quota } = *new;
+    let key = object_key(bucket, key.as_bytes());
+    let replaced = record::<Object>(&tables.objects, &key)?;
     hold(condition, replaced.as_ref())?;
+    let before = tables.account(bucket)?;
+    let after = before.exchange(replaced.as_ref(), Some(object)).exchange_parts(ended, None);
+    quota.check(before.usage(), after.usage()).or_else(refuse)?;
     let mut turnover = Turnover::new(tables, stripes)?;
     turnover.gain(tables, &held_by(object))?;
     if let Some(old) = &replaced {
@@ -154,8 +168,9 @@ fn put(
     for part in ended {
         turnover.lose(named(&part.extents));
     }
-    tables.objects.insert(key, encode(object).as_slice())?;
+    tables.objects.insert(key.as_slice(), encode(object).as_slice())?;
     turnover.settle(tables, now_ms)?;
+    tables.set_account(bucket, after);
     Ok(Applied { replaced, node: None })
 }
 
@@ -180,6 +195,8 @@ fn delete_object(
         turnover.lose(held_by(old));
         tables.objects.remove(key.as_slice())?;
         turnover.settle(tables, now_ms)?;
+        let account = tables.account(bucket)?.exchange(replaced.as_ref(), None);
+        tables.set_account(bucket, account);
     }
     Ok(Applied { replaced, node: None })
 }
@@ -211,19 +228,23 @@ fn put_part(
     upload: &str,
     part: &UploadedPart,
     stripes: &[(StripeId, Stripe)],
+    quota: &Quota,
 ) -> Result<Applied, Stop> {
-    if tables.uploads.get(upload.as_bytes())?.is_none() {
-        return refuse(CatalogError::NoSuchUpload);
-    }
+    let bucket = must_have_upload(tables, upload)?.bucket;
     let key = (upload.as_bytes(), part.number);
+    let old = tables.parts.get(key)?.map(|old| decode::<UploadedPart>(old.value()));
+    let old = old.transpose().map_err(Stop::Failed)?;
+    let before = tables.account(&bucket)?;
+    let after = before.exchange_parts(old.as_slice(), Some(part));
+    quota.check(before.usage(), after.usage()).or_else(refuse)?;
     let mut turnover = Turnover::new(tables, stripes)?;
     turnover.gain(tables, &named(&part.extents))?;
-    if let Some(old) = tables.parts.get(key)? {
-        let old: UploadedPart = decode(old.value()).map_err(Stop::Failed)?;
+    if let Some(old) = &old {
         turnover.lose(named(&old.extents));
     }
     tables.parts.insert(key, encode(part).as_slice())?;
     turnover.settle(tables, now_ms)?;
+    tables.set_account(&bucket, after);
     Ok(Applied::default())
 }
 
@@ -241,13 +262,11 @@ fn complete_upload(
     now_ms: u64,
     id: &str,
     used: &[(u16, String)],
-    object: &Object,
-    stripes: &[(StripeId, Stripe)],
-    condition: &Condition,
+    new: &New<'_>,
 ) -> Result<Applied, Stop> {
     let upload = must_have_upload(tables, id)?;
     let parts = parts_of(tables, id)?;
-    let held = held_by(object);
+    let held = held_by(new.object);
     for (number, etag) in used {
         let found = parts.binary_search_by_key(number, |part| part.number).map(|at| &parts[at]);
         let is_as_it_was =
@@ -256,8 +275,7 @@ fn complete_upload(
             return refuse(CatalogError::PartChanged { number: *number });
         }
     }
-    let key = object_key(&upload.bucket, upload.key.as_bytes());
-    let applied = put(tables, now_ms, &key, object, stripes, condition, &parts)?;
+    let applied = put(tables, now_ms, (&upload.bucket, &upload.key), new, &parts)?;
     forget_upload(tables, &upload, &parts)?;
     Ok(applied)
 }
@@ -271,6 +289,8 @@ fn abort_upload(tables: &mut Tables<'_>, now_ms: u64, id: &str) -> Result<Applie
     }
     forget_upload(tables, &upload, &parts)?;
     turnover.settle(tables, now_ms)?;
+    let account = tables.account(&upload.bucket)?.exchange_parts(&parts, None);
+    tables.set_account(&upload.bucket, account);
     Ok(Applied::default())
 }
 

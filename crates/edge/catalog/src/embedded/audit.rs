@@ -58,6 +58,10 @@ impl View {
             });
         }
         self.recount_uploads(&mut recount)?;
+        match self.usage_rows() {
+            Ok(rows) => rows.iter().for_each(|(bucket, usage)| recount.usage(bucket, *usage)),
+            Err(error) => unreadable(&mut recount, format!("what buckets hold: {error}")),
+        }
         Ok(recount.finish())
     }
 

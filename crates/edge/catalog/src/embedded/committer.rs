@@ -10,6 +10,7 @@ use super::settings::{Durability, Settings};
 use super::shown::Shown;
 use super::snapshot::Snapshot;
 use super::table::{Tables, View};
+use super::usage;
 use crate::{Applied, CatalogError, Change};
 use redb::{Database, ReadableDatabase};
 use std::collections::VecDeque;
@@ -308,6 +309,7 @@ impl Committer {
                     Err(Stop::Failed(error)) => return Err(Lost::Abandoned(error)),
                 });
             }
+            tables.write_accounts().map_err(|stop| Lost::Abandoned(usage::error(stop)))?;
         }
         if outcomes.iter().all(Result::is_err) {
             txn.abort().map_err(abandoned)?;

@@ -7,6 +7,7 @@ use super::inspect::{Depth, Inspection, inspect};
 use super::snapshot::{Extracted, HEADER_LEN, Reading};
 use super::storage::{look_at, sync_folder};
 use super::table::{Tables, prepare};
+use super::usage;
 use crate::{Audit, CatalogError};
 use redb::Database;
 use std::fs::{self, File, OpenOptions};
@@ -146,6 +147,9 @@ fn finish(
             let mut tables = Tables::open(&txn).map_err(unavailable)?;
             tables.sessions.retain(|_, _| false).map_err(unavailable)?;
             tables.meta.insert(VOUCHED, 0).map_err(unavailable)?;
+            let is_right = inspection.audit.is_clean();
+            let noted = if is_right { tables.sign_accounts() } else { tables.doubt_accounts() };
+            noted.map_err(usage::error)?;
         }
         txn.commit().map_err(unavailable)?;
         database.close().map_err(unavailable)

@@ -1,6 +1,7 @@
 //! Bytes on disk: each record is one version byte and its postcard form; keys compare as bytes.
 
 use super::failure::corrupt;
+use super::usage::AccountRow;
 use crate::{CatalogError, Leftover, Stripe};
 use redb::TableDefinition;
 use serde::{Deserialize, Serialize};
@@ -11,7 +12,7 @@ pub(super) type UploadKey = (Bytes, Bytes, Bytes);
 /// Stripe, index, node.
 pub(super) type LeftoverKey = (u128, u8, u16);
 
-/// Name → number: of the file's format (`format`), and [`VOUCHED`].
+/// Name → number: of the file's format (`format`), [`VOUCHED`], and [`USAGE_AS_OF`].
 pub(super) const META: TableDefinition<Bytes, u64> = TableDefinition::new("meta");
 /// Name → [`Bucket`](crate::Bucket).
 pub(super) const BUCKETS: TableDefinition<Bytes, Bytes> = TableDefinition::new("buckets");
@@ -36,6 +37,10 @@ pub(super) const NODES: TableDefinition<Bytes, u16> = TableDefinition::new("node
 /// Session → until when it may name stripes, in milliseconds.
 pub(super) const SESSIONS: TableDefinition<u32, u64> = TableDefinition::new("sessions");
 
+/// Bucket → how many objects it has, their bytes, and those of its uploads' parts.
+pub(super) const USAGE: TableDefinition<Bytes, AccountRow> = TableDefinition::new("usage");
+/// In [`META`]: of what vouched names [`USAGE`] is the count.
+pub(super) const USAGE_AS_OF: Bytes = b"usage as of";
 /// In [`META`]: before when all names of stripes are known, in milliseconds.
 pub(super) const VOUCHED: Bytes = b"vouched before";
 /// The format that this code writes.
@@ -111,17 +116,27 @@ pub(super) fn object_key(bucket: &str, key: &[u8]) -> Vec<u8> {
 
 /// Bucket and key of an [`object_key`].
 pub(super) fn split_object_key(bytes: &[u8]) -> Result<(String, String), CatalogError> {
-    let (len, rest) = bytes
-        .split_first_chunk::<BUCKET_LEN_BYTES>()
-        .ok_or_else(|| corrupt("an object's key is short".into()))?;
-    let (bucket, key) = rest
-        .split_at_checked(u32::from_be_bytes(*len) as usize)
-        .ok_or_else(|| corrupt("an object's key is short".into()))?;
+    let (bucket, key) = split(bytes)?;
     Ok((text(bucket)?, text(key)?))
 }
 
+/// The bucket of an [`object_key`].
+pub(super) fn object_bucket(bytes: &[u8]) -> Result<&str, CatalogError> {
+    str::from_utf8(split(bytes)?.0).map_err(|_| not_utf8())
+}
+
+fn split(bytes: &[u8]) -> Result<(&[u8], &[u8]), CatalogError> {
+    let short = || corrupt("an object's key is short".into());
+    let (len, rest) = bytes.split_first_chunk::<BUCKET_LEN_BYTES>().ok_or_else(short)?;
+    rest.split_at_checked(u32::from_be_bytes(*len) as usize).ok_or_else(short)
+}
+
 pub(super) fn text(bytes: &[u8]) -> Result<String, CatalogError> {
-    str::from_utf8(bytes).map(str::to_owned).map_err(|_| corrupt("a name is not UTF-8".into()))
+    str::from_utf8(bytes).map(str::to_owned).map_err(|_| not_utf8())
+}
+
+fn not_utf8() -> CatalogError {
+    corrupt("a name is not UTF-8".into())
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ mod snapshot;
 mod source;
 mod storage;
 mod table;
+mod usage;
 
 #[cfg(test)]
 mod tests;
@@ -30,7 +31,7 @@ pub use snapshot::{Extracted, HEADER_LEN, Reading, Snapshot};
 
 use crate::{
     Applied, Audit, Audited, Bucket, Catalog, CatalogError, Change, Leftover, Listing,
-    ListingRequest, Located, Stripe, Upload, UploadedPart, Vouched,
+    ListingRequest, Located, Stripe, Upload, UploadedPart, Usage, Vouched,
 };
 use async_trait::async_trait;
 use committer::{Asked, Committer, Waiting};
@@ -315,6 +316,15 @@ impl Catalog for Embedded {
     async fn buckets(&self, after: &str, max: usize) -> Result<Vec<Bucket>, CatalogError> {
         let after = after.to_owned();
         self.read_elsewhere(move |view| view.buckets(&after, max)).await
+    }
+
+    async fn usage(&self, bucket: &str) -> Result<Usage, CatalogError> {
+        self.read(|view| view.usage(bucket)).await
+    }
+
+    async fn usages(&self, after: &str, max: usize) -> Result<Vec<(String, Usage)>, CatalogError> {
+        let after = after.to_owned();
+        self.read_elsewhere(move |view| view.usages(&after, max)).await
     }
 
     async fn object(&self, bucket: &str, key: &str) -> Result<Option<Located>, CatalogError> {

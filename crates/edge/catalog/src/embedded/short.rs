@@ -1,5 +1,5 @@
-//! What listings read of a record. Headers, metadata and tags are passed over, however long they are, and
-//! of objects whatever comes after: parts, extents.
+//! What listings and counts read of a record. Headers, metadata and tags are passed over, however long they
+//! are, and of objects whatever comes after: parts, extents.
 
 use super::encoding::decode;
 use crate::{CatalogError, ChecksumAlgorithm, Listed, ListedUpload};
@@ -88,9 +88,34 @@ pub(super) fn listed_upload(record: &[u8]) -> Result<ListedUpload, CatalogError>
     Ok(ListedUpload { id: id.to_owned(), key: key.to_owned(), created_ms, checksum })
 }
 
+/// The beginning of an [`UploadedPart`](crate::UploadedPart).
+#[derive(Deserialize)]
+struct ShortPart {
+    _number: u16,
+    len: u64,
+}
+
+/// The length of an object, by its record.
+pub(super) fn object_len(record: &[u8]) -> Result<u64, CatalogError> {
+    // It comes first.
+    decode::<u64>(record)
+}
+
+/// The length of a part, by its record.
+pub(super) fn part_len(record: &[u8]) -> Result<u64, CatalogError> {
+    Ok(decode::<ShortPart>(record)?.len)
+}
+
+/// The bucket of an upload, by its record.
+pub(super) fn upload_bucket(record: &[u8]) -> Result<String, CatalogError> {
+    let (_id, bucket) = decode::<(&str, &str)>(record)?;
+    Ok(bucket.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::conformance::part;
     use crate::{Attributes, Checksum, Extent, Object, Part, Upload, embedded::encoding::encode};
     use proptest::prelude::*;
     use ripstop_model::StripeId;
@@ -126,12 +151,16 @@ mod tests {
                 told_by: StripeId(4),
             };
             prop_assert_eq!(listed(&encode(&object)).unwrap(), Listed::of(&object));
+            prop_assert_eq!(object_len(&encode(&object)).unwrap(), len);
+            let part = part(7, "e", &[1, 2]);
+            prop_assert_eq!(part_len(&encode(&part)).unwrap(), part.len);
             for checksum in [None, Some((ChecksumAlgorithm::Crc32c, true))] {
                 let attributes = attributes.clone();
                 let (id, bucket, key) = ("u".into(), "b".into(), "k".into());
                 let upload = Upload { id, bucket, key, created_ms: at, attributes, checksum };
                 let short = listed_upload(&encode(&upload)).unwrap();
                 prop_assert_eq!(short, ListedUpload::of(&upload));
+                prop_assert_eq!(upload_bucket(&encode(&upload)).unwrap(), "b");
             }
         }
     }

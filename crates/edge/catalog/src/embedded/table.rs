@@ -2,9 +2,10 @@
 
 use super::encoding::{
     BUCKETS, Bytes, FORMAT, GARBAGE, LEFTOVERS, LeftoverKey, META, NODES, OBJECTS, PARTS, SESSIONS,
-    STRIPES, UPLOADS, UPLOADS_BY_KEY, UploadKey, VOUCHED,
+    STRIPES, UPLOADS, UPLOADS_BY_KEY, USAGE, UploadKey, VOUCHED,
 };
 use super::failure::{Stop, corrupt, unavailable};
+use super::usage::{self, AccountRow, Accounts};
 use crate::CatalogError;
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, Table, TableHandle, WriteTransaction};
 use ripstop_model::StripeId;
@@ -23,6 +24,9 @@ pub(super) struct Tables<'txn> {
     pub(super) nodes: Table<'txn, Bytes, u16>,
     pub(super) sessions: Table<'txn, u32, u64>,
     pub(super) meta: Table<'txn, Bytes, u64>,
+    pub(super) usage: Table<'txn, Bytes, AccountRow>,
+    /// What of `usage` has changed, until it is written.
+    pub(super) accounts: Accounts,
 }
 
 impl<'txn> Tables<'txn> {
@@ -40,6 +44,8 @@ impl<'txn> Tables<'txn> {
             nodes: txn.open_table(NODES)?,
             sessions: txn.open_table(SESSIONS)?,
             meta: txn.open_table(META)?,
+            usage: txn.open_table(USAGE)?,
+            accounts: Accounts::default(),
         })
     }
 }
@@ -60,6 +66,7 @@ pub(super) struct View {
     pub(super) nodes: ReadOnlyTable<Bytes, u16>,
     pub(super) sessions: ReadOnlyTable<u32, u64>,
     pub(super) meta: ReadOnlyTable<Bytes, u64>,
+    pub(super) usage: ReadOnlyTable<Bytes, AccountRow>,
 }
 
 impl View {
@@ -77,12 +84,13 @@ impl View {
             nodes: txn.open_table(NODES)?,
             sessions: txn.open_table(SESSIONS)?,
             meta: txn.open_table(META)?,
+            usage: txn.open_table(USAGE)?,
         })
     }
 }
 
-/// Makes the tables of a new file, and those that an older one lacks; refuses a file of another
-/// format.
+/// Makes the tables of a new file, and those that an older one lacks, and counts what buckets hold where
+/// an older program may have changed it; refuses a file of another format.
 pub(super) fn prepare(txn: WriteTransaction) -> Result<(), CatalogError> {
     let (format, vouched) = {
         let meta = txn.open_table(META).map_err(unavailable)?;
@@ -98,9 +106,9 @@ pub(super) fn prepare(txn: WriteTransaction) -> Result<(), CatalogError> {
         let names: Vec<String> =
             txn.list_tables().map_err(unavailable)?.map(|table| table.name().to_owned()).collect();
         let has = |name: &str| names.iter().any(|known| known == name);
-        Ok(has(LEFTOVERS.name()) && has(SESSIONS.name()))
+        Ok(has(LEFTOVERS.name()) && has(SESSIONS.name()) && has(USAGE.name()))
     };
-    if format.is_some() && vouched.is_some() && has_all(&txn)? {
+    if format.is_some() && vouched.is_some() && has_all(&txn)? && is_counted(&txn)? {
         return txn.abort().map_err(unavailable);
     }
     {
@@ -110,8 +118,13 @@ pub(super) fn prepare(txn: WriteTransaction) -> Result<(), CatalogError> {
         if vouched.is_none() {
             tables.meta.insert(VOUCHED, before).map_err(unavailable)?;
         }
+        usage::count(&mut tables)?;
     }
     txn.commit().map_err(unavailable)
+}
+
+fn is_counted(txn: &WriteTransaction) -> Result<bool, CatalogError> {
+    usage::is_counted(&Tables::open(txn).map_err(unavailable)?).map_err(usage::error)
 }
 
 /// What a file that never said so is taken to know: all names given until now, and those it holds.

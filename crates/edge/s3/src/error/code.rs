@@ -81,6 +81,7 @@ codes! {
     NotModified 304 "NotModified": "Not modified.",
     ObjectLockConfigurationNotFound 404 "ObjectLockConfigurationNotFoundError": "Object Lock configuration does not exist for this bucket.",
     PreconditionFailed 412 "PreconditionFailed": "At least one of the preconditions you specified did not hold.",
+    QuotaExceeded 403 "QuotaExceeded": "The bucket has reached its quota.",
     ReplicationConfigurationNotFound 404 "ReplicationConfigurationNotFoundError": "The replication configuration was not found.",
     RequestHeaderSectionTooLarge 400 "RequestHeaderSectionTooLarge": "Your request header and query parameters exceed the maximum allowed size.",
     RequestTimeTooSkewed 403 "RequestTimeTooSkewed": "The difference between the request time and the server's time is too large.",

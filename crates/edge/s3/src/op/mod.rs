@@ -73,6 +73,7 @@ impl From<StoreError> for Failure {
                 CatalogError::NoSuchUpload => Code::NoSuchUpload,
                 CatalogError::PartChanged { .. } => Code::InvalidPart,
                 CatalogError::ConditionFailed => Code::PreconditionFailed,
+                CatalogError::QuotaExceeded { .. } => Code::QuotaExceeded,
                 CatalogError::StripeGone { .. } => Code::ConditionalRequestConflict,
                 CatalogError::Corrupt { .. } => Code::InternalError,
                 CatalogError::Unavailable(_) => Code::ServiceUnavailable,
@@ -89,6 +90,10 @@ impl From<StoreError> for Failure {
             // As many as a tenant that asks for too much likes: no matter for the log.
             let seconds = retry_after.as_secs_f64().ceil().max(1.0);
             return Self::from(code).header(http::header::RETRY_AFTER, &seconds.to_string());
+        }
+        if let StoreError::Catalog(CatalogError::QuotaExceeded { limit }) = error {
+            let message = format!("The bucket may hold {limit}, and would hold more with this.");
+            return Self::new(code, message);
         }
         if code == Code::EntityTooLarge {
             return Self::new(code, format!("The object cannot be kept: {error}."));

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{clock::unix_ms, record::Telling};
 use futures::{StreamExt, future::try_join_all, stream::FuturesUnordered};
-use ripstop_catalog::{Bucket, Catalog, CatalogError, Change, Condition, Object, Stripe};
+use ripstop_catalog::{Bucket, Catalog, CatalogError, Change, Condition, Object, Quota, Stripe};
 use ripstop_model::StripeId;
 use std::{collections::BTreeSet, sync::atomic::Ordering};
 use tokio::sync::mpsc;
@@ -118,8 +118,10 @@ impl Bringing {
                         self.make(untold, own.into_iter().collect());
                         made = Some(bucket.clone());
                     }
-                    let condition = Condition::None;
-                    self.put(Change::PutObject { bucket, key, object, stripes, condition }, weight);
+                    // What the nodes hold was let in once.
+                    let (condition, quota) = (Condition::None, Quota::NONE);
+                    let put = Change::PutObject { bucket, key, object, stripes, condition, quota };
+                    self.put(put, weight);
                 }
             }
             taken = Some(name);

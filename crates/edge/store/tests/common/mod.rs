@@ -308,6 +308,7 @@ pub(crate) fn target(key: &str) -> Target {
     Target { bucket: "b".into(), key: key.into(), condition: Condition::None }
 }
 
+/// An upload to a key that is not begun yet.
 pub(crate) fn upload_of(bucket: &str, key: &str) -> Upload {
     Upload {
         id: String::new(),

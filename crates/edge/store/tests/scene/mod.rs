@@ -10,7 +10,7 @@ use crate::common::*;
 use async_trait::async_trait;
 use ripstop_catalog::{
     Applied, Audited, Bucket, Catalog, CatalogError, Change, Condition, Embedded, Leftover,
-    Listing, ListingRequest, Located, Stripe, Upload, UploadedPart, Vouched,
+    Listing, ListingRequest, Located, Stripe, Upload, UploadedPart, Usage, Vouched,
 };
 use ripstop_gateway::{Placement, PlacementGroup, Selection};
 use ripstop_model::{NodeId, PoolId, StripeId};
@@ -103,6 +103,14 @@ impl Catalog for Tampered {
 
     async fn buckets(&self, after: &str, max: usize) -> Result<Vec<Bucket>, CatalogError> {
         self.inner.buckets(after, max).await
+    }
+
+    async fn usage(&self, bucket: &str) -> Result<Usage, CatalogError> {
+        self.inner.usage(bucket).await
+    }
+
+    async fn usages(&self, after: &str, max: usize) -> Result<Vec<(String, Usage)>, CatalogError> {
+        self.inner.usages(after, max).await
     }
 
     async fn object(&self, bucket: &str, key: &str) -> Result<Option<Located>, CatalogError> {

@@ -1,3 +1,4 @@
+mod buckets;
 mod check;
 mod guard;
 mod reload;
@@ -8,6 +9,7 @@ mod status;
 mod tests;
 mod token;
 
+pub use buckets::{BUCKETS_PAGE_MAX, BucketPage, BucketStatus};
 pub use check::{Check, Checked, Progress, check_of};
 pub use reload::Reload;
 pub use serve::serve_admin;
@@ -112,6 +114,7 @@ fn router(admin: Admin, settings: &AdminSettings, shutdown: CancellationToken) -
         .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
         .route("/status", get(show_status))
+        .route("/buckets", get(show_buckets))
         .route("/check", post(start_check))
         .route("/reload", post(start_reload))
         .route("/snapshot", post(keep_snapshot))
@@ -142,11 +145,16 @@ async fn readyz(State(desk): State<Desk>) -> Response {
 }
 
 async fn metrics(State(desk): State<Desk>) -> Response {
+    desk.admin.metrics.look_at_buckets().await;
     ([(header::CONTENT_TYPE, PAGE_TYPE)], desk.admin.metrics.page()).into_response()
 }
 
 async fn show_status(State(desk): State<Desk>) -> Json<Status> {
     Json(Status::of(&desk.admin.metrics))
+}
+
+async fn show_buckets(State(desk): State<Desk>, asked: buckets::Asked) -> Response {
+    buckets::answer(&desk.admin.metrics, asked).await
 }
 
 async fn task_log(State(desk): State<Desk>, Path(pool): Path<String>) -> Response {

@@ -1,3 +1,5 @@
+mod buckets;
+
 use super::{Admin, AdminSettings, Check, Checked, Reload, Status, check_of, serve_admin};
 use crate::metrics::{Metrics, PoolGauges, PoolNames, TenantNames};
 use futures::StreamExt;

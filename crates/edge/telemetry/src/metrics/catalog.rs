@@ -2,7 +2,7 @@ use super::{family as of, histogram::Histogram, sheet::Sheet};
 use async_trait::async_trait;
 use ripstop_catalog::{
     Applied, Bucket, Catalog, CatalogError, Change, Leftover, Listing, ListingRequest, Located,
-    Stripe, Upload, UploadedPart, Vouched,
+    Stripe, Upload, UploadedPart, Usage, Vouched,
 };
 use ripstop_model::{NodeId, StripeId};
 use std::{
@@ -29,6 +29,8 @@ asked! {
     Commit "commit",
     Bucket "bucket",
     Buckets "buckets",
+    Usage "usage",
+    Usages "usages",
     Object "object",
     List "list",
     Upload "upload",
@@ -72,6 +74,7 @@ impl CatalogCounts {
                 | CatalogError::NoSuchUpload
                 | CatalogError::PartChanged { .. }
                 | CatalogError::ConditionFailed
+                | CatalogError::QuotaExceeded { .. }
                 | CatalogError::StripeGone { .. },
             ) => 1,
             Err(CatalogError::Corrupt { .. } | CatalogError::Unavailable(_)) => 2,
@@ -138,6 +141,14 @@ impl Catalog for MeteredCatalog {
 
     async fn buckets(&self, after: &str, max: usize) -> Result<Vec<Bucket>, CatalogError> {
         self.timed(Asked::Buckets, self.inner.buckets(after, max)).await
+    }
+
+    async fn usage(&self, bucket: &str) -> Result<Usage, CatalogError> {
+        self.timed(Asked::Usage, self.inner.usage(bucket)).await
+    }
+
+    async fn usages(&self, after: &str, max: usize) -> Result<Vec<(String, Usage)>, CatalogError> {
+        self.timed(Asked::Usages, self.inner.usages(after, max)).await
     }
 
     async fn object(&self, bucket: &str, key: &str) -> Result<Option<Located>, CatalogError> {

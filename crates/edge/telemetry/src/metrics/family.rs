@@ -134,6 +134,10 @@ families! {
     TENANT_KEPT = Gauge "tenant_promise_kept": "Whether that is what was promised (1) or less (0).";
 
     STRANGE = Counter "strange_stripes": "Times that a stripe was asked for whose pool is not configured.";
+    BUCKET_BYTES = Gauge "bucket" Bytes: "Bytes of the bucket's objects, and of the parts of its unfinished uploads.";
+    BUCKET_OBJECTS = Gauge "bucket_objects": "Objects of the bucket.";
+    BUCKET_QUOTA_BYTES = Gauge "bucket_quota" Bytes: "Most bytes that the bucket may hold; no row without a quota.";
+    BUCKET_QUOTA_OBJECTS = Gauge "bucket_quota_objects": "Most objects that the bucket may hold; no row without a quota.";
     NODE_UP = Gauge "node_up": "Whether the node is in service (1) or not (0).";
     NODE_LANES = Gauge "node_lanes": "Tasks that the node serves at once.";
     NODE_LANES_BUSY = Gauge "node_lanes_busy": "Lanes of the node on which a task runs.";

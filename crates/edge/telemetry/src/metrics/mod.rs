@@ -1,3 +1,4 @@
+mod bucket;
 mod catalog;
 mod family;
 mod histogram;
@@ -12,6 +13,7 @@ mod tenant_rows;
 #[cfg(test)]
 mod tests;
 
+pub use bucket::BUCKETS_SHOWN_MAX;
 pub use catalog::MeteredCatalog;
 pub use family::{FAMILIES, Family, Kind};
 pub(crate) use pool::NodeCounts;
@@ -20,6 +22,7 @@ pub use request::Answered;
 pub(crate) use tenant::{Promised, Standing};
 pub use tenant::{TENANT_SLOT, TENANT_SLOTS, TenantNames};
 
+use bucket::BucketFigures;
 use catalog::CatalogCounts;
 use family as of;
 use pool_rows::Seen;
@@ -60,6 +63,7 @@ struct Counted {
     start: Instant,
     requests: RequestCounts,
     catalog: Arc<CatalogCounts>,
+    buckets: BucketFigures,
     watched: Mutex<Watched>,
 }
 
@@ -87,6 +91,7 @@ impl Metrics {
             start: Instant::now(),
             requests: RequestCounts::new(operations),
             catalog: Arc::default(),
+            buckets: BucketFigures::default(),
             watched: Mutex::default(),
         });
         let mut registry = Registry::with_prefix(of::PREFIX);
@@ -134,6 +139,18 @@ impl Metrics {
     /// Shows what the store counts.
     pub fn watch_store(&self, store: Store) {
         self.counted.watched().store = Some(store);
+    }
+
+    /// The store that is watched.
+    pub(crate) fn store(&self) -> Option<Store> {
+        self.counted.watched().store.clone()
+    }
+
+    /// Looks at what buckets hold: the page shows what was seen last.
+    pub async fn look_at_buckets(&self) {
+        if let Some(store) = self.store() {
+            self.counted.buckets.look(&store).await;
+        }
     }
 
     /// A catalog whose operations are counted here.
@@ -287,6 +304,7 @@ impl Collector for Counted {
         pool_rows::encode(&pools, &mut sheet)?;
         tenant_rows::encode(&pools, &mut sheet)?;
         self.encode_store(&mut sheet)?;
+        self.buckets.encode(&mut sheet)?;
         self.encode_meters(&mut sheet)?;
         self.catalog.encode(&mut sheet)
     }

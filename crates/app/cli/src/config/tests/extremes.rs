@@ -66,7 +66,7 @@ fn surroundings(section: &str) -> &'static [&'static str] {
 
 /// A configuration in which this stands in this section.
 fn text(section: &str, keys: &str) -> String {
-    let tables = ["gateway", "store"].map(|table| {
+    let tables = ["gateway", "store", "quotas"].map(|table| {
         let keys = if table == section { keys } else { "" };
         format!("[{table}]\n{keys}\n")
     });
@@ -94,7 +94,7 @@ fn keys(section: &str) -> Vec<String> {
 /// Everything of every key that is not refused; what is refused names the key.
 fn accepted() -> BTreeMap<String, (String, Config)> {
     let (mut accepted, mut complaints) = (BTreeMap::new(), Vec::new());
-    for section in ["gateway", "store", "pool", "node", "tenant"] {
+    for section in ["gateway", "store", "quotas", "pool", "node", "tenant"] {
         for key in keys(section) {
             for (value, beside) in VALUES
                 .iter()
@@ -155,6 +155,7 @@ async fn serve(mut config: Config) {
         &config.tenants,
         &super::super::TenantNumbers::default(),
     ));
+    assembly.store.set_quotas(config.quotas.clone());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let stop = CancellationToken::new();

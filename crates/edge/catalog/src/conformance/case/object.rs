@@ -2,7 +2,7 @@
 
 use super::{applied, brought, create, delete, put, refused, tables};
 use crate::{
-    Applied, Audited, CatalogError, Change, Condition,
+    Applied, Audited, CatalogError, Change, Condition, Quota,
     conformance::make::{listing_of, object, upload},
 };
 use futures::future::join_all;
@@ -98,7 +98,8 @@ pub(super) async fn conditions_are_checked_against_the_present_object(catalog: &
         // The same object again, or nothing where nothing is: no case changes the next.
         let change = if key == "k" {
             let (bucket, object) = ("b".into(), object("e", &[2], 2));
-            Change::PutObject { bucket, key: key.into(), object, stripes: vec![], condition }
+            let (key, quota) = (key.into(), Quota::NONE);
+            Change::PutObject { bucket, key, object, stripes: vec![], condition, quota }
         } else {
             Change::DeleteObject { bucket: "b".into(), key: key.into(), condition }
         };
@@ -120,6 +121,7 @@ pub(super) async fn a_refused_change_leaves_no_trace_among_its_neighbours(catalo
         object: object("e", &[id], id),
         stripes: brought(&[id]),
         condition: Condition::None,
+        quota: Quota::NONE,
     };
     let changes = (0..60u128).map(|at| match at % 3 {
         0 => put(&format!("k{at}"), &[at + 2], &[at + 2]),
@@ -143,6 +145,7 @@ pub(super) async fn one_of_many_writers_that_want_an_absent_key_wins(catalog: &d
         object: object("e", &[id], id),
         stripes: brought(&[id]),
         condition: Condition::Absent,
+        quota: Quota::NONE,
     });
     let answers = join_all(changes.map(|change| catalog.commit(5, change))).await;
     assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 1);

@@ -2,13 +2,14 @@
 
 use super::{applied, brought, create, put, refused, tables};
 use crate::{
-    Audited, CatalogError, Change, Condition, ListingRequest,
+    Audited, CatalogError, Change, Condition, ListingRequest, Quota,
     conformance::make::{listing_of, object, part, upload},
 };
 
 fn put_part(upload: &str, number: u16, etag: &str, stripes: &[u128]) -> Change {
     let part = part(number, etag, stripes);
-    Change::PutPart { upload: upload.into(), part, stripes: brought(stripes) }
+    let (upload, stripes) = (upload.into(), brought(stripes));
+    Change::PutPart { upload, part, stripes, quota: Quota::NONE }
 }
 
 fn complete(upload: &str, parts: &[(u16, &str)], named: &[u128], told_by: u128) -> Change {
@@ -18,6 +19,7 @@ fn complete(upload: &str, parts: &[(u16, &str)], named: &[u128], told_by: u128) 
         object: object("whole", named, told_by),
         stripes: brought(&[told_by]),
         condition: Condition::None,
+        quota: Quota::NONE,
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::conformance::{bucket, object, stripe};
 use crate::{
-    Audited, Catalog, CatalogError, Change, Condition, Embedded, Reading, Session, Settings, copy,
-    verify,
+    Audited, Catalog, CatalogError, Change, Condition, Embedded, Quota, Reading, Session, Settings,
+    copy, verify,
 };
 use ripstop_model::StripeId;
 use std::fs;
@@ -19,6 +19,7 @@ fn put(at: usize) -> Change {
         object: object(&format!("etag-{at}-{}", "x".repeat(at % 300)), &[1], 1),
         stripes: vec![],
         condition: Condition::None,
+        quota: Quota::NONE,
     }
 }
 

@@ -5,7 +5,8 @@ use super::super::table::{Tables, prepare};
 use super::disk::Disk;
 use crate::conformance::{bucket, object, part, stripe, upload};
 use crate::{
-    Audited, Catalog, CatalogError, Change, Condition, Embedded, Finding, Object, Settings, Trouble,
+    Audited, Catalog, CatalogError, Change, Condition, Embedded, Finding, Object, Quota, Settings,
+    Trouble,
 };
 use futures::future::join_all;
 use redb::Database;
@@ -179,6 +180,7 @@ async fn nothing_is_committed_on_top_of_damage() {
         object: object("e", &[1], 1),
         stripes: vec![],
         condition: Condition::None,
+        quota: Quota::NONE,
     };
     let answers = join_all((0..100).map(|at| catalog.commit(1, put(at)))).await;
     for (at, answer) in answers.iter().enumerate() {

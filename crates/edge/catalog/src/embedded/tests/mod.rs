@@ -5,3 +5,4 @@ mod failing;
 mod flips;
 mod power;
 mod seek;
+mod usage;

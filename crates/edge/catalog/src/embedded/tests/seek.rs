@@ -4,7 +4,7 @@ use super::super::source::{Objects, Uploads};
 use crate::conformance::{bucket, object, stripe, upload};
 use crate::rollup::{Page, Source, page};
 use crate::{
-    Catalog, CatalogError, Change, Condition, Durability, Embedded, ListingRequest, Settings,
+    Catalog, CatalogError, Change, Condition, Durability, Embedded, ListingRequest, Quota, Settings,
 };
 use futures::future::join_all;
 use ripstop_model::StripeId;
@@ -52,6 +52,7 @@ async fn with_100_000_keys_below(prefix: &str) -> Embedded {
         object: object("e", &[1], 1),
         stripes: vec![],
         condition: Condition::None,
+        quota: Quota::NONE,
     };
     let changes: Vec<_> = keys.map(put).collect();
     for group in changes.chunks(4096) {
