@@ -3,13 +3,12 @@
 import contextlib
 import os
 import re
-import resource
 import socket
 import time
 
 import pytest
 
-from support import s3
+from support import descriptors, s3
 from support.gateway import Gateway
 
 pytestmark = pytest.mark.own
@@ -20,13 +19,8 @@ SOON = 5
 @pytest.fixture(autouse=True)
 def enough_files():
     """This process needs more descriptors than the gateway is given."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 4 * FILES
-    if hard != resource.RLIM_INFINITY and hard < wanted:
-        pytest.skip(f"may open {hard} files only")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    with descriptors.at_least(4 * FILES):
+        yield
 
 
 @pytest.fixture

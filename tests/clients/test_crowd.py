@@ -1,13 +1,12 @@
 """Two thousand clients at once: each is answered, and memory stays within its bound."""
 
 import collections
-import resource
 import selectors
 import time
 
 import pytest
 
-from support import raw, s3
+from support import descriptors, raw, s3
 from support.payload import MIB
 
 pytestmark = pytest.mark.own
@@ -20,13 +19,8 @@ ANSWERED_SECONDS_MAX = 240
 
 @pytest.fixture(autouse=True)
 def enough_files():
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 2 * CLIENTS
-    if hard != resource.RLIM_INFINITY and hard < wanted:
-        pytest.skip(f"may open {hard} files only")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    with descriptors.at_least(2 * CLIENTS):
+        yield
 
 
 class Upload:
