@@ -103,6 +103,8 @@ def test_rclone(endpoint, bucket, seed, size, tmp_path):
         "RCLONE_RETRIES": "1",
         "RCLONE_LOW_LEVEL_RETRIES": "1",
     }
+    if endpoint.authority:
+        environment["RCLONE_CA_CERT"] = endpoint.verify
     call = lambda *words: run([rclone, *words], environment)
     (tmp_path / "source").mkdir()
     file_of(tmp_path / "source" / "one", seed, size)
@@ -128,7 +130,7 @@ def files(endpoint):
         "s3",
         key=endpoint.access_key,
         secret=endpoint.secret_key,
-        client_kwargs={"endpoint_url": endpoint.url, "region_name": endpoint.region},
+        client_kwargs={"endpoint_url": endpoint.url, "region_name": endpoint.region, "verify": endpoint.verify},
         config_kwargs={"s3": {"addressing_style": "path"}, "retries": {"total_max_attempts": 1}},
         skip_instance_cache=True,
         use_listings_cache=False,

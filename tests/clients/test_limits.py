@@ -17,7 +17,7 @@ def send_part_of(endpoint, head, body):
     """Sends less than was announced, then says that nothing more comes."""
     with raw.connect(endpoint) as connection:
         connection.sendall(head + body)
-        connection.shutdown(1)
+        raw.end(connection)
         return raw.receive(connection)
 
 
@@ -101,7 +101,7 @@ def test_garbage_is_answered_or_dropped_and_others_are_served(endpoint, client, 
         with raw.connect(endpoint) as connection:
             try:
                 connection.sendall(garbage)
-                connection.shutdown(1)
+                raw.end(connection)
             except OSError:
                 pass
             assert raw.receive(connection).status in (0, 400, 403, 405, 414, 431, 505)

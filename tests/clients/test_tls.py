@@ -173,4 +173,6 @@ def test_addresses_for_others_are_warned_of_unless_they_are_guarded(started, tmp
     for said in ("S3 is served to the network without TLS", "lets in whoever reaches it", "the admin port is served"):
         assert said in log, log
     log = started(authority=authority).log_tail(1 << 20)
-    assert "WARN" not in log, log
+    # Where this machine allows few files, that is said too.
+    warned = [line for line in log.splitlines() if "WARN" in line and "ripstop::descriptors" not in line]
+    assert not warned, warned

@@ -137,6 +137,12 @@ def connect(endpoint):
     return trusted.wrap_socket(plain, server_hostname=where.hostname)
 
 
+def end(connection):
+    """Says that nothing more comes; what the gateway says to that can be read."""
+    # That of a TLS socket would stop reading in clear, too.
+    socket.socket.shutdown(connection, socket.SHUT_WR)
+
+
 def receive(connection):
     """Reads one response: up to its content-length, or to the end of the connection."""
     raw = b""

@@ -32,6 +32,11 @@ class Endpoint:
     # Whom to trust; without it: whoever the system trusts.
     authority: typing.Any = None
 
+    @property
+    def verify(self):
+        """The same as botocore wants it."""
+        return str(self.authority) if self.authority else None
+
     def client(self, **settings):
         """A boto3 client that tries once, so that an error is seen and not tried again."""
         defaults = {
@@ -48,7 +53,7 @@ class Endpoint:
         return boto3.session.Session().client(
             "s3",
             endpoint_url=self.url,
-            verify=str(self.authority) if self.authority else None,
+            verify=self.verify,
             region_name=settings.pop("region_name", self.region),
             config=botocore.config.Config(**(defaults | settings)),
             **keys,
@@ -56,7 +61,7 @@ class Endpoint:
 
     def environment(self):
         """What command-line clients read."""
-        trusted = {"AWS_CA_BUNDLE": str(self.authority)} if self.authority else {}
+        trusted = {"AWS_CA_BUNDLE": self.verify} if self.authority else {}
         return trusted | {
             "AWS_ACCESS_KEY_ID": self.access_key,
             "AWS_SECRET_ACCESS_KEY": self.secret_key,

@@ -1,5 +1,5 @@
 //! Reading what the page cache holds on the thread that asks: handing a read to another thread and back costs more than a
-//! short read itself.
+//! short read itself, and a part of a long one.
 //!
 //! Nothing here may wait for a disk. The folder is recognised by its device without asking its file system, names are
 //! resolved from the kernel's cache of names alone (`RESOLVE_CACHED`), reads leave no access time behind, and they
@@ -24,8 +24,9 @@ use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-/// Longest read that is copied on the asking thread: tens of microseconds at most.
-const LEN_MAX: u64 = 128 << 10;
+/// Longest read that is copied on the asking thread: half a millisecond at most, less than threads that take turns on
+/// a busy processor keep one another waiting.
+const LEN_MAX: u64 = 4 << 20;
 
 /// No file system has this device.
 const NONE: u64 = u64::MAX;

@@ -60,9 +60,9 @@ async fn what_is_not_in_memory_is_left_to_the_disk_s_threads() {
 async fn long_reads_are_left_to_the_disk_s_threads() {
     let root = tempfile::tempdir().unwrap();
     let Some(node) = known(root.path()).await else { return };
-    node.put(NAME, vec![Bytes::from(vec![7; 200_000])]).await.unwrap();
-    assert_eq!(cached(&node, 0, &[200_000]), None);
-    assert_eq!(node.get(NAME, 0..200_000).await.unwrap().len(), 200_000);
+    node.put(NAME, vec![Bytes::from(vec![7; 5 << 20])]).await.unwrap();
+    assert_eq!(cached(&node, 0, &[5 << 20]), None);
+    assert_eq!(node.get(NAME, 0..5 << 20).await.unwrap().len(), 5 << 20);
 }
 
 #[tokio::test]
