@@ -44,7 +44,7 @@ class Upload:
             if self.rest:
                 self.rest = self.rest[self.connection.send(self.rest) :]
         # A gateway that refuses may close before it has the whole body.
-        except (BrokenPipeError, ConnectionResetError):
+        except raw.GONE:
             self.rest = self.rest[:0]
         except OSError:
             pass

@@ -15,6 +15,8 @@ from awscrt import checksums
 EMPTY = hashlib.sha256(b"").hexdigest()
 UNSIGNED = "UNSIGNED-PAYLOAD"
 SOCKET_SECONDS_MAX = 30
+# How a peer that has gone shows.
+GONE = (BrokenPipeError, ConnectionResetError, ssl.SSLEOFError)
 
 
 def b64(raw):
@@ -156,7 +158,7 @@ def receive(connection):
                 return response
         try:
             more = connection.recv(65536)
-        except ConnectionResetError:
+        except GONE:
             more = b""
         if not more:
             return Response(raw)
@@ -168,7 +170,7 @@ def exchange(endpoint, raw):
     with connect(endpoint) as connection:
         try:
             connection.sendall(raw)
-        except (BrokenPipeError, ConnectionResetError):
+        except GONE:
             pass  # The server may refuse before it has read everything.
         return receive(connection)
 
