@@ -44,7 +44,7 @@ impl TenantId {
 /// Names one stripe for ever: 48 bits of milliseconds since 1970, then 80 random bits.
 ///
 /// The time lets a sweep tell the fragments of a write under way from those of a write that died.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct StripeId(pub u128);
 
 impl StripeId {

@@ -18,8 +18,8 @@
 //! let catalog = Embedded::in_memory(Settings::default())?;
 //! let told_by = StripeId::new(1_700_000_000_000, 7);
 //! let nodes = vec![Some(0), None, None];
-//! let stripe = Stripe { pool: 0, n: 3, k: 2, payload_len: 0, header_len: 512, nodes, run: 0 };
-//! let bucket = Bucket { name: "photos".into(), created_ms: 1_700_000_000_000, told_by };
+//! let stripe = Stripe { pool: 0, n: 3, k: 2, payload_len: 0, header_len: 512, nodes, ..Stripe::default() };
+//! let bucket = Bucket { name: "photos".into(), created_ms: 1_700_000_000_000, told_by, ..Bucket::default() };
 //! let change = Change::CreateBucket { bucket, stripes: vec![(told_by, stripe)] };
 //! catalog.commit(1_700_000_000_000, change).await?;
 //! assert!(catalog.bucket("photos").await?.is_some());

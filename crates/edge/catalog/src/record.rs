@@ -1,8 +1,13 @@
+mod coded;
+
+pub(crate) use coded::algorithm;
+
+use ripstop_form::Unknown;
 use ripstop_model::{Code, NodeId, PoolId, StripeId, StripeShape};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// A bucket.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Bucket {
     /// Its name, unique in the catalog.
     pub name: String,
@@ -11,6 +16,9 @@ pub struct Bucket {
     /// The stripe whose fragments' headers tell of it, for the rebuilding of a lost catalog.
     #[serde(with = "stripe_id")]
     pub told_by: StripeId,
+    /// What a newer program wrote of it.
+    #[serde(skip)]
+    pub unknown: Unknown,
 }
 
 /// A slice of a stripe's payload.
@@ -66,6 +74,9 @@ pub struct Attributes {
     pub checksum: Option<Checksum>,
     /// Parts of a multipart object, in order; empty for a single put.
     pub parts: Vec<Part>,
+    /// What a newer program wrote of it.
+    #[serde(skip)]
+    pub unknown: Unknown,
 }
 
 /// One part of a finished multipart object.
@@ -80,7 +91,7 @@ pub struct Part {
 }
 
 /// One object.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Object {
     /// Its length in bytes: the sum of its extents' lengths.
     pub len: u64,
@@ -94,10 +105,13 @@ pub struct Object {
     /// catalog. It may hold payload of the object too, or none.
     #[serde(with = "stripe_id")]
     pub told_by: StripeId,
+    /// What a newer program wrote of it.
+    #[serde(skip)]
+    pub unknown: Unknown,
 }
 
 /// One stripe: how it is coded and where its fragments are.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Stripe {
     /// The pool it was written to.
     pub pool: u16,
@@ -115,6 +129,9 @@ pub struct Stripe {
     /// at a node of its own, as in records that end before this.
     #[serde(deserialize_with = "zero_at_the_end")]
     pub run: u8,
+    /// What a newer program wrote of it.
+    #[serde(skip)]
+    pub unknown: Unknown,
 }
 
 /// The last number of a record, or 0 where the record was written without it.
@@ -154,7 +171,7 @@ pub struct Leftover {
 }
 
 /// A multipart upload under way.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Upload {
     /// Its name, unique in the catalog.
     pub id: String,
@@ -168,10 +185,13 @@ pub struct Upload {
     pub attributes: Attributes,
     /// The checksum function of its parts, and whether the object's is composite.
     pub checksum: Option<(ChecksumAlgorithm, bool)>,
+    /// What a newer program wrote of it.
+    #[serde(skip)]
+    pub unknown: Unknown,
 }
 
 /// One part of an upload under way.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct UploadedPart {
     /// Its number, 1..=10000.
     pub number: u16,
@@ -185,6 +205,9 @@ pub struct UploadedPart {
     pub checksum: Option<Checksum>,
     /// Where its bytes are.
     pub extents: Vec<Extent>,
+    /// What a newer program wrote of it.
+    #[serde(skip)]
+    pub unknown: Unknown,
 }
 
 mod stripe_id {

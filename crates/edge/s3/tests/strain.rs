@@ -48,6 +48,7 @@ async fn ten_thousand_parts(store: &Store, key: &str) -> (Upload, Vec<u8>) {
         created_ms: 0,
         attributes: Attributes::default(),
         checksum: None,
+        ..Upload::default()
     };
     let upload = store.create_upload(upload).await.unwrap();
     let part = store.object("bkt", "part").await.unwrap();

@@ -77,6 +77,7 @@ impl Store {
             attributes,
             extents: source.object.extents.clone(),
             told_by: self.name().await?,
+            ..Object::default()
         };
         self.retell(target, object).await
     }

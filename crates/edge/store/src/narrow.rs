@@ -23,6 +23,7 @@ pub fn narrowed(located: &Located, range: &Range<u64>) -> (Located, Range<u64>) 
         attributes: Attributes::default(),
         extents,
         told_by,
+        ..Object::default()
     };
     let stripes = located.stripes.clone();
     (Located { object, stripes }, range.start - begin..range.end - begin)
@@ -46,7 +47,7 @@ mod tests {
             let extents: Vec<Extent> = (1..).zip(&lens).map(extent).collect();
             let len: u64 = lens.iter().copied().map(u64::from).sum();
             let attributes = Attributes::default();
-            let object = Object { len, modified_ms: 1, attributes, extents, told_by: StripeId(9) };
+            let object = Object { len, modified_ms: 1, attributes, extents, told_by: StripeId(9), ..Object::default() };
             let located = Located { object, stripes: Vec::new() };
             let (a, b) = (a.index(len as usize + 1) as u64, b.index(len as usize + 1) as u64);
             let range = a.min(b)..a.max(b);

@@ -125,9 +125,11 @@ mod tests {
                     composite: true,
                 }),
                 parts: (1..=10_000).map(part).collect(),
+                ..Attributes::default()
             },
             extents: vec![extent; extents],
             told_by: StripeId(u128::MAX),
+            ..Object::default()
         };
         Telling::Object { bucket: "b".repeat(63), key: "k".repeat(1024), object }
     }

@@ -150,7 +150,12 @@ impl Store {
             return Err(CatalogError::BucketExists.into());
         }
         let id = self.name().await?;
-        let bucket = Bucket { name: name.to_owned(), created_ms: unix_ms(), told_by: id };
+        let bucket = Bucket {
+            name: name.to_owned(),
+            created_ms: unix_ms(),
+            told_by: id,
+            ..Bucket::default()
+        };
         let told = Telling::Bucket(bucket.clone());
         let written = self.tell(self.pool_for(name), id, told).await?;
         self.commit(vec![written], move |stripes| Change::CreateBucket { bucket, stripes }).await?;
@@ -351,5 +356,6 @@ pub(crate) fn stripe_record(
         header_len,
         nodes: nodes.iter().map(|node| node.map(|id| id.0)).collect(),
         run: cut.number(code),
+        ..Stripe::default()
     }
 }

@@ -111,6 +111,7 @@ impl Store {
             attributes,
             extents: parts.iter().flat_map(|part| part.extents.iter().copied()).collect(),
             told_by: self.name().await?,
+            ..Object::default()
         };
         let (pool, quota) = (self.pool_for(&bucket), self.quota(&bucket));
         let told = Telling::Object { bucket, key, object: object.clone() };
@@ -139,5 +140,13 @@ impl Store {
 
 pub(crate) fn part(number: u16, len: u64, seal: PartSeal, extents: Vec<Extent>) -> UploadedPart {
     let PartSeal { etag, checksum } = seal;
-    UploadedPart { number, len, modified_ms: unix_ms(), etag, checksum, extents }
+    UploadedPart {
+        number,
+        len,
+        modified_ms: unix_ms(),
+        etag,
+        checksum,
+        extents,
+        ..UploadedPart::default()
+    }
 }

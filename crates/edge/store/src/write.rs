@@ -42,6 +42,7 @@ impl Store {
             attributes,
             extents: writing.extents.clone(),
             told_by: last.id(),
+            ..Object::default()
         };
         let told = Telling::Object { bucket, key, object: object.clone() };
         writing.store(last, told.record().await?).await?;

@@ -398,7 +398,11 @@ pub async fn whole(catalog: &dyn Catalog) -> String {
     ];
     for bucket in buckets {
         let request = ListingRequest { max: ALL, ..super::listing_of(&bucket.name) };
-        whole.push(shown(&catalog.list(&request).await));
+        let listing = catalog.list(&request).await.expect("the bucket is there");
+        for (key, _) in &listing.objects {
+            whole.push(shown(&catalog.object(&bucket.name, key).await));
+        }
+        whole.push(shown(&listing));
         let uploads = catalog.uploads(&request).await.expect("the bucket is there").uploads;
         for upload in &uploads {
             whole.push(shown(&catalog.parts(&upload.id, 0, ALL).await));

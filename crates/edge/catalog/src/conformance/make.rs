@@ -16,12 +16,13 @@ pub fn stripe() -> Stripe {
         header_len: 64,
         nodes: vec![Some(1), Some(2), None],
         run: 0,
+        ..Stripe::default()
     }
 }
 
 /// A bucket told by stripe `told_by`.
 pub fn bucket(name: &str, told_by: u128) -> Bucket {
-    Bucket { name: name.into(), created_ms: 1, told_by: StripeId(told_by) }
+    Bucket { name: name.into(), created_ms: 1, told_by: StripeId(told_by), ..Bucket::default() }
 }
 
 /// Attributes with just an etag.
@@ -45,6 +46,7 @@ pub fn object(etag: &str, stripes: &[u128], told_by: u128) -> Object {
         attributes: attributes(etag),
         extents: extents(stripes),
         told_by: StripeId(told_by),
+        ..Object::default()
     }
 }
 
@@ -57,6 +59,7 @@ pub fn part(number: u16, etag: &str, stripes: &[u128]) -> UploadedPart {
         etag: etag.into(),
         checksum: None,
         extents: extents(stripes),
+        ..UploadedPart::default()
     }
 }
 
@@ -69,6 +72,7 @@ pub fn upload(id: &str, bucket: &str, key: &str) -> Upload {
         created_ms: 1,
         attributes: attributes(""),
         checksum: None,
+        ..Upload::default()
     }
 }
 

@@ -1,15 +1,15 @@
 //! One change against the tables of a transaction: everything is checked before anything is
 //! written, so a refused change leaves no trace among its neighbours.
 
-use super::encoding::{Held, VOUCHED, decode, encode, garbage, leftover_key, object_key};
-use super::failure::Stop;
+use super::failure::{Stop, corrupt};
+use super::key::object_key;
+use super::kinds::{Garbage, Nothing, Number, VOUCHED, leftover_key};
 use super::reference::{Turnover, held_by, named};
-use super::table::{Tables, record};
+use super::table::Tables;
 use crate::{
     Applied, Bucket, CatalogError, Change, Condition, Leftover, Object, Quota, SESSIONS_MAX,
     Session, Stripe, Upload, UploadedPart,
 };
-use redb::{ReadableTable, ReadableTableMetadata};
 use ripstop_model::{NodeId, StripeId};
 use std::collections::BTreeSet;
 
@@ -48,21 +48,20 @@ pub(super) fn apply(
         }
         Change::ForgetLeftovers { leftovers } => {
             for copy in leftovers {
-                tables.leftovers.remove(leftover_key(copy))?;
+                tables.leftovers.remove(&leftover_key(copy))?;
             }
             Ok(Applied::default())
         }
         Change::ForgetGarbage { stripes } => {
             for stripe in stripes {
-                tables.garbage.remove(stripe.0)?;
+                tables.garbage.remove(&stripe.0)?;
             }
             Ok(Applied::default())
         }
         Change::Reserve { session, until_ms } => reserve(tables, *session, *until_ms),
         Change::Vouch { before_ms } => {
-            tables.sessions.retain(|_, _| false)?;
-            tables.meta.insert(VOUCHED, before_ms)?;
-            tables.sign_accounts()?;
+            tables.sessions.clear()?;
+            tables.facts.insert(&VOUCHED, &Number(*before_ms))?;
             Ok(Applied::default())
         }
         Change::NameNode { name } => name_node(tables, name),
@@ -70,19 +69,18 @@ pub(super) fn apply(
 }
 
 fn reserve(tables: &mut Tables<'_>, session: Session, until_ms: u64) -> Result<Applied, Stop> {
-    let known = tables.sessions.get(session.0)?.map(|until| until.value());
+    let known = tables.sessions.number(&session.0)?;
     if known.is_none() && tables.sessions.len()? >= SESSIONS_MAX as u64 {
         let mut oldest = (u64::MAX, 0);
-        for entry in tables.sessions.iter()? {
-            let (session, until) = entry?;
-            oldest = oldest.min((until.value(), session.value()));
+        for entry in tables.sessions.all()? {
+            let entry = entry?;
+            oldest = oldest.min((entry.read()?.0, entry.key()));
         }
-        tables.sessions.remove(oldest.1)?;
-        let before = tables.meta.get(VOUCHED)?.map_or(0, |before| before.value());
-        tables.meta.insert(VOUCHED, before.max(oldest.0 + 1))?;
+        tables.sessions.remove(&oldest.1)?;
+        let before = tables.facts.number(&VOUCHED)?.unwrap_or(0);
+        tables.facts.insert(&VOUCHED, &Number(before.max(oldest.0 + 1)))?;
     }
-    tables.sessions.insert(session.0, known.unwrap_or(0).max(until_ms))?;
-    tables.sign_accounts()?;
+    tables.sessions.insert(&session.0, &Number(known.unwrap_or(0).max(until_ms)))?;
     Ok(Applied::default())
 }
 
@@ -91,7 +89,7 @@ fn refuse<T>(error: CatalogError) -> Result<T, Stop> {
 }
 
 fn must_have_bucket(tables: &Tables<'_>, name: &str) -> Result<(), Stop> {
-    match tables.buckets.get(name.as_bytes())? {
+    match tables.buckets.get(&name.as_bytes())? {
         Some(_) => Ok(()),
         None => refuse(CatalogError::NoSuchBucket),
     }
@@ -103,35 +101,35 @@ fn create_bucket(
     bucket: &Bucket,
     stripes: &[(StripeId, Stripe)],
 ) -> Result<Applied, Stop> {
-    if tables.buckets.get(bucket.name.as_bytes())?.is_some() {
+    if tables.buckets.get(&bucket.name.as_bytes())?.is_some() {
         return refuse(CatalogError::BucketExists);
     }
     let mut turnover = Turnover::new(tables, stripes)?;
     turnover.gain(tables, &BTreeSet::from([bucket.told_by.0]))?;
-    tables.buckets.insert(bucket.name.as_bytes(), encode(bucket).as_slice())?;
+    tables.buckets.insert(&bucket.name.as_bytes(), bucket)?;
     turnover.settle(tables, now_ms)?;
     Ok(Applied::default())
 }
 
 fn delete_bucket(tables: &mut Tables<'_>, now_ms: u64, name: &str) -> Result<Applied, Stop> {
-    let Some(bucket) = record::<Bucket>(&tables.buckets, name.as_bytes())? else {
+    let Some(bucket) = tables.buckets.get(&name.as_bytes())? else {
         return refuse(CatalogError::NoSuchBucket);
     };
     let keys = object_key(name, b"");
     if let Some(first) = tables.objects.range(keys.as_slice()..)?.next()
-        && first?.0.value().starts_with(&keys)
+        && first?.key().starts_with(&keys)
     {
         return refuse(CatalogError::BucketNotEmpty);
     }
     let uploads = (name.as_bytes(), b"".as_slice(), b"".as_slice());
     if let Some(first) = tables.uploads_by_key.range(uploads..)?.next()
-        && first?.0.value().0 == name.as_bytes()
+        && first?.key().0 == name.as_bytes()
     {
         return refuse(CatalogError::BucketNotEmpty);
     }
     let mut turnover = Turnover::default();
     turnover.lose(BTreeSet::from([bucket.told_by.0]));
-    tables.buckets.remove(name.as_bytes())?;
+    tables.buckets.remove(&name.as_bytes())?;
     turnover.settle(tables, now_ms)?;
     Ok(Applied::default())
 }
@@ -155,8 +153,7 @@ fn put(
 ) -> Result<Applied, Stop> {
     let New { object, stripes, condition, quota } = *new;
     let key = object_key(bucket, key.as_bytes());
-    let replaced = record::<Object>(&tables.objects, &key)?;
-    hold(condition, replaced.as_ref())?;
+    let replaced = present(tables, &key, condition)?;
     let before = tables.account(bucket)?;
     let after = before.exchange(replaced.as_ref(), Some(object)).exchange_parts(ended, None);
     quota.check(before.usage(), after.usage()).or_else(refuse)?;
@@ -168,15 +165,22 @@ fn put(
     for part in ended {
         turnover.lose(named(&part.extents));
     }
-    tables.objects.insert(key.as_slice(), encode(object).as_slice())?;
+    tables.objects.insert(&key.as_slice(), object)?;
     turnover.settle(tables, now_ms)?;
     tables.set_account(bucket, after);
     Ok(Applied { replaced, node: None })
 }
 
-/// Refuses unless the condition holds of the key's present object.
-fn hold(condition: &Condition, present: Option<&Object>) -> Result<(), Stop> {
-    condition.check(present).or_else(refuse)
+/// The key's present object, if the condition holds of it. A condition is an answer to whoever asks: that
+/// there is none must be certain then.
+fn present(tables: &Tables<'_>, key: &[u8], condition: &Condition) -> Result<Option<Object>, Stop> {
+    let present = if *condition == Condition::None {
+        tables.objects.find(&key)?
+    } else {
+        tables.objects.get(&key)?
+    };
+    condition.check(present.as_ref()).or_else(refuse)?;
+    Ok(present)
 }
 
 fn delete_object(
@@ -188,12 +192,11 @@ fn delete_object(
 ) -> Result<Applied, Stop> {
     must_have_bucket(tables, bucket)?;
     let key = object_key(bucket, key.as_bytes());
-    let replaced = record::<Object>(&tables.objects, &key)?;
-    hold(condition, replaced.as_ref())?;
+    let replaced = present(tables, &key, condition)?;
     if let Some(old) = &replaced {
         let mut turnover = Turnover::default();
         turnover.lose(held_by(old));
-        tables.objects.remove(key.as_slice())?;
+        tables.objects.remove(&key.as_slice())?;
         turnover.settle(tables, now_ms)?;
         let account = tables.account(bucket)?.exchange(replaced.as_ref(), None);
         tables.set_account(bucket, account);
@@ -203,11 +206,11 @@ fn delete_object(
 
 fn create_upload(tables: &mut Tables<'_>, upload: &Upload) -> Result<Applied, Stop> {
     must_have_bucket(tables, &upload.bucket)?;
-    if tables.uploads.get(upload.id.as_bytes())?.is_some() {
+    if tables.uploads.find(&upload.id.as_bytes())?.is_some() {
         return refuse(CatalogError::ConditionFailed);
     }
-    tables.uploads.insert(upload.id.as_bytes(), encode(upload).as_slice())?;
-    tables.uploads_by_key.insert(place(upload), ())?;
+    tables.uploads.insert(&upload.id.as_bytes(), upload)?;
+    tables.uploads_by_key.insert(&place(upload), &Nothing)?;
     Ok(Applied::default())
 }
 
@@ -216,7 +219,7 @@ fn place(upload: &Upload) -> (&[u8], &[u8], &[u8]) {
 }
 
 fn must_have_upload(tables: &Tables<'_>, id: &str) -> Result<Upload, Stop> {
-    match record(&tables.uploads, id.as_bytes())? {
+    match tables.uploads.get(&id.as_bytes())? {
         Some(upload) => Ok(upload),
         None => refuse(CatalogError::NoSuchUpload),
     }
@@ -232,8 +235,7 @@ fn put_part(
 ) -> Result<Applied, Stop> {
     let bucket = must_have_upload(tables, upload)?.bucket;
     let key = (upload.as_bytes(), part.number);
-    let old = tables.parts.get(key)?.map(|old| decode::<UploadedPart>(old.value()));
-    let old = old.transpose().map_err(Stop::Failed)?;
+    let old = tables.parts.get(&key)?;
     let before = tables.account(&bucket)?;
     let after = before.exchange_parts(old.as_slice(), Some(part));
     quota.check(before.usage(), after.usage()).or_else(refuse)?;
@@ -242,7 +244,7 @@ fn put_part(
     if let Some(old) = &old {
         turnover.lose(named(&old.extents));
     }
-    tables.parts.insert(key, encode(part).as_slice())?;
+    tables.parts.insert(&key, part)?;
     turnover.settle(tables, now_ms)?;
     tables.set_account(&bucket, after);
     Ok(Applied::default())
@@ -252,7 +254,7 @@ fn parts_of(tables: &Tables<'_>, upload: &str) -> Result<Vec<UploadedPart>, Stop
     let id = upload.as_bytes();
     let mut parts = Vec::new();
     for entry in tables.parts.range((id, 0)..=(id, u16::MAX))? {
-        parts.push(decode(entry?.1.value()).map_err(Stop::Failed)?);
+        parts.push(entry?.read()?);
     }
     Ok(parts)
 }
@@ -300,10 +302,10 @@ fn forget_upload(
     parts: &[UploadedPart],
 ) -> Result<(), Stop> {
     for part in parts {
-        tables.parts.remove((upload.id.as_bytes(), part.number))?;
+        tables.parts.remove(&(upload.id.as_bytes(), part.number))?;
     }
-    tables.uploads_by_key.remove(place(upload))?;
-    tables.uploads.remove(upload.id.as_bytes())?;
+    tables.uploads_by_key.remove(&place(upload))?;
+    tables.uploads.remove(&upload.id.as_bytes())?;
     Ok(())
 }
 
@@ -313,8 +315,9 @@ fn discard(
     stripes: &[(StripeId, Stripe)],
 ) -> Result<Applied, Stop> {
     for (id, stripe) in stripes {
-        if tables.stripes.get(id.0)?.is_none() && tables.garbage.get(id.0)?.is_none() {
-            tables.garbage.insert(id.0, garbage(now_ms, stripe).as_slice())?;
+        if !tables.stripes.has(&id.0)? && !tables.garbage.has(&id.0)? {
+            let garbage = Garbage { since_ms: now_ms, stripe: stripe.clone() };
+            tables.garbage.insert(&id.0, &garbage)?;
         }
     }
     Ok(Applied::default())
@@ -326,24 +329,19 @@ fn place_fragment(
     index: u8,
     node: Option<NodeId>,
 ) -> Result<Applied, Stop> {
-    let Some(mut held) = in_force(tables, id)? else { return Ok(Applied::default()) };
+    let Some(mut held) = tables.stripes.find(&id.0)? else { return Ok(Applied::default()) };
     let (nodes, index) = (&mut held.stripe.nodes, usize::from(index));
     if index >= nodes.len() && node.is_some() {
         nodes.resize(index + 1, None);
     }
     if let Some(slot) = nodes.get_mut(index) {
         *slot = node.map(|node| node.0);
-        tables.stripes.insert(id.0, encode(&held).as_slice())?;
+        tables.stripes.insert(&id.0, &held)?;
     }
     if let Some(node) = node {
-        tables.leftovers.remove((id.0, index as u8, node.0))?;
+        tables.leftovers.remove(&(id.0, index as u8, node.0))?;
     }
     Ok(Applied::default())
-}
-
-fn in_force(tables: &Tables<'_>, id: StripeId) -> Result<Option<Held>, Stop> {
-    let found = tables.stripes.get(id.0)?;
-    found.map(|found| decode::<Held>(found.value())).transpose().map_err(Stop::Failed)
 }
 
 /// Places a fragment elsewhere if its stripe is as it was; what is left of it there is to be deleted.
@@ -355,7 +353,7 @@ fn move_fragment(
     index: u8,
     to: NodeId,
 ) -> Result<Applied, Stop> {
-    let Some(held) = in_force(tables, id)? else {
+    let Some(held) = tables.stripes.get(&id.0)? else {
         return refuse(CatalogError::StripeGone { stripe: id });
     };
     if held.stripe.nodes != nodes || usize::from(index) >= nodes.len() {
@@ -363,19 +361,20 @@ fn move_fragment(
     }
     if let Some(node) = held.stripe.node(index.into()) {
         let copy = Leftover { stripe: id, index, node };
-        tables.leftovers.insert(leftover_key(&copy), now_ms)?;
+        tables.leftovers.insert(&leftover_key(&copy), &Number(now_ms))?;
     }
     place_fragment(tables, id, index, Some(to))
 }
 
 fn name_node(tables: &mut Tables<'_>, name: &str) -> Result<Applied, Stop> {
-    if let Some(number) = tables.nodes.get(name.as_bytes())? {
-        return Ok(Applied { replaced: None, node: Some(NodeId(number.value())) });
+    if let Some(Number(number)) = tables.nodes.get(&name.as_bytes())? {
+        let number = u16::try_from(number).map_err(|_| corrupt(format!("node {number}")))?;
+        return Ok(Applied { replaced: None, node: Some(NodeId(number)) });
     }
     // Names are never removed, so their count is the lowest number that is free.
     let Ok(number) = u16::try_from(tables.nodes.len()?) else {
         return refuse(CatalogError::Unavailable("every number of a node is taken".into()));
     };
-    tables.nodes.insert(name.as_bytes(), number)?;
+    tables.nodes.insert(&name.as_bytes(), &Number(number.into()))?;
     Ok(Applied { replaced: None, node: Some(NodeId(number)) })
 }

@@ -1,14 +1,10 @@
 //! Feeds every record of a view to the recount.
 
-use super::encoding::{
-    Held, LeftoverKey, decode, garbage_due, garbage_stripe, split_object_key, text,
-};
-use super::failure::unavailable;
+use super::key::{split_object_key, text};
 use super::snapshot::Reading;
 use super::table::View;
 use crate::audit::Recount;
-use crate::{Audit, CatalogError, Finding, Upload};
-use redb::ReadableTableMetadata;
+use crate::{Audit, CatalogError, Finding};
 use ripstop_model::{FragmentId, NodeId, StripeId};
 
 /// Most stripes whose holders are counted at once, at some 80 bytes each: of more, the catalog is gone
@@ -26,7 +22,7 @@ impl View {
         counted_max: u64,
         reading: &Reading,
     ) -> Result<Audit, CatalogError> {
-        let stripes = self.stripes.len().map_err(unavailable)?;
+        let stripes = self.stripes.len()?;
         let shares = stripes.div_ceil(counted_max).max(1);
         let mut audit = self.recount(Recount::of_share(0, shares), reading)?;
         for share in 1..shares {
@@ -39,25 +35,26 @@ impl View {
         let stopped = |error: std::io::Error| CatalogError::Unavailable(Box::new(error));
         self.recount_stripes(&mut recount)?;
         reading.go_on().map_err(stopped)?;
-        for entry in self.buckets.range::<&[u8]>(..).map_err(unavailable)? {
-            let (name, record) = entry.map_err(unavailable)?;
-            let what = || format!("bucket {}", shown(name.value()));
-            read(&mut recount, what, decode(record.value()), |recount, bucket| {
+        for entry in self.buckets.all()? {
+            let entry = entry?;
+            let what = || format!("bucket {}", shown(entry.key()));
+            read(&mut recount, what, entry.read(), |recount, bucket| {
                 recount.bucket(&bucket);
             });
         }
-        for entry in self.objects.range::<&[u8]>(..).map_err(unavailable)? {
-            let (key, record) = entry.map_err(unavailable)?;
+        for entry in self.objects.all()? {
+            let entry = entry?;
             reading.go_on().map_err(stopped)?;
             reading.add_record();
-            let what = || format!("object {}", shown(key.value()));
-            let found = split_object_key(key.value())
-                .and_then(|place| decode(record.value()).map(|object| (place, object)));
+            let what = || format!("object {}", shown(entry.key()));
+            let found = split_object_key(entry.key())
+                .and_then(|place| entry.read().map(|object| (place, object)));
             read(&mut recount, what, found, |recount, ((bucket, key), object)| {
                 recount.object(&bucket, &key, &object);
             });
         }
         self.recount_uploads(&mut recount)?;
+        self.recount_numbers(&mut recount)?;
         match self.usage_rows() {
             Ok(rows) => rows.iter().for_each(|(bucket, usage)| recount.usage(bucket, *usage)),
             Err(error) => unreadable(&mut recount, format!("what buckets hold: {error}")),
@@ -66,61 +63,83 @@ impl View {
     }
 
     fn recount_stripes(&self, recount: &mut Recount) -> Result<(), CatalogError> {
-        for entry in self.stripes.range::<u128>(..).map_err(unavailable)? {
-            let (id, record) = entry.map_err(unavailable)?;
-            let id = StripeId(id.value());
+        for entry in self.stripes.all()? {
+            let entry = entry?;
+            let id = StripeId(entry.key());
             let what = || format!("stripe {id}");
-            read(recount, what, decode::<Held>(record.value()), |recount, held| {
+            read(recount, what, entry.read(), |recount, held| {
                 recount.stripe(id, &held.stripe, held.holders);
             });
         }
-        for entry in self.garbage.range::<u128>(..).map_err(unavailable)? {
-            let (id, record) = entry.map_err(unavailable)?;
-            let id = StripeId(id.value());
-            let found = garbage_due(record.value()).and_then(|(_, stripe)| garbage_stripe(stripe));
+        for entry in self.garbage.all()? {
+            let entry = entry?;
+            let id = StripeId(entry.key());
             let what = || format!("garbage {id}");
-            read(recount, what, found, |recount, _| recount.garbage(id));
+            read(recount, what, entry.read(), |recount, _| recount.garbage(id));
         }
         self.recount_leftovers(recount)
     }
 
+    /// Nobody counts these; each must be readable.
+    fn recount_numbers(&self, recount: &mut Recount) -> Result<(), CatalogError> {
+        for entry in self.facts.all()? {
+            let entry = entry?;
+            let what = || format!("the fact \"{}\"", shown(entry.key()));
+            read(recount, what, entry.read(), |_, _| {});
+        }
+        for entry in self.nodes.all()? {
+            let entry = entry?;
+            let what = || format!("the number of node {}", shown(entry.key()));
+            read(recount, what, entry.read(), |_, _| {});
+        }
+        for entry in self.sessions.all()? {
+            let entry = entry?;
+            let what = || format!("the reservation of session {}", entry.key());
+            read(recount, what, entry.read(), |_, _| {});
+        }
+        Ok(())
+    }
+
     fn recount_leftovers(&self, recount: &mut Recount) -> Result<(), CatalogError> {
-        for entry in self.leftovers.range::<LeftoverKey>(..).map_err(unavailable)? {
-            let (id, index, node) = entry.map_err(unavailable)?.0.value();
-            let Some(record) = self.stripes.get(id).map_err(unavailable)? else { continue };
-            let place = decode::<Held>(record.value()).ok().map(|held| held.stripe);
-            let place = place.and_then(|stripe| stripe.node(index.into()));
-            if place == Some(NodeId(node)) {
-                let name = FragmentId { stripe: StripeId(id), index };
-                let reason = format!("fragment {name} is where it is a leftover");
-                unreadable(recount, reason);
+        for entry in self.leftovers.all()? {
+            let entry = entry?;
+            let (id, index, node) = entry.key();
+            let name = FragmentId { stripe: StripeId(id), index };
+            let what = || format!("leftover {name} at node {node}");
+            read(recount, what, entry.read(), |_, _| {});
+            // A stripe that cannot be read is named already.
+            let held = self.stripes.find(&id).ok().flatten();
+            if held.and_then(|held| held.stripe.node(index.into())) == Some(NodeId(node)) {
+                unreadable(recount, format!("fragment {name} is where it is a leftover"));
             }
         }
         Ok(())
     }
 
     fn recount_uploads(&self, recount: &mut Recount) -> Result<(), CatalogError> {
-        for entry in self.uploads.range::<&[u8]>(..).map_err(unavailable)? {
-            let (id, record) = entry.map_err(unavailable)?;
-            let what = || format!("upload {}", shown(id.value()));
-            let found = decode::<Upload>(record.value());
+        for entry in self.uploads.all()? {
+            let entry = entry?;
+            let what = || format!("upload {}", shown(entry.key()));
+            let found = entry.read();
             if let Ok(upload) = &found {
-                let place = (upload.bucket.as_bytes(), upload.key.as_bytes(), id.value());
-                if self.uploads_by_key.get(place).map_err(unavailable)?.is_none() {
-                    unreadable(recount, format!("{} has no place", what()));
+                let place = (upload.bucket.as_bytes(), upload.key.as_bytes(), entry.key());
+                match self.uploads_by_key.find(&place) {
+                    Ok(Some(_)) => {}
+                    Ok(None) => unreadable(recount, format!("{} has no place", what())),
+                    Err(error) => unreadable(recount, format!("the place of {}: {error}", what())),
                 }
             }
             read(recount, what, found, |recount, upload| recount.upload(&upload));
         }
-        let (places, uploads) = (self.uploads_by_key.len(), self.uploads.len());
-        if places.map_err(unavailable)? != uploads.map_err(unavailable)? {
+        let (places, uploads) = (self.uploads_by_key.len()?, self.uploads.len()?);
+        if places != uploads {
             unreadable(recount, "places of uploads and uploads differ in number".into());
         }
-        for entry in self.parts.range::<(&[u8], u16)>(..).map_err(unavailable)? {
-            let (place, record) = entry.map_err(unavailable)?;
-            let (upload, number) = place.value();
+        for entry in self.parts.all()? {
+            let entry = entry?;
+            let (upload, number) = entry.key();
             let what = || format!("part {number} of upload {}", shown(upload));
-            let found = text(upload).and_then(|id| decode(record.value()).map(|part| (id, part)));
+            let found = text(upload).and_then(|id| entry.read().map(|part| (id, part)));
             read(recount, what, found, |recount, (id, part)| recount.part(&id, &part));
         }
         Ok(())

@@ -2,15 +2,13 @@
 //! answers each when the transaction is on disk.
 
 use super::apply::apply;
-use super::encoding::{FORMAT, META};
 use super::failure::{Stop, unavailable};
 use super::health::{Health, Trouble, caught};
 use super::opening::{Opened, Opener};
 use super::settings::{Durability, Settings};
 use super::shown::Shown;
 use super::snapshot::Snapshot;
-use super::table::{Tables, View};
-use super::usage;
+use super::table::{Tables, View, set_format};
 use crate::{Applied, CatalogError, Change};
 use redb::{Database, ReadableDatabase};
 use std::collections::VecDeque;
@@ -252,10 +250,7 @@ impl Committer {
     /// Commits next to nothing.
     fn probe(&mut self) -> Result<(), Lost> {
         let txn = self.database()?.begin_write().map_err(abandoned)?;
-        {
-            let mut meta = txn.open_table(META).map_err(abandoned)?;
-            meta.insert(b"format".as_slice(), FORMAT).map_err(abandoned)?;
-        }
+        set_format(&txn).map_err(Lost::Abandoned)?;
         txn.commit().map_err(in_doubt)?;
         self.show()
     }
@@ -301,7 +296,7 @@ impl Committer {
         txn.set_quick_repair(self.settings.quick_open);
         let mut outcomes = VecDeque::with_capacity(batch.len());
         {
-            let mut tables = Tables::open(&txn).map_err(abandoned)?;
+            let mut tables = Tables::open(&txn).map_err(Lost::Abandoned)?;
             for waiting in batch {
                 outcomes.push_back(match apply(&mut tables, waiting.now_ms, &waiting.change) {
                     Ok(applied) => Ok(applied),
@@ -309,7 +304,7 @@ impl Committer {
                     Err(Stop::Failed(error)) => return Err(Lost::Abandoned(error)),
                 });
             }
-            tables.write_accounts().map_err(|stop| Lost::Abandoned(usage::error(stop)))?;
+            tables.write_accounts().map_err(Lost::Abandoned)?;
         }
         if outcomes.iter().all(Result::is_err) {
             txn.abort().map_err(abandoned)?;
@@ -326,7 +321,7 @@ impl Committer {
     /// Shows readers what the last transaction left.
     fn show(&self) -> Result<(), Lost> {
         let txn = self.database()?.begin_read().map_err(in_doubt)?;
-        self.shown.show(View::open(&txn, self.opener.openings()).map_err(in_doubt)?);
+        self.shown.show(View::open(&txn, self.opener.openings()).map_err(Lost::InDoubt)?);
         Ok(())
     }
 

@@ -1,13 +1,12 @@
 //! Copies of the catalog's file, verified.
 
-use super::encoding::VOUCHED;
 use super::failure::{corrupt, unavailable};
 use super::health::caught;
 use super::inspect::{Depth, Inspection, inspect};
+use super::kinds::{COUNTED, Number, VOUCHED};
 use super::snapshot::{Extracted, HEADER_LEN, Reading};
 use super::storage::{look_at, sync_folder};
 use super::table::{Tables, prepare};
-use super::usage;
 use crate::{Audit, CatalogError};
 use redb::Database;
 use std::fs::{self, File, OpenOptions};
@@ -144,12 +143,12 @@ fn finish(
         prepare(database.begin_write().map_err(unavailable)?)?;
         let txn = database.begin_write().map_err(unavailable)?;
         {
-            let mut tables = Tables::open(&txn).map_err(unavailable)?;
-            tables.sessions.retain(|_, _| false).map_err(unavailable)?;
-            tables.meta.insert(VOUCHED, 0).map_err(unavailable)?;
-            let is_right = inspection.audit.is_clean();
-            let noted = if is_right { tables.sign_accounts() } else { tables.doubt_accounts() };
-            noted.map_err(usage::error)?;
+            let mut tables = Tables::open(&txn)?;
+            tables.sessions.clear()?;
+            tables.facts.insert(&VOUCHED, &Number(0))?;
+            if !inspection.audit.is_clean() {
+                tables.facts.remove(&COUNTED)?;
+            }
         }
         txn.commit().map_err(unavailable)?;
         database.close().map_err(unavailable)

@@ -12,9 +12,9 @@ pub(super) enum Stop {
     Failed(CatalogError),
 }
 
-impl<E: Into<redb::Error>> From<E> for Stop {
-    fn from(error: E) -> Self {
-        Self::Failed(unavailable(error))
+impl From<CatalogError> for Stop {
+    fn from(error: CatalogError) -> Self {
+        Self::Failed(error)
     }
 }
 
@@ -30,8 +30,17 @@ pub(super) fn unavailable(error: impl Into<redb::Error>) -> CatalogError {
     if let redb::Error::UpgradeRequired(version) = error {
         return corrupt(format!("the file has the unknown version {version} of redb's format"));
     }
+    // Tables never change their types.
+    if let redb::Error::TypeDefinitionChanged { .. } | redb::Error::TableTypeMismatch { .. } = error
+    {
+        return corrupt(error.to_string());
+    }
     // So redb says that a file is no database.
     if matches!(&error, redb::Error::Io(io) if io.kind() == io::ErrorKind::InvalidData) {
+        return corrupt(error.to_string());
+    }
+    // The file ends before a page that another names.
+    if matches!(&error, redb::Error::Io(io) if io.kind() == io::ErrorKind::UnexpectedEof) {
         return corrupt(error.to_string());
     }
     CatalogError::Unavailable(Box::new(error))

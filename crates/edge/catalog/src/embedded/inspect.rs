@@ -1,8 +1,8 @@
 //! Looks at every page and every record of a state of the catalog.
 
-use super::encoding::split_object_key;
 use super::failure::{corrupt, unavailable};
 use super::health::caught;
+use super::key::split_object_key;
 use super::snapshot::{Extracted, HEADER_LEN, Overlay, Pace, Reading};
 use super::table::{View, prepare};
 use crate::{Audit, CatalogError, Finding};
@@ -77,7 +77,7 @@ pub(super) fn inspect(
         let database = builder.create_with_backend(overlay).map_err(unavailable)?;
         prepare(database.begin_write().map_err(unavailable)?)?;
         let txn = database.begin_read().map_err(unavailable)?;
-        let view = View::open(&txn, 0).map_err(unavailable)?;
+        let view = View::open(&txn, 0)?;
         Ok((database, view))
     });
     reading.go_on().map_err(|error| CatalogError::Unavailable(Box::new(error)))?;

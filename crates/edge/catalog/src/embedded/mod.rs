@@ -3,14 +3,18 @@
 mod apply;
 mod audit;
 mod committer;
+mod convert;
 mod copy;
-mod encoding;
 mod failure;
 mod health;
 mod inspect;
+mod key;
+mod kinds;
+mod older;
 mod opening;
 mod read;
 mod reference;
+mod rows;
 mod settings;
 mod short;
 mod shown;
@@ -35,10 +39,10 @@ use crate::{
 };
 use async_trait::async_trait;
 use committer::{Asked, Committer, Waiting};
-use encoding::object_key;
 use failure::{corrupt, unavailable};
 use health::caught;
 use inspect::{Depth, inspect};
+use key::object_key;
 use opening::{Opened, Opener};
 use read::Found;
 use redb::Database;
@@ -388,7 +392,7 @@ impl Catalog for Embedded {
     }
 
     async fn is_garbage(&self, id: StripeId) -> Result<bool, CatalogError> {
-        self.read(|view| Ok(view.garbage.get(id.0).map_err(unavailable)?.is_some())).await
+        self.read(|view| view.is_garbage(id)).await
     }
 
     async fn leftovers(

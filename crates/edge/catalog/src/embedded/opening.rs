@@ -1,5 +1,6 @@
 //! Opening the database, the first time and after its disk failed.
 
+use super::convert::convert;
 use super::failure::unavailable;
 use super::health::caught;
 use super::settings::Settings;
@@ -57,8 +58,9 @@ impl Opener {
             builder.set_check_integrity_on_open(settings.check_pages);
             let database = builder.create_with_backend(backend).map_err(unavailable)?;
             table::prepare(database.begin_write().map_err(unavailable)?)?;
+            convert(&database)?;
             let txn = database.begin_read().map_err(unavailable)?;
-            let view = View::open(&txn, self.openings).map_err(unavailable)?;
+            let view = View::open(&txn, self.openings)?;
             Ok(Opened { database, view })
         })
     }

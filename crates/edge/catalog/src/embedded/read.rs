@@ -1,18 +1,16 @@
 //! What readers ask of a view.
 
-use super::encoding::{
-    Bytes, Held, LeftoverKey, VOUCHED, decode, garbage_due, garbage_stripe, leftover_key, text,
-};
-use super::failure::{corrupt, unavailable};
-use super::short::listed_upload;
+use super::failure::corrupt;
+use super::key::text;
+use super::kinds::{LeftoverKey, VOUCHED, leftover_key};
+use super::short::{garbage_since, listed};
 use super::source::{Objects, Uploads};
 use super::table::View;
 use crate::rollup::page;
 use crate::{
-    Bucket, CatalogError, Extent, LOCATED_EXTENTS_MAX, Leftover, Listing, ListingRequest, Located,
-    Object, PARTS_LEN_MAX, Session, Stripe, Upload, UploadedPart, Vouched,
+    Bucket, CatalogError, Extent, LOCATED_EXTENTS_MAX, Leftover, ListedUpload, Listing,
+    ListingRequest, Located, PARTS_LEN_MAX, Session, Stripe, Upload, UploadedPart, Vouched,
 };
-use redb::ReadOnlyTable;
 use ripstop_model::{NodeId, StripeId};
 use std::ops::Bound;
 
@@ -27,34 +25,30 @@ pub(super) enum Found {
 
 impl View {
     pub(super) fn bucket(&self, name: &str) -> Result<Option<Bucket>, CatalogError> {
-        record(&self.buckets, name.as_bytes())
+        self.buckets.get(&name.as_bytes())
     }
 
     pub(super) fn buckets(&self, after: &str, max: usize) -> Result<Vec<Bucket>, CatalogError> {
         let after = (Bound::Excluded(after.as_bytes()), Bound::Unbounded);
-        let found = self.buckets.range::<&[u8]>(after).map_err(unavailable)?;
-        found.take(max).map(|entry| decode(entry.map_err(unavailable)?.1.value())).collect()
+        self.buckets.range::<&[u8]>(after)?.take(max).map(|entry| entry?.read()).collect()
     }
 
     /// The object of a key, unless its record is longer than `len_max` bytes.
     pub(super) fn object(&self, key: &[u8], len_max: usize) -> Result<Found, CatalogError> {
-        let Some(record) = self.objects.get(key).map_err(unavailable)? else {
-            return Ok(Found::None);
+        let Some(record) = self.objects.raw(&key)? else {
+            return self.objects.must_be_absent(&key).map(|()| Found::None);
         };
         if record.value().len() > len_max {
             return Ok(Found::Long);
         }
-        let object: Object = decode(record.value())?;
+        let object = self.objects.decode(&key, record.value())?;
         let few = object.extents.len() <= LOCATED_EXTENTS_MAX;
         let stripes = if few { self.stripes_of(&object.extents)? } else { Vec::new() };
         Ok(Found::Object(Located { object, stripes }))
     }
 
     pub(super) fn stripe(&self, id: StripeId) -> Result<Option<Stripe>, CatalogError> {
-        match self.stripes.get(id.0).map_err(unavailable)? {
-            Some(found) => Ok(Some(decode::<Held>(found.value())?.stripe)),
-            None => Ok(None),
-        }
+        Ok(self.stripes.get(&id.0)?.map(|held| held.stripe))
     }
 
     /// The stripes of some extents, each once, in the order of their first use.
@@ -80,7 +74,7 @@ impl View {
         let objects = page
             .items
             .into_iter()
-            .map(|(key, record)| Ok((key, record.listed()?)))
+            .map(|(key, entry)| Ok((key, listed(&entry)?)))
             .collect::<Result<Vec<_>, CatalogError>>()?;
         let last_key = objects.last().map(|(key, _)| key);
         let last = if page.ends_with_prefix { page.prefixes.last() } else { last_key };
@@ -91,17 +85,16 @@ impl View {
     pub(super) fn uploads(&self, request: &ListingRequest) -> Result<Listing, CatalogError> {
         self.must_have_bucket(request)?;
         let page = page(request, &mut Uploads::new(self, &request.bucket))?;
-        let uploads =
-            page.items
-                .into_iter()
-                .map(|(_, id)| {
-                    let record =
-                        self.uploads.get(id.as_bytes()).map_err(unavailable)?.ok_or_else(|| {
-                            corrupt(format!("upload {id} has a place but no record"))
-                        })?;
-                    listed_upload(record.value())
-                })
-                .collect::<Result<Vec<_>, CatalogError>>()?;
+        let uploads = page
+            .items
+            .into_iter()
+            .map(|(_, id)| {
+                let upload = self
+                    .upload(&id)?
+                    .ok_or_else(|| corrupt(format!("upload {id} has a place but no record")))?;
+                Ok(ListedUpload::of(&upload))
+            })
+            .collect::<Result<Vec<_>, CatalogError>>()?;
         let mut listing = Listing {
             objects: vec![],
             uploads,
@@ -119,14 +112,14 @@ impl View {
     }
 
     fn must_have_bucket(&self, request: &ListingRequest) -> Result<(), CatalogError> {
-        match self.buckets.get(request.bucket.as_bytes()).map_err(unavailable)? {
+        match self.bucket(&request.bucket)? {
             Some(_) => Ok(()),
             None => Err(CatalogError::NoSuchBucket),
         }
     }
 
     pub(super) fn upload(&self, id: &str) -> Result<Option<Upload>, CatalogError> {
-        record(&self.uploads, id.as_bytes())
+        self.uploads.get(&id.as_bytes())
     }
 
     pub(super) fn parts(
@@ -140,15 +133,14 @@ impl View {
         if after == u16::MAX {
             return Ok(vec![]);
         }
-        let found = self.parts.range::<(&[u8], u16)>(range).map_err(unavailable)?;
         let (mut parts, mut len) = (Vec::new(), 0);
-        for entry in found.take(max) {
-            let record = entry.map_err(unavailable)?.1;
-            len += record.value().len();
+        for entry in self.parts.range::<(&[u8], u16)>(range)?.take(max) {
+            let entry = entry?;
+            len += entry.len();
             if len > PARTS_LEN_MAX && !parts.is_empty() {
                 break;
             }
-            parts.push(decode(record.value())?);
+            parts.push(entry.read()?);
         }
         Ok(parts)
     }
@@ -159,12 +151,11 @@ impl View {
         max: usize,
     ) -> Result<Vec<(StripeId, Stripe)>, CatalogError> {
         let range = (Bound::Excluded(after.0), Bound::Unbounded);
-        let found = self.stripes.range::<u128>(range).map_err(unavailable)?;
+        let found = self.stripes.range::<u128>(range)?.take(max);
         found
-            .take(max)
             .map(|entry| {
-                let (id, held) = entry.map_err(unavailable)?;
-                Ok((StripeId(id.value()), decode::<Held>(held.value())?.stripe))
+                let entry = entry?;
+                Ok((StripeId(entry.key()), entry.read()?.stripe))
             })
             .collect()
     }
@@ -177,14 +168,13 @@ impl View {
     ) -> Result<Vec<(StripeId, Stripe)>, CatalogError> {
         let range = (Bound::Excluded(after.0), Bound::Unbounded);
         let mut due = Vec::new();
-        for entry in self.garbage.range::<u128>(range).map_err(unavailable)? {
+        for entry in self.garbage.range::<u128>(range)? {
             if due.len() >= max {
                 break;
             }
-            let (id, record) = entry.map_err(unavailable)?;
-            let (since_ms, stripe) = garbage_due(record.value())?;
-            if since_ms < due_ms {
-                due.push((StripeId(id.value()), garbage_stripe(stripe)?));
+            let entry = entry?;
+            if garbage_since(&entry)? < due_ms {
+                due.push((StripeId(entry.key()), entry.read()?.stripe));
             }
         }
         Ok(due)
@@ -199,13 +189,13 @@ impl View {
         let after = after.as_ref().map(leftover_key).map_or(Bound::Unbounded, Bound::Excluded);
         let range = (after, Bound::Unbounded);
         let mut due = Vec::new();
-        for entry in self.leftovers.range::<LeftoverKey>(range).map_err(unavailable)? {
+        for entry in self.leftovers.range::<LeftoverKey>(range)? {
             if due.len() >= max {
                 break;
             }
-            let (key, since_ms) = entry.map_err(unavailable)?;
-            if since_ms.value() < due_ms {
-                let (stripe, index, node) = key.value();
+            let entry = entry?;
+            if entry.read()?.0 < due_ms {
+                let (stripe, index, node) = entry.key();
                 due.push(Leftover { stripe: StripeId(stripe), index, node: NodeId(node) });
             }
         }
@@ -213,33 +203,30 @@ impl View {
     }
 
     pub(super) fn is_leftover(&self, copy: &Leftover) -> Result<bool, CatalogError> {
-        Ok(self.leftovers.get(leftover_key(copy)).map_err(unavailable)?.is_some())
+        Ok(self.leftovers.get(&leftover_key(copy))?.is_some())
+    }
+
+    pub(super) fn is_garbage(&self, id: StripeId) -> Result<bool, CatalogError> {
+        Ok(self.garbage.get(&id.0)?.is_some())
     }
 
     pub(super) fn vouched(&self) -> Result<Vouched, CatalogError> {
-        let before = self.meta.get(VOUCHED).map_err(unavailable)?;
-        let before_ms = before.ok_or_else(|| corrupt("it vouches for nothing".into()))?.value();
-        let sessions = self.sessions.range::<u32>(..).map_err(unavailable)?.map(|entry| {
-            let (session, until) = entry.map_err(unavailable)?;
-            Ok((Session(session.value()), until.value()))
+        let before = self.facts.get(&VOUCHED)?;
+        let before_ms = before.ok_or_else(|| corrupt("it vouches for nothing".into()))?.0;
+        let sessions = self.sessions.all()?.map(|entry| {
+            let entry = entry?;
+            Ok((Session(entry.key()), entry.read()?.0))
         });
         Ok(Vouched { before_ms, sessions: sessions.collect::<Result<_, CatalogError>>()? })
     }
 
     pub(super) fn nodes(&self) -> Result<Vec<(String, NodeId)>, CatalogError> {
-        let found = self.nodes.range::<&[u8]>(..).map_err(unavailable)?;
-        found
-            .map(|entry| {
-                let (name, number) = entry.map_err(unavailable)?;
-                Ok((text(name.value())?, NodeId(number.value())))
-            })
-            .collect()
+        let nodes = self.nodes.all()?.map(|entry| {
+            let entry = entry?;
+            let number = entry.read()?.0;
+            let number = u16::try_from(number).map_err(|_| corrupt(format!("node {number}")))?;
+            Ok((text(entry.key())?, NodeId(number)))
+        });
+        nodes.collect()
     }
-}
-
-fn record<T: serde::de::DeserializeOwned>(
-    table: &ReadOnlyTable<Bytes, Bytes>,
-    key: &[u8],
-) -> Result<Option<T>, CatalogError> {
-    table.get(key).map_err(unavailable)?.map(|found| decode(found.value())).transpose()
 }

@@ -3,11 +3,10 @@
 //! A holder (an object, a part, a bucket) holds each stripe that it names once, however many of its
 //! extents name it, and whether it is told by it too.
 
-use super::encoding::{Held, decode, encode, garbage};
 use super::failure::{Stop, corrupt};
+use super::kinds::{Garbage, Held};
 use super::table::Tables;
 use crate::{CatalogError, Extent, Object, Stripe};
-use redb::ReadableTable;
 use ripstop_model::StripeId;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,10 +39,10 @@ impl<'a> Turnover<'a> {
     ) -> Result<Self, Stop> {
         let mut turnover = Self::default();
         for (id, stripe) in arriving {
-            if tables.garbage.get(id.0)?.is_some() {
+            if tables.garbage.has(&id.0)? {
                 return Err(Stop::Refused(CatalogError::StripeGone { stripe: *id }));
             }
-            if tables.stripes.get(id.0)?.is_none() {
+            if !tables.stripes.has(&id.0)? {
                 turnover.arriving.entry(id.0).or_insert(stripe);
                 turnover.balance.entry(id.0).or_default();
             }
@@ -58,7 +57,7 @@ impl<'a> Turnover<'a> {
         stripes: &BTreeSet<u128>,
     ) -> Result<(), Stop> {
         for id in stripes {
-            if !self.arriving.contains_key(id) && tables.stripes.get(id)?.is_none() {
+            if !self.arriving.contains_key(id) && !tables.stripes.has(id)? {
                 return Err(Stop::Refused(CatalogError::StripeGone { stripe: StripeId(*id) }));
             }
             *self.balance.entry(*id).or_default() += 1;
@@ -81,7 +80,7 @@ impl<'a> Turnover<'a> {
                 continue;
             }
             let mut held = match arriving {
-                Some(stripe) => Held { holders: 0, stripe: stripe.clone() },
+                Some(stripe) => Held::new(0, stripe.clone()),
                 None => in_force(tables, id)?,
             };
             held.holders = held
@@ -89,23 +88,22 @@ impl<'a> Turnover<'a> {
                 .checked_add_signed(balance)
                 .ok_or_else(|| Stop::Failed(corrupt(miscounted(id))))?;
             if held.holders > 0 {
-                tables.stripes.insert(id, encode(&held).as_slice())?;
+                tables.stripes.insert(&id, &held)?;
                 continue;
             }
             if arriving.is_none() {
-                tables.stripes.remove(id)?;
+                tables.stripes.remove(&id)?;
             }
-            tables.garbage.insert(id, garbage(now_ms, &held.stripe).as_slice())?;
+            let garbage = Garbage { since_ms: now_ms, stripe: held.stripe };
+            tables.garbage.insert(&id, &garbage)?;
         }
         Ok(())
     }
 }
 
 fn in_force(tables: &Tables<'_>, id: u128) -> Result<Held, Stop> {
-    match tables.stripes.get(id)? {
-        Some(found) => decode(found.value()).map_err(Stop::Failed),
-        None => Err(Stop::Failed(corrupt(miscounted(id)))),
-    }
+    let found = tables.stripes.find(&id)?;
+    found.ok_or_else(|| Stop::Failed(corrupt(miscounted(id))))
 }
 
 fn miscounted(id: u128) -> String {

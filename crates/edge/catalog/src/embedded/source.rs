@@ -1,19 +1,18 @@
 //! The tables of objects and uploads as sorted sources for listings.
 
-use super::encoding::{Bytes, UploadKey, object_key, text};
-use super::failure::unavailable;
-use super::short::listed;
+use super::key::{object_key, text};
+use super::kinds::{Nothing, UploadKey};
+use super::rows::{Bytes, Entries, Entry};
 use super::table::View;
 use crate::rollup::Source;
-use crate::{CatalogError, Listed};
-use redb::{AccessGuard, Range};
+use crate::{CatalogError, Object};
 
 /// A bucket's keys; each stands for an object's record, not decoded yet.
 pub(super) struct Objects<'a> {
     view: &'a View,
     /// What every key of the bucket begins with in the table.
     bucket: Vec<u8>,
-    range: Option<Range<'static, Bytes, Bytes>>,
+    range: Option<Entries<'a, Bytes, Object>>,
 }
 
 impl<'a> Objects<'a> {
@@ -22,21 +21,12 @@ impl<'a> Objects<'a> {
     }
 }
 
-/// A record that a page may or may not want.
-pub(super) struct Record(AccessGuard<'static, Bytes>);
-
-impl Record {
-    pub(super) fn listed(&self) -> Result<Listed, CatalogError> {
-        listed(self.0.value())
-    }
-}
-
-impl Source for Objects<'_> {
-    type Item = Record;
+impl<'a> Source for Objects<'a> {
+    type Item = Entry<'a, Bytes, Object>;
 
     fn seek(&mut self, from: &[u8]) -> Result<(), CatalogError> {
         let from = [self.bucket.as_slice(), from].concat();
-        self.range = Some(self.view.objects.range(from.as_slice()..).map_err(unavailable)?);
+        self.range = Some(self.view.objects.range(from.as_slice()..)?);
         Ok(())
     }
 
@@ -45,17 +35,16 @@ impl Source for Objects<'_> {
         self.seek(&[key.as_bytes(), b"\0"].concat())
     }
 
-    fn next(&mut self, prefix: &str) -> Result<Option<(String, Record)>, CatalogError> {
+    fn next(&mut self, prefix: &str) -> Result<Option<(String, Self::Item)>, CatalogError> {
         let Some(next) = self.range.as_mut().and_then(Iterator::next) else {
             return Ok(None);
         };
-        let (key, record) = next.map_err(unavailable)?;
-        match key.value().strip_prefix(self.bucket.as_slice()) {
-            Some(key) if key.starts_with(prefix.as_bytes()) => {
-                Ok(Some((text(key)?, Record(record))))
-            }
-            Some(_) | None => Ok(None),
-        }
+        let entry = next?;
+        let key = match entry.key().strip_prefix(self.bucket.as_slice()) {
+            Some(key) if key.starts_with(prefix.as_bytes()) => text(key)?,
+            Some(_) | None => return Ok(None),
+        };
+        Ok(Some((key, entry)))
     }
 }
 
@@ -63,7 +52,7 @@ impl Source for Objects<'_> {
 pub(super) struct Uploads<'a> {
     view: &'a View,
     bucket: &'a str,
-    range: Option<Range<'static, UploadKey, ()>>,
+    range: Option<Entries<'a, UploadKey, Nothing>>,
 }
 
 impl<'a> Uploads<'a> {
@@ -73,7 +62,7 @@ impl<'a> Uploads<'a> {
 
     fn seek_place(&mut self, key: &[u8], id: &[u8]) -> Result<(), CatalogError> {
         let from = (self.bucket.as_bytes(), key, id);
-        self.range = Some(self.view.uploads_by_key.range(from..).map_err(unavailable)?);
+        self.range = Some(self.view.uploads_by_key.range(from..)?);
         Ok(())
     }
 }
@@ -93,8 +82,8 @@ impl Source for Uploads<'_> {
         let Some(next) = self.range.as_mut().and_then(Iterator::next) else {
             return Ok(None);
         };
-        let place = next.map_err(unavailable)?.0;
-        let (bucket, key, id) = place.value();
+        let place = next?;
+        let (bucket, key, id) = place.key();
         if bucket != self.bucket.as_bytes() || !key.starts_with(prefix.as_bytes()) {
             return Ok(None);
         }

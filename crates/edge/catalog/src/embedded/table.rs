@@ -1,50 +1,60 @@
 //! The tables, as a transaction writes them and as readers see them.
 
-use super::encoding::{
-    BUCKETS, Bytes, FORMAT, GARBAGE, LEFTOVERS, LeftoverKey, META, NODES, OBJECTS, PARTS, SESSIONS,
-    STRIPES, UPLOADS, UPLOADS_BY_KEY, USAGE, UploadKey, VOUCHED,
+use super::failure::{corrupt, unavailable};
+use super::kinds::{
+    Account, BUCKETS, CONVERTING, COUNTED, FACTS, FORMAT, FORMAT_NAME, GARBAGE, Garbage, Held,
+    LEFTOVERS, LeftoverKey, META, NODES, Nothing, Number, OBJECTS, PARTS, SESSIONS, STRIPES,
+    UPLOADS, UPLOADS_BY_KEY, USAGE, UploadKey, VOUCHED,
 };
-use super::failure::{Stop, corrupt, unavailable};
-use super::usage::{self, AccountRow, Accounts};
-use crate::CatalogError;
-use redb::{ReadOnlyTable, ReadTransaction, ReadableTable, Table, TableHandle, WriteTransaction};
+use super::older;
+use super::rows::{Bytes, Rows, Stored};
+use super::usage::{self, Accounts};
+use crate::{Bucket, CatalogError, Object, Upload, UploadedPart};
+use redb::{Key, ReadOnlyTable, ReadTransaction, Table, TableHandle, WriteTransaction};
 use ripstop_model::StripeId;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+/// A table in a transaction that writes.
+pub(super) type Written<'txn, K, R> = Rows<Table<'txn, K, Bytes>, K, R>;
+/// A table as one commit left it.
+pub(super) type Kept<K, R> = Rows<ReadOnlyTable<K, Bytes>, K, R>;
+
 /// Every table of one write transaction.
 pub(super) struct Tables<'txn> {
-    pub(super) buckets: Table<'txn, Bytes, Bytes>,
-    pub(super) objects: Table<'txn, Bytes, Bytes>,
-    pub(super) stripes: Table<'txn, u128, Bytes>,
-    pub(super) garbage: Table<'txn, u128, Bytes>,
-    pub(super) leftovers: Table<'txn, LeftoverKey, u64>,
-    pub(super) uploads: Table<'txn, Bytes, Bytes>,
-    pub(super) uploads_by_key: Table<'txn, UploadKey, ()>,
-    pub(super) parts: Table<'txn, (Bytes, u16), Bytes>,
-    pub(super) nodes: Table<'txn, Bytes, u16>,
-    pub(super) sessions: Table<'txn, u32, u64>,
-    pub(super) meta: Table<'txn, Bytes, u64>,
-    pub(super) usage: Table<'txn, Bytes, AccountRow>,
+    pub(super) facts: Written<'txn, Bytes, Number>,
+    pub(super) buckets: Written<'txn, Bytes, Bucket>,
+    pub(super) objects: Written<'txn, Bytes, Object>,
+    pub(super) stripes: Written<'txn, u128, Held>,
+    pub(super) garbage: Written<'txn, u128, Garbage>,
+    pub(super) leftovers: Written<'txn, LeftoverKey, Number>,
+    pub(super) uploads: Written<'txn, Bytes, Upload>,
+    pub(super) uploads_by_key: Written<'txn, UploadKey, Nothing>,
+    pub(super) parts: Written<'txn, (Bytes, u16), UploadedPart>,
+    pub(super) nodes: Written<'txn, Bytes, Number>,
+    pub(super) sessions: Written<'txn, u32, Number>,
+    pub(super) usage: Written<'txn, Bytes, Account>,
     /// What of `usage` has changed, until it is written.
     pub(super) accounts: Accounts,
 }
 
 impl<'txn> Tables<'txn> {
     /// Opens every table, making those that are missing.
-    pub(super) fn open(txn: &'txn WriteTransaction) -> Result<Self, redb::TableError> {
+    pub(super) fn open(txn: &'txn WriteTransaction) -> Result<Self, CatalogError> {
+        let facts = FACTS.write(txn, false)?;
+        let older = facts.has(&CONVERTING)?;
         Ok(Self {
-            buckets: txn.open_table(BUCKETS)?,
-            objects: txn.open_table(OBJECTS)?,
-            stripes: txn.open_table(STRIPES)?,
-            garbage: txn.open_table(GARBAGE)?,
-            leftovers: txn.open_table(LEFTOVERS)?,
-            uploads: txn.open_table(UPLOADS)?,
-            uploads_by_key: txn.open_table(UPLOADS_BY_KEY)?,
-            parts: txn.open_table(PARTS)?,
-            nodes: txn.open_table(NODES)?,
-            sessions: txn.open_table(SESSIONS)?,
-            meta: txn.open_table(META)?,
-            usage: txn.open_table(USAGE)?,
+            facts,
+            buckets: BUCKETS.write(txn, older)?,
+            objects: OBJECTS.write(txn, older)?,
+            stripes: STRIPES.write(txn, older)?,
+            garbage: GARBAGE.write(txn, older)?,
+            leftovers: LEFTOVERS.write(txn, false)?,
+            uploads: UPLOADS.write(txn, older)?,
+            uploads_by_key: UPLOADS_BY_KEY.write(txn, false)?,
+            parts: PARTS.write(txn, older)?,
+            nodes: NODES.write(txn, false)?,
+            sessions: SESSIONS.write(txn, false)?,
+            usage: USAGE.write(txn, false)?,
             accounts: Accounts::default(),
         })
     }
@@ -55,98 +65,129 @@ impl<'txn> Tables<'txn> {
 pub(super) struct View {
     /// Which opening of the database it belongs to.
     pub(super) opening: u64,
-    pub(super) buckets: ReadOnlyTable<Bytes, Bytes>,
-    pub(super) objects: ReadOnlyTable<Bytes, Bytes>,
-    pub(super) stripes: ReadOnlyTable<u128, Bytes>,
-    pub(super) garbage: ReadOnlyTable<u128, Bytes>,
-    pub(super) leftovers: ReadOnlyTable<LeftoverKey, u64>,
-    pub(super) uploads: ReadOnlyTable<Bytes, Bytes>,
-    pub(super) uploads_by_key: ReadOnlyTable<UploadKey, ()>,
-    pub(super) parts: ReadOnlyTable<(Bytes, u16), Bytes>,
-    pub(super) nodes: ReadOnlyTable<Bytes, u16>,
-    pub(super) sessions: ReadOnlyTable<u32, u64>,
-    pub(super) meta: ReadOnlyTable<Bytes, u64>,
-    pub(super) usage: ReadOnlyTable<Bytes, AccountRow>,
+    pub(super) facts: Kept<Bytes, Number>,
+    pub(super) buckets: Kept<Bytes, Bucket>,
+    pub(super) objects: Kept<Bytes, Object>,
+    pub(super) stripes: Kept<u128, Held>,
+    pub(super) garbage: Kept<u128, Garbage>,
+    pub(super) leftovers: Kept<LeftoverKey, Number>,
+    pub(super) uploads: Kept<Bytes, Upload>,
+    pub(super) uploads_by_key: Kept<UploadKey, Nothing>,
+    pub(super) parts: Kept<(Bytes, u16), UploadedPart>,
+    pub(super) nodes: Kept<Bytes, Number>,
+    pub(super) sessions: Kept<u32, Number>,
+    pub(super) usage: Kept<Bytes, Account>,
 }
 
 impl View {
-    pub(super) fn open(txn: &ReadTransaction, opening: u64) -> Result<Self, redb::TableError> {
+    pub(super) fn open(txn: &ReadTransaction, opening: u64) -> Result<Self, CatalogError> {
+        let facts = FACTS.read(txn, false)?;
+        let older = facts.has(&CONVERTING)?;
         Ok(Self {
             opening,
-            buckets: txn.open_table(BUCKETS)?,
-            objects: txn.open_table(OBJECTS)?,
-            stripes: txn.open_table(STRIPES)?,
-            garbage: txn.open_table(GARBAGE)?,
-            leftovers: txn.open_table(LEFTOVERS)?,
-            uploads: txn.open_table(UPLOADS)?,
-            uploads_by_key: txn.open_table(UPLOADS_BY_KEY)?,
-            parts: txn.open_table(PARTS)?,
-            nodes: txn.open_table(NODES)?,
-            sessions: txn.open_table(SESSIONS)?,
-            meta: txn.open_table(META)?,
-            usage: txn.open_table(USAGE)?,
+            facts,
+            buckets: BUCKETS.read(txn, older)?,
+            objects: OBJECTS.read(txn, older)?,
+            stripes: STRIPES.read(txn, older)?,
+            garbage: GARBAGE.read(txn, older)?,
+            leftovers: LEFTOVERS.read(txn, false)?,
+            uploads: UPLOADS.read(txn, older)?,
+            uploads_by_key: UPLOADS_BY_KEY.read(txn, false)?,
+            parts: PARTS.read(txn, older)?,
+            nodes: NODES.read(txn, false)?,
+            sessions: SESSIONS.read(txn, false)?,
+            usage: USAGE.read(txn, false)?,
         })
     }
 }
 
 /// Makes the tables of a new file, and those that an older one lacks, and counts what buckets hold where
-/// an older program may have changed it; refuses a file of another format.
+/// nobody has; takes over from format 1 all but its long tables, whose records stay as they are until
+/// they are [converted](super::convert). Refuses a file of another format.
 pub(super) fn prepare(txn: WriteTransaction) -> Result<(), CatalogError> {
-    let (format, vouched) = {
-        let meta = txn.open_table(META).map_err(unavailable)?;
-        let number = |name: Bytes| -> Result<Option<u64>, CatalogError> {
-            Ok(meta.get(name).map_err(unavailable)?.map(|is| is.value()))
-        };
-        (number(b"format")?, number(VOUCHED)?)
-    };
-    if let Some(format) = format.filter(|format| *format != FORMAT) {
-        return Err(corrupt(format!("the file has the unknown format {format}")));
+    let format = format(&txn)?;
+    match format {
+        Some(FORMAT) if is_prepared(&txn)? => return txn.abort().map_err(unavailable),
+        Some(older::FORMAT | FORMAT) | None => {}
+        Some(format) => {
+            return Err(corrupt(format!(
+                "the file has format {format}, and this program knows none above {FORMAT}: a newer one wrote it"
+            )));
+        }
     }
-    let has_all = |txn: &WriteTransaction| -> Result<bool, CatalogError> {
-        let names: Vec<String> =
-            txn.list_tables().map_err(unavailable)?.map(|table| table.name().to_owned()).collect();
-        let has = |name: &str| names.iter().any(|known| known == name);
-        Ok(has(LEFTOVERS.name()) && has(SESSIONS.name()) && has(USAGE.name()))
-    };
-    if format.is_some() && vouched.is_some() && has_all(&txn)? && is_counted(&txn)? {
-        return txn.abort().map_err(unavailable);
+    if format == Some(older::FORMAT) {
+        older::adopt(&txn)?;
     }
     {
-        let mut tables = Tables::open(&txn).map_err(unavailable)?;
-        let before = first_vouched(&tables)?;
-        tables.meta.insert(b"format".as_slice(), FORMAT).map_err(unavailable)?;
-        if vouched.is_none() {
-            tables.meta.insert(VOUCHED, before).map_err(unavailable)?;
+        let mut tables = Tables::open(&txn)?;
+        if !tables.facts.has(&VOUCHED)? {
+            let before = first_vouched(&tables)?;
+            tables.facts.insert(&VOUCHED, &Number(before))?;
         }
-        usage::count(&mut tables)?;
+        if !tables.facts.has(&COUNTED)? {
+            usage::count(&mut tables)?;
+        }
     }
+    set_format(&txn)?;
     txn.commit().map_err(unavailable)
 }
 
-fn is_counted(txn: &WriteTransaction) -> Result<bool, CatalogError> {
-    usage::is_counted(&Tables::open(txn).map_err(unavailable)?).map_err(usage::error)
+fn format(txn: &WriteTransaction) -> Result<Option<u64>, CatalogError> {
+    let meta = txn.open_table(META).map_err(unavailable)?;
+    let format = redb::ReadableTable::get(&meta, FORMAT_NAME).map_err(unavailable)?;
+    Ok(format.map(|format| format.value()))
+}
+
+/// Writes which format the file has.
+pub(super) fn set_format(txn: &WriteTransaction) -> Result<(), CatalogError> {
+    let mut meta = txn.open_table(META).map_err(unavailable)?;
+    meta.insert(FORMAT_NAME, FORMAT).map(drop).map_err(unavailable)
+}
+
+/// Whether all tables are there, and what buckets hold is counted.
+fn is_prepared(txn: &WriteTransaction) -> Result<bool, CatalogError> {
+    let names: Vec<String> =
+        txn.list_tables().map_err(unavailable)?.map(|table| table.name().to_owned()).collect();
+    let wanted = [
+        FACTS.name,
+        BUCKETS.name,
+        OBJECTS.name,
+        STRIPES.name,
+        GARBAGE.name,
+        LEFTOVERS.name,
+        UPLOADS.name,
+        UPLOADS_BY_KEY.name,
+        PARTS.name,
+        NODES.name,
+        SESSIONS.name,
+        USAGE.name,
+    ];
+    if wanted.iter().any(|wanted| !names.iter().any(|name| name == wanted)) {
+        return Ok(false);
+    }
+    let facts = FACTS.write(txn, false)?;
+    Ok(facts.has(&VOUCHED)? && facts.has(&COUNTED)?)
 }
 
 /// What a file that never said so is taken to know: all names given until now, and those it holds.
 fn first_vouched(tables: &Tables<'_>) -> Result<u64, CatalogError> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
     let mut before = u64::try_from(now).unwrap_or(u64::MAX);
-    for table in [&tables.stripes, &tables.garbage] {
-        if let Some((id, _)) = table.last().map_err(unavailable)? {
-            before = before.max(StripeId(id.value()).unix_ms() + 1);
-        }
+    let last = [last_of(&tables.stripes)?, last_of(&tables.garbage)?];
+    for id in last.into_iter().flatten() {
+        before = before.max(id.unix_ms() + 1);
     }
     Ok(before)
 }
 
-/// A record of the present state, decoded.
-pub(super) fn record<T: serde::de::DeserializeOwned>(
-    table: &impl ReadableTable<Bytes, Bytes>,
-    key: &[u8],
-) -> Result<Option<T>, Stop> {
-    table
-        .get(key)?
-        .map(|found| super::encoding::decode(found.value()))
-        .transpose()
-        .map_err(Stop::Failed)
+fn last_of<R: Stored>(table: &Written<'_, u128, R>) -> Result<Option<StripeId>, CatalogError> {
+    let last = table.all()?.next_back().transpose()?;
+    Ok(last.map(|entry| StripeId(entry.key())))
+}
+
+impl<K: Key + 'static> Written<'_, K, Number> {
+    /// The key's number, if it has one.
+    pub(super) fn number(&self, key: &K::SelfType<'_>) -> Result<Option<u64>, CatalogError> {
+        Ok(self.find(key)?.map(|number| number.0))
+    }
 }

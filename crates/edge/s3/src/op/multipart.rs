@@ -34,6 +34,7 @@ pub(super) async fn create(request: Request) -> Outcome<Reply> {
         created_ms: 0,
         attributes,
         checksum,
+        ..Upload::default()
     };
     let upload = request.store.create_upload(upload).await?;
     let mut root = Element::in_namespace("InitiateMultipartUploadResult");

@@ -113,7 +113,12 @@ impl Bringing {
                     if made.as_ref() != Some(&bucket) {
                         // Its own telling is gone, so it is told of by its objects.
                         let created_ms = object.modified_ms;
-                        let untold = Bucket { name: bucket.clone(), created_ms, told_by: id };
+                        let untold = Bucket {
+                            name: bucket.clone(),
+                            created_ms,
+                            told_by: id,
+                            ..Bucket::default()
+                        };
                         let own = stripes.iter().find(|(stripe, _)| *stripe == id).cloned();
                         self.make(untold, own.into_iter().collect());
                         made = Some(bucket.clone());

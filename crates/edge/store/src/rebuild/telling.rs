@@ -158,11 +158,22 @@ mod tests {
     fn told(bucket: &str, key: Option<&str>, id: u128) -> (Vec<u8>, Name) {
         let told_by = StripeId(id);
         let telling = match key {
-            None => Telling::Bucket(Bucket { name: bucket.into(), created_ms: 1, told_by }),
+            None => Telling::Bucket(Bucket {
+                name: bucket.into(),
+                created_ms: 1,
+                told_by,
+                ..Bucket::default()
+            }),
             Some(key) => {
                 let attributes = Attributes::default();
-                let object =
-                    Object { len: 0, modified_ms: 1, attributes, extents: vec![], told_by };
+                let object = Object {
+                    len: 0,
+                    modified_ms: 1,
+                    attributes,
+                    extents: vec![],
+                    told_by,
+                    ..Object::default()
+                };
                 Telling::Object { bucket: bucket.into(), key: key.into(), object }
             }
         };

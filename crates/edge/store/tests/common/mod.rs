@@ -317,6 +317,7 @@ pub(crate) fn upload_of(bucket: &str, key: &str) -> Upload {
         created_ms: 0,
         attributes: Attributes::default(),
         checksum: None,
+        ..Upload::default()
     }
 }
 

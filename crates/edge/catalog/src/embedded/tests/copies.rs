@@ -1,5 +1,7 @@
 //! Copies of a file that is being written to.
 
+use super::super::kinds::{GARBAGE, Garbage, META};
+use super::super::older;
 use crate::conformance::{bucket, object, stripe};
 use crate::{
     Audited, Catalog, CatalogError, Change, Condition, Embedded, Quota, Reading, Session, Settings,
@@ -144,14 +146,15 @@ async fn a_file_from_before_sessions_knows_every_name_until_it_was_opened() {
     {
         let database = redb::Database::open(&path).unwrap();
         let txn = database.begin_write().unwrap();
-        txn.delete_table(super::super::encoding::SESSIONS).unwrap();
-        let mut meta = txn.open_table(super::super::encoding::META).unwrap();
-        meta.remove(super::super::encoding::VOUCHED).unwrap();
         let newest = Session(9).name(1 << 47, 0);
-        let mut garbage = txn.open_table(super::super::encoding::GARBAGE).unwrap();
-        let record = super::super::encoding::garbage(1, &stripe());
-        garbage.insert(newest.0, record.as_slice()).unwrap();
-        drop((meta, garbage));
+        let record = Garbage { since_ms: 1, stripe: stripe() };
+        GARBAGE.write(&txn, false).unwrap().insert(&newest.0, &record).unwrap();
+        txn.commit().unwrap();
+        super::older::age_file(&database, None);
+        let txn = database.begin_write().unwrap();
+        txn.delete_table(older::SESSIONS).unwrap();
+        txn.delete_table(older::LEFTOVERS).unwrap();
+        txn.open_table(META).unwrap().remove(older::VOUCHED).unwrap();
         txn.commit().unwrap();
     }
     let catalog = Embedded::open(&path, Settings::default()).unwrap();

@@ -11,7 +11,7 @@ use ripstop_model::StripeId;
 use std::future::Future;
 use std::time::{Duration, Instant};
 
-fn run<T>(work: impl Future<Output = T>) -> T {
+pub(super) fn run<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
 }
 
@@ -21,12 +21,16 @@ fn next(seed: &mut u64) -> u64 {
     *seed >> 33
 }
 
+/// Changes, some of which are refused.
+pub(super) fn changes_of_a_script() -> Vec<(u64, Change)> {
+    changes(&script(400).new_tree(&mut TestRunner::deterministic()).unwrap().current())
+}
+
 /// The file of a small catalog that was closed, and what is in it.
 fn closed() -> (Vec<u8>, String) {
     let disk = Disk::new(vec![], usize::MAX);
     let catalog = Embedded::open_on(disk.clone(), Settings::default()).unwrap();
-    let steps = script(400).new_tree(&mut TestRunner::deterministic()).unwrap().current();
-    for (now_ms, change) in changes(&steps) {
+    for (now_ms, change) in changes_of_a_script() {
         drop(run(catalog.commit(now_ms, change)));
     }
     for at in 0..300 {

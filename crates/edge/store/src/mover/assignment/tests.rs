@@ -91,7 +91,7 @@ fn parts_are_whole_and_never_off_by_one() {
 fn stripe(nodes: &[Option<u16>]) -> Stripe {
     let n = nodes.len() as u8;
     let nodes = nodes.to_vec();
-    Stripe { pool: 0, n, k: 2, payload_len: 9, header_len: 64, nodes, run: 0 }
+    Stripe { pool: 0, n, k: 2, payload_len: 9, header_len: 64, nodes, run: 0, ..Stripe::default() }
 }
 
 #[test]

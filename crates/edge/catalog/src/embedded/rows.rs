@@ -1,0 +1,298 @@
+//! Tables whose records carry a checksum that is bound to the table and the key: a record that is not
+//! what was written, or stands where another was, is an error and never an answer.
+
+use super::failure::{corrupt, unavailable};
+use super::older;
+use crate::CatalogError;
+use redb::{
+    AccessGuard, Key, Range, ReadOnlyTable, ReadTransaction, ReadableTable, Table, TableDefinition,
+    WriteTransaction,
+};
+use ripstop_form::{Record, Unreadable, decode, encode};
+use std::borrow::Borrow;
+use std::cmp::Ordering;
+use std::marker::PhantomData;
+use std::ops::{Bound, RangeBounds};
+use twox_hash::XxHash3_128;
+
+pub(super) type Bytes = &'static [u8];
+
+/// First byte of every record: far from that of older ones, so that no flipped bit makes one of them.
+const FORM: u8 = 0xc2;
+/// Bytes before a record's fields: the form, and the checksum.
+const HEAD: usize = 1 + size_of::<u64>();
+
+/// What a table may hold.
+pub(super) trait Stored: Record {
+    /// One of format 1, without its version byte; that format had no checksums.
+    fn older(_body: &[u8]) -> Option<Self> {
+        None
+    }
+}
+
+/// A table's name, and what it holds.
+pub(super) struct Kind<K, R> {
+    pub(super) name: &'static str,
+    holds: PhantomData<fn() -> (K, R)>,
+}
+
+impl<K, R> Clone for Kind<K, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<K, R> Copy for Kind<K, R> {}
+
+impl<K: Key + 'static, R: Stored> Kind<K, R> {
+    pub(super) const fn new(name: &'static str) -> Self {
+        Self { name, holds: PhantomData }
+    }
+
+    const fn definition(self) -> TableDefinition<'static, K, Bytes> {
+        TableDefinition::new(self.name)
+    }
+
+    /// The table in a transaction that writes; made if it is not there. Some of its records may be of
+    /// format 1 if `may_be_older`.
+    pub(super) fn write(
+        self,
+        txn: &WriteTransaction,
+        may_be_older: bool,
+    ) -> Result<Rows<Table<'_, K, Bytes>, K, R>, CatalogError> {
+        let table = txn.open_table(self.definition()).map_err(unavailable)?;
+        Ok(Rows { table, kind: self, may_be_older })
+    }
+
+    /// The table as one commit left it.
+    pub(super) fn read(
+        self,
+        txn: &ReadTransaction,
+        may_be_older: bool,
+    ) -> Result<Rows<ReadOnlyTable<K, Bytes>, K, R>, CatalogError> {
+        let table = txn.open_table(self.definition()).map_err(unavailable)?;
+        Ok(Rows { table, kind: self, may_be_older })
+    }
+
+    /// The record as bytes for this key.
+    pub(super) fn seal(self, key: &K::SelfType<'_>, record: &R) -> Vec<u8> {
+        let mut bytes = vec![FORM; HEAD];
+        bytes = encode(record, bytes);
+        let sum = self.checksum(key, &bytes[HEAD..]);
+        bytes[1..HEAD].copy_from_slice(&sum.to_le_bytes());
+        bytes
+    }
+
+    fn checksum(self, key: &K::SelfType<'_>, fields: &[u8]) -> u64 {
+        let hash = |seed, bytes: &[u8]| XxHash3_128::oneshot_with_seed(seed, bytes) as u64;
+        let place = hash(hash(0, self.name.as_bytes()), K::as_bytes(key).as_ref());
+        hash(place, fields)
+    }
+
+    /// A record's fields, if they are what was written for this key.
+    fn fields<'b>(self, key: &K::SelfType<'_>, bytes: &'b [u8]) -> Result<&'b [u8], CatalogError> {
+        let (head, fields) = bytes.split_first_chunk::<HEAD>().unwrap_or((&[0; HEAD], &[]));
+        match bytes.first() {
+            None => Err(corrupt("a record is empty".into())),
+            Some(&FORM) if head[1..] == self.checksum(key, fields).to_le_bytes() => Ok(fields),
+            Some(&FORM) => Err(corrupt(format!(
+                "what stands in table {} is not what was written there",
+                self.name
+            ))),
+            Some(version) => Err(corrupt(format!("a record has the unknown version {version}"))),
+        }
+    }
+}
+
+/// A table's records.
+pub(super) struct Rows<T, K, R> {
+    table: T,
+    kind: Kind<K, R>,
+    may_be_older: bool,
+}
+
+impl<T: ReadableTable<K, Bytes>, K: Key + 'static, R: Stored> Rows<T, K, R> {
+    /// The key's record. That there is none is answered only if what stands around its place is what
+    /// was written: a flipped key leads a search astray, and then stands beside where it ends.
+    pub(super) fn get(&self, key: &K::SelfType<'_>) -> Result<Option<R>, CatalogError> {
+        match self.raw(key)? {
+            Some(found) => self.decode(key, found.value()).map(Some),
+            None => self.must_be_absent(key).map(|()| None),
+        }
+    }
+
+    /// The key's record. That there is none is believed: for keys that are mostly new, where another
+    /// search costs more than it finds.
+    pub(super) fn find(&self, key: &K::SelfType<'_>) -> Result<Option<R>, CatalogError> {
+        self.raw(key)?.map(|found| self.decode(key, found.value())).transpose()
+    }
+
+    /// Whether the key has a record, which is not looked at.
+    pub(super) fn has(&self, key: &K::SelfType<'_>) -> Result<bool, CatalogError> {
+        Ok(self.raw(key)?.is_some())
+    }
+
+    /// The bytes that stand at a key.
+    pub(super) fn raw(
+        &self,
+        key: &K::SelfType<'_>,
+    ) -> Result<Option<AccessGuard<'_, Bytes>>, CatalogError> {
+        self.table.get(key).map_err(unavailable)
+    }
+
+    /// The record that such bytes are.
+    pub(super) fn decode(&self, key: &K::SelfType<'_>, bytes: &[u8]) -> Result<R, CatalogError> {
+        if self.may_be_older
+            && let Some((&older::VERSION, body)) = bytes.split_first()
+        {
+            return R::older(body).ok_or_else(|| corrupt("a record is unreadable".into()));
+        }
+        decode(self.kind.fields(key, bytes)?).map_err(|why| unreadable(&why))
+    }
+
+    /// That a search for the key, which found nothing, was not led astray.
+    pub(super) fn must_be_absent(&self, key: &K::SelfType<'_>) -> Result<(), CatalogError> {
+        let wanted = K::as_bytes(key);
+        let key = || K::from_bytes(wanted.as_ref());
+        let is_beside = |entry: Entry<'_, K, R>, side| {
+            let is_so = K::compare(K::as_bytes(&entry.key()).as_ref(), wanted.as_ref()) == side;
+            let astray =
+                || corrupt(format!("the keys of table {} are out of order", self.kind.name));
+            if is_so { entry.verify() } else { Err(astray()) }
+        };
+        if let Some(before) = self.range((Bound::Unbounded, Bound::Excluded(key())))?.next_back() {
+            is_beside(before?, Ordering::Less)?;
+        }
+        if let Some(behind) = self.range((Bound::Included(key()), Bound::Unbounded))?.next() {
+            is_beside(behind?, Ordering::Greater)?;
+        }
+        Ok(())
+    }
+
+    /// The records of a range of keys, in order.
+    pub(super) fn range<'k, Q: Borrow<K::SelfType<'k>> + 'k>(
+        &self,
+        range: impl RangeBounds<Q> + 'k,
+    ) -> Result<Entries<'_, K, R>, CatalogError> {
+        let range = self.table.range(range).map_err(unavailable)?;
+        Ok(Entries { range, kind: self.kind, may_be_older: self.may_be_older })
+    }
+
+    /// All records, in order.
+    pub(super) fn all(&self) -> Result<Entries<'_, K, R>, CatalogError> {
+        let range = self.table.iter().map_err(unavailable)?;
+        Ok(Entries { range, kind: self.kind, may_be_older: self.may_be_older })
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> Result<u64, CatalogError> {
+        self.table.len().map_err(unavailable)
+    }
+}
+
+impl<K: Key + 'static, R: Stored> Rows<Table<'_, K, Bytes>, K, R> {
+    /// Writes the key's record.
+    pub(super) fn insert(&mut self, key: &K::SelfType<'_>, record: &R) -> Result<(), CatalogError> {
+        self.insert_raw(key, &self.kind.seal(key, record))
+    }
+
+    /// Writes bytes where a record should stand.
+    pub(super) fn insert_raw(
+        &mut self,
+        key: &K::SelfType<'_>,
+        bytes: &[u8],
+    ) -> Result<(), CatalogError> {
+        self.table.insert(key, bytes).map(drop).map_err(unavailable)
+    }
+
+    /// Removes the key's record, if it has one.
+    pub(super) fn remove(&mut self, key: &K::SelfType<'_>) -> Result<(), CatalogError> {
+        self.table.remove(key).map(drop).map_err(unavailable)
+    }
+
+    /// Removes all records.
+    pub(super) fn clear(&mut self) -> Result<(), CatalogError> {
+        self.table.retain(|_, _| false).map_err(unavailable)
+    }
+}
+
+/// Records one after another, from both ends.
+pub(super) struct Entries<'a, K: Key + 'static, R> {
+    range: Range<'a, K, Bytes>,
+    kind: Kind<K, R>,
+    may_be_older: bool,
+}
+
+type Guards<'a, K> = (AccessGuard<'a, K>, AccessGuard<'a, Bytes>);
+
+impl<'a, K: Key + 'static, R> Entries<'a, K, R> {
+    fn entry(
+        &self,
+        found: Result<Guards<'a, K>, redb::StorageError>,
+    ) -> Result<Entry<'a, K, R>, CatalogError> {
+        let (key, record) = found.map_err(unavailable)?;
+        Ok(Entry { key, record, kind: self.kind, may_be_older: self.may_be_older })
+    }
+}
+
+impl<'a, K: Key + 'static, R> Iterator for Entries<'a, K, R> {
+    type Item = Result<Entry<'a, K, R>, CatalogError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let found = self.range.next()?;
+        Some(self.entry(found))
+    }
+}
+
+impl<K: Key + 'static, R> DoubleEndedIterator for Entries<'_, K, R> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        let found = self.range.next_back()?;
+        Some(self.entry(found))
+    }
+}
+
+/// A key and its record, which may not be what was written.
+pub(super) struct Entry<'a, K: Key + 'static, R> {
+    key: AccessGuard<'a, K>,
+    record: AccessGuard<'a, Bytes>,
+    kind: Kind<K, R>,
+    may_be_older: bool,
+}
+
+impl<K: Key + 'static, R: Stored> Entry<'_, K, R> {
+    pub(super) fn key(&self) -> K::SelfType<'_> {
+        self.key.value()
+    }
+
+    /// Bytes of the record as it is stored.
+    pub(super) fn len(&self) -> usize {
+        self.record.value().len()
+    }
+
+    /// The record of format 1, without its version byte.
+    pub(super) fn older(&self) -> Option<&[u8]> {
+        let (version, body) = self.record.value().split_first()?;
+        (self.may_be_older && *version == older::VERSION).then_some(body)
+    }
+
+    /// The record.
+    pub(super) fn read(&self) -> Result<R, CatalogError> {
+        match self.older() {
+            Some(body) => R::older(body).ok_or_else(|| corrupt("a record is unreadable".into())),
+            None => decode(self.fields()?).map_err(|why| unreadable(&why)),
+        }
+    }
+
+    /// The record's fields, if they are what was written.
+    pub(super) fn fields(&self) -> Result<&[u8], CatalogError> {
+        self.kind.fields(&self.key(), self.record.value())
+    }
+
+    fn verify(&self) -> Result<(), CatalogError> {
+        if self.older().is_some() { Ok(()) } else { self.fields().map(drop) }
+    }
+}
+
+pub(super) fn unreadable(why: &Unreadable) -> CatalogError {
+    corrupt(format!("a record is unreadable: {why}"))
+}

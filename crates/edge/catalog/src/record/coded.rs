@@ -1,0 +1,304 @@
+//! The fields of each record, by their numbers: for ever.
+
+use super::{
+    Attributes, Bucket, Checksum, ChecksumAlgorithm, Extent, Object, Part, Stripe, Upload,
+    UploadedPart,
+};
+use ripstop_form::{Fields, Found, Record, Unknown, Unreadable};
+use ripstop_model::StripeId;
+
+impl Record for Bucket {
+    fn write(&self, to: &mut Fields) {
+        to.text(1, &self.name);
+        to.number(2, self.created_ms);
+        to.bytes(3, &id(self.told_by));
+        to.unknown(&self.unknown);
+    }
+
+    fn read(&mut self, field: u64, from: &mut Found<'_>) -> Result<bool, Unreadable> {
+        match field {
+            1 => self.name = from.text()?.into(),
+            2 => self.created_ms = from.number()?,
+            3 => self.told_by = read_id(from)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn unknown(&mut self) -> Option<&mut Unknown> {
+        Some(&mut self.unknown)
+    }
+}
+
+impl Record for Object {
+    fn write(&self, to: &mut Fields) {
+        to.number(1, self.len);
+        to.number(2, self.modified_ms);
+        to.record(3, &self.attributes);
+        to.bytes(4, &id(self.told_by));
+        write_extents(to, 5, &self.extents);
+        to.unknown(&self.unknown);
+    }
+
+    fn read(&mut self, field: u64, from: &mut Found<'_>) -> Result<bool, Unreadable> {
+        match field {
+            1 => self.len = from.number()?,
+            2 => self.modified_ms = from.number()?,
+            3 => self.attributes = from.record()?,
+            4 => self.told_by = read_id(from)?,
+            5..=7 => read_extents(field - 5, from, &mut self.extents)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn unknown(&mut self) -> Option<&mut Unknown> {
+        Some(&mut self.unknown)
+    }
+}
+
+impl Record for Attributes {
+    fn write(&self, to: &mut Fields) {
+        to.text(1, &self.etag);
+        to.pairs(2, &self.headers);
+        to.pairs(3, &self.user);
+        to.pairs(4, &self.tags);
+        write_checksum(to, 5, self.checksum.as_ref());
+        to.column(8, self.parts.iter().map(|part| part.number.to_le_bytes()));
+        to.column(9, self.parts.iter().map(|part| part.len.to_le_bytes()));
+        to.blobs(10, self.parts.iter().map(|part| part.checksum.as_deref()));
+        to.unknown(&self.unknown);
+    }
+
+    fn read(&mut self, field: u64, from: &mut Found<'_>) -> Result<bool, Unreadable> {
+        match field {
+            1 => self.etag = from.text()?.into(),
+            2 => self.headers = from.pairs()?,
+            3 => self.user = from.pairs()?,
+            4 => self.tags = from.pairs()?,
+            5..=7 => read_checksum(field - 5, from, &mut self.checksum)?,
+            8 => {
+                let numbers = from.column()?.iter().map(|number| u16::from_le_bytes(*number));
+                let part = |number| Part { number, len: 0, checksum: None };
+                self.parts = numbers.map(part).collect();
+            }
+            9 => {
+                let lens = from.column()?;
+                for (part, len) in paired(&mut self.parts, lens, from)? {
+                    part.len = u64::from_le_bytes(*len);
+                }
+            }
+            10 => {
+                let checksums = from.blobs()?;
+                for (part, checksum) in paired(&mut self.parts, checksums, from)? {
+                    part.checksum = checksum;
+                }
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn unknown(&mut self) -> Option<&mut Unknown> {
+        Some(&mut self.unknown)
+    }
+}
+
+impl Record for Stripe {
+    fn write(&self, to: &mut Fields) {
+        to.number(1, self.pool.into());
+        to.number(2, self.n.into());
+        to.number(3, self.k.into());
+        to.number(4, self.payload_len.into());
+        to.number(5, self.header_len.into());
+        to.options(6, self.nodes.iter().map(|node| node.map(u64::from)));
+        to.number(7, self.run.into());
+        to.unknown(&self.unknown);
+    }
+
+    fn read(&mut self, field: u64, from: &mut Found<'_>) -> Result<bool, Unreadable> {
+        match field {
+            1 => self.pool = from.small()?,
+            2 => self.n = from.small()?,
+            3 => self.k = from.small()?,
+            4 => self.payload_len = from.small()?,
+            5 => self.header_len = from.small()?,
+            6 => self.nodes = from.options()?,
+            7 => self.run = from.small()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn unknown(&mut self) -> Option<&mut Unknown> {
+        Some(&mut self.unknown)
+    }
+}
+
+impl Record for Upload {
+    fn write(&self, to: &mut Fields) {
+        to.text(1, &self.id);
+        to.text(2, &self.bucket);
+        to.text(3, &self.key);
+        to.number(4, self.created_ms);
+        if let Some((algorithm, composite)) = self.checksum {
+            to.number(5, number(algorithm));
+            to.truth(6, composite);
+        }
+        to.record(7, &self.attributes);
+        to.unknown(&self.unknown);
+    }
+
+    fn read(&mut self, field: u64, from: &mut Found<'_>) -> Result<bool, Unreadable> {
+        match field {
+            1 => self.id = from.text()?.into(),
+            2 => self.bucket = from.text()?.into(),
+            3 => self.key = from.text()?.into(),
+            4 => self.created_ms = from.number()?,
+            5 => self.checksum = Some((algorithm(from)?, false)),
+            6 => match &mut self.checksum {
+                Some((_, composite)) => *composite = from.truth()?,
+                None => return Err(from.wrong("has no checksum before it")),
+            },
+            7 => self.attributes = from.record()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn unknown(&mut self) -> Option<&mut Unknown> {
+        Some(&mut self.unknown)
+    }
+}
+
+impl Record for UploadedPart {
+    fn write(&self, to: &mut Fields) {
+        to.number(1, self.number.into());
+        to.number(2, self.len);
+        to.number(3, self.modified_ms);
+        to.text(4, &self.etag);
+        write_checksum(to, 5, self.checksum.as_ref());
+        write_extents(to, 8, &self.extents);
+        to.unknown(&self.unknown);
+    }
+
+    fn read(&mut self, field: u64, from: &mut Found<'_>) -> Result<bool, Unreadable> {
+        match field {
+            1 => self.number = from.small()?,
+            2 => self.len = from.number()?,
+            3 => self.modified_ms = from.number()?,
+            4 => self.etag = from.text()?.into(),
+            5..=7 => read_checksum(field - 5, from, &mut self.checksum)?,
+            8..=10 => read_extents(field - 8, from, &mut self.extents)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn unknown(&mut self) -> Option<&mut Unknown> {
+        Some(&mut self.unknown)
+    }
+}
+
+/// The number that stands for a checksum's function.
+const fn number(algorithm: ChecksumAlgorithm) -> u64 {
+    match algorithm {
+        ChecksumAlgorithm::Crc32 => 1,
+        ChecksumAlgorithm::Crc32c => 2,
+        ChecksumAlgorithm::Crc64Nvme => 3,
+        ChecksumAlgorithm::Sha1 => 4,
+        ChecksumAlgorithm::Sha256 => 5,
+    }
+}
+
+/// The checksum's function that a field's value stands for.
+pub(crate) fn algorithm(from: &mut Found<'_>) -> Result<ChecksumAlgorithm, Unreadable> {
+    Ok(match from.number()? {
+        1 => ChecksumAlgorithm::Crc32,
+        2 => ChecksumAlgorithm::Crc32c,
+        3 => ChecksumAlgorithm::Crc64Nvme,
+        4 => ChecksumAlgorithm::Sha1,
+        5 => ChecksumAlgorithm::Sha256,
+        _ => return Err(from.wrong("is a checksum's function that is not known")),
+    })
+}
+
+/// Function, value, whether it is a composite: three fields from `first` on, none where there is none.
+fn write_checksum(to: &mut Fields, first: u64, checksum: Option<&Checksum>) {
+    if let Some(Checksum { algorithm, value, composite }) = checksum {
+        to.number(first, number(*algorithm));
+        to.bytes(first + 1, value);
+        to.truth(first + 2, *composite);
+    }
+}
+
+fn read_checksum(
+    member: u64,
+    from: &mut Found<'_>,
+    checksum: &mut Option<Checksum>,
+) -> Result<(), Unreadable> {
+    if member == 0 {
+        let algorithm = algorithm(from)?;
+        *checksum = Some(Checksum { algorithm, value: vec![], composite: false });
+        return Ok(());
+    }
+    let Some(Checksum { value, composite, .. }) = checksum else {
+        return Err(from.wrong("has no checksum before it"));
+    };
+    match member {
+        1 => *value = from.bytes()?.to_vec(),
+        _ => *composite = from.truth()?,
+    }
+    Ok(())
+}
+
+/// Stripes, offsets, lengths: three columns from `first` on.
+fn write_extents(to: &mut Fields, first: u64, extents: &[Extent]) {
+    to.column(first, extents.iter().map(|extent| id(extent.stripe)));
+    to.sparse_column(first + 1, extents.iter().map(|extent| extent.offset.to_le_bytes()));
+    to.column(first + 2, extents.iter().map(|extent| extent.len.to_le_bytes()));
+}
+
+fn read_extents(
+    member: u64,
+    from: &mut Found<'_>,
+    extents: &mut Vec<Extent>,
+) -> Result<(), Unreadable> {
+    if member == 0 {
+        let ids = from.column()?.iter().map(|id| StripeId(u128::from_be_bytes(*id)));
+        *extents = ids.map(|stripe| Extent { stripe, offset: 0, len: 0 }).collect();
+        return Ok(());
+    }
+    let numbers = from.column()?;
+    for (extent, number) in paired(extents, numbers, from)? {
+        let number = u32::from_le_bytes(*number);
+        match member {
+            1 => extent.offset = number,
+            _ => extent.len = number,
+        }
+    }
+    Ok(())
+}
+
+/// Each element with its value in a column, which must have as many.
+fn paired<'a, T, C: IntoIterator<IntoIter: ExactSizeIterator>>(
+    elements: &'a mut [T],
+    column: C,
+    from: &Found<'_>,
+) -> Result<impl Iterator<Item = (&'a mut T, C::Item)>, Unreadable> {
+    let column = column.into_iter();
+    if elements.len() == column.len() {
+        Ok(elements.iter_mut().zip(column))
+    } else {
+        Err(from.wrong("has another number of elements than the column before it"))
+    }
+}
+
+/// The bytes of a stripe's name, which sort as names do.
+const fn id(stripe: StripeId) -> [u8; 16] {
+    stripe.0.to_be_bytes()
+}
+
+fn read_id(from: &mut Found<'_>) -> Result<StripeId, Unreadable> {
+    from.array().map(|bytes| StripeId(u128::from_be_bytes(bytes)))
+}

@@ -1,0 +1,336 @@
+//! How a record is written, and how it is read.
+
+use crate::{Unknown, Unreadable};
+use minicbor::data::Type;
+use minicbor::encode::Error;
+use minicbor::{Decoder, Encoder};
+use std::convert::Infallible;
+
+/// The first number of those that a program may pass over without knowing them.
+pub const PASSABLE: u64 = 128;
+
+/// What has a form; by default, with every field left out.
+pub trait Record: Default {
+    /// Writes the fields, in the order of their numbers, and last those that are unknown.
+    fn write(&self, to: &mut Fields);
+
+    /// Reads a field's value; `false`, having read nothing, if there is no field of that number.
+    fn read(&mut self, field: u64, from: &mut Found<'_>) -> Result<bool, Unreadable>;
+
+    /// Where fields that may be passed over are kept. A record without such a place has none that may:
+    /// every number that it does not know is refused.
+    fn unknown(&mut self) -> Option<&mut Unknown> {
+        None
+    }
+}
+
+/// A record being written.
+#[derive(Debug)]
+pub struct Fields(Encoder<Vec<u8>>);
+
+/// The record's bytes behind those of `after`.
+pub fn encode(record: &impl Record, after: Vec<u8>) -> Vec<u8> {
+    let mut fields = Fields(Encoder::new(after));
+    fields.map(record);
+    fields.0.into_writer()
+}
+
+/// A vector takes everything.
+fn taken<T>(result: Result<T, Error<Infallible>>) {
+    result.map(drop).expect("nothing is written that cannot be");
+}
+
+impl Fields {
+    fn map(&mut self, record: &impl Record) {
+        taken(self.0.begin_map());
+        record.write(self);
+        taken(self.0.end());
+    }
+
+    /// A number; 0 is left out.
+    pub fn number(&mut self, field: u64, value: u64) {
+        if value != 0 {
+            taken(self.0.u64(field).and_then(|to| to.u64(value)));
+        }
+    }
+
+    /// A truth; `false` is left out.
+    pub fn truth(&mut self, field: u64, value: bool) {
+        if value {
+            taken(self.0.u64(field).and_then(|to| to.bool(true)));
+        }
+    }
+
+    /// Text; an empty one is left out.
+    pub fn text(&mut self, field: u64, value: &str) {
+        if !value.is_empty() {
+            taken(self.0.u64(field).and_then(|to| to.str(value)));
+        }
+    }
+
+    /// Bytes; none are left out.
+    pub fn bytes(&mut self, field: u64, value: &[u8]) {
+        if !value.is_empty() {
+            taken(self.0.u64(field).and_then(|to| to.bytes(value)));
+        }
+    }
+
+    /// A column of values of `N` bytes each; an empty one is left out.
+    pub fn column<const N: usize>(
+        &mut self,
+        field: u64,
+        values: impl ExactSizeIterator<Item = [u8; N]>,
+    ) {
+        if values.len() == 0 {
+            return;
+        }
+        taken(self.0.u64(field).and_then(|to| to.bytes_len((N * values.len()) as u64)));
+        for value in values {
+            self.0.writer_mut().extend_from_slice(&value);
+        }
+    }
+
+    /// A column of which one of zeros alone is left out too: another says how many there are.
+    pub fn sparse_column<const N: usize>(
+        &mut self,
+        field: u64,
+        values: impl ExactSizeIterator<Item = [u8; N]> + Clone,
+    ) {
+        if values.clone().any(|value| value != [0; N]) {
+            self.column(field, values);
+        }
+    }
+
+    /// Names and values; an empty list is left out.
+    pub fn pairs(&mut self, field: u64, pairs: &[(String, String)]) {
+        if pairs.is_empty() {
+            return;
+        }
+        taken(self.0.u64(field).and_then(|to| to.array(2 * pairs.len() as u64)));
+        for (name, value) in pairs {
+            taken(self.0.str(name).and_then(|to| to.str(value)));
+        }
+    }
+
+    /// Numbers, each of which may be missing; an empty list is written too.
+    pub fn options(&mut self, field: u64, values: impl ExactSizeIterator<Item = Option<u64>>) {
+        taken(self.0.u64(field).and_then(|to| to.array(values.len() as u64)));
+        for value in values {
+            taken(match value {
+                Some(value) => self.0.u64(value),
+                None => self.0.null(),
+            });
+        }
+    }
+
+    /// Bytes, each of which may be missing; a list of which all are is left out.
+    pub fn blobs<'a>(
+        &mut self,
+        field: u64,
+        values: impl ExactSizeIterator<Item = Option<&'a [u8]>> + Clone,
+    ) {
+        if values.clone().all(|value| value.is_none()) {
+            return;
+        }
+        taken(self.0.u64(field).and_then(|to| to.array(values.len() as u64)));
+        for value in values {
+            taken(match value {
+                Some(value) => self.0.bytes(value),
+                None => self.0.null(),
+            });
+        }
+    }
+
+    /// A record in this one.
+    pub fn record(&mut self, field: u64, record: &impl Record) {
+        taken(self.0.u64(field));
+        self.map(record);
+    }
+
+    /// What was unknown as the record was read.
+    pub fn unknown(&mut self, unknown: &Unknown) {
+        self.0.writer_mut().extend_from_slice(&unknown.0);
+    }
+}
+
+/// The value of a field, to be read once.
+#[derive(Debug)]
+pub struct Found<'b> {
+    field: u64,
+    from: Decoder<'b>,
+}
+
+/// The record that `bytes` are, all of them.
+pub fn decode<R: Record>(bytes: &[u8]) -> Result<R, Unreadable> {
+    let mut found = Found { field: 0, from: Decoder::new(bytes) };
+    let record = found.record()?;
+    if found.from.position() == bytes.len() {
+        Ok(record)
+    } else {
+        Err(Unreadable::Form("something follows it".into()))
+    }
+}
+
+/// Shows `see` the fields of a record one after another, with the bytes that follow unread, until it wants
+/// no more (`None`); else it answers whether it has read the value.
+pub fn scan<'b>(
+    bytes: &'b [u8],
+    mut see: impl FnMut(u64, &mut Found<'b>) -> Result<Option<bool>, Unreadable>,
+) -> Result<(), Unreadable> {
+    let mut found = Found { field: 0, from: Decoder::new(bytes) };
+    found.walk(|found, _| {
+        let seen = see(found.field, found)?;
+        if seen == Some(false) {
+            found.from.skip()?;
+        }
+        Ok(seen.is_some())
+    })
+}
+
+impl<'b> Found<'b> {
+    /// Has `see` read each field of the map that is the value, for as long as it wants; tells it where the
+    /// field begins.
+    fn walk(
+        &mut self,
+        mut see: impl FnMut(&mut Self, usize) -> Result<bool, Unreadable>,
+    ) -> Result<(), Unreadable> {
+        let mut left = self.from.map()?;
+        loop {
+            let begin = self.from.position();
+            match &mut left {
+                Some(0) => return Ok(()),
+                Some(left) => *left -= 1,
+                None if self.from.datatype()? == Type::Break => {
+                    self.from.set_position(begin + 1);
+                    return Ok(());
+                }
+                None => {}
+            }
+            self.field = self.from.u64()?;
+            if !see(self, begin)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// A record.
+    pub fn record<R: Record>(&mut self) -> Result<R, Unreadable> {
+        let mut record = R::default();
+        self.walk(|found, begin| {
+            let field = found.field;
+            if !record.read(field, found)? {
+                let unknown = record.unknown().filter(|_| field >= PASSABLE);
+                let unknown = unknown.ok_or(Unreadable::Newer(field))?;
+                found.from.skip()?;
+                let as_it_is = &found.from.input()[begin..found.from.position()];
+                unknown.0.extend_from_slice(as_it_is);
+            }
+            Ok(true)
+        })?;
+        Ok(record)
+    }
+
+    /// Shows `see` each field of a record, of which no more is wanted than it reads; it answers whether it
+    /// has read the value.
+    pub fn scan(
+        &mut self,
+        mut see: impl FnMut(u64, &mut Self) -> Result<bool, Unreadable>,
+    ) -> Result<(), Unreadable> {
+        self.walk(|found, _| {
+            if !see(found.field, found)? {
+                found.from.skip()?;
+            }
+            Ok(true)
+        })
+    }
+
+    /// A number.
+    pub fn number(&mut self) -> Result<u64, Unreadable> {
+        Ok(self.from.u64()?)
+    }
+
+    /// A number that a smaller type holds.
+    pub fn small<T: TryFrom<u64>>(&mut self) -> Result<T, Unreadable> {
+        let number = self.from.u64()?;
+        T::try_from(number).map_err(|_| self.wrong("is too large"))
+    }
+
+    /// A truth.
+    pub fn truth(&mut self) -> Result<bool, Unreadable> {
+        Ok(self.from.bool()?)
+    }
+
+    /// Text.
+    pub fn text(&mut self) -> Result<&'b str, Unreadable> {
+        Ok(self.from.str()?)
+    }
+
+    /// Bytes.
+    pub fn bytes(&mut self) -> Result<&'b [u8], Unreadable> {
+        Ok(self.from.bytes()?)
+    }
+
+    /// As many bytes as an array has.
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], Unreadable> {
+        let bytes = self.from.bytes()?;
+        bytes.try_into().map_err(|_| self.wrong("has another length"))
+    }
+
+    /// A column of numbers of `N` bytes each.
+    pub fn column<const N: usize>(&mut self) -> Result<&'b [[u8; N]], Unreadable> {
+        match self.from.bytes()?.as_chunks() {
+            (column, []) => Ok(column),
+            _ => Err(self.wrong("has half a number")),
+        }
+    }
+
+    /// Names and values.
+    pub fn pairs(&mut self) -> Result<Vec<(String, String)>, Unreadable> {
+        let mut pairs = Vec::new();
+        let mut left = self.len()?;
+        while left > 0 {
+            if left == 1 {
+                return Err(self.wrong("has a name without a value"));
+            }
+            pairs.push((self.from.str()?.to_owned(), self.from.str()?.to_owned()));
+            left -= 2;
+        }
+        Ok(pairs)
+    }
+
+    /// Numbers, each of which may be missing.
+    pub fn options<T: TryFrom<u64>>(&mut self) -> Result<Vec<Option<T>>, Unreadable> {
+        self.list(Self::small)
+    }
+
+    /// Bytes, each of which may be missing.
+    pub fn blobs(&mut self) -> Result<Vec<Option<Vec<u8>>>, Unreadable> {
+        self.list(|found| Ok(found.from.bytes()?.to_vec()))
+    }
+
+    /// That the value is not what it can be.
+    pub const fn wrong(&self, reason: &'static str) -> Unreadable {
+        Unreadable::Field { field: self.field, reason }
+    }
+
+    fn len(&mut self) -> Result<u64, Unreadable> {
+        self.from.array()?.ok_or_else(|| self.wrong("does not say how long it is"))
+    }
+
+    fn list<T>(
+        &mut self,
+        mut read: impl FnMut(&mut Self) -> Result<T, Unreadable>,
+    ) -> Result<Vec<Option<T>>, Unreadable> {
+        let mut list = Vec::new();
+        for _ in 0..self.len()? {
+            let is_missing = self.from.datatype()? == Type::Null;
+            list.push(if is_missing {
+                self.from.null()?;
+                None
+            } else {
+                Some(read(self)?)
+            });
+        }
+        Ok(list)
+    }
+}

@@ -1,0 +1,39 @@
+//! What a program makes of bytes that it does not know.
+
+use thiserror::Error;
+
+/// Fields that a newer program wrote, as they were.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Unknown(pub(crate) Vec<u8>);
+
+impl Unknown {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// Why bytes are no record.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum Unreadable {
+    /// They are not of this form.
+    #[error("it has no record's form: {0}")]
+    Form(String),
+    /// A field must be known, and is not.
+    #[error("it has the field {0}, which a newer program must have written")]
+    Newer(u64),
+    /// A field's value can be none of its.
+    #[error("its field {field} {reason}")]
+    Field {
+        /// The number of the field.
+        field: u64,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+}
+
+impl From<minicbor::decode::Error> for Unreadable {
+    fn from(error: minicbor::decode::Error) -> Self {
+        Self::Form(error.to_string())
+    }
+}
