@@ -37,7 +37,8 @@ pub(crate) enum Command {
     /// gateway must not run.
     ///
     /// Exits with 0 if everything that was ever answered is there, as far as can be told; with 1 if
-    /// something is lost or disputed, or a node was not listed to its end; with 2 if no catalog was made.
+    /// something is lost, disputed or unreadable, or a node was not listed to its end; with 2 if no catalog
+    /// was made.
     Rebuild(Rebuild),
     /// Copy the catalog to a new file, while a gateway serves from it or not, and verify the copy.
     ///

@@ -156,17 +156,19 @@ fn print(report: &RebuildReport, json: bool) -> Result<()> {
     }
     say_named("lost", &report.lost)?;
     say_named("disputed", &report.disputed)?;
+    say_named("unreadable", &report.unreadable)?;
     say_named("unfinished", &report.unfinished)?;
     say_named("differing", &report.differing)?;
     say_line!(
         "{} buckets and {} objects from {} fragments; {} fragments damaged, {} differing, {} stripes \
-         disputed, {} of other stores, {} nodes not listed whole; {} versions lost, {} unfinished",
+         disputed, {} unreadable, {} of other stores, {} nodes not listed whole; {} versions lost, {} unfinished",
         report.buckets,
         report.objects,
         report.fragments,
         report.damaged,
         report.differing.count,
         report.disputed.count,
+        report.unreadable.count,
         report.foreign,
         report.unlisted,
         report.lost.count,

@@ -49,7 +49,7 @@
 mod record;
 mod unknown;
 
-pub use record::{Fields, Found, PASSABLE, Record, decode, encode, scan};
+pub use record::{Fields, Found, PASSABLE, Record, compose, decode, encode, scan};
 pub use unknown::{Unknown, Unreadable};
 
 #[cfg(test)]

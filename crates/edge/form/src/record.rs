@@ -30,8 +30,13 @@ pub struct Fields(Encoder<Vec<u8>>);
 
 /// The record's bytes behind those of `after`.
 pub fn encode(record: &impl Record, after: Vec<u8>) -> Vec<u8> {
+    compose(after, |to| record.write(to))
+}
+
+/// The bytes of a record of the fields that `write` writes, behind those of `after`.
+pub fn compose(after: Vec<u8>, write: impl FnOnce(&mut Fields)) -> Vec<u8> {
     let mut fields = Fields(Encoder::new(after));
-    fields.map(record);
+    fields.map(write);
     fields.0.into_writer()
 }
 
@@ -41,9 +46,9 @@ fn taken<T>(result: Result<T, Error<Infallible>>) {
 }
 
 impl Fields {
-    fn map(&mut self, record: &impl Record) {
+    fn map(&mut self, write: impl FnOnce(&mut Self)) {
         taken(self.0.begin_map());
-        record.write(self);
+        write(self);
         taken(self.0.end());
     }
 
@@ -144,7 +149,7 @@ impl Fields {
     /// A record in this one.
     pub fn record(&mut self, field: u64, record: &impl Record) {
         taken(self.0.u64(field));
-        self.map(record);
+        self.map(|to| record.write(to));
     }
 
     /// What was unknown as the record was read.

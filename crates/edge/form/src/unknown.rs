@@ -19,6 +19,9 @@ pub enum Unreadable {
     /// They are not of this form.
     #[error("it has no record's form: {0}")]
     Form(String),
+    /// They are of a version that is not known.
+    #[error("it is of version {0}, which a newer program must have written")]
+    Version(u8),
     /// A field must be known, and is not.
     #[error("it has the field {0}, which a newer program must have written")]
     Newer(u64),

@@ -40,8 +40,10 @@ const NAMED_MAX: usize = 1000;
 pub struct RebuildReport {
     /// Fragments with a whole header.
     pub fragments: u64,
-    /// Fragments without one, and stripes that tell nothing which this version understands.
+    /// Fragments without one, and stripes that tell what no program writes.
     pub damaged: u64,
+    /// Stripes whose telling cannot be read, each with the reason: a newer program wrote it.
+    pub unreadable: Named,
     /// Fragments whose headers differ from what enough others of their stripe say: not used.
     pub differing: Named,
     /// Stripes of which nothing is believed, because their headers contradict one another or are none
@@ -84,7 +86,8 @@ impl Named {
 impl RebuildReport {
     /// Whether everything that was ever answered is there, as far as can be told.
     pub fn is_whole(&self) -> bool {
-        self.lost.count == 0 && self.disputed.count == 0 && self.unlisted == 0
+        let missing = [&self.lost, &self.disputed, &self.unreadable];
+        missing.iter().all(|missing| missing.count == 0) && self.unlisted == 0
     }
 
     /// Notes something that cannot be read, and why.

@@ -230,3 +230,20 @@ async fn a_lone_fragment_that_contradicts_itself_is_not_believed() {
     let report = rebuild(&mut bench).await;
     assert_eq!((report.objects, report.disputed.count), (0, 1), "{report:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_newer_program_told_is_named_and_not_passed_over_in_silence() {
+    let mut bench = two_objects().await;
+    let public = object(&bench, "public").await;
+    for nth in 0..6 {
+        let (node, header, body) = header(&bench, public.told_by, nth).await;
+        let record = [&[9], &header.record[1..]].concat();
+        plant(&bench, node, &Header { record: record.into(), ..header }, body).await;
+    }
+    let report = rebuild(&mut bench).await;
+    assert_eq!((report.objects, report.unreadable.count), (1, 1), "{report:?}");
+    let expected =
+        format!("what stripe {} tells: it is of version 9, which a newer program", public.told_by);
+    assert!(report.unreadable.named[0].starts_with(&expected), "{report:?}");
+    assert!(!report.is_whole());
+}

@@ -96,8 +96,7 @@ impl Bringing {
                 self.report.note(&told.standing, || name.to_string());
                 continue;
             };
-            let Some(telling) = self.judged.telling(told.record)? else { continue };
-            match telling {
+            match self.judged.telling(told.record)? {
                 Telling::Bucket(bucket) => {
                     made = Some(bucket.name.clone());
                     self.make(bucket, vec![(id, stripe)]);

@@ -15,6 +15,7 @@ use redb::{
     Database, ReadOnlyTable, ReadableDatabase as _, Table, TableDefinition, backends::FileBackend,
 };
 use ripstop_catalog::Stripe;
+use ripstop_form::Unreadable;
 use ripstop_model::{NodeId, StripeId};
 use ripstop_runtime::Layout;
 use std::{
@@ -137,12 +138,16 @@ impl Judged {
     }
 
     /// What a stripe tells, once more.
-    pub(super) fn telling(&self, record: ToldRecord) -> Result<Option<Telling>, RebuildError> {
-        read(&self.records, record)
+    pub(super) fn telling(&self, record: ToldRecord) -> Result<Telling, RebuildError> {
+        read(&self.records, record)?.map_err(|_| RebuildError::Scratch)
     }
 }
 
-fn read(records: &Records, record: ToldRecord) -> Result<Option<Telling>, RebuildError> {
+/// What a record tells, if it can be read.
+fn read(
+    records: &Records,
+    record: ToldRecord,
+) -> Result<Result<Telling, Unreadable>, RebuildError> {
     Ok(match record {
         ToldRecord::Inline(record) => Telling::decode(&record),
         ToldRecord::Apart(at, len) => Telling::decode(&records.read(at, len)?),
@@ -249,16 +254,19 @@ impl Judging<'_> {
         if record.is_empty() {
             return Ok(());
         }
-        match read(self.records, record.clone())? {
-            Some(telling) if telling.told_by() == id && telling.is_sound() => {
-                let told = Told { standing, record };
-                Ok(self.tellings.push(&told.encode(&telling))?)
-            }
-            Some(_) | None => {
+        let telling = match read(self.records, record.clone())? {
+            Ok(telling) if telling.told_by() == id && telling.is_sound() => telling,
+            Ok(_) => {
                 self.report.damaged += 1;
-                Ok(())
+                return Ok(());
             }
-        }
+            Err(why) => {
+                self.report.unreadable.note(|| format!("what stripe {id} tells: {why}"));
+                return Ok(());
+            }
+        };
+        let told = Told { standing, record };
+        Ok(self.tellings.push(&told.encode(&telling))?)
     }
 
     /// What disputed headers claim to tell of, for the operator.
@@ -266,7 +274,7 @@ impl Judging<'_> {
         let mut names = BTreeSet::new();
         for said in seen.iter().filter_map(|sighting| sighting.said.as_ref()) {
             if let Some(found) = record(seen, &said.digest)
-                && let Some(telling) = read(self.records, found)?
+                && let Ok(telling) = read(self.records, found)?
             {
                 names.insert(Name::of(&telling).to_string());
             }
