@@ -119,6 +119,18 @@ class Gateway:
             *(f"{key} = {json.dumps(value)}" for key, value in (gateway | self.settings).items()),
             "[store]",
             *(f"{key} = {json.dumps(value)}" for key, value in self.store.items()),
+            *self._pools(),
+        ]
+        for tenant in self.tenants:
+            lines += ["[[tenant]]", *(f"{key} = {json.dumps(value)}" for key, value in tenant.items())]
+        for bucket, quota in sorted(self.quotas.items(), key=lambda row: row[0] or ""):
+            section = f"[quotas.bucket.{json.dumps(bucket)}]" if bucket else "[quotas]"
+            lines += [section, *(f"{key} = {json.dumps(value)}" for key, value in quota.items())]
+        return "\n".join(lines) + "\n"
+
+    def _pools(self):
+        """Lines of the pools and their nodes."""
+        lines = [
             "[[pool]]",
             'name = "default"',
             f"code = {list(self.code)}",
@@ -129,12 +141,7 @@ class Gateway:
             lines += self._bucket_node(index) if self.backend else self._directory_node(index)
             settings = {"lanes": 16} | self.node_settings
             lines += [f"{key} = {json.dumps(value)}" for key, value in settings.items()]
-        for tenant in self.tenants:
-            lines += ["[[tenant]]", *(f"{key} = {json.dumps(value)}" for key, value in tenant.items())]
-        for bucket, quota in sorted(self.quotas.items(), key=lambda row: row[0] or ""):
-            section = f"[quotas.bucket.{json.dumps(bucket)}]" if bucket else "[quotas]"
-            lines += [section, *(f"{key} = {json.dumps(value)}" for key, value in quota.items())]
-        return "\n".join(lines) + "\n"
+        return lines
 
     def _directory_node(self, index):
         self.node(index).mkdir(parents=True, exist_ok=True)
