@@ -1,0 +1,136 @@
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+use std::fmt;
+use thiserror::Error;
+use zeroize::Zeroizing;
+
+/// Bytes of a key.
+const KEY_LEN: usize = 32;
+/// Bytes of a key's id.
+const ID_LEN: usize = 8;
+/// What a key's text begins with; the number is that of everything that is made with the key.
+const PREFIX: &str = "ripstop-key-1";
+
+/// The secret of a store, of which all its keys are derived. Wiped from memory as it is dropped; never printed, except
+/// by [`StoreKey::to_text`].
+#[derive(Clone)]
+pub struct StoreKey(Zeroizing<[u8; KEY_LEN]>);
+
+/// Tells keys apart without telling anything of them: 64 bits that are derived from the key. May be shown and stored.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KeyId([u8; ID_LEN]);
+
+/// The text is not a key. No message repeats any of it but the id.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+pub enum KeyError {
+    /// It does not have a key's form.
+    #[error(
+        "not a store's key: one line ripstop-key-1:ID:KEY is wanted, of 16 and 64 hexadecimal digits"
+    )]
+    Form,
+    /// It has, but id and key are not of one key.
+    #[error("store key {id}: its digits do not belong to this id, so one of them was mistyped")]
+    Mistyped {
+        /// The id that was read.
+        id: KeyId,
+    },
+}
+
+impl StoreKey {
+    /// A new key, from the system's randomness.
+    ///
+    /// # Panics
+    /// If the system has none.
+    pub fn generate() -> Self {
+        let mut key = Zeroizing::new([0; KEY_LEN]);
+        getrandom::fill(&mut *key).expect("the system has randomness");
+        Self(key)
+    }
+
+    /// The key of these bytes, all of which must be secret.
+    pub fn from_bytes(bytes: [u8; KEY_LEN]) -> Self {
+        Self(Zeroizing::new(bytes))
+    }
+
+    /// The key that [`StoreKey::to_text`] wrote; white space around it does not count.
+    pub fn from_text(text: &str) -> Result<Self, KeyError> {
+        let (id, key) = text
+            .trim()
+            .strip_prefix(PREFIX)
+            .and_then(|rest| rest.strip_prefix(':')?.split_once(':'))
+            .ok_or(KeyError::Form)?;
+        let (mut found, mut bytes) = ([0; ID_LEN], Zeroizing::new([0; KEY_LEN]));
+        hex::decode_to_slice(id, &mut found).map_err(|_| KeyError::Form)?;
+        hex::decode_to_slice(key, &mut *bytes).map_err(|_| KeyError::Form)?;
+        let key = Self(bytes);
+        if key.id() != KeyId(found) {
+            return Err(KeyError::Mistyped { id: KeyId(found) });
+        }
+        Ok(key)
+    }
+
+    /// The key as the one line of a file, which whoever may not have the key must not read:
+    /// `ripstop-key-1:<16 hex digits of the id>:<64 hex digits of the key>`. The id shows which key it is, and that
+    /// nothing was mistyped.
+    pub fn to_text(&self) -> Zeroizing<String> {
+        let mut digits = Zeroizing::new([0; 2 * KEY_LEN]);
+        hex::encode_to_slice(&*self.0, &mut *digits).expect("two digits for each byte");
+        let digits = str::from_utf8(&*digits).expect("digits are text");
+        let id = self.id().to_string();
+        let len = PREFIX.len() + 1 + id.len() + 1 + digits.len();
+        let mut text = Zeroizing::new(String::with_capacity(len));
+        for part in [PREFIX, ":", &id, ":", digits] {
+            text.push_str(part);
+        }
+        text
+    }
+
+    /// Its id.
+    pub fn id(&self) -> KeyId {
+        let derived = self.derive("ripstop key id 1");
+        KeyId(*derived.first_chunk().expect("shorter than what is derived"))
+    }
+
+    /// The key for a purpose: one block of HKDF-Expand with SHA-256 (RFC 5869, section 2.3), the store's key, which is
+    /// random already, as pseudorandom key.
+    pub(crate) fn derive(&self, purpose: &str) -> Zeroizing<[u8; KEY_LEN]> {
+        expand(&*self.0, purpose.as_bytes())
+    }
+}
+
+fn expand(key: &[u8], purpose: &[u8]) -> Zeroizing<[u8; KEY_LEN]> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
+    mac.update(purpose);
+    mac.update(&[1]);
+    Zeroizing::new(mac.finalize().into_bytes().into())
+}
+
+impl fmt::Debug for StoreKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StoreKey({})", self.id())
+    }
+}
+
+impl KeyId {
+    /// The id of these bytes.
+    pub const fn from_bytes(bytes: [u8; ID_LEN]) -> Self {
+        Self(bytes)
+    }
+
+    /// Its bytes, as they are stored.
+    pub const fn to_bytes(self) -> [u8; ID_LEN] {
+        self.0
+    }
+}
+
+impl fmt::Display for KeyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for KeyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
