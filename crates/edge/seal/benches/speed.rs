@@ -121,13 +121,14 @@ fn main() {
         let mut memory = vec![1; len + 4096];
         let start = memory.as_ptr().align_offset(4096);
         columns.push(
-            rounds(&contestants, &mut memory[start..][..len], len).into_iter().map(figure).collect(),
+            rounds(&contestants, &mut memory[start..][..len], len)
+                .into_iter()
+                .map(figure)
+                .collect(),
         );
     }
     let mut memory = vec![1; COLD_LEN];
-    columns.push(
-        rounds(&contestants, &mut memory, LENS[1]).into_iter().map(figure).collect(),
-    );
+    columns.push(rounds(&contestants, &mut memory, LENS[1]).into_iter().map(figure).collect());
     println!("GB/s on one core, median of {ROUNDS} rounds and best\n");
     println!("| | 4 KiB, hot | 64 KiB, hot | 1 MiB, hot | 64 KiB, cold |");
     println!("|---|--:|--:|--:|--:|");

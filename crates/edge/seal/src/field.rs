@@ -51,7 +51,9 @@ mod tests {
 
     #[test]
     fn the_product_is_right_where_most_terms_meet() {
-        for (a, b) in [(u64::MAX, u64::MAX), (MASK, MASK), (MASK << 3, u64::MAX), (1 << 63, 1 << 63)] {
+        for (a, b) in
+            [(u64::MAX, u64::MAX), (MASK, MASK), (MASK << 3, u64::MAX), (1 << 63, 1 << 63)]
+        {
             assert_eq!(product(a, b), plain(a, b));
         }
     }

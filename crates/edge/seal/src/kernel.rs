@@ -14,14 +14,18 @@ mod avx512;
 mod pclmul;
 #[cfg(target_arch = "aarch64")]
 mod pmull;
+#[cfg(target_arch = "x86_64")]
+mod rounds;
 
 #[cfg(test)]
 mod tests;
 
 use crate::powers::{BLOCK_LEN, Block, Powers};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use rounds::RoundKeys;
 use std::fmt;
 
-/// The instructions that multiply. All kernels give the same seals.
+/// The instructions that multiply and encrypt. All kernels give the same seals.
 ///
 /// A value of this type proves that this processor has the instructions, so whoever holds one may use it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -102,6 +106,33 @@ impl Kernel {
             Instructions::Pmull => unsafe { pmull::absorb(powers, state, bytes) },
         }
     }
+
+    /// Expands a key of AES-256. `None` if this kernel encrypts nothing itself.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn round_keys(self, key: &[u8; 2 * BLOCK_LEN]) -> Option<RoundKeys> {
+        match self.0 {
+            Instructions::Portable => None,
+            // SAFETY: the processor has the instructions, or this value would not exist.
+            Instructions::Pclmul | Instructions::Avx2 | Instructions::Avx512 => {
+                Some(unsafe { RoundKeys::new(key) })
+            }
+        }
+    }
+
+    /// Adds to `bytes` the encrypted counters from `start` on.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn add_stream(self, keys: &RoundKeys, start: &Block, bytes: &mut [u8]) {
+        match self.0 {
+            // SAFETY: the processor has the instructions, or there were no such keys.
+            Instructions::Portable | Instructions::Pclmul => unsafe {
+                pclmul::add_stream(keys, start, bytes);
+            },
+            // SAFETY: the processor has the instructions, or this value would not exist.
+            Instructions::Avx2 => unsafe { avx2::add_stream(keys, start, bytes) },
+            // SAFETY: as above.
+            Instructions::Avx512 => unsafe { avx512::add_stream(keys, start, bytes) },
+        }
+    }
 }
 
 impl Instructions {
@@ -110,15 +141,18 @@ impl Instructions {
         match self {
             Self::Portable => true,
             #[cfg(target_arch = "x86_64")]
-            Self::Pclmul => is_x86_feature_detected!("pclmulqdq"),
+            Self::Pclmul => {
+                is_x86_feature_detected!("pclmulqdq") && is_x86_feature_detected!("aes")
+            }
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => {
-                is_x86_feature_detected!("avx2") && is_x86_feature_detected!("vpclmulqdq")
+                Self::Pclmul.detected()
+                    && is_x86_feature_detected!("avx2")
+                    && is_x86_feature_detected!("vpclmulqdq")
+                    && is_x86_feature_detected!("vaes")
             }
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => {
-                is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("vpclmulqdq")
-            }
+            Self::Avx512 => Self::Avx2.detected() && is_x86_feature_detected!("avx512f"),
             #[cfg(target_arch = "aarch64")]
             Self::Pmull => {
                 std::arch::is_aarch64_feature_detected!("neon")

@@ -134,3 +134,98 @@ impl fmt::Debug for KeyId {
         write!(f, "{self}")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const TEXT: &str = "ripstop-key-1:7dcff6cb0c4ffd7a:\
+        000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+
+    fn key() -> StoreKey {
+        StoreKey::from_bytes(std::array::from_fn(|at| at as u8))
+    }
+
+    #[test]
+    fn the_text_of_a_key_never_changes() {
+        assert_eq!(*key().to_text(), TEXT);
+        assert_eq!(key().id().to_string(), TEXT[14..30]);
+    }
+
+    #[test]
+    fn a_line_with_white_space_around_it_is_a_key() {
+        let read = StoreKey::from_text(&format!(" {TEXT}\r\n")).unwrap();
+        assert_eq!(read.derive("a purpose"), key().derive("a purpose"));
+        assert!(
+            StoreKey::from_text(&TEXT.to_uppercase().replace("RIPSTOP-KEY", "ripstop-key")).is_ok()
+        );
+    }
+
+    #[test]
+    fn every_mistyped_digit_is_found() {
+        for at in 14..TEXT.len() {
+            let mut text = TEXT.to_owned();
+            let digit = if &text[at..=at] == "5" { "6" } else { "5" };
+            text.replace_range(at..=at, digit);
+            let error = StoreKey::from_text(&text).unwrap_err();
+            let is_separator = at == 30;
+            assert_eq!(matches!(error, KeyError::Mistyped { .. }), !is_separator, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_have_a_keys_form_is_refused_and_not_repeated() {
+        let secret = &TEXT[31..];
+        for text in [
+            "",
+            secret,
+            &TEXT[..TEXT.len() - 1],
+            &TEXT[..TEXT.len() - 2],
+            &format!("{TEXT}00"),
+            &TEXT.replace("key-1", "key-2"),
+            &TEXT.replace("1f", "1g"),
+            &TEXT.replace(':', " "),
+            &format!("{TEXT}\n{TEXT}"),
+        ] {
+            let error = StoreKey::from_text(text).unwrap_err();
+            assert_eq!(error, KeyError::Form, "{text}");
+            assert!(!error.to_string().contains(&secret[..8]) && !error.to_string().contains("1g"));
+        }
+    }
+
+    #[test]
+    fn a_key_is_never_printed() {
+        assert_eq!(format!("{:?}", key()), format!("StoreKey({})", &TEXT[14..30]));
+    }
+
+    #[test]
+    fn new_keys_differ() {
+        assert_ne!(StoreKey::generate().id(), StoreKey::generate().id());
+    }
+
+    #[test]
+    fn ids_go_through_bytes() {
+        assert_eq!(KeyId::from_bytes(key().id().to_bytes()), key().id());
+    }
+
+    /// RFC 5869, appendix A.1: the first of its blocks.
+    #[test]
+    fn keys_are_derived_as_the_rfc_says() {
+        let key = hex::decode("077709362c2e32df0ddc3f0dc47bba6390b6c73bb50f9c3122ec844ad7c2b3e5");
+        let purpose = hex::decode("f0f1f2f3f4f5f6f7f8f9");
+        assert_eq!(
+            hex::encode(&*expand(&key.unwrap(), &purpose.unwrap())),
+            "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn text_round_trips(bytes: [u8; 32]) {
+            let key = StoreKey::from_bytes(bytes);
+            let read = StoreKey::from_text(&key.to_text()).unwrap();
+            prop_assert_eq!(read.0, key.0);
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! Keyed seals of fragments: what was changed by somebody without the store's key is found out.
 
 mod address;
+mod aes256;
 mod cipher;
 mod field;
 mod hash;

@@ -8,8 +8,8 @@ pub(crate) const BLOCK_LEN: usize = 16;
 /// An element of the field, little-endian.
 pub(crate) type Block = [u8; BLOCK_LEN];
 
-/// Powers that the widest kernel needs: for eight vectors of four blocks and one vector less a block.
-pub(crate) const POWERS: usize = 36;
+/// Powers that the widest kernel needs: for a stride of twelve vectors of four blocks and less than a vector more.
+pub(crate) const POWERS: usize = 52;
 
 /// Zeros behind the powers: a vector that begins at the last of them is whole.
 const PADDING: usize = 4;
@@ -25,8 +25,10 @@ pub(crate) struct Powers {
 impl Powers {
     /// Those of `key`.
     pub(crate) fn new(key: &Block) -> Self {
-        let mut made =
-            Self { powers: [[0; BLOCK_LEN]; POWERS + PADDING], sums: [[0; BLOCK_LEN]; POWERS + PADDING] };
+        let mut made = Self {
+            powers: [[0; BLOCK_LEN]; POWERS + PADDING],
+            sums: [[0; BLOCK_LEN]; POWERS + PADDING],
+        };
         let key = u128::from_le_bytes(*key);
         let mut power = key;
         for at in (0..POWERS).rev() {

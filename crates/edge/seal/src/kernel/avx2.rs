@@ -2,7 +2,10 @@
 #![allow(clippy::wildcard_imports, reason = "a kernel names most of its instruction set")]
 #![expect(unsafe_code, reason = "vectors are loaded and stored through pointers")]
 
-use super::strides::{VECTORS, absorb, window};
+use super::{
+    rounds::{ABREAST, KEYS, RoundKeys, add_stream},
+    strides::{VECTORS, absorb, window},
+};
 use crate::{
     field::FOLD,
     powers::{BLOCK_LEN, Block, Powers},
@@ -40,6 +43,13 @@ fn all_lanes(block: &Block) -> Vector {
     _mm256_broadcastsi128_si256(load_block(block))
 }
 
+/// Of fewer blocks than a vector has, at least one, with zeros behind.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn load_part(bytes: &[u8]) -> Vector {
+    first_lane(bytes.first_chunk().expect("a whole block"))
+}
+
 #[inline]
 #[target_feature(enable = "avx2")]
 fn numbers(number: u64) -> Vector {
@@ -56,6 +66,13 @@ fn zero() -> Vector {
 #[target_feature(enable = "avx2")]
 fn sum(a: Vector, b: Vector, c: Vector) -> Vector {
     _mm256_xor_si256(_mm256_xor_si256(a, b), c)
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn store(bytes: &mut [u8; LANES * BLOCK_LEN], vector: Vector) {
+    // SAFETY: that many bytes can be written, and the instruction asks for no alignment.
+    unsafe { _mm256_storeu_si256(bytes.as_mut_ptr().cast(), vector) }
 }
 
 /// Products of the lower halves.
@@ -88,4 +105,38 @@ fn lanes_added(vector: Vector) -> Block {
     block
 }
 
+/// The first 32 bits of each lane added.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn added(counters: Vector, numbers: Vector) -> Vector {
+    _mm256_add_epi32(counters, numbers)
+}
+
+/// In the first 32 bits of each lane its number.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn lane_numbers() -> Vector {
+    _mm256_setr_epi64x(0, 0, 1, 0)
+}
+
+/// In the first 32 bits of each lane how many there are.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn one_further() -> Vector {
+    _mm256_setr_epi64x(2, 0, 2, 0)
+}
+
+#[inline]
+#[target_feature(enable = "avx2,vaes")]
+fn round(vector: Vector, key: Vector) -> Vector {
+    _mm256_aesenc_epi128(vector, key)
+}
+
+#[inline]
+#[target_feature(enable = "avx2,vaes")]
+fn last_round(vector: Vector, key: Vector) -> Vector {
+    _mm256_aesenclast_epi128(vector, key)
+}
+
 absorb!("avx2,vpclmulqdq");
+add_stream!("avx2,vaes");

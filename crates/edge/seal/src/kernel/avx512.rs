@@ -2,7 +2,10 @@
 #![allow(clippy::wildcard_imports, reason = "a kernel names most of its instruction set")]
 #![expect(unsafe_code, reason = "vectors are loaded and stored through pointers")]
 
-use super::strides::{VECTORS, absorb, window};
+use super::{
+    rounds::{ABREAST, KEYS, RoundKeys, add_stream},
+    strides::{VECTORS, absorb, window},
+};
 use crate::{
     field::FOLD,
     powers::{BLOCK_LEN, Block, Powers},
@@ -40,6 +43,14 @@ fn all_lanes(block: &Block) -> Vector {
     _mm512_broadcast_i32x4(load_block(block))
 }
 
+/// Of fewer blocks than a vector has, at least one, with zeros behind.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load_part(bytes: &[u8]) -> Vector {
+    // SAFETY: the mask selects the halves of blocks that there are.
+    unsafe { _mm512_maskz_loadu_epi64((1 << (bytes.len() / 8)) - 1, bytes.as_ptr().cast()) }
+}
+
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn numbers(number: u64) -> Vector {
@@ -56,6 +67,13 @@ fn zero() -> Vector {
 #[target_feature(enable = "avx512f")]
 fn sum(a: Vector, b: Vector, c: Vector) -> Vector {
     _mm512_ternarylogic_epi64::<0b1001_0110>(a, b, c)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn store(bytes: &mut [u8; LANES * BLOCK_LEN], vector: Vector) {
+    // SAFETY: that many bytes can be written, and the instruction asks for no alignment.
+    unsafe { _mm512_storeu_si512(bytes.as_mut_ptr().cast(), vector) }
 }
 
 /// Products of the lower halves.
@@ -90,4 +108,38 @@ fn lanes_added(vector: Vector) -> Block {
     block
 }
 
+/// The first 32 bits of each lane added.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn added(counters: Vector, numbers: Vector) -> Vector {
+    _mm512_add_epi32(counters, numbers)
+}
+
+/// In the first 32 bits of each lane its number.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn lane_numbers() -> Vector {
+    _mm512_setr_epi64(0, 0, 1, 0, 2, 0, 3, 0)
+}
+
+/// In the first 32 bits of each lane how many there are.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn one_further() -> Vector {
+    _mm512_setr_epi64(4, 0, 4, 0, 4, 0, 4, 0)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,vaes")]
+fn round(vector: Vector, key: Vector) -> Vector {
+    _mm512_aesenc_epi128(vector, key)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,vaes")]
+fn last_round(vector: Vector, key: Vector) -> Vector {
+    _mm512_aesenclast_epi128(vector, key)
+}
+
 absorb!("avx512f,vpclmulqdq");
+add_stream!("avx512f,vaes");

@@ -33,6 +33,13 @@ fn all_lanes(block: &Block) -> Vector {
     load(block)
 }
 
+/// Of fewer blocks than a vector has, at least one, with zeros behind.
+#[inline]
+#[target_feature(enable = "neon")]
+fn load_part(bytes: &[u8]) -> Vector {
+    load(bytes.first_chunk().expect("a whole block"))
+}
+
 #[inline]
 #[target_feature(enable = "neon")]
 fn numbers(number: u64) -> Vector {

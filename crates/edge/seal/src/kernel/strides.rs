@@ -7,7 +7,7 @@
 //! is Karatsuba's: (low + high)·(low + high), to which the other two are added once for each stride.
 
 /// Vectors in a stride.
-pub(super) const VECTORS: usize = 8;
+pub(super) const VECTORS: usize = 12;
 
 /// Bytes `at` and behind, as many as a vector has.
 #[inline]
@@ -117,12 +117,8 @@ macro_rules! absorb {
             let mut sums = Sums::zero();
             for at in (0..bytes.len()).step_by(VECTOR_LEN) {
                 let left = &bytes[at..];
-                let mut padded = [0; VECTOR_LEN];
-                let found = left.first_chunk().unwrap_or_else(|| {
-                    padded[..left.len()].copy_from_slice(left);
-                    &padded
-                });
-                let vector = sum(load(found), carried, zero());
+                let found = left.first_chunk().map_or_else(|| load_part(left), |whole| load(whole));
+                let vector = sum(found, carried, zero());
                 carried = zero();
                 let keys = [load(window(powers, at)), load(window(power_sums, at))];
                 let nothing = [zero(), zero()];

@@ -1,8 +1,5 @@
 use super::*;
-use ::polyval::{
-    Polyval,
-    universal_hash::UniversalHash as _,
-};
+use ::polyval::{Polyval, universal_hash::UniversalHash as _};
 use proptest::prelude::*;
 
 /// Bytes that look random.
@@ -39,10 +36,8 @@ fn block(text: &str) -> Block {
 #[test]
 fn every_kernel_gives_the_example_of_the_rfc() {
     let key = block("25629347589242761d31f826ba4b757b");
-    let blocks = [
-        block("4f4f95668c83dfb6401762bb2d01a262"),
-        block("d1a24ddd2721d006bbe45f20d3c9f362"),
-    ];
+    let blocks =
+        [block("4f4f95668c83dfb6401762bb2d01a262"), block("d1a24ddd2721d006bbe45f20d3c9f362")];
     for kernel in Kernel::available() {
         let found = found(kernel, &key, &[0; 16], blocks.as_flattened());
         assert_eq!(found, block("f7a3b47b846119fae5b7866cf5e5b77e"), "{kernel}");
