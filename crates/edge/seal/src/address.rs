@@ -6,7 +6,8 @@ pub const ADDRESS_LEN: usize = 28;
 /// Bytes of an address with the number of a block.
 const PLACE_LEN: usize = ADDRESS_LEN + 4;
 
-/// What blocks are the blocks of, in the words of whoever stores them: no two things of one store may share one.
+/// What blocks are the blocks of, in the words of whoever stores them: no two things of one store
+/// may share one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Address([u8; ADDRESS_LEN]);
 

@@ -1,3 +1,5 @@
+#[cfg(target_arch = "x86_64")]
+use crate::kernel::RoundKeys;
 use crate::{
     kernel::Kernel,
     powers::{BLOCK_LEN, Block},
@@ -14,45 +16,43 @@ pub(crate) const KEY_LEN: usize = 32;
 /// Blocks of the key stream that the library makes at a time.
 const STREAM: usize = 64;
 
-/// AES with a key of 256 bits, forwards: with the instructions of a kernel that has some, else by the crate `aes`.
+/// AES with a key of 256 bits, forwards: with the instructions of a kernel that has some, else by
+/// the crate `aes`.
 ///
-/// That crate has as wide instructions, and prepares for them with each call: alone in a call a block takes three times
-/// as long as here, a key stream four times.
-pub(crate) struct Aes256 {
-    kernel: Kernel,
-    keys: Keys,
-}
-
-enum Keys {
+/// That crate has as wide instructions, and prepares for them with each call: alone in a call a
+/// block takes three times as long as here, a key stream four times.
+pub(crate) enum Aes256 {
     Library(Aes256Enc),
     #[cfg(target_arch = "x86_64")]
-    Native(crate::kernel::RoundKeys),
+    Native(Kernel, RoundKeys),
 }
 
 impl Aes256 {
     pub(crate) fn new(key: &[u8; KEY_LEN], kernel: Kernel) -> Self {
         #[cfg(target_arch = "x86_64")]
         if let Some(keys) = kernel.round_keys(key) {
-            return Self { kernel, keys: Keys::Native(keys) };
+            return Self::Native(kernel, keys);
         }
-        Self { kernel, keys: Keys::Library(Aes256Enc::new(key.into())) }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = kernel;
+        Self::Library(Aes256Enc::new(key.into()))
     }
 
     pub(crate) fn encrypt(&self, block: &mut Block) {
-        match &self.keys {
-            Keys::Library(cipher) => cipher.encrypt_block(block.into()),
+        match self {
+            Self::Library(cipher) => cipher.encrypt_block(block.into()),
             #[cfg(target_arch = "x86_64")]
-            Keys::Native(keys) => keys.encrypt(block),
+            Self::Native(_, keys) => keys.encrypt(block),
         }
     }
 
-    /// Adds to `bytes` the encrypted counters from `start` on: the first four bytes of each are a little-endian number,
-    /// which wraps around.
+    /// Adds to `bytes` the encrypted counters from `start` on: the first four bytes of each are a
+    /// little-endian number, which wraps around.
     pub(crate) fn add_stream(&self, start: &Block, bytes: &mut [u8]) {
-        match &self.keys {
-            Keys::Library(cipher) => add_stream(cipher, start, bytes),
+        match self {
+            Self::Library(cipher) => add_stream(cipher, start, bytes),
             #[cfg(target_arch = "x86_64")]
-            Keys::Native(keys) => self.kernel.add_stream(keys, start, bytes),
+            Self::Native(kernel, keys) => kernel.add_stream(keys, start, bytes),
         }
     }
 }
@@ -95,7 +95,7 @@ mod tests {
         fn is_wiped<T: ZeroizeOnDrop>() {}
         is_wiped::<Aes256Enc>();
         #[cfg(target_arch = "x86_64")]
-        is_wiped::<crate::kernel::RoundKeys>();
+        is_wiped::<RoundKeys>();
     }
 
     proptest! {

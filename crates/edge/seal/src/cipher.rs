@@ -16,9 +16,9 @@ pub const CIPHER_TAG_LEN: usize = BLOCK_LEN;
 /// What an encrypted block's tag is for.
 const BLOCK: [u8; 12] = *b"block\0\0\0\0\0\0\0";
 
-/// Encrypts blocks so that they need no other seal: AES-256-GCM-SIV (RFC 8452). No nonce has to differ: the key stream
-/// is chosen by the tag, a function of the block's place and bytes. If a place is written twice, nobody learns more than
-/// whether the bytes are the same.
+/// Encrypts blocks so that they need no other seal: AES-256-GCM-SIV (RFC 8452). No nonce has to
+/// differ: the key stream is chosen by the tag, a function of the block's place and bytes. If a
+/// place is written twice, nobody learns more than whether the bytes are the same.
 #[derive(Clone)]
 pub struct Cipher(Arc<Keys>);
 
@@ -64,7 +64,8 @@ impl Cipher {
         tag
     }
 
-    /// Decrypts what [`Cipher::encrypt`] made, in place. If that is not what it is, `bytes` are all zero afterwards.
+    /// Decrypts what [`Cipher::encrypt`] made, in place. If that is not what it is, `bytes` are all
+    /// zero afterwards.
     pub fn decrypt(
         &self,
         address: &Address,

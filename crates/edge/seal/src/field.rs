@@ -1,5 +1,6 @@
-//! Arithmetic in POLYVAL's field (RFC 8452, section 3): polynomials over GF(2) modulo x^128 + x^127 + x^126 + x^121 + 1,
-//! bit i of a little-endian number being the coefficient of x^i. No branch and no address depends on a value.
+//! Arithmetic in POLYVAL's field (RFC 8452, section 3): polynomials over GF(2), bit i of a little-endian
+//! number being the coefficient of x^i, modulo 1 + x^121 + x^126 + x^127 + x^128. No branch and no
+//! address depends on a value.
 
 /// x^57 + x^62 + x^63: the modulus without its first and last term, divided by x^64.
 pub(crate) const FOLD: u64 = 0xc200_0000_0000_0000;
@@ -7,10 +8,11 @@ pub(crate) const FOLD: u64 = 0xc200_0000_0000_0000;
 /// Every fourth bit.
 const MASK: u64 = 0x1111_1111_1111_1111;
 
-/// `a`·`b`, not reduced. Integer multiplication of numbers of which only every fourth bit is set carries into the three
-/// between, which are cleared afterwards.
+/// `a`·`b`, not reduced. Integer multiplication of numbers of which only every fourth bit is set
+/// carries into the three between, which are cleared afterwards.
 fn product(a: u64, b: u64) -> u128 {
-    // Sixteen terms that meet would carry into the fourth bit; without the lowest of `a` there are fifteen.
+    // Sixteen terms that meet would carry into the fourth bit; without the lowest of `a` there are
+    // fifteen.
     let high: [u64; 4] = std::array::from_fn(|at| a & (MASK << at) & !0xf);
     let b_parts: [u64; 4] = std::array::from_fn(|at| b & (MASK << at));
     let mut sum = 0;

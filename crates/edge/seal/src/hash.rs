@@ -11,8 +11,8 @@ pub(crate) struct HashKey {
     powers: Powers,
 }
 
-/// POLYVAL as AES-GCM-SIV takes it (RFC 8452, section 4), fed piece by piece: a context and bytes, each padded with
-/// zeros to whole blocks, then the lengths of both in bits.
+/// POLYVAL as AES-GCM-SIV takes it (RFC 8452, section 4), fed piece by piece: a context and bytes,
+/// each padded with zeros to whole blocks, then the lengths of both in bits.
 pub(crate) struct Hash {
     state: Zeroizing<Block>,
     context_len: u64,

@@ -27,7 +27,8 @@ use std::fmt;
 
 /// The instructions that multiply and encrypt. All kernels give the same seals.
 ///
-/// A value of this type proves that this processor has the instructions, so whoever holds one may use it.
+/// A value of this type proves that this processor has the instructions, so whoever holds one may
+/// use it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Kernel(Instructions);
 
@@ -112,8 +113,8 @@ impl Kernel {
     pub(crate) fn round_keys(self, key: &[u8; 2 * BLOCK_LEN]) -> Option<RoundKeys> {
         match self.0 {
             Instructions::Portable => None,
-            // SAFETY: the processor has the instructions, or this value would not exist.
             Instructions::Pclmul | Instructions::Avx2 | Instructions::Avx512 => {
+                // SAFETY: the processor has the instructions, or this value would not exist.
                 Some(unsafe { RoundKeys::new(key) })
             }
         }

@@ -11,12 +11,13 @@ const ID_LEN: usize = 8;
 /// What a key's text begins with; the number is that of everything that is made with the key.
 const PREFIX: &str = "ripstop-key-1";
 
-/// The secret of a store, of which all its keys are derived. Wiped from memory as it is dropped; never printed, except
-/// by [`StoreKey::to_text`].
+/// The secret of a store, of which all its keys are derived. Wiped from memory as it is dropped;
+/// never printed, except by [`StoreKey::to_text`].
 #[derive(Clone)]
 pub struct StoreKey(Zeroizing<[u8; KEY_LEN]>);
 
-/// Tells keys apart without telling anything of them: 64 bits that are derived from the key. May be shown and stored.
+/// Tells keys apart without telling anything of them: 64 bits that are derived from the key. May be
+/// shown and stored.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyId([u8; ID_LEN]);
 
@@ -70,11 +71,11 @@ impl StoreKey {
     }
 
     /// The key as the one line of a file, which whoever may not have the key must not read:
-    /// `ripstop-key-1:<16 hex digits of the id>:<64 hex digits of the key>`. The id shows which key it is, and that
-    /// nothing was mistyped.
+    /// `ripstop-key-1:<16 hex digits of the id>:<64 hex digits of the key>`. The id shows which key
+    /// it is, and that nothing was mistyped.
     pub fn to_text(&self) -> Zeroizing<String> {
         let mut digits = Zeroizing::new([0; 2 * KEY_LEN]);
-        hex::encode_to_slice(&*self.0, &mut *digits).expect("two digits for each byte");
+        hex::encode_to_slice(self.0.as_slice(), &mut *digits).expect("two digits for each byte");
         let digits = str::from_utf8(&*digits).expect("digits are text");
         let id = self.id().to_string();
         let len = PREFIX.len() + 1 + id.len() + 1 + digits.len();
@@ -91,8 +92,8 @@ impl StoreKey {
         KeyId(*derived.first_chunk().expect("shorter than what is derived"))
     }
 
-    /// The key for a purpose: one block of HKDF-Expand with SHA-256 (RFC 5869, section 2.3), the store's key, which is
-    /// random already, as pseudorandom key.
+    /// The key for a purpose: one block of HKDF-Expand with SHA-256 (RFC 5869, section 2.3), the
+    /// store's key, which is random already, as pseudorandom key.
     pub(crate) fn derive(&self, purpose: &str) -> Zeroizing<[u8; KEY_LEN]> {
         expand(&*self.0, purpose.as_bytes())
     }
@@ -215,7 +216,7 @@ mod tests {
         let key = hex::decode("077709362c2e32df0ddc3f0dc47bba6390b6c73bb50f9c3122ec844ad7c2b3e5");
         let purpose = hex::decode("f0f1f2f3f4f5f6f7f8f9");
         assert_eq!(
-            hex::encode(&*expand(&key.unwrap(), &purpose.unwrap())),
+            hex::encode(*expand(&key.unwrap(), &purpose.unwrap())),
             "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf"
         );
     }

@@ -8,7 +8,8 @@ pub(crate) const BLOCK_LEN: usize = 16;
 /// An element of the field, little-endian.
 pub(crate) type Block = [u8; BLOCK_LEN];
 
-/// Powers that the widest kernel needs: for a stride of twelve vectors of four blocks and less than a vector more.
+/// Powers that the widest kernel needs: for a stride of twelve vectors of four blocks and less than
+/// a vector more.
 pub(crate) const POWERS: usize = 52;
 
 /// Zeros behind the powers: a vector that begins at the last of them is whole.

@@ -18,8 +18,8 @@ pub const HEADER_SEAL_LEN: usize = 16;
 const BLOCK: [u8; 12] = *b"block\0\0\0\0\0\0\0";
 const HEADER: [u8; 12] = *b"header\0\0\0\0\0\0";
 
-/// Makes and verifies the seals of one store's fragments. Clones share their keys, which are wiped from memory when the
-/// last of them is dropped.
+/// Makes and verifies the seals of one store's fragments. Clones share their keys, which are wiped
+/// from memory when the last of them is dropped.
 #[derive(Clone)]
 pub struct Sealer(Arc<Keys>);
 
@@ -53,8 +53,8 @@ impl Sealer {
         self.0.id
     }
 
-    /// The seal of block `number` of what is at `address`, whose bytes are the pieces, one behind the other. How they
-    /// are cut makes no difference.
+    /// The seal of block `number` of what is at `address`, whose bytes are the pieces, one behind
+    /// the other. How they are cut makes no difference.
     pub fn block<P: AsRef<[u8]>>(
         &self,
         address: &Address,
@@ -82,8 +82,8 @@ impl Sealer {
         self.block(address, number, pieces).ct_eq(seal).into()
     }
 
-    /// The seal of a header, whose bytes are the pieces, one behind the other. They must say what they are the header
-    /// of: nothing else binds the seal to a place.
+    /// The seal of a header, whose bytes are the pieces, one behind the other. They must say what
+    /// they are the header of: nothing else binds the seal to a place.
     pub fn header<P: AsRef<[u8]>>(
         &self,
         pieces: impl IntoIterator<Item = P>,

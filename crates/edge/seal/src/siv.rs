@@ -13,8 +13,9 @@ use zeroize::Zeroizing;
 /// Bytes of a nonce.
 pub(crate) const NONCE_LEN: usize = 12;
 
-/// AES-256-GCM-SIV (RFC 8452) with one key and one nonce, tag and encryption apart. Its tag is a pseudorandom function
-/// of context and bytes, also where all have one nonce: the nonce says here what the tag is for.
+/// AES-256-GCM-SIV (RFC 8452) with one key and one nonce, tag and encryption apart. Its tag is a
+/// pseudorandom function of context and bytes, also where all have one nonce: the nonce says here
+/// what the tag is for.
 pub(crate) struct Siv {
     hash: HashKey,
     cipher: Aes256,

@@ -18,8 +18,8 @@ fn crc(bytes: &[u8]) -> u64 {
     checksum(CrcAlgorithm::Crc64Nvme, bytes)
 }
 
-/// Bytes that differ from `bytes` in the first one and have the same CRC-64: what a node makes that mends the checksum
-/// without touching it. The last eight bytes make up for the first.
+/// Bytes that differ from `bytes` in the first one and have the same CRC-64: what a node makes that
+/// mends the checksum without touching it. The last eight bytes make up for the first.
 fn mended(bytes: &[u8]) -> Vec<u8> {
     let zeros = vec![0; bytes.len()];
     // What a bit does to the checksum, whatever the other bits are.
@@ -29,7 +29,8 @@ fn mended(bytes: &[u8]) -> Vec<u8> {
         crc(&flipped) ^ crc(&zeros)
     };
     let last = 8 * (bytes.len() - 8);
-    // Rows of the form (effect, which of the last 64 bits have it), brought to one leading bit each.
+    // Rows of the form (effect, which of the last 64 bits have it), brought to one leading bit
+    // each.
     let mut rows: Vec<(u64, u64)> = Vec::new();
     let reduced = |(mut effect, mut bits): (u64, u64), rows: &[(u64, u64)]| {
         for (row, row_bits) in rows {
@@ -55,8 +56,8 @@ fn mended(bytes: &[u8]) -> Vec<u8> {
     forged
 }
 
-/// A change of these is a change of the format: fragments that are stored would no longer be read. They were computed
-/// with OpenSSL's AES-256-GCM-SIV.
+/// A change of these is a change of the format: fragments that are stored would no longer be read.
+/// They were computed with OpenSSL's AES-256-GCM-SIV.
 #[test]
 fn seals_never_change() {
     let bytes: Vec<u8> = (0..100_000_u32).map(|at| (at.wrapping_mul(at) >> 7) as u8).collect();
@@ -190,7 +191,9 @@ proptest! {
             let expected = sealer.block(&ADDRESS, number, [pieces.concat()]);
             prop_assert_eq!(sealer.block(&ADDRESS, number, &pieces), expected);
             let mut running = sealer.begin_block(&ADDRESS, number);
-            pieces.iter().for_each(|piece| running.update(piece));
+            for piece in &pieces {
+                running.update(piece);
+            }
             prop_assert_eq!(running.finish(), expected);
             prop_assert_eq!(sealer.header(&pieces), sealer.header([pieces.concat()]));
         }
@@ -203,7 +206,9 @@ proptest! {
     ) {
         let seal = sealer().block(&ADDRESS, 3, [&bytes]);
         let mut changed = bytes.clone();
-        changes.iter().for_each(|(at, by)| changed[at.index(bytes.len())] ^= by);
+        for (at, by) in &changes {
+            changed[at.index(bytes.len())] ^= by;
+        }
         prop_assume!(changed != bytes);
         prop_assert!(sealer().block_holds(&ADDRESS, 3, [&bytes], &seal));
         prop_assert!(!sealer().block_holds(&ADDRESS, 3, [&changed], &seal));

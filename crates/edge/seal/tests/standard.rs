@@ -1,5 +1,5 @@
-//! Seals and encrypted blocks made again from the store's key with other implementations of the standards alone: what
-//! docs/adr/0012-seals.md says is enough to read a store without this crate.
+//! Seals and encrypted blocks made again from the store's key with other implementations of the
+//! standards alone: what docs/adr/0012-seals.md says is enough to read a store without this crate.
 
 use aes_gcm_siv::{
     Aes256GcmSiv, Nonce,
@@ -14,14 +14,14 @@ const BLOCK: [u8; 12] = *b"block\0\0\0\0\0\0\0";
 const HEADER: [u8; 12] = *b"header\0\0\0\0\0\0";
 
 fn derived(key: [u8; 32], purpose: &[u8]) -> Aes256GcmSiv {
-    let mut mac = Hmac::<Sha256>::new_from_slice(&key).unwrap();
+    let mut mac = Hmac::<Sha256>::new_from_slice(&key).expect("HMAC takes keys of any length");
     mac.update(purpose);
     mac.update(&[1]);
     Aes256GcmSiv::new(&mac.finalize().into_bytes())
 }
 
 fn encrypted(cipher: &Aes256GcmSiv, nonce: [u8; 12], aad: &[u8], msg: &[u8]) -> Vec<u8> {
-    cipher.encrypt(&Nonce::from(nonce), Payload { msg, aad }).unwrap()
+    cipher.encrypt(&Nonce::from(nonce), Payload { msg, aad }).expect("far below the limits")
 }
 
 proptest! {

@@ -1,5 +1,5 @@
-//! AES-256 (FIPS 197) with the processor's instructions: a block alone, and the loop of key streams that all vector
-//! kernels share.
+//! AES-256 (FIPS 197) with the processor's instructions: a block alone, and the loop of key streams
+//! that all vector kernels share.
 #![allow(clippy::wildcard_imports, reason = "a kernel names most of its instruction set")]
 #![expect(unsafe_code, reason = "vectors are loaded and stored through pointers")]
 
@@ -10,14 +10,17 @@ use zeroize::{Zeroize as _, ZeroizeOnDrop};
 /// Keys that a block meets on its way.
 pub(super) const KEYS: usize = 15;
 
-/// Vectors of counters that are encrypted side by side: a round ends long after another could begin.
+/// Vectors of counters that are encrypted side by side: a round ends long after another could
+/// begin.
 pub(super) const ABREAST: usize = 8;
 
-/// A key, expanded. Whoever holds a value of this type may use the instructions: this processor has them.
+/// A key, expanded. Whoever holds a value of this type may use the instructions: this processor has
+/// them.
 pub(crate) struct RoundKeys([Block; KEYS]);
 
 impl RoundKeys {
-    /// FIPS 197, section 5.2: two keys of 128 bits are given, the others follow from the two before each.
+    /// FIPS 197, section 5.2: two keys of 128 bits are given, the others follow from the two before
+    /// each.
     #[target_feature(enable = "sse2,aes")]
     pub(super) fn new(key: &[u8; 2 * BLOCK_LEN]) -> Self {
         let mut keys = Self([Block::default(); KEYS]);
@@ -107,14 +110,18 @@ fn window(bytes: &[u8], at: usize) -> &Block {
     bytes[at..at + BLOCK_LEN].try_into().expect("as long as it was cut")
 }
 
-/// Defines `add_stream`, which adds to `bytes` the encrypted counters from `start` on: the first four bytes of each are
-/// a little-endian number, which wraps around.
+/// Defines `add_stream`, which adds to `bytes` the encrypted counters from `start` on: the first
+/// four bytes of each are a little-endian number, which wraps around.
 macro_rules! add_stream {
     ($features:literal) => {
         #[target_feature(enable = $features)]
         pub(super) fn add_stream(keys: &RoundKeys, start: &Block, bytes: &mut [u8]) {
             const VECTOR_LEN: usize = LANES * BLOCK_LEN;
-            let keys: [Vector; KEYS] = std::array::from_fn(|at| all_lanes(&keys.blocks()[at]));
+            let blocks = keys.blocks();
+            let mut keys = [zero(); KEYS];
+            for (key, block) in keys.iter_mut().zip(blocks) {
+                *key = all_lanes(block);
+            }
             let mut counters = added(all_lanes(start), lane_numbers());
             for bytes in bytes.chunks_mut(ABREAST * VECTOR_LEN) {
                 let mut stream = [zero(); ABREAST];
