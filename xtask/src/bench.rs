@@ -21,6 +21,8 @@ pub(crate) enum Bench {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
+    /// Seals of fragments and encryption, kernel by kernel, beside CRC-64 and a plain copy of memory.
+    Seal,
     /// The simulator's speed, one core and all.
     Sim {
         /// Words for the measuring program.
@@ -87,6 +89,7 @@ pub(crate) enum Bench {
 pub(crate) fn bench(bench: &Bench) -> Result<()> {
     match bench {
         Bench::Codec { words } => codec(words),
+        Bench::Seal => seal(),
         Bench::Core { words } => core(words),
         Bench::Tail { words } => ripstop("bench-tail", words),
         Bench::Promises { words } => ripstop("bench-promises", words),
@@ -110,6 +113,10 @@ fn codec(words: &[String]) -> Result<()> {
         cargo(&["run", "--release", "--manifest-path", "benches/isal/Cargo.toml", "--"])?;
     bench.args(words);
     run(bench, BENCH_MAX)
+}
+
+fn seal() -> Result<()> {
+    run(cargo(&["bench", "-p", "ripstop-seal", "--bench", "speed"])?, BENCH_MAX)
 }
 
 fn example(package: &str, name: &str, words: &[String]) -> Result<()> {
