@@ -129,6 +129,9 @@ pub struct Stripe {
     /// at a node of its own, as in records that end before this.
     #[serde(deserialize_with = "zero_at_the_end")]
     pub run: u8,
+    /// How its fragments are sealed: 0 by checksums, others as the headers' numbers say.
+    #[serde(skip)]
+    pub sealing: u8,
     /// What a newer program wrote of it.
     #[serde(skip)]
     pub unknown: Unknown,

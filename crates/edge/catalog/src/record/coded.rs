@@ -113,6 +113,7 @@ impl Record for Stripe {
         to.number(5, self.header_len.into());
         to.options(6, self.nodes.iter().map(|node| node.map(u64::from)));
         to.number(7, self.run.into());
+        to.number(8, self.sealing.into());
         to.unknown(&self.unknown);
     }
 
@@ -125,6 +126,7 @@ impl Record for Stripe {
             5 => self.header_len = from.small()?,
             6 => self.nodes = from.options()?,
             7 => self.run = from.small()?,
+            8 => self.sealing = from.small()?,
             _ => return Ok(false),
         }
         Ok(true)
