@@ -96,7 +96,8 @@ pub(crate) async fn found_at_the_nodes(
 ) -> Result<RebuildReport> {
     let pools = surveyed(config, catalog).await?;
     let (progress, scratch) = (RebuildProgress::default(), config.data.join(SCRATCH));
-    let rebuilt = rebuild(catalog, pools, &scratch, &progress);
+    let seals = ripstop_runtime::Seals::default();
+    let rebuilt = rebuild(catalog, pools, &scratch, &progress, &seals);
     Ok(tokio::select! {
         rebuilt = rebuilt => rebuilt?,
         () = tell(&progress) => unreachable!("it tells for ever"),

@@ -1,4 +1,4 @@
-use crate::fragment::body_len;
+use crate::{Sealing, fragment::body_len};
 use ripstop_model::{Code, StripeShape};
 use std::{fmt, ops::Range};
 
@@ -139,9 +139,10 @@ impl Cut {
     }
 
     /// Bytes of each fragment, headers included.
-    pub(crate) fn fragment_len(self, shape: StripeShape, header_len: u32) -> u64 {
+    pub(crate) fn fragment_len(self, shape: StripeShape, header_len: u32, sealing: Sealing) -> u64 {
         let headers = if self.is_together() { 2 } else { 1 };
-        let body = self.run(shape.code()) as u64 * u64::from(body_len(shape.strip_len()));
+        let strip = u64::from(body_len(shape.strip_len(), sealing));
+        let body = self.run(shape.code()) as u64 * strip;
         headers * u64::from(header_len) + body
     }
 }

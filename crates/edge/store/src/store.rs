@@ -17,7 +17,7 @@ use ripstop_catalog::{
 use ripstop_model::{Code, NodeId, PoolId, StripeId, StripeShape, TenantId};
 use ripstop_node::Node;
 use ripstop_runtime::{
-    Aftermath, Cut, Memory, Pins, Pool, StripeDraft, StripePlace, TenantMemory, Written,
+    Aftermath, Cut, Memory, Pins, Pool, Sealing, StripePlace, TenantMemory, Written,
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::sync::mpsc;
@@ -276,7 +276,9 @@ impl Store {
         let nodes = (0..fragments).map(|index| stripe.node(index)).collect();
         let pool = self.pool(stripe.pool());
         let pool = pool.ok_or_else(|| self.inner.strangers.error(id, stripe.pool()))?;
-        Ok((pool, StripePlace { id, shape, cut, header_len: stripe.header_len, nodes }))
+        let sealing = Sealing::from_number(stripe.sealing).ok_or_else(corrupt)?;
+        let header_len = stripe.header_len;
+        Ok((pool, StripePlace { id, shape, cut, header_len, sealing, nodes }))
     }
 
     /// A node by number, in whichever pool it is.
@@ -304,8 +306,8 @@ impl Store {
         let record = told.record().await?;
         let shape = StripeShape::new(pool.code(), 0).expect("an empty stripe is within limits");
         let memory = self.memory();
-        let share = self.wait_for(memory.acquire_complete(StripeDraft::memory(shape))).await?;
-        let mut draft = StripeDraft::new(id, shape, share);
+        let share = self.wait_for(memory.acquire_complete(pool.draft_memory(shape))).await?;
+        let mut draft = pool.draft(id, shape, share);
         self.make_room(&mut draft, &record)?;
         Ok(pool.on_behalf_of(self.tenant).write(draft.seal(pool.origin(), record)).await?)
     }
@@ -335,8 +337,8 @@ impl Store {
 }
 
 fn record_of(written: &Written) -> Stripe {
-    let Written { pool, shape, cut, header_len, .. } = *written;
-    stripe_record(pool, shape, cut, header_len, &written.nodes)
+    let Written { pool, shape, cut, header_len, sealing, .. } = *written;
+    stripe_record(pool, shape, cut, header_len, sealing, &written.nodes)
 }
 
 /// The catalog's record of a stripe.
@@ -345,6 +347,7 @@ pub(crate) fn stripe_record(
     shape: StripeShape,
     cut: Cut,
     header_len: u32,
+    sealing: Sealing,
     nodes: &[Option<NodeId>],
 ) -> Stripe {
     let code: Code = shape.code();
@@ -356,6 +359,7 @@ pub(crate) fn stripe_record(
         header_len,
         nodes: nodes.iter().map(|node| node.map(|id| id.0)).collect(),
         run: cut.number(code),
+        sealing: sealing.number(),
         ..Stripe::default()
     }
 }

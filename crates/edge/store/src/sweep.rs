@@ -47,8 +47,9 @@ async fn clear_up(store: Weak<Inner>, aftermath: mpsc::Receiver<Aftermath>) {
 async fn note(inner: &Inner, after: Aftermath) {
     let mut placed = None;
     let (_pin, changes) = match after {
-        Aftermath::Unclaimed { pin, id, pool, shape, cut, header_len, nodes } => {
-            let stripes = vec![(id, stripe_record(pool, shape, cut, header_len, &nodes))];
+        Aftermath::Unclaimed { pin, id, pool, shape, cut, header_len, sealing, nodes } => {
+            let stripe = stripe_record(pool, shape, cut, header_len, sealing, &nodes);
+            let stripes = vec![(id, stripe)];
             (pin, vec![Change::Discard { stripes }])
         }
         Aftermath::Incomplete { pin, id, places, lacking } => {
@@ -319,8 +320,9 @@ impl Store {
 
     /// Whether a fragment's header says that this store wrote it.
     async fn is_own(&self, node: &dyn Node, found: &Listed) -> bool {
-        let own = self.inner.pools[0].origin().store;
-        let header = Pool::header(node, found.name, found.len).await;
+        let pool = &self.inner.pools[0];
+        let own = pool.origin().store;
+        let header = pool.header(node, found.name, found.len).await;
         header.is_some_and(|(header, _)| header.origin.store == own)
     }
 

@@ -216,7 +216,7 @@ impl<'a> Writing<'a> {
         self.pace.halve();
         let shape = StripeShape::new(self.pool.code(), payload)
             .expect("the largest stripe is checked as the settings are");
-        let (memory, bytes) = (self.store.memory(), StripeDraft::memory(shape));
+        let (memory, bytes) = (self.store.memory(), self.pool.draft_memory(shape));
         let is_complete = is_here && to_come <= GATHERED_LEN.into();
         let share = if is_complete {
             self.store.wait_for(memory.acquire_complete(bytes)).await?
@@ -229,7 +229,7 @@ impl<'a> Writing<'a> {
         if payload > 0 {
             self.extents.push(Extent { stripe: id, offset: 0, len: payload });
         }
-        Ok(StripeDraft::new(id, shape, share))
+        Ok(self.pool.draft(id, shape, share))
     }
 
     /// The stripe that ends the body: full, or empty where there was no byte.

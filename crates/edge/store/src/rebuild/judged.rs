@@ -225,7 +225,7 @@ impl Judging<'_> {
         let Believed { facts, pool, nodes, .. } = believed;
         // Numbers of pools are the catalog's: in headers they are the lost one's.
         let pool = self.witnesses.roster.pools[*pool].id;
-        stripe_record(pool, facts.shape, facts.cut, facts.header_len(), nodes)
+        stripe_record(pool, facts.shape, facts.cut, facts.header_len, facts.sealing, nodes)
     }
 
     fn note_differing(&mut self, seen: &[Sighting], believed: &Digest) {

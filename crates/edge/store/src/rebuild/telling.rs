@@ -18,7 +18,7 @@ const OBJECT: u8 = 1;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) enum Standing {
     /// There are enough fragments, and they agree.
-    Believed(Stripe),
+    Believed(#[serde(with = "super::stripe_form")] Stripe),
     /// It never had enough: a write that was not answered, or a deletion that was under way.
     Unfinished,
     /// It may have had enough.
