@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 #[derive(Debug)]
 pub(crate) enum Job {
     Read(ReadJob),
-    Write(WriteJob),
+    Write(Box<WriteJob>),
     Mend(MendJob),
 }
 

@@ -248,7 +248,7 @@ impl Pool {
         let (answer, answered) = oneshot::channel();
         let (settle, settled) = oneshot::channel();
         let (layout, operation, strip_bytes) = self.writing(shape, header_len, sealing);
-        let job = Job::Write(WriteJob {
+        let job = Job::Write(Box::new(WriteJob {
             layout,
             cut: None,
             codec: self.shared.codec(shape.code()),
@@ -257,7 +257,7 @@ impl Pool {
             sent: Vec::new(),
             answer: Some(answer),
             settled: Some(settle),
-        });
+        }));
         let (claim, claimed) = oneshot::channel();
         let (tell, told) = oneshot::channel();
         let (pool, to) = (self.id(), self.aftermath.clone());

@@ -1,5 +1,5 @@
 use super::{Header, HeaderError, MAGIC, Origin, RecordTag, cut_numbers, cut_of, stripe_id, word};
-use crate::{Sealing, Seals, seals::Keys};
+use crate::{Sealing, Seals};
 use bytes::{BufMut, Bytes, BytesMut};
 use crc_fast::{CrcAlgorithm, Digest};
 use ripstop_form::{Fields, Found, Record, Unknown, Unreadable};
@@ -128,22 +128,20 @@ pub(super) fn segments(header: &Header, seals: &Seals) -> Option<Vec<Bytes>> {
     out.put_slice(&fields);
     let mut end = BytesMut::with_capacity(len - rest + seal_len);
     end.put_bytes(0, len - rest);
-    match keys {
-        Some(keys) => {
-            let seal = keys.sealer.header([&out[..], &header.record, &end]);
-            end.put_slice(&seal);
-        }
-        None => {
-            let seal = checksum([&out[..], &header.record, &end]);
-            end.put_slice(&seal);
-        }
-    }
+    let pieces = [&out[..], &header.record, &end];
+    let seal = match keys {
+        Some(keys) => keys.sealer.header(pieces).to_vec(),
+        None => checksum(pieces).to_vec(),
+    };
+    end.put_slice(&seal);
     Some(vec![out.freeze(), header.record.clone(), end.freeze()])
 }
 
 fn checksum(pieces: [&[u8]; 3]) -> [u8; CHECKSUM_LEN] {
     let mut digest = Digest::new(CrcAlgorithm::Crc64Nvme);
-    pieces.iter().for_each(|piece| digest.update(piece));
+    for piece in pieces {
+        digest.update(piece);
+    }
     digest.finalize().to_le_bytes()
 }
 
@@ -188,12 +186,12 @@ fn verify(
     seals: &Seals,
 ) -> Result<(), HeaderError> {
     let (body, seal) = bytes.split_at(bytes.len() - seal_len(sealing));
+    if (sealing == Sealing::Checksum) != key.is_none() {
+        return Err(HeaderError::Damaged("key"));
+    }
     let holds = match (key, key.and_then(|key| seals.of(key))) {
-        (Some(_), _) | (None, _) if (sealing == Sealing::Checksum) != key.is_none() => {
-            return Err(HeaderError::Damaged("key"));
-        }
         (None, _) => checksum([body, &[], &[]]) == *seal,
-        (Some(_), Some(Keys { sealer, .. })) => sealer.header_holds([body], seal),
+        (Some(_), Some(keys)) => keys.sealer.header_holds([body], seal),
         (Some(key), None) if !seals.is_unsealed() => return Err(HeaderError::Key(key)),
         (Some(_), None) => true,
     };

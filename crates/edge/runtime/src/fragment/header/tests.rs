@@ -1,4 +1,4 @@
-use super::*;
+use super::{second::LENS_LEN, *};
 use proptest::prelude::*;
 use ripstop_form::PASSABLE;
 use ripstop_model::Code;
@@ -181,6 +181,14 @@ fn what_a_newer_program_says_is_kept_or_refused_by_its_number() {
     assert_ne!(found.rest(), header.rest());
     found.unknown = Unknown::default();
     assert_eq!(found, header);
+    // A number below those that may be passed over, sealed by somebody who knows it.
+    let mut bytes = with_field(&header, PASSABLE);
+    let end = LENS_LEN + word(&Bytes::copy_from_slice(&bytes), 12) as usize;
+    // The field's head of two bytes, its value of two, the end of the map.
+    assert_eq!(bytes[end - 5..end], [0x18, 128, 0x18, 77, 0xff]);
+    bytes[end - 4] = 100;
+    let error = read(&bytes).expect_err("its meaning is not known");
+    assert_eq!(error, HeaderError::Unreadable(Unreadable::Newer(100)));
 }
 
 proptest! {
