@@ -22,7 +22,7 @@ STOP_SECONDS_MAX = 60
 CHECK_SECONDS_MAX = 600
 NAME = re.compile(r"^[0-9a-f]{32}\.[0-9]{3}$")
 ACCESS_KEY = "SUITEACCESSKEY000001"
-FLAWS = ("missing", "damaged", "unknown", "unclaimed", "misplaced", "newer", "lost")
+FLAWS = ("missing", "damaged", "forged", "unknown", "unclaimed", "misplaced", "newer", "lost")
 SECRET_KEY = "suite/secret+key0000000000000000000001"
 REGION = "us-east-1"
 

@@ -24,13 +24,13 @@ struct Completed {
 }
 
 /// Completes the catalog of a gateway that does not run.
-pub(crate) async fn run(config: &Config, json: bool) -> Result<ExitCode> {
+pub(crate) async fn run(config: &Config, unsealed: bool, json: bool) -> Result<ExitCode> {
     let _folder = DataFolder::open(config)?;
-    locked(config, json).await
+    locked(config, unsealed, json).await
 }
 
 /// The same for one who has the data folder.
-pub(crate) async fn locked(config: &Config, json: bool) -> Result<ExitCode> {
+pub(crate) async fn locked(config: &Config, unsealed: bool, json: bool) -> Result<ExitCode> {
     let file = config.data.join(CATALOG_FILE);
     ensure!(file.exists(), "there is no catalog {}: leave out --onto", file.display());
     let unfinished = config.data.join(UNFINISHED);
@@ -51,7 +51,7 @@ pub(crate) async fn locked(config: &Config, json: bool) -> Result<ExitCode> {
                 "{name} has the number {number:?} in the catalog, not {given:?}"
             );
         }
-        let found = found_at_the_nodes(config, &temporary).await?;
+        let found = found_at_the_nodes(config, &temporary, unsealed).await?;
         let stores = temporary.nodes().await?;
         let stores = stores.iter().filter(|(name, _)| name.starts_with("store:")).count();
         ensure!(

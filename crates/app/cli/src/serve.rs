@@ -125,9 +125,14 @@ async fn begin(
 ) -> Result<(Assembly, Vec<TaskLogFile>)> {
     let assembly = assemble(config, telemetry).await?;
     if let Err(refusal) = admit(&assembly, is_new).await {
+        let key_is_new = assembly.key_is_new;
         drop(assembly);
         if is_new {
             std::fs::remove_file(config.data.join(CATALOG_FILE))?;
+            // Nothing was sealed with it.
+            if key_is_new {
+                std::fs::remove_file(config.key_file())?;
+            }
         }
         return Err(refusal);
     }

@@ -25,6 +25,8 @@ pub(crate) struct PoolConfig {
     pub name: String,
     pub layout: Layout,
     pub code: Code,
+    /// Whether what it stores is encrypted.
+    pub encrypt: bool,
     pub buckets: Vec<String>,
     pub policy: String,
     pub policy_settings: PolicySettings,
@@ -181,6 +183,7 @@ fn pool(raw: raw::Pool, is_remote: bool, memory_max: usize) -> Result<PoolConfig
         name: raw.name,
         layout,
         code,
+        encrypt: raw.encrypt,
         buckets,
         policy,
         policy_settings,

@@ -79,6 +79,7 @@ pub(crate) struct Store {
     pub list_every: Option<Span>,
     pub uploads_expire_after: Option<Span>,
     pub move_rate_max: Option<Size>,
+    pub key_file: Option<PathBuf>,
 }
 
 #[derive(Deserialize, Debug)]
@@ -87,6 +88,8 @@ pub(crate) struct Pool {
     pub name: String,
     pub layout: Option<Layout>,
     pub code: Option<[usize; 2]>,
+    #[serde(default)]
+    pub encrypt: bool,
     #[serde(default)]
     pub buckets: Vec<String>,
     pub policy: Option<String>,
