@@ -204,7 +204,7 @@ pub(crate) async fn pool_id(catalog: &dyn Catalog, pool: &PoolConfig) -> Result<
 
 async fn number(catalog: &dyn Catalog, name: String) -> Result<NodeId> {
     let now_ms = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as u64;
-    let applied = catalog.commit(now_ms, Change::NameNode { name }).await?;
+    let applied = catalog.commit_one(now_ms, Change::NameNode { name }).await?;
     applied.node.context("the catalog gives every name a number")
 }
 

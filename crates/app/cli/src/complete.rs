@@ -45,7 +45,7 @@ pub(crate) async fn locked(config: &Config, json: bool) -> Result<ExitCode> {
         names.sort_by_key(|(_, number)| *number);
         for (name, number) in names {
             let change = Change::NameNode { name: name.clone() };
-            let given = temporary.commit(begun_ms, change).await?.node;
+            let given = temporary.commit_one(begun_ms, change).await?.node;
             ensure!(
                 given == Some(number),
                 "{name} has the number {number:?} in the catalog, not {given:?}"
@@ -64,7 +64,7 @@ pub(crate) async fn locked(config: &Config, json: bool) -> Result<ExitCode> {
         bar.finish_and_clear();
         if found.unlisted == 0 {
             let change = Change::Vouch { before_ms: begun_ms };
-            catalog.commit(begun_ms, change).await?;
+            catalog.commit_one(begun_ms, change).await?;
         }
         Completed { found, brought_in }
     };

@@ -47,7 +47,7 @@ pub(crate) async fn run(config: &Config, json: bool) -> Result<ExitCode> {
         agree(&catalog, marked).await?;
         if report.unlisted > 0 {
             // What only a node that is away tells of must not be swept when it is back.
-            catalog.commit(0, Change::Vouch { before_ms: 0 }).await?;
+            catalog.commit_one(0, Change::Vouch { before_ms: 0 }).await?;
         }
         report
     };

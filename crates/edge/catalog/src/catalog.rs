@@ -1,6 +1,6 @@
 use crate::{
-    Applied, Bucket, CatalogError, Change, Leftover, Listing, ListingRequest, Object, Stripe,
-    Upload, UploadedPart, Usage, Vouched,
+    Applied, Bucket, CatalogError, Change, Leftover, Listing, ListingRequest, Object, Outcome,
+    Stripe, Upload, UploadedPart, Usage, Vouched,
 };
 use async_trait::async_trait;
 use ripstop_model::{NodeId, StripeId};
@@ -12,9 +12,17 @@ use std::fmt;
 /// Reads see every change that was answered before they began. Pages are bounded by their `max`.
 #[async_trait]
 pub trait Catalog: Send + Sync + fmt::Debug {
-    /// Applies one change at `now_ms` (milliseconds since 1970). Changes of many callers share one
-    /// transaction on disk, in the order in which they came.
-    async fn commit(&self, now_ms: u64, change: Change) -> Result<Applied, CatalogError>;
+    /// Applies changes at `now_ms` (milliseconds since 1970), in their order and in one transaction,
+    /// each on top of those before it; answers each. One that is refused changes nothing, and the rest
+    /// go on. Fails as a whole, or not at all.
+    async fn commit(&self, now_ms: u64, changes: Vec<Change>)
+    -> Result<Vec<Outcome>, CatalogError>;
+
+    /// Applies one change.
+    async fn commit_one(&self, now_ms: u64, change: Change) -> Result<Applied, CatalogError> {
+        let outcome = self.commit(now_ms, vec![change]).await?.pop();
+        Ok(outcome.expect("each change has an outcome")?)
+    }
 
     /// A bucket by name.
     async fn bucket(&self, name: &str) -> Result<Option<Bucket>, CatalogError>;

@@ -7,8 +7,8 @@ mod usage;
 
 use crate::{
     Applied, Bucket, Catalog, CatalogError, Change, Condition, Extent, Leftover, Listed,
-    ListedUpload, Listing, ListingRequest, Located, Object, Quota, Stripe, Upload, UploadedPart,
-    Usage, Vouched,
+    ListedUpload, Listing, ListingRequest, Located, Object, Outcome, Quota, Refusal, Stripe,
+    Upload, UploadedPart, Usage, Vouched,
 };
 use async_trait::async_trait;
 use page::{Entry, empty_page, grouped};
@@ -53,8 +53,8 @@ impl Model {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// [`Catalog::commit`], at once.
-    pub fn apply(&self, now_ms: u64, change: &Change) -> Result<Applied, CatalogError> {
+    /// [`Catalog::commit_one`], at once.
+    pub fn apply(&self, now_ms: u64, change: &Change) -> Outcome {
         let mut state = self.state();
         let mut next = state.clone();
         let applied = next.apply(now_ms, change)?;
@@ -69,40 +69,44 @@ fn held_by(extents: &[Extent], told_by: Option<StripeId>) -> BTreeSet<StripeId> 
 }
 
 impl State {
-    fn apply(&mut self, now_ms: u64, change: &Change) -> Result<Applied, CatalogError> {
+    fn apply(&mut self, now_ms: u64, change: &Change) -> Outcome {
         let mut applied = Applied::default();
         match change {
             Change::CreateBucket { bucket, stripes } => {
                 if self.buckets.contains_key(&bucket.name) {
-                    return Err(CatalogError::BucketExists);
+                    return Err(Refusal::BucketExists);
                 }
                 self.arrive(stripes, held_by(&[], Some(bucket.told_by)))?;
                 self.buckets.insert(bucket.name.clone(), bucket.clone());
             }
-            Change::DeleteBucket { name } => {
+            Change::DeleteBucket { name, stripes, .. } => {
                 self.must_have(name)?;
                 if self.objects.keys().any(|(bucket, _)| bucket == name)
                     || self.uploads.values().any(|upload| upload.bucket == *name)
                 {
-                    return Err(CatalogError::BucketNotEmpty);
+                    return Err(Refusal::BucketNotEmpty);
                 }
                 self.buckets.remove(name);
+                self.discard(stripes);
             }
             Change::PutObject { bucket, key, object, stripes, condition, quota } => {
                 self.must_have(bucket)?;
                 self.may_put((bucket, key), object, condition, quota, None)?;
                 applied.replaced = self.put(bucket, key, object, stripes)?;
             }
-            Change::DeleteObject { bucket, key, condition } => {
+            Change::DeleteObject { bucket, key, condition, stripes, .. } => {
                 self.must_have(bucket)?;
                 let place = (bucket.clone(), key.clone());
                 hold(condition, self.objects.get(&place))?;
                 applied.replaced = self.objects.remove(&place);
+                self.discard(stripes);
             }
+            Change::Outlive { stripe, .. } => self.discard(std::slice::from_ref(stripe)),
+            Change::Bury { stripes, .. } => self.discard(stripes),
             Change::CreateUpload(upload) => {
                 self.must_have(&upload.bucket)?;
                 if self.uploads.contains_key(&upload.id) {
-                    return Err(CatalogError::ConditionFailed);
+                    return Err(Refusal::ConditionFailed);
                 }
                 self.uploads.insert(upload.id.clone(), upload.clone());
             }
@@ -165,12 +169,12 @@ impl State {
         }
     }
 
-    fn must_have(&self, bucket: &str) -> Result<(), CatalogError> {
-        self.buckets.get(bucket).map(|_| ()).ok_or(CatalogError::NoSuchBucket)
+    fn must_have(&self, bucket: &str) -> Result<(), Refusal> {
+        self.buckets.get(bucket).map(|_| ()).ok_or(Refusal::NoSuchBucket)
     }
 
-    fn upload(&self, id: &str) -> Result<Upload, CatalogError> {
-        self.uploads.get(id).cloned().ok_or(CatalogError::NoSuchUpload)
+    fn upload(&self, id: &str) -> Result<Upload, Refusal> {
+        self.uploads.get(id).cloned().ok_or(Refusal::NoSuchUpload)
     }
 
     fn must_have_parts(
@@ -178,14 +182,14 @@ impl State {
         id: &str,
         parts: &[(u16, String)],
         object: &Object,
-    ) -> Result<(), CatalogError> {
+    ) -> Result<(), Refusal> {
         let held = held_by(&object.extents, Some(object.told_by));
         for (number, etag) in parts {
             let is_as_it_was = self.parts.get(&(id.to_owned(), *number)).is_some_and(|part| {
                 part.etag == *etag && held_by(&part.extents, None).is_subset(&held)
             });
             if !is_as_it_was {
-                return Err(CatalogError::PartChanged { number: *number });
+                return Err(Refusal::PartChanged { number: *number });
             }
         }
         Ok(())
@@ -202,7 +206,7 @@ impl State {
         part: &UploadedPart,
         stripes: &Stripes,
         quota: &Quota,
-    ) -> Result<(), CatalogError> {
+    ) -> Result<(), Refusal> {
         let bucket = self.upload(upload)?.bucket;
         let place = (upload.to_owned(), part.number);
         self.must_fit(&bucket, quota, |state| {
@@ -221,7 +225,7 @@ impl State {
         condition: &Condition,
         quota: &Quota,
         ends: Option<&str>,
-    ) -> Result<(), CatalogError> {
+    ) -> Result<(), Refusal> {
         let place = (bucket.to_owned(), key.to_owned());
         hold(condition, self.objects.get(&place))?;
         self.must_fit(bucket, quota, |state| {
@@ -238,21 +242,21 @@ impl State {
         key: &str,
         object: &Object,
         stripes: &Stripes,
-    ) -> Result<Option<Object>, CatalogError> {
+    ) -> Result<Option<Object>, Refusal> {
         let place = (bucket.to_owned(), key.to_owned());
         self.arrive(stripes, held_by(&object.extents, Some(object.told_by)))?;
         Ok(self.objects.insert(place, object.clone()))
     }
 
-    fn arrive(&mut self, new: &Stripes, held: BTreeSet<StripeId>) -> Result<(), CatalogError> {
+    fn arrive(&mut self, new: &Stripes, held: BTreeSet<StripeId>) -> Result<(), Refusal> {
         for (id, stripe) in new {
             if self.garbage.contains_key(id) {
-                return Err(CatalogError::StripeGone { stripe: *id });
+                return Err(Refusal::StripeGone { stripe: *id });
             }
             self.stripes.entry(*id).or_insert_with(|| stripe.clone());
         }
         match held.into_iter().find(|id| !self.stripes.contains_key(id)) {
-            Some(stripe) => Err(CatalogError::StripeGone { stripe }),
+            Some(stripe) => Err(Refusal::StripeGone { stripe }),
             None => Ok(()),
         }
     }
@@ -264,10 +268,10 @@ impl State {
         nodes: &[Option<u16>],
         index: u8,
         to: NodeId,
-    ) -> Result<(), CatalogError> {
-        let found = self.stripes.get(&stripe).ok_or(CatalogError::StripeGone { stripe })?;
+    ) -> Result<(), Refusal> {
+        let found = self.stripes.get(&stripe).ok_or(Refusal::StripeGone { stripe })?;
         if found.nodes != nodes || usize::from(index) >= nodes.len() {
-            return Err(CatalogError::ConditionFailed);
+            return Err(Refusal::ConditionFailed);
         }
         if let Some(node) = found.node(index.into()) {
             self.leftovers.insert(Leftover { stripe, index, node }, now_ms);
@@ -291,21 +295,25 @@ impl State {
     }
 }
 
-fn hold(condition: &Condition, present: Option<&Object>) -> Result<(), CatalogError> {
+fn hold(condition: &Condition, present: Option<&Object>) -> Result<(), Refusal> {
     let holds = match condition {
         Condition::Absent => present.is_none(),
-        Condition::Present if present.is_none() => return Err(CatalogError::NoSuchKey),
+        Condition::Present if present.is_none() => return Err(Refusal::NoSuchKey),
         Condition::None | Condition::Present => true,
-        Condition::Etag(etag) => present.ok_or(CatalogError::NoSuchKey)?.attributes.etag == *etag,
+        Condition::Etag(etag) => present.ok_or(Refusal::NoSuchKey)?.attributes.etag == *etag,
         Condition::ToldBy(stripe) => present.is_some_and(|object| object.told_by == *stripe),
     };
-    if holds { Ok(()) } else { Err(CatalogError::ConditionFailed) }
+    if holds { Ok(()) } else { Err(Refusal::ConditionFailed) }
 }
 
 #[async_trait]
 impl Catalog for Model {
-    async fn commit(&self, now_ms: u64, change: Change) -> Result<Applied, CatalogError> {
-        self.apply(now_ms, &change)
+    async fn commit(
+        &self,
+        now_ms: u64,
+        changes: Vec<Change>,
+    ) -> Result<Vec<Outcome>, CatalogError> {
+        Ok(changes.iter().map(|change| self.apply(now_ms, change)).collect())
     }
 
     async fn bucket(&self, name: &str) -> Result<Option<Bucket>, CatalogError> {

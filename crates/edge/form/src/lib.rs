@@ -46,11 +46,14 @@
 //! assert_eq!(decode(&bytes), Ok(photo));
 //! ```
 
+mod coded;
 mod record;
-mod unknown;
+mod unreadable;
 
+pub use coded::checksum_algorithm;
 pub use record::{Fields, Found, PASSABLE, Record, compose, decode, encode, scan};
-pub use unknown::{Unknown, Unreadable};
+pub use ripstop_object::Unknown;
+pub use unreadable::Unreadable;
 
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,10 @@
 //! How a record is written, and how it is read.
 
-use crate::{Unknown, Unreadable};
+use crate::Unreadable;
 use minicbor::data::Type;
 use minicbor::encode::Error;
 use minicbor::{Decoder, Encoder};
+use ripstop_object::Unknown;
 use std::convert::Infallible;
 
 /// The first number of those that a program may pass over without knowing them.
@@ -154,7 +155,7 @@ impl Fields {
 
     /// What was unknown as the record was read.
     pub fn unknown(&mut self, unknown: &Unknown) {
-        self.0.writer_mut().extend_from_slice(&unknown.0);
+        self.0.writer_mut().extend_from_slice(unknown.bytes());
     }
 }
 
@@ -228,7 +229,7 @@ impl<'b> Found<'b> {
                 let unknown = unknown.ok_or(Unreadable::Newer(field))?;
                 found.from.skip()?;
                 let as_it_is = &found.from.input()[begin..found.from.position()];
-                unknown.0.extend_from_slice(as_it_is);
+                unknown.keep(as_it_is);
             }
             Ok(true)
         })?;

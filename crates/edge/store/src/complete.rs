@@ -1,6 +1,7 @@
 use crate::clock::unix_ms;
 use ripstop_catalog::{
-    Bucket, Catalog, CatalogError, Change, Condition, ListingRequest, Located, Quota, Stripe,
+    Bucket, Catalog, CatalogError, Change, Condition, ListingRequest, Located, Quota, Refusal,
+    Stripe,
 };
 use ripstop_model::StripeId;
 use serde::{Deserialize, Serialize};
@@ -68,7 +69,7 @@ impl Completing<'_> {
             return Ok(());
         }
         let stripes = self.new_stripes([bucket.told_by].into()).await?;
-        self.catalog.commit(unix_ms(), Change::CreateBucket { bucket, stripes }).await?;
+        self.catalog.commit_one(unix_ms(), Change::CreateBucket { bucket, stripes }).await?;
         self.report.buckets += 1;
         Ok(())
     }
@@ -88,10 +89,13 @@ impl Completing<'_> {
         // What the nodes hold was let in once.
         let quota = Quota::NONE;
         let change = Change::PutObject { bucket, key, object, stripes, condition, quota };
-        match self.catalog.commit(unix_ms(), change).await {
+        match self.catalog.commit_one(unix_ms(), change).await {
             Ok(_) => self.report.objects += 1,
             // Its bucket was deleted, or a stripe of it was.
-            Err(CatalogError::StripeGone { .. } | CatalogError::NoSuchBucket) => {
+            Err(
+                CatalogError::Refused(Refusal::StripeGone { .. })
+                | CatalogError::Refused(Refusal::NoSuchBucket),
+            ) => {
                 self.report.left_out += 1;
             }
             Err(error) => return Err(error),

@@ -60,7 +60,7 @@ impl Inner {
     async fn reserve(&self, from_ms: u64) -> Result<(), CatalogError> {
         let until_ms = from_ms.max(unix_ms()) + AHEAD_MS;
         let session = self.lineage.names.session();
-        self.catalog.commit(unix_ms(), Change::Reserve { session, until_ms }).await?;
+        self.catalog.commit_one(unix_ms(), Change::Reserve { session, until_ms }).await?;
         self.lineage.reserved_ms.fetch_max(until_ms, Ordering::Release);
         Ok(())
     }

@@ -12,7 +12,7 @@ use crate::{
 };
 use ripstop_catalog::{
     Applied, Attributes, Bucket, Catalog, CatalogError, Change, Condition, Listing, ListingRequest,
-    Located, Object, Stripe,
+    Located, Object, Refusal, Stripe,
 };
 use ripstop_model::{Code, NodeId, PoolId, StripeId, StripeShape, TenantId};
 use ripstop_node::Node;
@@ -147,7 +147,7 @@ impl Store {
     /// Makes a bucket.
     pub async fn create_bucket(&self, name: &str) -> Result<(), StoreError> {
         if self.inner.catalog.bucket(name).await?.is_some() {
-            return Err(CatalogError::BucketExists.into());
+            return Err(Refusal::BucketExists.into());
         }
         let id = self.name().await?;
         let bucket = Bucket {
@@ -165,14 +165,19 @@ impl Store {
     /// Removes an empty bucket.
     pub async fn delete_bucket(&self, name: &str) -> Result<(), StoreError> {
         let name = name.to_owned();
-        self.commit(Vec::new(), move |_| Change::DeleteBucket { name }).await?;
+        self.commit(Vec::new(), move |_| Change::DeleteBucket {
+            name,
+            tombstone: None,
+            stripes: vec![],
+        })
+        .await?;
         Ok(())
     }
 
     /// A bucket by name; `NoSuchBucket` if there is none.
     pub async fn bucket(&self, name: &str) -> Result<Bucket, StoreError> {
         let found = self.inner.catalog.bucket(name).await?;
-        found.ok_or_else(|| CatalogError::NoSuchBucket.into())
+        found.ok_or_else(|| Refusal::NoSuchBucket.into())
     }
 
     /// Buckets by name, ascending, after `after`.
@@ -192,7 +197,7 @@ impl Store {
             return Ok(Arc::new(located));
         }
         self.bucket(bucket).await?;
-        Err(CatalogError::NoSuchKey.into())
+        Err(Refusal::NoSuchKey.into())
     }
 
     /// Gives an object other attributes (its tags, say). `read` is what they were derived from: if
@@ -248,7 +253,13 @@ impl Store {
         condition: Condition,
     ) -> Result<Option<Object>, StoreError> {
         let (bucket, key) = (bucket.to_owned(), key.to_owned());
-        let change = move |_| Change::DeleteObject { bucket, key, condition };
+        let change = move |_| Change::DeleteObject {
+            bucket,
+            key,
+            condition,
+            tombstone: None,
+            stripes: vec![],
+        };
         Ok(self.commit(Vec::new(), change).await?.replaced)
     }
 
@@ -322,7 +333,7 @@ impl Store {
         let strays = movers.strays(&stripes);
         let change = change(stripes);
         let committed = tokio::spawn(async move {
-            let applied = catalog.commit(unix_ms(), change).await?;
+            let applied = catalog.commit_one(unix_ms(), change).await?;
             movers.strayed(&strays);
             written.into_iter().for_each(Written::claim);
             Ok(applied)

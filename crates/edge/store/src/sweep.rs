@@ -61,7 +61,7 @@ async fn note(inner: &Inner, after: Aftermath) {
         }
     };
     for change in changes {
-        if let Err(error) = inner.catalog.commit(unix_ms(), change).await {
+        if let Err(error) = inner.catalog.commit_one(unix_ms(), change).await {
             tracing::warn!(%error, "aftermath of a write not noted; check finds it");
         }
     }
@@ -138,7 +138,7 @@ impl Store {
                 .await;
             let stripes: Vec<StripeId> = deleted.into_iter().flatten().collect();
             swept += stripes.len();
-            self.inner.catalog.commit(unix_ms(), Change::ForgetGarbage { stripes }).await?;
+            self.inner.catalog.commit_one(unix_ms(), Change::ForgetGarbage { stripes }).await?;
         }
     }
 
@@ -160,7 +160,7 @@ impl Store {
             let leftovers = leftovers.concat();
             if !leftovers.is_empty() {
                 let change = Change::ForgetLeftovers { leftovers };
-                self.inner.catalog.commit(unix_ms(), change).await?;
+                self.inner.catalog.commit_one(unix_ms(), change).await?;
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::{
 };
 use bytes::Bytes;
 use ripstop_catalog::{
-    Attributes, CatalogError, Change, Checksum, Condition, Extent, Listing, ListingRequest, Object,
+    Attributes, Change, Checksum, Condition, Extent, Listing, ListingRequest, Object, Refusal,
     Upload, UploadedPart,
 };
 use ripstop_runtime::Written;
@@ -36,7 +36,7 @@ impl Store {
         self.bucket(bucket).await?;
         let found = self.inner.catalog.upload(id).await?;
         let upload = found.filter(|upload| upload.bucket == bucket && upload.key == key);
-        upload.ok_or_else(|| CatalogError::NoSuchUpload.into())
+        upload.ok_or_else(|| Refusal::NoSuchUpload.into())
     }
 
     /// A page of a bucket's uploads.

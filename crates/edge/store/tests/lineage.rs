@@ -145,7 +145,7 @@ async fn what_an_old_catalog_lacks_is_brought_in_from_the_fragments() {
     assert_eq!((report.buckets, report.objects, report.left_out), (0, 21, 0), "{report:?}");
     let again = complete(&old, &found, |_| {}).await.expect("completed");
     assert_eq!(again.objects, 0);
-    old.commit(1, Change::Vouch { before_ms: u64::MAX >> 20 }).await.expect("vouched");
+    old.commit_one(1, Change::Vouch { before_ms: u64::MAX >> 20 }).await.expect("vouched");
     assert!(old.audit().await.expect("audited").is_clean());
     drop(old);
 

@@ -75,11 +75,11 @@ listed! {
 }
 
 async fn applied(catalog: &dyn Audited, change: Change) -> Applied {
-    catalog.commit(5, change).await.expect("the change is applied")
+    catalog.commit_one(5, change).await.expect("the change is applied")
 }
 
 async fn refused(catalog: &dyn Audited, change: Change) -> CatalogError {
-    catalog.commit(5, change).await.expect_err("the change is refused")
+    catalog.commit_one(5, change).await.expect_err("the change is refused")
 }
 
 fn brought(stripes: &[u128]) -> Vec<(StripeId, Stripe)> {
@@ -103,7 +103,13 @@ fn put(key: &str, named: &[u128], new: &[u128]) -> Change {
 }
 
 fn delete(key: &str) -> Change {
-    Change::DeleteObject { bucket: "b".into(), key: key.into(), condition: Condition::None }
+    Change::DeleteObject {
+        bucket: "b".into(),
+        key: key.into(),
+        condition: Condition::None,
+        tombstone: None,
+        stripes: vec![],
+    }
 }
 
 /// Ids in force, ids in the garbage; and the audit is clean.

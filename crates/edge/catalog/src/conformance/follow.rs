@@ -3,7 +3,8 @@
 use super::make::{bucket, object, part, stripe, upload};
 use super::script::{Action, Key, Material, Step, Wish};
 use crate::{
-    Audited, Catalog, Change, Condition, Leftover, ListingRequest, Model, Quota, State, Stripe,
+    Audited, Catalog, CatalogError, Change, Condition, Leftover, ListingRequest, Model, Quota,
+    State, Stripe,
 };
 use futures::future::join_all;
 use ripstop_model::{NodeId, StripeId};
@@ -31,8 +32,9 @@ pub async fn follow(catalog: &dyn Audited, steps: &[Step], together: usize) -> M
             writer.now_ms += u64::from(step.after_ms);
             let change = writer.change(&model.state(), &step.action);
             if let Some(change) = change {
-                expected.push((change.clone(), shown(&model.apply(writer.now_ms, &change))));
-                answers.push(catalog.commit(writer.now_ms, change));
+                let applied = model.apply(writer.now_ms, &change).map_err(CatalogError::from);
+                expected.push((change.clone(), shown(&applied)));
+                answers.push(catalog.commit_one(writer.now_ms, change));
             }
         }
         let answers = join_all(answers).await;
@@ -242,9 +244,11 @@ impl Writer {
                 let bucket = bucket(&format!("bucket{number}"), told_by);
                 Change::CreateBucket { bucket, stripes: brought }
             }
-            Action::DeleteBucket { bucket } => {
-                Change::DeleteBucket { name: format!("bucket{bucket}") }
-            }
+            Action::DeleteBucket { bucket } => Change::DeleteBucket {
+                name: format!("bucket{bucket}"),
+                tombstone: None,
+                stripes: vec![],
+            },
             Action::Put { bucket, key, material, condition, quota } => {
                 let (bucket, key) = place(state, *bucket, key);
                 let condition = wished(state, &bucket, &key, *condition);
@@ -256,7 +260,7 @@ impl Writer {
             Action::Delete { bucket, key, condition } => {
                 let (bucket, key) = place(state, *bucket, key);
                 let condition = wished(state, &bucket, &key, *condition);
-                Change::DeleteObject { bucket, key, condition }
+                Change::DeleteObject { bucket, key, condition, tombstone: None, stripes: vec![] }
             }
             Action::CreateUpload { bucket, key, id } => {
                 let (bucket, key) = place(state, *bucket, key);

@@ -7,8 +7,8 @@ use super::kinds::{Garbage, Nothing, Number, VOUCHED, leftover_key};
 use super::reference::{Turnover, held_by, named};
 use super::table::Tables;
 use crate::{
-    Applied, Bucket, CatalogError, Change, Condition, Leftover, Object, Quota, SESSIONS_MAX,
-    Session, Stripe, Upload, UploadedPart,
+    Applied, Bucket, Change, Condition, Leftover, Object, Quota, Refusal, SESSIONS_MAX, Session,
+    Stripe, Upload, UploadedPart,
 };
 use ripstop_model::{NodeId, StripeId};
 use std::collections::BTreeSet;
@@ -21,15 +21,23 @@ pub(super) fn apply(
 ) -> Result<Applied, Stop> {
     match change {
         Change::CreateBucket { bucket, stripes } => create_bucket(tables, now_ms, bucket, stripes),
-        Change::DeleteBucket { name } => delete_bucket(tables, now_ms, name),
+        Change::DeleteBucket { name, stripes, .. } => {
+            let applied = delete_bucket(tables, now_ms, name)?;
+            discard(tables, now_ms, stripes)?;
+            Ok(applied)
+        }
         Change::PutObject { bucket, key, object, stripes, condition, quota } => {
             must_have_bucket(tables, bucket)?;
             let new = New { object, stripes, condition, quota };
             put(tables, now_ms, (bucket, key), &new, &[])
         }
-        Change::DeleteObject { bucket, key, condition } => {
-            delete_object(tables, now_ms, bucket, key, condition)
+        Change::DeleteObject { bucket, key, condition, stripes, .. } => {
+            let applied = delete_object(tables, now_ms, bucket, key, condition)?;
+            discard(tables, now_ms, stripes)?;
+            Ok(applied)
         }
+        Change::Outlive { stripe, .. } => discard(tables, now_ms, std::slice::from_ref(stripe)),
+        Change::Bury { stripes, .. } => discard(tables, now_ms, stripes),
         Change::CreateUpload(upload) => create_upload(tables, upload),
         Change::PutPart { upload, part, stripes, quota } => {
             put_part(tables, now_ms, upload, part, stripes, quota)
@@ -84,14 +92,14 @@ fn reserve(tables: &mut Tables<'_>, session: Session, until_ms: u64) -> Result<A
     Ok(Applied::default())
 }
 
-fn refuse<T>(error: CatalogError) -> Result<T, Stop> {
+fn refuse<T>(error: Refusal) -> Result<T, Stop> {
     Err(Stop::Refused(error))
 }
 
 fn must_have_bucket(tables: &Tables<'_>, name: &str) -> Result<(), Stop> {
     match tables.buckets.get(&name.as_bytes())? {
         Some(_) => Ok(()),
-        None => refuse(CatalogError::NoSuchBucket),
+        None => refuse(Refusal::NoSuchBucket),
     }
 }
 
@@ -102,7 +110,7 @@ fn create_bucket(
     stripes: &[(StripeId, Stripe)],
 ) -> Result<Applied, Stop> {
     if tables.buckets.get(&bucket.name.as_bytes())?.is_some() {
-        return refuse(CatalogError::BucketExists);
+        return refuse(Refusal::BucketExists);
     }
     let mut turnover = Turnover::new(tables, stripes)?;
     turnover.gain(tables, &BTreeSet::from([bucket.told_by.0]))?;
@@ -113,19 +121,19 @@ fn create_bucket(
 
 fn delete_bucket(tables: &mut Tables<'_>, now_ms: u64, name: &str) -> Result<Applied, Stop> {
     let Some(bucket) = tables.buckets.get(&name.as_bytes())? else {
-        return refuse(CatalogError::NoSuchBucket);
+        return refuse(Refusal::NoSuchBucket);
     };
     let keys = object_key(name, b"");
     if let Some(first) = tables.objects.range(keys.as_slice()..)?.next()
         && first?.key().starts_with(&keys)
     {
-        return refuse(CatalogError::BucketNotEmpty);
+        return refuse(Refusal::BucketNotEmpty);
     }
     let uploads = (name.as_bytes(), b"".as_slice(), b"".as_slice());
     if let Some(first) = tables.uploads_by_key.range(uploads..)?.next()
         && first?.key().0 == name.as_bytes()
     {
-        return refuse(CatalogError::BucketNotEmpty);
+        return refuse(Refusal::BucketNotEmpty);
     }
     let mut turnover = Turnover::default();
     turnover.lose(BTreeSet::from([bucket.told_by.0]));
@@ -168,7 +176,7 @@ fn put(
     tables.objects.insert(&key.as_slice(), object)?;
     turnover.settle(tables, now_ms)?;
     tables.set_account(bucket, after);
-    Ok(Applied { replaced, node: None })
+    Ok(Applied { replaced, ..Applied::default() })
 }
 
 /// The key's present object, if the condition holds of it. A condition is an answer to whoever asks: that
@@ -201,13 +209,13 @@ fn delete_object(
         let account = tables.account(bucket)?.exchange(replaced.as_ref(), None);
         tables.set_account(bucket, account);
     }
-    Ok(Applied { replaced, node: None })
+    Ok(Applied { replaced, ..Applied::default() })
 }
 
 fn create_upload(tables: &mut Tables<'_>, upload: &Upload) -> Result<Applied, Stop> {
     must_have_bucket(tables, &upload.bucket)?;
     if tables.uploads.find(&upload.id.as_bytes())?.is_some() {
-        return refuse(CatalogError::ConditionFailed);
+        return refuse(Refusal::ConditionFailed);
     }
     tables.uploads.insert(&upload.id.as_bytes(), upload)?;
     tables.uploads_by_key.insert(&place(upload), &Nothing)?;
@@ -221,7 +229,7 @@ fn place(upload: &Upload) -> (&[u8], &[u8], &[u8]) {
 fn must_have_upload(tables: &Tables<'_>, id: &str) -> Result<Upload, Stop> {
     match tables.uploads.get(&id.as_bytes())? {
         Some(upload) => Ok(upload),
-        None => refuse(CatalogError::NoSuchUpload),
+        None => refuse(Refusal::NoSuchUpload),
     }
 }
 
@@ -274,7 +282,7 @@ fn complete_upload(
         let is_as_it_was =
             found.is_ok_and(|part| part.etag == *etag && named(&part.extents).is_subset(&held));
         if !is_as_it_was {
-            return refuse(CatalogError::PartChanged { number: *number });
+            return refuse(Refusal::PartChanged { number: *number });
         }
     }
     let applied = put(tables, now_ms, (&upload.bucket, &upload.key), new, &parts)?;
@@ -354,10 +362,10 @@ fn move_fragment(
     to: NodeId,
 ) -> Result<Applied, Stop> {
     let Some(held) = tables.stripes.get(&id.0)? else {
-        return refuse(CatalogError::StripeGone { stripe: id });
+        return refuse(Refusal::StripeGone { stripe: id });
     };
     if held.stripe.nodes != nodes || usize::from(index) >= nodes.len() {
-        return refuse(CatalogError::ConditionFailed);
+        return refuse(Refusal::ConditionFailed);
     }
     if let Some(node) = held.stripe.node(index.into()) {
         let copy = Leftover { stripe: id, index, node };
@@ -369,12 +377,12 @@ fn move_fragment(
 fn name_node(tables: &mut Tables<'_>, name: &str) -> Result<Applied, Stop> {
     if let Some(Number(number)) = tables.nodes.get(&name.as_bytes())? {
         let number = u16::try_from(number).map_err(|_| corrupt(format!("node {number}")))?;
-        return Ok(Applied { replaced: None, node: Some(NodeId(number)) });
+        return Ok(Applied { node: Some(NodeId(number)), ..Applied::default() });
     }
     // Names are never removed, so their count is the lowest number that is free.
     let Ok(number) = u16::try_from(tables.nodes.len()?) else {
-        return refuse(CatalogError::Unavailable("every number of a node is taken".into()));
+        return refuse(Refusal::NodesExhausted);
     };
     tables.nodes.insert(&name.as_bytes(), &Number(number.into()))?;
-    Ok(Applied { replaced: None, node: Some(NodeId(number)) })
+    Ok(Applied { node: Some(NodeId(number)), ..Applied::default() })
 }

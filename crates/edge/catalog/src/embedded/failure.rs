@@ -1,13 +1,13 @@
 //! What stops a change, and what the database's errors mean to callers.
 
-use crate::CatalogError;
+use crate::{CatalogError, Refusal};
 use std::io;
 
 /// Why a change was not applied.
 #[derive(Debug)]
 pub(super) enum Stop {
     /// It may not be: nothing was written, and its neighbours in the transaction go on.
-    Refused(CatalogError),
+    Refused(Refusal),
     /// The database failed or is corrupt: the transaction may hold half of the change.
     Failed(CatalogError),
 }

@@ -34,8 +34,8 @@ pub use settings::{Durability, Settings};
 pub use snapshot::{Extracted, HEADER_LEN, Reading, Snapshot};
 
 use crate::{
-    Applied, Audit, Audited, Bucket, Catalog, CatalogError, Change, Leftover, Listing,
-    ListingRequest, Located, Stripe, Upload, UploadedPart, Usage, Vouched,
+    Audit, Audited, Bucket, Catalog, CatalogError, Change, Leftover, Listing, ListingRequest,
+    Located, Outcome, Stripe, Upload, UploadedPart, Usage, Vouched,
 };
 use async_trait::async_trait;
 use committer::{Asked, Committer, Waiting};
@@ -303,13 +303,17 @@ impl Audited for Embedded {
 
 #[async_trait]
 impl Catalog for Embedded {
-    async fn commit(&self, now_ms: u64, change: Change) -> Result<Applied, CatalogError> {
+    async fn commit(
+        &self,
+        now_ms: u64,
+        changes: Vec<Change>,
+    ) -> Result<Vec<Outcome>, CatalogError> {
         let place =
             Arc::clone(&self.places).acquire_owned().await.expect("the semaphore is never closed");
         let (answer, answered) = oneshot::channel();
-        let waiting = Waiting { now_ms, change, answer, _place: place };
+        let waiting = Waiting { now_ms, changes, answer, _place: place };
         let ended = || CatalogError::Unavailable("the catalog's committer has ended".into());
-        self.asked().send(Asked::Change(waiting)).map_err(|_| ended())?;
+        self.asked().send(Asked::Changes(waiting)).map_err(|_| ended())?;
         answered.await.map_err(|_| ended())?
     }
 

@@ -9,7 +9,8 @@ use super::table::View;
 use crate::rollup::page;
 use crate::{
     Bucket, CatalogError, Extent, LOCATED_EXTENTS_MAX, Leftover, ListedUpload, Listing,
-    ListingRequest, Located, PARTS_LEN_MAX, Session, Stripe, Upload, UploadedPart, Vouched,
+    ListingRequest, Located, PARTS_LEN_MAX, Refusal, Session, Stripe, Upload, UploadedPart,
+    Vouched,
 };
 use ripstop_model::{NodeId, StripeId};
 use std::ops::Bound;
@@ -114,7 +115,7 @@ impl View {
     fn must_have_bucket(&self, request: &ListingRequest) -> Result<(), CatalogError> {
         match self.bucket(&request.bucket)? {
             Some(_) => Ok(()),
-            None => Err(CatalogError::NoSuchBucket),
+            None => Err(CatalogError::Refused(Refusal::NoSuchBucket)),
         }
     }
 

@@ -6,7 +6,7 @@
 use super::failure::{Stop, corrupt};
 use super::kinds::{Garbage, Held};
 use super::table::Tables;
-use crate::{CatalogError, Extent, Object, Stripe};
+use crate::{Extent, Object, Refusal, Stripe};
 use ripstop_model::StripeId;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,7 +40,7 @@ impl<'a> Turnover<'a> {
         let mut turnover = Self::default();
         for (id, stripe) in arriving {
             if tables.garbage.has(&id.0)? {
-                return Err(Stop::Refused(CatalogError::StripeGone { stripe: *id }));
+                return Err(Stop::Refused(Refusal::StripeGone { stripe: *id }));
             }
             if !tables.stripes.has(&id.0)? {
                 turnover.arriving.entry(id.0).or_insert(stripe);
@@ -58,7 +58,7 @@ impl<'a> Turnover<'a> {
     ) -> Result<(), Stop> {
         for id in stripes {
             if !self.arriving.contains_key(id) && !tables.stripes.has(id)? {
-                return Err(Stop::Refused(CatalogError::StripeGone { stripe: StripeId(*id) }));
+                return Err(Stop::Refused(Refusal::StripeGone { stripe: StripeId(*id) }));
             }
             *self.balance.entry(*id).or_default() += 1;
         }

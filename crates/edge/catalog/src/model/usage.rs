@@ -1,7 +1,7 @@
 //! What buckets hold, added up whenever it is asked for.
 
 use super::State;
-use crate::{CatalogError, Limit, Quota, Usage};
+use crate::{Limit, Quota, Refusal, Usage};
 
 impl State {
     /// What a bucket holds.
@@ -23,16 +23,16 @@ impl State {
         bucket: &str,
         quota: &Quota,
         after: impl FnOnce(&mut Self),
-    ) -> Result<(), CatalogError> {
+    ) -> Result<(), Refusal> {
         let (is, mut then) = (self.usage(bucket), self.clone());
         after(&mut then);
         let then = then.usage(bucket);
         match quota {
             Quota { bytes: Some(most), .. } if then.bytes > is.bytes.max(*most) => {
-                Err(CatalogError::QuotaExceeded { limit: Limit::Bytes(*most) })
+                Err(Refusal::QuotaExceeded { limit: Limit::Bytes(*most) })
             }
             Quota { objects: Some(most), .. } if then.objects > is.objects.max(*most) => {
-                Err(CatalogError::QuotaExceeded { limit: Limit::Objects(*most) })
+                Err(Refusal::QuotaExceeded { limit: Limit::Objects(*most) })
             }
             Quota { .. } => Ok(()),
         }

@@ -8,7 +8,7 @@ use crate::{
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::StatusCode;
-use ripstop_catalog::{CatalogError, ListingRequest};
+use ripstop_catalog::{CatalogError, ListingRequest, Refusal};
 use ripstop_store::StoreError;
 
 /// Most buckets on a page.
@@ -44,7 +44,7 @@ pub(super) async fn create(mut request: Request) -> Outcome<Reply> {
     }
     match request.store.create_bucket(&request.bucket).await {
         Ok(()) => {}
-        Err(StoreError::Catalog(CatalogError::BucketExists)) => {
+        Err(StoreError::Catalog(CatalogError::Refused(Refusal::BucketExists))) => {
             return Err(
                 Failure::from(Code::BucketAlreadyOwnedByYou).with("BucketName", &request.bucket)
             );
@@ -86,7 +86,7 @@ fn check_location(location: &str, region: &str) -> Outcome<()> {
 
 pub(super) async fn delete(request: Request) -> Outcome<Reply> {
     match request.store.delete_bucket(&request.bucket).await {
-        Err(StoreError::Catalog(CatalogError::BucketNotEmpty)) => {
+        Err(StoreError::Catalog(CatalogError::Refused(Refusal::BucketNotEmpty))) => {
             abort_uploads(&request).await?;
             request.store.delete_bucket(&request.bucket).await?;
         }
@@ -110,7 +110,8 @@ async fn abort_uploads(request: &Request) -> Outcome<()> {
         }
         for upload in &uploads {
             match request.store.abort_upload(&upload.id).await {
-                Ok(()) | Err(StoreError::Catalog(CatalogError::NoSuchUpload)) => {}
+                Ok(()) | Err(StoreError::Catalog(CatalogError::Refused(Refusal::NoSuchUpload))) => {
+                }
                 Err(error) => return Err(error.into()),
             }
         }

@@ -22,7 +22,7 @@ use crate::{
     error::{Code, Failure, Outcome},
     request::{Reply, Request},
 };
-use ripstop_catalog::CatalogError;
+use ripstop_catalog::{CatalogError, Refusal};
 use ripstop_store::{StoreError, WriteError};
 
 /// Does what a request asks for.
@@ -65,19 +65,22 @@ pub(crate) async fn run(operation: Operation, request: Request) -> Outcome<Reply
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let code = match &error {
-            StoreError::Catalog(error) => match error {
-                CatalogError::NoSuchBucket => Code::NoSuchBucket,
-                CatalogError::BucketExists => Code::BucketAlreadyOwnedByYou,
-                CatalogError::BucketNotEmpty => Code::BucketNotEmpty,
-                CatalogError::NoSuchKey => Code::NoSuchKey,
-                CatalogError::NoSuchUpload => Code::NoSuchUpload,
-                CatalogError::PartChanged { .. } => Code::InvalidPart,
-                CatalogError::ConditionFailed => Code::PreconditionFailed,
-                CatalogError::QuotaExceeded { .. } => Code::QuotaExceeded,
-                CatalogError::StripeGone { .. } => Code::ConditionalRequestConflict,
-                CatalogError::Corrupt { .. } => Code::InternalError,
-                CatalogError::Unavailable(_) => Code::ServiceUnavailable,
+            StoreError::Catalog(CatalogError::Refused(refusal)) => match refusal {
+                Refusal::NoSuchBucket => Code::NoSuchBucket,
+                Refusal::BucketExists => Code::BucketAlreadyOwnedByYou,
+                Refusal::BucketNotEmpty => Code::BucketNotEmpty,
+                Refusal::NoSuchKey => Code::NoSuchKey,
+                Refusal::NoSuchUpload => Code::NoSuchUpload,
+                Refusal::PartChanged { .. } => Code::InvalidPart,
+                Refusal::ConditionFailed => Code::PreconditionFailed,
+                Refusal::QuotaExceeded { .. } => Code::QuotaExceeded,
+                Refusal::StripeGone { .. } | Refusal::Behind { .. } => {
+                    Code::ConditionalRequestConflict
+                }
+                Refusal::NodesExhausted => Code::ServiceUnavailable,
             },
+            StoreError::Catalog(CatalogError::Corrupt { .. }) => Code::InternalError,
+            StoreError::Catalog(CatalogError::Unavailable(_)) => Code::ServiceUnavailable,
             StoreError::Busy { .. } => Code::SlowDown,
             StoreError::Unavailable { .. } | StoreError::NoSuchPool { .. } => {
                 Code::ServiceUnavailable
@@ -91,7 +94,8 @@ impl From<StoreError> for Failure {
             let seconds = retry_after.as_secs_f64().ceil().max(1.0);
             return Self::from(code).header(http::header::RETRY_AFTER, &seconds.to_string());
         }
-        if let StoreError::Catalog(CatalogError::QuotaExceeded { limit }) = error {
+        if let StoreError::Catalog(CatalogError::Refused(Refusal::QuotaExceeded { limit })) = error
+        {
             let message = format!("The bucket may hold {limit}, and would hold more with this.");
             return Self::new(code, message);
         }

@@ -12,7 +12,7 @@ use crate::{
 };
 use futures::StreamExt as _;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
-use ripstop_catalog::{Attributes, CatalogError, Located, Object};
+use ripstop_catalog::{Attributes, CatalogError, Located, Object, Refusal};
 use ripstop_store::{StoreError, narrowed};
 use std::{ops::Range, sync::Arc};
 
@@ -37,7 +37,8 @@ pub(super) async fn get(request: Request, with_bytes: bool) -> Outcome<Reply> {
         looks += 1;
         let located =
             request.store.object(&request.bucket, &request.key).await.map_err(|error| {
-                let missing = matches!(error, StoreError::Catalog(CatalogError::NoSuchKey));
+                let missing =
+                    matches!(error, StoreError::Catalog(CatalogError::Refused(Refusal::NoSuchKey)));
                 let failure = Failure::from(error);
                 if missing { failure.with("Key", &request.key) } else { failure }
             })?;
@@ -59,7 +60,8 @@ pub(super) async fn get(request: Request, with_bytes: bool) -> Outcome<Reply> {
                 reply.body = Outgoing::Stream { pieces: pieces.boxed(), left };
                 break (reply, located, span);
             }
-            Err(StoreError::Catalog(CatalogError::StripeGone { .. })) if looks < LOOKS_MAX => {}
+            Err(StoreError::Catalog(CatalogError::Refused(Refusal::StripeGone { .. })))
+                if looks < LOOKS_MAX => {}
             Err(error) => return Err(error.into()),
         }
     };

@@ -7,7 +7,7 @@ use crate::{
     request::Request as Incoming,
 };
 use http::{HeaderMap, StatusCode};
-use ripstop_catalog::{CatalogError, Checksum, Condition};
+use ripstop_catalog::{CatalogError, Checksum, Condition, Refusal};
 use ripstop_store::{Store, StoreError, Target};
 
 /// Stores an object.
@@ -57,7 +57,9 @@ pub(super) async fn write_condition(
         Demand::Plain(condition) => Ok(condition),
         Demand::NoneOf(tags) => match store.object(bucket, key).await {
             Ok(located) => condition::none_of(&tags, Some(&located.object)),
-            Err(StoreError::Catalog(CatalogError::NoSuchKey)) => condition::none_of(&tags, None),
+            Err(StoreError::Catalog(CatalogError::Refused(Refusal::NoSuchKey))) => {
+                condition::none_of(&tags, None)
+            }
             Err(error) => Err(error.into()),
         },
     }

@@ -5,7 +5,7 @@ use crate::{
     tagging::{self, Tags},
 };
 use http::StatusCode;
-use ripstop_catalog::{Attributes, CatalogError};
+use ripstop_catalog::{Attributes, CatalogError, Refusal};
 use ripstop_store::StoreError;
 
 /// A write in between makes another attempt needed; after this many it is the client's turn.
@@ -40,10 +40,12 @@ async fn set(request: &Request, tags: Tags) -> Outcome<()> {
         let set = request.store.set_attributes(&request.bucket, &request.key, &located, attributes);
         match set.await {
             Ok(_) => return Ok(()),
-            Err(StoreError::Catalog(CatalogError::ConditionFailed)) if attempt < ATTEMPTS_MAX => {
+            Err(StoreError::Catalog(CatalogError::Refused(Refusal::ConditionFailed)))
+                if attempt < ATTEMPTS_MAX =>
+            {
                 attempt += 1;
             }
-            Err(StoreError::Catalog(CatalogError::ConditionFailed)) => {
+            Err(StoreError::Catalog(CatalogError::Refused(Refusal::ConditionFailed))) => {
                 return Err(Code::ConditionalRequestConflict.into());
             }
             Err(error) => return Err(error.into()),

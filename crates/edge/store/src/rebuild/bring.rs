@@ -42,7 +42,7 @@ pub(super) async fn bring_in(
     });
     let (mut buckets, mut objects) = (0, 0);
     let mut under_way = FuturesUnordered::new();
-    let commit = |change| catalog.commit(unix_ms(), change);
+    let commit = |change| catalog.commit_one(unix_ms(), change);
     while let Some(batch) = batches.recv().await {
         let room = match &batch {
             Batch::Bucket(_) => 0,

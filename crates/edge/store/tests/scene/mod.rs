@@ -10,7 +10,7 @@ use crate::common::*;
 use async_trait::async_trait;
 use ripstop_catalog::{
     Applied, Audited, Bucket, Catalog, CatalogError, Change, Condition, Embedded, Leftover,
-    Listing, ListingRequest, Located, Stripe, Upload, UploadedPart, Usage, Vouched,
+    Listing, ListingRequest, Located, Outcome, Stripe, Upload, UploadedPart, Usage, Vouched,
 };
 use ripstop_gateway::{Placement, PlacementGroup, Selection};
 use ripstop_model::{NodeId, PoolId, StripeId};
@@ -64,7 +64,7 @@ impl Tampered {
             self.forgets.pass().await;
         }
         let Change::MoveFragment { stripe, nodes, index, .. } = &change else {
-            return self.inner.commit(now_ms, change).await;
+            return self.inner.commit_one(now_ms, change).await;
         };
         self.moves.pass().await;
         let lost = || Err(CatalogError::Unavailable("as told".into()));
@@ -72,29 +72,47 @@ impl Tampered {
             Tamper::Nothing => {}
             Tamper::Fail => return lost(),
             Tamper::LoseAnswer => {
-                self.inner.commit(now_ms, change).await?;
+                self.inner.commit_one(now_ms, change).await?;
                 return lost();
             }
             Tamper::Remove => {
                 let (bucket, key, condition) = ("b".into(), "k".into(), Condition::None);
-                let change = Change::DeleteObject { bucket, key, condition };
-                self.inner.commit(now_ms, change).await?;
+                let change = Change::DeleteObject {
+                    bucket,
+                    key,
+                    condition,
+                    tombstone: None,
+                    stripes: vec![],
+                };
+                self.inner.commit_one(now_ms, change).await?;
             }
             Tamper::Place => {
                 self.set(Tamper::Nothing);
                 let index = (index + 1) % nodes.len() as u8;
                 let change = Change::PlaceFragment { stripe: *stripe, index, node: None };
-                self.inner.commit(now_ms, change).await?;
+                self.inner.commit_one(now_ms, change).await?;
             }
         }
-        self.inner.commit(now_ms, change).await
+        self.inner.commit_one(now_ms, change).await
     }
 }
 
 #[async_trait]
 impl Catalog for Tampered {
-    async fn commit(&self, now_ms: u64, change: Change) -> Result<Applied, CatalogError> {
-        self.commit_move(now_ms, change).await
+    async fn commit(
+        &self,
+        now_ms: u64,
+        changes: Vec<Change>,
+    ) -> Result<Vec<Outcome>, CatalogError> {
+        let mut outcomes = Vec::new();
+        for change in changes {
+            outcomes.push(match self.commit_move(now_ms, change).await {
+                Ok(applied) => Ok(applied),
+                Err(CatalogError::Refused(refusal)) => Err(refusal),
+                Err(error) => return Err(error),
+            });
+        }
+        Ok(outcomes)
     }
 
     async fn bucket(&self, name: &str) -> Result<Option<Bucket>, CatalogError> {

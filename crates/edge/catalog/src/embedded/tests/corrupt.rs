@@ -162,7 +162,7 @@ async fn nothing_is_committed_on_top_of_damage() {
         condition: Condition::None,
         quota: Quota::NONE,
     };
-    let answers = join_all((0..100).map(|at| catalog.commit(1, put(at)))).await;
+    let answers = join_all((0..100).map(|at| catalog.commit_one(1, put(at)))).await;
     for (at, answer) in answers.iter().enumerate() {
         match answer {
             Ok(_) => assert!(at < 50, "{at}"),
@@ -190,7 +190,7 @@ async fn a_record_that_a_reader_cannot_make_out_is_an_error_and_stops_changes() 
     assert_eq!(catalog.health().trouble(), None);
     assert!(matches!(catalog.object("b", "odd").await, Err(CatalogError::Corrupt { .. })));
     assert!(catalog.health().trouble().is_some());
-    assert!(catalog.commit(1, Change::NameNode { name: "n".into() }).await.is_err());
+    assert!(catalog.commit_one(1, Change::NameNode { name: "n".into() }).await.is_err());
     // Nor is it said that there is none beside it: its key may be damaged as well.
     assert!(matches!(catalog.object("b", "other").await, Err(CatalogError::Corrupt { .. })));
 }

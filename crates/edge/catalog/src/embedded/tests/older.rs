@@ -144,7 +144,7 @@ pub(super) fn age_file(database: &Database, usage: Option<(&[u8], Usage)>) {
 fn older_file(path: &Path) -> String {
     let catalog = Embedded::open(path, Settings::default()).unwrap();
     for (now_ms, change) in changes_of_a_script() {
-        drop(run(catalog.commit(now_ms, change)));
+        drop(run(catalog.commit_one(now_ms, change)));
     }
     let stripes = vec![(StripeId(77), stripe())];
     let moved = Change::MoveFragment {
@@ -159,7 +159,7 @@ fn older_file(path: &Path) -> String {
         Change::NameNode { name: "a node".into() },
         Change::Reserve { session: Session(5), until_ms: 1 << 45 },
     ] {
-        run(catalog.commit(3, change)).unwrap();
+        run(catalog.commit_one(3, change)).unwrap();
     }
     let said = all_of(&catalog);
     drop(catalog);
@@ -307,12 +307,16 @@ fn what_a_newer_program_wrote_of_a_stripe_outlives_changes() {
     let id = StripeId(1);
     let change =
         Change::CreateBucket { bucket: bucket("b", 1), stripes: vec![(id, newer.clone())] };
-    run(catalog.commit(1, change)).unwrap();
+    run(catalog.commit_one(1, change)).unwrap();
     let placed = Change::PlaceFragment { stripe: id, index: 2, node: Some(NodeId(8)) };
-    run(catalog.commit(1, placed)).unwrap();
+    run(catalog.commit_one(1, placed)).unwrap();
     let expected = Stripe { nodes: vec![Some(1), Some(2), Some(8)], ..newer.clone() };
     assert_eq!(run(catalog.stripes(&[id])).unwrap(), [Some(expected.clone())]);
-    run(catalog.commit(2, Change::DeleteBucket { name: "b".into() })).unwrap();
+    run(catalog.commit_one(
+        2,
+        Change::DeleteBucket { name: "b".into(), tombstone: None, stripes: vec![] },
+    ))
+    .unwrap();
     assert_eq!(run(catalog.garbage(9, StripeId(0), 9)).unwrap(), [(id, expected)]);
 }
 

@@ -1,17 +1,18 @@
 //! The fields of each record, by their numbers: for ever.
 
-use super::{
-    Attributes, Bucket, Checksum, ChecksumAlgorithm, Extent, Object, Part, Stripe, Upload,
-    UploadedPart,
-};
-use ripstop_form::{Fields, Found, Record, Unknown, Unreadable};
+use crate::{Fields, Found, Record, Unreadable};
 use ripstop_model::StripeId;
+use ripstop_object::{
+    Attributes, Bucket, Checksum, ChecksumAlgorithm, Extent, Object, Part, Stamp, Stripe,
+    Tombstone, Unknown, Upload, UploadedPart,
+};
 
 impl Record for Bucket {
     fn write(&self, to: &mut Fields) {
         to.text(1, &self.name);
         to.number(2, self.created_ms);
         to.bytes(3, &id(self.told_by));
+        write_stamp(to, 4, self.stamp);
         to.unknown(&self.unknown);
     }
 
@@ -20,6 +21,7 @@ impl Record for Bucket {
             1 => self.name = from.text()?.into(),
             2 => self.created_ms = from.number()?,
             3 => self.told_by = read_id(from)?,
+            4..=5 => read_stamp(field - 4, from, self.stamp.get_or_insert_default())?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -37,6 +39,7 @@ impl Record for Object {
         to.record(3, &self.attributes);
         to.bytes(4, &id(self.told_by));
         write_extents(to, 5, &self.extents);
+        write_stamp(to, 8, self.stamp);
         to.unknown(&self.unknown);
     }
 
@@ -47,6 +50,28 @@ impl Record for Object {
             3 => self.attributes = from.record()?,
             4 => self.told_by = read_id(from)?,
             5..=7 => read_extents(field - 5, from, &mut self.extents)?,
+            8..=9 => read_stamp(field - 8, from, self.stamp.get_or_insert_default())?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn unknown(&mut self) -> Option<&mut Unknown> {
+        Some(&mut self.unknown)
+    }
+}
+
+impl Record for Tombstone {
+    fn write(&self, to: &mut Fields) {
+        write_stamp(to, 1, Some(self.stamp));
+        to.bytes(3, &id(self.told_by));
+        to.unknown(&self.unknown);
+    }
+
+    fn read(&mut self, field: u64, from: &mut Found<'_>) -> Result<bool, Unreadable> {
+        match field {
+            1..=2 => read_stamp(field - 1, from, &mut self.stamp)?,
+            3 => self.told_by = read_id(from)?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -155,7 +180,7 @@ impl Record for Upload {
             2 => self.bucket = from.text()?.into(),
             3 => self.key = from.text()?.into(),
             4 => self.created_ms = from.number()?,
-            5 => self.checksum = Some((algorithm(from)?, false)),
+            5 => self.checksum = Some((checksum_algorithm(from)?, false)),
             6 => match &mut self.checksum {
                 Some((_, composite)) => *composite = from.truth()?,
                 None => return Err(from.wrong("has no checksum before it")),
@@ -212,7 +237,7 @@ const fn number(algorithm: ChecksumAlgorithm) -> u64 {
 }
 
 /// The checksum's function that a field's value stands for.
-pub(crate) fn algorithm(from: &mut Found<'_>) -> Result<ChecksumAlgorithm, Unreadable> {
+pub fn checksum_algorithm(from: &mut Found<'_>) -> Result<ChecksumAlgorithm, Unreadable> {
     Ok(match from.number()? {
         1 => ChecksumAlgorithm::Crc32,
         2 => ChecksumAlgorithm::Crc32c,
@@ -238,7 +263,7 @@ fn read_checksum(
     checksum: &mut Option<Checksum>,
 ) -> Result<(), Unreadable> {
     if member == 0 {
-        let algorithm = algorithm(from)?;
+        let algorithm = checksum_algorithm(from)?;
         *checksum = Some(Checksum { algorithm, value: vec![], composite: false });
         return Ok(());
     }
@@ -276,6 +301,22 @@ fn read_extents(
             1 => extent.offset = number,
             _ => extent.len = number,
         }
+    }
+    Ok(())
+}
+
+/// A reading of a clock and a stripe: two fields from `first` on, none where there is no stamp.
+fn write_stamp(to: &mut Fields, first: u64, stamp: Option<Stamp>) {
+    if let Some(Stamp { when, stripe }) = stamp {
+        to.number(first, when);
+        to.bytes(first + 1, &id(stripe));
+    }
+}
+
+fn read_stamp(member: u64, from: &mut Found<'_>, stamp: &mut Stamp) -> Result<(), Unreadable> {
+    match member {
+        0 => stamp.when = from.number()?,
+        _ => stamp.stripe = read_id(from)?,
     }
     Ok(())
 }

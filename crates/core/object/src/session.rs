@@ -1,5 +1,5 @@
+use alloc::collections::BTreeMap;
 use ripstop_model::StripeId;
-use std::collections::BTreeMap;
 
 /// Bits of a stripe's name that differ within a session and a millisecond.
 const RANDOM_BITS: u32 = 48;
@@ -39,8 +39,7 @@ pub struct Vouched {
 
 impl Vouched {
     /// All names given before a time, and no others.
-    #[cfg(any(test, feature = "conformance"))]
-    pub(crate) fn before(before_ms: u64) -> Self {
+    pub const fn before(before_ms: u64) -> Self {
         Self { before_ms, sessions: BTreeMap::new() }
     }
 
@@ -50,9 +49,8 @@ impl Vouched {
         id.unix_ms() < self.before_ms || until.is_some_and(|until| id.unix_ms() <= *until)
     }
 
-    #[cfg(any(test, feature = "conformance"))]
     /// A session reserves names; of too many sessions the oldest is forgotten.
-    pub(crate) fn reserve(&mut self, session: Session, until_ms: u64) {
+    pub fn reserve(&mut self, session: Session, until_ms: u64) {
         if self.sessions.len() >= SESSIONS_MAX
             && !self.sessions.contains_key(&session)
             && let Some((&oldest, &until)) = self.sessions.iter().min_by_key(|(_, until)| **until)

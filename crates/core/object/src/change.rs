@@ -1,7 +1,11 @@
-use crate::{Bucket, CatalogError, Leftover, Object, Quota, Session, Stripe, Upload, UploadedPart};
+use crate::{
+    Bucket, Leftover, Object, Quota, Refusal, Session, Stripe, Tombstone, Upload, UploadedPart,
+};
+use alloc::string::String;
+use alloc::vec::Vec;
 use ripstop_model::{NodeId, StripeId};
 
-/// One atomic change. The catalog applies it whole or answers why not and changes nothing.
+/// One atomic change. A catalog applies it whole or answers why not and changes nothing.
 ///
 /// Stripes count the references that objects, parts and buckets (`told_by`) hold on them; whenever a
 /// change lets go of the last one, the stripe leaves the table of stripes and enters the garbage, due
@@ -28,6 +32,10 @@ pub enum Change {
     DeleteBucket {
         /// Its name.
         name: String,
+        /// What tells of the deletion; `None` if nothing does.
+        tombstone: Option<Tombstone>,
+        /// The stripe that tells of it, new; several deletions may bring the same one.
+        stripes: Vec<(StripeId, Stripe)>,
     },
     /// Makes `object` what the key stands for; fails with `NoSuchBucket`. Keys are never empty.
     PutObject {
@@ -53,6 +61,32 @@ pub enum Change {
         key: String,
         /// What must hold of the key's present object.
         condition: Condition,
+        /// What tells of the deletion; `None` if nothing does.
+        tombstone: Option<Tombstone>,
+        /// The stripe that tells of it, new; several deletions may bring the same one.
+        stripes: Vec<(StripeId, Stripe)>,
+    },
+    /// A stripe tells of a key what is no longer so (of a bucket, if the key is empty). If the stripe is
+    /// neither in force nor garbage, it becomes garbage. One that tells what is so is left as it is.
+    Outlive {
+        /// The bucket's name.
+        bucket: String,
+        /// The key.
+        key: String,
+        /// The stripe.
+        stripe: (StripeId, Stripe),
+    },
+    /// That a key's object was deleted, or a bucket if the key is empty, as it was told: kept unless the
+    /// key stands for an object or was deleted later.
+    Bury {
+        /// The bucket's name; it need not be there.
+        bucket: String,
+        /// The key.
+        key: String,
+        /// What tells of the deletion.
+        tombstone: Tombstone,
+        /// The stripe that tells of it, new.
+        stripes: Vec<(StripeId, Stripe)>,
     },
     /// Begins an upload; fails with `NoSuchBucket`, or `ConditionFailed` if its id is in use.
     CreateUpload(Upload),
@@ -172,24 +206,15 @@ pub enum Condition {
 
 impl Condition {
     /// Whether it holds of a key's `present` object; says why not.
-    pub fn check(&self, present: Option<&Object>) -> Result<(), CatalogError> {
+    pub fn check(&self, present: Option<&Object>) -> Result<(), Refusal> {
         match (self, present) {
             (Self::None, _) | (Self::Absent, None) | (Self::Present, Some(_)) => Ok(()),
             (Self::Etag(etag), Some(object)) if object.attributes.etag == *etag => Ok(()),
             (Self::ToldBy(stripe), Some(object)) if object.told_by == *stripe => Ok(()),
-            (Self::Etag(_) | Self::Present, None) => Err(CatalogError::NoSuchKey),
+            (Self::Etag(_) | Self::Present, None) => Err(Refusal::NoSuchKey),
             (Self::Absent | Self::Etag(_), Some(_)) | (Self::ToldBy(_), _) => {
-                Err(CatalogError::ConditionFailed)
+                Err(Refusal::ConditionFailed)
             }
         }
     }
-}
-
-/// What a change did.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Applied {
-    /// The object that the change replaced or removed.
-    pub replaced: Option<Object>,
-    /// The number of the node that was named.
-    pub node: Option<NodeId>,
 }

@@ -1,7 +1,7 @@
 //! What a bucket holds, and how much it may.
 
-use crate::CatalogError;
-use std::fmt;
+use crate::Refusal;
+use core::fmt;
 
 /// What a bucket holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -48,20 +48,21 @@ impl Quota {
 
     /// Whether a bucket may go from one state to another; `QuotaExceeded` says which limit it may not
     /// grow beyond, that of bytes first.
-    pub fn check(&self, before: Usage, after: Usage) -> Result<(), CatalogError> {
+    pub fn check(&self, before: Usage, after: Usage) -> Result<(), Refusal> {
         let grown = |before: u64, after: u64, most: Option<u64>| {
             most.filter(|most| after > before && after > *most)
         };
         let bytes = grown(before.bytes, after.bytes, self.bytes).map(Limit::Bytes);
         let limit = bytes
             .or_else(|| grown(before.objects, after.objects, self.objects).map(Limit::Objects));
-        limit.map_or(Ok(()), |limit| Err(CatalogError::QuotaExceeded { limit }))
+        limit.map_or(Ok(()), |limit| Err(Refusal::QuotaExceeded { limit }))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::string::ToString;
 
     #[test]
     fn only_growth_beyond_a_limit_is_refused() {

@@ -2,17 +2,6 @@
 
 use thiserror::Error;
 
-/// Fields that a newer program wrote, as they were.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Unknown(pub(crate) Vec<u8>);
-
-impl Unknown {
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
 /// Why bytes are no record.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum Unreadable {
