@@ -3,6 +3,7 @@ use crate::{
 };
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::slice;
 use ripstop_model::{NodeId, StripeId};
 
 /// One atomic change. A catalog applies it whole or answers why not and changes nothing.
@@ -13,11 +14,22 @@ use ripstop_model::{NodeId, StripeId};
 ///
 /// Stripes that come with a change ("new"): one that is in force already stays as it is, so several
 /// objects of a pack may each bring it; the name of one that is garbage is refused with `StripeGone`;
-/// one that the change does not name becomes garbage at once. Whatever the change's object, part or
+/// one that nothing holds after the change becomes garbage at once, until a later change of the same
+/// commit brings it again and holds it. Whatever the change's object, part or
 /// bucket names (`told_by` too) must be new or in force: else `StripeGone`.
 ///
+/// What is told of a key (an object, or with a tombstone that it was deleted) has a stamp. If that is below
+/// the stamp of what the key stands for, or of its tombstone, the change was overtaken on its way: where both
+/// stamps are of one session and there is no condition, it is applied as if it had come before
+/// ([`Applied::superseded`](crate::Applied::superseded)); else it is refused with `Behind`, and so is a
+/// bucket always.
+///
+/// When something stops being so, the stripe that told it is *outlived* there (unless it tells what is so
+/// now too), until its fragments are forgotten as garbage. A tombstone stays, and holds its stripe, until
+/// the key is put again or no stripe is outlived there.
+///
 /// Of several reasons to refuse a change, the first is answered: bucket or upload, then parts, then
-/// condition, then quota, then stripes. A quota is compared with what the bucket holds at the moment the
+/// condition, then `Behind`, then quota, then stripes. A quota is compared with what the bucket holds at the moment the
 /// change is applied: of changes that come together, each counts what those before it have brought.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Change {
@@ -185,6 +197,32 @@ pub enum Change {
         /// The configured name.
         name: String,
     },
+}
+
+impl Change {
+    /// The stripes that come with it.
+    pub fn stripes(&self) -> &[(StripeId, Stripe)] {
+        match self {
+            Self::CreateBucket { stripes, .. }
+            | Self::DeleteBucket { stripes, .. }
+            | Self::PutObject { stripes, .. }
+            | Self::DeleteObject { stripes, .. }
+            | Self::Bury { stripes, .. }
+            | Self::PutPart { stripes, .. }
+            | Self::CompleteUpload { stripes, .. }
+            | Self::Discard { stripes } => stripes,
+            Self::Outlive { stripe, .. } => slice::from_ref(stripe),
+            Self::CreateUpload(_)
+            | Self::AbortUpload { .. }
+            | Self::PlaceFragment { .. }
+            | Self::MoveFragment { .. }
+            | Self::ForgetLeftovers { .. }
+            | Self::ForgetGarbage { .. }
+            | Self::Reserve { .. }
+            | Self::Vouch { .. }
+            | Self::NameNode { .. } => &[],
+        }
+    }
 }
 
 /// What must hold of a key's present object for a change to be applied.

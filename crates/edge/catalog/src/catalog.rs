@@ -1,6 +1,6 @@
 use crate::{
-    Applied, Bucket, CatalogError, Change, Leftover, Listing, ListingRequest, Object, Outcome,
-    Stripe, Upload, UploadedPart, Usage, Vouched,
+    Applied, Bucket, CatalogError, Change, Held, Leftover, Listing, ListingRequest, Object,
+    Outcome, Stripe, Tombstone, Upload, UploadedPart, Usage, Vouched,
 };
 use async_trait::async_trait;
 use ripstop_model::{NodeId, StripeId};
@@ -56,6 +56,8 @@ pub trait Catalog: Send + Sync + fmt::Debug {
 
     /// Some stripes by id; `None` where there is none (or it is garbage).
     async fn stripes(&self, ids: &[StripeId]) -> Result<Vec<Option<Stripe>>, CatalogError>;
+    /// The same, with what holds them.
+    async fn held(&self, ids: &[StripeId]) -> Result<Vec<Option<Held>>, CatalogError>;
     /// Stripes in force with ids above `after`, ascending.
     async fn stripes_after(
         &self,
@@ -80,6 +82,22 @@ pub trait Catalog: Send + Sync + fmt::Debug {
     ) -> Result<Vec<Leftover>, CatalogError>;
     /// Whether a copy of a fragment is a leftover.
     async fn is_leftover(&self, copy: Leftover) -> Result<bool, CatalogError>;
+    /// That a key's object was deleted, if that is still told; with an empty key, that a bucket was.
+    async fn tombstone(&self, bucket: &str, key: &str) -> Result<Option<Tombstone>, CatalogError>;
+    /// Of which keys (bucket and key, in that order) above `after` a stripe tells what is no longer so.
+    async fn outlived_by(
+        &self,
+        stripe: StripeId,
+        after: (&str, &str),
+        max: usize,
+    ) -> Result<Vec<(String, String)>, CatalogError>;
+    /// Which stripes above `after` tell of a key what is no longer so.
+    async fn outlived_at(
+        &self,
+        at: (&str, &str),
+        after: StripeId,
+        max: usize,
+    ) -> Result<Vec<StripeId>, CatalogError>;
     /// Which names of stripes it knows, whether it holds them or not.
     async fn vouched(&self) -> Result<Vouched, CatalogError>;
     /// Fails if what is on disk is not what was written. Reads all of it.

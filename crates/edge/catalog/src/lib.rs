@@ -49,7 +49,7 @@ pub use listing::{Listed, ListedUpload, Listing, ListingRequest, PAGE_LEN_MAX};
 #[cfg(any(test, feature = "conformance"))]
 pub use model::{Model, State};
 pub use ripstop_object::{
-    Applied, Attributes, Bucket, Change, Checksum, ChecksumAlgorithm, Condition, Extent, Leftover,
-    Limit, Object, Outcome, Part, Quota, Refusal, SESSIONS_MAX, Session, Stamp, Stripe, Tombstone,
-    Upload, UploadedPart, Usage, Vouched,
+    Account, Applied, Attributes, Bucket, Change, Checksum, ChecksumAlgorithm, Condition, Extent,
+    Garbage, Held, Leftover, Limit, Object, Outcome, Part, Quota, Refusal, SESSIONS_MAX, Session,
+    Stamp, Stripe, Tombstone, Upload, UploadedPart, Usage, Vouched,
 };

@@ -3,8 +3,8 @@
 use crate::{Fields, Found, Record, Unreadable};
 use ripstop_model::StripeId;
 use ripstop_object::{
-    Attributes, Bucket, Checksum, ChecksumAlgorithm, Extent, Object, Part, Stamp, Stripe,
-    Tombstone, Unknown, Upload, UploadedPart,
+    Account, Attributes, Bucket, Checksum, ChecksumAlgorithm, Extent, Garbage, Held, Object, Part,
+    Stamp, Stripe, Tombstone, Unknown, Upload, UploadedPart,
 };
 
 impl Record for Bucket {
@@ -157,6 +157,64 @@ impl Record for Stripe {
 
     fn unknown(&mut self) -> Option<&mut Unknown> {
         Some(&mut self.unknown)
+    }
+}
+
+impl Record for Held {
+    fn write(&self, to: &mut Fields) {
+        to.number(1, self.holders);
+        to.record(2, &self.stripe);
+        to.number(3, self.live);
+        to.unknown(&self.unknown);
+    }
+
+    fn read(&mut self, field: u64, from: &mut Found<'_>) -> Result<bool, Unreadable> {
+        match field {
+            1 => self.holders = from.number()?,
+            2 => self.stripe = from.record()?,
+            3 => self.live = from.number()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn unknown(&mut self) -> Option<&mut Unknown> {
+        Some(&mut self.unknown)
+    }
+}
+
+impl Record for Garbage {
+    fn write(&self, to: &mut Fields) {
+        // The first field: a sweep passes over what is not due without reading more.
+        to.number(1, self.since_ms);
+        to.record(2, &self.stripe);
+    }
+
+    fn read(&mut self, field: u64, from: &mut Found<'_>) -> Result<bool, Unreadable> {
+        match field {
+            1 => self.since_ms = from.number()?,
+            2 => self.stripe = from.record()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+impl Record for Account {
+    fn write(&self, to: &mut Fields) {
+        to.number(1, self.objects);
+        to.number(2, self.object_bytes);
+        to.number(3, self.part_bytes);
+    }
+
+    fn read(&mut self, field: u64, from: &mut Found<'_>) -> Result<bool, Unreadable> {
+        match field {
+            1 => self.objects = from.number()?,
+            2 => self.object_bytes = from.number()?,
+            3 => self.part_bytes = from.number()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
     }
 }
 

@@ -1,8 +1,7 @@
 //! Group commit: one thread gathers the changes that wait, applies them in one transaction, and
 //! answers each when the transaction is on disk.
 
-use super::apply::apply;
-use super::failure::{Stop, unavailable};
+use super::failure::unavailable;
 use super::health::{Health, Trouble, caught};
 use super::opening::{Opened, Opener};
 use super::settings::{Durability, Settings};
@@ -11,6 +10,7 @@ use super::snapshot::Snapshot;
 use super::table::{Tables, View, set_format};
 use crate::{CatalogError, Change, Outcome};
 use redb::{Database, ReadableDatabase};
+use ripstop_object::Decision;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -297,18 +297,13 @@ impl Committer {
         let mut answers = Vec::with_capacity(batch.len());
         {
             let mut tables = Tables::open(&txn).map_err(Lost::Abandoned)?;
+            let mut decision = Decision::new(&tables);
             for waiting in batch {
-                let mut outcomes = Vec::with_capacity(waiting.changes.len());
-                for change in &waiting.changes {
-                    outcomes.push(match apply(&mut tables, waiting.now_ms, change) {
-                        Ok(applied) => Ok(applied),
-                        Err(Stop::Refused(refusal)) => Err(refusal),
-                        Err(Stop::Failed(error)) => return Err(Lost::Abandoned(error)),
-                    });
-                }
-                answers.push(outcomes);
+                let outcomes = decision.add(waiting.now_ms, &waiting.changes);
+                answers.push(outcomes.map_err(Lost::Abandoned)?);
             }
-            tables.write_accounts().map_err(Lost::Abandoned)?;
+            let writes = decision.into_writes();
+            tables.write(&writes).map_err(Lost::Abandoned)?;
         }
         if answers.iter().flatten().all(Result::is_err) {
             txn.abort().map_err(abandoned)?;

@@ -1,9 +1,8 @@
 //! Of some records only what is wanted is read. Of an object's, for listings, headers, metadata
 //! and tags are passed over, however long they are, and what comes after: parts, extents.
 
-use super::kinds::Garbage;
 use super::rows::{Bytes, Entry, unreadable};
-use crate::{CatalogError, Listed, Object};
+use crate::{CatalogError, Garbage, Listed, Object};
 use ripstop_form::{checksum_algorithm, scan};
 
 /// What a listing shows of an object.

@@ -9,8 +9,9 @@ pub(crate) use gate::*;
 use crate::common::*;
 use async_trait::async_trait;
 use ripstop_catalog::{
-    Applied, Audited, Bucket, Catalog, CatalogError, Change, Condition, Embedded, Leftover,
-    Listing, ListingRequest, Located, Outcome, Stripe, Upload, UploadedPart, Usage, Vouched,
+    Applied, Audited, Bucket, Catalog, CatalogError, Change, Condition, Embedded, Held, Leftover,
+    Listing, ListingRequest, Located, Outcome, Stripe, Tombstone, Upload, UploadedPart, Usage,
+    Vouched,
 };
 use ripstop_gateway::{Placement, PlacementGroup, Selection};
 use ripstop_model::{NodeId, PoolId, StripeId};
@@ -160,6 +161,10 @@ impl Catalog for Tampered {
         self.inner.stripes(ids).await
     }
 
+    async fn held(&self, ids: &[StripeId]) -> Result<Vec<Option<Held>>, CatalogError> {
+        self.inner.held(ids).await
+    }
+
     async fn stripes_after(
         &self,
         after: StripeId,
@@ -194,6 +199,28 @@ impl Catalog for Tampered {
 
     async fn is_leftover(&self, copy: Leftover) -> Result<bool, CatalogError> {
         self.inner.is_leftover(copy).await
+    }
+
+    async fn tombstone(&self, bucket: &str, key: &str) -> Result<Option<Tombstone>, CatalogError> {
+        self.inner.tombstone(bucket, key).await
+    }
+
+    async fn outlived_by(
+        &self,
+        stripe: StripeId,
+        after: (&str, &str),
+        max: usize,
+    ) -> Result<Vec<(String, String)>, CatalogError> {
+        self.inner.outlived_by(stripe, after, max).await
+    }
+
+    async fn outlived_at(
+        &self,
+        at: (&str, &str),
+        after: StripeId,
+        max: usize,
+    ) -> Result<Vec<StripeId>, CatalogError> {
+        self.inner.outlived_at(at, after, max).await
     }
 
     async fn vouched(&self) -> Result<Vouched, CatalogError> {

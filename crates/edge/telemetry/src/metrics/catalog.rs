@@ -1,8 +1,8 @@
 use super::{family as of, histogram::Histogram, sheet::Sheet};
 use async_trait::async_trait;
 use ripstop_catalog::{
-    Applied, Bucket, Catalog, CatalogError, Change, Leftover, Listing, ListingRequest, Located,
-    Outcome, Stripe, Upload, UploadedPart, Usage, Vouched,
+    Applied, Bucket, Catalog, CatalogError, Change, Held, Leftover, Listing, ListingRequest,
+    Located, Outcome, Stripe, Tombstone, Upload, UploadedPart, Usage, Vouched,
 };
 use ripstop_model::{NodeId, StripeId};
 use std::{
@@ -37,11 +37,15 @@ asked! {
     Parts "parts",
     Uploads "uploads",
     Stripes "stripes",
+    Held "held",
     StripesAfter "stripes_after",
     Garbage "garbage",
     IsGarbage "is_garbage",
     Leftovers "leftovers",
     IsLeftover "is_leftover",
+    Tombstone "tombstone",
+    OutlivedBy "outlived_by",
+    OutlivedAt "outlived_at",
     Vouched "vouched",
     Verify "verify",
     Nodes "nodes",
@@ -212,6 +216,10 @@ impl Catalog for MeteredCatalog {
         self.timed(Asked::Stripes, self.inner.stripes(ids)).await
     }
 
+    async fn held(&self, ids: &[StripeId]) -> Result<Vec<Option<Held>>, CatalogError> {
+        self.timed(Asked::Held, self.inner.held(ids)).await
+    }
+
     async fn stripes_after(
         &self,
         after: StripeId,
@@ -244,6 +252,28 @@ impl Catalog for MeteredCatalog {
 
     async fn is_leftover(&self, copy: Leftover) -> Result<bool, CatalogError> {
         self.timed(Asked::IsLeftover, self.inner.is_leftover(copy)).await
+    }
+
+    async fn tombstone(&self, bucket: &str, key: &str) -> Result<Option<Tombstone>, CatalogError> {
+        self.timed(Asked::Tombstone, self.inner.tombstone(bucket, key)).await
+    }
+
+    async fn outlived_by(
+        &self,
+        stripe: StripeId,
+        after: (&str, &str),
+        max: usize,
+    ) -> Result<Vec<(String, String)>, CatalogError> {
+        self.timed(Asked::OutlivedBy, self.inner.outlived_by(stripe, after, max)).await
+    }
+
+    async fn outlived_at(
+        &self,
+        at: (&str, &str),
+        after: StripeId,
+        max: usize,
+    ) -> Result<Vec<StripeId>, CatalogError> {
+        self.timed(Asked::OutlivedAt, self.inner.outlived_at(at, after, max)).await
     }
 
     async fn vouched(&self) -> Result<Vouched, CatalogError> {

@@ -1,11 +1,11 @@
 //! Copies of a file that is being written to.
 
-use super::super::kinds::{GARBAGE, Garbage, META};
+use super::super::kinds::{GARBAGE, META};
 use super::super::older;
 use crate::conformance::{bucket, object, stripe};
 use crate::{
-    Audited, Catalog, CatalogError, Change, Condition, Embedded, Quota, Reading, Session, Settings,
-    copy, verify,
+    Audited, Catalog, CatalogError, Change, Condition, Embedded, Garbage, Quota, Reading, Session,
+    Settings, copy, verify,
 };
 use ripstop_model::StripeId;
 use std::fs;

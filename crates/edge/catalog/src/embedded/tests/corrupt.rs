@@ -1,13 +1,14 @@
 //! Records that are not as this code would have written them.
 
 use super::super::key::object_key;
-use super::super::kinds::{COUNTED, Garbage, Held, Number};
+use super::super::kinds::{COUNTED, LIVE, Number};
+use super::super::live::BEGIN_AGAIN;
 use super::super::table::{Tables, prepare};
 use super::disk::Disk;
 use crate::conformance::{bucket, object, part, stripe, upload};
 use crate::{
-    Audited, Catalog, CatalogError, Change, Condition, Embedded, Finding, Object, Quota, Settings,
-    Trouble,
+    Audited, Catalog, CatalogError, Change, Condition, Embedded, Finding, Garbage, Held, Object,
+    Quota, Settings, Trouble,
 };
 use futures::future::join_all;
 use redb::Database;
@@ -25,6 +26,7 @@ fn planted(plant: impl FnOnce(&mut Tables<'_>)) -> Embedded {
     plant(&mut tables);
     // What was planted is to be counted.
     tables.facts.remove(&COUNTED).unwrap();
+    tables.cursors.insert(&LIVE, &BEGIN_AGAIN).unwrap();
     drop(tables);
     txn.commit().unwrap();
     drop(database);
@@ -33,7 +35,7 @@ fn planted(plant: impl FnOnce(&mut Tables<'_>)) -> Embedded {
 }
 
 fn hold(tables: &mut Tables<'_>, id: u128, holders: u64) {
-    tables.stripes.insert(&id, &Held::new(holders, stripe())).unwrap();
+    tables.stripes.insert(&id, &Held { holders, stripe: stripe(), ..Held::default() }).unwrap();
 }
 
 fn plant_object(tables: &mut Tables<'_>, bucket: &str, key: &str, object: &Object) {

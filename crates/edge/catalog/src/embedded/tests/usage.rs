@@ -1,11 +1,11 @@
 //! What buckets hold is counted with every change, and again only where nobody has.
 
-use super::super::kinds::{Account, USAGE};
+use super::super::kinds::USAGE;
 use super::older::age_file;
 use crate::conformance::{bucket, object, part, stripe, upload};
 use crate::{
-    Audited, Catalog, Change, Condition, Embedded, Finding, Quota, Reading, Session, Settings,
-    Usage, copy, verify,
+    Account, Audited, Catalog, Change, Condition, Embedded, Finding, Quota, Reading, Session,
+    Settings, Usage, copy, verify,
 };
 use redb::Database;
 use ripstop_model::StripeId;
