@@ -47,9 +47,11 @@
 //! ```
 
 mod record;
+mod sequence;
 mod unknown;
 
 pub use record::{Fields, Found, PASSABLE, Record, compose, decode, encode, scan};
+pub use sequence::{append, first};
 pub use unknown::{Unknown, Unreadable};
 
 #[cfg(test)]

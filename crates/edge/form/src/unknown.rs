@@ -25,6 +25,9 @@ pub enum Unreadable {
     /// A field must be known, and is not.
     #[error("it has the field {0}, which a newer program must have written")]
     Newer(u64),
+    /// It is of a kind that must be known, and is not.
+    #[error("it is of kind {0}, which a newer program must have written")]
+    Kind(u64),
     /// A field's value can be none of its.
     #[error("its field {field} {reason}")]
     Field {
