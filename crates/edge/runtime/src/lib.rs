@@ -44,9 +44,10 @@ pub use examine::{FragmentState, Look};
 pub use fragment::{
     Chunk, HEADER_PROBE_LEN, Header, HeaderError, Origin, RECORD_LEN_MAX, Sealed, StripeDraft,
 };
-pub use layout::{Cut, Layout};
+pub use layout::Cut;
 pub use memory::{Memory, MemoryClaim, Purpose, ReadSlice, Share, TenantMemory};
 pub use pin::{Pin, Pins};
 pub use pool::{FailedStripe, Pool, PoolNode, Setback, StripePlace};
+pub use ripstop_model::Layout;
 pub use spent::Spent;
 pub use witness::Witness;

@@ -127,7 +127,7 @@ impl PolicyChoice {
         let Some(code) = self.code else { return Ok(()) };
         let chunking = match layout {
             Layout::Spread => Chunking::Strip,
-            Layout::Together | Layout::Shared => Chunking::Run,
+            Layout::Unique | Layout::Shared => Chunking::Run,
         };
         if chunking.serves(storage, code) {
             return Ok(());
@@ -135,7 +135,7 @@ impl PolicyChoice {
         let (n, k) = (storage.n(), storage.k());
         let (ks, n_max) = match layout {
             Layout::Spread => (format!("where strips are spread, k is {k}"), n.to_string()),
-            Layout::Together | Layout::Shared => (format!("k divides {k}"), format!("{n}·k/{k}")),
+            Layout::Unique | Layout::Shared => (format!("k divides {k}"), format!("{n}·k/{k}")),
         };
         Err(ImpossibleCode { policy: self.to_string(), storage, ks, n_max })
     }
@@ -196,7 +196,7 @@ mod tests {
         let check =
             |text: &str, layout| text.parse::<PolicyChoice>().unwrap().check(storage, layout);
         for possible in ["fixed(2,1)", "hedge(24,12)", "fixed(12,12)", "tofec"] {
-            assert_eq!(check(possible, Layout::Together), Ok(()), "{possible}");
+            assert_eq!(check(possible, Layout::Unique), Ok(()), "{possible}");
         }
         for impossible in ["fixed(5,5)", "fixed(3,1)", "hedge(25,12)", "fixed-dimension(24,24)"] {
             assert!(check(impossible, Layout::Shared).is_err(), "{impossible}");

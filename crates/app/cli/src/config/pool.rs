@@ -141,7 +141,7 @@ fn default_pool() -> raw::Pool {
 
 fn pool(raw: raw::Pool, is_remote: bool, memory_max: usize) -> Result<PoolConfig> {
     let at = || format!("pool {:?}", raw.name);
-    let layout = raw.layout.map_or(Layout::Spread, Layout::from);
+    let layout = raw.layout.unwrap_or_default();
     let [n, k] = raw.code.unwrap_or(match layout {
         Layout::Spread => DEFAULT_CODE,
         Layout::Shared | Layout::Unique => DEFAULT_CODE_TOGETHER,
