@@ -43,7 +43,7 @@ pub use ideal::Ideal;
 pub use limits::Limits;
 pub use policy::{Choice, Chunking, Class, Load, Policy};
 pub use redundancy::{Late, Redundancy};
-pub use registry::{CODED, HEDGES, Settings, UnknownPolicy, by_name, descriptions, names};
+pub use registry::{SettingKey, Settings, UnknownPolicy, by_name, descriptions, names, readers};
 pub use replication::Replication;
 pub use ripstop_estimator::Sample;
 pub use ripstop_model::Operation;
