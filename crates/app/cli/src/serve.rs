@@ -67,6 +67,7 @@ pub(crate) async fn run(config: Config, options: &Serve) -> Result<ExitCode> {
         check: check_of(&assembly),
         reload: Some(reload_of(reload.clone())),
         catalog: Some(assembly.catalog.clone()),
+        keys: Some(keys_of(reload.clone())),
     };
     let scrubbing = scrub::spawn(assembly.catalog.clone(), config.catalog_scrub_every);
     let admin_served =
@@ -194,6 +195,15 @@ fn reload_of(reload: Arc<Reload>) -> ripstop_telemetry::Reload {
     Arc::new(move || {
         let reload = reload.clone();
         Box::pin(async move { reload.reload().map_err(|error| format!("{error:#}")) })
+    })
+}
+
+/// What the admin port calls to show who may come in.
+fn keys_of(reload: Arc<Reload>) -> ripstop_telemetry::Keys {
+    Arc::new(move |after, max| {
+        let credentials = reload.keyring().credentials();
+        let name = |tenant| reload.tenant_name(tenant);
+        ripstop_telemetry::keys_of(&credentials, &name, after, max)
     })
 }
 

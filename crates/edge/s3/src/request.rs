@@ -11,6 +11,7 @@ use crate::{
 };
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
+use ripstop_identity::{Action, Principal, Resource, allows};
 use ripstop_store::Store;
 use std::sync::{Arc, atomic::AtomicU64};
 use tokio::{sync::Semaphore, task::spawn_blocking};
@@ -22,6 +23,8 @@ static READINGS: Semaphore = Semaphore::const_new(2);
 /// What handlers work with.
 pub(crate) struct Request {
     pub(crate) store: Store,
+    /// Who sends it, and may do what the request itself asks for.
+    pub(crate) principal: Principal,
     pub(crate) settings: Arc<Settings>,
     pub(crate) allowances: Arc<Allowances>,
     /// Empty for the service itself.
@@ -44,6 +47,11 @@ impl Request {
     /// A header's text; what is no ASCII is as if it were empty.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap_or_default())
+    }
+
+    /// Whether its sender may know of a bucket that the request does not name.
+    pub(crate) fn may_know(&self, bucket: &str) -> bool {
+        allows(&self.principal, Action::Know, &Resource::Bucket(bucket))
     }
 
     /// The document in the body, held against what the client says of it.

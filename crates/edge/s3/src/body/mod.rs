@@ -44,6 +44,12 @@ impl Payload {
         Self { chunked: Some(Box::new(chunked)), ..Self::plain(source, len, None) }
     }
 
+    /// Nothing of it is wanted.
+    pub(crate) fn close(&mut self) {
+        self.source.close();
+        self.ended = true;
+    }
+
     /// The length that was announced; without one S3 takes no object.
     pub(crate) fn announced(&self) -> Outcome<u64> {
         self.len.ok_or_else(|| Code::MissingContentLength.into())

@@ -164,7 +164,8 @@ pub(super) async fn list(request: Request) -> Outcome<Reply> {
         let page = request.store.buckets(&after, 1000).await?;
         let Some(last) = page.last() else { break };
         after.clone_from(&last.name);
-        found.extend(page.into_iter().filter(|bucket| bucket.name.starts_with(prefix)));
+        let shown = |name: &str| name.starts_with(prefix) && request.may_know(name);
+        found.extend(page.into_iter().filter(|bucket| shown(&bucket.name)));
     }
     let truncated = found.len() > max;
     found.truncate(max);

@@ -8,6 +8,7 @@ use super::{
     source,
 };
 use crate::{
+    authorise::COPY_SOURCE,
     date, digest,
     error::{Code, Failure},
     metadata, range,
@@ -39,7 +40,7 @@ pub(super) async fn copy(request: Request) -> Outcome<Reply> {
     let new_metadata = replaces(&request, "x-amz-metadata-directive")?;
     let new_tags = replaces(&request, "x-amz-tagging-directive")?;
     let algorithm = wanted_algorithm(&request)?;
-    let (bucket, key) = source::named(request.header("x-amz-copy-source").unwrap_or_default())?;
+    let (bucket, key) = source::named(request.header(COPY_SOURCE).unwrap_or_default())?;
     let onto_itself = bucket == request.bucket && key == request.key;
     if onto_itself && !new_metadata && !new_tags && algorithm.is_none() && !names_a_class(&request)
     {
@@ -110,7 +111,7 @@ async fn copied_checksum(
 pub(super) async fn part(request: Request) -> Outcome<Reply> {
     metadata::refuse_unsupported(&request.headers)?;
     let number = number_of(&request)?;
-    let (bucket, key) = source::named(request.header("x-amz-copy-source").unwrap_or_default())?;
+    let (bucket, key) = source::named(request.header(COPY_SOURCE).unwrap_or_default())?;
     let upload = upload_of(&request).await?;
     let located = source::located(&request, &bucket, &key).await?;
     let len = located.object.len;

@@ -13,6 +13,7 @@ use crate::{
 use futures::{StreamExt as _, stream};
 use http::StatusCode;
 use ripstop_catalog::{Condition, Object};
+use ripstop_identity::{Action, Resource, allows};
 use ripstop_store::Store;
 
 /// Most keys in one request.
@@ -106,9 +107,9 @@ pub(super) async fn many(mut request: Request) -> Outcome<Reply> {
     let echoed = |entry: &Entry| entry.key.len() + entry.version.as_ref().map_or(0, String::len);
     let answered = entries.iter().map(|entry| echoed(entry) * KEY_FACTOR + ENTRY_MEMORY);
     let held = request.allowances.pages.take(answered.sum()).await?;
-    let (store, bucket) = (&request.store, &request.bucket);
+    let request = &request;
     let deletes = entries.into_iter().map(|entry| async move {
-        let outcome = delete_entry(store, bucket, &entry).await;
+        let outcome = delete_entry(request, &entry).await;
         (entry, outcome)
     });
     let outcomes: Vec<_> = stream::iter(deletes).buffered(DELETES_AT_ONCE).collect().await;
@@ -134,7 +135,11 @@ pub(super) async fn many(mut request: Request) -> Outcome<Reply> {
     Ok(Reply::page(result.document(), held))
 }
 
-async fn delete_entry(store: &Store, bucket: &str, entry: &Entry) -> Outcome<()> {
+async fn delete_entry(request: &Request, entry: &Entry) -> Outcome<()> {
+    let Request { store, bucket, principal, .. } = request;
+    if !allows(principal, Action::Write, &Resource::Object { bucket, key: &entry.key }) {
+        return Err(Code::AccessDenied.into());
+    }
     uri::check_key(&entry.key)?;
     if entry.version.as_deref().is_some_and(|version| version != "null") {
         return Err(Failure::from(Code::NoSuchVersion));

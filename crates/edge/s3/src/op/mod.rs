@@ -14,11 +14,15 @@ mod part;
 mod put;
 mod setting;
 mod source;
+mod table;
 mod tags;
 mod whole;
 
+pub(crate) use source::named as copy_source;
+pub use table::Operation;
+pub(crate) use table::ROWS;
+
 use crate::{
-    Operation,
     error::{Code, Failure, Outcome},
     request::{Reply, Request},
 };
@@ -28,38 +32,7 @@ use ripstop_store::{StoreError, WriteError};
 /// Does what a request asks for.
 pub(crate) async fn run(operation: Operation, request: Request) -> Outcome<Reply> {
     request.check_owner()?;
-    match operation {
-        Operation::AbortMultipartUpload => multipart::abort(request).await,
-        Operation::CompleteMultipartUpload => complete::complete(request).await,
-        Operation::CopyObject => copy::copy(request).await,
-        Operation::CreateBucket => bucket::create(request).await,
-        Operation::CreateMultipartUpload => multipart::create(request).await,
-        Operation::DeleteBucket => bucket::delete(request).await,
-        Operation::DeleteBucketSetting => setting::delete(request).await,
-        Operation::DeleteObject => delete::one(request).await,
-        Operation::DeleteObjectTagging => tags::delete(request).await,
-        Operation::DeleteObjects => delete::many(request).await,
-        Operation::GetAcl => acl::get(request).await,
-        Operation::GetBucketLocation => bucket::location(request).await,
-        Operation::GetBucketSetting => setting::get(request).await,
-        Operation::GetObject => object::get(request, true).await,
-        Operation::GetObjectAttributes => attributes::get(request).await,
-        Operation::GetObjectTagging => tags::get(request).await,
-        Operation::HeadBucket => bucket::head(request).await,
-        Operation::HeadObject => object::get(request, false).await,
-        Operation::ListBuckets => bucket::list(request).await,
-        Operation::ListMultipartUploads => list_uploads::list(request).await,
-        Operation::ListObjectVersions => list::versions(request).await,
-        Operation::ListObjects => list::version_1(request).await,
-        Operation::ListObjectsV2 => list::version_2(request).await,
-        Operation::ListParts => part::list(request).await,
-        Operation::PutAcl => acl::put(request).await,
-        Operation::PutObject => put::put(request).await,
-        Operation::PutObjectTagging => tags::put(request).await,
-        Operation::UploadPart => part::upload(request).await,
-        Operation::UploadPartCopy => copy::part(request).await,
-        Operation::Unknown => Err(Code::MethodNotAllowed.into()),
-    }
+    table::run(operation, request).await
 }
 
 impl From<StoreError> for Failure {

@@ -29,7 +29,15 @@ const OVERRIDES: [(&str, HeaderName); 6] = [
 /// Keys that were replaced between two looks are looked up this often before giving up.
 const LOOKS_MAX: usize = 3;
 
-pub(super) async fn get(request: Request, with_bytes: bool) -> Outcome<Reply> {
+pub(super) async fn get(request: Request) -> Outcome<Reply> {
+    read(request, true).await
+}
+
+pub(super) async fn head(request: Request) -> Outcome<Reply> {
+    read(request, false).await
+}
+
+async fn read(request: Request, with_bytes: bool) -> Outcome<Reply> {
     request.check_version()?;
     metadata::refuse_unsupported(&request.headers)?;
     let mut looks = 0;
@@ -43,7 +51,7 @@ pub(super) async fn get(request: Request, with_bytes: bool) -> Outcome<Reply> {
             })?;
         let object = &located.object;
         check_preconditions(&request.headers, object)?;
-        let (reply, span) = head(&request, object)?;
+        let (reply, span) = begin(&request, object)?;
         if !with_bytes || span.is_empty() {
             break (reply, located, span);
         }
@@ -89,7 +97,7 @@ fn check_preconditions(headers: &HeaderMap, object: &Object) -> Outcome<()> {
 }
 
 /// The answer's head, and which bytes go with it.
-fn head(request: &Request, object: &Object) -> Outcome<(Reply, Range<u64>)> {
+fn begin(request: &Request, object: &Object) -> Outcome<(Reply, Range<u64>)> {
     let part = wanted_part(request, object)?;
     let range = request.header("range");
     if part.is_some() && range.is_some() {

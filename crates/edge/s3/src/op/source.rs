@@ -15,7 +15,7 @@ use std::{
 };
 
 /// Bucket and key that `x-amz-copy-source` names.
-pub(super) fn named(header: &str) -> Outcome<(String, String)> {
+pub(crate) fn named(header: &str) -> Outcome<(String, String)> {
     let invalid = |message: &'static str| Failure::argument(message, "x-amz-copy-source", header);
     let (path, version) = match header.split_once("?versionId=") {
         Some((path, version)) => (path, Some(version)),
