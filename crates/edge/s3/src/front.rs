@@ -9,7 +9,7 @@ use crate::{
     body::{Chunked, Outgoing, Payload, Source},
     date,
     error::{Code, Failure, Outcome},
-    op,
+    op::{self, Desk},
     operation::{self, Input},
     request::{Reply, Request},
     uri::{self, Query, Target},
@@ -176,29 +176,29 @@ impl Front {
         if self.settings.unsigned_payload_needs_tls && !client.secure {
             refuse_unsigned(&claim, announced, &headers)?;
         }
-        let mut payload = payload(claim, chunks, source, announced, &headers)?;
-        if row.input == Input::Nothing {
-            payload.close();
-        }
+        let payload = payload(claim, chunks, source, announced, &headers)?;
         let bucket = target.bucket.unwrap_or_default();
         if !bucket.is_empty() {
             uri::check_bucket_name(&bucket)?;
         }
-        let request = Request {
+        let desk = Desk {
             store: self.store.on_behalf_of(sender.principal.tenant()),
-            principal: sender.principal,
             settings: self.settings.clone(),
             allowances: self.allowances.clone(),
+            principal: sender.principal,
+            hashing_ns: counts.hashing_ns.clone(),
+        };
+        let request = Request {
+            settings: self.settings.clone(),
             held: self.allowances.documents.nothing(),
             bucket,
             key: target.key.unwrap_or_default(),
             query,
             headers,
-            payload,
-            hashing_ns: counts.hashing_ns.clone(),
+            payload: (row.input != Input::Nothing).then_some(payload),
             scheme: client.scheme(),
         };
-        op::run(row.operation, request).await
+        op::run(row.operation, request, desk).await
     }
 
     /// Who sends a request: whoever signed it, or nobody.

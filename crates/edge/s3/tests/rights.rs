@@ -74,8 +74,8 @@ impl Face {
         let (shutdown, log) = (CancellationToken::new(), Arc::new(Log::default()));
         let (store_of_face, seen) = (store.clone(), log.clone());
         tokio::spawn(serve(listener, store_of_face, keyring.clone(), settings, seen, shutdown));
-        let _folder = folder;
-        let mut face = Self { to, store, keyring, log, upload: String::new(), _folder };
+        let upload = String::new();
+        let mut face = Self { to, store, keyring, log, upload, _folder: folder };
         for bucket in [BUCKET, OTHER] {
             let path = format!("/{bucket}");
             assert_eq!(Call::new("PUT", &path).send(to, b"").await.status, 200);

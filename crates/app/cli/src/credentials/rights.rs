@@ -49,22 +49,19 @@ pub(super) fn grant(written: Written, text: &str, credentials: &mut Credentials)
 }
 
 fn of_key(value: &Value) -> Result<Rights> {
-    match value {
-        Value::String(word) if word == ADMINISTRATOR => Ok(Rights::administrator()),
-        Value::Table(buckets) => {
-            let rules = buckets.iter().map(|(buckets, value)| rule(buckets, value));
-            Ok(Rights::of(rules.collect::<Result<_>>()?)?)
-        }
-        // Not quoted: a secret may have been put in the wrong table.
-        _ => bail!("they must be \"{ADMINISTRATOR}\" or a table of buckets"),
+    if value.as_str() == Some(ADMINISTRATOR) {
+        return Ok(Rights::administrator());
     }
+    let Some(buckets) = value.as_table() else {
+        // Not quoted: a secret may have been put in the wrong table.
+        bail!("they must be \"{ADMINISTRATOR}\" or a table of buckets");
+    };
+    let rules = buckets.iter().map(|(buckets, value)| rule(buckets, value));
+    Ok(Rights::of(rules.collect::<Result<_>>()?)?)
 }
 
 fn rule(buckets: &str, value: &Value) -> Result<Rule> {
-    let words = match value {
-        Value::Array(words) => words.as_slice(),
-        word => std::slice::from_ref(word),
-    };
+    let words = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
     let right = |word: &Value| word.as_str().and_then(|word| word.parse::<Right>().ok());
     let rights: Option<Vec<_>> = words.iter().map(right).collect();
     let wanted = || {

@@ -81,13 +81,6 @@ impl Source {
 
 impl Drop for Source {
     fn drop(&mut self) {
-        self.close();
-    }
-}
-
-impl Source {
-    /// Nothing more is wanted of it.
-    pub(super) fn close(&mut self) {
         let Some(mut incoming) = self.incoming.take() else { return };
         let too_long = incoming.size_hint().lower() > DRAIN_LEN_MAX;
         if self.holds_back || too_long || incoming.is_end_stream() {

@@ -6,7 +6,7 @@ mod outgoing;
 
 pub(crate) use chunked::Chunked;
 pub(crate) use incoming::Source;
-pub(crate) use outgoing::Outgoing;
+pub(crate) use outgoing::{Outgoing, Pieces};
 
 use crate::{
     allowance::Held,
@@ -42,12 +42,6 @@ impl Payload {
     /// A body that comes in chunks.
     pub(crate) fn chunked(source: Source, chunked: Chunked, len: Option<u64>) -> Self {
         Self { chunked: Some(Box::new(chunked)), ..Self::plain(source, len, None) }
-    }
-
-    /// Nothing of it is wanted.
-    pub(crate) fn close(&mut self) {
-        self.source.close();
-        self.ended = true;
     }
 
     /// The length that was announced; without one S3 takes no object.

@@ -1,6 +1,7 @@
 //! One file per family of operations.
 
 mod acl;
+mod act;
 mod attributes;
 mod bucket;
 mod complete;
@@ -18,9 +19,12 @@ mod table;
 mod tags;
 mod whole;
 
+pub(crate) use act::Desk;
 pub(crate) use source::named as copy_source;
 pub use table::Operation;
 pub(crate) use table::ROWS;
+
+use act::Operate;
 
 use crate::{
     error::{Code, Failure, Outcome},
@@ -30,9 +34,9 @@ use ripstop_catalog::CatalogError;
 use ripstop_store::{StoreError, WriteError};
 
 /// Does what a request asks for.
-pub(crate) async fn run(operation: Operation, request: Request) -> Outcome<Reply> {
+pub(crate) async fn run(operation: Operation, request: Request, desk: Desk) -> Outcome<Reply> {
     request.check_owner()?;
-    table::run(operation, request).await
+    table::run(operation, request, desk).await
 }
 
 impl From<StoreError> for Failure {

@@ -2,8 +2,8 @@
 //! authorisation, names in metrics and logs, what is taken of a body.
 
 use super::{
-    Outcome, Reply, Request, acl, attributes, bucket, complete, copy, delete, list, list_uploads,
-    multipart, object, part, put, setting, tags,
+    Desk, Outcome, Reply, Request, acl, act::perform, attributes, bucket, complete, copy, delete,
+    list, list_uploads, multipart, object, part, put, setting, tags,
 };
 use crate::{
     authorise::COPY_SOURCE,
@@ -20,7 +20,7 @@ use ripstop_identity::Action;
 
 macro_rules! operations {
     ($($name:ident: $method:ident $level:ident $selectors:tt $input:ident $signer:ident
-        $action:ident => $handler:path;)*) => {
+        $action:ident => $handler:ty;)*) => {
         /// What a request asks for, by S3's names.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         #[expect(missing_docs, reason = "the names are S3's own")]
@@ -51,9 +51,13 @@ macro_rules! operations {
         },)*];
 
         /// Does what a request asks for.
-        pub(super) async fn run(operation: Operation, request: Request) -> Outcome<Reply> {
+        pub(super) async fn run(
+            operation: Operation,
+            request: Request,
+            desk: Desk,
+        ) -> Outcome<Reply> {
             match operation {
-                $(Operation::$name => $handler(request).await,)*
+                $(Operation::$name => perform::<$handler>(request, desk).await,)*
                 Operation::Unknown => Err(Code::MethodNotAllowed.into()),
             }
         }
@@ -61,42 +65,42 @@ macro_rules! operations {
 }
 
 operations! {
-    ListBuckets: GET Service [] Nothing Key ListBuckets => bucket::list;
+    ListBuckets: GET Service [] Nothing Key ListBuckets => bucket::List;
 
-    GetBucketLocation: GET Bucket [Has("location")] Nothing KeyOrNobody Know => bucket::location;
-    GetObjectTagging: GET Object [Has("tagging")] Nothing KeyOrNobody Read => tags::get;
-    GetAcl: GET BucketOrObject [Has("acl")] Nothing KeyOrNobody Read => acl::get;
-    ListMultipartUploads: GET Bucket [Has("uploads")] Nothing KeyOrNobody Read => list_uploads::list;
-    ListObjectVersions: GET Bucket [Has("versions")] Nothing KeyOrNobody Read => list::versions;
-    GetBucketSetting: GET Bucket [NamesSetting] Nothing KeyOrNobody Read => setting::get;
-    ListObjectsV2: GET Bucket [Is("list-type", "2")] Nothing KeyOrNobody Read => list::version_2;
-    ListObjects: GET Bucket [] Nothing KeyOrNobody Read => list::version_1;
-    GetObjectAttributes: GET Object [Has("attributes")] Nothing KeyOrNobody Read => attributes::get;
-    ListParts: GET Object [Has("uploadId")] Nothing KeyOrNobody Read => part::list;
-    GetObject: GET Object [] Nothing KeyOrNobody Read => object::get;
+    GetBucketLocation: GET Bucket [Has("location")] Nothing KeyOrNobody Know => bucket::Location;
+    GetObjectTagging: GET Object [Has("tagging")] Nothing KeyOrNobody Read => tags::Get;
+    GetAcl: GET BucketOrObject [Has("acl")] Nothing KeyOrNobody Read => acl::Get;
+    ListMultipartUploads: GET Bucket [Has("uploads")] Nothing KeyOrNobody Read => list_uploads::List;
+    ListObjectVersions: GET Bucket [Has("versions")] Nothing KeyOrNobody Read => list::Versions;
+    GetBucketSetting: GET Bucket [NamesSetting] Nothing KeyOrNobody Read => setting::Get;
+    ListObjectsV2: GET Bucket [Is("list-type", "2")] Nothing KeyOrNobody Read => list::Version2;
+    ListObjects: GET Bucket [] Nothing KeyOrNobody Read => list::Version1;
+    GetObjectAttributes: GET Object [Has("attributes")] Nothing KeyOrNobody Read => attributes::Get;
+    ListParts: GET Object [Has("uploadId")] Nothing KeyOrNobody Read => part::List;
+    GetObject: GET Object [] Nothing KeyOrNobody Read => object::Get;
 
-    HeadBucket: HEAD Bucket [] Nothing KeyOrNobody Know => bucket::head;
-    HeadObject: HEAD Object [] Nothing KeyOrNobody Read => object::head;
+    HeadBucket: HEAD Bucket [] Nothing KeyOrNobody Know => bucket::Head;
+    HeadObject: HEAD Object [] Nothing KeyOrNobody Read => object::Head;
 
-    PutObjectTagging: PUT Object [Has("tagging")] Document KeyOrNobody Configure => tags::put;
-    PutAcl: PUT BucketOrObject [Has("acl")] Document KeyOrNobody Configure => acl::put;
-    CreateBucket: PUT Bucket [] Document Key Own => bucket::create;
+    PutObjectTagging: PUT Object [Has("tagging")] Document KeyOrNobody Configure => tags::Put;
+    PutAcl: PUT BucketOrObject [Has("acl")] Document KeyOrNobody Configure => acl::Put;
+    CreateBucket: PUT Bucket [] Document Key Own => bucket::Create;
     UploadPartCopy: PUT Object [Has("uploadId"), Header(COPY_SOURCE)] Nothing KeyOrNobody Write
-        => copy::part;
-    UploadPart: PUT Object [Has("uploadId")] Bytes KeyOrNobody Write => part::upload;
-    CopyObject: PUT Object [Header(COPY_SOURCE)] Nothing KeyOrNobody Write => copy::copy;
-    PutObject: PUT Object [] Bytes KeyOrNobody Write => put::put;
+        => copy::Part;
+    UploadPart: PUT Object [Has("uploadId")] Bytes KeyOrNobody Write => part::Put;
+    CopyObject: PUT Object [Header(COPY_SOURCE)] Nothing KeyOrNobody Write => copy::Copy;
+    PutObject: PUT Object [] Bytes KeyOrNobody Write => put::Put;
 
-    DeleteBucketSetting: DELETE Bucket [NamesSetting] Nothing Key Configure => setting::delete;
-    DeleteBucket: DELETE Bucket [] Nothing Key Own => bucket::delete;
-    DeleteObjectTagging: DELETE Object [Has("tagging")] Nothing KeyOrNobody Configure => tags::delete;
+    DeleteBucketSetting: DELETE Bucket [NamesSetting] Nothing Key Configure => setting::Delete;
+    DeleteBucket: DELETE Bucket [] Nothing Key Own => bucket::Delete;
+    DeleteObjectTagging: DELETE Object [Has("tagging")] Nothing KeyOrNobody Configure => tags::Delete;
     AbortMultipartUpload: DELETE Object [Has("uploadId")] Nothing KeyOrNobody Write
-        => multipart::abort;
-    DeleteObject: DELETE Object [] Nothing KeyOrNobody Write => delete::one;
+        => multipart::Abort;
+    DeleteObject: DELETE Object [] Nothing KeyOrNobody Write => delete::One;
 
-    DeleteObjects: POST Bucket [Has("delete")] Document KeyOrNobody Write => delete::many;
+    DeleteObjects: POST Bucket [Has("delete")] Document KeyOrNobody Write => delete::Many;
     CreateMultipartUpload: POST Object [Has("uploads")] Nothing KeyOrNobody Write
-        => multipart::create;
+        => multipart::Create;
     CompleteMultipartUpload: POST Object [Has("uploadId")] Document KeyOrNobody Write
-        => complete::complete;
+        => complete::Complete;
 }

@@ -1,6 +1,5 @@
 //! A client that signs by itself and may send nonsense.
 #![allow(clippy::unwrap_used, reason = "a test ends where anything fails")]
-#![allow(dead_code, reason = "each user takes its part")]
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
