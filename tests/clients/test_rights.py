@@ -28,7 +28,7 @@ RIGHTS = {
 @pytest.fixture
 def ruled(tmp_path):
     """A gateway whose keys have rights, with a bucket `photos` that has a photo, and a bucket `public`."""
-    own = Gateway(tmp_path / "own", keys=SECRETS)
+    own = Gateway(tmp_path / "own", keys=dict(SECRETS))
     own.rights = dict(RIGHTS)
     own.configure()
     own.start()
@@ -156,10 +156,10 @@ def test_a_reload_gives_and_takes_and_a_bad_one_changes_nothing(ruled):
 
 
 def test_bad_rights_are_refused_at_the_start(tmp_path):
-    own = Gateway(tmp_path / "own", keys=SECRETS)
+    own = Gateway(tmp_path / "own", keys=dict(SECRETS))
     own.rights = RIGHTS | {WRITER: {"photos": "all"}}
     own.configure()
-    with pytest.raises(AssertionError, match=r'line \d+: rights of ."WRITER0001."'):
+    with pytest.raises(AssertionError, match=r'line \d+: rights of "WRITER0001": bucket "photos"'):
         own.start()
     own.rights = {ACCESS_KEY: "administrator"}
     own.configure()
@@ -200,7 +200,7 @@ def test_the_admin_port_shows_keys_and_rights_and_no_secret(ruled):
 
 
 def test_keys_without_a_table_of_rights_may_do_everything(tmp_path):
-    own = Gateway(tmp_path / "own", keys=SECRETS).start()
+    own = Gateway(tmp_path / "own", keys=dict(SECRETS)).start()
     try:
         client = own.endpoint(NOBODY).client()
         client.create_bucket(Bucket="any")

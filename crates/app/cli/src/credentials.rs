@@ -54,7 +54,8 @@ pub(crate) fn reload(file: &Path) -> Result<Credentials> {
     Ok(load(file)?.0)
 }
 
-/// The environment's pair, the file's, or a new one that is written to the file for its owner alone.
+/// The environment's pair, the file's, or a new one that is written to the file for its owner
+/// alone.
 pub(crate) fn load(file: &Path) -> Result<(Credentials, Origin)> {
     let variables = ["RIPSTOP_ACCESS_KEY", "RIPSTOP_SECRET_KEY"].map(std::env::var);
     match variables {
@@ -113,7 +114,8 @@ fn read(file: &Path, opened: File) -> Result<Credentials> {
     Ok(credentials)
 }
 
-/// Says where the file is not as it should be. The parser's own message would quote the line, secret and all.
+/// Says where the file is not as it should be. The parser's own message would quote the line,
+/// secret and all.
 fn unreadable(file: &Path, text: &str, error: &toml::de::Error) -> anyhow::Error {
     let before = error.span().map_or("", |span| text.get(..span.start).unwrap_or_default());
     let line = before.matches('\n').count() + 1;

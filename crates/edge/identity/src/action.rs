@@ -7,7 +7,8 @@ pub enum Action {
     ListBuckets,
     /// Learn that a bucket is there, and where.
     Know,
-    /// Read objects and what is known of them, list keys and uploads, read what belongs to a bucket.
+    /// Read objects and what is known of them, list keys and uploads, read what belongs to a
+    /// bucket.
     Read,
     /// Put and delete objects, and upload them in parts.
     Write,
@@ -33,8 +34,8 @@ pub enum Resource<'a> {
     },
 }
 
-/// Whether `principal` may do this. Looks at nothing but names, so the answer is the same whether what they
-/// name is there or not.
+/// Whether `principal` may do this. Looks at nothing but names, so the answer is the same whether
+/// what they name is there or not.
 pub fn allows(principal: &Principal, action: Action, resource: &Resource<'_>) -> bool {
     let rights = principal.rights();
     if rights.is_administrator() {

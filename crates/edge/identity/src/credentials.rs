@@ -3,9 +3,9 @@ use ripstop_model::TenantId;
 use std::{collections::HashMap, fmt, sync::Arc};
 use zeroize::Zeroizing;
 
-/// Who may come in, and what they may do there: access keys, each with its secret, its tenant and its
-/// rights, and what requests without a signature may. Printing them shows no secret, and dropping them wipes
-/// the secrets from memory.
+/// Who may come in, and what they may do there: access keys, each with its secret, its tenant and
+/// its rights, and what requests without a signature may. Printing them shows no secret, and
+/// dropping them wipes the secrets from memory.
 #[derive(Clone, Default)]
 pub struct Credentials {
     keys: HashMap<Arc<str>, Key>,
@@ -28,8 +28,8 @@ impl Credentials {
         Self::default()
     }
 
-    /// Lets `access_key` in with `secret`, to do everything until [`Self::grant`] says otherwise; replaces
-    /// its former secret.
+    /// Lets `access_key` in with `secret`, to do everything until [`Self::grant`] says otherwise;
+    /// replaces its former secret.
     pub fn insert(&mut self, access_key: impl AsRef<str>, secret: impl Into<Zeroizing<String>>) {
         let secret = secret.into();
         if let Some(key) = self.keys.get_mut(access_key.as_ref()) {
@@ -41,8 +41,8 @@ impl Credentials {
         self.keys.insert(access_key.as_ref().into(), key);
     }
 
-    /// Whose requests those signed with `access_key` are; anybody's if this is never said. Whether it is
-    /// known.
+    /// Whose requests those signed with `access_key` are; anybody's if this is never said. Whether
+    /// it is known.
     pub fn assign(&mut self, access_key: impl AsRef<str>, tenant: TenantId) -> bool {
         let key = self.keys.get_mut(access_key.as_ref());
         key.map(|key| key.tenant = tenant).is_some()
@@ -61,13 +61,13 @@ impl Credentials {
         Ok(())
     }
 
-    /// Whoever signs with `access_key`; `None` if it is unknown.
+    /// The owner of `access_key`; `None` if the key is unknown.
     pub fn principal(&self, access_key: &str) -> Option<Principal> {
         let (access_key, key) = self.keys.get_key_value(access_key)?;
         Some(Principal::of_key(access_key.clone(), key.tenant, key.rights.clone()))
     }
 
-    /// Whoever sends a request without a signature.
+    /// The sender of a request without a signature.
     pub fn unsigned(&self) -> Principal {
         Principal::unsigned(self.unsigned.clone())
     }
@@ -100,8 +100,8 @@ impl Credentials {
         self.keys.is_empty()
     }
 
-    /// The secret to verify with, and whether the access key is known at all: verify in either case, so that
-    /// the time taken does not tell.
+    /// The secret to verify with, and whether the access key is known at all: verify in either
+    /// case, so that the time taken does not tell.
     pub fn secret(&self, access_key: &str) -> (&str, bool) {
         match self.keys.get(access_key) {
             Some(key) => (&key.secret, true),

@@ -1,8 +1,9 @@
 //! Who asks, and what they may: access keys, principals, rights.
 //!
-//! [`Credentials`] hold access keys with their secrets, tenants and [`Rights`]; a [`Keyring`] is the
-//! credentials in force, which can be exchanged while requests run. A front door verifies who asks, has
-//! the [`Principal`] from the credentials, and asks [`allows`] once for each thing that is to be done.
+//! [`Credentials`] hold access keys with their secrets, tenants and [`Rights`]; a [`Keyring`] is
+//! the credentials in force, which can be exchanged while requests run. A front door verifies who
+//! asks, has the [`Principal`] from the credentials, and asks [`allows`] once for each thing that
+//! is to be done.
 //!
 //! It deliberately knows no protocol: no signatures, no HTTP, no names of operations, and not which
 //! buckets there are. So the answer for a bucket that is not there is the same as for one that is.

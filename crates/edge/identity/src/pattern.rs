@@ -6,7 +6,8 @@ const NAME_LEN_MAX: usize = 63;
 /// Shortest name of a bucket.
 const NAME_LEN_MIN: usize = 3;
 
-/// Which buckets a rule is about: one by its name, those whose names begin alike (`photos-*`), or all (`*`).
+/// Which buckets a rule is about: one by its name, those whose names begin alike (`photos-*`), or
+/// all (`*`).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct BucketPattern {
     /// The name, or how names begin.

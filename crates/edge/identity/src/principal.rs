@@ -2,7 +2,7 @@ use crate::Rights;
 use ripstop_model::TenantId;
 use std::sync::Arc;
 
-/// Who asks: the owner of an access key, or whoever sends a request without a signature.
+/// Who asks: the owner of an access key, or the sender of a request without a signature.
 #[derive(Clone, Debug)]
 pub struct Principal {
     access_key: Option<Arc<str>>,
@@ -23,7 +23,7 @@ impl Principal {
         Self { access_key: None, tenant: TenantId::ANYBODY, rights }
     }
 
-    /// The access key; none of whoever did not sign.
+    /// The access key; `None` without a signature.
     pub fn access_key(&self) -> Option<&str> {
         self.access_key.as_deref()
     }

@@ -29,7 +29,7 @@ pub enum RightsError {
         /// How many there are.
         rules: usize,
     },
-    /// Whoever sends a request unsigned would own a bucket.
+    /// Anybody would own a bucket, without a signature.
     #[error("requests without a signature may read and write, not own {buckets:?}")]
     UnsignedOwner {
         /// The rule's buckets.

@@ -1,5 +1,5 @@
-//! Whether whoever sends a request may have it done: asked in one place, by what the table says of the
-//! operation, before any of the body is taken and before the store is asked what there is.
+//! Whether the sender of a request may have it done: asked in one place, by what the table says of
+//! the operation, before any of the body is taken and before the store is asked what there is.
 
 use crate::{
     error::{Code, Outcome},
@@ -13,7 +13,8 @@ use ripstop_identity::{Action, Principal, Resource, allows};
 /// Names the object that a copy reads.
 pub(crate) const COPY_SOURCE: &str = "x-amz-copy-source";
 
-/// Refuses what `principal` may not do. The answer is the same whether there is such a bucket or not.
+/// Refuses what `principal` may not do. The answer is the same whether there is such a bucket or
+/// not.
 pub(crate) fn check(
     row: &Row,
     principal: &Principal,

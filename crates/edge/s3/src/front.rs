@@ -201,7 +201,7 @@ impl Front {
         op::run(row.operation, request, desk).await
     }
 
-    /// Who sends a request: whoever signed it, or nobody.
+    /// Who sends a request: the owner of the key that signed it, or nobody.
     fn identify(&self, presented: &Presented<'_>) -> Outcome<Sender> {
         let credentials = self.keyring.credentials();
         if auth::is_unsigned(presented) {

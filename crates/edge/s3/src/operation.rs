@@ -1,5 +1,8 @@
 //! The words of the table of operations (`op::table`), and how a request finds its row there.
 
+#[cfg(test)]
+mod tests;
+
 use crate::{
     error::{Code, Failure, Outcome},
     op::{Operation, ROWS},
@@ -99,7 +102,7 @@ pub(crate) struct Row {
     pub(crate) input: Input,
     /// Who may send it.
     pub(crate) signer: Signer,
-    /// What must be allowed to whoever sends it.
+    /// What must be allowed to its sender.
     pub(crate) action: Action,
 }
 

@@ -1,8 +1,8 @@
 //! Metrics, logs and the admin port.
 //!
 //! [`Metrics`] counts and shows; [`serve_admin`] answers `/livez`, `/readyz`, `/metrics`, `/status`,
-//! `/buckets`, `/keys`, `/check`, `/reload` and `/pools/{pool}/task-log` on a port of its own; [`init_logs`] sends what is
-//! traced to the standard error output, a line for each event. Every metric is described in `docs/operations.md`.
+//! `/buckets`, `/keys`, `/check`, `/reload` and `/pools/{pool}/task-log` on a port of its own;
+//! [`init_logs`] sends what is traced to the standard error output, a line for each event. Every metric is described in `docs/operations.md`.
 //!
 //! It deliberately decides nothing, keeps no history but the last tasks of each pool ([`TaskLog`], which
 //! a [`TaskLogFile`] appends to a file) and how tenants fared in the last five minutes, and sends nothing anywhere. The

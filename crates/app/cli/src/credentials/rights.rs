@@ -1,4 +1,5 @@
-//! What the credentials file says of rights: of each access key, and of requests without a signature.
+//! What the credentials file says of rights: of each access key, and of requests without a
+//! signature.
 
 use anyhow::{Context as _, Result, bail, ensure};
 use ripstop_identity::{Credentials, Right, Rights, Rule};
@@ -16,8 +17,8 @@ pub(super) struct Written {
     pub(super) unsigned: Option<BTreeMap<String, Spanned<Value>>>,
 }
 
-/// Gives everybody what is written in `text`. Without a table of rights every key may do everything; with one
-/// it must name every key, so that none is forgotten.
+/// Gives everybody what is written in `text`. Without a table of rights every key may do
+/// everything; with one it must name every key, so that none is forgotten.
 pub(super) fn grant(written: Written, text: &str, credentials: &mut Credentials) -> Result<()> {
     let line = |value: &Spanned<Value>| {
         text.bytes().take(value.span().start).filter(|&byte| byte == b'\n').count() + 1

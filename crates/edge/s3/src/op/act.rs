@@ -22,7 +22,7 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// Whether whoever asks may do this to something that its request's address does not name.
+    /// Whether the principal may do this to something that its request's address does not name.
     pub(crate) fn allows(&self, action: Action, resource: &Resource<'_>) -> bool {
         allows(&self.principal, action, resource)
     }
@@ -33,8 +33,8 @@ pub(crate) trait Operate: Sized + Send {
     /// What came of it, as plain data.
     type Done: Send;
 
-    /// Reads a request. What S3 complains of only once it has looked at the bucket or the object is handed
-    /// on as an error, and told by [`Self::run`] in its turn.
+    /// Reads a request. What S3 complains of only once it has looked at the bucket or the object is
+    /// handed on as an error, and told by [`Self::run`] in its turn.
     fn parse(request: &mut Request) -> impl Future<Output = Outcome<Self>> + Send;
 
     /// Does it.

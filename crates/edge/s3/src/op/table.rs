@@ -1,5 +1,5 @@
-//! All operations, one row each. What must be known of an operation stands here and follows from it: routing,
-//! authorisation, names in metrics and logs, what is taken of a body.
+//! All operations, one row each. What must be known of an operation stands here and follows from
+//! it: routing, authorisation, names in metrics and logs, what is taken of a body.
 
 use super::{
     Desk, Outcome, Reply, Request, acl, act::perform, attributes, bucket, complete, copy, delete,

@@ -89,7 +89,7 @@ impl Call {
         self.secret(secret)
     }
 
-    /// Its head as whoever has no key sends it.
+    /// Its head, without a signature.
     pub(crate) fn unsigned(&self) -> String {
         let lines = self.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n"));
         let lines: String = lines.collect();
