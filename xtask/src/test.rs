@@ -15,11 +15,14 @@ const CLIENTS_MAX: Duration = Duration::from_mins(40);
 /// What is tried over TLS as well every day; with `--all` it is everything but what takes long.
 const OVER_TLS: [&str; 4] = ["--tls", "test_objects.py", "test_multipart.py", "test_ranges.py"];
 
+/// Random histories of the store that the long tests play.
+const HISTORIES: &str = "1000";
+
 /// Which tests.
 #[derive(clap::Args, Default)]
 pub(crate) struct Arguments {
-    /// Also the long ones: a gibibyte in parts, a hundred kills, every byte of every fragment flipped,
-    /// and buckets of other servers as nodes.
+    /// Also the long ones: a gibibyte in parts, a hundred kills, every byte of every fragment flipped, a
+    /// thousand random histories, and buckets of other servers as nodes.
     #[arg(long)]
     pub(crate) all: bool,
     /// Only the workspace's own tests, without real clients.
@@ -40,7 +43,13 @@ pub(crate) fn test(arguments: &Arguments) -> Result<Tally> {
     let program = (!arguments.rust).then(ripstop);
     if !arguments.clients {
         match run(cargo(&workspace(&["--no-run"]))?, BUILD_MAX) {
-            Ok(()) => tally.runner("workspace", watch(cargo(&workspace(&[]))?, RUST_MAX)),
+            Ok(()) => {
+                let mut tests = cargo(&workspace(&[]))?;
+                if arguments.all {
+                    tests.env("RIPSTOP_HISTORIES", HISTORIES);
+                }
+                tally.runner("workspace", watch(tests, RUST_MAX));
+            }
             Err(error) => tally.step("build of the tests", Err(error)),
         }
     }

@@ -22,7 +22,7 @@ STOP_SECONDS_MAX = 60
 CHECK_SECONDS_MAX = 600
 NAME = re.compile(r"^[0-9a-f]{32}\.[0-9]{3}$")
 ACCESS_KEY = "SUITEACCESSKEY000001"
-FLAWS = ("missing", "damaged", "unknown", "unclaimed", "misplaced", "newer", "lost")
+FLAWS = ("missing", "damaged", "forged", "unknown", "unclaimed", "misplaced", "newer", "lost")
 SECRET_KEY = "suite/secret+key0000000000000000000001"
 REGION = "us-east-1"
 
@@ -82,6 +82,9 @@ class Gateway:
         self.files = (files, files) if isinstance(files, int) else files
         # Access keys and secrets beside the suite's own; whose they are is said in `tenants`.
         self.keys, self.tenants = keys, []
+        # What access keys may do: "administrator", or rights by bucket; and what may be done without one. They take
+        # `keys`, which are in a file.
+        self.rights, self.unsigned = {}, {}
         # How much buckets may hold, by name; by None: each that is not named.
         self.quotas = {}
         self.authority = authority
@@ -102,6 +105,15 @@ class Gateway:
             file = self.folder / "credentials"
             lines = [f'access_key = "{ACCESS_KEY}"', f'secret_key = "{SECRET_KEY}"', "[more]"]
             lines += [f'{key} = "{secret}"' for key, secret in self.keys.items()]
+            if self.rights:
+                lines.append("[rights]")
+            administrators = [key for key, rights in self.rights.items() if rights == "administrator"]
+            lines += [f'{key} = "administrator"' for key in administrators]
+            tables = {f"[rights.{key}]": rights for key, rights in self.rights.items() if key not in administrators}
+            tables |= {"[unsigned]": self.unsigned} if self.unsigned else {}
+            for section, rights in tables.items():
+                lines.append(section)
+                lines += [f"{json.dumps(bucket)} = {json.dumps(words)}" for bucket, words in rights.items()]
             file.write_text("\n".join(lines) + "\n")
             file.chmod(0o600)
 

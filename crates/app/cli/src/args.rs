@@ -42,6 +42,9 @@ pub(crate) enum Command {
     Rebuild(Rebuild),
     /// Copy the catalog to a new file, while a gateway serves from it or not, and verify the copy.
     ///
+    /// The store's key goes along, as FILE.key, if it is in the data folder; where another place is configured
+    /// for it, that is left to you.
+    ///
     /// It may be copied to where the data folder's disk does not take it along. Exits with 1 if records in
     /// the catalog do not agree, with 2 if no copy was made.
     Backup(Backup),
@@ -197,6 +200,10 @@ pub(crate) struct Rebuild {
     /// Keep the catalog that is there, and bring in what it lacks: after an old one was put back.
     #[arg(long)]
     pub onto: bool,
+    /// Believe what is sealed with a key that is lost, which nothing can verify then. What is encrypted with
+    /// it stays lost.
+    #[arg(long)]
+    pub unsealed: bool,
     /// Print one JSON object instead of a table.
     #[arg(long)]
     pub json: bool,
@@ -225,6 +232,9 @@ pub(crate) struct Bench {
     /// Make nodes as slow as s3-2013-a, s3-2013-b, s3-2025 or s3-2025-busy.
     #[arg(long)]
     pub delay: Option<String>,
+    /// Encrypt what is stored.
+    #[arg(long)]
+    pub encrypt: bool,
     #[command(flatten)]
     pub elsewhere: Elsewhere,
 }

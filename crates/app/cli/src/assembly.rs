@@ -5,6 +5,7 @@ pub(crate) use data_folder::{DataFolder, FolderError};
 use crate::{
     config::{self, Config, NodeConfig, Place, PoolConfig},
     readiness::DAMAGED,
+    store_key::{StoreKeys, keys_of},
     watch::VERSION,
 };
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -20,7 +21,7 @@ use ripstop_node::{
 };
 use ripstop_recording::Beginning;
 use ripstop_runtime::{
-    Aftermaths, Memory, Observer, Origin, Pins, Pool, PoolNode, Spent, Witness, aftermaths,
+    Aftermaths, Memory, Observer, Origin, Pins, Pool, PoolNode, Seals, Spent, Witness, aftermaths,
 };
 use ripstop_store::{POOL_NAME_PREFIX, Store, identity};
 use std::{
@@ -61,6 +62,8 @@ pub(crate) struct Assembly {
     pub delays: BTreeMap<String, DelayFactor>,
     /// Nodes that are folders, by name.
     pub directories: Vec<(String, Arc<Directory>)>,
+    /// Whether the file of the store's key was made just now.
+    pub key_is_new: bool,
 }
 
 impl Assembly {
@@ -141,6 +144,7 @@ pub(crate) async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assem
         (Memory::new(config.strip_memory()), Pins::default(), Arc::default());
     tokio::spawn(trim(memory.blocks().clone()));
     let (to, aftermath) = aftermaths();
+    let StoreKeys { seals, is_new: key_is_new } = keys_of(config, &*catalog).await?;
     let store = identity(&*catalog).await?;
     let mut pools = Vec::new();
     let (mut bucket_pools, mut delays) = (BTreeMap::new(), BTreeMap::new());
@@ -153,7 +157,8 @@ pub(crate) async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assem
         let slow = |node: &NumberedNode| Some((node.name.clone(), node.delay.clone()?));
         delays.extend(nodes.iter().filter_map(slow));
         let origin = Origin { store, pool: id };
-        let shared = Shared { memory: &memory, spent: &spent, pins: &pins, aftermath: &to };
+        let shared =
+            Shared { seals: &seals, memory: &memory, spent: &spent, pins: &pins, aftermath: &to };
         let built = build_pool(pool, origin, nodes, watch, &shared)?;
         bucket_pools.extend(pool.buckets.iter().map(|bucket| (bucket.clone(), id)));
         pools.push((pool.name.clone(), built));
@@ -167,7 +172,7 @@ pub(crate) async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assem
         aftermath,
         config.store.clone(),
     );
-    Ok(Assembly { catalog: embedded, store, pools, memory, spent, delays, directories })
+    Ok(Assembly { catalog: embedded, store, pools, memory, spent, delays, directories, key_is_new })
 }
 
 /// Gives back blocks that nobody used for a while, for as long as the program runs.
@@ -204,7 +209,7 @@ pub(crate) async fn pool_id(catalog: &dyn Catalog, pool: &PoolConfig) -> Result<
 
 async fn number(catalog: &dyn Catalog, name: String) -> Result<NodeId> {
     let now_ms = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as u64;
-    let applied = catalog.commit(now_ms, Change::NameNode { name }).await?;
+    let applied = catalog.commit_one(now_ms, Change::NameNode { name }).await?;
     applied.node.context("the catalog gives every name a number")
 }
 
@@ -230,6 +235,7 @@ pub(crate) async fn number_nodes(
 
 /// What all pools share.
 struct Shared<'a> {
+    seals: &'a Seals,
     memory: &'a Memory,
     spent: &'a Arc<Spent>,
     pins: &'a Pins,
@@ -273,7 +279,7 @@ fn build_pool(
         shared.pins.clone(),
         shared.aftermath.clone(),
     );
-    let pool = pool.with_layout(config.layout);
+    let pool = pool.with_layout(config.layout).with_seals(shared.seals.clone(), config.encrypt);
     Ok(match watch.witness(&beginning) {
         Some(witness) => pool.with_witness(witness),
         None => pool,

@@ -6,6 +6,7 @@ use crate::{
     check::{admin_of, progress, told_of},
     complete,
     config::Config,
+    store_key::{self, KeyFile},
 };
 use anyhow::{Context as _, Result, bail, ensure};
 use ripstop_catalog::{Copied, Extracted, Reading, copy};
@@ -22,6 +23,8 @@ const RESTORING: &str = "catalog.restoring";
 /// Copies the catalog to a new file, while a gateway serves from it or not.
 pub(crate) async fn run(config: &Config, to: &Path) -> Result<ExitCode> {
     ensure!(to.symlink_metadata().is_err(), "{} is there already: give a new name", to.display());
+    let key = key_beside(to);
+    ensure!(key.symlink_metadata().is_err(), "{} is there already: give a new name", key.display());
     let catalog = config.data.join(CATALOG_FILE);
     let copied = match DataFolder::open(config) {
         Ok(_folder) => {
@@ -44,7 +47,52 @@ pub(crate) async fn run(config: &Config, to: &Path) -> Result<ExitCode> {
         say_line!("Catalog: {finding}")?;
     }
     say_line!("{}: {objects} objects in {bytes} bytes, verified", to.display())?;
+    take_key_along(config, &key)?;
     Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Where the key goes, or is, of a copy of the catalog.
+fn key_beside(copy: &Path) -> PathBuf {
+    let mut name = copy.as_os_str().to_owned();
+    name.push(".key");
+    name.into()
+}
+
+/// Copies the store's key too, if it is in the data folder; or says where it is.
+fn take_key_along(config: &Config, to: &Path) -> Result<()> {
+    let key = &config.key_file();
+    if KeyFile::read(key)?.is_none() {
+        return Ok(());
+    }
+    if config.key_file.is_some() {
+        say_line!(
+            "{} is not copied: its place is configured. Keep a copy of it: without it, what is encrypted is lost, \
+             and nothing that is sealed can be verified",
+            key.display()
+        )?;
+        return Ok(());
+    }
+    store_key::copy(key, to)?;
+    say_line!(
+        "{}: the store's key, which is secret: keep it where only you can read it",
+        to.display()
+    )?;
+    Ok(())
+}
+
+/// Puts the key back that is beside a copy of the catalog, where there is none; refuses another one.
+fn put_key_back(config: &Config, from: &Path) -> Result<()> {
+    let Some(copied) = KeyFile::read(from)? else { return Ok(()) };
+    let key = &config.key_file();
+    match KeyFile::read(key)? {
+        None => store_key::copy(from, key),
+        Some(present) if copied.ids().all(|id| present.ids().any(|own| own == id)) => Ok(()),
+        Some(_) => bail!(
+            "{} holds another key than {}: move it away, or put both into it, a line each",
+            key.display(),
+            from.display()
+        ),
+    }
 }
 
 async fn copied(from: &Path, kept: Option<Extracted>, to: &Path) -> Result<Copied> {
@@ -72,6 +120,7 @@ fn told(error: &(dyn std::error::Error + 'static)) -> String {
 pub(crate) async fn restore(config: &Config, from: &Path, json: bool) -> Result<ExitCode> {
     ensure!(from.is_file(), "there is no file {}", from.display());
     let _folder = DataFolder::create(config)?;
+    put_key_back(config, &key_beside(from))?;
     let restoring = config.data.join(RESTORING);
     if restoring.exists() {
         fs::remove_file(&restoring).context("what an earlier restore left")?;
@@ -96,7 +145,7 @@ pub(crate) async fn restore(config: &Config, from: &Path, json: bool) -> Result<
     if !json {
         say_line!("put back {}: {objects} objects", from.display())?;
     }
-    complete::locked(config, json).await
+    complete::locked(config, false, json).await
 }
 
 /// A name that nothing has for the catalog that is replaced.

@@ -42,12 +42,13 @@ pub(crate) async fn run(arguments: &Bench) -> Result<ExitCode> {
     let code = Code::new(arguments.code[0], arguments.code[1])?;
     let delay = arguments.delay.as_deref();
     println!(
-        "code {code} over memory nodes{}, client and gateway in one process, {} cores",
+        "code {code} over memory nodes{}{}, client and gateway in one process, {} cores",
+        if arguments.encrypt { ", encrypted" } else { "" },
         delay.map(|delay| format!(" as slow as {delay}")).unwrap_or_default(),
         std::thread::available_parallelism()?
     );
     println!(
-        "time of a request in %: codec | fragment checksums | MD5 and checksums | catalog | nodes"
+        "time of a request in %: codec | seals of fragments | MD5 and checksums | catalog | nodes"
     );
     println!(
         "{:>12} {:>4} {:>9} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9}  {:>5} {:>5} {:>5} {:>5} {:>5}",
@@ -61,7 +62,7 @@ pub(crate) async fn run(arguments: &Bench) -> Result<ExitCode> {
         "p50 ms",
         "p99 ms",
         "codec",
-        "crc",
+        "seal",
         "hash",
         "cat",
         "nodes"
@@ -70,7 +71,7 @@ pub(crate) async fn run(arguments: &Bench) -> Result<ExitCode> {
         for &clients in &arguments.clients {
             for policy in &arguments.policies {
                 // A gateway of its own for each row: none pays for the garbage of another.
-                let gateway = Gateway::start(code, policy, delay).await?;
+                let gateway = Gateway::start(code, policy, delay, arguments.encrypt).await?;
                 for &operation in &arguments.operations {
                     let seconds = Duration::from_secs_f64(arguments.seconds);
                     let measured = measure(&gateway, operation, bytes, clients, seconds).await?;

@@ -154,10 +154,11 @@ fn print(report: &CheckReport, json: bool) -> Result<()> {
     }
     say_line!("{} stripes, {} fragments", report.stripes, report.fragments)?;
     say_line!(
-        "missing {}, damaged {}, unknown {}, unclaimed {}, misplaced {}, newer than the catalog {}; stripes \
-         lost {}",
+        "missing {}, damaged {}, forged {}, unknown {}, unclaimed {}, misplaced {}, newer than the catalog {}; \
+         stripes lost {}",
         report.missing,
         report.damaged,
+        report.forged,
         report.unknown,
         report.unclaimed,
         report.misplaced,

@@ -24,13 +24,13 @@ struct Completed {
 }
 
 /// Completes the catalog of a gateway that does not run.
-pub(crate) async fn run(config: &Config, json: bool) -> Result<ExitCode> {
+pub(crate) async fn run(config: &Config, unsealed: bool, json: bool) -> Result<ExitCode> {
     let _folder = DataFolder::open(config)?;
-    locked(config, json).await
+    locked(config, unsealed, json).await
 }
 
 /// The same for one who has the data folder.
-pub(crate) async fn locked(config: &Config, json: bool) -> Result<ExitCode> {
+pub(crate) async fn locked(config: &Config, unsealed: bool, json: bool) -> Result<ExitCode> {
     let file = config.data.join(CATALOG_FILE);
     ensure!(file.exists(), "there is no catalog {}: leave out --onto", file.display());
     let unfinished = config.data.join(UNFINISHED);
@@ -45,13 +45,13 @@ pub(crate) async fn locked(config: &Config, json: bool) -> Result<ExitCode> {
         names.sort_by_key(|(_, number)| *number);
         for (name, number) in names {
             let change = Change::NameNode { name: name.clone() };
-            let given = temporary.commit(begun_ms, change).await?.node;
+            let given = temporary.commit_one(begun_ms, change).await?.node;
             ensure!(
                 given == Some(number),
                 "{name} has the number {number:?} in the catalog, not {given:?}"
             );
         }
-        let found = found_at_the_nodes(config, &temporary).await?;
+        let found = found_at_the_nodes(config, &temporary, unsealed).await?;
         let stores = temporary.nodes().await?;
         let stores = stores.iter().filter(|(name, _)| name.starts_with("store:")).count();
         ensure!(
@@ -64,7 +64,7 @@ pub(crate) async fn locked(config: &Config, json: bool) -> Result<ExitCode> {
         bar.finish_and_clear();
         if found.unlisted == 0 {
             let change = Change::Vouch { before_ms: begun_ms };
-            catalog.commit(begun_ms, change).await?;
+            catalog.commit_one(begun_ms, change).await?;
         }
         Completed { found, brought_in }
     };
@@ -72,9 +72,10 @@ pub(crate) async fn locked(config: &Config, json: bool) -> Result<ExitCode> {
     if json {
         say_line!("{}", serde_json::to_string(&completed)?)?;
     } else {
-        let CompleteReport { buckets, objects, left_out } = completed.brought_in;
+        let CompleteReport { buckets, objects, deletions, left_out } = completed.brought_in;
         say_line!(
-            "brought in {buckets} buckets and {objects} objects from the nodes; {left_out} left out"
+            "brought in {buckets} buckets and {objects} objects from the nodes, and {deletions} deletions; \
+             {left_out} left out"
         )?;
         if completed.found.unlisted > 0 {
             say_line!(

@@ -59,15 +59,17 @@ pub(crate) fn parse(
 pub(crate) fn print(config: &Config) -> Result<()> {
     say_line!("S3 on {}, region {}, admin on {}", config.listen, config.region, config.admin)?;
     say_line!(
-        "data in {}, credentials in {}",
+        "data in {}, credentials in {}, store key in {}",
         config.data.display(),
-        config.credentials.display()
+        config.credentials.display(),
+        config.key_file().display()
     )?;
     for pool in &config.pools {
         say_line!(
-            "pool {}: layout {}, code {} over {} nodes, policy {}; {}",
+            "pool {}: layout {}, {}code {} over {} nodes, policy {}; {}",
             pool.name,
             pool.layout,
+            if pool.encrypt { "encrypted, " } else { "" },
             pool.code,
             pool.nodes.len(),
             policy::describe(&pool.policy, &pool.policy_settings),

@@ -1,5 +1,10 @@
+mod rights;
+#[cfg(test)]
+mod tests;
+
 use anyhow::{Context as _, Result, anyhow, bail};
-use ripstop_s3::Credentials;
+use rights::Written;
+use ripstop_identity::Credentials;
 use serde::Deserialize;
 use std::{
     collections::BTreeMap,
@@ -8,6 +13,7 @@ use std::{
     os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
     path::Path,
 };
+use toml::{Spanned, Value};
 use zeroize::Zeroizing;
 
 /// Most bytes of the file.
@@ -28,12 +34,16 @@ pub(crate) enum Origin {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Pair {
+struct Contents {
     access_key: String,
     secret_key: Zeroizing<String>,
     /// Further pairs: access key = secret.
     #[serde(default)]
     more: BTreeMap<String, Zeroizing<String>>,
+    /// What access keys may do.
+    rights: Option<BTreeMap<String, Spanned<Value>>>,
+    /// What may be done without a signature.
+    unsigned: Option<BTreeMap<String, Spanned<Value>>>,
 }
 
 /// The environment's pair or the file's, once more.
@@ -44,63 +54,76 @@ pub(crate) fn reload(file: &Path) -> Result<Credentials> {
     Ok(load(file)?.0)
 }
 
-/// The environment's pair, the file's, or a new one that is written to the file for its owner alone.
+/// The environment's pair, the file's, or a new one that is written to the file for its owner
+/// alone.
 pub(crate) fn load(file: &Path) -> Result<(Credentials, Origin)> {
     let variables = ["RIPSTOP_ACCESS_KEY", "RIPSTOP_SECRET_KEY"].map(std::env::var);
-    let (pair, origin) = match variables {
+    match variables {
         [Ok(access_key), Ok(secret_key)] => {
-            let secret_key = Zeroizing::new(secret_key);
-            (Pair { access_key, secret_key, more: BTreeMap::new() }, Origin::Known)
+            let pair = (access_key, Zeroizing::new(secret_key));
+            Ok((let_in([pair])?, Origin::Known))
         }
         [Err(_), Err(_)] => match File::open(file) {
-            Ok(opened) => (read(file, opened)?, Origin::Known),
+            Ok(opened) => Ok((read(file, opened)?, Origin::Known)),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 let (access_key, secret_key) = generate(file)?;
-                let pair = Pair {
-                    access_key: access_key.clone(),
-                    secret_key: secret_key.clone(),
-                    more: BTreeMap::new(),
-                };
-                (pair, Origin::New { access_key, secret_key })
+                let credentials = let_in([(access_key.clone(), secret_key.clone())])?;
+                Ok((credentials, Origin::New { access_key, secret_key }))
             }
-            Err(error) => {
-                return Err(error).with_context(|| format!("credentials {}", file.display()));
-            }
+            Err(error) => Err(error).with_context(|| at(file)),
         },
         _ => bail!("RIPSTOP_ACCESS_KEY and RIPSTOP_SECRET_KEY must be set together"),
-    };
+    }
+}
+
+fn at(file: &Path) -> String {
+    format!("credentials {}", file.display())
+}
+
+fn let_in(pairs: impl IntoIterator<Item = (String, Zeroizing<String>)>) -> Result<Credentials> {
     let mut credentials = Credentials::new();
-    let Pair { access_key, secret_key, more } = pair;
-    for (access_key, secret_key) in more.into_iter().chain([(access_key, secret_key)]) {
+    for (access_key, secret_key) in pairs {
         check(&access_key, &secret_key)?;
         credentials.insert(access_key, secret_key);
     }
-    Ok((credentials, origin))
+    Ok(credentials)
 }
 
-fn read(file: &Path, opened: File) -> Result<Pair> {
+fn read(file: &Path, opened: File) -> Result<Credentials> {
     let metadata = opened.metadata()?;
     let mode = metadata.permissions().mode();
     if mode & 0o077 != 0 {
         bail!(
-            "credentials {} can be read by others than their owner (mode {:o}): chmod 600",
-            file.display(),
+            "{} can be read by others than their owner (mode {:o}): chmod 600",
+            at(file),
             mode & 0o777
         );
     }
+    if metadata.len() > FILE_LEN_MAX {
+        bail!("{}: {} bytes, at most {FILE_LEN_MAX} are read", at(file), metadata.len());
+    }
     // Room for all of it from the start: a text that moves as it grows leaves copies behind.
-    let len = metadata.len().min(FILE_LEN_MAX);
-    let mut text = Zeroizing::new(String::with_capacity(len as usize + 1));
-    let read = opened.take(FILE_LEN_MAX).read_to_string(&mut text);
-    read.with_context(|| format!("credentials {}", file.display()))?;
-    // The parser's message would quote the line, secret and all.
-    let parsed: Result<Pair, _> = toml::from_str(&text);
-    parsed.ok().with_context(|| {
-        let path = file.display();
-        format!(
-            "credentials {path}: two lines are wanted, access_key = \"…\" and secret_key = \"…\""
-        )
-    })
+    let mut text = Zeroizing::new(String::with_capacity(metadata.len() as usize + 1));
+    opened.take(FILE_LEN_MAX).read_to_string(&mut text).with_context(|| at(file))?;
+    let contents: Contents =
+        toml::from_str(&text).map_err(|error| unreadable(file, &text, &error))?;
+    let Contents { access_key, secret_key, more, rights, unsigned } = contents;
+    let mut credentials = let_in(more.into_iter().chain([(access_key, secret_key)]))?;
+    rights::grant(Written { rights, unsigned }, &text, &mut credentials)
+        .with_context(|| at(file))?;
+    Ok(credentials)
+}
+
+/// Says where the file is not as it should be. The parser's own message would quote the line,
+/// secret and all.
+fn unreadable(file: &Path, text: &str, error: &toml::de::Error) -> anyhow::Error {
+    let before = error.span().map_or("", |span| text.get(..span.start).unwrap_or_default());
+    let line = before.matches('\n').count() + 1;
+    anyhow!(
+        "{}, line {line}: two lines are wanted, access_key = \"…\" and secret_key = \"…\"; besides there may be \
+         tables [more], [rights] and [unsigned]",
+        at(file)
+    )
 }
 
 fn check(access_key: &str, secret_key: &str) -> Result<()> {
@@ -126,37 +149,4 @@ fn generate(file: &Path) -> Result<(String, Zeroizing<String>)> {
     out.write_all(Zeroizing::new(pair).as_bytes()).with_context(at)?;
     out.sync_all().with_context(at)?;
     Ok((access_key, secret_key))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::fs;
-
-    #[test]
-    fn made_once_kept_for_the_owner_and_read_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("credentials");
-        let (_, first) = load(&file).unwrap();
-        assert!(matches!(first, Origin::New { .. }));
-        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-        let (_, second) = load(&file).unwrap();
-        assert!(matches!(second, Origin::Known));
-        let more = fs::read_to_string(&file).unwrap() + "[more]\nguest = \"a-secret\"\n";
-        fs::write(&file, &more).unwrap();
-        assert!(load(&file).is_ok());
-        fs::write(&file, more.replace("a-secret", "short")).unwrap();
-        assert!(load(&file).is_err());
-    }
-
-    #[test]
-    fn refusals_do_not_show_the_secret() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("credentials");
-        fs::write(&file, "access_key = \"me\"\nsecret = \"hush-hush\"\n").unwrap();
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
-        assert!(load(&file).err().unwrap().to_string().contains("mode 644"));
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
-        assert!(!format!("{:#}", load(&file).err().unwrap()).contains("hush"));
-    }
 }

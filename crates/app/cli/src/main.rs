@@ -30,6 +30,7 @@ mod replay;
 mod scrub;
 mod serve;
 mod simulate;
+mod store_key;
 mod tail;
 
 mod watch;
@@ -106,9 +107,11 @@ async fn run(command: Command) -> Result<ExitCode> {
             backup::restore(&resolve(&restore.common)?, &restore.file, restore.json).await
         }
         Command::Rebuild(rebuild) if rebuild.onto => {
-            complete::run(&resolve(&rebuild.common)?, rebuild.json).await
+            complete::run(&resolve(&rebuild.common)?, rebuild.unsealed, rebuild.json).await
         }
-        Command::Rebuild(rebuild) => rebuild::run(&resolve(&rebuild.common)?, rebuild.json).await,
+        Command::Rebuild(rebuild) => {
+            rebuild::run(&resolve(&rebuild.common)?, rebuild.unsealed, rebuild.json).await
+        }
         Command::CheckConfig(common) => {
             let config = resolve(&common)?;
             config.fits_machine()?;

@@ -5,6 +5,7 @@ pub(crate) use bench::RebuildBench;
 use crate::{
     assembly::{CATALOG_FILE, DataFolder, number_nodes, pool_id},
     config::{Config, Place},
+    store_key::{note_keys, reading_seals},
 };
 use anyhow::{Context as _, Result, bail, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -30,7 +31,7 @@ const CHANGES_PER_COMMIT: usize = 16 << 10;
 /// How often a terminal is told how far it is.
 const TOLD_EVERY: Duration = Duration::from_millis(200);
 
-pub(crate) async fn run(config: &Config, json: bool) -> Result<ExitCode> {
+pub(crate) async fn run(config: &Config, unsealed: bool, json: bool) -> Result<ExitCode> {
     let _folder = DataFolder::create(config)?;
     let file = config.data.join(CATALOG_FILE);
     if file.exists() {
@@ -43,11 +44,12 @@ pub(crate) async fn run(config: &Config, json: bool) -> Result<ExitCode> {
     let report = {
         let marked = marked_store(config).await?;
         let catalog = new_catalog(config, &unfinished)?;
-        let report = found_at_the_nodes(config, &catalog).await?;
+        let report = found_at_the_nodes(config, &catalog, unsealed).await?;
         agree(&catalog, marked).await?;
+        note_keys(config, &catalog).await?;
         if report.unlisted > 0 {
             // What only a node that is away tells of must not be swept when it is back.
-            catalog.commit(0, Change::Vouch { before_ms: 0 }).await?;
+            catalog.commit_one(0, Change::Vouch { before_ms: 0 }).await?;
         }
         report
     };
@@ -93,14 +95,28 @@ async fn agree(catalog: &dyn Catalog, marked: Option<u64>) -> Result<()> {
 pub(crate) async fn found_at_the_nodes(
     config: &Config,
     catalog: &dyn Catalog,
+    unsealed: bool,
 ) -> Result<RebuildReport> {
+    let seals = reading_seals(config, unsealed)?;
     let pools = surveyed(config, catalog).await?;
     let (progress, scratch) = (RebuildProgress::default(), config.data.join(SCRATCH));
-    let rebuilt = rebuild(catalog, pools, &scratch, &progress);
-    Ok(tokio::select! {
+    let rebuilt = rebuild(catalog, pools, &scratch, &progress, &seals);
+    let report = tokio::select! {
         rebuilt = rebuilt => rebuilt?,
         () = tell(&progress) => unreachable!("it tells for ever"),
-    })
+    };
+    let locked: u64 = report.locked.values().sum();
+    // Less may be what somebody put there: it must not keep the rest from being found.
+    if locked > report.fragments && !unsealed {
+        let keys: Vec<&str> = report.locked.keys().map(String::as_str).collect();
+        bail!(
+            "{locked} fragments are sealed or encrypted with key {}, which is not in {}: put the copy of it back \
+             there. If there is none left, `ripstop rebuild --unsealed` finds what is only sealed",
+            keys.join(", "),
+            config.key_file().display()
+        );
+    }
+    Ok(report)
 }
 
 /// A catalog into which much is brought at once.
@@ -159,6 +175,7 @@ fn print(report: &RebuildReport, json: bool) -> Result<()> {
     say_named("unreadable", &report.unreadable)?;
     say_named("unfinished", &report.unfinished)?;
     say_named("differing", &report.differing)?;
+    say_seals(report)?;
     say_line!(
         "{} buckets and {} objects from {} fragments; {} fragments damaged, {} differing, {} stripes \
          disputed, {} unreadable, {} of other stores, {} nodes not listed whole; {} versions lost, {} unfinished",
@@ -174,6 +191,28 @@ fn print(report: &RebuildReport, json: bool) -> Result<()> {
         report.lost.count,
         report.unfinished.count
     )?;
+    Ok(())
+}
+
+/// What keys have to do with it.
+fn say_seals(report: &RebuildReport) -> Result<()> {
+    if report.unsealed > 0 {
+        say_line!(
+            "NOT VERIFIED: {} fragments are sealed with a key that is not here. They were believed because \
+             --unsealed was given: anybody who can write to the nodes may have made them. They can be read, \
+             not mended; write the objects again to have them sealed",
+            report.unsealed
+        )?;
+    }
+    for (key, fragments) in &report.locked {
+        say_line!("locked: {fragments} fragments need key {key}, which is not here")?;
+    }
+    if report.forged > 0 {
+        say_line!(
+            "forged: {} fragments have headers that take no key, and this store seals with one: not used",
+            report.forged
+        )?;
+    }
     Ok(())
 }
 

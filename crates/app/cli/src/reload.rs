@@ -10,11 +10,11 @@ use crate::{
 };
 use anyhow::{Context as _, Result, bail};
 use ripstop_gateway::{Placement, Recombination, Selection};
+use ripstop_identity::{Credentials, Keyring};
 use ripstop_listen::{Renewal, Tls};
-use ripstop_model::NodeId;
+use ripstop_model::{NodeId, TenantId};
 use ripstop_node::DelayFactor;
 use ripstop_runtime::{Memory, MemoryClaim, Pool};
-use ripstop_s3::{Credentials, Keyring};
 use ripstop_store::{Quotas, Store};
 use ripstop_telemetry::{Metrics, TenantNames};
 use std::{
@@ -88,6 +88,14 @@ impl Reload {
         self.keyring.clone()
     }
 
+    /// What a tenant is called; `None` of anybody.
+    pub(crate) fn tenant_name(&self, tenant: TenantId) -> Option<String> {
+        let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tenants = now.config.tenants.iter();
+        let found = tenants.find(|named| now.numbers.of(named) == tenant);
+        found.map(|named| named.name.clone())
+    }
+
     /// Reads the certificates of these ports, S3 and admin, along with the rest.
     pub(crate) fn renew_with(&self, s3: Option<Tls>, admin: Option<Tls>) {
         // Said once, by whoever began it.
@@ -111,6 +119,8 @@ impl Reload {
     pub(crate) fn reload(&self) -> Result<String> {
         let mut config = crate::resolve(&self.common)?;
         let credentials = credentials::reload(&config.credentials)?;
+        let same = self.keyring.credentials().grant_the_same_as(&credentials);
+        let rights = if same { "" } else { ", rights have changed" };
         let tenants = config.tenants.len();
         let (other, changed) = {
             let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
@@ -131,7 +141,7 @@ impl Reload {
         self.enforce(config, credentials)?;
         renewals.into_iter().for_each(Renewal::adopt);
         let rest = if other { "; what else has changed takes a restart" } else { "" };
-        Ok(format!("credentials and {tenants} tenants are in force{changed}{rest}"))
+        Ok(format!("credentials and {tenants} tenants are in force{rights}{changed}{rest}"))
     }
 
     fn enforce(&self, config: Config, mut credentials: Credentials) -> Result<()> {
@@ -140,10 +150,9 @@ impl Reload {
         numbers.add(&config.tenants);
         for tenant in &config.tenants {
             for key in &tenant.access_keys {
-                if !credentials.knows(key) {
+                if !credentials.assign(key, numbers.of(tenant)) {
                     bail!("tenant {:?}: access key {key:?} is not in the credentials", tenant.name);
                 }
-                credentials.assign(key, numbers.of(tenant));
             }
         }
         let placements = self.placements(&config)?;

@@ -67,6 +67,7 @@ pub(crate) async fn run(config: Config, options: &Serve) -> Result<ExitCode> {
         check: check_of(&assembly),
         reload: Some(reload_of(reload.clone())),
         catalog: Some(assembly.catalog.clone()),
+        keys: Some(keys_of(reload.clone())),
     };
     let scrubbing = scrub::spawn(assembly.catalog.clone(), config.catalog_scrub_every);
     let admin_served =
@@ -125,9 +126,14 @@ async fn begin(
 ) -> Result<(Assembly, Vec<TaskLogFile>)> {
     let assembly = assemble(config, telemetry).await?;
     if let Err(refusal) = admit(&assembly, is_new).await {
+        let key_is_new = assembly.key_is_new;
         drop(assembly);
         if is_new {
             std::fs::remove_file(config.data.join(CATALOG_FILE))?;
+            // Nothing was sealed with it.
+            if key_is_new {
+                std::fs::remove_file(config.key_file())?;
+            }
         }
         return Err(refusal);
     }
@@ -194,6 +200,15 @@ fn reload_of(reload: Arc<Reload>) -> ripstop_telemetry::Reload {
     Arc::new(move || {
         let reload = reload.clone();
         Box::pin(async move { reload.reload().map_err(|error| format!("{error:#}")) })
+    })
+}
+
+/// What the admin port calls to show who may come in.
+fn keys_of(reload: Arc<Reload>) -> ripstop_telemetry::Keys {
+    Arc::new(move |after, max| {
+        let credentials = reload.keyring().credentials();
+        let name = |tenant| reload.tenant_name(tenant);
+        ripstop_telemetry::keys_of(&credentials, &name, after, max)
     })
 }
 

@@ -175,7 +175,7 @@ fn policies(given: &[String], pool: &PoolConfig) -> Result<Vec<PolicyChoice>> {
         let policy: PolicyChoice = text.parse()?;
         // Who knows the rates to come is no choice.
         ensure!(policy.name() != "ideal", "ideal knows the future: it can only be simulated");
-        policy.check(pool.code, pool::layout(pool))?;
+        policy.check(pool.code, pool.layout)?;
         if !policies.contains(&policy) {
             policies.push(policy);
         }

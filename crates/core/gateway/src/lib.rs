@@ -1,16 +1,22 @@
 //! The machine in the middle: events in, actions out.
 //!
 //! [`Machine`] decides everything about requests for the stripes of one pool: when each starts, on
-//! which nodes, which failures are made good by which other fragments, when it is answered, and what
-//! becomes of what is left. A driver, live or simulated, tells it what happened and carries out what
-//! it says; whatever takes time is an action that an event answers. It deliberately knows no bytes,
-//! no clock, no I/O and no threads, and rolls no dice: equal events at equal times give equal actions.
+//! which nodes, which failures are made good by which other fragments, when it is answered, and
+//! what becomes of what is left. A driver, live or simulated, tells it what happened and carries
+//! out what it says; whatever takes time is an action that an event answers. It deliberately knows
+//! no bytes, no clock, no I/O and no threads, and rolls no dice: equal events at equal times give
+//! equal actions.
 //!
-//! Every request that is not rejected is answered once ([`Action::Complete`] or [`Action::Fail`]) and
-//! then settled once ([`Action::Settle`]), the last that is said of it. Where to read on: `queue` has
-//! the rule by which requests start, `reads` and `read_chunks`, `writes`, `mends` what each kind does,
-//! `answers` what follows an answer, `nodes` when a node is taken out of service, `shaper` how
-//! tenants are kept apart.
+//! Every request that is not rejected is answered once ([`Action::Complete`] or [`Action::Fail`])
+//! and then settled once ([`Action::Settle`]), the last that is said of it.
+//!
+//! Where to read on. Each folder keeps its state to itself: `face` is what is told and said; `book`
+//! the requests that are not settled, and the timers; `floor` the nodes and tasks, with
+//! `preemption`; `line` who waits to start, with `tenants` kept apart; `choose` which nodes are
+//! best. `serve` holds no state and has all of them: `dispatch` has the rule by which requests
+//! start, `read`, `shared`, `write` and `mend` what each kind does, `read_end` and `write_end` what
+//! follows from a task's end, `answer` what follows an answer, `health` when a node is taken out of
+//! service. `machine` is one match.
 //!
 //! ```
 //! use ripstop_gateway::{Action, Event, Machine, NodeSpec, Operation, Outcome, Request, Settings};
@@ -46,42 +52,20 @@
 #![no_std]
 extern crate alloc;
 
-mod action;
-mod answers;
-mod arrival;
-mod event;
-mod gauges;
-mod hedges;
+mod book;
+mod choose;
+mod face;
+mod floor;
+mod line;
 mod machine;
-mod mends;
-mod nodes;
-mod placement;
-mod preemption;
-mod promised;
-mod queue;
-mod read_chunks;
-mod reads;
-mod request;
-mod selection;
-mod settings;
-mod shaper;
-mod shaping;
-mod shared;
-mod task_end;
-mod task_ends;
-mod tasks;
-mod timers;
-mod writes;
+mod serve;
 
-pub use action::{Action, Cause, Report, Task};
-pub use event::{Event, NodeState, Operation, Outcome, Request};
-pub use gauges::NodeGauge;
+pub use face::{
+    Action, AfterAnswer, Cause, Event, Grant, LANE, LanesMissing, NodeGauge, NodeState, Operation,
+    Outcome, Placement, PlacementGroup, Promised, PromisedError, Recombination, Report, Request,
+    Selection, Settings, SettingsError, Shaping, Task, TaskEnd, TenantTerms, TierGauge, TierTerms,
+    WHOLE_CHUNK,
+};
 pub use machine::Machine;
-pub use placement::{Placement, PlacementGroup, Selection, WHOLE_CHUNK};
-pub use promised::{Grant, LanesMissing, Promised, PromisedError};
 pub use ripstop_policy::Load;
 pub use ripstop_scheduling::NodeSpec;
-pub use settings::{AfterAnswer, Settings, SettingsError};
-pub use shaper::TierGauge;
-pub use shaping::{LANE, Recombination, Shaping, TenantTerms, TierTerms};
-pub use task_end::TaskEnd;

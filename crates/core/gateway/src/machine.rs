@@ -1,54 +1,22 @@
 use crate::{
-    Action, Event, NodeState, Settings,
-    placement::Placed,
-    request::{Progress, Requests, Work},
-    selection::Weights,
-    shaper::{AHEAD, Shaper},
-    tasks::Tasks,
+    book::Timer,
+    face::{Action, Event, NodeGauge, NodeState, Settings, TierGauge},
+    serve::{self, Parts},
 };
 use alloc::{boxed::Box, vec::Vec};
-use ripstop_model::Timestamp;
-use ripstop_policy::Policy;
-use ripstop_scheduling::{NodeSpec, Nodes, Paces, RequestQueue, Timeouts};
+use ripstop_delay::ShiftedExponential;
+use ripstop_model::{Operation, Timestamp};
+use ripstop_policy::{Load, Policy};
+use ripstop_scheduling::NodeSpec;
 
 /// Decides everything about requests: when they start, on which nodes, when they are answered.
 ///
-/// Events in, actions out, in order; equal events at equal times give equal actions. Time never runs
-/// backwards: an earlier `now` counts as the latest one seen. Events about what is over (a task that
-/// ended, a request that is settled) or never was are ignored: races make them normal.
+/// Events in, actions out, in order; equal events at equal times give equal actions. Time never
+/// runs backwards: an earlier `now` counts as the latest one seen. Events about what is over (a
+/// task that ended, a request that is settled) or never was are ignored: races make them normal.
 #[derive(Debug)]
 pub struct Machine {
-    pub(crate) settings: Settings,
-    pub(crate) policy: Box<dyn Policy>,
-    pub(crate) now: Timestamp,
-    pub(crate) nodes: Nodes,
-    pub(crate) tasks: Tasks,
-    pub(crate) paces: Paces,
-    pub(crate) requests: Requests,
-    pub(crate) queue: RequestQueue,
-    pub(crate) mends: RequestQueue,
-    /// The plan that it follows.
-    pub(crate) placed: Placed,
-    /// There as soon as there are tenants.
-    pub(crate) shaper: Option<Box<Shaper>>,
-    pub(crate) probes: Timeouts,
-    /// Writes whose parity is being computed.
-    pub(crate) encoding: usize,
-    /// Reads and writes that have left the queue and are not answered.
-    pub(crate) serving: usize,
-    /// Numbers the looks at the queue.
-    pub(crate) look: u64,
-    /// When patience of a waiting request ends and a node is ready for it.
-    pub(crate) patience_ends: Option<Timestamp>,
-    /// Turns with each write, so that equal nodes take turns.
-    pub(crate) turn: usize,
-    /// Candidates of the choice at hand: kept to allocate once.
-    pub(crate) candidates: Vec<u64>,
-    pub(crate) weights: Weights,
-    /// Lanes that needed work claims, by node: kept to allocate once.
-    pub(crate) claims: Vec<u32>,
-    /// Where actions gather while an event is handled.
-    pub(crate) actions: Vec<Action>,
+    parts: Parts,
 }
 
 impl Machine {
@@ -61,57 +29,91 @@ impl Machine {
         if let Err(error) = settings.validate() {
             panic!("the machine's settings are not valid: {error}");
         }
-        Self {
-            settings,
-            policy,
-            now: Timestamp::ZERO,
-            tasks: Tasks::new(&settings, nodes.len()),
-            paces: Paces::new(nodes.len()),
-            nodes: Nodes::new(&nodes),
-            requests: Requests::new(&settings),
-            queue: RequestQueue::new(settings.requests_waiting_max + AHEAD),
-            mends: RequestQueue::new(settings.mends_waiting_max),
-            placed: Placed::default(),
-            weights: Weights::default(),
-            shaper: None,
-            probes: Timeouts::new(settings.probe_every),
-            encoding: 0,
-            serving: 0,
-            look: 0,
-            patience_ends: None,
-            turn: 0,
-            candidates: Vec::new(),
-            claims: Vec::new(),
-            actions: Vec::new(),
-        }
+        Self { parts: Parts::new(settings, &nodes, policy) }
     }
 
     /// Takes in what happened `now` and adds what is to be done to `actions`.
     pub fn handle(&mut self, now: Timestamp, event: Event, actions: &mut Vec<Action>) {
-        self.now = self.now.max(now);
-        core::mem::swap(&mut self.actions, actions);
+        let parts = &mut self.parts;
+        parts.exit.open(now, actions);
         match event {
-            Event::RequestArrived(request) => self.arrived(&request),
-            Event::RequestAbandoned(id) => self.abandoned(id),
-            Event::EncodeEnded(id) => self.encoded(id),
-            Event::TaskEnded(id, outcome) => self.task_ended(id, outcome),
-            Event::DecodeEnded(id, computed) => self.decoded(id, computed),
-            Event::NodeChanged(id, state) => {
-                if let Some(node) = self.nodes.find(id) {
-                    match state {
-                        NodeState::Up => self.node_up(node),
-                        NodeState::Down => self.node_down(node),
-                    }
-                }
+            Event::RequestArrived(request) => serve::arrived(parts, &request),
+            Event::RequestAbandoned(id) => serve::abandoned(parts, id),
+            Event::EncodeEnded(id) => serve::encoded(parts, id),
+            Event::TaskEnded(id, outcome) => serve::task_ended(parts, id, outcome),
+            Event::DecodeEnded(id, computed) => serve::decoded(parts, id, computed),
+            Event::NodeChanged(id, NodeState::Up) => serve::node_up(parts, id),
+            Event::NodeChanged(id, NodeState::Down) => serve::node_down(parts, id),
+            Event::ShapingChanged(shaping) => {
+                let lanes = parts.floor.nodes().map(|(_, node)| u64::from(node.lanes())).sum();
+                parts.line.set_shaping(parts.exit.now(), &shaping, lanes);
             }
-            Event::ShapingChanged(shaping) => self.shaping_changed(&shaping),
-            Event::PlacementChanged(placement) => self.placement_changed(&placement),
+            Event::PlacementChanged(placement) => {
+                let floor = &parts.floor;
+                parts.chooser.follow(&placement, |id| floor.find(id));
+            }
             Event::TimerFired => self.timer_fired(),
         }
-        self.dispatch();
-        self.preempt();
-        core::mem::swap(&mut self.actions, actions);
-        debug_assert_eq!(self.nodes.totals().lanes_busy, self.tasks.on_lanes());
+        let parts = &mut self.parts;
+        serve::dispatch(parts);
+        serve::preempt(parts);
+        parts.exit.close(actions);
+        parts.floor.debug_assert_lanes();
+    }
+
+    fn timer_fired(&mut self) {
+        let parts = &mut self.parts;
+        while let Some(timer) = parts.book.timers_mut().expire(parts.exit.now()) {
+            match timer {
+                Timer::Task(task) => serve::task_timed_out(parts, task),
+                Timer::Hedge(slot) => serve::read_is_hedged(parts, slot),
+                Timer::Late(slot) => serve::read_is_late(parts, slot),
+                Timer::Degraded(slot) => serve::write_waited(parts, slot),
+                Timer::Request(slot) => serve::timed_out(parts, slot),
+                Timer::Probe(node) => serve::probe(parts, node),
+                Timer::Patience => {}
+            }
+        }
+    }
+
+    /// When to send `TimerFired`, and which timer asked for it; `None` while none runs.
+    pub fn deadline(&self) -> Option<(Timestamp, &'static str)> {
+        self.parts.book.timers().deadline()
+    }
+
+    /// What a policy may know of the load.
+    pub fn load(&self) -> Load {
+        self.parts.load()
+    }
+
+    /// How the nodes stand, in the order they were given.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeGauge> {
+        self.parts.floor.gauges()
+    }
+
+    /// How the tenants' tiers stand.
+    pub fn tiers(&self) -> impl Iterator<Item = TierGauge> {
+        self.parts.line.gauges()
+    }
+
+    /// The delay model that the policy goes by, if it has one.
+    pub fn delay_model(&self, operation: Operation) -> Option<ShiftedExponential> {
+        self.parts.policy.delay_model(operation)
+    }
+
+    /// Requests that are not settled, rejected ones not counted.
+    pub fn requests_open(&self) -> usize {
+        self.parts.book.len()
+    }
+
+    /// Writes whose parity is being computed.
+    pub fn encoding(&self) -> usize {
+        self.parts.book.encoding()
+    }
+
+    /// Mends that wait.
+    pub fn mends_waiting(&self) -> usize {
+        self.parts.line.mends_waiting()
     }
 
     /// What must hold between any two events; looks at everything, so for tests.
@@ -119,29 +121,13 @@ impl Machine {
     /// # Panics
     /// If it does not hold.
     pub fn assert_invariants(&self) {
-        self.tasks.assert_invariants(&self.nodes);
-        let mut open = 0;
-        let (mut encoding, mut waiting, mut mending, mut serving) = (0, 0, 0, 0);
-        for (slot, entry) in self.requests.table.iter() {
-            assert_eq!(self.requests.find(entry.id), Some(slot));
-            assert!(!entry.is_answered() || entry.open > 0, "what is over is settled");
-            assert_eq!(self.requests.timeouts.contains(slot), !entry.is_answered());
-            open += entry.open as usize;
-            match (entry.progress, &entry.work) {
-                (Progress::Encoding, _) => encoding += 1,
-                (Progress::Waiting, Work::Mend(_)) => mending += 1,
-                (Progress::Waiting, Work::Read(_) | Work::Write(_)) => waiting += 1,
-                (Progress::Serving | Progress::Decoding, Work::Read(_) | Work::Write(_)) => {
-                    serving += 1;
-                }
-                (Progress::Serving | Progress::Decoding, Work::Mend(_))
-                | (Progress::Answered { .. }, _) => {}
-            }
-            self.tasks.assert_fragments(slot, entry);
-        }
-        assert_eq!(open, self.tasks.table.len(), "each task is counted by its request");
-        assert_eq!((encoding, serving), (self.encoding, self.serving));
-        let turns = self.shaper.as_ref().map_or(0, |shaper| shaper.len());
-        assert_eq!((waiting, mending), (self.queue.len() + turns, self.mends.len()));
+        let Parts { floor, book, line, .. } = &self.parts;
+        book.assert_invariants();
+        floor.assert_invariants(book);
+        let waits = |mend: bool| {
+            let waiting = book.iter().filter(|(_, entry)| entry.is_waiting());
+            waiting.filter(|(_, entry)| entry.is_mend() == mend).count()
+        };
+        assert_eq!((waits(false), waits(true)), (line.backlog(), line.mends_waiting()));
     }
 }

@@ -12,6 +12,7 @@
 
 mod code;
 mod id;
+mod layout;
 mod operation;
 mod strip_set;
 mod stripe;
@@ -19,6 +20,7 @@ mod timestamp;
 
 pub use code::{Code, CodeError};
 pub use id::{FragmentId, NodeId, ParseIdError, PoolId, RequestId, StripeId, TaskId, TenantId};
+pub use layout::Layout;
 pub use operation::Operation;
 pub use strip_set::StripSet;
 pub use stripe::{STRIPE_PAYLOAD_MAX, StripeShape};

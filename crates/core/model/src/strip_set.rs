@@ -9,6 +9,16 @@ impl StripSet {
     /// The empty set.
     pub const EMPTY: Self = Self([0; 4]);
 
+    /// The set of the strips whose bits are set, the first strip's the lowest of the first word.
+    pub const fn from_words(words: [u64; 4]) -> Self {
+        Self(words)
+    }
+
+    /// A bit for each strip; see [`Self::from_words`].
+    pub const fn words(&self) -> [u64; 4] {
+        self.0
+    }
+
     /// The strips `0..count`.
     pub fn first(count: usize) -> Self {
         let mut set = Self::EMPTY;

@@ -1,3 +1,4 @@
+use crate::Redundancy;
 use core::{fmt::Debug, time::Duration};
 use ripstop_delay::ShiftedExponential;
 use ripstop_estimator::Sample;
@@ -127,29 +128,4 @@ pub struct Choice {
     pub code: Code,
     /// How the n − k tasks beyond the needed ones run.
     pub redundancy: Redundancy,
-}
-
-/// How redundant tasks run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Redundancy {
-    /// All n at once, all alike.
-    Eager,
-    /// The needed ones first; the redundant ones on lanes that nobody else wants.
-    Spare {
-        /// Tasks that start at once all the same, all alike; k, if it is less.
-        at_once: u8,
-        /// Lanes of a node that must stay idle beside a redundant task.
-        keep_idle: u16,
-        /// How long after a read began its other redundant tasks join those that wait for such lanes;
-        /// those of writes do so at once.
-        spare_after: Duration,
-        /// If the request is not answered this long after it began, one redundant task is needed like
-        /// any other; and one more each time as long after that.
-        rescue_after: Option<Duration>,
-        /// Whether a needed task may take the lane of a running redundant one.
-        preemptible: bool,
-    },
-    /// The needed ones first; if the request is not answered this long after it began, the redundant
-    /// ones too, like any other.
-    After(Duration),
 }

@@ -9,24 +9,50 @@ use serde::{Deserialize, Serialize};
 
 type Maker = fn(&Settings) -> Box<dyn Policy>;
 
-/// Each policy's name, what it does in a few words, and how it is made.
-const REGISTRY: &[(&str, &str, Maker)] = &[
-    ("fixed", "one code for all", |s| Box::new(Fixed::new(s))),
-    ("replication", "two copies at once", |s| Box::new(Replication::new(s))),
-    ("all", "every chunk at once", |s| Box::new(All::new(s))),
-    ("greedy", "whatever lanes idle", |s| Box::new(Greedy::new(s))),
-    ("fixed-dimension", "k set, n by the backlog", |s| Box::new(Tofec::fixed_dimension(s))),
-    ("tofec", "n and k by the backlog", |s| Box::new(Tofec::published(s))),
-    ("tofec-multi", "the same, for many servers", |s| Box::new(MultiServerTofec::new(s))),
-    ("hedge", "one more after a set time", |s| Box::new(Hedge::fixed(s))),
-    ("hedge-p95", "one more after the 95th percentile", |s| Box::new(Hedge::p95(s))),
-    ("backfill", "redundancy on lanes nobody else wants", |s| Box::new(Backfill::new(s))),
-];
+/// A setting, or some that go together, which not every policy reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SettingKey {
+    /// [`Settings::code`].
+    Code,
+    /// [`Settings::read_chunks`].
+    ReadChunks,
+    /// [`Settings::limits`].
+    Limits,
+    /// [`Settings::memory`] and [`Settings::model`].
+    Model,
+    /// [`Settings::hedge_after`].
+    HedgeAfter,
+}
 
-/// Policies that read [`Settings::code`].
-pub const CODED: &[&str] = &["fixed", "fixed-dimension", "hedge", "hedge-p95"];
-/// Policies that read [`Settings::hedge_after`].
-pub const HEDGES: &[&str] = &["hedge", "hedge-p95"];
+use SettingKey as Key;
+
+/// One policy: its name, what it does in a few words, what it reads, and how it is made.
+type Row = (&'static str, &'static str, &'static [SettingKey], Maker);
+
+const REGISTRY: &[Row] = &[
+    ("fixed", "one code for all", &[Key::Code, Key::ReadChunks], |s| Box::new(Fixed::new(s))),
+    ("replication", "two copies at once", &[], |s| Box::new(Replication::new(s))),
+    ("all", "every chunk at once", &[Key::Limits], |s| Box::new(All::new(s))),
+    ("greedy", "whatever lanes idle", &[Key::Limits], |s| Box::new(Greedy::new(s))),
+    ("fixed-dimension", "k set, n by the backlog", &[Key::Code, Key::Limits, Key::Model], |s| {
+        Box::new(Tofec::fixed_dimension(s))
+    }),
+    ("tofec", "n and k by the backlog", &[Key::Limits, Key::Model], |s| {
+        Box::new(Tofec::published(s))
+    }),
+    ("tofec-multi", "the same, for many servers", &[Key::Limits, Key::Model], |s| {
+        Box::new(MultiServerTofec::new(s))
+    }),
+    ("hedge", "one more after a set time", &[Key::Code, Key::HedgeAfter], |s| {
+        Box::new(Hedge::fixed(s))
+    }),
+    ("hedge-p95", "one more after the 95th percentile", &[Key::Code, Key::HedgeAfter], |s| {
+        Box::new(Hedge::p95(s))
+    }),
+    ("backfill", "redundancy on lanes nobody else wants", &[Key::Limits], |s| {
+        Box::new(Backfill::new(s))
+    }),
+];
 
 /// What the policies can be told; each reads what concerns it.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -84,7 +110,13 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 /// Each policy's name and what it does in a few words.
 pub fn descriptions() -> impl Iterator<Item = (&'static str, &'static str)> {
-    REGISTRY.iter().map(|&(name, does, _)| (name, does))
+    REGISTRY.iter().map(|&(name, does, ..)| (name, does))
+}
+
+/// The names of the policies that read a setting.
+pub fn readers(key: SettingKey) -> impl Iterator<Item = &'static str> {
+    let rows = REGISTRY.iter().filter(move |(_, _, reads, _)| reads.contains(&key));
+    rows.map(|&(name, ..)| name)
 }
 
 /// The policy of this name.
@@ -101,7 +133,7 @@ mod tests {
 
     #[test]
     fn every_listed_name_is_known_and_others_are_not() {
-        for name in names().chain(CODED.iter().chain(HEDGES).copied()) {
+        for name in names() {
             assert!(by_name(name, &Settings::default()).is_ok(), "{name}");
         }
         let error = by_name("Fixed", &Settings::default()).unwrap_err().to_string();
@@ -109,5 +141,25 @@ mod tests {
             error.starts_with("no policy is named \"Fixed\"; there are: fixed, repl"),
             "{error}"
         );
+    }
+    #[test]
+    fn a_policy_is_made_otherwise_by_the_settings_that_it_reads_and_by_no_others() {
+        let default = Settings::default();
+        let (code, limits) = (Code::new(3, 2).ok(), Limits { k_max: 1, r_max: 1.25 });
+        let model = ripstop_delay::Preset::S3In2013A.shifted_exponential();
+        let changes = [
+            (SettingKey::Code, Settings { code, ..default }),
+            (SettingKey::ReadChunks, Settings { read_chunks: Some(5), ..default }),
+            (SettingKey::Limits, Settings { limits, ..default }),
+            (SettingKey::Model, Settings { memory: 0.5, model, ..default }),
+            (SettingKey::HedgeAfter, Settings { hedge_after: Duration::from_secs(7), ..default }),
+        ];
+        let made = |name, settings: &Settings| std::format!("{:?}", by_name(name, settings));
+        for (key, changed) in changes {
+            for name in names() {
+                let reads = readers(key).any(|reader| reader == name);
+                assert_eq!(made(name, &changed) != made(name, &default), reads, "{name}, {key:?}");
+            }
+        }
     }
 }

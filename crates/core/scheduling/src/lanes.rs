@@ -1,3 +1,4 @@
+use crate::NodeIndex;
 use alloc::vec::Vec;
 use core::ops::Index;
 use ripstop_model::{NodeId, Timestamp};
@@ -109,12 +110,12 @@ pub struct Totals {
 #[derive(Clone, Debug)]
 pub struct Nodes {
     all: Vec<Lanes>,
-    by_id: Vec<u16>,
+    by_id: Vec<Option<NodeIndex>>,
     totals: Totals,
 }
 
-/// The index of no node.
-const NOBODY: u16 = u16::MAX;
+/// Most nodes.
+const NODES_MAX: usize = 65_534;
 
 impl Nodes {
     /// The nodes, all up and idle; a node without lanes gets one.
@@ -122,14 +123,14 @@ impl Nodes {
     /// # Panics
     /// If two have the same id, or there are more than 65,534.
     pub fn new(specs: &[NodeSpec]) -> Self {
-        assert!(specs.len() < usize::from(NOBODY), "there are at most 65,534 nodes");
+        assert!(specs.len() <= NODES_MAX, "there are at most 65,534 nodes");
         let ids = specs.iter().map(|spec| usize::from(spec.id.0) + 1).max().unwrap_or(0);
-        let mut by_id = alloc::vec![NOBODY; ids];
+        let mut by_id = alloc::vec![None; ids];
         let mut nodes = Self { all: Vec::new(), by_id: Vec::new(), totals: Totals::default() };
         for (index, spec) in specs.iter().enumerate() {
             let known = &mut by_id[usize::from(spec.id.0)];
-            assert!(*known == NOBODY, "node ids are unique");
-            *known = index as u16;
+            assert!(known.is_none(), "node ids are unique");
+            *known = Some(NodeIndex::new(index));
             let lanes = spec.lanes.max(1);
             nodes.all.push(Lanes {
                 id: spec.id,
@@ -162,13 +163,18 @@ impl Nodes {
     }
 
     /// The nodes by index.
-    pub fn iter(&self) -> impl Iterator<Item = &Lanes> {
-        self.all.iter()
+    pub fn iter(&self) -> impl Iterator<Item = (NodeIndex, &Lanes)> {
+        self.all.iter().enumerate().map(|(index, lanes)| (NodeIndex::new(index), lanes))
+    }
+
+    /// Their indices, ascending.
+    pub fn indices(&self) -> impl Iterator<Item = NodeIndex> + use<> {
+        (0..self.all.len()).map(NodeIndex::new)
     }
 
     /// The index of a node.
-    pub fn find(&self, id: NodeId) -> Option<u16> {
-        self.by_id.get(usize::from(id.0)).copied().filter(|&index| index != NOBODY)
+    pub fn find(&self, id: NodeId) -> Option<NodeIndex> {
+        self.by_id.get(usize::from(id.0)).copied().flatten()
     }
 
     /// Sums over the nodes.
@@ -180,9 +186,9 @@ impl Nodes {
     ///
     /// # Panics
     /// If the node has no such lane.
-    pub fn start(&mut self, node: u16) {
+    pub fn start(&mut self, node: NodeIndex) {
         let ready = self.before(node);
-        let lanes = &mut self.all[usize::from(node)];
+        let lanes = &mut self.all[node.get()];
         assert!(
             lanes.up && lanes.busy < lanes.count,
             "tasks start on idle lanes of nodes in service"
@@ -197,9 +203,9 @@ impl Nodes {
     ///
     /// # Panics
     /// If no lane of the node is taken.
-    pub fn end(&mut self, node: u16) {
+    pub fn end(&mut self, node: NodeIndex) {
         let ready = self.before(node);
-        let lanes = &mut self.all[usize::from(node)];
+        let lanes = &mut self.all[node.get()];
         assert!(lanes.busy > 0, "only what runs can end");
         lanes.busy -= 1;
         self.totals.lanes_busy -= 1;
@@ -208,33 +214,33 @@ impl Nodes {
     }
 
     /// A task on a lane is told to stop, or (`false`) has ended after it was.
-    pub fn ending(&mut self, node: u16, told: bool) {
-        let ending = &mut self.all[usize::from(node)].ending;
+    pub fn ending(&mut self, node: NodeIndex, told: bool) {
+        let ending = &mut self.all[node.get()].ending;
         *ending = if told { *ending + 1 } else { *ending - 1 };
     }
 
     /// A task joins a node's queue.
-    pub fn join(&mut self, node: u16, needed: bool) {
+    pub fn join(&mut self, node: NodeIndex, needed: bool) {
         let ready = self.before(node);
-        let lanes = &mut self.all[usize::from(node)];
+        let lanes = &mut self.all[node.get()];
         lanes.waiting += 1;
         lanes.needed_waiting += u32::from(needed);
         self.after(node, ready);
     }
 
     /// A task leaves a node's queue.
-    pub fn leave(&mut self, node: u16, needed: bool) {
+    pub fn leave(&mut self, node: NodeIndex, needed: bool) {
         let ready = self.before(node);
-        let lanes = &mut self.all[usize::from(node)];
+        let lanes = &mut self.all[node.get()];
         lanes.waiting -= 1;
         lanes.needed_waiting -= u32::from(needed);
         self.after(node, ready);
     }
 
     /// Takes a node into service or out of it; false if it was so already.
-    pub fn set_up(&mut self, node: u16, up: bool) -> bool {
+    pub fn set_up(&mut self, node: NodeIndex, up: bool) -> bool {
         let ready = self.before(node);
-        let lanes = &mut self.all[usize::from(node)];
+        let lanes = &mut self.all[node.get()];
         lanes.failures = 0;
         if lanes.up == up {
             return false;
@@ -255,44 +261,44 @@ impl Nodes {
     }
 
     /// Counts a failure; returns how many there were in a row.
-    pub fn failed(&mut self, node: u16) -> u32 {
-        let failures = &mut self.all[usize::from(node)].failures;
+    pub fn failed(&mut self, node: NodeIndex) -> u32 {
+        let failures = &mut self.all[node.get()].failures;
         *failures = failures.saturating_add(1);
         *failures
     }
 
-    /// The node answered: failures are counted anew.
-    pub fn answered(&mut self, node: u16) {
-        self.all[usize::from(node)].failures = 0;
+    /// The node answered: failures are counted from none.
+    pub fn answered(&mut self, node: NodeIndex) {
+        self.all[node.get()].failures = 0;
     }
 
     /// The node refused a write: others are better until then.
-    pub fn refused(&mut self, node: u16, until: Timestamp) {
-        self.all[usize::from(node)].refused_until = until;
+    pub fn refused(&mut self, node: NodeIndex, until: Timestamp) {
+        self.all[node.get()].refused_until = until;
     }
 
     /// Keeps later requests of this look off a node; true if a ready node was withdrawn by it.
-    pub fn reserve(&mut self, node: u16, look: u64) -> bool {
-        let lanes = &mut self.all[usize::from(node)];
+    pub fn reserve(&mut self, node: NodeIndex, look: u64) -> bool {
+        let lanes = &mut self.all[node.get()];
         let withdrawn = lanes.reserved != look && lanes.is_ready();
         lanes.reserved = look;
         withdrawn
     }
 
-    fn before(&self, node: u16) -> bool {
-        self.all[usize::from(node)].is_ready()
+    fn before(&self, node: NodeIndex) -> bool {
+        self.all[node.get()].is_ready()
     }
 
-    fn after(&mut self, node: u16, was_ready: bool) {
-        let ready = self.all[usize::from(node)].is_ready();
+    fn after(&mut self, node: NodeIndex, was_ready: bool) {
+        let ready = self.all[node.get()].is_ready();
         self.totals.nodes_ready += usize::from(ready);
         self.totals.nodes_ready -= usize::from(was_ready);
     }
 }
 
-impl Index<u16> for Nodes {
+impl Index<NodeIndex> for Nodes {
     type Output = Lanes;
-    fn index(&self, node: u16) -> &Lanes {
-        &self.all[usize::from(node)]
+    fn index(&self, node: NodeIndex) -> &Lanes {
+        &self.all[node.get()]
     }
 }

@@ -1,27 +1,31 @@
 //! Queues, lanes and tasks: the state that serving requests needs, split by concern.
 //!
-//! Everything is keyed by small integers (the slot of a request or task in its [`Table`], the index
-//! of a node), so that joining, leaving from the middle, and timing out are O(1) and allocate
-//! nothing once the tables have grown. These are the parts; the rules by which requests are started,
-//! answered and cancelled are the gateway's.
+//! Everything is keyed by small numbers ([`RequestSlot`] and [`TaskSlot`] in their [`Table`]s,
+//! [`NodeIndex`]), so that joining, leaving from the middle, and timing out are O(1) and allocate
+//! nothing once the tables have grown. These are the parts; the rules by which requests are
+//! started, answered and cancelled are the gateway's.
 //!
 //! ```
 //! use core::time::Duration;
 //! use ripstop_model::Timestamp;
-//! use ripstop_scheduling::{RequestQueue, Timeouts};
+//! use ripstop_scheduling::{RequestQueue, RequestSlot, Slot as _, Timeouts};
+//!
+//! let [three, five, seven] = [3, 5, 7].map(RequestSlot::of);
 //!
 //! let mut queue = RequestQueue::new(2);
-//! assert!(queue.push(7) && queue.push(3) && !queue.push(5), "the third finds it full");
-//! queue.remove(7);
-//! assert_eq!(queue.front(), Some(3));
+//! assert!(queue.push(seven) && queue.push(three) && !queue.push(five), "the third finds it full");
+//! queue.remove(seven);
+//! assert_eq!(queue.front(), Some(three));
 //!
 //! let mut timeouts = Timeouts::new(Duration::from_secs(1));
-//! timeouts.start(Timestamp::ZERO, 3);
+//! timeouts.start(Timestamp::ZERO, three);
 //! assert_eq!(timeouts.earliest(), Some(Timestamp::from_nanos(1_000_000_000)));
 //! ```
 #![no_std]
 extern crate alloc;
 
+mod alarms;
+mod index;
 mod lanes;
 mod list;
 mod pace;
@@ -32,6 +36,8 @@ mod task;
 mod task_queue;
 mod timeouts;
 
+pub use alarms::Alarms;
+pub use index::{FragmentIndex, NodeIndex, RequestSlot, Slot, TaskSlot};
 pub use lanes::{Lanes, NodeSpec, Nodes, Totals};
 pub use list::{Links, List};
 pub use pace::Paces;

@@ -1,13 +1,15 @@
+use crate::NodeIndex;
 use alloc::{vec, vec::Vec};
 use core::time::Duration;
 use ripstop_model::Timestamp;
 
-/// A node is slow if it ends less than this share of the tasks that its peers end in as much lane time.
+/// A node is slow if it ends less than this share of the tasks that its peers end in as much lane
+/// time.
 const SLOW: f64 = 0.25;
 /// Tasks that its peers would have ended from which on a node can be found slow.
 const EVIDENCE: f64 = 8.0;
-/// Tasks that its peers would have ended in the lane time since a node's last one did, from which on what it
-/// was like before says nothing: by luck this happens to one task in ten million.
+/// Tasks that its peers would have ended in the lane time since a node's last one did, from which
+/// on what it was like before says nothing: by luck this happens to one task in ten million.
 const TURN: f64 = 16.0;
 /// How many of those one task can stand for: a straggler alone says little.
 const TURN_TASK_MAX: f64 = 2.0;
@@ -17,15 +19,16 @@ const ENDED_MIN: f64 = 2.0;
 const HALF_LIFE: Duration = Duration::from_secs(10);
 /// Of two nodes nobody can say which is the slow one; of three one can.
 const PEERS_MIN: usize = 3;
-/// Tasks after which the peers' pace is looked at anew.
+/// Tasks after which the peers' pace is looked at again.
 const RENEW_EVERY: u32 = 32;
 
 /// How fast nodes are, beside one another: tasks ended for each second of lane time.
 ///
-/// Cancelled tasks count with the time they took. Where the first k of n suffice, a slow node's tasks
-/// are cancelled when the others' have ended, so their durations look like everybody's; but hardly
-/// any ends. Evidence fades, so that a node found slow is tried again; and where none ends any more it is
-/// forgotten how many did before, so that a node that becomes slow is found within the first tasks it keeps.
+/// Cancelled tasks count with the time they took. Where the first k of n suffice, a slow node's
+/// tasks are cancelled when the others' have ended, so their durations look like everybody's; but
+/// hardly any ends. Evidence fades, so that a node found slow is tried again; and where none ends
+/// any more it is forgotten how many did before, so that a node that becomes slow is found within
+/// the first tasks it keeps.
 #[derive(Clone, Debug)]
 pub struct Paces {
     nodes: Vec<Pace>,
@@ -53,11 +56,11 @@ impl Paces {
     }
 
     /// A task was on a lane of a node for so long, and ended by itself or was cancelled.
-    pub fn note(&mut self, now: Timestamp, node: u16, served: Duration, ended: bool) {
+    pub fn note(&mut self, now: Timestamp, node: NodeIndex, served: Duration, ended: bool) {
         if self.nodes.len() < PEERS_MIN {
             return;
         }
-        let pace = &mut self.nodes[usize::from(node)];
+        let pace = &mut self.nodes[node.get()];
         pace.fade(now);
         pace.add(served.as_secs_f64(), ended, self.median);
         pace.judge(self.median);
@@ -69,14 +72,14 @@ impl Paces {
     }
 
     /// Whether a node is slower than its peers by far.
-    pub fn is_slow(&self, node: u16) -> bool {
-        self.nodes[usize::from(node)].slow
+    pub fn is_slow(&self, node: NodeIndex) -> bool {
+        self.nodes[node.get()].slow
     }
 
-    /// How long a task keeps a lane of a node, as they do of late, seconds; none while too few ended to tell
-    /// it from the median node. Of a node that ends hardly any: how long at least.
-    pub fn task_s(&self, node: u16) -> Option<f64> {
-        let pace = &self.nodes[usize::from(node)];
+    /// How long a task keeps a lane of a node, as they do now, seconds; none while too few ended to
+    /// tell it from the median node. Of a node that ends hardly any: how long at least.
+    pub fn task_s(&self, node: NodeIndex) -> Option<f64> {
+        let pace = &self.nodes[node.get()];
         let least = pace.lane_s / pace.ended.max(ENDED_MIN);
         (pace.ended >= ENDED_MIN || least > self.usual_s()).then_some(least)
     }
@@ -144,6 +147,16 @@ impl Pace {
 mod tests {
     use super::*;
 
+    const N: [NodeIndex; 6] = {
+        let mut nodes = [NodeIndex::new(0); 6];
+        let mut index = 0;
+        while index < 6 {
+            nodes[index] = NodeIndex::new(index);
+            index += 1;
+        }
+        nodes
+    };
+
     fn at(ms: u64) -> Timestamp {
         Timestamp::from_nanos(ms * 1_000_000)
     }
@@ -153,17 +166,17 @@ mod tests {
         let mut paces = Paces::new(6);
         let took = Duration::from_millis(40);
         for round in 0..100 {
-            for node in 0..6 {
-                paces.note(at(round * 10), node, took, node != 2 && round % 3 > 0);
+            for node in N {
+                paces.note(at(round * 10), node, took, node != N[2] && round % 3 > 0);
             }
         }
-        assert!((0..6).all(|node| paces.is_slow(node) == (node == 2)));
+        assert!(N.iter().all(|&node| paces.is_slow(node) == (node == N[2])));
         for round in 0..10_000 {
             for node in [0, 1, 3, 4, 5] {
-                paces.note(at(1000 + round * 10), node, took, true);
+                paces.note(at(1000 + round * 10), N[node], took, true);
             }
         }
-        assert!(!paces.is_slow(2), "it is tried again");
+        assert!(!paces.is_slow(N[2]), "it is tried again");
     }
 
     #[test]
@@ -171,32 +184,34 @@ mod tests {
         let mut paces = Paces::new(6);
         let took = Duration::from_millis(40);
         for round in 0..2000 {
-            (0..6).for_each(|node| paces.note(at(round * 10), node, took, true));
+            for node in N {
+                paces.note(at(round * 10), node, took, true);
+            }
         }
-        assert!((0..6).all(|node| !paces.is_slow(node)));
+        assert!(N.iter().all(|&node| !paces.is_slow(node)));
         let given_up = Duration::from_secs(1);
-        (0..7).for_each(|_| paces.note(at(21_000), 2, given_up, false));
-        paces.note(at(21_000), 2, took, true);
+        (0..7).for_each(|_| paces.note(at(21_000), N[2], given_up, false));
+        paces.note(at(21_000), N[2], took, true);
         for kept in 1..=8 {
-            assert!(!paces.is_slow(2), "{kept}: it still ends some");
-            paces.note(at(21_000), 2, given_up, false);
+            assert!(!paces.is_slow(N[2]), "{kept}: it still ends some");
+            paces.note(at(21_000), N[2], given_up, false);
         }
-        assert!(paces.is_slow(2));
-        assert!(paces.task_s(2).expect("known to be long") > 10.0 * paces.usual_s());
+        assert!(paces.is_slow(N[2]));
+        assert!(paces.task_s(N[2]).expect("known to be long") > 10.0 * paces.usual_s());
     }
 
     #[test]
     fn nodes_alike_are_never_slow_and_two_cannot_be_told_apart() {
         let (mut many, mut two) = (Paces::new(4), Paces::new(2));
         for round in 0..1000 {
-            for node in 0..4_u16 {
-                let took = Duration::from_millis(20 + (round * 7 + u64::from(node) * 13) % 60);
-                many.note(at(round * 10), node, took, (round + u64::from(node)) % 3 > 0);
+            for node in 0..4 {
+                let took = Duration::from_millis(20 + (round * 7 + node * 13) % 60);
+                many.note(at(round * 10), N[node as usize], took, (round + node) % 3 > 0);
             }
-            two.note(at(round * 10), 0, Duration::from_millis(10), true);
-            two.note(at(round * 10), 1, Duration::from_secs(1), true);
+            two.note(at(round * 10), N[0], Duration::from_millis(10), true);
+            two.note(at(round * 10), N[1], Duration::from_secs(1), true);
         }
-        assert!((0..4).all(|node| !many.is_slow(node)));
-        assert!(!two.is_slow(0) && !two.is_slow(1));
+        assert!(N[..4].iter().all(|&node| !many.is_slow(node)));
+        assert!(!two.is_slow(N[0]) && !two.is_slow(N[1]));
     }
 }

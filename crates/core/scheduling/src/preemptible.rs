@@ -1,4 +1,4 @@
-use crate::{Links, List};
+use crate::{Links, List, NodeIndex, Slot as _, TaskSlot};
 use alloc::{vec, vec::Vec};
 
 /// Tasks on lanes that must give way to needed ones, by slot: at each node, youngest last.
@@ -16,27 +16,27 @@ impl Preemptible {
     }
 
     /// Adds a task that has just started at a node.
-    pub fn push(&mut self, node: u16, slot: u32) {
-        self.nodes[usize::from(node)].push(&mut self.links, slot);
+    pub fn push(&mut self, node: NodeIndex, slot: TaskSlot) {
+        self.nodes[node.get()].push(&mut self.links, slot.number());
         self.count += 1;
     }
 
     /// Takes a task of this node out, if it is among them.
-    pub fn remove(&mut self, node: u16, slot: u32) {
-        if self.links.contains(slot) {
-            self.nodes[usize::from(node)].remove(&mut self.links, slot);
+    pub fn remove(&mut self, node: NodeIndex, slot: TaskSlot) {
+        if self.links.contains(slot.number()) {
+            self.nodes[node.get()].remove(&mut self.links, slot.number());
             self.count -= 1;
         }
     }
 
     /// The task that has run for the shortest time at a node: it loses least.
-    pub fn youngest(&self, node: u16) -> Option<u32> {
-        self.nodes[usize::from(node)].back()
+    pub fn youngest(&self, node: NodeIndex) -> Option<TaskSlot> {
+        self.nodes[node.get()].back().map(TaskSlot::of)
     }
 
     /// How many there are at a node.
-    pub fn len(&self, node: u16) -> usize {
-        self.nodes[usize::from(node)].len()
+    pub fn len(&self, node: NodeIndex) -> usize {
+        self.nodes[node.get()].len()
     }
 
     /// Whether there is none at any node.

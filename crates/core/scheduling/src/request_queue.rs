@@ -1,4 +1,4 @@
-use crate::{Links, List};
+use crate::{Links, List, RequestSlot, Slot as _};
 
 /// Requests that wait, first in first out, by slot; never more than its limit.
 #[derive(Clone, Debug)]
@@ -15,31 +15,31 @@ impl RequestQueue {
     }
 
     /// Adds a request, which is not in the queue, at the end; false if the queue is full.
-    pub fn push(&mut self, slot: u32) -> bool {
+    pub fn push(&mut self, slot: RequestSlot) -> bool {
         if self.list.len() >= self.max {
             return false;
         }
-        self.list.push(&mut self.links, slot);
+        self.list.push(&mut self.links, slot.number());
         true
     }
 
     /// Takes a request out wherever it stands; false if it was not there.
-    pub fn remove(&mut self, slot: u32) -> bool {
-        let there = self.links.contains(slot);
+    pub fn remove(&mut self, slot: RequestSlot) -> bool {
+        let there = self.links.contains(slot.number());
         if there {
-            self.list.remove(&mut self.links, slot);
+            self.list.remove(&mut self.links, slot.number());
         }
         there
     }
 
     /// The head of line.
-    pub fn front(&self) -> Option<u32> {
-        self.list.front()
+    pub fn front(&self) -> Option<RequestSlot> {
+        self.list.front().map(RequestSlot::of)
     }
 
     /// The request behind this one.
-    pub fn after(&self, slot: u32) -> Option<u32> {
-        self.links.after(slot)
+    pub fn after(&self, slot: RequestSlot) -> Option<RequestSlot> {
+        self.links.after(slot.number()).map(RequestSlot::of)
     }
 
     /// Requests that wait.

@@ -1,75 +1,82 @@
+use crate::Slot;
 use alloc::vec::Vec;
-use core::ops::{Index, IndexMut};
+use core::{
+    marker::PhantomData,
+    ops::{Index, IndexMut},
+};
 
 /// Values in numbered slots that are used again; a key names one use of a slot for ever.
 #[derive(Clone, Debug)]
-pub struct Table<T> {
-    slots: Vec<Slot<T>>,
+pub struct Table<S, T> {
+    places: Vec<Place<T>>,
     free: Vec<u32>,
+    named: PhantomData<S>,
 }
 
 #[derive(Clone, Debug)]
-struct Slot<T> {
+struct Place<T> {
     generation: u32,
     value: Option<T>,
 }
 
-impl<T> Default for Table<T> {
+impl<S, T> Default for Table<S, T> {
     fn default() -> Self {
-        Self { slots: Vec::new(), free: Vec::new() }
+        Self { places: Vec::new(), free: Vec::new(), named: PhantomData }
     }
 }
 
-impl<T> Table<T> {
+impl<S: Slot, T> Table<S, T> {
     /// Puts a value into a free slot and returns the slot.
-    pub fn insert(&mut self, value: T) -> u32 {
-        if let Some(slot) = self.free.pop() {
-            self.slots[slot as usize].value = Some(value);
-            return slot;
+    pub fn insert(&mut self, value: T) -> S {
+        if let Some(number) = self.free.pop() {
+            self.places[number as usize].value = Some(value);
+            return S::of(number);
         }
-        self.slots.push(Slot { generation: 0, value: Some(value) });
-        (self.slots.len() - 1) as u32
+        self.places.push(Place { generation: 0, value: Some(value) });
+        S::of((self.places.len() - 1) as u32)
     }
 
     /// Takes the value out of a slot and retires the slot's key.
-    pub fn remove(&mut self, slot: u32) -> Option<T> {
-        let place = self.slots.get_mut(slot as usize)?;
+    pub fn remove(&mut self, slot: S) -> Option<T> {
+        let place = self.places.get_mut(slot.number() as usize)?;
         let value = place.value.take()?;
         place.generation = place.generation.wrapping_add(1);
-        self.free.push(slot);
+        self.free.push(slot.number());
         Some(value)
     }
 
-    /// Drops the value in a slot, without moving it, and retires the slot's key; nothing if it is empty.
-    pub fn discard(&mut self, slot: u32) {
-        if let Some(place) = self.slots.get_mut(slot as usize)
+    /// Drops the value in a slot, without moving it, and retires the slot's key; nothing if it is
+    /// empty.
+    pub fn discard(&mut self, slot: S) {
+        if let Some(place) = self.places.get_mut(slot.number() as usize)
             && place.value.is_some()
         {
             place.value = None;
             place.generation = place.generation.wrapping_add(1);
-            self.free.push(slot);
+            self.free.push(slot.number());
         }
     }
 
     /// The key of what is in a slot: different for each of the slot's first 2³² uses.
-    pub fn key(&self, slot: u32) -> u64 {
-        u64::from(self.slots[slot as usize].generation) << 32 | u64::from(slot)
+    pub fn key(&self, slot: S) -> u64 {
+        u64::from(self.places[slot.number() as usize].generation) << 32 | u64::from(slot.number())
     }
 
     /// The slot that a key names, if what it named is still there.
-    pub fn find(&self, key: u64) -> Option<u32> {
-        let place = self.slots.get((key & u64::from(u32::MAX)) as usize)?;
-        (place.value.is_some() && u64::from(place.generation) == key >> 32).then_some(key as u32)
+    pub fn find(&self, key: u64) -> Option<S> {
+        let place = self.places.get((key & u64::from(u32::MAX)) as usize)?;
+        (place.value.is_some() && u64::from(place.generation) == key >> 32)
+            .then_some(S::of(key as u32))
     }
 
     /// What is in a slot.
-    pub fn get(&self, slot: u32) -> Option<&T> {
-        self.slots.get(slot as usize)?.value.as_ref()
+    pub fn get(&self, slot: S) -> Option<&T> {
+        self.places.get(slot.number() as usize)?.value.as_ref()
     }
 
     /// Slots in use.
     pub fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.places.len() - self.free.len()
     }
 
     /// Whether no slot is in use.
@@ -78,22 +85,28 @@ impl<T> Table<T> {
     }
 
     /// The slots in use and their values, by slot.
-    pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
-        let slots = self.slots.iter().enumerate();
-        slots.filter_map(|(slot, place)| Some((slot as u32, place.value.as_ref()?)))
+    pub fn iter(&self) -> impl Iterator<Item = (S, &T)> {
+        let places = self.places.iter().enumerate();
+        places.filter_map(|(number, place)| Some((S::of(number as u32), place.value.as_ref()?)))
     }
 }
 
-impl<T> Index<u32> for Table<T> {
+impl<S: Slot, T> Index<S> for Table<S, T> {
     type Output = T;
-    fn index(&self, slot: u32) -> &T {
-        self.slots[slot as usize].value.as_ref().expect("whoever holds a slot's number uses it")
+    fn index(&self, slot: S) -> &T {
+        self.places[slot.number() as usize]
+            .value
+            .as_ref()
+            .expect("who holds a slot's number uses it")
     }
 }
 
-impl<T> IndexMut<u32> for Table<T> {
-    fn index_mut(&mut self, slot: u32) -> &mut T {
-        self.slots[slot as usize].value.as_mut().expect("whoever holds a slot's number uses it")
+impl<S: Slot, T> IndexMut<S> for Table<S, T> {
+    fn index_mut(&mut self, slot: S) -> &mut T {
+        self.places[slot.number() as usize]
+            .value
+            .as_mut()
+            .expect("who holds a slot's number uses it")
     }
 }
 
@@ -101,13 +114,14 @@ impl<T> IndexMut<u32> for Table<T> {
 mod tests {
     extern crate std;
     use super::*;
+    use crate::TaskSlot;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
     proptest! {
         #[test]
         fn keys_name_what_was_inserted_until_it_is_removed(steps: Vec<(bool, u8)>) {
-            let (mut table, mut model, mut gone) = (Table::default(), BTreeMap::new(), Vec::new());
+            let (mut table, mut model, mut gone) = (Table::<TaskSlot, _>::default(), BTreeMap::new(), Vec::new());
             for (at, (insert, pick)) in steps.into_iter().enumerate() {
                 if insert || model.is_empty() {
                     let slot = table.insert(at);
@@ -115,9 +129,9 @@ mod tests {
                 } else {
                     let (&key, &value) = model.iter().nth(usize::from(pick) % model.len()).unwrap();
                     if pick % 2 == 0 {
-                        prop_assert_eq!(table.remove(key as u32), Some(value));
+                        prop_assert_eq!(table.remove(TaskSlot::of(key as u32)), Some(value));
                     } else {
-                        table.discard(key as u32);
+                        table.discard(TaskSlot::of(key as u32));
                     }
                     model.remove(&key);
                     gone.push(key);

@@ -1,3 +1,4 @@
+use crate::{FragmentIndex, NodeIndex, RequestSlot};
 use ripstop_model::Timestamp;
 
 /// What a task waits behind; in this order at each node.
@@ -26,11 +27,11 @@ pub enum Stage {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TaskRecord {
     /// The slot of its request.
-    pub request: u32,
+    pub request: RequestSlot,
     /// The index of its node.
-    pub node: u16,
+    pub node: NodeIndex,
     /// Which fragment of the stripe.
-    pub fragment: u8,
+    pub fragment: FragmentIndex,
     /// What it waits behind.
     pub priority: Priority,
     /// Redundant tasks of its request that come before it.

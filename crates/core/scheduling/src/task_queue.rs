@@ -1,4 +1,4 @@
-use crate::{Links, List, Priority};
+use crate::{Links, List, NodeIndex, Priority, Slot as _, TaskSlot};
 use alloc::{vec, vec::Vec};
 
 /// Ranks of redundant tasks that are told apart; higher ones count as the last.
@@ -7,8 +7,9 @@ const RANKS: usize = 8;
 /// One node's lists: needed tasks, redundant ones by rank, background.
 type Lists = [List; RANKS + 2];
 
-/// Tasks that wait for a lane, by slot: at each node one first-in, first-out list per priority. Among
-/// redundant tasks those of lower rank come first: the first of every request before anybody's second.
+/// Tasks that wait for a lane, by slot: at each node one first-in, first-out list per priority.
+/// Among redundant tasks those of lower rank come first: the first of every request before
+/// anybody's second.
 #[derive(Clone, Debug)]
 pub struct TaskQueues {
     links: Links,
@@ -33,14 +34,14 @@ impl TaskQueues {
     }
 
     /// Adds a task at the end of its node's list.
-    pub fn push(&mut self, node: u16, priority: Priority, rank: u8, slot: u32) {
-        self.nodes[usize::from(node)][list(priority, rank)].push(&mut self.links, slot);
+    pub fn push(&mut self, node: NodeIndex, priority: Priority, rank: u8, slot: TaskSlot) {
+        self.nodes[node.get()][list(priority, rank)].push(&mut self.links, slot.number());
         *self.count(priority) += 1;
     }
 
     /// Takes out a task, which waits at this node with this priority and rank.
-    pub fn remove(&mut self, node: u16, priority: Priority, rank: u8, slot: u32) {
-        self.nodes[usize::from(node)][list(priority, rank)].remove(&mut self.links, slot);
+    pub fn remove(&mut self, node: NodeIndex, priority: Priority, rank: u8, slot: TaskSlot) {
+        self.nodes[node.get()][list(priority, rank)].remove(&mut self.links, slot.number());
         *self.count(priority) -= 1;
     }
 
@@ -52,18 +53,18 @@ impl TaskQueues {
     }
 
     /// The needed task that waits longest at a node.
-    pub fn first_needed(&self, node: u16) -> Option<u32> {
-        self.nodes[usize::from(node)][0].front()
+    pub fn first_needed(&self, node: NodeIndex) -> Option<TaskSlot> {
+        self.nodes[node.get()][0].front().map(TaskSlot::of)
     }
 
     /// The most urgent task at a node.
-    pub fn first(&self, node: u16) -> Option<u32> {
-        self.nodes[usize::from(node)].iter().find_map(List::front)
+    pub fn first(&self, node: NodeIndex) -> Option<TaskSlot> {
+        self.nodes[node.get()].iter().find_map(List::front).map(TaskSlot::of)
     }
 
     /// Tasks that wait at a node.
-    pub fn len(&self, node: u16) -> usize {
-        self.nodes[usize::from(node)].iter().map(List::len).sum()
+    pub fn len(&self, node: NodeIndex) -> usize {
+        self.nodes[node.get()].iter().map(List::len).sum()
     }
 
     /// Tasks at all nodes that are needed.
@@ -84,6 +85,8 @@ mod tests {
     #[test]
     fn the_most_urgent_come_first_and_equals_in_order() {
         let mut queues = TaskQueues::new(2);
+        let [zero, one] = [0, 1].map(NodeIndex::new);
+        let task = TaskSlot::of;
         for (slot, priority, rank) in [
             (5, Priority::Background, 0),
             (1, Priority::Needed, 0),
@@ -91,17 +94,17 @@ mod tests {
             (6, Priority::Redundant, 0),
             (0, Priority::Needed, 9),
         ] {
-            queues.push(1, priority, rank, slot);
+            queues.push(one, priority, rank, task(slot));
         }
-        assert_eq!((queues.len(0), queues.len(1), queues.low()), (0, 5, 3));
-        queues.remove(1, Priority::Needed, 0, 1);
-        assert_eq!(queues.first(1), Some(0));
-        queues.remove(1, Priority::Needed, 9, 0);
-        assert_eq!(queues.first(1), Some(6));
-        assert_eq!(queues.first_needed(1), None);
-        queues.remove(1, Priority::Redundant, 0, 6);
-        assert_eq!(queues.first(1), Some(4));
-        queues.remove(1, Priority::Redundant, 1, 4);
-        assert_eq!((queues.first(1), queues.first(0)), (Some(5), None));
+        assert_eq!((queues.len(zero), queues.len(one), queues.low()), (0, 5, 3));
+        queues.remove(one, Priority::Needed, 0, task(1));
+        assert_eq!(queues.first(one), Some(task(0)));
+        queues.remove(one, Priority::Needed, 9, task(0));
+        assert_eq!(queues.first(one), Some(task(6)));
+        assert_eq!(queues.first_needed(one), None);
+        queues.remove(one, Priority::Redundant, 0, task(6));
+        assert_eq!(queues.first(one), Some(task(4)));
+        queues.remove(one, Priority::Redundant, 1, task(4));
+        assert_eq!((queues.first(one), queues.first(zero)), (Some(task(5)), None));
     }
 }

@@ -36,7 +36,7 @@ async fn with_bucket(path: &Path, settings: Settings) -> Arc<Embedded> {
     let catalog = Embedded::open(path, settings).expect("it opens");
     let stripes = vec![(StripeId(1), stripe())];
     let change = Change::CreateBucket { bucket: bucket("bench", 1), stripes };
-    catalog.commit(1, change).await.expect("a new bucket");
+    catalog.commit_one(1, change).await.expect("a new bucket");
     Arc::new(catalog)
 }
 
@@ -51,7 +51,7 @@ async fn commits(folder: &Path, callers: u128, quick_open: bool) -> f64 {
         tokio::spawn(async move {
             let mut done = 0;
             while begin.elapsed() < FOR {
-                catalog.commit(1, put(2 + (caller << 64) + done)).await.expect("committed");
+                catalog.commit_one(1, put(2 + (caller << 64) + done)).await.expect("committed");
                 done += 1;
             }
             done
@@ -70,7 +70,7 @@ async fn filled(path: &Path) {
     let catalog = with_bucket(path, settings).await;
     let ids: Vec<u128> = (2..OBJECTS + 2).collect();
     for ids in ids.chunks(2000) {
-        let commits = ids.iter().map(|id| catalog.commit(1, put(*id)));
+        let commits = ids.iter().map(|id| catalog.commit_one(1, put(*id)));
         for answer in futures::future::join_all(commits).await {
             answer.expect("committed");
         }
@@ -105,7 +105,7 @@ async fn listings(catalog: &Embedded, request: &ListingRequest) -> Duration {
 async fn opening_after_a_crash(path: &Path, quick_open: bool) -> Duration {
     let settings = Settings { quick_open, ..Settings::default() };
     let catalog = Embedded::open(path, settings.clone()).expect("it opens");
-    catalog.commit(1, put(1 << 100)).await.expect("committed");
+    catalog.commit_one(1, put(1 << 100)).await.expect("committed");
     let copy = path.with_extension("crashed");
     std::fs::copy(path, &copy).expect("copied");
     let begin = Instant::now();
@@ -133,7 +133,7 @@ async fn guarding(path: &Path) {
     let (mut commits, mut longest) = (0, Duration::ZERO);
     while !inspecting.is_finished() {
         let asked = Instant::now();
-        catalog.commit(1, put((1 << 101) + commits)).await.expect("committed");
+        catalog.commit_one(1, put((1 << 101) + commits)).await.expect("committed");
         longest = longest.max(asked.elapsed());
         commits += 1;
     }

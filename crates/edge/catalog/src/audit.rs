@@ -1,4 +1,6 @@
-use crate::{Bucket, Catalog, CatalogError, Extent, Object, Stripe, Upload, UploadedPart, Usage};
+use crate::{
+    Bucket, Catalog, CatalogError, Extent, Held, Object, Tombstone, Upload, UploadedPart, Usage,
+};
 use async_trait::async_trait;
 use ripstop_model::StripeId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,7 +68,16 @@ pub enum Finding {
         stripe: StripeId,
         /// What its record says.
         recorded: u64,
-        /// How many objects, parts and buckets name it.
+        /// How many objects, parts, buckets and tombstones name it.
+        counted: u64,
+    },
+    /// The bytes that are recorded to be live in a stripe are not those that were counted.
+    LiveDiffers {
+        /// The stripe.
+        stripe: StripeId,
+        /// What its record says.
+        recorded: u64,
+        /// How many its holders' extents come to.
         counted: u64,
     },
     /// A holder names a stripe that is not in force.
@@ -124,6 +135,9 @@ impl fmt::Display for Finding {
             Self::Miscounted { stripe, recorded, counted } => {
                 write!(f, "stripe {stripe} has {counted} holders, its record says {recorded}")
             }
+            Self::LiveDiffers { stripe, recorded, counted } => {
+                write!(f, "stripe {stripe} has {counted} live bytes, its record says {recorded}")
+            }
             Self::StripeMissing { stripe, holder } => {
                 write!(f, "{holder} names stripe {stripe}, which is not in force")
             }
@@ -147,7 +161,10 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Counts holders anew. Fed in the order of its methods, by any implementation of the catalog.
+/// Stripes, and how many bytes of each are held.
+type Holding = BTreeMap<StripeId, u64>;
+
+/// Counts holders again. Fed in the order of its methods, by any implementation of the catalog.
 #[derive(Debug)]
 pub(crate) struct Recount {
     pub(crate) audit: Audit,
@@ -166,6 +183,8 @@ pub(crate) struct Recount {
 struct Counted {
     recorded: u64,
     holders: u64,
+    /// Recorded, unless nobody has counted, and counted.
+    live: (Option<u64>, u64),
     payload_len: u32,
 }
 
@@ -193,13 +212,16 @@ impl Recount {
         }
     }
 
-    pub(crate) fn stripe(&mut self, id: StripeId, stripe: &Stripe, recorded: u64) {
+    /// A stripe in force; whether its live bytes are known.
+    pub(crate) fn stripe(&mut self, id: StripeId, held: &Held, is_live_known: bool) {
         self.audit.stripes += 1;
         if !self.counts(id) {
             return;
         }
-        let payload_len = stripe.payload_len;
-        self.stripes.insert(id, Counted { recorded, holders: 0, payload_len });
+        let Held { holders: recorded, live, .. } = *held;
+        let live = (is_live_known.then_some(live), 0);
+        let payload_len = held.stripe.payload_len;
+        self.stripes.insert(id, Counted { recorded, holders: 0, live, payload_len });
     }
 
     pub(crate) fn garbage(&mut self, id: StripeId) {
@@ -212,7 +234,7 @@ impl Recount {
     pub(crate) fn bucket(&mut self, bucket: &Bucket) {
         self.audit.buckets += 1;
         self.buckets.insert(bucket.name.clone());
-        self.holds(&format!("bucket {}", bucket.name), [bucket.told_by].into());
+        self.holds(&format!("bucket {}", bucket.name), [(bucket.told_by, 0)].into());
     }
 
     pub(crate) fn object(&mut self, bucket: &str, key: &str, object: &Object) {
@@ -225,8 +247,13 @@ impl Recount {
         counted.objects += 1;
         counted.bytes = counted.bytes.saturating_add(object.len);
         let mut held = self.extents(&holder, object.len, &object.extents);
-        held.insert(object.told_by);
+        held.entry(object.told_by).or_default();
         self.holds(&holder, held);
+    }
+
+    /// That something was deleted; it is known not to be there.
+    pub(crate) fn tombstone(&mut self, bucket: &str, key: &str, tombstone: &Tombstone) {
+        self.holds(&format!("tombstone {bucket}/{key}"), [(tombstone.told_by, 0)].into());
     }
 
     pub(crate) fn upload(&mut self, upload: &Upload) {
@@ -268,15 +295,20 @@ impl Recount {
                 self.find(Finding::UsageDiffers { bucket, recorded, counted });
             }
         }
-        for (stripe, Counted { recorded, holders: counted, .. }) in self.stripes {
+        for (stripe, Counted { recorded, holders: counted, live, .. }) in self.stripes {
             if recorded != counted || counted == 0 {
                 self.audit.find(Finding::Miscounted { stripe, recorded, counted });
+            }
+            let (recorded, counted) = live;
+            if let Some(recorded) = recorded.filter(|recorded| *recorded != counted) {
+                self.audit.find(Finding::LiveDiffers { stripe, recorded, counted });
             }
         }
         self.audit
     }
 
-    fn extents(&mut self, holder: &str, len: u64, extents: &[Extent]) -> BTreeSet<StripeId> {
+    /// How many bytes of each stripe the extents hold.
+    fn extents(&mut self, holder: &str, len: u64, extents: &[Extent]) -> Holding {
         let sum = extents.iter().map(|extent| u64::from(extent.len)).sum();
         if sum != len {
             let holder = holder.to_owned();
@@ -291,16 +323,21 @@ impl Recount {
                 self.audit.find(Finding::ExtentOutside { holder, stripe: *stripe });
             }
         }
-        extents.iter().map(|extent| extent.stripe).collect()
+        let mut held = Holding::new();
+        for Extent { stripe, len, .. } in extents {
+            *held.entry(*stripe).or_default() += u64::from(*len);
+        }
+        held
     }
 
-    fn holds(&mut self, holder: &str, held: BTreeSet<StripeId>) {
-        for stripe in held {
+    fn holds(&mut self, holder: &str, held: Holding) {
+        for (stripe, live) in held {
             if !self.counts(stripe) {
                 continue;
             }
             if let Some(known) = self.stripes.get_mut(&stripe) {
                 known.holders += 1;
+                known.live.1 += live;
             } else {
                 let holder = holder.to_owned();
                 self.audit.find(Finding::StripeMissing { stripe, holder });

@@ -1,6 +1,6 @@
 use crate::{
-    Applied, Bucket, CatalogError, Change, Leftover, Listing, ListingRequest, Object, Stripe,
-    Upload, UploadedPart, Usage, Vouched,
+    Applied, Bucket, CatalogError, Change, Held, Leftover, Listing, ListingRequest, Object,
+    Outcome, Stripe, Tombstone, Upload, UploadedPart, Usage, Vouched,
 };
 use async_trait::async_trait;
 use ripstop_model::{NodeId, StripeId};
@@ -12,9 +12,17 @@ use std::fmt;
 /// Reads see every change that was answered before they began. Pages are bounded by their `max`.
 #[async_trait]
 pub trait Catalog: Send + Sync + fmt::Debug {
-    /// Applies one change at `now_ms` (milliseconds since 1970). Changes of many callers share one
-    /// transaction on disk, in the order in which they came.
-    async fn commit(&self, now_ms: u64, change: Change) -> Result<Applied, CatalogError>;
+    /// Applies changes at `now_ms` (milliseconds since 1970), in their order and in one transaction,
+    /// each on top of those before it; answers each. One that is refused changes nothing, and the rest
+    /// go on. Fails as a whole, or not at all.
+    async fn commit(&self, now_ms: u64, changes: Vec<Change>)
+    -> Result<Vec<Outcome>, CatalogError>;
+
+    /// Applies one change.
+    async fn commit_one(&self, now_ms: u64, change: Change) -> Result<Applied, CatalogError> {
+        let outcome = self.commit(now_ms, vec![change]).await?.pop();
+        Ok(outcome.expect("each change has an outcome")?)
+    }
 
     /// A bucket by name.
     async fn bucket(&self, name: &str) -> Result<Option<Bucket>, CatalogError>;
@@ -48,6 +56,8 @@ pub trait Catalog: Send + Sync + fmt::Debug {
 
     /// Some stripes by id; `None` where there is none (or it is garbage).
     async fn stripes(&self, ids: &[StripeId]) -> Result<Vec<Option<Stripe>>, CatalogError>;
+    /// The same, with what holds them.
+    async fn held(&self, ids: &[StripeId]) -> Result<Vec<Option<Held>>, CatalogError>;
     /// Stripes in force with ids above `after`, ascending.
     async fn stripes_after(
         &self,
@@ -72,6 +82,22 @@ pub trait Catalog: Send + Sync + fmt::Debug {
     ) -> Result<Vec<Leftover>, CatalogError>;
     /// Whether a copy of a fragment is a leftover.
     async fn is_leftover(&self, copy: Leftover) -> Result<bool, CatalogError>;
+    /// That a key's object was deleted, if that is still told; with an empty key, that a bucket was.
+    async fn tombstone(&self, bucket: &str, key: &str) -> Result<Option<Tombstone>, CatalogError>;
+    /// Of which keys (bucket and key, in that order) above `after` a stripe tells what is no longer so.
+    async fn outlived_by(
+        &self,
+        stripe: StripeId,
+        after: (&str, &str),
+        max: usize,
+    ) -> Result<Vec<(String, String)>, CatalogError>;
+    /// Which stripes above `after` tell of a key what is no longer so.
+    async fn outlived_at(
+        &self,
+        at: (&str, &str),
+        after: StripeId,
+        max: usize,
+    ) -> Result<Vec<StripeId>, CatalogError>;
     /// Which names of stripes it knows, whether it holds them or not.
     async fn vouched(&self) -> Result<Vouched, CatalogError>;
     /// Fails if what is on disk is not what was written. Reads all of it.

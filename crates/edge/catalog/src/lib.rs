@@ -1,7 +1,7 @@
 //! What is stored where: buckets, objects, stripes, uploads, garbage.
 //!
-//! [`Catalog`] is the seam: one atomic [`Change`] at a time, durable when answered, and reads that
-//! see every answered change. [`Embedded`] keeps it in one file, with group commit; another
+//! [`Catalog`] is the seam: atomic [`Change`]s, durable when answered, and reads that see every answered
+//! change. [`Embedded`] keeps it in one file, with group commit; another
 //! implementation is right if it passes `conformance` (feature of that name), which drives it beside
 //! a naive model. The catalog counts who holds each stripe: what nobody holds any more becomes
 //! garbage in the transaction that let go of it.
@@ -21,7 +21,7 @@
 //! let stripe = Stripe { pool: 0, n: 3, k: 2, payload_len: 0, header_len: 512, nodes, ..Stripe::default() };
 //! let bucket = Bucket { name: "photos".into(), created_ms: 1_700_000_000_000, told_by, ..Bucket::default() };
 //! let change = Change::CreateBucket { bucket, stripes: vec![(told_by, stripe)] };
-//! catalog.commit(1_700_000_000_000, change).await?;
+//! catalog.commit_one(1_700_000_000_000, change).await?;
 //! assert!(catalog.bucket("photos").await?.is_some());
 //! # Ok(())
 //! # }
@@ -29,7 +29,6 @@
 
 mod audit;
 mod catalog;
-mod change;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 mod embedded;
@@ -37,14 +36,10 @@ mod error;
 mod listing;
 #[cfg(any(test, feature = "conformance"))]
 mod model;
-mod record;
 mod rollup;
-mod usage;
-mod vouched;
 
 pub use audit::{Audit, Audited, FINDINGS_MAX, Finding};
 pub use catalog::{Catalog, LOCATED_EXTENTS_MAX, Located, PARTS_LEN_MAX};
-pub use change::{Applied, Change, Condition};
 pub use embedded::{
     Copied, Durability, Embedded, Extracted, HEADER_LEN, Health, Inspection, Reading, Settings,
     Snapshot, Trouble, copy, verify,
@@ -53,9 +48,8 @@ pub use error::CatalogError;
 pub use listing::{Listed, ListedUpload, Listing, ListingRequest, PAGE_LEN_MAX};
 #[cfg(any(test, feature = "conformance"))]
 pub use model::{Model, State};
-pub use record::{
-    Attributes, Bucket, Checksum, ChecksumAlgorithm, Extent, Leftover, Object, Part, Stripe,
-    Upload, UploadedPart,
+pub use ripstop_object::{
+    Account, Applied, Attributes, Bucket, Change, Checksum, ChecksumAlgorithm, Condition, Extent,
+    Garbage, Held, Leftover, Limit, Object, Outcome, Part, Quota, Refusal, SESSIONS_MAX, Session,
+    Stamp, Stripe, Tombstone, Upload, UploadedPart, Usage, Vouched,
 };
-pub use usage::{Limit, Quota, Usage};
-pub use vouched::{SESSIONS_MAX, Session, Vouched};

@@ -1,22 +1,22 @@
-//! The catalog as maps in memory, with whole scans instead of counts and seeks: too slow to be of
-//! use, too simple to be wrong. What every implementation is compared with.
+//! The catalog as maps in memory, with whole scans instead of seeks: too slow to be of use. What every
+//! implementation is compared with.
 
 mod audit;
 mod page;
-mod usage;
+#[cfg(test)]
+mod prefetch;
+mod rows;
 
 use crate::{
-    Applied, Bucket, Catalog, CatalogError, Change, Condition, Extent, Leftover, Listed,
-    ListedUpload, Listing, ListingRequest, Located, Object, Quota, Stripe, Upload, UploadedPart,
-    Usage, Vouched,
+    Account, Bucket, Catalog, CatalogError, Change, Extent, Garbage, Held, Leftover, Listed,
+    ListedUpload, Listing, ListingRequest, Located, Object, Outcome, Refusal, Session, Stripe,
+    Tombstone, Upload, UploadedPart, Usage, Vouched,
 };
 use async_trait::async_trait;
 use page::{Entry, empty_page, grouped};
 use ripstop_model::{NodeId, StripeId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-
-type Stripes = [(StripeId, Stripe)];
 
 /// The reference model.
 #[derive(Debug, Default)]
@@ -25,24 +25,32 @@ pub struct Model {
 }
 
 /// Everything that the model holds; [`Model::state`] lends it to those who make up changes.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct State {
     /// By name.
     pub buckets: BTreeMap<String, Bucket>,
     /// By bucket and key.
     pub objects: BTreeMap<(String, String), Object>,
+    /// By bucket and key; of buckets, by an empty key.
+    pub tombstones: BTreeMap<(String, String), Tombstone>,
+    /// Which stripes tell of a bucket and key what is no longer so.
+    pub outlived: BTreeSet<(StripeId, String, String)>,
     /// By id.
     pub uploads: BTreeMap<String, Upload>,
     /// By upload and number.
     pub parts: BTreeMap<(String, u16), UploadedPart>,
     /// In force.
-    pub stripes: BTreeMap<StripeId, Stripe>,
-    /// With the time when it was due.
-    pub garbage: BTreeMap<StripeId, (u64, Stripe)>,
+    pub stripes: BTreeMap<StripeId, Held>,
+    /// Held by nothing.
+    pub garbage: BTreeMap<StripeId, Garbage>,
     /// Since when.
     pub leftovers: BTreeMap<Leftover, u64>,
-    /// Whose names are known.
-    pub vouched: Vouched,
+    /// What buckets hold.
+    pub accounts: BTreeMap<String, Account>,
+    /// Before when all names are known.
+    pub vouched_before: u64,
+    /// Until when sessions may name stripes.
+    pub sessions: BTreeMap<Session, u64>,
     /// By name.
     pub nodes: BTreeMap<String, NodeId>,
 }
@@ -54,258 +62,40 @@ impl Model {
     }
 
     /// [`Catalog::commit`], at once.
-    pub fn apply(&self, now_ms: u64, change: &Change) -> Result<Applied, CatalogError> {
-        let mut state = self.state();
-        let mut next = state.clone();
-        let applied = next.apply(now_ms, change)?;
-        next.collect(now_ms);
-        *state = next;
-        Ok(applied)
+    pub fn apply_all(&self, now_ms: u64, changes: &[Change]) -> Result<Vec<Outcome>, CatalogError> {
+        self.state().commit(now_ms, changes)
     }
-}
 
-fn held_by(extents: &[Extent], told_by: Option<StripeId>) -> BTreeSet<StripeId> {
-    extents.iter().map(|extent| extent.stripe).chain(told_by).collect()
+    /// [`Catalog::commit_one`], at once.
+    ///
+    /// # Panics
+    ///
+    /// If what it holds contradicts itself.
+    pub fn apply(&self, now_ms: u64, change: &Change) -> Outcome {
+        let outcomes = self.apply_all(now_ms, std::slice::from_ref(change));
+        outcomes.expect("what it holds agrees").pop().expect("each change has an outcome")
+    }
 }
 
 impl State {
-    fn apply(&mut self, now_ms: u64, change: &Change) -> Result<Applied, CatalogError> {
-        let mut applied = Applied::default();
-        match change {
-            Change::CreateBucket { bucket, stripes } => {
-                if self.buckets.contains_key(&bucket.name) {
-                    return Err(CatalogError::BucketExists);
-                }
-                self.arrive(stripes, held_by(&[], Some(bucket.told_by)))?;
-                self.buckets.insert(bucket.name.clone(), bucket.clone());
-            }
-            Change::DeleteBucket { name } => {
-                self.must_have(name)?;
-                if self.objects.keys().any(|(bucket, _)| bucket == name)
-                    || self.uploads.values().any(|upload| upload.bucket == *name)
-                {
-                    return Err(CatalogError::BucketNotEmpty);
-                }
-                self.buckets.remove(name);
-            }
-            Change::PutObject { bucket, key, object, stripes, condition, quota } => {
-                self.must_have(bucket)?;
-                self.may_put((bucket, key), object, condition, quota, None)?;
-                applied.replaced = self.put(bucket, key, object, stripes)?;
-            }
-            Change::DeleteObject { bucket, key, condition } => {
-                self.must_have(bucket)?;
-                let place = (bucket.clone(), key.clone());
-                hold(condition, self.objects.get(&place))?;
-                applied.replaced = self.objects.remove(&place);
-            }
-            Change::CreateUpload(upload) => {
-                self.must_have(&upload.bucket)?;
-                if self.uploads.contains_key(&upload.id) {
-                    return Err(CatalogError::ConditionFailed);
-                }
-                self.uploads.insert(upload.id.clone(), upload.clone());
-            }
-            Change::PutPart { upload, part, stripes, quota } => {
-                self.put_part(upload, part, stripes, quota)?;
-            }
-            Change::CompleteUpload { upload: id, parts, object, stripes, condition, quota } => {
-                let Upload { bucket, key, .. } = self.upload(id)?;
-                self.must_have_parts(id, parts, object)?;
-                self.may_put((&bucket, &key), object, condition, quota, Some(id))?;
-                applied.replaced = self.put(&bucket, &key, object, stripes)?;
-                self.end(id);
-            }
-            Change::AbortUpload { upload } => {
-                self.upload(upload)?;
-                self.end(upload);
-            }
-            Change::Discard { stripes } => self.discard(stripes),
-            Change::PlaceFragment { stripe, index, node } => self.place(*stripe, *index, *node),
-            Change::MoveFragment { stripe, nodes, index, to } => {
-                self.move_fragment(now_ms, *stripe, nodes, *index, *to)?;
-            }
-            Change::ForgetLeftovers { leftovers } => {
-                self.leftovers.retain(|copy, _| !leftovers.contains(copy));
-            }
-            Change::ForgetGarbage { stripes } => {
-                self.garbage.retain(|id, _| !stripes.contains(id));
-            }
-            Change::Reserve { session, until_ms } => self.vouched.reserve(*session, *until_ms),
-            Change::Vouch { before_ms } => self.vouched = Vouched::before(*before_ms),
-            Change::NameNode { name } => {
-                let next = NodeId(self.nodes.len() as u16);
-                applied.node = Some(*self.nodes.entry(name.clone()).or_insert(next));
-            }
-        }
-        Ok(applied)
+    fn must_have(&self, bucket: &str) -> Result<(), Refusal> {
+        self.buckets.get(bucket).map(|_| ()).ok_or(Refusal::NoSuchBucket)
     }
 
-    fn discard(&mut self, stripes: &Stripes) {
-        for (id, stripe) in stripes {
-            // Due only when collected; here it may not overwrite what is known.
-            if !self.garbage.contains_key(id) {
-                self.stripes.entry(*id).or_insert_with(|| stripe.clone());
-            }
-        }
+    /// What a bucket holds.
+    pub fn usage(&self, bucket: &str) -> Usage {
+        self.accounts.get(bucket).copied().unwrap_or_default().usage()
     }
-
-    /// Whatever no holder names goes to the garbage.
-    fn collect(&mut self, now_ms: u64) {
-        let mut named: BTreeSet<StripeId> =
-            self.buckets.values().map(|bucket| bucket.told_by).collect();
-        for object in self.objects.values() {
-            named.extend(held_by(&object.extents, Some(object.told_by)));
-        }
-        for part in self.parts.values() {
-            named.extend(held_by(&part.extents, None));
-        }
-        for (id, stripe) in self.stripes.extract_if(.., |id, _| !named.contains(id)) {
-            self.garbage.insert(id, (now_ms, stripe));
-        }
-    }
-
-    fn must_have(&self, bucket: &str) -> Result<(), CatalogError> {
-        self.buckets.get(bucket).map(|_| ()).ok_or(CatalogError::NoSuchBucket)
-    }
-
-    fn upload(&self, id: &str) -> Result<Upload, CatalogError> {
-        self.uploads.get(id).cloned().ok_or(CatalogError::NoSuchUpload)
-    }
-
-    fn must_have_parts(
-        &self,
-        id: &str,
-        parts: &[(u16, String)],
-        object: &Object,
-    ) -> Result<(), CatalogError> {
-        let held = held_by(&object.extents, Some(object.told_by));
-        for (number, etag) in parts {
-            let is_as_it_was = self.parts.get(&(id.to_owned(), *number)).is_some_and(|part| {
-                part.etag == *etag && held_by(&part.extents, None).is_subset(&held)
-            });
-            if !is_as_it_was {
-                return Err(CatalogError::PartChanged { number: *number });
-            }
-        }
-        Ok(())
-    }
-
-    fn end(&mut self, upload: &str) {
-        self.uploads.remove(upload);
-        self.parts.retain(|(id, _), _| id != upload);
-    }
-
-    fn put_part(
-        &mut self,
-        upload: &str,
-        part: &UploadedPart,
-        stripes: &Stripes,
-        quota: &Quota,
-    ) -> Result<(), CatalogError> {
-        let bucket = self.upload(upload)?.bucket;
-        let place = (upload.to_owned(), part.number);
-        self.must_fit(&bucket, quota, |state| {
-            state.parts.insert(place.clone(), part.clone());
-        })?;
-        self.arrive(stripes, held_by(&part.extents, None))?;
-        self.parts.insert(place, part.clone());
-        Ok(())
-    }
-
-    /// Whether an object may be put, with which an upload ends perhaps.
-    fn may_put(
-        &self,
-        (bucket, key): (&str, &str),
-        object: &Object,
-        condition: &Condition,
-        quota: &Quota,
-        ends: Option<&str>,
-    ) -> Result<(), CatalogError> {
-        let place = (bucket.to_owned(), key.to_owned());
-        hold(condition, self.objects.get(&place))?;
-        self.must_fit(bucket, quota, |state| {
-            state.objects.insert(place, object.clone());
-            if let Some(upload) = ends {
-                state.end(upload);
-            }
-        })
-    }
-
-    fn put(
-        &mut self,
-        bucket: &str,
-        key: &str,
-        object: &Object,
-        stripes: &Stripes,
-    ) -> Result<Option<Object>, CatalogError> {
-        let place = (bucket.to_owned(), key.to_owned());
-        self.arrive(stripes, held_by(&object.extents, Some(object.told_by)))?;
-        Ok(self.objects.insert(place, object.clone()))
-    }
-
-    fn arrive(&mut self, new: &Stripes, held: BTreeSet<StripeId>) -> Result<(), CatalogError> {
-        for (id, stripe) in new {
-            if self.garbage.contains_key(id) {
-                return Err(CatalogError::StripeGone { stripe: *id });
-            }
-            self.stripes.entry(*id).or_insert_with(|| stripe.clone());
-        }
-        match held.into_iter().find(|id| !self.stripes.contains_key(id)) {
-            Some(stripe) => Err(CatalogError::StripeGone { stripe }),
-            None => Ok(()),
-        }
-    }
-
-    fn move_fragment(
-        &mut self,
-        now_ms: u64,
-        stripe: StripeId,
-        nodes: &[Option<u16>],
-        index: u8,
-        to: NodeId,
-    ) -> Result<(), CatalogError> {
-        let found = self.stripes.get(&stripe).ok_or(CatalogError::StripeGone { stripe })?;
-        if found.nodes != nodes || usize::from(index) >= nodes.len() {
-            return Err(CatalogError::ConditionFailed);
-        }
-        if let Some(node) = found.node(index.into()) {
-            self.leftovers.insert(Leftover { stripe, index, node }, now_ms);
-        }
-        self.place(stripe, index, Some(to));
-        Ok(())
-    }
-
-    fn place(&mut self, id: StripeId, index: u8, node: Option<NodeId>) {
-        let Some(stripe) = self.stripes.get_mut(&id) else { return };
-        if let Some(node) = node {
-            self.leftovers.remove(&Leftover { stripe: id, index, node });
-        }
-        let index = usize::from(index);
-        while node.is_some() && stripe.nodes.len() <= index {
-            stripe.nodes.push(None);
-        }
-        if index < stripe.nodes.len() {
-            stripe.nodes[index] = node.map(|node| node.0);
-        }
-    }
-}
-
-fn hold(condition: &Condition, present: Option<&Object>) -> Result<(), CatalogError> {
-    let holds = match condition {
-        Condition::Absent => present.is_none(),
-        Condition::Present if present.is_none() => return Err(CatalogError::NoSuchKey),
-        Condition::None | Condition::Present => true,
-        Condition::Etag(etag) => present.ok_or(CatalogError::NoSuchKey)?.attributes.etag == *etag,
-        Condition::ToldBy(stripe) => present.is_some_and(|object| object.told_by == *stripe),
-    };
-    if holds { Ok(()) } else { Err(CatalogError::ConditionFailed) }
 }
 
 #[async_trait]
 impl Catalog for Model {
-    async fn commit(&self, now_ms: u64, change: Change) -> Result<Applied, CatalogError> {
-        self.apply(now_ms, &change)
+    async fn commit(
+        &self,
+        now_ms: u64,
+        changes: Vec<Change>,
+    ) -> Result<Vec<Outcome>, CatalogError> {
+        self.apply_all(now_ms, &changes)
     }
 
     async fn bucket(&self, name: &str) -> Result<Option<Bucket>, CatalogError> {
@@ -337,7 +127,7 @@ impl Catalog for Model {
         let few = object.extents.len() <= crate::LOCATED_EXTENTS_MAX;
         for Extent { stripe, .. } in object.extents.iter().filter(|_| few) {
             if stripes.iter().all(|(id, _)| id != stripe) {
-                stripes.push((*stripe, state.stripes[stripe].clone()));
+                stripes.push((*stripe, state.stripes[stripe].stripe.clone()));
             }
         }
         Ok(Some(Located { object: object.clone(), stripes }))
@@ -412,6 +202,12 @@ impl Catalog for Model {
 
     async fn stripes(&self, ids: &[StripeId]) -> Result<Vec<Option<Stripe>>, CatalogError> {
         let state = self.state();
+        let stripe = |id| state.stripes.get(id).map(|held: &Held| held.stripe.clone());
+        Ok(ids.iter().map(stripe).collect())
+    }
+
+    async fn held(&self, ids: &[StripeId]) -> Result<Vec<Option<Held>>, CatalogError> {
+        let state = self.state();
         Ok(ids.iter().map(|id| state.stripes.get(id).cloned()).collect())
     }
 
@@ -422,7 +218,7 @@ impl Catalog for Model {
     ) -> Result<Vec<(StripeId, Stripe)>, CatalogError> {
         let state = self.state();
         let found = state.stripes.iter().filter(|(id, _)| **id > after);
-        Ok(found.take(max).map(|(id, stripe)| (*id, stripe.clone())).collect())
+        Ok(found.take(max).map(|(id, held)| (*id, held.stripe.clone())).collect())
     }
 
     async fn garbage(
@@ -432,8 +228,9 @@ impl Catalog for Model {
         max: usize,
     ) -> Result<Vec<(StripeId, Stripe)>, CatalogError> {
         let state = self.state();
-        let found = state.garbage.iter().filter(|(id, (since, _))| **id > after && *since < due_ms);
-        Ok(found.take(max).map(|(id, (_, stripe))| (*id, stripe.clone())).collect())
+        let found = state.garbage.iter();
+        let found = found.filter(|(id, garbage)| **id > after && garbage.since_ms < due_ms);
+        Ok(found.take(max).map(|(id, garbage)| (*id, garbage.stripe.clone())).collect())
     }
 
     async fn is_garbage(&self, id: StripeId) -> Result<bool, CatalogError> {
@@ -456,8 +253,38 @@ impl Catalog for Model {
         Ok(self.state().leftovers.contains_key(&copy))
     }
 
+    async fn tombstone(&self, bucket: &str, key: &str) -> Result<Option<Tombstone>, CatalogError> {
+        Ok(self.state().tombstones.get(&(bucket.to_owned(), key.to_owned())).cloned())
+    }
+
+    async fn outlived_by(
+        &self,
+        stripe: StripeId,
+        (bucket, key): (&str, &str),
+        max: usize,
+    ) -> Result<Vec<(String, String)>, CatalogError> {
+        let state = self.state();
+        let places = state.outlived.iter().filter(|(id, _, _)| *id == stripe);
+        let places = places.map(|(_, bucket, key)| (bucket.clone(), key.clone()));
+        let after = (bucket.to_owned(), key.to_owned());
+        Ok(places.filter(|place| *place > after).take(max).collect())
+    }
+
+    async fn outlived_at(
+        &self,
+        (bucket, key): (&str, &str),
+        after: StripeId,
+        max: usize,
+    ) -> Result<Vec<StripeId>, CatalogError> {
+        let state = self.state();
+        let of_key =
+            state.outlived.iter().filter(|(id, of, at)| *id > after && of == bucket && at == key);
+        Ok(of_key.take(max).map(|(id, _, _)| *id).collect())
+    }
+
     async fn vouched(&self) -> Result<Vouched, CatalogError> {
-        Ok(self.state().vouched.clone())
+        let state = self.state();
+        Ok(Vouched { before_ms: state.vouched_before, sessions: state.sessions.clone() })
     }
 
     async fn verify(&self) -> Result<(), CatalogError> {

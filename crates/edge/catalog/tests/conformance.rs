@@ -90,7 +90,7 @@ fn changes_of_callers_that_have_gone_are_applied_before_the_catalog_is_closed() 
     for node in 0..100 {
         let change = Change::NameNode { name: format!("node{node:03}") };
         // Polled once, so queued; then nobody waits for it.
-        assert!(catalog.commit(1, change).now_or_never().is_none());
+        assert!(catalog.commit_one(1, change).now_or_never().is_none());
     }
     drop(catalog);
     let catalog = opened(&path, Settings::default());

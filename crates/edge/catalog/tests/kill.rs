@@ -49,7 +49,8 @@ fn child_that_commits_until_it_is_killed() {
     let catalog = open(&folder, from);
     let mut told = OpenOptions::new().create(true).append(true).open(answers(&folder)).unwrap();
     for group in all_changes()[from..].chunks(TOGETHER) {
-        let commits = group.iter().map(|(now_ms, change)| catalog.commit(*now_ms, change.clone()));
+        let commits =
+            group.iter().map(|(now_ms, change)| catalog.commit_one(*now_ms, change.clone()));
         let answers = run(join_all(commits));
         assert!(!answers.iter().any(|it| matches!(it, Err(CatalogError::Unavailable(_)))));
         // A byte for each answer: the kernel keeps it when this process is killed.

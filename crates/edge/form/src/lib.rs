@@ -46,11 +46,16 @@
 //! assert_eq!(decode(&bytes), Ok(photo));
 //! ```
 
+mod coded;
 mod record;
-mod unknown;
+mod sequence;
+mod unreadable;
 
-pub use record::{Fields, Found, PASSABLE, Record, compose, decode, encode, scan};
-pub use unknown::{Unknown, Unreadable};
+pub use coded::checksum_algorithm;
+pub use record::{Fields, Found, PASSABLE, Record, compose, decode, encode, paired, scan};
+pub use ripstop_object::Unknown;
+pub use sequence::{append, first};
+pub use unreadable::Unreadable;
 
 #[cfg(test)]
 mod tests;

@@ -1,13 +1,23 @@
 //! How a record is written, and how it is read.
 
-use crate::{Unknown, Unreadable};
+use crate::Unreadable;
 use minicbor::data::Type;
 use minicbor::encode::Error;
 use minicbor::{Decoder, Encoder};
-use std::convert::Infallible;
+use ripstop_object::Unknown;
+use std::{convert::Infallible, mem};
 
 /// The first number of those that a program may pass over without knowing them.
 pub const PASSABLE: u64 = 128;
+
+/// Most fields of a map whose head is one byte.
+const SHORT_MAX: usize = 23;
+/// Major types, as they stand in a first byte.
+pub(crate) const UNSIGNED: u8 = 0;
+pub(crate) const NEGATIVE: u8 = 1 << 5;
+const EMPTY_MAP: u8 = 0xa0;
+const OPEN_MAP: u8 = 0xbf;
+const BREAK: u8 = 0xff;
 
 /// What has a form; by default, with every field left out.
 pub trait Record: Default {
@@ -26,7 +36,11 @@ pub trait Record: Default {
 
 /// A record being written.
 #[derive(Debug)]
-pub struct Fields(Encoder<Vec<u8>>);
+pub struct Fields {
+    to: Encoder<Vec<u8>>,
+    /// Fields of the map that is being written; at least as many as there are.
+    count: usize,
+}
 
 /// The record's bytes behind those of `after`.
 pub fn encode(record: &impl Record, after: Vec<u8>) -> Vec<u8> {
@@ -35,48 +49,104 @@ pub fn encode(record: &impl Record, after: Vec<u8>) -> Vec<u8> {
 
 /// The bytes of a record of the fields that `write` writes, behind those of `after`.
 pub fn compose(after: Vec<u8>, write: impl FnOnce(&mut Fields)) -> Vec<u8> {
-    let mut fields = Fields(Encoder::new(after));
+    let mut fields = Fields::new(after);
     fields.map(write);
-    fields.0.into_writer()
+    fields.into_bytes()
 }
 
 /// A vector takes everything.
-fn taken<T>(result: Result<T, Error<Infallible>>) {
+pub(crate) fn taken<T>(result: Result<T, Error<Infallible>>) {
     result.map(drop).expect("nothing is written that cannot be");
 }
 
 impl Fields {
-    fn map(&mut self, write: impl FnOnce(&mut Self)) {
-        taken(self.0.begin_map());
+    pub(crate) fn new(after: Vec<u8>) -> Self {
+        Self { to: Encoder::new(after), count: 0 }
+    }
+
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.to.into_writer()
+    }
+
+    /// What writes the value of this field.
+    #[inline]
+    pub(crate) fn value(&mut self, field: u64) -> &mut Encoder<Vec<u8>> {
+        self.count += 1;
+        self.head(UNSIGNED, field);
+        &mut self.to
+    }
+
+    /// What begins a value: its major type, with a number. The encoder writes the same, in more steps: recordings
+    /// are made of little else, where a machine waits for it.
+    #[inline]
+    pub(crate) fn head(&mut self, major: u8, number: u64) {
+        let bytes = self.to.writer_mut();
+        if number < 24 {
+            bytes.push(major | number as u8);
+        } else if let Ok(number) = u8::try_from(number) {
+            bytes.extend_from_slice(&[major | 0x18, number]);
+        } else if let Ok(number) = u16::try_from(number) {
+            let [a, b] = number.to_be_bytes();
+            bytes.extend_from_slice(&[major | 0x19, a, b]);
+        } else if let Ok(number) = u32::try_from(number) {
+            let [a, b, c, d] = number.to_be_bytes();
+            bytes.extend_from_slice(&[major | 0x1a, a, b, c, d]);
+        } else {
+            bytes.push(major | 0x1b);
+            bytes.extend_from_slice(&number.to_be_bytes());
+        }
+    }
+
+    /// A map whose head is one byte if it has few fields, which nothing ends then.
+    #[inline]
+    pub(crate) fn short_map(&mut self, write: impl FnOnce(&mut Self)) {
+        let head = self.to.writer().len();
+        self.to.writer_mut().push(EMPTY_MAP);
+        let outer = mem::replace(&mut self.count, 0);
         write(self);
-        taken(self.0.end());
+        let count = mem::replace(&mut self.count, outer);
+        let bytes = self.to.writer_mut();
+        if count <= SHORT_MAX {
+            bytes[head] |= count as u8;
+        } else {
+            bytes[head] = OPEN_MAP;
+            bytes.push(BREAK);
+        }
+    }
+
+    fn map(&mut self, write: impl FnOnce(&mut Self)) {
+        taken(self.to.begin_map());
+        write(self);
+        taken(self.to.end());
     }
 
     /// A number; 0 is left out.
+    #[inline]
     pub fn number(&mut self, field: u64, value: u64) {
         if value != 0 {
-            taken(self.0.u64(field).and_then(|to| to.u64(value)));
+            self.value(field);
+            self.head(UNSIGNED, value);
         }
     }
 
     /// A truth; `false` is left out.
     pub fn truth(&mut self, field: u64, value: bool) {
         if value {
-            taken(self.0.u64(field).and_then(|to| to.bool(true)));
+            taken(self.value(field).bool(true));
         }
     }
 
     /// Text; an empty one is left out.
     pub fn text(&mut self, field: u64, value: &str) {
         if !value.is_empty() {
-            taken(self.0.u64(field).and_then(|to| to.str(value)));
+            taken(self.value(field).str(value));
         }
     }
 
     /// Bytes; none are left out.
     pub fn bytes(&mut self, field: u64, value: &[u8]) {
         if !value.is_empty() {
-            taken(self.0.u64(field).and_then(|to| to.bytes(value)));
+            taken(self.value(field).bytes(value));
         }
     }
 
@@ -89,9 +159,9 @@ impl Fields {
         if values.len() == 0 {
             return;
         }
-        taken(self.0.u64(field).and_then(|to| to.bytes_len((N * values.len()) as u64)));
+        taken(self.value(field).bytes_len((N * values.len()) as u64));
         for value in values {
-            self.0.writer_mut().extend_from_slice(&value);
+            self.to.writer_mut().extend_from_slice(&value);
         }
     }
 
@@ -111,19 +181,19 @@ impl Fields {
         if pairs.is_empty() {
             return;
         }
-        taken(self.0.u64(field).and_then(|to| to.array(2 * pairs.len() as u64)));
+        taken(self.value(field).array(2 * pairs.len() as u64));
         for (name, value) in pairs {
-            taken(self.0.str(name).and_then(|to| to.str(value)));
+            taken(self.to.str(name).and_then(|to| to.str(value)));
         }
     }
 
     /// Numbers, each of which may be missing; an empty list is written too.
     pub fn options(&mut self, field: u64, values: impl ExactSizeIterator<Item = Option<u64>>) {
-        taken(self.0.u64(field).and_then(|to| to.array(values.len() as u64)));
+        taken(self.value(field).array(values.len() as u64));
         for value in values {
             taken(match value {
-                Some(value) => self.0.u64(value),
-                None => self.0.null(),
+                Some(value) => self.to.u64(value),
+                None => self.to.null(),
             });
         }
     }
@@ -137,32 +207,34 @@ impl Fields {
         if values.clone().all(|value| value.is_none()) {
             return;
         }
-        taken(self.0.u64(field).and_then(|to| to.array(values.len() as u64)));
+        taken(self.value(field).array(values.len() as u64));
         for value in values {
             taken(match value {
-                Some(value) => self.0.bytes(value),
-                None => self.0.null(),
+                Some(value) => self.to.bytes(value),
+                None => self.to.null(),
             });
         }
     }
 
     /// A record in this one.
     pub fn record(&mut self, field: u64, record: &impl Record) {
-        taken(self.0.u64(field));
+        self.value(field);
         self.map(|to| record.write(to));
     }
 
     /// What was unknown as the record was read.
     pub fn unknown(&mut self, unknown: &Unknown) {
-        self.0.writer_mut().extend_from_slice(&unknown.0);
+        // How many fields that is, nobody has counted.
+        self.count += if unknown.is_empty() { 0 } else { SHORT_MAX + 1 };
+        self.to.writer_mut().extend_from_slice(unknown.bytes());
     }
 }
 
 /// The value of a field, to be read once.
 #[derive(Debug)]
 pub struct Found<'b> {
-    field: u64,
-    from: Decoder<'b>,
+    pub(crate) field: u64,
+    pub(crate) from: Decoder<'b>,
 }
 
 /// The record that `bytes` are, all of them.
@@ -173,6 +245,20 @@ pub fn decode<R: Record>(bytes: &[u8]) -> Result<R, Unreadable> {
         Ok(record)
     } else {
         Err(Unreadable::Form("something follows it".into()))
+    }
+}
+
+/// Each element with its value in a column, which must have as many.
+pub fn paired<'a, T, C: IntoIterator<IntoIter: ExactSizeIterator>>(
+    elements: &'a mut [T],
+    column: C,
+    from: &Found<'_>,
+) -> Result<impl Iterator<Item = (&'a mut T, C::Item)>, Unreadable> {
+    let column = column.into_iter();
+    if elements.len() == column.len() {
+        Ok(elements.iter_mut().zip(column))
+    } else {
+        Err(from.wrong("has another number of elements than the column before it"))
     }
 }
 
@@ -195,7 +281,7 @@ pub fn scan<'b>(
 impl<'b> Found<'b> {
     /// Has `see` read each field of the map that is the value, for as long as it wants; tells it where the
     /// field begins.
-    fn walk(
+    pub(crate) fn walk(
         &mut self,
         mut see: impl FnMut(&mut Self, usize) -> Result<bool, Unreadable>,
     ) -> Result<(), Unreadable> {
@@ -228,7 +314,7 @@ impl<'b> Found<'b> {
                 let unknown = unknown.ok_or(Unreadable::Newer(field))?;
                 found.from.skip()?;
                 let as_it_is = &found.from.input()[begin..found.from.position()];
-                unknown.0.extend_from_slice(as_it_is);
+                unknown.keep(as_it_is);
             }
             Ok(true)
         })?;
@@ -318,7 +404,7 @@ impl<'b> Found<'b> {
         Unreadable::Field { field: self.field, reason }
     }
 
-    fn len(&mut self) -> Result<u64, Unreadable> {
+    pub(crate) fn len(&mut self) -> Result<u64, Unreadable> {
         self.from.array()?.ok_or_else(|| self.wrong("does not say how long it is"))
     }
 

@@ -204,6 +204,106 @@ fn values_of_other_kinds_and_bytes_behind_are_refused() {
     assert_eq!(wrong(&[0xbf, 6, 0x81, 0x61, b'x', 0xff]), "its field 6 has a name without a value");
 }
 
+proptest! {
+    #[test]
+    fn a_sequence_is_read_record_by_record(
+        records: Vec<(u64, Vec<u64>, i64, u64, f64)>, wide: u128,
+    ) {
+        let mut bytes = Vec::new();
+        for (kind, numbers, signed, given, real) in &records {
+            bytes = append(bytes, *kind, |to| {
+                to.maps(1, numbers.iter(), |number, to| to.given(9, *number));
+                to.signed(2, *signed);
+                to.nest(3, |to| to.given(1, *given));
+                to.real(4, *real);
+                to.wide(5, wide);
+            });
+        }
+        let mut rest = &bytes[..];
+        for (kind, numbers, signed, given, real) in records {
+            let mut seen = 0;
+            let (len, known) = first(rest, |number, found| {
+                assert_eq!(number, kind);
+                found.fields(|field, found| {
+                    seen += 1;
+                    match field {
+                        1 => {
+                            let read = found.maps(|it| {
+                                let mut number = 0;
+                                it.fields(|_, it| it.number().map(|it| number = it).map(|()| true))?;
+                                Ok(number)
+                            })?;
+                            assert_eq!(&read, &numbers);
+                        }
+                        2 => assert_eq!(found.signed()?, signed),
+                        3 => found.fields(|_, it| {
+                            assert_eq!(it.number()?, given);
+                            Ok(true)
+                        })?,
+                        4 => assert_eq!(found.real()?.to_bits(), real.to_bits()),
+                        _ => assert_eq!(found.wide()?, wide),
+                    }
+                    Ok(true)
+                })?;
+                Ok(true)
+            })
+            .unwrap();
+            prop_assert!(known && seen == 5);
+            rest = &rest[len..];
+        }
+        prop_assert!(rest.is_empty());
+    }
+
+    #[test]
+    fn a_map_of_few_fields_has_a_head_of_one_byte_and_one_of_many_an_end(count in 0..60_u64) {
+        let bytes = append(vec![], 7, |to| (1..=count).for_each(|field| to.given(field, 1)));
+        let mut seen = 0;
+        first(&bytes, |_, found| {
+            found.fields(|_, found| {
+                seen += found.number()?;
+                Ok(true)
+            })?;
+            Ok(true)
+        })
+        .unwrap();
+        prop_assert_eq!(seen, count);
+        prop_assert_eq!(bytes.last() == Some(&0xff), count > 23);
+    }
+}
+
+#[test]
+fn kinds_and_fields_of_a_sequence_are_passed_over_or_refused_by_their_numbers() {
+    let bytes = |kind, field| append(vec![], kind, |to| to.text(field, "new"));
+    let read = |bytes: &[u8]| {
+        first(bytes, |kind, found| {
+            if kind == 1 {
+                found.fields(|_, _| Ok(false))?;
+            }
+            Ok(kind == 1)
+        })
+    };
+    let passed = bytes(1, 128);
+    assert_eq!(read(&passed), Ok((passed.len(), true)));
+    assert_eq!(read(&bytes(1, 127)), Err(Unreadable::Newer(127)));
+    let passed = bytes(128, 1);
+    assert_eq!(read(&passed), Ok((passed.len(), false)));
+    let refused = read(&bytes(127, 1)).unwrap_err().to_string();
+    assert_eq!(refused, "it is of kind 127, which a newer program must have written");
+}
+
+#[test]
+fn what_is_unknown_is_kept_in_a_short_map_too() {
+    let later = Later { word: "x".into(), ..Later::default() };
+    let earlier = decode::<Inner>(&encode(&later, vec![])).unwrap();
+    let bytes = append(vec![], 1, |to| earlier.write(to));
+    let (_, known) = first(&bytes, |_, found| {
+        assert_eq!(found.record::<Later>()?, later);
+        Ok(true)
+    })
+    .unwrap();
+    assert!(known);
+}
+
 #[test]
 fn a_scan_reads_what_it_wants_and_ends_where_it_wants() {
     let record = every((5, true, "text".into(), vec![1; 9], vec![], vec![], vec![]), vec![], 7);

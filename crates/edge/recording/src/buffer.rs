@@ -1,7 +1,9 @@
-use crate::{format::Record, recorder::BLOCK_LEN};
+use crate::{
+    numbered::{Borrowed, Writing},
+    recorder::BLOCK_LEN,
+};
 use ripstop_gateway::{Action, Event};
 use ripstop_model::Timestamp;
-use serde::Serialize;
 use std::mem;
 
 /// Most bytes that a buffer holds without growing.
@@ -11,29 +13,29 @@ const ROOM: usize = BLOCK_LEN + (8 << 10);
 #[derive(Debug)]
 pub(crate) struct Buffer {
     bytes: Vec<u8>,
+    writing: Writing,
     /// Whether more may come.
     pub open: bool,
 }
 
-/// A record that borrows what it holds.
-pub(crate) type Borrowed<'a> = Record<&'a crate::Beginning, &'a Event, &'a [Action]>;
-
 impl Buffer {
     pub(crate) fn new() -> Self {
-        Self { bytes: Vec::with_capacity(ROOM), open: true }
+        Self { bytes: Vec::with_capacity(ROOM), writing: Writing::default(), open: true }
     }
 
     pub(crate) fn push(&mut self, record: &Borrowed<'_>) {
         let bytes = mem::take(&mut self.bytes);
-        self.bytes = encode(record, bytes);
+        self.bytes = self.writing.append(bytes, record);
     }
 
     pub(crate) fn told(&mut self, now: Timestamp, event: &Event) {
-        self.push(&Record::Told { now, event });
+        let bytes = mem::take(&mut self.bytes);
+        self.bytes = self.writing.told(bytes, now, event);
     }
 
     pub(crate) fn said(&mut self, actions: &[Action]) {
-        self.push(&Record::Said(actions));
+        let bytes = mem::take(&mut self.bytes);
+        self.bytes = self.writing.said(bytes, actions);
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -42,16 +44,17 @@ impl Buffer {
 
     /// What is in it; it is empty then.
     pub(crate) fn take(&mut self) -> Vec<u8> {
+        self.writing.begin();
         mem::replace(&mut self.bytes, Vec::with_capacity(ROOM))
     }
 
     /// Nothing more comes, and what is in it is dropped.
     pub(crate) fn close(&mut self) {
-        *self = Self { bytes: Vec::new(), open: false };
+        *self = Self { bytes: Vec::new(), writing: Writing::default(), open: false };
     }
 }
 
-/// Adds a record to `bytes`.
-pub(crate) fn encode(record: &impl Serialize, bytes: Vec<u8>) -> Vec<u8> {
-    postcard::to_extend(record, bytes).expect("a vector takes everything, and lengths are known")
+/// The bytes of a record that stands alone in its block.
+pub(crate) fn alone(record: &Borrowed<'_>) -> Vec<u8> {
+    Writing::default().append(Vec::new(), record)
 }

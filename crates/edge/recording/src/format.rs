@@ -1,23 +1,20 @@
 use ripstop_gateway::{Action, Event, Machine, NodeSpec, Settings};
 use ripstop_model::{NodeId, Timestamp};
-use serde::{Deserialize, Serialize};
 use std::{collections::BTreeSet, fmt};
 
 /// What a recording begins with.
 pub(crate) const MAGIC: [u8; 8] = *b"RIPSTOPR";
-/// Version of the format: of the frame, and of every type that a [`Record`] holds.
-pub const VERSION: u32 = 2;
+/// Version of the format that is written: numbered fields, of which later programs may add some.
+pub const VERSION: u32 = 3;
+/// The version whose records are members one after another, without numbers. It is read, too.
+pub const POSITIONAL: u32 = 2;
 /// Bytes of a file before its first block.
 pub(crate) const FILE_HEAD_LEN: usize = MAGIC.len() + 4;
-/// Bytes of a block before what its length counts.
-pub(crate) const FRAME_LEN: usize = 8;
-/// Bytes of a block's number and pool.
-pub(crate) const BLOCK_HEAD_LEN: usize = 6;
 /// Most bytes that a block's length may say.
 pub(crate) const BLOCK_LEN_MAX: usize = 64 << 20;
 
 /// One entry of a recording. What is written borrows what it holds.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum Record<B = Beginning, E = Event, A = Vec<Action>> {
     /// A machine was made.
     Began(B),
@@ -37,7 +34,7 @@ pub enum Record<B = Beginning, E = Event, A = Vec<Action>> {
 }
 
 /// Everything that makes a machine.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Beginning {
     /// Version of the program that recorded.
     pub program: String,
@@ -81,7 +78,7 @@ impl Beginning {
 }
 
 /// Why recording ended before it was asked to.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Stop {
     /// Blocks came faster than the disk took them.
     Behind,
@@ -99,11 +96,6 @@ impl fmt::Display for Stop {
             Self::Disk(error) => write!(f, "the disk refused: {error}"),
         }
     }
-}
-
-/// CRC-32C of a block from its number on.
-pub(crate) fn checksum(block: &[u8]) -> u32 {
-    crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, block) as u32
 }
 
 #[cfg(test)]

@@ -12,9 +12,17 @@
 //! with its process.
 //!
 //! The file: `RIPSTOPR`, the version of the format (4 bytes, little endian, as are all numbers here),
-//! then blocks. A block: its length from its number on (4), CRC-32C of as much (4), its number (4, from
-//! 0), the pool (2), and [`Record`]s in postcard's form until its end. The records of a pool are in
-//! order, those of different pools interleave.
+//! then blocks. A block: how many bytes its records are (4), its number (4, from 0), the pool (2), CRC-32C
+//! of the version and these (4), CRC-32C of all that and of the records (4), and the records. Those of a
+//! pool are in order, those of different pools interleave. A block that ends with the file before its end
+//! was cut off by a kill; anything else that does not agree is damage.
+//!
+//! A record is its kind, a number, and a CBOR map of its fields by their numbers, which stand in the file
+//! `numbers`: a program that does not know one refuses it below 128, with its number, and passes it over from
+//! 128 on. A [`Record`] is one of these records, or several: each action is one, and behind the last stands
+//! one that says that this was all. Ids are the differences to those that each block begins with, an event's
+//! time that to the event before, so that they are short. Files of version 2, which is read for
+//! ever, hold members one after another instead of fields.
 //!
 //! ```
 //! use ripstop_gateway::{Event, Machine, NodeSpec, Operation, Request, Settings};
@@ -50,13 +58,18 @@
 //! ```
 
 mod buffer;
+mod fields;
 mod format;
+mod frame;
+mod numbered;
+mod numbers;
+mod positional;
 mod reader;
 mod recorder;
 mod replay;
 mod writer;
 
-pub use format::{Beginning, BeginningError, Record, Stop, VERSION};
+pub use format::{Beginning, BeginningError, POSITIONAL, Record, Stop, VERSION};
 pub use reader::{Ending, Recording, RecordingError};
 pub use recorder::{PoolRecorder, Recorder, RecorderSettings};
 pub use replay::{Difference, PoolReplay, Replay, ReplayError, replay};

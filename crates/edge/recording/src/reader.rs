@@ -1,12 +1,17 @@
-use crate::format::{
-    BLOCK_HEAD_LEN, BLOCK_LEN_MAX, FILE_HEAD_LEN, FRAME_LEN, MAGIC, Record, Stop, VERSION, checksum,
+use crate::{
+    format::{FILE_HEAD_LEN, MAGIC, POSITIONAL, Record, Stop, VERSION},
+    frame::{self, FRAME_LEN, Frame},
+    numbered::{First, Reading},
+    positional,
 };
+use ripstop_form::Unreadable;
 use std::io::{self, Read};
 
 /// Reads a recording, one record after the other.
 #[derive(Debug)]
 pub struct Recording<R> {
     from: R,
+    version: u32,
     /// Where the next block begins.
     next: u64,
     /// Where the block at hand begins, for messages.
@@ -14,6 +19,8 @@ pub struct Recording<R> {
     number: u32,
     pool: u16,
     records: Vec<u8>,
+    /// What the records of the block that were read say of those that follow.
+    reading: Reading,
     /// Bytes of `records` that were read.
     read: usize,
     ending: Option<Ending>,
@@ -41,18 +48,18 @@ pub enum RecordingError {
     #[error("it is not a recording")]
     Magic,
     /// Its format is not ours.
-    #[error("it has version {0} of the format, and this program reads version {VERSION}")]
+    #[error("it is of format {0}, which {age}; this program knows {POSITIONAL} and {VERSION}", age = age(*.0))]
     Version(u32),
     /// Bytes were changed or lost.
     #[error("it is damaged in the block at byte {0}")]
     Damaged(u64),
-    /// A whole block holds what is no record.
-    #[error("the block at byte {offset} holds what is no record: {source}")]
+    /// A whole block holds a record that cannot be read.
+    #[error("the block at byte {offset} holds what cannot be read: {source}")]
     Record {
         /// Where the block begins.
         offset: u64,
         /// What is wrong with it.
-        source: postcard::Error,
+        source: Unreadable,
     },
     /// Records do not follow on one another as they must.
     #[error("the block at byte {offset} holds a record that cannot be there: {why}")]
@@ -73,17 +80,19 @@ impl<R: Read> Recording<R> {
         if len < FILE_HEAD_LEN || magic != MAGIC {
             return Err(RecordingError::Magic);
         }
-        let version = number(version);
-        if version != VERSION {
+        let version = u32::from_le_bytes(version.try_into().expect("four bytes"));
+        if !matches!(version, POSITIONAL | VERSION) {
             return Err(RecordingError::Version(version));
         }
         Ok(Self {
             from,
+            version,
             next: FILE_HEAD_LEN as u64,
             offset: FILE_HEAD_LEN as u64,
             number: 0,
             pool: 0,
             records: Vec::new(),
+            reading: Reading::default(),
             read: 0,
             ending: None,
         })
@@ -101,15 +110,19 @@ impl<R: Read> Recording<R> {
 
     /// The next record and its pool, by number; none at the end.
     pub fn next_record(&mut self) -> Result<Option<(u16, Record)>, RecordingError> {
-        while self.read == self.records.len() {
-            if self.ending.is_some() || !self.next_block()? {
-                return Ok(None);
+        let record = loop {
+            while self.read == self.records.len() {
+                if self.reading.is_amid() {
+                    return Err(self.misplaced("it ends before all that was said"));
+                }
+                if self.ending.is_some() || !self.next_block()? {
+                    return Ok(None);
+                }
             }
-        }
-        let rest = &self.records[self.read..];
-        let (record, after) = postcard::take_from_bytes::<Record>(rest)
-            .map_err(|source| RecordingError::Record { offset: self.offset, source })?;
-        self.read = self.records.len() - after.len();
+            if let Some(record) = self.first()? {
+                break record;
+            }
+        };
         self.ending = match &record {
             Record::Finished => Some(Ending::Finished),
             Record::Stopped(stop) => Some(Ending::Stopped(stop.clone())),
@@ -118,49 +131,70 @@ impl<R: Read> Recording<R> {
         if self.ending.is_some() {
             let mut more = [0];
             if self.read < self.records.len() || fill(&mut self.from, &mut more)? > 0 {
-                let why = "it is the last, and something follows";
-                return Err(RecordingError::Order { offset: self.offset, why });
+                return Err(self.misplaced("it is the last, and something follows"));
             }
             return Ok(None);
         }
         Ok(Some((self.pool, record)))
     }
 
+    const fn misplaced(&self, why: &'static str) -> RecordingError {
+        RecordingError::Order { offset: self.offset, why }
+    }
+
+    /// What follows in the block, if that is a record.
+    fn first(&mut self) -> Result<Option<Record>, RecordingError> {
+        let rest = &self.records[self.read..];
+        let was_amid = self.reading.is_amid();
+        let first = match self.version {
+            POSITIONAL => positional::first(rest).map(|(len, it)| (len, First::Record(it))),
+            _ => self.reading.first(rest),
+        };
+        let (len, first) =
+            first.map_err(|source| RecordingError::Record { offset: self.offset, source })?;
+        self.read += len;
+        match first {
+            First::Record(Record::Said(said)) => Ok(Some(Record::Said(said))),
+            First::Record(_) if was_amid => {
+                Err(self.misplaced("it begins before all was said to the one before"))
+            }
+            First::Record(record) => Ok(Some(record)),
+            First::Part | First::Unknown => Ok(None),
+        }
+    }
+
     /// Reads and checks a block; false at the end of the file.
     fn next_block(&mut self) -> Result<bool, RecordingError> {
         self.offset = self.next;
-        let mut frame = [0; FRAME_LEN];
-        let framed = fill(&mut self.from, &mut frame)?;
-        if framed < FRAME_LEN {
+        let mut bytes = [0; FRAME_LEN];
+        let bytes = &mut bytes[..frame::len(self.version)];
+        let framed = fill(&mut self.from, bytes)?;
+        if framed < bytes.len() {
             self.ending = Some(Ending::CutOff(framed as u64));
             return Ok(false);
         }
-        let (len, sum) = (number(&frame[..4]) as usize, number(&frame[4..]));
-        if !(BLOCK_HEAD_LEN..=BLOCK_LEN_MAX).contains(&len) {
-            return Err(RecordingError::Damaged(self.offset));
-        }
+        let damaged = RecordingError::Damaged(self.offset);
+        let Some(frame) = Frame::read(self.version, bytes) else { return Err(damaged) };
+        (self.read, self.reading) = (0, Reading::default());
         self.records.clear();
-        let found = (&mut self.from).take(len as u64).read_to_end(&mut self.records)?;
-        if found < len {
-            self.ending = Some(Ending::CutOff((FRAME_LEN + found) as u64));
+        let found = (&mut self.from).take(frame.len as u64).read_to_end(&mut self.records)?;
+        if found < frame.len {
+            self.ending = Some(Ending::CutOff((framed + found) as u64));
             self.records.clear();
-            self.read = 0;
             return Ok(false);
         }
-        let in_order = number(&self.records[..4]) == self.number;
-        if checksum(&self.records) != sum || !in_order {
-            return Err(RecordingError::Damaged(self.offset));
+        if frame.number != self.number || !frame.holds(bytes, &self.records) {
+            return Err(damaged);
         }
-        self.pool = u16::from_le_bytes([self.records[4], self.records[5]]);
-        self.read = BLOCK_HEAD_LEN;
+        self.pool = frame.pool;
         self.number = self.number.wrapping_add(1);
-        self.next += (FRAME_LEN + len) as u64;
+        self.next += (framed + frame.len) as u64;
         Ok(true)
     }
 }
 
-fn number(bytes: &[u8]) -> u32 {
-    u32::from_le_bytes(bytes.try_into().expect("four bytes"))
+fn age(version: u32) -> &'static str {
+    if version > VERSION { "a newer program must have written" } else { "no program wrote" }
 }
 
 /// Reads until `into` is full or the file ends; returns how much it read.

@@ -1,5 +1,5 @@
 use crate::{
-    buffer::{Borrowed, Buffer, encode},
+    buffer::{Buffer, alone},
     format::{Beginning, FILE_HEAD_LEN, MAGIC, Record, VERSION},
     writer::{self, Block, Queue},
 };
@@ -112,8 +112,7 @@ impl Recorder {
                 let _ = self.to.send(Block { pool: pool.number, records });
             }
         }
-        let finished: Borrowed<'_> = Record::Finished;
-        let _ = self.to.send(Block { pool: u16::MAX, records: encode(&finished, Vec::new()) });
+        let _ = self.to.send(Block { pool: u16::MAX, records: alone(&Record::Finished) });
         let thread = lock(&self.thread).take();
         if thread.is_some_and(|thread| thread.join().is_err()) {
             tracing::error!("the recorder's thread panicked");

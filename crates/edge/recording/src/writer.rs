@@ -1,6 +1,7 @@
 use crate::{
-    buffer::{Borrowed, encode},
-    format::{BLOCK_HEAD_LEN, FRAME_LEN, Record, Stop, checksum},
+    buffer::alone,
+    format::{Record, Stop},
+    frame::{FRAME_LEN, frame},
     recorder::{Shared, lock},
 };
 use std::{
@@ -44,15 +45,9 @@ struct Blocks {
 
 impl Blocks {
     fn write(&mut self, block: &Block) -> io::Result<()> {
-        let mut bytes = Vec::with_capacity(FRAME_LEN + BLOCK_HEAD_LEN + block.records.len());
-        let len = (BLOCK_HEAD_LEN + block.records.len()) as u32;
-        bytes.extend_from_slice(&len.to_le_bytes());
-        bytes.extend_from_slice(&[0; 4]);
-        bytes.extend_from_slice(&self.number.to_le_bytes());
-        bytes.extend_from_slice(&block.pool.to_le_bytes());
+        let mut bytes = Vec::with_capacity(FRAME_LEN + block.records.len());
+        bytes.extend_from_slice(&frame(self.number, block.pool, &block.records));
         bytes.extend_from_slice(&block.records);
-        let sum = checksum(&bytes[FRAME_LEN..]);
-        bytes[4..FRAME_LEN].copy_from_slice(&sum.to_le_bytes());
         self.file.write_all(&bytes)?;
         self.number = self.number.wrapping_add(1);
         self.written += bytes.len() as u64;
@@ -77,8 +72,8 @@ pub(crate) fn run(file: File, path: &Path, written: u64, file_max: u64, queue: &
     if let Some(stop) = stop {
         tracing::error!(path = %path.display(), bytes = blocks.written, "recording ended: {stop}");
         blocks.retreat();
-        let note: Borrowed<'_> = Record::Stopped(stop);
-        let noted = blocks.write(&Block { pool: u16::MAX, records: encode(&note, Vec::new()) });
+        let note = alone(&Record::Stopped(stop));
+        let noted = blocks.write(&Block { pool: u16::MAX, records: note });
         if let Err(error) = noted {
             tracing::warn!(%error, "the recording does not say why it ended");
             blocks.retreat();

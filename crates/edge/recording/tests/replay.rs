@@ -5,8 +5,8 @@ mod scene;
 use ripstop_gateway::{Action, Event, Report};
 use ripstop_model::Timestamp;
 use ripstop_recording::{
-    Beginning, Ending, Record, Recorder, RecorderSettings, Recording, RecordingError, ReplayError,
-    Stop, replay,
+    Beginning, Ending, Record, Recorder, RecorderSettings, Recording, RecordingError, Replay,
+    ReplayError, Stop, replay,
 };
 use ripstop_runtime::{Layout, Witness as _};
 use scene::{Scene, beginning};
@@ -152,6 +152,94 @@ async fn a_flipped_bit_is_damage_and_a_cut_is_said() {
             Err(other) => panic!("cut at {at}: {other}"),
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_flip_never_looks_like_a_cut_and_whatever_is_whole_before_a_cut_is_replayed() {
+    let (_folder, file) = file();
+    record(&file, 2, 1).await;
+    let bytes = fs::read(&file).unwrap();
+    let whole = replay(&*bytes).unwrap();
+    let events =
+        |replayed: &Replay| replayed.pools.iter().map(|pool| pool.events).collect::<Vec<_>>();
+    // Every byte of the head, the first block's frame, and the last block; others here and there.
+    let ends = (0..64).chain(bytes.len() - 64..bytes.len());
+    for at in ends.chain((64..bytes.len() - 64).step_by(1009)) {
+        for bit in 0..8 {
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 1 << bit;
+            assert!(replay(&*flipped).is_err(), "bit {bit} of byte {at}");
+        }
+    }
+    let mut before = Vec::new();
+    for at in (12..bytes.len()).step_by(101).chain([bytes.len() - 1]) {
+        let replayed = replay(&bytes[..at]).unwrap_or_else(|error| panic!("cut at {at}: {error}"));
+        assert!(matches!(replayed.ending, Ending::CutOff(_)), "cut at {at}: {replayed:?}");
+        let now = events(&replayed);
+        let more = before.iter().zip(&now).all(|(before, now)| before <= now);
+        assert!(more && now.iter().zip(events(&whole)).all(|(now, whole)| *now <= whole));
+        before = now;
+    }
+    // The last block says that it is finished, and nothing else.
+    assert_eq!(before, events(&whole));
+}
+
+/// Recordings that earlier programs made.
+fn earlier() -> Vec<(String, Vec<u8>)> {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/golden");
+    let mut found: Vec<_> = fs::read_dir(golden)
+        .expect("it is in the repository")
+        .map(|entry| entry.expect("it is listed").path().join("decisions/recording"))
+        .filter(|path| path.exists())
+        .map(|path| (path.display().to_string(), fs::read(&path).expect("it is a file")))
+        .collect();
+    found.sort();
+    assert!(found.len() >= 2, "{found:?}");
+    found
+}
+
+#[test]
+fn what_earlier_programs_recorded_is_decided_the_same_and_so_is_what_it_is_written_as_now() {
+    for (name, bytes) in earlier() {
+        let replayed = replay(&*bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(replayed.pools.iter().any(|pool| pool.events > 100), "{name}: {replayed:?}");
+        let before = records(&bytes);
+        for pool in 0..replayed.pools.len() as u16 {
+            let of_pool = |records: &[(u16, Record)]| -> Vec<Record> {
+                let its = records.iter().filter(|(number, _)| *number == pool);
+                its.map(|(_, record)| record.clone()).collect()
+            };
+            let former = of_pool(&before);
+            let now = written(former.clone());
+            let now_read: Vec<Record> = records(&now).into_iter().map(|(_, it)| it).collect();
+            let at = former.iter().zip(&now_read).position(|(former, now)| former != now);
+            assert_eq!((now_read.len(), at), (former.len(), None), "{name}, pool {pool}");
+            let again = replay(&*now).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(again.pools[0], replayed.pools[usize::from(pool)], "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_recording_of_a_format_that_is_not_known_is_refused_by_its_number() {
+    let (_, golden) = earlier().remove(0);
+    let told = |version: u8| {
+        let mut bytes = golden.clone();
+        bytes[8] = version;
+        replay(&*bytes).map_err(|error| match error {
+            ReplayError::Recording(error) => error.to_string(),
+            other @ (ReplayError::Beginning { .. } | ReplayError::Differs(_)) => panic!("{other}"),
+        })
+    };
+    assert!(told(2).is_ok());
+    let newer =
+        "it is of format 4, which a newer program must have written; this program knows 2 and 3";
+    assert_eq!(told(4).unwrap_err(), newer);
+    assert_eq!(
+        told(1).unwrap_err(),
+        "it is of format 1, which no program wrote; this program knows 2 and 3"
+    );
+    assert_eq!(told(3).unwrap_err(), "it is damaged in the block at byte 12");
 }
 
 #[test]

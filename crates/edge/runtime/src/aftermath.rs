@@ -1,4 +1,4 @@
-use crate::{Cut, Pin};
+use crate::{Cut, Pin, Sealing};
 use ripstop_model::{NodeId, PoolId, StripeId, StripeShape};
 use std::sync::{
     Arc,
@@ -23,6 +23,8 @@ pub struct Written {
     pub cut: Cut,
     /// Bytes of header at the start of each fragment.
     pub header_len: u32,
+    /// How it is sealed.
+    pub sealing: Sealing,
     /// Where each fragment is, or is on its way to.
     pub nodes: Vec<Option<NodeId>>,
     pub(crate) claim: Option<oneshot::Sender<()>>,
@@ -55,6 +57,8 @@ pub enum Aftermath {
         cut: Cut,
         /// Bytes of header of each fragment.
         header_len: u32,
+        /// How it is sealed.
+        sealing: Sealing,
         /// Nodes that a fragment was sent to, by index, whether or not it arrived.
         nodes: Vec<Option<NodeId>>,
     },
@@ -109,6 +113,7 @@ pub(crate) struct Warden {
     pub pool: PoolId,
     pub shape: StripeShape,
     pub header_len: u32,
+    pub sealing: Sealing,
     /// What the claimer was told.
     pub told: Vec<Option<NodeId>>,
     pub claimed: oneshot::Receiver<()>,
@@ -134,7 +139,7 @@ impl Warden {
         let claimed = self.claimed.await.is_ok();
         let Ok(settlement) = self.settled.await else { return };
         let Some(cut) = settlement.cut else { return };
-        let Self { pin, id, pool, shape, header_len, told, to, .. } = self;
+        let Self { pin, id, pool, shape, header_len, sealing, told, to, .. } = self;
         let aftermath = if claimed {
             let changed = |&(index, node): &(usize, &Option<NodeId>)| told[index] != *node;
             let places = settlement.stored.iter().enumerate().filter(changed);
@@ -147,7 +152,7 @@ impl Warden {
         } else {
             let either = settlement.stored.iter().zip(&settlement.sent);
             let nodes = either.map(|(stored, sent)| stored.or(*sent)).collect();
-            Aftermath::Unclaimed { pin, id, pool, shape, cut, header_len, nodes }
+            Aftermath::Unclaimed { pin, id, pool, shape, cut, header_len, sealing, nodes }
         };
         to.send(aftermath);
     }

@@ -298,7 +298,7 @@ impl Driver {
             let (outcome, chunks) = tokio::select! {
                 biased;
                 _ = cancelled => (Outcome::Cancelled, Vec::new()),
-                ended = task::run(&*node, &task, load, &shared.spent) => ended,
+                ended = task::run(&*node, &task, load, &shared.spent, &shared.blocks) => ended,
             };
             shared.task_ended(task, outcome, chunks);
         });

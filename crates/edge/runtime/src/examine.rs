@@ -1,7 +1,11 @@
 //! A look at fragments where they should be, straight at their nodes.
 
-use crate::{Chunk, Header, Pool, StripePlace, fragment::body_len};
+use crate::{
+    Chunk, Header, Pool, Sealing, Seals, StripePlace,
+    fragment::{Guard, body_len},
+};
 use bytes::Bytes;
+use ripstop_block::Blocks;
 use ripstop_model::{FragmentId, StripSet};
 use ripstop_node::{Node, NodeError};
 
@@ -14,6 +18,8 @@ pub enum FragmentState {
     Missing,
     /// It is not what was written.
     Damaged,
+    /// Nor is this, and no accident made it: a checksum holds where the store's key should have sealed.
+    Forged,
     /// The node could not be asked.
     Unknown,
 }
@@ -58,7 +64,10 @@ impl Pool {
         };
         let name = FragmentId { stripe: place.id, index };
         match fetch(&**node, name, place).await {
-            Ok(bytes) => judge(place, name, &bytes),
+            Ok(bytes) => {
+                let judge = Judge { place, name, seals: &self.seals, guard: self.guard(place) };
+                judge.judge(&bytes, &self.shared.blocks)
+            }
             Err(state) => Found::nothing(state),
         }
     }
@@ -81,35 +90,69 @@ async fn fetch(
     })
 }
 
-fn judge(place: &StripePlace, name: FragmentId, bytes: &Bytes) -> Found {
-    let header_len = place.header_len as usize;
-    let (code, strip_len) = (place.shape.code(), place.shape.strip_len());
-    let first = header_at(place, name, bytes, 0);
-    let end = bytes.len().saturating_sub(header_len);
-    let last = header_at(place, name, bytes, end).filter(|_| place.cut.is_together());
-    let headers = first.is_some() && (last == first || !place.cut.is_together());
-    let header = first.or(last);
-    let strips = place.cut.strips_of(code, name.index);
-    let (count, body) = (strips.len(), body_len(strip_len) as usize);
-    let strips: Vec<_> = strips
-        .enumerate()
-        // Without payload a fragment is no more than its header.
-        .filter(|_| strip_len > 0 || header.is_some())
-        .filter_map(|(before, strip)| {
-            let start = header_len + before * body;
-            let sealed = (start + body <= bytes.len()).then(|| bytes.slice(start..start + body))?;
-            let chunk = Chunk::verify_whole(place.id, strip as u8, strip_len, &sealed)?;
-            Some((strip, chunk))
-        })
-        .collect();
-    let whole = headers && strips.len() == count && bytes.len() as u64 == place.fragment_len();
-    let state = if whole { FragmentState::Whole } else { FragmentState::Damaged };
-    Found { state, header, strips }
+/// What a fragment is held against.
+struct Judge<'a> {
+    place: &'a StripePlace,
+    name: FragmentId,
+    seals: &'a Seals,
+    guard: Guard,
 }
 
-/// The header at `start`, if it is what it should be.
-fn header_at(place: &StripePlace, name: FragmentId, bytes: &Bytes, start: usize) -> Option<Header> {
-    let (header, len) = Header::parse(&bytes.slice(start..)).ok()?;
-    let expected = header.name == name && header.shape == place.shape && header.cut == place.cut;
-    (expected && len == place.header_len).then_some(header)
+impl Judge<'_> {
+    fn judge(&self, bytes: &Bytes, into: &Blocks) -> Found {
+        let Self { place, name, guard, .. } = self;
+        let header_len = place.header_len as usize;
+        let (code, strip_len) = (place.shape.code(), place.shape.strip_len());
+        let first = self.header_at(bytes, 0);
+        let end = bytes.len().saturating_sub(header_len);
+        let last = self.header_at(bytes, end).filter(|_| place.cut.is_together());
+        let headers = first.is_some() && (last == first || !place.cut.is_together());
+        let header = first.or(last);
+        let strips = place.cut.strips_of(code, name.index);
+        let (count, body) = (strips.len(), body_len(strip_len, place.sealing) as usize);
+        let mut forged = header.is_none() && self.is_forged_header(bytes);
+        let strips: Vec<_> = strips
+            .enumerate()
+            // Without payload a fragment is no more than its header.
+            .filter(|_| strip_len > 0 || header.is_some())
+            .filter_map(|(before, strip)| {
+                let (start, number) = (header_len + before * body, strip as u8);
+                let sealed =
+                    (start + body <= bytes.len()).then(|| bytes.slice(start..start + body))?;
+                let chunk = Chunk::verify_whole(guard, number, strip_len, &sealed, into);
+                forged |= chunk.is_none() && Chunk::is_forged(guard, number, strip_len, &sealed);
+                Some((strip, chunk?))
+            })
+            .collect();
+        let whole = headers && strips.len() == count && bytes.len() as u64 == place.fragment_len();
+        let state = match (whole, forged) {
+            (true, _) => FragmentState::Whole,
+            (false, true) => FragmentState::Forged,
+            (false, false) => FragmentState::Damaged,
+        };
+        Found { state, header, strips }
+    }
+
+    /// The header at `start`, if it is what it should be.
+    fn header_at(&self, bytes: &Bytes, start: usize) -> Option<Header> {
+        let Self { place, name, seals, .. } = self;
+        let is_unverified = place.sealing == Sealing::Unverified;
+        let seals = if is_unverified { (*seals).clone().unsealed() } else { (*seals).clone() };
+        let (header, len) = Header::parse(&bytes.slice(start..), &seals).ok()?;
+        (header.is_of(place, *name) && len == place.header_len).then_some(header)
+    }
+
+    /// Whether a header by checksum stands where one sealed with the key should.
+    fn is_forged_header(&self, bytes: &Bytes) -> bool {
+        let parsed = Header::parse(bytes, &Seals::default());
+        self.place.sealing != Sealing::Checksum && parsed.is_ok()
+    }
+}
+
+impl Header {
+    /// Whether it is that of a fragment of a stripe as the catalog knows it.
+    pub(crate) fn is_of(&self, place: &StripePlace, name: FragmentId) -> bool {
+        let is = (self.name, self.shape, self.cut, self.sealing);
+        is == (name, place.shape, place.cut, place.sealing.in_headers())
+    }
 }

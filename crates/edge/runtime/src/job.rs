@@ -1,7 +1,7 @@
 use crate::{
     Cut, Layout, Setback, StripePlace,
     aftermath::Settlement,
-    fragment::{Chunk, Sealed, body_len, body_range, piece_lens},
+    fragment::{Chunk, Guard, Sealed, body_len, body_range, piece_lens},
     span::columns,
 };
 use bytes::Bytes;
@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 #[derive(Debug)]
 pub(crate) enum Job {
     Read(ReadJob),
-    Write(WriteJob),
+    Write(Box<WriteJob>),
     Mend(MendJob),
 }
 
@@ -27,6 +27,7 @@ pub(crate) struct Sought {
     pub shape: StripeShape,
     pub cut: Cut,
     pub header_len: u32,
+    pub guard: Guard,
     pub part: Part,
 }
 
@@ -49,16 +50,16 @@ pub(crate) struct Fetch {
     pub name: FragmentId,
     /// Where it begins in the fragment, header included.
     pub start: u64,
-    /// The pieces in which it is wanted: blocks and checksums by turns.
+    /// The pieces in which it is wanted: blocks and seals by turns.
     pub lens: Vec<u32>,
     /// By strip, in order.
     pub columns: Vec<(usize, Range<u32>)>,
 }
 
 impl Sought {
-    pub(crate) fn new(place: &StripePlace, part: Part) -> Self {
+    pub(crate) fn new(place: &StripePlace, guard: Guard, part: Part) -> Self {
         let StripePlace { id, shape, cut, header_len, .. } = *place;
-        Self { stripe: id, shape, cut, header_len, part }
+        Self { stripe: id, shape, cut, header_len, guard, part }
     }
 
     /// What a task fetches.
@@ -71,12 +72,14 @@ impl Sought {
             }
         };
         let (code, strip_len) = (self.shape.code(), self.shape.strip_len());
+        let sealing = self.guard.sealing();
         let (first, at) = &columns[0];
         let (index, before) = self.cut.place_of(code, *first);
         let start = u64::from(self.header_len)
-            + before as u64 * u64::from(body_len(strip_len))
-            + u64::from(body_range(at, strip_len).start);
-        let lens = columns.iter().flat_map(|(_, columns)| piece_lens(columns, strip_len)).collect();
+            + before as u64 * u64::from(body_len(strip_len, sealing))
+            + u64::from(body_range(at, strip_len, sealing).start);
+        let lens = |(_, columns): &(usize, Range<u32>)| piece_lens(columns, strip_len, sealing);
+        let lens = columns.iter().flat_map(lens).collect();
         Fetch { name: FragmentId { stripe: self.stripe, index }, start, lens, columns }
     }
 }

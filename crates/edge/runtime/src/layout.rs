@@ -1,37 +1,6 @@
-use crate::fragment::body_len;
-use ripstop_model::{Code, StripeShape};
-use std::{fmt, ops::Range};
-
-/// How the stripes of a pool are stored.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum Layout {
-    /// Each strip is a fragment at a node of its own: a stripe survives the loss of N−K nodes.
-    #[default]
-    Spread,
-    /// All N strips in one fragment at one node (TOFEC's shared key): any run of strips is one range
-    /// to fetch, so the policy chooses the chunks of each read.
-    Shared,
-    /// Each chunk of the code that the policy chooses for the write is a fragment, all at one node
-    /// (TOFEC's unique key).
-    Unique,
-}
-
-impl Layout {
-    /// Its name in settings and messages.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Spread => "spread",
-            Self::Shared => "shared",
-            Self::Unique => "unique",
-        }
-    }
-}
-
-impl fmt::Display for Layout {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+use crate::{Sealing, fragment::body_len};
+use ripstop_model::{Code, Layout, StripeShape};
+use std::ops::Range;
 
 /// How the strips of one stripe lie in its fragments: fragment `j` is a run of strips, `j·run` and
 /// those after it, one behind the other.
@@ -139,9 +108,10 @@ impl Cut {
     }
 
     /// Bytes of each fragment, headers included.
-    pub(crate) fn fragment_len(self, shape: StripeShape, header_len: u32) -> u64 {
+    pub(crate) fn fragment_len(self, shape: StripeShape, header_len: u32, sealing: Sealing) -> u64 {
         let headers = if self.is_together() { 2 } else { 1 };
-        let body = self.run(shape.code()) as u64 * u64::from(body_len(shape.strip_len()));
+        let strip = u64::from(body_len(shape.strip_len(), sealing));
+        let body = self.run(shape.code()) as u64 * strip;
         headers * u64::from(header_len) + body
     }
 }

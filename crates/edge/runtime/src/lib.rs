@@ -33,6 +33,7 @@ mod mend;
 mod pin;
 mod pool;
 mod read;
+mod seals;
 mod span;
 mod spent;
 mod task;
@@ -42,11 +43,14 @@ pub use aftermath::{Aftermath, Aftermaths, Written, aftermaths};
 pub use driver::Observer;
 pub use examine::{FragmentState, Look};
 pub use fragment::{
-    Chunk, HEADER_PROBE_LEN, Header, HeaderError, Origin, RECORD_LEN_MAX, Sealed, StripeDraft,
+    Chunk, HEADER_PROBE_LEN, Header, HeaderError, Origin, RECORD_LEN_MAX, RecordTag, Sealed,
+    StripeDraft,
 };
-pub use layout::{Cut, Layout};
+pub use layout::Cut;
 pub use memory::{Memory, MemoryClaim, Purpose, ReadSlice, Share, TenantMemory};
 pub use pin::{Pin, Pins};
 pub use pool::{FailedStripe, Pool, PoolNode, Setback, StripePlace};
+pub use ripstop_model::Layout;
+pub use seals::{Sealing, Seals};
 pub use spent::Spent;
 pub use witness::Witness;

@@ -3,7 +3,7 @@
 use crate::{
     Chunk, FailedStripe, Header, Pool, Setback, StripePlace,
     examine::FragmentState,
-    fragment::{Strip, assemble},
+    fragment::{Guard, Strip, assemble},
     job::{self, Job, MendJob},
 };
 use bytes::Bytes;
@@ -32,6 +32,7 @@ impl Pool {
         let (code, cut) = (place.shape.code(), place.cut);
         let indices: Vec<u8> = wanted.iter().map(|&(index, _)| index).collect();
         let Sources { header, mut strips } = self.sources(place, &indices).await.ok_or(lost)?;
+        let guard = self.guard(place).with_key(header.key).ok_or(lost)?;
         let all = indices.iter().flat_map(|&index| cut.strips_of(code, index));
         let missing: Vec<usize> = all.filter(|strip| !strips.contains_key(strip)).collect();
         let computed = if place.shape.strip_len() == 0 {
@@ -51,11 +52,8 @@ impl Pool {
         for &(index, node) in wanted {
             let name = FragmentId { stripe: place.id, index };
             let header = Header { name, ..header.clone() };
-            let bodies: Vec<Strip> = cut
-                .strips_of(code, index)
-                .map(|strip| strips[&strip].sealed(place.id, strip as u8))
-                .collect();
-            let fragment = assemble(&header, bodies.iter());
+            let bodies = cut.strips_of(code, index).map(|strip| (strip, &strips[&strip]));
+            let fragment = self.fragment(&header, &guard, bodies).ok_or(lost)?;
             let node = self.store_fragment(name, fragment, node.or(home), &taken).await?;
             taken.push(node);
             mended.push((index, node));
@@ -73,12 +71,13 @@ impl Pool {
         to: NodeId,
     ) -> Result<u64, FailedStripe> {
         let name = FragmentId { stripe: place.id, index };
+        let lost = FailedStripe { id: place.id, setback: Setback::Failed(Cause::Lost) };
         let found = self.find(place, index).await;
         match found.header.filter(|_| found.state == FragmentState::Whole) {
             Some(header) => {
-                let sealed = |(strip, chunk): &(usize, Chunk)| chunk.sealed(place.id, *strip as u8);
-                let bodies: Vec<Strip> = found.strips.iter().map(sealed).collect();
-                let fragment = assemble(&header, bodies.iter());
+                let guard = self.guard(place).with_key(header.key).ok_or(lost)?;
+                let strips = found.strips.iter().map(|(strip, chunk)| (*strip, chunk));
+                let fragment = self.fragment(&header, &guard, strips).ok_or(lost)?;
                 let others: Vec<NodeId> = place.nodes.iter().copied().flatten().collect();
                 self.store_fragment(name, fragment, Some(to), &others).await?;
             }
@@ -91,14 +90,27 @@ impl Pool {
         if arrived { Ok(place.fragment_len()) } else { Err(failed) }
     }
 
+    /// The bytes of a fragment as they were written: its header and strips sealed with their key once
+    /// more. `None` if that is not known.
+    fn fragment<'a>(
+        &self,
+        header: &Header,
+        guard: &Guard,
+        strips: impl Iterator<Item = (usize, &'a Chunk)>,
+    ) -> Option<Vec<Bytes>> {
+        let blocks = &self.shared.blocks;
+        let strips: Vec<Strip> =
+            strips.map(|(strip, chunk)| chunk.sealed(guard, strip as u8, blocks)).collect();
+        Some(assemble(&header.segments(&self.seals)?, header.cut, strips.iter()))
+    }
+
     /// Whether a node has a fragment of the right header and length.
     async fn arrived(&self, place: &StripePlace, name: FragmentId, at: NodeId) -> bool {
         let Some(node) = self.shared.node(at) else { return false };
         let len = place.fragment_len();
-        let header = Self::header(&**node, name, len).await;
+        let header = self.header(&**node, name, len).await;
         let is_it = header.is_some_and(|(header, header_len)| {
-            let is = (header.name, header.shape, header.cut, header_len);
-            is == (name, place.shape, place.cut, place.header_len)
+            header.is_of(place, name) && header_len == place.header_len
         });
         is_it && node.get(name, len - 1..len).await.is_ok()
     }

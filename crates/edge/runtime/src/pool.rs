@@ -1,9 +1,9 @@
 use crate::{
     Aftermaths, Cut, HEADER_PROBE_LEN, Header, HeaderError, Layout, Observer, Origin, Pins, Sealed,
-    Spent, Witness, Written,
+    Sealing, Seals, Share, Spent, StripeDraft, Witness, Written,
     aftermath::Warden,
     driver::Shared,
-    fragment::body_len,
+    fragment::{Guard, body_len},
     job::{Job, WriteJob},
 };
 use ripstop_block::Blocks;
@@ -23,6 +23,9 @@ pub struct Pool {
     origin: Origin,
     code: Code,
     layout: Layout,
+    pub(crate) seals: Seals,
+    /// How its new stripes are sealed.
+    sealing: Sealing,
     /// On whose behalf this handle asks.
     tenant: TenantId,
     pub(crate) shared: Arc<Shared>,
@@ -52,6 +55,8 @@ pub struct StripePlace {
     pub cut: Cut,
     /// Bytes of header at the start of each fragment.
     pub header_len: u32,
+    /// How it is sealed.
+    pub sealing: Sealing,
     /// Where each fragment is, by index.
     pub nodes: Vec<Option<NodeId>>,
 }
@@ -59,7 +64,7 @@ pub struct StripePlace {
 impl StripePlace {
     /// Bytes of each of its fragments, headers included.
     pub fn fragment_len(&self) -> u64 {
-        self.cut.fragment_len(self.shape, self.header_len)
+        self.cut.fragment_len(self.shape, self.header_len, self.sealing)
     }
 
     /// Most bytes that looking at all its fragments, or mending some, takes.
@@ -67,7 +72,7 @@ impl StripePlace {
         let code = self.shape.code();
         // Where runs are fetched whole, strips are computed beside them.
         let beside = if self.cut.is_together() { code.parity() } else { 0 };
-        (code.n() + beside) * body_len(self.shape.strip_len()) as usize
+        (code.n() + beside) * body_len(self.shape.strip_len(), self.sealing) as usize
     }
 }
 
@@ -128,7 +133,20 @@ impl Pool {
         let shared = Shared::new(machine, nodes, observer, spent, blocks);
         let layout = Layout::default();
         let tenant = TenantId::ANYBODY;
-        Self { origin, code, layout, tenant, shared, pins, aftermath }
+        let (seals, sealing) = (Seals::default(), Sealing::Checksum);
+        Self { origin, code, layout, seals, sealing, tenant, shared, pins, aftermath }
+    }
+
+    /// The same pool, its new stripes sealed with the first of these keys, or encrypted with it; without
+    /// a key, by checksums.
+    #[must_use]
+    pub fn with_seals(self, seals: Seals, encrypt: bool) -> Self {
+        let sealing = match seals.key() {
+            Some(_) if encrypt => Sealing::Encrypted,
+            Some(_) => Sealing::Keyed,
+            None => Sealing::Checksum,
+        };
+        Self { seals, sealing, ..self }
     }
 
     /// The same pool, its stripes stored so from now on.
@@ -161,6 +179,28 @@ impl Pool {
     /// What the headers of its stripes say of who wrote them.
     pub fn origin(&self) -> Origin {
         self.origin
+    }
+
+    /// How its new stripes are sealed.
+    pub fn sealing(&self) -> Sealing {
+        self.sealing
+    }
+
+    /// An empty draft of a stripe of this shape, in memory that was asked for: [`Pool::draft_memory`]
+    /// bytes.
+    pub fn draft(&self, id: StripeId, shape: StripeShape, share: Share) -> StripeDraft {
+        let guard = Guard::new(&self.seals, self.sealing, self.origin.store, id);
+        StripeDraft::guarded(id, shape, share, self.seals.clone(), guard)
+    }
+
+    /// Bytes that all fragments of a new stripe of this shape take.
+    pub fn draft_memory(&self, shape: StripeShape) -> usize {
+        StripeDraft::memory_of(shape, self.sealing)
+    }
+
+    /// What verifies the blocks of a stripe.
+    pub(crate) fn guard(&self, place: &StripePlace) -> Guard {
+        Guard::new(&self.seals, place.sealing, self.origin.store, place.id)
     }
 
     /// Its storage code (N,K).
@@ -203,11 +243,12 @@ impl Pool {
     /// Stores a stripe; answers when as many fragments are durable as the settings ask for.
     pub async fn write(&self, stripe: Sealed) -> Result<Written, FailedStripe> {
         let (id, shape, header_len) = (stripe.id, stripe.shape, stripe.header_len());
+        let sealing = stripe.sealing();
         let pin = self.pins.pin(id);
         let (answer, answered) = oneshot::channel();
         let (settle, settled) = oneshot::channel();
-        let (layout, operation, strip_bytes) = self.writing(shape, header_len);
-        let job = Job::Write(WriteJob {
+        let (layout, operation, strip_bytes) = self.writing(shape, header_len, sealing);
+        let job = Job::Write(Box::new(WriteJob {
             layout,
             cut: None,
             codec: self.shared.codec(shape.code()),
@@ -216,26 +257,33 @@ impl Pool {
             sent: Vec::new(),
             answer: Some(answer),
             settled: Some(settle),
-        });
+        }));
         let (claim, claimed) = oneshot::channel();
         let (tell, told) = oneshot::channel();
         let (pool, to) = (self.id(), self.aftermath.clone());
         // Spawned before the first await: the stripe is followed even if the caller leaves now.
         tokio::spawn(async move {
             let told = told.await.unwrap_or_default();
-            Warden { pin, id, pool, shape, header_len, told, claimed, settled, to }.watch().await;
+            let warden =
+                Warden { pin, id, pool, shape, header_len, sealing, told, claimed, settled, to };
+            warden.watch().await;
         });
         let (cut, nodes) = self.ask(id, operation, strip_bytes, job, answered).await?;
         // The warden waits for this or for the drop.
         let _ = tell.send(nodes.clone());
-        Ok(Written { id, pool, shape, cut, header_len, nodes, claim: Some(claim) })
+        Ok(Written { id, pool, shape, cut, header_len, sealing, nodes, claim: Some(claim) })
     }
 
     /// The layout of a stripe of this shape, and the request that stores it.
-    fn writing(&self, shape: StripeShape, header_len: u32) -> (Layout, Operation, u32) {
+    fn writing(
+        &self,
+        shape: StripeShape,
+        header_len: u32,
+        sealing: Sealing,
+    ) -> (Layout, Operation, u32) {
         let code = shape.code();
         let (n, k) = (code.n() as u8, code.k() as u8);
-        let strip = body_len(shape.strip_len());
+        let strip = body_len(shape.strip_len(), sealing);
         match self.layout {
             Layout::Spread => (Layout::Spread, Operation::Write { n, k }, strip + header_len),
             Layout::Unique if shape.payload_len() > 0 => {
@@ -243,7 +291,7 @@ impl Pool {
             }
             // Where there is no payload there are no chunks either.
             Layout::Shared | Layout::Unique => {
-                let len = Cut::Shared.fragment_len(shape, header_len);
+                let len = Cut::Shared.fragment_len(shape, header_len, sealing);
                 let bytes = u32::try_from(len).unwrap_or(u32::MAX);
                 (Layout::Shared, Operation::Write { n: 1, k: 1 }, bytes)
             }
@@ -267,16 +315,21 @@ impl Pool {
     }
 }
 
-/// A fragment's header, straight from a node: what a rebuild reads.
+/// A fragment's header, straight from a node.
 impl Pool {
-    /// Reads and checks the header of a fragment of `len` bytes, or the one that it ends
+    /// Reads and verifies the header of a fragment of `len` bytes, or the one that it ends
     /// with; `None` if the node has no whole one.
-    pub async fn header(node: &dyn Node, name: FragmentId, len: u64) -> Option<(Header, u32)> {
+    pub async fn header(
+        &self,
+        node: &dyn Node,
+        name: FragmentId,
+        len: u64,
+    ) -> Option<(Header, u32)> {
         let bytes = node.get(name, 0..len.min(HEADER_PROBE_LEN)).await.ok()?;
-        let found = match Header::parse(&bytes) {
+        let found = match Header::parse(&bytes, &self.seals) {
             Ok(found) => Some(found),
             Err(HeaderError::Short { len: more, .. }) if more <= len => {
-                Header::parse(&node.get(name, 0..more).await.ok()?).ok()
+                Header::parse(&node.get(name, 0..more).await.ok()?, &self.seals).ok()
             }
             Err(_) => None,
         };
@@ -284,6 +337,6 @@ impl Pool {
             return found;
         }
         let end = node.get(name, len.saturating_sub(END_LEN)..len).await.ok()?;
-        Header::parse_end(&end)
+        Header::parse_end(&end, &self.seals)
     }
 }

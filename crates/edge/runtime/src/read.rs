@@ -97,7 +97,7 @@ impl Pool {
             wanted: span.wanted(),
             places: (0..code.n()).map(node_of).collect(),
         };
-        let moved = body_range(&span.columns, place.shape.strip_len());
+        let moved = body_range(&span.columns, place.shape.strip_len(), place.sealing);
         let part = Part::Columns { columns: span.columns.clone(), unit: 1 };
         self.fetch(place, operation, moved.end - moved.start, part, span.wanted()).await
     }
@@ -117,7 +117,7 @@ impl Pool {
     ) -> Result<Vec<Bytes>, FailedStripe> {
         let (code, strip_len) = (place.shape.code(), place.shape.strip_len());
         let (run, fragments) = (place.cut.run(code), place.cut.fragments(code));
-        let strip = body_len(strip_len);
+        let strip = body_len(strip_len, place.sealing);
         let (operation, strip_bytes, unit) = if fragments == 1 && run == code.n() {
             let (n, k) = (code.n() as u8, code.k() as u8);
             (Operation::ReadShared { n, k, node: self.known(place, 0) }, strip, 1)
@@ -162,8 +162,10 @@ impl Pool {
     ) -> Result<Vec<Bytes>, FailedStripe> {
         let strip_len = place.shape.strip_len();
         let touched: Vec<_> = columns(place.shape, &range).collect();
-        let bytes =
-            touched.iter().map(|(_, columns)| body_range(columns, strip_len).len()).sum::<usize>();
+        let moved = |(_, columns): &(usize, Range<u32>)| {
+            body_range(columns, strip_len, place.sealing).len()
+        };
+        let bytes = touched.iter().map(moved).sum::<usize>();
         let wanted: StripSet = touched.iter().map(|&(strip, _)| strip).collect();
         let (fragment, _) = place.cut.place_of(place.shape.code(), touched[0].0);
         let node = self.known(place, fragment);
@@ -187,7 +189,7 @@ impl Pool {
     ) -> Result<Vec<Chunk>, FailedStripe> {
         let (answer, answered) = oneshot::channel();
         let job = Job::Read(ReadJob {
-            sought: Arc::new(Sought::new(place, part)),
+            sought: Arc::new(Sought::new(place, self.guard(place), part)),
             wanted,
             arrived: vec![None; place.shape.code().n()],
             answer: Some(answer),

@@ -4,6 +4,7 @@ use crate::{
     job::{Fetch, Load, Sought},
 };
 use bytes::Bytes;
+use ripstop_block::Blocks;
 use ripstop_gateway::{Outcome, Task};
 use ripstop_model::FragmentId;
 use ripstop_node::{Node, NodeError};
@@ -15,6 +16,7 @@ pub(crate) async fn run(
     task: &Task,
     load: Load,
     spent: &Spent,
+    blocks: &Blocks,
 ) -> (Outcome, Vec<(usize, Chunk)>) {
     let start = Instant::now();
     match load {
@@ -23,7 +25,7 @@ pub(crate) async fn run(
             Spent::add(&spent.node_put, start);
             (outcome(name, result.err()), Vec::new())
         }
-        Load::Fetch(sought) => fetch(node, task, &sought, spent).await,
+        Load::Fetch(sought) => fetch(node, task, &sought, spent, blocks).await,
     }
 }
 
@@ -32,6 +34,7 @@ async fn fetch(
     task: &Task,
     sought: &Sought,
     spent: &Spent,
+    blocks: &Blocks,
 ) -> (Outcome, Vec<(usize, Chunk)>) {
     let start = Instant::now();
     let fetch = sought.fetch(task);
@@ -41,10 +44,10 @@ async fn fetch(
         Err(error) => (outcome(fetch.name, Some(error)), Vec::new()),
         Ok(pieces) => {
             let start = Instant::now();
-            let chunks = verify(sought, &fetch, pieces);
+            let chunks = verify(sought, &fetch, pieces, blocks);
             Spent::add(&spent.verify, start);
             if chunks.is_none() {
-                tracing::warn!(fragment = %fetch.name, "fragment is damaged");
+                tracing::warn!(fragment = %fetch.name, "fragment is damaged or forged");
             }
             let outcome = if chunks.is_some() { Outcome::Done } else { Outcome::Damaged };
             (outcome, chunks.unwrap_or_default())
@@ -53,12 +56,18 @@ async fn fetch(
 }
 
 /// Checks every block that was fetched; `None` if one is not what was stored there.
-fn verify(sought: &Sought, fetch: &Fetch, pieces: Vec<Bytes>) -> Option<Vec<(usize, Chunk)>> {
+fn verify(
+    sought: &Sought,
+    fetch: &Fetch,
+    pieces: Vec<Bytes>,
+    blocks: &Blocks,
+) -> Option<Vec<(usize, Chunk)>> {
     let strip_len = sought.shape.strip_len();
     let mut pieces = pieces.into_iter();
     let strips = fetch.columns.iter().map(|(strip, columns)| {
         let number = *strip as u8;
-        let chunk = Chunk::verify(sought.stripe, number, strip_len, columns, &mut pieces)?;
+        let guard = &sought.guard;
+        let chunk = Chunk::verify(guard, number, strip_len, columns, &mut pieces, blocks)?;
         Some((*strip, chunk))
     });
     strips.collect()

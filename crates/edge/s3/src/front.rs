@@ -4,11 +4,13 @@ use crate::{
     Answered, Keyring, Observer, Settings,
     access::{Client, METHOD_SHOWN_MAX, Note, PATH_SHOWN_MAX, Strangers, cut},
     allowance::Allowances,
-    auth::{self, PayloadClaim, Presented},
+    auth::{self, ChunkSigner, PayloadClaim, Presented},
+    authorise,
     body::{Chunked, Outgoing, Payload, Source},
     date,
     error::{Code, Failure, Outcome},
-    op, operation,
+    op::{self, Desk},
+    operation::{self, Input},
     request::{Reply, Request},
     uri::{self, Query, Target},
 };
@@ -16,6 +18,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Response, header, request::Parts};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
+use ripstop_identity::Principal;
 use ripstop_listen::{Patience, Peer};
 use ripstop_store::Store;
 use std::{
@@ -146,8 +149,8 @@ impl Front {
         let query = Query::parse(raw_query)?;
         let target = Target::parse(uri.path(), host, self.settings.domain.as_deref())?;
         let routed = operation::route(&method, &target, &query, &headers);
-        if let Ok(routed) = &routed {
-            note.operation = *routed;
+        if let Ok(row) = &routed {
+            note.operation = row.operation;
         }
         let host_bucket = uri::host_bucket(host, self.settings.domain.as_deref());
         let presented = Presented {
@@ -158,36 +161,64 @@ impl Front {
             headers: &headers,
             host_bucket: host_bucket.as_deref(),
         };
-        let now_s = (date::now_ms() / 1000).cast_signed();
-        let credentials = self.keyring.credentials();
-        let verified = auth::verify(&presented, &credentials, &self.settings.terms(), now_s)?;
-        note.access_key = Some(verified.access_key.clone());
-        tracing::debug!(operation = note.operation.name(), "verified");
-        routed?;
+        let sender = self.identify(&presented)?;
+        note.access_key = sender.principal.access_key().map(str::to_owned);
+        tracing::debug!(operation = note.operation.name(), "identified");
+        // What nobody signed is refused before it is told what would make it a request.
+        let row = routed.map_err(|failure| {
+            if note.access_key.is_some() { failure } else { Code::AccessDenied.into() }
+        })?;
+        authorise::check(row, &sender.principal, &target, &headers)?;
+        let (claim, chunks) = match sender.signed {
+            Some(signed) => signed,
+            None => (auth::unsigned_payload(&presented)?, None),
+        };
         if self.settings.unsigned_payload_needs_tls && !client.secure {
-            refuse_unsigned(&verified.payload, announced, &headers)?;
+            refuse_unsigned(&claim, announced, &headers)?;
         }
-        let tenant = credentials.tenant(&verified.access_key);
-        let payload = payload(verified, source, announced, &headers)?;
+        let payload = payload(claim, chunks, source, announced, &headers)?;
         let bucket = target.bucket.unwrap_or_default();
         if !bucket.is_empty() {
             uri::check_bucket_name(&bucket)?;
         }
-        let request = Request {
-            store: self.store.on_behalf_of(tenant),
+        let desk = Desk {
+            store: self.store.on_behalf_of(sender.principal.tenant()),
             settings: self.settings.clone(),
             allowances: self.allowances.clone(),
+            principal: sender.principal,
+            hashing_ns: counts.hashing_ns.clone(),
+        };
+        let request = Request {
+            settings: self.settings.clone(),
             held: self.allowances.documents.nothing(),
             bucket,
             key: target.key.unwrap_or_default(),
             query,
             headers,
-            payload,
-            hashing_ns: counts.hashing_ns.clone(),
+            payload: (row.input != Input::Nothing).then_some(payload),
             scheme: client.scheme(),
         };
-        op::run(note.operation, request).await
+        op::run(row.operation, request, desk).await
     }
+
+    /// Who sends a request: the owner of the key that signed it, or nobody.
+    fn identify(&self, presented: &Presented<'_>) -> Outcome<Sender> {
+        let credentials = self.keyring.credentials();
+        if auth::is_unsigned(presented) {
+            return Ok(Sender { principal: credentials.unsigned(), signed: None });
+        }
+        let now_s = (date::now_ms() / 1000).cast_signed();
+        let verified = auth::verify(presented, &credentials, &self.settings.terms(), now_s)?;
+        let principal = credentials.principal(&verified.access_key);
+        let principal = principal.ok_or(Code::InvalidAccessKeyId)?;
+        Ok(Sender { principal, signed: Some((verified.payload, verified.chunks)) })
+    }
+}
+
+/// Who sends a request, and what the signature says of the body, if there is one.
+struct Sender {
+    principal: Principal,
+    signed: Option<(PayloadClaim, Option<ChunkSigner>)>,
 }
 
 /// Whether the client waits for `100 Continue` before it sends a body.
@@ -222,12 +253,13 @@ fn refuse_unsigned(
 
 /// The body, framed as the signature says.
 fn payload(
-    verified: auth::Verified,
+    claim: PayloadClaim,
+    chunks: Option<ChunkSigner>,
     source: Source,
     announced: Option<u64>,
     headers: &HeaderMap,
 ) -> Outcome<Payload> {
-    match verified.payload {
+    match claim {
         PayloadClaim::Unsigned => Ok(Payload::plain(source, announced, None)),
         PayloadClaim::Sha256(sha256) => Ok(Payload::plain(source, announced, Some(sha256))),
         PayloadClaim::Chunks { trailer, .. } => {
@@ -243,7 +275,7 @@ fn payload(
             let names = names.and_then(|names| names.to_str().ok()).unwrap_or_default();
             let names = names.split(',').map(|name| name.trim().to_ascii_lowercase());
             let announced = names.filter(|name| !name.is_empty()).collect();
-            Ok(Payload::chunked(source, Chunked::new(verified.chunks, announced), len))
+            Ok(Payload::chunked(source, Chunked::new(chunks, announced), len))
         }
     }
 }

@@ -4,7 +4,7 @@
 //! Signature Version 4 (in headers, in presigned URLs, over chunks and trailers), hashes bodies while
 //! they arrive, and hands objects on without copying them. Memory per request is bounded.
 //!
-//! It deliberately has no anonymous access, no access lists or policies, no versions, no encryption
+//! It deliberately has no access lists or policies beside rights, no versions, no encryption
 //! with clients' keys, of Signature Version 2 nothing but presigned URLs. What clients may ask of
 //! these it answers as S3 does where there is none, and refuses what it could only ignore.
 //!
@@ -23,9 +23,9 @@
 mod access;
 mod allowance;
 mod auth;
+mod authorise;
 mod body;
 mod condition;
-mod credentials;
 mod date;
 mod digest;
 mod error;
@@ -45,8 +45,8 @@ mod tagging;
 mod uri;
 mod xml;
 
-pub use credentials::{Credentials, Keyring};
 pub use observe::{Answered, Observer, Unobserved};
-pub use operation::Operation;
+pub use op::Operation;
+pub use ripstop_identity::{Credentials, Keyring};
 pub use serve::serve;
 pub use settings::Settings;

@@ -1,63 +1,115 @@
+//! The words of the table of operations (`op::table`), and how a request finds its row there.
+
+#[cfg(test)]
+mod tests;
+
 use crate::{
     error::{Code, Failure, Outcome},
+    op::{Operation, ROWS},
     uri::{Query, Target},
 };
 use http::{HeaderMap, Method};
+use ripstop_identity::Action;
 
-macro_rules! operations {
-    ($($variant:ident,)*) => {
-        /// What a request asks for, by S3's names.
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-        #[expect(missing_docs, reason = "the names are S3's own")]
-        pub enum Operation { $($variant,)* }
-
-        impl Operation {
-            /// Its name.
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => stringify!($variant),)* }
-            }
-
-            /// All of them.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
-        }
-    };
+/// What an operation is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Level {
+    /// All buckets.
+    Service,
+    /// A bucket.
+    Bucket,
+    /// An object, whether it is there or not.
+    Object,
+    /// Either of both.
+    BucketOrObject,
 }
 
-operations! {
-    AbortMultipartUpload,
-    CompleteMultipartUpload,
-    CopyObject,
-    CreateBucket,
-    CreateMultipartUpload,
-    DeleteBucket,
-    DeleteBucketSetting,
-    DeleteObject,
-    DeleteObjectTagging,
-    DeleteObjects,
-    GetAcl,
-    GetBucketLocation,
-    GetBucketSetting,
-    GetObject,
-    GetObjectAttributes,
-    GetObjectTagging,
-    HeadBucket,
-    HeadObject,
-    ListBuckets,
-    ListMultipartUploads,
-    ListObjectVersions,
-    ListObjects,
-    ListObjectsV2,
-    ListParts,
-    PutAcl,
-    PutObject,
-    PutObjectTagging,
-    Unknown,
-    UploadPart,
-    UploadPartCopy,
+impl Level {
+    const fn includes(self, other: Self) -> bool {
+        match self {
+            Self::Service => matches!(other, Self::Service),
+            Self::Bucket => matches!(other, Self::Bucket),
+            Self::Object => matches!(other, Self::Object),
+            Self::BucketOrObject => matches!(other, Self::Bucket | Self::Object),
+        }
+    }
+
+    const fn of(target: &Target) -> Self {
+        match (&target.bucket, &target.key) {
+            (None, _) => Self::Service,
+            (Some(_), None) => Self::Bucket,
+            (Some(_), Some(_)) => Self::Object,
+        }
+    }
+}
+
+/// What a request must have, beside method and level, to be for an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Selector {
+    /// A parameter of the query, with whatever value.
+    Has(&'static str),
+    /// A parameter of the query with just this value.
+    Is(&'static str, &'static str),
+    /// A parameter that names a part of a bucket's configuration.
+    NamesSetting,
+    /// A header.
+    Header(&'static str),
+}
+
+impl Selector {
+    fn holds(self, query: &Query, headers: &HeaderMap) -> bool {
+        match self {
+            Self::Has(name) => query.has(name),
+            Self::Is(name, value) => query.get(name) == Some(value),
+            Self::NamesSetting => bucket_setting(query).is_some(),
+            Self::Header(name) => headers.contains_key(name),
+        }
+    }
+}
+
+/// What an operation takes from a request's body.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Input {
+    /// Nothing: a body that comes is not looked at.
+    Nothing,
+    /// A document in XML.
+    Document,
+    /// The bytes of an object or of a part.
+    Bytes,
+}
+
+/// Who may send an operation, as far as its row decides: rights decide the rest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Signer {
+    /// The owner of an access key.
+    Key,
+    /// The same, or anybody without a signature who was given rights.
+    KeyOrNobody,
+}
+
+/// A row of the table: one operation.
+#[derive(Debug)]
+pub(crate) struct Row {
+    /// Which one.
+    pub(crate) operation: Operation,
+    /// By which method it is asked for.
+    pub(crate) method: &'static str,
+    /// What it is about.
+    pub(crate) level: Level,
+    /// What else selects it: all must hold.
+    pub(crate) selectors: &'static [Selector],
+    /// What it takes from the body.
+    pub(crate) input: Input,
+    /// Who may send it.
+    pub(crate) signer: Signer,
+    /// What must be allowed to its sender.
+    pub(crate) action: Action,
 }
 
 /// Parts of a bucket's configuration that can be asked for.
-const BUCKET_SETTINGS: [&str; 19] = [
+pub(crate) const BUCKET_SETTINGS: [&str; 20] = [
+    // First: where a query names several, the answer is about this one.
+    "website",
     "accelerate",
     "analytics",
     "cors",
@@ -81,84 +133,56 @@ const BUCKET_SETTINGS: [&str; 19] = [
 
 /// Which part of a bucket's configuration a query asks for.
 pub(crate) fn bucket_setting(query: &Query) -> Option<&'static str> {
-    if query.has("website") {
-        return Some("website");
-    }
     BUCKET_SETTINGS.into_iter().find(|setting| query.has(setting))
 }
 
-/// Finds out what a request asks for.
+/// Sub-resources of objects that S3 has and this face has not.
+const OBJECT_SETTINGS_ABSENT: [&str; 6] =
+    ["legal-hold", "retention", "restore", "select", "torrent", "encryption"];
+
+/// Refuses what no row is for and a row would be found for.
+fn refuse(method: &Method, level: Level, query: &Query) -> Outcome<()> {
+    let is = |name: &Method| method == name;
+    match level {
+        Level::Bucket if is(&Method::PUT) && !query.has("acl") => {
+            let setting = bucket_setting(query);
+            setting.map_or(Ok(()), |_| Err(Code::NotImplemented.into()))
+        }
+        Level::Object if OBJECT_SETTINGS_ABSENT.iter().any(|name| query.has(name)) => {
+            Err(Code::NotImplemented.into())
+        }
+        Level::Object if is(&Method::PUT) => {
+            let other = ["uploadId", "tagging", "acl"].iter().any(|name| query.has(name));
+            let Some(number) = query.get("partNumber").filter(|_| !other) else { return Ok(()) };
+            let message = "This operation does not accept partNumber without uploadId";
+            Err(Failure::argument(message, "partNumber", number))
+        }
+        Level::Service | Level::Bucket | Level::Object | Level::BucketOrObject => Ok(()),
+    }
+}
+
+/// What is answered where there is no row.
+fn nothing_for(method: &Method, level: Level) -> Code {
+    match (level, method) {
+        (Level::Bucket, &Method::POST) => Code::NotImplemented,
+        (Level::Bucket | Level::Object, &Method::OPTIONS) => Code::AccessForbidden,
+        _ => Code::MethodNotAllowed,
+    }
+}
+
+/// Finds out what a request asks for: the first row that fits.
 pub(crate) fn route(
     method: &Method,
     target: &Target,
     query: &Query,
     headers: &HeaderMap,
-) -> Outcome<Operation> {
-    match (&target.bucket, &target.key) {
-        (None, _) => match *method {
-            Method::GET => Ok(Operation::ListBuckets),
-            _ => Err(Code::MethodNotAllowed.into()),
-        },
-        (Some(_), None) => bucket_route(method, query),
-        (Some(_), Some(_)) => object_route(method, query, headers),
-    }
-}
-
-fn bucket_route(method: &Method, query: &Query) -> Outcome<Operation> {
-    let setting = bucket_setting(query).is_some();
-    Ok(match *method {
-        Method::GET if query.has("location") => Operation::GetBucketLocation,
-        Method::GET if query.has("acl") => Operation::GetAcl,
-        Method::GET if query.has("uploads") => Operation::ListMultipartUploads,
-        Method::GET if query.has("versions") => Operation::ListObjectVersions,
-        Method::GET if setting => Operation::GetBucketSetting,
-        Method::GET if query.get("list-type") == Some("2") => Operation::ListObjectsV2,
-        Method::GET => Operation::ListObjects,
-        Method::HEAD => Operation::HeadBucket,
-        Method::PUT if query.has("acl") => Operation::PutAcl,
-        Method::PUT if setting => return Err(Code::NotImplemented.into()),
-        Method::PUT => Operation::CreateBucket,
-        Method::DELETE if setting => Operation::DeleteBucketSetting,
-        Method::DELETE => Operation::DeleteBucket,
-        Method::POST if query.has("delete") => Operation::DeleteObjects,
-        Method::POST => return Err(Code::NotImplemented.into()),
-        Method::OPTIONS => return Err(Code::AccessForbidden.into()),
-        _ => return Err(Code::MethodNotAllowed.into()),
-    })
-}
-
-fn object_route(method: &Method, query: &Query, headers: &HeaderMap) -> Outcome<Operation> {
-    const NOT_HERE: [&str; 6] =
-        ["legal-hold", "retention", "restore", "select", "torrent", "encryption"];
-    if NOT_HERE.iter().any(|name| query.has(name)) {
-        return Err(Code::NotImplemented.into());
-    }
-    let copies = headers.contains_key("x-amz-copy-source");
-    let part = query.has("uploadId");
-    Ok(match *method {
-        Method::GET if query.has("tagging") => Operation::GetObjectTagging,
-        Method::GET if query.has("acl") => Operation::GetAcl,
-        Method::GET if query.has("attributes") => Operation::GetObjectAttributes,
-        Method::GET if part => Operation::ListParts,
-        Method::GET => Operation::GetObject,
-        Method::HEAD => Operation::HeadObject,
-        Method::PUT if query.has("tagging") => Operation::PutObjectTagging,
-        Method::PUT if query.has("acl") => Operation::PutAcl,
-        Method::PUT if part && copies => Operation::UploadPartCopy,
-        Method::PUT if query.has("partNumber") && !part => {
-            let number = query.get("partNumber").unwrap_or_default();
-            let message = "This operation does not accept partNumber without uploadId";
-            return Err(Failure::argument(message, "partNumber", number));
-        }
-        Method::PUT if part => Operation::UploadPart,
-        Method::PUT if copies => Operation::CopyObject,
-        Method::PUT => Operation::PutObject,
-        Method::DELETE if query.has("tagging") => Operation::DeleteObjectTagging,
-        Method::DELETE if part => Operation::AbortMultipartUpload,
-        Method::DELETE => Operation::DeleteObject,
-        Method::POST if query.has("uploads") => Operation::CreateMultipartUpload,
-        Method::POST if part => Operation::CompleteMultipartUpload,
-        Method::OPTIONS => return Err(Code::AccessForbidden.into()),
-        _ => return Err(Code::MethodNotAllowed.into()),
-    })
+) -> Outcome<&'static Row> {
+    let level = Level::of(target);
+    refuse(method, level, query)?;
+    let fits = |row: &&Row| {
+        row.method == method.as_str()
+            && row.level.includes(level)
+            && row.selectors.iter().all(|selector| selector.holds(query, headers))
+    };
+    ROWS.iter().find(fits).ok_or_else(|| nothing_for(method, level).into())
 }

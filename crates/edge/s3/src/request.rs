@@ -2,7 +2,7 @@
 
 use crate::{
     Settings,
-    allowance::{Allowances, Held, SMALL_MAX},
+    allowance::{Held, SMALL_MAX},
     body::{Outgoing, Payload},
     digest::{Digests, Expectation},
     error::{Code, Failure, Outcome},
@@ -11,31 +11,26 @@ use crate::{
 };
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
-use ripstop_store::Store;
-use std::sync::{Arc, atomic::AtomicU64};
+use std::sync::Arc;
 use tokio::{sync::Semaphore, task::spawn_blocking};
 
 /// Most documents above [`SMALL_MAX`] that are read at once, each beside: what is read is larger than
 /// the document.
 static READINGS: Semaphore = Semaphore::const_new(2);
 
-/// What handlers work with.
+/// What operations read.
 pub(crate) struct Request {
-    pub(crate) store: Store,
     pub(crate) settings: Arc<Settings>,
-    pub(crate) allowances: Arc<Allowances>,
     /// Empty for the service itself.
     pub(crate) bucket: String,
     /// Empty for a bucket.
     pub(crate) key: String,
     pub(crate) query: Query,
     pub(crate) headers: HeaderMap,
-    /// Taken by whoever reads it.
-    pub(crate) payload: Payload,
+    /// The body, as far as it is the operation's to read, until it is taken.
+    pub(crate) payload: Option<Payload>,
     /// The memory of the document in the body, and of what was made of it.
     pub(crate) held: Held,
-    /// Nanoseconds spent hashing the body.
-    pub(crate) hashing_ns: Arc<AtomicU64>,
     /// How URLs of this gateway begin for the client.
     pub(crate) scheme: &'static str,
 }
@@ -44,6 +39,11 @@ impl Request {
     /// A header's text; what is no ASCII is as if it were empty.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap_or_default())
+    }
+
+    /// The body, for who takes it as it comes.
+    pub(crate) fn body(&mut self) -> Outcome<Payload> {
+        self.payload.take().ok_or_else(|| Code::InternalError.into())
     }
 
     /// The document in the body, held against what the client says of it.
@@ -70,9 +70,9 @@ impl Request {
     }
 
     async fn document_as(&mut self, expectation: &Expectation) -> Outcome<Bytes> {
-        let document =
-            self.payload.document(self.settings.document_len_max, &mut self.held).await?;
-        let signed = self.payload.sha256.is_some();
+        let mut payload = self.body()?;
+        let document = payload.document(self.settings.document_len_max, &mut self.held).await?;
+        let signed = payload.sha256.is_some();
         if signed || expectation.is_some() {
             let mut digests = Digests::new(signed, expectation.algorithm().as_slice());
             let bytes = document.clone();
@@ -86,7 +86,7 @@ impl Request {
                 spawn_blocking(hash).await.map_err(|_| Code::InternalError)?
             };
             let (md5, sha256) = (verdict.md5, verdict.sha256);
-            expectation.check(&self.payload, md5, sha256, &verdict.checksums)?;
+            expectation.check(&payload, md5, sha256, &verdict.checksums)?;
         }
         Ok(document)
     }

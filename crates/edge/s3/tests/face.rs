@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test ends where anything fails")]
 
 #[path = "common/client.rs"]
+#[allow(dead_code, reason = "each user takes its part")]
 mod client;
 #[path = "common/mod.rs"]
 mod common;

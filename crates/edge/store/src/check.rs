@@ -32,6 +32,10 @@ pub struct CheckReport {
     pub missing: u64,
     /// There, and not what was written.
     pub damaged: u64,
+    /// The same, and made by somebody without the store's key: a checksum holds where that key should
+    /// have sealed.
+    #[serde(default)]
+    pub forged: u64,
     /// On nodes that could not be asked.
     pub unknown: u64,
     /// At a node, claimed by no stripe, older than the grace.
@@ -100,6 +104,8 @@ pub enum Flaw {
     Missing,
     /// Not what was written.
     Damaged,
+    /// Nor this, and no accident: made by somebody without the store's key.
+    Forged,
     /// Its node could not be asked.
     Unknown,
     /// Claimed by no stripe.
@@ -115,7 +121,7 @@ pub enum Flaw {
 impl CheckReport {
     /// Whether everything is as it should be, or was put right.
     pub fn is_clean(&self) -> bool {
-        let flaws = self.missing + self.damaged + self.unclaimed + self.misplaced;
+        let flaws = self.missing + self.damaged + self.forged + self.unclaimed + self.misplaced;
         self.catalog.is_clean()
             && self.lost == 0
             && self.unknown == 0
@@ -137,6 +143,7 @@ impl Findings {
         let count = match flaw {
             Flaw::Missing => &mut report.missing,
             Flaw::Damaged => &mut report.damaged,
+            Flaw::Forged => &mut report.forged,
             Flaw::Unknown => &mut report.unknown,
             Flaw::Unclaimed => &mut report.unclaimed,
             Flaw::Misplaced => &mut report.misplaced,
@@ -241,6 +248,7 @@ impl Store {
                 FragmentState::Whole => continue,
                 FragmentState::Missing => Flaw::Missing,
                 FragmentState::Damaged => Flaw::Damaged,
+                FragmentState::Forged => Flaw::Forged,
                 FragmentState::Unknown => Flaw::Unknown,
             };
             let node = place.nodes[index];
@@ -290,7 +298,7 @@ impl Store {
         for (index, at) in mended {
             if node != Some(at) {
                 let change = Change::PlaceFragment { stripe: place.id, index, node: Some(at) };
-                if let Err(error) = self.inner.catalog.commit(unix_ms(), change).await {
+                if let Err(error) = self.inner.catalog.commit_one(unix_ms(), change).await {
                     tracing::warn!(stripe = %place.id, index, %error, "mended, but not noted");
                     return false;
                 }

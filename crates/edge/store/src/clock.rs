@@ -1,7 +1,10 @@
-use ripstop_catalog::Session;
+use ripstop_catalog::{Catalog, CatalogError, Change, Session, Stamp};
 use ripstop_model::StripeId;
 use std::{
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -11,8 +14,7 @@ pub(crate) fn unix_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Names stripes, each later than the one before: of two objects with one key, a rebuild takes the
-/// one told by the later stripe. Every name tells the session.
+/// Names stripes, each later than the one before. Every name tells the session.
 #[derive(Debug)]
 pub(crate) struct StripeNames {
     session: Session,
@@ -44,6 +46,35 @@ impl StripeNames {
     }
 }
 
+/// A hybrid clock (Kulkarni and others, "Logical Physical Clocks", OPODIS 2014): near the wall clock, and
+/// beyond everything that it gave or was shown, however the wall clock jumps.
+#[derive(Debug, Default)]
+pub(crate) struct StampClock(AtomicU64);
+
+impl StampClock {
+    /// A stamp later than all before, of something that `stripe` is the first to tell.
+    pub(crate) fn next(&self, stripe: StripeId) -> Stamp {
+        let wall = Stamp::at(unix_ms());
+        let tick = |last: u64| Some(wall.max(last + 1));
+        let last = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, tick);
+        let last = last.expect("a tick is never refused");
+        Stamp { when: wall.max(last + 1), stripe }
+    }
+
+    /// From now on stamps are later than this reading.
+    pub(crate) fn observe(&self, when: u64) {
+        self.0.fetch_max(when, Ordering::AcqRel);
+    }
+}
+
+/// Has a catalog know that stamps up to this one were given: those to come are later, whatever clock the
+/// gateway has that gives them.
+pub(crate) async fn reach(catalog: &dyn Catalog, latest: Stamp) -> Result<(), CatalogError> {
+    let (session, until_ms) = (Session::of(latest.stripe), latest.unix_ms() + 1);
+    catalog.commit_one(unix_ms(), Change::Reserve { session, until_ms }).await?;
+    Ok(())
+}
+
 fn random() -> u64 {
     let mut random = [0; 8];
     getrandom::fill(&mut random).expect("the system has randomness");
@@ -67,6 +98,18 @@ mod tests {
         let all: Vec<_> = (0..1000).map(|_| names.next()).collect();
         assert!(all.is_sorted_by(|a, b| a < b));
         assert!(all.iter().all(|id| Session::of(*id) == names.session()));
+    }
+
+    #[test]
+    fn stamps_only_grow_and_pass_what_was_seen() {
+        let (clock, stripe) = (StampClock::default(), StripeId(7));
+        let first = clock.next(stripe);
+        assert!(first.unix_ms().abs_diff(unix_ms()) < 1000);
+        let ahead = Stamp::at(unix_ms() + 3_600_000);
+        clock.observe(ahead);
+        clock.observe(first.when);
+        let stamps: Vec<Stamp> = (0..100_000).map(|_| clock.next(stripe)).collect();
+        assert!(stamps[0].when > ahead && stamps.is_sorted_by(|one, next| one < next));
     }
 
     #[test]

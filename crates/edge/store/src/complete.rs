@@ -1,6 +1,7 @@
 use crate::clock::unix_ms;
 use ripstop_catalog::{
-    Bucket, Catalog, CatalogError, Change, Condition, ListingRequest, Located, Quota, Stripe,
+    Bucket, Catalog, CatalogError, Change, Condition, ListingRequest, Located, Quota, Refusal,
+    Stripe,
 };
 use ripstop_model::StripeId;
 use serde::{Deserialize, Serialize};
@@ -16,13 +17,16 @@ pub struct CompleteReport {
     pub buckets: u64,
     /// Objects that it lacked, or had older versions of.
     pub objects: u64,
+    /// Buckets and objects that it had and that were deleted later.
+    #[serde(default)]
+    pub deletions: u64,
     /// Objects that share a stripe with something that was deleted: left out.
     pub left_out: u64,
 }
 
 /// Brings into `catalog` what it lacks of `found`, a catalog made from all fragments of the same nodes,
-/// by the same numbers: buckets, and objects told by later stripes than its own. What it knows to have
-/// been deleted stays so. `progress` is told of objects looked at.
+/// by the same numbers: buckets, later versions of objects than its own, and later deletions. What it knows
+/// to have been deleted stays so. `progress` is told of objects looked at.
 ///
 /// # Errors
 /// If either catalog fails: what was brought in until then stays, and doing it again does the rest.
@@ -31,44 +35,106 @@ pub async fn complete(
     found: &dyn Catalog,
     progress: impl Fn(u64),
 ) -> Result<CompleteReport, CatalogError> {
-    let mut completing = Completing { catalog, found, report: CompleteReport::default() };
-    let (mut after, mut seen) = (String::new(), 0);
-    loop {
-        let buckets = found.buckets(&after, PAGE).await?;
-        let Some(last) = buckets.last() else { return Ok(completing.report) };
-        after.clone_from(&last.name);
-        for bucket in buckets {
-            let mut request =
-                ListingRequest { bucket: bucket.name.clone(), max: PAGE, ..Default::default() };
-            completing.bucket(bucket).await?;
-            loop {
-                let page = found.list(&request).await?;
-                for (key, _) in page.objects {
-                    completing.object(&request.bucket, key).await?;
-                    seen += 1;
-                    progress(seen);
-                }
-                let Some(next) = page.next else { break };
-                request.after = next;
-            }
-        }
+    // Stamps to come are later than all that are at the nodes.
+    let reached = found.vouched().await?.sessions.into_iter().max_by_key(|(_, until_ms)| *until_ms);
+    if let Some((session, until_ms)) = reached {
+        catalog.commit_one(unix_ms(), Change::Reserve { session, until_ms }).await?;
     }
+    let mut completing = Completing { catalog, found, report: CompleteReport::default(), seen: 0 };
+    completing.walk(&progress, false).await?;
+    completing.walk(&progress, true).await?;
+    Ok(completing.report)
 }
 
 struct Completing<'a> {
     catalog: &'a dyn Catalog,
     found: &'a dyn Catalog,
     report: CompleteReport,
+    /// Objects looked at.
+    seen: u64,
 }
 
 impl Completing<'_> {
+    /// Goes through what was found, and brings it in; or through what there is, for what was deleted.
+    async fn walk(
+        &mut self,
+        progress: &impl Fn(u64),
+        for_deletions: bool,
+    ) -> Result<(), CatalogError> {
+        let through = if for_deletions { self.catalog } else { self.found };
+        let mut after = String::new();
+        loop {
+            let buckets = through.buckets(&after, PAGE).await?;
+            let Some(last) = buckets.last() else { return Ok(()) };
+            after.clone_from(&last.name);
+            for bucket in buckets {
+                let name = bucket.name.clone();
+                let mut request = ListingRequest { bucket: name, max: PAGE, ..Default::default() };
+                if !for_deletions {
+                    self.bucket(bucket.clone()).await?;
+                }
+                loop {
+                    let page = through.list(&request).await?;
+                    for (key, _) in page.objects {
+                        if for_deletions {
+                            self.deletion(&request.bucket, key).await?;
+                        } else {
+                            self.object(&request.bucket, key).await?;
+                        }
+                        self.seen += 1;
+                        progress(self.seen);
+                    }
+                    let Some(next) = page.next else { break };
+                    request.after = next;
+                }
+                if for_deletions {
+                    self.deleted_bucket(bucket).await?;
+                }
+            }
+        }
+    }
+
+    /// Removes an object that was deleted later.
+    async fn deletion(&mut self, bucket: &str, key: String) -> Result<(), CatalogError> {
+        let Some(tombstone) = self.found.tombstone(bucket, &key).await? else { return Ok(()) };
+        let present = self.catalog.object(bucket, &key).await?;
+        if present.is_none_or(|present| present.object.stamp() >= tombstone.stamp) {
+            return Ok(());
+        }
+        let stripes = self.new_stripes([tombstone.told_by].into()).await?;
+        let (bucket, condition, tombstone) = (bucket.to_owned(), Condition::None, Some(tombstone));
+        let change = Change::DeleteObject { bucket, key, condition, tombstone, stripes };
+        self.delete(change).await
+    }
+
+    /// Removes a bucket that was deleted later, if nothing is in it.
+    async fn deleted_bucket(&mut self, bucket: Bucket) -> Result<(), CatalogError> {
+        let Some(tombstone) = self.found.tombstone(&bucket.name, "").await? else { return Ok(()) };
+        if bucket.stamp() >= tombstone.stamp {
+            return Ok(());
+        }
+        let stripes = self.new_stripes([tombstone.told_by].into()).await?;
+        let (name, tombstone) = (bucket.name, Some(tombstone));
+        self.delete(Change::DeleteBucket { name, tombstone, stripes }).await
+    }
+
+    async fn delete(&mut self, change: Change) -> Result<(), CatalogError> {
+        match self.catalog.commit_one(unix_ms(), change).await {
+            Ok(_) => self.report.deletions += 1,
+            // Something is in the bucket, or what tells of the deletion is garbage here.
+            Err(CatalogError::Refused(_)) => self.report.left_out += 1,
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
     async fn bucket(&mut self, bucket: Bucket) -> Result<(), CatalogError> {
         let is_gone = self.catalog.is_garbage(bucket.told_by).await?;
         if is_gone || self.catalog.bucket(&bucket.name).await?.is_some() {
             return Ok(());
         }
         let stripes = self.new_stripes([bucket.told_by].into()).await?;
-        self.catalog.commit(unix_ms(), Change::CreateBucket { bucket, stripes }).await?;
+        self.catalog.commit_one(unix_ms(), Change::CreateBucket { bucket, stripes }).await?;
         self.report.buckets += 1;
         Ok(())
     }
@@ -78,7 +144,7 @@ impl Completing<'_> {
             return Ok(());
         };
         let present = self.catalog.object(bucket, &key).await?;
-        let is_known = present.is_some_and(|present| present.object.told_by >= object.told_by);
+        let is_known = present.is_some_and(|present| present.object.stamp() >= object.stamp());
         if is_known || self.catalog.is_garbage(object.told_by).await? {
             return Ok(());
         }
@@ -88,12 +154,14 @@ impl Completing<'_> {
         // What the nodes hold was let in once.
         let quota = Quota::NONE;
         let change = Change::PutObject { bucket, key, object, stripes, condition, quota };
-        match self.catalog.commit(unix_ms(), change).await {
+        match self.catalog.commit_one(unix_ms(), change).await {
             Ok(_) => self.report.objects += 1,
             // Its bucket was deleted, or a stripe of it was.
-            Err(CatalogError::StripeGone { .. } | CatalogError::NoSuchBucket) => {
+            Err(CatalogError::Refused(Refusal::StripeGone { .. } | Refusal::NoSuchBucket)) => {
                 self.report.left_out += 1;
             }
+            // It was deleted later.
+            Err(CatalogError::Refused(Refusal::Behind { .. })) => {}
             Err(error) => return Err(error),
         }
         Ok(())

@@ -76,10 +76,9 @@ impl Store {
             modified_ms: unix_ms(),
             attributes,
             extents: source.object.extents.clone(),
-            told_by: self.name().await?,
             ..Object::default()
         };
-        self.retell(target, object).await
+        self.put_told(target, object, None).await
     }
 
     /// Makes a range of an object a part. Where the upload's bucket goes to the pool of its bytes, they

@@ -1,5 +1,5 @@
 use crate::EXTENTS_MAX;
-use ripstop_catalog::CatalogError;
+use ripstop_catalog::{CatalogError, Refusal};
 use ripstop_gateway::Cause;
 use ripstop_model::StripeId;
 use ripstop_runtime::{FailedStripe, RECORD_LEN_MAX, Setback};
@@ -74,6 +74,12 @@ pub enum WriteError<E> {
 impl<E> From<CatalogError> for WriteError<E> {
     fn from(error: CatalogError) -> Self {
         Self::Store(error.into())
+    }
+}
+
+impl From<Refusal> for StoreError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Catalog(refusal.into())
     }
 }
 

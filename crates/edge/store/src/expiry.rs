@@ -2,7 +2,7 @@
 
 use crate::{Store, StoreError, clock::unix_ms, store::Inner};
 use futures::{StreamExt as _, stream};
-use ripstop_catalog::{CatalogError, ListedUpload, ListingRequest};
+use ripstop_catalog::{CatalogError, ListedUpload, ListingRequest, Refusal};
 use ripstop_model::TenantId;
 use std::{
     sync::{Arc, Weak},
@@ -60,7 +60,7 @@ impl Store {
             let page = match self.inner.catalog.uploads(&wanted).await {
                 Ok(page) => page,
                 // It was removed meanwhile.
-                Err(CatalogError::NoSuchBucket) => return Ok(expired),
+                Err(CatalogError::Refused(Refusal::NoSuchBucket)) => return Ok(expired),
                 Err(error) => return Err(error.into()),
             };
             let old = page.uploads.into_iter().filter(|upload| upload.created_ms < before_ms);
@@ -79,7 +79,7 @@ impl Store {
         match self.abort_upload(&upload.id).await {
             Ok(()) => Ok(true),
             // Somebody was quicker.
-            Err(StoreError::Catalog(CatalogError::NoSuchUpload)) => Ok(false),
+            Err(StoreError::Catalog(CatalogError::Refused(Refusal::NoSuchUpload))) => Ok(false),
             Err(error) => Err(error),
         }
     }

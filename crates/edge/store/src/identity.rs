@@ -34,6 +34,6 @@ async fn known(catalog: &dyn Catalog) -> Result<Option<u64>, CatalogError> {
 /// Makes `identity` that of the store whose catalog is being made.
 pub(crate) async fn adopt(catalog: &dyn Catalog, identity: u64) -> Result<(), CatalogError> {
     let name = format!("{PREFIX}{identity:016x}");
-    catalog.commit(unix_ms(), Change::NameNode { name }).await?;
+    catalog.commit_one(unix_ms(), Change::NameNode { name }).await?;
     Ok(())
 }

@@ -27,7 +27,7 @@
 //!
 //! **Invariant:** nothing visible points at a stripe of which fewer than K fragments are durable.
 //! **Invariant:** every object and bucket is told of in the headers of one stripe's fragments
-//! (`told_by`), so that a lost catalog can be made anew.
+//! (`told_by`), and so is what was deleted, so that a lost catalog can be made again.
 
 mod body;
 mod check;
@@ -35,6 +35,7 @@ mod clock;
 mod complete;
 mod copy;
 mod cut;
+mod deletions;
 mod error;
 mod expiry;
 mod identity;

@@ -6,10 +6,10 @@
 
 use crate::{
     Store, StoreError,
-    clock::{StripeNames, unix_ms},
+    clock::{StampClock, StripeNames, unix_ms},
     store::Inner,
 };
-use ripstop_catalog::{CatalogError, Change, Session, Vouched};
+use ripstop_catalog::{CatalogError, Change, Session, Stamp, Vouched};
 use ripstop_model::{FragmentId, StripeId};
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -27,7 +27,8 @@ const RENEWED_AT_MS: u64 = AHEAD_MS / 2;
 #[derive(Debug)]
 pub(crate) struct Lineage {
     names: StripeNames,
-    /// Until when this session may name stripes.
+    stamps: StampClock,
+    /// Until when this session may name stripes and give stamps.
     reserved_ms: AtomicU64,
     /// Held by who reserves.
     reserving: Arc<tokio::sync::Mutex<()>>,
@@ -41,6 +42,7 @@ impl Default for Lineage {
     fn default() -> Self {
         Self {
             names: StripeNames::new(),
+            stamps: StampClock::default(),
             reserved_ms: AtomicU64::new(0),
             reserving: Arc::default(),
             vouched: OnceCell::new(),
@@ -53,6 +55,11 @@ impl Lineage {
     fn newer(&self) -> Option<FragmentId> {
         *self.newer.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// From now on stamps are later than this one.
+    pub(crate) fn observe(&self, seen: Stamp) {
+        self.stamps.observe(seen.when);
+    }
 }
 
 impl Inner {
@@ -60,14 +67,23 @@ impl Inner {
     async fn reserve(&self, from_ms: u64) -> Result<(), CatalogError> {
         let until_ms = from_ms.max(unix_ms()) + AHEAD_MS;
         let session = self.lineage.names.session();
-        self.catalog.commit(unix_ms(), Change::Reserve { session, until_ms }).await?;
+        self.catalog.commit_one(unix_ms(), Change::Reserve { session, until_ms }).await?;
         self.lineage.reserved_ms.fetch_max(until_ms, Ordering::Release);
         Ok(())
     }
 
     /// What the catalog knew as this session began.
     async fn vouched(&self) -> Result<&Vouched, CatalogError> {
-        self.lineage.vouched.get_or_try_init(|| self.catalog.vouched()).await
+        let look = || async {
+            let vouched = self.catalog.vouched().await?;
+            // No session gave a stamp beyond what it had reserved.
+            let own = self.lineage.names.session();
+            let others = vouched.sessions.iter().filter(|(session, _)| **session != own);
+            let until_ms = others.map(|(_, until_ms)| *until_ms).chain([vouched.before_ms]).max();
+            self.lineage.stamps.observe(Stamp::at(until_ms.unwrap_or_default() + 1));
+            Ok(vouched)
+        };
+        self.lineage.vouched.get_or_try_init(look).await
     }
 
     /// Whether the catalog knows a name, or this session has given it.
@@ -92,16 +108,31 @@ impl Inner {
 impl Store {
     /// A new name, known to the catalog before it is used.
     pub(crate) async fn name(&self) -> Result<StripeId, StoreError> {
+        let id = self.inner.lineage.names.next();
+        self.reserve_to(id.unix_ms()).await?;
+        Ok(id)
+    }
+
+    /// The stamp of what a stripe is the first to tell: later than all that this gateway, or one before
+    /// it on this catalog, gave to anything.
+    pub(crate) async fn stamp(&self, stripe: StripeId) -> Result<Stamp, StoreError> {
+        self.inner.vouched().await?;
+        let stamp = self.inner.lineage.stamps.next(stripe);
+        self.reserve_to(stamp.unix_ms()).await?;
+        Ok(stamp)
+    }
+
+    /// Has the catalog know that this session reaches this time before it does.
+    async fn reserve_to(&self, unix_ms: u64) -> Result<(), StoreError> {
         let lineage = &self.inner.lineage;
-        let id = lineage.names.next();
-        let left = lineage.reserved_ms.load(Ordering::Acquire).checked_sub(id.unix_ms());
+        let left = lineage.reserved_ms.load(Ordering::Acquire).checked_sub(unix_ms);
         match left {
             Some(left) if left > RENEWED_AT_MS => {}
             Some(_) => {
                 if let Ok(turn) = lineage.reserving.clone().try_lock_owned() {
                     let inner = self.inner.clone();
                     tokio::spawn(async move {
-                        if let Err(error) = inner.reserve(id.unix_ms()).await {
+                        if let Err(error) = inner.reserve(unix_ms).await {
                             tracing::warn!(%error, "no names reserved ahead");
                         }
                         drop(turn);
@@ -110,12 +141,12 @@ impl Store {
             }
             None => {
                 let _turn = lineage.reserving.lock().await;
-                if lineage.reserved_ms.load(Ordering::Acquire) < id.unix_ms() {
-                    self.inner.reserve(id.unix_ms()).await?;
+                if lineage.reserved_ms.load(Ordering::Acquire) < unix_ms {
+                    self.inner.reserve(unix_ms).await?;
                 }
             }
         }
-        Ok(id)
+        Ok(())
     }
 
     /// A fragment that was written under a newer catalog than this, if a listing of the nodes has shown

@@ -193,7 +193,7 @@ impl Store {
         let _share = self.inner.memory.acquire(Purpose::Background, place.memory()).await;
         for (index, node) in pool.mend(&place, &lacking).await? {
             let change = Change::PlaceFragment { stripe: id, index, node: Some(node) };
-            self.inner.catalog.commit(unix_ms(), change).await?;
+            self.inner.catalog.commit_one(unix_ms(), change).await?;
         }
         self.inner.note_placed(id).await;
         Ok(())

@@ -4,7 +4,7 @@
 //! is refused before, so that nobody sends, and no node stores, what is not going to be kept.
 
 use crate::{Store, StoreError, Target};
-use ripstop_catalog::{CatalogError, Condition, Located, Object, Quota, Upload, Usage};
+use ripstop_catalog::{Condition, Located, Object, Quota, Refusal, Upload, Usage};
 use std::{
     collections::BTreeMap,
     sync::{Arc, PoisonError, RwLock},
@@ -129,11 +129,7 @@ impl Store {
     }
 
     /// Why a bucket may not grow like this, as far as is known now.
-    async fn refusal(
-        &self,
-        bucket: &str,
-        growth: Growth,
-    ) -> Result<Option<CatalogError>, StoreError> {
+    async fn refusal(&self, bucket: &str, growth: Growth) -> Result<Option<Refusal>, StoreError> {
         let quota = self.quota(bucket);
         if quota == Quota::NONE {
             return Ok(None);

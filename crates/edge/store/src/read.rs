@@ -1,7 +1,7 @@
 use crate::{Store, StoreError, cut::Cursor};
 use bytes::Bytes;
 use futures::{Stream, StreamExt, stream, stream::BoxStream};
-use ripstop_catalog::{CatalogError, Extent, Located, Stripe};
+use ripstop_catalog::{CatalogError, Extent, Located, Refusal, Stripe};
 use ripstop_model::StripeId;
 use ripstop_runtime::{ReadSlice, Setback, Share};
 use std::{ops::Range, sync::Arc};
@@ -102,7 +102,7 @@ impl Store {
         let before = StripeId(id.0.saturating_sub(1));
         let garbage = self.inner.catalog.garbage(u64::MAX, before, 1).await?.pop();
         let found = garbage.filter(|(found, _)| *found == id).map(|(_, stripe)| stripe);
-        found.ok_or_else(|| CatalogError::StripeGone { stripe: id }.into())
+        found.ok_or_else(|| CatalogError::Refused(Refusal::StripeGone { stripe: id }).into())
     }
 }
 

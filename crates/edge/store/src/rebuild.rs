@@ -8,6 +8,7 @@ mod roster;
 mod scratch;
 mod sighting;
 mod sorting;
+mod stripe_form;
 mod survey;
 mod telling;
 mod verdict;
@@ -16,12 +17,14 @@ mod vote;
 pub use roster::{SurveyedNode, SurveyedPool};
 pub use scratch::ScratchError;
 
-use crate::identity::adopt;
+use crate::{clock::reach, identity::adopt};
 use judged::Judged;
 use ripstop_catalog::{Catalog, CatalogError};
+use ripstop_runtime::Seals;
 use scratch::Scratch;
 use serde::{Deserialize, Serialize};
 use std::{
+    collections::BTreeMap,
     path::Path,
     sync::{
         Arc,
@@ -42,6 +45,16 @@ pub struct RebuildReport {
     pub fragments: u64,
     /// Fragments without one, and stripes that tell what no program writes.
     pub damaged: u64,
+    /// Of the damaged, those whose header takes no key, of stripes that are sealed with one: forged.
+    #[serde(default)]
+    pub forged: u64,
+    /// Of the damaged, those that are sealed or encrypted with a key that is not here, by key.
+    #[serde(default)]
+    pub locked: BTreeMap<String, u64>,
+    /// Fragments that are believed though nothing verified them: their key is not here, and it was asked
+    /// to do without.
+    #[serde(default)]
+    pub unsealed: u64,
     /// Stripes whose telling cannot be read, each with the reason: a newer program wrote it.
     pub unreadable: Named,
     /// Fragments whose headers differ from what enough others of their stripe say: not used.
@@ -57,6 +70,9 @@ pub struct RebuildReport {
     pub buckets: u64,
     /// Objects made.
     pub objects: u64,
+    /// Names that were deleted, of which something older is still told at the nodes.
+    #[serde(default)]
+    pub deletions: u64,
     /// Versions that were told of but have too few fragments left, as `bucket/key`; an older whole
     /// version was taken where there was one.
     pub lost: Named,
@@ -87,7 +103,9 @@ impl RebuildReport {
     /// Whether everything that was ever answered is there, as far as can be told.
     pub fn is_whole(&self) -> bool {
         let missing = [&self.lost, &self.disputed, &self.unreadable];
-        missing.iter().all(|missing| missing.count == 0) && self.unlisted == 0
+        missing.iter().all(|missing| missing.count == 0)
+            && self.unlisted == 0
+            && self.locked.is_empty()
     }
 
     /// Notes something that cannot be read, and why.
@@ -152,8 +170,9 @@ pub enum RebuildError {
 /// already. `scratch` is a folder for what is put aside, in one that exists: what is there is removed
 /// at the beginning and at the end.
 ///
-/// Of versions of one key, the one told by the latest readable stripe wins. What was deleted within the
-/// last grace, its fragments being still there, is found again; uploads under way are not.
+/// Headers that do not hold under `seals` are not believed, nor are those by checksum alone of stripes
+/// that a key seals. Of what is told of one key, the readable one with the latest stamp wins: a version,
+/// or that it was deleted. Uploads under way are not found.
 ///
 /// # Errors
 /// If the catalog or the scratch folder fails, and if the nodes do not tell whose they are. The catalog
@@ -163,21 +182,30 @@ pub async fn rebuild(
     pools: Vec<SurveyedPool>,
     scratch: &Path,
     progress: &RebuildProgress,
+    seals: &Seals,
 ) -> Result<RebuildReport, RebuildError> {
     let scratch = Arc::new(Scratch::create(scratch)?);
-    let survey = survey(pools, &scratch, progress).await?;
+    let survey = survey(pools, &scratch, progress, seals).await?;
     let mut report = RebuildReport {
         fragments: survey.nodes.values().map(|node| node.fragments).sum(),
         damaged: survey.nodes.values().map(|node| node.damaged).sum(),
+        forged: survey.nodes.values().map(|node| node.forged).sum(),
+        unsealed: survey.nodes.values().map(|node| node.unsealed).sum(),
         unlisted: survey.nodes.values().filter(|node| !node.is_whole).count() as u64,
         ..RebuildReport::default()
     };
+    for (key, count) in survey.nodes.values().flat_map(|node| &node.locked) {
+        *report.locked.entry(key.to_string()).or_default() += count;
+    }
     let Some(store) = vote::elect(&survey.nodes)? else { return Ok(report) };
     adopt(catalog, store).await?;
     let judging = tokio::task::spawn_blocking(move || {
         let judged = Judged::new(survey, &scratch, store, &mut report)?;
-        Ok::<_, RebuildError>((judged, report))
+        Ok::<_, RebuildError>((judged, scratch, report))
     });
-    let (judged, report) = judging.await.expect("judging does not panic")?;
-    bring::bring_in(catalog, judged, report, progress).await
+    let (judged, scratch, report) = judging.await.expect("judging does not panic")?;
+    if let Some(latest) = judged.latest {
+        reach(catalog, latest).await?;
+    }
+    bring::bring_in(catalog, judged, scratch, report, progress).await
 }

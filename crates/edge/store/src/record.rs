@@ -1,7 +1,7 @@
 use crate::StoreError;
 use bytes::Bytes;
-use ripstop_catalog::{Bucket, Object};
-use ripstop_form::{PASSABLE, Unreadable};
+use ripstop_catalog::{Bucket, Object, Stamp};
+use ripstop_form::{Found, PASSABLE, Unreadable, paired};
 use ripstop_model::StripeId;
 use ripstop_runtime::RECORD_LEN_MAX;
 use serde::Deserialize;
@@ -27,7 +27,7 @@ pub(crate) fn check_extents(extents: usize) -> Result<(), StoreError> {
 }
 
 /// What a stripe's headers tell, so that a lost catalog can be made again.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 #[expect(clippy::large_enum_variant, reason = "made one at a time, and mostly the large one")]
 pub(crate) enum Telling {
     /// That there is a bucket.
@@ -41,6 +41,41 @@ pub(crate) enum Telling {
         /// The object.
         object: Object,
     },
+    /// That names stand for nothing any more.
+    Deletions {
+        /// The stripe that is to tell it.
+        told_by: StripeId,
+        /// Of what.
+        of: Vec<Deletion>,
+    },
+}
+
+/// A name that stands for nothing since its stamp.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Deletion {
+    /// The bucket's name.
+    pub bucket: String,
+    /// The key; empty where the bucket itself is gone.
+    pub key: String,
+    /// When it was deleted.
+    pub stamp: Stamp,
+}
+
+/// What records without numbers of fields told.
+#[derive(Deserialize)]
+#[expect(clippy::large_enum_variant, reason = "read one at a time, and mostly the large one")]
+enum Older {
+    Bucket(Bucket),
+    Object { bucket: String, key: String, object: Object },
+}
+
+impl From<Older> for Telling {
+    fn from(older: Older) -> Self {
+        match older {
+            Older::Bucket(bucket) => Self::Bucket(bucket),
+            Older::Object { bucket, key, object } => Self::Object { bucket, key, object },
+        }
+    }
 }
 
 /// First byte of every record that is written: the format's version.
@@ -55,13 +90,17 @@ mod field {
     pub(super) const BUCKET_NAME: u64 = 2;
     pub(super) const KEY: u64 = 3;
     pub(super) const OBJECT: u64 = 4;
+    pub(super) const DELETED_BY: u64 = 5;
+    pub(super) const DELETED: u64 = 6;
+    pub(super) const DELETED_WHEN: u64 = 7;
+    pub(super) const DELETED_FIRST_BY: u64 = 8;
 }
 
 impl Telling {
     /// As bytes of a header's record, if there is room for them.
     pub(crate) async fn record(self) -> Result<Bytes, StoreError> {
         let extents = match &self {
-            Self::Bucket(_) => 0,
+            Self::Bucket(_) | Self::Deletions { .. } => 0,
             Self::Object { object, .. } => object.extents.len(),
         };
         check_extents(extents)?;
@@ -84,6 +123,18 @@ impl Telling {
                 to.text(field::KEY, key);
                 to.record(field::OBJECT, object);
             }
+            Self::Deletions { told_by, of } => {
+                let names: Vec<_> =
+                    of.iter().map(|one| (one.bucket.clone(), one.key.clone())).collect();
+                let stripes = of.iter().map(|one| one.stamp.stripe.0.to_be_bytes());
+                to.bytes(field::DELETED_BY, &told_by.0.to_be_bytes());
+                to.pairs(field::DELETED, &names);
+                to.column(field::DELETED_WHEN, of.iter().map(|one| one.stamp.when.to_be_bytes()));
+                // Nearly always all of them are this stripe's: then nothing is said.
+                if of.iter().any(|one| one.stamp.stripe != *told_by) {
+                    to.column(field::DELETED_FIRST_BY, stripes);
+                }
+            }
         });
         record.into()
     }
@@ -95,7 +146,8 @@ impl Telling {
         match version {
             VERSION => Self::read(rest),
             POSTCARD => {
-                postcard::from_bytes(rest).map_err(|error| Unreadable::Form(error.to_string()))
+                let older = postcard::from_bytes::<Older>(rest);
+                older.map(Self::from).map_err(|error| Unreadable::Form(error.to_string()))
             }
             _ => Err(Unreadable::Version(version)),
         }
@@ -103,21 +155,29 @@ impl Telling {
 
     fn read(fields: &[u8]) -> Result<Self, Unreadable> {
         let (mut told, mut of, mut name, mut object) = (None, String::new(), String::new(), None);
+        let (mut deleted_by, mut deleted) = (None, Vec::new());
         ripstop_form::scan(fields, |field, from| {
             match field {
                 field::BUCKET => told = Some(from.record()?),
                 field::BUCKET_NAME => of = from.text()?.into(),
                 field::KEY => name = from.text()?.into(),
                 field::OBJECT => object = Some(from.record()?),
+                field::DELETED_BY => {
+                    deleted_by = Some(StripeId(u128::from_be_bytes(from.array()?)));
+                }
+                field::DELETED..=field::DELETED_FIRST_BY => {
+                    read_deletions(field, from, deleted_by, &mut deleted)?;
+                }
                 PASSABLE.. => return Ok(Some(false)),
                 _ => return Err(Unreadable::Newer(field)),
             }
             Ok(Some(true))
         })?;
-        match (told, object) {
-            (Some(bucket), None) => Ok(Self::Bucket(bucket)),
-            (None, Some(object)) => Ok(Self::Object { bucket: of, key: name, object }),
-            _ => Err(Unreadable::Form("it tells neither of a bucket nor of an object".into())),
+        match (told, object, deleted_by) {
+            (Some(bucket), None, None) => Ok(Self::Bucket(bucket)),
+            (None, Some(object), None) => Ok(Self::Object { bucket: of, key: name, object }),
+            (None, None, Some(told_by)) => Ok(Self::Deletions { told_by, of: deleted }),
+            _ => Err(Unreadable::Form("it tells of no bucket, no object and no deletion".into())),
         }
     }
 
@@ -126,6 +186,7 @@ impl Telling {
         match self {
             Self::Bucket(bucket) => bucket.told_by,
             Self::Object { object, .. } => object.told_by,
+            Self::Deletions { told_by, .. } => *told_by,
         }
     }
 
@@ -134,8 +195,39 @@ impl Telling {
         match self {
             Self::Bucket(bucket) => !bucket.name.is_empty(),
             Self::Object { bucket, key, .. } => !bucket.is_empty() && !key.is_empty(),
+            Self::Deletions { of, .. } => of.iter().all(|one| !one.bucket.is_empty()),
         }
     }
+}
+
+/// One column of deletions; the names, which come first, say how many there are.
+fn read_deletions(
+    field: u64,
+    from: &mut Found<'_>,
+    told_by: Option<StripeId>,
+    deletions: &mut Vec<Deletion>,
+) -> Result<(), Unreadable> {
+    match field {
+        field::DELETED => {
+            let stripe = told_by.ok_or_else(|| from.wrong("has no stripe before it"))?;
+            let deletion =
+                |(bucket, key)| Deletion { bucket, key, stamp: Stamp { when: 0, stripe } };
+            deletions.extend(from.pairs()?.into_iter().map(deletion));
+        }
+        field::DELETED_WHEN => {
+            let whens = from.column()?;
+            for (deletion, when) in paired(deletions, whens, from)? {
+                deletion.stamp.when = u64::from_be_bytes(*when);
+            }
+        }
+        _ => {
+            let stripes = from.column()?;
+            for (deletion, stripe) in paired(deletions, stripes, from)? {
+                deletion.stamp.stripe = StripeId(u128::from_be_bytes(*stripe));
+            }
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -209,13 +301,39 @@ mod tests {
     }
 
     #[test]
+    fn deletions_are_told_with_the_stripe_of_their_stamp_only_where_it_is_another() {
+        let told_by = StripeId(7);
+        let deletion = |key: &str, when, stripe| Deletion {
+            bucket: "b".into(),
+            key: key.into(),
+            stamp: Stamp { when, stripe: StripeId(stripe) },
+        };
+        let first =
+            Telling::Deletions { told_by, of: vec![deletion("k", 1, 7), deletion("", 2, 7)] };
+        let again =
+            Telling::Deletions { told_by, of: vec![deletion("k", 1, 3), deletion("", 2, 7)] };
+        for told in [&first, &again] {
+            assert_eq!(Telling::decode(&told.encode()).as_ref(), Ok(told));
+            assert!(told.is_sound() && told.told_by() == told_by);
+        }
+        assert_eq!(again.encode().len(), first.encode().len() + 3 + 2 * 16);
+        let nameless = Deletion { bucket: String::new(), ..deletion("k", 1, 7) };
+        assert!(!Telling::Deletions { told_by, of: vec![nameless] }.is_sound());
+        let stray = ripstop_form::compose(vec![VERSION], |to| {
+            to.pairs(field::DELETED, &[("b".into(), "k".into())]);
+        });
+        let wrong = Unreadable::Field { field: 6, reason: "has no stripe before it" };
+        assert_eq!(Telling::decode(&stray), Err(wrong));
+    }
+
+    #[test]
     fn what_a_newer_program_tells_is_refused_unless_it_may_be_passed_over() {
         let told = longest(1);
         let mut record = told.encode().to_vec();
         assert_eq!(record.pop(), Some(0xff));
         let more = |field: &[u8]| Telling::decode(&[&record, field, &[0xff]].concat());
         assert_eq!(more(&[0x18, 128, 1]), Ok(told));
-        assert_eq!(more(&[5, 1]), Err(Unreadable::Newer(5)));
+        assert_eq!(more(&[9, 1]), Err(Unreadable::Newer(9)));
         record[0] = 3;
         assert_eq!(Telling::decode(&record), Err(Unreadable::Version(3)));
         assert!(matches!(Telling::decode(&[]), Err(Unreadable::Form(_))));

@@ -1,6 +1,7 @@
 use crate::{
     StoreError,
     clock::unix_ms,
+    deletions::{Deletions, RETRY_AFTER, STAMPS_MAX},
     expiry,
     lineage::Lineage,
     mend::{self, Mends},
@@ -12,15 +13,15 @@ use crate::{
 };
 use ripstop_catalog::{
     Applied, Attributes, Bucket, Catalog, CatalogError, Change, Condition, Listing, ListingRequest,
-    Located, Object, Stripe,
+    Located, Object, Refusal, Stripe,
 };
 use ripstop_model::{Code, NodeId, PoolId, StripeId, StripeShape, TenantId};
 use ripstop_node::Node;
 use ripstop_runtime::{
-    Aftermath, Cut, Memory, Pins, Pool, StripeDraft, StripePlace, TenantMemory, Written,
+    Aftermath, Cut, Memory, Pins, Pool, Sealing, StripePlace, TenantMemory, Written,
 };
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, task::JoinError};
 
 /// What an operator may set.
 #[derive(Clone, Debug)]
@@ -87,6 +88,7 @@ pub(crate) struct Inner {
     pub memory: Memory,
     pub pins: Pins,
     pub lineage: Lineage,
+    pub deletions: Deletions,
     pub mends: Mends,
     pub movers: Movers,
     pub strangers: Strangers,
@@ -125,6 +127,7 @@ impl Store {
             memory,
             pins,
             lineage: Lineage::default(),
+            deletions: Deletions::default(),
             mends: Mends::default(),
             movers: Movers::default(),
             strangers: Strangers::default(),
@@ -147,32 +150,50 @@ impl Store {
     /// Makes a bucket.
     pub async fn create_bucket(&self, name: &str) -> Result<(), StoreError> {
         if self.inner.catalog.bucket(name).await?.is_some() {
-            return Err(CatalogError::BucketExists.into());
+            return Err(Refusal::BucketExists.into());
         }
-        let id = self.name().await?;
-        let bucket = Bucket {
-            name: name.to_owned(),
-            created_ms: unix_ms(),
-            told_by: id,
-            ..Bucket::default()
-        };
-        let told = Telling::Bucket(bucket.clone());
-        let written = self.tell(self.pool_for(name), id, told).await?;
-        self.commit(vec![written], move |stripes| Change::CreateBucket { bucket, stripes }).await?;
-        Ok(())
+        let created_ms = unix_ms();
+        for _ in 0..STAMPS_MAX {
+            let told_by = self.name().await?;
+            let stamp = Some(self.stamp(told_by).await?);
+            let name = name.to_owned();
+            let bucket = Bucket { name, created_ms, told_by, stamp, ..Bucket::default() };
+            let told = Telling::Bucket(bucket.clone());
+            let written = self.tell(self.pool_for(&bucket.name), told_by, told).await?;
+            let change = |stripes| Change::CreateBucket { bucket, stripes };
+            match self.commit(vec![written], change).await {
+                Ok(_) => return Ok(()),
+                Err(why) => _ = self.behind(why)?,
+            }
+        }
+        Err(StoreError::Busy { retry_after: RETRY_AFTER })
     }
 
-    /// Removes an empty bucket.
+    /// Removes an empty bucket. As with objects, what tells of it at the nodes is left out where too few
+    /// of them take it.
     pub async fn delete_bucket(&self, name: &str) -> Result<(), StoreError> {
-        let name = name.to_owned();
-        self.commit(Vec::new(), move |_| Change::DeleteBucket { name }).await?;
-        Ok(())
+        self.bucket(name).await?;
+        let first = ListingRequest { bucket: name.to_owned(), max: 1, ..Default::default() };
+        if !self.inner.catalog.list(&first).await?.objects.is_empty() {
+            return Err(Refusal::BucketNotEmpty.into());
+        }
+        for _ in 0..STAMPS_MAX {
+            let gone = [(name.to_owned(), String::new())];
+            let (written, mut tombstones) = self.tell_gone(self.pool_for(name), &gone).await;
+            let (name, tombstone) = (name.to_owned(), tombstones.pop());
+            let change = |stripes| Change::DeleteBucket { name, tombstone, stripes };
+            match self.commit(written.into_iter().collect(), change).await {
+                Ok(_) => return Ok(()),
+                Err(why) => _ = self.behind(why)?,
+            }
+        }
+        Err(StoreError::Busy { retry_after: RETRY_AFTER })
     }
 
     /// A bucket by name; `NoSuchBucket` if there is none.
     pub async fn bucket(&self, name: &str) -> Result<Bucket, StoreError> {
         let found = self.inner.catalog.bucket(name).await?;
-        found.ok_or_else(|| CatalogError::NoSuchBucket.into())
+        found.ok_or_else(|| Refusal::NoSuchBucket.into())
     }
 
     /// Buckets by name, ascending, after `after`.
@@ -192,7 +213,7 @@ impl Store {
             return Ok(Arc::new(located));
         }
         self.bucket(bucket).await?;
-        Err(CatalogError::NoSuchKey.into())
+        Err(Refusal::NoSuchKey.into())
     }
 
     /// Gives an object other attributes (its tags, say). `read` is what they were derived from: if
@@ -204,52 +225,76 @@ impl Store {
         read: &Located,
         attributes: Attributes,
     ) -> Result<Object, StoreError> {
-        let told_by = self.name().await?;
         let condition = Condition::ToldBy(read.object.told_by);
         let target = Target { bucket: bucket.to_owned(), key: key.to_owned(), condition };
-        let object = Object { attributes, told_by, ..read.object.clone() };
-        self.retell(target, object).await
+        let object = Object { attributes, ..read.object.clone() };
+        self.put_told(target, object, None).await
     }
 
-    /// Puts an object whose bytes are stored already; `told_by` names the stripe to be made for it.
-    pub(crate) async fn retell(
+    /// Puts an object whose bytes are stored already: a stripe is made that tells of it. `ending` is the
+    /// upload that ends with it.
+    pub(crate) async fn put_told(
         &self,
         target: Target,
         object: Object,
+        ending: Option<Ending>,
     ) -> Result<Object, StoreError> {
-        let Target { bucket, key, .. } = target.clone();
-        let pool = self.pool_for(&target.bucket);
-        let told = Telling::Object { bucket, key, object: object.clone() };
-        let written = self.tell(pool, object.told_by, told).await?;
-        self.commit_object(target, object.clone(), vec![written]).await?;
-        Ok(object)
+        let mut object = object;
+        let written = self.tell_object(&target, &mut object).await?;
+        self.commit_object(target, object, vec![written], ending).await
     }
 
-    /// Makes an object visible whose stripes are stored, if its bucket may hold it.
+    /// Has a stripe of its own tell of an object, as a version that was made now.
+    async fn tell_object(
+        &self,
+        target: &Target,
+        object: &mut Object,
+    ) -> Result<Written, StoreError> {
+        object.told_by = self.name().await?;
+        object.stamp = Some(self.stamp(object.told_by).await?);
+        let (bucket, key) = (target.bucket.clone(), target.key.clone());
+        let told = Telling::Object { bucket, key, object: object.clone() };
+        self.tell(self.pool_for(&target.bucket), object.told_by, told).await
+    }
+
+    /// Makes an object visible whose stripes are stored, if its bucket may hold it; answers it as it was
+    /// told. Where another gateway wrote later by its clock, it is told again, later than that.
     pub(crate) async fn commit_object(
         &self,
         target: Target,
         object: Object,
         written: Vec<Written>,
-    ) -> Result<(), StoreError> {
-        let Target { bucket, key, condition } = target;
-        let quota = self.quota(&bucket);
-        let change =
-            move |stripes| Change::PutObject { bucket, key, object, stripes, condition, quota };
-        self.commit(written, change).await?;
-        Ok(())
+        ending: Option<Ending>,
+    ) -> Result<Object, StoreError> {
+        let quota = self.quota(&target.bucket);
+        let (mut object, mut written) = (object, written);
+        for _ in 0..STAMPS_MAX {
+            let Target { bucket, key, condition } = target.clone();
+            let (put, ending) = (object.clone(), ending.clone());
+            let change = move |stripes| match ending {
+                None => Change::PutObject { bucket, key, object: put, stripes, condition, quota },
+                Some(Ending { upload, parts }) => {
+                    Change::CompleteUpload { upload, parts, object: put, stripes, condition, quota }
+                }
+            };
+            match self.commit(written, change).await {
+                Ok(_) => return Ok(object),
+                Err(why) => written = self.behind(why)?,
+            }
+            written.push(self.tell_object(&target, &mut object).await?);
+        }
+        Err(StoreError::Busy { retry_after: RETRY_AFTER })
     }
 
-    /// Removes the key's object; answers what it was.
-    pub async fn delete(
-        &self,
-        bucket: &str,
-        key: &str,
-        condition: Condition,
-    ) -> Result<Option<Object>, StoreError> {
-        let (bucket, key) = (bucket.to_owned(), key.to_owned());
-        let change = move |_| Change::DeleteObject { bucket, key, condition };
-        Ok(self.commit(Vec::new(), change).await?.replaced)
+    /// Takes note of what a change was behind; answers the stripes that it was to make visible. What it
+    /// was refused for otherwise is an error.
+    fn behind(&self, why: Uncommitted) -> Result<Vec<Written>, StoreError> {
+        let Uncommitted { error, written } = why;
+        let CatalogError::Refused(Refusal::Behind { seen }) = error else {
+            return Err(error.into());
+        };
+        self.inner.lineage.observe(seen);
+        Ok(written)
     }
 
     /// The pool that a bucket's objects are written to.
@@ -276,7 +321,9 @@ impl Store {
         let nodes = (0..fragments).map(|index| stripe.node(index)).collect();
         let pool = self.pool(stripe.pool());
         let pool = pool.ok_or_else(|| self.inner.strangers.error(id, stripe.pool()))?;
-        Ok((pool, StripePlace { id, shape, cut, header_len: stripe.header_len, nodes }))
+        let sealing = Sealing::from_number(stripe.sealing).ok_or_else(corrupt)?;
+        let header_len = stripe.header_len;
+        Ok((pool, StripePlace { id, shape, cut, header_len, sealing, nodes }))
     }
 
     /// A node by number, in whichever pool it is.
@@ -304,8 +351,8 @@ impl Store {
         let record = told.record().await?;
         let shape = StripeShape::new(pool.code(), 0).expect("an empty stripe is within limits");
         let memory = self.memory();
-        let share = self.wait_for(memory.acquire_complete(StripeDraft::memory(shape))).await?;
-        let mut draft = StripeDraft::new(id, shape, share);
+        let share = self.wait_for(memory.acquire_complete(pool.draft_memory(shape))).await?;
+        let mut draft = pool.draft(id, shape, share);
         self.make_room(&mut draft, &record)?;
         Ok(pool.on_behalf_of(self.tenant).write(draft.seal(pool.origin(), record)).await?)
     }
@@ -316,27 +363,53 @@ impl Store {
         &self,
         written: Vec<Written>,
         change: impl FnOnce(Vec<(StripeId, Stripe)>) -> Change,
-    ) -> Result<Applied, StoreError> {
+    ) -> Result<Applied, Uncommitted> {
         let stripes: Vec<_> = written.iter().map(|stripe| (stripe.id, record_of(stripe))).collect();
         let (catalog, movers) = (self.inner.catalog.clone(), self.inner.movers.clone());
         let strays = movers.strays(&stripes);
         let change = change(stripes);
         let committed = tokio::spawn(async move {
-            let applied = catalog.commit(unix_ms(), change).await?;
-            movers.strayed(&strays);
-            written.into_iter().for_each(Written::claim);
-            Ok(applied)
+            match catalog.commit_one(unix_ms(), change).await {
+                Ok(applied) => {
+                    movers.strayed(&strays);
+                    written.into_iter().for_each(Written::claim);
+                    Ok(applied)
+                }
+                Err(error) => Err(Uncommitted { error, written }),
+            }
         });
-        committed
-            .await
-            .unwrap_or_else(|error| Err(CatalogError::Unavailable(error.into())))
-            .map_err(StoreError::Catalog)
+        let lost = |error: JoinError| {
+            let error = CatalogError::Unavailable(error.into());
+            Err(Uncommitted { error, written: Vec::new() })
+        };
+        committed.await.unwrap_or_else(lost)
     }
 }
 
-fn record_of(written: &Written) -> Stripe {
-    let Written { pool, shape, cut, header_len, .. } = *written;
-    stripe_record(pool, shape, cut, header_len, &written.nodes)
+/// An upload that ends as its object is put: its id, and number and etag of each part used.
+#[derive(Clone, Debug)]
+pub(crate) struct Ending {
+    pub upload: String,
+    pub parts: Vec<(u16, String)>,
+}
+
+/// A change that was not applied, or is not known to be, and the stripes that came with it.
+#[derive(Debug)]
+pub(crate) struct Uncommitted {
+    error: CatalogError,
+    written: Vec<Written>,
+}
+
+impl From<Uncommitted> for StoreError {
+    fn from(why: Uncommitted) -> Self {
+        Self::Catalog(why.error)
+    }
+}
+
+/// The catalog's record of a stripe that was written.
+pub(crate) fn record_of(written: &Written) -> Stripe {
+    let Written { pool, shape, cut, header_len, sealing, .. } = *written;
+    stripe_record(pool, shape, cut, header_len, sealing, &written.nodes)
 }
 
 /// The catalog's record of a stripe.
@@ -345,6 +418,7 @@ pub(crate) fn stripe_record(
     shape: StripeShape,
     cut: Cut,
     header_len: u32,
+    sealing: Sealing,
     nodes: &[Option<NodeId>],
 ) -> Stripe {
     let code: Code = shape.code();
@@ -356,6 +430,7 @@ pub(crate) fn stripe_record(
         header_len,
         nodes: nodes.iter().map(|node| node.map(|id| id.0)).collect(),
         run: cut.number(code),
+        sealing: sealing.number(),
         ..Stripe::default()
     }
 }

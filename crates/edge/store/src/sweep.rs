@@ -4,7 +4,7 @@ use crate::{
     store::{Inner, stripe_record},
 };
 use futures::{StreamExt, TryStreamExt};
-use ripstop_catalog::{Change, Leftover, Stripe};
+use ripstop_catalog::{CatalogError, Change, Leftover, Stripe};
 use ripstop_model::{FragmentId, NodeId, StripeId, TenantId};
 use ripstop_node::{Listed, Node, NodeError};
 use ripstop_runtime::{Aftermath, Pin, Pool, StripePlace};
@@ -13,7 +13,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
-use tokio::{sync::mpsc, time::Instant};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, timeout},
+};
 
 /// Garbage stripes, and listed fragments, that are looked at together.
 const PAGE: usize = 500;
@@ -23,6 +26,8 @@ const DELETES: usize = 16;
 const DOOMED_MAX: usize = 100_000;
 /// Aftermaths noted at once: they share the catalog's transactions.
 const NOTED: usize = 64;
+/// Longest that the fragments of a stripe that nobody saw are waited for to be gone; then a sweep does it.
+const UNSEEN_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// Starts what runs beside the requests, until the store is gone.
 pub(crate) fn spawn(store: &Store, aftermath: mpsc::Receiver<Aftermath>) {
@@ -38,36 +43,10 @@ async fn clear_up(store: Weak<Inner>, aftermath: mpsc::Receiver<Aftermath>) {
     let store = &store;
     let noted = aftermath.for_each_concurrent(NOTED, |after| async move {
         if let Some(inner) = store.upgrade() {
-            note(&inner, after).await;
+            Store { inner, tenant: TenantId::ANYBODY }.note(after).await;
         }
     });
     noted.await;
-}
-
-async fn note(inner: &Inner, after: Aftermath) {
-    let mut placed = None;
-    let (_pin, changes) = match after {
-        Aftermath::Unclaimed { pin, id, pool, shape, cut, header_len, nodes } => {
-            let stripes = vec![(id, stripe_record(pool, shape, cut, header_len, &nodes))];
-            (pin, vec![Change::Discard { stripes }])
-        }
-        Aftermath::Incomplete { pin, id, places, lacking } => {
-            if lacking {
-                inner.mends.add(id);
-            }
-            placed = places.iter().any(|(_, node)| node.is_some()).then_some(id);
-            let change = |(index, node)| Change::PlaceFragment { stripe: id, index, node };
-            (pin, places.into_iter().map(change).collect())
-        }
-    };
-    for change in changes {
-        if let Err(error) = inner.catalog.commit(unix_ms(), change).await {
-            tracing::warn!(%error, "aftermath of a write not noted; check finds it");
-        }
-    }
-    if let Some(id) = placed {
-        inner.note_placed(id).await;
-    }
 }
 
 async fn sweep(store: Weak<Inner>) {
@@ -118,6 +97,63 @@ impl Away {
 }
 
 impl Store {
+    async fn note(&self, after: Aftermath) {
+        let (pin, noted) = match after {
+            Aftermath::Unclaimed { pin, id, pool, shape, cut, header_len, sealing, nodes } => {
+                let stripe = stripe_record(pool, shape, cut, header_len, sealing, &nodes);
+                (pin, self.note_unclaimed(id, stripe).await)
+            }
+            Aftermath::Incomplete { pin, id, places, lacking } => {
+                if lacking {
+                    self.inner.mends.add(id);
+                }
+                (pin, self.note_places(id, places).await)
+            }
+        };
+        drop(pin);
+        if let Err(error) = noted {
+            tracing::warn!(%error, "aftermath of a write not noted; check finds it");
+        }
+    }
+
+    /// Nobody ever saw a stripe that was not claimed, so nobody reads it. It goes at once: it may tell of
+    /// an object that was refused, which a rebuild would take for the latest.
+    async fn note_unclaimed(&self, id: StripeId, stripe: Stripe) -> Result<(), StoreError> {
+        let catalog = &self.inner.catalog;
+        let stripes = vec![(id, stripe.clone())];
+        catalog.commit_one(unix_ms(), Change::Discard { stripes }).await?;
+        // It is in force if the change that was to claim it took effect, and only its answer was lost.
+        if !catalog.is_garbage(id).await? {
+            return Ok(());
+        }
+        let away = Away::default();
+        let deleted = timeout(UNSEEN_WAIT_MAX, self.delete_fragments(id, &stripe, &away)).await;
+        if deleted.is_ok_and(|gone| gone) {
+            let stripes = vec![id];
+            catalog.commit_one(unix_ms(), Change::ForgetGarbage { stripes }).await?;
+        }
+        Ok(())
+    }
+
+    async fn note_places(
+        &self,
+        id: StripeId,
+        places: Vec<(u8, Option<NodeId>)>,
+    ) -> Result<(), StoreError> {
+        let is_placed = places.iter().any(|(_, node)| node.is_some());
+        let change = |(index, node)| Change::PlaceFragment { stripe: id, index, node };
+        let changes: Vec<Change> = places.into_iter().map(change).collect();
+        if !changes.is_empty() {
+            for outcome in self.inner.catalog.commit(unix_ms(), changes).await? {
+                outcome.map_err(CatalogError::from)?;
+            }
+        }
+        if is_placed {
+            self.inner.note_placed(id).await;
+        }
+        Ok(())
+    }
+
     /// Deletes the fragments of garbage older than the grace, and what is as old of fragments that
     /// moved; answers how many stripes are gone.
     pub async fn sweep_garbage(&self) -> Result<usize, StoreError> {
@@ -138,8 +174,47 @@ impl Store {
                 .await;
             let stripes: Vec<StripeId> = deleted.into_iter().flatten().collect();
             swept += stripes.len();
-            self.inner.catalog.commit(unix_ms(), Change::ForgetGarbage { stripes }).await?;
+            let tombstones = self.tombstones_of(&stripes).await?;
+            self.inner.catalog.commit_one(unix_ms(), Change::ForgetGarbage { stripes }).await?;
+            self.sweep_tombstones(tombstones, away).await?;
         }
+    }
+
+    /// The stripes that tell of deletions because of what these tell.
+    async fn tombstones_of(&self, stripes: &[StripeId]) -> Result<BTreeSet<StripeId>, StoreError> {
+        let (catalog, mut tombstones) = (&self.inner.catalog, BTreeSet::new());
+        for &id in stripes {
+            for (bucket, key) in catalog.outlived_by(id, ("", ""), PAGE).await? {
+                let tombstone = catalog.tombstone(&bucket, &key).await?;
+                tombstones.extend(tombstone.map(|tombstone| tombstone.told_by));
+            }
+        }
+        Ok(tombstones)
+    }
+
+    /// Deletes stripes that told of deletions and need not any more: nobody reads them, so they need no
+    /// grace.
+    async fn sweep_tombstones(
+        &self,
+        stripes: BTreeSet<StripeId>,
+        away: &Away,
+    ) -> Result<(), StoreError> {
+        let (catalog, mut gone) = (&self.inner.catalog, Vec::new());
+        for id in stripes {
+            let before = StripeId(id.0.saturating_sub(1));
+            let found = catalog.garbage(u64::MAX, before, 1).await?.pop();
+            if let Some((_, stripe)) =
+                found.filter(|(found, it)| *found == id && it.payload_len == 0)
+                && self.delete_fragments(id, &stripe, away).await
+            {
+                gone.push(id);
+            }
+        }
+        if !gone.is_empty() {
+            let change = Change::ForgetGarbage { stripes: gone };
+            catalog.commit_one(unix_ms(), change).await?;
+        }
+        Ok(())
     }
 
     /// Deletes what moved fragments left behind before `due` ms, each at the node that it left.
@@ -160,7 +235,7 @@ impl Store {
             let leftovers = leftovers.concat();
             if !leftovers.is_empty() {
                 let change = Change::ForgetLeftovers { leftovers };
-                self.inner.catalog.commit(unix_ms(), change).await?;
+                self.inner.catalog.commit_one(unix_ms(), change).await?;
             }
         }
     }
@@ -319,8 +394,9 @@ impl Store {
 
     /// Whether a fragment's header says that this store wrote it.
     async fn is_own(&self, node: &dyn Node, found: &Listed) -> bool {
-        let own = self.inner.pools[0].origin().store;
-        let header = Pool::header(node, found.name, found.len).await;
+        let pool = &self.inner.pools[0];
+        let own = pool.origin().store;
+        let header = pool.header(node, found.name, found.len).await;
         header.is_some_and(|(header, _)| header.origin.store == own)
     }
 

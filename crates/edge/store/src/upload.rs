@@ -1,12 +1,13 @@
 use crate::{
     Body, Store, StoreError, Target, WriteError,
     clock::{unix_ms, upload_id},
-    record::{Telling, check_extents},
+    record::check_extents,
+    store::Ending,
     write::Writing,
 };
 use bytes::Bytes;
 use ripstop_catalog::{
-    Attributes, CatalogError, Change, Checksum, Condition, Extent, Listing, ListingRequest, Object,
+    Attributes, Change, Checksum, Condition, Extent, Listing, ListingRequest, Object, Refusal,
     Upload, UploadedPart,
 };
 use ripstop_runtime::Written;
@@ -36,7 +37,7 @@ impl Store {
         self.bucket(bucket).await?;
         let found = self.inner.catalog.upload(id).await?;
         let upload = found.filter(|upload| upload.bucket == bucket && upload.key == key);
-        upload.ok_or_else(|| CatalogError::NoSuchUpload.into())
+        upload.ok_or_else(|| Refusal::NoSuchUpload.into())
     }
 
     /// A page of a bucket's uploads.
@@ -102,7 +103,7 @@ impl Store {
     ) -> Result<Object, StoreError> {
         check_extents(parts.iter().map(|part| part.extents.len()).sum())?;
         let Upload { bucket, key, id, .. } = upload.clone();
-        let target = Target { bucket: bucket.clone(), key: key.clone(), condition };
+        let target = Target { bucket, key, condition };
         // Its bytes are in the bucket already.
         self.admit(&target, 0).await?;
         let object = Object {
@@ -110,24 +111,10 @@ impl Store {
             modified_ms: unix_ms(),
             attributes,
             extents: parts.iter().flat_map(|part| part.extents.iter().copied()).collect(),
-            told_by: self.name().await?,
             ..Object::default()
         };
-        let (pool, quota) = (self.pool_for(&bucket), self.quota(&bucket));
-        let told = Telling::Object { bucket, key, object: object.clone() };
-        let written = self.tell(pool, object.told_by, told).await?;
-        let used = parts.iter().map(|part| (part.number, part.etag.clone())).collect();
-        let put = object.clone();
-        let change = move |stripes| Change::CompleteUpload {
-            upload: id,
-            parts: used,
-            object: put,
-            stripes,
-            condition: target.condition,
-            quota,
-        };
-        self.commit(vec![written], change).await?;
-        Ok(object)
+        let parts = parts.iter().map(|part| (part.number, part.etag.clone())).collect();
+        self.put_told(target, object, Some(Ending { upload: id, parts })).await
     }
 
     /// Ends an upload and lets go of its parts.

@@ -42,13 +42,13 @@ impl Store {
             attributes,
             extents: writing.extents.clone(),
             told_by: last.id(),
+            stamp: Some(self.stamp(last.id()).await?),
             ..Object::default()
         };
         let told = Telling::Object { bucket, key, object: object.clone() };
         writing.store(last, told.record().await?).await?;
         let written = writing.finish().await?;
-        self.commit_object(target, object.clone(), written).await?;
-        Ok(object)
+        Ok(self.commit_object(target, object, written, None).await?)
     }
 
     /// Waits for memory for as long as a request may; then it is to come back later.
@@ -216,7 +216,7 @@ impl<'a> Writing<'a> {
         self.pace.halve();
         let shape = StripeShape::new(self.pool.code(), payload)
             .expect("the largest stripe is checked as the settings are");
-        let (memory, bytes) = (self.store.memory(), StripeDraft::memory(shape));
+        let (memory, bytes) = (self.store.memory(), self.pool.draft_memory(shape));
         let is_complete = is_here && to_come <= GATHERED_LEN.into();
         let share = if is_complete {
             self.store.wait_for(memory.acquire_complete(bytes)).await?
@@ -229,7 +229,7 @@ impl<'a> Writing<'a> {
         if payload > 0 {
             self.extents.push(Extent { stripe: id, offset: 0, len: payload });
         }
-        Ok(StripeDraft::new(id, shape, share))
+        Ok(self.pool.draft(id, shape, share))
     }
 
     /// The stripe that ends the body: full, or empty where there was no byte.

@@ -39,7 +39,7 @@ async fn a_stripe_of_a_pool_that_is_not_configured_is_an_error_that_names_the_po
         let memory = bench.memory.clone();
         store_of(pool, bench.catalog.clone(), nodes, bench.form, memory, settings())
     };
-    let named = bench.catalog.commit(1, Change::NameNode { name: "pool:cold".into() });
+    let named = bench.catalog.commit_one(1, Change::NameNode { name: "pool:cold".into() });
     let cold = PoolId(named.await.unwrap().node.unwrap().0);
     let store = opened(cold);
     store.create_bucket("b").await.unwrap();

@@ -6,7 +6,8 @@ use bytes::Bytes;
 use common::*;
 use ripstop_model::FragmentId;
 use ripstop_node::Node as _;
-use ripstop_runtime::Layout;
+use ripstop_runtime::{Layout, Seals};
+use ripstop_seal::StoreKey;
 use ripstop_store::CheckOptions;
 
 /// An object of one stripe, and its fragments as they were written.
@@ -18,7 +19,12 @@ struct Walk {
 
 impl Walk {
     async fn new(form: Form, len: usize) -> Self {
-        let bench = bench_of(form);
+        Self::sealed(form, len, &Seals::default(), false).await
+    }
+
+    /// The same of a store that seals, or encrypts, with these keys.
+    async fn sealed(form: Form, len: usize, seals: &Seals, encrypt: bool) -> Self {
+        let bench = bench_sealed(form, seals, encrypt);
         let count = match form.layout {
             Layout::Spread => form.code.0,
             Layout::Shared => 1,
@@ -159,6 +165,32 @@ async fn what_is_cut_or_grown_at_one_node_is_noticed_and_mended() {
             let grown = Bytes::from([&whole[..], b"x"].concat());
             walk.try_with(at, grown.clone(), "grown").await;
             walk.try_mend(at, grown, "grown").await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn flipped_bytes_of_sealed_and_encrypted_fragments_are_noticed_and_mended() {
+    let seals = Seals::new(&StoreKey::from_bytes([5; 32])).since(0);
+    let forms = [Form::spread(6, 4), Form::shared((7, 4), (3, 2)), Form::unique((24, 12), (5, 3))];
+    for (form, encrypt) in forms.into_iter().flat_map(|form| [(form, false), (form, true)]) {
+        let walk = Walk::sealed(form, 5000, &seals, encrypt).await;
+        for at in 0..walk.whole.len() {
+            let whole = walk.whole[at].2.clone();
+            for byte in (0..whole.len()).step_by(31).chain([whole.len() - 1]) {
+                let mut flipped = whole.to_vec();
+                flipped[byte] ^= 1 << (byte % 8);
+                let what = format!("flipped at {byte}, encrypted: {encrypt}");
+                walk.try_with(at, flipped.clone().into(), &what).await;
+                walk.try_mend(at, flipped.into(), &what).await;
+            }
+            for len in [0, 7, 64, whole.len() * 3 / 4, whole.len() - 1] {
+                if walk.whole.len() == 1 && len < whole.len() * 2 / 3 {
+                    continue;
+                }
+                let what = format!("cut to {len}, encrypted: {encrypt}");
+                walk.try_mend(at, whole.slice(..len), &what).await;
+            }
         }
     }
 }

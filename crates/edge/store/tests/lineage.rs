@@ -6,7 +6,7 @@ use common::{Form, bytes, fragments, get, put, settings, store_with};
 use ripstop_catalog::{Audited, Catalog, Change, Embedded};
 use ripstop_model::{Code, FragmentId, NodeId, PoolId};
 use ripstop_node::{Memory as MemoryNode, Node};
-use ripstop_runtime::{Layout, Memory};
+use ripstop_runtime::{Layout, Memory, Seals};
 use ripstop_store::{
     CheckOptions, RebuildProgress, Store, SurveyedNode, SurveyedPool, complete, rebuild,
 };
@@ -140,12 +140,13 @@ async fn what_an_old_catalog_lacks_is_brought_in_from_the_fragments() {
         (old.expect("opens"), Embedded::in_memory(ripstop_catalog::Settings::default()));
     let found = found.expect("made");
     let (scratch, progress) = (place.path("scratch"), RebuildProgress::default());
-    rebuild(&found, vec![place.surveyed()], &scratch, &progress).await.expect("rebuilt");
+    let seals = Seals::default();
+    rebuild(&found, vec![place.surveyed()], &scratch, &progress, &seals).await.expect("rebuilt");
     let report = complete(&old, &found, |_| {}).await.expect("completed");
     assert_eq!((report.buckets, report.objects, report.left_out), (0, 21, 0), "{report:?}");
     let again = complete(&old, &found, |_| {}).await.expect("completed");
     assert_eq!(again.objects, 0);
-    old.commit(1, Change::Vouch { before_ms: u64::MAX >> 20 }).await.expect("vouched");
+    old.commit_one(1, Change::Vouch { before_ms: u64::MAX >> 20 }).await.expect("vouched");
     assert!(old.audit().await.expect("audited").is_clean());
     drop(old);
 

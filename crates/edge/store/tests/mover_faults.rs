@@ -94,7 +94,7 @@ async fn fragments_that_a_check_makes_anew_go_to_nodes_of_their_own() {
             let node = &scene.nodes[usize::from(node.0)];
             ripstop_node::Node::delete(&**node, name).await.expect("deleted");
             let change = Change::PlaceFragment { stripe: id, index, node: None };
-            scene.catalog.commit(1, change).await.expect("committed");
+            scene.catalog.commit_one(1, change).await.expect("committed");
         }
     }
     let report = scene.store.check(CheckOptions { repair: true }, |_| {}).await.expect("checked");
@@ -222,6 +222,6 @@ async fn a_mover_ends_with_its_store() {
     assert_eq!(all.len(), 21);
     // Nobody else holds it any longer.
     let forget = Change::ForgetLeftovers { leftovers: Vec::new() };
-    catalog.commit(1, forget).await.expect("committed");
+    catalog.commit_one(1, forget).await.expect("committed");
     assert_eq!(std::sync::Arc::strong_count(&catalog), 1);
 }

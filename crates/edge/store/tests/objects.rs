@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use ripstop_catalog::{Attributes, CatalogError, Condition, Upload, UploadedPart};
+use ripstop_catalog::{Attributes, CatalogError, Condition, Refusal, Upload, UploadedPart};
 use ripstop_runtime::Layout;
 use ripstop_store::{Body, CheckOptions, EXTENTS_MAX, PartSeal, StoreError, WriteError};
 use std::time::Duration;
@@ -127,7 +127,7 @@ async fn conditions_decide_who_writes() {
     let won = futures::future::join_all(racers).await;
     assert_eq!(won.into_iter().filter(|won| *won.as_ref().unwrap()).count(), 1);
     let refused = bench.store.put(absent(), 1, Pieces::new("x")).await;
-    let failed = CatalogError::ConditionFailed.to_string();
+    let failed = CatalogError::Refused(Refusal::ConditionFailed).to_string();
     assert_eq!(refused.unwrap_err().to_string(), failed);
 }
 

@@ -7,7 +7,9 @@ use common::{
     upload_of,
 };
 use futures::future::join_all;
-use ripstop_catalog::{Attributes, CatalogError, Condition, Limit, Quota, Upload, UploadedPart};
+use ripstop_catalog::{
+    Attributes, CatalogError, Condition, Limit, Quota, Refusal, Upload, UploadedPart,
+};
 use ripstop_store::{PartSeal, Quotas, StoreError, WriteError};
 use std::collections::BTreeMap;
 
@@ -32,7 +34,9 @@ async fn held(bench: &Bench) -> (u64, u64) {
 /// Which limit a refusal names.
 fn limit<T: std::fmt::Debug>(answer: Result<T, impl Into<WriteError<&'static str>>>) -> Limit {
     let refusal = answer.expect_err("it is refused").into();
-    let WriteError::Store(StoreError::Catalog(CatalogError::QuotaExceeded { limit })) = refusal
+    let WriteError::Store(StoreError::Catalog(CatalogError::Refused(Refusal::QuotaExceeded {
+        limit,
+    }))) = refusal
     else {
         panic!("{refusal}")
     };

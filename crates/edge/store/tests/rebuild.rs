@@ -10,7 +10,7 @@ use common::{
 use ripstop_catalog::{Condition, Object};
 use ripstop_model::{Code, FragmentId, StripeId, StripeShape};
 use ripstop_node::{Fault, FaultSettings, Node};
-use ripstop_runtime::{Cut, Header};
+use ripstop_runtime::{Cut, Header, Seals};
 use ripstop_store::{CheckOptions, RebuildError, StoreError};
 use std::sync::Arc;
 
@@ -42,12 +42,12 @@ async fn header(bench: &Bench, stripe: StripeId, nth: usize) -> (usize, Header, 
     let (node, name) =
         *all.iter().filter(|(_, name)| name.stripe == stripe).nth(nth).expect("a fragment");
     let whole = read_whole(bench, node, name).await;
-    let (header, len) = Header::parse(&whole).expect("a header");
+    let (header, len) = Header::parse(&whole, &Seals::default()).expect("a header");
     (node, header, whole.slice(len as usize..))
 }
 
 async fn plant(bench: &Bench, node: usize, header: &Header, body: Bytes) {
-    let bytes = vec![header.encode(), body];
+    let bytes = vec![header.encode(&Seals::default()).expect("no key"), body];
     bench.nodes[node].put(header.name, bytes).await.expect("put");
 }
 
@@ -146,7 +146,7 @@ async fn nodes_of_two_stores_in_equal_number_are_an_error() {
     for (node, name) in fragments(&bench.nodes).await {
         if node < 3 {
             let whole = read_whole(&bench, node, name).await;
-            let (mut header, len) = Header::parse(&whole).expect("a header");
+            let (mut header, len) = Header::parse(&whole, &Seals::default()).expect("a header");
             header.origin.store = 2;
             plant(&bench, node, &header, whole.slice(len as usize..)).await;
         }

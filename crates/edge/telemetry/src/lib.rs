@@ -1,8 +1,8 @@
 //! Metrics, logs and the admin port.
 //!
 //! [`Metrics`] counts and shows; [`serve_admin`] answers `/livez`, `/readyz`, `/metrics`, `/status`,
-//! `/check`, `/reload` and `/pools/{pool}/task-log` on a port of its own; [`init_logs`] sends what is
-//! traced to the standard error output, a line for each event. Every metric is described in `docs/operations.md`.
+//! `/buckets`, `/keys`, `/check`, `/reload` and `/pools/{pool}/task-log` on a port of its own;
+//! [`init_logs`] sends what is traced to the standard error output, a line for each event. Every metric is described in `docs/operations.md`.
 //!
 //! It deliberately decides nothing, keeps no history but the last tasks of each pool ([`TaskLog`], which
 //! a [`TaskLogFile`] appends to a file) and how tenants fared in the last five minutes, and sends nothing anywhere. The
@@ -34,8 +34,8 @@ mod task_log;
 
 pub use admin::{
     Admin, AdminSettings, AdminToken, BUCKETS_PAGE_MAX, BucketPage, BucketStatus, Check, Checked,
-    NodeStatus, PoolStatus, Progress, Readiness, Reload, Status, TenantStatus, TierStatus,
-    check_of, serve_admin,
+    GrantedStatus, KEYS_PAGE_MAX, KeyPage, KeyStatus, Keys, NodeStatus, PoolStatus, Progress,
+    Readiness, Reload, Status, TenantStatus, TierStatus, check_of, keys_of, serve_admin,
 };
 pub use log::{LogFormat, LogsError, init_logs};
 pub use metrics::{

@@ -1,7 +1,7 @@
 use crate::{Layout, Load, Setting, fit::fitted};
 use core::{fmt, str::FromStr, time::Duration};
 use ripstop_model::Code;
-use ripstop_policy::{CODED, Chunking, HEDGES, Ideal, Limits, Policy, Settings, by_name};
+use ripstop_policy::{Chunking, Ideal, Limits, Policy, SettingKey, Settings, by_name, readers};
 
 /// A policy by name, with what it is told: `tofec`, `fixed(2,1)`, `hedge(2,1)@100ms`, `ideal`.
 #[derive(Clone, PartialEq, Debug)]
@@ -77,17 +77,19 @@ impl FromStr for PolicyChoice {
         if name != IDEAL {
             by_name(name, &Settings::default()).map_err(ParsePolicyError::Unknown)?;
         }
-        let foreign = |what, readers: &[&str]| ParsePolicyError::Foreign {
-            text: text.to_owned(),
-            name: name.to_owned(),
-            what,
-            readers: readers.join(", "),
-        };
-        if code.is_some() && !CODED.contains(&name) {
-            return Err(foreign("(n,k)", CODED));
-        }
-        if after.is_some() && !HEDGES.contains(&name) {
-            return Err(foreign("@ and milliseconds", HEDGES));
+        let told = [
+            (code.is_some(), "(n,k)", SettingKey::Code),
+            (after.is_some(), "@ and milliseconds", SettingKey::HedgeAfter),
+        ];
+        for (is_told, what, key) in told {
+            if is_told && !readers(key).any(|reader| reader == name) {
+                return Err(ParsePolicyError::Foreign {
+                    text: text.to_owned(),
+                    name: name.to_owned(),
+                    what,
+                    readers: readers(key).collect::<Vec<_>>().join(", "),
+                });
+            }
         }
         Ok(Self { name: name.to_owned(), code, after })
     }
@@ -127,7 +129,7 @@ impl PolicyChoice {
         let Some(code) = self.code else { return Ok(()) };
         let chunking = match layout {
             Layout::Spread => Chunking::Strip,
-            Layout::Together | Layout::Shared => Chunking::Run,
+            Layout::Unique | Layout::Shared => Chunking::Run,
         };
         if chunking.serves(storage, code) {
             return Ok(());
@@ -135,7 +137,7 @@ impl PolicyChoice {
         let (n, k) = (storage.n(), storage.k());
         let (ks, n_max) = match layout {
             Layout::Spread => (format!("where strips are spread, k is {k}"), n.to_string()),
-            Layout::Together | Layout::Shared => (format!("k divides {k}"), format!("{n}·k/{k}")),
+            Layout::Unique | Layout::Shared => (format!("k divides {k}"), format!("{n}·k/{k}")),
         };
         Err(ImpossibleCode { policy: self.to_string(), storage, ks, n_max })
     }
@@ -148,8 +150,8 @@ impl PolicyChoice {
         limits: Limits,
         memory: f64,
     ) -> Box<dyn Policy> {
-        let wants_model = ["tofec", "tofec-multi", "fixed-dimension", IDEAL];
-        let model = wants_model.contains(&self.name.as_str()).then(|| fitted(setting));
+        let mut wants_model = readers(SettingKey::Model).chain([IDEAL]);
+        let model = wants_model.any(|name| name == self.name).then(|| fitted(setting));
         let default = Settings::default();
         let settings = Settings {
             code: self.code,
@@ -196,7 +198,7 @@ mod tests {
         let check =
             |text: &str, layout| text.parse::<PolicyChoice>().unwrap().check(storage, layout);
         for possible in ["fixed(2,1)", "hedge(24,12)", "fixed(12,12)", "tofec"] {
-            assert_eq!(check(possible, Layout::Together), Ok(()), "{possible}");
+            assert_eq!(check(possible, Layout::Unique), Ok(()), "{possible}");
         }
         for impossible in ["fixed(5,5)", "fixed(3,1)", "hedge(25,12)", "fixed-dimension(24,24)"] {
             assert!(check(impossible, Layout::Shared).is_err(), "{impossible}");

@@ -53,11 +53,12 @@ pub use delay_figures::{
 pub use evaluation::{Evaluation, Part};
 pub use load::{Arrivals, Load, Process};
 pub use report::Report;
+pub use ripstop_model::Layout;
 pub use run::{Codes, Course, Delays, NodeTasks, Outcome, Run, Tasks};
 pub use scenario::{Played, Scenario, ScenarioError};
 pub use setting::{
-    ByOperation, ClassSetting, Delay, Layout, NodeSetting, Overhead, Setting, TenantSetting,
-    Tenants, patient,
+    ByOperation, ClassSetting, Delay, NodeSetting, Overhead, Setting, TenantSetting, Tenants,
+    patient,
 };
 pub use summary::{best_fixed_table, summary_table};
 pub use sweep::sweep;

@@ -153,10 +153,10 @@ impl<'a> Arrivals<'a> {
         let nodes = self.setting.nodes.len() as u64;
         let first = if nodes == 1 { 0 } else { self.streams[stream].kinds.below(nodes) };
         match (self.setting.layout, class.operation) {
-            (Layout::Together | Layout::Shared, Operation::Read) => {
+            (Layout::Unique | Layout::Shared, Operation::Read) => {
                 Wanted::ReadShared { n, k, node: Some(NodeId(first as u16)) }
             }
-            (Layout::Together, Operation::Write) => Wanted::WriteUnique { n, k },
+            (Layout::Unique, Operation::Write) => Wanted::WriteUnique { n, k },
             (Layout::Spread, Operation::Write) => Wanted::Write { n, k },
             (Layout::Shared, Operation::Write) => Wanted::Write { n: 1, k: 1 },
             (Layout::Spread, Operation::Read) => {
@@ -180,7 +180,7 @@ impl Iterator for Arrivals<'_> {
         let operation = self.operation(stream, &kind);
         let strips = match (self.setting.layout, kind.operation) {
             (Layout::Shared, Operation::Write) => self.setting.code.n() as u32,
-            (Layout::Spread | Layout::Together, _) | (Layout::Shared, Operation::Read) => 1,
+            (Layout::Spread | Layout::Unique, _) | (Layout::Shared, Operation::Read) => 1,
         };
         let strip_bytes = self.setting.strip_bytes(&kind).saturating_mul(strips);
         let tenant = kind.tenant;

@@ -112,7 +112,7 @@ impl Scenario {
     pub fn fixed_codes(&self) -> Vec<Code> {
         let storage = self.setting.code;
         let ks = (1..=storage.k()).filter(|k| match self.setting.layout {
-            crate::Layout::Together | crate::Layout::Shared => {
+            crate::Layout::Unique | crate::Layout::Shared => {
                 storage.k().is_multiple_of(*k) && *k <= usize::from(self.limits.k_max)
             }
             crate::Layout::Spread => *k == storage.k(),

@@ -3,7 +3,7 @@ use ripstop_delay::{
     Correlation, DelayModel, Luck, Preset, Recorded, ShiftedExponential, StorageOperation,
 };
 use ripstop_gateway::{AfterAnswer, Recombination, Settings, Shaping, TenantTerms, TierTerms};
-use ripstop_model::{Code, NodeId, Operation, TenantId};
+use ripstop_model::{Code, Layout, NodeId, Operation, TenantId};
 use ripstop_world::{Change, NodeWorld, World};
 
 /// The law of a node's delays, to be made as often as there are runs.
@@ -108,18 +108,6 @@ impl Delay {
             Self::ByOperation(models) => (models.read == models.write).then_some(models.read),
         }
     }
-}
-
-/// Where the strips of a stripe are.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum Layout {
-    /// One fragment a node.
-    Spread,
-    /// At one node: reads from one shared fragment, writes as fragments of their own.
-    #[default]
-    Together,
-    /// At one node in one fragment, reads and writes: a write is one task for all N strips.
-    Shared,
 }
 
 /// A node and its lanes.
@@ -242,7 +230,7 @@ impl Setting {
         Self {
             nodes: vec![node],
             code: Code::new(120, 60).expect("60 of 120 is a code"),
-            layout: Layout::Together,
+            layout: Layout::Unique,
             classes: vec![read],
             correlation: 0.0,
             cancellation: Duration::ZERO,
@@ -274,7 +262,7 @@ impl Setting {
                 Operation::Write => StorageOperation::Put,
             };
             let (tasks, bytes) = match (self.layout, class.operation) {
-                (Layout::Together, _) | (Layout::Shared, Operation::Read) => (1, class.bytes),
+                (Layout::Unique, _) | (Layout::Shared, Operation::Read) => (1, class.bytes),
                 (Layout::Shared, Operation::Write) => {
                     (1, u64::from(self.strip_bytes(class)) * self.code.n() as u64)
                 }

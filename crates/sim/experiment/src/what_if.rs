@@ -246,8 +246,8 @@ impl WhatIf<'_> {
             self.setting.classes.iter().filter(|class| class.operation == Operation::Write);
         let written: f64 = writes.map(|class| class.share * class.bytes as f64).sum();
         match self.setting.layout {
-            crate::Layout::Together if written > 0.0 => stored as f64 / written,
-            crate::Layout::Together => 1.0,
+            crate::Layout::Unique if written > 0.0 => stored as f64 / written,
+            crate::Layout::Unique => 1.0,
             crate::Layout::Spread | crate::Layout::Shared => {
                 self.setting.code.n() as f64 / self.setting.code.k() as f64
             }

@@ -266,7 +266,7 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn objects_are_put_read_back_compared_and_deleted() {
-        let gateway = Gateway::start(Code::new(3, 2).unwrap(), "fixed", None).await.unwrap();
+        let gateway = Gateway::start(Code::new(3, 2).unwrap(), "fixed", None, false).await.unwrap();
         let url = format!("http://{}", gateway.address);
         for unsigned in [&["--keep"][..], &["--unsigned-payload"][..]] {
             let arguments = arguments(&url, "bench-secret", unsigned);
@@ -287,7 +287,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_wrong_secret_and_a_bad_address_are_told() {
-        let gateway = Gateway::start(Code::new(1, 1).unwrap(), "fixed", None).await.unwrap();
+        let gateway = Gateway::start(Code::new(1, 1).unwrap(), "fixed", None, false).await.unwrap();
         let url = format!("http://{}", gateway.address);
         let refused = run(&arguments(&url, "another", &[]), &url).await.unwrap_err();
         assert!(format!("{refused:#}").contains("SignatureDoesNotMatch"), "{refused:#}");

@@ -68,7 +68,13 @@ impl ripstop_s3::Observer for Hashing {
     }
 }
 
-fn configuration(data: &std::path::Path, code: Code, policy: &str, delay: Option<&str>) -> String {
+fn configuration(
+    data: &std::path::Path,
+    code: Code,
+    policy: &str,
+    delay: Option<&str>,
+    encrypt: bool,
+) -> String {
     let (data, n, k) = (data.display(), code.n(), code.k());
     let node = |node| {
         let delay = delay.map(|delay| format!("delay = {delay:?}\nseed = {node}\n"));
@@ -78,14 +84,20 @@ fn configuration(data: &std::path::Path, code: Code, policy: &str, delay: Option
     let nodes: String = (0..n).map(node).collect();
     format!(
         "[gateway]\ndata = \"{data}\"\n[store]\ngrace = \"1s\"\nsweep_every = \"1s\"\n\
-         [[pool]]\nname = \"memory\"\ncode = [{n}, {k}]\npolicy = {policy:?}\n{nodes}"
+         [[pool]]\nname = \"memory\"\ncode = [{n}, {k}]\npolicy = {policy:?}\nencrypt = {encrypt}\n{nodes}"
     )
 }
 
 impl Gateway {
-    pub(super) async fn start(code: Code, policy: &str, delay: Option<&str>) -> Result<Self> {
+    pub(super) async fn start(
+        code: Code,
+        policy: &str,
+        delay: Option<&str>,
+        encrypt: bool,
+    ) -> Result<Self> {
         let folder = tempfile::tempdir()?;
-        let config = config::parse(&configuration(folder.path(), code, policy, delay), [])?;
+        let text = configuration(folder.path(), code, policy, delay, encrypt);
+        let config = config::parse(&text, [])?;
         let data = DataFolder::create(&config)?;
         let telemetry = Telemetry::new(None);
         let assembly = assemble(&config, &telemetry).await?;

@@ -5,7 +5,7 @@ use super::{
 use anyhow::{Context as _, Result, bail, ensure};
 use ripstop_delay::{Preset, ShiftedExponential};
 use ripstop_model::Code;
-use ripstop_policy::{CODED, Chunking, HEDGES, Settings};
+use ripstop_policy::{Chunking, SettingKey, Settings, readers};
 use ripstop_runtime::Layout;
 use serde::{Deserialize, Deserializer, de::Error};
 use std::fmt::Write as _;
@@ -96,18 +96,17 @@ pub(super) fn resolve(
 
 /// A key that is given and that the policy does not read.
 fn foreign_key(raw: &raw::Pool, policy: &str) -> Option<&'static str> {
-    let adapts = ["all", "greedy", "fixed-dimension", "tofec", "tofec-multi", "backfill"];
-    let tofec = ["fixed-dimension", "tofec", "tofec-multi"];
-    let keys: [(_, _, &[&str]); 7] = [
-        ("policy_code", raw.policy_code.is_some(), CODED),
-        ("read_chunks", raw.read_chunks.is_some(), &["fixed"]),
-        ("k_max", raw.k_max.is_some(), &adapts),
-        ("r_max", raw.r_max.is_some(), &adapts),
-        ("memory", raw.memory.is_some(), &tofec),
-        ("delay_model", raw.delay_model.is_some(), &tofec),
-        ("hedge_after", raw.hedge_after.is_some(), HEDGES),
+    let keys = [
+        ("policy_code", raw.policy_code.is_some(), SettingKey::Code),
+        ("read_chunks", raw.read_chunks.is_some(), SettingKey::ReadChunks),
+        ("k_max", raw.k_max.is_some(), SettingKey::Limits),
+        ("r_max", raw.r_max.is_some(), SettingKey::Limits),
+        ("memory", raw.memory.is_some(), SettingKey::Model),
+        ("delay_model", raw.delay_model.is_some(), SettingKey::Model),
+        ("hedge_after", raw.hedge_after.is_some(), SettingKey::HedgeAfter),
     ];
-    let strange = keys.into_iter().find(|(_, given, readers)| *given && !readers.contains(&policy));
+    let reads = |key| readers(key).any(|reader| reader == policy);
+    let strange = keys.into_iter().find(|&(_, given, key)| given && !reads(key));
     strange.map(|(key, ..)| key)
 }
 

@@ -25,6 +25,8 @@ pub(crate) struct PoolConfig {
     pub name: String,
     pub layout: Layout,
     pub code: Code,
+    /// Whether what it stores is encrypted.
+    pub encrypt: bool,
     pub buckets: Vec<String>,
     pub policy: String,
     pub policy_settings: PolicySettings,
@@ -141,7 +143,7 @@ fn default_pool() -> raw::Pool {
 
 fn pool(raw: raw::Pool, is_remote: bool, memory_max: usize) -> Result<PoolConfig> {
     let at = || format!("pool {:?}", raw.name);
-    let layout = raw.layout.map_or(Layout::Spread, Layout::from);
+    let layout = raw.layout.unwrap_or_default();
     let [n, k] = raw.code.unwrap_or(match layout {
         Layout::Spread => DEFAULT_CODE,
         Layout::Shared | Layout::Unique => DEFAULT_CODE_TOGETHER,
@@ -181,6 +183,7 @@ fn pool(raw: raw::Pool, is_remote: bool, memory_max: usize) -> Result<PoolConfig
         name: raw.name,
         layout,
         code,
+        encrypt: raw.encrypt,
         buckets,
         policy,
         policy_settings,

@@ -4,6 +4,7 @@ use super::{
     units::{Size, Span},
 };
 use ripstop_gateway::{AfterAnswer, Recombination, Selection};
+use ripstop_model::Layout;
 use serde::Deserialize;
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf};
 
@@ -79,6 +80,7 @@ pub(crate) struct Store {
     pub list_every: Option<Span>,
     pub uploads_expire_after: Option<Span>,
     pub move_rate_max: Option<Size>,
+    pub key_file: Option<PathBuf>,
 }
 
 #[derive(Deserialize, Debug)]
@@ -87,6 +89,8 @@ pub(crate) struct Pool {
     pub name: String,
     pub layout: Option<Layout>,
     pub code: Option<[usize; 2]>,
+    #[serde(default)]
+    pub encrypt: bool,
     #[serde(default)]
     pub buckets: Vec<String>,
     pub policy: Option<String>,
@@ -151,25 +155,6 @@ pub(crate) struct Quotas {
 pub(crate) struct Quota {
     pub bytes: Option<Size>,
     pub objects: Option<u64>,
-}
-
-/// How stripes are stored.
-#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Layout {
-    Spread,
-    Shared,
-    Unique,
-}
-
-impl From<Layout> for ripstop_runtime::Layout {
-    fn from(layout: Layout) -> Self {
-        match layout {
-            Layout::Spread => Self::Spread,
-            Layout::Shared => Self::Shared,
-            Layout::Unique => Self::Unique,
-        }
-    }
 }
 
 #[derive(Deserialize, Debug)]

@@ -7,6 +7,7 @@ use super::{
     tenant::{self, TenantConfig},
     units::Size,
 };
+use crate::store_key::KEY_FILE;
 use anyhow::{Context as _, Error, Result, ensure};
 use ripstop_listen::Network;
 use ripstop_store::{Quotas, Settings as StoreSettings};
@@ -26,6 +27,8 @@ pub(crate) struct Config {
     pub unsigned_payload_needs_tls: bool,
     pub data: PathBuf,
     pub credentials: PathBuf,
+    /// Where the store's key is kept; without it: in the data folder.
+    pub key_file: Option<PathBuf>,
     pub region: String,
     pub signature_v2: bool,
     pub domain: Option<String>,
@@ -50,6 +53,11 @@ pub(crate) struct Config {
 }
 
 impl Config {
+    /// Where the store's key is kept.
+    pub(crate) fn key_file(&self) -> PathBuf {
+        self.key_file.clone().unwrap_or_else(|| self.data.join(KEY_FILE))
+    }
+
     /// Bytes of memory for strips: all but what the S3 face has for its three purposes.
     pub(crate) fn strip_memory(&self) -> usize {
         self.memory_max - 3 * self.face_memory()
@@ -110,6 +118,7 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
         unsigned_payload_needs_tls: gateway.unsigned_payload_needs_tls,
         data,
         credentials,
+        key_file: store.key_file.clone(),
         region: gateway.region.unwrap_or_else(|| "us-east-1".into()),
         signature_v2: gateway.signature_v2.unwrap_or(true),
         domain: gateway.domain,

@@ -74,7 +74,7 @@ impl Stock {
             draft.fill(&mut bytes.clone());
             let mut settled = pool.write(draft.seal(pool.origin(), Bytes::new())).await;
             let written = settled.as_mut().map_err(|failed| anyhow!("not stored: {failed:?}"))?;
-            let (cut, header_len) = (written.cut, written.header_len);
+            let (cut, header_len, sealing) = (written.cut, written.header_len, written.sealing);
             let nodes = written.nodes.clone();
             let mut held: Vec<NodeId> = nodes.iter().copied().flatten().collect();
             held.sort_unstable();
@@ -82,7 +82,7 @@ impl Stock {
             ensure!(planned, "a stripe is not where the plan wants it");
             settled.expect("it was looked at").claim();
             places.push(nodes.clone());
-            stripes.push(StripePlace { id, shape, cut, header_len, nodes });
+            stripes.push(StripePlace { id, shape, cut, header_len, sealing, nodes });
         }
         Ok(Self { nodes, stripes, places, bytes })
     }

@@ -69,8 +69,9 @@ impl Stock {
             let written = pool.write(draft.seal(pool.origin(), Bytes::new())).await;
             let written = written.map_err(|failed| anyhow!("not stored: {failed:?}"))?;
             let (cut, header_len, nodes) = (written.cut, written.header_len, written.nodes.clone());
+            let sealing = written.sealing;
             written.claim();
-            let place = StripePlace { id, shape, cut, header_len, nodes };
+            let place = StripePlace { id, shape, cut, header_len, sealing, nodes };
             // In one piece, so that nothing is copied as it is fetched: the delay stands for that.
             let name = FragmentId { stripe: id, index: 0 };
             let whole = node.get(name, 0..place.fragment_len()).await?;

@@ -6,9 +6,7 @@ use crate::{
 use anyhow::{Context as _, Result, bail, ensure};
 use ripstop_delay::{Preset, Recorded, Replay};
 use ripstop_estimator::{Empirical, Fit, LogRecord, Sample, parse_log};
-use ripstop_experiment::{
-    ByOperation, Delay, Layout as Played, NodeSetting, Setting, Tenants, Workload,
-};
+use ripstop_experiment::{ByOperation, Delay, NodeSetting, Setting, Tenants, Workload};
 use ripstop_model::{NodeId, Operation};
 use ripstop_runtime::Layout;
 use std::{collections::BTreeMap, fmt, path::Path, time::Duration};
@@ -162,7 +160,7 @@ pub(super) fn setting(
     Ok(Setting {
         nodes: pool.nodes.iter().enumerate().map(node).collect::<Result<_>>()?,
         code: pool.code,
-        layout: layout(pool),
+        layout: pool.layout,
         classes: workload.classes.clone(),
         correlation,
         cancellation: cancellation
@@ -172,15 +170,6 @@ pub(super) fn setting(
         machine: pool.machine,
         tenants: Tenants::default(),
     })
-}
-
-/// The pool's layout, as the simulator has it.
-pub(super) fn layout(pool: &PoolConfig) -> Played {
-    match pool.layout {
-        Layout::Spread => Played::Spread,
-        Layout::Shared => Played::Shared,
-        Layout::Unique => Played::Together,
-    }
 }
 
 /// The pool's own policy with what it is told, as a choice is written.

@@ -4,6 +4,7 @@ mod fragment;
 mod listing;
 mod object;
 mod session;
+mod telling;
 mod upload;
 mod usage;
 
@@ -60,6 +61,24 @@ listed! {
         a_leftover_waits_until_it_is_due_and_is_forgotten
         nodes_keep_the_numbers_they_were_given
     }
+    telling {
+        a_put_that_was_overtaken_in_its_session_is_as_if_it_had_come_before
+        a_put_that_is_behind_another_session_or_has_a_condition_is_refused
+        completing_what_was_overtaken_ends_the_upload
+        objects_of_a_pack_may_be_overtaken_one_by_one
+        what_was_replaced_is_outlived_until_its_fragments_are_forgotten
+        a_deletion_leaves_a_tombstone_while_something_is_outlived
+        a_put_lets_go_of_the_tombstone
+        a_deletion_that_is_behind_is_overtaken_or_refused
+        deletions_of_one_stripe_may_each_bring_it
+        a_stripe_that_tells_a_version_and_its_end_needs_no_tombstone
+        a_deleted_bucket_leaves_a_tombstone_too
+        what_outlives_what_is_known_from_what_was_told
+        a_deletion_that_was_told_is_buried_again
+        a_stripe_that_tells_what_is_so_again_is_believed
+        live_bytes_are_those_that_holders_name
+        changes_of_one_commit_see_those_before_them
+    }
     session {
         a_session_reserves_names_and_never_gives_one_back
         what_is_vouched_for_later_replaces_what_was
@@ -75,11 +94,11 @@ listed! {
 }
 
 async fn applied(catalog: &dyn Audited, change: Change) -> Applied {
-    catalog.commit(5, change).await.expect("the change is applied")
+    catalog.commit_one(5, change).await.expect("the change is applied")
 }
 
 async fn refused(catalog: &dyn Audited, change: Change) -> CatalogError {
-    catalog.commit(5, change).await.expect_err("the change is refused")
+    catalog.commit_one(5, change).await.expect_err("the change is refused")
 }
 
 fn brought(stripes: &[u128]) -> Vec<(StripeId, Stripe)> {
@@ -103,7 +122,13 @@ fn put(key: &str, named: &[u128], new: &[u128]) -> Change {
 }
 
 fn delete(key: &str) -> Change {
-    Change::DeleteObject { bucket: "b".into(), key: key.into(), condition: Condition::None }
+    Change::DeleteObject {
+        bucket: "b".into(),
+        key: key.into(),
+        condition: Condition::None,
+        tombstone: None,
+        stripes: vec![],
+    }
 }
 
 /// Ids in force, ids in the garbage; and the audit is clean.

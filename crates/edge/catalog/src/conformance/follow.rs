@@ -1,12 +1,11 @@
 //! Puts a script to an implementation and to the model.
 
-use super::make::{bucket, object, part, stripe, upload};
-use super::script::{Action, Key, Material, Step, Wish};
-use crate::{
-    Audited, Catalog, Change, Condition, Leftover, ListingRequest, Model, Quota, State, Stripe,
-};
+use super::script::{Action, Step};
+use super::writer::Writer;
+use crate::{Audited, Catalog, CatalogError, Leftover, ListingRequest, Model, State};
 use futures::future::join_all;
 use ripstop_model::{NodeId, StripeId};
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 /// Asked for where everything is wanted.
@@ -31,8 +30,9 @@ pub async fn follow(catalog: &dyn Audited, steps: &[Step], together: usize) -> M
             writer.now_ms += u64::from(step.after_ms);
             let change = writer.change(&model.state(), &step.action);
             if let Some(change) = change {
-                expected.push((change.clone(), shown(&model.apply(writer.now_ms, &change))));
-                answers.push(catalog.commit(writer.now_ms, change));
+                let applied = model.apply(writer.now_ms, &change).map_err(CatalogError::from);
+                expected.push((change.clone(), shown(&applied)));
+                answers.push(catalog.commit_one(writer.now_ms, change));
             }
         }
         let answers = join_all(answers).await;
@@ -56,7 +56,9 @@ pub async fn follow(catalog: &dyn Audited, steps: &[Step], together: usize) -> M
                 | Action::Forget { .. }
                 | Action::Move { .. }
                 | Action::ForgetLeftover { .. }
-                | Action::Name { .. } => {}
+                | Action::Name { .. }
+                | Action::Outlive { .. }
+                | Action::Bury { .. } => {}
             }
         }
     }
@@ -104,17 +106,19 @@ pub async fn compare(catalog: &dyn Audited, model: &Model) {
     for (after, max) in [(zero, ALL), (middle, 2)] {
         let stripes = catalog.stripes_after(after, max).await;
         same("stripes", shown(&stripes), shown(&model.stripes_after(after, max).await));
-        for due_ms in [u64::MAX, state.garbage.values().map(|(due, _)| *due).max().unwrap_or(0)] {
+        for due_ms in [u64::MAX, state.garbage.values().map(|it| it.since_ms).max().unwrap_or(0)] {
             let garbage = catalog.garbage(due_ms, after, max).await;
             same("garbage", shown(&garbage), shown(&model.garbage(due_ms, after, max).await));
         }
     }
     let ids: Vec<StripeId> = state.stripes.keys().chain(state.garbage.keys()).copied().collect();
     same("stripes", shown(&catalog.stripes(&ids).await), shown(&model.stripes(&ids).await));
+    same("held", shown(&catalog.held(&ids).await), shown(&model.held(&ids).await));
     for id in ids {
         same("garbage", shown(&catalog.is_garbage(id).await), shown(&model.is_garbage(id).await));
     }
     compare_leftovers(catalog, model, &state).await;
+    compare_tellings(catalog, model, &state).await;
     let audit = catalog.audit().await.expect("the audit runs");
     assert!(audit.is_clean(), "{:?}", audit.findings);
     assert_eq!(audit.objects, state.objects.len() as u64);
@@ -132,8 +136,9 @@ async fn compare_leftovers(catalog: &dyn Audited, model: &Model, state: &State) 
             assert_eq!(shown(&is), shown(&should), "leftovers");
         }
     }
-    for (id, stripe) in &state.stripes {
-        let nodes = (0..).zip(&stripe.nodes).filter_map(|(index, node)| Some((index, (*node)?)));
+    for (id, held) in &state.stripes {
+        let nodes =
+            (0..).zip(&held.stripe.nodes).filter_map(|(index, node)| Some((index, (*node)?)));
         for (index, node) in nodes {
             let copy = Leftover { stripe: *id, index, node: NodeId(node) };
             assert!(!catalog.is_leftover(copy).await.expect("read"), "{copy:?} is in force");
@@ -141,6 +146,28 @@ async fn compare_leftovers(catalog: &dyn Audited, model: &Model, state: &State) 
     }
     for copy in state.leftovers.keys() {
         assert!(catalog.is_leftover(*copy).await.expect("read"), "{copy:?}");
+    }
+}
+
+async fn compare_tellings(catalog: &dyn Audited, model: &Model, state: &State) {
+    let outlived = state.outlived.iter().map(|(_, bucket, key)| (bucket.clone(), key.clone()));
+    let places = state.objects.keys().chain(state.tombstones.keys()).cloned().chain(outlived);
+    for (bucket, key) in places.collect::<BTreeSet<_>>() {
+        let at = (bucket.as_str(), key.as_str());
+        let (is, should) = (catalog.tombstone(at.0, at.1).await, model.tombstone(at.0, at.1).await);
+        assert_eq!(shown(&is), shown(&should), "tombstone of {at:?}");
+        for (after, max) in [(StripeId(0), ALL), (StripeId(2), 1), (StripeId(u128::MAX), 1)] {
+            let is = catalog.outlived_at(at, after, max).await;
+            let should = model.outlived_at(at, after, max).await;
+            assert_eq!(shown(&is), shown(&should), "outlived at {at:?}");
+        }
+    }
+    for stripe in state.stripes.keys().chain(state.garbage.keys()) {
+        for (after, max) in [(("", ""), ALL), (("bucket1", "a"), 1)] {
+            let is = catalog.outlived_by(*stripe, after, max).await;
+            let should = model.outlived_by(*stripe, after, max).await;
+            assert_eq!(shown(&is), shown(&should), "outlived by {stripe}");
+        }
     }
 }
 
@@ -189,197 +216,6 @@ fn shown(answer: &impl Debug) -> String {
     format!("{answer:?}")
 }
 
-/// Turns actions into changes.
-#[derive(Default)]
-struct Writer {
-    now_ms: u64,
-    /// How many stripes were ever made: their ids are 1, 2, …
-    made: u128,
-}
-
-/// What a [`Material`] turns into.
-struct Made {
-    named: Vec<u128>,
-    told_by: u128,
-    brought: Vec<(StripeId, Stripe)>,
-}
-
-impl Writer {
-    fn fresh(&mut self) -> u128 {
-        self.made += 1;
-        self.made
-    }
-
-    fn ever(&self, pick: u8) -> u128 {
-        u128::from(pick) % self.made.max(1) + 1
-    }
-
-    fn make(&mut self, material: &Material) -> Made {
-        let again: Vec<u128> = material.again.iter().map(|pick| self.ever(*pick)).collect();
-        let mut brought: Vec<u128> = (0..material.fresh).map(|_| self.fresh()).collect();
-        let named = [brought.as_slice(), &again].concat();
-        let told_by = match named.first() {
-            Some(first) if material.told_by_first => *first,
-            Some(_) | None => {
-                brought.push(self.fresh());
-                self.made
-            }
-        };
-        if material.brings_again {
-            brought.extend(again);
-        }
-        if material.brings_spare {
-            brought.push(self.fresh());
-        }
-        let brought = brought.into_iter().map(|id| (StripeId(id), stripe())).collect();
-        Made { named, told_by, brought }
-    }
-
-    fn change(&mut self, state: &State, action: &Action) -> Option<Change> {
-        Some(match action {
-            Action::CreateBucket { bucket: number, material } => {
-                let Made { told_by, brought, .. } = self.make(material);
-                let bucket = bucket(&format!("bucket{number}"), told_by);
-                Change::CreateBucket { bucket, stripes: brought }
-            }
-            Action::DeleteBucket { bucket } => {
-                Change::DeleteBucket { name: format!("bucket{bucket}") }
-            }
-            Action::Put { bucket, key, material, condition, quota } => {
-                let (bucket, key) = place(state, *bucket, key);
-                let condition = wished(state, &bucket, &key, *condition);
-                let Made { named, told_by, brought } = self.make(material);
-                let object = object(&format!("e{}", self.made % 5), &named, told_by);
-                let quota = *quota;
-                Change::PutObject { bucket, key, object, stripes: brought, condition, quota }
-            }
-            Action::Delete { bucket, key, condition } => {
-                let (bucket, key) = place(state, *bucket, key);
-                let condition = wished(state, &bucket, &key, *condition);
-                Change::DeleteObject { bucket, key, condition }
-            }
-            Action::CreateUpload { bucket, key, id } => {
-                let (bucket, key) = place(state, *bucket, key);
-                Change::CreateUpload(upload(&format!("u{id}"), &bucket, &key))
-            }
-            Action::PutPart { upload, number, material, quota } => {
-                let Made { named, brought, .. } = self.make(material);
-                let part = part(u16::from(*number), &format!("p{}", self.made), &named);
-                let (upload, quota) = (format!("u{upload}"), *quota);
-                Change::PutPart { upload, part, stripes: brought, quota }
-            }
-            Action::Complete { upload, used, lies, material, condition, quota } => {
-                let made = self.make(material);
-                let (upload, used) = (format!("u{upload}"), (*used, *lies));
-                complete(state, upload, used, made, *condition, *quota)
-            }
-            Action::Abort { upload } => Change::AbortUpload { upload: format!("u{upload}") },
-            Action::Discard { material } => {
-                Change::Discard { stripes: self.make(material).brought }
-            }
-            Action::Place { stripe, index, node } => Change::PlaceFragment {
-                stripe: StripeId(self.ever(*stripe)),
-                index: *index,
-                node: node.map(NodeId),
-            },
-            Action::Forget { stripe } => {
-                Change::ForgetGarbage { stripes: vec![StripeId(self.ever(*stripe))] }
-            }
-            Action::Move { stripe, index, to, is_stale } => {
-                let stripe = StripeId(self.ever(*stripe));
-                let found = state.stripes.get(&stripe).map(|found| found.nodes.clone());
-                let mut nodes = found.unwrap_or_default();
-                if *is_stale {
-                    nodes.push(Some(77));
-                }
-                Change::MoveFragment { stripe, nodes, index: *index, to: NodeId(*to) }
-            }
-            Action::ForgetLeftover { pick } => {
-                let mut all = state.leftovers.keys();
-                let picked = all.nth(usize::from(*pick) % state.leftovers.len().max(1));
-                Change::ForgetLeftovers { leftovers: picked.copied().into_iter().collect() }
-            }
-            Action::Name { node } => Change::NameNode { name: format!("node{node}") },
-            Action::List(_) | Action::Uploads(_) => return None,
-        })
-    }
-}
-
-fn complete(
-    state: &State,
-    id: String,
-    (used, lies): (u8, bool),
-    made: Made,
-    condition: Wish,
-    quota: Quota,
-) -> Change {
-    let of_upload = state.parts.iter().filter(|((upload, _), _)| *upload == id);
-    let chosen: Vec<_> = of_upload
-        .map(|(_, part)| part)
-        .filter(|part| used & (1 << part.number.min(7)) != 0)
-        .collect();
-    let mut parts: Vec<(u16, String)> =
-        chosen.iter().map(|part| (part.number, part.etag.clone())).collect();
-    if lies {
-        parts.push((3, "other".into()));
-    }
-    let named: Vec<u128> =
-        chosen.iter().flat_map(|part| &part.extents).map(|extent| extent.stripe.0).collect();
-    let Made { told_by, brought: stripes, .. } = made;
-    let condition = match state.uploads.get(&id) {
-        Some(upload) => wished(state, &upload.bucket, &upload.key, condition),
-        None => Condition::None,
-    };
-    let object = object("whole", &named, told_by);
-    Change::CompleteUpload { upload: id, parts, object, stripes, condition, quota }
-}
-
-fn place(state: &State, bucket: u8, key: &Key) -> (String, String) {
-    let bucket = format!("bucket{bucket}");
-    let key = match key {
-        Key::Named(key) => key.clone(),
-        Key::Present(pick) => {
-            let keys: Vec<&String> =
-                state.objects.keys().filter(|(of, _)| *of == bucket).map(|(_, key)| key).collect();
-            keys.get(usize::from(*pick) % keys.len().max(1))
-                .map_or("a".into(), |key| (*key).clone())
-        }
-    };
-    (bucket, key)
-}
-
-fn wished(state: &State, bucket: &str, key: &str, wish: Wish) -> Condition {
-    let present = state.objects.get(&(bucket.to_owned(), key.to_owned()));
-    match wish {
-        Wish::None => Condition::None,
-        Wish::Absent => Condition::Absent,
-        Wish::Present => Condition::Present,
-        Wish::EtagAsItIs => {
-            Condition::Etag(present.map_or("none".into(), |it| it.attributes.etag.clone()))
-        }
-        Wish::EtagOther => Condition::Etag("other".into()),
-        Wish::ToldByAsItIs => Condition::ToldBy(present.map_or(StripeId(0), |it| it.told_by)),
-        Wish::ToldByOther => Condition::ToldBy(StripeId(0)),
-    }
-}
-
-/// The changes of a script and when they are made, as they follow from one another.
-pub fn changes(steps: &[Step]) -> Vec<(u64, Change)> {
-    let model = Model::default();
-    let mut writer = Writer::default();
-    let mut changes = Vec::new();
-    for step in steps {
-        writer.now_ms += u64::from(step.after_ms);
-        let change = writer.change(&model.state(), &step.action);
-        if let Some(change) = change {
-            // Refused ones belong to the script too.
-            drop(model.apply(writer.now_ms, &change));
-            changes.push((writer.now_ms, change));
-        }
-    }
-    changes
-}
-
 /// Everything readable in one text: equal for catalogs that hold the same.
 ///
 /// # Panics
@@ -388,14 +224,25 @@ pub fn changes(steps: &[Step]) -> Vec<(u64, Change)> {
 pub async fn whole(catalog: &dyn Catalog) -> String {
     let zero = StripeId(0);
     let buckets = catalog.buckets("", ALL).await.expect("buckets");
+    let stripes = catalog.stripes_after(zero, ALL).await.expect("stripes");
+    let garbage = catalog.garbage(u64::MAX, zero, ALL).await.expect("garbage");
+    let ids: Vec<StripeId> = stripes.iter().map(|(id, _)| *id).collect();
     let mut whole = vec![
         shown(&catalog.nodes().await),
-        shown(&catalog.stripes_after(zero, ALL).await),
-        shown(&catalog.garbage(u64::MAX, zero, ALL).await),
+        shown(&stripes),
+        shown(&catalog.held(&ids).await),
+        shown(&garbage),
         shown(&catalog.leftovers(u64::MAX, None, ALL).await),
         shown(&buckets),
         shown(&catalog.usages("", ALL).await),
     ];
+    for (id, _) in stripes.iter().chain(&garbage) {
+        let outlived = catalog.outlived_by(*id, ("", ""), ALL).await.expect("what is outlived");
+        for (bucket, key) in outlived {
+            let tombstone = shown(&catalog.tombstone(&bucket, &key).await);
+            whole.push(format!("{id} is outlived at {bucket}/{key}: {tombstone}"));
+        }
+    }
     for bucket in buckets {
         let request = ListingRequest { max: ALL, ..super::listing_of(&bucket.name) };
         let listing = catalog.list(&request).await.expect("the bucket is there");

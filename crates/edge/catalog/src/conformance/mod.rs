@@ -8,8 +8,10 @@ mod case;
 mod follow;
 mod make;
 mod script;
+mod writer;
 
 pub use case::{Case, cases};
-pub use follow::{changes, compare, follow, whole};
+pub use follow::{compare, follow, whole};
 pub use make::{attributes, bucket, listing_of, object, part, stripe, upload};
-pub use script::{Action, Key, Material, Step, Wish, script};
+pub use script::{Action, Key, Material, Step, When, Wish, script};
+pub use writer::changes;

@@ -18,20 +18,85 @@ pub struct Step {
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "each field stands for the field of the change of that name")]
 pub enum Action {
-    CreateBucket { bucket: u8, material: Material },
-    DeleteBucket { bucket: u8 },
-    Put { bucket: u8, key: Key, material: Material, condition: Wish, quota: Quota },
-    Delete { bucket: u8, key: Key, condition: Wish },
-    CreateUpload { bucket: u8, key: Key, id: u8 },
-    PutPart { upload: u8, number: u8, material: Material, quota: Quota },
-    Complete { upload: u8, used: u8, lies: bool, material: Material, condition: Wish, quota: Quota },
-    Abort { upload: u8 },
-    Discard { material: Material },
-    Place { stripe: u8, index: u8, node: Option<u16> },
-    Forget { stripe: u8 },
-    Move { stripe: u8, index: u8, to: u16, is_stale: bool },
-    ForgetLeftover { pick: u8 },
-    Name { node: u8 },
+    CreateBucket {
+        bucket: u8,
+        when: When,
+        material: Material,
+    },
+    DeleteBucket {
+        bucket: u8,
+        told: Option<(When, Material)>,
+    },
+    Put {
+        bucket: u8,
+        key: Key,
+        when: When,
+        material: Material,
+        condition: Wish,
+        quota: Quota,
+    },
+    Delete {
+        bucket: u8,
+        key: Key,
+        condition: Wish,
+        told: Option<(When, Material)>,
+    },
+    Outlive {
+        bucket: u8,
+        key: Key,
+        stripe: u8,
+    },
+    Bury {
+        bucket: u8,
+        key: Key,
+        told: (When, Material),
+    },
+    CreateUpload {
+        bucket: u8,
+        key: Key,
+        id: u8,
+    },
+    PutPart {
+        upload: u8,
+        number: u8,
+        material: Material,
+        quota: Quota,
+    },
+    Complete {
+        upload: u8,
+        used: u8,
+        lies: bool,
+        when: When,
+        material: Material,
+        condition: Wish,
+        quota: Quota,
+    },
+    Abort {
+        upload: u8,
+    },
+    Discard {
+        material: Material,
+    },
+    Place {
+        stripe: u8,
+        index: u8,
+        node: Option<u16>,
+    },
+    Forget {
+        stripe: u8,
+    },
+    Move {
+        stripe: u8,
+        index: u8,
+        to: u16,
+        is_stale: bool,
+    },
+    ForgetLeftover {
+        pick: u8,
+    },
+    Name {
+        node: u8,
+    },
     List(ListingRequest),
     Uploads(ListingRequest),
 }
@@ -73,6 +138,21 @@ pub enum Wish {
     ToldByOther,
 }
 
+/// With which stamp something is told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum When {
+    /// None.
+    Untold,
+    /// One that is later than all before.
+    Now,
+    /// One from some time before.
+    Before,
+    /// One of another session, later than all before.
+    Elsewhere,
+    /// One of another session, from some time before.
+    ElsewhereBefore,
+}
+
 /// At most `steps_max` steps.
 pub fn script(steps_max: usize) -> impl Strategy<Value = Vec<Step>> {
     let step = (0..3u8, action()).prop_map(|(after_ms, action)| Step { after_ms, action });
@@ -85,7 +165,7 @@ pub fn script(steps_max: usize) -> impl Strategy<Value = Vec<Step>> {
             told_by_first: false,
             brings_spare: false,
         };
-        Step { after_ms: 1, action: Action::CreateBucket { bucket, material } }
+        Step { after_ms: 1, action: Action::CreateBucket { bucket, when: When::Now, material } }
     });
     let begin: Vec<Step> = begin.collect();
     vec(step, 0..=steps_max).prop_map(move |steps| [begin.clone(), steps].concat())
@@ -122,6 +202,15 @@ fn wish() -> impl Strategy<Value = Wish> {
     prop_oneof![2 => Just(None), 1 => select(others)]
 }
 
+fn when() -> impl Strategy<Value = When> {
+    use When::{Before, Elsewhere, ElsewhereBefore, Now, Untold};
+    prop_oneof![7 => Just(Now), 2 => select(vec![Untold, Before, Elsewhere, ElsewhereBefore])]
+}
+
+fn told() -> impl Strategy<Value = (When, Material)> {
+    (when(), material())
+}
+
 /// None mostly, or one that what was made here until then may well have reached.
 fn quota() -> impl Strategy<Value = Quota> {
     let bytes = prop_oneof![Just(None), (0..20u64).prop_map(|tens| Some(tens * 10))];
@@ -149,31 +238,39 @@ fn request() -> impl Strategy<Value = ListingRequest> {
 fn action() -> impl Strategy<Value = Action> {
     let bucket = || 0..3u8;
     prop_oneof![
-        2 => (bucket(), material())
-            .prop_map(|(bucket, material)| Action::CreateBucket { bucket, material }),
-        1 => bucket().prop_map(|bucket| Action::DeleteBucket { bucket }),
-        12 => (bucket(), key(), material(), wish(), quota()).prop_map(
-            |(bucket, key, material, condition, quota)| Action::Put {
-                bucket, key, material, condition, quota
+        2 => (bucket(), when(), material())
+            .prop_map(|(bucket, when, material)| Action::CreateBucket { bucket, when, material }),
+        1 => (bucket(), prop::option::of(told()))
+            .prop_map(|(bucket, told)| Action::DeleteBucket { bucket, told }),
+        12 => (bucket(), key(), when(), material(), wish(), quota()).prop_map(
+            |(bucket, key, when, material, condition, quota)| Action::Put {
+                bucket, key, when, material, condition, quota
             }
         ),
-        5 => (bucket(), key(), wish())
-            .prop_map(|(bucket, key, condition)| Action::Delete { bucket, key, condition }),
+        5 => (bucket(), key(), wish(), prop::option::of(told())).prop_map(
+            |(bucket, key, condition, told)| Action::Delete { bucket, key, condition, told }
+        ),
+        1 => (bucket(), key(), any::<u8>())
+            .prop_map(|(bucket, key, stripe)| Action::Outlive { bucket, key, stripe }),
+        1 => (bucket(), key(), told())
+            .prop_map(|(bucket, key, told)| Action::Bury { bucket, key, told }),
         4 => (bucket(), key(), 0..5u8)
             .prop_map(|(bucket, key, id)| Action::CreateUpload { bucket, key, id }),
         6 => (0..5u8, 1..4u8, material(), quota()).prop_map(
             |(upload, number, material, quota)| Action::PutPart { upload, number, material, quota }
         ),
-        3 => (0..5u8, any::<u8>(), prop::bool::weighted(0.2), material(), wish(), quota()).prop_map(
-            |(upload, used, lies, material, condition, quota)| Action::Complete {
-                upload, used, lies, material, condition, quota
+        3 => (
+            (0..5u8, any::<u8>(), prop::bool::weighted(0.2)), when(), material(), wish(), quota()
+        ).prop_map(
+            |((upload, used, lies), when, material, condition, quota)| Action::Complete {
+                upload, used, lies, when, material, condition, quota
             }
         ),
         1 => (0..5u8).prop_map(|upload| Action::Abort { upload }),
         1 => material().prop_map(|material| Action::Discard { material }),
         2 => (any::<u8>(), 0..6u8, prop::option::of(0..4u16))
             .prop_map(|(stripe, index, node)| Action::Place { stripe, index, node }),
-        1 => any::<u8>().prop_map(|stripe| Action::Forget { stripe }),
+        3 => any::<u8>().prop_map(|stripe| Action::Forget { stripe }),
         3 => (any::<u8>(), 0..6u8, 0..4u16, prop::bool::weighted(0.2)).prop_map(
             |(stripe, index, to, is_stale)| Action::Move { stripe, index, to, is_stale }
         ),

@@ -1,6 +1,7 @@
 //! Feeds every record of a view to the recount.
 
-use super::key::{split_object_key, text};
+use super::key::{object_key, split_object_key, text};
+use super::kinds::LIVE;
 use super::snapshot::Reading;
 use super::table::View;
 use crate::audit::Recount;
@@ -53,6 +54,7 @@ impl View {
                 recount.object(&bucket, &key, &object);
             });
         }
+        self.recount_tellings(&mut recount)?;
         self.recount_uploads(&mut recount)?;
         self.recount_numbers(&mut recount)?;
         match self.usage_rows() {
@@ -63,12 +65,13 @@ impl View {
     }
 
     fn recount_stripes(&self, recount: &mut Recount) -> Result<(), CatalogError> {
+        let is_live_known = !self.cursors.has(&LIVE)?;
         for entry in self.stripes.all()? {
             let entry = entry?;
             let id = StripeId(entry.key());
             let what = || format!("stripe {id}");
             read(recount, what, entry.read(), |recount, held| {
-                recount.stripe(id, &held.stripe, held.holders);
+                recount.stripe(id, &held, is_live_known);
             });
         }
         for entry in self.garbage.all()? {
@@ -98,6 +101,63 @@ impl View {
             read(recount, what, entry.read(), |_, _| {});
         }
         Ok(())
+    }
+
+    /// Tombstones, and what is outlived.
+    fn recount_tellings(&self, recount: &mut Recount) -> Result<(), CatalogError> {
+        for entry in self.tombstones.all()? {
+            let entry = entry?;
+            let what = || format!("tombstone {}", shown(entry.key()));
+            let found = split_object_key(entry.key())
+                .and_then(|place| entry.read().map(|tombstone| (place, tombstone)));
+            if self.objects.has(&entry.key())? {
+                unreadable(recount, format!("{} is of an object that is there", what()));
+            }
+            read(recount, what, found, |recount, ((bucket, key), tombstone)| {
+                if key.is_empty() && self.buckets.has(&bucket.as_bytes()).unwrap_or(false) {
+                    unreadable(recount, format!("bucket {bucket} is there and deleted"));
+                }
+                recount.tombstone(&bucket, &key, &tombstone);
+            });
+        }
+        for entry in self.outlived.all()? {
+            let entry = entry?;
+            let (id, bucket, key) = entry.key();
+            let stripe = StripeId(id);
+            let what = || format!("what stripe {stripe} told of {}/{}", shown(bucket), shown(key));
+            read(recount, what, entry.read(), |_, _| {});
+            if !self.stripes.has(&id)? && !self.garbage.has(&id)? {
+                unreadable(recount, format!("{} is outlived, and the stripe is gone", what()));
+            }
+            // What cannot be read of these is named elsewhere.
+            if self.teller(bucket, key).ok().flatten() == Some(stripe) {
+                unreadable(recount, format!("{} is outlived and so", what()));
+            }
+            if !self.outlived_at.has(&(bucket, key, id))? {
+                unreadable(recount, format!("{} has no place", what()));
+            }
+        }
+        if self.outlived.len()? != self.outlived_at.len()? {
+            unreadable(recount, "what is outlived and its places differ in number".into());
+        }
+        for entry in self.cursors.all()? {
+            let entry = entry?;
+            let what = || format!("how far \"{}\" are counted", shown(entry.key()));
+            read(recount, what, entry.read(), |_, _| {});
+        }
+        Ok(())
+    }
+
+    /// The stripe that tells what stands at a place.
+    fn teller(&self, bucket: &[u8], key: &[u8]) -> Result<Option<StripeId>, CatalogError> {
+        let place = object_key(&text(bucket)?, key);
+        let stands = if key.is_empty() {
+            self.buckets.find(&bucket)?.map(|bucket| bucket.told_by)
+        } else {
+            self.objects.find(&place.as_slice())?.map(|object| object.told_by)
+        };
+        let tombstone = self.tombstones.find(&place.as_slice())?;
+        Ok(stands.or(tombstone.map(|tombstone| tombstone.told_by)))
     }
 
     fn recount_leftovers(&self, recount: &mut Recount) -> Result<(), CatalogError> {

@@ -1,17 +1,16 @@
 //! Group commit: one thread gathers the changes that wait, applies them in one transaction, and
 //! answers each when the transaction is on disk.
 
-use super::apply::apply;
-use super::failure::{Stop, unavailable};
+use super::failure::unavailable;
 use super::health::{Health, Trouble, caught};
 use super::opening::{Opened, Opener};
 use super::settings::{Durability, Settings};
 use super::shown::Shown;
 use super::snapshot::Snapshot;
 use super::table::{Tables, View, set_format};
-use crate::{Applied, CatalogError, Change};
+use crate::{CatalogError, Change, Outcome};
 use redb::{Database, ReadableDatabase};
-use std::collections::VecDeque;
+use ripstop_object::Decision;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -25,25 +24,24 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// The same in times that opening took: a large catalog is not opened all the time.
 const RETRY_AFTER_OPENINGS: u32 = 4;
 
-type Answer = Result<Applied, CatalogError>;
+type Answer = Result<Vec<Outcome>, CatalogError>;
 
 /// What the committer is asked.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "mostly the large one")]
 pub(super) enum Asked {
-    /// To apply a change.
-    Change(Waiting),
+    /// To apply changes.
+    Changes(Waiting),
     /// To keep a state of the catalog in the file.
     Snapshot(oneshot::Sender<Result<Snapshot, CatalogError>>),
     /// To see whether the database still works: a reader found it closed.
     Look,
 }
 
-/// One change and who waits for it.
+/// Changes of one caller, who waits for them.
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) now_ms: u64,
-    pub(super) change: Change,
+    pub(super) changes: Vec<Change>,
     pub(super) answer: oneshot::Sender<Answer>,
     /// Its place among `changes_waiting_max`.
     pub(super) _place: OwnedSemaphorePermit,
@@ -98,10 +96,12 @@ impl Committer {
         let mut next = self.next(asked);
         while let Some(first) = next.take() {
             let mut batch = Vec::new();
+            let mut changes = 0;
             let mut then = Some(first);
-            while let Some(Asked::Change(waiting)) = then {
+            while let Some(Asked::Changes(waiting)) = then {
+                changes += waiting.changes.len();
                 batch.push(waiting);
-                let more = batch.len() < self.settings.changes_per_commit_max.max(1);
+                let more = changes < self.settings.changes_per_commit_max.max(1);
                 then = if more { asked.try_recv().ok() } else { None };
             }
             if !batch.is_empty() {
@@ -111,7 +111,7 @@ impl Committer {
                 Some(Asked::Look) => self.look(),
                 // One who has gone needs none.
                 Some(Asked::Snapshot(answer)) => drop(answer.send(self.snapshot())),
-                Some(Asked::Change(_)) | None => {}
+                Some(Asked::Changes(_)) | None => {}
             }
             next = self.next(asked);
         }
@@ -154,12 +154,12 @@ impl Committer {
             return;
         }
         match self.guarded(|this| this.transact(&batch)) {
-            Ok(outcomes) => {
-                for (waiting, outcome) in batch.into_iter().zip(outcomes) {
-                    answer(waiting, outcome);
+            Ok(answers) => {
+                for (waiting, outcomes) in batch.into_iter().zip(answers) {
+                    answer(waiting, Ok(outcomes));
                 }
             }
-            // One change met what is corrupt; those before it must not suffer for it.
+            // One caller's change met what is corrupt; those before it must not suffer for it.
             Err(Lost::Abandoned(CatalogError::Corrupt { .. })) if batch.len() > 1 => {
                 for waiting in batch {
                     self.commit(vec![waiting]);
@@ -167,7 +167,7 @@ impl Committer {
             }
             Err(lost) => {
                 let error = lost.error();
-                tracing::error!(%error, changes = batch.len(), "a catalog transaction failed");
+                tracing::error!(%error, callers = batch.len(), "a catalog transaction failed");
                 let is_closed = self.fall(&error);
                 answer_all(batch, error);
                 if is_closed {
@@ -288,34 +288,33 @@ impl Committer {
     }
 
     /// Applies the batch in order in one transaction and shows the result to readers.
-    fn transact(&mut self, batch: &[Waiting]) -> Result<VecDeque<Answer>, Lost> {
+    fn transact(&mut self, batch: &[Waiting]) -> Result<Vec<Vec<Outcome>>, Lost> {
         let mut txn = self.database()?.begin_write().map_err(abandoned)?;
         if self.settings.durability == Durability::Relaxed {
             txn.set_durability(redb::Durability::None).map_err(abandoned)?;
         }
         txn.set_quick_repair(self.settings.quick_open);
-        let mut outcomes = VecDeque::with_capacity(batch.len());
+        let mut answers = Vec::with_capacity(batch.len());
         {
             let mut tables = Tables::open(&txn).map_err(Lost::Abandoned)?;
+            let mut decision = Decision::new(&tables);
             for waiting in batch {
-                outcomes.push_back(match apply(&mut tables, waiting.now_ms, &waiting.change) {
-                    Ok(applied) => Ok(applied),
-                    Err(Stop::Refused(error)) => Err(error),
-                    Err(Stop::Failed(error)) => return Err(Lost::Abandoned(error)),
-                });
+                let outcomes = decision.add(waiting.now_ms, &waiting.changes);
+                answers.push(outcomes.map_err(Lost::Abandoned)?);
             }
-            tables.write_accounts().map_err(Lost::Abandoned)?;
+            let writes = decision.into_writes();
+            tables.write(&writes).map_err(Lost::Abandoned)?;
         }
-        if outcomes.iter().all(Result::is_err) {
+        if answers.iter().flatten().all(Result::is_err) {
             txn.abort().map_err(abandoned)?;
-            return Ok(outcomes);
+            return Ok(answers);
         }
         txn.commit().map_err(in_doubt)?;
         if self.settings.durability == Durability::Relaxed {
             self.unflushed_since.get_or_insert_with(Instant::now);
         }
         self.show()?;
-        Ok(outcomes)
+        Ok(answers)
     }
 
     /// Shows readers what the last transaction left.
@@ -362,9 +361,9 @@ fn in_doubt(error: impl Into<redb::Error>) -> Lost {
     Lost::InDoubt(unavailable(error))
 }
 
-/// A caller that has gone needs no answer; its change stands all the same.
-fn answer(waiting: Waiting, outcome: Answer) {
-    drop(waiting.answer.send(outcome));
+/// A caller that has gone needs no answer; its changes stand all the same.
+fn answer(waiting: Waiting, answer: Answer) {
+    drop(waiting.answer.send(answer));
 }
 
 fn answer_all(batch: Vec<Waiting>, error: CatalogError) {

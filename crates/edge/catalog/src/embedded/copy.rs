@@ -3,7 +3,8 @@
 use super::failure::{corrupt, unavailable};
 use super::health::caught;
 use super::inspect::{Depth, Inspection, inspect};
-use super::kinds::{COUNTED, Number, VOUCHED};
+use super::kinds::{COUNTED, LIVE, Number, VOUCHED};
+use super::live::BEGIN_AGAIN;
 use super::snapshot::{Extracted, HEADER_LEN, Reading};
 use super::storage::{look_at, sync_folder};
 use super::table::{Tables, prepare};
@@ -148,6 +149,7 @@ fn finish(
             tables.facts.insert(&VOUCHED, &Number(0))?;
             if !inspection.audit.is_clean() {
                 tables.facts.remove(&COUNTED)?;
+                tables.cursors.insert(&LIVE, &BEGIN_AGAIN)?;
             }
         }
         txn.commit().map_err(unavailable)?;

@@ -1,22 +1,7 @@
-//! What stops a change, and what the database's errors mean to callers.
+//! What the database's errors mean to callers.
 
 use crate::CatalogError;
 use std::io;
-
-/// Why a change was not applied.
-#[derive(Debug)]
-pub(super) enum Stop {
-    /// It may not be: nothing was written, and its neighbours in the transaction go on.
-    Refused(CatalogError),
-    /// The database failed or is corrupt: the transaction may hold half of the change.
-    Failed(CatalogError),
-}
-
-impl From<CatalogError> for Stop {
-    fn from(error: CatalogError) -> Self {
-        Self::Failed(error)
-    }
-}
 
 pub(super) fn corrupt(reason: String) -> CatalogError {
     CatalogError::Corrupt { reason }

@@ -1,21 +1,25 @@
 //! What there is in the file: each table, and the records that only it knows.
 
 use super::rows::{Bytes, Kind, Stored};
-use crate::{Bucket, Leftover, Object, Stripe, Upload, UploadedPart};
+use crate::{Account, Bucket, Garbage, Held, Leftover, Object, Tombstone, Upload, UploadedPart};
 use redb::TableDefinition;
-use ripstop_form::{Fields, Found, Record, Unknown, Unreadable};
+use ripstop_form::{Fields, Found, Record, Unreadable};
 
 /// Bucket, key, upload id: redb compares tuples part by part.
 pub(super) type UploadKey = (Bytes, Bytes, Bytes);
 /// Stripe, index, node.
 pub(super) type LeftoverKey = (u128, u8, u16);
+/// Stripe, bucket, key.
+pub(super) type OutlivedKey = (u128, Bytes, Bytes);
+/// Bucket, key, stripe.
+pub(super) type OutlivedAtKey = (Bytes, Bytes, u128);
 
 /// Name → number: of the file's format (`format`), where every program that ever was looks for it.
 pub(super) const META: TableDefinition<'_, Bytes, u64> = TableDefinition::new("meta");
 /// In [`META`].
 pub(super) const FORMAT_NAME: Bytes = b"format";
 /// The format that this code writes.
-pub(super) const FORMAT: u64 = 2;
+pub(super) const FORMAT: u64 = 3;
 
 /// What the catalog says of itself: [`VOUCHED`], [`COUNTED`], [`CONVERTING`].
 pub(super) const FACTS: Kind<Bytes, Number> = Kind::new("facts");
@@ -42,6 +46,17 @@ pub(super) const SESSIONS: Kind<u32, Number> = Kind::new("reservations");
 /// Bucket → what it holds.
 pub(super) const USAGE: Kind<Bytes, Account> = Kind::new("accounts");
 
+/// [`object_key`](super::key::object_key), of a bucket with an empty key → that it was deleted.
+pub(super) const TOMBSTONES: Kind<Bytes, Tombstone> = Kind::new("tombstones");
+/// Every stripe that tells of a key what is no longer so.
+pub(super) const OUTLIVED: Kind<OutlivedKey, Nothing> = Kind::new("outlived");
+/// The same, by key.
+pub(super) const OUTLIVED_AT: Kind<OutlivedAtKey, Nothing> = Kind::new("outlived at");
+/// What is being counted → how far it is: [`LIVE`].
+pub(super) const CURSORS: Kind<Bytes, Cursor> = Kind::new("cursors");
+
+/// In [`CURSORS`] while live bytes of stripes are not all counted.
+pub(super) const LIVE: Bytes = b"live bytes";
 /// Before when all names of stripes are known, in milliseconds.
 pub(super) const VOUCHED: Bytes = b"vouched before";
 /// There if [`USAGE`] may be believed; else everything is counted as the catalog is opened.
@@ -79,86 +94,25 @@ impl Record for Nothing {
     }
 }
 
-/// A stripe in force and how many holders (objects, parts, buckets) name it.
+/// How far a count has come that goes on when the file is opened again.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Held {
-    pub(super) holders: u64,
-    pub(super) stripe: Stripe,
-    pub(super) unknown: Unknown,
+pub(super) struct Cursor {
+    /// Which table it goes through, by a number of its own.
+    pub(super) stage: u64,
+    /// The last key of that which was counted; none at its beginning.
+    pub(super) last: Vec<u8>,
 }
 
-impl Held {
-    pub(super) fn new(holders: u64, stripe: Stripe) -> Self {
-        Self { holders, stripe, unknown: Unknown::default() }
-    }
-}
-
-impl Record for Held {
+impl Record for Cursor {
     fn write(&self, to: &mut Fields) {
-        to.number(1, self.holders);
-        to.record(2, &self.stripe);
-        to.unknown(&self.unknown);
+        to.number(1, self.stage);
+        to.bytes(2, &self.last);
     }
 
     fn read(&mut self, field: u64, from: &mut Found<'_>) -> Result<bool, Unreadable> {
         match field {
-            1 => self.holders = from.number()?,
-            2 => self.stripe = from.record()?,
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-
-    fn unknown(&mut self) -> Option<&mut Unknown> {
-        Some(&mut self.unknown)
-    }
-}
-
-/// A stripe that nobody holds any more.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Garbage {
-    /// Since when, in milliseconds since 1970. The first field: a sweep passes over what is not due
-    /// without reading more.
-    pub(super) since_ms: u64,
-    pub(super) stripe: Stripe,
-}
-
-impl Record for Garbage {
-    fn write(&self, to: &mut Fields) {
-        to.number(1, self.since_ms);
-        to.record(2, &self.stripe);
-    }
-
-    fn read(&mut self, field: u64, from: &mut Found<'_>) -> Result<bool, Unreadable> {
-        match field {
-            1 => self.since_ms = from.number()?,
-            2 => self.stripe = from.record()?,
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-}
-
-/// What a bucket holds; [`Usage`](crate::Usage) in its parts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Account {
-    pub(super) objects: u64,
-    pub(super) object_bytes: u64,
-    pub(super) part_bytes: u64,
-}
-
-impl Record for Account {
-    fn write(&self, to: &mut Fields) {
-        to.number(1, self.objects);
-        to.number(2, self.object_bytes);
-        to.number(3, self.part_bytes);
-    }
-
-    fn read(&mut self, field: u64, from: &mut Found<'_>) -> Result<bool, Unreadable> {
-        match field {
-            1 => self.objects = from.number()?,
-            2 => self.object_bytes = from.number()?,
-            3 => self.part_bytes = from.number()?,
+            1 => self.stage = from.number()?,
+            2 => self.last = from.bytes()?.to_vec(),
             _ => return Ok(false),
         }
         Ok(true)
@@ -168,6 +122,8 @@ impl Record for Account {
 impl Stored for Number {}
 impl Stored for Nothing {}
 impl Stored for Account {}
+impl Stored for Tombstone {}
+impl Stored for Cursor {}
 
 pub(super) const fn leftover_key(copy: &Leftover) -> (u128, u8, u16) {
     (copy.stripe.0, copy.index, copy.node.0)

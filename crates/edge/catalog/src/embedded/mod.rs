@@ -1,6 +1,5 @@
 //! The catalog in one file, over redb.
 
-mod apply;
 mod audit;
 mod committer;
 mod convert;
@@ -10,10 +9,11 @@ mod health;
 mod inspect;
 mod key;
 mod kinds;
+mod live;
+mod lookup;
 mod older;
 mod opening;
 mod read;
-mod reference;
 mod rows;
 mod settings;
 mod short;
@@ -23,6 +23,7 @@ mod source;
 mod storage;
 mod table;
 mod usage;
+mod write;
 
 #[cfg(test)]
 mod tests;
@@ -34,8 +35,8 @@ pub use settings::{Durability, Settings};
 pub use snapshot::{Extracted, HEADER_LEN, Reading, Snapshot};
 
 use crate::{
-    Applied, Audit, Audited, Bucket, Catalog, CatalogError, Change, Leftover, Listing,
-    ListingRequest, Located, Stripe, Upload, UploadedPart, Usage, Vouched,
+    Audit, Audited, Bucket, Catalog, CatalogError, Change, Held, Leftover, Listing, ListingRequest,
+    Located, Outcome, Stripe, Tombstone, Upload, UploadedPart, Usage, Vouched,
 };
 use async_trait::async_trait;
 use committer::{Asked, Committer, Waiting};
@@ -303,13 +304,17 @@ impl Audited for Embedded {
 
 #[async_trait]
 impl Catalog for Embedded {
-    async fn commit(&self, now_ms: u64, change: Change) -> Result<Applied, CatalogError> {
+    async fn commit(
+        &self,
+        now_ms: u64,
+        changes: Vec<Change>,
+    ) -> Result<Vec<Outcome>, CatalogError> {
         let place =
             Arc::clone(&self.places).acquire_owned().await.expect("the semaphore is never closed");
         let (answer, answered) = oneshot::channel();
-        let waiting = Waiting { now_ms, change, answer, _place: place };
+        let waiting = Waiting { now_ms, changes, answer, _place: place };
         let ended = || CatalogError::Unavailable("the catalog's committer has ended".into());
-        self.asked().send(Asked::Change(waiting)).map_err(|_| ended())?;
+        self.asked().send(Asked::Changes(waiting)).map_err(|_| ended())?;
         answered.await.map_err(|_| ended())?
     }
 
@@ -374,6 +379,10 @@ impl Catalog for Embedded {
         self.read(|view| ids.iter().map(|id| view.stripe(*id)).collect()).await
     }
 
+    async fn held(&self, ids: &[StripeId]) -> Result<Vec<Option<Held>>, CatalogError> {
+        self.read(|view| ids.iter().map(|id| view.held(*id)).collect()).await
+    }
+
     async fn stripes_after(
         &self,
         after: StripeId,
@@ -406,6 +415,31 @@ impl Catalog for Embedded {
 
     async fn is_leftover(&self, copy: Leftover) -> Result<bool, CatalogError> {
         self.read(|view| view.is_leftover(&copy)).await
+    }
+
+    async fn tombstone(&self, bucket: &str, key: &str) -> Result<Option<Tombstone>, CatalogError> {
+        let key = object_key(bucket, key.as_bytes());
+        self.read(|view| view.tombstone(&key)).await
+    }
+
+    async fn outlived_by(
+        &self,
+        stripe: StripeId,
+        (bucket, key): (&str, &str),
+        max: usize,
+    ) -> Result<Vec<(String, String)>, CatalogError> {
+        let after = (bucket.to_owned(), key.to_owned());
+        self.read_elsewhere(move |view| view.outlived_by(stripe, (&after.0, &after.1), max)).await
+    }
+
+    async fn outlived_at(
+        &self,
+        (bucket, key): (&str, &str),
+        after: StripeId,
+        max: usize,
+    ) -> Result<Vec<StripeId>, CatalogError> {
+        let at = (bucket.to_owned(), key.to_owned());
+        self.read_elsewhere(move |view| view.outlived_at((&at.0, &at.1), after, max)).await
     }
 
     async fn vouched(&self) -> Result<Vouched, CatalogError> {

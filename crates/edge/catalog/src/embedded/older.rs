@@ -2,11 +2,10 @@
 //! postcard form, and numbers in tables of their own kind. Read, and never written again.
 
 use super::failure::unavailable;
-use super::kinds::{self, Garbage, Held, LeftoverKey, Nothing, Number, UploadKey};
+use super::kinds::{self, LeftoverKey, Nothing, Number, UploadKey};
 use super::rows::{Bytes, Stored};
-use crate::{Bucket, CatalogError, Object, Stripe, Upload, UploadedPart};
+use crate::{Bucket, CatalogError, Garbage, Held, Object, Stripe, Upload, UploadedPart};
 use redb::{Key, ReadableTable, TableDefinition, Value, WriteTransaction};
-use ripstop_form::Unknown;
 use serde::Deserialize;
 
 /// The format.
@@ -61,7 +60,7 @@ impl Stored for Held {
             stripe: Stripe,
         }
         let Older { holders, stripe } = postcard::from_bytes(body).ok()?;
-        Some(Self { holders, stripe, unknown: Unknown::default() })
+        Some(Self { holders, stripe, ..Self::default() })
     }
 }
 

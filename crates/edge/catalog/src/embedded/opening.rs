@@ -3,6 +3,7 @@
 use super::convert::convert;
 use super::failure::unavailable;
 use super::health::caught;
+use super::live;
 use super::settings::Settings;
 use super::storage::{Failure, Storage, Watched};
 use super::table::{self, View};
@@ -59,6 +60,7 @@ impl Opener {
             let database = builder.create_with_backend(backend).map_err(unavailable)?;
             table::prepare(database.begin_write().map_err(unavailable)?)?;
             convert(&database)?;
+            live::count(&database)?;
             let txn = database.begin_read().map_err(unavailable)?;
             let view = View::open(&txn, self.openings)?;
             Ok(Opened { database, view })

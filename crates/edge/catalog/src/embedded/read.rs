@@ -8,8 +8,9 @@ use super::source::{Objects, Uploads};
 use super::table::View;
 use crate::rollup::page;
 use crate::{
-    Bucket, CatalogError, Extent, LOCATED_EXTENTS_MAX, Leftover, ListedUpload, Listing,
-    ListingRequest, Located, PARTS_LEN_MAX, Session, Stripe, Upload, UploadedPart, Vouched,
+    Bucket, CatalogError, Extent, Held, LOCATED_EXTENTS_MAX, Leftover, ListedUpload, Listing,
+    ListingRequest, Located, PARTS_LEN_MAX, Refusal, Session, Stripe, Tombstone, Upload,
+    UploadedPart, Vouched,
 };
 use ripstop_model::{NodeId, StripeId};
 use std::ops::Bound;
@@ -114,7 +115,7 @@ impl View {
     fn must_have_bucket(&self, request: &ListingRequest) -> Result<(), CatalogError> {
         match self.bucket(&request.bucket)? {
             Some(_) => Ok(()),
-            None => Err(CatalogError::NoSuchBucket),
+            None => Err(CatalogError::Refused(Refusal::NoSuchBucket)),
         }
     }
 
@@ -208,6 +209,51 @@ impl View {
 
     pub(super) fn is_garbage(&self, id: StripeId) -> Result<bool, CatalogError> {
         Ok(self.garbage.get(&id.0)?.is_some())
+    }
+
+    pub(super) fn held(&self, id: StripeId) -> Result<Option<Held>, CatalogError> {
+        self.stripes.get(&id.0)
+    }
+
+    pub(super) fn tombstone(&self, key: &[u8]) -> Result<Option<Tombstone>, CatalogError> {
+        self.tombstones.get(&key)
+    }
+
+    /// Of which keys a stripe tells what is no longer so, behind one.
+    pub(super) fn outlived_by(
+        &self,
+        stripe: StripeId,
+        (bucket, key): (&str, &str),
+        max: usize,
+    ) -> Result<Vec<(String, String)>, CatalogError> {
+        let after = Bound::Excluded((stripe.0, bucket.as_bytes(), key.as_bytes()));
+        let range = (after, Bound::Unbounded);
+        let mut keys = Vec::new();
+        for entry in self.outlived.range::<(u128, &[u8], &[u8])>(range)?.take(max) {
+            let entry = entry?;
+            let (of, bucket, key) = entry.key();
+            if of != stripe.0 {
+                break;
+            }
+            keys.push((text(bucket)?, text(key)?));
+        }
+        Ok(keys)
+    }
+
+    /// Which stripes tell of a key what is no longer so, behind one.
+    pub(super) fn outlived_at(
+        &self,
+        (bucket, key): (&str, &str),
+        after: StripeId,
+        max: usize,
+    ) -> Result<Vec<StripeId>, CatalogError> {
+        let of = |id: u128| (bucket.as_bytes(), key.as_bytes(), id);
+        let range = (Bound::Excluded(of(after.0)), Bound::Included(of(u128::MAX)));
+        if after.0 == u128::MAX {
+            return Ok(vec![]);
+        }
+        let found = self.outlived_at.range::<(&[u8], &[u8], u128)>(range)?;
+        found.take(max).map(|entry| Ok(StripeId(entry?.key().2))).collect()
     }
 
     pub(super) fn vouched(&self) -> Result<Vouched, CatalogError> {

@@ -1,11 +1,9 @@
 //! Of some records only what is wanted is read. Of an object's, for listings, headers, metadata
 //! and tags are passed over, however long they are, and what comes after: parts, extents.
 
-use super::kinds::Garbage;
 use super::rows::{Bytes, Entry, unreadable};
-use crate::record::algorithm;
-use crate::{CatalogError, Listed, Object};
-use ripstop_form::scan;
+use crate::{CatalogError, Garbage, Listed, Object};
+use ripstop_form::{checksum_algorithm, scan};
 
 /// What a listing shows of an object.
 pub(super) fn listed(entry: &Entry<'_, Bytes, Object>) -> Result<Listed, CatalogError> {
@@ -20,7 +18,7 @@ pub(super) fn listed(entry: &Entry<'_, Bytes, Object>) -> Result<Listed, Catalog
             3 => found.scan(|field, found| {
                 match field {
                     1 => listed.etag = found.text()?.into(),
-                    5 => listed.checksum = Some((algorithm(found)?, false)),
+                    5 => listed.checksum = Some((checksum_algorithm(found)?, false)),
                     7 => {
                         if let Some((_, composite)) = &mut listed.checksum {
                             *composite = found.truth()?;

@@ -2,17 +2,23 @@
 
 use super::failure::{corrupt, unavailable};
 use super::kinds::{
-    Account, BUCKETS, CONVERTING, COUNTED, FACTS, FORMAT, FORMAT_NAME, GARBAGE, Garbage, Held,
-    LEFTOVERS, LeftoverKey, META, NODES, Nothing, Number, OBJECTS, PARTS, SESSIONS, STRIPES,
-    UPLOADS, UPLOADS_BY_KEY, USAGE, UploadKey, VOUCHED,
+    BUCKETS, CONVERTING, COUNTED, CURSORS, Cursor, FACTS, FORMAT, FORMAT_NAME, GARBAGE, LEFTOVERS,
+    LIVE, LeftoverKey, META, NODES, Nothing, Number, OBJECTS, OUTLIVED, OUTLIVED_AT, OutlivedAtKey,
+    OutlivedKey, PARTS, SESSIONS, STRIPES, TOMBSTONES, UPLOADS, UPLOADS_BY_KEY, USAGE, UploadKey,
+    VOUCHED,
 };
 use super::older;
 use super::rows::{Bytes, Rows, Stored};
-use super::usage::{self, Accounts};
-use crate::{Bucket, CatalogError, Object, Upload, UploadedPart};
+use super::{live, usage};
+use crate::{
+    Account, Bucket, CatalogError, Garbage, Held, Object, Tombstone, Upload, UploadedPart,
+};
 use redb::{Key, ReadOnlyTable, ReadTransaction, Table, TableHandle, WriteTransaction};
 use ripstop_model::StripeId;
 use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The format before live bytes, tombstones, and what is outlived.
+const UNCOUNTED: u64 = 2;
 
 /// A table in a transaction that writes.
 pub(super) type Written<'txn, K, R> = Rows<Table<'txn, K, Bytes>, K, R>;
@@ -33,8 +39,10 @@ pub(super) struct Tables<'txn> {
     pub(super) nodes: Written<'txn, Bytes, Number>,
     pub(super) sessions: Written<'txn, u32, Number>,
     pub(super) usage: Written<'txn, Bytes, Account>,
-    /// What of `usage` has changed, until it is written.
-    pub(super) accounts: Accounts,
+    pub(super) tombstones: Written<'txn, Bytes, Tombstone>,
+    pub(super) outlived: Written<'txn, OutlivedKey, Nothing>,
+    pub(super) outlived_at: Written<'txn, OutlivedAtKey, Nothing>,
+    pub(super) cursors: Written<'txn, Bytes, Cursor>,
 }
 
 impl<'txn> Tables<'txn> {
@@ -55,7 +63,10 @@ impl<'txn> Tables<'txn> {
             nodes: NODES.write(txn, false)?,
             sessions: SESSIONS.write(txn, false)?,
             usage: USAGE.write(txn, false)?,
-            accounts: Accounts::default(),
+            tombstones: TOMBSTONES.write(txn, false)?,
+            outlived: OUTLIVED.write(txn, false)?,
+            outlived_at: OUTLIVED_AT.write(txn, false)?,
+            cursors: CURSORS.write(txn, false)?,
         })
     }
 }
@@ -77,6 +88,10 @@ pub(super) struct View {
     pub(super) nodes: Kept<Bytes, Number>,
     pub(super) sessions: Kept<u32, Number>,
     pub(super) usage: Kept<Bytes, Account>,
+    pub(super) tombstones: Kept<Bytes, Tombstone>,
+    pub(super) outlived: Kept<OutlivedKey, Nothing>,
+    pub(super) outlived_at: Kept<OutlivedAtKey, Nothing>,
+    pub(super) cursors: Kept<Bytes, Cursor>,
 }
 
 impl View {
@@ -97,18 +112,22 @@ impl View {
             nodes: NODES.read(txn, false)?,
             sessions: SESSIONS.read(txn, false)?,
             usage: USAGE.read(txn, false)?,
+            tombstones: TOMBSTONES.read(txn, false)?,
+            outlived: OUTLIVED.read(txn, false)?,
+            outlived_at: OUTLIVED_AT.read(txn, false)?,
+            cursors: CURSORS.read(txn, false)?,
         })
     }
 }
 
-/// Makes the tables of a new file, and those that an older one lacks, and counts what buckets hold where
-/// nobody has; takes over from format 1 all but its long tables, whose records stay as they are until
+/// Makes the tables of a new file, and those that an older one lacks, counts what buckets hold where
+/// nobody has, and notes where live bytes are to be counted; takes over from format 1 all but its long tables, whose records stay as they are until
 /// they are [converted](super::convert). Refuses a file of another format.
 pub(super) fn prepare(txn: WriteTransaction) -> Result<(), CatalogError> {
     let format = format(&txn)?;
     match format {
         Some(FORMAT) if is_prepared(&txn)? => return txn.abort().map_err(unavailable),
-        Some(older::FORMAT | FORMAT) | None => {}
+        Some(older::FORMAT | UNCOUNTED | FORMAT) | None => {}
         Some(format) => {
             return Err(corrupt(format!(
                 "the file has format {format}, and this program knows none above {FORMAT}: a newer one wrote it"
@@ -126,6 +145,9 @@ pub(super) fn prepare(txn: WriteTransaction) -> Result<(), CatalogError> {
         }
         if !tables.facts.has(&COUNTED)? {
             usage::count(&mut tables)?;
+        }
+        if matches!(format, Some(older::FORMAT | UNCOUNTED)) {
+            tables.cursors.insert(&LIVE, &live::BEGIN)?;
         }
     }
     set_format(&txn)?;
@@ -161,6 +183,10 @@ fn is_prepared(txn: &WriteTransaction) -> Result<bool, CatalogError> {
         NODES.name,
         SESSIONS.name,
         USAGE.name,
+        TOMBSTONES.name,
+        OUTLIVED.name,
+        OUTLIVED_AT.name,
+        CURSORS.name,
     ];
     if wanted.iter().any(|wanted| !names.iter().any(|name| name == wanted)) {
         return Ok(false);

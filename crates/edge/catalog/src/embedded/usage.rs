@@ -1,87 +1,25 @@
-//! What each bucket holds: kept with every change, in the transaction of the change, and counted once
-//! where nobody has: in a file of format 1, of which programs from before may have changed what it holds
+//! What each bucket holds: kept with every change, and counted once where nobody has: in a file of format 1, of which programs from before may have changed what it holds
 //! without keeping it, and in a copy whose records did not agree.
 
 use super::key::{object_bucket, text};
-use super::kinds::{Account, COUNTED, Number};
+use super::kinds::{COUNTED, Number};
 use super::table::{Tables, View};
-use crate::{CatalogError, Object, UploadedPart, Usage};
+use crate::{Account, CatalogError, UploadedPart, Usage};
 use std::collections::BTreeMap;
 
-impl Account {
-    pub(super) fn usage(self) -> Usage {
-        let bytes = self.object_bytes.saturating_add(self.part_bytes);
-        Usage { bytes, objects: self.objects }
-    }
-
-    /// With one object in the place of another. A figure that is too small already, as only an audit
-    /// can tell, ends at zero.
-    pub(super) fn exchange(mut self, old: Option<&Object>, new: Option<&Object>) -> Self {
-        if let Some(old) = old {
-            self.objects = self.objects.saturating_sub(1);
-            self.object_bytes = self.object_bytes.saturating_sub(old.len);
-        }
-        if let Some(new) = new {
-            self.objects = self.objects.saturating_add(1);
-            self.object_bytes = self.object_bytes.saturating_add(new.len);
-        }
-        self
-    }
-
-    /// With one part in the place of others.
-    pub(super) fn exchange_parts(
-        mut self,
-        old: &[UploadedPart],
-        new: Option<&UploadedPart>,
-    ) -> Self {
-        for part in old {
-            self.part_bytes = self.part_bytes.saturating_sub(part.len);
-        }
-        self.part_bytes = self.part_bytes.saturating_add(new.map_or(0, |part| part.len));
-        self
-    }
-}
-
-/// Accounts that the changes of a transaction have come to; written once, at its end.
-#[derive(Default)]
-pub(super) struct Accounts(BTreeMap<String, Account>);
-
-impl Tables<'_> {
-    /// A bucket's account, with the changes of this transaction.
-    pub(super) fn account(&self, bucket: &str) -> Result<Account, CatalogError> {
-        if let Some(account) = self.accounts.0.get(bucket) {
-            return Ok(*account);
-        }
-        Ok(self.usage.find(&bucket.as_bytes())?.unwrap_or_default())
-    }
-
-    pub(super) fn set_account(&mut self, bucket: &str, account: Account) {
-        match self.accounts.0.get_mut(bucket) {
-            Some(known) => *known = account,
-            None => drop(self.accounts.0.insert(bucket.to_owned(), account)),
-        }
-    }
-
-    /// Writes the accounts that have changed. Nothing of the transaction counts before.
-    pub(super) fn write_accounts(&mut self) -> Result<(), CatalogError> {
-        for (bucket, account) in std::mem::take(&mut self.accounts).0 {
-            if account == Account::default() {
-                self.usage.remove(&bucket.as_bytes())?;
-            } else {
-                self.usage.insert(&bucket.as_bytes(), &account)?;
-            }
-        }
-        Ok(())
-    }
-}
+/// What buckets hold, by name.
+type Accounts = BTreeMap<String, Account>;
 
 /// Counts everything again. What cannot be read is left out: an audit names it.
 pub(super) fn count(tables: &mut Tables<'_>) -> Result<(), CatalogError> {
     tracing::info!("what the buckets hold is counted: nobody has");
     let counted = counted(tables)?;
     tables.usage.clear()?;
-    tables.accounts = counted;
-    tables.write_accounts()?;
+    for (bucket, account) in counted {
+        if account != Account::default() {
+            tables.usage.insert(&bucket.as_bytes(), &account)?;
+        }
+    }
     tables.facts.insert(&COUNTED, &Number(1))
 }
 
@@ -92,23 +30,21 @@ fn counted(tables: &Tables<'_>) -> Result<Accounts, CatalogError> {
         let (Ok(bucket), Ok(object)) = (object_bucket(entry.key()), entry.read()) else {
             continue;
         };
-        let account = accounts.of(bucket);
+        let account = of(&mut accounts, bucket);
         *account = account.exchange(None, Some(&object));
     }
     count_parts(tables, |bucket, part| {
-        let account = accounts.of(bucket);
-        *account = account.exchange_parts(&[], Some(part));
+        let account = of(&mut accounts, bucket);
+        *account = account.exchange_parts([], Some(part));
     })?;
     Ok(accounts)
 }
 
-impl Accounts {
-    fn of(&mut self, bucket: &str) -> &mut Account {
-        if !self.0.contains_key(bucket) {
-            self.0.insert(bucket.to_owned(), Account::default());
-        }
-        self.0.get_mut(bucket).expect("it was inserted, unless it was there")
+fn of<'a>(accounts: &'a mut Accounts, bucket: &str) -> &'a mut Account {
+    if !accounts.contains_key(bucket) {
+        accounts.insert(bucket.to_owned(), Account::default());
     }
+    accounts.get_mut(bucket).expect("it was inserted, unless it was there")
 }
 
 /// Tells `tell` of each part and its bucket. Parts of one upload follow one another.

@@ -13,7 +13,9 @@ const LOST_AND_FOUND: &str = "lost+found";
 /// Most bytes of a marker.
 const MARKER_LEN_MAX: u64 = 4096;
 const FIRST_LINE: &str = "This folder is a node of a Ripstop store: leave what is in it alone.";
-const FORMAT: &str = "1";
+/// Programs that know format 1 alone cannot read sealed fragments, and take them for damaged ones.
+const FORMAT: &str = "2";
+const FORMAT_BEFORE: &str = "1";
 
 /// Whose a node's folder is, as the marker in it says.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -37,21 +39,23 @@ impl NodeMark {
         format!("{FIRST_LINE}\nformat {FORMAT}\nstore {store:016x}\nnode {node}\n")
     }
 
-    /// What a marker's text says; or what is wrong with it.
-    fn parse(text: &str) -> std::result::Result<Self, String> {
+    /// What a marker's text says, and whether in this format; or what is wrong with it.
+    fn parse(text: &str) -> std::result::Result<(Self, bool), String> {
         let mut values = text.lines().skip(1).filter_map(|line| line.split_once(' '));
         let mut value = |key: &str| match values.next() {
             Some((found, value)) if found == key => Ok(value),
             Some(_) | None => Err(format!("it has no line {key:?} where one should be")),
         };
         let format = value("format")?;
-        if format != FORMAT {
-            return Err(format!("its format is {format:?}, and this version knows {FORMAT:?}"));
+        if ![FORMAT, FORMAT_BEFORE].contains(&format) {
+            return Err(format!(
+                "its format is {format:?}, and this version knows {FORMAT_BEFORE:?} and {FORMAT:?}"
+            ));
         }
         let store = value("store")?;
         let number = u64::from_str_radix(store, 16);
         let number = number.map_err(|_| format!("{store:?} is no number of a store"))?;
-        Ok(Self { store: number, node: unescaped(value("node")?) })
+        Ok((Self { store: number, node: unescaped(value("node")?) }, format == FORMAT))
     }
 }
 
@@ -85,6 +89,8 @@ fn unescaped(escaped: &str) -> String {
 pub(super) enum Standing {
     /// It has a marker, which says this.
     Marked(NodeMark),
+    /// It has one of the format before, which says this.
+    MarkedBefore(NodeMark),
     /// It has none, and nothing speaks against one: it is empty, or holds fragments.
     Free,
     /// It is somebody else's, by what was found there.
@@ -106,7 +112,8 @@ pub(super) fn look(root: &Folder) -> Result<Standing> {
         rustix::io::Errno::from_io_error(&error).unwrap_or(rustix::io::Errno::IO)
     })?;
     Ok(match NodeMark::parse(&String::from_utf8_lossy(&bytes)) {
-        Ok(mark) => Standing::Marked(mark),
+        Ok((mark, true)) => Standing::Marked(mark),
+        Ok((mark, false)) => Standing::MarkedBefore(mark),
         Err(wrong) => Standing::Foreign(format!("{MARKER:?} in it cannot be read: {wrong}")),
     })
 }

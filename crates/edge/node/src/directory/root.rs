@@ -152,7 +152,11 @@ impl Root {
         }
         match marker::look(root).map_err(looking)? {
             Standing::Marked(found) if found == *mark => {}
-            Standing::Marked(found) => return Err(Unfit::Foreign(misfit(&found, mark))),
+            // Ours, and to be marked again.
+            Standing::MarkedBefore(found) if found == *mark => return Ok(false),
+            Standing::Marked(found) | Standing::MarkedBefore(found) => {
+                return Err(Unfit::Foreign(misfit(&found, mark)));
+            }
             Standing::Foreign(found) => return Err(Unfit::Foreign(found)),
             Standing::Free => return Ok(false),
         }
@@ -187,7 +191,7 @@ impl Root {
     pub(super) fn mark(&self) -> Result<Option<NodeMark>, NodeError> {
         let (root, _) = self.open()?;
         match marker::look(&root) {
-            Ok(Standing::Marked(mark)) => Ok(Some(mark)),
+            Ok(Standing::Marked(mark) | Standing::MarkedBefore(mark)) => Ok(Some(mark)),
             Ok(Standing::Free | Standing::Foreign(_)) => Ok(None),
             Err(error) => Err(failed("looking at the node's folder", error)),
         }

@@ -1,13 +1,20 @@
 use super::*;
-use crate::buffer::{Borrowed, encode};
+use crate::{
+    buffer::alone,
+    numbered::{Borrowed, First, Reading, Writing},
+    positional,
+};
 use core::time::Duration;
 use expect_test::expect;
+use proptest::prelude::*;
+use ripstop_form::{Unreadable, append};
 use ripstop_gateway::{
     Cause, NodeState, Operation, Outcome, Placement, PlacementGroup, Recombination, Report,
-    Request, Selection, Shaping, Task, TaskEnd, TenantTerms,
+    Request, Selection, Shaping, Task, TaskEnd, TenantTerms, TierTerms,
 };
 use ripstop_model::{Code, RequestId, StripSet, TaskId, TenantId};
-use std::fmt::Write as _;
+use ripstop_shaping::Fraction;
+use std::{fmt::Write as _, iter, mem};
 
 fn beginning() -> Beginning {
     Beginning {
@@ -98,78 +105,293 @@ fn actions() -> Vec<Action> {
     plain.into_iter().chain(reports.map(Action::Report)).collect()
 }
 
-/// If this fails, recordings that were made before cannot be read any longer: raise [`VERSION`].
+/// Every record that there is, each in a block of its own.
+fn records() -> Vec<Record> {
+    let told = |event| Record::Told { now: Timestamp::from_nanos(1_000_000), event };
+    let stops = [Stop::Behind, Stop::Limit, Stop::Disk("full".into())];
+    iter::once(Record::Began(beginning()))
+        .chain(events().into_iter().map(told))
+        .chain(actions().into_iter().map(|action| Record::Said(vec![action])))
+        .chain(stops.map(Record::Stopped))
+        .chain([Record::Finished])
+        .collect()
+}
+
+fn borrowed(record: &Record) -> Borrowed<'_> {
+    match record {
+        Record::Began(beginning) => Record::Began(beginning),
+        Record::Told { now, event } => Record::Told { now: *now, event },
+        Record::Said(actions) => Record::Said(actions),
+        Record::Stopped(stop) => Record::Stopped(stop.clone()),
+        Record::Finished => Record::Finished,
+    }
+}
+
+/// If this fails, recordings that were made before cannot be read any longer: take it back.
 #[test]
-fn the_form_of_records_has_not_changed_within_this_version() {
+fn what_numbered_records_look_like_is_for_ever() {
     let mut text = String::new();
-    let mut line = |record: Record| {
-        writeln!(text, "{}", hex::encode(encode(&record, Vec::new()))).unwrap();
-    };
-    line(Record::Began(beginning()));
-    for event in events() {
-        line(Record::Told { now: Timestamp::from_nanos(1_000_000), event });
+    for record in records() {
+        writeln!(text, "{}", hex::encode(alone(&borrowed(&record)))).unwrap();
     }
-    for action in actions() {
-        line(Record::Said(vec![action]));
-    }
-    line(Record::Stopped(Stop::Behind));
-    line(Record::Stopped(Stop::Limit));
-    line(Record::Stopped(Stop::Disk("full".into())));
-    line(Record::Finished);
     expect![[r"
-        0005312e322e3301708008800880021e003c000080ade20401000301000200008080802001000301031005746f6665630000ff0000000000e06f40ae47e17a14aeef3f000080c2d72f
-        01c0843d00ac02ac02000203000000020001018020
-        01c0843d00ac02ac0201060401018020
-        01c0843d00ac02ac020206048020
-        01c0843d00ac02ac020306048020
-        01c0843d00ac02ac0204050001028020
-        01c0843d0101
-        01c0843d0201
-        01c0843d030902
-        01c0843d040101
-        01c0843d050101
-        01c0843d0604010100
-        01c0843d0703010301010109
-        01c0843d08
-        020100010604
-        0201010901010302
-        02010209
-        0201030107000000
-        02010401
-        0201050102
-        0201060100c08db701
-        0201070102000101
-        02010801
-        02010900010006040000
-        02010901090101030200008040000000c08db7010100
-        0201090401ac0201010000c08db70101
-        0201090201ac0200
-        0201090301ac02
-        02010905010301
-        020109060101
-        0300
-        0301
-        03020466756c6c
-        04
+        1818a60165312e322e3302617003ad011904000219040003190100041b00000006fc23ac00051b0000000df8475800061a00989680071a3b9aca00080309010b1a773594000d1a040000000e1a3b9aca000f030481a2010302100565746f66656306a303a20118ff02fb406fe0000000000004fb3fefae147ae147ae061a05f5e100
+        01a1011a000f424004a40219012c0319012c04a101a301020241030382f60105191000
+        01a1011a000f424004a40219012c0319012c04a103a301060204030105191000
+        01a1011a000f424004a40219012c0319012c04a104a20106020405191000
+        01a1011a000f424004a40219012c0319012c04a102a20106020405191000
+        01a1011a000f424004a40219012c0319012c04a105a201050342020005191000
+        01a1011a000f424005a10201
+        01a1011a000f424006a10201
+        01a1011a000f424003a202090302
+        01a1011a000f424007a2020103f5
+        01a1011a000f4240181ba202010301
+        01a1011a000f4240181ca202040381a10101
+        01a1011a000f4240181da202030381a3010302420100034409000000
+        01a1011a000f424008a0
+        01a00ba201010242060402a0
+        01a009a50109020103010403050202a0
+        01a00aa1010902a0
+        01a00ca2010102410702a0
+        01a00da1010102a0
+        01a0181ea20101020202a0
+        01a0181fa20101021a002dc6c002a0
+        01a00ea201010282f60102a0
+        01a01820a1010102a0
+        01a010a201010342060402a0
+        01a00fa401a50109020103010403050204192000061a002dc6c007f502a0
+        01a011a401010219012c0301051a002dc6c002a0
+        01a012a201010219012c02a0
+        01a01821a201010219012c02a0
+        01a01822a301010203030102a0
+        01a01823a2010102f502a0
+        1819a101a101a0
+        1819a101a102a0
+        1819a101a103a1016466756c6c
+        181aa0
     "]].assert_eq(&text);
 }
 
+/// The records above, as programs wrote them that knew version 2.
+const POSITIONAL_RECORDS: &str = "
+0005312e322e3301708008800880021e003c000080ade20401000301000200008080802001000301031005746f6665630000ff0000000000e06f40ae47e17a14aeef3f000080c2d72f
+01c0843d00ac02ac02000203000000020001018020
+01c0843d00ac02ac0201060401018020
+01c0843d00ac02ac020206048020
+01c0843d00ac02ac020306048020
+01c0843d00ac02ac0204050001028020
+01c0843d0101
+01c0843d0201
+01c0843d030902
+01c0843d040101
+01c0843d050101
+01c0843d0604010100
+01c0843d0703010301010109
+01c0843d08
+020100010604
+0201010901010302
+02010209
+0201030107000000
+02010401
+0201050102
+0201060100c08db701
+0201070102000101
+02010801
+02010900010006040000
+02010901090101030200008040000000c08db7010100
+0201090401ac0201010000c08db70101
+0201090201ac0200
+0201090301ac02
+02010905010301
+020109060101
+0300
+0301
+03020466756c6c
+04
+";
+
 #[test]
-fn what_borrows_is_written_like_what_owns_and_reads_back() {
-    let (beginning, actions) = (beginning(), actions());
-    let now = Timestamp::from_nanos(7);
-    let pairs = [
-        (Borrowed::Began(&beginning), Record::Began(beginning.clone())),
-        (Borrowed::Said(&actions), Record::Said(actions.clone())),
+fn what_was_written_without_numbers_is_read_for_ever() {
+    let read: Vec<Record> = POSITIONAL_RECORDS
+        .split_whitespace()
+        .map(|line| {
+            let bytes = hex::decode(line).unwrap();
+            let (len, record) = positional::first(&bytes).unwrap();
+            assert_eq!(len, bytes.len(), "{record:?}");
+            for cut in 0..bytes.len() {
+                assert!(positional::first(&bytes[..cut]).is_err(), "{record:?} cut at {cut}");
+            }
+            record
+        })
+        .collect();
+    assert_eq!(read, records());
+}
+
+/// The records of a block, up to the first that cannot be read.
+fn read(mut bytes: &[u8]) -> Result<Vec<Record>, Unreadable> {
+    let (mut reading, mut records) = (Reading::default(), Vec::new());
+    while !bytes.is_empty() {
+        let (len, first) = reading.first(bytes)?;
+        if let First::Record(record) = first {
+            records.push(record);
+        }
+        bytes = &bytes[len..];
+    }
+    Ok(records)
+}
+
+#[test]
+fn every_record_is_read_as_it_was_written() {
+    let mut block = Vec::new();
+    let mut writing = Writing::default();
+    for record in records() {
+        block = writing.append(block, &borrowed(&record));
+        assert_eq!(read(&alone(&borrowed(&record))), Ok(vec![record]));
+    }
+    assert_eq!(read(&block), Ok(records()));
+}
+
+#[test]
+fn promises_and_plans_are_read_with_all_that_is_in_them() {
+    let tier = |billionths, millis| TierTerms {
+        fraction: Fraction::from_billionths(billionths).unwrap(),
+        bound: Duration::from_millis(millis),
+        capacity: u64::MAX,
+    };
+    let tenants = vec![
+        TenantTerms { tenant: TenantId(1), tiers: vec![tier(900_000_000, 20), tier(1, 500)] },
+        TenantTerms { tenant: TenantId(7), tiers: vec![tier(1_000_000_000, 1)] },
     ];
-    let events = events();
-    let told = events
-        .iter()
-        .map(|event| (Borrowed::Told { now, event }, Record::Told { now, event: event.clone() }));
-    for (borrowed, owned) in pairs.into_iter().chain(told) {
-        let bytes = encode(&borrowed, Vec::new());
-        assert_eq!(bytes, encode(&owned, Vec::new()));
-        assert_eq!(postcard::from_bytes::<Record>(&bytes).unwrap(), owned);
+    let group = |weight| PlacementGroup {
+        weight,
+        nodes: vec![NodeId(0), NodeId(700)],
+        dispatch: vec![1_000_000, 0],
+    };
+    let groups = vec![group(0), group(u64::MAX)];
+    for event in [
+        Event::ShapingChanged(Shaping { recombination: Recombination::PClock, tenants }),
+        Event::PlacementChanged(Placement { selection: Selection::Ready, groups }),
+    ] {
+        let record = Record::Told { now: Timestamp::from_nanos(u64::MAX), event };
+        assert_eq!(read(&alone(&borrowed(&record))), Ok(vec![record]));
+    }
+}
+
+/// What a newer program might write behind an event: a field of this number in an action, or a record of this
+/// kind.
+fn newer(field: u64, kind: u64) -> Vec<u8> {
+    let told = Record::Told { now: Timestamp::ZERO, event: &Event::TimerFired };
+    let bytes = append(alone(&told), 13, |to| {
+        to.number(1, 7);
+        to.text(field, "new");
+    });
+    let bytes = append(bytes, kind, |to| to.nest(1, |to| to.text(2, "new")));
+    append(bytes, 2, |_| {})
+}
+
+#[test]
+fn what_newer_programs_add_is_passed_over_or_refused_by_its_number() {
+    let told = Record::Told { now: Timestamp::ZERO, event: Event::TimerFired };
+    let said = Record::Said(vec![Action::Complete(RequestId(7))]);
+    assert_eq!(read(&newer(128, 128)), Ok(vec![told, said]));
+    assert_eq!(read(&newer(127, 128)), Err(Unreadable::Newer(127)));
+    assert_eq!(read(&newer(128, 127)), Err(Unreadable::Kind(127)));
+    let told = |event: u64| {
+        read(&append(vec![], event, |to| {
+            to.number(2, 1);
+            to.number(3, 77);
+        }))
+        .unwrap_err()
+        .to_string()
+    };
+    assert_eq!(told(3), "its field 3 is of a kind that a newer program must have written");
+    assert_eq!(told(99), "it is of kind 99, which a newer program must have written");
+}
+
+#[test]
+fn a_field_that_must_be_there_is_missed_by_its_number() {
+    let encode = append(vec![], 11, |to| to.number(1, 7));
+    let told = read(&encode).unwrap_err().to_string();
+    assert_eq!(told, "its field 2 is missing");
+}
+
+proptest! {
+    #[test]
+    fn courses_of_any_ids_and_times_are_read_as_they_were_written(
+        steps: Vec<(usize, usize, u64, u64, u64)>, blocks: Vec<bool>,
+    ) {
+        let (mut writing, mut block, mut blocks) = (Writing::default(), vec![], blocks.into_iter());
+        let (mut written, mut reread) = (Vec::new(), Vec::new());
+        for (event, action, now, request, task) in steps {
+            let now = Timestamp::from_nanos(now);
+            let event = with_ids(event, request, task);
+            let action = said_with_ids(action, request, task);
+            written.push(Record::Told { now, event });
+            written.push(Record::Said(vec![action]));
+            for record in &written[written.len() - 2..] {
+                block = writing.append(block, &borrowed(record));
+                if blocks.next() == Some(true) {
+                    reread.extend(read(&mem::take(&mut block)).unwrap());
+                    writing.begin();
+                }
+            }
+        }
+        reread.extend(read(&block).unwrap());
+        prop_assert_eq!(reread, written);
+    }
+
+    #[test]
+    fn no_bytes_are_more_than_an_error(bytes: Vec<u8>) {
+        drop(read(&bytes));
+        drop(positional::first(&bytes));
+    }
+
+    #[test]
+    fn no_change_of_a_record_is_more_than_an_error(
+        which: prop::sample::Index, at: prop::sample::Index, to: u8, cut: bool,
+    ) {
+        let records = records();
+        let mut bytes = alone(&borrowed(which.get(&records)));
+        let at = at.index(bytes.len());
+        if cut {
+            bytes.truncate(at);
+            // A block's base ends where the record begins.
+            prop_assert!(read(&bytes).is_ok_and(|read| read.is_empty()) || read(&bytes).is_err());
+        } else {
+            bytes[at] = to;
+            drop(read(&bytes));
+        }
+    }
+}
+
+/// One of the events, about this request or this task.
+fn with_ids(which: usize, request: u64, task: u64) -> Event {
+    let (request, events) = (RequestId(request), events());
+    match events[which % events.len()].clone() {
+        Event::RequestArrived(it) => Event::RequestArrived(Request { id: request, ..it }),
+        Event::RequestAbandoned(_) => Event::RequestAbandoned(request),
+        Event::EncodeEnded(_) => Event::EncodeEnded(request),
+        Event::TaskEnded(_, outcome) => Event::TaskEnded(TaskId(task), outcome),
+        Event::DecodeEnded(_, done) => Event::DecodeEnded(request, done),
+        other @ (Event::NodeChanged(..)
+        | Event::ShapingChanged(_)
+        | Event::PlacementChanged(_)
+        | Event::TimerFired) => other,
+    }
+}
+
+/// One of some actions, about this request and this task.
+fn said_with_ids(which: usize, request: u64, task: u64) -> Action {
+    let (request, id) = (RequestId(request), TaskId(task));
+    let strips = task as u8;
+    let task = Task { id, request, node: NodeId(task as u16), fragment: 0, strips };
+    let span = Duration::new(task.id.0, (request.0 % 1_000_000_000) as u32);
+    match which % 5 {
+        0 => Action::StartTask(task),
+        1 => Action::CancelTask(id),
+        2 => Action::Reject { request, retry_after: span },
+        3 => Action::Decode { request, from: StripSet::from_words([request.0, 0, id.0, 1]) },
+        _ => Action::Settle { request, stored: vec![None, Some(task.node), Some(NodeId(0))] },
     }
 }
 

@@ -103,8 +103,8 @@ impl Scene {
         draft.fill(&mut vec![number as u8; len as usize].into());
         let sealed = draft.seal(self.pool.origin(), "".into());
         let written = self.pool.write(sealed).await.ok()?;
-        let Written { id, shape, cut, header_len, ref nodes, .. } = written;
-        Some(StripePlace { id, shape, cut, header_len, nodes: nodes.clone() })
+        let Written { id, shape, cut, header_len, sealing, ref nodes, .. } = written;
+        Some(StripePlace { id, shape, cut, header_len, sealing, nodes: nodes.clone() })
     }
 
     /// Writes stripes and reads them again and again, from many sides at once, while a node goes and

@@ -1,30 +1,31 @@
 use super::{
-    Strip,
-    block::{BLOCK_LEN, body_range, cover, piece_lens, seal},
+    Guard, Strip,
+    block::{BLOCK_LEN, body_range, cover, piece_lens},
 };
 use bytes::Bytes;
-use ripstop_model::StripeId;
+use ripstop_block::Blocks;
 use std::ops::Range;
 
-/// Whole blocks of one strip whose checksums hold, or that were computed from such.
+/// Whole blocks of one strip, in plain text, whose seals hold, or that were computed from such.
 #[derive(Clone, Debug)]
 pub struct Chunk {
     /// Columns of the strip that are here; begins at a block.
     columns: Range<u32>,
-    /// One piece per block, without checksums.
+    /// One piece per block, without seals.
     blocks: Vec<Bytes>,
 }
 
 impl Chunk {
     /// Checks the blocks that cover `columns` of a strip of `strip_len` bytes, taken from the front of
-    /// `pieces`: each block, then its checksum. `None` if one does not hold or is not as long as it was
-    /// written.
+    /// `pieces`: each block, then its seal. `None` if one does not hold or is not as long as it was
+    /// written. What is decrypted goes into `into`.
     pub(crate) fn verify(
-        stripe: StripeId,
+        guard: &Guard,
         strip: u8,
         strip_len: u32,
         columns: &Range<u32>,
         pieces: &mut impl Iterator<Item = Bytes>,
+        into: &Blocks,
     ) -> Option<Self> {
         let covered = cover(columns, strip_len);
         let first = covered.start / BLOCK_LEN;
@@ -33,29 +34,37 @@ impl Chunk {
         for number in numbers {
             let len = (covered.end - number * BLOCK_LEN).min(BLOCK_LEN) as usize;
             let (block, found) = (pieces.next()?, pieces.next()?);
-            if block.len() != len || seal(stripe, strip, number, &block) != *found {
+            if block.len() != len {
                 return None;
             }
-            blocks.push(block);
+            blocks.push(guard.open(strip, number, block, &found, into)?);
         }
         Some(Self { columns: covered, blocks })
     }
 
     /// The same of bytes that stand one behind the other; they must be all of them.
     pub(crate) fn verify_whole(
-        stripe: StripeId,
+        guard: &Guard,
         strip: u8,
         strip_len: u32,
         bytes: &Bytes,
+        into: &Blocks,
     ) -> Option<Self> {
         let columns = 0..strip_len;
-        if bytes.len() != body_range(&columns, strip_len).len() {
+        if bytes.len() != body_range(&columns, strip_len, guard.sealing()).len() {
             return None;
         }
-        let mut rest = bytes.clone();
-        let mut pieces =
-            piece_lens(&columns, strip_len).map(|len| rest.split_to(rest.len().min(len as usize)));
-        Self::verify(stripe, strip, strip_len, &columns, &mut pieces)
+        Self::verify(guard, strip, strip_len, &columns, &mut pieces(guard, bytes, strip_len), into)
+    }
+
+    /// Whether a strip that should be sealed with a key has a block with a checksum that holds: somebody
+    /// changed it who has no key.
+    pub(crate) fn is_forged(guard: &Guard, strip: u8, strip_len: u32, bytes: &Bytes) -> bool {
+        let mut pieces = pieces(guard, bytes, strip_len);
+        (0..strip_len.div_ceil(BLOCK_LEN)).any(|number| match (pieces.next(), pieces.next()) {
+            (Some(block), Some(seal)) => guard.is_downgraded(strip, number, &block, &seal),
+            _ => false,
+        })
     }
 
     /// A strip's columns from `start` on, a block's first, that were computed, not read.
@@ -75,8 +84,8 @@ impl Chunk {
     }
 
     /// The strip as it stands in a fragment's body. All of it must be here.
-    pub(crate) fn sealed(&self, stripe: StripeId, strip: u8) -> Strip {
-        Strip::sealed(stripe, strip, &self.blocks)
+    pub(crate) fn sealed(&self, guard: &Guard, strip: u8, into: &Blocks) -> Strip {
+        Strip::sealed(guard, strip, &self.blocks, into)
     }
 
     /// Appends the bytes of `columns`, all of which must be here, to `pieces` without copying.
@@ -92,4 +101,11 @@ impl Chunk {
             start = end;
         }
     }
+}
+
+/// Blocks of a strip and their seals by turns, of bytes that stand one behind the other.
+fn pieces(guard: &Guard, bytes: &Bytes, strip_len: u32) -> impl Iterator<Item = Bytes> + use<> {
+    let mut rest = bytes.clone();
+    let lens = piece_lens(&(0..strip_len), strip_len, guard.sealing());
+    lens.map(move |len| rest.split_to(rest.len().min(len as usize)))
 }

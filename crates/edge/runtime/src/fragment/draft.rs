@@ -1,8 +1,9 @@
 use super::{
-    BLOCK_LEN, Header, Origin, body_len,
+    BLOCK_LEN, Guard, Header, Origin, body_len,
+    header::RecordTag,
     strip::{Strip, StripDraft},
 };
-use crate::{Cut, Share};
+use crate::{Cut, Sealing, Seals, Share};
 use bytes::Bytes;
 use ripstop_block::{Blocks, Buffer};
 use ripstop_codec::Codec;
@@ -15,6 +16,8 @@ use std::ops::Range;
 pub struct StripeDraft {
     id: StripeId,
     shape: StripeShape,
+    seals: Seals,
+    guard: Guard,
     /// The data strips; all before the last are whole.
     strips: Vec<StripDraft>,
     filled: u32,
@@ -31,9 +34,14 @@ pub struct Sealed {
     pub shape: StripeShape,
     /// Who writes it.
     pub origin: Origin,
-    /// What its headers tell.
-    pub record: Bytes,
-    /// All that are stored, once it is encoded; the data strips before.
+    /// What its headers tell, encrypted where the blocks are.
+    record: Bytes,
+    tag: Option<RecordTag>,
+    seals: Seals,
+    guard: Guard,
+    /// The data strips, until it is encoded.
+    drafts: Vec<StripDraft>,
+    /// All that are stored, once it is encoded.
     strips: Vec<Strip>,
     /// Known once it is encoded.
     cut: Option<Cut>,
@@ -42,16 +50,33 @@ pub struct Sealed {
 }
 
 impl StripeDraft {
-    /// An empty draft of this shape, in memory that was asked for: [`StripeDraft::memory`] bytes.
+    /// An empty draft of this shape, sealed by checksums, in memory that was asked for:
+    /// [`StripeDraft::memory`] bytes.
     pub fn new(id: StripeId, shape: StripeShape, share: Share) -> Self {
+        Self::guarded(id, shape, share, Seals::default(), Guard::unkeyed(id))
+    }
+
+    /// The same, sealed by this guard, whose keys are those of `seals`.
+    pub(crate) fn guarded(
+        id: StripeId,
+        shape: StripeShape,
+        share: Share,
+        seals: Seals,
+        guard: Guard,
+    ) -> Self {
         let strips = Vec::with_capacity(shape.code().k());
         let blocks = share.blocks().clone();
-        Self { id, shape, strips, filled: 0, blocks, share }
+        Self { id, shape, seals, guard, strips, filled: 0, blocks, share }
+    }
+
+    /// Bytes that all fragments of such a stripe take, if they are not encrypted.
+    pub fn memory(shape: StripeShape) -> usize {
+        Self::memory_of(shape, Sealing::Keyed)
     }
 
     /// Bytes that all fragments of such a stripe take.
-    pub fn memory(shape: StripeShape) -> usize {
-        shape.code().n() * body_len(shape.strip_len()) as usize
+    pub(crate) fn memory_of(shape: StripeShape, sealing: Sealing) -> usize {
+        shape.code().n() * body_len(shape.strip_len(), sealing) as usize
     }
 
     /// Its name.
@@ -90,10 +115,10 @@ impl StripeDraft {
     pub fn close(self) -> Self {
         let shape = StripeShape::new(self.shape.code(), self.filled)
             .expect("less than a stripe within limits is within limits");
-        let Self { id, strips, blocks, mut share, .. } = self;
-        share.shrink_to(Self::memory(shape));
-        let mut closed =
-            Self { id, shape, strips: Vec::new(), filled: shape.payload_len(), blocks, share };
+        let Self { id, seals, guard, strips, mut share, .. } = self;
+        share.shrink_to(Self::memory_of(shape, guard.sealing()));
+        let mut closed = Self::guarded(id, shape, share, seals, guard);
+        closed.filled = shape.payload_len();
         for strip in strips {
             strip.filled().for_each(|bytes| closed.append(bytes));
         }
@@ -112,7 +137,8 @@ impl StripeDraft {
         while !bytes.is_empty() {
             if self.strips.last().is_none_or(StripDraft::is_whole) {
                 let number = self.strips.len() as u8;
-                self.strips.push(StripDraft::new(self.id, number, self.shape.strip_len()));
+                let guard = self.guard.clone();
+                self.strips.push(StripDraft::new(guard, number, self.shape.strip_len()));
             }
             let strip = self.strips.last_mut().expect("one was added where there was none");
             bytes = strip.append(bytes, &self.blocks);
@@ -128,31 +154,42 @@ impl StripeDraft {
         let k = self.shape.code().k();
         let padding = self.shape.strip_len() as usize * k - self.shape.payload_len() as usize;
         self.append(&vec![0; padding]);
-        let mut strips: Vec<Strip> = self.strips.into_iter().map(StripDraft::finish).collect();
-        strips.resize_with(k, Strip::default);
-        let Self { id, shape, blocks, share, .. } = self;
-        Sealed { id, shape, origin, record, strips, cut: None, blocks, share }
+        let Self { id, shape, seals, guard, strips: mut drafts, blocks, share, .. } = self;
+        // Without payload none was begun.
+        let more = (drafts.len()..k).map(|at| StripDraft::new(guard.clone(), at as u8, 0));
+        drafts.extend(more.collect::<Vec<_>>());
+        let (record, tag) = guard.close_record(record);
+        let (cut, strips) = (None, Vec::new());
+        Sealed { id, shape, origin, record, tag, seals, guard, drafts, strips, cut, blocks, share }
     }
 }
 
 impl Sealed {
     /// Cuts it so, and computes the parity strips that are to be stored, sealed like the data strips.
+    /// They are computed of plain text, and then all of them encrypted, where they are to be.
     pub(crate) fn encode(&mut self, codec: &Codec, cut: Cut) {
         self.cut = Some(cut);
         let code = self.shape.code();
-        let (k, parity) = (code.k(), cut.stored(code) - code.k());
+        let mut drafts = std::mem::take(&mut self.drafts);
+        let parity = self.parity(codec, &drafts, cut.stored(code) - code.k());
+        drafts.extend(parity);
+        self.strips = drafts.into_iter().map(StripDraft::finish).collect();
+    }
+
+    /// The first `parity` of the parity strips.
+    fn parity(&self, codec: &Codec, data: &[StripDraft], parity: usize) -> Vec<StripDraft> {
+        let code = self.shape.code();
         if parity == 0 {
-            return;
+            return Vec::new();
         }
-        let strip_len = self.shape.strip_len();
+        let (k, strip_len) = (code.k(), self.shape.strip_len());
         let wanted: Vec<usize> = (k..k + parity).collect();
         let some = (parity < code.parity())
             .then(|| codec.plan(StripSet::first(k), &wanted).expect("K strips are there"));
-        let mut drafts: Vec<StripDraft> =
-            wanted.iter().map(|&strip| StripDraft::new(self.id, strip as u8, strip_len)).collect();
+        let draft = |&strip: &usize| StripDraft::new(self.guard.clone(), strip as u8, strip_len);
+        let mut drafts: Vec<StripDraft> = wanted.iter().map(draft).collect();
         for number in 0..strip_len.div_ceil(BLOCK_LEN) as usize {
-            let data: Vec<&[u8]> =
-                self.strips[..k].iter().map(|strip| &strip.blocks[number][..]).collect();
+            let data: Vec<&[u8]> = data.iter().map(|strip| strip.block(number)).collect();
             let len = data[0].len();
             let mut out: Vec<Buffer> = (0..parity).map(|_| self.blocks.buffer(len)).collect();
             let mut into: Vec<&mut [u8]> = out.iter_mut().map(Buffer::whole).collect();
@@ -166,12 +203,28 @@ impl Sealed {
                 draft.push(block);
             }
         }
-        self.strips.extend(drafts.into_iter().map(StripDraft::finish));
+        drafts
     }
 
     /// Bytes of header of each of its fragments.
     pub fn header_len(&self) -> u32 {
-        Header::len_with(self.record.len()) as u32
+        // The cut takes as many bytes whichever it is.
+        self.header(0, Cut::Spread).len() as u32
+    }
+
+    /// How it is sealed.
+    pub fn sealing(&self) -> Sealing {
+        self.guard.sealing()
+    }
+
+    fn header(&self, index: u8, cut: Cut) -> Header {
+        let name = FragmentId { stripe: self.id, index };
+        Header {
+            tag: self.tag,
+            sealing: self.guard.sealing(),
+            key: self.guard.key(),
+            ..Header::new(name, self.shape, cut, self.origin, self.record.clone())
+        }
     }
 
     fn cut(&self) -> Cut {
@@ -192,17 +245,19 @@ impl Sealed {
 
     /// Fragment `index`, header and body, once it is encoded.
     pub(crate) fn fragment(&self, index: u8) -> Vec<Bytes> {
-        let name = FragmentId { stripe: self.id, index };
-        let (origin, record) = (self.origin, self.record.clone());
-        let header = Header { name, shape: self.shape, cut: self.cut(), origin, record };
-        assemble(&header, self.strips[self.strips_of(index)].iter())
+        let header = self.header(index, self.cut()).segments(&self.seals);
+        let header = header.expect("it is sealed with a key that is known");
+        assemble(&header, self.cut(), self.strips[self.strips_of(index)].iter())
     }
 }
 
 /// A fragment: its header, its strips, and the header again where all are at one node.
-pub(crate) fn assemble<'a>(header: &Header, strips: impl Iterator<Item = &'a Strip>) -> Vec<Bytes> {
-    let encoded = header.segments();
-    let end = if header.cut.is_together() { encoded.clone() } else { Vec::new() };
+pub(crate) fn assemble<'a>(
+    header: &[Bytes],
+    cut: Cut,
+    strips: impl Iterator<Item = &'a Strip>,
+) -> Vec<Bytes> {
+    let end = if cut.is_together() { header } else { &[] };
     let bodies = strips.flat_map(Strip::segments);
-    encoded.into_iter().chain(bodies).chain(end).collect()
+    header.iter().cloned().chain(bodies).chain(end.iter().cloned()).collect()
 }

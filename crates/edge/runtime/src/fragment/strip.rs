@@ -1,37 +1,48 @@
-use super::block::{BLOCK_LEN, SEAL_LEN, seal};
-use bytes::{BufMut, Bytes, BytesMut};
+use super::{Guard, block::BLOCK_LEN};
+use crate::Sealing;
+use bytes::Bytes;
 use ripstop_block::{Blocks, Buffer};
-use ripstop_model::StripeId;
 
-/// A strip as it stands in a fragment's body: blocks, and behind each its checksum.
+/// A strip as it stands in a fragment's body: blocks, and behind each its seal.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Strip {
     /// In order, all but the last of [`BLOCK_LEN`] bytes.
     pub blocks: Vec<Bytes>,
     /// One behind the other.
     seals: Bytes,
+    seal_len: usize,
 }
 
 /// A strip that is being filled.
 #[derive(Debug)]
 pub(crate) struct StripDraft {
-    stripe: StripeId,
+    guard: Guard,
     number: u8,
     strip_len: u32,
-    blocks: Vec<Bytes>,
-    seals: BytesMut,
+    /// In plain text: parity is computed of that.
+    blocks: Vec<Buffer>,
+    seals: Vec<u8>,
     /// The block under way.
     open: Option<Buffer>,
 }
 
 impl Strip {
-    /// The strip `number` of a stripe, of blocks that are whole.
-    pub(crate) fn sealed(stripe: StripeId, number: u8, blocks: &[Bytes]) -> Self {
-        let mut seals = BytesMut::with_capacity(blocks.len() * SEAL_LEN as usize);
-        for (at, block) in (0..).zip(blocks) {
-            seals.put_slice(&seal(stripe, number, at, block));
-        }
-        Self { blocks: blocks.to_vec(), seals: seals.freeze() }
+    /// The strip `number` of a stripe, of blocks that are whole. What is encrypted goes into `into`.
+    pub(crate) fn sealed(guard: &Guard, number: u8, blocks: &[Bytes], into: &Blocks) -> Self {
+        let seal_len = guard.sealing().seal_len() as usize;
+        let mut seals = Vec::with_capacity(blocks.len() * seal_len);
+        let blocks = (0..).zip(blocks).map(|(at, block)| {
+            guard.seal(number, at, block, &mut seals);
+            if guard.sealing() != Sealing::Encrypted {
+                return block.clone();
+            }
+            let mut closed = into.buffer(block.len());
+            closed.extend_from_slice(block);
+            guard.encrypt(number, at, closed.whole(), &mut seals);
+            closed.freeze()
+        });
+        let blocks = blocks.collect();
+        Self { blocks, seals: seals.into(), seal_len }
     }
 
     /// Bytes in all.
@@ -41,7 +52,7 @@ impl Strip {
 
     /// What stands in the fragment, in order.
     pub(crate) fn segments(&self) -> impl Iterator<Item = Bytes> + '_ {
-        let seal_len = SEAL_LEN as usize;
+        let seal_len = self.seal_len;
         let seals = (0..).map(move |at| self.seals.slice(at * seal_len..(at + 1) * seal_len));
         self.blocks.iter().cloned().zip(seals).flat_map(|(block, seal)| [block, seal])
     }
@@ -49,16 +60,10 @@ impl Strip {
 
 impl StripDraft {
     /// The strip `number` of a stripe, empty.
-    pub(crate) fn new(stripe: StripeId, number: u8, strip_len: u32) -> Self {
+    pub(crate) fn new(guard: Guard, number: u8, strip_len: u32) -> Self {
         let count = strip_len.div_ceil(BLOCK_LEN) as usize;
-        Self {
-            stripe,
-            number,
-            strip_len,
-            blocks: Vec::with_capacity(count),
-            seals: BytesMut::with_capacity(count * SEAL_LEN as usize),
-            open: None,
-        }
+        let seals = Vec::with_capacity(count * guard.sealing().seal_len() as usize);
+        Self { guard, number, strip_len, blocks: Vec::with_capacity(count), seals, open: None }
     }
 
     /// Whether all blocks are there.
@@ -92,19 +97,31 @@ impl StripDraft {
     /// What is filled in, in order.
     pub(crate) fn filled(&self) -> impl Iterator<Item = &[u8]> {
         let open = self.open.as_ref().map(Buffer::filled);
-        self.blocks.iter().map(|block| &block[..]).chain(open)
+        self.blocks.iter().map(Buffer::filled).chain(open)
+    }
+
+    /// The bytes of a block that is whole.
+    pub(crate) fn block(&self, number: usize) -> &[u8] {
+        self.blocks[number].filled()
     }
 
     /// Adds the next block, which is whole.
     pub(crate) fn push(&mut self, block: Buffer) {
         let at = self.blocks.len() as u32;
-        self.seals.put_slice(&seal(self.stripe, self.number, at, block.filled()));
-        self.blocks.push(block.freeze());
+        self.guard.seal(self.number, at, block.filled(), &mut self.seals);
+        self.blocks.push(block);
     }
 
-    /// The strip, whole.
+    /// The strip, whole: encrypted, where it is to be.
     pub(crate) fn finish(self) -> Strip {
         debug_assert!(self.is_whole(), "a strip is finished when it is full");
-        Strip { blocks: self.blocks, seals: self.seals.freeze() }
+        let Self { guard, number, blocks, mut seals, .. } = self;
+        let blocks = (0..).zip(blocks).map(|(at, mut block)| {
+            guard.encrypt(number, at, block.whole(), &mut seals);
+            block.freeze()
+        });
+        let blocks = blocks.collect();
+        let seal_len = guard.sealing().seal_len() as usize;
+        Strip { blocks, seals: seals.into(), seal_len }
     }
 }

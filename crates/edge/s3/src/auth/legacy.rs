@@ -2,13 +2,13 @@
 
 use super::{EXPIRY_S_MAX, PayloadClaim, Presented, Verified};
 use crate::{
-    Credentials,
     error::{Code, Failure, Outcome},
     uri,
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use http::Method;
+use ripstop_identity::Credentials;
 use sha1::Sha1;
 use subtle::ConstantTimeEq as _;
 
@@ -197,6 +197,26 @@ fn text_to_sign(presented: &Presented<'_>, expires: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        op::ROWS,
+        operation::{BUCKET_SETTINGS, Selector},
+    };
+
+    #[test]
+    fn every_parameter_that_selects_an_operation_is_covered() {
+        // A request with a parameter that is not covered is refused: this one need not be.
+        let uncovered = Selector::Is("list-type", "2");
+        let selectors = ROWS.iter().flat_map(|row| row.selectors);
+        let of_rows = selectors.filter(|selector| **selector != uncovered).filter_map(|selector| {
+            match selector {
+                Selector::Has(name) | Selector::Is(name, _) => Some(*name),
+                Selector::NamesSetting | Selector::Header(_) => None,
+            }
+        });
+        for name in of_rows.chain(BUCKET_SETTINGS) {
+            assert!(COVERED.contains(&name), "{name}");
+        }
+    }
 
     #[test]
     fn covered_parameters_are_in_the_order_in_which_they_are_signed() {

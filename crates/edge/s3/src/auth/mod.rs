@@ -15,11 +15,9 @@ pub(crate) use canonical::Presented;
 pub(crate) use payload::PayloadClaim;
 pub(crate) use signature::ChunkSigner;
 
-use crate::{
-    Credentials,
-    error::{Code, Failure, Outcome},
-};
+use crate::error::{Code, Failure, Outcome};
 use claim::{Claim, Place};
+use ripstop_identity::Credentials;
 use signature::SigningKey;
 use subtle::ConstantTimeEq as _;
 
@@ -27,6 +25,11 @@ use subtle::ConstantTimeEq as _;
 pub(crate) const SKEW_S_MAX: i64 = 15 * 60;
 /// Longest that a presigned URL may last.
 pub(crate) const EXPIRY_S_MAX: i64 = 7 * 24 * 60 * 60;
+
+/// How the parameters of a presigned URL begin.
+const SIGNED_PARAMETERS: &str = "x-amz-";
+/// Goes with temporary keys.
+const TOKEN: &str = "x-amz-security-token";
 
 /// What a verified signature vouches for.
 #[derive(Debug)]
@@ -67,6 +70,25 @@ pub(crate) fn verify(
     Ok(verified)
 }
 
+/// Whether a request has no signature, nor a part of one, nor a token that goes with one.
+pub(crate) fn is_unsigned(presented: &Presented<'_>) -> bool {
+    const LEGACY: [&str; 3] = ["AWSAccessKeyId", "Signature", "Expires"];
+    let mut names = presented.query.pairs().iter().map(|(name, _)| name.as_str());
+    let authorization = presented.headers.get(http::header::AUTHORIZATION);
+    authorization.is_none_or(http::HeaderValue::is_empty)
+        && !presented.headers.contains_key(TOKEN)
+        && !names.any(|name| {
+            let start = name.get(..SIGNED_PARAMETERS.len()).unwrap_or_default();
+            start.eq_ignore_ascii_case(SIGNED_PARAMETERS) || LEGACY.contains(&name)
+        })
+}
+
+/// What a request without a signature says of its body. Nobody vouches for chunks that are signed.
+pub(crate) fn unsigned_payload(presented: &Presented<'_>) -> Outcome<PayloadClaim> {
+    let (payload, _) = payload::read(presented, Place::Query { expires_s: 0 })?;
+    if payload.chunks_are_signed() { Err(Code::AccessDenied.into()) } else { Ok(payload) }
+}
+
 fn verify_version_4(
     presented: &Presented<'_>,
     credentials: &Credentials,
@@ -102,13 +124,12 @@ fn verify_version_4(
 
 /// Tokens go with temporary keys, and ours are not: whoever sends one means another key.
 fn check_token(presented: &Presented<'_>) -> Outcome<()> {
-    const NAME: &str = "x-amz-security-token";
-    let in_header = presented.headers.get(NAME).is_some_and(|token| !token.is_empty());
+    let in_header = presented.headers.get(TOKEN).is_some_and(|token| !token.is_empty());
     let in_query = presented
         .query
         .pairs()
         .iter()
-        .any(|(name, token)| name.eq_ignore_ascii_case(NAME) && !token.is_empty());
+        .any(|(name, token)| name.eq_ignore_ascii_case(TOKEN) && !token.is_empty());
     if in_header || in_query { Err(Code::InvalidToken.into()) } else { Ok(()) }
 }
 

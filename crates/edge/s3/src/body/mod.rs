@@ -6,7 +6,7 @@ mod outgoing;
 
 pub(crate) use chunked::Chunked;
 pub(crate) use incoming::Source;
-pub(crate) use outgoing::Outgoing;
+pub(crate) use outgoing::{Outgoing, Pieces};
 
 use crate::{
     allowance::Held,

@@ -1,7 +1,8 @@
 //! Access lists: there is one, and it says that the owner owns.
 
-use super::{Outcome, Reply, Request};
+use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
+    Settings,
     error::{Code, Failure},
     metadata,
     request::read_document,
@@ -9,50 +10,101 @@ use crate::{
 };
 use http::StatusCode;
 
-async fn check_exists(request: &Request) -> Outcome<()> {
-    if request.key.is_empty() {
-        request.store.bucket(&request.bucket).await?;
-    } else {
-        request.check_version()?;
-        request.store.object(&request.bucket, &request.key).await?;
-    }
-    Ok(())
+/// What an access list is about.
+struct Subject {
+    bucket: String,
+    /// Empty for the bucket itself.
+    key: String,
 }
 
-pub(super) async fn get(request: Request) -> Outcome<Reply> {
-    check_exists(&request).await?;
-    let owner = &request.settings.owner;
-    let mut root = Element::in_namespace("AccessControlPolicy");
-    root.child("Owner", |element| {
-        element.text("ID", owner).text("DisplayName", owner);
-    });
-    root.child("AccessControlList", |list| {
-        list.child("Grant", |grant| {
-            let kind = " xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" \
-                        xsi:type=\"CanonicalUser\"";
-            grant.child_with("Grantee", kind, |grantee| {
-                grantee.text("ID", owner).text("DisplayName", owner);
-            });
-            grant.text("Permission", "FULL_CONTROL");
+impl Subject {
+    fn parse(request: &Request) -> Outcome<Self> {
+        if !request.key.is_empty() {
+            request.check_version()?;
+        }
+        Ok(Self { bucket: request.bucket.clone(), key: request.key.clone() })
+    }
+
+    async fn check_exists(&self, desk: &Desk) -> Outcome<()> {
+        if self.key.is_empty() {
+            desk.store.bucket(&self.bucket).await?;
+        } else {
+            desk.store.object(&self.bucket, &self.key).await?;
+        }
+        Ok(())
+    }
+}
+
+pub(super) struct Get(Subject);
+
+impl Operate for Get {
+    type Done = ();
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        Subject::parse(request).map(Self)
+    }
+
+    async fn run(self, desk: &Desk) -> Outcome<()> {
+        self.0.check_exists(desk).await
+    }
+
+    fn render((): (), settings: &Settings) -> Reply {
+        let owner = &settings.owner;
+        let mut root = Element::in_namespace("AccessControlPolicy");
+        root.child("Owner", |element| {
+            element.text("ID", owner).text("DisplayName", owner);
         });
-    });
-    Ok(Reply::document(root.document()))
+        root.child("AccessControlList", |list| {
+            list.child("Grant", |grant| {
+                let kind = " xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" \
+                            xsi:type=\"CanonicalUser\"";
+                grant.child_with("Grantee", kind, |grantee| {
+                    grantee.text("ID", owner).text("DisplayName", owner);
+                });
+                grant.text("Permission", "FULL_CONTROL");
+            });
+        });
+        Reply::document(root.document())
+    }
 }
 
 /// Takes what changes nothing, refuses the rest.
-pub(super) async fn put(mut request: Request) -> Outcome<Reply> {
-    check_exists(&request).await?;
-    metadata::refuse_unsupported(&request.headers)?;
-    if request.header("x-amz-acl").is_none() {
-        let document = request.document().await?;
-        if document.is_empty() {
-            return Err(Failure::new(Code::MissingRequestBody, "Request body is empty"));
-        }
-        let owner = request.settings.owner.clone();
-        let check = move |root: &Node<'_>| check_grants(root, &owner);
-        read_document(document, Code::MalformedAcl, check).await?;
+pub(super) struct Put {
+    subject: Subject,
+    /// Whether the list is the one that there is.
+    list: Outcome<()>,
+}
+
+impl Operate for Put {
+    type Done = ();
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        let subject = Subject::parse(request)?;
+        Ok(Self { subject, list: check_list(request).await })
     }
-    Ok(Reply::empty(StatusCode::OK))
+
+    async fn run(self, desk: &Desk) -> Outcome<()> {
+        self.subject.check_exists(desk).await?;
+        self.list
+    }
+
+    fn render((): (), _: &Settings) -> Reply {
+        Reply::empty(StatusCode::OK)
+    }
+}
+
+async fn check_list(request: &mut Request) -> Outcome<()> {
+    metadata::refuse_unsupported(&request.headers)?;
+    if request.header("x-amz-acl").is_some() {
+        return Ok(());
+    }
+    let document = request.document().await?;
+    if document.is_empty() {
+        return Err(Failure::new(Code::MissingRequestBody, "Request body is empty"));
+    }
+    let owner = request.settings.owner.clone();
+    let check = move |root: &Node<'_>| check_grants(root, &owner);
+    read_document(document, Code::MalformedAcl, check).await
 }
 
 fn check_grants(root: &Node<'_>, owner: &str) -> Outcome<()> {

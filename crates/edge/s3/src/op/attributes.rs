@@ -1,60 +1,105 @@
-use super::{Outcome, Reply, Request};
+use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
-    date,
+    Settings, date,
     digest::{self, base64},
     error::{Code, Failure},
     xml::Element,
 };
-use ripstop_catalog::{Checksum, Object};
+use ripstop_catalog::{Checksum, Located, Object};
+use std::sync::Arc;
 
 /// Most parts on a page.
 const PARTS_MAX: usize = 1000;
 const KNOWN: [&str; 5] = ["ETag", "Checksum", "ObjectParts", "StorageClass", "ObjectSize"];
 
 /// What is known of an object, as far as it was asked for.
-pub(super) async fn get(request: Request) -> Outcome<Reply> {
-    request.check_version()?;
-    let asked: Vec<&str> = request
-        .headers
-        .get_all("x-amz-object-attributes")
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|text| text.split(','))
-        .map(str::trim)
-        .filter(|name| !name.is_empty())
-        .collect();
-    if asked.is_empty() {
-        request.store.bucket(&request.bucket).await?;
-        return Err(Failure::new(
-            Code::InvalidRequest,
-            "The x-amz-object-attributes header specifying the attributes to be retrieved is \
-             either missing or empty",
-        ));
+pub(super) struct Get {
+    bucket: String,
+    key: String,
+    /// Names out of [`KNOWN`].
+    wanted: Vec<&'static str>,
+    parts_max: Outcome<Option<usize>>,
+    parts_after: Outcome<Option<usize>>,
+}
+
+/// What is told of an object.
+pub(super) struct Told {
+    located: Arc<Located>,
+    wanted: Vec<&'static str>,
+    parts_max: usize,
+    parts_after: usize,
+}
+
+impl Told {
+    fn wants(&self, name: &str) -> bool {
+        self.wanted.contains(&name)
     }
-    if let Some(unknown) = asked.iter().find(|name| !KNOWN.contains(name)) {
-        let message = "Invalid attribute name specified.";
-        return Err(Failure::argument(message, "x-amz-object-attributes", unknown));
+}
+
+impl Operate for Get {
+    type Done = Told;
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        request.check_version()?;
+        let asked = request.headers.get_all("x-amz-object-attributes").iter();
+        let asked = asked.filter_map(|value| value.to_str().ok());
+        let asked = asked.flat_map(|text| text.split(',')).map(str::trim);
+        let known = |name: &str| {
+            let known = KNOWN.into_iter().find(|known| *known == name);
+            known.ok_or_else(|| {
+                let message = "Invalid attribute name specified.";
+                Failure::argument(message, "x-amz-object-attributes", name)
+            })
+        };
+        let wanted = asked.filter(|name| !name.is_empty()).map(known);
+        Ok(Self {
+            wanted: wanted.collect::<Outcome<_>>()?,
+            bucket: request.bucket.clone(),
+            key: request.key.clone(),
+            parts_max: header_count(request, "x-amz-max-parts"),
+            parts_after: header_count(request, "x-amz-part-number-marker"),
+        })
     }
-    let located = request.store.object(&request.bucket, &request.key).await?;
-    let object = &located.object;
-    let wants = |name: &str| asked.contains(&name);
-    let mut root = Element::in_namespace("GetObjectAttributesResponse");
-    if wants("ETag") {
-        root.text("ETag", &object.attributes.etag);
+
+    async fn run(self, desk: &Desk) -> Outcome<Told> {
+        if self.wanted.is_empty() {
+            desk.store.bucket(&self.bucket).await?;
+            return Err(Failure::new(
+                Code::InvalidRequest,
+                "The x-amz-object-attributes header specifying the attributes to be retrieved is \
+                 either missing or empty",
+            ));
+        }
+        let located = desk.store.object(&self.bucket, &self.key).await?;
+        let mut told = Told { located, wanted: self.wanted, parts_max: PARTS_MAX, parts_after: 0 };
+        if told.wants("ObjectParts") && !told.located.object.attributes.parts.is_empty() {
+            told.parts_max = self.parts_max?.unwrap_or(PARTS_MAX).min(PARTS_MAX);
+            told.parts_after = self.parts_after?.unwrap_or(0);
+        }
+        Ok(told)
     }
-    if let Some(checksum) = object.attributes.checksum.as_ref().filter(|_| wants("Checksum")) {
-        root.child("Checksum", |element| show_checksum(element, checksum, object));
+
+    fn render(told: Told, _: &Settings) -> Reply {
+        let object = &told.located.object;
+        let attributes = &object.attributes;
+        let mut root = Element::in_namespace("GetObjectAttributesResponse");
+        if told.wants("ETag") {
+            root.text("ETag", &attributes.etag);
+        }
+        if let Some(checksum) = attributes.checksum.as_ref().filter(|_| told.wants("Checksum")) {
+            root.child("Checksum", |element| show_checksum(element, checksum, object));
+        }
+        if told.wants("ObjectParts") && !attributes.parts.is_empty() {
+            show_parts(&told, &mut root);
+        }
+        if told.wants("StorageClass") {
+            root.text("StorageClass", "STANDARD");
+        }
+        if told.wants("ObjectSize") {
+            root.value("ObjectSize", object.len);
+        }
+        Reply::document(root.document()).with("last-modified", &date::http(object.modified_ms))
     }
-    if wants("ObjectParts") && !object.attributes.parts.is_empty() {
-        show_parts(&request, object, &mut root)?;
-    }
-    if wants("StorageClass") {
-        root.text("StorageClass", "STANDARD");
-    }
-    if wants("ObjectSize") {
-        root.value("ObjectSize", object.len);
-    }
-    Ok(Reply::document(root.document()).with("last-modified", &date::http(object.modified_ms)))
 }
 
 fn show_checksum(element: &mut Element, checksum: &Checksum, object: &Object) {
@@ -69,14 +114,14 @@ fn header_count(request: &Request, name: &str) -> Outcome<Option<usize>> {
     Ok(Some(count))
 }
 
-fn show_parts(request: &Request, object: &Object, root: &mut Element) -> Outcome<()> {
-    let max = header_count(request, "x-amz-max-parts")?.unwrap_or(PARTS_MAX).min(PARTS_MAX);
-    let after = header_count(request, "x-amz-part-number-marker")?.unwrap_or(0);
-    let parts = &object.attributes.parts;
+fn show_parts(told: &Told, root: &mut Element) {
+    let (max, after) = (told.parts_max, told.parts_after);
+    let attributes = &told.located.object.attributes;
+    let parts = &attributes.parts;
     let following: Vec<_> = parts.iter().filter(|part| usize::from(part.number) > after).collect();
     let page = &following[..max.min(following.len())];
     let last = page.last().map_or(after, |part| part.number.into());
-    let checksum = object.attributes.checksum.as_ref();
+    let checksum = attributes.checksum.as_ref();
     root.child("ObjectParts", |element| {
         element.value("PartsCount", parts.len());
         element.value("PartNumberMarker", after);
@@ -93,5 +138,4 @@ fn show_parts(request: &Request, object: &Object, root: &mut Element) -> Outcome
             });
         }
     });
-    Ok(())
 }

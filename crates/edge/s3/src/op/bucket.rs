@@ -1,5 +1,10 @@
-use super::{Outcome, Reply, Request};
+#[cfg(test)]
+mod tests;
+
+use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
+    Settings,
+    allowance::Held,
     date,
     error::{Code, Failure},
     metadata,
@@ -8,7 +13,8 @@ use crate::{
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::StatusCode;
-use ripstop_catalog::{CatalogError, ListingRequest};
+use ripstop_catalog::{Bucket, CatalogError, ListingRequest, Refusal};
+use ripstop_identity::{Action, Resource};
 use ripstop_store::StoreError;
 
 /// Most buckets on a page.
@@ -18,41 +24,59 @@ const BUCKET_MEMORY: usize = 512;
 /// Where a bucket made without a location constraint is.
 const UNCONSTRAINED: &str = "us-east-1";
 
-pub(super) async fn create(mut request: Request) -> Outcome<Reply> {
-    metadata::refuse_unsupported(&request.headers)?;
-    if request
-        .header("x-amz-bucket-object-lock-enabled")
-        .is_some_and(|v| v.eq_ignore_ascii_case("true"))
-    {
-        return Err(Code::NotImplemented.into());
+pub(super) struct Create {
+    bucket: String,
+}
+
+impl Operate for Create {
+    /// The bucket's name.
+    type Done = String;
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        metadata::refuse_unsupported(&request.headers)?;
+        if request
+            .header("x-amz-bucket-object-lock-enabled")
+            .is_some_and(|v| v.eq_ignore_ascii_case("true"))
+        {
+            return Err(Code::NotImplemented.into());
+        }
+        if let Some(ownership) = request.header("x-amz-object-ownership") {
+            check_ownership(ownership)?;
+        }
+        let document = request.document().await?;
+        if !document.trim_ascii().is_empty() {
+            let region = request.settings.region.clone();
+            let check = move |root: &Node<'_>| check_configuration(root, &region);
+            read_document(document, Code::MalformedXml, check).await?;
+        }
+        Ok(Self { bucket: request.bucket.clone() })
     }
-    if let Some(ownership) = request.header("x-amz-object-ownership") {
-        match ownership {
-            "BucketOwnerEnforced" => {}
-            "BucketOwnerPreferred" | "ObjectWriter" => return Err(Code::NotImplemented.into()),
-            other => {
-                let message = format!("Invalid x-amz-object-ownership header: {other}");
-                return Err(Failure::argument(message, "x-amz-object-ownership", other));
+
+    async fn run(self, desk: &Desk) -> Outcome<String> {
+        match desk.store.create_bucket(&self.bucket).await {
+            Ok(()) => Ok(self.bucket),
+            Err(StoreError::Catalog(CatalogError::Refused(Refusal::BucketExists))) => {
+                let exists = Failure::from(Code::BucketAlreadyOwnedByYou);
+                Err(exists.with("BucketName", &self.bucket))
             }
+            Err(error) => Err(error.into()),
         }
     }
-    let document = request.document().await?;
-    if !document.trim_ascii().is_empty() {
-        let region = request.settings.region.clone();
-        let check = move |root: &Node<'_>| check_configuration(root, &region);
-        read_document(document, Code::MalformedXml, check).await?;
+
+    fn render(bucket: String, _: &Settings) -> Reply {
+        Reply::empty(StatusCode::OK).with("location", &format!("/{bucket}"))
     }
-    match request.store.create_bucket(&request.bucket).await {
-        Ok(()) => {}
-        Err(StoreError::Catalog(CatalogError::BucketExists)) => {
-            return Err(
-                Failure::from(Code::BucketAlreadyOwnedByYou).with("BucketName", &request.bucket)
-            );
+}
+
+fn check_ownership(ownership: &str) -> Outcome<()> {
+    match ownership {
+        "BucketOwnerEnforced" => Ok(()),
+        "BucketOwnerPreferred" | "ObjectWriter" => Err(Code::NotImplemented.into()),
+        other => {
+            let message = format!("Invalid x-amz-object-ownership header: {other}");
+            Err(Failure::argument(message, "x-amz-object-ownership", other))
         }
-        Err(error) => return Err(error.into()),
     }
-    let location = format!("/{}", request.bucket);
-    Ok(Reply::empty(StatusCode::OK).with("location", &location))
 }
 
 fn check_configuration(root: &Node<'_>, region: &str) -> Outcome<()> {
@@ -84,109 +108,188 @@ fn check_location(location: &str, region: &str) -> Outcome<()> {
     Err(failure.with("LocationConstraint", location))
 }
 
-pub(super) async fn delete(request: Request) -> Outcome<Reply> {
-    match request.store.delete_bucket(&request.bucket).await {
-        Err(StoreError::Catalog(CatalogError::BucketNotEmpty)) => {
-            abort_uploads(&request).await?;
-            request.store.delete_bucket(&request.bucket).await?;
-        }
-        done => done?,
+pub(super) struct Delete {
+    bucket: String,
+}
+
+impl Operate for Delete {
+    type Done = ();
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        Ok(Self { bucket: request.bucket.clone() })
     }
-    Ok(Reply::empty(StatusCode::NO_CONTENT))
+
+    async fn run(self, desk: &Desk) -> Outcome<()> {
+        match desk.store.delete_bucket(&self.bucket).await {
+            Err(StoreError::Catalog(CatalogError::Refused(Refusal::BucketNotEmpty))) => {
+                abort_uploads(desk, &self.bucket).await?;
+                desk.store.delete_bucket(&self.bucket).await?;
+            }
+            done => done?,
+        }
+        Ok(())
+    }
+
+    fn render((): (), _: &Settings) -> Reply {
+        Reply::empty(StatusCode::NO_CONTENT)
+    }
 }
 
 /// Uploads under way do not keep a bucket; objects do.
-async fn abort_uploads(request: &Request) -> Outcome<()> {
-    let bucket = request.bucket.clone();
+async fn abort_uploads(desk: &Desk, bucket: &str) -> Outcome<()> {
+    let bucket = bucket.to_owned();
     let wanted = ListingRequest { bucket, max: 1, ..ListingRequest::default() };
-    if !request.store.list(&wanted).await?.objects.is_empty() {
+    if !desk.store.list(&wanted).await?.objects.is_empty() {
         return Err(Code::BucketNotEmpty.into());
     }
     let wanted = ListingRequest { max: 1000, ..wanted };
     loop {
-        let uploads = request.store.uploads(&wanted).await?.uploads;
+        let uploads = desk.store.uploads(&wanted).await?.uploads;
         if uploads.is_empty() {
             return Ok(());
         }
         for upload in &uploads {
-            match request.store.abort_upload(&upload.id).await {
-                Ok(()) | Err(StoreError::Catalog(CatalogError::NoSuchUpload)) => {}
+            match desk.store.abort_upload(&upload.id).await {
+                Ok(()) | Err(StoreError::Catalog(CatalogError::Refused(Refusal::NoSuchUpload))) => {
+                }
                 Err(error) => return Err(error.into()),
             }
         }
     }
 }
 
-pub(super) async fn head(request: Request) -> Outcome<Reply> {
-    request.store.bucket(&request.bucket).await?;
-    Ok(Reply::empty(StatusCode::OK)
-        .with("x-amz-bucket-region", &request.settings.region)
-        .with("x-amz-access-point-alias", "false")
-        .with("content-type", "application/xml"))
+pub(super) struct Head {
+    bucket: String,
 }
 
-pub(super) async fn location(request: Request) -> Outcome<Reply> {
-    request.store.bucket(&request.bucket).await?;
-    let region = request.settings.region.as_str();
-    let constraint = if region == UNCONSTRAINED { "" } else { region };
-    Ok(Reply::document(Element::only_text("LocationConstraint", constraint)))
+impl Operate for Head {
+    type Done = ();
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        Ok(Self { bucket: request.bucket.clone() })
+    }
+
+    async fn run(self, desk: &Desk) -> Outcome<()> {
+        desk.store.bucket(&self.bucket).await?;
+        Ok(())
+    }
+
+    fn render((): (), settings: &Settings) -> Reply {
+        Reply::empty(StatusCode::OK)
+            .with("x-amz-bucket-region", &settings.region)
+            .with("x-amz-access-point-alias", "false")
+            .with("content-type", "application/xml")
+    }
+}
+
+pub(super) struct Location {
+    bucket: String,
+}
+
+impl Operate for Location {
+    type Done = ();
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        Ok(Self { bucket: request.bucket.clone() })
+    }
+
+    async fn run(self, desk: &Desk) -> Outcome<()> {
+        desk.store.bucket(&self.bucket).await?;
+        Ok(())
+    }
+
+    fn render((): (), settings: &Settings) -> Reply {
+        let region = settings.region.as_str();
+        let constraint = if region == UNCONSTRAINED { "" } else { region };
+        Reply::document(Element::only_text("LocationConstraint", constraint))
+    }
 }
 
 /// All buckets, or a page of them.
-pub(super) async fn list(request: Request) -> Outcome<Reply> {
-    let max = match request.count("max-buckets")? {
-        None => BUCKETS_MAX,
-        Some(max @ 1..=BUCKETS_MAX) => max,
-        Some(max) => {
-            let message = "max-buckets must be between 1 and 10000";
-            return Err(Failure::argument(message, "max-buckets", &max.to_string()));
-        }
-    };
-    let prefix = request.query.get("prefix").unwrap_or_default();
-    let region = request.query.filled("bucket-region");
-    let elsewhere = region.is_some_and(|region| region != request.settings.region);
-    let mut after = match request.query.filled("continuation-token") {
-        None => String::new(),
-        Some(token) => {
-            let after = URL_SAFE_NO_PAD.decode(token).ok().and_then(|t| String::from_utf8(t).ok());
-            after.ok_or_else(|| {
-                Failure::argument(
-                    "The continuation token provided is incorrect",
-                    "continuation-token",
-                    token,
-                )
-            })?
-        }
-    };
-    let held = request.allowances.pages.take(max * BUCKET_MEMORY).await?;
-    let mut found = Vec::new();
-    while found.len() <= max && !elsewhere {
-        let page = request.store.buckets(&after, 1000).await?;
-        let Some(last) = page.last() else { break };
-        after.clone_from(&last.name);
-        found.extend(page.into_iter().filter(|bucket| bucket.name.starts_with(prefix)));
+pub(super) struct List {
+    max: usize,
+    prefix: String,
+    /// Those of another region are wanted.
+    elsewhere: bool,
+    after: String,
+}
+
+/// A page of buckets.
+pub(super) struct Listed {
+    buckets: Vec<Bucket>,
+    prefix: String,
+    truncated: bool,
+    held: Held,
+}
+
+impl Operate for List {
+    type Done = Listed;
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        let max = match request.count("max-buckets")? {
+            None => BUCKETS_MAX,
+            Some(max @ 1..=BUCKETS_MAX) => max,
+            Some(max) => {
+                let message = "max-buckets must be between 1 and 10000";
+                return Err(Failure::argument(message, "max-buckets", &max.to_string()));
+            }
+        };
+        let region = request.query.filled("bucket-region");
+        let elsewhere = region.is_some_and(|region| region != request.settings.region);
+        let after = match request.query.filled("continuation-token") {
+            None => String::new(),
+            Some(token) => {
+                let after = URL_SAFE_NO_PAD.decode(token).ok();
+                after.and_then(|after| String::from_utf8(after).ok()).ok_or_else(|| {
+                    let message = "The continuation token provided is incorrect";
+                    Failure::argument(message, "continuation-token", token)
+                })?
+            }
+        };
+        let prefix = request.query.get("prefix").unwrap_or_default().to_owned();
+        Ok(Self { max, prefix, elsewhere, after })
     }
-    let truncated = found.len() > max;
-    found.truncate(max);
-    let owner = &request.settings.owner;
-    let mut root = Element::in_namespace("ListAllMyBucketsResult");
-    root.child("Owner", |element| {
-        element.text("ID", owner).text("DisplayName", owner);
-    });
-    root.child("Buckets", |buckets| {
-        for bucket in &found {
-            buckets.child("Bucket", |element| {
-                element.text("Name", &bucket.name);
-                element.text("CreationDate", &date::document(bucket.created_ms));
-                element.text("BucketRegion", &request.settings.region);
-            });
+
+    async fn run(self, desk: &Desk) -> Outcome<Listed> {
+        let Self { max, prefix, elsewhere, mut after } = self;
+        let held = desk.allowances.pages.take(max * BUCKET_MEMORY).await?;
+        let shown = |name: &str| {
+            name.starts_with(&prefix) && desk.allows(Action::Know, &Resource::Bucket(name))
+        };
+        let mut buckets = Vec::new();
+        while buckets.len() <= max && !elsewhere {
+            let page = desk.store.buckets(&after, 1000).await?;
+            let Some(last) = page.last() else { break };
+            after.clone_from(&last.name);
+            buckets.extend(page.into_iter().filter(|bucket| shown(&bucket.name)));
         }
-    });
-    if let Some(last) = found.last().filter(|_| truncated) {
-        root.text("ContinuationToken", &URL_SAFE_NO_PAD.encode(&last.name));
+        let truncated = buckets.len() > max;
+        buckets.truncate(max);
+        Ok(Listed { buckets, prefix, truncated, held })
     }
-    if !prefix.is_empty() {
-        root.text("Prefix", prefix);
+
+    fn render(done: Listed, settings: &Settings) -> Reply {
+        let Listed { buckets: found, prefix, truncated, held } = done;
+        let owner = &settings.owner;
+        let mut root = Element::in_namespace("ListAllMyBucketsResult");
+        root.child("Owner", |element| {
+            element.text("ID", owner).text("DisplayName", owner);
+        });
+        root.child("Buckets", |buckets| {
+            for bucket in &found {
+                buckets.child("Bucket", |element| {
+                    element.text("Name", &bucket.name);
+                    element.text("CreationDate", &date::document(bucket.created_ms));
+                    element.text("BucketRegion", &settings.region);
+                });
+            }
+        });
+        if let Some(last) = found.last().filter(|_| truncated) {
+            root.text("ContinuationToken", &URL_SAFE_NO_PAD.encode(&last.name));
+        }
+        if !prefix.is_empty() {
+            root.text("Prefix", &prefix);
+        }
+        Reply::page(root.document(), held)
     }
-    Ok(Reply::page(root.document(), held))
 }

@@ -1,21 +1,23 @@
 //! Making an object of an upload's parts.
 
 use super::{
-    Outcome, Reply, Request,
-    multipart::{PART_NUMBER_MAX, upload_of},
-    put::write_condition,
-    whole::{announced, check_checksum, check_len, computed, etag_of},
+    Desk, Operate, Outcome, Reply, Request,
+    multipart::{PART_NUMBER_MAX, UploadName},
+    put::demanded,
+    whole::{Said, announced, check_checksum, check_len, computed, etag_of},
 };
 use crate::{
+    Settings,
     allowance::Held,
-    condition::bare_tag,
+    condition::{self, Demand, bare_tag},
     digest,
     error::{Code, Failure},
     request::read_document,
     xml::{Element, Node},
 };
-use ripstop_catalog::{ChecksumAlgorithm, Extent, Object, Upload, UploadedPart};
+use ripstop_catalog::{Checksum, ChecksumAlgorithm, Extent, Located, Object, Upload, UploadedPart};
 use ripstop_store::{EXTENTS_MAX, StoreError};
+use std::sync::Arc;
 
 const ALGORITHMS: [ChecksumAlgorithm; 5] = [
     ChecksumAlgorithm::Crc32,
@@ -79,72 +81,110 @@ fn read_parts(root: &Node<'_>) -> Outcome<Vec<Named>> {
     Ok(parts)
 }
 
-pub(super) async fn complete(mut request: Request) -> Outcome<Reply> {
-    // Headers of a checksum are about the object here, not about this document.
-    let document = request.bare_document().await?;
-    let parts = read_document(document, Code::MalformedXml, read_parts).await?;
-    let upload = match upload_of(&request).await {
-        Ok(upload) => upload,
-        Err(failure) if failure.code == Code::NoSuchUpload => {
-            return completed_before(&request, &parts).await.ok_or(failure);
+pub(super) struct Complete {
+    name: UploadName,
+    parts: Vec<Named>,
+    said: Said,
+    demand: Outcome<Demand>,
+    /// How URLs of this gateway begin.
+    origin: String,
+}
+
+/// An object, and where it is.
+pub(super) struct Completed {
+    bucket: String,
+    key: String,
+    origin: String,
+    etag: String,
+    checksum: Option<Checksum>,
+    parts: usize,
+}
+
+impl Operate for Complete {
+    type Done = Completed;
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        // Headers of a checksum are about the object here, not about this document.
+        let document = request.bare_document().await?;
+        let parts = read_document(document, Code::MalformedXml, read_parts).await?;
+        let (said, demand) = (Said::parse(request), condition::demand(&request.headers));
+        let host = request.header("host").unwrap_or_default();
+        let origin = format!("{}://{host}", request.scheme);
+        Ok(Self { name: UploadName::parse(request), parts, said, demand, origin })
+    }
+
+    async fn run(self, desk: &Desk) -> Outcome<Completed> {
+        let Self { name, parts, said, demand, origin } = self;
+        let UploadName { bucket, key, .. } = &name;
+        let told = |object: &Object| Completed {
+            bucket: bucket.clone(),
+            key: key.clone(),
+            origin: origin.clone(),
+            etag: object.attributes.etag.clone(),
+            checksum: object.attributes.checksum.clone(),
+            parts: object.attributes.parts.len(),
+        };
+        let upload = match name.find(desk).await {
+            Ok(upload) => upload,
+            Err(failure) if failure.code == Code::NoSuchUpload => {
+                let before = completed_before(desk, &name, &parts).await;
+                return before.map(|located| told(&located.object)).ok_or(failure);
+            }
+            Err(failure) => return Err(failure),
+        };
+        let announced = announced(said, &upload)?;
+        let condition = demanded(demand?, desk, bucket, key).await?;
+        let (uploaded, _held) = matched(desk, &upload, &parts).await?;
+        check_len(&announced, &uploaded)?;
+        let (attributes, uploaded) = computed(upload.clone(), uploaded).await?;
+        check_checksum(&announced, &attributes)?;
+        match desk.store.complete_upload(&upload, &uploaded, attributes, condition).await {
+            Ok(object) => Ok(told(&object)),
+            Err(error) => {
+                let failure = Failure::from(error);
+                let again = failure.code == Code::NoSuchUpload;
+                match completed_before(desk, &name, &parts).await.filter(|_| again) {
+                    Some(located) => Ok(told(&located.object)),
+                    None => Err(failure),
+                }
+            }
         }
-        Err(failure) => return Err(failure),
-    };
-    let announced = announced(&request, &upload)?;
-    let Request { headers, store, bucket, key, .. } = &request;
-    let condition = write_condition(headers, store, bucket, key).await?;
-    let (uploaded, _held) = matched(&request, &upload, &parts).await?;
-    check_len(&announced, &uploaded)?;
-    let (attributes, uploaded) = computed(upload.clone(), uploaded).await?;
-    check_checksum(&announced, &attributes)?;
-    let object = match store.complete_upload(&upload, &uploaded, attributes, condition).await {
-        Ok(object) => object,
-        Err(error) => {
-            let failure = Failure::from(error);
-            let again = failure.code == Code::NoSuchUpload;
-            return match completed_before(&request, &parts).await.filter(|_| again) {
-                Some(reply) => Ok(reply),
-                None => Err(failure),
-            };
+    }
+
+    fn render(done: Completed, _: &Settings) -> Reply {
+        let mut root = Element::in_namespace("CompleteMultipartUploadResult");
+        let path = crate::uri::encode(&done.key, b"/");
+        root.text("Location", &format!("{}/{}/{path}", done.origin, done.bucket));
+        root.text("Bucket", &done.bucket).text("Key", &done.key);
+        root.text("ETag", &format!("\"{}\"", done.etag));
+        if let Some(checksum) = &done.checksum {
+            let name = format!("Checksum{}", digest::word(checksum.algorithm));
+            root.text(&name, &digest::shown(checksum, done.parts));
+            root.text("ChecksumType", digest::kind(checksum.composite));
         }
-    };
-    Ok(reply(&request, &object))
+        Reply::document(root.document())
+    }
 }
 
 /// A client that missed the answer asks again: if the key stands for just these parts, it is told what
 /// it missed.
-async fn completed_before(request: &Request, parts: &[Named]) -> Option<Reply> {
-    let located = request.store.object(&request.bucket, &request.key).await.ok()?;
+async fn completed_before(desk: &Desk, name: &UploadName, parts: &[Named]) -> Option<Arc<Located>> {
+    let located = desk.store.object(&name.bucket, &name.key).await.ok()?;
     let etag = etag_of(parts.iter().map(|part| part.etag.as_str()))?;
-    (located.object.attributes.etag == etag).then(|| reply(request, &located.object))
-}
-
-fn reply(request: &Request, object: &Object) -> Reply {
-    let host = request.header("host").unwrap_or_default();
-    let mut root = Element::in_namespace("CompleteMultipartUploadResult");
-    let path = crate::uri::encode(&request.key, b"/");
-    root.text("Location", &format!("{}://{host}/{}/{path}", request.scheme, request.bucket));
-    root.text("Bucket", &request.bucket).text("Key", &request.key);
-    root.text("ETag", &format!("\"{}\"", object.attributes.etag));
-    if let Some(checksum) = &object.attributes.checksum {
-        let name = format!("Checksum{}", digest::word(checksum.algorithm));
-        root.text(&name, &digest::shown(checksum, object.attributes.parts.len()));
-        root.text("ChecksumType", digest::kind(checksum.composite));
-    }
-    Reply::document(root.document())
+    (located.object.attributes.etag == etag).then_some(located)
 }
 
 /// The stored parts that the client names, each as it says; and the memory they are in.
 async fn matched(
-    request: &Request,
+    desk: &Desk,
     upload: &Upload,
     named: &[Named],
 ) -> Outcome<(Vec<UploadedPart>, Held)> {
     let mut matched = Vec::with_capacity(named.len());
-    let mut held = request.allowances.extents.nothing();
+    let mut held = desk.allowances.extents.nothing();
     let mut extents = 0;
     while let Some(next) = named.get(matched.len()) {
-        let page = request.store.parts(&upload.id, next.number - 1, PARTS_AT_ONCE).await?;
+        let page = desk.store.parts(&upload.id, next.number - 1, PARTS_AT_ONCE).await?;
         if page.is_empty() {
             return Err(missing(upload, next));
         }
@@ -157,7 +197,7 @@ async fn matched(
             }
             if stored.number == part.number {
                 let is_last = matched.len() + 1 == named.len();
-                check_part(request, upload, part, &stored, is_last)?;
+                check_part(desk, upload, part, &stored, is_last)?;
                 extents += stored.extents.len();
                 if extents > EXTENTS_MAX {
                     return Err(StoreError::Extents { extents }.into());
@@ -178,7 +218,7 @@ fn missing(upload: &Upload, part: &Named) -> Failure {
 
 /// Refuses a part that is not as the client says, or too small where others follow.
 fn check_part(
-    request: &Request,
+    desk: &Desk,
     upload: &Upload,
     part: &Named,
     stored: &UploadedPart,
@@ -187,7 +227,7 @@ fn check_part(
     if stored.etag != part.etag || !checksum_fits(upload, part, stored)? {
         return Err(missing(upload, part));
     }
-    let min = request.settings.part_len_min;
+    let min = desk.settings.part_len_min;
     if is_last || stored.len >= min {
         return Ok(());
     }

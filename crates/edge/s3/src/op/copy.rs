@@ -1,19 +1,21 @@
 //! Copies: of objects, and of ranges as parts.
 
 use super::{
-    Outcome, Reply, Request,
-    multipart::upload_of,
+    Desk, Operate, Outcome, Reply, Request,
+    multipart::UploadName,
     part::{number_of, part_algorithm},
-    put::write_condition,
-    source,
+    put::demanded,
+    source::{self, Source},
 };
 use crate::{
+    Settings,
+    condition::{self, Demand},
     date, digest,
     error::{Code, Failure},
     metadata, range,
     xml::Element,
 };
-use ripstop_catalog::{Attributes, Checksum, ChecksumAlgorithm, Located};
+use ripstop_catalog::{Attributes, Checksum, ChecksumAlgorithm, Located, Object, UploadedPart};
 use ripstop_store::{PartSeal, Target};
 use std::sync::Arc;
 
@@ -34,61 +36,81 @@ fn wanted_algorithm(request: &Request) -> Outcome<Option<ChecksumAlgorithm>> {
     digest::parse(name).map(Some).ok_or_else(|| Failure::new(Code::InvalidRequest, message))
 }
 
-pub(super) async fn copy(request: Request) -> Outcome<Reply> {
-    let given = metadata::read(&request.headers)?;
-    let new_metadata = replaces(&request, "x-amz-metadata-directive")?;
-    let new_tags = replaces(&request, "x-amz-tagging-directive")?;
-    let algorithm = wanted_algorithm(&request)?;
-    let (bucket, key) = source::named(request.header("x-amz-copy-source").unwrap_or_default())?;
-    let onto_itself = bucket == request.bucket && key == request.key;
-    if onto_itself && !new_metadata && !new_tags && algorithm.is_none() && !names_a_class(&request)
-    {
-        return Err(Failure::new(
-            Code::InvalidRequest,
-            "This copy request is illegal because it is trying to copy an object to itself without \
-             changing the object's metadata, storage class, website redirect location or \
-             encryption attributes.",
-        ));
-    }
-    let condition =
-        write_condition(&request.headers, &request.store, &request.bucket, &request.key).await?;
-    let located = source::located(&request, &bucket, &key).await?;
-    source::check_len(&request, located.object.len)?;
-    let _held = request.allowances.extents_of(&located.object).await?;
-    let old = &located.object.attributes;
-    let mut attributes = Attributes { etag: old.etag.clone(), parts: old.parts.clone(), ..given };
-    if !new_metadata {
-        attributes.headers.clone_from(&old.headers);
-        attributes.user.clone_from(&old.user);
-    }
-    if !new_tags {
-        attributes.tags.clone_from(&old.tags);
-    }
-    attributes.checksum = copied_checksum(&request, &located, algorithm).await?;
-    if attributes.checksum.as_ref().is_some_and(|new| Some(new) != old.checksum.as_ref()) {
-        // The parts' own checksums are of another function.
-        attributes.parts.iter_mut().for_each(|part| part.checksum = None);
-    }
-    let target = Target { bucket: request.bucket.clone(), key: request.key.clone(), condition };
-    let object = request.store.copy(&located, target, attributes).await?;
-    let mut root = Element::in_namespace("CopyObjectResult");
-    root.text("LastModified", &date::document(object.modified_ms));
-    root.text("ETag", &format!("\"{}\"", object.attributes.etag));
-    if let Some(checksum) = &object.attributes.checksum {
-        let name = format!("Checksum{}", digest::word(checksum.algorithm));
-        root.text(&name, &digest::shown(checksum, object.attributes.parts.len()));
-        root.text("ChecksumType", digest::kind(checksum.composite));
-    }
-    Ok(Reply::document(root.document()))
+pub(super) struct Copy {
+    source: Source,
+    bucket: String,
+    key: String,
+    given: Attributes,
+    new_metadata: bool,
+    new_tags: bool,
+    algorithm: Option<ChecksumAlgorithm>,
+    demand: Demand,
 }
 
-fn names_a_class(request: &Request) -> bool {
-    request.headers.contains_key("x-amz-storage-class")
+impl Operate for Copy {
+    type Done = Object;
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        let given = metadata::read(&request.headers)?;
+        let new_metadata = replaces(request, "x-amz-metadata-directive")?;
+        let new_tags = replaces(request, "x-amz-tagging-directive")?;
+        let algorithm = wanted_algorithm(request)?;
+        let source = Source::parse(request)?;
+        let (bucket, key) = (request.bucket.clone(), request.key.clone());
+        let onto_itself = source.bucket == bucket && source.key == key;
+        let names_a_class = request.headers.contains_key("x-amz-storage-class");
+        if onto_itself && !new_metadata && !new_tags && algorithm.is_none() && !names_a_class {
+            return Err(Failure::new(
+                Code::InvalidRequest,
+                "This copy request is illegal because it is trying to copy an object to itself without \
+                 changing the object's metadata, storage class, website redirect location or \
+                 encryption attributes.",
+            ));
+        }
+        let demand = condition::demand(&request.headers)?;
+        Ok(Self { source, bucket, key, given, new_metadata, new_tags, algorithm, demand })
+    }
+
+    async fn run(self, desk: &Desk) -> Outcome<Object> {
+        let Self { source, bucket, key, given, new_metadata, new_tags, algorithm, demand } = self;
+        let condition = demanded(demand, desk, &bucket, &key).await?;
+        let located = source.find(desk).await?;
+        source::check_len(desk, located.object.len)?;
+        let _held = desk.allowances.extents_of(&located.object).await?;
+        let old = &located.object.attributes;
+        let mut attributes =
+            Attributes { etag: old.etag.clone(), parts: old.parts.clone(), ..given };
+        if !new_metadata {
+            attributes.headers.clone_from(&old.headers);
+            attributes.user.clone_from(&old.user);
+        }
+        if !new_tags {
+            attributes.tags.clone_from(&old.tags);
+        }
+        attributes.checksum = copied_checksum(desk, &located, algorithm).await?;
+        if attributes.checksum.as_ref().is_some_and(|new| Some(new) != old.checksum.as_ref()) {
+            // The parts' own checksums are of another function.
+            attributes.parts.iter_mut().for_each(|part| part.checksum = None);
+        }
+        Ok(desk.store.copy(&located, Target { bucket, key, condition }, attributes).await?)
+    }
+
+    fn render(object: Object, _: &Settings) -> Reply {
+        let mut root = Element::in_namespace("CopyObjectResult");
+        root.text("LastModified", &date::document(object.modified_ms));
+        root.text("ETag", &format!("\"{}\"", object.attributes.etag));
+        if let Some(checksum) = &object.attributes.checksum {
+            let name = format!("Checksum{}", digest::word(checksum.algorithm));
+            root.text(&name, &digest::shown(checksum, object.attributes.parts.len()));
+            root.text("ChecksumType", digest::kind(checksum.composite));
+        }
+        Reply::document(root.document())
+    }
 }
 
 /// The source's checksum, unless the client wants another: that takes reading the bytes.
 async fn copied_checksum(
-    request: &Request,
+    desk: &Desk,
     located: &Arc<Located>,
     wanted: Option<ChecksumAlgorithm>,
 ) -> Outcome<Option<Checksum>> {
@@ -100,42 +122,68 @@ async fn copied_checksum(
         (present, None) => Ok(present.cloned()),
         (_, Some(wanted)) => {
             let len = located.object.len;
-            let verdict = source::hashed(request, located.clone(), 0..len, wanted).await?;
+            let verdict = source::hashed(desk, located.clone(), 0..len, wanted).await?;
             Ok(verdict.checksums.into_iter().next())
         }
     }
 }
 
 /// Makes a range of an object a part.
-pub(super) async fn part(request: Request) -> Outcome<Reply> {
-    metadata::refuse_unsupported(&request.headers)?;
-    let number = number_of(&request)?;
-    let (bucket, key) = source::named(request.header("x-amz-copy-source").unwrap_or_default())?;
-    let upload = upload_of(&request).await?;
-    let located = source::located(&request, &bucket, &key).await?;
-    let len = located.object.len;
-    let range = match request.header("x-amz-copy-source-range") {
-        Some(range) => range::of_source(range, len)?,
-        None => 0..len,
-    };
-    source::check_len(&request, range.end - range.start)?;
-    let _held = request.allowances.extents_of(&located.object).await?;
-    let algorithm = part_algorithm(&upload, None)?;
-    let seal = seal(&request, &located, range.clone(), algorithm).await?;
-    let part = request.store.copy_part(&located, range, &upload, number, seal).await?;
-    let mut root = Element::in_namespace("CopyPartResult");
-    root.text("LastModified", &date::document(part.modified_ms));
-    root.text("ETag", &format!("\"{}\"", part.etag));
-    if let Some(checksum) = part.checksum.as_ref().filter(|_| upload.checksum.is_some()) {
-        let name = format!("Checksum{}", digest::word(checksum.algorithm));
-        root.text(&name, &digest::base64(&checksum.value));
+pub(super) struct Part {
+    source: Source,
+    name: UploadName,
+    number: u16,
+    range: Option<String>,
+}
+
+/// A part that was copied, with its checksum if it is shown.
+pub(super) struct Copied {
+    part: UploadedPart,
+    with_checksum: bool,
+}
+
+impl Operate for Part {
+    type Done = Copied;
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        metadata::refuse_unsupported(&request.headers)?;
+        let number = number_of(request)?;
+        let source = Source::parse(request)?;
+        let range = request.header("x-amz-copy-source-range").map(str::to_owned);
+        Ok(Self { source, name: UploadName::parse(request), number, range })
     }
-    Ok(Reply::document(root.document()))
+
+    async fn run(self, desk: &Desk) -> Outcome<Copied> {
+        let upload = self.name.find(desk).await?;
+        let located = self.source.find(desk).await?;
+        let len = located.object.len;
+        let range = match &self.range {
+            Some(range) => range::of_source(range, len)?,
+            None => 0..len,
+        };
+        source::check_len(desk, range.end - range.start)?;
+        let _held = desk.allowances.extents_of(&located.object).await?;
+        let algorithm = part_algorithm(&upload, None)?;
+        let seal = seal(desk, &located, range.clone(), algorithm).await?;
+        let part = desk.store.copy_part(&located, range, &upload, self.number, seal).await?;
+        Ok(Copied { part, with_checksum: upload.checksum.is_some() })
+    }
+
+    fn render(Copied { part, with_checksum }: Copied, _: &Settings) -> Reply {
+        let mut root = Element::in_namespace("CopyPartResult");
+        root.text("LastModified", &date::document(part.modified_ms));
+        root.text("ETag", &format!("\"{}\"", part.etag));
+        if let Some(checksum) = part.checksum.as_ref().filter(|_| with_checksum) {
+            let name = format!("Checksum{}", digest::word(checksum.algorithm));
+            root.text(&name, &digest::base64(&checksum.value));
+        }
+        Reply::document(root.document())
+    }
 }
 
 /// MD5 and checksum of a range: read, unless it is a whole object of which both are known.
 async fn seal(
-    request: &Request,
+    desk: &Desk,
     located: &Arc<Located>,
     range: std::ops::Range<u64>,
     algorithm: ChecksumAlgorithm,
@@ -146,7 +194,7 @@ async fn seal(
     if let Some(checksum) = known.filter(|c| whole && c.algorithm == algorithm && !c.composite) {
         return Ok(PartSeal { etag: attributes.etag.clone(), checksum: Some(checksum.clone()) });
     }
-    let verdict = source::hashed(request, located.clone(), range, algorithm).await?;
+    let verdict = source::hashed(desk, located.clone(), range, algorithm).await?;
     let checksum = verdict.checksums.into_iter().next();
     Ok(PartSeal { etag: hex::encode(verdict.md5), checksum })
 }

@@ -1,8 +1,10 @@
 use super::{
-    Outcome, Reply, Request,
+    Desk, Operate, Outcome, Reply, Request,
     list::{ENTRY_MEMORY, KEY_FACTOR},
 };
 use crate::{
+    Settings,
+    allowance::Held,
     condition::{bare_tag, failed},
     date,
     error::{Code, Failure},
@@ -13,6 +15,7 @@ use crate::{
 use futures::{StreamExt as _, stream};
 use http::StatusCode;
 use ripstop_catalog::{Condition, Object};
+use ripstop_identity::{Action, Resource};
 use ripstop_store::Store;
 
 /// Most keys in one request.
@@ -55,22 +58,38 @@ impl Demands {
     }
 }
 
-pub(super) async fn one(request: Request) -> Outcome<Reply> {
-    request.check_version()?;
-    let date = request.header("x-amz-if-match-last-modified-time");
-    let len = request.header("x-amz-if-match-size");
-    let demands = Demands {
-        etag: request.header("if-match").map(|tag| bare_tag(tag).to_owned()),
-        modified_s: date.and_then(date::parse_http),
-        len: len.and_then(|len| len.parse().ok()),
-    };
-    let Request { store, bucket, key, .. } = &request;
-    delete(store, bucket, key, &demands).await?;
-    Ok(Reply::empty(StatusCode::NO_CONTENT))
+pub(super) struct One {
+    bucket: String,
+    key: String,
+    demands: Demands,
+}
+
+impl Operate for One {
+    type Done = ();
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        request.check_version()?;
+        let date = request.header("x-amz-if-match-last-modified-time");
+        let len = request.header("x-amz-if-match-size");
+        let demands = Demands {
+            etag: request.header("if-match").map(|tag| bare_tag(tag).to_owned()),
+            modified_s: date.and_then(date::parse_http),
+            len: len.and_then(|len| len.parse().ok()),
+        };
+        Ok(Self { bucket: request.bucket.clone(), key: request.key.clone(), demands })
+    }
+
+    async fn run(self, desk: &Desk) -> Outcome<()> {
+        delete(&desk.store, &self.bucket, &self.key, &self.demands).await
+    }
+
+    fn render((): (), _: &Settings) -> Reply {
+        Reply::empty(StatusCode::NO_CONTENT)
+    }
 }
 
 /// One entry of a `Delete` document.
-struct Entry {
+pub(super) struct Entry {
     key: String,
     version: Option<String>,
     demands: Demands,
@@ -98,48 +117,80 @@ fn entries(root: &Node<'_>) -> Outcome<(Vec<Entry>, bool)> {
     Ok((entries, quiet.trim().eq_ignore_ascii_case("true")))
 }
 
-pub(super) async fn many(mut request: Request) -> Outcome<Reply> {
-    let document = request.vouched_document().await?;
-    let (entries, quiet) = read_document(document, Code::MalformedXml, entries).await?;
-    request.store.bucket(&request.bucket).await?;
-    // Before anything is deleted: an answer that there is no memory for would be missed.
-    let echoed = |entry: &Entry| entry.key.len() + entry.version.as_ref().map_or(0, String::len);
-    let answered = entries.iter().map(|entry| echoed(entry) * KEY_FACTOR + ENTRY_MEMORY);
-    let held = request.allowances.pages.take(answered.sum()).await?;
-    let (store, bucket) = (&request.store, &request.bucket);
-    let deletes = entries.into_iter().map(|entry| async move {
-        let outcome = delete_entry(store, bucket, &entry).await;
-        (entry, outcome)
-    });
-    let outcomes: Vec<_> = stream::iter(deletes).buffered(DELETES_AT_ONCE).collect().await;
-    let mut result = Element::in_namespace("DeleteResult");
-    for (entry, outcome) in outcomes {
-        match outcome {
-            Ok(()) if quiet => {}
-            Ok(()) => {
-                result.child("Deleted", |deleted| {
-                    deleted.text("Key", &entry.key);
-                    deleted.optional("VersionId", entry.version.as_deref());
-                });
-            }
-            Err(failure) => {
-                result.child("Error", |error| {
-                    error.text("Key", &entry.key);
-                    error.optional("VersionId", entry.version.as_deref());
-                    error.text("Code", failure.code.word()).text("Message", &failure.message);
-                });
-            }
-        }
-    }
-    Ok(Reply::page(result.document(), held))
+pub(super) struct Many {
+    bucket: String,
+    entries: Vec<Entry>,
+    /// Only what fails is to be told.
+    quiet: bool,
 }
 
-async fn delete_entry(store: &Store, bucket: &str, entry: &Entry) -> Outcome<()> {
+/// What came of each entry.
+pub(super) struct Outcomes {
+    each: Vec<(Entry, Outcome<()>)>,
+    quiet: bool,
+    held: Held,
+}
+
+impl Operate for Many {
+    type Done = Outcomes;
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        let document = request.vouched_document().await?;
+        let (entries, quiet) = read_document(document, Code::MalformedXml, entries).await?;
+        Ok(Self { bucket: request.bucket.clone(), entries, quiet })
+    }
+
+    async fn run(self, desk: &Desk) -> Outcome<Outcomes> {
+        let Self { bucket, entries, quiet } = self;
+        desk.store.bucket(&bucket).await?;
+        // Before anything is deleted: an answer that there is no memory for would be missed.
+        let echoed =
+            |entry: &Entry| entry.key.len() + entry.version.as_ref().map_or(0, String::len);
+        let answered = entries.iter().map(|entry| echoed(entry) * KEY_FACTOR + ENTRY_MEMORY);
+        let held = desk.allowances.pages.take(answered.sum()).await?;
+        let bucket = &bucket;
+        let deletes = entries.into_iter().map(|entry| async move {
+            let outcome = delete_entry(desk, bucket, &entry).await;
+            (entry, outcome)
+        });
+        let each = stream::iter(deletes).buffered(DELETES_AT_ONCE).collect().await;
+        Ok(Outcomes { each, quiet, held })
+    }
+
+    fn render(done: Outcomes, _: &Settings) -> Reply {
+        let Outcomes { each, quiet, held } = done;
+        let mut result = Element::in_namespace("DeleteResult");
+        for (entry, outcome) in each {
+            match outcome {
+                Ok(()) if quiet => {}
+                Ok(()) => {
+                    result.child("Deleted", |deleted| {
+                        deleted.text("Key", &entry.key);
+                        deleted.optional("VersionId", entry.version.as_deref());
+                    });
+                }
+                Err(failure) => {
+                    result.child("Error", |error| {
+                        error.text("Key", &entry.key);
+                        error.optional("VersionId", entry.version.as_deref());
+                        error.text("Code", failure.code.word()).text("Message", &failure.message);
+                    });
+                }
+            }
+        }
+        Reply::page(result.document(), held)
+    }
+}
+
+async fn delete_entry(desk: &Desk, bucket: &str, entry: &Entry) -> Outcome<()> {
+    if !desk.allows(Action::Write, &Resource::Object { bucket, key: &entry.key }) {
+        return Err(Code::AccessDenied.into());
+    }
     uri::check_key(&entry.key)?;
     if entry.version.as_deref().is_some_and(|version| version != "null") {
         return Err(Failure::from(Code::NoSuchVersion));
     }
-    delete(store, bucket, &entry.key, &entry.demands).await
+    delete(&desk.store, bucket, &entry.key, &entry.demands).await
 }
 
 /// What is not there is deleted already, whatever was demanded of it.

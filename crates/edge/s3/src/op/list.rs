@@ -1,7 +1,8 @@
 //! Pages of a bucket's keys, in S3's three shapes.
 
-use super::{Outcome, Reply, Request};
+use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
+    Settings,
     allowance::Held,
     date, digest,
     error::{Code, Failure},
@@ -20,9 +21,9 @@ pub(super) const ENTRY_MEMORY: usize = 512;
 pub(super) const KEY_FACTOR: usize = 7;
 
 /// Memory for a page of `max` keys or uploads, until it is sent.
-pub(super) async fn page_memory(request: &Request, max: usize) -> Outcome<Held> {
+pub(super) async fn page_memory(desk: &Desk, max: usize) -> Outcome<Held> {
     let keys = (max * uri::KEY_LEN_MAX).min(PAGE_LEN_MAX + uri::KEY_LEN_MAX);
-    request.allowances.pages.take(keys * KEY_FACTOR + max * ENTRY_MEMORY).await
+    desk.allowances.pages.take(keys * KEY_FACTOR + max * ENTRY_MEMORY).await
 }
 
 /// How keys are written.
@@ -69,54 +70,67 @@ impl Spelling {
     }
 }
 
+/// What the three shapes ask for alike.
+struct Asked {
+    spelling: Spelling,
+    wanted: ListingRequest,
+    start_after: Option<String>,
+}
+
+impl Asked {
+    fn parse(request: &Request, after: String) -> Outcome<Self> {
+        let spelling = Spelling::read(request)?;
+        let max = request.count("max-keys")?.unwrap_or(ENTRIES_MAX).min(ENTRIES_MAX);
+        let text = |name: &str| request.query.get(name).map(str::to_owned);
+        let wanted = ListingRequest {
+            bucket: request.bucket.clone(),
+            prefix: text("prefix").unwrap_or_default(),
+            delimiter: text("delimiter").unwrap_or_default(),
+            after,
+            after_upload: String::new(),
+            max,
+        };
+        Ok(Self { spelling, wanted, start_after: text("start-after") })
+    }
+
+    async fn run(self, desk: &Desk) -> Outcome<Page> {
+        let Self { spelling, wanted, start_after } = self;
+        let held = page_memory(desk, wanted.max).await?;
+        let listing = desk.store.list(&wanted).await?;
+        let asked = [&wanted.after, &wanted.prefix, &wanted.delimiter].into_iter();
+        let keys = listing.objects.iter().map(|(key, _)| key).chain(&listing.prefixes);
+        let texts = asked.chain(&start_after).chain(keys).map(String::as_str);
+        let spelling = spelling.fit_for(texts);
+        Ok(Page { spelling, wanted, start_after, listing, held })
+    }
+}
+
 /// One page and what was asked for.
 struct Page {
     spelling: Spelling,
-    prefix: String,
-    delimiter: Option<String>,
-    max: usize,
+    wanted: ListingRequest,
+    start_after: Option<String>,
     listing: Listing,
     held: Held,
 }
 
-async fn page(request: &Request, after: &str) -> Outcome<Page> {
-    let spelling = Spelling::read(request)?;
-    let max = request.count("max-keys")?.unwrap_or(ENTRIES_MAX).min(ENTRIES_MAX);
-    let prefix = request.query.get("prefix").unwrap_or_default().to_owned();
-    let delimiter = request.query.filled("delimiter").map(str::to_owned);
-    let wanted = ListingRequest {
-        bucket: request.bucket.clone(),
-        prefix: prefix.clone(),
-        delimiter: delimiter.clone().unwrap_or_default(),
-        after: after.to_owned(),
-        after_upload: String::new(),
-        max,
-    };
-    let held = page_memory(request, max).await?;
-    let listing = request.store.list(&wanted).await?;
-    let asked = [after, &prefix, &wanted.delimiter, request.query.get("start-after").unwrap_or("")];
-    let keys = listing.objects.iter().map(|(key, _)| key).chain(&listing.prefixes);
-    let spelling = spelling.fit_for(asked.into_iter().chain(keys.map(String::as_str)));
-    Ok(Page { spelling, prefix, delimiter, max, listing, held })
-}
-
 impl Page {
     /// Everything that the three shapes have in common, up to the entries.
-    fn show_head(&self, request: &Request, root: &mut Element) {
-        self.show_head_with(request, &self.spelling.spell(&self.prefix), root);
+    fn show_head(&self, root: &mut Element) {
+        self.show_head_with(&self.spelling.spell(&self.wanted.prefix), root);
     }
 
-    fn show_head_with(&self, request: &Request, prefix: &str, root: &mut Element) {
-        root.text("Name", &request.bucket).text("Prefix", prefix);
-        root.value("MaxKeys", self.max);
-        if let Some(delimiter) = &self.delimiter {
-            root.text("Delimiter", &self.spelling.spell(delimiter));
+    fn show_head_with(&self, prefix: &str, root: &mut Element) {
+        root.text("Name", &self.wanted.bucket).text("Prefix", prefix);
+        root.value("MaxKeys", self.wanted.max);
+        if !self.wanted.delimiter.is_empty() {
+            root.text("Delimiter", &self.spelling.spell(&self.wanted.delimiter));
         }
         root.value("IsTruncated", self.listing.next.is_some());
         self.spelling.show(root);
     }
 
-    fn show_entries(&self, request: &Request, name: &str, with_owner: bool, root: &mut Element) {
+    fn show_entries(&self, name: &str, owner: Option<&Settings>, root: &mut Element) {
         for (key, object) in &self.listing.objects {
             root.child(name, |element| {
                 element.text("Key", &self.spelling.spell(key));
@@ -124,8 +138,8 @@ impl Page {
                     element.text("VersionId", "null").text("IsLatest", "true");
                 }
                 show_object(object, element);
-                if with_owner {
-                    show_owner("Owner", request, element);
+                if let Some(settings) = owner {
+                    show_owner("Owner", settings, element);
                 }
             });
         }
@@ -148,78 +162,142 @@ fn show_object(object: &Listed, element: &mut Element) {
 }
 
 /// The one owner of everything.
-pub(super) fn show_owner(name: &str, request: &Request, element: &mut Element) {
-    let owner = &request.settings.owner;
+pub(super) fn show_owner(name: &str, settings: &Settings, element: &mut Element) {
+    let owner = &settings.owner;
     element.child(name, |element| {
         element.text("ID", owner).text("DisplayName", owner);
     });
 }
 
-pub(super) async fn version_1(request: Request) -> Outcome<Reply> {
-    let marker = request.query.get("marker").unwrap_or_default();
-    let page = page(&request, marker).await?;
-    let mut root = Element::in_namespace("ListBucketResult");
-    page.show_head_with(&request, &page.spelling.spell_prefix(&page.prefix), &mut root);
-    root.text("Marker", &page.spelling.spell(marker));
-    // Without a delimiter clients go on from the last key.
-    if let Some(next) = page.listing.next.as_ref().filter(|_| page.delimiter.is_some()) {
-        root.text("NextMarker", &page.spelling.spell(next));
+pub(super) struct Version1(Asked);
+
+pub(super) struct Page1(Page);
+
+impl Operate for Version1 {
+    type Done = Page1;
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        let marker = request.query.get("marker").unwrap_or_default().to_owned();
+        Asked::parse(request, marker).map(Self)
     }
-    page.show_entries(&request, "Contents", true, &mut root);
-    Ok(Reply::page(root.document(), page.held))
+
+    async fn run(self, desk: &Desk) -> Outcome<Page1> {
+        self.0.run(desk).await.map(Page1)
+    }
+
+    fn render(Page1(page): Page1, settings: &Settings) -> Reply {
+        let mut root = Element::in_namespace("ListBucketResult");
+        page.show_head_with(&page.spelling.spell_prefix(&page.wanted.prefix), &mut root);
+        root.text("Marker", &page.spelling.spell(&page.wanted.after));
+        // Without a delimiter clients go on from the last key.
+        let next = page.listing.next.as_ref().filter(|_| !page.wanted.delimiter.is_empty());
+        if let Some(next) = next {
+            root.text("NextMarker", &page.spelling.spell(next));
+        }
+        page.show_entries("Contents", Some(settings), &mut root);
+        Reply::page(root.document(), page.held)
+    }
 }
 
-pub(super) async fn version_2(request: Request) -> Outcome<Reply> {
-    let token = request.query.get("continuation-token");
-    let start_after = request.query.get("start-after");
-    let after = match token.filter(|token| !token.is_empty()) {
-        None => start_after.unwrap_or_default().to_owned(),
-        Some(token) => {
-            let key =
-                URL_SAFE_NO_PAD.decode(token).ok().and_then(|key| String::from_utf8(key).ok());
-            key.filter(|key| !key.is_empty()).ok_or_else(|| {
-                let message = "The continuation token provided is incorrect";
-                Failure::argument(message, "continuation-token", token)
-            })?
+pub(super) struct Version2 {
+    asked: Asked,
+    token: Option<String>,
+    with_owner: bool,
+}
+
+pub(super) struct Page2 {
+    page: Page,
+    token: Option<String>,
+    with_owner: bool,
+}
+
+impl Operate for Version2 {
+    type Done = Page2;
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        let token = request.query.get("continuation-token");
+        let after = match token.filter(|token| !token.is_empty()) {
+            None => request.query.get("start-after").unwrap_or_default().to_owned(),
+            Some(token) => {
+                let key =
+                    URL_SAFE_NO_PAD.decode(token).ok().and_then(|key| String::from_utf8(key).ok());
+                key.filter(|key| !key.is_empty()).ok_or_else(|| {
+                    let message = "The continuation token provided is incorrect";
+                    Failure::argument(message, "continuation-token", token)
+                })?
+            }
+        };
+        let with_owner = request.query.get("fetch-owner");
+        let with_owner = with_owner.is_some_and(|v| v.eq_ignore_ascii_case("true"));
+        let token = token.map(str::to_owned);
+        Ok(Self { asked: Asked::parse(request, after)?, token, with_owner })
+    }
+
+    async fn run(self, desk: &Desk) -> Outcome<Page2> {
+        let Self { asked, token, with_owner } = self;
+        Ok(Page2 { page: asked.run(desk).await?, token, with_owner })
+    }
+
+    fn render(done: Page2, settings: &Settings) -> Reply {
+        let Page2 { page, token, with_owner } = done;
+        let mut root = Element::in_namespace("ListBucketResult");
+        page.show_head(&mut root);
+        root.value("KeyCount", page.listing.objects.len() + page.listing.prefixes.len());
+        root.optional("ContinuationToken", token.as_deref());
+        if let Some(next) = &page.listing.next {
+            root.text("NextContinuationToken", &URL_SAFE_NO_PAD.encode(next));
         }
-    };
-    let page = page(&request, &after).await?;
-    let with_owner =
-        request.query.get("fetch-owner").is_some_and(|v| v.eq_ignore_ascii_case("true"));
-    let mut root = Element::in_namespace("ListBucketResult");
-    page.show_head(&request, &mut root);
-    root.value("KeyCount", page.listing.objects.len() + page.listing.prefixes.len());
-    root.optional("ContinuationToken", token);
-    if let Some(next) = &page.listing.next {
-        root.text("NextContinuationToken", &URL_SAFE_NO_PAD.encode(next));
+        if let Some(start_after) = &page.start_after {
+            root.text("StartAfter", &page.spelling.spell(start_after));
+        }
+        page.show_entries("Contents", with_owner.then_some(settings), &mut root);
+        Reply::page(root.document(), page.held)
     }
-    if let Some(start_after) = start_after {
-        root.text("StartAfter", &page.spelling.spell(start_after));
-    }
-    page.show_entries(&request, "Contents", with_owner, &mut root);
-    Ok(Reply::page(root.document(), page.held))
 }
 
 /// Objects as the only versions there are.
-pub(super) async fn versions(request: Request) -> Outcome<Reply> {
-    let marker = request.query.get("key-marker").unwrap_or_default();
-    let version = request.query.filled("version-id-marker");
-    if version.is_some_and(|_| marker.is_empty()) {
-        let message = "A version-id marker cannot be specified without a key marker.";
-        return Err(Failure::argument(message, "version-id-marker", version.unwrap_or_default()));
+pub(super) struct Versions {
+    asked: Asked,
+    marker: String,
+}
+
+pub(super) struct VersionPage {
+    page: Page,
+    marker: String,
+}
+
+impl Operate for Versions {
+    type Done = VersionPage;
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        let key = request.query.get("key-marker").unwrap_or_default();
+        let version = request.query.filled("version-id-marker");
+        if let Some(version) = version.filter(|_| key.is_empty()) {
+            let message = "A version-id marker cannot be specified without a key marker.";
+            return Err(Failure::argument(message, "version-id-marker", version));
+        }
+        if version.is_some_and(|version| version != "null") {
+            return Err(Failure::new(Code::InvalidArgument, "Invalid version id specified"));
+        }
+        let marker = version.unwrap_or_default().to_owned();
+        Ok(Self { asked: Asked::parse(request, key.to_owned())?, marker })
     }
-    if version.is_some_and(|version| version != "null") {
-        return Err(Failure::new(Code::InvalidArgument, "Invalid version id specified"));
+
+    async fn run(self, desk: &Desk) -> Outcome<VersionPage> {
+        Ok(VersionPage { page: self.asked.run(desk).await?, marker: self.marker })
     }
-    let page = page(&request, marker).await?;
-    let mut root = Element::in_namespace("ListVersionsResult");
-    page.show_head(&request, &mut root);
-    root.text("KeyMarker", &page.spelling.spell(marker));
-    root.text("VersionIdMarker", version.unwrap_or_default());
-    if let Some(next) = &page.listing.next {
-        root.text("NextKeyMarker", &page.spelling.spell(next));
-        root.text("NextVersionIdMarker", "null");
+
+    fn render(done: VersionPage, settings: &Settings) -> Reply {
+        let VersionPage { page, marker } = done;
+        let mut root = Element::in_namespace("ListVersionsResult");
+        page.show_head(&mut root);
+        root.text("KeyMarker", &page.spelling.spell(&page.wanted.after));
+        root.text("VersionIdMarker", &marker);
+        if let Some(next) = &page.listing.next {
+            root.text("NextKeyMarker", &page.spelling.spell(next));
+            root.text("NextVersionIdMarker", "null");
+        }
+        page.show_entries("Version", Some(settings), &mut root);
+        Reply::page(root.document(), page.held)
     }
-    page.show_entries(&request, "Version", true, &mut root);
-    Ok(Reply::page(root.document(), page.held))
 }

@@ -1,6 +1,7 @@
 //! One file per family of operations.
 
 mod acl;
+mod act;
 mod attributes;
 mod bucket;
 mod complete;
@@ -14,75 +15,55 @@ mod part;
 mod put;
 mod setting;
 mod source;
+mod table;
 mod tags;
 mod whole;
 
+pub(crate) use act::Desk;
+pub(crate) use source::named as copy_source;
+pub use table::Operation;
+pub(crate) use table::ROWS;
+
+use act::Operate;
+
 use crate::{
-    Operation,
     error::{Code, Failure, Outcome},
     request::{Reply, Request},
 };
-use ripstop_catalog::CatalogError;
+use ripstop_catalog::{CatalogError, Refusal};
 use ripstop_store::{StoreError, WriteError};
 
 /// Does what a request asks for.
-pub(crate) async fn run(operation: Operation, request: Request) -> Outcome<Reply> {
+pub(crate) async fn run(operation: Operation, request: Request, desk: Desk) -> Outcome<Reply> {
     request.check_owner()?;
-    match operation {
-        Operation::AbortMultipartUpload => multipart::abort(request).await,
-        Operation::CompleteMultipartUpload => complete::complete(request).await,
-        Operation::CopyObject => copy::copy(request).await,
-        Operation::CreateBucket => bucket::create(request).await,
-        Operation::CreateMultipartUpload => multipart::create(request).await,
-        Operation::DeleteBucket => bucket::delete(request).await,
-        Operation::DeleteBucketSetting => setting::delete(request).await,
-        Operation::DeleteObject => delete::one(request).await,
-        Operation::DeleteObjectTagging => tags::delete(request).await,
-        Operation::DeleteObjects => delete::many(request).await,
-        Operation::GetAcl => acl::get(request).await,
-        Operation::GetBucketLocation => bucket::location(request).await,
-        Operation::GetBucketSetting => setting::get(request).await,
-        Operation::GetObject => object::get(request, true).await,
-        Operation::GetObjectAttributes => attributes::get(request).await,
-        Operation::GetObjectTagging => tags::get(request).await,
-        Operation::HeadBucket => bucket::head(request).await,
-        Operation::HeadObject => object::get(request, false).await,
-        Operation::ListBuckets => bucket::list(request).await,
-        Operation::ListMultipartUploads => list_uploads::list(request).await,
-        Operation::ListObjectVersions => list::versions(request).await,
-        Operation::ListObjects => list::version_1(request).await,
-        Operation::ListObjectsV2 => list::version_2(request).await,
-        Operation::ListParts => part::list(request).await,
-        Operation::PutAcl => acl::put(request).await,
-        Operation::PutObject => put::put(request).await,
-        Operation::PutObjectTagging => tags::put(request).await,
-        Operation::UploadPart => part::upload(request).await,
-        Operation::UploadPartCopy => copy::part(request).await,
-        Operation::Unknown => Err(Code::MethodNotAllowed.into()),
-    }
+    table::run(operation, request, desk).await
 }
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let code = match &error {
-            StoreError::Catalog(error) => match error {
-                CatalogError::NoSuchBucket => Code::NoSuchBucket,
-                CatalogError::BucketExists => Code::BucketAlreadyOwnedByYou,
-                CatalogError::BucketNotEmpty => Code::BucketNotEmpty,
-                CatalogError::NoSuchKey => Code::NoSuchKey,
-                CatalogError::NoSuchUpload => Code::NoSuchUpload,
-                CatalogError::PartChanged { .. } => Code::InvalidPart,
-                CatalogError::ConditionFailed => Code::PreconditionFailed,
-                CatalogError::QuotaExceeded { .. } => Code::QuotaExceeded,
-                CatalogError::StripeGone { .. } => Code::ConditionalRequestConflict,
-                CatalogError::Corrupt { .. } => Code::InternalError,
-                CatalogError::Unavailable(_) => Code::ServiceUnavailable,
+            StoreError::Catalog(CatalogError::Refused(refusal)) => match refusal {
+                Refusal::NoSuchBucket => Code::NoSuchBucket,
+                Refusal::BucketExists => Code::BucketAlreadyOwnedByYou,
+                Refusal::BucketNotEmpty => Code::BucketNotEmpty,
+                Refusal::NoSuchKey => Code::NoSuchKey,
+                Refusal::NoSuchUpload => Code::NoSuchUpload,
+                Refusal::PartChanged { .. } => Code::InvalidPart,
+                Refusal::ConditionFailed => Code::PreconditionFailed,
+                Refusal::QuotaExceeded { .. } => Code::QuotaExceeded,
+                Refusal::StripeGone { .. } | Refusal::Behind { .. } => {
+                    Code::ConditionalRequestConflict
+                }
+                Refusal::NodesExhausted => Code::ServiceUnavailable,
             },
+            StoreError::Catalog(CatalogError::Unavailable(_)) => Code::ServiceUnavailable,
             StoreError::Busy { .. } => Code::SlowDown,
             StoreError::Unavailable { .. } | StoreError::NoSuchPool { .. } => {
                 Code::ServiceUnavailable
             }
-            StoreError::Lost { .. } => Code::InternalError,
+            StoreError::Lost { .. } | StoreError::Catalog(CatalogError::Corrupt { .. }) => {
+                Code::InternalError
+            }
             StoreError::Length { .. } => Code::IncompleteBody,
             StoreError::Extents { .. } | StoreError::RecordTooLong { .. } => Code::EntityTooLarge,
         };
@@ -91,7 +72,8 @@ impl From<StoreError> for Failure {
             let seconds = retry_after.as_secs_f64().ceil().max(1.0);
             return Self::from(code).header(http::header::RETRY_AFTER, &seconds.to_string());
         }
-        if let StoreError::Catalog(CatalogError::QuotaExceeded { limit }) = error {
+        if let StoreError::Catalog(CatalogError::Refused(Refusal::QuotaExceeded { limit })) = error
+        {
             let message = format!("The bucket may hold {limit}, and would hold more with this.");
             return Self::new(code, message);
         }

@@ -1,51 +1,83 @@
 //! Uploads in parts: their beginning and their abandonment.
 
-use super::{Outcome, Reply, Request};
+use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
-    digest,
+    Settings, digest,
     error::{Code, Failure},
     metadata,
     xml::Element,
 };
 use http::StatusCode;
-use ripstop_catalog::{ChecksumAlgorithm, Upload};
+use ripstop_catalog::{Attributes, ChecksumAlgorithm, Upload};
 
 /// Highest part number, and so most parts.
 pub(super) const PART_NUMBER_MAX: u16 = 10_000;
 
-/// The upload that the query names.
-pub(super) async fn upload_of(request: &Request) -> Outcome<Upload> {
-    let id = request.query.get("uploadId").unwrap_or_default();
-    if id.is_empty() {
-        request.store.bucket(&request.bucket).await?;
-        return Err(Code::NoSuchUpload.into());
-    }
-    Ok(request.store.upload(&request.bucket, &request.key, id).await?)
+/// Which upload is meant.
+pub(super) struct UploadName {
+    pub(super) bucket: String,
+    pub(super) key: String,
+    /// Empty where none is named.
+    id: String,
 }
 
-pub(super) async fn create(request: Request) -> Outcome<Reply> {
-    let attributes = metadata::read(&request.headers)?;
-    let checksum = checksum(&request)?;
-    request.store.bucket(&request.bucket).await?;
-    let upload = Upload {
-        id: String::new(),
-        bucket: request.bucket,
-        key: request.key,
-        created_ms: 0,
-        attributes,
-        checksum,
-        ..Upload::default()
-    };
-    let upload = request.store.create_upload(upload).await?;
-    let mut root = Element::in_namespace("InitiateMultipartUploadResult");
-    root.text("Bucket", &upload.bucket).text("Key", &upload.key).text("UploadId", &upload.id);
-    let mut reply = Reply::document(root.document());
-    if let Some((algorithm, composite)) = checksum {
-        reply = reply
-            .with("x-amz-checksum-algorithm", digest::word(algorithm))
-            .with("x-amz-checksum-type", digest::kind(composite));
+impl UploadName {
+    /// The one that the query names.
+    pub(super) fn parse(request: &Request) -> Self {
+        Self {
+            bucket: request.bucket.clone(),
+            key: request.key.clone(),
+            id: request.query.get("uploadId").unwrap_or_default().to_owned(),
+        }
     }
-    Ok(reply)
+
+    /// What is known of it.
+    pub(super) async fn find(&self, desk: &Desk) -> Outcome<Upload> {
+        if self.id.is_empty() {
+            desk.store.bucket(&self.bucket).await?;
+            return Err(Code::NoSuchUpload.into());
+        }
+        Ok(desk.store.upload(&self.bucket, &self.key, &self.id).await?)
+    }
+}
+
+pub(super) struct Create {
+    bucket: String,
+    key: String,
+    attributes: Attributes,
+    checksum: Option<(ChecksumAlgorithm, bool)>,
+}
+
+impl Operate for Create {
+    type Done = Upload;
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        let attributes = metadata::read(&request.headers)?;
+        let checksum = checksum(request)?;
+        let (bucket, key) = (request.bucket.clone(), request.key.clone());
+        Ok(Self { bucket, key, attributes, checksum })
+    }
+
+    async fn run(self, desk: &Desk) -> Outcome<Upload> {
+        let Self { bucket, key, attributes, checksum } = self;
+        desk.store.bucket(&bucket).await?;
+        let (id, created_ms) = (String::new(), 0);
+        let upload =
+            Upload { id, bucket, key, created_ms, attributes, checksum, ..Upload::default() };
+        Ok(desk.store.create_upload(upload).await?)
+    }
+
+    fn render(upload: Upload, _: &Settings) -> Reply {
+        let mut root = Element::in_namespace("InitiateMultipartUploadResult");
+        root.text("Bucket", &upload.bucket).text("Key", &upload.key).text("UploadId", &upload.id);
+        let reply = Reply::document(root.document());
+        match upload.checksum {
+            None => reply,
+            Some((algorithm, composite)) => reply
+                .with("x-amz-checksum-algorithm", digest::word(algorithm))
+                .with("x-amz-checksum-type", digest::kind(composite)),
+        }
+    }
 }
 
 /// The function of the parts' checksums, and whether the object's is over these; `None` if the client
@@ -93,8 +125,21 @@ fn checksum(request: &Request) -> Outcome<Option<(ChecksumAlgorithm, bool)>> {
     Ok(Some((algorithm, composite)))
 }
 
-pub(super) async fn abort(request: Request) -> Outcome<Reply> {
-    let upload = upload_of(&request).await?;
-    request.store.abort_upload(&upload.id).await?;
-    Ok(Reply::empty(StatusCode::NO_CONTENT))
+pub(super) struct Abort(UploadName);
+
+impl Operate for Abort {
+    type Done = ();
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        Ok(Self(UploadName::parse(request)))
+    }
+
+    async fn run(self, desk: &Desk) -> Outcome<()> {
+        let upload = self.0.find(desk).await?;
+        Ok(desk.store.abort_upload(&upload.id).await?)
+    }
+
+    fn render((): (), _: &Settings) -> Reply {
+        Reply::empty(StatusCode::NO_CONTENT)
+    }
 }

@@ -1,9 +1,10 @@
 //! Reading an object, or only what is known of it.
 
-use super::{Outcome, Reply, Request};
+use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
+    Settings,
     allowance::FEW_EXTENTS,
-    body::Outgoing,
+    body::{Outgoing, Pieces},
     condition::{Judgement, Preconditions, failed},
     digest,
     error::{Code, Failure},
@@ -11,8 +12,8 @@ use crate::{
     range::{self, Wanted},
 };
 use futures::StreamExt as _;
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
-use ripstop_catalog::{Attributes, CatalogError, Located, Object};
+use http::{HeaderName, HeaderValue, StatusCode, header};
+use ripstop_catalog::{Attributes, CatalogError, Located, Object, Refusal};
 use ripstop_store::{StoreError, narrowed};
 use std::{ops::Range, sync::Arc};
 
@@ -29,43 +30,210 @@ const OVERRIDES: [(&str, HeaderName); 6] = [
 /// Keys that were replaced between two looks are looked up this often before giving up.
 const LOOKS_MAX: usize = 3;
 
-pub(super) async fn get(request: Request, with_bytes: bool) -> Outcome<Reply> {
-    request.check_version()?;
-    metadata::refuse_unsupported(&request.headers)?;
-    let mut looks = 0;
-    let (mut reply, located, span) = loop {
-        looks += 1;
-        let located =
-            request.store.object(&request.bucket, &request.key).await.map_err(|error| {
-                let missing = matches!(error, StoreError::Catalog(CatalogError::NoSuchKey));
-                let failure = Failure::from(error);
-                if missing { failure.with("Key", &request.key) } else { failure }
-            })?;
+/// What is wanted of an object.
+struct Wish {
+    bucket: String,
+    key: String,
+    preconditions: Preconditions,
+    /// The part, as S3 counts them.
+    part: Outcome<Option<u32>>,
+    range: Option<String>,
+    if_range: Option<String>,
+    shown: Shown,
+    overrides: Outcome<Vec<(HeaderName, HeaderValue)>>,
+}
+
+/// What is shown of it besides.
+#[derive(Clone, Copy)]
+struct Shown {
+    checksum: bool,
+    parts_count: bool,
+}
+
+impl Wish {
+    fn parse(request: &Request) -> Outcome<Self> {
+        request.check_version()?;
+        metadata::refuse_unsupported(&request.headers)?;
+        let mode = request.header("x-amz-checksum-mode");
+        let shown = Shown {
+            checksum: mode.is_some_and(|mode| mode.eq_ignore_ascii_case("enabled")),
+            parts_count: request.query.has("partNumber"),
+        };
+        Ok(Self {
+            bucket: request.bucket.clone(),
+            key: request.key.clone(),
+            preconditions: Preconditions::read(&request.headers, ""),
+            part: part_number(request),
+            range: request.header("range").map(str::to_owned),
+            if_range: request.header("if-range").map(str::to_owned),
+            shown,
+            overrides: overrides(request),
+        })
+    }
+
+    async fn look(&self, desk: &Desk) -> Outcome<Found> {
+        let located = desk.store.object(&self.bucket, &self.key).await.map_err(|error| {
+            let missing =
+                matches!(error, StoreError::Catalog(CatalogError::Refused(Refusal::NoSuchKey)));
+            let failure = Failure::from(error);
+            if missing { failure.with("Key", &self.key) } else { failure }
+        })?;
         let object = &located.object;
-        check_preconditions(&request.headers, object)?;
-        let (reply, span) = head(&request, object)?;
-        if !with_bytes || span.is_empty() {
-            break (reply, located, span);
+        self.check_preconditions(object)?;
+        let part = self.part.clone()?.map(|number| part_at(object, number)).transpose()?;
+        let wanted = self.wanted(object, part)?;
+        let overrides = self.overrides.clone()?;
+        Ok(Found { wanted, part, shown: self.shown, overrides, pieces: None, located })
+    }
+
+    fn check_preconditions(&self, object: &Object) -> Outcome<()> {
+        let etag = &object.attributes.etag;
+        match self.preconditions.judge(etag, object.modified_ms) {
+            Judgement::Holds => Ok(()),
+            Judgement::Fails => Err(failed("If-Match")),
+            Judgement::NotModified => Err(Failure::from(Code::NotModified)
+                .header(header::ETAG, &format!("\"{etag}\""))
+                .header(header::LAST_MODIFIED, &crate::date::http(object.modified_ms))),
         }
-        let (needed, within) = needed(&located, &span);
-        let held = request.allowances.extents_of(&needed.object).await?;
-        match request.store.read(needed, within).await {
-            Ok(pieces) => {
-                let mut reply = reply;
-                let pieces = pieces.inspect(move |_| {
-                    let _until_the_last = &held;
-                });
-                let left = span.end - span.start;
-                reply.body = Outgoing::Stream { pieces: pieces.boxed(), left };
-                break (reply, located, span);
+    }
+
+    fn wanted(&self, object: &Object, part: Option<usize>) -> Outcome<Wanted> {
+        let range = self.range.as_deref();
+        if part.is_some() && range.is_some() {
+            return Err(Failure::new(
+                Code::InvalidRequest,
+                "Cannot specify both Range header and partNumber query parameter",
+            ));
+        }
+        let (etag, modified_ms) = (&object.attributes.etag, object.modified_ms);
+        let if_range = self.if_range.as_deref();
+        let range = range.filter(|_| range::still_applies(if_range, etag, modified_ms));
+        match (part, range) {
+            (Some(part), _) => Ok(Wanted::Part(part_span(object, part))),
+            (None, Some(range)) => range::wanted(range, object.len),
+            (None, None) => Ok(Wanted::Whole),
+        }
+    }
+}
+
+/// An object, and what of it is answered with.
+pub(super) struct Found {
+    located: Arc<Located>,
+    wanted: Wanted,
+    part: Option<usize>,
+    shown: Shown,
+    overrides: Vec<(HeaderName, HeaderValue)>,
+    /// The bytes, where they are wanted and there are any.
+    pieces: Option<Pieces>,
+}
+
+impl Found {
+    fn span(&self) -> Range<u64> {
+        match &self.wanted {
+            Wanted::Whole => 0..self.located.object.len,
+            Wanted::Part(span) => span.clone(),
+        }
+    }
+
+    fn render(self) -> Reply {
+        let object = &self.located.object;
+        let mut reply = Reply::empty(StatusCode::OK);
+        metadata::show(object, &mut reply.headers);
+        if self.shown.checksum {
+            reply = show_checksum(reply, object, self.part, self.wanted == Wanted::Whole);
+        }
+        for (name, value) in &self.overrides {
+            reply.headers.insert(name, value.clone());
+        }
+        if self.shown.parts_count && !object.attributes.parts.is_empty() {
+            reply.headers.insert("x-amz-mp-parts-count", object.attributes.parts.len().into());
+        }
+        let span = self.span();
+        if self.wanted != Wanted::Whole {
+            reply.status = StatusCode::PARTIAL_CONTENT;
+            if !span.is_empty() {
+                let text = format!("bytes {}-{}/{}", span.start, span.end - 1, object.len);
+                reply = reply.with("content-range", &text);
             }
-            Err(StoreError::Catalog(CatalogError::StripeGone { .. })) if looks < LOOKS_MAX => {}
-            Err(error) => return Err(error.into()),
         }
-    };
-    drop(located);
-    reply.headers.insert(header::CONTENT_LENGTH, (span.end - span.start).into());
-    Ok(reply)
+        let left = span.end - span.start;
+        if let Some(pieces) = self.pieces {
+            reply.body = Outgoing::Stream { pieces, left };
+        }
+        reply.headers.insert(header::CONTENT_LENGTH, left.into());
+        reply
+    }
+}
+
+/// An object with its bytes.
+pub(super) struct Get(Wish);
+
+impl Operate for Get {
+    type Done = Found;
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        Wish::parse(request).map(Self)
+    }
+
+    async fn run(self, desk: &Desk) -> Outcome<Found> {
+        let mut looks = 0;
+        loop {
+            looks += 1;
+            let mut found = self.0.look(desk).await?;
+            let span = found.span();
+            if span.is_empty() {
+                return Ok(found);
+            }
+            let (needed, within) = needed(&found.located, &span);
+            let held = desk.allowances.extents_of(&needed.object).await?;
+            match desk.store.read(needed, within).await {
+                Ok(pieces) => {
+                    let pieces = pieces.inspect(move |_| {
+                        let _until_the_last = &held;
+                    });
+                    found.pieces = Some(pieces.boxed());
+                    return Ok(found);
+                }
+                Err(StoreError::Catalog(CatalogError::Refused(Refusal::StripeGone { .. })))
+                    if looks < LOOKS_MAX => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn render(found: Found, _: &Settings) -> Reply {
+        found.render()
+    }
+}
+
+/// What is known of an object.
+pub(super) struct Head(Wish);
+
+impl Operate for Head {
+    type Done = Found;
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        Wish::parse(request).map(Self)
+    }
+
+    async fn run(self, desk: &Desk) -> Outcome<Found> {
+        self.0.look(desk).await
+    }
+
+    fn render(found: Found, _: &Settings) -> Reply {
+        found.render()
+    }
+}
+
+/// The headers that the query replaces.
+fn overrides(request: &Request) -> Outcome<Vec<(HeaderName, HeaderValue)>> {
+    let given = OVERRIDES.into_iter().filter_map(|(parameter, name)| {
+        let value = request.query.get(parameter)?;
+        let value = HeaderValue::from_bytes(value.as_bytes());
+        let invalid = |_| Failure::argument("Invalid header value", parameter, "");
+        Some(value.map(|value| (name, value)).map_err(invalid))
+    });
+    given.collect()
 }
 
 /// What it takes to read these bytes, and where they are in that.
@@ -75,64 +243,6 @@ fn needed(located: &Arc<Located>, span: &Range<u64>) -> (Arc<Located>, Range<u64
     }
     let (needed, within) = narrowed(located, span);
     (Arc::new(needed), within)
-}
-
-fn check_preconditions(headers: &HeaderMap, object: &Object) -> Outcome<()> {
-    let etag = &object.attributes.etag;
-    match Preconditions::read(headers, "").judge(etag, object.modified_ms) {
-        Judgement::Holds => Ok(()),
-        Judgement::Fails => Err(failed("If-Match")),
-        Judgement::NotModified => Err(Failure::from(Code::NotModified)
-            .header(header::ETAG, &format!("\"{etag}\""))
-            .header(header::LAST_MODIFIED, &crate::date::http(object.modified_ms))),
-    }
-}
-
-/// The answer's head, and which bytes go with it.
-fn head(request: &Request, object: &Object) -> Outcome<(Reply, Range<u64>)> {
-    let part = wanted_part(request, object)?;
-    let range = request.header("range");
-    if part.is_some() && range.is_some() {
-        return Err(Failure::new(
-            Code::InvalidRequest,
-            "Cannot specify both Range header and partNumber query parameter",
-        ));
-    }
-    let etag = &object.attributes.etag;
-    let range = range.filter(|_| range::still_applies(&request.headers, etag, object.modified_ms));
-    let wanted = match (part, range) {
-        (Some(part), _) => Wanted::Part(part_span(object, part)),
-        (None, Some(range)) => range::wanted(range, object.len)?,
-        (None, None) => Wanted::Whole,
-    };
-    let mut reply = Reply::empty(StatusCode::OK);
-    metadata::show(object, &mut reply.headers);
-    let mode = request.header("x-amz-checksum-mode");
-    if mode.is_some_and(|mode| mode.eq_ignore_ascii_case("enabled")) {
-        reply = show_checksum(reply, object, part, wanted == Wanted::Whole);
-    }
-    for (parameter, name) in OVERRIDES {
-        if let Some(value) = request.query.get(parameter) {
-            let value = HeaderValue::from_bytes(value.as_bytes())
-                .map_err(|_| Failure::argument("Invalid header value", parameter, ""))?;
-            reply.headers.insert(name, value);
-        }
-    }
-    if request.query.has("partNumber") && !object.attributes.parts.is_empty() {
-        reply.headers.insert("x-amz-mp-parts-count", object.attributes.parts.len().into());
-    }
-    let span = match wanted {
-        Wanted::Whole => 0..object.len,
-        Wanted::Part(span) => {
-            reply.status = StatusCode::PARTIAL_CONTENT;
-            if !span.is_empty() {
-                let text = format!("bytes {}-{}/{}", span.start, span.end - 1, object.len);
-                reply = reply.with("content-range", &text);
-            }
-            span
-        }
-    };
-    Ok((reply, span))
 }
 
 /// With the checksum of just the bytes that go with it, where that is known.
@@ -162,23 +272,26 @@ fn part_span(object: &Object, at: usize) -> Range<u64> {
     start..start + part.len
 }
 
-/// Which part `partNumber` asks for, counted from zero.
-fn wanted_part(request: &Request, object: &Object) -> Outcome<Option<usize>> {
+/// The number that `partNumber` asks for.
+fn part_number(request: &Request) -> Outcome<Option<u32>> {
     let Some(text) = request.query.filled("partNumber") else { return Ok(None) };
     let number = text.parse::<u32>().ok().filter(|number| (1..=10_000).contains(number));
-    let number = number.ok_or_else(|| {
+    number.map(Some).ok_or_else(|| {
         let message = "Part number must be an integer between 1 and 10000, inclusive";
         Failure::argument(message, "partNumber", text)
-    })?;
+    })
+}
+
+/// Where the part of a number is, counted from zero.
+fn part_at(object: &Object, number: u32) -> Outcome<usize> {
     let parts = &object.attributes.parts;
     if parts.is_empty() && number == 1 {
-        return Ok(Some(0));
+        return Ok(0);
     }
     let at = parts.iter().position(|part| u32::from(part.number) == number);
-    let at = at.ok_or_else(|| {
+    at.ok_or_else(|| {
         Failure::from(Code::InvalidPartNumber)
             .with("ActualPartCount", parts.len().max(1).to_string())
             .with("PartNumberRequested", number.to_string())
-    })?;
-    Ok(Some(at))
+    })
 }

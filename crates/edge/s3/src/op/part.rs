@@ -1,21 +1,23 @@
 //! Parts of an upload: taking them and listing them.
 
 use super::{
-    Outcome, Reply, Request,
+    Desk, Operate, Outcome, Reply, Request,
     list::{ENTRIES_MAX, show_owner},
-    multipart::{PART_NUMBER_MAX, upload_of},
+    multipart::{PART_NUMBER_MAX, UploadName},
     put::{announced, with_checksum},
 };
 use crate::{
+    Settings,
+    allowance::Held,
+    body::Payload,
     date,
     digest::{self, Expectation, PartBody, Received},
     error::{Code, Failure},
     metadata,
-    request::Request as Incoming,
     xml::Element,
 };
 use http::StatusCode;
-use ripstop_catalog::{ChecksumAlgorithm, Upload, UploadedPart};
+use ripstop_catalog::{Checksum, ChecksumAlgorithm, Upload, UploadedPart};
 
 /// The number that the query gives the part.
 pub(super) fn number_of(request: &Request) -> Outcome<u16> {
@@ -50,82 +52,144 @@ fn other_algorithm(expected: ChecksumAlgorithm, given: Option<ChecksumAlgorithm>
     Failure::new(Code::InvalidRequest, message)
 }
 
-pub(super) async fn upload(request: Request) -> Outcome<Reply> {
-    metadata::refuse_unsupported(&request.headers)?;
-    let number = number_of(&request)?;
-    let len = announced(&request)?;
-    let upload = upload_of(&request).await?;
-    let expectation = Expectation::read(&request.headers)?;
-    let given = expectation.algorithm();
-    let algorithm = part_algorithm(&upload, given)?;
-    if given.is_none() && upload.checksum.is_some_and(|(_, composite)| composite) {
-        return Err(other_algorithm(algorithm, None));
+pub(super) struct Put {
+    name: UploadName,
+    number: u16,
+    len: u64,
+    expectation: Outcome<Expectation>,
+    payload: Payload,
+}
+
+/// A part that was taken.
+pub(super) struct Taken {
+    etag: String,
+    /// As far as it is shown.
+    checksum: Option<Checksum>,
+}
+
+impl Operate for Put {
+    type Done = Taken;
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        metadata::refuse_unsupported(&request.headers)?;
+        let number = number_of(request)?;
+        let payload = request.body()?;
+        let len = announced(&payload, &request.settings)?;
+        let expectation = Expectation::read(&request.headers);
+        Ok(Self { name: UploadName::parse(request), number, len, expectation, payload })
     }
-    let Incoming { store, settings, payload, hashing_ns, .. } = request;
-    let aside_above = settings.hash_aside_above;
-    let received = Received::new(payload, expectation, Some(algorithm), aside_above, hashing_ns);
-    let part = store.put_part(&upload, number, len, PartBody(received)).await?;
-    let reply = Reply::empty(StatusCode::OK).with("etag", &format!("\"{}\"", part.etag));
-    let shown = part.checksum.as_ref().filter(|checksum| {
-        upload.checksum.is_some() || given.is_none_or(|given| given == checksum.algorithm)
-    });
-    Ok(with_checksum(reply, shown, 0, false))
+
+    async fn run(self, desk: &Desk) -> Outcome<Taken> {
+        let upload = self.name.find(desk).await?;
+        let expectation = self.expectation?;
+        let given = expectation.algorithm();
+        let algorithm = part_algorithm(&upload, given)?;
+        if given.is_none() && upload.checksum.is_some_and(|(_, composite)| composite) {
+            return Err(other_algorithm(algorithm, None));
+        }
+        let (aside_above, hashing_ns) = (desk.settings.hash_aside_above, desk.hashing_ns.clone());
+        let received =
+            Received::new(self.payload, expectation, Some(algorithm), aside_above, hashing_ns);
+        let part = desk.store.put_part(&upload, self.number, self.len, PartBody(received)).await?;
+        let checksum = part.checksum.filter(|checksum| {
+            upload.checksum.is_some() || given.is_none_or(|given| given == checksum.algorithm)
+        });
+        Ok(Taken { etag: part.etag, checksum })
+    }
+
+    fn render(taken: Taken, _: &Settings) -> Reply {
+        let reply = Reply::empty(StatusCode::OK).with("etag", &format!("\"{}\"", taken.etag));
+        with_checksum(reply, taken.checksum.as_ref(), 0, false)
+    }
 }
 
 /// What a part takes on a page: itself, and its part of the document.
 const PART_MEMORY: usize = 768;
 
-/// Parts with numbers above `after`, `max` unless there are fewer, without where their bytes are.
-async fn stored(
-    request: &Request,
-    upload: &Upload,
-    after: u16,
+/// A page of an upload's parts.
+pub(super) struct List {
+    name: UploadName,
     max: usize,
-) -> Outcome<Vec<UploadedPart>> {
-    let mut parts: Vec<UploadedPart> = Vec::new();
-    while parts.len() < max {
-        let after = parts.last().map_or(after, |part| part.number);
-        let page = request.store.parts(&upload.id, after, max - parts.len()).await?;
-        if page.is_empty() {
-            break;
-        }
-        let without_extents = |part| UploadedPart { extents: Vec::new(), ..part };
-        parts.extend(page.into_iter().map(without_extents));
-    }
-    Ok(parts)
+    after: usize,
 }
 
-/// A page of an upload's parts.
-pub(super) async fn list(request: Request) -> Outcome<Reply> {
-    let max = request.count("max-parts")?.unwrap_or(ENTRIES_MAX).min(ENTRIES_MAX);
-    let after = request.count("part-number-marker")?.unwrap_or(0);
-    let upload = upload_of(&request).await?;
-    let marker = u16::try_from(after).unwrap_or(u16::MAX);
-    let held = request.allowances.pages.take(PART_MEMORY * (max + 1)).await?;
-    let mut parts = stored(&request, &upload, marker, max + 1).await?;
-    let truncated = parts.len() > max && max > 0;
-    parts.truncate(max);
-    let mut root = Element::in_namespace("ListPartsResult");
-    root.text("Bucket", &upload.bucket).text("Key", &upload.key).text("UploadId", &upload.id);
-    show_owner("Initiator", &request, &mut root);
-    show_owner("Owner", &request, &mut root);
-    root.text("StorageClass", "STANDARD").value("PartNumberMarker", after);
-    root.value("NextPartNumberMarker", parts.last().map_or(after, |part| part.number.into()));
-    root.value("MaxParts", max).value("IsTruncated", truncated);
-    if let Some((algorithm, composite)) = upload.checksum {
-        root.text("ChecksumAlgorithm", digest::word(algorithm));
-        root.text("ChecksumType", digest::kind(composite));
-    }
-    for part in &parts {
-        root.child("Part", |element| {
-            element.value("PartNumber", part.number);
-            element.text("LastModified", &date::document(part.modified_ms));
-            element.text("ETag", &format!("\"{}\"", part.etag)).value("Size", part.len);
-            if let Some(checksum) = part.checksum.as_ref().filter(|_| upload.checksum.is_some()) {
-                let name = format!("Checksum{}", digest::word(checksum.algorithm));
-                element.text(&name, &digest::base64(&checksum.value));
+pub(super) struct Listed {
+    upload: Upload,
+    parts: Vec<UploadedPart>,
+    max: usize,
+    after: usize,
+    truncated: bool,
+    held: Held,
+}
+
+impl List {
+    /// Parts after the marker, `max` unless there are fewer, without where their bytes are.
+    async fn stored(
+        desk: &Desk,
+        upload: &Upload,
+        after: u16,
+        max: usize,
+    ) -> Outcome<Vec<UploadedPart>> {
+        let mut parts: Vec<UploadedPart> = Vec::new();
+        while parts.len() < max {
+            let after = parts.last().map_or(after, |part| part.number);
+            let page = desk.store.parts(&upload.id, after, max - parts.len()).await?;
+            if page.is_empty() {
+                break;
             }
-        });
+            let without_extents = |part| UploadedPart { extents: Vec::new(), ..part };
+            parts.extend(page.into_iter().map(without_extents));
+        }
+        Ok(parts)
     }
-    Ok(Reply::page(root.document(), held))
+}
+
+impl Operate for List {
+    type Done = Listed;
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        let max = request.count("max-parts")?.unwrap_or(ENTRIES_MAX).min(ENTRIES_MAX);
+        let after = request.count("part-number-marker")?.unwrap_or(0);
+        Ok(Self { name: UploadName::parse(request), max, after })
+    }
+
+    async fn run(self, desk: &Desk) -> Outcome<Listed> {
+        let Self { name, max, after } = self;
+        let upload = name.find(desk).await?;
+        let marker = u16::try_from(after).unwrap_or(u16::MAX);
+        let held = desk.allowances.pages.take(PART_MEMORY * (max + 1)).await?;
+        let mut parts = Self::stored(desk, &upload, marker, max + 1).await?;
+        let truncated = parts.len() > max && max > 0;
+        parts.truncate(max);
+        Ok(Listed { upload, parts, max, after, truncated, held })
+    }
+
+    fn render(done: Listed, settings: &Settings) -> Reply {
+        let Listed { upload, parts, max, after, truncated, held } = done;
+        let mut root = Element::in_namespace("ListPartsResult");
+        root.text("Bucket", &upload.bucket).text("Key", &upload.key).text("UploadId", &upload.id);
+        show_owner("Initiator", settings, &mut root);
+        show_owner("Owner", settings, &mut root);
+        root.text("StorageClass", "STANDARD").value("PartNumberMarker", after);
+        root.value("NextPartNumberMarker", parts.last().map_or(after, |part| part.number.into()));
+        root.value("MaxParts", max).value("IsTruncated", truncated);
+        if let Some((algorithm, composite)) = upload.checksum {
+            root.text("ChecksumAlgorithm", digest::word(algorithm));
+            root.text("ChecksumType", digest::kind(composite));
+        }
+        for part in &parts {
+            root.child("Part", |element| show_part(part, upload.checksum.is_some(), element));
+        }
+        Reply::page(root.document(), held)
+    }
+}
+
+fn show_part(part: &UploadedPart, with_checksum: bool, element: &mut Element) {
+    element.value("PartNumber", part.number);
+    element.text("LastModified", &date::document(part.modified_ms));
+    element.text("ETag", &format!("\"{}\"", part.etag)).value("Size", part.len);
+    if let Some(checksum) = part.checksum.as_ref().filter(|_| with_checksum) {
+        let name = format!("Checksum{}", digest::word(checksum.algorithm));
+        element.text(&name, &digest::base64(&checksum.value));
+    }
 }

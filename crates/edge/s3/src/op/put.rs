@@ -1,43 +1,68 @@
-use super::{Outcome, Reply, Request};
+use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
+    Settings,
+    body::Payload,
     condition::{self, Demand},
     digest::{self, Expectation, ObjectBody, Received},
     error::{Code, Failure},
     metadata,
-    request::Request as Incoming,
 };
-use http::{HeaderMap, StatusCode};
-use ripstop_catalog::{CatalogError, Checksum, Condition};
-use ripstop_store::{Store, StoreError, Target};
+use http::StatusCode;
+use ripstop_catalog::{Attributes, CatalogError, Checksum, Condition, Object, Refusal};
+use ripstop_store::{StoreError, Target};
 
 /// Stores an object.
-pub(super) async fn put(request: Request) -> Outcome<Reply> {
-    let attributes = metadata::read(&request.headers)?;
-    let len = announced(&request)?;
-    let expectation = Expectation::read(&request.headers)?;
-    let condition =
-        write_condition(&request.headers, &request.store, &request.bucket, &request.key).await?;
-    let conditional = condition != Condition::None;
-    let Incoming { store, settings, bucket, key, payload, hashing_ns, .. } = request;
-    let received = Received::new(payload, expectation, None, settings.hash_aside_above, hashing_ns);
-    let body = ObjectBody { received, attributes };
-    let target = Target { bucket, key, condition };
-    let object = store.put(target, len, body).await.map_err(|error| match error.into() {
-        Failure { code: Code::PreconditionFailed, .. } if conditional => {
-            condition::failed("If-Match or If-None-Match")
-        }
-        failure => failure,
-    })?;
-    let reply =
-        Reply::empty(StatusCode::OK).with("etag", &format!("\"{}\"", object.attributes.etag));
-    Ok(with_checksum(reply, object.attributes.checksum.as_ref(), 0, true)
-        .with("x-amz-object-size", &object.len.to_string()))
+pub(super) struct Put {
+    bucket: String,
+    key: String,
+    attributes: Attributes,
+    len: u64,
+    expectation: Expectation,
+    demand: Demand,
+    payload: Payload,
+}
+
+impl Operate for Put {
+    type Done = Object;
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        let attributes = metadata::read(&request.headers)?;
+        let payload = request.body()?;
+        let len = announced(&payload, &request.settings)?;
+        let expectation = Expectation::read(&request.headers)?;
+        let demand = condition::demand(&request.headers)?;
+        let (bucket, key) = (request.bucket.clone(), request.key.clone());
+        Ok(Self { bucket, key, attributes, len, expectation, demand, payload })
+    }
+
+    async fn run(self, desk: &Desk) -> Outcome<Object> {
+        let Self { bucket, key, attributes, len, expectation, demand, payload } = self;
+        let condition = demanded(demand, desk, &bucket, &key).await?;
+        let conditional = condition != Condition::None;
+        let (aside_above, hashing_ns) = (desk.settings.hash_aside_above, desk.hashing_ns.clone());
+        let received = Received::new(payload, expectation, None, aside_above, hashing_ns);
+        let body = ObjectBody { received, attributes };
+        let target = Target { bucket, key, condition };
+        desk.store.put(target, len, body).await.map_err(|error| match error.into() {
+            Failure { code: Code::PreconditionFailed, .. } if conditional => {
+                condition::failed("If-Match or If-None-Match")
+            }
+            failure => failure,
+        })
+    }
+
+    fn render(object: Object, _: &Settings) -> Reply {
+        let reply =
+            Reply::empty(StatusCode::OK).with("etag", &format!("\"{}\"", object.attributes.etag));
+        with_checksum(reply, object.attributes.checksum.as_ref(), 0, true)
+            .with("x-amz-object-size", &object.len.to_string())
+    }
 }
 
 /// The announced length, if we take as much.
-pub(super) fn announced(request: &Request) -> Outcome<u64> {
-    let len = request.payload.announced()?;
-    let max = request.settings.put_len_max;
+pub(super) fn announced(payload: &Payload, settings: &Settings) -> Outcome<u64> {
+    let len = payload.announced()?;
+    let max = settings.put_len_max;
     if len > max {
         return Err(Failure::from(Code::EntityTooLarge)
             .with("ProposedSize", len.to_string())
@@ -46,18 +71,20 @@ pub(super) fn announced(request: &Request) -> Outcome<u64> {
     Ok(len)
 }
 
-/// What a write's headers demand of the key's present object, as the catalog checks it.
-pub(super) async fn write_condition(
-    headers: &HeaderMap,
-    store: &Store,
+/// What a write demands of the key's present object, as the catalog checks it.
+pub(super) async fn demanded(
+    demand: Demand,
+    desk: &Desk,
     bucket: &str,
     key: &str,
 ) -> Outcome<Condition> {
-    match condition::demand(headers)? {
+    match demand {
         Demand::Plain(condition) => Ok(condition),
-        Demand::NoneOf(tags) => match store.object(bucket, key).await {
+        Demand::NoneOf(tags) => match desk.store.object(bucket, key).await {
             Ok(located) => condition::none_of(&tags, Some(&located.object)),
-            Err(StoreError::Catalog(CatalogError::NoSuchKey)) => condition::none_of(&tags, None),
+            Err(StoreError::Catalog(CatalogError::Refused(Refusal::NoSuchKey))) => {
+                condition::none_of(&tags, None)
+            }
             Err(error) => Err(error.into()),
         },
     }

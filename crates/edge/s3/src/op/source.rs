@@ -1,7 +1,8 @@
 //! The source of a copy.
 
-use super::{Outcome, Request};
+use super::{Desk, Outcome, Request};
 use crate::{
+    authorise::COPY_SOURCE,
     condition::{Judgement, Preconditions, failed},
     digest::{Digests, Verdict},
     error::{Code, Failure},
@@ -15,7 +16,7 @@ use std::{
 };
 
 /// Bucket and key that `x-amz-copy-source` names.
-pub(super) fn named(header: &str) -> Outcome<(String, String)> {
+pub(crate) fn named(header: &str) -> Outcome<(String, String)> {
     let invalid = |message: &'static str| Failure::argument(message, "x-amz-copy-source", header);
     let (path, version) = match header.split_once("?versionId=") {
         Some((path, version)) => (path, Some(version)),
@@ -36,20 +37,34 @@ pub(super) fn named(header: &str) -> Outcome<(String, String)> {
     Ok((bucket.to_owned(), key.to_owned()))
 }
 
-/// The source, if its preconditions hold.
-pub(super) async fn located(request: &Request, bucket: &str, key: &str) -> Outcome<Arc<Located>> {
-    let located = request.store.object(bucket, key).await?;
-    let object = &located.object;
-    let preconditions = Preconditions::read(&request.headers, "x-amz-copy-source-");
-    match preconditions.judge(&object.attributes.etag, object.modified_ms) {
-        Judgement::Holds => Ok(located),
-        Judgement::Fails | Judgement::NotModified => Err(failed("x-amz-copy-source-If-*")),
+/// The source of a copy, and what must hold of it.
+pub(super) struct Source {
+    pub(super) bucket: String,
+    pub(super) key: String,
+    preconditions: Preconditions,
+}
+
+impl Source {
+    pub(super) fn parse(request: &Request) -> Outcome<Self> {
+        let (bucket, key) = named(request.header(COPY_SOURCE).unwrap_or_default())?;
+        let preconditions = Preconditions::read(&request.headers, "x-amz-copy-source-");
+        Ok(Self { bucket, key, preconditions })
+    }
+
+    /// The object, if its preconditions hold.
+    pub(super) async fn find(&self, desk: &Desk) -> Outcome<Arc<Located>> {
+        let located = desk.store.object(&self.bucket, &self.key).await?;
+        let object = &located.object;
+        match self.preconditions.judge(&object.attributes.etag, object.modified_ms) {
+            Judgement::Holds => Ok(located),
+            Judgement::Fails | Judgement::NotModified => Err(failed("x-amz-copy-source-If-*")),
+        }
     }
 }
 
 /// Refuses to copy in one request what could not have been put in one.
-pub(super) fn check_len(request: &Request, len: u64) -> Outcome<()> {
-    let max = request.settings.put_len_max;
+pub(super) fn check_len(desk: &Desk, len: u64) -> Outcome<()> {
+    let max = desk.settings.put_len_max;
     if len <= max {
         return Ok(());
     }
@@ -63,14 +78,14 @@ pub(super) fn check_len(request: &Request, len: u64) -> Outcome<()> {
 
 /// Reads bytes that are stored, for what is not known of them.
 pub(super) async fn hashed(
-    request: &Request,
+    desk: &Desk,
     located: Arc<Located>,
     range: Range<u64>,
     algorithm: ChecksumAlgorithm,
 ) -> Outcome<Verdict> {
     let mut digests = Digests::new(false, &[algorithm]);
     if !range.is_empty() {
-        let mut pieces = request.store.read(located, range).await?;
+        let mut pieces = desk.store.read(located, range).await?;
         while let Some(piece) = pieces.next().await {
             let piece = piece?;
             // Long stretches of computation must not hold up other connections.
@@ -84,7 +99,7 @@ pub(super) async fn hashed(
     }
     let verdict = digests.finish();
     let spent_ns = u64::try_from(verdict.spent.as_nanos()).unwrap_or(u64::MAX);
-    request.hashing_ns.fetch_add(spent_ns, Ordering::Relaxed);
+    desk.hashing_ns.fetch_add(spent_ns, Ordering::Relaxed);
     Ok(verdict)
 }
 

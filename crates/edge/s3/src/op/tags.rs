@@ -1,49 +1,101 @@
-use super::{Outcome, Reply, Request};
+use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
+    Settings,
     error::Code,
     request::read_document,
     tagging::{self, Tags},
 };
 use http::StatusCode;
-use ripstop_catalog::{Attributes, CatalogError};
+use ripstop_catalog::{Attributes, CatalogError, Refusal};
 use ripstop_store::StoreError;
 
 /// A write in between makes another attempt needed; after this many it is the client's turn.
 const ATTEMPTS_MAX: usize = 4;
 
-pub(super) async fn get(request: Request) -> Outcome<Reply> {
-    request.check_version()?;
-    let located = request.store.object(&request.bucket, &request.key).await?;
-    Ok(Reply::document(tagging::document(&located.object.attributes.tags)))
+pub(super) struct Get {
+    bucket: String,
+    key: String,
 }
 
-pub(super) async fn put(mut request: Request) -> Outcome<Reply> {
-    request.check_version()?;
-    let document = request.vouched_document().await?;
-    let tags = read_document(document, Code::MalformedXml, tagging::from_root).await?;
-    set(&request, tags).await?;
-    Ok(Reply::empty(StatusCode::OK))
+impl Operate for Get {
+    type Done = Tags;
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        request.check_version()?;
+        Ok(Self { bucket: request.bucket.clone(), key: request.key.clone() })
+    }
+
+    async fn run(self, desk: &Desk) -> Outcome<Tags> {
+        let located = desk.store.object(&self.bucket, &self.key).await?;
+        Ok(located.object.attributes.tags.clone())
+    }
+
+    fn render(tags: Tags, _: &Settings) -> Reply {
+        Reply::document(tagging::document(&tags))
+    }
 }
 
-pub(super) async fn delete(request: Request) -> Outcome<Reply> {
-    request.check_version()?;
-    set(&request, Tags::new()).await?;
-    Ok(Reply::empty(StatusCode::NO_CONTENT))
+pub(super) struct Put {
+    bucket: String,
+    key: String,
+    tags: Tags,
 }
 
-async fn set(request: &Request, tags: Tags) -> Outcome<()> {
+impl Operate for Put {
+    type Done = ();
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        request.check_version()?;
+        let document = request.vouched_document().await?;
+        let tags = read_document(document, Code::MalformedXml, tagging::from_root).await?;
+        Ok(Self { bucket: request.bucket.clone(), key: request.key.clone(), tags })
+    }
+
+    async fn run(self, desk: &Desk) -> Outcome<()> {
+        set(desk, &self.bucket, &self.key, self.tags).await
+    }
+
+    fn render((): (), _: &Settings) -> Reply {
+        Reply::empty(StatusCode::OK)
+    }
+}
+
+pub(super) struct Delete {
+    bucket: String,
+    key: String,
+}
+
+impl Operate for Delete {
+    type Done = ();
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        request.check_version()?;
+        Ok(Self { bucket: request.bucket.clone(), key: request.key.clone() })
+    }
+
+    async fn run(self, desk: &Desk) -> Outcome<()> {
+        set(desk, &self.bucket, &self.key, Tags::new()).await
+    }
+
+    fn render((): (), _: &Settings) -> Reply {
+        Reply::empty(StatusCode::NO_CONTENT)
+    }
+}
+
+async fn set(desk: &Desk, bucket: &str, key: &str, tags: Tags) -> Outcome<()> {
     let mut attempt = 1;
     loop {
-        let located = request.store.object(&request.bucket, &request.key).await?;
-        let _held = request.allowances.extents_of(&located.object).await?;
+        let located = desk.store.object(bucket, key).await?;
+        let _held = desk.allowances.extents_of(&located.object).await?;
         let attributes = Attributes { tags: tags.clone(), ..located.object.attributes.clone() };
-        let set = request.store.set_attributes(&request.bucket, &request.key, &located, attributes);
-        match set.await {
+        match desk.store.set_attributes(bucket, key, &located, attributes).await {
             Ok(_) => return Ok(()),
-            Err(StoreError::Catalog(CatalogError::ConditionFailed)) if attempt < ATTEMPTS_MAX => {
+            Err(StoreError::Catalog(CatalogError::Refused(Refusal::ConditionFailed)))
+                if attempt < ATTEMPTS_MAX =>
+            {
                 attempt += 1;
             }
-            Err(StoreError::Catalog(CatalogError::ConditionFailed)) => {
+            Err(StoreError::Catalog(CatalogError::Refused(Refusal::ConditionFailed))) => {
                 return Err(Code::ConditionalRequestConflict.into());
             }
             Err(error) => return Err(error.into()),

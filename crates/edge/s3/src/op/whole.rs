@@ -60,10 +60,28 @@ pub(super) struct Announced {
     checksum: Option<(ChecksumAlgorithm, String)>,
 }
 
-/// Reads the headers that speak of the whole.
-pub(super) fn announced(request: &Request, upload: &Upload) -> Outcome<Announced> {
+/// The headers that speak of the whole. What is wrong with them depends on the upload.
+pub(super) struct Said {
+    len: Option<String>,
+    kind: Option<String>,
+    checksum: Outcome<Option<(ChecksumAlgorithm, String)>>,
+}
+
+impl Said {
+    pub(super) fn parse(request: &Request) -> Self {
+        let text = |name: &str| request.header(name).map(str::to_owned);
+        Self {
+            len: text("x-amz-mp-object-size"),
+            kind: text("x-amz-checksum-type"),
+            checksum: digest::header_checksum(&request.headers),
+        }
+    }
+}
+
+/// What they say of the object of this upload.
+pub(super) fn announced(said: Said, upload: &Upload) -> Outcome<Announced> {
     let invalid = |message: String| Err(Failure::new(Code::InvalidRequest, message));
-    let len = match request.header("x-amz-mp-object-size") {
+    let len = match &said.len {
         None => None,
         Some(text) => match text.parse() {
             Ok(len) => Some(len),
@@ -75,7 +93,7 @@ pub(super) fn announced(request: &Request, upload: &Upload) -> Outcome<Announced
         },
     };
     let (expected, composite) = upload.checksum.unwrap_or((digest::DEFAULT_ALGORITHM, false));
-    match request.header("x-amz-checksum-type") {
+    match said.kind.as_deref() {
         None => {}
         Some(kind) if kind.eq_ignore_ascii_case(digest::kind(composite)) => {}
         Some(kind) if kind.eq_ignore_ascii_case(digest::kind(!composite)) => {
@@ -87,7 +105,7 @@ pub(super) fn announced(request: &Request, upload: &Upload) -> Outcome<Announced
         }
         Some(_) => return invalid("Value for x-amz-checksum-type header is invalid.".to_owned()),
     }
-    let Some((algorithm, value)) = digest::header_checksum(&request.headers)? else {
+    let Some((algorithm, value)) = said.checksum? else {
         return Ok(Announced { len, checksum: None });
     };
     let (bare, count) = value.split_once('-').map_or((value.as_str(), None), |(bare, count)| {

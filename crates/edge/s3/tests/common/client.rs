@@ -30,6 +30,7 @@ pub(crate) struct Call {
     headers: Vec<(String, String)>,
     payload: String,
     age_s: i64,
+    access_key: &'static str,
     secret: &'static str,
 }
 
@@ -51,6 +52,7 @@ impl Call {
             headers: vec![("host".to_owned(), "localhost".to_owned())],
             payload: UNSIGNED.to_owned(),
             age_s: 0,
+            access_key: "test",
             secret: "testtest",
         }
     }
@@ -81,6 +83,29 @@ impl Call {
         self
     }
 
+    /// As the owner of another key.
+    pub(crate) fn key(mut self, access_key: &'static str, secret: &'static str) -> Self {
+        self.access_key = access_key;
+        self.secret(secret)
+    }
+
+    /// Its head, without a signature.
+    pub(crate) fn unsigned(&self) -> String {
+        let lines = self.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n"));
+        let lines: String = lines.collect();
+        let target = match self.query.as_str() {
+            "" => self.path.clone(),
+            query => format!("{}?{query}", self.path),
+        };
+        format!("{} {target} HTTP/1.1\r\n{lines}\r\n", self.method)
+    }
+
+    /// Sends it with a body and without a signature.
+    pub(crate) async fn send_unsigned(self, to: SocketAddr, body: &[u8]) -> Answer {
+        let head = self.header("content-length", body.len()).unsigned();
+        exchange(to, &[head.as_bytes(), body], false).await
+    }
+
     pub(crate) fn sign(mut self) -> Signed {
         let at = OffsetDateTime::now_utc() - time::Duration::seconds(self.age_s);
         let format = format_description!("[year][month][day]T[hour][minute][second]Z");
@@ -93,7 +118,7 @@ impl Call {
         let names = names.join(";");
         let lines: String =
             self.headers.iter().flat_map(|(name, value)| [name, ":", value, "\n"]).collect();
-        let Self { method, path, query, secret, .. } = &self;
+        let Self { method, path, query, access_key, secret, .. } = &self;
         let canonical = format!("{method}\n{path}\n{query}\n{lines}\n{names}\n{payload}");
         let scope = format!("{date}/us-east-1/s3/aws4_request");
         let digest = sha256(canonical.as_bytes());
@@ -108,7 +133,7 @@ impl Call {
             self.headers.iter().flat_map(|(name, value)| [name, ": ", value, "\r\n"]).collect();
         let head = format!(
             "{method} {target} HTTP/1.1\r\n{lines}authorization: AWS4-HMAC-SHA256 \
-             Credential=test/{scope}, SignedHeaders={names}, Signature={signature}\r\n\r\n"
+             Credential={access_key}/{scope}, SignedHeaders={names}, Signature={signature}\r\n\r\n"
         );
         Signed { head, key, date_time, scope, previous: signature }
     }

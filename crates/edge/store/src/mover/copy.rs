@@ -1,7 +1,7 @@
 //! One fragment to another node: the copy, then the switch.
 
 use crate::{Store, StoreError, clock::unix_ms};
-use ripstop_catalog::{CatalogError, Change, Leftover, Stripe};
+use ripstop_catalog::{CatalogError, Change, Leftover, Refusal, Stripe};
 use ripstop_model::{FragmentId, NodeId, StripeId};
 use ripstop_runtime::{Pin, Purpose};
 use std::{sync::Arc, time::Duration};
@@ -31,7 +31,7 @@ impl Store {
         // To its end even if the mover is stopped now: until its fate is known no sweep may take the
         // copy for misplaced.
         let committed = tokio::spawn(async move {
-            let committed = catalog.commit(unix_ms(), change).await;
+            let committed = catalog.commit_one(unix_ms(), change).await;
             drop(pin);
             committed
         });
@@ -40,7 +40,7 @@ impl Store {
             Err(error) => {
                 let is_refused = matches!(
                     error,
-                    CatalogError::StripeGone { .. } | CatalogError::ConditionFailed
+                    CatalogError::Refused(Refusal::StripeGone { .. } | Refusal::ConditionFailed)
                 );
                 if is_refused && let Err(error) = self.discard_copy(id, index, to).await {
                     tracing::debug!(stripe = %id, index, %error, "a listing finds the copy");

@@ -14,7 +14,7 @@ use crate::{record::Telling, store::stripe_record};
 use redb::{
     Database, ReadOnlyTable, ReadableDatabase as _, Table, TableDefinition, backends::FileBackend,
 };
-use ripstop_catalog::Stripe;
+use ripstop_catalog::{Stamp, Stripe};
 use ripstop_form::Unreadable;
 use ripstop_model::{NodeId, StripeId};
 use ripstop_runtime::Layout;
@@ -39,6 +39,8 @@ pub(super) struct Judged {
     _database: Database,
     pub(super) tellings: Sorted,
     records: Records,
+    /// The latest stamp that anything has, believed or not.
+    pub(super) latest: Option<Stamp>,
 }
 
 /// Who was asked, and what came of it.
@@ -107,7 +109,7 @@ impl Judged {
         // It does not outlive the rebuild.
         txn.set_durability(redb::Durability::None).map_err(|error| failed(error.into()))?;
         let witnesses = Witnesses { roster, nodes, store };
-        let tellings = {
+        let (tellings, latest) = {
             let table = txn.open_table(STRIPES).map_err(|error| failed(error.into()))?;
             let tellings = Sorter::new(scratch, "told");
             let mut judging = Judging {
@@ -117,14 +119,15 @@ impl Judged {
                 tellings,
                 records: &records,
                 report,
+                latest: None,
             };
             judging.take(&mut sightings)?;
-            judging.tellings.finish()?
+            (judging.tellings.finish()?, judging.latest)
         };
         txn.commit().map_err(|error| failed(error.into()))?;
         let view = database.begin_read().map_err(|error| failed(error.into()))?;
         let stripes = view.open_table(STRIPES).map_err(|error| failed(error.into()))?;
-        Ok(Self { witnesses, stripes, _database: database, tellings, records })
+        Ok(Self { witnesses, stripes, _database: database, tellings, records, latest })
     }
 
     /// What is believed of a stripe that an object names.
@@ -151,6 +154,7 @@ fn read(
     Ok(match record {
         ToldRecord::Inline(record) => Telling::decode(&record),
         ToldRecord::Apart(at, len) => Telling::decode(&records.read(at, len)?),
+        ToldRecord::Deletion => return Err(RebuildError::Scratch),
     })
 }
 
@@ -168,6 +172,7 @@ struct Judging<'a> {
     tellings: Sorter,
     records: &'a Records,
     report: &'a mut RebuildReport,
+    latest: Option<Stamp>,
 }
 
 impl Judging<'_> {
@@ -225,7 +230,7 @@ impl Judging<'_> {
         let Believed { facts, pool, nodes, .. } = believed;
         // Numbers of pools are the catalog's: in headers they are the lost one's.
         let pool = self.witnesses.roster.pools[*pool].id;
-        stripe_record(pool, facts.shape, facts.cut, facts.header_len(), nodes)
+        stripe_record(pool, facts.shape, facts.cut, facts.header_len, facts.sealing, nodes)
     }
 
     fn note_differing(&mut self, seen: &[Sighting], believed: &Digest) {
@@ -265,8 +270,16 @@ impl Judging<'_> {
                 return Ok(());
             }
         };
+        let record = match telling {
+            Telling::Deletions { .. } => ToldRecord::Deletion,
+            Telling::Bucket(_) | Telling::Object { .. } => record,
+        };
         let told = Told { standing, record };
-        Ok(self.tellings.push(&told.encode(&telling))?)
+        for (name, stamp) in Name::of(&telling) {
+            self.latest = self.latest.max(Some(stamp));
+            self.tellings.push(&told.encode(&name, stamp, id))?;
+        }
+        Ok(())
     }
 
     /// What disputed headers claim to tell of, for the operator.
@@ -276,7 +289,7 @@ impl Judging<'_> {
             if let Some(found) = record(seen, &said.digest)
                 && let Ok(telling) = read(self.records, found)?
             {
-                names.insert(Name::of(&telling).to_string());
+                names.extend(Name::of(&telling).iter().map(|(name, _)| name.to_string()));
             }
         }
         let names: Vec<String> = names.into_iter().collect();

@@ -1,13 +1,13 @@
 use super::scratch::{Records, ScratchError};
 use ripstop_model::{Code, FragmentId, NodeId, PoolId, StripeId, StripeShape};
-use ripstop_runtime::{Cut, Header, Origin};
+use ripstop_runtime::{Cut, Header, Origin, Sealing, Seals};
 use sha2::{Digest as _, Sha256};
 
 /// Bytes of a longer record are kept apart from what is sorted.
 const INLINE_MAX: usize = 1024;
 /// Bytes of a sighting before what its header says: stripe, node, index.
 const KEY_LEN: usize = 19;
-const FACTS_LEN: usize = 22;
+const FACTS_LEN: usize = 27;
 const DIGEST_LEN: usize = 32;
 
 /// What a header says but for its index, in short: equal exactly when all of it is equal.
@@ -20,6 +20,9 @@ pub(super) struct Facts {
     pub(super) cut: Cut,
     pub(super) origin: Origin,
     pub(super) record_len: u32,
+    pub(super) header_len: u32,
+    /// How the catalog is to say that it is sealed.
+    pub(super) sealing: Sealing,
 }
 
 /// Where the record is that a header tells.
@@ -52,13 +55,12 @@ pub(super) struct Said {
 }
 
 impl Facts {
-    fn of(header: &Header) -> Self {
+    fn of(header: &Header, seals: &Seals) -> Self {
         let Header { shape, cut, origin, ref record, .. } = *header;
-        Self { shape, cut, origin, record_len: record.len() as u32 }
-    }
-
-    pub(super) fn header_len(&self) -> u32 {
-        Header::len_with(self.record_len as usize) as u32
+        let is_known = header.key.is_none_or(|key| seals.knows(key));
+        let sealing = if is_known { header.sealing } else { Sealing::Unverified };
+        let (record_len, header_len) = (record.len() as u32, header.len() as u32);
+        Self { shape, cut, origin, record_len, header_len, sealing }
     }
 
     fn encode(&self) -> [u8; FACTS_LEN] {
@@ -72,6 +74,8 @@ impl Facts {
         out[8..10].copy_from_slice(&self.origin.pool.0.to_be_bytes());
         out[10..18].copy_from_slice(&self.origin.store.to_be_bytes());
         out[18..22].copy_from_slice(&self.record_len.to_be_bytes());
+        out[22..26].copy_from_slice(&self.header_len.to_be_bytes());
+        out[26] = self.sealing.number();
         out
     }
 
@@ -83,25 +87,33 @@ impl Facts {
             cut: Cut::new(code, bytes[2], bytes[3].into())?,
             origin: Origin { store: u64::from_be_bytes(bytes[10..18].try_into().ok()?), pool },
             record_len: u32::from_be_bytes(bytes[18..22].try_into().ok()?),
+            header_len: u32::from_be_bytes(bytes[22..26].try_into().ok()?),
+            sealing: Sealing::from_number(bytes[26])?,
         })
     }
 }
 
 impl Said {
-    /// What `header` says; a long record goes to `records`.
-    pub(super) fn by(header: &Header, records: &mut Records) -> Result<Self, ScratchError> {
-        let facts = Facts::of(header);
+    /// What `header` says, whose record is `record` in plain text; a long one goes to `records`.
+    pub(super) fn by(
+        header: &Header,
+        record: &[u8],
+        seals: &Seals,
+        records: &mut Records,
+    ) -> Result<Self, ScratchError> {
+        let facts = Facts::of(header, seals);
         let mut hash = Sha256::new();
         hash.update(facts.encode());
-        hash.update(&header.record);
+        hash.update(record);
+        hash.update(header.rest());
         let fragments = facts.cut.fragments(facts.shape.code());
         // Of a stripe without payload any fragment would do, but K are asked for.
         let needed = agreeing(&facts);
         let keeps = usize::from(header.name.index) + needed <= fragments;
-        let kept = match header.record.len() {
-            0..=INLINE_MAX if keeps => Kept::Inline(header.record.to_vec()),
+        let kept = match record.len() {
+            0..=INLINE_MAX if keeps => Kept::Inline(record.to_vec()),
             0 => Kept::Inline(Vec::new()),
-            _ if keeps => Kept::Apart(records.append(&header.record)?),
+            _ if keeps => Kept::Apart(records.append(record)?),
             _ => Kept::Elsewhere,
         };
         Ok(Self { digest: hash.finalize().into(), facts, kept })
@@ -181,8 +193,9 @@ mod tests {
                 let name = FragmentId { stripe: StripeId::new(9, 8), index };
                 let origin = Origin { store: 5, pool: PoolId(6) };
                 let record = record.clone();
-                let header = Header { name, shape, cut: Cut::Spread, origin, record };
-                let said = Said::by(&header, &mut records).unwrap();
+                let header = Header::new(name, shape, Cut::Spread, origin, record);
+                let (told, seals) = (header.record.clone(), Seals::default());
+                let said = Said::by(&header, &told, &seals, &mut records).unwrap();
                 keep += usize::from(said.kept != Kept::Elsewhere);
                 let sighting = Sighting { name, node: NodeId(7), said: Some(said) };
                 let mut bytes = Vec::new();

@@ -44,6 +44,11 @@ impl Sorter {
         Self { scratch, name, bytes_max, bytes, slots, runs, made: 0 }
     }
 
+    /// Where its runs are.
+    pub(super) fn scratch(&self) -> &Arc<Scratch> {
+        &self.scratch
+    }
+
     /// Takes an item of less than 4 GiB.
     pub(super) fn push(&mut self, item: &[u8]) -> Result<(), ScratchError> {
         let taken = self.bytes.len() + (self.slots.len() + 1) * size_of::<Slot>();

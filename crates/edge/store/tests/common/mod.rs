@@ -10,7 +10,7 @@ use ripstop_node::{
     Fault, FaultSettings, Memory as MemoryNode, Meter, Node, Operation as NodeOperation,
 };
 use ripstop_policy::{Choice, Chunking, Class, Load, Operation, Policy, Redundancy};
-use ripstop_runtime::{Layout, Memory, Observer, Origin, Pins, Pool, PoolNode};
+use ripstop_runtime::{Layout, Memory, Observer, Origin, Pins, Pool, PoolNode, Seals};
 use ripstop_store::{
     Body, PartSeal, RebuildError, RebuildProgress, RebuildReport, Settings, Store, StoreError,
     SurveyedNode, SurveyedPool, Target,
@@ -27,6 +27,8 @@ impl Observer for Unwatched {
 /// A store, its nodes, and the folder of its catalog.
 pub(crate) struct Bench {
     pub(crate) form: Form,
+    pub(crate) seals: Seals,
+    pub(crate) encrypt: bool,
     pub(crate) store: Store,
     pub(crate) catalog: Arc<dyn Catalog>,
     pub(crate) nodes: Vec<Arc<MemoryNode>>,
@@ -134,6 +136,11 @@ pub(crate) fn bench(n: usize, k: usize) -> Bench {
 }
 
 pub(crate) fn bench_of(form: Form) -> Bench {
+    bench_sealed(form, &Seals::default(), false)
+}
+
+/// A store that seals, or encrypts, with these keys.
+pub(crate) fn bench_sealed(form: Form, seals: &Seals, encrypt: bool) -> Bench {
     let nodes: Vec<_> = (0..form.nodes).map(|_| Arc::new(MemoryNode::new(1 << 30))).collect();
     let (mut wrapped, mut faults) = (Vec::<Arc<dyn Node>>::new(), Vec::new());
     let mut meters = Vec::new();
@@ -149,8 +156,18 @@ pub(crate) fn bench_of(form: Form) -> Bench {
     let catalog =
         Arc::new(Embedded::open(&path, ripstop_catalog::Settings::default()).expect("opens"));
     let memory = Memory::new(16 << 20);
-    let store = store(catalog.clone(), wrapped, form, memory.clone());
-    Bench { form, store, catalog, nodes, memory, folder, faults, meters }
+    let sealing = (seals, encrypt);
+    let store = store_sealed(
+        PoolId(0),
+        catalog.clone(),
+        wrapped,
+        form,
+        memory.clone(),
+        settings(),
+        sealing,
+    );
+    let seals = seals.clone();
+    Bench { form, seals, encrypt, store, catalog, nodes, memory, folder, faults, meters }
 }
 
 pub(crate) fn store(
@@ -181,6 +198,20 @@ pub(crate) fn store_of(
     memory: Memory,
     settings: Settings,
 ) -> Store {
+    let sealing = (&Seals::default(), false);
+    store_sealed(pool, catalog, nodes, form, memory, settings, sealing)
+}
+
+/// The same, sealing with the first of some keys, or encrypting with it.
+pub(crate) fn store_sealed(
+    pool: PoolId,
+    catalog: Arc<dyn Catalog>,
+    nodes: Vec<Arc<dyn Node>>,
+    form: Form,
+    memory: Memory,
+    settings: Settings,
+    (seals, encrypt): (&Seals, bool),
+) -> Store {
     let (to, aftermath) = ripstop_runtime::aftermaths();
     let pins = Pins::default();
     let nodes = (0..).zip(nodes);
@@ -208,7 +239,7 @@ pub(crate) fn store_of(
         pins.clone(),
         to,
     );
-    let pools = vec![pool.with_layout(form.layout)];
+    let pools = vec![pool.with_layout(form.layout).with_seals(seals.clone(), encrypt)];
     Store::new(catalog, pools, BTreeMap::new(), memory, pins, aftermath, settings)
 }
 
@@ -363,6 +394,16 @@ pub(crate) async fn rebuild(bench: &mut Bench) -> RebuildReport {
     rebuild_from(bench, |_, node| node).await.expect("rebuilt")
 }
 
+/// A catalog in memory that is made from what nodes hold.
+pub(crate) async fn rebuilt(pool: SurveyedPool) -> (Arc<Embedded>, RebuildReport) {
+    let again = Embedded::in_memory(ripstop_catalog::Settings::default()).expect("opens");
+    let folder = tempfile::tempdir().expect("a folder");
+    let (scratch, progress) = (folder.path().join("scratch"), RebuildProgress::default());
+    let report =
+        ripstop_store::rebuild(&again, vec![pool], &scratch, &progress, &Seals::default()).await;
+    (Arc::new(again), report.expect("rebuilt"))
+}
+
 /// The number that the pool has after a rebuild.
 const POOL_AGAIN: PoolId = PoolId(40);
 
@@ -394,7 +435,8 @@ pub(crate) async fn rebuild_from(
     let again = Embedded::open(&again, ripstop_catalog::Settings::default()).expect("opens");
     let (again, progress) = (Arc::new(again), RebuildProgress::default());
     let scratch = folder.join("scratch");
-    let report = ripstop_store::rebuild(&*again, vec![pool], &scratch, &progress).await?;
+    let report =
+        ripstop_store::rebuild(&*again, vec![pool], &scratch, &progress, &bench.seals).await?;
     assert!(!scratch.exists(), "nothing is left aside");
     assert_eq!(
         (progress.fragments(), progress.objects()),
@@ -404,6 +446,7 @@ pub(crate) async fn rebuild_from(
     assert!(audit.is_clean(), "{audit:?}");
     bench.catalog = again.clone();
     let memory = bench.memory.clone();
-    bench.store = store_of(POOL_AGAIN, again, nodes, bench.form, memory, settings());
+    let sealing = (&bench.seals, bench.encrypt);
+    bench.store = store_sealed(POOL_AGAIN, again, nodes, bench.form, memory, settings(), sealing);
     Ok(report)
 }

@@ -3,14 +3,17 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 mod gate;
+mod world;
 
 pub(crate) use gate::*;
+pub(crate) use world::*;
 
 use crate::common::*;
 use async_trait::async_trait;
 use ripstop_catalog::{
-    Applied, Audited, Bucket, Catalog, CatalogError, Change, Condition, Embedded, Leftover,
-    Listing, ListingRequest, Located, Stripe, Upload, UploadedPart, Usage, Vouched,
+    Applied, Audited, Bucket, Catalog, CatalogError, Change, Condition, Embedded, Held, Leftover,
+    Listing, ListingRequest, Located, Outcome, Stripe, Tombstone, Upload, UploadedPart, Usage,
+    Vouched,
 };
 use ripstop_gateway::{Placement, PlacementGroup, Selection};
 use ripstop_model::{NodeId, PoolId, StripeId};
@@ -51,9 +54,22 @@ pub(crate) struct Tampered {
     pub(crate) forgets: Gate,
     /// Holds answers that name leftovers.
     pub(crate) leftovers: Gate,
+    /// What who asks has left of its life.
+    life: Arc<Lifetime>,
 }
 
 impl Tampered {
+    pub(crate) fn new(inner: Arc<Embedded>, life: Arc<Lifetime>) -> Self {
+        Self {
+            inner,
+            tamper: Mutex::default(),
+            moves: Gate::default(),
+            forgets: Gate::default(),
+            leftovers: Gate::default(),
+            life,
+        }
+    }
+
     pub(crate) fn set(&self, tamper: Tamper) {
         *self.tamper.lock().expect("not poisoned") = tamper;
     }
@@ -64,7 +80,7 @@ impl Tampered {
             self.forgets.pass().await;
         }
         let Change::MoveFragment { stripe, nodes, index, .. } = &change else {
-            return self.inner.commit(now_ms, change).await;
+            return self.inner.commit_one(now_ms, change).await;
         };
         self.moves.pass().await;
         let lost = || Err(CatalogError::Unavailable("as told".into()));
@@ -72,29 +88,47 @@ impl Tampered {
             Tamper::Nothing => {}
             Tamper::Fail => return lost(),
             Tamper::LoseAnswer => {
-                self.inner.commit(now_ms, change).await?;
+                self.inner.commit_one(now_ms, change).await?;
                 return lost();
             }
             Tamper::Remove => {
                 let (bucket, key, condition) = ("b".into(), "k".into(), Condition::None);
-                let change = Change::DeleteObject { bucket, key, condition };
-                self.inner.commit(now_ms, change).await?;
+                let change = Change::DeleteObject {
+                    bucket,
+                    key,
+                    condition,
+                    tombstone: None,
+                    stripes: vec![],
+                };
+                self.inner.commit_one(now_ms, change).await?;
             }
             Tamper::Place => {
                 self.set(Tamper::Nothing);
                 let index = (index + 1) % nodes.len() as u8;
                 let change = Change::PlaceFragment { stripe: *stripe, index, node: None };
-                self.inner.commit(now_ms, change).await?;
+                self.inner.commit_one(now_ms, change).await?;
             }
         }
-        self.inner.commit(now_ms, change).await
+        self.inner.commit_one(now_ms, change).await
     }
 }
 
 #[async_trait]
 impl Catalog for Tampered {
-    async fn commit(&self, now_ms: u64, change: Change) -> Result<Applied, CatalogError> {
-        self.commit_move(now_ms, change).await
+    async fn commit(
+        &self,
+        now_ms: u64,
+        changes: Vec<Change>,
+    ) -> Result<Vec<Outcome>, CatalogError> {
+        let mut outcomes = Vec::new();
+        for change in changes {
+            outcomes.push(match self.commit_move(now_ms, change).await {
+                Ok(applied) => Ok(applied),
+                Err(CatalogError::Refused(refusal)) => Err(refusal),
+                Err(error) => return Err(error),
+            });
+        }
+        Ok(outcomes)
     }
 
     async fn bucket(&self, name: &str) -> Result<Option<Bucket>, CatalogError> {
@@ -142,6 +176,10 @@ impl Catalog for Tampered {
         self.inner.stripes(ids).await
     }
 
+    async fn held(&self, ids: &[StripeId]) -> Result<Vec<Option<Held>>, CatalogError> {
+        self.inner.held(ids).await
+    }
+
     async fn stripes_after(
         &self,
         after: StripeId,
@@ -176,6 +214,28 @@ impl Catalog for Tampered {
 
     async fn is_leftover(&self, copy: Leftover) -> Result<bool, CatalogError> {
         self.inner.is_leftover(copy).await
+    }
+
+    async fn tombstone(&self, bucket: &str, key: &str) -> Result<Option<Tombstone>, CatalogError> {
+        self.inner.tombstone(bucket, key).await
+    }
+
+    async fn outlived_by(
+        &self,
+        stripe: StripeId,
+        after: (&str, &str),
+        max: usize,
+    ) -> Result<Vec<(String, String)>, CatalogError> {
+        self.inner.outlived_by(stripe, after, max).await
+    }
+
+    async fn outlived_at(
+        &self,
+        at: (&str, &str),
+        after: StripeId,
+        max: usize,
+    ) -> Result<Vec<StripeId>, CatalogError> {
+        self.inner.outlived_at(at, after, max).await
     }
 
     async fn vouched(&self) -> Result<Vouched, CatalogError> {
@@ -224,13 +284,7 @@ impl Scene {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("catalog");
         let catalog = Embedded::open(&path, ripstop_catalog::Settings::default()).expect("opens");
-        let catalog = Arc::new(Tampered {
-            inner: Arc::new(catalog),
-            tamper: Mutex::default(),
-            moves: Gate::default(),
-            forgets: Gate::default(),
-            leftovers: Gate::default(),
-        });
+        let catalog = Arc::new(Tampered::new(Arc::new(catalog), Arc::default()));
         let store = open(catalog.clone(), wrapped.clone(), settings);
         store.create_bucket("b").await.expect("done");
         Self { store, catalog, nodes, gates, wrapped, faults, folder }

@@ -42,8 +42,8 @@ pub struct BucketStatus {
 #[serde(deny_unknown_fields)]
 pub(super) struct PageQuery {
     #[serde(default)]
-    after: String,
-    max: Option<usize>,
+    pub(super) after: String,
+    pub(super) max: Option<usize>,
 }
 
 pub(super) type Asked = Result<Query<PageQuery>, QueryRejection>;

@@ -126,6 +126,7 @@ fn end(result: &Result<CheckReport, StoreError>) -> Bytes {
                 stripes = report.stripes,
                 missing = report.missing,
                 damaged = report.damaged,
+                forged = report.forged,
                 lost = report.lost,
                 repaired = report.repaired,
                 clean = report.is_clean(),

@@ -1,6 +1,7 @@
 mod buckets;
 mod check;
 mod guard;
+mod keys;
 mod reload;
 mod serve;
 mod snapshot;
@@ -11,6 +12,7 @@ mod token;
 
 pub use buckets::{BUCKETS_PAGE_MAX, BucketPage, BucketStatus};
 pub use check::{Check, Checked, Progress, check_of};
+pub use keys::{GrantedStatus, KEYS_PAGE_MAX, KeyPage, KeyStatus, Keys, keys_of};
 pub use reload::Reload;
 pub use serve::serve_admin;
 pub use status::{NodeStatus, PoolStatus, Status, TenantStatus, TierStatus};
@@ -80,6 +82,8 @@ pub struct Admin {
     pub reload: Option<Reload>,
     /// The catalog, whose file may be copied while it is in use.
     pub catalog: Option<Arc<Embedded>>,
+    /// Who may come in and what they may do; without it, that is not shown.
+    pub keys: Option<Keys>,
 }
 
 impl fmt::Debug for Admin {
@@ -115,6 +119,7 @@ fn router(admin: Admin, settings: &AdminSettings, shutdown: CancellationToken) -
         .route("/metrics", get(metrics))
         .route("/status", get(show_status))
         .route("/buckets", get(show_buckets))
+        .route("/keys", get(show_keys))
         .route("/check", post(start_check))
         .route("/reload", post(start_reload))
         .route("/snapshot", post(keep_snapshot))
@@ -155,6 +160,10 @@ async fn show_status(State(desk): State<Desk>) -> Json<Status> {
 
 async fn show_buckets(State(desk): State<Desk>, asked: buckets::Asked) -> Response {
     buckets::answer(&desk.admin.metrics, asked).await
+}
+
+async fn show_keys(State(desk): State<Desk>, asked: keys::Asked) -> Response {
+    keys::answer(desk.admin.keys.as_ref(), asked)
 }
 
 async fn task_log(State(desk): State<Desk>, Path(pool): Path<String>) -> Response {

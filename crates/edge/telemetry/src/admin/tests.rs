@@ -1,4 +1,5 @@
 mod buckets;
+mod keys;
 mod stranger;
 
 use super::{Admin, AdminSettings, Check, Checked, Reload, Status, check_of, serve_admin};
@@ -48,7 +49,8 @@ impl Served {
         reload: Option<Reload>,
         settings: AdminSettings,
     ) -> Self {
-        let admin = Admin { metrics, readiness: Arc::new(|| Ok(())), check, reload, catalog: None };
+        let readiness: crate::Readiness = Arc::new(|| Ok(()));
+        let admin = Admin { metrics, readiness, check, reload, catalog: None, keys: None };
         Self::by(admin, settings).await
     }
 
@@ -431,6 +433,7 @@ async fn a_snapshot_is_kept_until_its_client_leaves_and_says_where_it_is() {
         check: no_check(),
         reload: None,
         catalog: Some(Arc::new(catalog)),
+        keys: None,
     };
     let served = Served::by(admin, AdminSettings::default()).await;
     let mut first = served.send("POST /snapshot", "host: localhost\r\n").await;

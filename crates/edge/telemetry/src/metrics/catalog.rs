@@ -1,8 +1,8 @@
 use super::{family as of, histogram::Histogram, sheet::Sheet};
 use async_trait::async_trait;
 use ripstop_catalog::{
-    Applied, Bucket, Catalog, CatalogError, Change, Leftover, Listing, ListingRequest, Located,
-    Stripe, Upload, UploadedPart, Usage, Vouched,
+    Applied, Bucket, Catalog, CatalogError, Change, Held, Leftover, Listing, ListingRequest,
+    Located, Outcome, Stripe, Tombstone, Upload, UploadedPart, Usage, Vouched,
 };
 use ripstop_model::{NodeId, StripeId};
 use std::{
@@ -37,17 +37,24 @@ asked! {
     Parts "parts",
     Uploads "uploads",
     Stripes "stripes",
+    Held "held",
     StripesAfter "stripes_after",
     Garbage "garbage",
     IsGarbage "is_garbage",
     Leftovers "leftovers",
     IsLeftover "is_leftover",
+    Tombstone "tombstone",
+    OutlivedBy "outlived_by",
+    OutlivedAt "outlived_at",
     Vouched "vouched",
     Verify "verify",
     Nodes "nodes",
 }
 
 const OUTCOMES: [&str; 3] = ["done", "refused", "failed"];
+const DONE: usize = 0;
+const REFUSED: usize = 1;
+const FAILED: usize = 2;
 
 /// Counts and times of what a catalog was asked.
 #[derive(Debug, Default)]
@@ -62,29 +69,47 @@ struct OperationCounts {
     took: Histogram,
 }
 
+impl OperationCounts {
+    fn add(&self, start: Instant, outcome: usize) {
+        self.outcomes[outcome].fetch_add(1, Relaxed);
+        self.took.add(start.elapsed());
+    }
+}
+
 impl CatalogCounts {
     fn add<T>(&self, operation: Asked, start: Instant, result: &Result<T, CatalogError>) {
         let outcome = match result {
-            Ok(_) => 0,
-            Err(
-                CatalogError::NoSuchBucket
-                | CatalogError::BucketExists
-                | CatalogError::BucketNotEmpty
-                | CatalogError::NoSuchKey
-                | CatalogError::NoSuchUpload
-                | CatalogError::PartChanged { .. }
-                | CatalogError::ConditionFailed
-                | CatalogError::QuotaExceeded { .. }
-                | CatalogError::StripeGone { .. },
-            ) => 1,
-            Err(CatalogError::Corrupt { .. } | CatalogError::Unavailable(_)) => 2,
+            Ok(_) => DONE,
+            Err(CatalogError::Refused(_)) => REFUSED,
+            Err(CatalogError::Corrupt { .. } | CatalogError::Unavailable(_)) => FAILED,
         };
+        self.note(result);
+        self.operations[operation as usize].add(start, outcome);
+    }
+
+    /// Each of the `changes` of a commit counts as one.
+    fn add_changes(
+        &self,
+        changes: usize,
+        start: Instant,
+        answer: &Result<Vec<Outcome>, CatalogError>,
+    ) {
+        self.note(answer);
+        let counts = &self.operations[Asked::Commit as usize];
+        match answer {
+            Ok(outcomes) => {
+                for outcome in outcomes {
+                    counts.add(start, if outcome.is_ok() { DONE } else { REFUSED });
+                }
+            }
+            Err(_) => (0..changes).for_each(|_| counts.add(start, FAILED)),
+        }
+    }
+
+    fn note<T>(&self, result: &Result<T, CatalogError>) {
         if let Err(CatalogError::Corrupt { .. }) = result {
             self.corrupt.fetch_add(1, Relaxed);
         }
-        let counts = &self.operations[operation as usize];
-        counts.outcomes[outcome].fetch_add(1, Relaxed);
-        counts.took.add(start.elapsed());
     }
 
     pub(crate) fn encode(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
@@ -131,8 +156,19 @@ impl MeteredCatalog {
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
 impl Catalog for MeteredCatalog {
-    async fn commit(&self, now_ms: u64, change: Change) -> Result<Applied, CatalogError> {
-        self.timed(Asked::Commit, self.inner.commit(now_ms, change)).await
+    async fn commit(
+        &self,
+        now_ms: u64,
+        changes: Vec<Change>,
+    ) -> Result<Vec<Outcome>, CatalogError> {
+        let (count, start) = (changes.len(), Instant::now());
+        let answer = self.inner.commit(now_ms, changes).await;
+        self.counts.add_changes(count, start, &answer);
+        answer
+    }
+
+    async fn commit_one(&self, now_ms: u64, change: Change) -> Result<Applied, CatalogError> {
+        self.timed(Asked::Commit, self.inner.commit_one(now_ms, change)).await
     }
 
     async fn bucket(&self, name: &str) -> Result<Option<Bucket>, CatalogError> {
@@ -180,6 +216,10 @@ impl Catalog for MeteredCatalog {
         self.timed(Asked::Stripes, self.inner.stripes(ids)).await
     }
 
+    async fn held(&self, ids: &[StripeId]) -> Result<Vec<Option<Held>>, CatalogError> {
+        self.timed(Asked::Held, self.inner.held(ids)).await
+    }
+
     async fn stripes_after(
         &self,
         after: StripeId,
@@ -212,6 +252,28 @@ impl Catalog for MeteredCatalog {
 
     async fn is_leftover(&self, copy: Leftover) -> Result<bool, CatalogError> {
         self.timed(Asked::IsLeftover, self.inner.is_leftover(copy)).await
+    }
+
+    async fn tombstone(&self, bucket: &str, key: &str) -> Result<Option<Tombstone>, CatalogError> {
+        self.timed(Asked::Tombstone, self.inner.tombstone(bucket, key)).await
+    }
+
+    async fn outlived_by(
+        &self,
+        stripe: StripeId,
+        after: (&str, &str),
+        max: usize,
+    ) -> Result<Vec<(String, String)>, CatalogError> {
+        self.timed(Asked::OutlivedBy, self.inner.outlived_by(stripe, after, max)).await
+    }
+
+    async fn outlived_at(
+        &self,
+        at: (&str, &str),
+        after: StripeId,
+        max: usize,
+    ) -> Result<Vec<StripeId>, CatalogError> {
+        self.timed(Asked::OutlivedAt, self.inner.outlived_at(at, after, max)).await
     }
 
     async fn vouched(&self) -> Result<Vouched, CatalogError> {

@@ -1,5 +1,5 @@
 use super::*;
-use ripstop_catalog::{CatalogError, Embedded, Settings};
+use ripstop_catalog::{CatalogError, Embedded, Refusal, Settings};
 use ripstop_gateway::{Load, NodeGauge, NodeState, Outcome, Report, Task, TaskEnd};
 use ripstop_model::{Code, RequestId, TaskId, TenantId, Timestamp};
 use ripstop_node::{Memory as MemoryNode, Node};
@@ -308,11 +308,15 @@ async fn the_catalog_and_the_nodes_are_metered_and_answer_as_before() {
     let metrics = Metrics::new("1.2.3", &[]);
     let catalog = metrics.metered(Arc::new(Embedded::in_memory(Settings::default()).unwrap()));
     assert!(catalog.bucket("photos").await.unwrap().is_none());
-    let gone = ripstop_catalog::Change::DeleteBucket { name: "photos".to_owned() };
-    let error = catalog.commit(1, gone).await.unwrap_err();
-    assert!(matches!(error, CatalogError::NoSuchBucket));
+    let gone = ripstop_catalog::Change::DeleteBucket {
+        name: "photos".to_owned(),
+        tombstone: None,
+        stripes: vec![],
+    };
+    let error = catalog.commit_one(1, gone).await.unwrap_err();
+    assert!(matches!(error, CatalogError::Refused(Refusal::NoSuchBucket)));
     let named = ripstop_catalog::Change::NameNode { name: "a".to_owned() };
-    let applied = catalog.commit(1, named).await.unwrap();
+    let applied = catalog.commit_one(1, named).await.unwrap();
     assert_eq!(catalog.nodes().await.unwrap(), [("a".to_owned(), applied.node.unwrap())]);
     let (stripe, node) = (ripstop_model::StripeId(1), applied.node.unwrap());
     let copy = ripstop_catalog::Leftover { stripe, index: 0, node };

@@ -69,6 +69,7 @@ pub(crate) enum Seeds {
 #[serde(rename_all = "lowercase")]
 pub(crate) enum LayoutName {
     Spread,
+    #[serde(alias = "unique")]
     Together,
     Shared,
 }

@@ -171,7 +171,7 @@ fn setting(
     let layout = match raw.layout {
         Some(raw::LayoutName::Spread) => Layout::Spread,
         Some(raw::LayoutName::Shared) => Layout::Shared,
-        Some(raw::LayoutName::Together) | None => Layout::Together,
+        Some(raw::LayoutName::Together) | None => Layout::Unique,
     };
     let [n, k] = raw.code.unwrap_or([24, 12]);
     let code = Code::new(n, k).map_err(ScenarioError::Code)?;

@@ -148,6 +148,7 @@ async fn serve(mut config: Config) {
     const ANSWER_MAX: Duration = Duration::from_millis(200);
     let folder = tempfile::tempdir().unwrap();
     config.data = folder.path().join("data");
+    config.key_file = config.key_file.map(|file| folder.path().join(file));
     let _folder = DataFolder::create(&config).unwrap();
     let assembly = assemble(&config, &Unwatched).await.unwrap();
     assembly.pools[0].1.shape(super::super::shaping(

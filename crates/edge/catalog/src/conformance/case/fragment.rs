@@ -1,7 +1,7 @@
 //! Where fragments are, what is to be deleted of them, and the names of nodes.
 
 use super::{applied, brought, create, refused, tables};
-use crate::{Audited, CatalogError, Change, Leftover, conformance::make::stripe};
+use crate::{Audited, CatalogError, Change, Leftover, Refusal, conformance::make::stripe};
 use ripstop_model::{NodeId, StripeId};
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ pub(super) async fn garbage_waits_until_it_is_due_and_is_forgotten(catalog: &dyn
     applied(catalog, create("b", 1)).await;
     for (now_ms, id) in [(10, 2u128), (20, 3), (30, 4)] {
         let change = Change::Discard { stripes: brought(&[id]) };
-        catalog.commit(now_ms, change).await.expect("discarded");
+        catalog.commit_one(now_ms, change).await.expect("discarded");
     }
     let due = async |due_ms, after, max| {
         let found = catalog.garbage(due_ms, StripeId(after), max).await.expect("garbage");
@@ -73,7 +73,9 @@ pub(super) async fn a_fragment_moves_only_from_where_it_was_read(catalog: &dyn A
     applied(catalog, Change::Discard { stripes: brought(&[2]) }).await;
     let was = stripe().nodes;
     let gone = refused(catalog, move_fragment(2, &was, 0, 9)).await;
-    assert!(matches!(gone, CatalogError::StripeGone { stripe } if stripe == StripeId(2)));
+    assert!(
+        matches!(gone, CatalogError::Refused(Refusal::StripeGone { stripe }) if stripe == StripeId(2))
+    );
     let stale = [was.clone(), vec![Some(77)]].concat();
     for change in [
         move_fragment(1, &stale, 0, 9),
@@ -81,7 +83,7 @@ pub(super) async fn a_fragment_moves_only_from_where_it_was_read(catalog: &dyn A
         move_fragment(1, &was, was.len() as u8, 9),
     ] {
         let why = refused(catalog, change.clone()).await;
-        assert!(matches!(why, CatalogError::ConditionFailed), "{change:?}");
+        assert!(matches!(why, CatalogError::Refused(Refusal::ConditionFailed)), "{change:?}");
     }
     assert_eq!(leftovers(catalog).await, []);
     applied(catalog, move_fragment(1, &was, 1, 9)).await;
@@ -94,7 +96,7 @@ pub(super) async fn a_fragment_moves_only_from_where_it_was_read(catalog: &dyn A
     // A second one that read the same comes too late; back again, nothing is left where it is.
     assert!(matches!(
         refused(catalog, move_fragment(1, &was, 1, 8)).await,
-        CatalogError::ConditionFailed
+        CatalogError::Refused(Refusal::ConditionFailed)
     ));
     applied(catalog, move_fragment(1, &is, 1, former)).await;
     assert_eq!(leftovers(catalog).await, [copy(1, 1, 9)]);
@@ -113,7 +115,7 @@ pub(super) async fn a_leftover_waits_until_it_is_due_and_is_forgotten(catalog: &
     for (now_ms, to) in [(10, 20), (20, 21), (30, 22)] {
         all.push(copy(1, 0, nodes[0].expect("it is somewhere")));
         let change = move_fragment(1, &nodes, 0, to);
-        catalog.commit(now_ms, change).await.expect("moved");
+        catalog.commit_one(now_ms, change).await.expect("moved");
         nodes[0] = Some(to);
     }
     let due =
@@ -122,7 +124,8 @@ pub(super) async fn a_leftover_waits_until_it_is_due_and_is_forgotten(catalog: &
     assert_eq!(due(21, None, 9).await, all[..2]);
     assert_eq!(due(31, Some(all[0]), 1).await, all[1..2]);
     // They outlive their stripe.
-    applied(catalog, Change::DeleteBucket { name: "b".into() }).await;
+    applied(catalog, Change::DeleteBucket { name: "b".into(), tombstone: None, stripes: vec![] })
+        .await;
     assert_eq!(leftovers(catalog).await, all);
     applied(catalog, Change::ForgetLeftovers { leftovers: vec![all[1], copy(7, 7, 7)] }).await;
     assert_eq!(leftovers(catalog).await, [all[0], all[2]]);

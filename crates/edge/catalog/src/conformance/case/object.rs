@@ -2,7 +2,7 @@
 
 use super::{applied, brought, create, delete, put, refused, tables};
 use crate::{
-    Applied, Audited, CatalogError, Change, Condition, Quota,
+    Applied, Audited, CatalogError, Change, Condition, Quota, Refusal,
     conformance::make::{listing_of, object, upload},
 };
 use futures::future::join_all;
@@ -51,7 +51,10 @@ pub(super) async fn a_copy_of_what_is_gone_is_refused(catalog: &dyn Audited) {
     applied(catalog, put("k", &[2], &[2])).await;
     applied(catalog, delete("k")).await;
     let error = refused(catalog, put("copy", &[3, 2], &[3])).await;
-    assert!(matches!(error, CatalogError::StripeGone { stripe: StripeId(2) }), "{error}");
+    assert!(
+        matches!(error, CatalogError::Refused(Refusal::StripeGone { stripe: StripeId(2) })),
+        "{error}"
+    );
     assert_eq!(tables(catalog).await, (vec![1], vec![2]), "stripe 3 did not come");
 }
 
@@ -59,13 +62,16 @@ pub(super) async fn the_name_of_garbage_is_not_used_again(catalog: &dyn Audited)
     applied(catalog, create("b", 1)).await;
     applied(catalog, Change::Discard { stripes: brought(&[2]) }).await;
     let error = refused(catalog, put("k", &[2], &[2])).await;
-    assert!(matches!(error, CatalogError::StripeGone { stripe: StripeId(2) }), "{error}");
+    assert!(
+        matches!(error, CatalogError::Refused(Refusal::StripeGone { stripe: StripeId(2) })),
+        "{error}"
+    );
     assert_eq!(tables(catalog).await, (vec![1], vec![2]));
 }
 
 pub(super) async fn objects_of_one_pack_may_each_bring_it(catalog: &dyn Audited) {
     applied(catalog, create("b", 1)).await;
-    let puts = ["x", "y", "z"].map(|key| catalog.commit(5, put(key, &[2], &[2])));
+    let puts = ["x", "y", "z"].map(|key| catalog.commit_one(5, put(key, &[2], &[2])));
     assert!(join_all(puts).await.iter().all(Result::is_ok));
     applied(catalog, Change::Discard { stripes: brought(&[2]) }).await;
     assert_eq!(tables(catalog).await, (vec![1, 2], vec![]), "in force, so not discarded");
@@ -101,9 +107,15 @@ pub(super) async fn conditions_are_checked_against_the_present_object(catalog: &
             let (key, quota) = (key.into(), Quota::NONE);
             Change::PutObject { bucket, key, object, stripes: vec![], condition, quota }
         } else {
-            Change::DeleteObject { bucket: "b".into(), key: key.into(), condition }
+            Change::DeleteObject {
+                bucket: "b".into(),
+                key: key.into(),
+                condition,
+                tombstone: Option::None,
+                stripes: vec![],
+            }
         };
-        let answer = catalog.commit(5, change).await;
+        let answer = catalog.commit_one(5, change).await;
         assert_eq!(
             answer.map_or_else(|error| error.to_string(), |_| "ok".into()),
             expected,
@@ -128,7 +140,7 @@ pub(super) async fn a_refused_change_leaves_no_trace_among_its_neighbours(catalo
         1 => elsewhere("k", at + 2),
         _ => put(&format!("k{at}"), &[at + 2, 999], &[at + 2]),
     });
-    let answers = join_all(changes.map(|change| catalog.commit(5, change))).await;
+    let answers = join_all(changes.map(|change| catalog.commit_one(5, change))).await;
     for (at, answer) in answers.iter().enumerate() {
         assert_eq!(answer.is_ok(), at % 3 == 0, "{at}: {answer:?}");
     }
@@ -147,26 +159,47 @@ pub(super) async fn one_of_many_writers_that_want_an_absent_key_wins(catalog: &d
         condition: Condition::Absent,
         quota: Quota::NONE,
     });
-    let answers = join_all(changes.map(|change| catalog.commit(5, change))).await;
+    let answers = join_all(changes.map(|change| catalog.commit_one(5, change))).await;
     assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 1);
     assert_eq!(tables(catalog).await.0.len(), 2);
 }
 
 pub(super) async fn only_an_empty_bucket_is_removed(catalog: &dyn Audited) {
-    let remove = || Change::DeleteBucket { name: "b".into() };
-    assert!(matches!(refused(catalog, remove()).await, CatalogError::NoSuchBucket));
-    assert!(matches!(refused(catalog, put("k", &[2], &[2])).await, CatalogError::NoSuchBucket));
-    assert!(matches!(refused(catalog, delete("k")).await, CatalogError::NoSuchBucket));
-    assert!(matches!(catalog.list(&listing_of("b")).await, Err(CatalogError::NoSuchBucket)));
+    let remove = || Change::DeleteBucket { name: "b".into(), tombstone: None, stripes: vec![] };
+    assert!(matches!(
+        refused(catalog, remove()).await,
+        CatalogError::Refused(Refusal::NoSuchBucket)
+    ));
+    assert!(matches!(
+        refused(catalog, put("k", &[2], &[2])).await,
+        CatalogError::Refused(Refusal::NoSuchBucket)
+    ));
+    assert!(matches!(
+        refused(catalog, delete("k")).await,
+        CatalogError::Refused(Refusal::NoSuchBucket)
+    ));
+    assert!(matches!(
+        catalog.list(&listing_of("b")).await,
+        Err(CatalogError::Refused(Refusal::NoSuchBucket))
+    ));
     applied(catalog, create("a", 8)).await;
     applied(catalog, create("b", 1)).await;
     applied(catalog, create("ba", 9)).await;
-    assert!(matches!(refused(catalog, create("b", 7)).await, CatalogError::BucketExists));
+    assert!(matches!(
+        refused(catalog, create("b", 7)).await,
+        CatalogError::Refused(Refusal::BucketExists)
+    ));
     applied(catalog, put("k", &[2], &[2])).await;
-    assert!(matches!(refused(catalog, remove()).await, CatalogError::BucketNotEmpty));
+    assert!(matches!(
+        refused(catalog, remove()).await,
+        CatalogError::Refused(Refusal::BucketNotEmpty)
+    ));
     applied(catalog, delete("k")).await;
     applied(catalog, Change::CreateUpload(upload("u", "b", "k"))).await;
-    assert!(matches!(refused(catalog, remove()).await, CatalogError::BucketNotEmpty));
+    assert!(matches!(
+        refused(catalog, remove()).await,
+        CatalogError::Refused(Refusal::BucketNotEmpty)
+    ));
     applied(catalog, Change::AbortUpload { upload: "u".into() }).await;
     applied(catalog, remove()).await;
     let names = catalog.buckets("", 10).await.expect("buckets").into_iter().map(|it| it.name);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 async fn reserve(catalog: &dyn Audited, session: u32, until_ms: u64) {
     let change = Change::Reserve { session: Session(session), until_ms };
-    catalog.commit(1, change).await.expect("reserved");
+    catalog.commit_one(1, change).await.expect("reserved");
 }
 
 pub(super) async fn a_session_reserves_names_and_never_gives_one_back(catalog: &dyn Audited) {
@@ -22,13 +22,13 @@ pub(super) async fn a_session_reserves_names_and_never_gives_one_back(catalog: &
 pub(super) async fn what_is_vouched_for_later_replaces_what_was(catalog: &dyn Audited) {
     reserve(catalog, 7, 500).await;
     for before_ms in [900, 0] {
-        catalog.commit(1, Change::Vouch { before_ms }).await.expect("vouched");
+        catalog.commit_one(1, Change::Vouch { before_ms }).await.expect("vouched");
         let vouched = catalog.vouched().await.expect("told");
         assert_eq!(vouched, Vouched { before_ms, sessions: BTreeMap::new() });
     }
     // It goes by names alone, whatever is held.
     let id = Session(3).name(5, 1);
     let stripes = vec![(id, stripe())];
-    catalog.commit(1, Change::Discard { stripes }).await.expect("discarded");
+    catalog.commit_one(1, Change::Discard { stripes }).await.expect("discarded");
     assert!(!catalog.vouched().await.expect("told").covers(id));
 }

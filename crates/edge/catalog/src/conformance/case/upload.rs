@@ -2,7 +2,7 @@
 
 use super::{applied, brought, create, put, refused, tables};
 use crate::{
-    Audited, CatalogError, Change, Condition, ListingRequest, Quota,
+    Audited, CatalogError, Change, Condition, ListingRequest, Quota, Refusal,
     conformance::make::{listing_of, object, part, upload},
 };
 
@@ -26,12 +26,12 @@ fn complete(upload: &str, parts: &[(u16, &str)], named: &[u128], told_by: u128) 
 pub(super) async fn a_part_replaced_lets_its_stripes_go(catalog: &dyn Audited) {
     applied(catalog, create("b", 1)).await;
     let late = refused(catalog, put_part("u", 1, "p", &[2])).await;
-    assert!(matches!(late, CatalogError::NoSuchUpload));
+    assert!(matches!(late, CatalogError::Refused(Refusal::NoSuchUpload)));
     let nowhere = refused(catalog, Change::CreateUpload(upload("u", "absent", "k"))).await;
-    assert!(matches!(nowhere, CatalogError::NoSuchBucket));
+    assert!(matches!(nowhere, CatalogError::Refused(Refusal::NoSuchBucket)));
     applied(catalog, Change::CreateUpload(upload("u", "b", "k"))).await;
     let again = refused(catalog, Change::CreateUpload(upload("u", "b", "k"))).await;
-    assert!(matches!(again, CatalogError::ConditionFailed));
+    assert!(matches!(again, CatalogError::Refused(Refusal::ConditionFailed)));
     applied(catalog, put_part("u", 1, "p", &[2, 3])).await;
     applied(catalog, put_part("u", 1, "q", &[4])).await;
     assert_eq!(tables(catalog).await, (vec![1, 4], vec![2, 3]));
@@ -69,7 +69,7 @@ pub(super) async fn completing_with_a_part_that_changed_changes_nothing(catalog:
         ([(1, "p"), (2, "p")], vec![2, 3], 2),
     ] {
         let error = refused(catalog, complete("u", &parts, &named, 9)).await;
-        let is_of_part = |n| matches!(error, CatalogError::PartChanged { number } if number == n);
+        let is_of_part = |n| matches!(error, CatalogError::Refused(Refusal::PartChanged { number }) if number == n);
         assert!(is_of_part(number), "{error}");
     }
     assert_eq!(tables(catalog).await, (vec![1, 2, 4], vec![3]));
@@ -88,7 +88,10 @@ pub(super) async fn an_ended_upload_is_no_more(catalog: &dyn Audited) {
         put_part("u", 1, "p", &[3]),
         complete("u", &[], &[], 4),
     ] {
-        assert!(matches!(refused(catalog, change).await, CatalogError::NoSuchUpload));
+        assert!(matches!(
+            refused(catalog, change).await,
+            CatalogError::Refused(Refusal::NoSuchUpload)
+        ));
     }
     assert_eq!(tables(catalog).await, (vec![1], vec![2]));
 }

@@ -2,7 +2,7 @@
 
 use super::{applied, brought, create, delete, put, refused, tables};
 use crate::conformance::make::{object, part, upload};
-use crate::{Audited, CatalogError, Change, Condition, Limit, Quota, Usage};
+use crate::{Audited, CatalogError, Change, Condition, Limit, Quota, Refusal, Usage};
 use futures::future::join_all;
 use ripstop_model::StripeId;
 
@@ -50,7 +50,11 @@ async fn held(catalog: &dyn Audited) -> (u64, u64) {
 }
 
 fn limit(error: &CatalogError) -> Option<Limit> {
-    if let CatalogError::QuotaExceeded { limit } = error { Some(*limit) } else { None }
+    if let CatalogError::Refused(Refusal::QuotaExceeded { limit }) = error {
+        Some(*limit)
+    } else {
+        None
+    }
 }
 
 pub(super) async fn usage_follows_every_change(catalog: &dyn Audited) {
@@ -77,7 +81,8 @@ pub(super) async fn usage_follows_every_change(catalog: &dyn Audited) {
     applied(catalog, Change::AbortUpload { upload: "u".into() }).await;
     assert_eq!(held(catalog).await, (10, 1));
     applied(catalog, delete("k")).await;
-    applied(catalog, Change::DeleteBucket { name: "b".into() }).await;
+    applied(catalog, Change::DeleteBucket { name: "b".into(), tombstone: None, stripes: vec![] })
+        .await;
     applied(catalog, create("b", 11)).await;
     assert_eq!(held(catalog).await, (0, 0));
 }
@@ -146,14 +151,17 @@ pub(super) async fn a_quota_is_looked_at_after_conditions_and_before_stripes(
         quota: bytes(10),
     };
     let nowhere = refused(catalog, change("absent", Condition::Absent)).await;
-    assert!(matches!(nowhere, CatalogError::NoSuchBucket), "{nowhere}");
+    assert!(matches!(nowhere, CatalogError::Refused(Refusal::NoSuchBucket)), "{nowhere}");
     let there = refused(catalog, change("b", Condition::Absent)).await;
-    assert!(matches!(there, CatalogError::ConditionFailed), "{there}");
+    assert!(matches!(there, CatalogError::Refused(Refusal::ConditionFailed)), "{there}");
     let full = refused(catalog, change("b", Condition::Present)).await;
     assert_eq!(limit(&full), Some(Limit::Bytes(10)));
     applied(catalog, Change::CreateUpload(upload("u", "b", "k"))).await;
     let changed = refused(catalog, within(bytes(0), complete(&[1], &[99], 4))).await;
-    assert!(matches!(changed, CatalogError::PartChanged { number: 1 }), "{changed}");
+    assert!(
+        matches!(changed, CatalogError::Refused(Refusal::PartChanged { number: 1 })),
+        "{changed}"
+    );
 }
 
 pub(super) async fn of_changes_that_come_together_those_that_fit_are_applied(
@@ -162,7 +170,7 @@ pub(super) async fn of_changes_that_come_together_those_that_fit_are_applied(
     applied(catalog, create("b", 1)).await;
     let changes = (2..102u128).map(|id| {
         let limit = if id % 2 == 0 { bytes(250) } else { objects(25) };
-        catalog.commit(5, within(limit, put(&format!("k{id}"), &[id], &[id])))
+        catalog.commit_one(5, within(limit, put(&format!("k{id}"), &[id], &[id])))
     });
     let answers = join_all(changes).await;
     assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 25);

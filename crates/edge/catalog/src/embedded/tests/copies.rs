@@ -1,11 +1,11 @@
 //! Copies of a file that is being written to.
 
-use super::super::kinds::{GARBAGE, Garbage, META};
+use super::super::kinds::{GARBAGE, META};
 use super::super::older;
 use crate::conformance::{bucket, object, stripe};
 use crate::{
-    Audited, Catalog, CatalogError, Change, Condition, Embedded, Quota, Reading, Session, Settings,
-    copy, verify,
+    Audited, Catalog, CatalogError, Change, Condition, Embedded, Garbage, Quota, Reading, Session,
+    Settings, copy, verify,
 };
 use ripstop_model::StripeId;
 use std::fs;
@@ -30,9 +30,9 @@ async fn filled(path: &Path, objects: usize) -> Embedded {
     let catalog = Embedded::open(path, Settings::default()).unwrap();
     let stripes = vec![(StripeId(1), stripe())];
     let change = Change::CreateBucket { bucket: bucket("b", 1), stripes };
-    catalog.commit(1, change).await.unwrap();
+    catalog.commit_one(1, change).await.unwrap();
     for at in 0..objects {
-        catalog.commit(1, put(at)).await.unwrap();
+        catalog.commit_one(1, put(at)).await.unwrap();
     }
     catalog
 }
@@ -59,9 +59,9 @@ async fn copies_taken_under_changes_hold_all_that_was_answered_before_and_nothin
         tokio::spawn(async move {
             while !stop.load(Ordering::SeqCst) {
                 let at = done.load(Ordering::SeqCst);
-                catalog.commit(1, put(at)).await.unwrap();
+                catalog.commit_one(1, put(at)).await.unwrap();
                 // Overwriting is what frees pages.
-                catalog.commit(1, put(at % 200)).await.unwrap();
+                catalog.commit_one(1, put(at % 200)).await.unwrap();
                 done.store(at + 1, Ordering::SeqCst);
             }
         })
@@ -83,7 +83,7 @@ async fn copies_taken_under_changes_hold_all_that_was_answered_before_and_nothin
             assert!(copy.object("b", &format!("k{at:06}")).await.unwrap().is_some(), "{at}");
         }
         assert!(copy.audit().await.unwrap().is_clean());
-        copy.commit(1, put(0)).await.unwrap();
+        copy.commit_one(1, put(0)).await.unwrap();
     }
     stop.store(true, Ordering::SeqCst);
     writing.await.unwrap();
@@ -109,7 +109,7 @@ async fn a_copy_knows_no_names_of_stripes() {
     let (path, to) = (folder.path().join("catalog"), folder.path().join("copy"));
     let catalog = filled(&path, 3).await;
     let (session, at) = (Session(5), u64::MAX >> 20);
-    catalog.commit(1, Change::Reserve { session, until_ms: at }).await.unwrap();
+    catalog.commit_one(1, Change::Reserve { session, until_ms: at }).await.unwrap();
     assert!(catalog.vouched().await.unwrap().covers(session.name(at, 0)));
     drop(catalog);
     copy(&path, None, &to, &Reading::default()).unwrap().keep().unwrap();

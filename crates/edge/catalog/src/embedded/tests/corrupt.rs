@@ -1,13 +1,14 @@
 //! Records that are not as this code would have written them.
 
 use super::super::key::object_key;
-use super::super::kinds::{COUNTED, Garbage, Held, Number};
+use super::super::kinds::{COUNTED, LIVE, Number};
+use super::super::live::BEGIN_AGAIN;
 use super::super::table::{Tables, prepare};
 use super::disk::Disk;
 use crate::conformance::{bucket, object, part, stripe, upload};
 use crate::{
-    Audited, Catalog, CatalogError, Change, Condition, Embedded, Finding, Object, Quota, Settings,
-    Trouble,
+    Audited, Catalog, CatalogError, Change, Condition, Embedded, Finding, Garbage, Held, Object,
+    Quota, Settings, Trouble,
 };
 use futures::future::join_all;
 use redb::Database;
@@ -25,6 +26,7 @@ fn planted(plant: impl FnOnce(&mut Tables<'_>)) -> Embedded {
     plant(&mut tables);
     // What was planted is to be counted.
     tables.facts.remove(&COUNTED).unwrap();
+    tables.cursors.insert(&LIVE, &BEGIN_AGAIN).unwrap();
     drop(tables);
     txn.commit().unwrap();
     drop(database);
@@ -33,7 +35,7 @@ fn planted(plant: impl FnOnce(&mut Tables<'_>)) -> Embedded {
 }
 
 fn hold(tables: &mut Tables<'_>, id: u128, holders: u64) {
-    tables.stripes.insert(&id, &Held::new(holders, stripe())).unwrap();
+    tables.stripes.insert(&id, &Held { holders, stripe: stripe(), ..Held::default() }).unwrap();
 }
 
 fn plant_object(tables: &mut Tables<'_>, bucket: &str, key: &str, object: &Object) {
@@ -162,7 +164,7 @@ async fn nothing_is_committed_on_top_of_damage() {
         condition: Condition::None,
         quota: Quota::NONE,
     };
-    let answers = join_all((0..100).map(|at| catalog.commit(1, put(at)))).await;
+    let answers = join_all((0..100).map(|at| catalog.commit_one(1, put(at)))).await;
     for (at, answer) in answers.iter().enumerate() {
         match answer {
             Ok(_) => assert!(at < 50, "{at}"),
@@ -190,7 +192,7 @@ async fn a_record_that_a_reader_cannot_make_out_is_an_error_and_stops_changes() 
     assert_eq!(catalog.health().trouble(), None);
     assert!(matches!(catalog.object("b", "odd").await, Err(CatalogError::Corrupt { .. })));
     assert!(catalog.health().trouble().is_some());
-    assert!(catalog.commit(1, Change::NameNode { name: "n".into() }).await.is_err());
+    assert!(catalog.commit_one(1, Change::NameNode { name: "n".into() }).await.is_err());
     // Nor is it said that there is none beside it: its key may be damaged as well.
     assert!(matches!(catalog.object("b", "other").await, Err(CatalogError::Corrupt { .. })));
 }

@@ -14,7 +14,7 @@ fn name(at: usize) -> Change {
 /// Names nodes until one is refused; how many were taken.
 async fn fill(catalog: &Embedded) -> (usize, CatalogError) {
     for at in 0..100_000 {
-        if let Err(error) = catalog.commit(1, name(at)).await {
+        if let Err(error) = catalog.commit_one(1, name(at)).await {
             return (at, error);
         }
     }
@@ -42,7 +42,7 @@ async fn a_catalog_whose_disk_was_full_takes_changes_again_by_itself() {
     let trouble = catalog.health().trouble();
     assert!(matches!(trouble, Some(Trouble::Unwritable { .. })), "{trouble:?}");
     // Refused at once, and everything that was answered can be read, though little of it is cached.
-    let refused = catalog.commit(1, name(taken)).await.unwrap_err();
+    let refused = catalog.commit_one(1, name(taken)).await.unwrap_err();
     let CatalogError::Unavailable(source) = refused else { panic!("{refused:?}") };
     assert!(source.to_string().contains("until its disk takes writes: write: "), "{source}");
     assert!(catalog.nodes().await.unwrap().len() >= taken);
@@ -51,7 +51,7 @@ async fn a_catalog_whose_disk_was_full_takes_changes_again_by_itself() {
     disk.set_room(usize::MAX);
     wait_until_well(&catalog).await;
     for at in taken..taken + 50 {
-        catalog.commit(1, name(at)).await.unwrap();
+        catalog.commit_one(1, name(at)).await.unwrap();
     }
     drop(catalog);
     let again = Embedded::open_on(Disk::new(disk.after_the_cut(|| false), usize::MAX), small);
@@ -62,15 +62,15 @@ async fn a_catalog_whose_disk_was_full_takes_changes_again_by_itself() {
 async fn after_a_failed_sync_changes_wait_for_the_operator_and_reads_go_on() {
     let disk = Disk::new(vec![], usize::MAX);
     let catalog = Embedded::open_on(disk.clone(), Settings::default()).unwrap();
-    catalog.commit(1, name(0)).await.unwrap();
+    catalog.commit_one(1, name(0)).await.unwrap();
     disk.fail_syncs(true);
-    assert!(catalog.commit(1, name(1)).await.is_err());
+    assert!(catalog.commit_one(1, name(1)).await.is_err());
     disk.fail_syncs(false);
     assert!(catalog.nodes().await.is_ok());
     tokio::time::sleep(Duration::from_millis(1500)).await;
     let trouble = catalog.health().trouble();
     assert!(matches!(trouble, Some(Trouble::InDoubt { .. })), "{trouble:?}");
-    assert!(catalog.commit(1, name(2)).await.is_err());
+    assert!(catalog.commit_one(1, name(2)).await.is_err());
 }
 
 #[tokio::test]
@@ -79,7 +79,7 @@ async fn a_read_that_failed_once_does_not_end_the_reading() {
     let small = Settings { cache_bytes: 0, ..Settings::default() };
     let catalog = Embedded::open_on(disk.clone(), small).unwrap();
     for at in 0..200 {
-        catalog.commit(1, name(at)).await.unwrap();
+        catalog.commit_one(1, name(at)).await.unwrap();
     }
     disk.fail_reads(true);
     let read = tokio::join!(catalog.nodes(), async {
@@ -88,5 +88,5 @@ async fn a_read_that_failed_once_does_not_end_the_reading() {
     });
     assert_eq!(read.0.unwrap().len(), 200);
     wait_until_well(&catalog).await;
-    catalog.commit(1, name(200)).await.unwrap();
+    catalog.commit_one(1, name(200)).await.unwrap();
 }

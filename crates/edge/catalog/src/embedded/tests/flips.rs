@@ -31,11 +31,11 @@ fn closed() -> (Vec<u8>, String) {
     let disk = Disk::new(vec![], usize::MAX);
     let catalog = Embedded::open_on(disk.clone(), Settings::default()).unwrap();
     for (now_ms, change) in changes_of_a_script() {
-        drop(run(catalog.commit(now_ms, change)));
+        drop(run(catalog.commit_one(now_ms, change)));
     }
     for at in 0..300 {
         let change = Change::NameNode { name: format!("another node, number {at}") };
-        run(catalog.commit(1, change)).unwrap();
+        run(catalog.commit_one(1, change)).unwrap();
     }
     let content = run(whole(&catalog));
     drop(catalog);
@@ -118,7 +118,7 @@ fn an_inspection_while_changes_go_on_finds_nothing_and_holds_nobody_up() {
     let name = |at: usize| Change::NameNode { name: format!("node{at:06}{}", "x".repeat(100)) };
     run(async {
         for at in 0..500 {
-            catalog.commit(1, name(at)).await.unwrap();
+            catalog.commit_one(1, name(at)).await.unwrap();
         }
         for round in 1..=5 {
             let reading = Reading::default();
@@ -127,7 +127,7 @@ fn an_inspection_while_changes_go_on_finds_nothing_and_holds_nobody_up() {
                 let begun = Instant::now();
                 let mut at = round * 1000;
                 while begun.elapsed() < Duration::from_millis(100) {
-                    catalog.commit(1, name(at)).await.unwrap();
+                    catalog.commit_one(1, name(at)).await.unwrap();
                     at += 1;
                 }
                 at - round * 1000
@@ -146,7 +146,7 @@ fn an_inspection_while_changes_go_on_finds_nothing_and_holds_nobody_up() {
 async fn fill(catalog: &Embedded) {
     let stripes = vec![(StripeId(1), stripe())];
     let change = Change::CreateBucket { bucket: bucket("photos", 1), stripes };
-    catalog.commit(1, change).await.unwrap();
+    catalog.commit_one(1, change).await.unwrap();
     for at in 0..20 {
         let change = Change::PutObject {
             bucket: "photos".into(),
@@ -156,7 +156,7 @@ async fn fill(catalog: &Embedded) {
             condition: Condition::None,
             quota: Quota::NONE,
         };
-        catalog.commit(1, change).await.unwrap();
+        catalog.commit_one(1, change).await.unwrap();
     }
 }
 

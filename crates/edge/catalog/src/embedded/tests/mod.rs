@@ -3,6 +3,7 @@ mod corrupt;
 mod disk;
 mod failing;
 mod flips;
+mod live;
 mod older;
 mod power;
 mod seek;

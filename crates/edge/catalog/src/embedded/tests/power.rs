@@ -28,7 +28,8 @@ async fn commit_until_cut(
 ) -> (usize, usize) {
     let mut answered = 0;
     for group in changes.chunks(together) {
-        let commits = group.iter().map(|(now_ms, change)| catalog.commit(*now_ms, change.clone()));
+        let commits =
+            group.iter().map(|(now_ms, change)| catalog.commit_one(*now_ms, change.clone()));
         let answers = join_all(commits).await;
         let is_lost = |answer: &&Result<_, crate::CatalogError>| {
             matches!(answer, Err(crate::CatalogError::Unavailable(_)))
@@ -155,6 +156,6 @@ fn a_failed_sync_makes_every_later_change_unavailable() {
     let (answered, _) = run(commit_until_cut(&catalog, &names, 1));
     assert!((1..300).contains(&answered));
     for (now_ms, change) in &names[..5] {
-        assert!(run(catalog.commit(*now_ms, change.clone())).is_err());
+        assert!(run(catalog.commit_one(*now_ms, change.clone())).is_err());
     }
 }

@@ -39,7 +39,7 @@ async fn with_bucket() -> Embedded {
     let catalog = Embedded::in_memory(settings).unwrap();
     let stripes = vec![(StripeId(1), stripe())];
     let change = Change::CreateBucket { bucket: bucket("b", 1), stripes };
-    catalog.commit(1, change).await.unwrap();
+    catalog.commit_one(1, change).await.unwrap();
     catalog
 }
 
@@ -56,7 +56,8 @@ async fn with_100_000_keys_below(prefix: &str) -> Embedded {
     };
     let changes: Vec<_> = keys.map(put).collect();
     for group in changes.chunks(4096) {
-        let answers = join_all(group.iter().map(|change| catalog.commit(1, change.clone()))).await;
+        let answers =
+            join_all(group.iter().map(|change| catalog.commit_one(1, change.clone()))).await;
         assert!(answers.iter().all(Result::is_ok));
     }
     catalog
@@ -98,7 +99,7 @@ async fn uploads_of_a_rolled_up_prefix_are_stepped_over() {
     let catalog = with_bucket().await;
     let begin =
         |at: usize| Change::CreateUpload(upload(&format!("u{at}"), "b", &format!("q/{at}")));
-    let answers = join_all((0..500).map(|at| catalog.commit(1, begin(at)))).await;
+    let answers = join_all((0..500).map(|at| catalog.commit_one(1, begin(at)))).await;
     assert!(answers.iter().all(Result::is_ok));
     let request = ListingRequest { delimiter: "/".into(), ..crate::conformance::listing_of("b") };
     let view = catalog.view();

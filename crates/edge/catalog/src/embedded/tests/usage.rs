@@ -1,11 +1,11 @@
 //! What buckets hold is counted with every change, and again only where nobody has.
 
-use super::super::kinds::{Account, USAGE};
+use super::super::kinds::USAGE;
 use super::older::age_file;
 use crate::conformance::{bucket, object, part, stripe, upload};
 use crate::{
-    Audited, Catalog, Change, Condition, Embedded, Finding, Quota, Reading, Session, Settings,
-    Usage, copy, verify,
+    Account, Audited, Catalog, Change, Condition, Embedded, Finding, Quota, Reading, Session,
+    Settings, Usage, copy, verify,
 };
 use redb::Database;
 use ripstop_model::StripeId;
@@ -33,7 +33,13 @@ fn put_part(number: u16, named: &[u128]) -> Change {
 }
 
 fn delete(key: &str) -> Change {
-    Change::DeleteObject { bucket: "b".into(), key: key.into(), condition: Condition::None }
+    Change::DeleteObject {
+        bucket: "b".into(),
+        key: key.into(),
+        condition: Condition::None,
+        tombstone: None,
+        stripes: vec![],
+    }
 }
 
 fn reserve(session: u32) -> Change {
@@ -50,7 +56,7 @@ async fn filled() -> (TempDir, PathBuf) {
     let upload = Change::CreateUpload(upload("u", "b", "k"));
     let changes = [reserve(1), begin, put("one", &[2, 3]), put("two", &[4, 5]), upload];
     for change in changes.into_iter().chain([put_part(1, &[2, 3])]) {
-        catalog.commit(1, change).await.unwrap();
+        catalog.commit_one(1, change).await.unwrap();
     }
     assert_eq!(usage(&catalog).await, (60, 2));
     (folder, path)
@@ -80,8 +86,8 @@ async fn an_ordinary_reopening_counts_nothing_again_and_an_audit_does() {
     add_to_row(&path, 7);
     let catalog = opened(&path);
     assert_eq!(usage(&catalog).await, (67, 2));
-    catalog.commit(9, reserve(1)).await.unwrap();
-    catalog.commit(9, delete("one")).await.unwrap();
+    catalog.commit_one(9, reserve(1)).await.unwrap();
+    catalog.commit_one(9, delete("one")).await.unwrap();
     drop(catalog);
     let catalog = opened(&path);
     assert_eq!(usage(&catalog).await, (47, 1), "nor after changes of this program");

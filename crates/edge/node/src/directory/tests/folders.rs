@@ -223,7 +223,7 @@ async fn a_folder_of_another_store_or_node_is_refused() {
     assert!(told.contains("swapped"), "{told}");
     let marker = root.path().join(".ripstop-node");
     for (text, named) in
-        [("", "format"), ("x\nformat 2\n", "\"2\""), ("x\nformat 1\nstore z\n", "\"z\"")]
+        [("", "format"), ("x\nformat 3\n", "\"3\""), ("x\nformat 1\nstore z\n", "\"z\"")]
     {
         fs::write(&marker, text).unwrap();
         let told = refusal(&marked(root.path())).await;
@@ -233,6 +233,25 @@ async fn a_folder_of_another_store_or_node_is_refused() {
     fs::remove_file(&marker).unwrap();
     pipe(&marker);
     assert!(soon(refusal(&marked(root.path()))).await.contains("no regular file"));
+}
+
+#[tokio::test]
+async fn a_marker_of_the_format_before_is_read_and_written_again_when_the_node_is_admitted() {
+    let root = tempfile::tempdir().unwrap();
+    let node = || marked_as(root.path(), STORE, "d1");
+    node().admit().await.unwrap();
+    let marker = root.path().join(".ripstop-node");
+    let now = fs::read_to_string(&marker).unwrap();
+    let before = now.replace("format 2", "format 1");
+    assert_ne!(before, now);
+    fs::write(&marker, &before).unwrap();
+    assert_eq!(node().mark().await.unwrap(), Some(NodeMark { store: STORE, node: "d1".into() }));
+    node().health().await.unwrap();
+    assert_eq!(fs::read_to_string(&marker).unwrap(), before, "looking changes nothing");
+    let told = refusal(&marked_as(root.path(), STORE, "d2")).await;
+    assert!(told.contains("swapped"), "{told}");
+    node().admit().await.unwrap();
+    assert_eq!(fs::read_to_string(&marker).unwrap(), now);
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use crate::rebuild::{
     sighting::{Kept, Said},
 };
 use ripstop_model::{Code, FragmentId, PoolId, StripeId, StripeShape};
-use ripstop_runtime::Origin;
+use ripstop_runtime::{Origin, Sealing};
 use std::sync::Arc;
 
 const OWN: u64 = 7;
@@ -28,7 +28,9 @@ fn roster(pools: &[(usize, usize, Layout)]) -> Roster {
 fn says(node: u16, index: u8, what: u8, (n, k): (usize, usize), cut: Cut) -> Sighting {
     let shape = StripeShape::new(Code::new(n, k).unwrap(), 100).unwrap();
     let origin = Origin { store: OWN, pool: PoolId(3) };
-    let facts = Facts { shape, cut, origin, record_len: what.into() };
+    let (record_len, header_len) = (what.into(), 64);
+    let sealing = Sealing::Checksum;
+    let facts = Facts { shape, cut, origin, record_len, header_len, sealing };
     let said = Said { digest: [what; 32], facts, kept: Kept::Elsewhere };
     Sighting { name: name(index), node: NodeId(node), said: Some(said) }
 }

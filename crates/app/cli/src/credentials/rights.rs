@@ -1,0 +1,72 @@
+//! What the credentials file says of rights: of each access key, and of requests without a
+//! signature.
+
+use anyhow::{Context as _, Result, bail, ensure};
+use ripstop_identity::{Credentials, Right, Rights, Rule};
+use std::collections::BTreeMap;
+use toml::{Spanned, Value};
+
+/// What stands for every right there is.
+const ADMINISTRATOR: &str = "administrator";
+
+/// The tables as they are written.
+pub(super) struct Written {
+    /// By access key.
+    pub(super) rights: Option<BTreeMap<String, Spanned<Value>>>,
+    /// By bucket.
+    pub(super) unsigned: Option<BTreeMap<String, Spanned<Value>>>,
+}
+
+/// Gives everybody what is written in `text`. Without a table of rights every key may do
+/// everything; with one it must name every key, so that none is forgotten.
+pub(super) fn grant(written: Written, text: &str, credentials: &mut Credentials) -> Result<()> {
+    let line = |value: &Spanned<Value>| {
+        text.bytes().take(value.span().start).filter(|&byte| byte == b'\n').count() + 1
+    };
+    if let Some(of_keys) = written.rights {
+        for (access_key, value) in &of_keys {
+            let at = || format!("line {}: rights of {access_key:?}", line(value));
+            let rights = of_key(value.get_ref()).with_context(at)?;
+            let known = credentials.grant(access_key, rights);
+            ensure!(known, "{}: there is no such access key", at());
+        }
+        let principals = credentials.principals();
+        let mut names = principals.iter().filter_map(|principal| principal.access_key());
+        if let Some(forgotten) = names.find(|name| !of_keys.contains_key(*name)) {
+            bail!(
+                "rights of {forgotten:?} are missing: where there is a table [rights] it names every access key, \
+                 with \"{ADMINISTRATOR}\", with buckets, or with {{}} for nothing"
+            );
+        }
+    }
+    let mut rules = Vec::new();
+    for (buckets, value) in written.unsigned.into_iter().flatten() {
+        let at = || format!("line {}: rights of requests without a signature", line(&value));
+        rules.push(rule(&buckets, value.get_ref()).with_context(at)?);
+    }
+    let of_requests = || "rights of requests without a signature";
+    let rights = Rights::of(rules).with_context(of_requests)?;
+    credentials.grant_unsigned(rights).with_context(of_requests)
+}
+
+fn of_key(value: &Value) -> Result<Rights> {
+    if value.as_str() == Some(ADMINISTRATOR) {
+        return Ok(Rights::administrator());
+    }
+    let Some(buckets) = value.as_table() else {
+        // Not quoted: a secret may have been put in the wrong table.
+        bail!("they must be \"{ADMINISTRATOR}\" or a table of buckets");
+    };
+    let rules = buckets.iter().map(|(buckets, value)| rule(buckets, value));
+    Ok(Rights::of(rules.collect::<Result<_>>()?)?)
+}
+
+fn rule(buckets: &str, value: &Value) -> Result<Rule> {
+    let words = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+    let right = |word: &Value| word.as_str().and_then(|word| word.parse::<Right>().ok());
+    let rights: Option<Vec<_>> = words.iter().map(right).collect();
+    let wanted = || {
+        format!("bucket {buckets:?}: it must be \"read\", \"write\", \"owner\", or a list of these")
+    };
+    Ok(Rule::new(buckets.parse()?, rights.with_context(wanted)?))
+}

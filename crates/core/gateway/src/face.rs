@@ -1,0 +1,23 @@
+//! What the machine is told and what it says: plain data, with the one entrance and the one exit.
+
+mod action;
+mod event;
+mod exit;
+mod gauge;
+mod placement;
+mod promised;
+mod report;
+mod settings;
+mod shaping;
+mod task;
+
+pub use action::{Action, Cause};
+pub use event::{Event, NodeState, Operation, Outcome, Request};
+pub(crate) use exit::Exit;
+pub use gauge::{NodeGauge, TierGauge};
+pub use placement::{Placement, PlacementGroup, Selection, WHOLE_CHUNK};
+pub use promised::{Grant, LanesMissing, Promised, PromisedError};
+pub use report::Report;
+pub use settings::{AfterAnswer, Settings, SettingsError};
+pub use shaping::{LANE, Recombination, Shaping, TenantTerms, TierTerms};
+pub use task::{Task, TaskEnd};

@@ -1,0 +1,258 @@
+use crate::{
+    Bucket, Leftover, Object, Quota, Refusal, Session, Stripe, Tombstone, Upload, UploadedPart,
+};
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::slice;
+use ripstop_model::{NodeId, StripeId};
+
+/// One atomic change. A catalog applies it whole or answers why not and changes nothing.
+///
+/// Stripes count the references that objects, parts and buckets (`told_by`) hold on them; whenever a
+/// change lets go of the last one, the stripe leaves the table of stripes and enters the garbage, due
+/// at the change's `now_ms`, in the same transaction. A holder holds each stripe that it names once.
+///
+/// Stripes that come with a change ("new"): one that is in force already stays as it is, so several
+/// objects of a pack may each bring it; the name of one that is garbage is refused with `StripeGone`;
+/// one that nothing holds after the change becomes garbage at once, until a later change of the same
+/// commit brings it again and holds it. Whatever the change's object, part or
+/// bucket names (`told_by` too) must be new or in force: else `StripeGone`.
+///
+/// What is told of a key (an object, or with a tombstone that it was deleted) has a stamp. If that is below
+/// the stamp of what the key stands for, or of its tombstone, the change was overtaken on its way: where both
+/// stamps are of one session and there is no condition, it is applied as if it had come before
+/// ([`Applied::superseded`](crate::Applied::superseded)); else it is refused with `Behind`, and so is a
+/// bucket always.
+///
+/// When something stops being so, the stripe that told it is *outlived* there (unless it tells what is so
+/// now too), until its fragments are forgotten as garbage. A tombstone stays, and holds its stripe, until
+/// the key is put again or no stripe is outlived there.
+///
+/// Of several reasons to refuse a change, the first is answered: bucket or upload, then parts, then
+/// condition, then `Behind`, then quota, then stripes. A quota is compared with what the bucket holds at the moment the
+/// change is applied: of changes that come together, each counts what those before it have brought.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// Makes a bucket; fails with `BucketExists`.
+    CreateBucket {
+        /// The bucket.
+        bucket: Bucket,
+        /// The stripe that tells of it, new.
+        stripes: Vec<(StripeId, Stripe)>,
+    },
+    /// Removes an empty bucket; fails with `NoSuchBucket` or `BucketNotEmpty` (objects or uploads).
+    DeleteBucket {
+        /// Its name.
+        name: String,
+        /// What tells of the deletion; `None` if nothing does.
+        tombstone: Option<Tombstone>,
+        /// The stripe that tells of it, new; several deletions may bring the same one.
+        stripes: Vec<(StripeId, Stripe)>,
+    },
+    /// Makes `object` what the key stands for; fails with `NoSuchBucket`. Keys are never empty.
+    PutObject {
+        /// The bucket's name.
+        bucket: String,
+        /// The key.
+        key: String,
+        /// The object.
+        object: Object,
+        /// Stripes that are new with it. Extents may also name stripes that exist (a copy).
+        stripes: Vec<(StripeId, Stripe)>,
+        /// What must hold of the key's present object.
+        condition: Condition,
+        /// How much the bucket may hold: else `QuotaExceeded`.
+        quota: Quota,
+    },
+    /// Removes the key's object; absent keys are removed already unless the condition says other.
+    /// Fails with `NoSuchBucket`.
+    DeleteObject {
+        /// The bucket's name.
+        bucket: String,
+        /// The key.
+        key: String,
+        /// What must hold of the key's present object.
+        condition: Condition,
+        /// What tells of the deletion; `None` if nothing does.
+        tombstone: Option<Tombstone>,
+        /// The stripe that tells of it, new; several deletions may bring the same one.
+        stripes: Vec<(StripeId, Stripe)>,
+    },
+    /// A stripe tells of a key what is no longer so (of a bucket, if the key is empty). If the stripe is
+    /// neither in force nor garbage, it becomes garbage. One that tells what is so is left as it is.
+    Outlive {
+        /// The bucket's name.
+        bucket: String,
+        /// The key.
+        key: String,
+        /// The stripe.
+        stripe: (StripeId, Stripe),
+    },
+    /// That a key's object was deleted, or a bucket if the key is empty, as it was told: kept unless the
+    /// key stands for an object or was deleted later.
+    Bury {
+        /// The bucket's name; it need not be there.
+        bucket: String,
+        /// The key.
+        key: String,
+        /// What tells of the deletion.
+        tombstone: Tombstone,
+        /// The stripe that tells of it, new.
+        stripes: Vec<(StripeId, Stripe)>,
+    },
+    /// Begins an upload; fails with `NoSuchBucket`, or `ConditionFailed` if its id is in use.
+    CreateUpload(Upload),
+    /// Stores a part, replacing one of the same number; fails with `NoSuchUpload`.
+    PutPart {
+        /// The upload's id.
+        upload: String,
+        /// The part.
+        part: UploadedPart,
+        /// Stripes that are new with it.
+        stripes: Vec<(StripeId, Stripe)>,
+        /// How much the upload's bucket may hold: else `QuotaExceeded`.
+        quota: Quota,
+    },
+    /// Ends an upload: removes it with all its parts, and puts the object. `parts` are the numbers and
+    /// etags that the object was made of: if the upload no longer has one of them with that etag and
+    /// with stripes that the object names, it fails with `PartChanged` and nothing changes. Parts that
+    /// were not used are let go of. A second time, it fails with `NoSuchUpload`.
+    CompleteUpload {
+        /// The upload's id.
+        upload: String,
+        /// Number and etag of each part used.
+        parts: Vec<(u16, String)>,
+        /// The object; its extents are those of the parts.
+        object: Object,
+        /// The stripe that tells of it, new.
+        stripes: Vec<(StripeId, Stripe)>,
+        /// What must hold of the key's present object.
+        condition: Condition,
+        /// How much the upload's bucket may hold, its parts gone and the object there: else
+        /// `QuotaExceeded`.
+        quota: Quota,
+    },
+    /// Ends an upload and lets go of its parts; fails with `NoSuchUpload`.
+    AbortUpload {
+        /// The upload's id.
+        upload: String,
+    },
+    /// Stripes that were written and will not be used: into the garbage with them. Those that are in
+    /// force, or garbage already, stay as they are.
+    Discard {
+        /// The stripes.
+        stripes: Vec<(StripeId, Stripe)>,
+    },
+    /// A fragment was stored, moved or lost. A stripe that is gone (or garbage) is left as it is. An
+    /// index beyond the record's nodes makes them more. What was a leftover at that node is the
+    /// fragment again.
+    PlaceFragment {
+        /// The stripe.
+        stripe: StripeId,
+        /// Which of its fragments.
+        index: u8,
+        /// Where it is now.
+        node: Option<NodeId>,
+    },
+    /// A copy of a fragment was stored at another node, which is its place from now on; the copy where
+    /// it was, if it was anywhere, is a [`Leftover`] from `now_ms` on, and one at the new node no longer
+    /// is. Fails with `StripeGone` if the stripe is not in force, and with `ConditionFailed` if its
+    /// fragments are no longer where they were as the copy was made.
+    MoveFragment {
+        /// The stripe.
+        stripe: StripeId,
+        /// Where its fragments were: all of [`Stripe::nodes`].
+        nodes: Vec<Option<u16>>,
+        /// Which of them was copied.
+        index: u8,
+        /// Where to.
+        to: NodeId,
+    },
+    /// Leftovers that have been deleted. What is none is left as it is.
+    ForgetLeftovers {
+        /// The leftovers.
+        leftovers: Vec<Leftover>,
+    },
+    /// Garbage whose fragments have all been deleted. What is not garbage is left as it is.
+    ForgetGarbage {
+        /// The stripes.
+        stripes: Vec<StripeId>,
+    },
+    /// A session may name stripes until `until_ms`, that included, and those before stay as they are. It
+    /// names none before this is answered.
+    Reserve {
+        /// The session.
+        session: Session,
+        /// Until when, in milliseconds since 1970.
+        until_ms: u64,
+    },
+    /// From now on the catalog knows exactly the names given before `before_ms`, by any session, as
+    /// one that was made again from the fragments at that time. With 0 it knows none, as befits a copy.
+    Vouch {
+        /// In milliseconds since 1970.
+        before_ms: u64,
+    },
+    /// Gives a node's name its number, if it has none; answers in `Applied::node`.
+    NameNode {
+        /// The configured name.
+        name: String,
+    },
+}
+
+impl Change {
+    /// The stripes that come with it.
+    pub fn stripes(&self) -> &[(StripeId, Stripe)] {
+        match self {
+            Self::CreateBucket { stripes, .. }
+            | Self::DeleteBucket { stripes, .. }
+            | Self::PutObject { stripes, .. }
+            | Self::DeleteObject { stripes, .. }
+            | Self::Bury { stripes, .. }
+            | Self::PutPart { stripes, .. }
+            | Self::CompleteUpload { stripes, .. }
+            | Self::Discard { stripes } => stripes,
+            Self::Outlive { stripe, .. } => slice::from_ref(stripe),
+            Self::CreateUpload(_)
+            | Self::AbortUpload { .. }
+            | Self::PlaceFragment { .. }
+            | Self::MoveFragment { .. }
+            | Self::ForgetLeftovers { .. }
+            | Self::ForgetGarbage { .. }
+            | Self::Reserve { .. }
+            | Self::Vouch { .. }
+            | Self::NameNode { .. } => &[],
+        }
+    }
+}
+
+/// What must hold of a key's present object for a change to be applied.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Condition {
+    /// Nothing.
+    #[default]
+    None,
+    /// There must be none: else `ConditionFailed`.
+    Absent,
+    /// There must be one with this etag: else `ConditionFailed`, or `NoSuchKey` where there is none.
+    Etag(String),
+    /// There must be one: else `NoSuchKey`.
+    Present,
+    /// There must be one told by this stripe (nobody has written since it was read): else
+    /// `ConditionFailed`.
+    ToldBy(StripeId),
+}
+
+impl Condition {
+    /// Whether it holds of a key's `present` object; says why not.
+    pub fn check(&self, present: Option<&Object>) -> Result<(), Refusal> {
+        match (self, present) {
+            (Self::None, _) | (Self::Absent, None) | (Self::Present, Some(_)) => Ok(()),
+            (Self::Etag(etag), Some(object)) if object.attributes.etag == *etag => Ok(()),
+            (Self::ToldBy(stripe), Some(object)) if object.told_by == *stripe => Ok(()),
+            (Self::Etag(_) | Self::Present, None) => Err(Refusal::NoSuchKey),
+            (Self::Absent | Self::Etag(_), Some(_)) | (Self::ToldBy(_), _) => {
+                Err(Refusal::ConditionFailed)
+            }
+        }
+    }
+}

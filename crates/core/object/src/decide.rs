@@ -1,0 +1,47 @@
+//! What changes do to rows: the one copy of a catalog's rules.
+//!
+//! Every rule looks at all that it needs before it writes anything, so a refused change leaves no
+//! trace among its neighbours.
+
+mod bucket;
+mod draft;
+mod fragment;
+mod object;
+mod session;
+mod telling;
+mod turnover;
+mod upload;
+
+pub use draft::Decision;
+
+use crate::{Change, Outcome, Refusal, Rows, Writes};
+use alloc::vec::Vec;
+
+/// Decides what becomes of changes that are committed together at `now_ms` (milliseconds since 1970):
+/// the outcome of each, and what is to be written for all of them. Later changes see what earlier ones
+/// wrote. Fails only where `rows` do.
+pub fn decide<'a, R: Rows>(
+    rows: &R,
+    now_ms: u64,
+    changes: &'a [Change],
+) -> Result<(Vec<Outcome>, Writes<'a>), R::Error> {
+    let mut decision = Decision::new(rows);
+    let outcomes = decision.add(now_ms, changes)?;
+    Ok((outcomes, decision.into_writes()))
+}
+
+/// Why a change is not applied.
+enum Stop<E> {
+    /// It may not be.
+    Refused(Refusal),
+    /// What it depends on cannot be read.
+    Failed(E),
+}
+
+impl<E> From<Refusal> for Stop<E> {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+type Decided<T, R> = Result<T, Stop<<R as Rows>::Error>>;

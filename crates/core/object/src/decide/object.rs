@@ -1,0 +1,167 @@
+//! What keys stand for.
+
+use super::Decided;
+use super::draft::Decision;
+use super::telling::must_follow;
+use super::turnover::{Turnover, held_by, named, told_by};
+use crate::{
+    Absence, Account, Applied, Change, Condition, Object, Place, Quota, Refusal, Rows, Session,
+    Stamp, Stripe, Tombstone, UploadedPart,
+};
+use alloc::borrow::Cow;
+use ripstop_model::StripeId;
+
+/// An object that is to be put, and what must hold for it.
+pub(super) struct New<'a> {
+    pub(super) object: &'a Object,
+    pub(super) stripes: &'a [(StripeId, Stripe)],
+    pub(super) condition: &'a Condition,
+    pub(super) quota: &'a Quota,
+}
+
+/// What a key stands for, or that it was deleted.
+struct Standing {
+    present: Option<Object>,
+    buried: Option<Tombstone>,
+}
+
+impl Standing {
+    fn stamp(&self) -> Option<Stamp> {
+        let present = self.present.as_ref().map(Object::stamp);
+        present.or_else(|| self.buried.as_ref().map(|buried| buried.stamp))
+    }
+
+    fn told_by(&self) -> Option<StripeId> {
+        let present = self.present.as_ref().map(|present| present.told_by);
+        present.or_else(|| self.buried.as_ref().map(|buried| buried.told_by))
+    }
+}
+
+/// Whether what is told was overtaken on its way by what is there. Of two writes of one session the
+/// later stamp may be committed first: then the other is as if it had come before. Between sessions, whose
+/// clocks may differ, and where a condition was answered, it must be told again.
+fn is_overtaken(stamp: Stamp, standing: &Standing, condition: &Condition) -> Result<bool, Refusal> {
+    let Some(seen) = standing.stamp().filter(|seen| stamp < *seen) else { return Ok(false) };
+    if *condition == Condition::None && Session::of(stamp.stripe) == Session::of(seen.stripe) {
+        return Ok(true);
+    }
+    must_follow(stamp, Some(seen)).map(|()| false)
+}
+
+impl<'a, R: Rows> Decision<'_, 'a, R> {
+    pub(super) fn put_object(&mut self, now_ms: u64, change: &'a Change) -> Decided<Applied, R> {
+        let Change::PutObject { bucket, key, object, stripes, condition, quota } = change else {
+            unreachable!("asked for this change alone")
+        };
+        self.must_have_bucket(bucket)?;
+        let new = New { object, stripes, condition, quota };
+        self.put(now_ms, Place::new(bucket, key), &new, &[])
+    }
+
+    /// What a key stands for, if the condition holds of it. A condition is an answer to the caller: that
+    /// there is nothing must be certain then.
+    fn standing(&self, at: &Place<'_>, condition: &Condition) -> Decided<Standing, R> {
+        let is_asked = *condition != Condition::None;
+        let absence = if is_asked { Absence::Certain } else { Absence::Believed };
+        let present = self.object(at, absence)?;
+        condition.check(present.as_ref())?;
+        let buried = if present.is_none() { self.tombstone(at)? } else { None };
+        Ok(Standing { present, buried })
+    }
+
+    /// Puts the object if the condition holds of the present one, whose stripes it lets go of, and of
+    /// those of the `ended` parts.
+    pub(super) fn put(
+        &mut self,
+        now_ms: u64,
+        at: Place<'a>,
+        new: &New<'a>,
+        ended: &[UploadedPart],
+    ) -> Decided<Applied, R> {
+        let New { object, stripes, condition, quota } = *new;
+        let standing = self.standing(&at, condition)?;
+        if is_overtaken(object.stamp(), &standing, condition)? {
+            return self.put_overtaken(now_ms, at, new, ended, &standing);
+        }
+        let before = self.account(&at.bucket)?;
+        let Standing { present, buried } = standing;
+        let after = before.exchange(present.as_ref(), Some(object)).exchange_parts(ended, None);
+        quota.check(before.usage(), after.usage())?;
+        let mut turnover = Turnover::new(self, stripes)?;
+        turnover.gain(self, &held_by(object))?;
+        if let Some(old) = &present {
+            turnover.lose(self, &held_by(old))?;
+        }
+        if let Some(buried) = &buried {
+            turnover.lose(self, &told_by(buried.told_by))?;
+        }
+        self.lose_parts(&mut turnover, ended)?;
+        let again = self.is_believed_again(&turnover, &at, object.told_by)?;
+        if let Some(old) = &present {
+            self.outdate(&at, old.told_by, Some(object.told_by));
+        }
+        self.believe(&at, object.told_by, again);
+        if buried.is_some() {
+            self.writes.tombstones.insert(at.clone(), None);
+        }
+        turnover.settle(self, now_ms)?;
+        self.set_account(at.bucket.clone(), after);
+        self.writes.objects.insert(at, Some(Cow::Borrowed(object)));
+        Ok(Applied { replaced: present, ..Applied::default() })
+    }
+
+    /// An object that was overtaken is put, and replaced at once by what is there.
+    fn put_overtaken(
+        &mut self,
+        now_ms: u64,
+        at: Place<'a>,
+        new: &New<'a>,
+        ended: &[UploadedPart],
+        standing: &Standing,
+    ) -> Decided<Applied, R> {
+        let holding = held_by(new.object);
+        let mut turnover = Turnover::new(self, new.stripes)?;
+        turnover.gain(self, &holding)?;
+        turnover.lose(self, &holding)?;
+        self.lose_parts(&mut turnover, ended)?;
+        let account = self.account(&at.bucket)?.exchange_parts(ended, None);
+        self.outdate(&at, new.object.told_by, standing.told_by());
+        turnover.settle(self, now_ms)?;
+        self.set_account(at.bucket, account);
+        Ok(Applied { superseded: true, ..Applied::default() })
+    }
+
+    pub(super) fn lose_parts(
+        &self,
+        turnover: &mut Turnover<'_>,
+        parts: &[UploadedPart],
+    ) -> Decided<(), R> {
+        parts.iter().try_for_each(|part| turnover.lose(self, &named(&part.extents)))
+    }
+
+    pub(super) fn delete_object(&mut self, now_ms: u64, change: &'a Change) -> Decided<Applied, R> {
+        let Change::DeleteObject { bucket, key, condition, tombstone, stripes } = change else {
+            unreachable!("asked for this change alone")
+        };
+        self.must_have_bucket(bucket)?;
+        let at = Place::new(bucket, key);
+        let standing = self.standing(&at, condition)?;
+        let mut turnover = Turnover::new(self, stripes)?;
+        if let Some(tombstone) = tombstone
+            && is_overtaken(tombstone.stamp, &standing, condition)?
+        {
+            turnover.settle(self, now_ms)?;
+            return Ok(Applied { superseded: true, ..Applied::default() });
+        }
+        let replaced = standing.present;
+        if let Some(old) = &replaced {
+            let account: Account = self.account(bucket)?.exchange(Some(old), None);
+            turnover.lose(self, &held_by(old))?;
+            self.entomb(&mut turnover, &at, old.told_by, tombstone.as_ref())?;
+            self.set_account(at.bucket.clone(), account);
+            self.writes.objects.insert(at, None);
+        }
+        turnover.settle(self, now_ms)?;
+        Ok(Applied { replaced, ..Applied::default() })
+    }
+}

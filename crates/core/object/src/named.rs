@@ -1,0 +1,187 @@
+//! Which rows changes may look at, so that a catalog that is asked for them over a network can fetch them
+//! before it decides.
+
+use crate::{Bucket, Change, Object, Place, Session, Tombstone, Upload, UploadedPart};
+use alloc::vec;
+use alloc::vec::Vec;
+use ripstop_model::StripeId;
+
+/// A row, or a range of rows, that a decision may read; each is answered by the method of
+/// [`Rows`](crate::Rows) of that name.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Named<'a> {
+    /// A bucket.
+    Bucket(&'a str),
+    /// What a key stands for.
+    Object(Place<'a>),
+    /// That a key's object was deleted.
+    Tombstone(Place<'a>),
+    /// A stripe: in force, or garbage.
+    Stripe(StripeId),
+    /// Whether a stripe tells of a key what is no longer so.
+    Outlived(StripeId, Place<'a>),
+    /// An upload.
+    Upload(&'a str),
+    /// A part of an upload.
+    Part(&'a str, u16),
+    /// What a bucket holds.
+    Account(&'a str),
+    /// A node's number.
+    Node(&'a str),
+    /// Until when a session may name stripes.
+    Session(Session),
+    /// Before when all names of stripes are known.
+    VouchedBefore,
+    /// The first keys of a bucket: one more than there are changes that are decided on together.
+    Keys(&'a str),
+    /// Its first uploads, as many.
+    Uploads(&'a str),
+    /// All parts of an upload.
+    Parts(&'a str),
+    /// Of which keys a stripe tells what is no longer so: all.
+    OutlivedBy(StripeId),
+    /// Which stripes tell of a key what is no longer so: one more than there are stripes in the changes
+    /// that are decided on together.
+    OutlivedAt(Place<'a>),
+    /// How many nodes have a number.
+    NodeCount,
+    /// All sessions.
+    Sessions,
+}
+
+/// What was found where a row was named.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Found<'a> {
+    /// An object.
+    Object(&'a Object),
+    /// A tombstone.
+    Tombstone(Place<'a>, &'a Tombstone),
+    /// An upload.
+    Upload(&'a Upload),
+    /// A part of an upload.
+    Part(&'a UploadedPart),
+    /// A bucket, which may be about to go.
+    Bucket(&'a Bucket),
+    /// A key of which a forgotten stripe told what was no longer so.
+    Outlived(Place<'a>),
+}
+
+impl<'a> Found<'a> {
+    /// The rows that it leads to: these are to be fetched too, and so on, until no row is new. There are
+    /// three rounds at most.
+    pub fn names(self) -> Vec<Named<'a>> {
+        match self {
+            Self::Object(object) => {
+                let named = object.extents.iter().map(|extent| extent.stripe);
+                named.chain([object.told_by]).map(Named::Stripe).collect()
+            }
+            Self::Tombstone(place, tombstone) => {
+                vec![Named::Stripe(tombstone.told_by), Named::OutlivedAt(place)]
+            }
+            Self::Part(part) => {
+                part.extents.iter().map(|extent| Named::Stripe(extent.stripe)).collect()
+            }
+            Self::Bucket(bucket) => vec![Named::Stripe(bucket.told_by)],
+            Self::Upload(upload) => {
+                let mut named = vec![Named::Account(&upload.bucket)];
+                named.extend(at(Place::new(&upload.bucket, &upload.key)));
+                named
+            }
+            Self::Outlived(place) => {
+                vec![Named::Tombstone(place.clone()), Named::OutlivedAt(place)]
+            }
+        }
+    }
+}
+
+/// What stands at a place.
+fn at(place: Place<'_>) -> [Named<'_>; 2] {
+    [Named::Object(place.clone()), Named::Tombstone(place)]
+}
+
+impl Change {
+    /// The rows that it may look at, before what is [found](Found) there is known.
+    pub fn names(&self) -> Vec<Named<'_>> {
+        let mut named = Vec::new();
+        for (id, _) in self.stripes() {
+            named.push(Named::Stripe(*id));
+        }
+        match self {
+            Self::CreateBucket { bucket, .. } => {
+                let place = Place::of_bucket(&bucket.name);
+                named.push(Named::Bucket(&bucket.name));
+                named.push(Named::Tombstone(place.clone()));
+                named.push(Named::Stripe(bucket.told_by));
+                named.push(Named::Outlived(bucket.told_by, place));
+            }
+            Self::DeleteBucket { name, tombstone, .. } => {
+                named.extend([Named::Bucket(name), Named::Keys(name), Named::Uploads(name)]);
+                named.extend(told(Place::of_bucket(name), tombstone.as_ref()));
+            }
+            Self::PutObject { bucket, key, object, .. } => {
+                let place = Place::new(bucket, key);
+                named.extend([Named::Bucket(bucket), Named::Account(bucket)]);
+                named.extend(at(place.clone()));
+                named.extend(Found::Object(object).names());
+                named.push(Named::Outlived(object.told_by, place));
+            }
+            Self::DeleteObject { bucket, key, tombstone, .. } => {
+                named.extend([Named::Bucket(bucket), Named::Account(bucket)]);
+                named.extend(at(Place::new(bucket, key)));
+                named.extend(told(Place::new(bucket, key), tombstone.as_ref()));
+            }
+            Self::Outlive { bucket, key, .. } => {
+                named.push(Named::Bucket(bucket));
+                named.extend(at(Place::new(bucket, key)));
+            }
+            Self::Bury { bucket, key, tombstone, .. } => {
+                named.push(Named::Bucket(bucket));
+                named.extend(at(Place::new(bucket, key)));
+                named.extend(told(Place::new(bucket, key), Some(tombstone)));
+            }
+            Self::CreateUpload(upload) => {
+                named.extend([Named::Bucket(&upload.bucket), Named::Upload(&upload.id)]);
+                // A later change of the same commit may end it.
+                named.extend(Found::Upload(upload).names());
+            }
+            Self::PutPart { upload, part, .. } => {
+                named.extend([Named::Upload(upload), Named::Part(upload, part.number)]);
+                named.extend(Found::Part(part).names());
+            }
+            Self::CompleteUpload { upload, object, .. } => {
+                named.extend([Named::Upload(upload), Named::Parts(upload)]);
+                named.extend(Found::Object(object).names());
+                // Where the object will be only the upload's record says.
+                named.push(Named::OutlivedBy(object.told_by));
+            }
+            Self::AbortUpload { upload } => {
+                named.extend([Named::Upload(upload), Named::Parts(upload)]);
+            }
+            Self::PlaceFragment { stripe, .. } | Self::MoveFragment { stripe, .. } => {
+                named.push(Named::Stripe(*stripe));
+            }
+            Self::ForgetGarbage { stripes } => {
+                for id in stripes {
+                    named.extend([Named::Stripe(*id), Named::OutlivedBy(*id)]);
+                }
+            }
+            Self::Reserve { session, .. } => {
+                named.extend([Named::Session(*session), Named::Sessions, Named::VouchedBefore]);
+            }
+            Self::Vouch { .. } => named.push(Named::Sessions),
+            Self::NameNode { name } => named.extend([Named::Node(name), Named::NodeCount]),
+            Self::Discard { .. } | Self::ForgetLeftovers { .. } => {}
+        }
+        named
+    }
+}
+
+/// What a deletion looks at.
+fn told<'a>(place: Place<'a>, tombstone: Option<&'a Tombstone>) -> Vec<Named<'a>> {
+    let Some(Tombstone { told_by, .. }) = tombstone else { return vec![] };
+    vec![
+        Named::Stripe(*told_by),
+        Named::Outlived(*told_by, place.clone()),
+        Named::OutlivedAt(place),
+    ]
+}

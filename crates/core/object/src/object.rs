@@ -1,0 +1,130 @@
+use crate::{Stamp, Unknown, stripe_id};
+use alloc::string::String;
+use alloc::vec::Vec;
+use ripstop_model::StripeId;
+use serde::{Deserialize, Serialize};
+
+/// A bucket.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Bucket {
+    /// Its name, unique in the catalog.
+    pub name: String,
+    /// When it was made, milliseconds since 1970.
+    pub created_ms: u64,
+    /// The stripe whose fragments' headers tell of it, for the rebuilding of a lost catalog.
+    #[serde(with = "stripe_id")]
+    pub told_by: StripeId,
+    /// When it was first told; `None` in what was written before there were stamps.
+    #[serde(skip)]
+    pub stamp: Option<Stamp>,
+    /// What a newer program wrote of it.
+    #[serde(skip)]
+    pub unknown: Unknown,
+}
+
+impl Bucket {
+    /// When it was first told: what its record says, or else when the stripe that tells it was named.
+    pub fn stamp(&self) -> Stamp {
+        self.stamp.unwrap_or_else(|| Stamp::of(self.told_by))
+    }
+}
+
+/// A slice of a stripe's payload.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Extent {
+    /// Which stripe.
+    #[serde(with = "stripe_id")]
+    pub stripe: StripeId,
+    /// First byte of payload.
+    pub offset: u32,
+    /// How many bytes; never 0.
+    pub len: u32,
+}
+
+/// What was computed over an object's bytes at the client's wish.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Checksum {
+    /// Which function.
+    pub algorithm: ChecksumAlgorithm,
+    /// Its value, raw; for a composite, the checksum of the parts' checksums.
+    pub value: Vec<u8>,
+    /// Over the whole object, or over the parts' checksums.
+    pub composite: bool,
+}
+
+/// S3's checksum functions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum ChecksumAlgorithm {
+    /// CRC-32 (ISO-HDLC).
+    Crc32,
+    /// CRC-32C (Castagnoli).
+    Crc32c,
+    /// CRC-64/NVME.
+    Crc64Nvme,
+    /// SHA-1.
+    Sha1,
+    /// SHA-256.
+    Sha256,
+}
+
+/// What the S3 face knows of an object besides its bytes.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Attributes {
+    /// Without quotation marks.
+    pub etag: String,
+    /// Standard headers to hand back: lower-case name and value (`content-type`, `cache-control`, …).
+    pub headers: Vec<(String, String)>,
+    /// User metadata, without the `x-amz-meta-` prefix, names in lower case.
+    pub user: Vec<(String, String)>,
+    /// Tags, in the order they were set.
+    pub tags: Vec<(String, String)>,
+    /// The checksum asked for, if any.
+    pub checksum: Option<Checksum>,
+    /// Parts of a multipart object, in order; empty for a single put.
+    pub parts: Vec<Part>,
+    /// What a newer program wrote of it.
+    #[serde(skip)]
+    pub unknown: Unknown,
+}
+
+/// One part of a finished multipart object.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Part {
+    /// Its number, 1..=10000.
+    pub number: u16,
+    /// Its length in bytes.
+    pub len: u64,
+    /// Its checksum value, if the upload had an algorithm.
+    pub checksum: Option<Vec<u8>>,
+}
+
+/// One object.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Object {
+    /// Its length in bytes: the sum of its extents' lengths.
+    pub len: u64,
+    /// When it was last written, milliseconds since 1970.
+    pub modified_ms: u64,
+    /// Everything the client said or is told.
+    pub attributes: Attributes,
+    /// Where its bytes are, in order.
+    pub extents: Vec<Extent>,
+    /// The stripe whose fragments' headers tell of this object, for the rebuilding of a lost
+    /// catalog. It may hold payload of the object too, or none.
+    #[serde(with = "stripe_id")]
+    pub told_by: StripeId,
+    /// When it was first told; `None` in what was written before there were stamps.
+    #[serde(skip)]
+    pub stamp: Option<Stamp>,
+    /// What a newer program wrote of it.
+    #[serde(skip)]
+    pub unknown: Unknown,
+}
+
+impl Object {
+    /// When this version was first told: what its record says, or else when the stripe that tells it was
+    /// named.
+    pub fn stamp(&self) -> Stamp {
+        self.stamp.unwrap_or_else(|| Stamp::of(self.told_by))
+    }
+}

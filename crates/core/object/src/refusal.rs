@@ -1,0 +1,82 @@
+use crate::{Limit, Object, Stamp};
+use core::{error, fmt};
+use ripstop_model::{NodeId, StripeId};
+
+/// Why a change is not applied: it has changed nothing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// The bucket is not there.
+    NoSuchBucket,
+    /// The bucket is there already.
+    BucketExists,
+    /// The bucket still has objects or uploads.
+    BucketNotEmpty,
+    /// The key stands for no object.
+    NoSuchKey,
+    /// The upload is not there (ended, aborted, or never begun).
+    NoSuchUpload,
+    /// A part was replaced, or is not there.
+    PartChanged {
+        /// The part.
+        number: u16,
+    },
+    /// The change's condition does not hold.
+    ConditionFailed,
+    /// The change would make the bucket larger than its quota lets it be.
+    QuotaExceeded {
+        /// Which limit is in the way.
+        limit: Limit,
+    },
+    /// An extent names a stripe that is not in force (its object was removed meanwhile).
+    StripeGone {
+        /// The stripe.
+        stripe: StripeId,
+    },
+    /// What the key stands for, or that it stands for nothing, was told later than this: it must be told
+    /// again with a later stamp.
+    Behind {
+        /// The stamp of what is there.
+        seen: Stamp,
+    },
+    /// Every number of a node is taken.
+    NodesExhausted,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuchBucket => f.write_str("no such bucket"),
+            Self::BucketExists => f.write_str("bucket exists"),
+            Self::BucketNotEmpty => f.write_str("bucket not empty"),
+            Self::NoSuchKey => f.write_str("no such key"),
+            Self::NoSuchUpload => f.write_str("no such upload"),
+            Self::PartChanged { number } => write!(f, "part {number} is not as it was"),
+            Self::ConditionFailed => f.write_str("condition failed"),
+            Self::QuotaExceeded { limit } => {
+                write!(f, "the bucket's quota of {limit} is reached")
+            }
+            Self::StripeGone { stripe } => write!(f, "stripe {stripe} is gone"),
+            Self::Behind { seen } => {
+                write!(f, "behind what stripe {} told at {} ms", seen.stripe, seen.unix_ms())
+            }
+            Self::NodesExhausted => f.write_str("every number of a node is taken"),
+        }
+    }
+}
+
+impl error::Error for Refusal {}
+
+/// What a change did.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Applied {
+    /// The object that the change replaced or removed.
+    pub replaced: Option<Object>,
+    /// The number of the node that was named.
+    pub node: Option<NodeId>,
+    /// Whether it was overtaken while it was under way: it is applied as if it had come before what the
+    /// key stands for now, so what it told was never seen.
+    pub superseded: bool,
+}
+
+/// What became of one change.
+pub type Outcome = Result<Applied, Refusal>;

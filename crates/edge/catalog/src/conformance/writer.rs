@@ -1,0 +1,243 @@
+//! Turns scripts into changes.
+
+use super::make::{bucket, object, part, stripe, upload};
+use super::script::{Action, Key, Material, Step, When, Wish};
+use crate::{Change, Condition, Model, Object, Quota, Session, Stamp, State, Stripe, Tombstone};
+use ripstop_model::{NodeId, StripeId};
+
+/// Turns actions into changes.
+#[derive(Default)]
+pub(super) struct Writer {
+    pub(super) now_ms: u64,
+    /// How many stripes were ever made: their ids are 1, 2, …
+    made: u128,
+    /// How many stamps were ever taken.
+    taken: u64,
+}
+
+/// What a [`Material`] turns into.
+struct Made {
+    named: Vec<u128>,
+    told_by: u128,
+    brought: Vec<(StripeId, Stripe)>,
+}
+
+impl Writer {
+    fn fresh(&mut self) -> u128 {
+        self.made += 1;
+        self.made
+    }
+
+    fn ever(&self, pick: u8) -> u128 {
+        u128::from(pick) % self.made.max(1) + 1
+    }
+
+    fn make(&mut self, material: &Material) -> Made {
+        let again: Vec<u128> = material.again.iter().map(|pick| self.ever(*pick)).collect();
+        let mut brought: Vec<u128> = (0..material.fresh).map(|_| self.fresh()).collect();
+        let named = [brought.as_slice(), &again].concat();
+        let told_by = match named.first() {
+            Some(first) if material.told_by_first => *first,
+            Some(_) | None => {
+                brought.push(self.fresh());
+                self.made
+            }
+        };
+        if material.brings_again {
+            brought.extend(again);
+        }
+        if material.brings_spare {
+            brought.push(self.fresh());
+        }
+        let brought = brought.into_iter().map(|id| (StripeId(id), stripe())).collect();
+        Made { named, told_by, brought }
+    }
+
+    /// The stamp of something told by a stripe.
+    fn stamp(&mut self, told_by: u128, when: When) -> Option<Stamp> {
+        self.taken += 1;
+        let (when, session) = match when {
+            When::Untold => return None,
+            When::Now => (self.taken, 0),
+            When::Before => (self.taken / 2, 0),
+            When::Elsewhere => (self.taken, 1),
+            When::ElsewhereBefore => (self.taken / 2, 1),
+        };
+        // The session of the small names of stripes here is 0.
+        let stripe = StripeId(told_by).0 | Session(session).name(0, 0).0;
+        Some(Stamp { when: when << 16, stripe: StripeId(stripe) })
+    }
+
+    /// What tells of a deletion, and the stripes that come with it.
+    fn tombstone(
+        &mut self,
+        told: Option<&(When, Material)>,
+    ) -> (Option<Tombstone>, Vec<(StripeId, Stripe)>) {
+        let Some((when, material)) = told else { return (None, vec![]) };
+        let Made { told_by, brought, .. } = self.make(material);
+        let stamp = self.stamp(told_by, *when).unwrap_or_else(|| Stamp::of(StripeId(told_by)));
+        let told_by = StripeId(told_by);
+        (Some(Tombstone { stamp, told_by, ..Tombstone::default() }), brought)
+    }
+
+    #[expect(clippy::too_many_lines, reason = "an arm for each action, most of three lines")]
+    pub(super) fn change(&mut self, state: &State, action: &Action) -> Option<Change> {
+        Some(match action {
+            Action::CreateBucket { bucket: number, when, material } => {
+                let Made { told_by, brought, .. } = self.make(material);
+                let mut bucket = bucket(&format!("bucket{number}"), told_by);
+                bucket.stamp = self.stamp(told_by, *when);
+                Change::CreateBucket { bucket, stripes: brought }
+            }
+            Action::DeleteBucket { bucket, told } => {
+                let (tombstone, stripes) = self.tombstone(told.as_ref());
+                Change::DeleteBucket { name: format!("bucket{bucket}"), tombstone, stripes }
+            }
+            Action::Put { bucket, key, when, material, condition, quota } => {
+                let (bucket, key) = place(state, *bucket, key);
+                let condition = wished(state, &bucket, &key, *condition);
+                let Made { named, told_by, brought } = self.make(material);
+                let mut object = object(&format!("e{}", self.made % 5), &named, told_by);
+                object.stamp = self.stamp(told_by, *when);
+                let quota = *quota;
+                Change::PutObject { bucket, key, object, stripes: brought, condition, quota }
+            }
+            Action::Delete { bucket, key, condition, told } => {
+                let (bucket, key) = place(state, *bucket, key);
+                let condition = wished(state, &bucket, &key, *condition);
+                let (tombstone, stripes) = self.tombstone(told.as_ref());
+                Change::DeleteObject { bucket, key, condition, tombstone, stripes }
+            }
+            Action::Outlive { bucket, key, stripe: pick } => {
+                let (bucket, key) = place(state, *bucket, key);
+                let stripe = (StripeId(self.ever(*pick)), stripe());
+                Change::Outlive { bucket, key, stripe }
+            }
+            Action::Bury { bucket, key, told } => {
+                let (bucket, key) = place(state, *bucket, key);
+                let (tombstone, stripes) = self.tombstone(Some(told));
+                let tombstone = tombstone.expect("it is told");
+                Change::Bury { bucket, key, tombstone, stripes }
+            }
+            Action::CreateUpload { bucket, key, id } => {
+                let (bucket, key) = place(state, *bucket, key);
+                Change::CreateUpload(upload(&format!("u{id}"), &bucket, &key))
+            }
+            Action::PutPart { upload, number, material, quota } => {
+                let Made { named, brought, .. } = self.make(material);
+                let part = part(u16::from(*number), &format!("p{}", self.made), &named);
+                let (upload, quota) = (format!("u{upload}"), *quota);
+                Change::PutPart { upload, part, stripes: brought, quota }
+            }
+            Action::Complete { upload, used, lies, when, material, condition, quota } => {
+                let made = self.make(material);
+                let stamp = self.stamp(made.told_by, *when);
+                let (upload, used) = (format!("u{upload}"), (*used, *lies));
+                complete(state, upload, used, (made, stamp), *condition, *quota)
+            }
+            Action::Abort { upload } => Change::AbortUpload { upload: format!("u{upload}") },
+            Action::Discard { material } => {
+                Change::Discard { stripes: self.make(material).brought }
+            }
+            Action::Place { stripe, index, node } => Change::PlaceFragment {
+                stripe: StripeId(self.ever(*stripe)),
+                index: *index,
+                node: node.map(NodeId),
+            },
+            Action::Forget { stripe } => {
+                Change::ForgetGarbage { stripes: vec![StripeId(self.ever(*stripe))] }
+            }
+            Action::Move { stripe, index, to, is_stale } => {
+                let stripe = StripeId(self.ever(*stripe));
+                let found = state.stripes.get(&stripe).map(|found| found.stripe.nodes.clone());
+                let mut nodes = found.unwrap_or_default();
+                if *is_stale {
+                    nodes.push(Some(77));
+                }
+                Change::MoveFragment { stripe, nodes, index: *index, to: NodeId(*to) }
+            }
+            Action::ForgetLeftover { pick } => {
+                let mut all = state.leftovers.keys();
+                let picked = all.nth(usize::from(*pick) % state.leftovers.len().max(1));
+                Change::ForgetLeftovers { leftovers: picked.copied().into_iter().collect() }
+            }
+            Action::Name { node } => Change::NameNode { name: format!("node{node}") },
+            Action::List(_) | Action::Uploads(_) => return None,
+        })
+    }
+}
+
+fn complete(
+    state: &State,
+    id: String,
+    (used, lies): (u8, bool),
+    (made, stamp): (Made, Option<Stamp>),
+    condition: Wish,
+    quota: Quota,
+) -> Change {
+    let of_upload = state.parts.iter().filter(|((upload, _), _)| *upload == id);
+    let chosen: Vec<_> = of_upload
+        .map(|(_, part)| part)
+        .filter(|part| used & (1 << part.number.min(7)) != 0)
+        .collect();
+    let mut parts: Vec<(u16, String)> =
+        chosen.iter().map(|part| (part.number, part.etag.clone())).collect();
+    if lies {
+        parts.push((3, "other".into()));
+    }
+    let named: Vec<u128> =
+        chosen.iter().flat_map(|part| &part.extents).map(|extent| extent.stripe.0).collect();
+    let Made { told_by, brought: stripes, .. } = made;
+    let condition = match state.uploads.get(&id) {
+        Some(upload) => wished(state, &upload.bucket, &upload.key, condition),
+        None => Condition::None,
+    };
+    let object = Object { stamp, ..object("whole", &named, told_by) };
+    Change::CompleteUpload { upload: id, parts, object, stripes, condition, quota }
+}
+
+fn place(state: &State, bucket: u8, key: &Key) -> (String, String) {
+    let bucket = format!("bucket{bucket}");
+    let key = match key {
+        Key::Named(key) => key.clone(),
+        Key::Present(pick) => {
+            let keys: Vec<&String> =
+                state.objects.keys().filter(|(of, _)| *of == bucket).map(|(_, key)| key).collect();
+            keys.get(usize::from(*pick) % keys.len().max(1))
+                .map_or("a".into(), |key| (*key).clone())
+        }
+    };
+    (bucket, key)
+}
+
+fn wished(state: &State, bucket: &str, key: &str, wish: Wish) -> Condition {
+    let present = state.objects.get(&(bucket.to_owned(), key.to_owned()));
+    match wish {
+        Wish::None => Condition::None,
+        Wish::Absent => Condition::Absent,
+        Wish::Present => Condition::Present,
+        Wish::EtagAsItIs => {
+            Condition::Etag(present.map_or("none".into(), |it| it.attributes.etag.clone()))
+        }
+        Wish::EtagOther => Condition::Etag("other".into()),
+        Wish::ToldByAsItIs => Condition::ToldBy(present.map_or(StripeId(0), |it| it.told_by)),
+        Wish::ToldByOther => Condition::ToldBy(StripeId(0)),
+    }
+}
+
+/// The changes of a script and when they are made, as they follow from one another.
+pub fn changes(steps: &[Step]) -> Vec<(u64, Change)> {
+    let model = Model::default();
+    let mut writer = Writer::default();
+    let mut changes = Vec::new();
+    for step in steps {
+        writer.now_ms += u64::from(step.after_ms);
+        let change = writer.change(&model.state(), &step.action);
+        if let Some(change) = change {
+            // Refused ones belong to the script too.
+            drop(model.apply(writer.now_ms, &change));
+            changes.push((writer.now_ms, change));
+        }
+    }
+    changes
+}

@@ -1,0 +1,38 @@
+//! Who asks, and what they may: access keys, principals, rights.
+//!
+//! [`Credentials`] hold access keys with their secrets, tenants and [`Rights`]; a [`Keyring`] is
+//! the credentials in force, which can be exchanged while requests run. A front door verifies who
+//! asks, has the [`Principal`] from the credentials, and asks [`allows`] once for each thing that
+//! is to be done.
+//!
+//! It deliberately knows no protocol: no signatures, no HTTP, no names of operations, and not which
+//! buckets there are. So the answer for a bucket that is not there is the same as for one that is.
+//!
+//! ```
+//! use ripstop_identity::{Action, Credentials, Resource, Right, Rights, Rule, allows};
+//!
+//! let mut credentials = Credentials::new();
+//! credentials.insert("SHOP", "a secret of the shop".to_owned());
+//! let rule = Rule::new("shop-*".parse()?, [Right::Read, Right::Write]);
+//! credentials.grant("SHOP", Rights::of(vec![rule])?);
+//! let shop = credentials.principal("SHOP").expect("it was just inserted");
+//! let photo = Resource::Object { bucket: "shop-photos", key: "1.jpg" };
+//! assert!(allows(&shop, Action::Write, &photo));
+//! assert!(!allows(&shop, Action::Own, &Resource::Bucket("shop-photos")));
+//! assert!(!allows(&shop, Action::Read, &Resource::Bucket("books")));
+//! # Ok::<(), ripstop_identity::RightsError>(())
+//! ```
+
+mod action;
+mod credentials;
+mod keyring;
+mod pattern;
+mod principal;
+mod rights;
+
+pub use action::{Action, Resource, allows};
+pub use credentials::Credentials;
+pub use keyring::Keyring;
+pub use pattern::BucketPattern;
+pub use principal::Principal;
+pub use rights::{RULES_MAX, Right, Rights, RightsError, Rule};

@@ -1,0 +1,167 @@
+use crate::BucketPattern;
+use std::{collections::BTreeSet, fmt, str::FromStr};
+use thiserror::Error;
+
+/// Most rules of one principal: each of its requests looks through them.
+pub const RULES_MAX: usize = 256;
+
+/// Why rights cannot be given.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum RightsError {
+    /// No bucket could have a name like that.
+    #[error(
+        "{pattern:?} is neither a bucket's name nor the beginning of one with * at its end: 3 to 63 of a–z, \
+         0–9, '-' and '.'"
+    )]
+    Pattern {
+        /// What was given.
+        pattern: String,
+    },
+    /// There is no such right.
+    #[error("{word:?} is no right: read, write or owner")]
+    Right {
+        /// What was given.
+        word: String,
+    },
+    /// A principal would have more rules than are looked through for a request.
+    #[error("{rules} buckets are named, at most {RULES_MAX} can be")]
+    Rules {
+        /// How many there are.
+        rules: usize,
+    },
+    /// Anybody would own a bucket, without a signature.
+    #[error("requests without a signature may read and write, not own {buckets:?}")]
+    UnsignedOwner {
+        /// The rule's buckets.
+        buckets: String,
+    },
+}
+
+/// What can be given for a bucket.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Right {
+    /// To read objects, and to list them.
+    Read,
+    /// To put objects, and to delete them.
+    Write,
+    /// Both, to set what belongs to the bucket, and to create and delete it.
+    Owner,
+}
+
+impl Right {
+    /// Its word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Owner => "owner",
+        }
+    }
+}
+
+impl FromStr for Right {
+    type Err = RightsError;
+
+    fn from_str(word: &str) -> Result<Self, RightsError> {
+        let known = [Self::Read, Self::Write, Self::Owner];
+        let right = known.into_iter().find(|right| right.name() == word);
+        right.ok_or_else(|| RightsError::Right { word: word.to_owned() })
+    }
+}
+
+/// Rights in some buckets.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Rule {
+    buckets: BucketPattern,
+    rights: BTreeSet<Right>,
+}
+
+impl Rule {
+    /// These rights in these buckets.
+    pub fn new(buckets: BucketPattern, rights: impl IntoIterator<Item = Right>) -> Self {
+        Self { buckets, rights: rights.into_iter().collect() }
+    }
+
+    /// The buckets that it is about.
+    pub const fn buckets(&self) -> &BucketPattern {
+        &self.buckets
+    }
+
+    /// What may be done there.
+    pub fn rights(&self) -> impl Iterator<Item = Right> {
+        self.rights.iter().copied()
+    }
+}
+
+/// What a principal may do: everything, or what its rules say together.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Rights {
+    is_administrator: bool,
+    /// Sorted, so that equal rights are equal.
+    rules: Vec<Rule>,
+}
+
+impl Rights {
+    /// Everything.
+    pub const fn administrator() -> Self {
+        Self { is_administrator: true, rules: Vec::new() }
+    }
+
+    /// Nothing.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// What these rules say together; refused if they are more than [`RULES_MAX`].
+    pub fn of(mut rules: Vec<Rule>) -> Result<Self, RightsError> {
+        if rules.len() > RULES_MAX {
+            return Err(RightsError::Rules { rules: rules.len() });
+        }
+        rules.sort_unstable();
+        Ok(Self { is_administrator: false, rules })
+    }
+
+    /// Whether they are all there are.
+    pub const fn is_administrator(&self) -> bool {
+        self.is_administrator
+    }
+
+    /// The rules; none of an administrator.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// Whether something may be done in a bucket, whatever it is.
+    pub(crate) fn name(&self, bucket: &str) -> bool {
+        self.rules.iter().any(|rule| !rule.rights.is_empty() && rule.buckets.matches(bucket))
+    }
+
+    /// Whether a right in a bucket is among them, by itself or as a part of ownership.
+    pub(crate) fn include(&self, right: Right, bucket: &str) -> bool {
+        self.rules.iter().any(|rule| {
+            let given = rule.rights.contains(&right) || rule.rights.contains(&Right::Owner);
+            given && rule.buckets.matches(bucket)
+        })
+    }
+
+    /// Refuses what nobody may do without a signature.
+    pub(crate) fn check_unsigned(&self) -> Result<(), RightsError> {
+        let owning = self.rules.iter().find(|rule| rule.rights.contains(&Right::Owner));
+        match owning {
+            _ if self.is_administrator => Err(RightsError::UnsignedOwner { buckets: "*".into() }),
+            Some(rule) => Err(RightsError::UnsignedOwner { buckets: rule.buckets.to_string() }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Rights {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_administrator {
+            return f.write_str("administrator");
+        }
+        let words = |rule: &Rule| rule.rights().map(Right::name).collect::<Vec<_>>().join("+");
+        let shown = self.rules.iter().map(|rule| (rule.buckets.to_string(), words(rule)));
+        f.debug_map().entries(shown).finish()
+    }
+}

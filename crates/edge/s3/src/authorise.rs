@@ -1,0 +1,52 @@
+//! Whether the sender of a request may have it done: asked in one place, by what the table says of
+//! the operation, before any of the body is taken and before the store is asked what there is.
+
+use crate::{
+    error::{Code, Outcome},
+    op::copy_source,
+    operation::{Row, Selector, Signer},
+    uri::Target,
+};
+use http::HeaderMap;
+use ripstop_identity::{Action, Principal, Resource, allows};
+
+/// Names the object that a copy reads.
+pub(crate) const COPY_SOURCE: &str = "x-amz-copy-source";
+
+/// Refuses what `principal` may not do. The answer is the same whether there is such a bucket or
+/// not.
+pub(crate) fn check(
+    row: &Row,
+    principal: &Principal,
+    target: &Target,
+    headers: &HeaderMap,
+) -> Outcome<()> {
+    let signed = principal.access_key().is_some();
+    let may_send = match row.signer {
+        Signer::Key => signed,
+        Signer::KeyOrNobody => true,
+    };
+    let allowed = may_send && allows(principal, row.action, &resource(target));
+    if !allowed || !may_read_source(row, principal, headers) {
+        return Err(Code::AccessDenied.into());
+    }
+    Ok(())
+}
+
+fn resource(target: &Target) -> Resource<'_> {
+    match (&target.bucket, &target.key) {
+        (None, _) => Resource::Service,
+        (Some(bucket), None) => Resource::Bucket(bucket),
+        (Some(bucket), Some(key)) => Resource::Object { bucket, key },
+    }
+}
+
+/// A copy reads, too. A source that cannot be made out is none: the operation refuses it.
+fn may_read_source(row: &Row, principal: &Principal, headers: &HeaderMap) -> bool {
+    if !row.selectors.contains(&Selector::Header(COPY_SOURCE)) {
+        return true;
+    }
+    let source = headers.get(COPY_SOURCE).and_then(|source| source.to_str().ok());
+    let Ok((bucket, key)) = copy_source(source.unwrap_or_default()) else { return true };
+    allows(principal, Action::Read, &Resource::Object { bucket: &bucket, key: &key })
+}

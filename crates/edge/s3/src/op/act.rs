@@ -1,0 +1,52 @@
+//! What an operation is made of: parse, run, render.
+
+use super::Outcome;
+use crate::{
+    Settings,
+    allowance::Allowances,
+    request::{Reply, Request},
+};
+use ripstop_identity::{Action, Principal, Resource, allows};
+use ripstop_store::Store;
+use std::sync::{Arc, atomic::AtomicU64};
+
+/// What operations are done with.
+pub(crate) struct Desk {
+    pub(crate) store: Store,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) allowances: Arc<Allowances>,
+    /// Who asks, and may have done what its request asks for.
+    pub(crate) principal: Principal,
+    /// Nanoseconds spent hashing.
+    pub(crate) hashing_ns: Arc<AtomicU64>,
+}
+
+impl Desk {
+    /// Whether the principal may do this to something that its request's address does not name.
+    pub(crate) fn allows(&self, action: Action, resource: &Resource<'_>) -> bool {
+        allows(&self.principal, action, resource)
+    }
+}
+
+/// An operation that was asked for: what is wanted, as plain data, however it came.
+pub(crate) trait Operate: Sized + Send {
+    /// What came of it, as plain data.
+    type Done: Send;
+
+    /// Reads a request. What S3 complains of only once it has looked at the bucket or the object is
+    /// handed on as an error, and told by [`Self::run`] in its turn.
+    fn parse(request: &mut Request) -> impl Future<Output = Outcome<Self>> + Send;
+
+    /// Does it.
+    fn run(self, desk: &Desk) -> impl Future<Output = Outcome<Self::Done>> + Send;
+
+    /// Makes the answer.
+    fn render(done: Self::Done, settings: &Settings) -> Reply;
+}
+
+/// Does what a request asks for.
+pub(super) async fn perform<O: Operate>(mut request: Request, desk: Desk) -> Outcome<Reply> {
+    let asked = O::parse(&mut request).await?;
+    let done = asked.run(&desk).await?;
+    Ok(O::render(done, &desk.settings))
+}

@@ -1,0 +1,45 @@
+//! Operations that no request asked for: they take plain data, as another way in would give them.
+
+#[path = "../../../tests/common/mod.rs"]
+mod common;
+
+use super::*;
+use crate::allowance::Allowances;
+use ripstop_identity::{Credentials, Principal, Right, Rights, Rule};
+use std::sync::Arc;
+
+/// The key of somebody who may read buckets that begin with `shop-`.
+fn reader() -> Principal {
+    let mut credentials: Credentials = [("READER", "secret")].into_iter().collect();
+    let rule = Rule::new("shop-*".parse().unwrap(), [Right::Read]);
+    assert!(credentials.grant("READER", Rights::of(vec![rule]).unwrap()));
+    credentials.principal("READER").unwrap()
+}
+
+fn desk(folder: &std::path::Path, principal: Principal) -> Desk {
+    let (store, _nodes) = common::store(folder, ripstop_store::Settings::default());
+    let settings = Arc::new(Settings::default());
+    let allowances = Arc::new(Allowances::new(&settings));
+    Desk { store, settings, allowances, principal, hashing_ns: Arc::default() }
+}
+
+#[tokio::test]
+async fn an_operation_is_done_and_told_without_a_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let desk = desk(folder.path(), reader());
+    let create = |name: &str| Create { bucket: name.to_owned() };
+    for name in ["other", "shop-a", "shop-b", "shop-c"] {
+        assert_eq!(create(name).run(&desk).await.unwrap(), name);
+    }
+    let again = create("shop-a").run(&desk).await.unwrap_err();
+    assert_eq!(again.code, Code::BucketAlreadyOwnedByYou);
+    let (prefix, after, elsewhere) = (String::new(), String::new(), false);
+    let listed = List { max: 2, prefix, elsewhere, after }.run(&desk).await.unwrap();
+    let names: Vec<_> = listed.buckets.iter().map(|bucket| bucket.name.as_str()).collect();
+    assert_eq!((names, listed.truncated), (vec!["shop-a", "shop-b"], true));
+    let reply = List::render(listed, &desk.settings);
+    assert_eq!(reply.status, StatusCode::OK);
+    assert!(reply.body.left() > 0);
+    let absent = Head { bucket: "shop-d".to_owned() }.run(&desk).await.unwrap_err();
+    assert_eq!(absent.code, Code::NoSuchBucket);
+}

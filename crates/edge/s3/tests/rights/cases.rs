@@ -1,0 +1,166 @@
+//! A request for each operation, and what it takes to be let in.
+
+use crate::{client::Call, rights};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use md5::Digest as _;
+use ripstop_identity::{Right, Rights};
+use ripstop_s3::Operation;
+
+/// The bucket that is asked for.
+pub(crate) const BUCKET: &str = "theirs";
+/// Where copies come from.
+pub(crate) const OTHER: &str = "other";
+/// An object in both.
+pub(crate) const KEY: &str = "some-key";
+
+/// What a key must have been given in [`BUCKET`]; for a copy also [`Right::Read`] in [`OTHER`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Needed {
+    /// A key is enough.
+    Nothing,
+    /// Whatever right.
+    Any,
+    /// This one.
+    Of(Right),
+    /// To write here and to read there.
+    Copy,
+}
+
+impl Needed {
+    /// Rights that are not enough, in the bucket or elsewhere.
+    pub(crate) fn insufficient(self) -> Vec<Rights> {
+        use Right::{Owner, Read, Write};
+        let elsewhere = [
+            Rights::none(),
+            rights(&[(OTHER, &[Owner])]),
+            rights(&[("the", &[Owner]), ("theirs-*", &[Owner])]),
+        ];
+        let here: &[&[Right]] = match self {
+            Self::Nothing => return Vec::new(),
+            Self::Any => &[&[]],
+            Self::Of(Read) => &[&[], &[Write]],
+            Self::Of(Write) | Self::Copy => &[&[], &[Read]],
+            Self::Of(Owner) => &[&[], &[Read], &[Write], &[Read, Write]],
+        };
+        let here = here.iter().map(|given| rights(&[(BUCKET, given), (OTHER, &[Owner])]));
+        elsewhere.into_iter().chain(here).collect()
+    }
+
+    /// Rights that are enough.
+    pub(crate) fn sufficient(self) -> Vec<Rights> {
+        use Right::{Owner, Read, Write};
+        let least = match self {
+            Self::Nothing => vec![Rights::none()],
+            Self::Any => [Read, Write].map(|right| rights(&[(BUCKET, &[right])])).to_vec(),
+            Self::Of(right) => vec![rights(&[(BUCKET, &[right])]), rights(&[("the*", &[right])])],
+            Self::Copy => vec![rights(&[(BUCKET, &[Write]), (OTHER, &[Read])])],
+        };
+        let everything = [rights(&[("*", &[Owner])]), Rights::administrator()];
+        least.into_iter().chain(everything).collect()
+    }
+}
+
+/// A request for an operation that is let in.
+#[derive(Clone)]
+pub(crate) struct Case {
+    pub(crate) needed: Needed,
+    method: &'static str,
+    pub(crate) path: String,
+    /// `{upload}` stands for the upload's id.
+    query: &'static str,
+    headers: Vec<(&'static str, String)>,
+    pub(crate) body: Vec<u8>,
+    /// What is answered.
+    pub(crate) status: u16,
+}
+
+impl Case {
+    fn new(needed: Needed, method: &'static str, path: &str, query: &'static str) -> Self {
+        let (headers, body) = (Vec::new(), Vec::new());
+        Self { needed, method, path: path.to_owned(), query, headers, body, status: 200 }
+    }
+
+    fn header(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.push((name, value.to_owned()));
+        self
+    }
+
+    fn body(mut self, body: &str) -> Self {
+        body.as_bytes().clone_into(&mut self.body);
+        self.header("content-md5", &STANDARD.encode(md5::Md5::digest(body)))
+    }
+
+    fn copy(self) -> Self {
+        self.header("x-amz-copy-source", &format!("/{OTHER}/{KEY}"))
+    }
+
+    fn answered(self, status: u16) -> Self {
+        Self { status, ..self }
+    }
+
+    /// The same of another path.
+    pub(crate) fn at(&self, path: String) -> Self {
+        Self { path, ..self.clone() }
+    }
+
+    pub(crate) fn call(&self, upload: &str) -> Call {
+        let query = self.query.replace("{upload}", upload);
+        let call = Call::new(self.method, &self.path).query(&query);
+        self.headers.iter().fold(call, |call, (name, value)| call.header(name, value))
+    }
+}
+
+/// The case of each operation: one that is new has none, and does not compile.
+pub(crate) fn case(operation: Operation) -> Case {
+    use Needed::{Any, Copy, Nothing, Of};
+    use Right::{Owner, Read, Write};
+    let bucket = |needed, method, query| Case::new(needed, method, &format!("/{BUCKET}"), query);
+    let object =
+        |needed, method, query| Case::new(needed, method, &format!("/{BUCKET}/{KEY}"), query);
+    match operation {
+        Operation::Unknown => unreachable!("it is what is no operation"),
+        Operation::ListBuckets => Case::new(Nothing, "GET", "/", ""),
+        Operation::HeadBucket => bucket(Any, "HEAD", ""),
+        Operation::GetBucketLocation => bucket(Any, "GET", "location="),
+        Operation::GetBucketSetting => bucket(Of(Read), "GET", "versioning="),
+        Operation::DeleteBucketSetting => bucket(Of(Owner), "DELETE", "policy=").answered(204),
+        Operation::ListObjects => bucket(Of(Read), "GET", ""),
+        Operation::ListObjectsV2 => bucket(Of(Read), "GET", "list-type=2"),
+        Operation::ListObjectVersions => bucket(Of(Read), "GET", "versions="),
+        Operation::ListMultipartUploads => bucket(Of(Read), "GET", "uploads="),
+        Operation::GetAcl => bucket(Of(Read), "GET", "acl="),
+        Operation::PutAcl => bucket(Of(Owner), "PUT", "acl=").header("x-amz-acl", "private"),
+        // It is there: who may create it is told so.
+        Operation::CreateBucket => bucket(Of(Owner), "PUT", "").answered(409),
+        // It is not empty: who may delete it is told so.
+        Operation::DeleteBucket => bucket(Of(Owner), "DELETE", "").answered(409),
+        Operation::DeleteObjects => bucket(Of(Write), "POST", "delete=")
+            .body(&format!("<Delete><Object><Key>{KEY}</Key></Object></Delete>")),
+        Operation::GetObject => object(Of(Read), "GET", ""),
+        Operation::HeadObject => object(Of(Read), "HEAD", ""),
+        Operation::GetObjectAttributes => object(Of(Read), "GET", "attributes=")
+            .header("x-amz-object-attributes", "ETag,ObjectSize"),
+        Operation::GetObjectTagging => object(Of(Read), "GET", "tagging="),
+        Operation::PutObjectTagging => object(Of(Write), "PUT", "tagging=")
+            .body("<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tagging>"),
+        Operation::DeleteObjectTagging => object(Of(Write), "DELETE", "tagging=").answered(204),
+        Operation::PutObject => object(Of(Write), "PUT", "").body("something new"),
+        Operation::CopyObject => object(Copy, "PUT", "").copy(),
+        Operation::DeleteObject => object(Of(Write), "DELETE", "").answered(204),
+        Operation::CreateMultipartUpload => object(Of(Write), "POST", "uploads="),
+        Operation::UploadPart => {
+            object(Of(Write), "PUT", "partNumber=2&uploadId={upload}").body("another part")
+        }
+        Operation::UploadPartCopy => object(Copy, "PUT", "partNumber=3&uploadId={upload}").copy(),
+        Operation::ListParts => object(Of(Read), "GET", "uploadId={upload}"),
+        Operation::AbortMultipartUpload => {
+            object(Of(Write), "DELETE", "uploadId={upload}").answered(204)
+        }
+        Operation::CompleteMultipartUpload => {
+            let etag = hex::encode(md5::Md5::digest("a part"));
+            let part = format!("<Part><PartNumber>1</PartNumber><ETag>{etag}</ETag></Part>");
+            let document = format!("<CompleteMultipartUpload>{part}</CompleteMultipartUpload>");
+            object(Of(Write), "POST", "uploadId={upload}").body(&document)
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Requests without a signature.
+
+use crate::{
+    Face, assert_refused,
+    cases::{BUCKET, Case, KEY, Needed, OTHER},
+    client::{Call, UNSIGNED},
+    operations, rights,
+};
+use ripstop_identity::{Right, Rights};
+use ripstop_s3::Operation;
+
+async fn send(face: &Face, case: &Case) -> crate::client::Answer {
+    case.call(&face.upload).send_unsigned(face.to, &case.body).await
+}
+
+#[tokio::test]
+async fn nothing_is_done_without_a_signature_unless_it_was_given() {
+    let face = Face::new(Rights::administrator(), Rights::none()).await;
+    let before = face.state().await;
+    for (operation, case) in operations() {
+        assert_refused(&send(&face, &case).await, &format!("{operation:?}"));
+    }
+    assert_eq!(face.state().await, before);
+}
+
+#[tokio::test]
+async fn what_was_given_is_done_without_a_signature_in_that_bucket_alone() {
+    for (right, given) in [(Right::Read, &[Right::Read][..]), (Right::Write, &[Right::Write])] {
+        for (operation, case) in operations() {
+            let face = Face::new(Rights::none(), rights(&[(BUCKET, given)])).await;
+            let answer = send(&face, &case).await;
+            // Copies read elsewhere, where nothing was given.
+            if case.needed == Needed::Of(right) || case.needed == Needed::Any {
+                assert_eq!(answer.status, case.status, "{operation:?} {right:?}: {answer:?}");
+            } else {
+                assert_refused(&answer, &format!("{operation:?} {right:?}"));
+            }
+            let elsewhere = case.at(case.path.replacen(BUCKET, OTHER, 1));
+            assert_refused(&send(&face, &elsewhere).await, &format!("{operation:?} elsewhere"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn buckets_are_not_listed_created_or_deleted_without_a_signature() {
+    let everything = rights(&[("*", &[Right::Read, Right::Write])]);
+    let face = Face::new(Rights::none(), everything).await;
+    for operation in [Operation::ListBuckets, Operation::CreateBucket, Operation::DeleteBucket] {
+        let answer = send(&face, &crate::case(operation)).await;
+        assert_refused(&answer, &format!("{operation:?}"));
+    }
+    let made = Call::new("PUT", "/a-new-bucket").send_unsigned(face.to, b"").await;
+    assert_refused(&made, "a bucket that is not there");
+}
+
+#[tokio::test]
+async fn half_a_signature_is_none_that_counts_as_nobodys() {
+    let face = Face::new(Rights::none(), rights(&[(BUCKET, &[Right::Read])])).await;
+    let path = format!("/{BUCKET}/{KEY}");
+    let get = || Call::new("GET", &path);
+    assert_eq!(get().send_unsigned(face.to, b"").await.body, b"what was there");
+    for query in [
+        "X-Amz-Signature=00",
+        "X-Amz-Credential=KEY%2F20250101%2Fus-east-1%2Fs3%2Faws4_request",
+        "AWSAccessKeyId=KEY",
+        "AWSAccessKeyId=KEY&Signature=AAAA&Expires=99",
+        "Signature=AAAA",
+        "X-Amz-Security-Token=x",
+    ] {
+        let answer = get().query(query).send_unsigned(face.to, b"").await;
+        assert!(answer.status == 403 || answer.status == 400, "{query}: {answer:?}");
+    }
+    for (name, value) in [("authorization", "AWS4-HMAC-SHA256 x"), ("x-amz-security-token", "x")] {
+        let answer = get().header(name, value).send_unsigned(face.to, b"").await;
+        assert!(answer.status == 403 || answer.status == 400, "{name}: {answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn bodies_without_a_signature_are_held_against_what_is_said_of_them() {
+    let face = Face::new(Rights::none(), rights(&[(BUCKET, &[Right::Write])])).await;
+    let path = format!("/{BUCKET}/new");
+    let put = |sha256: &str| {
+        let call = Call::new("PUT", &path).header("x-amz-content-sha256", sha256);
+        call.send_unsigned(face.to, b"body")
+    };
+    assert_eq!(put("nonsense").await.code(), "InvalidArgument");
+    assert_eq!(put(&crate::client::sha256(b"other")).await.code(), "XAmzContentSHA256Mismatch");
+    // There is no key to verify its chunks with.
+    assert_refused(&put("STREAMING-AWS4-HMAC-SHA256-PAYLOAD").await, "signed chunks");
+    assert!(face.store.object(BUCKET, "new").await.is_err());
+    assert_eq!(put(UNSIGNED).await.status, 200);
+    assert_eq!(put(&crate::client::sha256(b"body")).await.status, 200);
+}

@@ -1,0 +1,245 @@
+//! Deletions are told at the nodes as objects are, so that a rebuild finds again nothing that was
+//! deleted, however long its fragments stay. One stripe without payload tells all that came together:
+//! while one is being written and committed, the next gather.
+
+use crate::{
+    Store, StoreError,
+    clock::unix_ms,
+    record::{Deletion, Telling},
+    store::{Inner, record_of},
+};
+use ripstop_catalog::{CatalogError, Change, Condition, Object, Outcome, Refusal, Tombstone};
+use ripstop_model::{PoolId, TenantId};
+use ripstop_runtime::{Pool, Written};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::sync::oneshot;
+
+/// Bytes of names, about, that one stripe tells the deletion of: a record of this length needs no memory
+/// beside the stripe's.
+const NAMES_LEN_MAX: usize = 12 << 10;
+/// What a deletion takes besides its name.
+const DELETION_LEN: usize = 32;
+/// Deletions that wait for one pool on behalf of one tenant; more are told to come back.
+const WAITING_MAX: usize = 8192;
+/// When that is.
+pub(crate) const RETRY_AFTER: Duration = Duration::from_secs(1);
+/// How often a deletion is told again whose stamp turns out to be behind what it deletes.
+pub(crate) const STAMPS_MAX: usize = 8;
+
+/// Deletions that wait to be told, by the pool that is to tell them and on whose behalf.
+#[derive(Debug, Default)]
+pub(crate) struct Deletions(Mutex<BTreeMap<(PoolId, TenantId), Line>>);
+
+/// There as long as some are under way.
+type Line = VecDeque<Waiting>;
+
+#[derive(Debug)]
+struct Waiting {
+    bucket: String,
+    key: String,
+    condition: Condition,
+    /// How often it was told.
+    told: usize,
+    answer: oneshot::Sender<Result<Option<Object>, StoreError>>,
+}
+
+impl Waiting {
+    fn len(&self) -> usize {
+        self.bucket.len() + self.key.len() + DELETION_LEN
+    }
+
+    fn change(&self, tombstone: Option<Tombstone>, written: Option<&Written>) -> Change {
+        Change::DeleteObject {
+            bucket: self.bucket.clone(),
+            key: self.key.clone(),
+            condition: self.condition.clone(),
+            tombstone,
+            stripes: written.iter().map(|written| (written.id, record_of(written))).collect(),
+        }
+    }
+}
+
+impl Deletions {
+    /// Adds one; whether nobody sees to its line yet.
+    fn add(&self, line: (PoolId, TenantId), waiting: Waiting) -> Result<bool, StoreError> {
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = !lines.contains_key(&line);
+        let line = lines.entry(line).or_default();
+        if line.len() >= WAITING_MAX {
+            return Err(StoreError::Busy { retry_after: RETRY_AFTER });
+        }
+        line.push_back(waiting);
+        Ok(is_new)
+    }
+
+    /// Those that are told together next; where none wait the line ends.
+    fn take(&self, line: (PoolId, TenantId)) -> Option<Vec<Waiting>> {
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = lines.get_mut(&line)?;
+        let (mut taken, mut len) = (Vec::new(), 0);
+        while let Some(next) = waiting.front() {
+            len += next.len();
+            if len > NAMES_LEN_MAX && !taken.is_empty() {
+                break;
+            }
+            taken.extend(waiting.pop_front());
+        }
+        if taken.is_empty() {
+            lines.remove(&line);
+        }
+        (!taken.is_empty()).then_some(taken)
+    }
+
+    fn put_back(&self, line: (PoolId, TenantId), again: Vec<Waiting>) {
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = lines.entry(line).or_default();
+        again.into_iter().rev().for_each(|one| waiting.push_front(one));
+    }
+}
+
+impl Store {
+    /// Removes the key's object; answers what it was.
+    ///
+    /// Where too few nodes take the stripe that tells of it (they are down, or full), the key is removed
+    /// all the same: until its fragments are gone, a rebuild would find it again.
+    pub async fn delete(
+        &self,
+        bucket: &str,
+        key: &str,
+        condition: Condition,
+    ) -> Result<Option<Object>, StoreError> {
+        let present = self.inner.catalog.object(bucket, key).await?;
+        if present.is_none() {
+            self.bucket(bucket).await?;
+        }
+        condition.check(present.as_ref().map(|located| &located.object))?;
+        if present.is_none() {
+            return Ok(None);
+        }
+        let line = (self.pool_for(bucket).id(), self.tenant);
+        let (answer, answered) = oneshot::channel();
+        let (bucket, key) = (bucket.to_owned(), key.to_owned());
+        let waiting = Waiting { bucket, key, condition, told: 0, answer };
+        if self.inner.deletions.add(line, waiting)? {
+            // To its end even if this caller leaves: others gather behind it.
+            tokio::spawn(self.clone().tell_deletions(line));
+        }
+        let ended = |_| StoreError::Catalog(CatalogError::Unavailable("it was given up".into()));
+        answered.await.map_err(ended)?
+    }
+
+    /// Tells the deletions of a line until none wait.
+    async fn tell_deletions(self, line: (PoolId, TenantId)) {
+        let ending = Ending { deletions: &self.inner.deletions, line };
+        while let Some(batch) = self.inner.deletions.take(line) {
+            let again = self.tell_together(line.0, batch).await;
+            self.inner.deletions.put_back(line, again);
+        }
+        drop(ending);
+    }
+
+    /// Tells deletions in one stripe, and applies them; answers those that must be told again.
+    async fn tell_together(&self, pool: PoolId, batch: Vec<Waiting>) -> Vec<Waiting> {
+        let gone: Vec<_> = batch.iter().map(|one| (one.bucket.clone(), one.key.clone())).collect();
+        let pool = self.pool(pool).expect("lines are of pools that there are");
+        let (written, tombstones) = self.tell_gone(pool, &gone).await;
+        let tombstones = tombstones.into_iter().map(Some).chain(std::iter::repeat(None));
+        let changes = batch.iter().zip(tombstones);
+        let changes = changes.map(|(one, tombstone)| one.change(tombstone, written.as_ref()));
+        let (catalog, changes) = (&self.inner.catalog, changes.collect());
+        let outcomes = catalog.commit(unix_ms(), changes).await;
+        // A stripe that no deletion was applied with is garbage already.
+        if outcomes.is_ok() {
+            written.into_iter().for_each(Written::claim);
+        }
+        self.inner.answer(batch, outcomes)
+    }
+
+    /// Has a stripe tell that names (bucket and key; no key for the bucket itself) stand for nothing any
+    /// more; nothing, if too few nodes take it.
+    pub(crate) async fn tell_gone(
+        &self,
+        pool: &Pool,
+        gone: &[(String, String)],
+    ) -> (Option<Written>, Vec<Tombstone>) {
+        match self.try_tell_gone(pool, gone).await {
+            Ok((written, tombstones)) => (Some(written), tombstones),
+            Err(error) => {
+                tracing::warn!(%error, deletions = gone.len(), "not told at the nodes");
+                (None, Vec::new())
+            }
+        }
+    }
+
+    async fn try_tell_gone(
+        &self,
+        pool: &Pool,
+        gone: &[(String, String)],
+    ) -> Result<(Written, Vec<Tombstone>), StoreError> {
+        let told_by = self.name().await?;
+        let (mut of, mut tombstones) = (Vec::with_capacity(gone.len()), Vec::new());
+        for (bucket, key) in gone {
+            let stamp = self.stamp(told_by).await?;
+            of.push(Deletion { bucket: bucket.clone(), key: key.clone(), stamp });
+            tombstones.push(Tombstone { stamp, told_by, ..Tombstone::default() });
+        }
+        let written = self.tell(pool, told_by, Telling::Deletions { told_by, of }).await?;
+        Ok((written, tombstones))
+    }
+}
+
+/// Ends a line whatever becomes of who sees to it: nobody waits for a task that is gone.
+struct Ending<'a> {
+    deletions: &'a Deletions,
+    line: (PoolId, TenantId),
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let mut lines = self.deletions.0.lock().unwrap_or_else(PoisonError::into_inner);
+            lines.remove(&self.line);
+        }
+    }
+}
+
+impl Inner {
+    /// Answers deletions; hands back those whose stamps were behind.
+    fn answer(
+        &self,
+        batch: Vec<Waiting>,
+        outcomes: Result<Vec<Outcome>, CatalogError>,
+    ) -> Vec<Waiting> {
+        let outcomes = match outcomes {
+            Ok(outcomes) => outcomes,
+            Err(error) => {
+                let error = std::sync::Arc::new(error);
+                for one in batch {
+                    let error = CatalogError::Unavailable(Box::new(error.clone()));
+                    _ = one.answer.send(Err(error.into()));
+                }
+                return Vec::new();
+            }
+        };
+        let mut again = Vec::new();
+        for (mut one, outcome) in batch.into_iter().zip(outcomes) {
+            match outcome {
+                Err(Refusal::Behind { seen }) if one.told < STAMPS_MAX => {
+                    self.lineage.observe(seen);
+                    one.told += 1;
+                    again.push(one);
+                }
+                // Who asked may have left.
+                outcome => {
+                    let answer = outcome.map(|applied| applied.replaced);
+                    _ = one.answer.send(answer.map_err(|why| CatalogError::from(why).into()));
+                }
+            }
+        }
+        again
+    }
+}
