@@ -50,11 +50,13 @@ impl Book {
         }
     }
 
+    #[inline]
     pub(crate) fn find(&self, id: RequestId) -> Option<RequestSlot> {
         self.by_id.get(&id).copied()
     }
 
     /// Takes a request in; from now on its time runs.
+    #[inline]
     pub(crate) fn insert(&mut self, entry: Entry) -> RequestSlot {
         let (id, arrived) = (entry.id(), entry.arrived());
         let slot = self.table.insert(entry);
@@ -65,6 +67,7 @@ impl Book {
 
     /// Takes a settled request out, and its fragments back. It is dropped where it is: moving it
     /// costs as much as all else that is done here.
+    #[inline]
     pub(crate) fn settle(&mut self, slot: RequestSlot) {
         let entry = &mut self.table[slot];
         self.by_id.remove(&entry.id());
@@ -77,6 +80,7 @@ impl Book {
     }
 
     /// The request is there from now on; returns where it was.
+    #[inline]
     pub(crate) fn advance(&mut self, slot: RequestSlot, to: Progress) -> Progress {
         let entry = &mut self.table[slot];
         let from = mem::replace(entry.progress_mut(), to);
@@ -89,14 +93,17 @@ impl Book {
     }
 
     /// An empty list of fragments.
+    #[inline]
     pub(crate) fn spare(&mut self) -> Vec<Fragment> {
         self.spare.pop().unwrap_or_default()
     }
 
+    #[inline]
     pub(crate) fn timers(&self) -> &Timers {
         &self.timers
     }
 
+    #[inline]
     pub(crate) fn timers_mut(&mut self) -> &mut Timers {
         &mut self.timers
     }
@@ -136,12 +143,14 @@ impl Book {
 
 impl Index<RequestSlot> for Book {
     type Output = Entry;
+    #[inline]
     fn index(&self, slot: RequestSlot) -> &Entry {
         &self.table[slot]
     }
 }
 
 impl IndexMut<RequestSlot> for Book {
+    #[inline]
     fn index_mut(&mut self, slot: RequestSlot) -> &mut Entry {
         &mut self.table[slot]
     }

@@ -80,6 +80,7 @@ impl Floor {
         self.nodes.find(id)
     }
 
+    #[inline]
     pub(crate) fn node(&self, node: NodeIndex) -> &Lanes {
         &self.nodes[node]
     }
@@ -114,32 +115,38 @@ impl Floor {
         self.redundant
     }
 
+    #[inline]
     pub(crate) fn next_look(&mut self) -> Look {
         self.looks += 1;
         Look(self.looks)
     }
 
     /// Keeps later requests of this look off a node; true if a ready node was withdrawn by it.
+    #[inline]
     pub(crate) fn reserve(&mut self, node: NodeIndex, look: Look) -> bool {
         self.nodes.reserve(node, look.0)
     }
 
+    #[inline]
     pub(crate) fn is_reserved(&self, node: NodeIndex, look: Look) -> bool {
         self.nodes[node].is_reserved(look.0)
     }
 
     /// Whether a node that serves can be given one more task, to run or to wait.
+    #[inline]
     pub(crate) fn has_room(&self, node: NodeIndex) -> bool {
         self.nodes[node].has_room(self.tasks_waiting_max)
     }
 
     /// Whether a request can begin on a node: it serves, has room, and nobody before it waits for
     /// it.
+    #[inline]
     pub(crate) fn is_open(&self, node: NodeIndex, look: Look) -> bool {
         self.nodes[node].is_up() && !self.is_reserved(node, look) && self.has_room(node)
     }
 
     /// Whether a task can be given to a node, no matter who waits for it.
+    #[inline]
     pub(crate) fn takes(&self, node: NodeIndex) -> bool {
         self.nodes[node].is_up() && self.has_room(node)
     }

@@ -60,6 +60,7 @@ impl Line {
         }
     }
 
+    #[inline]
     fn of(&self, queue: Queue) -> &RequestQueue {
         match queue {
             Queue::Requests => &self.requests,
@@ -67,6 +68,7 @@ impl Line {
         }
     }
 
+    #[inline]
     fn of_mut(&mut self, queue: Queue) -> &mut RequestQueue {
         match queue {
             Queue::Requests => &mut self.requests,
@@ -114,6 +116,7 @@ impl Line {
     }
 
     /// Lines a request up, in its tenant's queue if it has one.
+    #[inline]
     pub(crate) fn push(&mut self, now: Timestamp, queue: Queue, slot: RequestSlot) {
         let tenants = self.tenants.as_mut().filter(|_| queue == Queue::Requests);
         if !tenants.is_some_and(|tenants| tenants.line_up(now, slot)) {
@@ -124,6 +127,7 @@ impl Line {
 
     /// Lets requests whose turn it is into the request queue, as long as that is short; whether
     /// any.
+    #[inline]
     pub(crate) fn take_turns(&mut self, now: Timestamp) -> bool {
         let mut any = false;
         while self.requests.len() < AHEAD
@@ -137,6 +141,7 @@ impl Line {
     }
 
     /// A request leaves its queue to be served.
+    #[inline]
     pub(crate) fn start(&mut self, now: Timestamp, queue: Queue, slot: RequestSlot) {
         self.of_mut(queue).remove(slot);
         if let Some(tenants) = self.tenants.as_mut().filter(|_| queue == Queue::Requests) {
@@ -145,6 +150,7 @@ impl Line {
     }
 
     /// A request is answered, as asked if `done`: it waits nowhere any more.
+    #[inline]
     pub(crate) fn answered(&mut self, now: Timestamp, queue: Queue, slot: RequestSlot, done: bool) {
         let tenants = self.tenants.as_mut();
         if !tenants.is_some_and(|tenants| tenants.answered(now, slot, done)) {
@@ -153,6 +159,7 @@ impl Line {
     }
 
     /// A request is over.
+    #[inline]
     pub(crate) fn settled(&mut self, slot: RequestSlot) {
         if let Some(tenants) = &mut self.tenants {
             tenants.settled(slot);
@@ -160,6 +167,7 @@ impl Line {
     }
 
     /// Charges a request's tenant for this much of a lane's time.
+    #[inline]
     pub(crate) fn charge(&mut self, slot: RequestSlot, span: Duration) {
         if let Some(tenants) = &mut self.tenants {
             tenants.charge(slot, span);
@@ -167,23 +175,28 @@ impl Line {
     }
 
     /// The tier of its tenant that took a request in, if any.
+    #[inline]
     pub(crate) fn tier(&self, slot: RequestSlot) -> Option<u8> {
         self.tenants.as_ref().and_then(|tenants| tenants.tier(slot))
     }
 
+    #[inline]
     pub(crate) fn front(&self, queue: Queue) -> Option<RequestSlot> {
         self.of(queue).front()
     }
 
+    #[inline]
     pub(crate) fn after(&self, queue: Queue, slot: RequestSlot) -> Option<RequestSlot> {
         self.of(queue).after(slot)
     }
 
+    #[inline]
     pub(crate) fn is_empty(&self, queue: Queue) -> bool {
         self.of(queue).is_empty()
     }
 
     /// The first requests of the queue, as far as one look goes.
+    #[inline]
     pub(crate) fn ahead(&self) -> impl Iterator<Item = RequestSlot> {
         let next = |&slot: &RequestSlot| self.requests.after(slot);
         core::iter::successors(self.requests.front(), next).take(LOOKAHEAD_MAX)
@@ -204,6 +217,7 @@ impl Line {
     }
 
     /// When the patience of a request that joined then ends.
+    #[inline]
     pub(crate) fn patience_ends(&self, queued: Timestamp) -> Timestamp {
         queued + self.patience
     }

@@ -69,6 +69,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    #[inline]
     pub(crate) fn new(id: RequestId, tenant: TenantId, now: Timestamp, draft: Draft) -> Self {
         Self {
             id,
@@ -257,6 +258,7 @@ impl Entry {
         (0..self.fragments.len()).map(FragmentIndex::new)
     }
 
+    #[inline]
     pub(crate) fn count(&self, state: FragmentState) -> usize {
         self.fragments.iter().filter(|fragment| fragment.is(state)).count()
     }
@@ -271,6 +273,7 @@ impl Entry {
     }
 
     /// Gives a fragment its place. One that it had before may hold it for all we know.
+    #[inline]
     pub(crate) fn move_to(&mut self, index: FragmentIndex, node: NodeIndex) {
         if let Some(place) = self.fragments[index.get()].move_to(node) {
             match &mut self.work {
@@ -283,6 +286,7 @@ impl Entry {
     }
 
     /// A task was made for a fragment.
+    #[inline]
     pub(crate) fn task_made(&mut self, index: FragmentIndex, node: NodeIndex, task: TaskSlot) {
         self.open += 1;
         self.move_to(index, node);
@@ -291,6 +295,7 @@ impl Entry {
 
     /// Parts a fragment from its task. Said before anything else follows from the task's end, so
     /// that what follows never meets a task that is gone.
+    #[inline]
     pub(crate) fn close(&mut self, index: FragmentIndex) {
         let fragment = &mut self.fragments[index.get()];
         debug_assert!(fragment.is(FragmentState::Open));
@@ -308,6 +313,7 @@ impl Entry {
     }
 
     /// What is left of it when it is settled.
+    #[inline]
     pub(super) fn take_fragments(&mut self) -> Vec<Fragment> {
         mem::take(&mut self.fragments)
     }

@@ -57,6 +57,7 @@ impl Timers {
 
     /// Starts a timer that does not run, at this time; hedges and patience, whose spans differ, are
     /// due at it. Patience that ends first counts.
+    #[inline]
     pub(crate) fn start(&mut self, at: Timestamp, timer: Timer) {
         match timer {
             Timer::Task(task) => self.tasks.start(at, task),
@@ -72,6 +73,7 @@ impl Timers {
     }
 
     /// Stops a timer, if it runs.
+    #[inline]
     pub(crate) fn stop(&mut self, timer: Timer) {
         match timer {
             Timer::Task(task) => self.tasks.stop(task),
@@ -85,6 +87,7 @@ impl Timers {
     }
 
     /// Stops all timers of a request that is answered.
+    #[inline]
     pub(crate) fn stop_all(&mut self, slot: RequestSlot) {
         self.requests.stop(slot);
         self.degraded.stop(slot);

@@ -27,6 +27,11 @@ pub(crate) struct Need {
 }
 
 impl Floor {
+    /// Whether any task would give way.
+    pub(crate) fn may_preempt(&self) -> bool {
+        !self.preemptible.is_empty()
+    }
+
     /// Takes lanes from redundant tasks for needed work: for tasks that wait at nodes, and for the
     /// requests at the head of the queue.
     pub(crate) fn preempt(
@@ -36,9 +41,6 @@ impl Floor {
         waiting: impl Iterator<Item = RequestSlot>,
         need: &Need,
     ) {
-        if self.preemptible.is_empty() {
-            return;
-        }
         let mut waiting = waiting.peekable();
         if waiting.peek().is_none() && self.queues.needed() == 0 {
             return;

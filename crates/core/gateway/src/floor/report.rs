@@ -9,6 +9,7 @@ use ripstop_scheduling::{Stage, TaskRecord, TaskSlot};
 
 impl Floor {
     /// A task as the driver knows it.
+    #[inline]
     pub(super) fn describe(&self, entry: &Entry, task: TaskSlot, record: &TaskRecord) -> Task {
         Task {
             id: TaskId(self.tasks.key(task)),

@@ -11,6 +11,7 @@ use ripstop_scheduling::{FragmentIndex, Priority, RequestSlot, Stage, TaskRecord
 
 impl Floor {
     /// A task gives its lane back. Its record stays until it is forgotten.
+    #[inline]
     pub(crate) fn ended(
         &mut self,
         book: &mut Book,
@@ -32,6 +33,7 @@ impl Floor {
 
     /// Takes note of what a task that ended says of its node's pace; returns how long it was wanted
     /// on its lane.
+    #[inline]
     pub(crate) fn note_pace(
         &mut self,
         exit: &Exit,

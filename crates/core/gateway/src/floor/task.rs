@@ -27,6 +27,7 @@ pub(crate) struct NewTask {
 
 impl NewTask {
     /// One that its request cannot do without.
+    #[inline]
     pub(crate) fn needed(request: RequestSlot, fragment: FragmentIndex, node: NodeIndex) -> Self {
         Self { request, fragment, node, priority: Priority::Needed, rank: 0, extra: false }
     }
@@ -34,6 +35,7 @@ impl NewTask {
     /// The one of this `rank` among those that a read or a unique write begins with or makes when
     /// it is late, of which `needed` are needed: where the fragment is, as the request's redundancy
     /// has it.
+    #[inline]
     pub(crate) fn ranked(
         book: &Book,
         request: RequestSlot,
@@ -126,6 +128,7 @@ impl Floor {
         lanes.is_up() && lanes.busy() < lanes.lanes()
     }
 
+    #[inline]
     pub(super) fn run(&mut self, book: &mut Book, exit: &mut Exit, task: TaskSlot) {
         let record = &mut self.tasks[task];
         record.stage = Stage::Running;
@@ -157,6 +160,7 @@ impl Floor {
     }
 
     /// The task of this id, if it is on a lane.
+    #[inline]
     pub(crate) fn on_lane(&self, id: TaskId) -> Option<(TaskSlot, TaskRecord)> {
         let task = self.tasks.find(id.0)?;
         let record = self.tasks[task];

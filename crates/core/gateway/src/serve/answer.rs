@@ -12,6 +12,7 @@ use ripstop_model::RequestId;
 use ripstop_scheduling::{FragmentIndex, RequestSlot};
 
 /// The queue in which a request waits.
+#[inline]
 pub(super) fn queue(book: &Book, slot: RequestSlot) -> Queue {
     if book[slot].is_mend() { Queue::Mends } else { Queue::Requests }
 }
@@ -82,6 +83,7 @@ fn each_open(
 }
 
 /// Says the last word of a request that is answered and has no task left.
+#[inline]
 pub(super) fn settle_if_over(parts: &mut Parts, slot: RequestSlot) {
     let Parts { floor, book, line, exit, .. } = parts;
     if !book[slot].is_answered() || book[slot].open() > 0 {

@@ -76,6 +76,9 @@ fn look_at(parts: &mut Parts, queue: Queue) {
 /// Takes lanes from tasks that can be done without, for what waits after all that could start did.
 pub(crate) fn preempt(parts: &mut Parts) {
     let Parts { floor, book, line, chooser, exit, settings, .. } = parts;
+    if !floor.may_preempt() {
+        return;
+    }
     let need = Need { answer_extra: usize::from(settings.answer_extra), turn: chooser.turn() };
     floor.preempt(book, exit, line.ahead(), &need);
 }

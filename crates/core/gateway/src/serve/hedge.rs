@@ -11,6 +11,7 @@ use ripstop_policy::Late;
 use ripstop_scheduling::{Priority, RequestSlot, Stage};
 
 /// Sets when the redundant tasks of a read that begins now are due.
+#[inline]
 pub(super) fn start_hedge(book: &mut Book, exit: &Exit, slot: RequestSlot) {
     let entry = &book[slot];
     let after = entry.redundancy().late_after(entry.n(), entry.k());
@@ -18,6 +19,7 @@ pub(super) fn start_hedge(book: &mut Book, exit: &Exit, slot: RequestSlot) {
 }
 
 /// Sets when the next redundant task of a read is due, if ever.
+#[inline]
 fn hedge_after(book: &mut Book, exit: &Exit, slot: RequestSlot, after: Option<Duration>) {
     if let Some(after) = after
         && book[slot].extra() > 0

@@ -9,6 +9,7 @@ use crate::{
 use ripstop_scheduling::{FragmentIndex, RequestSlot};
 
 /// Starts a waiting request, or keeps those behind it off its nodes for this look.
+#[inline]
 pub(super) fn attempt(parts: &mut Parts, slot: RequestSlot, look: Look) -> Found {
     match parts.book[slot].work() {
         Work::Read(_) => read::attempt(parts, slot, look),
@@ -27,6 +28,7 @@ pub(super) fn impossible(parts: &Parts, slot: RequestSlot) -> Option<Cause> {
 }
 
 /// What follows from the end of a fragment's task.
+#[inline]
 pub(super) fn chunk_ended(
     parts: &mut Parts,
     slot: RequestSlot,

@@ -29,11 +29,13 @@ impl Found {
 }
 
 /// Whether a waiting request has waited for the set patience.
+#[inline]
 pub(super) fn is_impatient(parts: &Parts, slot: RequestSlot) -> bool {
     parts.exit.now() >= parts.line.patience_ends(parts.book[slot].queued())
 }
 
 /// A request leaves its queue to be served by tasks of this code.
+#[inline]
 pub(super) fn begin(
     line: &mut Line,
     book: &mut Book,
