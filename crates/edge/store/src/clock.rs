@@ -67,10 +67,13 @@ impl StampClock {
     }
 }
 
-/// Has a catalog know that stamps up to this one were given: those to come are later, whatever clock the
+/// Has a catalog know that a session gave stamps up to then: those to come are later, whatever clock the
 /// gateway has that gives them.
-pub(crate) async fn reach(catalog: &dyn Catalog, latest: Stamp) -> Result<(), CatalogError> {
-    let (session, until_ms) = (Session::of(latest.stripe), latest.unix_ms() + 1);
+pub(crate) async fn reach(
+    catalog: &dyn Catalog,
+    session: Session,
+    until_ms: u64,
+) -> Result<(), CatalogError> {
     catalog.commit_one(unix_ms(), Change::Reserve { session, until_ms }).await?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-use crate::clock::unix_ms;
+use crate::clock::{reach, unix_ms};
 use ripstop_catalog::{
     Bucket, Catalog, CatalogError, Change, Condition, ListingRequest, Located, Quota, Refusal,
     Stripe,
@@ -38,7 +38,7 @@ pub async fn complete(
     // Stamps to come are later than all that are at the nodes.
     let reached = found.vouched().await?.sessions.into_iter().max_by_key(|(_, until_ms)| *until_ms);
     if let Some((session, until_ms)) = reached {
-        catalog.commit_one(unix_ms(), Change::Reserve { session, until_ms }).await?;
+        reach(catalog, session, until_ms).await?;
     }
     let mut completing = Completing { catalog, found, report: CompleteReport::default(), seen: 0 };
     completing.walk(&progress, false).await?;

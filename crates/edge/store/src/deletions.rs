@@ -8,8 +8,10 @@ use crate::{
     record::{Deletion, Telling},
     store::{Inner, record_of},
 };
-use ripstop_catalog::{CatalogError, Change, Condition, Object, Outcome, Refusal, Tombstone};
-use ripstop_model::{PoolId, TenantId};
+use ripstop_catalog::{
+    CatalogError, Change, Condition, Object, Outcome, Refusal, Stripe, Tombstone,
+};
+use ripstop_model::{PoolId, StripeId, TenantId};
 use ripstop_runtime::{Pool, Written};
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -52,13 +54,13 @@ impl Waiting {
         self.bucket.len() + self.key.len() + DELETION_LEN
     }
 
-    fn change(&self, tombstone: Option<Tombstone>, written: Option<&Written>) -> Change {
+    fn change(&self, tombstone: Option<Tombstone>, stripes: Vec<(StripeId, Stripe)>) -> Change {
         Change::DeleteObject {
             bucket: self.bucket.clone(),
             key: self.key.clone(),
             condition: self.condition.clone(),
             tombstone,
-            stripes: written.iter().map(|written| (written.id, record_of(written))).collect(),
+            stripes,
         }
     }
 }
@@ -134,7 +136,7 @@ impl Store {
 
     /// Tells the deletions of a line until none wait.
     async fn tell_deletions(self, line: (PoolId, TenantId)) {
-        let ending = Ending { deletions: &self.inner.deletions, line };
+        let ending = EndOfLine { deletions: &self.inner.deletions, line };
         while let Some(batch) = self.inner.deletions.take(line) {
             let again = self.tell_together(line.0, batch).await;
             self.inner.deletions.put_back(line, again);
@@ -146,31 +148,44 @@ impl Store {
     async fn tell_together(&self, pool: PoolId, batch: Vec<Waiting>) -> Vec<Waiting> {
         let gone: Vec<_> = batch.iter().map(|one| (one.bucket.clone(), one.key.clone())).collect();
         let pool = self.pool(pool).expect("lines are of pools that there are");
-        let (written, tombstones) = self.tell_gone(pool, &gone).await;
+        let (written, tombstones) = match self.tell_gone(pool, &gone).await {
+            Ok(told) => told,
+            Err(Busy { retry_after }) => {
+                for one in batch {
+                    _ = one.answer.send(Err(StoreError::Busy { retry_after }));
+                }
+                return Vec::new();
+            }
+        };
+        let stripes: Vec<_> = written.iter().map(|told| (told.id, record_of(told))).collect();
+        let strays = self.inner.movers.strays(&stripes);
         let tombstones = tombstones.into_iter().map(Some).chain(std::iter::repeat(None));
         let changes = batch.iter().zip(tombstones);
-        let changes = changes.map(|(one, tombstone)| one.change(tombstone, written.as_ref()));
+        let changes = changes.map(|(one, tombstone)| one.change(tombstone, stripes.clone()));
         let (catalog, changes) = (&self.inner.catalog, changes.collect());
         let outcomes = catalog.commit(unix_ms(), changes).await;
         // A stripe that no deletion was applied with is garbage already.
         if outcomes.is_ok() {
+            self.inner.movers.strayed(&strays);
             written.into_iter().for_each(Written::claim);
         }
         self.inner.answer(batch, outcomes)
     }
 
-    /// Has a stripe tell that names (bucket and key; no key for the bucket itself) stand for nothing any
-    /// more; nothing, if too few nodes take it.
+    /// Has a stripe tell that names (bucket and key; no key for the bucket itself) were deleted; none does,
+    /// if too few nodes take it. Where too much waits, nothing is deleted: that passes, and what is not told
+    /// stays untold.
     pub(crate) async fn tell_gone(
         &self,
         pool: &Pool,
         gone: &[(String, String)],
-    ) -> (Option<Written>, Vec<Tombstone>) {
+    ) -> Result<(Option<Written>, Vec<Tombstone>), Busy> {
         match self.try_tell_gone(pool, gone).await {
-            Ok((written, tombstones)) => (Some(written), tombstones),
+            Ok((written, tombstones)) => Ok((Some(written), tombstones)),
+            Err(StoreError::Busy { retry_after }) => Err(Busy { retry_after }),
             Err(error) => {
                 tracing::warn!(%error, deletions = gone.len(), "not told at the nodes");
-                (None, Vec::new())
+                Ok((None, Vec::new()))
             }
         }
     }
@@ -192,13 +207,24 @@ impl Store {
     }
 }
 
-/// Ends a line whatever becomes of who sees to it: nobody waits for a task that is gone.
-struct Ending<'a> {
+/// Too much waits to tell of a deletion now.
+pub(crate) struct Busy {
+    retry_after: Duration,
+}
+
+impl From<Busy> for StoreError {
+    fn from(Busy { retry_after }: Busy) -> Self {
+        Self::Busy { retry_after }
+    }
+}
+
+/// Ends a line whatever becomes of the task that sees to it: nothing waits for one that is gone.
+struct EndOfLine<'a> {
     deletions: &'a Deletions,
     line: (PoolId, TenantId),
 }
 
-impl Drop for Ending<'_> {
+impl Drop for EndOfLine<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let mut lines = self.deletions.0.lock().unwrap_or_else(PoisonError::into_inner);

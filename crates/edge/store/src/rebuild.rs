@@ -19,7 +19,7 @@ pub use scratch::ScratchError;
 
 use crate::{clock::reach, identity::adopt};
 use judged::Judged;
-use ripstop_catalog::{Catalog, CatalogError};
+use ripstop_catalog::{Catalog, CatalogError, Session};
 use ripstop_runtime::Seals;
 use scratch::Scratch;
 use serde::{Deserialize, Serialize};
@@ -205,7 +205,7 @@ pub async fn rebuild(
     });
     let (judged, scratch, report) = judging.await.expect("judging does not panic")?;
     if let Some(latest) = judged.latest {
-        reach(catalog, latest).await?;
+        reach(catalog, Session::of(latest.stripe), latest.unix_ms() + 1).await?;
     }
     bring::bring_in(catalog, judged, scratch, report, progress).await
 }

@@ -179,7 +179,7 @@ impl Store {
         }
         for _ in 0..STAMPS_MAX {
             let gone = [(name.to_owned(), String::new())];
-            let (written, mut tombstones) = self.tell_gone(self.pool_for(name), &gone).await;
+            let (written, mut tombstones) = self.tell_gone(self.pool_for(name), &gone).await?;
             let (name, tombstone) = (name.to_owned(), tombstones.pop());
             let change = |stripes| Change::DeleteBucket { name, tombstone, stripes };
             match self.commit(written.into_iter().collect(), change).await {
@@ -237,7 +237,7 @@ impl Store {
         &self,
         target: Target,
         object: Object,
-        ending: Option<Ending>,
+        ending: Option<EndedUpload>,
     ) -> Result<Object, StoreError> {
         let mut object = object;
         let written = self.tell_object(&target, &mut object).await?;
@@ -264,7 +264,7 @@ impl Store {
         target: Target,
         object: Object,
         written: Vec<Written>,
-        ending: Option<Ending>,
+        ending: Option<EndedUpload>,
     ) -> Result<Object, StoreError> {
         let quota = self.quota(&target.bucket);
         let (mut object, mut written) = (object, written);
@@ -273,7 +273,7 @@ impl Store {
             let (put, ending) = (object.clone(), ending.clone());
             let change = move |stripes| match ending {
                 None => Change::PutObject { bucket, key, object: put, stripes, condition, quota },
-                Some(Ending { upload, parts }) => {
+                Some(EndedUpload { upload, parts }) => {
                     Change::CompleteUpload { upload, parts, object: put, stripes, condition, quota }
                 }
             };
@@ -388,7 +388,7 @@ impl Store {
 
 /// An upload that ends as its object is put: its id, and number and etag of each part used.
 #[derive(Clone, Debug)]
-pub(crate) struct Ending {
+pub(crate) struct EndedUpload {
     pub upload: String,
     pub parts: Vec<(u16, String)>,
 }

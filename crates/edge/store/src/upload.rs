@@ -2,7 +2,7 @@ use crate::{
     Body, Store, StoreError, Target, WriteError,
     clock::{unix_ms, upload_id},
     record::check_extents,
-    store::Ending,
+    store::EndedUpload,
     write::Writing,
 };
 use bytes::Bytes;
@@ -114,7 +114,7 @@ impl Store {
             ..Object::default()
         };
         let parts = parts.iter().map(|part| (part.number, part.etag.clone())).collect();
-        self.put_told(target, object, Some(Ending { upload: id, parts })).await
+        self.put_told(target, object, Some(EndedUpload { upload: id, parts })).await
     }
 
     /// Ends an upload and lets go of its parts.
