@@ -1,6 +1,5 @@
 use crate::{
     capacity::Capacity,
-    config::{AdminAddress, Size},
     placing::{Placing, Slowing},
     promises::Promises,
     rebuild::RebuildBench,
@@ -9,7 +8,9 @@ use crate::{
 use crate::{
     figures::Figures, fit::Fit, plan::Plan, simulate::Simulate, tail::Tail, what_if::WhatIf,
 };
+use anyhow::Result;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use ripstop_assembly::config::{self, AdminAddress, Config, Size};
 use std::{net::SocketAddr, path::PathBuf};
 
 /// An S3 gateway over coded storage: objects survive the loss of nodes, and one endpoint serves them.
@@ -141,6 +142,22 @@ pub(crate) struct Common {
     /// [default: 127.0.0.1:9001].
     #[arg(long, value_name = "ADDR:PORT")]
     pub admin: Option<AdminAddress>,
+}
+
+impl Common {
+    /// The configuration with the command line laid over it.
+    pub(crate) fn resolve(&self) -> Result<Config> {
+        let flags = [
+            (
+                "RIPSTOP_GATEWAY_DATA",
+                self.data.as_ref().map(|path| format!("'''{}'''", path.display())),
+            ),
+            ("RIPSTOP_GATEWAY_LISTEN", self.listen.map(|address| format!("\"{address}\""))),
+            ("RIPSTOP_GATEWAY_ADMIN", self.admin.as_ref().map(|at| format!("'''{at}'''"))),
+        ];
+        let flags = flags.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        config::load(self.config.as_deref(), flags)
+    }
 }
 
 #[derive(Args, Debug)]

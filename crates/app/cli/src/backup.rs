@@ -1,14 +1,11 @@
 //! `ripstop backup` and `ripstop restore`: copies of the catalog, verified, and back again.
 
-use crate::{
-    admin_client::Kept,
-    assembly::{CATALOG_FILE, DataFolder, FolderError},
-    check::{admin_of, progress, told_of},
-    complete,
-    config::Config,
-    store_key::{self, KeyFile},
-};
+use crate::{complete, progress::progress};
 use anyhow::{Context as _, Result, bail, ensure};
+use ripstop_assembly::{
+    AdminPort, CATALOG_FILE, DataFolder, FolderError, Kept, KeyFile, config::Config, copy_key,
+    told_of,
+};
 use ripstop_catalog::{Copied, Extracted, Reading, copy};
 use std::{
     fs,
@@ -32,7 +29,7 @@ pub(crate) async fn run(config: &Config, to: &Path) -> Result<ExitCode> {
             copied(&catalog, None, to).await?
         }
         Err(FolderError::InUse(_)) => {
-            let kept = Kept::ask(admin_of(config)?.snapshot().await?);
+            let kept = Kept::ask(AdminPort::of_folder(config)?.snapshot().await?);
             let copied = copied(&catalog, Some(kept.extracted.clone()), to).await;
             // What is copied after the gateway let go may be anything.
             kept.release()?;
@@ -72,7 +69,7 @@ fn take_key_along(config: &Config, to: &Path) -> Result<()> {
         )?;
         return Ok(());
     }
-    store_key::copy(key, to)?;
+    copy_key(key, to)?;
     say_line!(
         "{}: the store's key, which is secret: keep it where only you can read it",
         to.display()
@@ -85,7 +82,7 @@ fn put_key_back(config: &Config, from: &Path) -> Result<()> {
     let Some(copied) = KeyFile::read(from)? else { return Ok(()) };
     let key = &config.key_file();
     match KeyFile::read(key)? {
-        None => store_key::copy(from, key),
+        None => copy_key(from, key),
         Some(present) if copied.ids().all(|id| present.ids().any(|own| own == id)) => Ok(()),
         Some(_) => bail!(
             "{} holds another key than {}: move it away, or put both into it, a line each",

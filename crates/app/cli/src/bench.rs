@@ -1,7 +1,6 @@
 //! GET and PUT over loopback against a gateway on memory nodes, in one process, or against another
 //! server.
 
-mod client;
 mod endpoint;
 mod gateway;
 mod load;
@@ -9,11 +8,10 @@ mod server;
 
 use crate::args::{Bench, BenchOperation};
 use anyhow::{Result, ensure};
-pub(crate) use client::{Client, Url};
-pub(crate) use gateway::presigner;
 use gateway::{Gateway, Totals};
 use hdrhistogram::Histogram;
 pub(crate) use load::{Answers, Sender};
+pub(crate) use ripstop_client::{Client, Url, noise};
 use ripstop_model::Code;
 pub(crate) use server::Server;
 use std::{
@@ -170,16 +168,4 @@ fn row(operation: BenchOperation, bytes: usize, clients: usize, measured: &Measu
         share(totals.catalog),
         share(totals.nodes),
     )
-}
-
-pub(crate) fn noise(len: usize) -> Vec<u8> {
-    let mut state = 0x2545_f491_4f6c_dd1d_u64;
-    (0..len)
-        .map(|_| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state >> 24) as u8
-        })
-        .collect()
 }

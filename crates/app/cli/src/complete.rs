@@ -1,12 +1,11 @@
 //! `ripstop rebuild --onto`: brings into the catalog what it lacks of what the nodes hold.
 
 use crate::{
-    assembly::{CATALOG_FILE, DataFolder, open_catalog},
-    check::progress,
-    config::Config,
+    progress::progress,
     rebuild::{UNFINISHED, found_at_the_nodes, new_catalog},
 };
 use anyhow::{Context as _, Result, ensure};
+use ripstop_assembly::{CATALOG_FILE, DataFolder, config::Config, open_catalog};
 use ripstop_catalog::{Catalog, Change};
 use ripstop_store::{CompleteReport, RebuildReport, complete};
 use serde::Serialize;

@@ -14,11 +14,11 @@ pub(crate) use apply::{file_of, groups_of};
 pub(crate) use exact::{exactly, is_exact};
 pub(crate) use moments::{Measured, needed_reads, quantiles, since_change};
 
-use crate::admin_client::AdminPort;
 use answer::Answer;
 use anyhow::{Context as _, Result, anyhow};
 use clap::Args;
 use inventory::{Inventory, Named};
+use ripstop_assembly::AdminPort;
 use ripstop_gateway::Selection;
 use std::{path::PathBuf, process::ExitCode};
 

@@ -1,14 +1,16 @@
 pub(crate) mod bench;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use bench::RebuildBench;
 
-use crate::{
-    assembly::{CATALOG_FILE, DataFolder, number_nodes, pool_id},
-    config::{Config, Place},
-    store_key::{note_keys, reading_seals},
-};
 use anyhow::{Context as _, Result, bail, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
+use ripstop_assembly::{
+    CATALOG_FILE, DataFolder,
+    config::{Config, Place},
+    note_keys, number_nodes, pool_id, reading_seals,
+};
 use ripstop_block::Blocks;
 use ripstop_catalog::{Catalog, Change, Embedded};
 use ripstop_node::{Directory, DirectorySettings};

@@ -6,13 +6,14 @@ mod measurement;
 #[cfg(test)]
 mod tests;
 
-use crate::{
-    config::{PlanFile, PoolConfig},
-    plan::{exactly, file_of, groups_of, is_exact},
-};
+use crate::plan::{exactly, file_of, groups_of, is_exact};
 use anyhow::{Result, ensure};
 use attendance::Attendance;
 use choice::{Choice, moved_part};
+use ripstop_assembly::{
+    PlannedPool, Planning,
+    config::{AutoPlan, PlanFile, PoolConfig},
+};
 use ripstop_gateway::{NodeState, Placement, PlacementGroup, Selection, WHOLE_CHUNK};
 use ripstop_model::NodeId;
 use ripstop_placement::{Group, Plan};
@@ -21,7 +22,7 @@ use ripstop_store::{Census, Store};
 use ripstop_telemetry::{PlanStanding, PoolCounts};
 use std::{
     collections::BTreeMap,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::{Duration, Instant},
 };
@@ -36,18 +37,6 @@ const GROUPS_SHOWN: usize = 8;
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// A node that comes or goes is planned for after so long: many are back before that.
 const AWAY_AFTER: Duration = Duration::from_secs(30);
-/// What a pool that plans itself is told.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct AutoPlan {
-    /// How often it plans anew.
-    pub every: Duration,
-    /// A new plan is followed if its bound on the mean latency is lower by this part.
-    pub gain: f64,
-    /// What a dollar a month is worth, seconds of mean latency.
-    pub seconds_per_dollar: f64,
-    /// Whole sites that stripes survive.
-    pub survive_sites: u32,
-}
 
 /// Plans one pool.
 #[derive(Debug)]
@@ -74,23 +63,17 @@ struct Counted {
     took: Duration,
 }
 
-/// Where the plan of a pool that plans itself is kept.
-pub(crate) fn plan_file(data: &Path, pool: &str) -> PathBuf {
-    data.join(format!("plan-{pool}.toml"))
+impl Planning for Replanner {
+    fn goes_by(&self, auto: AutoPlan) -> bool {
+        self.auto == auto
+    }
 }
 
 impl Replanner {
-    /// Plans the pool until the last handle of this is dropped. It begins with the `former` plan, or else
-    /// with that which is in its file in the `data` folder.
-    pub(crate) fn start(
-        config: PoolConfig,
-        auto: AutoPlan,
-        (pool, store): (Pool, Store),
-        counts: Arc<PoolCounts>,
-        data: &Path,
-        former: Option<PlanFile>,
-    ) -> Arc<Self> {
-        let file = plan_file(data, &config.name);
+    /// Plans the pool until the last handle of this is dropped. It begins with the plan that is handed in, or else
+    /// with that which is in its file.
+    pub(crate) fn start(planned: PlannedPool) -> Arc<dyn Planning> {
+        let PlannedPool { config, auto, pool, store, counts, file, former } = planned;
         let (followed, counted) = (Mutex::default(), Mutex::default());
         let this = Arc::new(Self { config, auto, pool, store, counts, file, followed, counted });
         let former =
@@ -109,11 +92,6 @@ impl Replanner {
         }
         tokio::spawn(keep_planning(Arc::downgrade(&this), auto.every));
         this
-    }
-
-    /// Whether it was told this.
-    pub(crate) fn goes_by(&self, auto: AutoPlan) -> bool {
-        self.auto == auto
     }
 
     fn names(&self) -> Vec<String> {

@@ -2,13 +2,11 @@
 
 mod pool;
 
-use crate::{
-    config::{self, Config, PoolConfig},
-    folder,
-};
+use crate::folder;
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use clap::Args;
 use pool::DelaySource;
+use ripstop_assembly::config::{self, Config, PoolConfig};
 use ripstop_experiment::{PolicyChoice, Workload, WorkloadError, WorkloadOptions};
 use ripstop_figure::Progress;
 use ripstop_trace::{BadLine, Format, Summary, TraceError};

@@ -24,7 +24,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::{sync::mpsc, task::JoinError};
 
 /// What an operator may set.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Settings {
     /// Most bytes of payload in a stripe. Default 8 MiB.
     pub stripe_max: u32,

@@ -54,6 +54,7 @@ pub use evaluation::{Evaluation, Part};
 pub use load::{Arrivals, Load, Process};
 pub use report::Report;
 pub use ripstop_model::Layout;
+pub use ripstop_model::Price;
 pub use run::{Codes, Course, Delays, NodeTasks, Outcome, Run, Tasks};
 pub use scenario::{Played, Scenario, ScenarioError};
 pub use setting::{
@@ -64,7 +65,7 @@ pub use summary::{best_fixed_table, summary_table};
 pub use sweep::sweep;
 pub use tenant::TenantOutcome;
 pub use text::text_columns;
-pub use what_if::{Answer, Price, WhatIf};
+pub use what_if::{Answer, WhatIf};
 pub use workload::{
     CLASSES_MAX, ObjectDelays, STRIPES_MAX, Workload, WorkloadError, WorkloadObject,
     WorkloadOptions,

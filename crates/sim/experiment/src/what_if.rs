@@ -7,21 +7,8 @@ use crate::{
 };
 use core::num::NonZero;
 use ripstop_figure::{Axis, Cell, Figure, Panel, Series, Table, TableError};
-use ripstop_model::Operation;
+use ripstop_model::{Operation, Price};
 use ripstop_policy::Limits;
-
-/// What a node's owner is paid, in dollars.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Price {
-    /// For a thousand tasks that fetch.
-    pub per_1000_gets: Option<f64>,
-    /// For a thousand tasks that store.
-    pub per_1000_puts: Option<f64>,
-    /// For 10^9 bytes fetched.
-    pub per_gb_out: Option<f64>,
-    /// For 10^9 bytes kept for a month.
-    pub per_gb_month: Option<f64>,
-}
 
 /// The seconds of a month: 730 hours, as clouds count.
 const MONTH_S: f64 = 730.0 * 3600.0;

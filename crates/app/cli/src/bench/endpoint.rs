@@ -5,11 +5,7 @@ mod cpu;
 mod load;
 mod request;
 
-use super::Client;
-use crate::{
-    args::{Bench, BenchOperation},
-    bench::client::Refused,
-};
+use crate::args::{Bench, BenchOperation};
 use anyhow::{Context as _, Result, ensure};
 use bytes::Bytes;
 use content::Content;
@@ -17,6 +13,7 @@ use hyper::{Method, StatusCode, Uri};
 use load::{Load, Phase};
 use object_store::aws::AwsCredential;
 use request::Signer;
+use ripstop_client::{Client, Refused};
 use serde::Serialize;
 use std::{
     net::SocketAddr,

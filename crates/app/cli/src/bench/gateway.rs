@@ -1,15 +1,7 @@
-use super::client::Url;
-use crate::{
-    assembly::{Assembly, DataFolder, assemble},
-    config,
-    watch::Telemetry,
-};
-use anyhow::{Context as _, Result};
-use object_store::{
-    aws::{AmazonS3, AmazonS3Builder},
-    path::Path,
-    signer::Signer as _,
-};
+use anyhow::Result;
+use hyper::Method;
+use ripstop_assembly::{Assembly, DataFolder, Telemetry, assemble, config};
+use ripstop_client::{Presigner, Url};
 use ripstop_model::Code;
 use ripstop_s3::Answered;
 use std::{
@@ -18,7 +10,6 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
-    time::Duration,
 };
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
@@ -140,15 +131,12 @@ impl Gateway {
 
     /// Presigned addresses of so many keys: to put, and to get.
     pub(super) async fn urls(&self, keys: usize) -> Result<(Vec<Url>, Vec<Url>)> {
-        let signer = presigner(self.address, BUCKET, BUCKET, SECRET)?;
+        let signer = Presigner::new(self.address, BUCKET, BUCKET, SECRET)?;
         let (mut puts, mut gets) = (Vec::with_capacity(keys), Vec::with_capacity(keys));
         for key in 0..keys {
-            let path = Path::from(format!("key-{key}"));
-            for (method, urls) in [(http::Method::PUT, &mut puts), (http::Method::GET, &mut gets)] {
-                let url = signer.signed_url(method, &path, Duration::from_hours(1)).await?;
-                let query = url.query().context("a presigned address has a query")?;
-                urls.push(format!("{}?{query}", url.path()));
-            }
+            let key = format!("key-{key}");
+            puts.push(signer.url(Method::PUT, &key).await?);
+            gets.push(signer.url(Method::GET, &key).await?);
         }
         Ok((puts, gets))
     }
@@ -157,49 +145,5 @@ impl Gateway {
         self.stop.cancel();
         // It ends when its connections have; a panic in it has been printed.
         let _ = self.served.await;
-    }
-}
-
-/// Signs requests for a bucket of the gateway at `address`.
-pub(crate) fn presigner(
-    address: SocketAddr,
-    bucket: &str,
-    access_key: &str,
-    secret: &str,
-) -> Result<AmazonS3> {
-    let builder = AmazonS3Builder::new()
-        .with_endpoint(format!("http://{address}"))
-        .with_allow_http(true)
-        .with_region("us-east-1")
-        .with_bucket_name(bucket)
-        .with_access_key_id(access_key)
-        .with_secret_access_key(secret);
-    Ok(builder.with_http_connector(NoConnector).build()?)
-}
-
-/// The signer never connects.
-#[derive(Debug)]
-struct NoConnector;
-
-impl object_store::client::HttpConnector for NoConnector {
-    fn connect(
-        &self,
-        _: &object_store::ClientOptions,
-    ) -> object_store::Result<object_store::client::HttpClient> {
-        Ok(object_store::client::HttpClient::new(NoConnector))
-    }
-}
-
-#[async_trait::async_trait]
-impl object_store::client::HttpService for NoConnector {
-    async fn call(
-        &self,
-        _: object_store::client::HttpRequest,
-    ) -> Result<object_store::client::HttpResponse, object_store::client::HttpError> {
-        let refusal = std::io::Error::from(std::io::ErrorKind::NotConnected);
-        Err(object_store::client::HttpError::new(
-            object_store::client::HttpErrorKind::Connect,
-            refusal,
-        ))
     }
 }

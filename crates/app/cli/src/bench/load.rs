@@ -1,7 +1,7 @@
 //! Requests that come as they come, whether or not earlier ones were answered.
 
-use super::{Client, Url};
 use anyhow::Result;
+use ripstop_client::{Client, Url};
 use ripstop_delay::Dice;
 use ripstop_figure::Progress;
 use std::{

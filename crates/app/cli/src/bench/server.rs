@@ -1,11 +1,10 @@
 //! A gateway under test: this program itself, serving from a folder that goes with it.
 
-use super::{Client, Url, noise, presigner};
-use crate::{admin_client::AdminPort, assembly::ADMIN_FILE};
 use anyhow::{Context as _, Result, bail};
 use bytes::Bytes;
 use hyper::Method;
-use object_store::{aws::AmazonS3, path::Path, signer::Signer as _};
+use ripstop_assembly::{ADMIN_FILE, AdminPort};
+use ripstop_client::{Client, Presigner, Url, noise};
 use std::{fs, io::Write as _, net::SocketAddr, os::unix::fs::OpenOptionsExt as _, time::Duration};
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
@@ -64,10 +63,10 @@ impl Server {
     pub(crate) async fn fill(&self, objects: usize, size: usize) -> Result<()> {
         let mut client = self.connect().await?;
         let signer = self.signer(&self.access_keys[0])?;
-        client.put(&url(&signer, Method::PUT, "").await?, Bytes::new()).await?;
+        client.put(&signer.url(Method::PUT, "").await?, Bytes::new()).await?;
         let body = Bytes::from(noise(size));
         for object in 0..objects {
-            let url = url(&signer, Method::PUT, &object.to_string()).await?;
+            let url = signer.url(Method::PUT, &object.to_string()).await?;
             client.put(&url, body.clone()).await?;
         }
         Ok(())
@@ -78,13 +77,13 @@ impl Server {
         let signer = self.signer(access_key)?;
         let mut urls = Vec::with_capacity(objects);
         for object in 0..objects {
-            urls.push(url(&signer, Method::GET, &object.to_string()).await?);
+            urls.push(signer.url(Method::GET, &object.to_string()).await?);
         }
         Ok(urls)
     }
 
-    fn signer(&self, access_key: &str) -> Result<AmazonS3> {
-        presigner(self.address, BUCKET, access_key, SECRET)
+    fn signer(&self, access_key: &str) -> Result<Presigner> {
+        Presigner::new(self.address, BUCKET, access_key, SECRET)
     }
 
     async fn connect(&self) -> Result<Client> {
@@ -112,12 +111,6 @@ impl Server {
             other => bail!("the gateway did not stop well: {other:?}"),
         }
     }
-}
-
-async fn url(signer: &AmazonS3, method: Method, key: &str) -> Result<Url> {
-    let url = signer.signed_url(method, &Path::from(key), Duration::from_hours(1)).await?;
-    let query = url.query().context("a presigned address has a query")?;
-    Ok(format!("{}?{query}", url.path()))
 }
 
 /// The configuration with the gateway's own part.

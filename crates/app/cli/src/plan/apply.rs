@@ -1,8 +1,8 @@
 //! A plan as a gateway follows it, and the way back.
 
 use super::{answer::Answer, inventory::Named};
-use crate::config::{PlanFile, PlanGroup};
 use anyhow::{Context as _, Result, bail, ensure};
+use ripstop_assembly::config::{PlanFile, PlanGroup};
 use ripstop_gateway::Selection;
 use ripstop_placement::{Group, Plan};
 use std::path::Path;

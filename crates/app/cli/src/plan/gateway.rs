@@ -4,9 +4,9 @@ use super::{
     inventory::{Inventory, InventoryClass, InventoryNode, State},
     moments::{Measured, needed_reads, since_change},
 };
-use crate::{admin_client::AdminPort, config::Size};
 use anyhow::{Context as _, Result, bail};
 use hyper::Method;
+use ripstop_assembly::{AdminPort, config::Size};
 use ripstop_estimator::{LogRecord, parse_log};
 use ripstop_telemetry::{PoolStatus, Status};
 

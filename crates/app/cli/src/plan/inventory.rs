@@ -1,8 +1,8 @@
 //! What there is to plan with: nodes, classes and what a second is worth, as a TOML file has it.
 
 use super::moments::{Measured, service};
-use crate::config::Size;
 use anyhow::{Context as _, Result, bail, ensure};
+use ripstop_assembly::config::Size;
 use ripstop_placement::{Class, Node, NodeState, Problem};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};

@@ -1,14 +1,10 @@
 //! How fast a catalog is made again, and how much memory that takes.
 
-use crate::{
-    assembly::{CATALOG_FILE, DataFolder, assemble},
-    config,
-    watch::Unwatched,
-};
 use anyhow::{Context as _, Result, ensure};
 use bytes::Bytes;
 use clap::Args;
 use futures::{StreamExt as _, TryStreamExt as _};
+use ripstop_assembly::{CATALOG_FILE, DataFolder, Unwatched, assemble, config};
 use ripstop_catalog::{Attributes, Condition};
 use ripstop_store::{Body, Store, Target};
 use std::{

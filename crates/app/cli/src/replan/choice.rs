@@ -1,11 +1,11 @@
 //! Which plan a pool is to follow: candidates from the planner, each rehearsed in the simulator.
 
 use crate::{
-    config::PoolConfig,
     plan::{exactly, is_exact},
     rehearsal::{self, Rehearsal},
 };
 use anyhow::Result;
+use ripstop_assembly::config::PoolConfig;
 use ripstop_delay::{DelayModel, Recorded, Replay, StorageOperation};
 use ripstop_figure::mean;
 use ripstop_gateway::Selection;

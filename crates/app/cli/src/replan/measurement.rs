@@ -4,11 +4,9 @@ use super::{
     Replanner,
     choice::{DELAYS, Measurement},
 };
-use crate::{
-    config::{NodeConfig, PoolConfig},
-    plan::{Measured, needed_reads, quantiles, since_change},
-};
+use crate::plan::{Measured, needed_reads, quantiles, since_change};
 use anyhow::Result;
+use ripstop_assembly::config::{NodeConfig, PoolConfig};
 use ripstop_estimator::LogRecord;
 use ripstop_model::{NodeId, Operation};
 use ripstop_placement::{Class, Node, NodeState, Problem, Service};

@@ -48,7 +48,7 @@ fn config() -> PoolConfig {
     for node in 0..12 {
         writeln!(text, "[[node]]\nname = \"n{node}\"\nkind = \"memory\"\nlanes = 1").unwrap();
     }
-    crate::config::parse(&text, []).unwrap().pools.remove(0)
+    ripstop_assembly::config::parse(&text, []).unwrap().pools.remove(0)
 }
 
 fn chosen(measured: &Measurement, selection: Selection, former: &Plan, gain: f64) -> Option<Plan> {

@@ -1,9 +1,7 @@
 use super::WhatIf;
-use crate::{
-    config::{NodeConfig, PoolConfig},
-    fit::read_log,
-};
+use crate::fit::read_log;
 use anyhow::{Context as _, Result, bail, ensure};
+use ripstop_assembly::config::{NodeConfig, PoolConfig};
 use ripstop_delay::{Preset, Recorded, Replay};
 use ripstop_estimator::{Empirical, Fit, LogRecord, Sample, parse_log};
 use ripstop_experiment::{ByOperation, Delay, NodeSetting, Setting, Tenants, Workload};
