@@ -17,8 +17,6 @@ mod plan;
 mod progress;
 mod promises;
 mod rebuild;
-mod rehearsal;
-mod replan;
 mod replay;
 mod serve;
 mod simulate;

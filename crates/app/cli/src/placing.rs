@@ -7,7 +7,6 @@ mod slowing;
 
 pub(crate) use slowing::{Slowing, run as slow_down};
 
-use crate::replan;
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use ripstop_experiment::patient;
@@ -15,6 +14,7 @@ use ripstop_figure::{Cell, Progress, Table, mean, percentile};
 use ripstop_gateway::{Placement, Selection};
 use ripstop_model::NodeId;
 use ripstop_placement::{Plan, Problem, baseline, solve};
+use ripstop_planner as replan;
 use site::{K, NODES, STRIPES, problem};
 use std::{fs, path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 

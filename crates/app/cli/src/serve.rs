@@ -1,8 +1,9 @@
 //! `ripstop serve`: a gateway that goes by this process's signals.
 
-use crate::{args::Serve, replan::Replanner};
+use crate::args::Serve;
 use anyhow::Result;
 use ripstop_assembly::{Gateway, Origin, Signals, Start, log_as};
+use ripstop_planner::Replanner;
 use std::{io::IsTerminal as _, process::ExitCode, sync::Arc, time::Duration};
 use tokio::{
     signal::unix::{SignalKind, signal},

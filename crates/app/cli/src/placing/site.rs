@@ -1,10 +1,10 @@
 //! The paper's testbed, a hundred times faster, its sites unlike.
 
-use crate::rehearsal::{self, Rehearsal};
 use ripstop_delay::{DelayModel, ShiftedExponential};
 use ripstop_gateway::Settings;
 use ripstop_model::Code;
 use ripstop_placement::{Class, Node, NodeState, Problem, Service};
+use ripstop_planner::{Rehearsal, arrivals};
 use std::time::Duration;
 
 pub(super) const NODES: u16 = 12;
@@ -106,5 +106,5 @@ pub(super) fn rehearsal(
 
 /// When reads arrive: independent of one another.
 pub(super) fn times(rate: f64, seconds: f64, seed: u64) -> Vec<Duration> {
-    rehearsal::times(rate, seed).take_while(|at| at.as_secs_f64() < seconds).collect()
+    arrivals(rate, seed).take_while(|at| at.as_secs_f64() < seconds).collect()
 }

@@ -4,11 +4,7 @@ use super::{
     placement,
     site::{self, K, NODES, STRIPE_BYTES, STRIPES},
 };
-use crate::{
-    bench::{Answers, Sender, Server},
-    plan::file_of,
-    rehearsal,
-};
+use crate::bench::{Answers, Sender, Server};
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use hyper::Method;
@@ -17,6 +13,7 @@ use ripstop_experiment::Report;
 use ripstop_figure::{Axis, Figure, Panel, Progress, Series, Table, mean};
 use ripstop_gateway::{Selection, Settings};
 use ripstop_placement::{Plan, solve};
+use ripstop_planner::file_of;
 use ripstop_telemetry::{PoolStatus, Status};
 use std::{
     fmt::Write as _,
@@ -264,7 +261,7 @@ fn configuration(folder: &Path, plan: &str, factor: impl Fn(u16) -> f64) -> Stri
 /// What the simulator foretells of the new optimum, over many more reads: the mean, seconds.
 fn foretold(arguments: &Slowing, rate: f64, selection: Selection, best: &Plan) -> f64 {
     let times = site::times(rate, arguments.total() * 20.0, arguments.seed + 1);
-    let places = rehearsal::places(&best.classes[0], times.len(), arguments.seed + 1);
+    let places = ripstop_planner::places(&best.classes[0], times.len(), arguments.seed + 1);
     let delay = |node| Box::new(site::delay(arguments.factor(node))) as Box<dyn DelayModel>;
     let rehearsal = site::rehearsal(Settings::default(), &delay, arguments.seed + 1);
     mean(&rehearsal.play(&placement(best, selection), &places, &times)).unwrap_or(f64::NAN)

@@ -1,11 +1,11 @@
 use super::WhatIf;
-use crate::fit::read_log;
 use anyhow::{Context as _, Result, bail, ensure};
 use ripstop_assembly::config::{NodeConfig, PoolConfig};
 use ripstop_delay::{Preset, Recorded, Replay};
 use ripstop_estimator::{Empirical, Fit, LogRecord, Sample, parse_log};
 use ripstop_experiment::{ByOperation, Delay, NodeSetting, Setting, Tenants, Workload};
 use ripstop_model::{NodeId, Operation};
+use ripstop_planner::read_log;
 use ripstop_runtime::Layout;
 use std::{collections::BTreeMap, fmt, path::Path, time::Duration};
 

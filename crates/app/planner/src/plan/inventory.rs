@@ -1,6 +1,6 @@
 //! What there is to plan with: nodes, classes and what a second is worth, as a TOML file has it.
 
-use super::moments::{Measured, service};
+use crate::moments::{Measured, service};
 use anyhow::{Context as _, Result, bail, ensure};
 use ripstop_assembly::config::Size;
 use ripstop_placement::{Class, Node, NodeState, Problem};
@@ -13,20 +13,20 @@ const GB: f64 = 1e9;
 /// The file.
 #[derive(Deserialize, Clone, Default, Debug)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Inventory {
-    pub pool: Option<String>,
+pub struct Inventory {
+    pub(crate) pool: Option<String>,
     #[serde(alias = "theta")]
-    pub seconds_per_dollar: Option<f64>,
-    pub dollars_per_second: Option<f64>,
-    pub months: Option<f64>,
-    pub seconds_per_moved_gb: Option<f64>,
+    pub(crate) seconds_per_dollar: Option<f64>,
+    pub(crate) dollars_per_second: Option<f64>,
+    pub(crate) months: Option<f64>,
+    pub(crate) seconds_per_moved_gb: Option<f64>,
     #[serde(default, rename = "node")]
-    pub nodes: Vec<InventoryNode>,
+    pub(crate) nodes: Vec<InventoryNode>,
     #[serde(default, rename = "class")]
-    pub classes: Vec<InventoryClass>,
+    pub(crate) classes: Vec<InventoryClass>,
     /// What is doubtful about it.
     #[serde(skip)]
-    pub notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 #[derive(Deserialize, Clone, Default, Debug)]
@@ -94,7 +94,7 @@ pub(crate) struct Named {
 
 impl Inventory {
     /// Reads one; task logs that it names are looked for beside it.
-    pub(crate) fn read(path: &Path) -> Result<Self> {
+    pub fn read(path: &Path) -> Result<Self> {
         let named = || format!("inventory {}", path.display());
         let text = std::fs::read_to_string(path).with_context(named)?;
         let mut read: Self = toml::from_str(&text).with_context(named)?;
@@ -107,7 +107,7 @@ impl Inventory {
 
     /// This with what `over` says of nodes and classes of the same names; what it has besides is added. Its
     /// only class is this one's, whatever it is called.
-    pub(crate) fn overlaid(mut self, over: Self) -> Self {
+    pub fn overlaid(mut self, over: Self) -> Self {
         for node in over.nodes {
             match self.nodes.iter_mut().find(|known| known.name == node.name) {
                 Some(known) => known.overlay(node),

@@ -1,39 +1,16 @@
-//! A plan as a gateway follows it, and the way back.
+//! Groups of nodes as a plan's file has them, as the machine has them, and back.
 
-use super::{answer::Answer, inventory::Named};
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result};
 use ripstop_assembly::config::{PlanFile, PlanGroup};
-use ripstop_gateway::Selection;
-use ripstop_placement::{Group, Plan};
-use std::path::Path;
+use ripstop_gateway::{Placement, PlacementGroup, Selection, WHOLE_CHUNK};
+use ripstop_model::NodeId;
+use ripstop_placement::Group;
 
 /// Probabilities in a file have so many decimals; a sum within this of k is k.
 const DECIMALS: f64 = 1e6;
 
-/// The plan of a pool: of the only class, which is the pool's stripes.
-pub(super) fn plan_file(named: &Named, plan: &Plan, selection: Selection) -> Result<PlanFile> {
-    let [class] = plan.classes.as_slice() else {
-        bail!(
-            "a pool follows a plan of one class, its stripes, and there are {}: {}. Plan each pool from an \
-             inventory of its own",
-            named.classes.len(),
-            named.classes.join(", ")
-        );
-    };
-    let k = named.problem.classes[0].k;
-    let n = class.first().map_or(0, |group| group.nodes.len());
-    let other = class.iter().find(|group| group.nodes.len() != n);
-    ensure!(
-        other.is_none(),
-        "some files have {n} chunks and others {}, and a pool has one code: say n in place of survive_nodes, or \
-         a larger one",
-        other.map_or(0, |group| group.nodes.len())
-    );
-    Ok(file_of(&named.pool, selection, &named.nodes, k, class))
-}
-
 /// Groups of nodes with these names as a pool's file, every one with dispatch that sums to k.
-pub(crate) fn file_of(
+pub fn file_of(
     pool: &str,
     selection: Selection,
     names: &[String],
@@ -59,6 +36,20 @@ pub(crate) fn groups_of(file: &PlanFile, names: &[String], files: u64) -> Result
     file.group.iter().zip(shares).filter(|(_, files)| *files > 0).map(group).collect()
 }
 
+/// Groups in the machine's terms; `id` numbers the planner's nodes.
+pub fn placement(groups: &[Group], selection: Selection, id: impl Fn(u16) -> NodeId) -> Placement {
+    let groups = groups.iter().map(|group| PlacementGroup {
+        weight: group.files,
+        nodes: group.nodes.iter().map(|&node| id(node)).collect(),
+        dispatch: group
+            .probabilities
+            .iter()
+            .map(|p| (p * f64::from(WHOLE_CHUNK)).round() as u32)
+            .collect(),
+    });
+    Placement { selection, groups: groups.collect() }
+}
+
 /// With six decimals, and still with the sum k: the largest remainders are rounded up.
 fn rounded(probabilities: &[f64], k: u32) -> Vec<f64> {
     let mut parts: Vec<u64> = probabilities.iter().map(|p| (p * DECIMALS) as u64).collect();
@@ -75,48 +66,8 @@ fn rounded(probabilities: &[f64], k: u32) -> Vec<f64> {
     parts.into_iter().map(|part| part as f64 / DECIMALS).collect()
 }
 
-/// A plan that was made before: a plan's file, or what `--json` printed.
-pub(super) fn previous(named: &Named, path: &Path) -> Result<Plan> {
-    let told = || format!("previous plan {}", path.display());
-    let text = std::fs::read_to_string(path).with_context(told)?;
-    let classes = if text.trim_start().starts_with('{') {
-        of_answer(named, &serde_json::from_str(&text).with_context(told)?)
-    } else {
-        of_file(named, &PlanFile::read(path)?)
-    };
-    let mut plan = Plan::new(&named.problem, classes.with_context(told)?, 0.0);
-    // The planner takes moves from the groups only.
-    plan.moves.clear();
-    Ok(plan)
-}
-
-fn of_file(named: &Named, file: &PlanFile) -> Result<Vec<Vec<Group>>> {
-    ensure!(
-        named.classes.len() == 1,
-        "it is a pool's, of one class, and the inventory has {}",
-        named.classes.len()
-    );
-    Ok(vec![groups_of(file, &named.nodes, named.problem.classes[0].files)?])
-}
-
-fn of_answer(named: &Named, answer: &Answer) -> Result<Vec<Vec<Group>>> {
-    let class = |(at, name): (usize, &String)| {
-        let its = answer.classes.iter().find(|class| class.name == *name);
-        let its = its.with_context(|| format!("it has no class {name:?}"))?;
-        let parts: Vec<u64> = its.groups.iter().map(|group| group.files).collect();
-        let files = shares(&parts, named.problem.classes[at].files);
-        let groups = its.groups.iter().zip(files).filter(|(_, files)| *files > 0);
-        let group = |(group, files): (&super::answer::AnswerGroup, u64)| {
-            let nodes = numbers(&named.nodes, &group.nodes)?;
-            Ok(ordered(Group { files, nodes, probabilities: group.dispatch.clone() }))
-        };
-        groups.map(group).collect()
-    };
-    named.classes.iter().enumerate().map(class).collect()
-}
-
 /// So many files in the parts that others had.
-fn shares(parts: &[u64], files: u64) -> Vec<u64> {
+pub(crate) fn shares(parts: &[u64], files: u64) -> Vec<u64> {
     let total: u128 = parts.iter().map(|&part| u128::from(part)).sum();
     let mut reached = 0u128;
     let mut given = 0u128;
@@ -130,7 +81,7 @@ fn shares(parts: &[u64], files: u64) -> Vec<u64> {
     parts.iter().map(share).collect()
 }
 
-fn numbers(known: &[String], names: &[String]) -> Result<Vec<u16>> {
+pub(crate) fn numbers(known: &[String], names: &[String]) -> Result<Vec<u16>> {
     let number = |name: &String| {
         let at = known.iter().position(|known| known == name);
         let at = at.with_context(|| {
@@ -142,7 +93,7 @@ fn numbers(known: &[String], names: &[String]) -> Result<Vec<u16>> {
 }
 
 /// Nodes ascending, as the planner has them.
-fn ordered(group: Group) -> Group {
+pub(crate) fn ordered(group: Group) -> Group {
     let mut pairs: Vec<(u16, f64)> = group.nodes.into_iter().zip(group.probabilities).collect();
     pairs.sort_by_key(|(node, _)| *node);
     let (nodes, probabilities) = pairs.into_iter().unzip();

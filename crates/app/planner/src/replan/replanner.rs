@@ -1,20 +1,20 @@
 //! Pools that plan themselves: from what their tasks took of late, every so often and when nodes come and go.
 
-mod attendance;
-mod choice;
-mod measurement;
-#[cfg(test)]
-mod tests;
-
-use crate::plan::{exactly, file_of, groups_of, is_exact};
+use super::{
+    attendance::Attendance,
+    choice::{Choice, moved_part},
+    measurement::{Measuring, measure},
+};
+use crate::{
+    exact::{exactly, is_exact},
+    groups::{file_of, groups_of, placement},
+};
 use anyhow::{Result, ensure};
-use attendance::Attendance;
-use choice::{Choice, moved_part};
 use ripstop_assembly::{
     PlannedPool, Planning,
     config::{AutoPlan, PlanFile, PoolConfig},
 };
-use ripstop_gateway::{NodeState, Placement, PlacementGroup, Selection, WHOLE_CHUNK};
+use ripstop_gateway::{NodeState, Placement, Selection};
 use ripstop_model::NodeId;
 use ripstop_placement::{Group, Plan};
 use ripstop_runtime::Pool;
@@ -28,7 +28,7 @@ use std::{
 };
 
 /// Stripes of a pool without any, and parts of a plan that is read.
-const FILES: u64 = 1000;
+pub(super) const FILES: u64 = 1000;
 /// Stripes are counted anew after so many times as long as counting took, and before each plan at most.
 const COUNT_EVERY: u32 = 50;
 /// Groups that a log line names.
@@ -40,7 +40,7 @@ const AWAY_AFTER: Duration = Duration::from_secs(30);
 
 /// Plans one pool.
 #[derive(Debug)]
-pub(crate) struct Replanner {
+pub struct Replanner {
     config: PoolConfig,
     auto: AutoPlan,
     pool: Pool,
@@ -72,7 +72,7 @@ impl Planning for Replanner {
 impl Replanner {
     /// Plans the pool until the last handle of this is dropped. It begins with the plan that is handed in, or else
     /// with that which is in its file.
-    pub(crate) fn start(planned: PlannedPool) -> Arc<dyn Planning> {
+    pub fn start(planned: PlannedPool) -> Arc<dyn Planning> {
         let PlannedPool { config, auto, pool, store, counts, file, former } = planned;
         let (followed, counted) = (Mutex::default(), Mutex::default());
         let this = Arc::new(Self { config, auto, pool, store, counts, file, followed, counted });
@@ -118,7 +118,14 @@ impl Replanner {
     /// Looks whether another plan is better by enough with these nodes in service, and follows it; what
     /// came of it.
     fn replan(&self, up: &BTreeMap<NodeId, bool>) -> Result<String> {
-        let measured = self.measure(up)?;
+        let measuring = Measuring {
+            config: &self.config,
+            nodes: self.counts.nodes(),
+            code: self.pool.code(),
+            files: self.files(),
+            auto: self.auto,
+        };
+        let measured = measure(measuring, self.counts.task_log().records(), up)?;
         let Some(measured) = measured else { return Ok("too little was measured".into()) };
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
         let found = match self.former(followed.as_deref()) {
@@ -235,24 +242,6 @@ impl Replanner {
             "{count} groups, mean latency at most {bound_ms:.1} ms, {moved:.1} % of fragments move: {shown}{more}"
         )
     }
-}
-
-/// Groups in the machine's terms; `id` numbers the planner's nodes.
-pub(crate) fn placement(
-    groups: &[Group],
-    selection: Selection,
-    id: impl Fn(u16) -> NodeId,
-) -> Placement {
-    let groups = groups.iter().map(|group| PlacementGroup {
-        weight: group.files,
-        nodes: group.nodes.iter().map(|&node| id(node)).collect(),
-        dispatch: group
-            .probabilities
-            .iter()
-            .map(|p| (p * f64::from(WHOLE_CHUNK)).round() as u32)
-            .collect(),
-    });
-    Placement { selection, groups: groups.collect() }
 }
 
 async fn keep_planning(this: Weak<Replanner>, every: Duration) {

@@ -1,6 +1,7 @@
 //! Why a class sits where it sits.
 
-use super::{answer::number, exact::is_exact, inventory::Named};
+use super::{answer::number, inventory::Named};
+use crate::exact::is_exact;
 use ripstop_experiment::text_columns;
 use ripstop_placement::{Group, NodeState, Plan, Problem, Sojourn, solve};
 use std::{collections::BTreeMap, fmt::Write as _};

@@ -4,16 +4,10 @@
 //! code. A price on every chunk alike changes nothing among plans with as few chunks as there must be, and
 //! makes others dear. What no plan can be below is then that price of all the chunks less.
 
-use super::inventory::Named;
 use ripstop_placement::{Plan, PlanError, Problem, solve};
 
 /// The price is made ten times as high at most so often.
 const RAISES_MAX: usize = 6;
-
-/// The plan; where every class says `n`, with as many chunks of every file, as far as sites admit.
-pub(super) fn plan(named: &Named, previous: Option<&Plan>) -> Result<Plan, PlanError> {
-    if named.exact { exactly(&named.problem, previous) } else { solve(&named.problem, previous) }
-}
 
 /// The plan with as many chunks of every file as its class must have, as far as sites admit.
 pub(crate) fn exactly(problem: &Problem, previous: Option<&Plan>) -> Result<Plan, PlanError> {

@@ -1,16 +1,25 @@
-use super::{choice::Measurement, *};
-use ripstop_placement::{Class, Node, NodeState as State, Problem, Service};
-use std::fmt::Write as _;
+use super::{
+    attendance::Attendance,
+    choice::{Choice, moved_part},
+    measurement::{DELAYS, Measurement},
+    replanner::FILES,
+};
+use crate::exact::exactly;
+use ripstop_assembly::config::PoolConfig;
+use ripstop_gateway::Selection;
+use ripstop_model::NodeId;
+use ripstop_placement::{Class, Node, NodeState as State, Plan, Problem, Service};
+use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Exponential above a shift, as slow as `factor` says: equally likely delays.
 fn delays(factor: f64) -> Vec<f64> {
     let delay = |i: usize| {
-        let luck = (i as f64 + 0.5) / choice::DELAYS as f64;
+        let luck = (i as f64 + 0.5) / DELAYS as f64;
         factor * (0.07 - 0.03 * (1.0 - luck).ln())
     };
-    (0..choice::DELAYS).map(delay).collect()
+    (0..DELAYS).map(delay).collect()
 }
 
 /// Twelve nodes under (7,4) at 60 %, one of them so many times slower than it was.

@@ -1,6 +1,6 @@
 //! What a second costs: the plan among those for other θ, as tables and a drawing.
 
-use super::{answer::Answer, exact, inventory::Named};
+use super::{answer::Answer, inventory::Named, solved};
 use anyhow::Result;
 use ripstop_experiment::Report;
 use ripstop_figure::Table;
@@ -21,7 +21,7 @@ pub(super) fn write(named: &Named, plan: &Plan, answer: &Answer, folder: &Path) 
     let table = tradeoff(&thetas, |theta| {
         let mut named = named.clone();
         named.problem.seconds_per_money = theta;
-        exact::plan(&named, None)
+        solved::plan(&named, None)
     });
     let chosen = Chosen { theta, latency_s: plan.latency, money: plan.money };
     let unit = format!("dollars for {} months", named.months);

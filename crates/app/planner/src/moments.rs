@@ -1,6 +1,6 @@
 //! How long a node serves a chunk, from what is known of it.
 
-use crate::fit::read_log;
+use crate::task_log::read_log;
 use anyhow::{Context as _, Result, ensure};
 use ripstop_estimator::{LogRecord, Outcome, Sample, parse_log};
 use ripstop_model::Operation;
@@ -21,20 +21,20 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    pub(super) fn of_moments(mean: f64, sd: f64, third: Option<f64>) -> Result<Self> {
+    pub(crate) fn of_moments(mean: f64, sd: f64, third: Option<f64>) -> Result<Self> {
         ensure!(sd >= 0.0, "sd_s is {sd}");
         let service = Service::from_mean_sd(mean, sd, third)?;
         Ok(Self { service, chunk_bytes: None, fixed_s: 0.0 })
     }
 
-    pub(super) fn of_samples(seconds: &[f64]) -> Result<Self> {
+    pub(crate) fn of_samples(seconds: &[f64]) -> Result<Self> {
         ensure!(seconds.iter().all(|&sample| sample > 0.0), "samples_s must be positive");
         let service = Service::from_samples(seconds)?;
         Ok(Self { service, chunk_bytes: None, fixed_s: 0.0 })
     }
 
     /// Of the finished reads of a task log; of one node's if one is named.
-    pub(super) fn of_log(path: &Path, node: Option<u16>) -> Result<Self> {
+    pub(crate) fn of_log(path: &Path, node: Option<u16>) -> Result<Self> {
         let named = || format!("task log {}", path.display());
         let records = parse_log(&read_log(path)?).with_context(named)?;
         let its = records.iter().filter(|record| node.is_none_or(|id| record.node.0 == id));
@@ -154,7 +154,7 @@ pub(crate) fn needed_reads<'a>(
 
 /// The service of a chunk of any class, as often as each is asked for: the planner takes chunks of all
 /// classes to be served alike.
-pub(super) fn service(measured: &Measured, classes: &[Class]) -> Result<Service> {
+pub(crate) fn service(measured: &Measured, classes: &[Class]) -> Result<Service> {
     let Some(bytes) = measured.chunk_bytes else { return Ok(measured.service) };
     let fixed = measured.fixed_s;
     ensure!(

@@ -9,7 +9,7 @@ use ripstop_world::{NodeWorld, World};
 use std::time::Duration;
 
 /// Where reads are rehearsed.
-pub(crate) struct Rehearsal<'a> {
+pub struct Rehearsal<'a> {
     /// The machine's.
     pub settings: Settings,
     /// By name, and what it is told.
@@ -41,7 +41,7 @@ impl Observer for Times {
 impl Rehearsal<'_> {
     /// What reads that come at these times take, seconds: of the stripes whose fragments are at these places, by
     /// turns.
-    pub(crate) fn play(
+    pub fn play(
         &self,
         placement: &Placement,
         places: &[Vec<Option<NodeId>>],
@@ -75,7 +75,7 @@ impl Rehearsal<'_> {
 }
 
 /// The nodes of `count` stripes, each any of the groups' files by luck; none if they have none.
-pub(crate) fn places(groups: &[Group], count: usize, seed: u64) -> Vec<Vec<Option<NodeId>>> {
+pub fn places(groups: &[Group], count: usize, seed: u64) -> Vec<Vec<Option<NodeId>>> {
     let mut ends = Vec::with_capacity(groups.len());
     let mut files = 0;
     for group in groups {
@@ -95,7 +95,7 @@ pub(crate) fn places(groups: &[Group], count: usize, seed: u64) -> Vec<Vec<Optio
 }
 
 /// When reads come that are independent of one another, `rate` a second; without an end.
-pub(crate) fn times(rate: f64, seed: u64) -> impl Iterator<Item = Duration> {
+pub fn times(rate: f64, seed: u64) -> impl Iterator<Item = Duration> {
     let mut dice = Dice::new(seed);
     let mut at = 0.0;
     std::iter::repeat_with(move || {

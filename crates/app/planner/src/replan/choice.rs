@@ -1,7 +1,9 @@
 //! Which plan a pool is to follow: candidates from the planner, each rehearsed in the simulator.
 
+use super::measurement::Measurement;
 use crate::{
-    plan::{exactly, is_exact},
+    exact::{exactly, is_exact},
+    groups,
     rehearsal::{self, Rehearsal},
 };
 use anyhow::Result;
@@ -15,8 +17,6 @@ use std::time::Duration;
 
 /// Reads of which a rehearsal consists; the first tenth finds empty queues and is left out.
 const READS: usize = 10_000;
-/// Equally likely delays that stand for a node's.
-pub(super) const DELAYS: usize = 400;
 /// Part of the gain for which reads are led otherwise, if nothing is moved for it.
 const LED_ANEW: f64 = 0.1;
 /// A plan that is better by less is the same.
@@ -25,14 +25,6 @@ const NOTHING: f64 = 0.002;
 const DEAR: f64 = 1e6;
 /// All luck of rehearsals: the same for all candidates.
 const SEED: u64 = 1;
-
-/// A pool as it was measured.
-pub(super) struct Measurement {
-    /// For the planner: one class, its nodes in the order of the configuration.
-    pub problem: Problem,
-    /// Each node's delays: so many that are equally likely, seconds.
-    pub delays: Vec<Vec<f64>>,
-}
 
 /// What becomes of the plan that is followed.
 pub(super) enum Choice {
@@ -125,7 +117,7 @@ impl Measurement {
             strip_bytes: bytes,
             seed: SEED,
         };
-        let placement = super::placement(groups, selection, NodeId);
+        let placement = groups::placement(groups, selection, NodeId);
         let times: Vec<Duration> = rehearsal::times(class.rate, SEED).take(READS).collect();
         let took = rehearsal.play(&placement, &places, &times);
         let latency = mean(&took[took.len().min(READS / 10)..]).unwrap_or(f64::INFINITY);

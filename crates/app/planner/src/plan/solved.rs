@@ -1,0 +1,8 @@
+use super::inventory::Named;
+use crate::exact::exactly;
+use ripstop_placement::{Plan, PlanError, solve};
+
+/// The plan; where every class says `n`, with as many chunks of every file, as far as sites admit.
+pub(super) fn plan(named: &Named, previous: Option<&Plan>) -> Result<Plan, PlanError> {
+    if named.exact { exactly(&named.problem, previous) } else { solve(&named.problem, previous) }
+}
