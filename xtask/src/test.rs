@@ -69,8 +69,17 @@ fn workspace(more: &[&'static str]) -> Vec<&'static str> {
 
 /// Builds the program as it is shipped.
 pub(crate) fn ripstop() -> Result<PathBuf> {
-    run(cargo(&["build", "--release", "-p", "ripstop"])?, BUILD_MAX)?;
-    let program = target()?.join("release").join("ripstop");
+    built("ripstop")
+}
+
+/// Builds what measures it.
+pub(crate) fn lab() -> Result<PathBuf> {
+    built("ripstop-lab")
+}
+
+fn built(package: &str) -> Result<PathBuf> {
+    run(cargo(&["build", "--release", "-p", package])?, BUILD_MAX)?;
+    let program = target()?.join("release").join(package);
     program.canonicalize().with_context(|| format!("no program at {}", program.display()))
 }
 

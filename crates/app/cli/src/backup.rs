@@ -1,7 +1,8 @@
 //! `ripstop backup` and `ripstop restore`: copies of the catalog, verified, and back again.
 
-use crate::{complete, progress::progress};
+use crate::{common::Common, complete, progress::progress};
 use anyhow::{Context as _, Result, bail, ensure};
+use clap::Args;
 use ripstop_assembly::{
     AdminPort, CATALOG_FILE, DataFolder, FolderError, Kept, KeyFile, config::Config, copy_key,
     told_of,
@@ -16,6 +17,27 @@ use std::{
 
 /// What a catalog that is being put back is called until it is whole.
 const RESTORING: &str = "catalog.restoring";
+
+#[derive(Args, Debug)]
+pub(crate) struct Backup {
+    #[command(flatten)]
+    pub common: Common,
+    /// The copy: a name that nothing has.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Restore {
+    #[command(flatten)]
+    pub common: Common,
+    /// A file that `ripstop backup` made.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Print what was found and brought in as one JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// Copies the catalog to a new file, while a gateway serves from it or not.
 pub(crate) async fn run(config: &Config, to: &Path) -> Result<ExitCode> {

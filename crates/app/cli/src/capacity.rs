@@ -1,6 +1,5 @@
 //! `ripstop capacity`: how much capacity a promise takes on a trace.
 
-use crate::folder;
 use anyhow::{Context as _, Result, anyhow, ensure};
 use clap::{Args, ValueEnum};
 use ripstop_capacity::{BOUNDS, CapacityError, Comparison, FRACTIONS, Study, Trace, TraceOptions};
@@ -76,7 +75,7 @@ pub(crate) fn run(arguments: &Capacity) -> Result<ExitCode> {
     let bound_min = bounds.iter().copied().chain(told).min().unwrap_or(BOUNDS[0]);
     let trace = read(arguments, bound_min)?;
     let study = study(arguments, &trace, promise, bounds)?;
-    arguments.out.as_deref().map_or(Ok(()), folder::ready)?;
+    arguments.out.as_deref().map_or(Ok(()), ripstop_figure::ready_folder)?;
     let intro = intro(&study, &trace, bound_min);
     say_line!("{intro}")?;
     let plans = study.plans();

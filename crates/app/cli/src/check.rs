@@ -1,5 +1,6 @@
-use crate::progress::progress;
+use crate::{common::Common, progress::progress};
 use anyhow::{Context as _, Result, ensure};
+use clap::Args;
 use indicatif::ProgressBar;
 use ripstop_assembly::{
     AdminPort, CATALOG_FILE, DAMAGED, DataFolder, FolderError, Unwatched, assemble, catalog_report,
@@ -12,6 +13,18 @@ use std::process::ExitCode;
 
 /// What is counted until the first stripe is.
 const CATALOG_READ: &str = "MiB of the catalog read";
+
+#[derive(Args, Debug)]
+pub(crate) struct Check {
+    #[command(flatten)]
+    pub common: Common,
+    /// Mend what can be mended from the fragments that are left, and delete what nothing claims.
+    #[arg(long)]
+    pub repair: bool,
+    /// Print one JSON object instead of a table.
+    #[arg(long)]
+    pub json: bool,
+}
 
 pub(crate) async fn run(config: &Config, repair: bool, json: bool) -> Result<ExitCode> {
     let options = CheckOptions { repair };

@@ -8,19 +8,15 @@ mod bench;
 mod capacity;
 mod check;
 mod check_config;
+mod common;
 mod complete;
-mod figures;
 mod fit;
-mod folder;
-mod placing;
 mod plan;
 mod progress;
-mod promises;
 mod rebuild;
 mod replay;
 mod serve;
 mod simulate;
-mod tail;
 mod what_if;
 
 use anyhow::Result;
@@ -28,26 +24,11 @@ use args::{Arguments, Command};
 use clap::Parser as _;
 use std::{process::ExitCode, time::Duration};
 
-/// Has what is large and comes and goes on many threads given back to the system as it is freed. Strips are not
-/// among it: they have blocks of their own. Buffers of connections stay below it, or each would be mapped and
-/// unmapped with its request.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-#[expect(unsafe_code, reason = "the setting has no safe wrapper")]
-fn give_memory_back() {
-    /// Bytes from which on a block is the system's own mapping.
-    const MAPPED_FROM: libc::c_int = 1 << 20;
-    // SAFETY: sets a number of the allocator's, before there is a second thread.
-    unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPED_FROM) };
-}
-
-#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-fn give_memory_back() {}
-
 /// How long what still runs on the runtime's threads may take once the command has ended.
 const LEFT_WITHIN: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
-    give_memory_back();
+    ripstop_assembly::give_memory_back();
     let arguments = Arguments::parse();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let result = match runtime {
@@ -96,12 +77,6 @@ async fn run(command: Command) -> Result<ExitCode> {
         }
         Command::CheckConfig(common) => check_config::run(&common.resolve()?),
         Command::Bench(arguments) => bench::run(&arguments).await,
-        Command::BenchRebuild(arguments) => rebuild::bench::run(&arguments).await,
-        Command::BenchTail(arguments) => tail::run(&arguments).await,
-        Command::BenchPlacement(arguments) => placing::run(&arguments).await,
-        Command::BenchReplan(arguments) => placing::slow_down(&arguments).await,
-        Command::BenchPromises(arguments) => promises::run(&arguments).await,
-        Command::Figures(figures) => figures::run(&figures),
         Command::Fit(arguments) => fit::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Whatif(arguments) => what_if::run(&arguments),

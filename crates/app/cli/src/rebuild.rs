@@ -1,10 +1,11 @@
-pub(crate) mod bench;
+//! `ripstop rebuild`: a lost catalog, made again from the fragments at the nodes.
+
 #[cfg(test)]
 mod tests;
 
-pub(crate) use bench::RebuildBench;
-
+use crate::common::Common;
 use anyhow::{Context as _, Result, bail, ensure};
+use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use ripstop_assembly::{
     CATALOG_FILE, DataFolder,
@@ -32,6 +33,22 @@ const SCRATCH: &str = "rebuilding";
 const CHANGES_PER_COMMIT: usize = 16 << 10;
 /// How often a terminal is told how far it is.
 const TOLD_EVERY: Duration = Duration::from_millis(200);
+
+#[derive(Args, Debug)]
+pub(crate) struct Rebuild {
+    #[command(flatten)]
+    pub common: Common,
+    /// Keep the catalog that is there, and bring in what it lacks: after an old one was put back.
+    #[arg(long)]
+    pub onto: bool,
+    /// Believe what is sealed with a key that is lost, which nothing can verify then. What is encrypted with
+    /// it stays lost.
+    #[arg(long)]
+    pub unsealed: bool,
+    /// Print one JSON object instead of a table.
+    #[arg(long)]
+    pub json: bool,
+}
 
 pub(crate) async fn run(config: &Config, unsealed: bool, json: bool) -> Result<ExitCode> {
     let _folder = DataFolder::create(config)?;

@@ -1,10 +1,11 @@
 //! `ripstop serve`: a gateway that goes by this process's signals.
 
-use crate::args::Serve;
+use crate::common::Common;
 use anyhow::Result;
-use ripstop_assembly::{Gateway, Origin, Signals, Start, log_as};
+use clap::Args;
+use ripstop_assembly::{Gateway, Origin, Signals, Start, config::Size, log_as};
 use ripstop_planner::Replanner;
-use std::{io::IsTerminal as _, process::ExitCode, sync::Arc, time::Duration};
+use std::{io::IsTerminal as _, path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 use tokio::{
     signal::unix::{SignalKind, signal},
     sync::Notify,
@@ -13,6 +14,23 @@ use tokio_util::sync::CancellationToken;
 
 /// How long the process may take to end once requests have had their time to.
 const END_WITHIN: Duration = Duration::from_secs(5);
+
+#[derive(Args, Debug)]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    pub common: Common,
+    /// Append the tasks of all pools whose configuration names no `task_log` to this file, as `ripstop
+    /// fit` reads them. At 64 MiB it is renamed to FILE.1 and begun anew.
+    #[arg(long, value_name = "FILE")]
+    pub task_log: Option<PathBuf>,
+    /// Record everything that decides and what was decided into this file, which must not be there yet,
+    /// for `ripstop replay`.
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// Most bytes of that file: what follows is not recorded.
+    #[arg(long, value_name = "SIZE", default_value = "4 GiB", requires = "record")]
+    pub record_max: Size,
+}
 
 pub(crate) async fn run(options: &Serve) -> Result<ExitCode> {
     let config = options.common.resolve()?;

@@ -13,6 +13,7 @@
 //! ```
 
 mod admin_port;
+mod allocator;
 mod assembly;
 mod check;
 pub mod config;
@@ -31,6 +32,7 @@ mod telemetry;
 mod watch;
 
 pub use admin_port::{AdminPort, Kept, Lines};
+pub use allocator::give_memory_back;
 pub use assembly::{Assembly, NumberedNode, assemble, number_nodes, open_catalog, pool_id};
 pub use check::{catalog_report, told_of};
 pub use credentials::Origin;

@@ -30,6 +30,7 @@
 //! # Ok::<(), ripstop_figure::TableError>(())
 //! ```
 
+mod folder;
 mod latency;
 mod number;
 mod plot;
@@ -38,6 +39,7 @@ mod report;
 mod statistics;
 mod table;
 
+pub use folder::ready_folder;
 pub use latency::LatencyRecorder;
 pub use plot::{Axis, Figure, Panel, Series};
 pub use progress::Progress;

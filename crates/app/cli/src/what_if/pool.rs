@@ -1,4 +1,4 @@
-use super::WhatIf;
+use super::arguments::WhatIf;
 use anyhow::{Context as _, Result, bail, ensure};
 use ripstop_assembly::config::{NodeConfig, PoolConfig};
 use ripstop_delay::{Preset, Recorded, Replay};
