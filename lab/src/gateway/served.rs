@@ -4,6 +4,7 @@ use ripstop_assembly::{Assembly, DataFolder, Telemetry, assemble, config};
 use ripstop_client::{Presigner, Url};
 use ripstop_model::Code;
 use ripstop_s3::Answered;
+use ripstop_telemetry::Metrics;
 use std::{
     net::SocketAddr,
     sync::{
@@ -90,7 +91,7 @@ impl Served {
         let text = configuration(folder.path(), code, policy, delay, encrypt);
         let config = config::parse(&text, [])?;
         let data = DataFolder::create(&config)?;
-        let telemetry = Telemetry::new(None);
+        let telemetry = Telemetry::new(true, None);
         let assembly = assemble(&config, &telemetry).await?;
         assembly.store.create_bucket(BUCKET).await?;
         let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -122,7 +123,7 @@ impl Served {
 
     /// What the metrics' page says of the catalog.
     fn catalog_nanos(&self) -> u64 {
-        let page = self.telemetry.metrics.page();
+        let page = self.telemetry.metrics.as_ref().map(Metrics::page).unwrap_or_default();
         let sums =
             page.lines().filter(|line| line.starts_with("ripstop_catalog_operation_seconds_sum"));
         let seconds = sums.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok());

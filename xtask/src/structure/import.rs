@@ -50,7 +50,11 @@ impl Layer {
             Self::Sim => matches!(other, Self::Core | Self::Sim),
             // Who serves knows neither the planner nor the simulator.
             Self::Gateway => matches!(other, Self::Core | Self::Codec | Self::Edge),
-            Self::Planner => matches!(other, Self::Core | Self::Edge | Self::Sim | Self::Gateway),
+            // A plan is no matter of metrics.
+            Self::Planner => {
+                matches!(other, Self::Core | Self::Edge | Self::Sim | Self::Gateway)
+                    && name != "ripstop-telemetry"
+            }
             Self::Client => false,
             Self::Program => !matches!(other, Self::Program | Self::Lab),
             Self::Lab => other != Self::Program,
@@ -88,7 +92,8 @@ fn layers_import_only_what_they_may() {
             let Some(other) = layers.get(dependency.name.as_str()) else { continue };
             // Tests of what serves are clients of it.
             let is_test = dependency.kind == DependencyKind::Development;
-            if is_test && layer == Layer::Gateway && *other == Some(Layer::Client) {
+            let serves = matches!(layer, Layer::Gateway | Layer::Planner);
+            if is_test && serves && *other == Some(Layer::Client) {
                 continue;
             }
             if !other.is_some_and(|other| layer.may_import(other, &dependency.name)) {
@@ -152,6 +157,7 @@ fn the_rules_refuse_what_they_should() {
     assert_eq!(Layer::of("lab"), Some(Layer::Lab));
     assert!(!Layer::Gateway.may_import(Layer::Planner, "ripstop-planner"));
     assert!(!Layer::Gateway.may_import(Layer::Sim, "ripstop-engine"));
+    assert!(!Layer::Planner.may_import(Layer::Edge, "ripstop-telemetry"));
     assert!(Layer::Planner.may_import(Layer::Gateway, "ripstop-assembly"));
     assert!(!Layer::Program.may_import(Layer::Lab, "ripstop-lab"));
     assert!(Layer::Lab.may_import(Layer::Planner, "ripstop-planner"));

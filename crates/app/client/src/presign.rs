@@ -1,4 +1,4 @@
-use crate::Url;
+use crate::client::Url;
 use anyhow::{Context as _, Result};
 use hyper::Method;
 use object_store::{

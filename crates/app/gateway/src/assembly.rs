@@ -19,6 +19,7 @@ use ripstop_node::{
     DirectorySettings, Durability, Node, NodeMark,
 };
 use ripstop_recording::Beginning;
+use ripstop_roster::{PoolGauges, PoolNames, Roster};
 use ripstop_runtime::{Aftermaths, Memory, Origin, Pins, Pool, PoolNode, Seals, Spent, aftermaths};
 use ripstop_store::{POOL_NAME_PREFIX, Store, identity};
 use std::{
@@ -38,6 +39,10 @@ pub struct Assembly {
     pub store: Store,
     /// The pools by name, in the order of the configuration.
     pub pools: Vec<(String, Pool)>,
+    /// What is known of each pool, in the same order; lent to whoever watches.
+    pub rosters: Vec<Arc<Roster>>,
+    /// What rosters look at, which they do not keep.
+    _watched: Vec<Arc<(Pool, Store)>>,
     /// The one budget of strips.
     pub memory: Memory,
     /// Where time went.
@@ -134,7 +139,7 @@ pub async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assembly> {
     let (to, aftermath) = aftermaths();
     let StoreKeys { seals, is_new: key_is_new } = keys_of(config, &*catalog).await?;
     let store = identity(&*catalog).await?;
-    let mut pools = Vec::new();
+    let (mut pools, mut rosters) = (Vec::new(), Vec::new());
     let (mut bucket_pools, mut delays) = (BTreeMap::new(), BTreeMap::new());
     let mut directories = Vec::new();
     for pool in &config.pools {
@@ -147,7 +152,8 @@ pub async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assembly> {
         let origin = Origin { store, pool: id };
         let shared =
             Shared { seals: &seals, memory: &memory, spent: &spent, pins: &pins, aftermath: &to };
-        let built = build_pool(pool, origin, nodes, watch, &shared)?;
+        let (built, roster) = build_pool(pool, origin, nodes, watch, &shared)?;
+        rosters.push(roster);
         bucket_pools.extend(pool.buckets.iter().map(|bucket| (bucket.clone(), id)));
         pools.push((pool.name.clone(), built));
     }
@@ -160,7 +166,28 @@ pub async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assembly> {
         aftermath,
         config.store.clone(),
     );
-    Ok(Assembly { catalog: embedded, store, pools, memory, spent, delays, directories, key_is_new })
+    let mut watched = Vec::with_capacity(pools.len());
+    for (roster, (_, pool)) in rosters.iter().zip(&pools) {
+        let looked_at = Arc::new((pool.clone(), store.clone()));
+        let weak = Arc::downgrade(&looked_at);
+        roster.watch(move || {
+            let (pool, store) = &*weak.upgrade()?;
+            Some(PoolGauges { moves: store.moves_of(pool.id()), ..PoolGauges::of(pool) })
+        });
+        watched.push(looked_at);
+    }
+    Ok(Assembly {
+        catalog: embedded,
+        store,
+        pools,
+        rosters,
+        _watched: watched,
+        memory,
+        spent,
+        delays,
+        directories,
+        key_is_new,
+    })
 }
 
 /// Gives back blocks that nobody used for a while, for as long as the program runs.
@@ -237,7 +264,7 @@ fn build_pool(
     nodes: Vec<NumberedNode>,
     watch: &dyn Watch,
     shared: &Shared<'_>,
-) -> Result<Pool> {
+) -> Result<(Pool, Arc<Roster>)> {
     let policy = ripstop_policy::by_name(&config.policy, &config.policy_settings)?;
     let beginning = Beginning {
         program: VERSION.into(),
@@ -247,7 +274,12 @@ fn build_pool(
         policy: config.policy.clone(),
         policy_settings: config.policy_settings,
     };
-    let names: Vec<_> = nodes.iter().map(|node| (node.id, node.name.clone())).collect();
+    let roster = Arc::new(Roster::new(PoolNames {
+        name: config.name.clone(),
+        code: config.code,
+        nodes_needed: config.nodes_needed(),
+        nodes: nodes.iter().map(|node| (node.id, node.name.clone())).collect(),
+    }));
     let nodes = nodes
         .into_iter()
         .map(|NumberedNode { id, name, lanes, node, .. }| PoolNode {
@@ -262,17 +294,18 @@ fn build_pool(
         config.machine,
         policy,
         nodes,
-        watch.pool(config, &names),
+        roster.observer(watch.pool(&roster)),
         shared.spent.clone(),
         shared.memory.blocks().clone(),
         shared.pins.clone(),
         shared.aftermath.clone(),
     );
     let pool = pool.with_layout(config.layout).with_seals(shared.seals.clone(), config.encrypt);
-    Ok(match watch.witness(&beginning) {
+    let pool = match watch.witness(&beginning) {
         Some(witness) => pool.with_witness(witness),
         None => pool,
-    })
+    };
+    Ok((pool, roster))
 }
 
 struct BuiltNode {

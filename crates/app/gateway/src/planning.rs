@@ -1,9 +1,9 @@
 //! Where pools that plan themselves are handed to a planner, which this crate does not know.
 
 use crate::config::{AutoPlan, PlanFile, PoolConfig};
+use ripstop_roster::Roster;
 use ripstop_runtime::Pool;
 use ripstop_store::Store;
-use ripstop_telemetry::PoolCounts;
 use std::{fmt, path::PathBuf, sync::Arc};
 
 /// A pool that is to plan itself, and what a planner needs for it.
@@ -17,8 +17,8 @@ pub struct PlannedPool {
     pub pool: Pool,
     /// Brings its stripes to where a plan wants them.
     pub store: Store,
-    /// What its tasks took.
-    pub counts: Arc<PoolCounts>,
+    /// Who its nodes are, and what its tasks took; the plan that is followed is noted there.
+    pub roster: Arc<Roster>,
     /// Keeps the plan that is followed, so that the next start goes on with it.
     pub file: PathBuf,
     /// The plan to begin with, in place of the one in that file.

@@ -12,8 +12,9 @@ use anyhow::{Context as _, Result, bail};
 use ripstop_gateway::Placement;
 use ripstop_identity::{Credentials, Keyring};
 use ripstop_listen::{Renewal, Tls};
-use ripstop_model::{NodeId, TenantId};
+use ripstop_model::TenantId;
 use ripstop_node::DelayFactor;
+use ripstop_roster::Roster;
 use ripstop_runtime::{Memory, MemoryClaim, Pool};
 use ripstop_store::Store;
 use ripstop_telemetry::{Metrics, TenantNames};
@@ -35,11 +36,10 @@ pub(crate) struct Reload {
     store: Store,
     memory: Memory,
     delays: BTreeMap<String, DelayFactor>,
-    metrics: Metrics,
+    rosters: Vec<Arc<Roster>>,
+    metrics: Option<Metrics>,
     /// Of the S3 port, and of the admin port.
     tls: OnceLock<[Option<Tls>; 2]>,
-    /// Of each pool, by its name: numbers and names.
-    nodes: BTreeMap<String, Vec<(NodeId, String)>>,
     now: Mutex<Now>,
 }
 
@@ -65,11 +65,8 @@ impl Reload {
         config: &Config,
         credentials: Credentials,
         assembly: &Assembly,
-        metrics: Metrics,
+        metrics: Option<Metrics>,
     ) -> Result<Arc<Self>> {
-        let counts = metrics.pools().into_iter();
-        let nodes = counts.map(|(counts, _)| (counts.name().to_owned(), counts.nodes().to_vec()));
-        let nodes = nodes.collect();
         let keyring = Keyring::default();
         let now = Now {
             config: config.clone(),
@@ -84,9 +81,9 @@ impl Reload {
             store: assembly.store.clone(),
             memory: assembly.memory.clone(),
             delays: assembly.delays.clone(),
+            rosters: assembly.rosters.clone(),
             metrics,
             tls: OnceLock::new(),
-            nodes,
             now: Mutex::new(now),
         };
         reload.enforce(config.clone(), config, credentials)?;
@@ -181,7 +178,7 @@ impl Reload {
                 factor.set(delay.scale);
             }
         }
-        for (counts, _) in self.metrics.pools() {
+        for counts in self.metrics.iter().flat_map(Metrics::pools) {
             counts.set_tenants(names(counts.name(), &config, &numbers));
         }
         self.memory.divide(&claims(&config, &numbers));
@@ -210,10 +207,7 @@ impl Reload {
             if planners.get(name).is_some_and(|planner| planner.goes_by(auto)) {
                 continue;
             }
-            let counts = self.metrics.pools().into_iter().map(|(counts, _)| counts);
-            let Some(counts) = counts.into_iter().find(|counts| counts.name() == name) else {
-                continue;
-            };
+            let Some(roster) = self.roster(name) else { continue };
             let followed = former.pool(name);
             let followed = followed.and_then(|pool| match &pool.plan {
                 Some(PlanSource::File(path)) => PlanFile::read(path).ok(),
@@ -224,12 +218,16 @@ impl Reload {
                 auto,
                 pool: pool.clone(),
                 store: self.store.clone(),
-                counts,
+                roster: roster.clone(),
                 file: plan_file(&config.data, name),
                 former: followed,
             });
             planners.insert(name.clone(), planning);
         }
+    }
+
+    fn roster(&self, pool: &str) -> Option<&Arc<Roster>> {
+        self.rosters.iter().find(|roster| roster.name() == pool)
     }
 
     /// Where the stripes of each pool go.
@@ -244,7 +242,7 @@ impl Reload {
                 // Once it plans itself, the plan is its own affair.
                 Some(PlanSource::Auto(_)) => continue,
                 Some(PlanSource::File(path)) => {
-                    let nodes = self.nodes.get(name).map_or(&[][..], Vec::as_slice);
+                    let nodes = self.roster(name).map_or(&[][..], |roster| roster.nodes());
                     let code = (pool.code().n(), pool.code().k());
                     let plan = PlanFile::read(path)?.placement(name, nodes, code);
                     plan.with_context(|| format!("plan {}", path.display()))?
@@ -334,7 +332,7 @@ mod tests {
         let nobody: StartPlanning = |_| unreachable!("no pool is to plan itself");
         let _folder = DataFolder::create(&config).unwrap();
         let (credentials, _) = credentials::load(&config.credentials).unwrap();
-        let telemetry = Telemetry::new(None);
+        let telemetry = Telemetry::new(true, None);
         let assembly = assemble(&config, &telemetry).await.unwrap();
         let metrics = telemetry.metrics.clone();
         let reload =

@@ -12,14 +12,16 @@ use crate::{
     readiness,
     reload::{Reload, Reread},
     scrub,
-    telemetry::Telemetry,
+    telemetry::{Telemetry, append_task_logs},
+    watch::VERSION,
 };
 use anyhow::{Context as _, Result};
 use ripstop_identity::Credentials;
 use ripstop_listen::{Pressure, Tls};
 use ripstop_recording::{Recorder, RecorderSettings};
+use ripstop_roster::TaskLogFile;
 use ripstop_runtime::Memory;
-use ripstop_telemetry::{Admin, TaskLogFile, init_logs, serve_admin};
+use ripstop_telemetry::{Admin, init_logs, serve_admin};
 use std::{fmt, fs, io::IsTerminal as _, net::SocketAddr, path::PathBuf, sync::Arc, time::Instant};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -67,6 +69,7 @@ pub struct Gateway {
     assembly: Assembly,
     task_logs: Vec<TaskLogFile>,
     folder: DataFolder,
+    started: Instant,
 }
 
 impl fmt::Debug for Gateway {
@@ -91,13 +94,14 @@ pub async fn serve(config: Config, start: Start, signals: Signals) -> Result<()>
 impl Gateway {
     /// Takes the data folder and the ports, and puts the store together.
     pub async fn open(config: Config, start: Start) -> Result<Self> {
+        let started = Instant::now();
         let connections_max = descriptors::connections_max(&config, descriptors::raise_limit())?;
         let folder = DataFolder::create(&config)?;
         let is_new = !config.data.join(CATALOG_FILE).exists();
         let (keys, origin) = credentials::load(&config.credentials)?;
         let ports = Ports::open(&config).await?;
         let recorder = start.record.as_ref().map(record).transpose()?;
-        let telemetry = Telemetry::new(recorder.clone());
+        let telemetry = Telemetry::new(config.metrics, recorder.clone());
         let begun = begin(&config, &telemetry, &start, is_new).await;
         if let (Err(_), Some((recording, _))) = (&begun, &start.record) {
             // It would stand in the way of the next start.
@@ -117,6 +121,7 @@ impl Gateway {
             assembly,
             task_logs,
             folder,
+            started,
         })
     }
 
@@ -151,7 +156,7 @@ impl Gateway {
         let reload = Reload::begin(seams, &config, self.keys, &assembly, metrics)?;
         reload.renew_with(ports.tls(), ports.admin_tls());
         let reloading = tokio::spawn(reload_when_told(reload.clone(), signals.reload));
-        let desk = desk(&assembly, &telemetry, &reload);
+        let desk = desk(&assembly, &telemetry, &reload, self.started);
         let scrubbing = scrub::spawn(assembly.catalog.clone(), config.catalog_scrub_every);
         let stop = signals.stop;
         let admin = serve_admin(ports.admin_listener, desk, ports.admin_settings, stop.clone());
@@ -179,8 +184,17 @@ impl Gateway {
 }
 
 /// What the admin port shows and can be told.
-fn desk(assembly: &Assembly, telemetry: &Telemetry, reload: &Arc<Reload>) -> Admin {
+fn desk(
+    assembly: &Assembly,
+    telemetry: &Telemetry,
+    reload: &Arc<Reload>,
+    started: Instant,
+) -> Admin {
     Admin {
+        version: VERSION,
+        started,
+        pools: assembly.rosters.clone(),
+        store: Some(assembly.store.clone()),
         metrics: telemetry.metrics.clone(),
         readiness: readiness::all(vec![
             readiness::catalog(assembly.catalog.health()),
@@ -225,7 +239,7 @@ async fn begin(
         return Err(refusal);
     }
     telemetry.attach(&assembly, config.strip_memory());
-    let task_logs = telemetry.append_task_logs(config, start.task_log.as_deref())?;
+    let task_logs = append_task_logs(&assembly, config, start.task_log.as_deref())?;
     Ok((assembly, task_logs))
 }
 

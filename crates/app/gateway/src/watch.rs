@@ -1,11 +1,9 @@
 //! Who looks at pools and nodes while they work.
 
-use crate::config::PoolConfig;
 use ripstop_catalog::Catalog;
-use ripstop_gateway::Report;
-use ripstop_model::{NodeId, Timestamp};
 use ripstop_node::Node;
 use ripstop_recording::Beginning;
+use ripstop_roster::Roster;
 use ripstop_runtime::{Observer, Witness};
 use std::sync::Arc;
 
@@ -14,8 +12,8 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Who watches each pool and node.
 pub trait Watch {
-    /// The observer of a pool with these nodes.
-    fn pool(&self, config: &PoolConfig, nodes: &[(NodeId, String)]) -> Arc<dyn Observer>;
+    /// Who hears of a pool what its roster hears.
+    fn pool(&self, roster: &Arc<Roster>) -> Option<Arc<dyn Observer>>;
     /// Who sees what the machine of a pool is told and says.
     fn witness(&self, beginning: &Beginning) -> Option<Arc<dyn Witness>>;
     /// A node, watched.
@@ -28,13 +26,9 @@ pub trait Watch {
 #[derive(Clone, Copy, Debug)]
 pub struct Unwatched;
 
-impl Observer for Unwatched {
-    fn report(&self, _: Timestamp, _: &Report) {}
-}
-
 impl Watch for Unwatched {
-    fn pool(&self, _: &PoolConfig, _: &[(NodeId, String)]) -> Arc<dyn Observer> {
-        Arc::new(Self)
+    fn pool(&self, _: &Arc<Roster>) -> Option<Arc<dyn Observer>> {
+        None
     }
 
     fn witness(&self, _: &Beginning) -> Option<Arc<dyn Witness>> {

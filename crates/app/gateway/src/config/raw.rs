@@ -43,6 +43,7 @@ pub(super) struct Gateway {
     pub stop_within: Option<Span>,
     pub log: Option<LogFormat>,
     pub log_filter: Option<String>,
+    pub metrics: Option<bool>,
 }
 
 /// How log lines look.

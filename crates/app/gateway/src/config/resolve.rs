@@ -56,6 +56,8 @@ pub struct Config {
     pub log: Option<LogFormat>,
     /// What is logged.
     pub log_filter: String,
+    /// Whether anything is counted for `/metrics`.
+    pub metrics: bool,
     /// Bytes of memory for strips and the S3 face.
     pub memory_max: usize,
     /// Bytes of the catalog's pages in memory.
@@ -159,6 +161,7 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
         )?,
         log: gateway.log,
         log_filter: gateway.log_filter.unwrap_or_else(|| "info".into()),
+        metrics: gateway.metrics.unwrap_or(true),
         memory_max,
         catalog_cache,
         catalog_check: store.catalog_check.unwrap_or_default() == CatalogCheck::Start,

@@ -17,9 +17,10 @@ use ripstop_assembly::{
 use ripstop_gateway::{NodeState, Placement, Selection};
 use ripstop_model::NodeId;
 use ripstop_placement::{Group, Plan};
+use ripstop_roster::{PlanStanding, Roster};
 use ripstop_runtime::Pool;
 use ripstop_store::{Census, Store};
-use ripstop_telemetry::{PlanStanding, PoolCounts};
+
 use std::{
     collections::BTreeMap,
     path::PathBuf,
@@ -45,7 +46,7 @@ pub struct Replanner {
     auto: AutoPlan,
     pool: Pool,
     store: Store,
-    counts: Arc<PoolCounts>,
+    roster: Arc<Roster>,
     /// Keeps the plan that is followed, so that the next start goes on with it.
     file: PathBuf,
     /// What is followed.
@@ -73,9 +74,9 @@ impl Replanner {
     /// Plans the pool until the last handle of this is dropped. It begins with the plan that is handed in, or else
     /// with that which is in its file.
     pub fn start(planned: PlannedPool) -> Arc<dyn Planning> {
-        let PlannedPool { config, auto, pool, store, counts, file, former } = planned;
+        let PlannedPool { config, auto, pool, store, roster, file, former } = planned;
         let (followed, counted) = (Mutex::default(), Mutex::default());
-        let this = Arc::new(Self { config, auto, pool, store, counts, file, followed, counted });
+        let this = Arc::new(Self { config, auto, pool, store, roster, file, followed, counted });
         let former =
             former.or_else(|| this.file.exists().then(|| PlanFile::read(&this.file).ok())?);
         let groups = former.and_then(|former| groups_of(&former, &this.names(), FILES).ok());
@@ -95,7 +96,7 @@ impl Replanner {
     }
 
     fn names(&self) -> Vec<String> {
-        self.counts.nodes().iter().map(|(_, name)| name.clone()).collect()
+        self.roster.nodes().iter().map(|(_, name)| name.clone()).collect()
     }
 
     fn selection(&self) -> Selection {
@@ -120,12 +121,12 @@ impl Replanner {
     fn replan(&self, up: &BTreeMap<NodeId, bool>) -> Result<String> {
         let measuring = Measuring {
             config: &self.config,
-            nodes: self.counts.nodes(),
+            nodes: self.roster.nodes(),
             code: self.pool.code(),
             files: self.files(),
             auto: self.auto,
         };
-        let measured = measure(measuring, self.counts.task_log().records(), up)?;
+        let measured = measure(measuring, self.roster.task_log().records(), up)?;
         let Some(measured) = measured else { return Ok("too little was measured".into()) };
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
         let found = match self.former(followed.as_deref()) {
@@ -160,8 +161,8 @@ impl Replanner {
         if moved > 0.0 {
             *self.counted() = None;
         }
-        let plan = self.counts.plan().unwrap_or_default();
-        self.counts.set_plan(Some(PlanStanding {
+        let plan = self.roster.plan().unwrap_or_default();
+        self.roster.set_plan(Some(PlanStanding {
             plans: plan.plans + 1,
             moves_planned: plan.moves_planned + moved,
             groups: groups.len(),
@@ -174,7 +175,7 @@ impl Replanner {
 
     /// Has the pool's stripes go, and be brought, to these groups.
     fn follow(&self, groups: &[Group]) {
-        let id = |node: u16| self.counts.nodes()[usize::from(node)].0;
+        let id = |node: u16| self.roster.nodes()[usize::from(node)].0;
         self.store.follow(self.pool.id(), &placement(groups, self.selection(), id));
     }
 
@@ -212,7 +213,7 @@ impl Replanner {
         }
         let (n, k) = (self.pool.code().n(), self.pool.code().k());
         let number = |id: &NodeId| {
-            let at = self.counts.nodes().iter().position(|(known, _)| known == id)?;
+            let at = self.roster.nodes().iter().position(|(known, _)| known == id)?;
             Some(at as u16)
         };
         let group = |(nodes, files): &(Vec<NodeId>, u64)| {
@@ -230,7 +231,7 @@ impl Replanner {
     fn describe(&self, plan: &Plan, moved: f64) -> String {
         let files: u64 = plan.classes[0].iter().map(|group| group.files).sum();
         let groups = plan.classes[0].iter().map(|group| {
-            let name = |&at: &u16| self.counts.nodes()[usize::from(at)].1.as_str();
+            let name = |&at: &u16| self.roster.nodes()[usize::from(at)].1.as_str();
             let names: Vec<&str> = group.nodes.iter().map(name).collect();
             format!("{} of {files} at {}", group.files, names.join(" "))
         });

@@ -1,9 +1,10 @@
-use crate::metrics::{
-    Metrics, NodeCounts, PlanStanding, PoolCounts, PoolGauges, Promised, Standing,
-};
+use super::Admin;
+use crate::metrics::{PoolCounts, Promised, Standing};
 use ripstop_gateway::{NodeState, TierGauge};
+use ripstop_roster::{PlanStanding, PoolGauges, Roster};
 use ripstop_store::MoveProgress;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// What `GET /status` answers.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -109,15 +110,17 @@ pub struct TierStatus {
 
 impl Status {
     /// How everything stands now.
-    pub fn of(metrics: &Metrics) -> Self {
-        let pools = metrics.pools();
-        let pools = pools.iter().filter_map(|(counts, now)| {
-            let now = now.as_ref()?;
-            Some(PoolStatus { tenants: tenants(counts, now), ..pool(counts, now) })
+    pub(super) fn of(admin: &Admin) -> Self {
+        let counted = admin.metrics.as_ref().map(|metrics| metrics.pools()).unwrap_or_default();
+        let pools = admin.pools.iter().filter_map(|roster| {
+            let now = roster.now()?;
+            let counts = counted.iter().find(|counts| counts.name() == roster.name());
+            let tenants = counts.map(|counts| tenants(counts, &now)).unwrap_or_default();
+            Some(PoolStatus { tenants, ..pool(roster, &now) })
         });
         Self {
-            version: metrics.version().to_owned(),
-            uptime_seconds: metrics.uptime().as_secs_f64(),
+            version: admin.version.to_owned(),
+            uptime_seconds: admin.started.elapsed().as_secs_f64(),
             pools: pools.collect(),
         }
     }
@@ -129,13 +132,13 @@ fn takes(node: &NodeStatus) -> bool {
 }
 
 /// Without its tenants.
-fn pool(counts: &PoolCounts, now: &PoolGauges) -> PoolStatus {
-    let names = counts.names();
+fn pool(roster: &Roster, now: &PoolGauges) -> PoolStatus {
+    let names = roster.names();
     let node = |node: &ripstop_gateway::NodeGauge| NodeStatus {
         id: node.id.0,
         name: names.node(node.id).to_owned(),
         up: node.state == NodeState::Up,
-        refuses: counts.node(node.id).is_some_and(NodeCounts::refuses),
+        refuses: roster.refuses(node.id),
         lanes: node.lanes,
         busy: node.lanes_busy,
         waiting: node.tasks_waiting,
@@ -152,7 +155,7 @@ fn pool(counts: &PoolCounts, now: &PoolGauges) -> PoolStatus {
         serving: now.load.serving,
         nodes,
         tenants: Vec::new(),
-        plan: counts.plan(),
+        plan: roster.plan(),
         moves: now.moves,
     }
 }
@@ -190,13 +193,12 @@ fn tenant(standing: &Standing, gauges: &[TierGauge]) -> TenantStatus {
 }
 
 /// One sentence for each pool that is not ready.
-pub(crate) fn unready(metrics: &Metrics) -> Vec<String> {
-    let pools = metrics.pools();
-    let pools = pools.iter().filter_map(|(counts, now)| {
-        let Some(now) = now else {
-            return Some(format!("pool {}: not started", counts.names().name));
+pub(crate) fn unready(pools: &[Arc<Roster>]) -> Vec<String> {
+    let pools = pools.iter().filter_map(|roster| {
+        let Some(now) = roster.now() else {
+            return Some(format!("pool {}: not started", roster.name()));
         };
-        let status = pool(counts, now);
+        let status = pool(roster, &now);
         let needed = status.nodes_needed;
         (!status.ready).then(|| format!("{}, {needed} needed{}", takers(&status), lacking(&status)))
     });
@@ -204,10 +206,9 @@ pub(crate) fn unready(metrics: &Metrics) -> Vec<String> {
 }
 
 /// One sentence for each pool that is ready and stores what is written now without redundancy.
-pub(crate) fn bare(metrics: &Metrics) -> Vec<String> {
-    let pools = metrics.pools();
-    let pools = pools.iter().filter_map(|(counts, now)| {
-        let status = pool(counts, now.as_ref()?);
+pub(crate) fn bare(pools: &[Arc<Roster>]) -> Vec<String> {
+    let pools = pools.iter().filter_map(|roster| {
+        let status = pool(roster, &roster.now()?);
         let bare = status.ready && !status.redundant;
         bare.then(|| format!("{}: writes have no redundancy{}", takers(&status), lacking(&status)))
     });

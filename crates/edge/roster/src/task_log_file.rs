@@ -1,11 +1,11 @@
-use super::{PAGE, TaskLog, add_lines};
+use crate::task_log::{PAGE, TaskLog, add_lines};
 use ripstop_estimator::LOG_HEADER;
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, Read as _, Seek as _, SeekFrom, Write as _},
     os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
-    sync::{Arc, atomic::Ordering::Relaxed, mpsc},
+    sync::{Arc, mpsc},
     thread::JoinHandle,
     time::Duration,
 };
@@ -115,7 +115,7 @@ impl Appender {
             loop {
                 let (log, from) = self.logs[at].clone();
                 let (next, missed) = log.read(from, &mut page);
-                log.missed.fetch_add(missed, Relaxed);
+                log.miss(missed);
                 self.logs[at].1 = next;
                 if page.is_empty() {
                     break;
@@ -123,7 +123,7 @@ impl Appender {
                 let mut lines = String::new();
                 add_lines(&mut lines, &page);
                 if let Err(error) = self.write(&lines) {
-                    log.missed.fetch_add(next - from - missed, Relaxed);
+                    log.miss(next - from - missed);
                     if !self.failing {
                         tracing::warn!(path = %self.path.display(), %error, "the task log has gaps");
                     }

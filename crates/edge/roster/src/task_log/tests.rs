@@ -1,4 +1,5 @@
 use super::*;
+use crate::task_log_file::{TaskLogError, TaskLogFile, TaskLogFileSettings};
 use core::time::Duration;
 use ripstop_estimator::{Outcome as Logged, fit_log, parse_log};
 use ripstop_gateway::{Outcome, Task, TaskEnd};

@@ -1,10 +1,7 @@
 //! The tasks of late, as lines of the task log that `ripstop fit` reads.
 
-mod file;
 #[cfg(test)]
 mod tests;
-
-pub use file::{TaskLogError, TaskLogFile, TaskLogFileSettings};
 
 use ripstop_estimator::{LOG_HEADER, LogRecord};
 use ripstop_gateway::Report;
@@ -23,7 +20,7 @@ use std::{
 pub const TASK_LOG_MAX: usize = 1 << 16;
 
 /// Records that are read while the pool waits, at most.
-const PAGE: usize = 1024;
+pub(crate) const PAGE: usize = 1024;
 
 /// The tasks of one pool that had a lane and ended, the last [`TASK_LOG_MAX`] of them.
 ///
@@ -70,7 +67,7 @@ impl TaskLog {
 
     /// Puts into `page` the next records from number `from` on, some of them; returns the number to go
     /// on from, and how many were forgotten before they were asked for.
-    fn read(&self, from: u64, page: &mut Vec<LogRecord>) -> (u64, u64) {
+    pub(crate) fn read(&self, from: u64, page: &mut Vec<LogRecord>) -> (u64, u64) {
         page.clear();
         let ring = self.ring();
         let start = from.max(ring.first);
@@ -119,6 +116,11 @@ impl TaskLog {
         })
     }
 
+    /// Takes note of records that its file will lack.
+    pub(crate) fn miss(&self, records: u64) {
+        self.missed.fetch_add(records, Relaxed);
+    }
+
     /// Records that its file lacks: they came faster than they were written, or could not be.
     pub fn missed(&self) -> u64 {
         self.missed.load(Relaxed)
@@ -126,7 +128,7 @@ impl TaskLog {
 }
 
 /// Adds a line for each record.
-fn add_lines(text: &mut String, records: &[LogRecord]) {
+pub(crate) fn add_lines(text: &mut String, records: &[LogRecord]) {
     for record in records {
         writeln!(text, "{record}").expect("a string takes all that is written to it");
     }
