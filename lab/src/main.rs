@@ -42,8 +42,8 @@ enum Command {
     Promises(promises::Promises),
     /// Measure how fast a lost catalog is made again, and the memory that takes.
     Rebuild(rebuild::Rebuild),
-    /// Measure reads from twelve unlike nodes under a plan, live and as the simulator predicts, against load
-    /// balancing that knows no queues.
+    /// Measure reads from twelve unlike nodes under a plan, live and as the simulator predicts,
+    /// against load balancing that knows no queues.
     ///
     /// Exits with 1 if the plan with state-aware selection is not 1.5 times faster, or a prediction is off by more
     /// than 10 %.

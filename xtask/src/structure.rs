@@ -1,6 +1,7 @@
 //! Every rule about the workspace's shape that a test can hold it to.
 
 mod audit;
+mod circle;
 mod dependency;
 mod import;
 mod link;

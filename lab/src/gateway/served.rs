@@ -25,7 +25,7 @@ pub(super) struct Served {
     telemetry: Telemetry,
     hashing: Arc<Hashing>,
     stop: CancellationToken,
-    served: JoinHandle<()>,
+    serving: JoinHandle<()>,
     _folder: (tempfile::TempDir, DataFolder),
 }
 
@@ -98,7 +98,7 @@ impl Served {
         let address = listener.local_addr()?;
         let credentials: ripstop_s3::Credentials = [(BUCKET, SECRET)].into_iter().collect();
         let (stop, hashing) = (CancellationToken::new(), Arc::new(Hashing::default()));
-        let served = tokio::spawn(ripstop_s3::serve(
+        let serving = tokio::spawn(ripstop_s3::serve(
             listener,
             assembly.store.clone(),
             credentials,
@@ -106,7 +106,7 @@ impl Served {
             hashing.clone(),
             stop.clone(),
         ));
-        Ok(Self { address, assembly, telemetry, hashing, stop, served, _folder: (folder, data) })
+        Ok(Self { address, assembly, telemetry, hashing, stop, serving, _folder: (folder, data) })
     }
 
     pub(super) fn totals(&self) -> Totals {
@@ -145,6 +145,6 @@ impl Served {
     pub(super) async fn stop(self) {
         self.stop.cancel();
         // It ends when its connections have; a panic in it has been printed.
-        let _ = self.served.await;
+        let _ = self.serving.await;
     }
 }

@@ -62,7 +62,8 @@ pub(crate) enum Command {
     Replay(Replay),
     /// Say whether the configuration is good, and what it comes to.
     CheckConfig(Common),
-    /// Measure an S3 server, such as this gateway: clients in a closed loop that put new objects and read them.
+    /// Measure an S3 server, such as this gateway: clients in a closed loop that put new objects
+    /// and read them.
     Bench(Bench),
     /// Fit the delay model to a task log, and say how far to trust it.
     ///

@@ -31,8 +31,9 @@ const WARM_MAX: Duration = Duration::from_millis(500);
 
 #[derive(Args, Debug)]
 pub(crate) struct Bench {
-    /// Measure the S3 server at this address, such as `http://127.0.0.1:9000`: each client puts new objects, one after
-    /// another, then all read these in random order, and at last they are deleted.
+    /// Measure the S3 server at this address, such as `http://127.0.0.1:9000`: each client puts new
+    /// objects, one after another, then all read these in random order, and at last they are
+    /// deleted.
     #[arg(long, value_name = "URL")]
     pub endpoint: String,
     /// Object sizes, in bytes.

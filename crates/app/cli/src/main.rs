@@ -22,7 +22,7 @@ mod what_if;
 use anyhow::Result;
 use args::{Arguments, Command};
 use clap::Parser as _;
-use std::{process::ExitCode, time::Duration};
+use std::{pin::Pin, process::ExitCode, time::Duration};
 
 /// How long what still runs on the runtime's threads may take once the command has ended.
 const LEFT_WITHIN: Duration = Duration::from_secs(1);
@@ -33,7 +33,9 @@ fn main() -> ExitCode {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let result = match runtime {
         Ok(runtime) => {
-            let result = runtime.block_on(run(arguments.command));
+            // Boxed: the runtime makes several copies of what it drives, and this is all commands.
+            let command: Pin<Box<dyn Future<Output = _>>> = Box::pin(run(arguments.command));
+            let result = runtime.block_on(command);
             // What a disk that hangs still holds must not hold the process.
             runtime.shutdown_timeout(LEFT_WITHIN);
             result

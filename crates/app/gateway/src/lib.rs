@@ -1,8 +1,9 @@
 //! What serves, as a library: everything that makes a gateway of a configuration.
 //!
-//! [`config`] says what an operator configures; [`assemble`] puts a store together of it; [`Gateway`] takes the data
-//! folder and the ports, serves, reloads, and stops; [`serve`] is both in one. [`AdminPort`] asks one that runs. Who plans
-//! pools that plan themselves is handed in ([`StartPlanning`]): this crate knows neither the planner nor the simulator.
+//! [`config`] says what an operator configures; [`assemble`] puts a store together of it;
+//! [`Gateway`] takes the data folder and the ports, serves, reloads, and stops; [`serve`] is both
+//! in one. [`AdminPort`] asks one that runs. Who plans pools that plan themselves is handed in
+//! ([`StartPlanning`]): this crate knows neither the planner nor the simulator.
 //!
 //! It deliberately parses no arguments, prints nothing, and hears no signals: a program does.
 //!

@@ -138,7 +138,7 @@ impl Reload {
             (adopted, changed)
         };
         let rest = if adopted == read { "" } else { "; what else has changed takes a restart" };
-        let renewals = self.renewals(&adopted)?;
+        let renewals = self.renewals(&read)?;
         self.enforce(adopted, &read, credentials)?;
         renewals.into_iter().for_each(Renewal::adopt);
         Ok(format!("credentials and {tenants} tenants are in force{rights}{changed}{rest}"))

@@ -23,7 +23,8 @@ pub struct Telemetry {
 }
 
 impl Telemetry {
-    /// Nothing is counted yet, or ever if `is_on` is not; decisions are recorded if there is a recorder.
+    /// Nothing is counted yet, or ever if `is_on` is not; decisions are recorded if there is a
+    /// recorder.
     pub fn new(is_on: bool, recorder: Option<Arc<Recorder>>) -> Self {
         let operations: Vec<&'static str> =
             Operation::ALL.iter().map(|operation| operation.name()).collect();

@@ -1,10 +1,12 @@
 //! Plans: measured, proposed, rehearsed, followed.
 //!
-//! A [`Replanner`] plans one pool of a gateway that runs: it measures nodes from the pool's task log, has candidates from
-//! the planner of `ripstop-placement`, rehearses each in the simulator ([`Rehearsal`]), and follows one that is better by
-//! enough. A [`Proposal`] is a plan of an [`Inventory`], for people to look at: what `ripstop plan` prints.
+//! A [`Replanner`] plans one pool of a gateway that runs: it measures nodes from the pool's task
+//! log, has candidates from the planner of `ripstop-placement`, rehearses each in the simulator
+//! ([`Rehearsal`]), and follows one that is better by enough. A [`Proposal`] is a plan of an
+//! [`Inventory`], for people to look at: what `ripstop plan` prints.
 //!
-//! It deliberately serves nothing, and reads no metrics: what it knows of a pool is what the gateway hands it.
+//! It deliberately serves nothing, and reads no metrics: what it knows of a pool is what the
+//! gateway hands it.
 //!
 //! ```
 //! use ripstop_planner::arrivals;

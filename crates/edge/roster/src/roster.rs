@@ -15,8 +15,8 @@ use std::{
 
 type Look = Arc<dyn Fn() -> Option<PoolGauges> + Send + Sync>;
 
-/// What is known of one pool and decides: who its nodes are, which of them refuse, what its tasks took, and the plan that
-/// it follows. It hears what the pool's machine reports.
+/// What is known of one pool and decides: who its nodes are, which of them refuse, what its tasks
+/// took, and the plan that it follows. It hears what the pool's machine reports.
 pub struct Roster {
     names: PoolNames,
     /// By number of the node: where it is among the names.
@@ -53,8 +53,9 @@ impl Roster {
         }
     }
 
-    /// How the pool stands, asked whenever somebody looks: `roster.watch(move || PoolGauges::of(&weak.upgrade()?))`.
-    /// Who is asked must not keep the pool, which keeps its observer.
+    /// How the pool stands, asked whenever somebody looks: `roster.watch(move ||
+    /// PoolGauges::of(&weak.upgrade()?))`. Who is asked must not keep the pool, which keeps its
+    /// observer.
     pub fn watch<G>(&self, look: impl Fn() -> G + Send + Sync + 'static)
     where
         G: Into<Option<PoolGauges>>,

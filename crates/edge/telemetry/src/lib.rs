@@ -4,8 +4,10 @@
 //! `/buckets`, `/keys`, `/check`, `/reload` and `/pools/{pool}/task-log` on a port of its own;
 //! [`init_logs`] sends what is traced to the standard error output, a line for each event. Every metric is described in `docs/operations.md`.
 //!
-//! It deliberately decides nothing, and nothing rests on its counts: what decides is in `ripstop-roster`, which it shows. It keeps no history but how tenants fared in the last five minutes, and sends nothing anywhere. The
-//! admin port belongs on loopback, or behind a token and TLS.
+//! It deliberately decides nothing, and nothing rests on its counts: what decides is in
+//! `ripstop-roster`, which it shows. It keeps no history but how tenants fared in the last five
+//! minutes, and sends nothing anywhere. The admin port belongs on loopback, or behind a token and
+//! TLS.
 //!
 //! ```
 //! use ripstop_telemetry::{Answered, Metrics};

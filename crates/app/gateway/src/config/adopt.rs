@@ -1,7 +1,8 @@
 use super::{address::TlsFiles, pool::PoolConfig, resolve::Config};
 
 impl Config {
-    /// This configuration with everything from `read` that can change while a gateway serves. Where that is not
+    /// This configuration with everything from `read` that can change while a gateway serves. Where
+    /// that is not
     /// `read` itself, the rest takes a restart.
     #[must_use]
     pub fn adopting(&self, read: &Self) -> Self {

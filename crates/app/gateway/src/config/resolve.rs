@@ -17,6 +17,7 @@ pub const KEY_FILE: &str = "store.key";
 
 /// Everything that was configured, complete and consistent.
 #[derive(Clone, PartialEq, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a key that is on or off by itself")]
 pub struct Config {
     /// Where S3 is served.
     pub listen: SocketAddr,

@@ -107,6 +107,7 @@ impl Inventory {
 
     /// This with what `over` says of nodes and classes of the same names; what it has besides is added. Its
     /// only class is this one's, whatever it is called.
+    #[must_use]
     pub fn overlaid(mut self, over: Self) -> Self {
         for node in over.nodes {
             match self.nodes.iter_mut().find(|known| known.name == node.name) {

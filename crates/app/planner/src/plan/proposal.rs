@@ -49,7 +49,8 @@ impl Proposal {
         previous::plan_file(&self.named, &self.plan, selection)
     }
 
-    /// Latency against cost as a second's worth changes, the tables and `report.html`, in this folder.
+    /// Latency against cost as a second's worth changes, the tables and `report.html`, in this
+    /// folder.
     pub fn write(&self, folder: &Path) -> Result<()> {
         picture::write(&self.named, &self.plan, &self.answer, folder)
     }

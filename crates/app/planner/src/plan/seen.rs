@@ -33,8 +33,8 @@ pub struct SeenNode {
 }
 
 impl Inventory {
-    /// Nodes, their lanes and states as they were seen; how long they serve a chunk, and how often they are asked, from
-    /// the pool's task log.
+    /// Nodes, their lanes and states as they were seen; how long they serve a chunk, and how often
+    /// they are asked, from the pool's task log.
     pub fn seen(pool: &SeenPool, log: &[LogRecord]) -> Self {
         of_log(pool, log)
     }

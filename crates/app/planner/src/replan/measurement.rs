@@ -64,9 +64,10 @@ impl Seen {
     }
 }
 
-/// The pool as a planner sees it with these nodes in service and this task log; none before enough is known.
+/// The pool as a planner sees it with these nodes in service and this task log; none before enough
+/// is known.
 pub(super) fn measure(
-    pool: Measuring<'_>,
+    pool: &Measuring<'_>,
     mut records: Vec<LogRecord>,
     up: &BTreeMap<NodeId, bool>,
 ) -> Result<Option<Measurement>> {

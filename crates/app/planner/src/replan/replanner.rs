@@ -71,8 +71,8 @@ impl Planning for Replanner {
 }
 
 impl Replanner {
-    /// Plans the pool until the last handle of this is dropped. It begins with the plan that is handed in, or else
-    /// with that which is in its file.
+    /// Plans the pool until the last handle of this is dropped. It begins with the plan that is
+    /// handed in, or else with that which is in its file.
     pub fn start(planned: PlannedPool) -> Arc<dyn Planning> {
         let PlannedPool { config, auto, pool, store, roster, file, former } = planned;
         let (followed, counted) = (Mutex::default(), Mutex::default());
@@ -126,7 +126,7 @@ impl Replanner {
             files: self.files(),
             auto: self.auto,
         };
-        let measured = measure(measuring, self.roster.task_log().records(), up)?;
+        let measured = measure(&measuring, self.roster.task_log().records(), up)?;
         let Some(measured) = measured else { return Ok("too little was measured".into()) };
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
         let found = match self.former(followed.as_deref()) {

@@ -1,5 +1,5 @@
 use super::Admin;
-use crate::metrics::{PoolCounts, Promised, Standing};
+use crate::metrics::{Metrics, PoolCounts, Promised, Standing};
 use ripstop_gateway::{NodeState, TierGauge};
 use ripstop_roster::{PlanStanding, PoolGauges, Roster};
 use ripstop_store::MoveProgress;
@@ -111,7 +111,7 @@ pub struct TierStatus {
 impl Status {
     /// How everything stands now.
     pub(super) fn of(admin: &Admin) -> Self {
-        let counted = admin.metrics.as_ref().map(|metrics| metrics.pools()).unwrap_or_default();
+        let counted = admin.metrics.as_ref().map(Metrics::pools).unwrap_or_default();
         let pools = admin.pools.iter().filter_map(|roster| {
             let now = roster.now()?;
             let counts = counted.iter().find(|counts| counts.name() == roster.name());

@@ -92,8 +92,8 @@ impl Metrics {
         Self { counted, registry: Arc::new(registry) }
     }
 
-    /// Counts what a pool's machine reports, and shows how it stands, from now on. The roster's owner is to have the
-    /// counts hear what the roster hears.
+    /// Counts what a pool's machine reports, and shows how it stands, from now on. The roster's
+    /// owner is to have the counts hear what the roster hears.
     pub fn count_pool(&self, roster: &Arc<Roster>) -> Arc<PoolCounts> {
         let counts = Arc::new(PoolCounts::new(roster.clone()));
         self.counted.watched().pools.push(counts.clone());
