@@ -25,6 +25,7 @@
 
 mod action;
 mod credentials;
+mod error;
 mod keyring;
 mod pattern;
 mod principal;
@@ -32,7 +33,8 @@ mod rights;
 
 pub use action::{Action, Resource, allows};
 pub use credentials::Credentials;
+pub use error::{RULES_MAX, RightsError};
 pub use keyring::Keyring;
 pub use pattern::BucketPattern;
 pub use principal::Principal;
-pub use rights::{RULES_MAX, Right, Rights, RightsError, Rule};
+pub use rights::{Right, Rights, Rule};

@@ -25,7 +25,7 @@ pub use tenant::{TENANT_SLOT, TENANT_SLOTS, TenantNames};
 use bucket::BucketFigures;
 use catalog::CatalogCounts;
 use family as of;
-use pool_rows::Seen;
+use pool::Seen;
 use process::Process;
 use prometheus_client::{
     collector::Collector,

@@ -1,7 +1,6 @@
 use super::{
     family::{self as of, Family},
-    pool::PlanStanding,
-    pool_rows::Seen,
+    pool::{PlanStanding, Seen},
     sheet::Sheet,
 };
 use ripstop_store::MoveProgress;

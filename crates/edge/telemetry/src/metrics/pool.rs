@@ -142,6 +142,9 @@ const fn outcome_index(outcome: Outcome) -> usize {
     }
 }
 
+/// A pool's counts, and how it stands (nothing until it is watched).
+pub(crate) type Seen = (Arc<PoolCounts>, Option<PoolGauges>);
+
 /// Counts what a pool's machine reports: atomic additions on counters found when it was made.
 pub struct PoolCounts {
     pub(crate) names: PoolNames,

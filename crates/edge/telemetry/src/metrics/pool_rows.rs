@@ -3,15 +3,12 @@ use super::{
     plan_rows,
     pool::{
         ANSWERS, FATES, LOSSES, NodeOperationCounts, OPERATIONS, OUTCOMES, PoolCounts, PoolGauges,
-        REQUESTS, WASTES,
+        REQUESTS, Seen, WASTES,
     },
     sheet::{Labels, Sheet},
 };
 use ripstop_gateway::{NodeGauge, NodeState};
-use std::{fmt, sync::Arc, sync::atomic::AtomicU64};
-
-/// A pool's counts, and how it stands (nothing until it is watched).
-pub(crate) type Seen = (Arc<PoolCounts>, Option<PoolGauges>);
+use std::{fmt, sync::atomic::AtomicU64};
 
 /// Writes everything about the pools.
 pub(crate) fn encode(pools: &[Seen], sheet: &mut Sheet<'_>) -> fmt::Result {

@@ -1,8 +1,7 @@
 use super::{
     family::{self as of, Family},
     histogram::Histogram,
-    pool::{PoolCounts, PoolGauges},
-    pool_rows::Seen,
+    pool::{PoolCounts, PoolGauges, Seen},
     sheet::Sheet,
     tenant::{Promised, Standing, TierCounts, place},
 };
