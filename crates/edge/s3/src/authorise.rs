@@ -3,15 +3,11 @@
 
 use crate::{
     error::{Code, Outcome},
-    op::copy_source,
-    operation::{Row, Selector, Signer},
+    op::{COPY_SOURCE, Row, Selector, Signer, copy_source},
     uri::Target,
 };
 use http::HeaderMap;
 use ripstop_identity::{Action, Principal, Resource, allows};
-
-/// Names the object that a copy reads.
-pub(crate) const COPY_SOURCE: &str = "x-amz-copy-source";
 
 /// Refuses what `principal` may not do. The answer is the same whether there is such a bucket or
 /// not.

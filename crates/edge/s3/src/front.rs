@@ -9,9 +9,9 @@ use crate::{
     body::{Chunked, Outgoing, Payload, Source},
     date,
     error::{Code, Failure, Outcome},
-    op::{self, Desk},
-    operation::{self, Input},
+    op::{self, Desk, Input},
     request::{Reply, Request},
+    route::route,
     uri::{self, Query, Target},
 };
 use bytes::Bytes;
@@ -148,7 +148,7 @@ impl Front {
         uri::check_len(uri.path(), raw_query)?;
         let query = Query::parse(raw_query)?;
         let target = Target::parse(uri.path(), host, self.settings.domain.as_deref())?;
-        let routed = operation::route(&method, &target, &query, &headers);
+        let routed = route(&method, &target, &query, &headers);
         if let Ok(row) = &routed {
             note.operation = row.operation;
         }

@@ -5,7 +5,7 @@ use crate::{
     Credentials,
     auth::{self, Presented, Terms},
     body::Chunked,
-    operation,
+    route::route,
     uri::{Query, Target},
     xml,
 };
@@ -38,7 +38,7 @@ pub fn head(bytes: &[u8]) {
     else {
         return;
     };
-    let _ = operation::route(&method, &target, &query, &headers);
+    let _ = route(&method, &target, &query, &headers);
     let presented = Presented {
         method: &method,
         path: uri.path(),

@@ -1,6 +1,6 @@
 //! Signature Version 2, of presigned URLs only: what boto3 makes unless told otherwise.
 
-use super::{EXPIRY_S_MAX, PayloadClaim, Presented, Verified};
+use super::{PayloadClaim, Presented, Verified, claim::EXPIRY_S_MAX};
 use crate::{
     error::{Code, Failure, Outcome},
     uri,
@@ -197,10 +197,7 @@ fn text_to_sign(presented: &Presented<'_>, expires: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        op::ROWS,
-        operation::{BUCKET_SETTINGS, Selector},
-    };
+    use crate::op::{BUCKET_SETTINGS, ROWS, Selector};
 
     #[test]
     fn every_parameter_that_selects_an_operation_is_covered() {

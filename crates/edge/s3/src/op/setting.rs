@@ -1,7 +1,7 @@
 //! Parts of a bucket's configuration: fixed where S3 has a default, otherwise absent.
 
-use super::{Desk, Operate, Outcome, Reply, Request};
-use crate::{Settings, error::Code, operation::bucket_setting, xml::Element};
+use super::{Desk, Operate, Outcome, Reply, Request, bucket_setting};
+use crate::{Settings, error::Code, xml::Element};
 use http::StatusCode;
 
 pub(super) struct Get {

@@ -2,21 +2,35 @@
 //! it: routing, authorisation, names in metrics and logs, what is taken of a body.
 
 use super::{
-    Desk, Outcome, Reply, Request, acl, act::perform, attributes, bucket, complete, copy, delete,
-    list, list_uploads, multipart, object, part, put, setting, tags,
+    COPY_SOURCE, Desk, Input, Level, Outcome, Reply, Request, Selector, Signer, acl, act::perform,
+    attributes, bucket, complete, copy, delete, list, list_uploads, multipart, object, part, put,
+    setting, tags,
 };
-use crate::{
-    authorise::COPY_SOURCE,
-    error::Code,
-    operation::{
-        Input::{Bytes, Document, Nothing},
-        Level::{Bucket, BucketOrObject, Object, Service},
-        Row,
-        Selector::{Has, Header, Is, NamesSetting},
-        Signer::{Key, KeyOrNobody},
-    },
-};
+use crate::error::Code;
+use Input::{Bytes, Document, Nothing};
+use Level::{Bucket, BucketOrObject, Object, Service};
+use Selector::{Has, Header, Is, NamesSetting};
+use Signer::{Key, KeyOrNobody};
 use ripstop_identity::Action;
+
+/// A row of the table: one operation.
+#[derive(Debug)]
+pub(crate) struct Row {
+    /// Which one.
+    pub(crate) operation: Operation,
+    /// By which method it is asked for.
+    pub(crate) method: &'static str,
+    /// What it is about.
+    pub(crate) level: Level,
+    /// What else selects it: all must hold.
+    pub(crate) selectors: &'static [Selector],
+    /// What it takes from the body.
+    pub(crate) input: Input,
+    /// Who may send it.
+    pub(crate) signer: Signer,
+    /// What must be allowed to its sender.
+    pub(crate) action: Action,
+}
 
 macro_rules! operations {
     ($($name:ident: $method:ident $level:ident $selectors:tt $input:ident $signer:ident
@@ -51,7 +65,7 @@ macro_rules! operations {
         },)*];
 
         /// Does what a request asks for.
-        pub(super) async fn run(
+        pub(crate) async fn run(
             operation: Operation,
             request: Request,
             desk: Desk,

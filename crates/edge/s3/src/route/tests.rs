@@ -1,4 +1,5 @@
 use super::*;
+use crate::Operation;
 
 /// What a request is for: an operation's name, or the code of its refusal.
 fn routed(method: &str, path: &str, query: &str, copies: bool) -> &'static str {

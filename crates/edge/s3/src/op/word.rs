@@ -1,0 +1,110 @@
+//! The words of the table of operations.
+
+use crate::uri::{Query, Target};
+use http::HeaderMap;
+
+/// What an operation is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Level {
+    /// All buckets.
+    Service,
+    /// A bucket.
+    Bucket,
+    /// An object, whether it is there or not.
+    Object,
+    /// Either of both.
+    BucketOrObject,
+}
+
+impl Level {
+    pub(crate) const fn includes(self, other: Self) -> bool {
+        match self {
+            Self::Service => matches!(other, Self::Service),
+            Self::Bucket => matches!(other, Self::Bucket),
+            Self::Object => matches!(other, Self::Object),
+            Self::BucketOrObject => matches!(other, Self::Bucket | Self::Object),
+        }
+    }
+
+    pub(crate) const fn of(target: &Target) -> Self {
+        match (&target.bucket, &target.key) {
+            (None, _) => Self::Service,
+            (Some(_), None) => Self::Bucket,
+            (Some(_), Some(_)) => Self::Object,
+        }
+    }
+}
+
+/// What a request must have, beside method and level, to be for an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Selector {
+    /// A parameter of the query, with whatever value.
+    Has(&'static str),
+    /// A parameter of the query with just this value.
+    Is(&'static str, &'static str),
+    /// A parameter that names a part of a bucket's configuration.
+    NamesSetting,
+    /// A header.
+    Header(&'static str),
+}
+
+impl Selector {
+    pub(crate) fn holds(self, query: &Query, headers: &HeaderMap) -> bool {
+        match self {
+            Self::Has(name) => query.has(name),
+            Self::Is(name, value) => query.get(name) == Some(value),
+            Self::NamesSetting => bucket_setting(query).is_some(),
+            Self::Header(name) => headers.contains_key(name),
+        }
+    }
+}
+
+/// What an operation takes from a request's body.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Input {
+    /// Nothing: a body that comes is not looked at.
+    Nothing,
+    /// A document in XML.
+    Document,
+    /// The bytes of an object or of a part.
+    Bytes,
+}
+
+/// Who may send an operation, as far as its row decides: rights decide the rest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Signer {
+    /// The owner of an access key.
+    Key,
+    /// The same, or anybody without a signature who was given rights.
+    KeyOrNobody,
+}
+
+/// Parts of a bucket's configuration that can be asked for.
+pub(crate) const BUCKET_SETTINGS: [&str; 20] = [
+    // First: where a query names several, the answer is about this one.
+    "website",
+    "accelerate",
+    "analytics",
+    "cors",
+    "encryption",
+    "intelligent-tiering",
+    "inventory",
+    "lifecycle",
+    "logging",
+    "metrics",
+    "notification",
+    "object-lock",
+    "ownershipControls",
+    "policy",
+    "policyStatus",
+    "publicAccessBlock",
+    "replication",
+    "requestPayment",
+    "tagging",
+    "versioning",
+];
+
+/// Which part of a bucket's configuration a query asks for.
+pub(crate) fn bucket_setting(query: &Query) -> Option<&'static str> {
+    BUCKET_SETTINGS.into_iter().find(|setting| query.has(setting))
+}
