@@ -39,7 +39,7 @@ fn resource(target: &Target) -> Resource<'_> {
 
 /// A copy reads, too. A source that cannot be made out is none: the operation refuses it.
 fn may_read_source(row: &Row, principal: &Principal, headers: &HeaderMap) -> bool {
-    if !row.selectors.contains(&Selector::Header(COPY_SOURCE)) {
+    if !row.when.selectors.contains(&Selector::Header(COPY_SOURCE)) {
         return true;
     }
     let source = headers.get(COPY_SOURCE).and_then(|source| source.to_str().ok());

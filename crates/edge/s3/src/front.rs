@@ -4,7 +4,7 @@ use crate::{
     Answered, Keyring, Observer, Settings,
     access::{Client, METHOD_SHOWN_MAX, Note, PATH_SHOWN_MAX, Strangers, cut},
     allowance::Allowances,
-    auth::{self, ChunkSigner, PayloadClaim, Presented},
+    auth::{self, ChunkSigner, PayloadClaim, Presented, Terms},
     authorise,
     body::{Chunked, Outgoing, Payload, Source},
     date,
@@ -208,10 +208,16 @@ impl Front {
             return Ok(Sender { principal: credentials.unsigned(), signed: None });
         }
         let now_s = (date::now_ms() / 1000).cast_signed();
-        let verified = auth::verify(presented, &credentials, &self.settings.terms(), now_s)?;
+        let verified = auth::verify(presented, &credentials, &self.terms(), now_s)?;
         let principal = credentials.principal(&verified.access_key);
         let principal = principal.ok_or(Code::InvalidAccessKeyId)?;
         Ok(Sender { principal, signed: Some((verified.payload, verified.chunks)) })
+    }
+
+    /// What signatures are held against.
+    fn terms(&self) -> Terms<'_> {
+        let Settings { region, signature_v2, .. } = &*self.settings;
+        Terms { region, signature_v2: *signature_v2, covered: op::covered() }
     }
 }
 

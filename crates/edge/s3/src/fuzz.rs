@@ -5,6 +5,7 @@ use crate::{
     Credentials,
     auth::{self, Presented, Terms},
     body::Chunked,
+    op,
     route::route,
     uri::{Query, Target},
     xml,
@@ -48,7 +49,7 @@ pub fn head(bytes: &[u8]) {
         host_bucket: None,
     };
     let credentials: Credentials = [("KEY", "a secret that nobody guesses")].into_iter().collect();
-    let terms = Terms { region: "us-east-1", signature_v2: true };
+    let terms = Terms { region: "us-east-1", signature_v2: true, covered: op::covered() };
     let verified = auth::verify(&presented, &credentials, &terms, NOW_S);
     assert!(verified.is_err(), "somebody came in without the secret");
 }

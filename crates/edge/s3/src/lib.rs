@@ -28,6 +28,7 @@ mod body;
 mod condition;
 mod date;
 mod digest;
+mod document;
 mod error;
 mod front;
 #[cfg(any(test, feature = "fuzz"))]

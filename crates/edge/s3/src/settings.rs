@@ -1,4 +1,3 @@
-use crate::auth::Terms;
 use ripstop_listen::{Network, Pace, Pressure, Tls};
 use std::time::Duration;
 
@@ -103,9 +102,5 @@ impl Settings {
             bytes_per_s_min: self.body_pace_min,
             pressure: pressure.clone(),
         }
-    }
-
-    pub(crate) fn terms(&self) -> Terms<'_> {
-        Terms { region: &self.region, signature_v2: self.signature_v2 }
     }
 }

@@ -230,6 +230,26 @@ async fn continue_is_sent_only_to_those_whose_body_is_wanted() {
 }
 
 #[tokio::test]
+async fn an_access_list_is_asked_for_only_where_it_could_stand() {
+    let face = face(Settings::default()).await;
+    for (path, code) in
+        [("/none-here", "NoSuchBucket"), ("/none-here/k", "NoSuchBucket"), ("/bkt/k", "NoSuchKey")]
+    {
+        let call = Call::new("PUT", path).query("acl=").header("content-length", 4);
+        let head = call.header("expect", "100-continue").sign().head;
+        let answer = exchange(face.address, &[head.as_bytes()], false).await;
+        assert_eq!((answer.status, answer.code().as_str()), (404, code), "{path}");
+    }
+    let call = Call::new("PUT", "/bkt").query("acl=").header("content-length", 4);
+    let head = call.header("expect", "100-continue").sign().head;
+    let mut stream = TcpStream::connect(face.address).await.unwrap();
+    stream.write_all(head.as_bytes()).await.unwrap();
+    assert_eq!(read_answer(&mut stream, false).await.status, 100);
+    stream.write_all(b"none").await.unwrap();
+    assert_eq!(read_answer(&mut stream, false).await.code(), "MalformedACLError");
+}
+
+#[tokio::test]
 async fn refusals_are_seen_by_clients_that_are_still_sending() {
     let face = face(Settings::default()).await;
     let body = bytes(8 << 20);

@@ -20,4 +20,6 @@ pub(crate) struct Terms<'a> {
     pub(crate) region: &'a str,
     /// Whether URLs signed with Version 2 are taken.
     pub(crate) signature_v2: bool,
+    /// Parameters of the query that Version 2 covers, sorted.
+    pub(crate) covered: &'a [&'a str],
 }

@@ -4,6 +4,7 @@ use super::{Presented, Terms, verify};
 use crate::{
     Credentials, date,
     error::{Code, Outcome},
+    op::covered,
     uri::Query,
 };
 use base64::Engine as _;
@@ -51,7 +52,8 @@ impl Example {
             headers: &headers,
             host_bucket: None,
         };
-        let terms = Terms { region: "us-east-1", signature_v2: self.signature_v2 };
+        let (signature_v2, covered) = (self.signature_v2, covered());
+        let terms = Terms { region: "us-east-1", signature_v2, covered };
         verify(&presented, &credentials, &terms, date::parse_basic(self.at).unwrap())
     }
 }

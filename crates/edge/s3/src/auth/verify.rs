@@ -26,7 +26,7 @@ pub(crate) fn verify(
         if !terms.signature_v2 {
             return Err(claim::version_2());
         }
-        legacy::verify(presented, credentials, now_s)?
+        legacy::verify(presented, credentials, terms.covered, now_s)?
     } else {
         verify_version_4(presented, credentials, terms.region, now_s)?
     };

@@ -3,9 +3,9 @@
 use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
     Settings,
+    document::{Envelope, read_document},
     error::{Code, Failure},
     metadata,
-    request::read_document,
     xml::{Element, Node},
 };
 use http::StatusCode;
@@ -71,8 +71,8 @@ impl Operate for Get {
 /// Takes what changes nothing, refuses the rest.
 pub(super) struct Put {
     subject: Subject,
-    /// Whether the list is the one that there is.
-    list: Outcome<()>,
+    /// The list, if the answer depends on one.
+    list: Outcome<Option<Envelope>>,
 }
 
 impl Operate for Put {
@@ -80,12 +80,17 @@ impl Operate for Put {
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
         let subject = Subject::parse(request)?;
-        Ok(Self { subject, list: check_list(request).await })
+        Ok(Self { subject, list: list(request) })
     }
 
     async fn run(self, desk: &Desk) -> Outcome<()> {
+        // Before the list is asked for: a client that waits to be told to go on is told so for
+        // what is there alone.
         self.subject.check_exists(desk).await?;
-        self.list
+        match self.list? {
+            None => Ok(()),
+            Some(envelope) => check_list(envelope, desk).await,
+        }
     }
 
     fn render((): (), _: &Settings) -> Reply {
@@ -93,16 +98,21 @@ impl Operate for Put {
     }
 }
 
-async fn check_list(request: &mut Request) -> Outcome<()> {
+fn list(request: &mut Request) -> Outcome<Option<Envelope>> {
     metadata::refuse_unsupported(&request.headers)?;
-    if request.header("x-amz-acl").is_some() {
-        return Ok(());
+    match request.header("x-amz-acl") {
+        Some(_) => Ok(None),
+        None => request.envelope().map(Some),
     }
-    let document = request.document().await?;
+}
+
+async fn check_list(envelope: Envelope, desk: &Desk) -> Outcome<()> {
+    let mut held = desk.allowances.documents.nothing();
+    let document = envelope.open(&mut held).await?;
     if document.is_empty() {
         return Err(Failure::new(Code::MissingRequestBody, "Request body is empty"));
     }
-    let owner = request.settings.owner.clone();
+    let owner = desk.settings.owner.clone();
     let check = move |root: &Node<'_>| check_grants(root, &owner);
     read_document(document, Code::MalformedAcl, check).await
 }

@@ -6,9 +6,9 @@ use crate::{
     Settings,
     allowance::Held,
     date,
+    document::read_document,
     error::{Code, Failure},
     metadata,
-    request::read_document,
     xml::{Element, Node},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};

@@ -11,8 +11,8 @@ use crate::{
     allowance::Held,
     condition::{self, Demand, bare_tag},
     digest,
+    document::read_document,
     error::{Code, Failure},
-    request::read_document,
     xml::{Element, Node},
 };
 use ripstop_catalog::{Checksum, ChecksumAlgorithm, Extent, Located, Object, Upload, UploadedPart};

@@ -7,8 +7,8 @@ use crate::{
     allowance::Held,
     condition::{bare_tag, failed},
     date,
+    document::read_document,
     error::{Code, Failure},
-    request::read_document,
     uri,
     xml::{Element, Node},
 };

@@ -14,6 +14,7 @@ mod object;
 mod part;
 mod put;
 mod setting;
+mod settings;
 mod source;
 mod table;
 mod tags;
@@ -27,7 +28,5 @@ pub(crate) use crate::{
 pub(crate) use act::{Desk, Operate};
 pub(crate) use source::{COPY_SOURCE, named as copy_source};
 pub use table::Operation;
-pub(crate) use table::{ROWS, Row, run};
-#[cfg(test)]
-pub(crate) use word::BUCKET_SETTINGS;
-pub(crate) use word::{Input, Level, Selector, Signer, bucket_setting};
+pub(crate) use table::{ENTRIES, Entry, Row, covered, run};
+pub(crate) use word::{Input, Level, Selector, Signer, When};

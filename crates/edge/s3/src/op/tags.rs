@@ -1,8 +1,8 @@
 use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
     Settings,
+    document::read_document,
     error::Code,
-    request::read_document,
     tagging::{self, Tags},
 };
 use http::StatusCode;

@@ -1,7 +1,11 @@
 //! The words of the table of operations.
 
+use super::settings::named_setting;
 use crate::uri::{Query, Target};
-use http::HeaderMap;
+use http::{HeaderMap, Method};
+
+/// Stands for whatever method.
+const ANY: &str = "ANY";
 
 /// What an operation is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,7 +21,7 @@ pub(crate) enum Level {
 }
 
 impl Level {
-    pub(crate) const fn includes(self, other: Self) -> bool {
+    const fn includes(self, other: Self) -> bool {
         match self {
             Self::Service => matches!(other, Self::Service),
             Self::Bucket => matches!(other, Self::Bucket),
@@ -49,13 +53,39 @@ pub(crate) enum Selector {
 }
 
 impl Selector {
-    pub(crate) fn holds(self, query: &Query, headers: &HeaderMap) -> bool {
+    fn holds(self, query: &Query, headers: &HeaderMap) -> bool {
         match self {
             Self::Has(name) => query.has(name),
             Self::Is(name, value) => query.get(name) == Some(value),
-            Self::NamesSetting => bucket_setting(query).is_some(),
+            Self::NamesSetting => named_setting(query).is_some(),
             Self::Header(name) => headers.contains_key(name),
         }
+    }
+}
+
+/// Which requests a row is about: all of it must hold.
+#[derive(Debug)]
+pub(crate) struct When {
+    /// By which method they ask.
+    pub(crate) method: &'static str,
+    /// What they are about.
+    pub(crate) level: Level,
+    /// What they have.
+    pub(crate) selectors: &'static [Selector],
+}
+
+impl When {
+    /// Whether a request is one of them.
+    pub(crate) fn holds(
+        &self,
+        method: &Method,
+        level: Level,
+        query: &Query,
+        headers: &HeaderMap,
+    ) -> bool {
+        (self.method == ANY || self.method == method.as_str())
+            && self.level.includes(level)
+            && self.selectors.iter().all(|selector| selector.holds(query, headers))
     }
 }
 
@@ -77,34 +107,4 @@ pub(crate) enum Signer {
     Key,
     /// The same, or anybody without a signature who was given rights.
     KeyOrNobody,
-}
-
-/// Parts of a bucket's configuration that can be asked for.
-pub(crate) const BUCKET_SETTINGS: [&str; 20] = [
-    // First: where a query names several, the answer is about this one.
-    "website",
-    "accelerate",
-    "analytics",
-    "cors",
-    "encryption",
-    "intelligent-tiering",
-    "inventory",
-    "lifecycle",
-    "logging",
-    "metrics",
-    "notification",
-    "object-lock",
-    "ownershipControls",
-    "policy",
-    "policyStatus",
-    "publicAccessBlock",
-    "replication",
-    "requestPayment",
-    "tagging",
-    "versioning",
-];
-
-/// Which part of a bucket's configuration a query asks for.
-pub(crate) fn bucket_setting(query: &Query) -> Option<&'static str> {
-    BUCKET_SETTINGS.into_iter().find(|setting| query.has(setting))
 }

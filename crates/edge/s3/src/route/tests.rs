@@ -73,11 +73,15 @@ fn of_rows_that_fit_the_first_is_meant() {
     assert_eq!(routed("GET", "/b/k", "", true), "GetObject", "only what is put is copied");
 }
 
+fn rows() -> impl Iterator<Item = &'static Row> {
+    ENTRIES.iter().filter_map(Entry::row)
+}
+
 #[test]
 fn every_operation_has_one_row() {
     for operation in Operation::ALL.iter().filter(|known| **known != Operation::Unknown) {
-        let rows = ROWS.iter().filter(|row| row.operation == *operation).count();
+        let rows = rows().filter(|row| row.operation == *operation).count();
         assert_eq!(rows, 1, "{operation:?}");
     }
-    assert_eq!(ROWS.len() + 1, Operation::ALL.len());
+    assert_eq!(rows().count() + 1, Operation::ALL.len());
 }
