@@ -5,26 +5,32 @@ use crate::{
     body::Payload,
     digest::{Digests, Expectation},
     error::{Code, Outcome},
-    xml::{self, Node},
+    xml::{self, Limits, Node},
 };
 use bytes::Bytes;
 use tokio::{sync::Semaphore, task::spawn_blocking};
 
-/// Most documents above [`SMALL_MAX`] that are read at once, each beside: what is read is larger than
-/// the document.
+/// Most documents above [`SMALL_MAX`] that are read at once, each beside: what is read is larger
+/// than the document.
 static READINGS: Semaphore = Semaphore::const_new(2);
 
 /// A document that was not looked at yet: its sender may still wait to be told to send it.
 pub(crate) struct Envelope {
     payload: Payload,
     expectation: Expectation,
-    len_max: usize,
+    limits: Limits,
+}
+
+/// A document that came, and how much it may be.
+pub(crate) struct Document {
+    bytes: Bytes,
+    limits: Limits,
 }
 
 impl Envelope {
-    /// What a body is expected to be, and its greatest length.
-    pub(crate) const fn new(payload: Payload, expectation: Expectation, len_max: usize) -> Self {
-        Self { payload, expectation, len_max }
+    /// What a body is expected to be, and how much it may be.
+    pub(crate) const fn new(payload: Payload, expectation: Expectation, limits: Limits) -> Self {
+        Self { payload, expectation, limits }
     }
 
     /// Whether its sender says a checksum of it.
@@ -33,9 +39,9 @@ impl Envelope {
     }
 
     /// The document, held against what is said of it; its memory is taken by `held`.
-    pub(crate) async fn open(self, held: &mut Held) -> Outcome<Bytes> {
-        let Self { mut payload, expectation, len_max } = self;
-        let document = payload.document(len_max, held).await?;
+    pub(crate) async fn open(self, held: &mut Held) -> Outcome<Document> {
+        let Self { mut payload, expectation, limits } = self;
+        let document = payload.document(limits.bytes, held).await?;
         let signed = payload.sha256.is_some();
         if signed || expectation.is_some() {
             let mut digests = Digests::new(signed, expectation.algorithm().as_slice());
@@ -52,26 +58,34 @@ impl Envelope {
             let (md5, sha256) = (verdict.md5, verdict.sha256);
             expectation.check(&payload, md5, sha256, &verdict.checksums)?;
         }
-        Ok(document)
+        Ok(Document { bytes: document, limits })
     }
 }
 
-/// What `read` makes of a document's root; `malformed` if it has none. A long document is read on
-/// another thread.
-pub(crate) async fn read_document<T: Send + 'static>(
-    document: Bytes,
-    malformed: Code,
-    read: impl FnOnce(&Node<'_>) -> Outcome<T> + Send + 'static,
-) -> Outcome<T> {
-    let is_long = document.len() > SMALL_MAX;
-    let parse = move || read(&xml::parse(&document).map_err(|_| malformed)?);
-    if !is_long {
-        return parse();
+impl Document {
+    /// Whether there is nothing in it.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.bytes.trim_ascii().is_empty()
     }
-    let place = READINGS.acquire().await.expect("the semaphore is never closed");
-    let parsed = spawn_blocking(move || {
-        let _place = place;
-        parse()
-    });
-    parsed.await.map_err(|_| Code::InternalError)?
+
+    /// What `read` makes of its root; `malformed` if it has none. A long document is read on
+    /// another thread.
+    pub(crate) async fn read<T: Send + 'static>(
+        self,
+        malformed: Code,
+        read: impl FnOnce(&Node<'_>) -> Outcome<T> + Send + 'static,
+    ) -> Outcome<T> {
+        let Self { bytes, limits } = self;
+        let is_long = bytes.len() > SMALL_MAX;
+        let parse = move || read(&xml::parse(&bytes, limits).map_err(|_| malformed)?);
+        if !is_long {
+            return parse();
+        }
+        let place = READINGS.acquire().await.expect("the semaphore is never closed");
+        let parsed = spawn_blocking(move || {
+            let _place = place;
+            parse()
+        });
+        parsed.await.map_err(|_| Code::InternalError)?
+    }
 }

@@ -196,6 +196,7 @@ impl Front {
             query,
             headers,
             payload: (row.input != Input::Nothing).then_some(payload),
+            limits: row.input.limits(),
             scheme: client.scheme(),
         };
         op::run(row.operation, request, desk).await

@@ -5,9 +5,10 @@ use crate::{
     allowance::Held,
     body::{Outgoing, Payload},
     digest::Expectation,
-    document::Envelope,
+    document::{Document, Envelope},
     error::{Code, Failure, Outcome},
     uri::Query,
+    xml::Limits,
 };
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
@@ -24,6 +25,8 @@ pub(crate) struct Request {
     pub(crate) headers: HeaderMap,
     /// The body, as far as it is the operation's to read, until it is taken.
     pub(crate) payload: Option<Payload>,
+    /// How much a document in the body may be, for an operation that takes one.
+    pub(crate) limits: Option<Limits>,
     /// The memory of the document in the body, and of what was made of it.
     pub(crate) held: Held,
     /// How URLs of this gateway begin for the client.
@@ -42,12 +45,12 @@ impl Request {
     }
 
     /// The document in the body, held against what the client says of it.
-    pub(crate) async fn document(&mut self) -> Outcome<Bytes> {
+    pub(crate) async fn document(&mut self) -> Outcome<Document> {
         self.envelope()?.open(&mut self.held).await
     }
 
     /// The same where S3 takes none that its sender does not vouch for.
-    pub(crate) async fn vouched_document(&mut self) -> Outcome<Bytes> {
+    pub(crate) async fn vouched_document(&mut self) -> Outcome<Document> {
         let envelope = self.envelope()?;
         if !envelope.is_vouched_for() {
             let message =
@@ -59,16 +62,21 @@ impl Request {
 
     /// The document in the body, held against its signature and nothing else: where headers of a
     /// checksum are about something else.
-    pub(crate) async fn bare_document(&mut self) -> Outcome<Bytes> {
-        let len_max = self.settings.document_len_max;
-        let envelope = Envelope::new(self.body()?, Expectation::default(), len_max);
+    pub(crate) async fn bare_document(&mut self) -> Outcome<Document> {
+        let envelope = self.envelope_of(Expectation::default())?;
         envelope.open(&mut self.held).await
     }
 
     /// The document in the body, not read yet.
     pub(crate) fn envelope(&mut self) -> Outcome<Envelope> {
         let expectation = Expectation::read(&self.headers)?;
-        Ok(Envelope::new(self.body()?, expectation, self.settings.document_len_max))
+        self.envelope_of(expectation)
+    }
+
+    fn envelope_of(&mut self, expectation: Expectation) -> Outcome<Envelope> {
+        let limits = self.limits.ok_or(Code::InternalError)?;
+        let bytes = limits.bytes.min(self.settings.document_len_max);
+        Ok(Envelope::new(self.body()?, expectation, Limits { bytes, ..limits }))
     }
 
     /// A number from the query that must be within 0 and 2³¹−1, as S3 has it; `None` if it is absent.

@@ -10,6 +10,7 @@ mod common;
 use base64::Engine as _;
 use client::{Call, UNSIGNED, exchange, read_answer, sha256};
 use futures::TryStreamExt as _;
+use md5::Digest as _;
 use ripstop_node::{Memory, Node as _};
 use ripstop_s3::{Answered, Credentials, Observer, Operation, Settings, serve};
 use ripstop_store::Store;
@@ -247,6 +248,46 @@ async fn an_access_list_is_asked_for_only_where_it_could_stand() {
     assert_eq!(read_answer(&mut stream, false).await.status, 100);
     stream.write_all(b"none").await.unwrap();
     assert_eq!(read_answer(&mut stream, false).await.code(), "MalformedACLError");
+}
+
+#[tokio::test]
+async fn documents_that_do_not_fit_their_schema_change_nothing() {
+    let face = face(Settings::default()).await;
+    assert_eq!(Call::new("PUT", "/bkt/k").send(face.address, b"body").await.status, 200);
+    let send = async |method, path: &str, query: &str, document: &str| {
+        let md5 = base64::engine::general_purpose::STANDARD.encode(md5::Md5::digest(document));
+        let call = Call::new(method, path).query(query).header("content-md5", md5);
+        call.send(face.address, document.as_bytes()).await
+    };
+    for document in [
+        "",
+        "<Delete></Delete>",
+        "<Remove><Object><Key>k</Key></Object></Remove>",
+        "<Delete><Object><Key>k</Key><Key>j</Key></Object></Delete>",
+        "<Delete><Object><Key><b>k</b></Key></Object></Delete>",
+        "<Delete><Object><Key>k</Key></Object><Quiet>true</Quiet><Quiet>false</Quiet></Delete>",
+        "<!DOCTYPE Delete [<!ENTITY k 'k'>]><Delete><Object><Key>&k;</Key></Object></Delete>",
+        "<Delete><Object><Key>k</Key></Object></Delete><Delete/>",
+    ] {
+        let answer = send("POST", "/bkt", "delete=", document).await;
+        assert_eq!((answer.status, answer.code().as_str()), (400, "MalformedXML"), "{document}");
+    }
+    let tag = "<Tag><Key>a</Key><Value>b</Value></Tag>";
+    for (document, code) in [
+        (format!("<Tagging><TagSet>{tag}</TagSet><TagSet/></Tagging>"), "MalformedXML"),
+        (format!("<Tagging><TagSet>{}</TagSet></Tagging>", tag.repeat(11)), "InvalidTag"),
+        (format!("<Tagging><TagSet>{}</TagSet></Tagging>", tag.repeat(1000)), "MalformedXML"),
+        (format!("<Tagging>{}</Tagging>", " ".repeat(64 << 10)), "MaxMessageLengthExceeded"),
+    ] {
+        let answer = send("PUT", "/bkt/k", "tagging=", &document).await;
+        assert_eq!((answer.status, answer.code().as_str()), (400, code));
+    }
+    assert_eq!(Call::new("GET", "/bkt/k").send(face.address, b"").await.body, b"body");
+    let deleted = "\u{feff}<?xml version='1.0'?><!-- x --><d:Delete xmlns:d='urn:d'><d:Object>\
+                   <d:Key>&#107;<!-- x --></d:Key><d:New/></d:Object></d:Delete>";
+    let answer = send("POST", "/bkt", "delete=", deleted).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert_eq!(Call::new("GET", "/bkt/k").send(face.address, b"").await.status, 404);
 }
 
 #[tokio::test]

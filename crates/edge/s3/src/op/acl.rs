@@ -3,10 +3,10 @@
 use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
     Settings,
-    document::{Envelope, read_document},
+    document::Envelope,
     error::{Code, Failure},
     metadata,
-    xml::{Element, Node},
+    xml::{Element, Malformed, Node},
 };
 use http::StatusCode;
 
@@ -109,23 +109,26 @@ fn list(request: &mut Request) -> Outcome<Option<Envelope>> {
 async fn check_list(envelope: Envelope, desk: &Desk) -> Outcome<()> {
     let mut held = desk.allowances.documents.nothing();
     let document = envelope.open(&mut held).await?;
-    if document.is_empty() {
+    if document.is_blank() {
         return Err(Failure::new(Code::MissingRequestBody, "Request body is empty"));
     }
     let owner = desk.settings.owner.clone();
-    let check = move |root: &Node<'_>| check_grants(root, &owner);
-    read_document(document, Code::MalformedAcl, check).await
+    let check = move |root: &Node<'_>| {
+        let are_owners = are_owners(root, &owner).map_err(|_| Code::MalformedAcl)?;
+        if are_owners { Ok(()) } else { Err(Code::AccessControlListNotSupported.into()) }
+    };
+    document.read(Code::MalformedAcl, check).await
 }
 
-fn check_grants(root: &Node<'_>, owner: &str) -> Outcome<()> {
-    let list = root.child("AccessControlList").ok_or(Code::MalformedAcl)?;
-    let is_owners = |grant: &Node<'_>| {
-        let grantee = grant.child("Grantee").and_then(|grantee| grantee.text_of("ID"));
-        grantee == Some(owner) && grant.text_of("Permission") == Some("FULL_CONTROL")
-    };
-    if list.all("Grant").all(is_owners) {
-        Ok(())
-    } else {
-        Err(Code::AccessControlListNotSupported.into())
+/// Whether all grants of a list are that the owner owns.
+fn are_owners(root: &Node<'_>, owner: &str) -> Result<bool, Malformed> {
+    let list = root.named("AccessControlPolicy")?.child("AccessControlList")?.ok_or(Malformed)?;
+    for grant in list.all("Grant") {
+        let grantee = grant.child("Grantee")?.ok_or(Malformed)?;
+        let is_owner = grantee.text_of("ID")? == Some(owner);
+        if grant.text_of("Permission")? != Some("FULL_CONTROL") || !is_owner {
+            return Ok(false);
+        }
     }
+    Ok(true)
 }

@@ -10,6 +10,7 @@ use super::{
 use crate::{
     error::{Code, Failure},
     uri::Query,
+    xml::Limits,
 };
 use Input::{Bytes, Document, Nothing};
 use Level::{Bucket, BucketOrObject, Object, Service};
@@ -79,7 +80,7 @@ macro_rules! covers {
 
 macro_rules! operations {
     ($($method:ident $level:ident $selectors:tt
-        $($name:ident: $input:ident $signer:ident $action:ident $(+ $covers:ident)? => $handler:ty)?
+        $($name:ident: $input:ident $(($limits:ident))? $signer:ident $action:ident $(+ $covers:ident)? => $handler:ty)?
         $(= $answer:ident)?;)*) => {
         /// What a request asks for, by S3's names.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -104,7 +105,7 @@ macro_rules! operations {
             $(Entry::Is(Row {
                 operation: Operation::$name,
                 when: When { method: stringify!($method), level: $level, selectors: &$selectors },
-                input: $input,
+                input: $input$(($limits))?,
                 signer: $signer,
                 action: Action::$action,
                 covers: covers!($($covers)?),
@@ -156,11 +157,11 @@ operations! {
     HEAD Bucket [] HeadBucket: Nothing KeyOrNobody Know => bucket::Head;
     HEAD Object [] HeadObject: Nothing KeyOrNobody Read + READING => object::Head;
 
-    PUT Object [Has("tagging")] PutObjectTagging: Document KeyOrNobody Configure + VERSION
+    PUT Object [Has("tagging")] PutObjectTagging: Document(TAGS) KeyOrNobody Configure + VERSION
         => tags::Put;
-    PUT BucketOrObject [Has("acl")] PutAcl: Document KeyOrNobody Configure + VERSION => acl::Put;
+    PUT BucketOrObject [Has("acl")] PutAcl: Document(GRANTS) KeyOrNobody Configure + VERSION => acl::Put;
     PUT Bucket [NamesSetting] = not_implemented;
-    PUT Bucket [] CreateBucket: Document Key Own => bucket::Create;
+    PUT Bucket [] CreateBucket: Document(BUCKET) Key Own => bucket::Create;
     PUT Object [Has("uploadId"), Header(COPY_SOURCE)] UploadPartCopy: Nothing KeyOrNobody Write
         + PART => copy::Part;
     PUT Object [Has("uploadId")] UploadPart: Bytes KeyOrNobody Write + PART => part::Put;
@@ -176,15 +177,27 @@ operations! {
         => multipart::Abort;
     DELETE Object [] DeleteObject: Nothing KeyOrNobody Write + VERSION => delete::One;
 
-    POST Bucket [Has("delete")] DeleteObjects: Document KeyOrNobody Write => delete::Many;
+    POST Bucket [Has("delete")] DeleteObjects: Document(KEYS) KeyOrNobody Write => delete::Many;
     POST Bucket [] = not_implemented;
     POST Object [Has("uploads")] CreateMultipartUpload: Nothing KeyOrNobody Write
         => multipart::Create;
-    POST Object [Has("uploadId")] CompleteMultipartUpload: Document KeyOrNobody Write
+    POST Object [Has("uploadId")] CompleteMultipartUpload: Document(PARTS) KeyOrNobody Write
         => complete::Complete;
 
     OPTIONS BucketOrObject [] = no_origin_may;
 }
+
+/// Ten tags, as long as they may be, with each character spelled as a reference; and far more short
+/// ones, which are told what is wrong with them.
+const TAGS: Limits = Limits { bytes: 64 << 10, depth: 8, elements: 1024 };
+/// A hundred grants, the most that S3 takes.
+const GRANTS: Limits = Limits { bytes: 64 << 10, depth: 8, elements: 1024 };
+/// A region, a place, fifty tags.
+const BUCKET: Limits = Limits { bytes: 64 << 10, depth: 8, elements: 256 };
+/// A thousand keys of full length, each with what else S3 lets an entry say.
+const KEYS: Limits = Limits { bytes: 4 << 20, depth: 8, elements: 2 + 1000 * 8 };
+/// Ten thousand parts of nine fields each.
+const PARTS: Limits = Limits { bytes: 4 << 20, depth: 8, elements: 1 + 10_000 * 10 };
 
 const VERSION: &[&str] = &["versionId"];
 const PART: &[&str] = &["partNumber"];

@@ -1,7 +1,10 @@
 //! The words of the table of operations.
 
 use super::settings::named_setting;
-use crate::uri::{Query, Target};
+use crate::{
+    uri::{Query, Target},
+    xml::Limits,
+};
 use http::{HeaderMap, Method};
 
 /// Stands for whatever method.
@@ -94,10 +97,20 @@ impl When {
 pub(crate) enum Input {
     /// Nothing: a body that comes is not looked at.
     Nothing,
-    /// A document in XML.
-    Document,
+    /// A document in XML, and how much it may be.
+    Document(Limits),
     /// The bytes of an object or of a part.
     Bytes,
+}
+
+impl Input {
+    /// How much the document may be, where it is one.
+    pub(crate) const fn limits(self) -> Option<Limits> {
+        match self {
+            Self::Document(limits) => Some(limits),
+            Self::Nothing | Self::Bytes => None,
+        }
+    }
 }
 
 /// Who may send an operation, as far as its row decides: rights decide the rest.
