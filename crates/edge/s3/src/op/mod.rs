@@ -6,6 +6,7 @@ mod attributes;
 mod bucket;
 mod complete;
 mod copy;
+mod cors;
 mod delete;
 mod list;
 mod list_uploads;

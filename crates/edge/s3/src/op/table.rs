@@ -4,7 +4,7 @@
 
 use super::{
     COPY_SOURCE, Desk, Input, Level, Outcome, Reply, Request, Selector, Signer, When, acl,
-    act::perform, attributes, bucket, complete, copy, delete, list, list_uploads, multipart,
+    act::perform, attributes, bucket, complete, copy, cors, delete, list, list_uploads, multipart,
     object, part, put, setting, settings::SETTINGS, tags,
 };
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
 use Input::{Bytes, Document, Nothing};
 use Level::{Bucket, BucketOrObject, Object, Service};
 use Selector::{Has, Header, Is, NamesSetting};
-use Signer::{Key, KeyOrNobody};
+use Signer::{Anybody, Key, KeyOrNobody};
 use ripstop_identity::Action;
 use std::sync::LazyLock;
 
@@ -133,6 +133,8 @@ macro_rules! operations {
 operations! {
     GET Service [] ListBuckets: Nothing Key ListBuckets => bucket::List;
 
+    OPTIONS BucketOrObject [] Preflight: Nothing Anybody Know => cors::Preflight;
+
     ANY Object [Has("legal-hold")] = not_implemented;
     ANY Object [Has("retention")] = not_implemented;
     ANY Object [Has("restore")] = not_implemented;
@@ -183,8 +185,6 @@ operations! {
         => multipart::Create;
     POST Object [Has("uploadId")] CompleteMultipartUpload: Document(PARTS) KeyOrNobody Write
         => complete::Complete;
-
-    OPTIONS BucketOrObject [] = no_origin_may;
 }
 
 /// Ten tags, as long as they may be, with each character spelled as a reference; and far more short
@@ -246,10 +246,6 @@ pub(crate) fn covered() -> &'static [&'static str] {
 
 fn not_implemented(_: &Query) -> Failure {
     Code::NotImplemented.into()
-}
-
-fn no_origin_may(_: &Query) -> Failure {
-    Code::AccessForbidden.into()
 }
 
 fn part_of_nothing(query: &Query) -> Failure {

@@ -116,6 +116,9 @@ impl Input {
 /// Who may send an operation, as far as its row decides: rights decide the rest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Signer {
+    /// Anybody: a signature is not looked at, nor are rights. What is answered tells of nothing that is
+    /// stored.
+    Anybody,
     /// The owner of an access key.
     Key,
     /// The same, or anybody without a signature who was given rights.
