@@ -19,7 +19,7 @@ pub(crate) fn check(
 ) -> Outcome<()> {
     let signed = principal.access_key().is_some();
     let may_send = match row.signer {
-        Signer::Anybody => return Ok(()),
+        Signer::Anybody | Signer::Form => return Ok(()),
         Signer::Key => signed,
         Signer::KeyOrNobody => true,
     };

@@ -184,11 +184,11 @@ impl Front {
         op::run(row.operation, request, desk).await
     }
 
-    /// Who sends a request: nobody in particular where its row says that a signature is not looked
-    /// at, otherwise whom the head tells of.
+    /// Who sends a request, as far as its head tells: nobody in particular where its row says that
+    /// no signature is to be looked at there.
     fn sender(&self, head: &Head, row: Option<&Row>) -> Outcome<Sender> {
         match row.map(|row| row.signer) {
-            Some(Signer::Anybody) => Ok(self.nobody()),
+            Some(Signer::Anybody | Signer::Form) => Ok(self.nobody()),
             Some(Signer::Key | Signer::KeyOrNobody) | None => self.identify(&head.presented()),
         }
     }

@@ -86,7 +86,7 @@ fn verify_version_4(
     Ok(Verified { access_key: claim.access_key, payload, chunks })
 }
 
-/// Tokens go with temporary keys, and ours are not: whoever sends one means another key.
+/// Tokens go with temporary keys, and ours are not: a caller that sends one means another key.
 fn check_token(presented: &Presented<'_>) -> Outcome<()> {
     let in_header = presented.headers.get(TOKEN).is_some_and(|token| !token.is_empty());
     let in_query = presented

@@ -13,6 +13,7 @@ mod list_uploads;
 mod multipart;
 mod object;
 mod part;
+mod post;
 mod put;
 mod setting;
 mod settings;

@@ -5,7 +5,7 @@
 use super::{
     COPY_SOURCE, Desk, Input, Level, Outcome, Reply, Request, Selector, Signer, When, acl,
     act::perform, attributes, bucket, complete, copy, cors, delete, list, list_uploads, multipart,
-    object, part, put, setting, settings::SETTINGS, tags,
+    object, part, post, put, setting, settings::SETTINGS, tags,
 };
 use crate::{
     error::{Code, Failure},
@@ -15,7 +15,7 @@ use crate::{
 use Input::{Bytes, Document, Nothing};
 use Level::{Bucket, BucketOrObject, Object, Service};
 use Selector::{Has, Header, Is, NamesSetting};
-use Signer::{Anybody, Key, KeyOrNobody};
+use Signer::{Anybody, Form, Key, KeyOrNobody};
 use ripstop_identity::Action;
 use std::sync::LazyLock;
 
@@ -80,7 +80,8 @@ macro_rules! covers {
 
 macro_rules! operations {
     ($($method:ident $level:ident $selectors:tt
-        $($name:ident: $input:ident $(($limits:ident))? $signer:ident $action:ident $(+ $covers:ident)? => $handler:ty)?
+        $($name:ident: $input:ident $(($limits:ident))? $signer:ident $action:ident
+            $(+ $covers:ident)? => $handler:ty)?
         $(= $answer:ident)?;)*) => {
         /// What a request asks for, by S3's names.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -161,7 +162,8 @@ operations! {
 
     PUT Object [Has("tagging")] PutObjectTagging: Document(TAGS) KeyOrNobody Configure + VERSION
         => tags::Put;
-    PUT BucketOrObject [Has("acl")] PutAcl: Document(GRANTS) KeyOrNobody Configure + VERSION => acl::Put;
+    PUT BucketOrObject [Has("acl")] PutAcl: Document(GRANTS) KeyOrNobody Configure + VERSION
+        => acl::Put;
     PUT Bucket [NamesSetting] = not_implemented;
     PUT Bucket [] CreateBucket: Document(BUCKET) Key Own => bucket::Create;
     PUT Object [Has("uploadId"), Header(COPY_SOURCE)] UploadPartCopy: Nothing KeyOrNobody Write
@@ -180,6 +182,7 @@ operations! {
     DELETE Object [] DeleteObject: Nothing KeyOrNobody Write + VERSION => delete::One;
 
     POST Bucket [Has("delete")] DeleteObjects: Document(KEYS) KeyOrNobody Write => delete::Many;
+    POST Bucket [Selector::Form] PostObject: Nothing Form Write => post::Post;
     POST Bucket [] = not_implemented;
     POST Object [Has("uploads")] CreateMultipartUpload: Nothing KeyOrNobody Write
         => multipart::Create;
@@ -232,7 +235,7 @@ pub(crate) fn covered() -> &'static [&'static str] {
             Has(name) => Some(*name),
             // Of them a request for a listing may have any value: with one that is not covered it
             // is refused.
-            Is(..) | NamesSetting | Header(_) => None,
+            Is(..) | NamesSetting | Header(_) | Selector::Form => None,
         });
         let changing = ENTRIES.iter().filter_map(Entry::row).flat_map(|row| row.covers).copied();
         let settings = SETTINGS.iter().map(|setting| setting.name);

@@ -5,7 +5,7 @@ use crate::{
     uri::{Query, Target},
     xml::Limits,
 };
-use http::{HeaderMap, Method};
+use http::{HeaderMap, Method, header};
 
 /// Stands for whatever method.
 const ANY: &str = "ANY";
@@ -53,6 +53,8 @@ pub(crate) enum Selector {
     NamesSetting,
     /// A header.
     Header(&'static str),
+    /// A body that is a form's fields.
+    Form,
 }
 
 impl Selector {
@@ -62,8 +64,15 @@ impl Selector {
             Self::Is(name, value) => query.get(name) == Some(value),
             Self::NamesSetting => named_setting(query).is_some(),
             Self::Header(name) => headers.contains_key(name),
+            Self::Form => is_form(headers),
         }
     }
+}
+
+fn is_form(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default();
+    kind.trim().eq_ignore_ascii_case("multipart/form-data")
 }
 
 /// Which requests a row is about: all of it must hold.
@@ -116,9 +125,12 @@ impl Input {
 /// Who may send an operation, as far as its row decides: rights decide the rest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Signer {
-    /// Anybody: a signature is not looked at, nor are rights. What is answered tells of nothing that is
-    /// stored.
+    /// Anybody: a signature is not looked at, nor are rights. What is answered tells of nothing that
+    /// is stored.
     Anybody,
+    /// Whose signature is in the body, among a form's fields: neither that nor rights can be looked
+    /// at before the operation has read these.
+    Form,
     /// The owner of an access key.
     Key,
     /// The same, or anybody without a signature who was given rights.

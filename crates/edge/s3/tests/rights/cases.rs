@@ -127,6 +127,10 @@ pub(crate) fn case(operation: Operation) -> Case {
             .header("origin", "https://example.com")
             .header("access-control-request-method", "PUT")
             .answered(403),
+        // The signature would be in the body, which is not asked for.
+        Operation::PostObject => bucket(NoKey, "POST", "")
+            .header("content-type", "multipart/form-data; boundary=b")
+            .answered(501),
         Operation::HeadBucket => bucket(Any, "HEAD", ""),
         Operation::GetBucketLocation => bucket(Any, "GET", "location="),
         Operation::GetBucketSetting => bucket(Of(Read), "GET", "versioning="),

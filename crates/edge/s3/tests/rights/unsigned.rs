@@ -135,3 +135,31 @@ async fn what_browsers_ask_first_is_answered_without_a_signature_and_tells_nothi
     }
     assert!(told.windows(2).all(|two| two[0] == two[1]), "{told:?}");
 }
+
+#[tokio::test]
+async fn a_form_is_refused_before_its_body_is_asked_for_with_a_signature_and_without() {
+    let face = Face::new(Rights::none(), rights(&[(BUCKET, &[Right::Write])])).await;
+    let before = face.state().await;
+    let form = "--b\r\nContent-Disposition: form-data; name=\"key\"\r\n\r\nnew\r\n--b\r\n\
+                Content-Disposition: form-data; name=\"file\"\r\n\r\nbytes\r\n--b--\r\n";
+    let post = |path: &str| {
+        let call =
+            Call::new("POST", path).header("content-type", "Multipart/Form-Data; boundary=b");
+        call.header("content-length", form.len())
+    };
+    for path in [format!("/{BUCKET}"), format!("/{BUCKET}/"), "/none-here".to_owned()] {
+        let waiting = || post(&path).header("expect", "100-continue");
+        for answer in [
+            crate::exchange(face.to, &[waiting().unsigned().as_bytes()], false).await,
+            crate::exchange(face.to, &[waiting().sign().head.as_bytes()], false).await,
+            post(&path).send_unsigned(face.to, form.as_bytes()).await,
+        ] {
+            let told = (answer.status, answer.code());
+            assert_eq!(told, (501, "NotImplemented".to_owned()), "{path}: {answer:?}");
+        }
+    }
+    assert_eq!(face.last_operation(), Operation::PostObject);
+    assert_eq!(face.state().await, before);
+    let plain = Call::new("POST", &format!("/{BUCKET}")).send_unsigned(face.to, b"").await;
+    assert_refused(&plain, "what is no form");
+}
