@@ -10,7 +10,7 @@
 //! * [`Window`]: the fit of the samples of late, in bounded memory, for a gateway that runs.
 //! * [`fit_log`], [`LogRecord`]: the task log, the same from a live gateway and from a simulation.
 //! * [`Empirical`], [`Distribution`]: what was seen for each chunk size, without a model.
-//! * [`Quantiles`]: a percentile of what came last.
+//! * [`Quantiles`]: a percentile of what came last. [`Sketch`]: of what was counted, to be added up.
 //!
 //! It deliberately keeps no clock and does no I/O, and it does not judge nodes: whether one is slow is
 //! for those who ask.
@@ -45,7 +45,9 @@ mod log;
 mod log_fit;
 mod quantiles;
 mod sample;
+mod scale;
 mod sizes;
+mod sketch;
 mod survival;
 mod trim;
 mod window;
@@ -58,5 +60,6 @@ pub use log_fit::{LogFit, fit_log};
 pub use quantiles::Quantiles;
 pub use sample::Sample;
 pub use sizes::SIZES_MAX;
+pub use sketch::Sketch;
 pub use trim::{AT_RISK_MIN, KEPT, KEPT_MIN};
 pub use window::{REFIT_MIN, Window, WindowSettings};

@@ -1,3 +1,4 @@
+use crate::scale::Scale;
 use alloc::{boxed::Box, vec};
 use core::{fmt, time::Duration};
 
@@ -6,6 +7,11 @@ const DETAIL_BITS: u32 = 6;
 
 /// Powers of two of nanoseconds, from 2^10 (about a microsecond) to 2^42 (more than an hour).
 const POWERS: core::ops::Range<u32> = 10..42;
+
+const SCALE: Scale = Scale { unit_log2: POWERS.start - DETAIL_BITS, detail_log2: DETAIL_BITS };
+
+/// Buckets of what is shorter, which are left out.
+const BELOW: usize = 1 << DETAIL_BITS;
 
 const BUCKETS: usize = (POWERS.end - POWERS.start) as usize * (1 << DETAIL_BITS);
 
@@ -89,16 +95,11 @@ impl fmt::Debug for Quantiles {
 
 fn bucket(delay: Duration) -> usize {
     let ns = u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX);
-    let ns = ns.clamp(1 << POWERS.start, (1 << POWERS.end) - 1);
-    let power = ns.ilog2();
-    let detail = (ns >> (power - DETAIL_BITS)) - (1 << DETAIL_BITS);
-    ((power - POWERS.start) as usize) << DETAIL_BITS | detail as usize
+    SCALE.bucket(ns.clamp(1 << POWERS.start, (1 << POWERS.end) - 1)) - BELOW
 }
 
-fn middle(bucket: usize) -> Duration {
-    let shift = POWERS.start - DETAIL_BITS + (bucket >> DETAIL_BITS) as u32;
-    let detail = (1 << DETAIL_BITS) | (bucket as u64 & ((1 << DETAIL_BITS) - 1));
-    Duration::from_nanos((2 * detail + 1) << shift >> 1)
+const fn middle(bucket: usize) -> Duration {
+    Duration::from_nanos(SCALE.middle(bucket + BELOW))
 }
 
 #[cfg(test)]

@@ -45,6 +45,6 @@ pub use directory::{
 pub use error::NodeError;
 pub use fault::{Fault, FaultHandle, FaultSettings, Injected};
 pub use memory::Memory;
-pub use meter::{Histogram, Meter, MeterReading};
+pub use meter::{Meter, MeterReading};
 pub use node::{Capabilities, Leftovers, Listed, Node};
 pub use ripstop_delay::{ParseOperationError, StorageOperation as Operation};

@@ -285,7 +285,7 @@ impl Counted {
         }
         let mut rows = sheet.family(&of::NODE_OPERATION_SECONDS)?;
         for (labels, reading) in each() {
-            rows.seconds(&labels, reading.time.sum().as_nanos() as u64)?;
+            rows.seconds(&labels, reading.time.as_nanos() as u64)?;
         }
         let mut rows = sheet.family(&of::NODE_STUCK)?;
         for (node, meter) in &meters {

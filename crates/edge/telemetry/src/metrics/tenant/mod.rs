@@ -1,15 +1,14 @@
 //! What tenants were promised, and what they got.
 
-mod sketch;
 #[cfg(test)]
 mod tests;
 mod window;
 
-pub(crate) use sketch::Sketch;
 pub(crate) use window::Tally;
 pub use window::{TENANT_SLOT, TENANT_SLOTS};
 
 use super::histogram::Histogram;
+use ripstop_estimator::Sketch;
 use ripstop_gateway::Report;
 use ripstop_model::{TenantId, Timestamp};
 use ripstop_shaping::Fraction;

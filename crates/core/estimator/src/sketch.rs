@@ -1,23 +1,24 @@
-use std::{iter::zip, time::Duration};
+use crate::scale::Scale;
+use alloc::vec::Vec;
+use core::{iter::zip, time::Duration};
 
-/// Buckets that each doubling of the time is cut into, all of one width.
-const STEPS: u32 = 16;
-const STEPS_LOG2: u32 = STEPS.ilog2();
-/// Times are counted in units of 256 ns; below [`STEPS`] of them, 4 µs, each unit is a bucket.
-const UNIT_LOG2: u32 = 8;
-/// Up to 2³² units, 18 minutes; what is longer is in the last bucket.
-const BUCKETS: usize = ((u32::BITS - STEPS_LOG2 + 1) * STEPS) as usize;
+/// 16 buckets to each doubling of the time; below 16 units of 256 ns, 4 µs, each unit is a bucket.
+const SCALE: Scale = Scale { unit_log2: 8, detail_log2: 4 };
+/// 2³² units, 18 minutes; what is longer is in the last bucket.
+const LONGEST_NS: u64 = (1 << (u32::BITS + SCALE.unit_log2)) - 1;
+const BUCKETS: usize = SCALE.bucket(LONGEST_NS) + 1;
 
 /// How long things took, so that quantiles are right to one part of 32 between 4 µs and 18 minutes.
 /// Sketches add up, and are taken from each other again, without loss.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Sketch {
+pub struct Sketch {
     /// Empty until something is added; [`BUCKETS`] from then on.
     counts: Vec<u32>,
 }
 
 impl Sketch {
-    pub(super) fn add(&mut self, took: Duration) {
+    /// Takes in a time.
+    pub fn add(&mut self, took: Duration) {
         self.counts_mut()[bucket(took)] += 1;
     }
 
@@ -27,26 +28,26 @@ impl Sketch {
     }
 
     /// Puts in what another holds.
-    pub(super) fn merge(&mut self, other: &Self) {
+    pub fn merge(&mut self, other: &Self) {
         if !other.counts.is_empty() {
             zip(self.counts_mut(), &other.counts).for_each(|(count, more)| *count += more);
         }
     }
 
     /// Takes out what another holds, all of which was put in before.
-    pub(super) fn subtract(&mut self, other: &Self) {
+    pub fn subtract(&mut self, other: &Self) {
         zip(&mut self.counts, &other.counts).for_each(|(count, less)| *count -= less);
     }
 
     /// Empty again; its memory stays.
-    pub(super) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.counts.fill(0);
     }
 
     /// The least time that at least the share `p` of what was added did not exceed; none without any.
-    pub(crate) fn quantile(&self, p: f64) -> Option<Duration> {
+    pub fn quantile(&self, p: f64) -> Option<Duration> {
         let total: u64 = self.counts.iter().map(|count| u64::from(*count)).sum();
-        let rank = ((p * total as f64).ceil() as u64).max(1);
+        let rank = (libm::ceil(p * total as f64) as u64).max(1);
         let mut seen = 0;
         let found = self.counts.iter().position(|count| {
             seen += u64::from(*count);
@@ -57,28 +58,24 @@ impl Sketch {
 }
 
 fn bucket(took: Duration) -> usize {
-    let units = u32::try_from(took.as_nanos() >> UNIT_LOG2).unwrap_or(u32::MAX);
-    let Some(shift) = units.max(1).ilog2().checked_sub(STEPS_LOG2) else {
-        return units as usize;
-    };
-    (shift * STEPS + (units >> shift)) as usize
+    let ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+    SCALE.bucket(ns.min(LONGEST_NS))
 }
 
 /// The time in the middle of a bucket.
-fn middle(bucket: usize) -> Duration {
-    let bucket = bucket as u64;
-    let steps = u64::from(STEPS);
-    let shift = (bucket / steps).saturating_sub(1);
-    let low = (bucket - shift * steps) << shift;
-    Duration::from_nanos((low << UNIT_LOG2) + (1 << shift << UNIT_LOG2) / 2)
+const fn middle(bucket: usize) -> Duration {
+    Duration::from_nanos(SCALE.middle(bucket))
 }
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
     use super::*;
+    use std::vec::Vec;
 
     #[test]
     fn every_time_is_within_a_part_of_32_of_the_middle_of_its_bucket() {
+        assert_eq!(BUCKETS, 464);
         let mut former = 0;
         let mut ns = 4096u64;
         while ns < 1 << 40 {
