@@ -10,6 +10,7 @@
 //! * [`Window`]: the fit of the samples of late, in bounded memory, for a gateway that runs.
 //! * [`fit_log`], [`LogRecord`]: the task log, the same from a live gateway and from a simulation.
 //! * [`Empirical`], [`Distribution`]: what was seen for each chunk size, without a model.
+//! * [`Bins`], [`Survival`]: the same in bounded memory, for a policy that asks often.
 //! * [`Quantiles`]: a percentile of what came last. [`Sketch`]: of what was counted, to be added up.
 //!
 //! It deliberately keeps no clock and does no I/O, and it does not judge nodes: whether one is slow is
@@ -37,6 +38,8 @@
 #![no_std]
 extern crate alloc;
 
+mod bins;
+mod curve;
 mod distribution;
 mod empirical;
 mod fit;
@@ -52,6 +55,8 @@ mod survival;
 mod trim;
 mod window;
 
+pub use bins::Bins;
+pub use curve::Survival;
 pub use distribution::Distribution;
 pub use empirical::Empirical;
 pub use fit::{Fit, SIZE_FINISHED_MIN, SPREAD_MIN};

@@ -4,11 +4,9 @@
 mod course;
 mod crowd;
 mod delays;
-mod histogram;
 mod line;
 mod outlook;
 mod rescue;
-mod survival;
 #[cfg(test)]
 mod tests;
 

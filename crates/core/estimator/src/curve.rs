@@ -1,17 +1,18 @@
-use super::histogram::{BINS, Bin, begin_of};
+use crate::bins::{BINS, Bin, begin_of};
 use alloc::vec::Vec;
 
-/// The share of tasks that take longer than a time: Kaplan and Meier's estimate (Nonparametric estimation
-/// from incomplete observations, 1958), straight between its points.
+/// The share of tasks that take longer than a time: Kaplan and Meier's estimate of what [`Bins`] hold,
+/// straight between its points. Of times that are each known, [`Distribution`](crate::Distribution)
+/// is that estimate; here it takes bounded memory, however many tasks there were.
+///
+/// [`Bins`]: crate::Bins
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Survival {
-    /// (milliseconds, share that takes longer), from (0, 1) to share 0.
-    pub points: Vec<(f64, f64)>,
+pub struct Survival {
+    points: Vec<(f64, f64)>,
 }
 
 impl Survival {
-    /// Nothing is told of delays that fewer than so many tasks are known to have been at risk of.
-    pub(super) fn of(bins: &[Bin; BINS], at_risk_min: f64) -> Self {
+    pub(crate) fn of(bins: &[Bin; BINS], at_risk_min: f64) -> Self {
         let mut at_risk: f64 = bins.iter().map(|bin| bin.ended + bin.cancelled).sum();
         let (mut points, mut share) = (Vec::with_capacity(BINS + 2), 1.0);
         for (index, bin) in bins.iter().enumerate() {
@@ -34,8 +35,13 @@ impl Survival {
         Self { points }
     }
 
+    /// (milliseconds, share that takes longer), from (0, 1) to share 0.
+    pub fn points(&self) -> &[(f64, f64)] {
+        &self.points
+    }
+
     /// Mean and deviation of the delays once the slowest share is left out, milliseconds.
-    pub(super) fn trimmed(&self, share: f64) -> (f64, f64) {
+    pub fn trimmed(&self, share: f64) -> (f64, f64) {
         let (mut first, mut second) = (0.0, 0.0);
         for pair in self.points.windows(2) {
             let ((from, high), (until, low)) = (pair[0], pair[1]);
@@ -48,7 +54,7 @@ impl Survival {
     }
 
     /// Mean, milliseconds.
-    pub(super) fn mean(&self) -> f64 {
+    pub fn mean(&self) -> f64 {
         self.trimmed(0.0).0
     }
 }
