@@ -12,7 +12,7 @@ mod picture;
 
 pub(crate) use apply::{file_of, groups_of};
 pub(crate) use exact::{exactly, is_exact};
-pub(crate) use moments::{Measured, needed_reads, quantiles, since_change};
+pub(crate) use moments::{Measured, needed_reads, quantiles};
 
 use crate::admin_client::AdminPort;
 use answer::Answer;

@@ -10,6 +10,7 @@
 //! * [`Window`]: the fit of the samples of late, in bounded memory, for a gateway that runs.
 //! * [`fit_log`], [`LogRecord`]: the task log, the same from a live gateway and from a simulation.
 //! * [`Empirical`], [`Distribution`]: what was seen for each chunk size, without a model.
+//! * [`since_change`]: what a node did since it became faster or slower.
 //! * [`Bins`], [`Survival`]: the same in bounded memory, for a policy that asks often.
 //! * [`Quantiles`]: a percentile of what came last. [`Sketch`]: of what was counted, to be added up.
 //!
@@ -39,6 +40,7 @@
 extern crate alloc;
 
 mod bins;
+mod change;
 mod curve;
 mod distribution;
 mod empirical;
@@ -56,8 +58,9 @@ mod trim;
 mod window;
 
 pub use bins::Bins;
+pub use change::{TASKS_MIN, since_change};
 pub use curve::Survival;
-pub use distribution::Distribution;
+pub use distribution::{Distribution, equally_likely};
 pub use empirical::Empirical;
 pub use fit::{Fit, SIZE_FINISHED_MIN, SPREAD_MIN};
 pub use log::{LOG_HEADER, LogError, LogFormat, LogRecord, Outcome, parse_log};

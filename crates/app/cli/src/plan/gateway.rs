@@ -2,12 +2,12 @@
 
 use super::{
     inventory::{Inventory, InventoryClass, InventoryNode, State},
-    moments::{Measured, needed_reads, since_change},
+    moments::{Measured, needed_reads},
 };
 use crate::{admin_client::AdminPort, config::Size};
 use anyhow::{Context as _, Result, bail};
 use hyper::Method;
-use ripstop_estimator::{LogRecord, parse_log};
+use ripstop_estimator::{LogRecord, parse_log, since_change};
 use ripstop_telemetry::{PoolStatus, Status};
 
 /// Stripes of a pool that nobody tells the number of.

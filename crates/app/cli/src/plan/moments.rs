@@ -1,14 +1,13 @@
 //! How long a node serves a chunk, from what is known of it.
 
 use crate::fit::read_log;
-use anyhow::{Context as _, Result, ensure};
-use ripstop_estimator::{LogRecord, Outcome, Sample, parse_log};
+use anyhow::{Context as _, Result, bail, ensure};
+use ripstop_estimator::{
+    Distribution, LogRecord, Outcome, Sample, TASKS_MIN, equally_likely, parse_log,
+};
 use ripstop_model::Operation;
 use ripstop_placement::{Class, Service};
 use std::path::Path;
-
-/// Fewer tasks than this say too little about a node.
-const TASKS_MIN: usize = 30;
 
 /// The moments of a node's service, and for which chunks.
 #[derive(Clone, Copy, Debug)]
@@ -43,19 +42,14 @@ impl Measured {
 
     /// Of the finished reads among these.
     pub(crate) fn of_records<'a>(records: impl Iterator<Item = &'a LogRecord>) -> Result<Self> {
-        let (mut seen, mut bytes, mut count) = (Vec::new(), 0.0, 0usize);
-        for read in reads(records) {
-            seen.push(lasted(&read));
-            if read.finished {
-                count += 1;
-                bytes += read.bytes as f64;
-            }
-        }
-        ensure!(
-            count >= TASKS_MIN,
-            "{count} finished reads say too little, {TASKS_MIN} are needed"
-        );
-        let [mean, second, third] = survival_moments(seen);
+        let reads: Vec<Sample> = reads(records).collect();
+        let done = || reads.iter().filter(|read| read.finished);
+        let (count, bytes) = (done().count(), done().map(|read| read.bytes as f64).sum::<f64>());
+        let delays = Distribution::of(reads.iter().copied()).filter(|_| count >= TASKS_MIN);
+        let Some(delays) = delays else {
+            bail!("{count} finished reads say too little, {TASKS_MIN} are needed");
+        };
+        let [mean, second, third] = delays.moments_s();
         let service = Service::new(mean, second, third)?;
         let chunk_bytes = Some(bytes / count as f64).filter(|bytes| *bytes > 0.0);
         Ok(Self { service, chunk_bytes, fixed_s: 0.0 })
@@ -67,75 +61,14 @@ fn reads<'a>(records: impl Iterator<Item = &'a LogRecord>) -> impl Iterator<Item
     records.filter_map(LogRecord::sample).filter(|sample| sample.operation == Operation::Read)
 }
 
-/// How long a task ran, seconds, and whether to its end.
-fn lasted(sample: &Sample) -> (f64, bool) {
-    (sample.served.as_secs_f64().max(1e-9), sample.finished)
-}
-
-/// A node serves differently if means are so many standard errors apart …
-const APART: f64 = 6.0;
-/// … and one is so many times the other.
-const DIFFERENT: f64 = 1.25;
-
-/// The last of a node's reads, since it began to serve as it does: all, unless it has become faster or slower.
-/// Records are in the order of their ends.
-pub(crate) fn since_change<'a, 'b>(mut records: &'b [&'a LogRecord]) -> &'b [&'a LogRecord] {
-    while let Some(at) = last_change(records) {
-        records = &records[at..];
-    }
-    records
-}
-
-/// Where the mean of finished reads changes most, if it does.
-fn last_change(records: &[&LogRecord]) -> Option<usize> {
-    let finished = |record: &&LogRecord| {
-        record.operation == Operation::Read && record.outcome == Outcome::Done
-    };
-    let done = records.iter().enumerate().filter(|(_, record)| finished(record));
-    // Count, sum and sum of squares up to each finished read.
-    let (mut sums, mut ends) = (vec![[0.0; 3]], Vec::new());
-    for (at, record) in done {
-        let (seconds, [count, sum, squares]) = (record.served.as_secs_f64(), sums[ends.len()]);
-        sums.push([count + 1.0, sum + seconds, squares + seconds * seconds]);
-        ends.push(at);
-    }
-    let whole = sums[ends.len()];
-    let mean_error = |[count, sum, squares]: [f64; 3]| {
-        let mean = sum / count;
-        (mean, (squares / count - mean * mean).max(0.0) / count)
-    };
-    let mut found: Option<(f64, usize)> = None;
-    for first in TASKS_MIN..(ends.len() + 1).saturating_sub(TASKS_MIN) {
-        let before = sums[first];
-        let (early, early_error) = mean_error(before);
-        let (now, now_error) = mean_error(std::array::from_fn(|i| whole[i] - before[i]));
-        let apart = (now - early).abs() / (early_error + now_error).sqrt().max(1e-12);
-        let factor = (now / early).max(early / now);
-        if factor >= DIFFERENT && apart >= APART && found.is_none_or(|(most, _)| apart > most) {
-            found = Some((apart, ends[first]));
-        }
-    }
-    found.map(|(_, at)| at)
-}
-
-/// A node's delays as so many that are equally likely, ascending, seconds; those of cancelled reads count as longer
-/// than they ran. Empty without a finished read.
+/// A node's delays as this many that are equally likely, ascending, seconds; those of cancelled reads count as longer
+/// than they ran. Empty without a read.
 pub(crate) fn quantiles<'a>(
     records: impl Iterator<Item = &'a LogRecord>,
     count: usize,
 ) -> Vec<f64> {
-    let parts = survival_parts(reads(records).map(|read| lasted(&read)).collect());
-    let (mut reached, mut quantiles) = (0.0, Vec::with_capacity(count));
-    for &(seconds, part) in &parts {
-        reached += part;
-        while quantiles.len() < count && (quantiles.len() as f64 + 0.5) / count as f64 <= reached {
-            quantiles.push(seconds);
-        }
-    }
-    if let Some(&longest) = quantiles.last() {
-        quantiles.resize(count, longest);
-    }
-    quantiles
+    let delays = equally_likely(reads(records), count).into_iter();
+    delays.map(|delay| delay.as_secs_f64().max(1e-9)).collect()
 }
 
 /// The finished reads that their requests could not do without, and the seconds over which they are spread: what
@@ -179,113 +112,9 @@ pub(super) fn service(measured: &Measured, classes: &[Class]) -> Result<Service>
     Ok(Service::new(mean, second, third)?)
 }
 
-/// First three moments of delays of which some are only known to be longer (Kaplan and Meier). What is
-/// left after the longest counts as that.
-fn survival_moments(seen: Vec<(f64, bool)>) -> [f64; 3] {
-    let mut moments = [0.0; 3];
-    for (seconds, part) in survival_parts(seen) {
-        let powers = [seconds, seconds * seconds, seconds * seconds * seconds];
-        moments.iter_mut().zip(powers).for_each(|(sum, power)| *sum += part * power);
-    }
-    moments
-}
-
-/// The delays that end, ascending, and which part of all each stands for.
-fn survival_parts(mut seen: Vec<(f64, bool)>) -> Vec<(f64, f64)> {
-    // Those that ended come before those that were given up at the same time.
-    seen.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
-    let (mut left, mut parts) = (1.0, Vec::new());
-    let count = seen.len();
-    for (at, &(seconds, done)) in seen.iter().enumerate() {
-        if done {
-            let part = left / (count - at) as f64;
-            parts.push((seconds, part));
-            left -= part;
-        }
-    }
-    if let Some(&(longest, _)) = seen.last() {
-        parts.push((longest, left.max(0.0)));
-    }
-    parts
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_was_cancelled_counts_as_longer() {
-        let all = [1.0, 2.0, 3.0, 4.0].map(|seconds| (seconds, true)).to_vec();
-        assert!((survival_moments(all)[0] - 2.5).abs() < 1e-12);
-        // The first two of four were waited for: the other two took 2 s or longer.
-        let cut = vec![(1.0, true), (2.0, true), (2.0, false), (2.0, false)];
-        assert!((survival_moments(cut)[0] - 1.75).abs() < 1e-12);
-        // One given up at 1.5: its part goes to what is seen later.
-        let mixed = vec![(1.0, true), (1.5, false), (3.0, true), (5.0, true)];
-        assert!((survival_moments(mixed)[0] - (0.25 + 0.375 * 8.0)).abs() < 1e-12);
-    }
-
-    #[test]
-    fn a_node_that_has_become_slower_is_known_by_its_last_reads() {
-        let mut dice = ripstop_delay::Dice::new(1);
-        let mut log = |count: usize, mean: f64| -> Vec<LogRecord> {
-            let mut record = || LogRecord {
-                at: ripstop_model::Timestamp::ZERO,
-                operation: Operation::Read,
-                node: ripstop_model::NodeId(0),
-                bytes: 1000,
-                served: std::time::Duration::from_secs_f64(mean * (0.5 + 0.5 * dice.exponential())),
-                outcome: Outcome::Done,
-                waited: std::time::Duration::ZERO,
-                redundant: false,
-            };
-            (0..count).map(|_| record()).collect()
-        };
-        let kept = |log: &[LogRecord]| {
-            let records: Vec<&LogRecord> = log.iter().collect();
-            since_change(&records).len()
-        };
-        for _ in 0..200 {
-            assert_eq!(kept(&log(700, 0.1)), 700);
-        }
-        for (early, late, factor) in [(5000, 40, 10.0), (300, 300, 2.0), (40, 3000, 0.2)] {
-            let slower: Vec<_> = [log(early, 0.1), log(late, 0.1 * factor)].concat();
-            let kept = kept(&slower);
-            assert!(kept.abs_diff(late) <= 3, "{early} {late} {factor}: {kept}");
-        }
-        let twice: Vec<_> = [log(500, 0.1), log(500, 1.0), log(100, 0.1)].concat();
-        assert!(kept(&twice).abs_diff(100) <= 3, "{}", kept(&twice));
-    }
-
-    #[test]
-    fn quantiles_have_the_mean_of_what_was_seen() {
-        let record = |ms: u64, outcome| LogRecord {
-            at: ripstop_model::Timestamp::ZERO,
-            operation: Operation::Read,
-            node: ripstop_model::NodeId(0),
-            bytes: 1,
-            served: std::time::Duration::from_millis(ms),
-            outcome,
-            waited: std::time::Duration::ZERO,
-            redundant: false,
-        };
-        let done: Vec<_> = (1..=1000).map(|ms| record(ms, Outcome::Done)).collect();
-        let found = quantiles(done.iter(), 200);
-        assert_eq!(found.len(), 200);
-        assert!((found.iter().sum::<f64>() / 200.0 - 0.5005).abs() < 2e-3);
-        let cut: Vec<_> =
-            (1..=1000)
-                .map(|ms| {
-                    if ms > 500 {
-                        record(500, Outcome::Cancelled)
-                    } else {
-                        record(ms, Outcome::Done)
-                    }
-                })
-                .collect();
-        assert!((quantiles(cut.iter(), 200).iter().sum::<f64>() / 200.0 - 0.375).abs() < 3e-3);
-        assert_eq!(quantiles([].iter(), 200), [0.0; 0]);
-    }
 
     #[test]
     fn classes_of_two_sizes_are_served_as_often_as_they_are_asked_for() {

@@ -6,10 +6,10 @@ use super::{
 };
 use crate::{
     config::{NodeConfig, PoolConfig},
-    plan::{Measured, needed_reads, quantiles, since_change},
+    plan::{Measured, needed_reads, quantiles},
 };
 use anyhow::Result;
-use ripstop_estimator::LogRecord;
+use ripstop_estimator::{LogRecord, since_change};
 use ripstop_model::{NodeId, Operation};
 use ripstop_placement::{Class, Node, NodeState, Problem, Service};
 use std::collections::BTreeMap;
