@@ -10,6 +10,7 @@
 //! * [`Window`]: the fit of the samples of late, in bounded memory, for a gateway that runs.
 //! * [`fit_log`], [`LogRecord`]: the task log, the same from a live gateway and from a simulation.
 //! * [`Empirical`], [`Distribution`]: what was seen for each chunk size, without a model.
+//! * [`MovingAverage`], [`MeanSpan`]: what a number is on average, lately.
 //! * [`since_change`]: what a node did since it became faster or slower.
 //! * [`Bins`], [`Survival`]: the same in bounded memory, for a policy that asks often.
 //! * [`Quantiles`]: a percentile of what came last. [`Sketch`]: of what was counted, to be added up.
@@ -39,6 +40,7 @@
 #![no_std]
 extern crate alloc;
 
+mod average;
 mod bins;
 mod change;
 mod curve;
@@ -57,6 +59,7 @@ mod survival;
 mod trim;
 mod window;
 
+pub use average::{MeanSpan, MovingAverage};
 pub use bins::Bins;
 pub use change::{TASKS_MIN, since_change};
 pub use curve::Survival;

@@ -18,6 +18,7 @@ use core::time::Duration;
 use crowd::Pool;
 use delays::Delays;
 use outlook::{Outlook, Prospect};
+use ripstop_estimator::MovingAverage;
 use ripstop_model::Timestamp;
 
 /// A code (n,k) of which e tasks start at once and the others only on lanes that nobody else wants,
@@ -41,13 +42,13 @@ pub struct Backfill {
     generation: u64,
     last_arrival: Timestamp,
     /// Smoothed time between arrivals, milliseconds.
-    gap_ms: f64,
+    gap_ms: MovingAverage,
     /// Smoothed lane time of a request without redundancy, milliseconds.
-    work_ms: f64,
-    /// Smoothed lanes that no task which starts at once holds or waits for.
-    free: f64,
+    work_ms: MovingAverage,
+    /// Smoothed lanes that no task which starts at once holds or waits for; none before a request.
+    free: Option<MovingAverage>,
     /// Smoothed lane time that a cancellation costs, milliseconds.
-    stopping_ms: f64,
+    stopping_ms: MovingAverage,
     /// What outlooks went by at the last request.
     pool: Pool,
     /// e of the last request: what those in the queue are taken to want.
@@ -90,10 +91,10 @@ impl Backfill {
             learn_at: LEARN.0,
             generation: 0,
             last_arrival: Timestamp::ZERO,
-            gap_ms: 0.0,
-            work_ms: 0.0,
-            free: f64::NAN,
-            stopping_ms: 0.0,
+            gap_ms: MovingAverage::default(),
+            work_ms: MovingAverage::default(),
+            free: None,
+            stopping_ms: MovingAverage::default(),
             pool: Pool { lanes: 1.0, free: 1.0, offered: 0.0, stopping_ms: 0.0, price: 0.0 },
             last_at_once: 1,
         }
@@ -134,32 +135,34 @@ impl Backfill {
         let held = load.tasks_waiting + load.backlog * self.last_at_once;
         let free = (load.lanes_idle + load.lanes_redundant) as f64 - held as f64;
         let free = free.clamp(0.0, lanes);
-        if self.free.is_nan() {
-            self.free = lanes;
-        }
-        self.free += FREE_WEIGHT * (free - self.free);
+        let smoothed = self.free.get_or_insert(MovingAverage::new(lanes));
+        smoothed.add(FREE_WEIGHT, free);
+        let smoothed = smoothed.get();
         let weight = RATE_WEIGHT.max(1.0 / self.arrivals as f64);
         let gap_ms = now.since(self.last_arrival).as_secs_f64() * 1000.0;
         self.last_arrival = now;
-        self.gap_ms += weight * (gap_ms - self.gap_ms);
+        self.gap_ms.add(weight, gap_ms);
         if let Some(work_ms) = work_ms {
-            self.work_ms += weight * (work_ms - self.work_ms);
+            self.work_ms.add(weight, work_ms);
         }
-        let offered = if self.gap_ms > 0.0 { self.work_ms / self.gap_ms } else { 0.0 };
+        let (gap_ms, work_ms) = (self.gap_ms.get(), self.work_ms.get());
+        let offered = if gap_ms > 0.0 { work_ms / gap_ms } else { 0.0 };
         let rho = (offered / lanes).min(0.98);
-        let (stopping_ms, price) = (self.stopping_ms, self.price(rho, lanes));
-        self.pool = Pool { lanes, free: self.free, offered: rho * lanes, stopping_ms, price };
+        let (stopping_ms, price) = (self.stopping_ms.get(), self.price(rho, lanes));
+        self.pool = Pool { lanes, free: smoothed, offered: rho * lanes, stopping_ms, price };
         (free, rho)
     }
 
     /// The cost of a cancellation as a share of a request's work.
     fn stopping_share(&self) -> f64 {
-        if self.work_ms > 0.0 { self.stopping_ms / self.work_ms } else { 0.0 }
+        let (stopping_ms, work_ms) = (self.stopping_ms.get(), self.work_ms.get());
+        if work_ms > 0.0 { stopping_ms / work_ms } else { 0.0 }
     }
 
     /// v: the share of the lanes that is not free, smoothed.
     fn held(&self, lanes: f64) -> f64 {
-        (1.0 - self.free / lanes).clamp(0.0, 0.98)
+        let free = self.free.map_or(f64::NAN, MovingAverage::get);
+        (1.0 - free / lanes).clamp(0.0, 0.98)
     }
 
     /// p: own delay that a unit of lane time is worth.
@@ -241,6 +244,6 @@ impl Policy for Backfill {
     }
 
     fn learn_stopping(&mut self, took: Duration) {
-        self.stopping_ms += STOPPING_WEIGHT * (took.as_secs_f64() * 1000.0 - self.stopping_ms);
+        self.stopping_ms.add(STOPPING_WEIGHT, took.as_secs_f64() * 1000.0);
     }
 }

@@ -8,6 +8,7 @@
 use super::{Demand, LoadThresholds, tables::Tables};
 use crate::{Choice, Class, Limits, Load, Policy, Sample, Settings, eager::eager};
 use ripstop_delay::ShiftedExponential;
+use ripstop_estimator::MovingAverage;
 use ripstop_model::{Operation, Timestamp};
 
 /// The code that is best at the load that smoothed lanes and backlog show, all its tasks at once.
@@ -40,13 +41,13 @@ pub struct MultiServerTofec {
 #[derive(Clone, Copy, Default, Debug)]
 struct Smoothed {
     /// What a constant 1 would have come to: less than 1 at the beginning.
-    weight: f64,
+    weight: MovingAverage,
     /// Busy lanes and unexpected backlog.
-    occupied: f64,
+    occupied: MovingAverage,
     /// U of the codes that were chosen, milliseconds.
-    chosen_ms: f64,
+    chosen_ms: MovingAverage,
     /// U₁ of the same requests, milliseconds.
-    least_ms: f64,
+    least_ms: MovingAverage,
 }
 
 /// In how many mean least lane times the backlog should be served beside what arrives.
@@ -63,19 +64,20 @@ fn error(memory: f64) -> f64 {
 
 impl Smoothed {
     fn see(&mut self, memory: f64, occupied: f64) {
-        self.weight = memory * self.weight + (1.0 - memory);
-        self.occupied = memory * self.occupied + (1.0 - memory) * occupied;
+        self.weight.fade(memory, 1.0);
+        self.occupied.fade(memory, occupied);
     }
 
     fn take(&mut self, memory: f64, chosen_ms: f64, least_ms: f64) {
-        self.chosen_ms = memory * self.chosen_ms + (1.0 - memory) * chosen_ms;
-        self.least_ms = memory * self.least_ms + (1.0 - memory) * least_ms;
+        self.chosen_ms.fade(memory, chosen_ms);
+        self.least_ms.fade(memory, least_ms);
     }
 
     /// ρ on so many lanes.
     fn load(&self, lanes: f64) -> f64 {
-        let share = if self.chosen_ms > 0.0 { self.least_ms / self.chosen_ms } else { 1.0 };
-        self.occupied / self.weight.max(f64::MIN_POSITIVE) / lanes * share
+        let (chosen_ms, least_ms) = (self.chosen_ms.get(), self.least_ms.get());
+        let share = if chosen_ms > 0.0 { least_ms / chosen_ms } else { 1.0 };
+        self.occupied.get() / self.weight.get().max(f64::MIN_POSITIVE) / lanes * share
     }
 }
 
