@@ -11,7 +11,7 @@ mod moments;
 mod picture;
 
 pub(crate) use apply::{file_of, groups_of};
-pub(crate) use exact::{exactly, is_exact};
+pub(crate) use exact::is_exact;
 pub(crate) use moments::{Measured, needed_reads, quantiles};
 
 use crate::admin_client::AdminPort;

@@ -8,14 +8,13 @@ mod tests;
 
 use crate::{
     config::{PlanFile, PoolConfig},
-    plan::{exactly, file_of, groups_of, is_exact},
+    plan::{file_of, groups_of, is_exact},
 };
 use anyhow::{Result, ensure};
 use attendance::Attendance;
-use choice::{Choice, moved_part};
 use ripstop_gateway::{NodeState, Placement, PlacementGroup, Selection, WHOLE_CHUNK};
 use ripstop_model::NodeId;
-use ripstop_placement::{Group, Plan};
+use ripstop_placement::{Group, Plan, Renewal};
 use ripstop_runtime::Pool;
 use ripstop_store::{Census, Store};
 use ripstop_telemetry::{PlanStanding, PoolCounts};
@@ -143,18 +142,14 @@ impl Replanner {
         let measured = self.measure(up)?;
         let Some(measured) = measured else { return Ok("too little was measured".into()) };
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = match self.former(followed.as_deref()) {
-            None => exactly(&measured.problem, None)?,
-            Some(former) => {
-                let (selection, gain) = (self.selection(), self.auto.gain);
-                match measured.choose(&self.config, selection, &former, gain)? {
-                    Choice::Follow(plan) => *plan,
-                    Choice::Keep { saved } => {
-                        return Ok(format!("kept: another would save {:.1} %", saved * 100.0));
-                    }
+        let (former, gain) = (self.former(followed.as_deref()), self.auto.gain);
+        let found =
+            match measured.choose(&self.config, self.selection(), former.as_deref(), gain)? {
+                Renewal::Follow(plan) => *plan,
+                Renewal::Keep { saved } => {
+                    return Ok(format!("kept: another would save {:.1} %", saved * 100.0));
                 }
-            }
-        };
+            };
         ensure!(
             is_exact(&measured.problem, &found),
             "with {} fragments a stripe cannot survive the loss of {} sites",
@@ -171,7 +166,7 @@ impl Replanner {
             tracing::warn!(pool = self.config.name, "plan not kept for the next start: {error:#}");
         }
         self.follow(groups);
-        let moved = moved_part(&found);
+        let moved = found.moved_part();
         if moved > 0.0 {
             *self.counted() = None;
         }

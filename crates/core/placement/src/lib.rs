@@ -11,6 +11,7 @@
 //!   constraint, not paid for in latency: files survive the loss of nodes and of whole sites, no vendor
 //!   holds enough to read them. The [`Certificate`] says how far the plan is from the best possible one.
 //!   With a previous plan, chunks move only where it pays; the answer lists the moves.
+//! * [`exactly`], [`renew`]: plans for stripes of a code, and which of them a pool goes over to.
 //! * [`Spread`]: which group of its class a file belongs to, by its number.
 //! * [`selection`]: which k of n serve a request, without allocation.
 //! * [`Published`], [`baseline`], [`testbed`]: the paper's algorithm, its rivals and its setup.
@@ -69,6 +70,7 @@ mod corrective;
 mod curve;
 mod domain;
 mod draft;
+mod exact;
 mod field;
 mod improvement;
 mod movement;
@@ -76,6 +78,7 @@ mod plan;
 mod problem;
 mod published;
 mod relaxation;
+mod renewal;
 mod rounding;
 pub mod selection;
 mod service;
@@ -89,9 +92,11 @@ mod tests;
 
 pub use bound::LatencyBound;
 pub use certificate::Certificate;
+pub use exact::{exactly, is_exact};
 pub use plan::{Group, Move, Plan};
 pub use problem::{Class, Node, NodeState, PlanError, Problem};
 pub use published::{Published, project};
+pub use renewal::{Renewal, renew};
 pub use service::{Service, ServiceError};
 pub use sojourn::Sojourn;
 pub use solve::solve;

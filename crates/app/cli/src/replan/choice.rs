@@ -1,28 +1,20 @@
-//! Which plan a pool is to follow: candidates from the planner, each rehearsed in the simulator.
+//! What a plan is worth to a pool: a rehearsal in the simulator.
 
 use crate::{
     config::PoolConfig,
-    plan::{exactly, is_exact},
     rehearsal::{self, Rehearsal},
 };
-use anyhow::Result;
 use ripstop_delay::{DelayModel, Recorded, Replay, StorageOperation};
 use ripstop_figure::mean;
 use ripstop_gateway::Selection;
 use ripstop_model::NodeId;
-use ripstop_placement::{Group, Plan, Problem};
+use ripstop_placement::{Group, Plan, PlanError, Problem, Renewal, renew};
 use std::time::Duration;
 
 /// Reads of which a rehearsal consists; the first tenth finds empty queues and is left out.
 const READS: usize = 10_000;
 /// Equally likely delays that stand for a node's.
 pub(super) const DELAYS: usize = 400;
-/// Part of the gain for which reads are led otherwise, if nothing is moved for it.
-const LED_ANEW: f64 = 0.1;
-/// A plan that is better by less is the same.
-const NOTHING: f64 = 0.002;
-/// Price of moving all stripes, in objectives, at which none is.
-const DEAR: f64 = 1e6;
 /// All luck of rehearsals: the same for all candidates.
 const SEED: u64 = 1;
 
@@ -34,75 +26,16 @@ pub(super) struct Measurement {
     pub delays: Vec<Vec<f64>>,
 }
 
-/// What becomes of the plan that is followed.
-pub(super) enum Choice {
-    /// Another is.
-    Follow(Box<Plan>),
-    /// It stays; the best other would save this part.
-    Keep { saved: f64 },
-}
-
-/// A plan, and what it is worth.
-struct Candidate {
-    plan: Plan,
-    /// Mean latency in the rehearsal and θ times money, seconds.
-    value: f64,
-}
-
 impl Measurement {
-    /// Whether another plan is better than these groups. Stripes are moved if that is better by `gain`, as a part
-    /// of the objective, than leading reads elsewhere; moving all of them counts as much as the gain, some of
-    /// them as a part of it. Reads are led elsewhere for a tenth of it. A plan some of whose nodes are
-    /// down is worse than any other.
-    ///
-    /// The planner's bound says which plans there are, and the simulator how good each is: by the bound two plans
-    /// can be equal of which one takes a third longer.
+    /// Whether another plan is better than these groups, by what rehearsals say ([`renew`]).
     pub(super) fn choose(
         &self,
         config: &PoolConfig,
         selection: Selection,
-        former: &[Vec<Group>],
+        former: Option<&[Vec<Group>]>,
         gain: f64,
-    ) -> Result<Choice> {
-        let problem = &self.problem;
-        let now = Plan::new(problem, former.to_vec(), 0.0);
-        let usual = exactly(problem, None)?.certificate.value;
-        let all_bytes: f64 = now.bytes.iter().sum();
-        let with_moves_at = |objectives: f64| {
-            let seconds_per_moved_byte = objectives * usual / all_bytes.max(1.0);
-            exactly(&Problem { seconds_per_moved_byte, ..problem.clone() }, Some(&now))
-        };
-        let rehearsed = |plan: Plan| {
-            let value = self.value(config, selection, &plan);
-            Candidate { plan, value }
-        };
-        let staying = with_moves_at(DEAR)?;
-        let stays = staying.moves.is_empty() && is_exact(problem, &staying);
-        let mut movers = Vec::new();
-        for price in [gain, gain / 10.0, 0.0] {
-            let plan = with_moves_at(price)?;
-            let is_new = |other: &Candidate| other.plan.classes != plan.classes;
-            if !plan.moves.is_empty() && is_exact(problem, &plan) && movers.iter().all(is_new) {
-                movers.push(rehearsed(plan));
-            }
-        }
-        let dear =
-            |candidate: &Candidate| candidate.value * (1.0 + gain * moved_part(&candidate.plan));
-        let best = movers.into_iter().min_by(|a, b| dear(a).total_cmp(&dear(b)));
-        let saved = |candidate: &Candidate, than: f64| 1.0 - candidate.value / than;
-        if !stays {
-            // No plan at all can be followed as it is: what there is, or the planner's word on it.
-            return Ok(Choice::Follow(Box::new(best.map_or(staying, |best| best.plan))));
-        }
-        let (now, staying) = (self.value(config, selection, &now), rehearsed(staying));
-        let moving = best.filter(|best| dear(best) <= (1.0 - gain.max(NOTHING)) * staying.value);
-        let chosen = moving.unwrap_or(staying);
-        let moves = !chosen.plan.moves.is_empty();
-        let saved = saved(&chosen, now);
-        if moves || saved >= (gain * LED_ANEW).max(NOTHING) {
-            return Ok(Choice::Follow(Box::new(chosen.plan)));
-        }
-        Ok(Choice::Keep { saved })
+    ) -> Result<Renewal, PlanError> {
+        renew(&self.problem, former, gain, |plan| self.value(config, selection, plan))
     }
 
     /// Mean latency in a rehearsal, and θ times money, seconds.
@@ -139,9 +72,4 @@ impl Measurement {
         let recorded = Recorded::new(delays, Replay::Sampled);
         Box::new(recorded.expect("every node has delays"))
     }
-}
-
-/// Which part of all fragments is to be moved.
-pub(super) fn moved_part(plan: &Plan) -> f64 {
-    plan.moved_bytes() as f64 / plan.bytes.iter().sum::<f64>().max(1.0)
 }

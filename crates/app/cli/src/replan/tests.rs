@@ -1,5 +1,5 @@
 use super::{choice::Measurement, *};
-use ripstop_placement::{Class, Node, NodeState as State, Problem, Service};
+use ripstop_placement::{Class, Node, NodeState as State, Plan, Problem, Service, exactly};
 use std::fmt::Write as _;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -52,9 +52,9 @@ fn config() -> PoolConfig {
 }
 
 fn chosen(measured: &Measurement, selection: Selection, former: &Plan, gain: f64) -> Option<Plan> {
-    match measured.choose(&config(), selection, &former.classes, gain).unwrap() {
-        Choice::Follow(plan) => Some(*plan),
-        Choice::Keep { .. } => None,
+    match measured.choose(&config(), selection, Some(&former.classes), gain).unwrap() {
+        Renewal::Follow(plan) => Some(*plan),
+        Renewal::Keep { .. } => None,
     }
 }
 
@@ -102,7 +102,7 @@ fn a_plan_with_a_node_that_is_down_is_left_whatever_is_gained() {
     // A stripe that had a fragment there loses one of seven.
     let held = plan.classes[0].iter().filter(|group| group.nodes.contains(&3));
     let most = held.map(|group| group.files).sum::<u64>() as f64 / (FILES as f64 * 7.0);
-    assert!(moved_part(&new) <= 1.2 * most, "{} {most}", moved_part(&new));
+    assert!(new.moved_part() <= 1.2 * most, "{} {most}", new.moved_part());
 }
 
 #[test]
