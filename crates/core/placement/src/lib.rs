@@ -13,6 +13,7 @@
 //!   With a previous plan, chunks move only where it pays; the answer lists the moves.
 //! * [`exactly`], [`renew`]: plans for stripes of a code, and which of them a pool goes over to.
 //! * [`Spread`]: which group of its class a file belongs to, by its number.
+//! * [`moving`]: which stripe goes to which group, and when a mover walks through them.
 //! * [`selection`]: which k of n serve a request, without allocation.
 //! * [`Published`], [`baseline`], [`testbed`]: the paper's algorithm, its rivals and its setup.
 //!
@@ -74,6 +75,7 @@ mod exact;
 mod field;
 mod improvement;
 mod movement;
+pub mod moving;
 mod plan;
 mod problem;
 mod published;

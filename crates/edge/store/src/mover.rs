@@ -1,22 +1,19 @@
 //! Brings what is stored to where a plan wants it, behind everything else.
 
-mod assignment;
 mod census;
 mod copy;
 mod plans;
-mod transport;
-mod watch;
 
 pub use census::Census;
 pub use plans::MoveProgress;
 pub(crate) use plans::Movers;
 
 use crate::{Store, StoreError, store::Inner};
-use assignment::{Assignment, Goal, Spot, Tally, goals};
-use plans::is_spread;
+use plans::{is_spread, spot};
 use ripstop_catalog::{CatalogError, Stripe};
 use ripstop_gateway::{NodeGauge, NodeState, Placement};
-use ripstop_model::{PoolId, StripeId, TenantId};
+use ripstop_model::{PoolId, StripeId, TenantId, Timestamp};
+use ripstop_placement::moving::{Assignment, Goal, Tally, Walked, Watch, goals};
 use ripstop_runtime::Layout;
 use std::{
     collections::BTreeSet,
@@ -24,16 +21,9 @@ use std::{
     time::Duration,
 };
 use tokio::time::Instant;
-use watch::Watch;
 
 /// Stripes of the catalog looked at together.
 const PAGE: usize = 256;
-/// How often stripes are walked through once all are where they belong, if nothing calls for it before
-/// ([`Watch`]): groups lose their parts as objects come and go.
-const WALK_EVERY: Duration = Duration::from_hours(1);
-/// How long after a walk that could not move everything the next one begins; twice as long after each
-/// that moved nothing, up to the second.
-const RETRY_AFTER: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(5));
 /// How often a mover that waits looks whether it is still wanted, and at its nodes.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// How often a mover that gives way looks whether the pool still has a backlog.
@@ -54,7 +44,8 @@ impl Store {
         let (rate, home_after) =
             (self.inner.settings.move_rate_max, self.inner.settings.home_after);
         let goals = if rate > 0 && found.layout() == Layout::Spread {
-            goals(placement, |id| found.nodes().any(|(node, _)| node == id))
+            let groups = placement.groups.iter().map(|group| (group.weight, &*group.nodes));
+            goals(groups, |id| found.nodes().any(|(node, _)| node == id))
         } else {
             Vec::new()
         };
@@ -64,8 +55,8 @@ impl Store {
             return;
         }
         let (store, now) = (Arc::downgrade(&self.inner), Instant::now());
-        let watch = Watch::new(now, home_after);
-        let mover = Mover { store, pool, plan, goals, rate, paid_until: now, watch };
+        let watch = Watch::new(Timestamp::ZERO, home_after);
+        let mover = Mover { store, pool, plan, goals, rate, begun: now, paid_until: now, watch };
         tokio::spawn(mover.run());
     }
 
@@ -102,6 +93,8 @@ struct Mover {
     goals: Arc<[Goal]>,
     /// Bytes each second.
     rate: u64,
+    /// When its clock shows zero.
+    begun: Instant,
     /// Until when what was moved takes at this rate.
     paid_until: Instant,
     watch: Watch,
@@ -121,28 +114,15 @@ impl From<CatalogError> for Halt {
     }
 }
 
-/// What came of a walk, in fragments.
-#[derive(Default)]
-struct Walked {
-    moved: u64,
-    left: u64,
-    /// Those of them whose node is out of service: there is no use in trying before it is back.
-    waiting: u64,
-}
-
 impl Mover {
     async fn run(mut self) {
-        let mut retry_after = RETRY_AFTER.0;
-        while let Ok(next) = self.walk_and_rest(retry_after).await {
-            retry_after = next;
-        }
+        while self.walk_and_rest().await.is_ok() {}
     }
 
-    /// Walks, and waits until it is time for the next walk; answers how long after that one the
-    /// following begins if something is left.
-    async fn walk_and_rest(&mut self, retry_after: Duration) -> Result<Duration, Halt> {
+    /// Walks, and waits until it is time for the next walk.
+    async fn walk_and_rest(&mut self) -> Result<(), Halt> {
         self.look()?;
-        self.watch.walk_began(self.strays()?);
+        self.watch.walk_began(self.now(), self.strays()?);
         let walked = match self.walk().await {
             Err(Halt::Failed(error)) => {
                 tracing::warn!(pool = self.pool.0, %error, "stripes not brought to their nodes");
@@ -150,18 +130,17 @@ impl Mover {
             }
             walked => walked?,
         };
-        let Walked { moved, left, waiting } = walked;
-        let retry_after = if moved > 0 { RETRY_AFTER.0 } else { retry_after };
+        let Walked { moved, left, .. } = walked;
         if moved > 0 {
             tracing::info!(pool = self.pool.0, moved, left, "moved fragments");
         }
-        let now = Instant::now();
-        self.watch.walk_ended(now, left == 0);
-        let may_rest = left == waiting;
-        let end = now + if may_rest { WALK_EVERY } else { retry_after };
-        let is_called = self.rest_until(end).await?;
-        let is_first = is_called || may_rest;
-        Ok(if is_first { RETRY_AFTER.0 } else { (retry_after * 2).min(RETRY_AFTER.1) })
+        self.watch.walk_ended(self.now(), walked);
+        self.rest().await
+    }
+
+    /// The time by its clock.
+    fn now(&self) -> Timestamp {
+        Timestamp::ZERO + self.begun.elapsed()
     }
 
     /// The store, while it is there and follows this plan. Never kept while waiting: the store ends
@@ -182,7 +161,7 @@ impl Mover {
             let down = machine.nodes().filter(|node| node.state == NodeState::Down);
             down.filter(is_wanted).map(|node| node.id).collect()
         });
-        self.watch.look(Instant::now(), down);
+        self.watch.look(self.now(), down);
         Ok(())
     }
 
@@ -201,18 +180,17 @@ impl Mover {
         }
     }
 
-    /// Sleeps until then, or until a walk is called for: whether that was before.
-    async fn rest_until(&mut self, end: Instant) -> Result<bool, Halt> {
+    /// Sleeps until the next walk is due.
+    async fn rest(&mut self) -> Result<(), Halt> {
         loop {
-            let now = Instant::now();
-            self.sleep_until(end.min(now + LOOK_EVERY)).await?;
-            let now = Instant::now();
-            if now >= end {
-                return Ok(false);
-            }
+            let end = self.begun + self.watch.next().since(Timestamp::ZERO);
+            self.sleep_until(end.min(Instant::now() + LOOK_EVERY)).await?;
+            let now = self.now();
             if self.watch.is_due(now, self.strays()?) {
-                tracing::debug!(pool = self.pool.0, "looks for stripes to bring home");
-                return Ok(true);
+                if now < self.watch.next() {
+                    tracing::debug!(pool = self.pool.0, "looks for stripes to bring home");
+                }
+                return Ok(());
             }
         }
     }
@@ -239,7 +217,7 @@ impl Mover {
         let (mut after, mut tally) = (StripeId(0), Tally::new(self.goals.to_vec()));
         while let Some(page) = self.page(&mut after).await? {
             for (_, stripe) in &page {
-                tally.note(Spot::of(stripe));
+                tally.note(spot(stripe));
             }
         }
         let mut assignment: Assignment = tally.assign();
@@ -248,7 +226,7 @@ impl Mover {
         while let Some(page) = self.page(&mut after).await? {
             for (id, stripe) in page {
                 self.note(|progress, _| progress.stripes_seen += 1)?;
-                if let Some(goal) = assignment.next(&Spot::of(&stripe)).cloned() {
+                if let Some(goal) = assignment.next(&spot(&stripe)).cloned() {
                     self.bring(id, &goal, &mut walked).await?;
                 }
             }
@@ -275,7 +253,7 @@ impl Mover {
             };
             let found = store.inner.catalog.stripes(&[id]).await?.pop().flatten();
             let Some(stripe) = found else { return Ok(()) };
-            let mut moves = goal.moves(&stripe);
+            let mut moves = goal.moves(stripe.n, &stripe.nodes);
             moves.retain(|(index, _)| !failed.contains(index));
             let Some(&(index, to)) = moves.iter().find(|(_, to)| self.watch.is_up(*to)) else {
                 walked.left += moves.len() as u64;

@@ -1,4 +1,5 @@
 use super::*;
+use alloc::vec;
 
 fn nodes(of: impl IntoIterator<Item = u16>) -> BTreeSet<NodeId> {
     of.into_iter().map(NodeId).collect()
@@ -88,17 +89,11 @@ fn parts_are_whole_and_never_off_by_one() {
     assert_eq!(parts(u64::MAX, &[u64::MAX, 1]).iter().sum::<u64>(), u64::MAX);
 }
 
-fn stripe(nodes: &[Option<u16>]) -> Stripe {
-    let n = nodes.len() as u8;
-    let nodes = nodes.to_vec();
-    Stripe { pool: 0, n, k: 2, payload_len: 9, header_len: 64, nodes, run: 0, ..Stripe::default() }
-}
-
 #[test]
 fn only_what_is_outside_moves_and_what_is_nowhere_is_made_first() {
     let goal = goal(1, [2, 4, 6, 8]);
     let moves = |nodes: &[Option<u16>]| {
-        let moves = goal.moves(&stripe(nodes));
+        let moves = goal.moves(nodes.len() as u8, nodes);
         moves.into_iter().map(|(index, to)| (index, to.0)).collect::<Vec<_>>()
     };
     assert_eq!(moves(&[Some(8), Some(2), Some(4), Some(6)]), []);

@@ -1,5 +1,7 @@
 //! Who goes where so that least is moved: the transportation problem, by cancelling cycles (Klein 1967).
 
+use alloc::{vec, vec::Vec};
+
 /// Cycles that are cancelled at most: from there on the answer is feasible, and may not be the least.
 const CYCLES_MAX: usize = 1000;
 

@@ -1,27 +1,32 @@
 //! Which group each stripe belongs to, so that the groups get their parts and least is moved.
 
 use super::transport::transport;
-use ripstop_catalog::Stripe;
-use ripstop_gateway::Placement;
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    vec,
+    vec::Vec,
+};
+use core::{cmp::Reverse, mem};
 use ripstop_model::NodeId;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Sets of nodes that are told apart; stripes of any others go wherever room was kept for them.
-pub(super) const SPOTS_MAX: usize = 4096;
+pub const SPOTS_MAX: usize = 4096;
 /// One part in so many of all stripes may be in another group than the weights say, and one for each
 /// group, before any leaves its group: objects come and go, and never quite by the weights.
 const TOLERANCE: u64 = 50;
 
 /// A group of a plan, as far as a pool has its nodes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Goal {
+pub struct Goal {
+    /// Its part of all stripes, beside the others'.
     pub weight: u64,
+    /// At least one.
     pub nodes: BTreeSet<NodeId>,
 }
 
 /// Where the fragments of a stripe are.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Spot {
+pub struct Spot {
     /// How many fragments there should be.
     pub fragments: u8,
     /// Who has one, each once.
@@ -29,25 +34,27 @@ pub(super) struct Spot {
 }
 
 impl Spot {
-    pub(super) fn of(stripe: &Stripe) -> Self {
-        let nodes = stripe.nodes.iter().flatten().map(|&node| NodeId(node)).collect();
-        Self { fragments: stripe.n, nodes }
+    /// Of a stripe that should have this many fragments, which are at these nodes.
+    pub fn new(fragments: u8, nodes: &[Option<u16>]) -> Self {
+        Self { fragments, nodes: nodes.iter().flatten().map(|&node| NodeId(node)).collect() }
     }
 }
 
-/// The groups that stripes can be brought to.
-pub(super) fn goals(placement: &Placement, has: impl Fn(NodeId) -> bool) -> Vec<Goal> {
-    let goal = |group: &ripstop_gateway::PlacementGroup| {
-        let nodes = group.nodes.iter().copied().filter(|&node| has(node)).collect();
-        Goal { weight: group.weight, nodes }
+/// The groups, each with its weight, that stripes can be brought to by who `has` only some nodes.
+pub fn goals<'a>(
+    groups: impl Iterator<Item = (u64, &'a [NodeId])>,
+    has: impl Fn(NodeId) -> bool,
+) -> Vec<Goal> {
+    let goal = |(weight, nodes): (u64, &[NodeId])| {
+        let nodes = nodes.iter().copied().filter(|&node| has(node)).collect();
+        Goal { weight, nodes }
     };
-    let goals = placement.groups.iter().map(goal);
-    goals.filter(|goal| goal.weight > 0 && !goal.nodes.is_empty()).collect()
+    groups.map(goal).filter(|goal| goal.weight > 0 && !goal.nodes.is_empty()).collect()
 }
 
 impl Goal {
     /// Whether a stripe is here.
-    pub(super) fn has(&self, spot: &Spot) -> bool {
+    pub fn has(&self, spot: &Spot) -> bool {
         self.lacks(spot) == 0
     }
 
@@ -58,18 +65,19 @@ impl Goal {
         wanted.saturating_sub(shared) as u8
     }
 
-    /// Which fragments of a stripe are to be moved where to have it here: those that are nowhere first.
-    pub(super) fn moves(&self, stripe: &Stripe) -> Vec<(u8, NodeId)> {
+    /// Which fragments of a stripe, by index, are to be moved where to have it here: those that are nowhere
+    /// first. It should have this many, which are at these nodes.
+    pub fn moves(&self, fragments: u8, nodes: &[Option<u16>]) -> Vec<(u8, NodeId)> {
         let mut taken = BTreeSet::new();
         let (mut nowhere, mut outside) = (Vec::new(), Vec::new());
-        for (index, node) in (0..).zip(&stripe.nodes) {
+        for (index, node) in (0..).zip(nodes) {
             match node.map(NodeId) {
                 None => nowhere.push(index),
                 Some(node) if self.nodes.contains(&node) && taken.insert(node) => {}
                 Some(_) => outside.push(index),
             }
         }
-        let lacks = usize::from(self.lacks(&Spot::of(stripe)));
+        let lacks = usize::from(self.lacks(&Spot::new(fragments, nodes)));
         let free = self.nodes.iter().copied().filter(|node| !taken.contains(node));
         nowhere.into_iter().chain(outside).zip(free).take(lacks).collect()
     }
@@ -77,7 +85,7 @@ impl Goal {
 
 /// How many stripes are where.
 #[derive(Debug)]
-pub(super) struct Tally {
+pub struct Tally {
     goals: Vec<Goal>,
     spots: BTreeMap<Spot, u64>,
     /// At none of these.
@@ -85,11 +93,13 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn new(goals: Vec<Goal>) -> Self {
+    /// Of no stripes yet.
+    pub fn new(goals: Vec<Goal>) -> Self {
         Self { goals, spots: BTreeMap::new(), others: 0 }
     }
 
-    pub(super) fn note(&mut self, spot: Spot) {
+    /// Counts a stripe.
+    pub fn note(&mut self, spot: Spot) {
         if self.spots.len() < SPOTS_MAX || self.spots.contains_key(&spot) {
             *self.spots.entry(spot).or_default() += 1;
         } else {
@@ -98,7 +108,7 @@ impl Tally {
     }
 
     /// How many stripes of each spot go to each group.
-    pub(super) fn assign(self) -> Assignment {
+    pub fn assign(self) -> Assignment {
         let Self { goals, spots, others } = self;
         let (spots, mut supply): (Vec<Spot>, Vec<u64>) = spots.into_iter().unzip();
         let lacks = |spot: &Spot| goals.iter().map(|goal| goal.lacks(spot)).collect();
@@ -133,7 +143,7 @@ fn stay_home(supply: &[u64], mut room: Vec<u64>, cost: &[Vec<u8>], spots: usize)
             room[goal] -= units;
             left[row] -= units;
         }
-        share[row][homes[0]] += std::mem::take(&mut left[row]);
+        share[row][homes[0]] += mem::take(&mut left[row]);
     }
     let moved = transport(&left, &room, cost);
     for (share, moved) in share.iter_mut().flatten().zip(moved.iter().flatten()) {
@@ -150,7 +160,7 @@ fn parts(all: u64, weights: &[u64]) -> Vec<u64> {
         weights.iter().map(|weight| (exact(weight) / total.max(1)) as u64).collect();
     let rest = all.saturating_sub(parts.iter().sum()) as usize;
     let mut order: Vec<usize> = (0..weights.len()).collect();
-    order.sort_by_key(|&goal| std::cmp::Reverse(exact(&weights[goal]) % total.max(1)));
+    order.sort_by_key(|&goal| Reverse(exact(&weights[goal]) % total.max(1)));
     for &goal in order.iter().take(rest) {
         parts[goal] += 1;
     }
@@ -159,7 +169,7 @@ fn parts(all: u64, weights: &[u64]) -> Vec<u64> {
 
 /// Where the stripes of each spot go.
 #[derive(Debug)]
-pub(super) struct Assignment {
+pub struct Assignment {
     goals: Vec<Goal>,
     rows: BTreeMap<Spot, usize>,
     /// Fragments to move, by row and goal; the last row is that of all other spots.
@@ -170,13 +180,13 @@ pub(super) struct Assignment {
 
 impl Assignment {
     /// Fragments to move, those of spots that were not told apart left out.
-    pub(super) fn fragments(&self) -> u64 {
+    pub fn fragments(&self) -> u64 {
         let cells = self.share.iter().flatten().zip(self.cost.iter().flatten());
         cells.map(|(units, &cost)| units * u64::from(cost)).sum()
     }
 
     /// Where the next stripe of this spot goes; `None` if it stays.
-    pub(super) fn next(&mut self, spot: &Spot) -> Option<&Goal> {
+    pub fn next(&mut self, spot: &Spot) -> Option<&Goal> {
         let lacks: Vec<u8> = self.goals.iter().map(|goal| goal.lacks(spot)).collect();
         let row = self.rows.get(spot).copied().unwrap_or(self.cost.len() - 1);
         let open = (0..lacks.len()).filter(|&goal| self.share[row][goal] > 0);
