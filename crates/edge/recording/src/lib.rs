@@ -67,6 +67,7 @@ mod positional;
 mod reader;
 mod recorder;
 mod replay;
+mod values;
 mod writer;
 
 pub use format::{Beginning, BeginningError, POSITIONAL, Record, Stop, VERSION};
