@@ -4,7 +4,7 @@
 //! with `crate`, `super`, `self`, or a module that the file declares. A path leads to the file of
 //! the module in which what it names is declared: where it is only named for others (`pub use`),
 //! the path is followed from there. Such a `pub use`, and the `mod` of a child, say where things
-//! are and need nothing. Files of tests, and tests at the end of a file, are passed over.
+//! are and need nothing; nor does `pub(in path)`, which says who may see. Files of tests, and tests at the end of a file, are passed over.
 //!
 //! What no path names is not seen: a method whose `impl` stands in another file than its type, and
 //! what a glob names for others.
@@ -43,13 +43,20 @@ fn module(name: &str) -> Path {
     path
 }
 
+/// Code with `pub` in place of `pub(in path)`.
+fn without_visibility(code: &str) -> String {
+    let mut parts = code.split("pub(in ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |code, part| code + "pub" + part.split_once(')').unwrap_or(("", part)).1)
+}
+
 impl Tree {
     fn add(&mut self, name: &str, source: &Source) {
         let module = module(name);
         let code = parts(&source.lines_without_tests().join("\n")).code;
         let (uses, others) = uses(&code);
         let used = self.used.entry(module.clone()).or_default();
-        used.extend(paths(&others));
+        used.extend(paths(&without_visibility(&others)));
         let named = self.named.entry(module.clone()).or_default();
         for declared in uses {
             if declared.is_public {
@@ -181,4 +188,9 @@ fn a_circle_is_found_and_what_is_none_is_not() {
     assert_eq!(tree(&[library, a, child, b]), ["a.rs", "a/child.rs"]);
     let a = ("a.rs", "mod child;\npub use child::g;\npub struct A;\n");
     assert_eq!(tree(&[library, a, child, b]), none);
+    let child = ("a/child.rs", "pub(in crate::a) struct C;\npub fn g(_: crate::b::B) {}\n");
+    let a = ("a.rs", "mod child;\npub struct A(child::C);\n");
+    assert_eq!(tree(&[library, a, child, b]), none);
+    let child = ("a/child.rs", "pub(in crate::a) struct C(crate::a::A);\n");
+    assert_eq!(tree(&[library, a, child, b]), ["a.rs", "a/child.rs"]);
 }

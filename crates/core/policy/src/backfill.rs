@@ -17,7 +17,8 @@ use crate::{
 };
 use alloc::collections::BTreeMap;
 use core::time::Duration;
-use crowd::Pool;
+use course::power;
+use crowd::{Pool, quiet};
 use delays::Delays;
 use outlook::{Outlook, Prospect};
 use ripstop_model::Timestamp;
@@ -78,8 +79,6 @@ const CROWDED: f64 = 0.9;
 const KNOWN: f64 = 200.0;
 /// Load above which nothing is explored that costs lanes.
 const EXPLORE_LOAD_MAX: f64 = 0.7;
-/// Load below which lanes mostly lie free, and lane time costs others next to nothing.
-const QUIET_BELOW: f64 = 0.2;
 
 impl Backfill {
     /// Within `settings.limits`.
@@ -192,16 +191,6 @@ impl Backfill {
         let every = if known { EXPLORE.0 } else { EXPLORE.1 };
         self.arrivals.is_multiple_of(every).then_some((k, e))
     }
-}
-
-/// q: how quiet it is, from 1 where nothing arrives to 0 at a load of [`QUIET_BELOW`].
-fn quiet(rho: f64) -> f64 {
-    (1.0 - rho / QUIET_BELOW).max(0.0)
-}
-
-/// x to a small whole power, the same on every platform.
-fn power(x: f64, exponent: usize) -> f64 {
-    (0..exponent).fold(1.0, |product, _| product * x)
 }
 
 impl Policy for Backfill {

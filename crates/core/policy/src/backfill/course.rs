@@ -1,4 +1,3 @@
-use super::power;
 use alloc::vec::Vec;
 
 /// Points of a curve that only falls: (milliseconds, share that takes longer).
@@ -90,6 +89,11 @@ fn chances(longer: f64, of: usize) -> impl Iterator<Item = f64> {
         }
         chance
     })
+}
+
+/// x to a small whole power, the same on every platform.
+pub(super) fn power(x: f64, exponent: usize) -> f64 {
+    (0..exponent).fold(1.0, |product, _| product * x)
 }
 
 /// The chance that fewer than k of e tasks are done at this time.

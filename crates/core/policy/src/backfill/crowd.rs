@@ -36,6 +36,14 @@ const MOMENT_FADES: (f64, f64) = (0.45, 0.65);
 /// The least share of the price that is left, however many lanes are free.
 const MOMENT_LEAST: f64 = 0.2;
 
+/// Load below which lanes mostly lie free, and lane time costs others next to nothing.
+const QUIET_BELOW: f64 = 0.2;
+
+/// q: how quiet it is, from 1 where nothing arrives to 0 at a load of [`QUIET_BELOW`].
+pub(super) fn quiet(rho: f64) -> f64 {
+    (1.0 - rho / QUIET_BELOW).max(0.0)
+}
+
 /// How requests share the lanes if all are like one: others are there in a Poisson number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Crowd {

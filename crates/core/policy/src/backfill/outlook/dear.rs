@@ -1,7 +1,7 @@
 //! Where a cancellation takes lane time: which spare tasks are worth theirs, and what becomes of a request
 //! with them.
 
-use super::{Chunks, Prospect, Weights};
+use super::chunks::{Chunks, Prospect, Weights};
 use crate::{
     Operation,
     backfill::{
