@@ -1,3 +1,4 @@
+mod decimal;
 mod parse;
 #[cfg(test)]
 mod tests;
@@ -44,7 +45,7 @@ impl Fraction {
 impl fmt::Display for Fraction {
     /// The shortest decimal number that [parses](str::parse) to it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        parse::write_decimal(f, self.0.into(), Self::WHOLE.into())
+        decimal::write_decimal(f, self.0.into(), Self::WHOLE.into())
     }
 }
 
@@ -92,7 +93,7 @@ pub struct Bound(
 
 impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        parse::write_span(f, self.0)
+        decimal::write_span(f, self.0)
     }
 }
 

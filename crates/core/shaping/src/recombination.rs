@@ -5,6 +5,7 @@
 //! [`pclock`], [`miser`]. They choose between flows with a [`heap`], Miser between requests with the
 //! [`slack`] tree.
 
+mod any_order;
 mod backlog;
 mod capacity;
 mod fair;

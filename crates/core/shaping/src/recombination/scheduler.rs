@@ -1,8 +1,4 @@
-use super::{
-    Discipline, FlowId, Terms,
-    backlog::Backlog,
-    order::{AnyOrder, Exit},
-};
+use super::{Discipline, FlowId, Terms, any_order::AnyOrder, backlog::Backlog, order::Exit};
 use alloc::vec::Vec;
 use core::{error::Error, fmt};
 use ripstop_model::Timestamp;
