@@ -1,4 +1,4 @@
-use crate::blocks::Block;
+use crate::pool::Block;
 use bytes::{Bytes, BytesMut};
 use std::fmt;
 

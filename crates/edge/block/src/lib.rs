@@ -21,6 +21,8 @@
 
 mod blocks;
 mod buffer;
+mod pool;
 
-pub use blocks::{ALIGN, BLOCK_LEN, Blocks};
+pub use blocks::Blocks;
 pub use buffer::Buffer;
+pub use pool::{ALIGN, BLOCK_LEN};

@@ -1,10 +1,12 @@
 mod answer;
 mod connector;
 mod credentials;
+mod error;
 mod settings;
 
 pub use credentials::{Credentials, CredentialsError};
-pub use settings::{BucketError, BucketSettings, is_exposed};
+pub use error::BucketError;
+pub use settings::{BucketSettings, is_exposed};
 
 use crate::{Capabilities, Listed, Node, NodeError};
 use answer::Failure;

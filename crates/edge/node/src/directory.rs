@@ -8,12 +8,14 @@ mod marker;
 mod name;
 mod place;
 mod root;
+mod settings;
 #[cfg(test)]
 mod tests;
 mod threads;
 
 pub use closing::close_to_others;
 pub use marker::NodeMark;
+pub use settings::{DirectorySettings, Durability};
 
 use crate::{Capabilities, Leftovers, Listed, Node, NodeError};
 use async_trait::async_trait;
@@ -53,33 +55,6 @@ const LISTINGS_WAITING_MAX: usize = 16;
 const ADMIT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a listing may take from one fragment to the next.
 const LISTING_TIMEOUT: Duration = Duration::from_mins(1);
-
-/// When a put may answer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Durability {
-    /// Once the fragment survives a power failure: file and folders are synced to the disk.
-    #[default]
-    Full,
-    /// Once the operating system has the fragment: it survives this process, not a power failure.
-    Relaxed,
-}
-
-/// How a [`Directory`] behaves.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct DirectorySettings {
-    /// When a put may answer.
-    pub durability: Durability,
-    /// How many operations its users have under way at once; there are threads for them and a few more.
-    pub lanes: u16,
-    /// What the folder's marker is to say. Without it no marker is looked at or made.
-    pub mark: Option<NodeMark>,
-}
-
-impl Default for DirectorySettings {
-    fn default() -> Self {
-        Self { durability: Durability::default(), lanes: 16, mark: None }
-    }
-}
 
 /// A node in a folder of a mounted file system.
 ///

@@ -63,6 +63,7 @@ mod format;
 mod frame;
 mod numbered;
 mod numbers;
+mod pool;
 mod positional;
 mod reader;
 mod recorder;
@@ -71,6 +72,7 @@ mod values;
 mod writer;
 
 pub use format::{Beginning, BeginningError, POSITIONAL, Record, Stop, VERSION};
+pub use pool::PoolRecorder;
 pub use reader::{Ending, Recording, RecordingError};
-pub use recorder::{PoolRecorder, Recorder, RecorderSettings};
+pub use recorder::{Recorder, RecorderSettings};
 pub use replay::{Difference, PoolReplay, Replay, ReplayError, replay};

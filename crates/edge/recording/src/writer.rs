@@ -2,7 +2,7 @@ use crate::{
     buffer::alone,
     format::{Record, Stop},
     frame::{FRAME_LEN, frame},
-    recorder::{Shared, lock},
+    pool::{Block, Shared, lock},
 };
 use std::{
     fs::File,
@@ -18,13 +18,6 @@ use std::{
 
 /// How long a record waits at most until it is given to the system.
 const FLUSH_EVERY: Duration = Duration::from_millis(100);
-
-/// Some records of one pool, or of none: then it is the last block.
-#[derive(Debug)]
-pub(crate) struct Block {
-    pub pool: u16,
-    pub records: Vec<u8>,
-}
 
 /// What waits for the disk.
 #[derive(Debug)]

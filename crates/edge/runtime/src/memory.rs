@@ -8,7 +8,7 @@ mod tests;
 pub use part::Share;
 pub use tenant::{ReadSlice, TenantMemory};
 
-use part::Part;
+use part::{Part, UNIT};
 use ripstop_block::Blocks;
 use ripstop_model::TenantId;
 use std::{
@@ -16,9 +16,6 @@ use std::{
     sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
     time::Duration,
 };
-
-/// Smallest share of memory that is counted, in bytes.
-const UNIT: usize = 1 << 10;
 
 /// What memory is wanted for. Each purpose has a part of its own, so that none holds up the others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,6 +1,7 @@
 use crate::{
-    Aftermaths, Cut, HEADER_PROBE_LEN, Header, HeaderError, Layout, Observer, Origin, Pins, Sealed,
-    Sealing, Seals, Share, Spent, StripeDraft, Witness, Written,
+    Aftermaths, Cut, FailedStripe, HEADER_PROBE_LEN, Header, HeaderError, Layout, Observer, Origin,
+    Pins, Sealed, Sealing, Seals, Setback, Share, Spent, StripeDraft, StripePlace, Witness,
+    Written,
     aftermath::Warden,
     driver::Shared,
     fragment::{Guard, body_len},
@@ -11,7 +12,7 @@ use ripstop_gateway::{Cause, Event, Machine, NodeSpec, Operation, Placement, Set
 use ripstop_model::{Code, FragmentId, NodeId, PoolId, RequestId, StripeId, StripeShape, TenantId};
 use ripstop_node::Node;
 use ripstop_policy::Policy;
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 use tokio::sync::oneshot;
 
 /// Bytes at the end of a fragment in which its second header is looked for.
@@ -42,59 +43,6 @@ pub struct PoolNode {
     pub lanes: u16,
     /// The place itself.
     pub node: Arc<dyn Node>,
-}
-
-/// Where a stripe is, as the catalog knows it.
-#[derive(Clone, Debug)]
-pub struct StripePlace {
-    /// Its name.
-    pub id: StripeId,
-    /// How it is coded.
-    pub shape: StripeShape,
-    /// How its strips lie in fragments.
-    pub cut: Cut,
-    /// Bytes of header at the start of each fragment.
-    pub header_len: u32,
-    /// How it is sealed.
-    pub sealing: Sealing,
-    /// Where each fragment is, by index.
-    pub nodes: Vec<Option<NodeId>>,
-}
-
-impl StripePlace {
-    /// Bytes of each of its fragments, headers included.
-    pub fn fragment_len(&self) -> u64 {
-        self.cut.fragment_len(self.shape, self.header_len, self.sealing)
-    }
-
-    /// Most bytes that looking at all its fragments, or mending some, takes.
-    pub fn memory(&self) -> usize {
-        let code = self.shape.code();
-        // Where runs are fetched whole, strips are computed beside them.
-        let beside = if self.cut.is_together() { code.parity() } else { 0 };
-        (code.n() + beside) * body_len(self.shape.strip_len(), self.sealing) as usize
-    }
-}
-
-/// A request on a stripe that was not done.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FailedStripe {
-    /// The stripe.
-    pub id: StripeId,
-    /// Why.
-    pub setback: Setback,
-}
-
-/// Why a request was not done.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Setback {
-    /// It was not begun: too many wait, or its tenant asks for more than it was promised.
-    Rejected {
-        /// When it is worth while to try again.
-        retry_after: Duration,
-    },
-    /// It was begun and could not be done.
-    Failed(Cause),
 }
 
 /// Tells the machine that its caller has gone, unless told that it was answered.

@@ -4,7 +4,7 @@
 #![allow(clippy::wildcard_imports, reason = "a kernel names most of its instruction set")]
 #![expect(unsafe_code, reason = "the instructions exist only on some processors")]
 
-use super::{BLOCK_LEN, LANES, ROTATIONS, SINES, State, steps};
+use super::step::{BLOCK_LEN, LANES, ROTATIONS, SINES, State, steps};
 use std::arch::x86_64::*;
 
 /// A word of every lane.

@@ -1,5 +1,4 @@
 use super::{
-    DirectorySettings, Durability,
     cached::Cached,
     direct,
     folder::{self, FileSystem, Patience},
@@ -7,6 +6,7 @@ use super::{
     marker::{self, MARKER, NodeMark, Standing},
     name::{folder_of, last_byte},
     place::{Folder, is_file, len, nothing_there},
+    settings::{DirectorySettings, Durability},
 };
 use crate::{Leftovers, Listed, NodeError};
 use bytes::Bytes;

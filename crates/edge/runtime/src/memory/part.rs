@@ -1,10 +1,12 @@
-use super::UNIT;
 use ripstop_block::Blocks;
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering::Relaxed},
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Smallest share of memory that is counted, in bytes.
+pub(super) const UNIT: usize = 1 << 10;
 
 /// A part of the memory that is for one purpose. Requests for it are served in the order in which they came.
 #[derive(Debug)]
