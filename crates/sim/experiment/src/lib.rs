@@ -19,10 +19,12 @@
 //! assert!((delay.mean_ms / 205.5 - 1.0).abs() < 0.1, "{delay:?}");
 //! ```
 
+mod arrivals;
 mod budget;
 mod check;
 mod choice;
 mod delay_figures;
+mod delays;
 pub mod duel;
 mod evaluation;
 mod fit;
@@ -43,6 +45,7 @@ pub mod tofec;
 mod what_if;
 mod workload;
 
+pub use arrivals::Arrivals;
 pub use budget::Budget;
 pub use check::{Check, Expected, Verdict};
 pub use choice::{ImpossibleCode, ParsePolicyError, PolicyChoice};
@@ -50,11 +53,12 @@ pub use delay_figures::{
     delay_ccdf_figure, delay_ccdf_table, delay_model_table, delay_size_figure, delay_size_table,
     delay_trust,
 };
+pub use delays::Delays;
 pub use evaluation::{Evaluation, Part};
-pub use load::{Arrivals, Load, Process};
+pub use load::{Load, Process};
 pub use report::Report;
 pub use ripstop_model::Layout;
-pub use run::{Codes, Course, Delays, NodeTasks, Outcome, Run, Tasks};
+pub use run::{Codes, Course, NodeTasks, Outcome, Run, Tasks};
 pub use scenario::{Played, Scenario, ScenarioError};
 pub use setting::{
     ByOperation, ClassSetting, Delay, NodeSetting, Overhead, Setting, TenantSetting, Tenants,

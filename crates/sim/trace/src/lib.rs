@@ -35,6 +35,7 @@
 //! nothing is allocated for a line (`cargo test --release -p ripstop-trace --test speed -- --ignored
 //! --nocapture` measures it).
 
+mod bad_line;
 mod error;
 mod format;
 mod input;
@@ -46,7 +47,8 @@ mod spread;
 mod summary;
 mod writer;
 
-pub use error::{BadLine, TraceError};
+pub use bad_line::BadLine;
+pub use error::TraceError;
 pub use format::Format;
 pub use input::{Compression, LINE_MAX};
 pub use options::{Disorder, OnBadLine, Options, Spread};

@@ -1,6 +1,6 @@
 //! Three tiers, at loads up to what they were granted, beside a neighbour that takes all it can get.
 
-use super::{LIMITS, VARIANTS, by_class, name, policy, setting, with};
+use super::pool::{LANES, LIMITS, VARIANTS, by_class, name, policy, setting, with};
 use crate::{Arrivals, Check, Expected, Load, Part, Run, Setting, TenantSetting, sweep};
 use core::{num::NonZero, time::Duration};
 use ripstop_figure::{Axis, Figure, Panel, Series, Table, TableError};
@@ -46,7 +46,7 @@ fn promise() -> Promise {
 }
 
 fn pool(parts: Option<Vec<f64>>) -> Setting {
-    let lanes = f64::from(super::LANES) - GRANTED;
+    let lanes = f64::from(LANES) - GRANTED;
     setting(&[("own", PROMISE, GRANTED, parts), ("neighbour", "0.9:1s,0.99:10s", lanes, None)])
 }
 

@@ -1,6 +1,6 @@
 //! What numbers of a scenario may be, so that no run is without end and memory has bounds.
 
-use super::{Scenario, resolve::ScenarioError};
+use super::{definition::Scenario, error::ScenarioError};
 use crate::Load;
 use core::{fmt::Display, time::Duration};
 

@@ -1,7 +1,7 @@
 use super::{
     bounds::value,
+    error::ScenarioError,
     raw::{self, RecombinationName},
-    resolve::ScenarioError,
 };
 use crate::{TenantSetting, Tenants};
 use ripstop_gateway::{Promised, Recombination, Shaping};

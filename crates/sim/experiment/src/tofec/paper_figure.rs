@@ -1,4 +1,4 @@
-use super::{PRESETS, against_rate, codes, fixed_codes, harmonic, surge, task_log};
+use super::{against_rate, codes, fixed_codes, harmonic, paper::PRESETS, surge, task_log};
 use ripstop_figure::{Figure, Table, TableError};
 
 /// A figure of the paper.

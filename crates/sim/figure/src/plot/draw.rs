@@ -1,8 +1,8 @@
 use super::{
-    Panel, Series,
     axis::Laid,
     legend::{Legend, line_style},
-    series::Shape,
+    panel::Panel,
+    series::{Series, Shape},
     style::{colour, mark},
     svg::{Span, Svg, px, text_width},
 };

@@ -8,7 +8,7 @@
 //! at hand; that they cross (5) where the paper says they do speaks for them. FAST CLOUD's bound is not
 //! given there either: here it is the same queue with the order statistic's own moments.
 
-use super::{Budget, FigureError, check, play};
+use super::play::{Budget, FigureError, check, play};
 use crate::{Dispatch, Law};
 use libm::{pow, sqrt};
 use ripstop_delay::Dice;

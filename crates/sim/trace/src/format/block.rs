@@ -1,6 +1,9 @@
 //! Traces of block devices, in two forms.
 
-use super::{Line, Request, text};
+use super::{
+    line::{Line, Request},
+    text,
+};
 use crate::{BadLine, key_hash};
 use ripstop_model::Operation;
 use std::borrow::Cow;

@@ -1,6 +1,9 @@
 //! Ripstop's own log: a JSON object a line, of which those of one target are the access log.
 
-use super::{Line, Request, text};
+use super::{
+    line::{Line, Request},
+    text,
+};
 use crate::{BadLine, key_hash};
 use ripstop_model::Operation;
 use serde::Deserialize;

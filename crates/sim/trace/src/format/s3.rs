@@ -1,7 +1,10 @@
 //! S3 server access logs: fields divided by blanks, the time in brackets, texts in quotation marks.
 //! <https://docs.aws.amazon.com/AmazonS3/latest/userguide/LogFormat.html>
 
-use super::{Line, Request, text};
+use super::{
+    line::{Line, Request},
+    text,
+};
 use crate::{BadLine, key_hash};
 use ripstop_model::Operation;
 use std::borrow::Cow;

@@ -1,8 +1,8 @@
-use super::{MEAN, greatest, mean_of};
+use super::mean::{MEAN, greatest, mean_of};
 use crate::{
     Check, Expected,
     tofec::{
-        RATES_PER_S,
+        paper::RATES_PER_S,
         point::{ALONE_PER_S, METRICS, Metric, OVERLOAD_PER_S, Points},
         surge::Surge,
     },

@@ -1,4 +1,4 @@
-use super::{Load, Process};
+use crate::{Load, Process};
 use core::time::Duration;
 use ripstop_delay::Dice;
 use ripstop_model::Timestamp;
@@ -145,8 +145,8 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// The gap before the next arrival of a process that is in a burst for a `share` of the time, infinite if
-    /// none comes before the phase ends. Spells go on from one phase to the next.
+    /// The gap before the next arrival of a process that is in a burst for a `share` of the time,
+    /// infinite if none comes before the phase ends. Spells go on from one phase to the next.
     fn bursty_gap_s(
         &mut self,
         share: f64,
@@ -170,8 +170,8 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// The spell that holds at a time, which is not before the last that was asked for. The first is a burst
-    /// as often as there are bursts at any other time.
+    /// The spell that holds at a time, which is not before the last that was asked for. The first
+    /// is a burst as often as there are bursts at any other time.
     fn spell_at(&mut self, at_s: f64, share: f64, mean_s: impl Fn(bool) -> f64) -> Spell {
         let mut spell = self.spell.unwrap_or_else(|| {
             let is_burst = self.times.uniform() < share;
@@ -247,7 +247,8 @@ mod tests {
             let (high, spell) = (4.0, Duration::from_secs(3));
             Process::Bursty { rate, high, low, spell }
         };
-        // What there is before and after a change of the rate, and after a phase in which nothing comes.
+        // What there is before and after a change of the rate, and after a phase in which nothing
+        // comes.
         for low in [0.0, 0.5] {
             for (first, second) in [(10.0, 10.0), (10.0, 3.0), (0.0, 10.0)] {
                 let found = mean_counts(bursty(first, low), bursty(second, low));
