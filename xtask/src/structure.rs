@@ -6,6 +6,7 @@ mod circle;
 mod comment;
 mod dependency;
 mod exception;
+mod guide;
 mod import;
 mod link;
 mod name;
