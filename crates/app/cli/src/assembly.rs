@@ -16,8 +16,8 @@ use ripstop_delay::{DelayModel, Preset, Recorded, Replay};
 use ripstop_gateway::NodeSpec;
 use ripstop_model::{NodeId, PoolId};
 use ripstop_node::{
-    AdmitError, Bucket, BucketSettings, Credentials, Delay, DelayFactor, Directory,
-    DirectorySettings, Durability, Node, NodeMark,
+    AdmitError, BucketCredentials, BucketNode, BucketSettings, Delay, DelayFactor, Directory,
+    DirectorySettings, Node, NodeMark, PutDurability,
 };
 use ripstop_recording::Beginning;
 use ripstop_runtime::{
@@ -296,12 +296,12 @@ fn build_node(config: &NodeConfig, mark: Option<NodeMark>, blocks: &Blocks) -> R
     let mut directory = None;
     let node: Arc<dyn Node> = match &config.place {
         Place::Directory { path, durable, .. } => {
-            let durability = if *durable { Durability::Full } else { Durability::Relaxed };
+            let durability = if *durable { PutDurability::Full } else { PutDurability::Relaxed };
             let settings = DirectorySettings { durability, lanes: config.lanes, mark };
             let built = Directory::new(path.clone(), settings).with_blocks(blocks.clone());
             directory.insert(Arc::new(built)).clone()
         }
-        Place::Memory { bytes_max } => Arc::new(ripstop_node::Memory::new(*bytes_max)),
+        Place::Memory { bytes_max } => Arc::new(ripstop_node::MemoryNode::new(*bytes_max)),
         Place::Bucket(bucket) => {
             if ripstop_node::is_exposed(&bucket.endpoint) {
                 tracing::warn!(
@@ -354,10 +354,10 @@ fn delay_model(name: &str) -> Result<Box<dyn DelayModel>> {
     Ok(Box::new(recorded.with_context(|| format!("delay log {name}"))?))
 }
 
-fn build_bucket(config: &config::Bucket) -> Result<Bucket> {
+fn build_bucket(config: &config::Bucket) -> Result<BucketNode> {
     let credentials = match &config.credentials {
-        Some(file) => Credentials::from_file(file, "default"),
-        None => Credentials::from_environment("AWS"),
+        Some(file) => BucketCredentials::from_file(file, "default"),
+        None => BucketCredentials::from_environment("AWS"),
     };
     let settings = BucketSettings {
         endpoint: config.endpoint.clone(),
@@ -370,5 +370,5 @@ fn build_bucket(config: &config::Bucket) -> Result<Bucket> {
         path_style: true,
         sign_payload: false,
     };
-    Ok(Bucket::new(settings)?)
+    Ok(BucketNode::new(settings)?)
 }

@@ -189,7 +189,7 @@ impl Node for Delay {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Memory;
+    use crate::MemoryNode;
     use futures::TryStreamExt;
     use ripstop_delay::{Recorded, Replay};
     use ripstop_model::StripeId;
@@ -205,7 +205,7 @@ mod tests {
     async fn every_operation_takes_its_delay_times_the_factor() {
         let model =
             recorded("get,0,10\nget,100,20\nput,100,30\ndelete,0,40\nlist,0,50\nhealth,0,60");
-        let node = Delay::new(Arc::new(Memory::new(1000)), model, 0, 2.0);
+        let node = Delay::new(Arc::new(MemoryNode::new(1000)), model, 0, 2.0);
         let mut start = Instant::now();
         let mut took = || {
             let took = start.elapsed().as_millis();
@@ -233,7 +233,7 @@ mod tests {
 
     #[tokio::test]
     async fn precise_delays_are_never_short_and_seldom_a_millisecond_long() {
-        let inner = Arc::new(Memory::new(1000));
+        let inner = Arc::new(MemoryNode::new(1000));
         let node = Delay::new(inner, recorded("health,0,5.25"), 0, 1.0).precise();
         let mut good = 0;
         for _ in 0..20 {
@@ -248,7 +248,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_nodes_own_time_counts() {
-        let slow = Delay::new(Arc::new(Memory::new(1000)), recorded("get,0,70"), 0, 1.0);
+        let slow = Delay::new(Arc::new(MemoryNode::new(1000)), recorded("get,0,70"), 0, 1.0);
         let node = Delay::new(Arc::new(slow), recorded("get,0,100\nget,0,20"), 0, 1.0);
         for expected in [100, 70] {
             let start = Instant::now();

@@ -15,7 +15,7 @@ mod threads;
 
 pub use closing::close_to_others;
 pub use marker::NodeMark;
-pub use settings::{DirectorySettings, Durability};
+pub use settings::{DirectorySettings, PutDurability};
 
 use crate::{Capabilities, Leftovers, Listed, Node, NodeError};
 use async_trait::async_trait;

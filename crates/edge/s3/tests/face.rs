@@ -10,7 +10,7 @@ mod common;
 use base64::Engine as _;
 use client::{Call, UNSIGNED, exchange, read_answer, sha256};
 use futures::TryStreamExt as _;
-use ripstop_node::{Memory, Node as _};
+use ripstop_node::{MemoryNode, Node as _};
 use ripstop_s3::{Answered, Credentials, Observer, Operation, Settings, serve};
 use ripstop_store::Store;
 use std::{
@@ -33,7 +33,7 @@ impl Observer for Log {
 struct Face {
     address: SocketAddr,
     store: Store,
-    nodes: Vec<Arc<Memory>>,
+    nodes: Vec<Arc<MemoryNode>>,
     log: Arc<Log>,
     shutdown: CancellationToken,
     server: JoinHandle<()>,

@@ -8,7 +8,7 @@ use futures::TryStreamExt;
 use ripstop_catalog::{Attributes, Checksum, ChecksumAlgorithm, Condition, Embedded, Quota};
 use ripstop_gateway::Settings as MachineSettings;
 use ripstop_model::{Code, NodeId, PoolId};
-use ripstop_node::{Fault, FaultHandle, FaultSettings, Memory as MemoryNode, Node};
+use ripstop_node::{Fault, FaultHandle, FaultSettings, MemoryNode, Node};
 use ripstop_runtime::{Memory, Origin, Pins, Pool, PoolNode};
 use ripstop_store::{PartSeal, Quotas, Store, StoreError, Target};
 use std::{collections::BTreeMap, sync::Arc};

@@ -9,7 +9,7 @@ use ripstop_experiment::patient;
 use ripstop_figure::Progress;
 use ripstop_gateway::{Placement, Report, Settings};
 use ripstop_model::{NodeId, PoolId, StripeId, StripeShape, Timestamp};
-use ripstop_node::{Delay, Memory, Node};
+use ripstop_node::{Delay, MemoryNode, Node};
 use ripstop_runtime::{
     Aftermath, Observer, Origin, Pins, Pool, PoolNode, Purpose, Spent, StripeDraft, StripePlace,
 };
@@ -26,7 +26,7 @@ const GRACE: Duration = Duration::from_secs(30);
 
 /// Stripes at nodes in memory, where the plan wants them.
 pub(super) struct Stock {
-    nodes: Vec<Arc<Memory>>,
+    nodes: Vec<Arc<MemoryNode>>,
     stripes: Vec<StripePlace>,
     places: Vec<Vec<Option<NodeId>>>,
     bytes: Bytes,
@@ -59,7 +59,7 @@ fn pool(nodes: Vec<Arc<dyn Node>>) -> Result<(Pool, mpsc::Receiver<Aftermath>)> 
 impl Stock {
     /// Stores the stripes as `placement` says.
     pub(super) async fn new(placement: &Placement) -> Result<Self> {
-        let nodes: Vec<_> = (0..site::NODES).map(|_| Arc::new(Memory::new(u64::MAX))).collect();
+        let nodes: Vec<_> = (0..site::NODES).map(|_| Arc::new(MemoryNode::new(u64::MAX))).collect();
         let plain = nodes.iter().map(|node| node.clone() as Arc<dyn Node>).collect();
         let (pool, _aftermath) = pool(plain)?;
         pool.place(placement.clone());

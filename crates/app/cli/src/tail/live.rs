@@ -11,7 +11,7 @@ use ripstop_experiment::{Outcome, Overhead, patient};
 use ripstop_figure::Progress;
 use ripstop_gateway::{Machine, Report};
 use ripstop_model::{Code, FragmentId, NodeId, PoolId, StripSet, StripeId, StripeShape, Timestamp};
-use ripstop_node::{Delay, Memory, Node};
+use ripstop_node::{Delay, MemoryNode, Node};
 use ripstop_policy::Policy;
 use ripstop_runtime::{
     Aftermath, Layout, Observer, Origin, Pins, Pool, PoolNode, Purpose, Spent, StripeDraft,
@@ -38,7 +38,7 @@ const GRACE: Duration = Duration::from_secs(30);
 
 /// Objects of one size at a node in memory.
 pub(super) struct Stock {
-    node: Arc<Memory>,
+    node: Arc<MemoryNode>,
     objects: Vec<Object>,
     coding_s_per_byte: f64,
     overhead: Overhead,
@@ -55,7 +55,7 @@ impl Stock {
     pub(super) async fn new(size: u32) -> Result<Self> {
         let code = storage_code();
         let shape = StripeShape::new(code, size).with_context(|| format!("{size} bytes"))?;
-        let node = Arc::new(Memory::new(u64::MAX));
+        let node = Arc::new(MemoryNode::new(u64::MAX));
         let policy = ripstop_policy::by_name("fixed", &ripstop_policy::Settings::default())?;
         let (pool, _aftermath) = pool(node.clone(), policy, Arc::new(Tape::default()));
         let memory = ripstop_runtime::Memory::new(4 * StripeDraft::memory(shape));

@@ -1,4 +1,4 @@
-use super::{connector::Connector, credentials::Credentials, error::BucketError};
+use super::{connector::Connector, credentials::BucketCredentials, error::BucketError};
 use object_store::{
     RetryConfig,
     aws::{AmazonS3, AmazonS3Builder},
@@ -17,7 +17,7 @@ pub struct BucketSettings {
     /// Put before every object's name, with a `/` between; may be empty.
     pub prefix: String,
     /// Who signs.
-    pub credentials: Credentials,
+    pub credentials: BucketCredentials,
     /// Whether an endpoint without TLS is accepted.
     pub allow_http: bool,
     /// Whether the bucket is the first part of the path rather than of the host's name.
@@ -73,7 +73,7 @@ impl BucketSettings {
         } else {
             format!("{scheme}://{}.{host}", self.bucket)
         };
-        let Credentials { access_key, secret_key, token } = self.credentials;
+        let BucketCredentials { access_key, secret_key, token } = self.credentials;
         let builder = AmazonS3Builder::new()
             .with_endpoint(endpoint)
             .with_region(self.region)

@@ -6,7 +6,7 @@ use super::{
     marker::{self, MARKER, NodeMark, Standing},
     name::{folder_of, last_byte},
     place::{Folder, is_file, len, nothing_there},
-    settings::{DirectorySettings, Durability},
+    settings::{DirectorySettings, PutDurability},
 };
 use crate::{Leftovers, Listed, NodeError};
 use bytes::Bytes;
@@ -33,7 +33,7 @@ use tokio::sync::mpsc;
 #[derive(Debug)]
 pub(super) struct Root {
     path: PathBuf,
-    durability: Durability,
+    durability: PutDurability,
     /// What the marker in the folder is to say; without it, any folder will do.
     mark: Option<NodeMark>,
     /// The folder that was last found to be marked so.
@@ -240,7 +240,7 @@ impl Root {
         let creating = |error| failed("creating a file", error);
         let writing = |error: io::Error| failed_io("writing", &error);
         let len: usize = fragment.iter().map(Bytes::len).sum();
-        if self.durability == Durability::Full && len >= direct::LEN_MIN {
+        if self.durability == PutDurability::Full && len >= direct::LEN_MIN {
             let created = unfinished.create_direct(temporary);
             if let Some(file) = created.map_err(creating)? {
                 direct::write_all(&file, fragment, blocks).map_err(writing)?;
@@ -262,7 +262,7 @@ impl Root {
         file: &File,
     ) -> Result<(), NodeError> {
         let sync = || file.sync_all().map_err(|error| failed_io("syncing a file", &error));
-        let full = self.durability == Durability::Full;
+        let full = self.durability == PutDurability::Full;
         // There the rename lasts once the file it renamed is synced: one sync makes both last.
         let with_name = full && FileSystem::of(file).is_ok_and(FileSystem::syncs_names);
         if full && !with_name {

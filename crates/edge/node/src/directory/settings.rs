@@ -2,7 +2,7 @@ use super::marker::NodeMark;
 
 /// When a put may answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Durability {
+pub enum PutDurability {
     /// Once the fragment survives a power failure: file and folders are synced to the disk.
     #[default]
     Full,
@@ -14,7 +14,7 @@ pub enum Durability {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DirectorySettings {
     /// When a put may answer.
-    pub durability: Durability,
+    pub durability: PutDurability,
     /// How many operations its users have under way at once; there are threads for them and a few
     /// more.
     pub lanes: u16,
@@ -24,6 +24,6 @@ pub struct DirectorySettings {
 
 impl Default for DirectorySettings {
     fn default() -> Self {
-        Self { durability: Durability::default(), lanes: 16, mark: None }
+        Self { durability: PutDurability::default(), lanes: 16, mark: None }
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Fault, FaultSettings, Memory};
+use crate::{Fault, FaultSettings, MemoryNode};
 use futures::{FutureExt, TryStreamExt};
 use ripstop_model::StripeId;
 
@@ -11,7 +11,7 @@ fn reading(meter: &Meter, operation: Operation) -> MeterReading {
 
 #[tokio::test]
 async fn every_end_is_counted_once() {
-    let fault = Fault::new(Arc::new(Memory::new(100)), FaultSettings::default(), 0);
+    let fault = Fault::new(Arc::new(MemoryNode::new(100)), FaultSettings::default(), 0);
     let handle = fault.handle();
     let meter = Meter::new(Arc::new(fault));
     meter.put(NAME, vec![Bytes::from_static(b"12"), Bytes::from_static(b"345")]).await.unwrap();
@@ -34,7 +34,7 @@ async fn every_end_is_counted_once() {
 
 #[tokio::test]
 async fn a_listing_ends_with_its_last_fragment_or_first_error() {
-    let fault = Fault::new(Arc::new(Memory::new(100)), FaultSettings::default(), 0);
+    let fault = Fault::new(Arc::new(MemoryNode::new(100)), FaultSettings::default(), 0);
     let handle = fault.handle();
     let meter = Meter::new(Arc::new(fault));
     meter.put(NAME, vec![]).await.unwrap();

@@ -4,7 +4,7 @@
 use ripstop_delay::{Preset, ShiftedExponential};
 use ripstop_gateway::{NodeSpec, Report, Settings as MachineSettings};
 use ripstop_model::{Code, NodeId, PoolId, StripeId, StripeShape, Timestamp};
-use ripstop_node::{Delay, Fault, FaultSettings, Memory as MemoryNode, Node};
+use ripstop_node::{Delay, Fault, FaultSettings, MemoryNode, Node};
 use ripstop_recording::{Beginning, Recorder};
 use ripstop_runtime::{
     Layout, Memory, Observer, Origin, Pool, PoolNode, Purpose, StripeDraft, StripePlace, Written,

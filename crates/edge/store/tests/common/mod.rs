@@ -6,9 +6,7 @@ use futures::TryStreamExt;
 use ripstop_catalog::{Attributes, Audited as _, Catalog, Condition, Embedded, Upload};
 use ripstop_gateway::{AfterAnswer, Report, Settings as MachineSettings};
 use ripstop_model::{Code, FragmentId, NodeId, PoolId, Timestamp};
-use ripstop_node::{
-    Fault, FaultSettings, Memory as MemoryNode, Meter, Node, Operation as NodeOperation,
-};
+use ripstop_node::{Fault, FaultSettings, MemoryNode, Meter, Node, Operation as NodeOperation};
 use ripstop_policy::{Choice, Chunking, Class, Load, Operation, Policy, Redundancy};
 use ripstop_runtime::{Layout, Memory, Observer, Origin, Pins, Pool, PoolNode, Seals};
 use ripstop_store::{

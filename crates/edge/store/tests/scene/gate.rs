@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures::stream::BoxStream;
 use ripstop_model::FragmentId;
-use ripstop_node::{Capabilities, Listed, Memory as MemoryNode, Node, NodeError};
+use ripstop_node::{Capabilities, Listed, MemoryNode, Node, NodeError};
 use std::{
     ops::Range,
     sync::{

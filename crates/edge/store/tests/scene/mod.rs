@@ -17,7 +17,7 @@ use ripstop_catalog::{
 };
 use ripstop_gateway::{Placement, PlacementGroup, Selection};
 use ripstop_model::{NodeId, PoolId, StripeId};
-use ripstop_node::{Fault, FaultHandle, FaultSettings, Memory as MemoryNode, Node};
+use ripstop_node::{Fault, FaultHandle, FaultSettings, MemoryNode, Node};
 use ripstop_runtime::Memory;
 use ripstop_store::{CheckOptions, MoveProgress, Settings, Store};
 use std::{

@@ -8,7 +8,7 @@ use futures::StreamExt;
 use ripstop_catalog::Embedded;
 use ripstop_gateway::{NodeGauge, NodeState, Outcome, Report, Settings, Task, TaskEnd, TierGauge};
 use ripstop_model::{Code, NodeId, PoolId, RequestId, TaskId, TenantId, Timestamp};
-use ripstop_node::{Memory as MemoryNode, Node};
+use ripstop_node::{MemoryNode, Node};
 use ripstop_policy::Fixed;
 use ripstop_runtime::{Memory, Observer, Pins, Pool, PoolNode, Spent};
 use ripstop_shaping::Fraction;

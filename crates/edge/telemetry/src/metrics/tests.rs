@@ -2,7 +2,7 @@ use super::*;
 use ripstop_catalog::{CatalogError, Embedded, Refusal, Settings};
 use ripstop_gateway::{Load, NodeGauge, NodeState, Outcome, Report, Task, TaskEnd};
 use ripstop_model::{Code, RequestId, TaskId, TenantId, Timestamp};
-use ripstop_node::{Memory as MemoryNode, Node};
+use ripstop_node::{MemoryNode, Node};
 use ripstop_runtime::Observer;
 use ripstop_store::MoveProgress;
 use std::collections::{BTreeMap, BTreeSet};
