@@ -19,7 +19,7 @@
 //!
 //! A record is its kind, a number, and a CBOR map of its fields by their numbers, which stand in the file
 //! `numbers`: a program that does not know one refuses it below 128, with its number, and passes it over from
-//! 128 on. A [`Record`] is one of these records, or several: each action is one, and behind the last stands
+//! 128 on. A [`Entry`] is one of these records, or several: each action is one, and behind the last stands
 //! one that says that this was all. Ids are the differences to those that each block begins with, an event's
 //! time that to the event before, so that they are short. Files of version 2, which is read for
 //! ever, hold members one after another instead of fields.
@@ -71,8 +71,8 @@ mod replay;
 mod values;
 mod writer;
 
-pub use format::{Beginning, BeginningError, POSITIONAL, Record, Stop, VERSION};
+pub use format::{Beginning, BeginningError, Entry, POSITIONAL, Stop, VERSION};
 pub use pool::PoolRecorder;
 pub use reader::{Ending, Recording, RecordingError};
 pub use recorder::{Recorder, RecorderSettings};
-pub use replay::{Difference, PoolReplay, Replay, ReplayError, replay};
+pub use replay::{Difference, PoolReplay, ReplayError, Replayed, replay};

@@ -2,7 +2,7 @@
 
 use crate::{
     buffer::{BLOCK_LEN, Buffer},
-    format::{Beginning, Record},
+    format::{Beginning, Entry},
 };
 use ripstop_gateway::{Action, Event};
 use ripstop_model::Timestamp;
@@ -51,7 +51,7 @@ impl PoolRecorder {
         to: SyncSender<Block>,
     ) -> Self {
         let mut buffer = Buffer::new();
-        buffer.push(&Record::Began(beginning));
+        buffer.push(&Entry::Began(beginning));
         Self { number, buffer: Mutex::new(buffer), shared: Arc::downgrade(shared), to }
     }
 

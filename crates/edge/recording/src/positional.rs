@@ -5,7 +5,7 @@
 //!
 //! What was added to a type in core since then is given here what it was when there was none of it.
 
-use crate::{Beginning, Stop, format::Record};
+use crate::{Beginning, Stop, format::Entry};
 use ripstop_delay::ShiftedExponential;
 use ripstop_form::Unreadable;
 use ripstop_gateway::{
@@ -20,7 +20,7 @@ use std::time::Duration;
 type Read<T> = Result<T, Unreadable>;
 
 /// The first record of `bytes`, and how many bytes that is.
-pub(crate) fn first(bytes: &[u8]) -> Read<(usize, Record)> {
+pub(crate) fn first(bytes: &[u8]) -> Read<(usize, Entry)> {
     let mut members = Members(bytes);
     let record = members.record()?;
     Ok((bytes.len() - members.0.len(), record))
@@ -150,18 +150,18 @@ impl<'b> Members<'b> {
         variants.get(number).copied().map_or_else(|| wrong("a variant is none"), Ok)
     }
 
-    fn record(&mut self) -> Read<Record> {
+    fn record(&mut self) -> Read<Entry> {
         Ok(match self.number()? {
-            0 => Record::Began(self.beginning()?),
-            1 => Record::Told { now: self.time()?, event: self.event()? },
-            2 => Record::Said(self.list(Self::action)?),
-            3 => Record::Stopped(match self.number()? {
+            0 => Entry::Began(self.beginning()?),
+            1 => Entry::Told { now: self.time()?, event: self.event()? },
+            2 => Entry::Said(self.list(Self::action)?),
+            3 => Entry::Stopped(match self.number()? {
                 0 => Stop::Behind,
                 1 => Stop::Limit,
                 2 => Stop::Disk(self.text()?),
                 _ => return wrong("a reason to stop is none"),
             }),
-            4 => Record::Finished,
+            4 => Entry::Finished,
             _ => return wrong("a record is of no kind"),
         })
     }

@@ -1,6 +1,6 @@
 use crate::{
     buffer::alone,
-    format::{Beginning, FILE_HEAD_LEN, MAGIC, Record, VERSION},
+    format::{Beginning, Entry, FILE_HEAD_LEN, MAGIC, VERSION},
     pool::{Block, PoolRecorder, Shared, lock},
     writer::{self, Queue},
 };
@@ -79,7 +79,7 @@ impl Recorder {
                 let _ = self.to.send(block);
             }
         }
-        let _ = self.to.send(Block { pool: u16::MAX, records: alone(&Record::Finished) });
+        let _ = self.to.send(Block { pool: u16::MAX, records: alone(&Entry::Finished) });
         let thread = lock(&self.thread).take();
         if thread.is_some_and(|thread| thread.join().is_err()) {
             tracing::error!("the recorder's thread panicked");

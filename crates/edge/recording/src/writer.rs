@@ -1,6 +1,6 @@
 use crate::{
     buffer::alone,
-    format::{Record, Stop},
+    format::{Entry, Stop},
     frame::{FRAME_LEN, frame},
     pool::{Block, Shared, lock},
 };
@@ -65,7 +65,7 @@ pub(crate) fn run(file: File, path: &Path, written: u64, file_max: u64, queue: &
     if let Some(stop) = stop {
         tracing::error!(path = %path.display(), bytes = blocks.written, "recording ended: {stop}");
         blocks.retreat();
-        let note = alone(&Record::Stopped(stop));
+        let note = alone(&Entry::Stopped(stop));
         let noted = blocks.write(&Block { pool: u16::MAX, records: note });
         if let Err(error) = noted {
             tracing::warn!(%error, "the recording does not say why it ended");
