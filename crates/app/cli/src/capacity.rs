@@ -5,7 +5,7 @@ use anyhow::{Context as _, Result, anyhow, ensure};
 use clap::{Args, ValueEnum};
 use ripstop_capacity::{BOUNDS, CapacityError, Comparison, FRACTIONS, Study, Trace, TraceOptions};
 use ripstop_figure::Progress;
-use ripstop_shaping::{Bound, Fraction, Promise, Rule, Tier};
+use ripstop_shaping::{AdmissionRule, Bound, Fraction, Promise, Tier};
 use ripstop_trace::{Format, OnBadLine, Spread, Summary};
 use std::{fmt::Write as _, num::NonZero, path::PathBuf, process::ExitCode, time::Duration};
 
@@ -24,7 +24,7 @@ pub(crate) struct Capacity {
     /// [default: all of them for the promise; exact for comparisons, sweep and figures]. The first given is
     /// that of comparisons, sweep and figures.
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
-    pub rule: Vec<Rule>,
+    pub rule: Vec<AdmissionRule>,
     /// Fractions of the sweep [default: 0.9,0.95,0.99,0.995,0.999,1].
     #[arg(long, value_name = "FRACTIONS", value_delimiter = ',')]
     pub fractions: Vec<Fraction>,
@@ -157,7 +157,7 @@ fn study<'trace>(
         fractions = FRACTIONS.iter().map(|share| share.parse()).collect::<Result<_, _>>()?;
     }
     let given = &arguments.rule;
-    let rules = if given.is_empty() { Rule::ALL.to_vec() } else { given.clone() };
+    let rules = if given.is_empty() { AdmissionRule::ALL.to_vec() } else { given.clone() };
     let (window, seed, arrivals) = (arguments.window.0, arguments.seed, trace.arrivals());
     Ok(Study { arrivals, promise, rules, fractions, bounds, window, seed })
 }

@@ -2,7 +2,7 @@
 mod tests;
 
 use crate::{
-    Promise, Rule,
+    AdmissionRule, Promise,
     backlog::{Backlog, nanos_for},
 };
 use alloc::vec::Vec;
@@ -11,7 +11,7 @@ use ripstop_model::Timestamp;
 
 /// A tier's share of the capacity, and the bound that its requests meet with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Share {
+pub struct TierShare {
     /// Units of work a second. Nothing: the tier takes no requests.
     pub capacity: u64,
     /// How long a request may take from its arrival to its end.
@@ -25,8 +25,8 @@ pub enum Admission {
     Admitted(Admitted),
     /// No tier could.
     Refused {
-        /// After how long the last tier would take a request of this cost if none came between; none
-        /// if it never would, with the capacity that it has.
+        /// After how long the last tier would take a request of this cost if none came between;
+        /// none if it never would, with the capacity that it has.
         retry_after: Option<Duration>,
     },
 }
@@ -38,28 +38,28 @@ pub struct Admitted {
     pub tier: usize,
     /// When it must have ended: its arrival and the tier's bound.
     pub deadline: Timestamp,
-    /// When it ends if the tier's capacity serves it in order of arrival. Under [`Rule::Count`] this can
-    /// be later than the deadline.
+    /// When it ends if the tier's capacity serves it in order of arrival. Under
+    /// [`AdmissionRule::Count`] this can be later than the deadline.
     pub end: Timestamp,
 }
 
 /// Admission by deadline, tier by tier: what one cannot serve within its bound is the next one's.
 ///
 /// Each tier is a server with its own capacity, in units of work a second, of which a request costs
-/// some; it works on what it has taken in order of arrival and all the time while there is any. That is
-/// the account by which a [`Rule`] judges; what is really done where is for recombination to decide, and
-/// work that takes longer than it was said to cost is not in it.
+/// some; it works on what it has taken in order of arrival and all the time while there is any.
+/// That is the account by which an [`AdmissionRule`] judges; what is really done where is for
+/// recombination to decide, and work that takes longer than it was said to cost is not in it.
 ///
 /// A request costs time in proportion to the number of tiers, and no memory; no clock is read.
 ///
 /// ```
 /// use core::time::Duration;
 /// use ripstop_model::Timestamp;
-/// use ripstop_shaping::{Admission, Cascade, Rule, Share};
+/// use ripstop_shaping::{Admission, AdmissionRule, Cascade, TierShare};
 ///
-/// let tight = Share { capacity: 100, bound: Duration::from_millis(20) };
-/// let loose = Share { capacity: 50, bound: Duration::from_millis(40) };
-/// let mut cascade = Cascade::new(Rule::Exact, &[tight, loose])?;
+/// let tight = TierShare { capacity: 100, bound: Duration::from_millis(20) };
+/// let loose = TierShare { capacity: 50, bound: Duration::from_millis(40) };
+/// let mut cascade = Cascade::new(AdmissionRule::Exact, &[tight, loose])?;
 /// let tiers = [(); 5].map(|()| match cascade.admit(Timestamp::ZERO, 1) {
 ///     Admission::Admitted(admitted) => admitted.tier,
 ///     Admission::Refused { retry_after } => {
@@ -72,23 +72,23 @@ pub struct Admitted {
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cascade {
-    rule: Rule,
+    rule: AdmissionRule,
     tiers: Vec<Stage>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Stage {
-    share: Share,
+    share: TierShare,
     backlog: Backlog,
 }
 
 impl Cascade {
     /// A cascade without backlog. There must be a share, and bounds must rise.
-    pub fn new(rule: Rule, shares: &[Share]) -> Result<Self, CascadeError> {
+    pub fn new(rule: AdmissionRule, shares: &[TierShare]) -> Result<Self, CascadeError> {
         if shares.is_empty() {
             return Err(CascadeError::Empty);
         }
-        let rises = |pair: &[Share]| pair[0].bound < pair[1].bound;
+        let rises = |pair: &[TierShare]| pair[0].bound < pair[1].bound;
         if shares[0].bound.is_zero() || !shares.windows(2).all(rises) {
             return Err(CascadeError::Bounds);
         }
@@ -97,7 +97,11 @@ impl Cascade {
     }
 
     /// The cascade of a promise whose tiers have these capacities, in units of work a second.
-    pub fn of(rule: Rule, promise: &Promise, capacities: &[u64]) -> Result<Self, CascadeError> {
+    pub fn of(
+        rule: AdmissionRule,
+        promise: &Promise,
+        capacities: &[u64],
+    ) -> Result<Self, CascadeError> {
         let tiers = promise.tiers();
         if tiers.len() != capacities.len() {
             let (tiers, capacities) = (tiers.len(), capacities.len());
@@ -105,21 +109,22 @@ impl Cascade {
         }
         let pairs = tiers.iter().zip(capacities);
         let shares =
-            pairs.map(|(tier, capacity)| Share { capacity: *capacity, bound: tier.bound() });
+            pairs.map(|(tier, capacity)| TierShare { capacity: *capacity, bound: tier.bound() });
         Self::new(rule, &shares.collect::<Vec<_>>())
     }
 
     /// The rule by which it judges.
-    pub const fn rule(&self) -> Rule {
+    pub const fn rule(&self) -> AdmissionRule {
         self.rule
     }
 
     /// The tiers' shares, the tightest first.
-    pub fn shares(&self) -> impl ExactSizeIterator<Item = Share> {
+    pub fn shares(&self) -> impl ExactSizeIterator<Item = TierShare> {
         self.tiers.iter().map(|stage| stage.share)
     }
 
-    /// Finds the first tier that can take a request of `cost` units of work, and gives it the request.
+    /// Finds the first tier that can take a request of `cost` units of work, and gives it the
+    /// request.
     ///
     /// A `now` before that of an earlier call counts as that.
     pub fn admit(&mut self, now: Timestamp, cost: u64) -> Admission {

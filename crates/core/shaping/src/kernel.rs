@@ -6,7 +6,7 @@
 //! hold is walked in 128-bit integers instead.
 
 use crate::{
-    Arrivals, Rule,
+    AdmissionRule, Arrivals,
     backlog::{Backlog, SCALE},
 };
 use alloc::{vec, vec::Vec};
@@ -21,7 +21,7 @@ const EXACT: u128 = 1 << 53;
 /// A server of requests that cost one unit of work each.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Server {
-    pub(crate) rule: Rule,
+    pub(crate) rule: AdmissionRule,
     pub(crate) bound_ns: u64,
     /// Units of work a second.
     pub(crate) capacity: u64,

@@ -1,4 +1,4 @@
-use crate::{Arrivals, Fraction, Question, Rule, capacities};
+use crate::{AdmissionRule, Arrivals, Fraction, Question, capacities};
 use alloc::vec::Vec;
 use core::time::Duration;
 use ripstop_delay::Dice;
@@ -39,7 +39,7 @@ impl MinMaxLoad {
     /// first come, first served.
     pub fn capacity(&self, bound: Duration) -> u64 {
         let kept = Arrivals::ordered(&self.kept);
-        capacities(kept, &[Question { rule: Rule::Exact, bound, need: kept.count() }])[0]
+        capacities(kept, &[Question { rule: AdmissionRule::Exact, bound, need: kept.count() }])[0]
     }
 }
 

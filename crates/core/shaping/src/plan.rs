@@ -1,14 +1,14 @@
 use crate::{
-    Arrivals, Promise, Question, Rule, Tier, backlog::Backlog, capacities, kernel::Server,
+    AdmissionRule, Arrivals, Promise, Question, Tier, backlog::Backlog, capacities, kernel::Server,
 };
 use alloc::vec::Vec;
 use ripstop_model::Timestamp;
 
 /// What a promise takes on some arrivals, tier by tier.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Plan {
+pub struct CapacityPlan {
     /// By which rule requests are taken.
-    pub rule: Rule,
+    pub rule: AdmissionRule,
     /// What each of the promise's tiers takes.
     pub tiers: Vec<TierPlan>,
     /// Requests that no tier takes; none if the promise ends at 1.
@@ -20,37 +20,39 @@ pub struct Plan {
 pub struct TierPlan {
     /// What is promised.
     pub tier: Tier,
-    /// The smallest capacity that keeps it, in requests a second; nothing where the tiers before it take
-    /// enough requests already.
+    /// The smallest capacity that keeps it, in requests a second; nothing where the tiers before it
+    /// take enough requests already.
     pub capacity: u64,
     /// Requests that it takes.
     pub admitted: u64,
-    /// How many of them end after the bound; none but under [`Rule::Count`].
+    /// How many of them end after the bound; none but under [`AdmissionRule::Count`].
     pub late: u64,
 }
 
-impl Plan {
+impl CapacityPlan {
     /// The smallest capacity of the first tier, then the smallest of the second for what the first
-    /// refuses, and so on, such that each tier and those before it take the promised fraction of all.
+    /// refuses, and so on, such that each tier and those before it take the promised fraction of
+    /// all.
     ///
-    /// As a tier's requests end within its bound, and bounds rise, that keeps the promise: at each bound
-    /// at least the promised fraction has ended. (Except for those that are late under [`Rule::Count`].)
-    /// Smallest tier by tier; the total can be smaller where an earlier tier is given more than it needs.
+    /// As a tier's requests end within its bound, and bounds rise, that keeps the promise: at each
+    /// bound at least the promised fraction has ended. (Except for those that are late under
+    /// [`AdmissionRule::Count`].) Smallest tier by tier; the total can be smaller where an earlier
+    /// tier is given more than it needs.
     ///
     /// ```
     /// use ripstop_model::Timestamp;
-    /// use ripstop_shaping::{Arrivals, Plan, Promise, Rule};
+    /// use ripstop_shaping::{AdmissionRule, Arrivals, CapacityPlan, Promise};
     ///
     /// // Ten requests in a second, and ten more at its end.
     /// let times = (0..20u64).map(|at| Timestamp::from_nanos(at.min(10) * 100_000_000));
     /// let times = times.collect::<Vec<_>>();
     /// let promise: Promise = "0.5:100ms,1:1s".parse()?;
-    /// let plan = Plan::new(Arrivals::new(&times)?, &promise, Rule::Exact);
+    /// let plan = CapacityPlan::new(Arrivals::new(&times)?, &promise, AdmissionRule::Exact);
     /// assert_eq!(plan.tiers.iter().map(|tier| tier.capacity).collect::<Vec<_>>(), [10, 9]);
     /// assert_eq!(plan.total(), 19);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn new(arrivals: Arrivals<'_>, promise: &Promise, rule: Rule) -> Self {
+    pub fn new(arrivals: Arrivals<'_>, promise: &Promise, rule: AdmissionRule) -> Self {
         let (mut left, mut admitted) = (None::<Vec<Timestamp>>, 0);
         let mut tiers = Vec::with_capacity(promise.tiers().len());
         for tier in promise.tiers() {
@@ -73,7 +75,12 @@ impl Plan {
 }
 
 /// What a tier of this capacity makes of what it sees, and what it refuses.
-fn serve(seen: Arrivals<'_>, tier: Tier, rule: Rule, capacity: u64) -> (TierPlan, Vec<Timestamp>) {
+fn serve(
+    seen: Arrivals<'_>,
+    tier: Tier,
+    rule: AdmissionRule,
+    capacity: u64,
+) -> (TierPlan, Vec<Timestamp>) {
     let mut plan = TierPlan { tier, capacity, admitted: 0, late: 0 };
     let bound_ns = u64::try_from(tier.bound().as_nanos()).unwrap_or(u64::MAX);
     let (mut backlog, mut refused) = (Backlog::default(), Vec::new());

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
-pub enum Rule {
+pub enum AdmissionRule {
     /// By the time at which it would end.
     #[default]
     Exact,
@@ -32,7 +32,7 @@ pub enum Rule {
     Floor,
 }
 
-impl Rule {
+impl AdmissionRule {
     /// All of them, the default first.
     pub const ALL: [Self; 3] = [Self::Exact, Self::Count, Self::Floor];
 
@@ -66,13 +66,13 @@ impl Rule {
     }
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for AdmissionRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-impl FromStr for Rule {
+impl FromStr for AdmissionRule {
     type Err = RuleError;
 
     fn from_str(text: &str) -> Result<Self, RuleError> {

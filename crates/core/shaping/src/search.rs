@@ -2,7 +2,7 @@
 mod tests;
 
 use crate::{
-    Arrivals, Rule,
+    AdmissionRule, Arrivals,
     backlog::SCALE,
     kernel::{Server, taken},
 };
@@ -18,7 +18,7 @@ const RATIO_MAX: u64 = 4;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Question {
     /// By which rule requests are taken.
-    pub rule: Rule,
+    pub rule: AdmissionRule,
     /// How long a request may take from its arrival to its end.
     pub bound: Duration,
     /// How many requests must be taken; more than there are counts as all.
@@ -30,7 +30,12 @@ pub struct Question {
 /// Does not fall as capacity or bound rise, whatever the rule: the n-th request that the better server
 /// takes comes no later than the n-th that the other takes, because by then it has finished no fewer of
 /// those before it. (With unequal costs that does not hold.)
-pub fn admitted(arrivals: Arrivals<'_>, rule: Rule, bound: Duration, capacity: u64) -> u64 {
+pub fn admitted(
+    arrivals: Arrivals<'_>,
+    rule: AdmissionRule,
+    bound: Duration,
+    capacity: u64,
+) -> u64 {
     taken(arrivals, &[Server { rule, bound_ns: nanos(bound), capacity }])[0]
 }
 
@@ -60,7 +65,7 @@ pub struct Search<'times> {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Bracket {
-    rule: Rule,
+    rule: AdmissionRule,
     bound_ns: u64,
     /// Too little, or nothing at all.
     low: u64,

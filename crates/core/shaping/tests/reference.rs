@@ -2,15 +2,17 @@
 //! where it is.
 
 use ripstop_model::Timestamp;
-use ripstop_shaping::{Arrivals, Fraction, MinMaxLoad, Question, Rule, capacities, responses};
+use ripstop_shaping::{
+    AdmissionRule, Arrivals, Fraction, MinMaxLoad, Question, capacities, responses,
+};
 use std::{fs, time::Duration};
 
 const BOUND: Duration = Duration::from_millis(10);
 const FRACTIONS: [&str; 6] = ["0.9", "0.95", "0.99", "0.995", "0.999", "1"];
-const REFERENCE: [(Rule, [u64; 6]); 3] = [
-    (Rule::Exact, [486, 559, 720, 794, 966, 1520]),
-    (Rule::Count, [478, 529, 700, 766, 900, 1500]),
-    (Rule::Floor, [500, 600, 766, 800, 1000, 1564]),
+const REFERENCE: [(AdmissionRule, [u64; 6]); 3] = [
+    (AdmissionRule::Exact, [486, 559, 720, 794, 966, 1520]),
+    (AdmissionRule::Count, [478, 529, 700, 766, 900, 1500]),
+    (AdmissionRule::Floor, [500, 600, 766, 800, 1000, 1564]),
 ];
 
 #[test]

@@ -3,7 +3,7 @@
 
 use ripstop_delay::Dice;
 use ripstop_model::Timestamp;
-use ripstop_shaping::{Arrivals, Fraction, Question, Rule, Search};
+use ripstop_shaping::{AdmissionRule, Arrivals, Fraction, Question, Search};
 use std::time::{Duration, Instant};
 
 /// Arrivals whose rate changes by a factor of a hundred.
@@ -30,7 +30,11 @@ fn six_fractions_and_four_bounds() {
             .map(|share: f64| Fraction::from_billionths((share * 1e9).round() as u32).unwrap());
         let cells = bounds.iter().flat_map(|bound| fractions.map(|fraction| (*bound, fraction)));
         let questions: Vec<_> = cells
-            .map(|(bound, share)| Question { rule: Rule::Exact, bound, need: share.of(requests) })
+            .map(|(bound, share)| Question {
+                rule: AdmissionRule::Exact,
+                bound,
+                need: share.of(requests),
+            })
             .collect();
         let start = Instant::now();
         let mut search = Search::new(arrivals, &questions);

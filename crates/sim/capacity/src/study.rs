@@ -1,5 +1,5 @@
 use ripstop_shaping::{
-    Arrivals, Fraction, MinMaxLoad, Plan, Promise, Question, Rule, Search, Tier,
+    AdmissionRule, Arrivals, CapacityPlan, Fraction, MinMaxLoad, Promise, Question, Search, Tier,
 };
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub struct Study<'trace> {
     /// What is promised, if anything is.
     pub promise: Option<Promise>,
     /// The rules by which tiers take requests. The first is that of comparisons, the sweep and figures.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<AdmissionRule>,
     /// The fractions of the sweep.
     pub fractions: Vec<Fraction>,
     /// The bounds of the sweep.
@@ -47,7 +47,7 @@ impl<'trace> Study<'trace> {
         Self {
             arrivals,
             promise: None,
-            rules: Rule::ALL.to_vec(),
+            rules: AdmissionRule::ALL.to_vec(),
             fractions: fractions.to_vec(),
             bounds: BOUNDS.to_vec(),
             window: Duration::from_millis(100),
@@ -62,14 +62,14 @@ impl<'trace> Study<'trace> {
     }
 
     /// The rule of comparisons and the sweep.
-    pub fn rule(&self) -> Rule {
+    pub fn rule(&self) -> AdmissionRule {
         self.rules.first().copied().unwrap_or_default()
     }
 
     /// The smallest capacities that keep the promise, by each rule; nothing if nothing is promised.
-    pub fn plans(&self) -> Vec<Plan> {
+    pub fn plans(&self) -> Vec<CapacityPlan> {
         let Some(promise) = &self.promise else { return Vec::new() };
-        self.rules.iter().map(|rule| Plan::new(self.arrivals, promise, *rule)).collect()
+        self.rules.iter().map(|rule| CapacityPlan::new(self.arrivals, promise, *rule)).collect()
     }
 
     /// The smallest capacity for each fraction within each bound, bound by bound.

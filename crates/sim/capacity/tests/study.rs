@@ -3,7 +3,7 @@
 use expect_test::expect;
 use ripstop_capacity::{CapacityError, Comparison, Study, Trace, TraceOptions};
 use ripstop_delay::Dice;
-use ripstop_shaping::Rule;
+use ripstop_shaping::AdmissionRule;
 use ripstop_trace::{OnBadLine, Spread};
 use std::{fmt::Write as _, num::NonZero, time::Duration};
 
@@ -145,7 +145,7 @@ fn a_plan_says_the_same_as_the_sweep_and_the_distribution() {
     let trace = read(bursts(3000), &TraceOptions::default()).unwrap();
     let promise = "0.9:10ms,1:100ms".parse().unwrap();
     let mut study = Study::of_promise(trace.arrivals(), promise);
-    for rule in Rule::ALL {
+    for rule in AdmissionRule::ALL {
         study.rules = vec![rule];
         let plan = study.plans().remove(0);
         let mut left = Vec::new();
@@ -156,7 +156,7 @@ fn a_plan_says_the_same_as_the_sweep_and_the_distribution() {
         let comparison = Comparison::new(&study, &plan).unwrap();
         let on_time = plan.tiers[0].admitted - plan.tiers[0].late;
         assert!(comparison.decomposed.within(BOUND) >= on_time);
-        if rule != Rule::Count {
+        if rule != AdmissionRule::Count {
             for one in &plan.tiers {
                 let share = comparison.decomposed.share_within(one.tier.bound());
                 assert!(share >= one.tier.fraction().as_f64(), "{rule}: {share}");

@@ -21,7 +21,7 @@ use core::time::Duration;
 use costs::Costs;
 use ripstop_model::{TenantId, Timestamp};
 use ripstop_scheduling::{RequestSlot, Slot as _};
-use ripstop_shaping::{FlowId, Scheduler, Service, Ticket};
+use ripstop_shaping::{FlowId, Scheduler, Serving, Ticket};
 
 /// When to try again after the queue was full: it is empty again by then, or nothing helps.
 pub(super) const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -45,7 +45,7 @@ pub(super) struct Shaped {
     /// While it waits for its turn.
     ticket: Option<Ticket>,
     /// Once it had its turn.
-    service: Option<Service>,
+    service: Option<Serving>,
     started: Option<Timestamp>,
 }
 

@@ -1,13 +1,13 @@
 use super::*;
-use crate::{Arrivals, Plan};
+use crate::{Arrivals, CapacityPlan};
 use alloc::{string::ToString, vec};
 use proptest::prelude::*;
 use ripstop_delay::Dice;
 
 const MS: u64 = 1_000_000;
 
-fn share(capacity: u64, millis: u64) -> Share {
-    Share { capacity, bound: Duration::from_millis(millis) }
+fn share(capacity: u64, millis: u64) -> TierShare {
+    TierShare { capacity, bound: Duration::from_millis(millis) }
 }
 
 fn at(nanos: u64) -> Timestamp {
@@ -23,14 +23,15 @@ fn admitted(admission: Admission) -> Option<Admitted> {
 
 #[test]
 fn nonsense_is_refused_with_its_reason() {
-    let new = |shares: &[Share]| Cascade::new(Rule::Exact, shares).unwrap_err().to_string();
+    let new =
+        |shares: &[TierShare]| Cascade::new(AdmissionRule::Exact, shares).unwrap_err().to_string();
     assert_eq!(new(&[]), "a cascade needs a tier");
     assert!(new(&[share(1, 0)]).contains("must rise from above 0"));
     assert!(new(&[share(1, 10), share(1, 10)]).contains("must rise"));
     let promise: Promise = "0.9:10ms,1:20ms".parse().unwrap();
-    let error = Cascade::of(Rule::Exact, &promise, &[1]).unwrap_err();
+    let error = Cascade::of(AdmissionRule::Exact, &promise, &[1]).unwrap_err();
     assert_eq!(error.to_string(), "1 capacities for 2 tiers");
-    let mut cascade = Cascade::of(Rule::Exact, &promise, &[1, 2]).unwrap();
+    let mut cascade = Cascade::of(AdmissionRule::Exact, &promise, &[1, 2]).unwrap();
     let before = cascade.clone();
     assert!(cascade.set_capacities(at(5), &[1, 2, 3]).is_err());
     assert_eq!(cascade, before);
@@ -43,13 +44,15 @@ fn the_rules_differ_where_the_bound_holds_no_whole_number_of_requests() {
         let mut cascade = Cascade::new(rule, &[share(250, 10)]).unwrap();
         (0..5).filter_map(|_| admitted(cascade.admit(at(0), 1))).collect::<Vec<_>>()
     };
-    assert_eq!(taken(Rule::Exact).len(), 2);
-    assert_eq!(taken(Rule::Floor).len(), 2);
-    let count = taken(Rule::Count);
+    assert_eq!(taken(AdmissionRule::Exact).len(), 2);
+    assert_eq!(taken(AdmissionRule::Floor).len(), 2);
+    let count = taken(AdmissionRule::Count);
     assert_eq!(count.len(), 3);
     assert_eq!((count[2].deadline, count[2].end), (at(10 * MS), at(12 * MS)));
     // 2.25 are left after a millisecond: exact has room for none, floor neither.
-    for (rule, more) in [(Rule::Exact, true), (Rule::Count, true), (Rule::Floor, false)] {
+    for (rule, more) in
+        [(AdmissionRule::Exact, true), (AdmissionRule::Count, true), (AdmissionRule::Floor, false)]
+    {
         let mut cascade = Cascade::new(rule, &[share(250, 10)]).unwrap();
         cascade.admit(at(0), 1);
         cascade.admit(at(0), 1);
@@ -60,7 +63,7 @@ fn the_rules_differ_where_the_bound_holds_no_whole_number_of_requests() {
 #[test]
 fn costs_are_lane_nanoseconds_as_well() {
     // Four lanes; requests of 30 ms of a lane each.
-    let mut cascade = Cascade::new(Rule::Exact, &[share(4_000_000_000, 20)]).unwrap();
+    let mut cascade = Cascade::new(AdmissionRule::Exact, &[share(4_000_000_000, 20)]).unwrap();
     let cost = 30 * MS;
     assert_eq!(admitted(cascade.admit(at(0), cost)).unwrap().end, at(7_500_000));
     assert_eq!(admitted(cascade.admit(at(0), cost)).unwrap().end, at(15_000_000));
@@ -73,7 +76,8 @@ fn costs_are_lane_nanoseconds_as_well() {
 
 #[test]
 fn capacity_changes_and_what_was_taken_stays() {
-    let mut cascade = Cascade::new(Rule::Exact, &[share(100, 100), share(0, 200)]).unwrap();
+    let mut cascade =
+        Cascade::new(AdmissionRule::Exact, &[share(100, 100), share(0, 200)]).unwrap();
     for _ in 0..10 {
         assert_eq!(admitted(cascade.admit(at(0), 1)).unwrap().tier, 0);
     }
@@ -90,22 +94,26 @@ fn capacity_changes_and_what_was_taken_stays() {
 
 #[test]
 fn time_does_not_go_back_and_numbers_do_not_overflow() {
-    for rule in Rule::ALL {
-        let long = Share { capacity: u64::MAX, bound: Duration::MAX };
+    for rule in AdmissionRule::ALL {
+        let long = TierShare { capacity: u64::MAX, bound: Duration::MAX };
         let mut cascade = Cascade::new(rule, &[long]).unwrap();
         for now in [u64::MAX, 0, 5, u64::MAX] {
             let end = admitted(cascade.admit(at(now), u64::MAX)).map(|admitted| admitted.end);
             assert!(end.is_some_and(|end| end >= at(now)), "{rule}");
         }
     }
-    let mut cascade = Cascade::new(Rule::Exact, &[share(1000, 10)]).unwrap();
+    let mut cascade = Cascade::new(AdmissionRule::Exact, &[share(1000, 10)]).unwrap();
     (0..10).for_each(|_| assert!(admitted(cascade.admit(at(20 * MS), 1)).is_some()));
     assert_eq!(admitted(cascade.admit(at(0), 1)), None);
     assert!(admitted(cascade.admit(at(21 * MS), 1)).is_some());
 }
 
 /// Plays requests of these costs and says for each whether it was taken, and ended in time.
-fn late(rule: Rule, shares: &[Share], requests: &[(u64, u64)]) -> Vec<(Admitted, u64)> {
+fn late(
+    rule: AdmissionRule,
+    shares: &[TierShare],
+    requests: &[(u64, u64)],
+) -> Vec<(Admitted, u64)> {
     let mut cascade = Cascade::new(rule, shares).unwrap();
     let play = requests.iter().map(|(now, cost)| (cascade.admit(at(*now), *cost), *cost));
     play.filter_map(|(admission, cost)| Some((admitted(admission)?, cost))).collect()
@@ -131,11 +139,11 @@ proptest! {
     ) {
         let shares: Vec<_> =
             capacities.iter().zip([7, 20, 90]).map(|(capacity, bound)| share(*capacity, bound)).collect();
-        for rule in Rule::ALL {
+        for rule in AdmissionRule::ALL {
             for (Admitted { tier, deadline, end }, cost) in late(rule, &shares, &requests) {
                 match rule {
-                    Rule::Exact | Rule::Floor => prop_assert!(end <= deadline),
-                    Rule::Count => {
+                    AdmissionRule::Exact | AdmissionRule::Floor => prop_assert!(end <= deadline),
+                    AdmissionRule::Count => {
                         let service = (cost * 1_000_000_000).div_ceil(shares[tier].capacity);
                         prop_assert!(end <= deadline + Duration::from_nanos(service));
                     }
@@ -148,7 +156,7 @@ proptest! {
     fn who_waits_as_long_as_was_said_is_taken_and_not_before(
         requests in requests(), capacity in 1..500u64, cost in 1..20u64,
     ) {
-        for rule in Rule::ALL {
+        for rule in AdmissionRule::ALL {
             let shares = [share(capacity / 2, 5), share(capacity, 60)];
             let mut cascade = Cascade::new(rule, &shares).unwrap();
             for (now, cost) in &requests {
@@ -181,8 +189,8 @@ proptest! {
             at(now)
         }).collect();
         let promise: Promise = "0.7:5ms,0.95:30ms,1:200ms".parse().unwrap();
-        for rule in Rule::ALL {
-            let plan = Plan::new(Arrivals::new(&times).unwrap(), &promise, rule);
+        for rule in AdmissionRule::ALL {
+            let plan = CapacityPlan::new(Arrivals::new(&times).unwrap(), &promise, rule);
             let capacities: Vec<_> = plan.tiers.iter().map(|tier| tier.capacity).collect();
             let mut cascade = Cascade::of(rule, &promise, &capacities).unwrap();
             let mut taken = vec![0; 3];

@@ -1,11 +1,11 @@
 use super::*;
-use crate::{Fraction, Plan, Promise};
+use crate::{CapacityPlan, Fraction, Promise};
 use proptest::prelude::*;
 use ripstop_delay::Dice;
 use ripstop_model::Timestamp;
 
 /// The plain rule, in the words of its definition: fractions of whole numbers, nothing rounded.
-fn plain(times: &[Timestamp], rule: Rule, bound_ns: u64, capacity: u64) -> u64 {
+fn plain(times: &[Timestamp], rule: AdmissionRule, bound_ns: u64, capacity: u64) -> u64 {
     // Times are in nanoseconds times the capacity, so that a request takes 10⁹.
     let (capacity, service) = (i128::from(capacity), 1_000_000_000_i128);
     let (within, mut ends) = (capacity * i128::from(bound_ns), Vec::<i128>::new());
@@ -14,9 +14,9 @@ fn plain(times: &[Timestamp], rule: Rule, bound_ns: u64, capacity: u64) -> u64 {
         let outstanding = ends.iter().filter(|end| **end > now).count() as i128;
         let end = ends.last().map_or(now, |free| now.max(*free)) + service;
         let takes = match rule {
-            Rule::Exact => end - now <= within,
-            Rule::Count => outstanding * service <= within,
-            Rule::Floor => outstanding < within / service,
+            AdmissionRule::Exact => end - now <= within,
+            AdmissionRule::Count => outstanding * service <= within,
+            AdmissionRule::Floor => outstanding < within / service,
         };
         if takes && capacity > 0 {
             ends.push(end);
@@ -83,10 +83,12 @@ fn exact_takes_as_many_as_any_choice_could() {
         let bound_ns = 500_000 * (1 + dice.below(40));
         let capacity = 1 + dice.below(1000);
         let arrivals = Arrivals::new(&times).unwrap();
-        let taken = admitted(arrivals, Rule::Exact, Duration::from_nanos(bound_ns), capacity);
+        let taken =
+            admitted(arrivals, AdmissionRule::Exact, Duration::from_nanos(bound_ns), capacity);
         let most = brute_force(&times, bound_ns, capacity);
         assert_eq!(taken, most.into(), "round {round}: {times:?} {bound_ns} {capacity}");
-        let floor = admitted(arrivals, Rule::Floor, Duration::from_nanos(bound_ns), capacity);
+        let floor =
+            admitted(arrivals, AdmissionRule::Floor, Duration::from_nanos(bound_ns), capacity);
         assert!(floor <= taken);
     }
 }
@@ -97,7 +99,7 @@ fn the_search_is_the_plain_bisection() {
         let times = bursts(seed, 100 + 40 * seed);
         let arrivals = Arrivals::new(&times).unwrap();
         let mut questions = Vec::new();
-        for rule in Rule::ALL {
+        for rule in AdmissionRule::ALL {
             for bound in [700_000, 10_000_000, 33_333_333, 500_000_000] {
                 let bound = Duration::from_nanos(bound);
                 let needs =
@@ -117,7 +119,8 @@ fn the_search_is_the_plain_bisection() {
 fn more_than_there_are_counts_as_all() {
     let times = times([0, 0, 0]);
     let arrivals = Arrivals::new(&times).unwrap();
-    let question = Question { rule: Rule::Exact, bound: Duration::from_millis(1), need: 9 };
+    let question =
+        Question { rule: AdmissionRule::Exact, bound: Duration::from_millis(1), need: 9 };
     assert_eq!(capacities(arrivals, &[question]), [3000]);
     assert_eq!(capacities(Arrivals::new(&[]).unwrap(), &[question]), [0]);
 }
@@ -126,7 +129,8 @@ fn more_than_there_are_counts_as_all() {
 fn a_search_says_when_it_is_over() {
     let times = bursts(3, 200);
     let arrivals = Arrivals::new(&times).unwrap();
-    let question = Question { rule: Rule::Count, bound: Duration::from_millis(3), need: 190 };
+    let question =
+        Question { rule: AdmissionRule::Count, bound: Duration::from_millis(3), need: 190 };
     let mut search = Search::new(arrivals, &[question]);
     let mut left = search.bits_left();
     while search.step() {
@@ -144,14 +148,14 @@ fn numbers_too_large_for_floats_are_counted_all_the_same() {
     let times = times((0..burst).map(|at| at * hour / 40_000));
     let (bound, arrivals) = (3 * hour, Arrivals::new(&times).unwrap());
     for capacity in [1, 2, 900, 50_000, 1 << 40, u64::MAX] {
-        for rule in Rule::ALL {
+        for rule in AdmissionRule::ALL {
             let taken = admitted(arrivals, rule, Duration::from_nanos(bound), capacity);
             let want = if capacity > 1 { burst } else { plain(&times, rule, bound, 1) };
             assert_eq!(taken, want, "{rule} {capacity}");
         }
     }
     // Gaps of a century between bursts of ten million requests' backlog.
-    let server = Server { rule: Rule::Exact, bound_ns: 1 << 40, capacity: 9_000 };
+    let server = Server { rule: AdmissionRule::Exact, bound_ns: 1 << 40, capacity: 9_000 };
     assert!(server.limit().unwrap() > 1 << 53);
     let dense = self::times((0..20_000).map(|at| at * 1000));
     let arrivals = Arrivals::new(&dense).unwrap();
@@ -169,7 +173,7 @@ proptest! {
         let mut now = 0;
         let times = times(gaps.into_iter().map(|gap| { now += gap; now }));
         let arrivals = Arrivals::new(&times).unwrap();
-        for rule in Rule::ALL {
+        for rule in AdmissionRule::ALL {
             let servers: Vec<_> =
                 capacities.iter().map(|capacity| Server { rule, bound_ns, capacity: *capacity }).collect();
             for (server, count) in servers.iter().zip(taken(arrivals, &servers)) {
@@ -186,7 +190,7 @@ proptest! {
     ) {
         let times = bursts(seed, 120);
         let arrivals = Arrivals::new(&times).unwrap();
-        for rule in Rule::ALL {
+        for rule in AdmissionRule::ALL {
             let count = |capacity, bound_ns| admitted(arrivals, rule, Duration::from_nanos(bound_ns), capacity);
             let base = count(capacity, bound_ns);
             for more in [1, 2, 7, 100] {
@@ -205,13 +209,13 @@ proptest! {
             alloc::format!("{low}%:2ms,{high}%:9ms,100%:40ms").parse().unwrap_or_else(|_| {
                 alloc::format!("{low}%:2ms,{high}%:9ms").parse().unwrap()
             });
-        for rule in Rule::ALL {
-            let plan = Plan::new(arrivals, &promise, rule);
+        for rule in AdmissionRule::ALL {
+            let plan = CapacityPlan::new(arrivals, &promise, rule);
             let mut admitted = 0;
             for part in &plan.tiers {
                 admitted += part.admitted;
                 prop_assert!(admitted >= part.tier.fraction().of(arrivals.count()));
-                prop_assert!(rule == Rule::Count || part.late == 0);
+                prop_assert!(rule == AdmissionRule::Count || part.late == 0);
             }
             prop_assert_eq!(plan.refused, arrivals.count() - admitted);
             let whole = promise.tiers().last().unwrap().fraction() == Fraction::ALL;

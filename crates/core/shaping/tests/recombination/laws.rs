@@ -3,7 +3,7 @@ use core::time::Duration;
 use proptest::prelude::*;
 use ripstop_model::Timestamp;
 use ripstop_shaping::{
-    DeclineReason, Declined, Discipline, FlowId, Reservation, Scheduler, Service, Terms, Ticket,
+    DeclineReason, Declined, Discipline, FlowId, Reservation, Scheduler, Serving, Terms, Ticket,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -82,7 +82,7 @@ struct Model {
     /// By flow: whether it takes requests, its limit, and its queue.
     flows: BTreeMap<u16, (bool, u32, VecDeque<usize>)>,
     tickets: Vec<Ticket>,
-    serving: Vec<Service>,
+    serving: Vec<Serving>,
 }
 
 impl Model {

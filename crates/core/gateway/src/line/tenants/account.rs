@@ -3,7 +3,7 @@ use crate::face::{TenantTerms, TierTerms};
 use alloc::vec::Vec;
 use core::time::Duration;
 use ripstop_model::Timestamp;
-use ripstop_shaping::{Admission, Cascade, FlowId, Rule, Share};
+use ripstop_shaping::{Admission, AdmissionRule, Cascade, FlowId, TierShare};
 
 /// Of a tier's bound, one part of this many is for waiting at least, however long service takes.
 const ALLOWANCE_PARTS: u32 = 8;
@@ -125,7 +125,7 @@ impl Account {
         }
         // Outstanding work is judged as by the paper's wording: how long the request itself is on a
         // lane is taken off its bound, not paid for at the tier's share of the lanes.
-        self.cascade = Cascade::new(Rule::Count, &self.shares()).ok();
+        self.cascade = Cascade::new(AdmissionRule::Count, &self.shares()).ok();
     }
 
     /// From now on nothing is promised; what it has in the queues stays.
@@ -134,8 +134,9 @@ impl Account {
         self.cascade = None;
     }
 
-    fn shares(&self) -> Vec<Share> {
-        let share = |tier: &Tier| Share { capacity: tier.terms.capacity, bound: tier.allowance };
+    fn shares(&self) -> Vec<TierShare> {
+        let share =
+            |tier: &Tier| TierShare { capacity: tier.terms.capacity, bound: tier.allowance };
         self.tiers.iter().map(share).collect()
     }
 
