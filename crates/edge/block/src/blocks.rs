@@ -84,8 +84,9 @@ impl Blocks {
     /// bytes that were.
     pub fn trim(&self, idle: Duration) -> usize {
         let mut slabs = self.0.lock();
-        let is_idle =
-            |slab: &Slab| slab.free.len() == SLAB_BLOCKS && slab.whole_since.elapsed() >= idle;
+        let is_idle = |slab: &Slab| {
+            slab.free.len() == SLAB_BLOCKS && ripstop_host::since(slab.whole_since) >= idle
+        };
         let gone: Vec<u32> =
             slabs.by_number.iter().filter(|(_, slab)| is_idle(slab)).map(|(&at, _)| at).collect();
         let unmapped: Vec<Slab> = gone
@@ -139,7 +140,7 @@ impl Slabs {
         // Zero is no slab's number: blocks without one have it.
         self.numbered = self.numbered.wrapping_add(1).max(1);
         let number = self.numbered;
-        self.by_number.insert(number, Slab { free, whole_since: Instant::now() });
+        self.by_number.insert(number, Slab { free, whole_since: ripstop_host::now() });
         self.with_free.insert(number);
         number
     }
@@ -165,7 +166,7 @@ impl Drop for Block {
         if let Some(slab) = slabs.by_number.get_mut(&number) {
             slab.free.push(bytes);
             if slab.free.len() == SLAB_BLOCKS {
-                slab.whole_since = Instant::now();
+                slab.whole_since = ripstop_host::now();
             }
             slabs.with_free.insert(number);
         }

@@ -80,7 +80,7 @@ impl Hall {
             if job.is_done() {
                 job.answer();
             } else if let Some(shift) = self.enter(job) {
-                tokio::task::spawn_blocking(move || shift.work());
+                ripstop_host::spawn_blocking(move || shift.work());
             }
             if let Ok(md5) = answer.await {
                 return md5;

@@ -34,7 +34,7 @@ mod streams;
 mod tls;
 
 pub use body::Answer;
-pub use listener::Listener;
+pub use listener::{Handed, Listener};
 pub use network::{Network, NetworkError};
 pub use patience::{Pace, Patience, Pressure};
 pub use peer::Peer;

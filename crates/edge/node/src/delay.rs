@@ -14,9 +14,9 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
-use tokio::time::{Instant, sleep_until};
+use tokio::time::sleep_until;
 
 /// Longer delays than the clock can count are cut to this.
 const DELAY_MAX: Duration = Duration::from_hours(24);
@@ -82,16 +82,16 @@ impl Delay {
 
     fn start(&self) -> Start {
         let seed = self.source.lock().unwrap_or_else(PoisonError::into_inner).dice.next_u64();
-        Start { at: Instant::now(), dice: Dice::new(seed) }
+        Start { at: ripstop_host::now(), dice: Dice::new(seed) }
     }
 
     /// Waits until an operation that moved `bytes` bytes may end.
     async fn finish(&self, start: Start, operation: Operation, bytes: u64) {
         let end = start.at + self.delay(start.dice, operation, bytes);
         if self.precise {
-            alarm::sleep_until(end.into_std()).await;
+            alarm::sleep_until(end).await;
         } else {
-            sleep_until(end).await;
+            sleep_until(end.into()).await;
         }
     }
 

@@ -96,7 +96,7 @@ impl Node for Memory {
         // Many segments are freed here, not under the lock.
         drop(fragment);
         let len = bytes.len() as u64;
-        let held = Held { bytes, modified: SystemTime::now() };
+        let held = Held { bytes, modified: ripstop_host::wall() };
         let mut shard = self.write(name);
         self.claim(len, shard.get(&name).map_or(0, Held::len))?;
         let replaced = shard.insert(name, held);

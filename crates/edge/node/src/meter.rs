@@ -97,7 +97,7 @@ impl Meter {
     fn start(&self, operation: Operation) -> Running<'_> {
         let counters = &self.counters[operation as usize];
         counters.started.fetch_add(1, Ordering::Relaxed);
-        Running { counters, start: Instant::now(), ended: false }
+        Running { counters, start: ripstop_host::now(), ended: false }
     }
 }
 
@@ -121,7 +121,7 @@ impl Running<'_> {
         let counter = match outcome {
             Ok(_) => {
                 counters.bytes.fetch_add(bytes, Ordering::Relaxed);
-                counters.time.add(self.start.elapsed());
+                counters.time.add(ripstop_host::since(self.start));
                 &counters.succeeded
             }
             Err(NodeError::Missing) => &counters.missing,

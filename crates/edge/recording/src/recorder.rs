@@ -77,9 +77,9 @@ impl Recorder {
         let (to, blocks) = mpsc::sync_channel(settings.blocks_waiting_max.max(1));
         let queue = Queue { blocks, shared: shared.clone(), to: to.clone() };
         let (path, written) = (path.to_owned(), FILE_HEAD_LEN as u64);
-        let thread = std::thread::Builder::new()
-            .name("recorder".into())
-            .spawn(move || writer::run(file, &path, written, settings.file_max, &queue))?;
+        let thread = ripstop_host::thread("recorder", move || {
+            writer::run(file, &path, written, settings.file_max, &queue);
+        })?;
         Ok(Self { shared, to, thread: Mutex::new(Some(thread)) })
     }
 

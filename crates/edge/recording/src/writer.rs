@@ -13,7 +13,7 @@ use std::{
         atomic::Ordering::Relaxed,
         mpsc::{Receiver, RecvTimeoutError, SyncSender},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 /// How long a record waits at most until it is given to the system.
@@ -86,7 +86,7 @@ pub(crate) fn run(file: File, path: &Path, written: u64, file_max: u64, queue: &
 
 /// Returns why it could not go on; nothing if it was told to finish.
 fn write_all(blocks: &mut Blocks, file_max: u64, queue: &Queue) -> Option<Stop> {
-    let mut flushed = Instant::now();
+    let mut flushed = ripstop_host::now();
     loop {
         match queue.blocks.recv_timeout(FLUSH_EVERY) {
             Ok(block) => {
@@ -110,12 +110,12 @@ fn write_all(blocks: &mut Blocks, file_max: u64, queue: &Queue) -> Option<Stop> 
             }
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
-        if flushed.elapsed() >= FLUSH_EVERY {
+        if ripstop_host::since(flushed) >= FLUSH_EVERY {
             let pools = lock(&queue.shared.pools).clone();
             for pool in pools {
                 pool.flush();
             }
-            flushed = Instant::now();
+            flushed = ripstop_host::now();
         }
     }
 }

@@ -262,7 +262,7 @@ impl Pool {
         let (tell, told) = oneshot::channel();
         let (pool, to) = (self.id(), self.aftermath.clone());
         // Spawned before the first await: the stripe is followed even if the caller leaves now.
-        tokio::spawn(async move {
+        ripstop_host::spawn(async move {
             let told = told.await.unwrap_or_default();
             let warden =
                 Warden { pin, id, pool, shape, header_len, sealing, told, claimed, settled, to };

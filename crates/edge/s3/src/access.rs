@@ -138,7 +138,8 @@ impl Note {
     pub(crate) fn write(&self, answered: &Answered, strangers: &Strangers) {
         if self.access_key.is_none() {
             let claimed = self.claimed_key.as_ref().map_or(0, String::len);
-            if !strangers.admit(LINE_LEN + self.shown + self.agent.len() + claimed, Instant::now())
+            if !strangers
+                .admit(LINE_LEN + self.shown + self.agent.len() + claimed, ripstop_host::now())
             {
                 return;
             }
@@ -178,7 +179,7 @@ struct Allowance {
 
 impl Strangers {
     pub(crate) fn new() -> Self {
-        let (bytes, at) = (STRANGERS_BYTES_AT_ONCE, Instant::now());
+        let (bytes, at) = (STRANGERS_BYTES_AT_ONCE, ripstop_host::now());
         Self(Mutex::new(Allowance { bytes, at, without_line: 0 }))
     }
 

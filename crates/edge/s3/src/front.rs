@@ -65,7 +65,7 @@ impl Front {
         request: http::Request<Incoming>,
         peer: &Peer,
     ) -> Response<Watched> {
-        let begun = Instant::now();
+        let begun = ripstop_host::now();
         let id = request_id();
         let counts = Counts::default();
         let (parts, incoming) = request.into_parts();
@@ -116,7 +116,7 @@ impl Front {
             received: 0,
             sent: 0,
             broken: false,
-            first_byte: begun.elapsed(),
+            first_byte: ripstop_host::since(begun),
             duration: Duration::ZERO,
             hashing: Duration::ZERO,
         };
@@ -302,7 +302,7 @@ impl Drop for Watch {
     fn drop(&mut self) {
         let _entered = self.span.enter();
         let answered = &mut self.answered;
-        answered.duration = self.begun.elapsed();
+        answered.duration = ripstop_host::since(self.begun);
         answered.received = self.counts.received.load(Ordering::Relaxed);
         answered.hashing = Duration::from_nanos(self.counts.hashing_ns.load(Ordering::Relaxed));
         self.note.write(answered, &self.strangers);

@@ -44,7 +44,7 @@ impl StoreKey {
     /// If the system has none.
     pub fn generate() -> Self {
         let mut key = Zeroizing::new([0; KEY_LEN]);
-        getrandom::fill(&mut *key).expect("the system has randomness");
+        ripstop_host::fill(&mut *key);
         Self(key)
     }
 

@@ -196,7 +196,7 @@ impl Store {
             }
             let mut examined = futures::stream::iter(page)
                 // Spawned, so that what they hold comes free while a stripe is being mended.
-                .map(|(id, stripe)| tokio::spawn(self.clone().examine(id, stripe)))
+                .map(|(id, stripe)| ripstop_host::spawn(self.clone().examine(id, stripe)))
                 .buffer_unordered(EXAMINED);
             while let Some(examined) = examined.next().await {
                 let (pool, mut place, looks) = examined.expect("looking does not panic")?;

@@ -1,16 +1,13 @@
 use ripstop_catalog::{Catalog, CatalogError, Change, Session, Stamp};
 use ripstop_model::StripeId;
-use std::{
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::{SystemTime, UNIX_EPOCH},
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering},
 };
 
 /// Milliseconds since 1970.
 pub(crate) fn unix_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since = ripstop_host::since_1970();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
@@ -80,14 +77,14 @@ pub(crate) async fn reach(
 
 fn random() -> u64 {
     let mut random = [0; 8];
-    getrandom::fill(&mut random).expect("the system has randomness");
+    ripstop_host::fill(&mut random);
     u64::from_le_bytes(random)
 }
 
 /// A random name of an upload: 32 hexadecimal digits.
 pub(crate) fn upload_id() -> String {
     let mut random = [0; 16];
-    getrandom::fill(&mut random).expect("the system has randomness");
+    ripstop_host::fill(&mut random);
     hex::encode(random)
 }
 

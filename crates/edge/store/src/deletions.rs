@@ -128,7 +128,7 @@ impl Store {
         let waiting = Waiting { bucket, key, condition, told: 0, answer };
         if self.inner.deletions.add(line, waiting)? {
             // To its end even if this caller leaves: others gather behind it.
-            tokio::spawn(self.clone().tell_deletions(line));
+            ripstop_host::spawn(self.clone().tell_deletions(line));
         }
         let ended = |_| StoreError::Catalog(CatalogError::Unavailable("it was given up".into()));
         answered.await.map_err(ended)?

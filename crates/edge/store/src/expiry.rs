@@ -21,7 +21,7 @@ const LOOK_EVERY_MIN: Duration = Duration::from_secs(1);
 pub(crate) fn spawn(store: &Store) {
     let after = store.inner.settings.uploads_expire_after;
     if !after.is_zero() {
-        tokio::spawn(expire(Arc::downgrade(&store.inner), after));
+        ripstop_host::spawn(expire(Arc::downgrade(&store.inner), after));
     }
 }
 

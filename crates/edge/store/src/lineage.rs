@@ -131,7 +131,7 @@ impl Store {
             Some(_) => {
                 if let Ok(turn) = lineage.reserving.clone().try_lock_owned() {
                     let inner = self.inner.clone();
-                    tokio::spawn(async move {
+                    ripstop_host::spawn(async move {
                         if let Err(error) = inner.reserve(unix_ms).await {
                             tracing::warn!(%error, "no names reserved ahead");
                         }

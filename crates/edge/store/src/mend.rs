@@ -6,9 +6,8 @@ use ripstop_runtime::{Pool, Purpose, StripePlace};
 use std::{
     collections::BTreeSet,
     sync::{Arc, Mutex, PoisonError, Weak},
-    time::Duration,
+    time::{Duration, Instant},
 };
-use tokio::time::Instant;
 
 /// Most stripes that wait to be mended; what is beyond them waits for the next survey.
 const WAITING_MAX: usize = 100_000;
@@ -70,7 +69,7 @@ struct Seen {
 
 impl Pause {
     fn new() -> Self {
-        Self { len: RETRY_AFTER, until: Instant::now(), seen: None }
+        Self { len: RETRY_AFTER, until: ripstop_host::now(), seen: None }
     }
 
     fn is_over(&self, now: Instant, seen: &Seen) -> bool {
@@ -88,28 +87,28 @@ impl Pause {
 
 /// Starts mending, one stripe at a time and behind everything else, until the store is gone.
 pub(crate) fn spawn(store: &Store) {
-    tokio::spawn(mend(Arc::downgrade(&store.inner)));
+    ripstop_host::spawn(mend(Arc::downgrade(&store.inner)));
 }
 
 async fn mend(store: Weak<Inner>) {
-    let (mut survey_at, mut pause) = (Instant::now(), Pause::new());
+    let (mut survey_at, mut pause) = (ripstop_host::now(), Pause::new());
     loop {
         let Some(inner) = store.upgrade() else { return };
         let store_now = Store { inner, tenant: TenantId::ANYBODY };
-        if Instant::now() >= survey_at {
+        if ripstop_host::now() >= survey_at {
             survey_at += SURVEY_EVERY;
             if let Err(error) = store_now.survey().await {
                 tracing::warn!(%error, "catalog not surveyed for stripes to mend");
             }
         }
         let seen = store_now.seen();
-        if pause.is_over(Instant::now(), &seen) {
+        if pause.is_over(ripstop_host::now(), &seen) {
             let mended = store_now.mend_waiting().await;
             if mended > 0 {
                 tracing::info!(stripes = mended, "mended stripes that lacked fragments");
             }
             let after = Seen { waiting: store_now.inner.mends.len(), ..seen };
-            pause.passed(Instant::now(), mended, after);
+            pause.passed(ripstop_host::now(), mended, after);
         }
         drop(store_now);
         tokio::time::sleep(RETRY_AFTER).await;

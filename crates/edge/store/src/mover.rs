@@ -21,9 +21,8 @@ use ripstop_runtime::Layout;
 use std::{
     collections::BTreeSet,
     sync::{Arc, Weak},
-    time::Duration,
+    time::{Duration, Instant},
 };
-use tokio::time::Instant;
 use watch::Watch;
 
 /// Stripes of the catalog looked at together.
@@ -63,10 +62,10 @@ impl Store {
         if goals.is_empty() {
             return;
         }
-        let (store, now) = (Arc::downgrade(&self.inner), Instant::now());
+        let (store, now) = (Arc::downgrade(&self.inner), ripstop_host::now());
         let watch = Watch::new(now, home_after);
         let mover = Mover { store, pool, plan, goals, rate, paid_until: now, watch };
-        tokio::spawn(mover.run());
+        ripstop_host::spawn(mover.run());
     }
 
     /// How far the moves are that [`Store::follow`] began, of all pools together.
@@ -155,7 +154,7 @@ impl Mover {
         if moved > 0 {
             tracing::info!(pool = self.pool.0, moved, left, "moved fragments");
         }
-        let now = Instant::now();
+        let now = ripstop_host::now();
         self.watch.walk_ended(now, left == 0);
         let may_rest = left == waiting;
         let end = now + if may_rest { WALK_EVERY } else { retry_after };
@@ -182,7 +181,7 @@ impl Mover {
             let down = machine.nodes().filter(|node| node.state == NodeState::Down);
             down.filter(is_wanted).map(|node| node.id).collect()
         });
-        self.watch.look(Instant::now(), down);
+        self.watch.look(ripstop_host::now(), down);
         Ok(())
     }
 
@@ -193,7 +192,7 @@ impl Mover {
     async fn sleep_until(&mut self, end: Instant) -> Result<(), Halt> {
         loop {
             self.look()?;
-            let left = end.saturating_duration_since(Instant::now());
+            let left = end.saturating_duration_since(ripstop_host::now());
             if left.is_zero() {
                 return Ok(());
             }
@@ -204,9 +203,9 @@ impl Mover {
     /// Sleeps until then, or until a walk is called for: whether that was before.
     async fn rest_until(&mut self, end: Instant) -> Result<bool, Halt> {
         loop {
-            let now = Instant::now();
+            let now = ripstop_host::now();
             self.sleep_until(end.min(now + LOOK_EVERY)).await?;
-            let now = Instant::now();
+            let now = ripstop_host::now();
             if now >= end {
                 return Ok(false);
             }
@@ -301,7 +300,7 @@ impl Mover {
 
     fn count(&mut self, bytes: u64, walked: &mut Walked) -> Result<(), Halt> {
         let takes = Duration::from_secs_f64(bytes as f64 / self.rate as f64);
-        self.paid_until = self.paid_until.max(Instant::now()) + takes;
+        self.paid_until = self.paid_until.max(ripstop_host::now()) + takes;
         walked.moved += 1;
         self.note(|progress, left| {
             progress.fragments_moved += 1;
@@ -314,11 +313,11 @@ impl Mover {
     /// most, since a backlog may be there just because of what is to be moved.
     async fn give_way(&mut self) -> Result<(), Halt> {
         self.sleep_until(self.paid_until).await?;
-        let end = Instant::now() + GIVE_WAY_MAX;
+        let end = ripstop_host::now() + GIVE_WAY_MAX;
         loop {
             let store = self.store()?;
             let pool = store.pool(self.pool).ok_or(Halt::Unwanted)?;
-            if Instant::now() >= end || pool.inspect(|machine| machine.load().backlog) == 0 {
+            if ripstop_host::now() >= end || pool.inspect(|machine| machine.load().backlog) == 0 {
                 return Ok(());
             }
             drop(store);

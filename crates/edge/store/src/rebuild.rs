@@ -199,7 +199,7 @@ pub async fn rebuild(
     }
     let Some(store) = vote::elect(&survey.nodes)? else { return Ok(report) };
     adopt(catalog, store).await?;
-    let judging = tokio::task::spawn_blocking(move || {
+    let judging = ripstop_host::spawn_blocking(move || {
         let judged = Judged::new(survey, &scratch, store, &mut report)?;
         Ok::<_, RebuildError>((judged, scratch, report))
     });

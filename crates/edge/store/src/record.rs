@@ -2,10 +2,10 @@ use crate::StoreError;
 use bytes::Bytes;
 use ripstop_catalog::{Bucket, Object, Stamp};
 use ripstop_form::{Found, PASSABLE, Unreadable, paired};
+use ripstop_host::spawn_blocking;
 use ripstop_model::StripeId;
 use ripstop_runtime::RECORD_LEN_MAX;
 use serde::Deserialize;
-use tokio::task::spawn_blocking;
 
 /// Bytes of an extent in a record, at most: a stripe's id, and two numbers up to 2^28.
 const EXTENT_LEN: usize = 16 + 4 + 4;

@@ -368,7 +368,7 @@ impl Store {
         let (catalog, movers) = (self.inner.catalog.clone(), self.inner.movers.clone());
         let strays = movers.strays(&stripes);
         let change = change(stripes);
-        let committed = tokio::spawn(async move {
+        let committed = ripstop_host::spawn(async move {
             match catalog.commit_one(unix_ms(), change).await {
                 Ok(applied) => {
                     movers.strayed(&strays);

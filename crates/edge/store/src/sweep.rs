@@ -13,10 +13,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
-use tokio::{
-    sync::mpsc,
-    time::{Instant, timeout},
-};
+use tokio::{sync::mpsc, time::timeout};
 
 /// Garbage stripes, and listed fragments, that are looked at together.
 const PAGE: usize = 500;
@@ -31,8 +28,8 @@ const UNSEEN_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// Starts what runs beside the requests, until the store is gone.
 pub(crate) fn spawn(store: &Store, aftermath: mpsc::Receiver<Aftermath>) {
-    tokio::spawn(clear_up(Arc::downgrade(&store.inner), aftermath));
-    tokio::spawn(sweep(Arc::downgrade(&store.inner)));
+    ripstop_host::spawn(clear_up(Arc::downgrade(&store.inner), aftermath));
+    ripstop_host::spawn(sweep(Arc::downgrade(&store.inner)));
 }
 
 /// Notes what became of written stripes.
@@ -51,7 +48,7 @@ async fn clear_up(store: Weak<Inner>, aftermath: mpsc::Receiver<Aftermath>) {
 
 async fn sweep(store: Weak<Inner>) {
     let Some(settings) = store.upgrade().map(|inner| inner.settings.clone()) else { return };
-    let mut list_at = Instant::now() + settings.grace;
+    let mut list_at = ripstop_host::now() + settings.grace;
     loop {
         tokio::time::sleep(settings.sweep_every.min(settings.grace.max(Duration::from_secs(1))))
             .await;
@@ -63,8 +60,8 @@ async fn sweep(store: Weak<Inner>) {
             Err(error) => tracing::warn!(%error, "garbage not swept"),
         }
         store.free_leftovers().await;
-        if Instant::now() >= list_at {
-            list_at = Instant::now() + settings.list_every;
+        if ripstop_host::now() >= list_at {
+            list_at = ripstop_host::now() + settings.list_every;
             match store.sweep_unclaimed().await {
                 Ok(fragments) => tracing::info!(fragments, "swept what no stripe claims"),
                 Err(error) => tracing::warn!(%error, "nodes not swept"),

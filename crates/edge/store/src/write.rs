@@ -6,12 +6,10 @@ use crate::{
 };
 use bytes::{Bytes, BytesMut};
 use ripstop_catalog::{Attributes, Extent, Object};
+use ripstop_host::carried;
 use ripstop_model::StripeShape;
 use ripstop_runtime::{FailedStripe, Pool, Sealed, Share, StripeDraft, Written};
-use std::{
-    pin::pin,
-    time::{Duration, Instant},
-};
+use std::{pin::pin, time::Duration};
 use tokio::{task::JoinSet, time::timeout};
 
 /// Bytes of a body that come before memory for a stripe is asked for: by then it is known whether it comes
@@ -137,16 +135,16 @@ impl<'a> Writing<'a> {
     /// The next bytes of the body. While it keeps others waiting, its stripe is closed early, or it is
     /// refused.
     async fn next<B: Body>(&mut self, body: &mut B) -> Result<Option<Bytes>, WriteError<B::Error>> {
-        let begun = Instant::now();
+        let begun = ripstop_host::now();
         let mut next = pin!(body.next());
         let came = loop {
             match timeout(LOOK_EVERY, &mut next).await {
                 Ok(came) => break came,
-                Err(_) => self.give_way(begun.elapsed()).await?,
+                Err(_) => self.give_way(ripstop_host::since(begun)).await?,
             }
         };
         let Some(bytes) = came.transpose().map_err(WriteError::Body)? else { return Ok(None) };
-        self.pace.note(bytes.len(), begun.elapsed());
+        self.pace.note(bytes.len(), ripstop_host::since(begun));
         self.give_way(Duration::ZERO).await?;
         Ok(Some(bytes))
     }
@@ -253,7 +251,7 @@ impl<'a> Writing<'a> {
         }
         let (pool, sealed): (Pool, Sealed) =
             (self.pool.clone(), draft.seal(self.pool.origin(), record));
-        self.storing.spawn(async move { pool.write(sealed).await });
+        self.storing.spawn(carried(async move { pool.write(sealed).await }));
         Ok(())
     }
 

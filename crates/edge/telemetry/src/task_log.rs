@@ -16,7 +16,6 @@ use std::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 /// Most records of one pool that are kept in memory, of 56 bytes each; the oldest go first.
@@ -46,7 +45,7 @@ struct Ring {
 impl TaskLog {
     /// An empty log of a pool whose clock starts now.
     pub(crate) fn new() -> Self {
-        let origin = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let origin = ripstop_host::since_1970();
         let origin_ns = origin.as_nanos() as u64;
         Self { origin_ns, ring: Mutex::default(), missed: AtomicU64::new(0) }
     }

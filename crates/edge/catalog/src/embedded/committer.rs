@@ -127,12 +127,13 @@ impl Committer {
             let Some(wake_at) = [flush_at, self.retry_at].into_iter().flatten().min() else {
                 return asked.recv().ok();
             };
-            let next = match asked.recv_timeout(wake_at.saturating_duration_since(Instant::now())) {
-                Ok(next) => Some(next),
-                Err(RecvTimeoutError::Timeout) => None,
-                Err(RecvTimeoutError::Disconnected) => return None,
-            };
-            let now = Instant::now();
+            let next =
+                match asked.recv_timeout(wake_at.saturating_duration_since(ripstop_host::now())) {
+                    Ok(next) => Some(next),
+                    Err(RecvTimeoutError::Timeout) => None,
+                    Err(RecvTimeoutError::Disconnected) => return None,
+                };
+            let now = ripstop_host::now();
             if flush_at.is_some_and(|at| at <= now) {
                 self.flush();
             }
@@ -210,7 +211,7 @@ impl Committer {
     fn reopen(&mut self) {
         self.close();
         self.unflushed_since = None;
-        let begun = Instant::now();
+        let begun = ripstop_host::now();
         match self.opener.open(&self.settings) {
             Ok(Opened { database, view }) => {
                 self.database = Some(database);
@@ -220,8 +221,8 @@ impl Committer {
             Err(CatalogError::Corrupt { reason }) => self.health.fall(Trouble::Damaged { reason }),
             Err(error) => tracing::warn!(%error, "the catalog could not be opened again"),
         }
-        let wait = (begun.elapsed() * RETRY_AFTER_OPENINGS).max(RETRY_AFTER);
-        self.retry_at = Some(Instant::now() + wait);
+        let wait = (ripstop_host::since(begun) * RETRY_AFTER_OPENINGS).max(RETRY_AFTER);
+        self.retry_at = Some(ripstop_host::now() + wait);
     }
 
     /// Sees whether the disk can be read, and takes writes, again.
@@ -235,7 +236,7 @@ impl Committer {
         }
         let room = self.opener.has_room();
         if self.database.is_none() || room.is_err() {
-            self.retry_at = Some(Instant::now() + RETRY_AFTER);
+            self.retry_at = Some(ripstop_host::now() + RETRY_AFTER);
             return;
         }
         match self.guarded(Self::probe) {
@@ -311,7 +312,7 @@ impl Committer {
         }
         txn.commit().map_err(in_doubt)?;
         if self.settings.durability == Durability::Relaxed {
-            self.unflushed_since.get_or_insert_with(Instant::now);
+            self.unflushed_since.get_or_insert_with(ripstop_host::now);
         }
         self.show()?;
         Ok(answers)

@@ -24,7 +24,7 @@ pub(super) fn convert(database: &Database) -> Result<(), CatalogError> {
         return Ok(());
     }
     tracing::info!("the catalog is of an older format and is converted: this takes a while once");
-    let mut progress = Progress { records: 0, told: Instant::now() };
+    let mut progress = Progress { records: 0, told: ripstop_host::now() };
     turn(database, BUCKETS, &mut progress)?;
     turn(database, OBJECTS, &mut progress)?;
     turn(database, STRIPES, &mut progress)?;
@@ -46,8 +46,8 @@ struct Progress {
 impl Progress {
     fn add(&mut self, records: usize) {
         self.records += records as u64;
-        if self.told.elapsed() >= TOLD_EVERY {
-            self.told = Instant::now();
+        if ripstop_host::since(self.told) >= TOLD_EVERY {
+            self.told = ripstop_host::now();
             tracing::info!(records = self.records, "the catalog is being converted");
         }
     }

@@ -47,6 +47,7 @@ use key::object_key;
 use opening::{Opened, Opener};
 use read::Found;
 use redb::Database;
+use ripstop_host::spawn_blocking;
 use ripstop_model::{NodeId, StripeId};
 use shown::Shown;
 use snapshot::Pace;
@@ -54,12 +55,11 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::{fmt, io};
 use storage::{InFile, InMemory, Shared, Storage, sync_folder};
 use table::View;
 use tokio::sync::{Semaphore, oneshot};
-use tokio::task::spawn_blocking;
 
 /// Bytes of a record that are decoded on the caller's thread: longer ones are on a thread of their own.
 const DECODED_HERE_MAX: usize = 64 << 10;
@@ -137,9 +137,7 @@ impl Embedded {
         let (asked, queue) = channel();
         let committer =
             Committer::new(opener, database, Arc::clone(&shown), health.clone(), settings);
-        let committer = thread::Builder::new()
-            .name("catalog-commit".into())
-            .spawn(move || committer.run(&queue))
+        let committer = ripstop_host::thread("catalog-commit", move || committer.run(&queue))
             .map_err(|error| CatalogError::Unavailable(Box::new(error)))?;
         Ok(Self { shown, health, places, asked: Some(asked), committer: Some(committer) })
     }

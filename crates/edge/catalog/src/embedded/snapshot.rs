@@ -277,7 +277,7 @@ pub(super) struct Pace {
 
 impl Pace {
     pub(super) fn new(bytes_per_second: u64) -> Self {
-        Self { bytes_per_second, begun: Instant::now(), spent: AtomicU64::new(0) }
+        Self { bytes_per_second, begun: ripstop_host::now(), spent: AtomicU64::new(0) }
     }
 
     /// Waits until `bytes` more may be read.
@@ -286,7 +286,7 @@ impl Pace {
         const WORTH_WHILE: Duration = Duration::from_millis(10);
         let spent = self.spent.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
         let due = Duration::from_secs_f64(spent as f64 / self.bytes_per_second.max(1) as f64);
-        let ahead = due.saturating_sub(self.begun.elapsed());
+        let ahead = due.saturating_sub(ripstop_host::since(self.begun));
         if ahead > WORTH_WHILE {
             thread::sleep(ahead);
         }

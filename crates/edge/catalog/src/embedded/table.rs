@@ -15,7 +15,6 @@ use crate::{
 };
 use redb::{Key, ReadOnlyTable, ReadTransaction, Table, TableHandle, WriteTransaction};
 use ripstop_model::StripeId;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The format before live bytes, tombstones, and what is outlived.
 const UNCOUNTED: u64 = 2;
@@ -197,7 +196,7 @@ fn is_prepared(txn: &WriteTransaction) -> Result<bool, CatalogError> {
 
 /// What a file that never said so is taken to know: all names given until now, and those it holds.
 fn first_vouched(tables: &Tables<'_>) -> Result<u64, CatalogError> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    let now = ripstop_host::since_1970().as_millis();
     let mut before = u64::try_from(now).unwrap_or(u64::MAX);
     let last = [last_of(&tables.stripes)?, last_of(&tables.garbage)?];
     for id in last.into_iter().flatten() {

@@ -52,7 +52,7 @@ impl Health {
             && check.outcome.borrow().is_none()
             && check.outcome.has_changed().is_ok()
         {
-            let age = check.since.elapsed();
+            let age = ripstop_host::since(check.since);
             if age > STUCK_AFTER {
                 let reason = format!("the health check has been stuck for {} s", age.as_secs());
                 return Err(NodeError::Unavailable { reason });
@@ -62,7 +62,7 @@ impl Health {
         let (tell, outcome) = watch::channel(None);
         // Not withdrawn when its asker leaves: others may have come to share it.
         self.threads.hand_in(move || drop(tell.send(Some(look()))))?.keep();
-        *last = Some(Check { since: Instant::now(), outcome: outcome.clone() });
+        *last = Some(Check { since: ripstop_host::now(), outcome: outcome.clone() });
         Ok(outcome)
     }
 

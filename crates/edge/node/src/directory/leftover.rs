@@ -77,7 +77,7 @@ fn sweep_folder(folder: &Folder, dead: Dead, remove: bool, found: &mut Leftovers
 }
 
 fn is_aged(stat: &rustix::fs::Stat, age: Duration) -> bool {
-    SystemTime::now().duration_since(modified(stat)).is_ok_and(|since| since >= age)
+    ripstop_host::wall().duration_since(modified(stat)).is_ok_and(|since| since >= age)
 }
 
 /// When a file was written last.

@@ -92,7 +92,7 @@ impl Root {
             mounted: OnceLock::new(),
             cached: Cached::new(),
             synced: std::array::from_fn(|_| AtomicBool::new(false)),
-            writer: Writer(getrandom::u64().expect("the operating system gives random bytes")),
+            writer: Writer(ripstop_host::random_u64()),
             written: AtomicU64::new(0),
         }
     }

@@ -8,7 +8,6 @@ use std::{
     fmt,
     panic::{self, AssertUnwindSafe},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    thread,
     time::{Duration, Instant},
 };
 use tokio::sync::oneshot;
@@ -63,8 +62,8 @@ impl Shared {
 
     fn start_thread(self: &Arc<Self>) -> Result<(), NodeError> {
         let shared = Arc::clone(self);
-        let thread = thread::Builder::new().name(self.name.into());
-        let Err(error) = thread.spawn(move || shared.serve()) else { return Ok(()) };
+        let started = ripstop_host::thread(self.name, move || shared.serve());
+        let Err(error) = started else { return Ok(()) };
         let mut state = self.state();
         state.threads -= 1;
         // Those that run take up what waits; without any, nobody would.
@@ -80,7 +79,7 @@ impl Shared {
         let mut state = self.state();
         loop {
             if let Some((ticket, job)) = state.waiting.pop_front() {
-                state.running.push((ticket, Instant::now()));
+                state.running.push((ticket, ripstop_host::now()));
                 drop(state);
                 // A panic ends the job, not the thread.
                 let _ = panic::catch_unwind(AssertUnwindSafe(job));
@@ -107,7 +106,7 @@ impl Shared {
 impl State {
     /// Jobs that have been under way for longer than `time`, and for how long the first of them has.
     fn stuck(&self, time: Duration) -> (usize, Option<Duration>) {
-        let ages = self.running.iter().map(|(_, start)| start.elapsed());
+        let ages = self.running.iter().map(|(_, start)| ripstop_host::since(*start));
         let stuck = ages.filter(|age| *age > time);
         stuck.fold((0, None), |(count, oldest), age| (count + 1, oldest.max(Some(age))))
     }

@@ -89,7 +89,7 @@ pub(super) async fn hashed(
         while let Some(piece) = pieces.next().await {
             let piece = piece?;
             // Long stretches of computation must not hold up other connections.
-            digests = tokio::task::spawn_blocking(move || {
+            digests = ripstop_host::spawn_blocking(move || {
                 digests.update(&piece);
                 digests
             })

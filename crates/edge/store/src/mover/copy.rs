@@ -30,7 +30,7 @@ impl Store {
         let (catalog, pin) = (self.inner.catalog.clone(), pin.clone());
         // To its end even if the mover is stopped now: until its fate is known no sweep may take the
         // copy for misplaced.
-        let committed = tokio::spawn(async move {
+        let committed = ripstop_host::spawn(async move {
             let committed = catalog.commit_one(unix_ms(), change).await;
             drop(pin);
             committed

@@ -1,8 +1,10 @@
 //! When a mover that waits walks again before its time.
 
 use ripstop_model::NodeId;
-use std::{collections::BTreeSet, time::Duration};
-use tokio::time::Instant;
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
 /// What a mover knows of its plan's nodes, and of stripes written since its last walk.
 ///

@@ -48,7 +48,7 @@ pub(super) async fn bring_in(
     progress: &RebuildProgress,
 ) -> Result<RebuildReport, RebuildError> {
     let (to, mut batches) = mpsc::channel(1);
-    let bringing = tokio::task::spawn_blocking(move || {
+    let bringing = ripstop_host::spawn_blocking(move || {
         let outlived = Sorter::new(&scratch, "outlived");
         let (batch, batch_bytes) = (Batch::default(), 0);
         Bringing { judged, report, to, batch, batch_bytes, outlived }.bring()

@@ -21,7 +21,7 @@ pub(crate) async fn answer(reload: Reload, reloading: Arc<Semaphore>) -> Respons
         }
         told
     };
-    let (status, text) = match tokio::spawn(run).await {
+    let (status, text) = match ripstop_host::spawn(run).await {
         Ok(Ok(said)) => (StatusCode::OK, said),
         Ok(Err(reason)) => (StatusCode::BAD_REQUEST, reason),
         Err(_) => (StatusCode::INTERNAL_SERVER_ERROR, "the reload broke off".to_owned()),

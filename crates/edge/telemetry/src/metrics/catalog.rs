@@ -72,7 +72,7 @@ struct OperationCounts {
 impl OperationCounts {
     fn add(&self, start: Instant, outcome: usize) {
         self.outcomes[outcome].fetch_add(1, Relaxed);
-        self.took.add(start.elapsed());
+        self.took.add(ripstop_host::since(start));
     }
 }
 
@@ -146,7 +146,7 @@ impl MeteredCatalog {
         operation: Asked,
         asked: impl Future<Output = Result<T, CatalogError>>,
     ) -> Result<T, CatalogError> {
-        let start = Instant::now();
+        let start = ripstop_host::now();
         let result = asked.await;
         self.counts.add(operation, start, &result);
         result
@@ -161,7 +161,7 @@ impl Catalog for MeteredCatalog {
         now_ms: u64,
         changes: Vec<Change>,
     ) -> Result<Vec<Outcome>, CatalogError> {
-        let (count, start) = (changes.len(), Instant::now());
+        let (count, start) = (changes.len(), ripstop_host::now());
         let answer = self.inner.commit(now_ms, changes).await;
         self.counts.add_changes(count, start, &answer);
         answer

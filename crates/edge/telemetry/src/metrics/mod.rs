@@ -88,7 +88,7 @@ impl Metrics {
     pub fn new(version: &str, operations: &[&'static str]) -> Self {
         let counted = Arc::new(Counted {
             version: version.to_owned(),
-            start: Instant::now(),
+            start: ripstop_host::now(),
             requests: RequestCounts::new(operations),
             catalog: Arc::default(),
             buckets: BucketFigures::default(),
@@ -170,7 +170,7 @@ impl Metrics {
 
     /// Time since the metrics were made.
     pub fn uptime(&self) -> Duration {
-        self.counted.start.elapsed()
+        ripstop_host::since(self.counted.start)
     }
 
     /// Every pool: its counts, and how it stands now (`None` until it is watched).
@@ -219,7 +219,7 @@ impl Counted {
 
     fn encode_process(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
         sheet.family(&of::BUILD)?.info(&[("version", &self.version)])?;
-        sheet.family(&of::UPTIME)?.gauge(&[], self.start.elapsed().as_secs_f64())?;
+        sheet.family(&of::UPTIME)?.gauge(&[], ripstop_host::since(self.start).as_secs_f64())?;
         if let Some(process) = Process::read() {
             sheet.family(&of::RESIDENT)?.gauge(&[], process.resident_bytes)?;
             sheet.family(&of::CPU)?.single(process.cpu_seconds)?;

@@ -194,7 +194,7 @@ pub(crate) struct NodeCounts {
 impl NodeCounts {
     fn stored(&self, outcome: Outcome) {
         let refused = match outcome {
-            Outcome::Refused => Some(Instant::now()),
+            Outcome::Refused => Some(ripstop_host::now()),
             Outcome::Done => None,
             Outcome::Missing | Outcome::Damaged | Outcome::Unavailable | Outcome::Cancelled => {
                 return;
@@ -206,7 +206,7 @@ impl NodeCounts {
     /// Whether the last store was refused, and recently.
     pub(crate) fn refuses(&self) -> bool {
         let refused = *self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        refused.is_some_and(|at| at.elapsed() < REFUSAL_LASTS)
+        refused.is_some_and(|at| ripstop_host::since(at) < REFUSAL_LASTS)
     }
 }
 

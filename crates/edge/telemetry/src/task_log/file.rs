@@ -62,7 +62,7 @@ impl TaskLogFile {
     ) -> Result<Self, TaskLogError> {
         let mut appender = Appender::open(path, logs, settings.file_max)?;
         let (stop, stopped) = mpsc::channel::<()>();
-        let thread = std::thread::Builder::new().name("task-log".into()).spawn(move || {
+        let thread = ripstop_host::thread("task-log", move || {
             while stopped.recv_timeout(settings.write_every) == Err(mpsc::RecvTimeoutError::Timeout)
             {
                 appender.write_new();

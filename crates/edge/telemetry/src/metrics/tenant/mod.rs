@@ -115,7 +115,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Tenants {
     pub(crate) fn new() -> Self {
-        Self { any: AtomicBool::new(false), origin: Instant::now(), ledger: Mutex::default() }
+        Self { any: AtomicBool::new(false), origin: ripstop_host::now(), ledger: Mutex::default() }
     }
 
     /// From now on these are the tenants. Who was there before is known by its name.
@@ -164,7 +164,7 @@ impl Tenants {
             (ledger.accounts.clone(), ledger.latest)
         };
         // Nobody reports that nothing happens, and yet the window goes on.
-        let now = latest.max(Timestamp::ZERO + self.origin.elapsed());
+        let now = latest.max(Timestamp::ZERO + ripstop_host::since(self.origin));
         accounts.iter().map(|(id, account)| account.look(*id, now)).collect()
     }
 }
