@@ -206,10 +206,10 @@ mod tests {
         let model =
             recorded("get,0,10\nget,100,20\nput,100,30\ndelete,0,40\nlist,0,50\nhealth,0,60");
         let node = Delay::new(Arc::new(Memory::new(1000)), model, 0, 2.0);
-        let mut start = Instant::now();
+        let mut start = ripstop_host::now();
         let mut took = || {
-            let took = start.elapsed().as_millis();
-            start = Instant::now();
+            let took = ripstop_host::since(start).as_millis();
+            start = ripstop_host::now();
             took
         };
         node.put(NAME, vec![Bytes::from(vec![0; 99])]).await.unwrap();
@@ -237,9 +237,9 @@ mod tests {
         let node = Delay::new(inner, recorded("health,0,5.25"), 0, 1.0).precise();
         let mut good = 0;
         for _ in 0..20 {
-            let start = Instant::now();
+            let start = ripstop_host::now();
             node.health().await.unwrap();
-            let took = start.elapsed();
+            let took = ripstop_host::since(start);
             assert!(took >= Duration::from_micros(5250), "{took:?}");
             good += usize::from(took < Duration::from_micros(5900));
         }
@@ -251,9 +251,9 @@ mod tests {
         let slow = Delay::new(Arc::new(Memory::new(1000)), recorded("get,0,70"), 0, 1.0);
         let node = Delay::new(Arc::new(slow), recorded("get,0,100\nget,0,20"), 0, 1.0);
         for expected in [100, 70] {
-            let start = Instant::now();
+            let start = ripstop_host::now();
             node.health().await.unwrap();
-            assert_eq!(start.elapsed().as_millis(), expected);
+            assert_eq!(ripstop_host::since(start).as_millis(), expected);
         }
     }
 }
