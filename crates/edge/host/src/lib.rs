@@ -22,4 +22,4 @@ pub use clock::{now, since, since_1970, wall};
 pub use dice::{fill, random_u64};
 #[cfg(feature = "seeded")]
 pub use seeded::{Host, rehearse};
-pub use spawn::{Carried, carried, spawn, spawn_blocking, thread};
+pub use spawn::{Carried, carried, has_threads, spawn, spawn_blocking, thread};

@@ -82,6 +82,11 @@ pub fn spawn_blocking<T: Send + 'static>(
     }
 }
 
+/// Whether there is more than the thread that this is done on: not in a rehearsal.
+pub fn has_threads() -> bool {
+    current().is_none()
+}
+
 /// A thread of its own, with a name that the system shows.
 ///
 /// # Errors

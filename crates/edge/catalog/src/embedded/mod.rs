@@ -4,6 +4,7 @@ mod audit;
 mod committer;
 mod convert;
 mod copy;
+mod drive;
 mod failure;
 mod health;
 mod inspect;
@@ -40,6 +41,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use committer::{Asked, Committer, Waiting};
+use drive::{Drive, ended};
 use failure::{corrupt, unavailable};
 use health::caught;
 use inspect::{Depth, inspect};
@@ -54,8 +56,6 @@ use snapshot::Pace;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
-use std::thread::JoinHandle;
 use std::{fmt, io};
 use storage::{InFile, InMemory, Shared, Storage, sync_folder};
 use table::View;
@@ -91,8 +91,7 @@ pub struct Embedded {
     shown: Arc<Shown>,
     health: Health,
     places: Arc<Semaphore>,
-    asked: Option<Sender<Asked>>,
-    committer: Option<JoinHandle<()>>,
+    committer: Drive,
 }
 
 /// How often a read is tried whose database was opened again meanwhile.
@@ -134,12 +133,9 @@ impl Embedded {
         let Opened { database, view } = opener.open(&settings)?;
         let (shown, health) = (Arc::new(Shown::new(view)), Health::default());
         let places = Arc::new(Semaphore::new(settings.changes_waiting_max.max(1)));
-        let (asked, queue) = channel();
         let committer =
             Committer::new(opener, database, Arc::clone(&shown), health.clone(), settings);
-        let committer = ripstop_host::thread("catalog-commit", move || committer.run(&queue))
-            .map_err(|error| CatalogError::Unavailable(Box::new(error)))?;
-        Ok(Self { shown, health, places, asked: Some(asked), committer: Some(committer) })
+        Ok(Self { shown, health, places, committer: Drive::start(committer)? })
     }
 
     /// How it stands.
@@ -150,8 +146,7 @@ impl Embedded {
     /// A state of the catalog whose pages stay in the file for as long as it lives.
     pub async fn snapshot(&self) -> Result<Snapshot, CatalogError> {
         let (answer, answered) = oneshot::channel();
-        let ended = || CatalogError::Unavailable("the catalog's committer has ended".into());
-        self.asked().send(Asked::Snapshot(answer)).map_err(|_| ended())?;
+        self.committer.ask(Asked::Snapshot(answer))?;
         answered.await.map_err(|_| ended())?
     }
 
@@ -201,10 +196,6 @@ impl Embedded {
         self.shown.view()
     }
 
-    fn asked(&self) -> &Sender<Asked> {
-        self.asked.as_ref().expect("taken only by drop")
-    }
-
     /// Reads on this thread: one record, or few.
     async fn read<T>(
         &self,
@@ -238,7 +229,7 @@ impl Embedded {
 
     /// Whether `error` only says that the database was closed, and it is open again.
     async fn turned(&self, error: &CatalogError, view: &View) -> bool {
-        let nudge = || drop(self.asked().send(Asked::Look));
+        let nudge = || drop(self.committer.ask(Asked::Look));
         self.shown.turned(error, view.opening, nudge).await
     }
 }
@@ -282,17 +273,6 @@ impl fmt::Debug for Embedded {
     }
 }
 
-impl Drop for Embedded {
-    fn drop(&mut self) {
-        self.asked = None;
-        if let Some(committer) = self.committer.take()
-            && committer.join().is_err()
-        {
-            tracing::error!("the catalog's committer had panicked");
-        }
-    }
-}
-
 #[async_trait]
 impl Audited for Embedded {
     async fn audit(&self) -> Result<Audit, CatalogError> {
@@ -311,8 +291,7 @@ impl Catalog for Embedded {
             Arc::clone(&self.places).acquire_owned().await.expect("the semaphore is never closed");
         let (answer, answered) = oneshot::channel();
         let waiting = Waiting { now_ms, changes, answer, _place: place };
-        let ended = || CatalogError::Unavailable("the catalog's committer has ended".into());
-        self.asked().send(Asked::Changes(waiting)).map_err(|_| ended())?;
+        self.committer.ask(Asked::Changes(waiting))?;
         answered.await.map_err(|_| ended())?
     }
 
