@@ -13,24 +13,26 @@ use ripstop_model::{NodeId, StripeId};
 /// at the change's `now_ms`, in the same transaction. A holder holds each stripe that it names once.
 ///
 /// Stripes that come with a change ("new"): one that is in force already stays as it is, so several
-/// objects of a pack may each bring it; the name of one that is garbage is refused with `StripeGone`;
-/// one that nothing holds after the change becomes garbage at once, until a later change of the same
-/// commit brings it again and holds it. Whatever the change's object, part or
+/// objects of a pack may each bring it; the name of one that is garbage is refused with
+/// `StripeGone`; one that nothing holds after the change becomes garbage at once, until a later
+/// change of the same commit brings it again and holds it. Whatever the change's object, part or
 /// bucket names (`told_by` too) must be new or in force: else `StripeGone`.
 ///
-/// What is told of a key (an object, or with a tombstone that it was deleted) has a stamp. If that is below
-/// the stamp of what the key stands for, or of its tombstone, the change was overtaken on its way: where both
-/// stamps are of one session and there is no condition, it is applied as if it had come before
-/// ([`Applied::superseded`](crate::Applied::superseded)); else it is refused with `Behind`, and so is a
-/// bucket always.
+/// What is told of a key (an object, or with a tombstone that it was deleted) has a stamp. If that
+/// is below the stamp of what the key stands for, or of its tombstone, the change was overtaken on
+/// its way: where both stamps are of one session and there is no condition, it is applied as if it
+/// had come before ([`Applied::superseded`](crate::Applied::superseded)); else it is refused with
+/// `Behind`, and so is a bucket always.
 ///
-/// When something stops being so, the stripe that told it is *outlived* there (unless it tells what is so
-/// now too), until its fragments are forgotten as garbage. A tombstone stays, and holds its stripe, until
-/// the key is put again or no stripe is outlived there.
+/// When something stops being so, the stripe that told it is *outlived* there (unless it tells what
+/// is so now too), until its fragments are forgotten as garbage. A tombstone stays, and holds its
+/// stripe, until the key is put again or no stripe is outlived there.
 ///
 /// Of several reasons to refuse a change, the first is answered: bucket or upload, then parts, then
-/// condition, then `Behind`, then quota, then stripes. A quota is compared with what the bucket holds at the moment the
-/// change is applied: of changes that come together, each counts what those before it have brought.
+/// condition, then `Behind`, then quota, then stripes. A stripe that is new is refused with
+/// `Retired` if the session that named it was given up ([`Change::Retire`]). A quota is compared
+/// with what the bucket holds at the moment the change is applied: of changes that come together,
+/// each counts what those before it have brought.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Change {
     /// Makes a bucket; fails with `BucketExists`.
@@ -78,8 +80,9 @@ pub enum Change {
         /// The stripe that tells of it, new; several deletions may bring the same one.
         stripes: Vec<(StripeId, Stripe)>,
     },
-    /// A stripe tells of a key what is no longer so (of a bucket, if the key is empty). If the stripe is
-    /// neither in force nor garbage, it becomes garbage. One that tells what is so is left as it is.
+    /// A stripe tells of a key what is no longer so (of a bucket, if the key is empty). If the
+    /// stripe is neither in force nor garbage, it becomes garbage. One that tells what is so is
+    /// left as it is.
     Outlive {
         /// The bucket's name.
         bucket: String,
@@ -88,8 +91,8 @@ pub enum Change {
         /// The stripe.
         stripe: (StripeId, Stripe),
     },
-    /// That a key's object was deleted, or a bucket if the key is empty, as it was told: kept unless the
-    /// key stands for an object or was deleted later.
+    /// That a key's object was deleted, or a bucket if the key is empty, as it was told: kept
+    /// unless the key stands for an object or was deleted later.
     Bury {
         /// The bucket's name; it need not be there.
         bucket: String,
@@ -186,6 +189,40 @@ pub enum Change {
         /// Until when, in milliseconds since 1970.
         until_ms: u64,
     },
+    /// A session may not name stripes below `least` that it has not brought yet, and counts as
+    /// alive until `alive_until_ms`, that included; neither is ever taken back. Fails with
+    /// `Retired` if it was given up.
+    Watch {
+        /// The session.
+        session: Session,
+        /// The least stripe that it may still be writing, or the next that it will name.
+        least: StripeId,
+        /// Until when, in milliseconds since 1970.
+        alive_until_ms: u64,
+    },
+    /// Gives up the sessions that no longer count as alive at `now_ms`: whatever stripes they bring
+    /// from now on is refused with `Retired`. Answers in `Applied::least` what is least of the
+    /// others' watermarks: a stripe below it of a session with a watermark that the catalog does
+    /// not hold is of nobody.
+    Retire,
+    /// Takes or renews a lease until `until_ms`. Its holder renews it with the epoch that it has;
+    /// another takes it over with the next once it is over, and before fails with `Leased`. Answers
+    /// in `Applied::epoch`. A session that was given up gets none: `Retired`.
+    Lease {
+        /// What only its holder does.
+        name: String,
+        /// Who asks.
+        holder: Session,
+        /// Until when, in milliseconds since 1970.
+        until_ms: u64,
+    },
+    /// Gives a lease back; left as it is if somebody else has it.
+    Release {
+        /// What only its holder does.
+        name: String,
+        /// Who had it.
+        holder: Session,
+    },
     /// From now on the catalog knows exactly the names given before `before_ms`, by any session, as
     /// one that was made again from the fragments at that time. With 0 it knows none, as befits a copy.
     Vouch {
@@ -219,6 +256,10 @@ impl Change {
             | Self::ForgetLeftovers { .. }
             | Self::ForgetGarbage { .. }
             | Self::Reserve { .. }
+            | Self::Watch { .. }
+            | Self::Retire
+            | Self::Lease { .. }
+            | Self::Release { .. }
             | Self::Vouch { .. }
             | Self::NameNode { .. } => &[],
         }

@@ -10,7 +10,7 @@ const SESSION_BITS: u32 = 32;
 pub const SESSIONS_MAX: usize = 10_000;
 
 /// A run of a gateway, by a number drawn at random: stripes that it names bear it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Session(pub u32);
 
 impl Session {

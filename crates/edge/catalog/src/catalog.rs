@@ -1,6 +1,6 @@
 use crate::{
-    Applied, Bucket, CatalogError, Change, Held, Leftover, Listing, ListingRequest, Object,
-    Outcome, Stripe, Tombstone, Upload, UploadedPart, Usage, Vouched,
+    Applied, Bucket, CatalogError, Change, Held, Lease, Leftover, Listing, ListingRequest, Object,
+    Outcome, Session, Stripe, Tombstone, Upload, UploadedPart, Usage, Vouched, Watermark,
 };
 use async_trait::async_trait;
 use ripstop_model::{NodeId, StripeId};
@@ -12,9 +12,9 @@ use std::fmt;
 /// Reads see every change that was answered before they began. Pages are bounded by their `max`.
 #[async_trait]
 pub trait Catalog: Send + Sync + fmt::Debug {
-    /// Applies changes at `now_ms` (milliseconds since 1970), in their order and in one transaction,
-    /// each on top of those before it; answers each. One that is refused changes nothing, and the rest
-    /// go on. Fails as a whole, or not at all.
+    /// Applies changes at `now_ms` (milliseconds since 1970), in their order and in one
+    /// transaction, each on top of those before it; answers each. One that is refused changes
+    /// nothing, and the rest go on. Fails as a whole, or not at all.
     async fn commit(&self, now_ms: u64, changes: Vec<Change>)
     -> Result<Vec<Outcome>, CatalogError>;
 
@@ -82,9 +82,11 @@ pub trait Catalog: Send + Sync + fmt::Debug {
     ) -> Result<Vec<Leftover>, CatalogError>;
     /// Whether a copy of a fragment is a leftover.
     async fn is_leftover(&self, copy: Leftover) -> Result<bool, CatalogError>;
-    /// That a key's object was deleted, if that is still told; with an empty key, that a bucket was.
+    /// That a key's object was deleted, if that is still told; with an empty key, that a bucket
+    /// was.
     async fn tombstone(&self, bucket: &str, key: &str) -> Result<Option<Tombstone>, CatalogError>;
-    /// Of which keys (bucket and key, in that order) above `after` a stripe tells what is no longer so.
+    /// Of which keys (bucket and key, in that order) above `after` a stripe tells what is no longer
+    /// so.
     async fn outlived_by(
         &self,
         stripe: StripeId,
@@ -98,6 +100,10 @@ pub trait Catalog: Send + Sync + fmt::Debug {
         after: StripeId,
         max: usize,
     ) -> Result<Vec<StripeId>, CatalogError>;
+    /// What each session may still be writing, and which were given up, by session.
+    async fn watermarks(&self) -> Result<Vec<(Session, Watermark)>, CatalogError>;
+    /// Who has a lease, or had it last.
+    async fn lease(&self, name: &str) -> Result<Option<Lease>, CatalogError>;
     /// Which names of stripes it knows, whether it holds them or not.
     async fn vouched(&self) -> Result<Vouched, CatalogError>;
     /// Fails if what is on disk is not what was written. Reads all of it.

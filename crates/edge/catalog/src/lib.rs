@@ -1,10 +1,10 @@
 //! What is stored where: buckets, objects, stripes, uploads, garbage.
 //!
-//! [`Catalog`] is the seam: atomic [`Change`]s, durable when answered, and reads that see every answered
-//! change. [`Embedded`] keeps it in one file, with group commit; another
-//! implementation is right if it passes `conformance` (feature of that name), which drives it beside
-//! a naive model. The catalog counts who holds each stripe: what nobody holds any more becomes
-//! garbage in the transaction that let go of it.
+//! [`Catalog`] is the seam: atomic [`Change`]s, durable when answered, and reads that see every
+//! answered change. [`Embedded`] keeps it in one file, with group commit; another implementation is
+//! right if it passes `conformance` (feature of that name), which drives it beside a naive model.
+//! The catalog counts who holds each stripe: what nobody holds any more becomes garbage in the
+//! transaction that let go of it.
 //!
 //! It deliberately does not store or delete bytes at nodes, does not know S3's rules for names, does
 //! not keep versions of objects, and does not remember ended uploads.
@@ -50,6 +50,7 @@ pub use listing::{Listed, ListedUpload, Listing, ListingRequest, PAGE_LEN_MAX};
 pub use model::{Model, State};
 pub use ripstop_object::{
     Account, Applied, Attributes, Bucket, Change, Checksum, ChecksumAlgorithm, Condition, Extent,
-    Garbage, Held, Leftover, Limit, Object, Outcome, Part, Quota, Refusal, SESSIONS_MAX, Session,
-    Stamp, Stripe, Tombstone, Upload, UploadedPart, Usage, Vouched,
+    Garbage, Held, Lease, Leftover, Limit, Object, Outcome, Part, Quota, RETIRED_MAX, Refusal,
+    SESSIONS_MAX, Session, Stamp, Stripe, Tombstone, Upload, UploadedPart, Usage, Vouched,
+    Watermark,
 };

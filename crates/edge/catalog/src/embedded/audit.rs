@@ -95,6 +95,16 @@ impl View {
             let what = || format!("the number of node {}", shown(entry.key()));
             read(recount, what, entry.read(), |_, _| {});
         }
+        for entry in self.watermarks.all()? {
+            let entry = entry?;
+            let what = || format!("the watermark of session {}", entry.key());
+            read(recount, what, entry.read(), |_, _| {});
+        }
+        for entry in self.leases.all()? {
+            let entry = entry?;
+            let what = || format!("the lease \"{}\"", shown(entry.key()));
+            read(recount, what, entry.read(), |_, _| {});
+        }
         for entry in self.sessions.all()? {
             let entry = entry?;
             let what = || format!("the reservation of session {}", entry.key());

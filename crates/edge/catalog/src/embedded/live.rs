@@ -1,5 +1,6 @@
-//! Live bytes of stripes, counted once in a file of a format that had none: a part of the records in each
-//! transaction, and how far it is in the same, so that memory is bounded and a kill counts nothing twice.
+//! Live bytes of stripes, counted once in a file of a format that had none: a part of the records
+//! in each transaction, and how far it is in the same, so that memory is bounded and a kill counts
+//! nothing twice.
 
 use super::failure::unavailable;
 use super::kinds::{CURSORS, Cursor, LIVE};
@@ -151,12 +152,11 @@ impl Part {
             self.records += 1;
             len += entry.len();
             let key = K::as_bytes(&entry.key()).as_ref().to_vec();
+            self.keys.push(key.clone());
             if self.records == records_max as u64 || len > BYTES_MAX {
-                self.keys.push(key.clone());
                 self.last = Some(key);
                 break;
             }
-            self.keys.push(key);
         }
         Ok(())
     }

@@ -36,8 +36,9 @@ pub use settings::{Durability, Settings};
 pub use snapshot::{Extracted, HEADER_LEN, Reading, Snapshot};
 
 use crate::{
-    Audit, Audited, Bucket, Catalog, CatalogError, Change, Held, Leftover, Listing, ListingRequest,
-    Located, Outcome, Stripe, Tombstone, Upload, UploadedPart, Usage, Vouched,
+    Audit, Audited, Bucket, Catalog, CatalogError, Change, Held, Lease, Leftover, Listing,
+    ListingRequest, Located, Outcome, Session, Stripe, Tombstone, Upload, UploadedPart, Usage,
+    Vouched, Watermark,
 };
 use async_trait::async_trait;
 use committer::{Asked, Committer, Waiting};
@@ -417,6 +418,14 @@ impl Catalog for Embedded {
     ) -> Result<Vec<StripeId>, CatalogError> {
         let at = (bucket.to_owned(), key.to_owned());
         self.read_elsewhere(move |view| view.outlived_at((&at.0, &at.1), after, max)).await
+    }
+
+    async fn watermarks(&self) -> Result<Vec<(Session, Watermark)>, CatalogError> {
+        self.read(View::watermarks).await
+    }
+
+    async fn lease(&self, name: &str) -> Result<Option<Lease>, CatalogError> {
+        self.read(|view| view.lease(name)).await
     }
 
     async fn vouched(&self) -> Result<Vouched, CatalogError> {

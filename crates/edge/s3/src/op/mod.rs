@@ -54,7 +54,9 @@ impl From<StoreError> for Failure {
                 Refusal::StripeGone { .. } | Refusal::Behind { .. } => {
                     Code::ConditionalRequestConflict
                 }
-                Refusal::NodesExhausted => Code::ServiceUnavailable,
+                Refusal::NodesExhausted | Refusal::Leased { .. } | Refusal::Retired { .. } => {
+                    Code::ServiceUnavailable
+                }
             },
             StoreError::Catalog(CatalogError::Unavailable(_)) => Code::ServiceUnavailable,
             StoreError::Busy { .. } => Code::SlowDown,

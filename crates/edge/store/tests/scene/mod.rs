@@ -11,9 +11,9 @@ pub(crate) use world::*;
 use crate::common::*;
 use async_trait::async_trait;
 use ripstop_catalog::{
-    Applied, Audited, Bucket, Catalog, CatalogError, Change, Condition, Embedded, Held, Leftover,
-    Listing, ListingRequest, Located, Outcome, Stripe, Tombstone, Upload, UploadedPart, Usage,
-    Vouched,
+    Applied, Audited, Bucket, Catalog, CatalogError, Change, Condition, Embedded, Held, Lease,
+    Leftover, Listing, ListingRequest, Located, Outcome, Session, Stripe, Tombstone, Upload,
+    UploadedPart, Usage, Vouched, Watermark,
 };
 use ripstop_gateway::{Placement, PlacementGroup, Selection};
 use ripstop_model::{NodeId, PoolId, StripeId};
@@ -236,6 +236,14 @@ impl Catalog for Tampered {
         max: usize,
     ) -> Result<Vec<StripeId>, CatalogError> {
         self.inner.outlived_at(at, after, max).await
+    }
+
+    async fn watermarks(&self) -> Result<Vec<(Session, Watermark)>, CatalogError> {
+        self.inner.watermarks().await
+    }
+
+    async fn lease(&self, name: &str) -> Result<Option<Lease>, CatalogError> {
+        self.inner.lease(name).await
     }
 
     async fn vouched(&self) -> Result<Vouched, CatalogError> {

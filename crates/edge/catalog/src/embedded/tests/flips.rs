@@ -23,7 +23,14 @@ fn next(seed: &mut u64) -> u64 {
 
 /// Changes, some of which are refused.
 pub(super) fn changes_of_a_script() -> Vec<(u64, Change)> {
-    changes(&script(400).new_tree(&mut TestRunner::deterministic()).unwrap().current())
+    let mut runner = TestRunner::deterministic();
+    loop {
+        let changes = changes(&script(400).new_tree(&mut runner).unwrap().current());
+        // Of a short one little is left at its end.
+        if changes.len() > 250 {
+            return changes;
+        }
+    }
 }
 
 /// The file of a small catalog that was closed, and what is in it.
