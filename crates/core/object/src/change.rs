@@ -206,8 +206,8 @@ pub enum Change {
     /// not hold is of nobody.
     Retire,
     /// Takes or renews a lease until `until_ms`. Its holder renews it with the epoch that it has;
-    /// another takes it over with the next once it is over, and before fails with `Leased`. Answers
-    /// in `Applied::epoch`. A session that was given up gets none: `Retired`.
+    /// another takes it over with the next once it is over or its holder was given up, and before
+    /// fails with `Leased`. Answers in `Applied::epoch`. A session that was given up gets none: `Retired`.
     Lease {
         /// What only its holder does.
         name: String,

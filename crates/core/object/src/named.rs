@@ -169,7 +169,7 @@ impl Change {
             Self::Watch { session, .. } => named.push(Named::Watermark(*session)),
             Self::Retire => named.push(Named::Watermarks),
             Self::Lease { name, holder, .. } => {
-                named.extend([Named::Lease(name), Named::Watermark(*holder)]);
+                named.extend([Named::Lease(name), Named::Watermark(*holder), Named::Watermarks]);
             }
             Self::Release { name, .. } => named.push(Named::Lease(name)),
             Self::Vouch { .. } => named.push(Named::Sessions),

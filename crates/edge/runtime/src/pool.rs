@@ -190,7 +190,8 @@ impl Pool {
     /// bytes.
     pub fn draft(&self, id: StripeId, shape: StripeShape, share: Share) -> StripeDraft {
         let guard = Guard::new(&self.seals, self.sealing, self.origin.store, id);
-        StripeDraft::guarded(id, shape, share, self.seals.clone(), guard)
+        let draft = StripeDraft::guarded(id, shape, share, self.seals.clone(), guard);
+        draft.pinned(self.pins.pin(id))
     }
 
     /// Bytes that all fragments of a new stripe of this shape take.
@@ -241,10 +242,10 @@ impl Pool {
     }
 
     /// Stores a stripe; answers when as many fragments are durable as the settings ask for.
-    pub async fn write(&self, stripe: Sealed) -> Result<Written, FailedStripe> {
+    pub async fn write(&self, mut stripe: Sealed) -> Result<Written, FailedStripe> {
         let (id, shape, header_len) = (stripe.id, stripe.shape, stripe.header_len());
         let sealing = stripe.sealing();
-        let pin = self.pins.pin(id);
+        let pin = stripe.pin.take().unwrap_or_else(|| self.pins.pin(id));
         let (answer, answered) = oneshot::channel();
         let (settle, settled) = oneshot::channel();
         let (layout, operation, strip_bytes) = self.writing(shape, header_len, sealing);

@@ -164,6 +164,11 @@ impl Store {
         let changes = changes.map(|(one, tombstone)| one.change(tombstone, stripes.clone()));
         let (catalog, changes) = (&self.inner.catalog, changes.collect());
         let outcomes = catalog.commit(unix_ms(), changes).await;
+        for outcome in outcomes.iter().flatten() {
+            if let Err(Refusal::Retired { session }) = outcome {
+                self.inner.given_up(*session);
+            }
+        }
         // A stripe that no deletion was applied with is garbage already.
         if outcomes.is_ok() {
             self.inner.movers.strayed(&strays);
@@ -195,7 +200,7 @@ impl Store {
         pool: &Pool,
         gone: &[(String, String)],
     ) -> Result<(Written, Vec<Tombstone>), StoreError> {
-        let told_by = self.name().await?;
+        let (told_by, _pin) = self.name().await?;
         let (mut of, mut tombstones) = (Vec::with_capacity(gone.len()), Vec::new());
         for (bucket, key) in gone {
             let stamp = self.stamp(told_by).await?;

@@ -1,4 +1,4 @@
-use crate::{Store, StoreError, clock::unix_ms, store::Inner};
+use crate::{Store, StoreError, clock::unix_ms, duty::Duty, store::Inner};
 use ripstop_catalog::Change;
 use ripstop_gateway::{NodeGauge, NodeState};
 use ripstop_model::{NodeId, StripeId, TenantId};
@@ -97,7 +97,11 @@ async fn mend(store: Weak<Inner>) {
         let store_now = Store { inner, tenant: TenantId::ANYBODY };
         if ripstop_host::now() >= survey_at {
             survey_at += SURVEY_EVERY;
-            if let Err(error) = store_now.survey().await {
+            let surveyed = match store_now.is_mine(Duty::Survey).await {
+                Ok(true) => store_now.survey().await,
+                other => other.map(drop),
+            };
+            if let Err(error) = surveyed {
                 tracing::warn!(%error, "catalog not surveyed for stripes to mend");
             }
         }

@@ -11,7 +11,7 @@ pub use census::Census;
 pub use plans::MoveProgress;
 pub(crate) use plans::Movers;
 
-use crate::{Store, StoreError, store::Inner};
+use crate::{Store, StoreError, duty::Duty, store::Inner};
 use assignment::{Assignment, Goal, Spot, Tally, goals};
 use plans::is_spread;
 use ripstop_catalog::{CatalogError, Stripe};
@@ -141,6 +141,10 @@ impl Mover {
     /// following begins if something is left.
     async fn walk_and_rest(&mut self, retry_after: Duration) -> Result<Duration, Halt> {
         self.look()?;
+        if !self.is_mine().await? {
+            self.sleep_until(ripstop_host::now() + RETRY_AFTER.0).await?;
+            return Ok(retry_after);
+        }
         self.watch.walk_began(self.strays()?);
         let walked = match self.walk().await {
             Err(Halt::Failed(error)) => {
@@ -169,6 +173,15 @@ impl Mover {
         let inner = self.store.upgrade().ok_or(Halt::Unwanted)?;
         let is_present = inner.movers.is_present(self.pool, self.plan);
         is_present.then(|| Store { inner, tenant: TenantId::ANYBODY }).ok_or(Halt::Unwanted)
+    }
+
+    /// Whether this store's mover is the one that walks. Where the catalog does not say so, it is not.
+    async fn is_mine(&self) -> Result<bool, Halt> {
+        let asked = self.store()?.is_mine(Duty::Move(self.pool)).await;
+        Ok(asked.unwrap_or_else(|error| {
+            tracing::warn!(pool = self.pool.0, %error, "no stripes moved");
+            false
+        }))
     }
 
     /// Looks which of the plan's nodes are in service.
@@ -225,6 +238,9 @@ impl Mover {
 
     /// The next stripes of the pool that are spread over nodes; `None` after the last.
     async fn page(&self, after: &mut StripeId) -> Result<Option<Vec<(StripeId, Stripe)>>, Halt> {
+        if !self.is_mine().await? {
+            return Err(Halt::Failed(StoreError::Busy { retry_after: RETRY_AFTER.0 }));
+        }
         let page = self.store()?.inner.catalog.stripes_after(*after, PAGE).await?;
         let Some(&(last, _)) = page.last() else { return Ok(None) };
         *after = last;

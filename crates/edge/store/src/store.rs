@@ -2,6 +2,7 @@ use crate::{
     StoreError,
     clock::unix_ms,
     deletions::{Deletions, RETRY_AFTER, STAMPS_MAX},
+    duty::{self, Duties},
     expiry,
     lineage::Lineage,
     mend::{self, Mends},
@@ -50,6 +51,9 @@ pub struct Settings {
     /// How long the nodes of a plan must have been as they are, and the last walk through its pool's
     /// stripes over, before stripes that others stood in for are brought home. Default 1 minute.
     pub home_after: Duration,
+    /// Whether other gateways may have the catalog open too. If not, whatever other sessions it knows
+    /// are over as this store begins, and nothing waits for them. Default no.
+    pub is_shared: bool,
 }
 
 impl Default for Settings {
@@ -65,6 +69,7 @@ impl Default for Settings {
             uploads_expire_after: Duration::from_hours(7 * 24),
             move_rate_max: 8 << 20,
             home_after: Duration::from_mins(1),
+            is_shared: false,
         }
     }
 }
@@ -88,6 +93,7 @@ pub(crate) struct Inner {
     pub memory: Memory,
     pub pins: Pins,
     pub lineage: Lineage,
+    pub duties: Duties,
     pub deletions: Deletions,
     pub mends: Mends,
     pub movers: Movers,
@@ -127,6 +133,7 @@ impl Store {
             memory,
             pins,
             lineage: Lineage::default(),
+            duties: Duties::default(),
             deletions: Deletions::default(),
             mends: Mends::default(),
             movers: Movers::default(),
@@ -137,6 +144,7 @@ impl Store {
         sweep::spawn(&store, aftermath);
         mend::spawn(&store);
         expiry::spawn(&store);
+        duty::spawn(&store);
         stranger::spawn(&store);
         store
     }
@@ -154,7 +162,7 @@ impl Store {
         }
         let created_ms = unix_ms();
         for _ in 0..STAMPS_MAX {
-            let told_by = self.name().await?;
+            let (told_by, _pin) = self.name().await?;
             let stamp = Some(self.stamp(told_by).await?);
             let name = name.to_owned();
             let bucket = Bucket { name, created_ms, told_by, stamp, ..Bucket::default() };
@@ -250,7 +258,8 @@ impl Store {
         target: &Target,
         object: &mut Object,
     ) -> Result<Written, StoreError> {
-        object.told_by = self.name().await?;
+        let (told_by, _pin) = self.name().await?;
+        object.told_by = told_by;
         object.stamp = Some(self.stamp(object.told_by).await?);
         let (bucket, key) = (target.bucket.clone(), target.key.clone());
         let told = Telling::Object { bucket, key, object: object.clone() };
@@ -365,17 +374,22 @@ impl Store {
         change: impl FnOnce(Vec<(StripeId, Stripe)>) -> Change,
     ) -> Result<Applied, Uncommitted> {
         let stripes: Vec<_> = written.iter().map(|stripe| (stripe.id, record_of(stripe))).collect();
-        let (catalog, movers) = (self.inner.catalog.clone(), self.inner.movers.clone());
+        let (inner, movers) = (self.inner.clone(), self.inner.movers.clone());
         let strays = movers.strays(&stripes);
         let change = change(stripes);
         let committed = ripstop_host::spawn(async move {
-            match catalog.commit_one(unix_ms(), change).await {
+            match inner.catalog.commit_one(unix_ms(), change).await {
                 Ok(applied) => {
                     movers.strayed(&strays);
                     written.into_iter().for_each(Written::claim);
                     Ok(applied)
                 }
-                Err(error) => Err(Uncommitted { error, written }),
+                Err(error) => {
+                    if let CatalogError::Refused(Refusal::Retired { session }) = &error {
+                        inner.given_up(*session);
+                    }
+                    Err(Uncommitted { error, written })
+                }
             }
         });
         let lost = |error: JoinError| {

@@ -1,6 +1,7 @@
 use crate::{
     Store, StoreError,
     clock::unix_ms,
+    duty::{Duty, Watched},
     store::{Inner, stripe_record},
 };
 use futures::{StreamExt, TryStreamExt};
@@ -54,6 +55,14 @@ async fn sweep(store: Weak<Inner>) {
             .await;
         let Some(inner) = store.upgrade() else { return };
         let store = Store { inner, tenant: TenantId::ANYBODY };
+        match store.is_mine(Duty::Sweep).await {
+            Ok(true) => {}
+            Ok(false) => continue,
+            Err(error) => {
+                tracing::warn!(%error, "nothing swept");
+                continue;
+            }
+        }
         match store.sweep_garbage().await {
             Ok(0) => {}
             Ok(stripes) => tracing::info!(stripes, "swept garbage"),
@@ -299,6 +308,7 @@ impl Store {
     /// Deletes fragments older than the grace that the catalog does not place where they are; none if
     /// the nodes hold what was written under a newer catalog. Answers how many.
     pub async fn sweep_unclaimed(&self) -> Result<u64, StoreError> {
+        self.inner.give_up_others().await?;
         let mut doomed = Vec::new();
         for (id, node) in self.inner.pools.iter().flat_map(Pool::nodes) {
             let mut pages = node.list().ready_chunks(PAGE);
@@ -367,8 +377,9 @@ impl Store {
         }
         // A move may have brought it there since it was listed.
         let Some(_pin) = self.inner.pins.try_pin(found.name.stripe) else { return Ok(false) };
+        let watched = self.inner.watched().await?;
         let stripe = self.inner.catalog.stripes(&[found.name.stripe]).await?.pop().flatten();
-        match self.judge_listed(id, found, stripe).await? {
+        match self.judge_listed(id, found, stripe, &watched).await? {
             Some(Misfit::Unclaimed | Misfit::Misplaced) => Ok(self.delete_own(node, found).await),
             Some(Misfit::Newer | Misfit::Grown(..)) | None => Ok(false),
         }
@@ -408,14 +419,15 @@ impl Store {
         let unpinned = |listed: &&Listed| !self.inner.pins.contains(listed.name.stripe);
         let listed: Vec<&Listed> = listed.iter().filter(unpinned).collect();
         let ids: Vec<StripeId> = listed.iter().map(|listed| listed.name.stripe).collect();
+        let watched = &self.inner.watched().await?;
         let stripes = self.inner.catalog.stripes(&ids).await?;
         let mut misfits = Vec::new();
         for (listed, stripe) in listed.into_iter().zip(stripes) {
-            let mut misfit = self.judge_listed(node, listed, stripe).await?;
+            let mut misfit = self.judge_listed(node, listed, stripe, watched).await?;
             if matches!(misfit, Some(Misfit::Misplaced)) {
                 // It may have moved here since the stripes of the page were read.
                 let stripe = self.inner.catalog.stripes(&[listed.name.stripe]).await?.pop();
-                misfit = self.judge_listed(node, listed, stripe.flatten()).await?;
+                misfit = self.judge_listed(node, listed, stripe.flatten(), watched).await?;
             }
             misfits.extend(misfit.map(|misfit| (listed.clone(), misfit)));
         }
@@ -428,12 +440,14 @@ impl Store {
         node: NodeId,
         listed: &Listed,
         stripe: Option<Stripe>,
+        watched: &Watched,
     ) -> Result<Option<Misfit>, StoreError> {
         let id = listed.name.stripe;
         let is_old = id.unix_ms() <= unix_ms().saturating_sub(self.grace_ms());
         let misfit = match stripe {
             Some(stripe) => self.misfit(node, listed, &stripe),
             None if self.inner.catalog.is_garbage(id).await? => None,
+            None if watched.may_be_written(id) => None,
             None if !self.inner.knows(id).await? => Some(Misfit::Newer),
             None if !is_old => None,
             None => Some(Misfit::Unclaimed),

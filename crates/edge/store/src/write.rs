@@ -223,7 +223,7 @@ impl<'a> Writing<'a> {
         } else {
             self.store.wait_for(memory.acquire(bytes)).await?
         };
-        let id = self.store.name().await?;
+        let (id, _pin) = self.store.name().await?;
         if payload > 0 {
             self.extents.push(Extent { stripe: id, offset: 0, len: payload });
         }

@@ -186,6 +186,8 @@ fn store_settings(
     };
     let span = bounds::span;
     Ok(StoreSettings {
+        // The embedded catalog opens for one process.
+        is_shared: false,
         stripe_max: stripe_max as u32,
         stripes_in_flight: stripes(
             "store.stripes_in_flight",

@@ -65,7 +65,8 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
         self.must_not_be_retired(holder)?;
         let known = self.lease(name)?.unwrap_or_default();
         let is_own = known.holder == holder && known.until_ms > 0;
-        if !is_own && now_ms < known.until_ms {
+        let is_left = self.watermarks()?.get(&known.holder).is_some_and(|it| it.is_retired);
+        if !is_own && !is_left && now_ms < known.until_ms {
             let Lease { holder, until_ms, .. } = known;
             return Err(Refusal::Leased { holder, until_ms }.into());
         }

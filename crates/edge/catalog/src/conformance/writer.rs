@@ -107,6 +107,7 @@ impl Writer {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "an arm for each action, most of three lines")]
     pub(super) fn change(&mut self, state: &State, action: &Action) -> Option<Change> {
         Some(match action {
             Action::CreateBucket { bucket: number, when, material } => {

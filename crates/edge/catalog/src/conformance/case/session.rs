@@ -127,6 +127,13 @@ pub(super) async fn a_session_that_was_given_up_brings_nothing(catalog: &dyn Aud
     let error = refused(catalog, lease(2, 2000)).await;
     assert!(matches!(error, CatalogError::Refused(Refusal::Retired { .. })), "{error}");
     assert_eq!(tables(catalog).await, (vec![of(1, 1), of(2, 2)], vec![]));
+    // Nor is what it had left to it.
+    applied(catalog, lease(3, 5000)).await;
+    applied(catalog, watch(3, of(3, 1), 150)).await;
+    let error = refused(catalog, lease(1, 2000)).await;
+    assert!(matches!(error, CatalogError::Refused(Refusal::Leased { .. })), "{error}");
+    assert_eq!(least(catalog, 151).await, Some(of(1, 2)));
+    applied(catalog, lease(1, 6000)).await;
     // What it brought before is in force, for others too, and what it says is not used may go.
     applied(catalog, put("copy", &[of(1, 4), of(2, 2)], &[of(1, 4)])).await;
     applied(catalog, put("again", &[of(2, 2)], &[of(2, 2)])).await;

@@ -1,0 +1,134 @@
+//! What only one of the stores over a catalog does at a time, and how others know that one lives.
+//!
+//! A lease saves work, it protects nothing: its holder may believe in it a moment longer than the
+//! catalog does. Whatever is done under one is a change that the catalog refuses if it is no longer
+//! right (a moved fragment names where it was; garbage is asked for before it is deleted), and no
+//! fragment is taken for abandoned that a living session may be writing ([`Watched`]).
+
+use crate::{Store, StoreError, clock::unix_ms, store::Inner};
+use ripstop_catalog::{CatalogError, Change, Refusal, Session, Watermark};
+use ripstop_model::{PoolId, StripeId};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::Duration,
+};
+
+/// For how long a lease is taken, in milliseconds: so long what its holder did rests if that dies.
+const LEASE_MS: u64 = 60_000;
+/// With no more than this left it is renewed.
+const RENEWED_AT_MS: u64 = LEASE_MS / 2;
+/// How often it is looked whether something is being written of which the catalog should know.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+
+/// What only one store does at a time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Duty {
+    /// Deletes garbage, leftovers, and what no stripe claims.
+    Sweep,
+    /// Looks through the catalog for stripes that lack fragments.
+    Survey,
+    /// Brings a pool's stripes to where its plan wants them.
+    Move(PoolId),
+}
+
+impl fmt::Display for Duty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sweep => f.write_str("sweep"),
+            Self::Survey => f.write_str("survey"),
+            Self::Move(pool) => write!(f, "move:{}", pool.0),
+        }
+    }
+}
+
+/// Until when this store has which lease, as far as it knows.
+#[derive(Debug, Default)]
+pub(crate) struct Duties(Mutex<BTreeMap<Duty, Held>>);
+
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    session: Session,
+    until_ms: u64,
+}
+
+impl Duties {
+    fn held(&self) -> MutexGuard<'_, BTreeMap<Duty, Held>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Store {
+    /// Whether this store is the one that does it, now and for as long as its next few steps take: takes
+    /// the lease if nobody has it. To be asked before each round and each page of it.
+    pub(crate) async fn is_mine(&self, duty: Duty) -> Result<bool, StoreError> {
+        let (session, now_ms) = (self.inner.session(), unix_ms());
+        let held = self.inner.duties.held().get(&duty).copied();
+        if held
+            .is_some_and(|held| held.session == session && held.until_ms > now_ms + RENEWED_AT_MS)
+        {
+            return Ok(true);
+        }
+        self.inner.begin().await?;
+        let until_ms = now_ms + LEASE_MS;
+        // A session that nobody watches would keep its leases when it dies.
+        let (session, watched) = self.inner.watched_until(until_ms);
+        let change = Change::Lease { name: duty.to_string(), holder: session, until_ms };
+        let outcomes = self.inner.catalog.commit(now_ms, vec![watched, change]).await?;
+        let Err(refusal) = outcomes.into_iter().collect::<Result<Vec<_>, _>>() else {
+            self.inner.duties.held().insert(duty, Held { session, until_ms });
+            return Ok(true);
+        };
+        self.inner.duties.held().remove(&duty);
+        if let Refusal::Retired { session } = refusal {
+            self.inner.given_up(session);
+        }
+        tracing::debug!(%duty, %refusal, "left to another gateway");
+        Ok(false)
+    }
+}
+
+/// What the sessions of a catalog may still be writing.
+#[derive(Debug, Default)]
+pub(crate) struct Watched {
+    own: Session,
+    watermarks: BTreeMap<Session, Watermark>,
+}
+
+impl Watched {
+    /// Whether another gateway may be writing a stripe that the catalog did not hold when it was asked
+    /// for after this. What this one writes is pinned.
+    pub(crate) fn may_be_written(&self, id: StripeId) -> bool {
+        let session = Session::of(id);
+        session != self.own
+            && self
+                .watermarks
+                .get(&session)
+                .is_some_and(|watermark| !watermark.is_retired && id >= watermark.least)
+    }
+}
+
+impl Inner {
+    /// What may be being written. To be asked before the catalog is asked for a stripe, and after its
+    /// fragment was seen: then what is in neither is nobody's.
+    pub(crate) async fn watched(&self) -> Result<Watched, CatalogError> {
+        let watermarks = self.catalog.watermarks().await?.into_iter().collect();
+        Ok(Watched { own: self.session(), watermarks })
+    }
+}
+
+/// Has the catalog know of what is being written that its session is alive, until the store is gone.
+pub(crate) fn spawn(store: &Store) {
+    ripstop_host::spawn(live(Arc::downgrade(&store.inner)));
+}
+
+async fn live(store: Weak<Inner>) {
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        let Some(inner) = store.upgrade() else { return };
+        if let Err(error) = inner.stay_alive().await {
+            tracing::warn!(%error, "the catalog was not told that this gateway is alive");
+        }
+    }
+}
