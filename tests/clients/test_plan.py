@@ -23,7 +23,7 @@ def body(number):
 
 @pytest.fixture
 def gateway(tmp_path):
-    """Six directories under (4,2) that plan anew every two seconds."""
+    """Six directories under (4,2) that plan again every two seconds."""
     pool = {"plan": "auto", "plan_every": "2s", "plan_gain": 0.02}
     slow = {"delay": "s3-2013-a", "delay_scale": 0.05}
     gateway = Gateway(tmp_path, nodes=6, code=(4, 2), pool=pool, node=slow)

@@ -39,7 +39,7 @@ def get(client):
 
 
 def flood(client, seconds, workers):
-    """Reads without a pause by so many workers at once."""
+    """Reads without a pause by this many workers at once."""
     end = time.monotonic() + seconds
 
     def work(_):

@@ -106,7 +106,7 @@ def test_another_certificate_is_taken_without_a_restart_and_a_bad_one_is_not(sec
 def test_a_key_that_others_can_read_is_refused(tmp_path, authority):
     own = Gateway(tmp_path / "own", authority=authority)
     own.key.chmod(0o644)
-    with pytest.raises(AssertionError, match="can be read by others than its owner"):
+    with pytest.raises(AssertionError, match="can be read by users other than its owner"):
         own.start()
 
 
@@ -170,7 +170,7 @@ def test_addresses_for_others_are_warned_of_unless_they_are_guarded(started, tmp
         log = gateway.start().log_tail(1 << 20)
     finally:
         gateway.kill()
-    for said in ("S3 is served to the network without TLS", "lets in whoever reaches it", "the admin port is served"):
+    for said in ("S3 is served to the network without TLS", "lets in anyone who reaches it", "the admin port is served"):
         assert said in log, log
     log = started(authority=authority).log_tail(1 << 20)
     # Where this machine allows few files, that is said too.

@@ -1,8 +1,8 @@
 mod rivals;
 
 use crate::{
-    command::{cargo, run},
-    tool,
+    command::{cargo, command, run},
+    test, tool,
 };
 use anyhow::Result;
 use clap::Subcommand;
@@ -15,13 +15,15 @@ const ISAL_PACKAGES: [&str; 5] = ["nasm", "autoconf", "automake", "libtool", "li
 /// What to measure.
 #[derive(Subcommand)]
 pub(crate) enum Bench {
-    /// Encoding and decoding against Intel's ISA-L and a plain copy of memory; then seals and encryption, as `seal`.
+    /// Encoding and decoding against Intel's ISA-L and a plain copy of memory; then seals and
+    /// encryption, as `seal`.
     Codec {
         /// Words for the measuring program.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
-    /// Seals of fragments and encryption, kernel by kernel, beside CRC-64 and a plain copy of memory.
+    /// Seals of fragments and encryption, kernel by kernel, beside CRC-64 and a plain copy of
+    /// memory.
     Seal,
     /// The simulator's speed, one core and all.
     Sim {
@@ -35,49 +37,50 @@ pub(crate) enum Bench {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
-    /// Policies side by side on a node that is as slow as S3, live and as the simulator foretells:
-    /// `ripstop bench-tail`. Takes 25 minutes, with `--short` five.
+    /// Policies side by side on a node that is as slow as S3, live and as the simulator predicts:
+    /// `ripstop-lab tail`. Takes 25 minutes, with `--short` five.
     Tail {
         /// Words for the measuring program.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
-    /// Tenants' promises while one of them floods, through the S3 port: `ripstop bench-promises`.
+    /// Tenants' promises while one of them floods, through the S3 port: `ripstop-lab promises`.
     Promises {
         /// Words for the measuring program.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
     /// A plan with state-aware selection against oblivious load balancing, live and simulated:
-    /// `ripstop bench-placement`.
+    /// `ripstop-lab placement`.
     Placement {
         /// Words for the measuring program.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
-    /// A gateway that plans itself while a node becomes ten times slower, beside one with the best plan for
-    /// that from the start: `ripstop bench-replan`.
+    /// A gateway that plans itself while a node becomes ten times slower, beside one with the best
+    /// plan for that from the start: `ripstop-lab replan`.
     Replan {
         /// Words for the measuring program.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
-    /// The planner: time, certificate and memory, beside the published algorithm and a general convex solver.
+    /// The planner: time, certificate and memory, beside the published algorithm and a general
+    /// convex solver.
     Plan {
         /// Words for the measuring program: `--short` for a minute less.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
-    /// Ripstop beside MinIO and versitygw on one disk, in turn, under one load. Takes 15 minutes, with
-    /// `--short` four. Fails if Ripstop is not as fast beside them as it should be.
+    /// Ripstop beside MinIO and versitygw on one disk, in turn, under one load. Takes 15 minutes,
+    /// with `--short` four. Fails if Ripstop is not as fast beside them as it should be.
     Rivals(rivals::Arguments),
-    /// How fast a lost catalog is made again, and the memory that takes: `ripstop bench-rebuild`.
+    /// How fast a lost catalog is rebuilt, and the memory that takes: `ripstop-lab rebuild`.
     Rebuild {
         /// Words for the measuring program.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
-    /// The gateway's throughput and latency over nodes in memory: `ripstop bench`.
+    /// The gateway's throughput and latency over nodes in memory: `ripstop-lab gateway`.
     Gateway {
         /// Words for the measuring program.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -91,15 +94,15 @@ pub(crate) fn bench(bench: &Bench) -> Result<()> {
         Bench::Codec { words } => codec(words).and_then(|()| seal()),
         Bench::Seal => seal(),
         Bench::Core { words } => core(words),
-        Bench::Tail { words } => ripstop("bench-tail", words),
-        Bench::Promises { words } => ripstop("bench-promises", words),
-        Bench::Placement { words } => ripstop("bench-placement", words),
-        Bench::Replan { words } => ripstop("bench-replan", words),
+        Bench::Tail { words } => lab("tail", words),
+        Bench::Promises { words } => lab("promises", words),
+        Bench::Placement { words } => lab("placement", words),
+        Bench::Replan { words } => lab("replan", words),
         Bench::Rivals(arguments) => rivals::rivals(arguments),
-        Bench::Rebuild { words } => ripstop("bench-rebuild", words),
-        Bench::Gateway { words } => ripstop("bench", words),
-        Bench::Sim { words } => example("ripstop-experiment", "speed", words),
-        Bench::Plan { words } => example("ripstop-placing", "bench", words),
+        Bench::Rebuild { words } => lab("rebuild", words),
+        Bench::Gateway { words } => lab("gateway", words),
+        Bench::Sim { words } => example("simulator", words),
+        Bench::Plan { words } => example("planner", words),
     }
 }
 
@@ -119,8 +122,8 @@ fn seal() -> Result<()> {
     run(cargo(&["bench", "-p", "ripstop-seal", "--bench", "speed"])?, BENCH_MAX)
 }
 
-fn example(package: &str, name: &str, words: &[String]) -> Result<()> {
-    let mut bench = cargo(&["run", "--release", "-p", package, "--example", name, "--"])?;
+fn example(name: &str, words: &[String]) -> Result<()> {
+    let mut bench = cargo(&["run", "--release", "-p", "ripstop-lab", "--example", name, "--"])?;
     bench.args(words);
     run(bench, BENCH_MAX)
 }
@@ -131,8 +134,10 @@ fn core(words: &[String]) -> Result<()> {
     run(bench, BENCH_MAX)
 }
 
-fn ripstop(command: &str, words: &[String]) -> Result<()> {
-    let mut bench = cargo(&["run", "--release", "-p", "ripstop", "--", command])?;
-    bench.args(words);
+/// What serves in a process of its own is the program as it is shipped.
+fn lab(name: &str, words: &[String]) -> Result<()> {
+    let (ripstop, lab) = (test::ripstop()?, test::lab()?);
+    let mut bench = command(lab, [name])?;
+    bench.args(words).env("RIPSTOP_BIN", ripstop);
     run(bench, BENCH_MAX)
 }

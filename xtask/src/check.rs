@@ -7,7 +7,8 @@ use std::time::Duration;
 
 const STEP_MAX: Duration = Duration::from_mins(30);
 
-/// Formatting, lints, structure, documentation: each is tried, whether or not the one before passed.
+/// Formatting, lints, structure, documentation: each is tried, whether or not the one before
+/// passed.
 pub(crate) fn check() -> Result<Tally> {
     let mut tally = Tally::default();
     tally.step("formatting", run(cargo(&["fmt", "--all", "--check"])?, STEP_MAX));

@@ -13,7 +13,7 @@ use std::{
 /// What a command that ran out of time is given to tidy up after itself.
 const GRACE: Duration = Duration::from_mins(1);
 
-/// One plain line to whoever watches.
+/// One plain line for the reader.
 #[expect(clippy::print_stdout, reason = "this program's output is its purpose")]
 pub(crate) fn say(line: &str) {
     println!("{line}");
@@ -29,8 +29,8 @@ pub(crate) fn command<S: AsRef<OsStr>>(
     Ok(command)
 }
 
-/// This toolchain's cargo, told nothing of the package that runs: some build scripts take such variables for
-/// a change, and whatever rests on them would be built once more.
+/// This toolchain's cargo, told nothing of the package that runs: some build scripts take such
+/// variables for a change, and whatever rests on them would be built once more.
 pub(crate) fn cargo(words: &[&str]) -> Result<Command> {
     let mut cargo = command(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()), words)?;
     let ours = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");

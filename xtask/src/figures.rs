@@ -1,7 +1,7 @@
 use crate::{
     command::{command, say, watch},
     root::{root, target},
-    test::ripstop,
+    test::lab,
 };
 use anyhow::{Context, Result, bail};
 use std::{
@@ -12,8 +12,8 @@ use std::{
 };
 
 const FIGURES_MAX: Duration = Duration::from_mins(20);
-/// The figures that are committed, each paper's in a folder of its own, and the table that those are drawn
-/// from again whose playing takes minutes.
+/// The figures that are committed, each paper's in a folder of its own, and the table that those
+/// are drawn from again whose playing takes minutes.
 const PAPERS: [(&str, Option<&str>); 4] =
     [("tofec", None), ("backfill", Some("duels.csv")), ("promises", None), ("jlcm", None)];
 /// What is made and not committed.
@@ -25,15 +25,15 @@ pub(crate) struct Arguments {
     /// Write them into docs/figures instead of comparing.
     #[arg(long)]
     bless: bool,
-    /// Play those anew, too, that are drawn from a committed table otherwise; takes about ten minutes.
+    /// Also replay those that are otherwise drawn from a committed table; takes about ten minutes.
     #[arg(long)]
     play: bool,
 }
 
-/// Makes all figures anew with the program as it is shipped, and compares them byte for byte with those
+/// Makes all figures again in a release build, and compares them byte for byte with those
 /// committed. The checks' outcomes are among them, so one that no longer holds is a difference too.
 pub(crate) fn figures(arguments: &Arguments) -> Result<()> {
-    let program = ripstop()?;
+    let program = lab()?;
     let mut wrong = Vec::new();
     for (paper, table) in PAPERS {
         let committed = root()?.join("docs/figures").join(paper);
@@ -50,7 +50,7 @@ pub(crate) fn figures(arguments: &Arguments) -> Result<()> {
         let ended = watch(command(&program, &words)?, FIGURES_MAX)?;
         // 1: a check does not hold, which the committed checks.csv may say as well.
         if !matches!(ended.status.code(), Some(0 | 1)) || !made.is_dir() {
-            bail!("`ripstop figures {paper}` ended with {}", ended.status);
+            bail!("`ripstop-lab figures {paper}` ended with {}", ended.status);
         }
         if arguments.bless {
             bless(&made, &committed)?;

@@ -33,12 +33,13 @@ enum Command {
     Test(test::Arguments),
     /// What CI runs: check, then test --all; ends with a line that sums up.
     Ci,
-    /// Makes the figures of the documents anew, and compares them with those committed.
+    /// Makes the figures of the documents again, and compares them with those committed.
     Figures(figures::Arguments),
     /// Measures side by side with others.
     #[command(subcommand)]
     Bench(bench::Bench),
-    /// Feeds what parses strangers' bytes with bytes that a fuzzer makes up; takes cargo-fuzz and a nightly compiler.
+    /// Feeds what parses strangers' bytes with bytes that a fuzzer makes up; takes cargo-fuzz and a
+    /// nightly compiler.
     Fuzz(fuzz::Arguments),
 }
 

@@ -1,9 +1,16 @@
 //! Every rule about the workspace's shape that a test can hold it to.
 
+mod act;
 mod audit;
+mod circle;
+mod comment;
 mod dependency;
+mod exception;
+mod guide;
 mod import;
 mod link;
+mod name;
+mod rust;
 mod source;
 mod tidy;
 

@@ -26,8 +26,8 @@ impl Tally {
         self.complaints.push(format!("skipped: {what}"));
     }
 
-    /// Takes in a test runner's counts. A runner that fails without naming a failed test, or that ran
-    /// none, counts as one failure.
+    /// Takes in a test runner's counts. A runner that fails without naming a failed test, or that
+    /// ran none, counts as one failure.
     pub(crate) fn runner(&mut self, what: &str, done: Result<Ended>) {
         let ended = match done {
             Ok(ended) => ended,

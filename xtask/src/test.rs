@@ -21,8 +21,8 @@ const HISTORIES: &str = "1000";
 /// Which tests.
 #[derive(clap::Args, Default)]
 pub(crate) struct Arguments {
-    /// Also the long ones: a gibibyte in parts, a hundred kills, every byte of every fragment flipped, a
-    /// thousand random histories, and buckets of other servers as nodes.
+    /// Also the long ones: a gibibyte in parts, a hundred kills, every byte of every fragment
+    /// flipped, a thousand random histories, and buckets of other servers as nodes.
     #[arg(long)]
     pub(crate) all: bool,
     /// Only the workspace's own tests, without real clients.
@@ -61,7 +61,8 @@ pub(crate) fn test(arguments: &Arguments) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Words for cargo: the workspace's own tests, every crate of which is tried whether or not those before passed.
+/// Words for cargo: the workspace's own tests, every crate of which is tried whether or not those
+/// before passed.
 fn workspace(more: &[&'static str]) -> Vec<&'static str> {
     let words = ["test", "--workspace", "--exclude", "xtask", "--no-fail-fast"];
     words.into_iter().chain(more.iter().copied()).collect()
@@ -69,8 +70,17 @@ fn workspace(more: &[&'static str]) -> Vec<&'static str> {
 
 /// Builds the program as it is shipped.
 pub(crate) fn ripstop() -> Result<PathBuf> {
-    run(cargo(&["build", "--release", "-p", "ripstop"])?, BUILD_MAX)?;
-    let program = target()?.join("release").join("ripstop");
+    built("ripstop")
+}
+
+/// Builds what measures it.
+pub(crate) fn lab() -> Result<PathBuf> {
+    built("ripstop-lab")
+}
+
+fn built(package: &str) -> Result<PathBuf> {
+    run(cargo(&["build", "--release", "-p", package])?, BUILD_MAX)?;
+    let program = target()?.join("release").join(package);
     program.canonicalize().with_context(|| format!("no program at {}", program.display()))
 }
 

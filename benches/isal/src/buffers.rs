@@ -52,7 +52,7 @@ impl Stripe {
         }
     }
 
-    /// So many stripes that their strips add up to `total` bytes, at least one.
+    /// Enough stripes for their strips to add up to `total` bytes, at least one.
     pub fn fill(code: Code, strip_len: usize, total: usize, misalign: usize) -> Vec<Self> {
         let count = total.div_ceil(strip_len * code.n()).max(1);
         (0..count).map(|_| Self::new(code, strip_len, misalign)).collect()

@@ -74,7 +74,7 @@ impl Contest {
         Self { codec, strip_len, stripes }
     }
 
-    /// Runs every contestant in each of so many rounds.
+    /// Runs every contestant in each of this many rounds.
     pub fn run(&mut self, direction: Direction, rounds: usize) -> Row {
         let code = self.codec.code();
         let lost: Vec<usize> = (0..code.parity().min(code.k().div_ceil(2))).collect();

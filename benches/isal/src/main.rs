@@ -1,5 +1,5 @@
-//! Ripstop's codec beside Intel ISA-L and a copy of memory: one process, one core, one set of buffers,
-//! measurements of the contestants in turns.
+//! Ripstop's codec beside Intel ISA-L and a copy of memory: one process, one core, one set of
+//! buffers, measurements of the contestants in turns.
 
 mod buffers;
 mod contest;

@@ -5,7 +5,7 @@ pub(crate) const ENGINE_VARIABLE: &str = "RIPSTOP_CODEC_ENGINE";
 
 /// The instructions that do the arithmetic. All engines give the same bytes.
 ///
-/// A value of this type proves that this processor has the instructions, so whoever holds one may
+/// A value of this type proves that this processor has the instructions, so its holder may
 /// use it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Engine(Instructions);

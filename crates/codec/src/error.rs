@@ -42,3 +42,24 @@ pub enum CodecError {
         count: usize,
     },
 }
+
+/// Refuses strips that are not as many as they should be or not of one length.
+pub(crate) fn check(
+    sources: &[&[u8]],
+    source_count: usize,
+    outputs: &[&mut [u8]],
+    output_count: usize,
+) -> Result<(), CodecError> {
+    if sources.len() != source_count {
+        return Err(CodecError::SourceCount { expected: source_count, given: sources.len() });
+    }
+    if outputs.len() != output_count {
+        return Err(CodecError::OutputCount { expected: output_count, given: outputs.len() });
+    }
+    let mut lengths = sources.iter().map(|s| s.len()).chain(outputs.iter().map(|o| o.len()));
+    let expected = lengths.next().unwrap_or(0);
+    match lengths.find(|&given| given != expected) {
+        Some(given) => Err(CodecError::LengthsDiffer { expected, given }),
+        None => Ok(()),
+    }
+}

@@ -1,5 +1,5 @@
-//! The field GF(2^8) of bytes: polynomials over GF(2) modulo x⁸ + x⁴ + x³ + x² + 1 (0x11d), in which
-//! 2 generates every nonzero element. Addition is exclusive or.
+//! The field GF(2^8) of bytes: polynomials over GF(2) modulo x⁸ + x⁴ + x³ + x² + 1 (0x11d), in
+//! which 2 generates every nonzero element. Addition is exclusive or.
 
 const POLYNOMIAL: u16 = 0x11d;
 
@@ -30,8 +30,8 @@ pub(crate) fn invert(a: u8) -> u8 {
     EXP[ORDER - usize::from(LOG[usize::from(a)])]
 }
 
-/// Multiplication by a constant as two tables of 16: `c·b` is the entry of b's low four bits, in the
-/// first half, plus the entry of its high four bits, in the second.
+/// Multiplication by a constant as two tables of 16: `c·b` is the entry of b's low four bits, in
+/// the first half, plus the entry of its high four bits, in the second.
 #[cfg_attr(
     not(any(target_arch = "x86_64", target_arch = "aarch64", test)),
     expect(dead_code, reason = "only kernels that look up nibbles use it")

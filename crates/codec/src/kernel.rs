@@ -1,6 +1,7 @@
 //! The arithmetic itself: sums of products of whole strips, one way per [`Engine`].
 
 mod naive;
+mod product;
 mod scalar;
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -18,22 +19,14 @@ mod ssse3;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use product::Write;
+
 use crate::{
     engine::{Engine, Instructions},
     matrix::Matrix,
 };
+use product::Product;
 use std::ops::Range;
-
-/// What becomes of the bytes of the outputs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Write {
-    /// Replaced, through the cache.
-    Replace,
-    /// Replaced, past the cache where the outputs' alignment allows.
-    Stream,
-    /// Added to.
-    Add,
-}
 
 /// A matrix in the form in which one engine multiplies by it.
 pub(crate) struct Prepared {
@@ -59,18 +52,6 @@ enum Coefficients {
     Avx512Gfni(Vec<u64>),
     #[cfg(target_arch = "aarch64")]
     Neon(Vec<[u8; 32]>),
-}
-
-/// One multiplication: `outputs[r]` becomes (or grows by) the sum over sources `j` of
-/// `coefficients[j·rows + r]·sources[j]`, where `rows` is the number of outputs.
-///
-/// All sources and outputs have `len` bytes; there is a coefficient for each pair.
-struct Product<'a, 'b, C> {
-    coefficients: &'a [C],
-    sources: &'a [&'a [u8]],
-    outputs: &'a mut [&'b mut [u8]],
-    len: usize,
-    write: Write,
 }
 
 impl Prepared {

@@ -2,13 +2,14 @@
 //!
 //! A [`Codec`] for a code (N,K), any 1 ≤ K ≤ N ≤ 255, makes N−K parity strips from K data strips,
 //! rebuilds any strips from any K, and updates parity when one data strip changes. It is systematic
-//! (data strips are the data) and every choice of K strips suffices, for every code: the parity rows
-//! of its generator are the Cauchy matrix 1/(i + j) in the field with polynomial 0x11d, row `i` in
-//! K..N, column `j` in 0..K. Every square submatrix of a Cauchy matrix is invertible, which is exactly
-//! what "any K strips" asks of it. Intel's ISA-L makes the same bytes with its `gf_gen_cauchy1_matrix`.
+//! (data strips are the data) and every choice of K strips suffices, for every code: the parity
+//! rows of its generator are the Cauchy matrix 1/(i + j) in the field with polynomial 0x11d, row
+//! `i` in K..N, column `j` in 0..K. Every square submatrix of a Cauchy matrix is invertible, which
+//! is exactly what "any K strips" asks of it. Intel's ISA-L makes the same bytes with its
+//! `gf_gen_cauchy1_matrix`.
 //!
-//! The arithmetic is done by an [`Engine`], chosen at run time from what the processor has, or forced
-//! by the environment variable `RIPSTOP_CODEC_ENGINE`.
+//! The arithmetic is done by an [`Engine`], chosen at run time from what the processor has, or
+//! forced by the environment variable `RIPSTOP_CODEC_ENGINE`.
 //!
 //! What it deliberately does not: find errors (a wrong strip gives wrong results; checksums are the
 //! caller's), pad or cut payloads, hold buffers, use threads.

@@ -1,19 +1,19 @@
 //! The code's generator matrix, and what one strip is in terms of others.
 //!
-//! Strip `i` of the code (N,K) is a sum of data strips with the coefficients of row `i`: the identity
-//! on top, and below it the Cauchy matrix 1/(i + j), `i` in K..N, `j` in 0..K. No `i` equals a `j`, so
-//! every entry exists.
+//! Strip `i` of the code (N,K) is a sum of data strips with the coefficients of row `i`: the
+//! identity on top, and below it the Cauchy matrix 1/(i + j), `i` in K..N, `j` in 0..K. No `i`
+//! equals a `j`, so every entry exists.
 //!
-//! **Any K rows are independent.** Laplace expansion along the identity rows reduces the determinant
-//! of K rows to that of a square submatrix of the Cauchy matrix, which is
-//! Π(xᵢ + xᵢ′)·Π(yⱼ + yⱼ′) / Π(xᵢ + yⱼ): all x and all y are different, so no factor vanishes. This
-//! holds for every (N,K) up to N = 256.
+//! **Any K rows are independent.** Laplace expansion along the identity rows reduces the
+//! determinant of K rows to that of a square submatrix of the Cauchy matrix, which is Π(xᵢ +
+//! xᵢ′)·Π(yⱼ + yⱼ′) / Π(xᵢ + yⱼ): all x and all y are different, so no factor vanishes. This holds
+//! for every (N,K) up to N = 256.
 //!
 //! **Any strip from any K others without inverting a matrix.** The code is a generalised
 //! Reed–Solomon code on the points 0..N (`MacWilliams` and Sloane, *The Theory of Error-Correcting
-//! Codes*, chapters 10 and 12): there are multipliers v with strip `i` = v(i)·f(i) for one polynomial
-//! f of degree below K, and demanding identity and 1/(i + j) fixes
-//! v(i) = 1 / Π(i + t), t in 0..K without i. Lagrange interpolation through the set S then gives
+//! Codes*, chapters 10 and 12): there are multipliers v with strip `i` = v(i)·f(i) for one
+//! polynomial f of degree below K, and demanding identity and 1/(i + j) fixes v(i) = 1 / Π(i + t),
+//! t in 0..K without i. Lagrange interpolation through the set S then gives
 //!
 //! ```text
 //! strip w = Σ a(w,s)·strip s over s in S,  a(w,s) = ρ(s) / (ρ(w)·(w + s))   for w not in S,

@@ -1,6 +1,5 @@
 use crate::{
-    codec::check,
-    error::CodecError,
+    error::{CodecError, check},
     kernel::{Prepared, Write},
 };
 use std::fmt;

@@ -273,7 +273,7 @@ class Gateway:
         return text
 
     def reload(self):
-        """Has it read its configuration anew: whether it did, and what it says."""
+        """Has it read its configuration again: whether it did, and what it says."""
         status, text = self.ask("/reload", method="POST")
         return status == 200, text
 

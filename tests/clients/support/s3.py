@@ -29,7 +29,7 @@ class Endpoint:
     secret_key: str
     region: str = "us-east-1"
     gateway: typing.Any = None
-    # Whom to trust; without it: whoever the system trusts.
+    # Whom to trust; without it: those the system trusts.
     authority: typing.Any = None
 
     @property

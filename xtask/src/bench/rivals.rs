@@ -67,8 +67,8 @@ pub(crate) struct Arguments {
     loader: Option<PathBuf>,
 }
 
-/// Measures, says what was found and leaves it in a folder; fails where something does not hold that
-/// should.
+/// Measures, says what was found and leaves it in a folder; fails where something does not hold
+/// that should.
 pub(crate) fn rivals(arguments: &Arguments) -> Result<()> {
     let (rounds, seconds) = if arguments.short { SHORT } else { (ROUNDS, SECONDS) };
     let rounds = arguments.rounds.unwrap_or(rounds);
@@ -148,7 +148,8 @@ struct Bench {
 }
 
 impl Bench {
-    /// All rounds; in each the servers take turns within a group of cells, in another order each time.
+    /// All rounds; in each the servers take turns within a group of cells, in another order each
+    /// time.
     fn measure(&mut self, rounds: usize, cells: &[Cell]) {
         let (groups, servers) = (groups(cells), self.contenders.len());
         let turns = rounds * groups.len() * servers;
@@ -223,7 +224,7 @@ impl Bench {
 fn progress(line: &str) {
     let mut terminal = stderr();
     if terminal.is_terminal() {
-        // Whoever watches misses a line at most.
+        // The reader misses a line at most.
         let _ = write!(terminal, "\r\x1b[K{line}").and_then(|()| terminal.flush());
     }
 }

@@ -1,5 +1,5 @@
-//! What `deny.toml` says of the dependencies, as far as it can be seen without a network: licences, sources, and that
-//! what keeps secrets and meets strangers is there once.
+//! What `deny.toml` says of the dependencies, as far as it can be seen without a network: licences,
+//! sources, and that what keeps secrets and meets strangers is there once.
 
 use super::none;
 use crate::root::{dependencies, root};
@@ -22,8 +22,8 @@ fn packages() -> Vec<Package> {
     packages
 }
 
-/// Whether an expression can be met with these licences. AND binds looser here than in SPDX: what mixes it with OR
-/// without parentheses is judged more strictly.
+/// Whether an expression can be met with these licences. AND binds looser here than in SPDX: what
+/// mixes it with OR without parentheses is judged more strictly.
 fn is_met(expression: &str, allowed: &[&str]) -> bool {
     let expression = expression.replace(" / ", " OR ").replace('/', " OR ");
     expression.split(" AND ").all(|part| {

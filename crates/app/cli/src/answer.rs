@@ -1,5 +1,5 @@
-//! What commands print. Unlike `print!`, it does not panic where nobody reads on, as behind `| head`, or where a disk
-//! is full.
+//! What commands print. Unlike `print!`, it does not panic where nobody reads on, as behind
+//! `| head`, or where a disk is full.
 
 use anyhow::{Context as _, Result};
 use std::{

@@ -1,24 +1,43 @@
 //! `ripstop backup` and `ripstop restore`: copies of the catalog, verified, and back again.
 
-use crate::{
-    admin_client::Kept,
-    assembly::{CATALOG_FILE, DataFolder, FolderError},
-    check::{admin_of, progress, told_of},
-    complete,
-    config::Config,
-    store_key::{self, KeyFile},
-};
+use crate::{common::Common, complete, progress::progress};
 use anyhow::{Context as _, Result, bail, ensure};
+use clap::Args;
+use ripstop_assembly::{
+    AdminPort, CATALOG_FILE, DataFolder, FolderError, Kept, KeyFile, config::Config, copy_key,
+    told_of,
+};
 use ripstop_catalog::{Copied, Extracted, Reading, copy};
 use std::{
     fs,
     path::{Path, PathBuf},
     process::ExitCode,
-    time::{SystemTime, UNIX_EPOCH},
+    time::UNIX_EPOCH,
 };
 
 /// What a catalog that is being put back is called until it is whole.
 const RESTORING: &str = "catalog.restoring";
+
+#[derive(Args, Debug)]
+pub(crate) struct Backup {
+    #[command(flatten)]
+    pub common: Common,
+    /// The copy: a file that does not exist yet.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Restore {
+    #[command(flatten)]
+    pub common: Common,
+    /// A file that `ripstop backup` made.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Print what was found and brought in as one JSON object.
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// Copies the catalog to a new file, while a gateway serves from it or not.
 pub(crate) async fn run(config: &Config, to: &Path) -> Result<ExitCode> {
@@ -32,7 +51,7 @@ pub(crate) async fn run(config: &Config, to: &Path) -> Result<ExitCode> {
             copied(&catalog, None, to).await?
         }
         Err(FolderError::InUse(_)) => {
-            let kept = Kept::ask(admin_of(config)?.snapshot().await?);
+            let kept = Kept::ask(AdminPort::of_folder(config)?.snapshot().await?);
             let copied = copied(&catalog, Some(kept.extracted.clone()), to).await;
             // What is copied after the gateway let go may be anything.
             kept.release()?;
@@ -72,7 +91,7 @@ fn take_key_along(config: &Config, to: &Path) -> Result<()> {
         )?;
         return Ok(());
     }
-    store_key::copy(key, to)?;
+    copy_key(key, to)?;
     say_line!(
         "{}: the store's key, which is secret: keep it where only you can read it",
         to.display()
@@ -80,12 +99,13 @@ fn take_key_along(config: &Config, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Puts the key back that is beside a copy of the catalog, where there is none; refuses another one.
+/// Puts the key back that is beside a copy of the catalog, where there is none; refuses another
+/// one.
 fn put_key_back(config: &Config, from: &Path) -> Result<()> {
     let Some(copied) = KeyFile::read(from)? else { return Ok(()) };
     let key = &config.key_file();
     match KeyFile::read(key)? {
-        None => store_key::copy(from, key),
+        None => copy_key(from, key),
         Some(present) if copied.ids().all(|id| present.ids().any(|own| own == id)) => Ok(()),
         Some(_) => bail!(
             "{} holds another key than {}: move it away, or put both into it, a line each",
@@ -99,7 +119,7 @@ async fn copied(from: &Path, kept: Option<Extracted>, to: &Path) -> Result<Copie
     let (reading, from, into) = (Reading::default(), from.to_owned(), to.to_owned());
     let copying = {
         let reading = reading.clone();
-        tokio::task::spawn_blocking(move || copy(&from, kept.as_ref(), &into, &reading))
+        ripstop_host::spawn_blocking(move || copy(&from, kept.as_ref(), &into, &reading))
     };
     let bar = progress("MiB copied and verified");
     let copied = told_of(copying, &reading, |bytes| bar.set_position(bytes >> 20)).await?;
@@ -115,8 +135,8 @@ fn told(error: &(dyn std::error::Error + 'static)) -> String {
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
-/// Puts a copy back in the catalog's place, keeps what was there, and brings in what has been written
-/// since from the fragments.
+/// Puts a copy back in the catalog's place, keeps what was there, and brings in what has been
+/// written since from the fragments.
 pub(crate) async fn restore(config: &Config, from: &Path, json: bool) -> Result<ExitCode> {
     ensure!(from.is_file(), "there is no file {}", from.display());
     let _folder = DataFolder::create(config)?;
@@ -150,7 +170,7 @@ pub(crate) async fn restore(config: &Config, from: &Path, json: bool) -> Result<
 
 /// A name that nothing has for the catalog that is replaced.
 fn aside(config: &Config) -> Result<PathBuf> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
+    let now = ripstop_host::wall().duration_since(UNIX_EPOCH)?.as_secs();
     let names = (0..1000).map(|at| config.data.join(format!("catalog.replaced-{}.redb", now + at)));
     let mut free = names.filter(|name| !name.exists());
     free.next().context("a thousand replaced catalogs are in the data folder")

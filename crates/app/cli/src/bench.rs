@@ -1,185 +1,228 @@
-//! GET and PUT over loopback against a gateway on memory nodes, in one process, or against another
-//! server.
+//! `ripstop bench --endpoint`: clients in a closed loop against any S3 server.
 
-mod client;
-mod endpoint;
-mod gateway;
+mod content;
+mod cpu;
 mod load;
-mod server;
+mod measured;
+mod request;
+mod target;
 
-use crate::args::{Bench, BenchOperation};
-use anyhow::{Result, ensure};
-pub(crate) use client::{Client, Url};
-pub(crate) use gateway::presigner;
-use gateway::{Gateway, Totals};
-use hdrhistogram::Histogram;
-pub(crate) use load::{Answers, Sender};
-use ripstop_model::Code;
-pub(crate) use server::Server;
-use std::{
-    process::ExitCode,
-    time::{Duration, Instant},
-};
+use anyhow::{Context as _, Result, ensure};
+use clap::{Args, ValueEnum};
+use content::Content;
+use hyper::Method;
+use load::{Load, Phase};
+use measured::Measured;
+use object_store::aws::AwsCredential;
+use std::{process::ExitCode, sync::Arc, time::Duration};
+use target::Target;
 
-/// Keys that the clients of one measurement share: enough that they do not meet.
-const KEYS: usize = 128;
+/// Most that one measurement puts, so that a server's memory can hold it for the reads.
+const PUT_BYTES_MAX: usize = 2 << 30;
+/// Most objects a second that are made ready to be put.
+const PUT_RATE_MAX: f64 = 32_768.0;
+/// What is read: this many bytes, and at least and at most this many objects. The same for every
+/// server, however much it was given before.
+const GET_BYTES: usize = 512 << 20;
+const GET_OBJECTS: (usize, usize) = (64, 4096);
+/// Clients run for this long before they are measured, as a share of the measurement, up to
+/// `WARM_MAX`.
+const WARM_SHARE: f64 = 0.25;
+const WARM_MAX: Duration = Duration::from_millis(500);
 
-/// What one measurement found.
-struct Measured {
-    requests: u64,
-    elapsed: Duration,
-    latency: Histogram<u64>,
-    totals: Totals,
+#[derive(Args, Debug)]
+pub(crate) struct Bench {
+    /// Measure the S3 server at this address, such as `http://127.0.0.1:9000`: each client puts new
+    /// objects, one after another, then all read these in random order, and finally they are
+    /// deleted.
+    #[arg(long, value_name = "URL")]
+    pub endpoint: String,
+    /// Object sizes, in bytes.
+    #[arg(long, value_delimiter = ',', default_values_t = [4 << 10, 1 << 20, 8 << 20])]
+    pub sizes: Vec<usize>,
+    /// How many clients run at once.
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 16, 64])]
+    pub clients: Vec<usize>,
+    /// Which operations.
+    #[arg(long, value_delimiter = ',', default_values_t = [BenchOperation::Put, BenchOperation::Get])]
+    pub operations: Vec<BenchOperation>,
+    /// Seconds of each measurement.
+    #[arg(long, default_value_t = 3.0)]
+    pub seconds: f64,
+    /// Access key to sign with.
+    #[arg(long, env = "AWS_ACCESS_KEY_ID", value_name = "KEY")]
+    pub access_key: Option<String>,
+    /// The secret of the access key.
+    #[arg(long, env = "AWS_SECRET_ACCESS_KEY", hide_env_values = true, value_name = "SECRET")]
+    pub secret_key: Option<String>,
+    /// The bucket for the objects; created if it does not exist, and kept.
+    #[arg(long, default_value = "ripstop-bench")]
+    pub bucket: String,
+    /// Sign no hash of what is put, as SDKs do over TLS.
+    #[arg(long)]
+    pub unsigned_payload: bool,
+    /// Do not delete the objects.
+    #[arg(long)]
+    pub keep: bool,
+    /// The server's process on this machine, for the processor time it takes.
+    #[arg(long, value_name = "PID")]
+    pub server_pid: Option<u32>,
+    /// Print one JSON object a line in place of a table.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum BenchOperation {
+    Put,
+    Get,
+}
+
+impl std::fmt::Display for BenchOperation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Put => "put",
+            Self::Get => "get",
+        })
+    }
+}
+
+impl Bench {
+    async fn target(&self) -> Result<Target> {
+        let credential = AwsCredential {
+            key_id: self.access_key.clone().context("--access-key is missing")?,
+            secret_key: self.secret_key.clone().context("--secret-key is missing")?,
+            token: None,
+        };
+        Target::of(&self.endpoint, &self.bucket, credential, !self.unsigned_payload).await
+    }
 }
 
 #[expect(clippy::print_stdout, reason = "what the command is for")]
 pub(crate) async fn run(arguments: &Bench) -> Result<ExitCode> {
-    if let Some(url) = &arguments.elsewhere.endpoint {
-        return endpoint::run(arguments, url).await;
+    ensure!(
+        arguments.seconds > 0.0 && arguments.seconds <= 3600.0,
+        "--seconds must be more than 0 and at most 3600, and is {}",
+        arguments.seconds
+    );
+    ensure!(arguments.clients.iter().all(|&clients| clients > 0), "--clients must be more than 0");
+    ensure!(
+        arguments.sizes.iter().all(|&size| size <= PUT_BYTES_MAX / GET_OBJECTS.0),
+        "--sizes must be at most {}",
+        PUT_BYTES_MAX / GET_OBJECTS.0
+    );
+    let target = arguments.target().await?;
+    target.make_bucket().await?;
+    if !arguments.json {
+        let hash = if arguments.unsigned_payload { "unsigned" } else { "signed" };
+        println!(
+            "{}, payloads {hash}; processors: this program's and the server's",
+            arguments.endpoint
+        );
+        println!("{}", head());
     }
-    ensure!(arguments.code.len() == 2, "--code takes N,K");
-    ensure!(arguments.seconds > 0.0, "--seconds must be more than 0");
-    let code = Code::new(arguments.code[0], arguments.code[1])?;
-    let delay = arguments.delay.as_deref();
-    println!(
-        "code {code} over memory nodes{}{}, client and gateway in one process, {} cores",
-        if arguments.encrypt { ", encrypted" } else { "" },
-        delay.map(|delay| format!(" as slow as {delay}")).unwrap_or_default(),
-        std::thread::available_parallelism()?
-    );
-    println!(
-        "time of a request in %: codec | seals of fragments | MD5 and checksums | catalog | nodes"
-    );
-    println!(
-        "{:>12} {:>4} {:>9} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9}  {:>5} {:>5} {:>5} {:>5} {:>5}",
-        "policy",
-        "op",
-        "bytes",
-        "clients",
-        "MB/s",
-        "req/s",
-        "mean ms",
-        "p50 ms",
-        "p99 ms",
-        "codec",
-        "seal",
-        "hash",
-        "cat",
-        "nodes"
-    );
     for &bytes in &arguments.sizes {
         for &clients in &arguments.clients {
-            for policy in &arguments.policies {
-                // A gateway of its own for each row: none pays for the garbage of another.
-                let gateway = Gateway::start(code, policy, delay, arguments.encrypt).await?;
-                for &operation in &arguments.operations {
-                    let seconds = Duration::from_secs_f64(arguments.seconds);
-                    let measured = measure(&gateway, operation, bytes, clients, seconds).await?;
-                    println!("{policy:>12} {}", row(operation, bytes, clients, &measured));
+            for measured in measure(&target, arguments, bytes, clients).await? {
+                if arguments.json {
+                    println!("{}", serde_json::to_string(&measured)?);
+                } else {
+                    println!("{}", row(&measured));
                 }
-                gateway.stop().await;
             }
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
+/// Puts new objects, reads them, and deletes them: what was found of those operations asked for.
 async fn measure(
-    gateway: &Gateway,
-    operation: BenchOperation,
+    target: &Target,
+    arguments: &Bench,
     bytes: usize,
     clients: usize,
-    span: Duration,
-) -> Result<Measured> {
-    let keys = KEYS.min((256 << 20) / bytes.max(1)).max(clients);
-    let (puts, gets) = gateway.urls(keys).await?;
-    let body = bytes::Bytes::from(noise(bytes));
-    let mut filler = Client::connect(gateway.address).await?;
-    for url in &puts {
-        filler.put(url, body.clone()).await?;
+) -> Result<Vec<Measured>> {
+    let asked = |operation| arguments.operations.contains(&operation);
+    let span = Duration::from_secs_f64(arguments.seconds);
+    let warm = span.mul_f64(WARM_SHARE).min(WARM_MAX);
+    let read = (GET_BYTES / bytes.max(1)).clamp(GET_OBJECTS.0, GET_OBJECTS.1);
+    let put = if asked(BenchOperation::Put) { objects(bytes, warm + span, read) } else { read };
+    let content = Arc::new(Content::new(bytes));
+    let signer = &target.signer;
+    let puts = Arc::new(signer.objects(&Method::PUT, &content, put).await?);
+    let server = arguments.server_pid;
+    let load = |method: Method, requests, phase| Load {
+        method,
+        requests,
+        content: content.clone(),
+        clients,
+        phase,
+        server,
+    };
+    let mut found = Vec::new();
+    let phase = if asked(BenchOperation::Put) {
+        Phase::Each { warm, span, at_least: read }
+    } else {
+        Phase::All
+    };
+    let driven = load(Method::PUT, puts, phase).drive(target).await?;
+    found.extend(driven.measured);
+    if asked(BenchOperation::Get) {
+        let gets = Arc::new(signer.objects(&Method::GET, &content, read).await?);
+        // Once before they are measured: a server that writes past the page cache would else be
+        // the only one that is measured reading from the disk.
+        load(Method::GET, gets.clone(), Phase::All).drive(target).await?;
+        let driven = load(Method::GET, gets, Phase::Any { warm, span }).drive(target).await?;
+        found.extend(driven.measured);
     }
-    let before = gateway.totals();
-    let (start, end) = (Instant::now(), Instant::now() + span);
-    let workers: Vec<_> = (0..clients)
-        .map(|at| {
-            let urls: Vec<Url> = match operation {
-                BenchOperation::Put => &puts,
-                BenchOperation::Get => &gets,
-            }
-            .iter()
-            .skip(at)
-            .step_by(clients)
-            .cloned()
-            .collect();
-            let (address, body) = (gateway.address, body.clone());
-            tokio::spawn(async move { drive(address, operation, &urls, &body, end).await })
-        })
-        .collect();
-    let mut latency = Histogram::new(3)?;
-    for worker in workers {
-        latency.add(worker.await??)?;
+    if !arguments.keep {
+        let deletes = signer.objects(&Method::DELETE, &content, driven.begun).await?;
+        load(Method::DELETE, Arc::new(deletes), Phase::All).drive(target).await?;
     }
-    let elapsed = start.elapsed();
-    let totals = gateway.totals().since(&before);
-    Ok(Measured { requests: latency.len(), elapsed, latency, totals })
+    Ok(found)
 }
 
-async fn drive(
-    address: std::net::SocketAddr,
-    operation: BenchOperation,
-    urls: &[Url],
-    body: &bytes::Bytes,
-    end: Instant,
-) -> Result<Histogram<u64>> {
-    let mut client = Client::connect(address).await?;
-    let mut latency = Histogram::new(3)?;
-    for url in urls.iter().cycle() {
-        let start = Instant::now();
-        if start >= end {
-            break;
-        }
-        match operation {
-            BenchOperation::Put => client.put(url, body.clone()).await?,
-            BenchOperation::Get => {
-                let got = client.get(url).await?;
-                ensure!(got == body.len() as u64, "{got} bytes came");
-            }
-        }
-        latency.record(start.elapsed().as_micros() as u64)?;
-    }
-    Ok(latency)
+/// How many objects are made ready for a measurement this long.
+fn objects(bytes: usize, time: Duration, at_least: usize) -> usize {
+    let by_rate = (PUT_RATE_MAX * time.as_secs_f64()) as usize;
+    let most = (PUT_BYTES_MAX / bytes.max(1)).min(Content::OBJECTS_MAX);
+    by_rate.min(most).max(at_least)
 }
 
-fn row(operation: BenchOperation, bytes: usize, clients: usize, measured: &Measured) -> String {
-    let seconds = measured.elapsed.as_secs_f64();
-    let rate = measured.requests as f64 / seconds;
-    let whole = measured.latency.mean() * 1000.0 * measured.requests as f64;
-    let share = |nanos: u64| 100.0 * nanos as f64 / whole.max(1.0);
-    let ms = |quantile| measured.latency.value_at_quantile(quantile) as f64 / 1000.0;
-    let totals = &measured.totals;
+fn head() -> String {
     format!(
-        "{operation:>4} {bytes:>9} {clients:>8} {:>9.0} {rate:>9.0} {:>9.3} {:>9.3} {:>9.3}  {:>5.1} \
-         {:>5.1} {:>5.1} {:>5.1} {:>5.1}",
-        rate * bytes as f64 / 1e6,
-        measured.latency.mean() / 1000.0,
-        ms(0.5),
-        ms(0.99),
-        share(totals.codec),
-        share(totals.verify),
-        share(totals.hashing),
-        share(totals.catalog),
-        share(totals.nodes),
+        "{:>4} {:>9} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:>6} {:>8}",
+        "op",
+        "bytes",
+        "clients",
+        "MiB/s",
+        "req/s",
+        "mean ms",
+        "p50 ms",
+        "p99 ms",
+        "bench",
+        "server",
+        "compared"
     )
 }
 
-pub(crate) fn noise(len: usize) -> Vec<u8> {
-    let mut state = 0x2545_f491_4f6c_dd1d_u64;
-    (0..len)
-        .map(|_| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state >> 24) as u8
-        })
-        .collect()
+fn row(measured: &Measured) -> String {
+    let cpus = |cpus: Option<f64>| cpus.map_or_else(|| "-".into(), |cpus| format!("{cpus:.2}"));
+    format!(
+        "{:>4} {:>9} {:>8} {:>9.1} {:>9.0} {:>9.3} {:>9.3} {:>9.3} {:>6} {:>6} {:>8}",
+        measured.operation,
+        measured.bytes,
+        measured.clients,
+        measured.mib_per_s,
+        measured.requests_per_s,
+        measured.mean_ms,
+        measured.p50_ms,
+        measured.p99_ms,
+        cpus(measured.loader_cpus),
+        cpus(measured.server_cpus),
+        measured.compared,
+    )
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,5 @@
 //! `ripstop capacity`: how much capacity a promise takes on a trace.
 
-use crate::folder;
 use anyhow::{Context as _, Result, anyhow, ensure};
 use clap::{Args, ValueEnum};
 use ripstop_capacity::{BOUNDS, CapacityError, Comparison, FRACTIONS, Study, Trace, TraceOptions};
@@ -11,18 +10,18 @@ use std::{fmt::Write as _, num::NonZero, path::PathBuf, process::ExitCode, time:
 
 #[derive(Args, Debug)]
 pub(crate) struct Capacity {
-    /// When requests arrived: a block trace (SPC, or blank-separated sectors), an S3 server access log,
-    /// Ripstop's own JSON lines, or CSV with a header; plain, gzip or zstd.
+    /// When requests arrived: a block trace (SPC, or blank-separated sectors), an S3 server access
+    /// log, Ripstop's own JSON lines, or CSV with a header; plain, gzip or zstd.
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
-    /// A tier of the promise: of all requests, this fraction within this bound (0.95:10ms). Give it once for
-    /// each tier, the tightest first, or several with commas between them.
+    /// A tier of the promise: of all requests, this fraction within this bound (0.95:10ms). Give it
+    /// once for each tier, the tightest first, or several with commas between them.
     #[arg(long, value_name = "FRACTION:BOUND", value_delimiter = ',')]
     pub promise: Vec<Tier>,
-    /// By which rule a tier takes requests: exact (by when they would end), count (by how many are
-    /// outstanding, as the paper has it), floor (count that never misses), or several with commas
-    /// [default: all of them for the promise; exact for comparisons, sweep and figures]. The first given is
-    /// that of comparisons, sweep and figures.
+    /// The rule by which a tier takes requests: exact (by when they would end), count (by how many
+    /// are outstanding, as the paper has it), floor (count that never misses), or several with
+    /// commas [default: all of them for the promise; exact for comparisons, sweep and figures]. The
+    /// first given is that of comparisons, sweep and figures.
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub rule: Vec<Rule>,
     /// Fractions of the sweep [default: 0.9,0.95,0.99,0.995,0.999,1].
@@ -37,23 +36,23 @@ pub(crate) struct Capacity {
     /// The seed of what MML drops.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// How the trace is written: s3, ripstop, csv, spc, sectors [default: as it shows itself to be].
+    /// Format of the trace: s3, ripstop, csv, spc, sectors [default: detected].
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<Format>,
-    /// What happens at a line that cannot be read.
+    /// What to do with a line that cannot be read.
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = BadLines::Refuse)]
     pub on_bad_line: BadLines,
     /// Sort times that go back, over 65,536 requests, instead of refusing them.
     #[arg(long)]
     pub sort: bool,
-    /// Spread requests over their second at random, where whole seconds are all that is known. How bursty
-    /// they were is then made up, and the answer with it.
+    /// Spread requests over their second at random, where whole seconds are all that is known. How
+    /// bursty they were is then made up, and the answer with it.
     #[arg(long, conflicts_with = "trust_times")]
     pub spread: bool,
-    /// Take times as they are, though they are coarser than a bound.
+    /// Take times as they are, even if they are coarser than a bound.
     #[arg(long)]
     pub trust_times: bool,
-    /// Only so many requests from the trace's beginning.
+    /// Only this many requests from the trace's beginning.
     #[arg(long, value_name = "N")]
     pub first: Option<NonZero<u64>>,
     /// Write tables, figures and report.html into this folder.
@@ -76,7 +75,7 @@ pub(crate) fn run(arguments: &Capacity) -> Result<ExitCode> {
     let bound_min = bounds.iter().copied().chain(told).min().unwrap_or(BOUNDS[0]);
     let trace = read(arguments, bound_min)?;
     let study = study(arguments, &trace, promise, bounds)?;
-    arguments.out.as_deref().map_or(Ok(()), folder::ready)?;
+    arguments.out.as_deref().map_or(Ok(()), ripstop_figure::ready_folder)?;
     let intro = intro(&study, &trace, bound_min);
     say_line!("{intro}")?;
     let plans = study.plans();

@@ -1,21 +1,30 @@
-use crate::{
-    admin_client::AdminPort,
-    assembly::{ADMIN_FILE, Assembly, CATALOG_FILE, DataFolder, FolderError, assemble},
-    config::Config,
-    readiness::DAMAGED,
-    watch::Unwatched,
-};
+use crate::{common::Common, progress::progress};
 use anyhow::{Context as _, Result, ensure};
-use indicatif::{ProgressBar, ProgressStyle};
-use ripstop_catalog::{CatalogError, Inspection, Reading, verify};
-use ripstop_store::{CatalogReport, CheckOptions, CheckReport, StoreError};
-use ripstop_telemetry::{Checked, Progress};
-use std::{process::ExitCode, sync::Arc, time::Duration};
+use clap::Args;
+use indicatif::ProgressBar;
+use ripstop_assembly::{
+    AdminPort, CATALOG_FILE, DAMAGED, DataFolder, FolderError, Unwatched, assemble, catalog_report,
+    config::Config, told_of,
+};
+use ripstop_catalog::{Reading, verify};
+use ripstop_store::{CheckOptions, CheckReport};
+use ripstop_telemetry::Checked;
+use std::process::ExitCode;
 
-/// How often progress is shown of what reads a catalog.
-const SHOWN_EVERY: Duration = Duration::from_millis(200);
 /// What is counted until the first stripe is.
 const CATALOG_READ: &str = "MiB of the catalog read";
+
+#[derive(Args, Debug)]
+pub(crate) struct Check {
+    #[command(flatten)]
+    pub common: Common,
+    /// Mend what can be mended from the fragments that are left, and delete what nothing claims.
+    #[arg(long)]
+    pub repair: bool,
+    /// Print one JSON object instead of a table.
+    #[arg(long)]
+    pub json: bool,
+}
 
 pub(crate) async fn run(config: &Config, repair: bool, json: bool) -> Result<ExitCode> {
     let options = CheckOptions { repair };
@@ -27,7 +36,7 @@ pub(crate) async fn run(config: &Config, repair: bool, json: bool) -> Result<Exi
             let reading = Reading::default();
             let inspecting = {
                 let reading = reading.clone();
-                tokio::task::spawn_blocking(move || verify(&catalog, &reading))
+                ripstop_host::spawn_blocking(move || verify(&catalog, &reading))
             };
             let tell = |catalog_bytes| show(&bar, Checked { catalog_bytes, stripes: 0 });
             let inspection = told_of(inspecting, &reading, tell).await?.context("the catalog")?;
@@ -41,77 +50,15 @@ pub(crate) async fn run(config: &Config, repair: bool, json: bool) -> Result<Exi
             report.catalog = catalog_report(&inspection);
             report
         }
-        // Whoever has the folder is a gateway, and does it for us.
+        // The holder of the folder is a gateway, and does it for us.
         Err(FolderError::InUse(_)) => {
-            admin_of(config)?.check(options, |checked| show(&bar, checked)).await?
+            AdminPort::of_folder(config)?.check(options, |checked| show(&bar, checked)).await?
         }
         Err(error) => return Err(error.into()),
     };
     bar.finish_and_clear();
     print(&report, json)?;
     Ok(if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// Where the admin port of the gateway is that has the data folder.
-pub(crate) fn admin_of(config: &Config) -> Result<AdminPort> {
-    let told = std::fs::read_to_string(config.data.join(ADMIN_FILE)).ok();
-    AdminPort::of(config, told.and_then(|text| text.trim().parse().ok()))
-}
-
-/// The check of a store and of its catalog, which comes first: by one that is not as it should be, nothing
-/// is mended or deleted.
-pub(crate) fn check_of(assembly: &Assembly) -> ripstop_telemetry::Check {
-    let catalog = assembly.catalog.clone();
-    let fragments = ripstop_telemetry::check_of(assembly.store.clone());
-    Arc::new(move |options, progress| {
-        let (catalog, fragments) = (catalog.clone(), fragments.clone());
-        Box::pin(async move {
-            let reading = Reading::default();
-            let tell = |catalog_bytes| progress(Checked { catalog_bytes, stripes: 0 });
-            let inspection = told_of(catalog.inspect(&reading, None), &reading, tell).await?;
-            let catalog_bytes = reading.bytes();
-            let progress: Progress =
-                Box::new(move |checked| progress(Checked { catalog_bytes, ..checked }));
-            let is_clean = inspection.is_clean();
-            let options = CheckOptions { repair: options.repair && is_clean };
-            let checked = fragments(options, progress).await;
-            let mut report = match checked {
-                Err(StoreError::Catalog(CatalogError::Corrupt { .. })) if !is_clean => {
-                    CheckReport::default()
-                }
-                checked => checked?,
-            };
-            report.catalog = catalog_report(&inspection);
-            Ok(report)
-        })
-    })
-}
-
-fn catalog_report(inspection: &Inspection) -> CatalogReport {
-    CatalogReport {
-        bytes: inspection.len,
-        objects: inspection.audit.objects,
-        findings: inspection.findings(),
-        findings_left_off: inspection.audit.findings_left_off,
-    }
-}
-
-/// What reads a catalog, while `tell` is told now and then how many bytes it has read.
-pub(crate) async fn told_of<T>(
-    reads: impl Future<Output = T>,
-    reading: &Reading,
-    tell: impl Fn(u64),
-) -> T {
-    let telling = async {
-        loop {
-            tokio::time::sleep(SHOWN_EVERY).await;
-            tell(reading.bytes());
-        }
-    };
-    tokio::select! {
-        done = reads => done,
-        () = telling => unreachable!("it tells for ever"),
-    }
 }
 
 /// The catalog comes first: until a stripe is done, it is what is being read.
@@ -122,15 +69,6 @@ fn show(bar: &ProgressBar, checked: Checked) {
         bar.set_message("stripes examined");
         bar.set_position(checked.stripes);
     }
-}
-
-/// A spinner on a terminal, nothing in a pipe.
-pub(crate) fn progress(what: &'static str) -> ProgressBar {
-    let bar = ProgressBar::new_spinner();
-    let style = ProgressStyle::with_template("{spinner} {pos} {msg} ({elapsed})");
-    bar.set_style(style.expect("the template is well formed"));
-    bar.set_message(what);
-    bar
 }
 
 fn print(report: &CheckReport, json: bool) -> Result<()> {

@@ -1,20 +1,15 @@
 //! `ripstop rebuild --onto`: brings into the catalog what it lacks of what the nodes hold.
 
 use crate::{
-    assembly::{CATALOG_FILE, DataFolder, open_catalog},
-    check::progress,
-    config::Config,
+    progress::progress,
     rebuild::{UNFINISHED, found_at_the_nodes, new_catalog},
 };
 use anyhow::{Context as _, Result, ensure};
+use ripstop_assembly::{CATALOG_FILE, DataFolder, config::Config, open_catalog};
 use ripstop_catalog::{Catalog, Change};
 use ripstop_store::{CompleteReport, RebuildReport, complete};
 use serde::Serialize;
-use std::{
-    fs,
-    process::ExitCode,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::{fs, process::ExitCode, time::UNIX_EPOCH};
 
 /// What was found at the nodes, and what of it the catalog lacked.
 #[derive(Serialize)]
@@ -37,7 +32,7 @@ pub(crate) async fn locked(config: &Config, unsealed: bool, json: bool) -> Resul
     if unfinished.exists() {
         fs::remove_file(&unfinished).context("what an earlier rebuild left")?;
     }
-    let begun_ms = SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis() as u64;
+    let begun_ms = ripstop_host::wall().duration_since(UNIX_EPOCH)?.as_millis() as u64;
     let completed = {
         let catalog = open_catalog(config, &file)?;
         let temporary = new_catalog(config, &unfinished)?;

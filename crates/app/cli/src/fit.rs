@@ -2,7 +2,6 @@
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use flate2::read::MultiGzDecoder;
 use ripstop_delay::ShiftedExponential;
 use ripstop_estimator::{Fit as DelayFit, LogFit, LogRecord, fit_log, parse_log};
 use ripstop_experiment::{
@@ -10,25 +9,16 @@ use ripstop_experiment::{
     delay_size_table, delay_trust, text_columns,
 };
 use ripstop_model::Operation;
-use std::{
-    fmt::Write as _,
-    fs::File,
-    io::Read as _,
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
-
-/// A log of more bytes than this is not read.
-const LOG_MAX: u64 = 4 << 30;
-const GZIP: [u8; 2] = [0x1f, 0x8b];
+use ripstop_planner::read_log;
+use std::{fmt::Write as _, path::PathBuf, process::ExitCode};
 
 #[derive(Args, Debug)]
 pub(crate) struct Fit {
     /// Task log: CSV, plain or gzip.
     ///
-    /// Its header is `time_s,operation,node,bytes,served_ms,outcome`, with `waited_ms,redundant` behind it
-    /// or not, or `operation,bytes,delay_ms`. A gateway and a simulation write the same. Several may stand one
-    /// behind the other, each with its header.
+    /// Its header is `time_s,operation,node,bytes,served_ms,outcome`, with `waited_ms,redundant`
+    /// behind it or not, or `operation,bytes,delay_ms`. A gateway and a simulation write the same.
+    /// Several may follow one another, each with its header.
     #[arg(value_name = "LOG")]
     pub log: PathBuf,
     /// Write figures, the CSV files they are drawn from, and report.html into this folder.
@@ -55,24 +45,6 @@ pub(crate) fn run(arguments: &Fit) -> Result<ExitCode> {
         bail!("{} says too little: no chunk size has ten finished tasks", named());
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// The text of a log, unpacked if it is packed.
-pub(crate) fn read_log(path: &Path) -> Result<String> {
-    let named = || format!("task log {} cannot be read", path.display());
-    let mut file = File::open(path).with_context(named)?;
-    let mut bytes = Vec::new();
-    (&mut file).take(LOG_MAX).read_to_end(&mut bytes).with_context(named)?;
-    if bytes.starts_with(&GZIP) {
-        let mut unpacked = Vec::new();
-        let packed = MultiGzDecoder::new(&bytes[..]);
-        packed.take(LOG_MAX).read_to_end(&mut unpacked).with_context(named)?;
-        bytes = unpacked;
-    }
-    if bytes.len() as u64 >= LOG_MAX {
-        bail!("task log {} has more than {} GiB", path.display(), LOG_MAX >> 30);
-    }
-    String::from_utf8(bytes).with_context(named)
 }
 
 /// What the fits say, for a terminal.

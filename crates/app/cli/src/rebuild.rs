@@ -1,14 +1,17 @@
-pub(crate) mod bench;
+//! `ripstop rebuild`: a lost catalog, made again from the fragments at the nodes.
 
-pub(crate) use bench::RebuildBench;
+#[cfg(test)]
+mod tests;
 
-use crate::{
-    assembly::{CATALOG_FILE, DataFolder, number_nodes, pool_id},
-    config::{Config, Place},
-    store_key::{note_keys, reading_seals},
-};
+use crate::common::Common;
 use anyhow::{Context as _, Result, bail, ensure};
+use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
+use ripstop_assembly::{
+    CATALOG_FILE, DataFolder,
+    config::{Config, NodePlace},
+    note_keys, number_nodes, pool_id, reading_seals,
+};
 use ripstop_block::Blocks;
 use ripstop_catalog::{Catalog, Change, Embedded};
 use ripstop_node::{Directory, DirectorySettings};
@@ -30,6 +33,23 @@ const SCRATCH: &str = "rebuilding";
 const CHANGES_PER_COMMIT: usize = 16 << 10;
 /// How often a terminal is told how far it is.
 const TOLD_EVERY: Duration = Duration::from_millis(200);
+
+#[derive(Args, Debug)]
+pub(crate) struct Rebuild {
+    #[command(flatten)]
+    pub common: Common,
+    /// Keep the catalog that is there, and bring in what it lacks: for use after an old one was put
+    /// back.
+    #[arg(long)]
+    pub onto: bool,
+    /// Believe what is sealed with a lost key, although nothing can verify it then. What is
+    /// encrypted with it stays lost.
+    #[arg(long)]
+    pub unsealed: bool,
+    /// Print one JSON object instead of a table.
+    #[arg(long)]
+    pub json: bool,
+}
 
 pub(crate) async fn run(config: &Config, unsealed: bool, json: bool) -> Result<ExitCode> {
     let _folder = DataFolder::create(config)?;
@@ -63,7 +83,7 @@ pub(crate) async fn run(config: &Config, unsealed: bool, json: bool) -> Result<E
 async fn marked_store(config: &Config) -> Result<Option<u64>> {
     let mut first: Option<(&str, u64)> = None;
     for node in config.pools.iter().flat_map(|pool| &pool.nodes) {
-        let Place::Directory { path, .. } = &node.place else { continue };
+        let NodePlace::Directory { path, .. } = &node.place else { continue };
         let directory = Directory::new(path.clone(), DirectorySettings::default());
         // A folder that cannot be looked at is missing from the rebuild, which says so.
         let Ok(Some(mark)) = directory.mark().await else { continue };
@@ -79,7 +99,8 @@ async fn marked_store(config: &Config) -> Result<Option<u64>> {
     Ok(first.map(|(_, store)| store))
 }
 
-/// Refuses a catalog of another store than nodes are marked as of; one of no store yet is of theirs.
+/// Refuses a catalog of another store than nodes are marked as of; one of no store yet is of
+/// theirs.
 async fn agree(catalog: &dyn Catalog, marked: Option<u64>) -> Result<()> {
     let Some(marked) = marked else { return Ok(()) };
     let found = identity_or(catalog, marked).await?;
@@ -149,16 +170,17 @@ async fn tell(progress: &RebuildProgress) {
     let bar = ProgressBar::new_spinner();
     let style = ProgressStyle::with_template("{spinner} {msg} ({elapsed})");
     bar.set_style(style.expect("the template is well formed"));
-    let begun = Instant::now();
+    let begun = ripstop_host::now();
     let mut bringing_since = None;
     loop {
         tokio::time::sleep(TOLD_EVERY).await;
         let (fragments, objects) = (progress.fragments(), progress.objects());
-        let rate = |count: u64, since: Instant| count as f64 / since.elapsed().as_secs_f64();
+        let rate =
+            |count: u64, since: Instant| count as f64 / ripstop_host::since(since).as_secs_f64();
         bar.set_message(if objects == 0 {
             format!("{fragments} fragments read, {:.0}/s", rate(fragments, begun))
         } else {
-            let since = *bringing_since.get_or_insert_with(Instant::now);
+            let since = *bringing_since.get_or_insert_with(ripstop_host::now);
             format!("{fragments} fragments read; {objects} objects, {:.0}/s", rate(objects, since))
         });
         bar.tick();

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use clap::Args;
-use ripstop_recording::{Ending, Replay as Replayed, ReplayError};
+use ripstop_recording::{Ending, ReplayError, Replayed};
 use std::{fs::File, io::BufReader, path::PathBuf, process::ExitCode};
 
 #[derive(Args, Debug)]

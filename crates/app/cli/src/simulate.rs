@@ -1,6 +1,5 @@
 //! `ripstop simulate`: a scenario, played.
 
-use crate::folder;
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use ripstop_experiment::{Scenario, summary_table};
@@ -30,7 +29,7 @@ pub(crate) fn run(arguments: &Simulate) -> Result<ExitCode> {
     if let Some(seeds) = arguments.seeds {
         scenario.set_seeds(seeds.get()).context("--seeds")?;
     }
-    arguments.out.as_deref().map_or(Ok(()), folder::ready)?;
+    arguments.out.as_deref().map_or(Ok(()), ripstop_figure::ready_folder)?;
     let played = {
         let progress = Progress::new(scenario.runs() as u64, "runs");
         scenario.play(arguments.threads, || progress.advance(1))

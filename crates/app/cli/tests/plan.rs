@@ -178,7 +178,7 @@ fn a_class_is_explained_and_the_trade_off_drawn() {
     assert!(complaint(folder, "plan nodes.toml --explain other").contains("there are: stripes"));
 }
 
-/// Answers so many requests as an admin port does.
+/// Answers this many requests as an admin port does.
 fn admin_port(requests: usize, status: String, log: String) -> (String, thread::JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = format!("http://{}", listener.local_addr().expect("it is bound"));
@@ -217,7 +217,8 @@ fn a_running_gateway_is_an_inventory() {
     );
     let mut log =
         String::from("time_s,operation,node,bytes,served_ms,outcome,waited_ms,redundant\n");
-    // 2001 reads of chunks in 20 s at five nodes: 50 requests per second. Node n served it in 10 n ms.
+    // 2001 reads of chunks in 20 s at five nodes: 50 requests per second. Node n served it in 10 n
+    // ms.
     for at in 0..=2000 {
         let node = 1 + at % 5;
         writeln!(log, "{}.{:02},read,{node},1000,{}.0,done,0,0", at / 100, at % 100, 10 * node)

@@ -1,4 +1,5 @@
-//! What a gateway writes is its owner's alone, whatever it is started with; and its secret goes to nobody's log.
+//! What a gateway writes is its owner's alone, whatever it is started with; and its secret goes to
+//! nobody's log.
 #![expect(clippy::unwrap_used, reason = "functions of tests are tests too")]
 
 mod gateway;

@@ -1,6 +1,6 @@
 //! The definition, spelled out: what every other kernel is measured against.
 
-use super::{Product, Write};
+use super::product::{Product, Write};
 use crate::field;
 
 pub(super) fn multiply(product: Product<'_, '_, u8>) {

@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "the instructions work on memory through pointers")]
 
 use super::{
-    Product,
+    product::Product,
     walk::{Group, Vectors, groups},
 };
 use std::arch::aarch64::*;

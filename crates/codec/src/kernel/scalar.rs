@@ -1,6 +1,6 @@
 //! One lookup per byte in the 256 products of the coefficient.
 
-use super::{Product, Write};
+use super::product::{Product, Write};
 use crate::field::PRODUCTS;
 
 /// Bytes coded at a time, so that the outputs stay in the first-level cache while sources pass.

@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "the instructions exist only on some processors")]
 
 use super::{
-    Product,
+    product::Product,
     walk::{Group, Vectors, groups},
 };
 use std::arch::x86_64::*;

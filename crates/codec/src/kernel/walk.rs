@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "vectors are loaded and stored through pointers")]
 #![expect(clippy::inline_always, reason = "instructions must meet the function that enables them")]
 
-use super::{Product, Write};
+use super::product::{Product, Write};
 
 /// Bytes of one cache line, and of the widest vector.
 const LINE: usize = 64;

@@ -10,11 +10,11 @@ use ripstop_model::RequestId;
 /// normal, where `common` is the same for throw i of every task of the request; z's rank then picks
 /// the throw from its distribution. So each delay keeps its law, whatever ρ is.
 ///
-/// What is set is the linear correlation of two such exponentials (and so of two tasks' delays under
-/// a shifted exponential, whatever their sizes). Expanding −ln(1−Φ(z)) in Hermite polynomials gives it
-/// as 0.8158ρ + 0.1774ρ² + 0.0067ρ³ + 0.0001ρ⁴ + …: 0.25 takes ρ = 0.288, 0.5 takes 0.547, 0.75
-/// takes 0.782. Delays of other laws are correlated less, the heavier their tails: those of the preset
-/// `s3-2025-busy` 0.26 where 0.5 is set.
+/// What is set is the linear correlation of two such exponentials (and so of two tasks' delays
+/// under a shifted exponential, whatever their sizes). Expanding −ln(1−Φ(z)) in Hermite polynomials
+/// gives it as 0.8158ρ + 0.1774ρ² + 0.0067ρ³ + 0.0001ρ⁴ + …: 0.25 takes ρ = 0.288, 0.5 takes 0.547,
+/// 0.75 takes 0.782. Delays of other laws are correlated less, the heavier their tails: those of
+/// the preset `s3-2025-busy` 0.26 where 0.5 is set.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Correlation {
     /// √ρ
@@ -30,8 +30,8 @@ impl Correlation {
     /// Every task by itself.
     pub const NONE: Self = Self { common: 0.0, own: 1.0 };
 
-    /// So that the exponentials of two tasks have the linear correlation `exponentials`, 0 (or less)
-    /// for none, 1 (or more) for equal luck.
+    /// So that the exponentials of two tasks have the linear correlation `exponentials`, 0 (or
+    /// less) for none, 1 (or more) for equal luck.
     pub fn new(exponentials: f64) -> Self {
         let (mut low, mut high) = (0.0, 1.0);
         for _ in 0..53 {
@@ -57,9 +57,9 @@ impl Correlation {
 
 /// The luck of one task among the tasks of its request.
 ///
-/// What the tasks have in common is drawn anew for each of them from a stream that the seed and the
-/// request determine, so nothing is stored from one to the next. Without correlation it is the luck
-/// of the task's own dice.
+/// What the tasks have in common is drawn again for each of them from a stream that the seed and
+/// the request determine, so nothing is stored from one to the next. Without correlation it is the
+/// luck of the task's own dice.
 #[derive(Debug)]
 pub struct Correlated<'a> {
     correlation: Correlation,

@@ -27,7 +27,7 @@ impl ShiftedExponential {
     pub const S3_2013_B: Self =
         Self { shift_ms: 5.0, shift_ms_per_mb: 30.0, mean_ms: 95.5, mean_ms_per_mb: 5.0 };
 
-    /// With every delay so many times as long.
+    /// With every delay this many times as long.
     #[must_use]
     pub const fn scaled(&self, factor: f64) -> Self {
         Self {
@@ -43,7 +43,8 @@ impl ShiftedExponential {
         self.shift_ms + self.shift_ms_per_mb * megabytes(bytes)
     }
 
-    /// Ψ(B), mean and deviation of what a chunk of `bytes` bytes takes beyond the least, milliseconds.
+    /// Ψ(B), mean and deviation of what a chunk of `bytes` bytes takes beyond the least,
+    /// milliseconds.
     pub const fn excess_at(&self, bytes: u64) -> f64 {
         self.mean_ms + self.mean_ms_per_mb * megabytes(bytes)
     }

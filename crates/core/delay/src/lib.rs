@@ -1,13 +1,13 @@
 //! How long storage takes: pure functions of an operation, its size and luck.
 //!
-//! A [`DelayModel`] is the law of a node's delays: a [`ShiftedExponential`] as in the paper on TOFEC,
-//! a [`Mixture`] as measured today, or what was [`Recorded`]; a [`Preset`] is one with a name. What it
-//! draws is decided by [`Luck`]: [`Dice`], independent from draw to draw, or [`Correlated`], which
-//! makes the tasks of a request slow together. Every draw is the same on every platform, because the
-//! logarithms are this crate's own or libm's.
+//! A [`DelayModel`] is the law of a node's delays: a [`ShiftedExponential`] as in the paper on
+//! TOFEC, a [`Mixture`] as measured today, or what was [`Recorded`]; a [`Preset`] is one with a
+//! name. What it draws is decided by [`Luck`]: [`Dice`], independent from draw to draw, or
+//! [`Correlated`], which makes the tasks of a request slow together. Every draw is the same on
+//! every platform, because the logarithms are this crate's own or libm's.
 //!
-//! Models deliberately know no clock, no node and no queue: who waits, and when a task is cancelled,
-//! is decided by those who ask. They do not fit themselves to measurements either.
+//! Models deliberately know no clock, no node and no queue: who waits, and when a task is
+//! cancelled, is up to the callers. They do not fit themselves to measurements either.
 //!
 //! ```
 //! use ripstop_delay::{Correlated, Correlation, DelayModel as _, Dice, Preset, StorageOperation};

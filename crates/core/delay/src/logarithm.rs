@@ -1,7 +1,7 @@
 //! The natural logarithm of what dice throw, several times as fast as a general one.
 //!
-//! x = 2^e · m with m in [1, 2); the table has 1/c and ln c for the middle c of each of 128 parts of
-//! that interval, and ln m = ln c + ln(1 + r) with r = m/c − 1, at most 1/256 either way.
+//! x = 2^e · m with m in [1, 2); the table has 1/c and ln c for the middle c of each of 128 parts
+//! of that interval, and ln m = ln c + ln(1 + r) with r = m/c − 1, at most 1/256 either way.
 
 use core::f64::consts::LN_2;
 

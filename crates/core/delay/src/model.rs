@@ -12,7 +12,7 @@ pub trait DelayModel: Send + Debug {
     fn mean_ms(&self, operation: StorageOperation, bytes: u64) -> f64;
 }
 
-/// A duration of so many milliseconds, at least 0 and at most what 64 bits of nanoseconds hold.
+/// A duration of this many milliseconds, at least 0 and at most what 64 bits of nanoseconds hold.
 pub(crate) fn milliseconds(ms: f64) -> Duration {
     Duration::from_nanos((ms * 1e6 + 0.5) as u64)
 }

@@ -8,13 +8,13 @@ const HEADER: &str = "operation,bytes,delay_ms";
 /// Which of the delays recorded for a size comes next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Replay {
-    /// One after the other as recorded, then from the beginning again, for the nearest size that was
-    /// recorded (the smaller of two as near).
+    /// One after the other as recorded, then from the beginning again, for the nearest size that
+    /// was recorded (the smaller of two as near).
     #[default]
     InOrder,
-    /// Any, by luck. Between two recorded sizes the quantile is interpolated: a delay of the smaller
-    /// size and the equally lucky one of the larger, weighted by how near they are. Beyond the
-    /// smallest or largest size, that size's delays.
+    /// Any, by luck. Between two recorded sizes the quantile is interpolated: a delay of the
+    /// smaller size and the equally lucky one of the larger, weighted by how near they are. Beyond
+    /// the smallest or largest size, that size's delays.
     Sampled,
 }
 
@@ -70,7 +70,7 @@ impl fmt::Display for RecordedError {
 impl core::error::Error for RecordedError {}
 
 impl Recorded {
-    /// These delays, each of an operation on so many bytes; never [`RecordedError::Line`].
+    /// These delays, each of an operation on this many bytes; never [`RecordedError::Line`].
     pub fn new(
         delays: impl IntoIterator<Item = (StorageOperation, u64, Duration)>,
         replay: Replay,
@@ -125,7 +125,8 @@ fn record(line: &str) -> Option<(StorageOperation, u64, Duration)> {
     valid.then(|| (operation, bytes, milliseconds(ms)))
 }
 
-/// The sizes around a size, by their places, and how far it is from the first to the second, 0 to 1.
+/// The sizes around a size, by their places, and how far it is from the first to the second, 0 to
+/// 1.
 fn around(sizes: &[Size], bytes: u64) -> (usize, usize, f64) {
     let above = sizes.partition_point(|size| size.bytes < bytes).min(sizes.len() - 1);
     let below = above.saturating_sub(1);

@@ -1,4 +1,5 @@
-//! What a sample costs: `cargo test --release -p ripstop-delay --test speed -- --ignored --nocapture`.
+//! What a sample costs:
+//! `cargo test --release -p ripstop-delay --test speed -- --ignored --nocapture`.
 
 use ripstop_delay::{Correlated, Correlation, DelayModel, Dice, Luck, Preset, StorageOperation};
 use ripstop_model::RequestId;

@@ -7,7 +7,7 @@ use core::time::Duration;
 use ripstop_delay::{Recorded, RecordedError, Replay};
 use ripstop_model::Operation;
 
-/// A size with cancelled tasks is replayed by so many of its quantiles.
+/// A size with cancelled tasks is replayed by this many of its quantiles.
 const QUANTILES: usize = 10_000;
 
 /// What delays were, for each operation and chunk size, without a model.
@@ -38,8 +38,9 @@ impl Empirical {
         &self.sizes[operation as usize]
     }
 
-    /// The same delays as a model, which draws them anew. What is not known of a size's longest delays
-    /// is taken for as long as the longest known: too fast, the more so the more were cancelled.
+    /// The same delays as a model, which draws them again. What is not known of a size's longest
+    /// delays is taken for as long as the longest known: too fast, the more so the more were
+    /// cancelled.
     pub fn replay(&self) -> Result<Recorded, RecordedError> {
         let of = |operation: Operation| {
             self.sizes(operation).iter().flat_map(move |(bytes, distribution)| {

@@ -7,7 +7,7 @@ use crate::{
 use alloc::vec::Vec;
 use ripstop_delay::ShiftedExponential;
 
-/// A chunk size takes part in a fit from so many finished tasks on.
+/// A chunk size takes part in a fit once this many of its tasks have finished.
 pub const SIZE_FINISHED_MIN: usize = 10;
 
 /// How delays grow with the size is fitted if the largest size is at least this many times the
@@ -16,15 +16,17 @@ pub const SPREAD_MIN: f64 = 1.25;
 
 /// A shifted exponential fitted to samples, and how far to trust it.
 ///
-/// As in TOFEC, section III: for each chunk size the slowest tenth of the delays is dropped, and mean and
-/// deviation of the rest are taken. A line through the deviations over the sizes gives Ψ̄ and Ψ̃, one
-/// through mean less deviation Δ̄ and Δ̃. Each size counts as much as it has finished tasks. A line
-/// that would have a negative slope is level, one that would start below zero goes through zero.
+/// As in TOFEC, section III: for each chunk size the slowest tenth of the delays is dropped, and
+/// mean and deviation of the rest are taken. A line through the deviations over the sizes gives Ψ̄
+/// and Ψ̃, one through mean less deviation Δ̄ and Δ̃. Each size counts as much as it has finished
+/// tasks. A line that would have a negative slope is level, one that would start below zero goes
+/// through zero.
 ///
-/// Cancelled tasks count as delays longer than they were served: the quantiles are those of Kaplan and
-/// Meier. That is right if what made the task be cancelled is no more than that others were faster;
-/// where the delays of a request's tasks are correlated, those still served late are of slow requests,
-/// and the fit is too slow: with the first 6 of 12 and a correlation of 0.3, Ψ by 40 %.
+/// Cancelled tasks count as delays longer than they were served: the quantiles are those of Kaplan
+/// and Meier. That is right if what made the task be cancelled is no more than that others were
+/// faster; where the delays of a request's tasks are correlated, those still served late are of
+/// slow requests, and the fit is too slow: with the first 6 of 12 and a correlation of 0.3, Ψ by 40
+/// %.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Fit {
     /// Corrected: an exponential cut at its quantile has a known mean and deviation, so that each
@@ -36,8 +38,8 @@ pub struct Fit {
     pub finished: u64,
     /// Tasks that were cancelled, of the sizes that took part.
     pub cancelled: u64,
-    /// Sizes that took part. From one size (or from sizes nearer than [`SPREAD_MIN`]) growth cannot be
-    /// told: then it is the prior's, with all of its Δ and all of its Ψ multiplied so as to fit;
+    /// Sizes that took part. From one size (or from sizes nearer than [`SPREAD_MIN`]) growth cannot
+    /// be told: then it is the prior's, with all of its Δ and all of its Ψ multiplied so as to fit;
     /// without a prior, delays do not grow.
     pub sizes: usize,
     /// Smallest of them.
@@ -45,7 +47,7 @@ pub struct Fit {
     /// Largest of them.
     pub bytes_max: u64,
     /// The least, over the sizes, of the quantile up to which delays took part: at most about 0.9,
-    /// lower where so many were cancelled that the rest is not known.
+    /// lower where too many were cancelled to know the rest.
     pub kept_min: f64,
     /// How far the sizes' means are off the model's, root of the mean square, milliseconds.
     pub mean_residual_ms: f64,

@@ -1,19 +1,23 @@
 //! What delays were: fits of the delay model, quantile sketches, task logs.
 //!
-//! Everything here is fed with [`Sample`]s, one for each task that ended: how long it was served and
-//! whether it finished or was cancelled after that long. Where the first k of n tasks count, those that
-//! finish are the fastest, so a cancelled task is evidence too: that its delay was longer. Both kinds
-//! enter by the estimator of Kaplan and Meier.
+//! Everything here is fed with [`Sample`]s, one for each task that ended: how long it was served
+//! and whether it finished or was cancelled after that long. Where the first k of n tasks count,
+//! those that finish are the fastest, so a cancelled task is evidence too: that its delay was
+//! longer. Both kinds enter by the estimator of Kaplan and Meier.
 //!
 //! * [`Fit`]: the [shifted exponential](ripstop_delay::ShiftedExponential) of some samples, as the
 //!   paper on TOFEC fits it and corrected for what that trims, and how far to trust it.
-//! * [`Window`]: the fit of the samples of late, in bounded memory, for a gateway that runs.
+//! * [`Window`]: the fit of recent samples, in bounded memory, for a gateway that runs.
 //! * [`fit_log`], [`LogRecord`]: the task log, the same from a live gateway and from a simulation.
 //! * [`Empirical`], [`Distribution`]: what was seen for each chunk size, without a model.
-//! * [`Quantiles`]: a percentile of what came last.
+//! * [`MovingAverage`], [`MeanSpan`]: what a number is on average, lately.
+//! * [`since_change`]: what a node did since it became faster or slower.
+//! * [`Bins`], [`Survival`]: the same in bounded memory, for a policy that asks often.
+//! * [`Quantiles`]: a percentile of what came last. [`Sketch`]: of what was counted, to be added
+//!   up.
 //!
-//! It deliberately keeps no clock and does no I/O, and it does not judge nodes: whether one is slow is
-//! for those who ask.
+//! It deliberately keeps no clock and does no I/O, and it does not judge nodes: the caller decides
+//! whether one is slow.
 //!
 //! ```
 //! use core::time::Duration;
@@ -37,6 +41,11 @@
 #![no_std]
 extern crate alloc;
 
+mod average;
+mod bin;
+mod bins;
+mod change;
+mod curve;
 mod distribution;
 mod empirical;
 mod fit;
@@ -45,12 +54,18 @@ mod log;
 mod log_fit;
 mod quantiles;
 mod sample;
+mod scale;
 mod sizes;
+mod sketch;
 mod survival;
 mod trim;
 mod window;
 
-pub use distribution::Distribution;
+pub use average::{MeanSpan, MovingAverage};
+pub use bins::Bins;
+pub use change::{TASKS_MIN, since_change};
+pub use curve::Survival;
+pub use distribution::{Distribution, equally_likely};
 pub use empirical::Empirical;
 pub use fit::{Fit, SIZE_FINISHED_MIN, SPREAD_MIN};
 pub use log::{LOG_HEADER, LogError, LogFormat, LogRecord, Outcome, parse_log};
@@ -58,5 +73,6 @@ pub use log_fit::{LogFit, fit_log};
 pub use quantiles::Quantiles;
 pub use sample::Sample;
 pub use sizes::SIZES_MAX;
+pub use sketch::Sketch;
 pub use trim::{AT_RISK_MIN, KEPT, KEPT_MIN};
 pub use window::{REFIT_MIN, Window, WindowSettings};

@@ -6,8 +6,9 @@ pub(crate) struct Point {
     pub(crate) weight: f64,
 }
 
-/// Intercept and slope, neither below 0, of the line with the least weighted sum of squared vertical
-/// distances, given that the points have at least two different x and that no x or y is below 0.
+/// Intercept and slope, neither below 0, of the line with the least weighted sum of squared
+/// vertical distances, given that the points have at least two different x and that no x or y is
+/// below 0.
 ///
 /// Where the free line has a negative slope, that is the level of the weighted mean; where it has a
 /// negative intercept, the best line through the origin.
@@ -31,8 +32,8 @@ pub(crate) fn line(points: &[Point]) -> (f64, f64) {
     }
 }
 
-/// The `prior` line, intercept and slope multiplied alike, that has the points' weighted mean height;
-/// level, if the prior is zero there.
+/// The `prior` line, intercept and slope multiplied alike, that has the points' weighted mean
+/// height; level, if the prior is zero there.
 pub(crate) fn scaled(points: &[Point], (intercept, slope): (f64, f64)) -> (f64, f64) {
     let sum = |term: &dyn Fn(&Point) -> f64| points.iter().map(|p| p.weight * term(p)).sum::<f64>();
     let (height, prior) = (sum(&|p| p.y), sum(&|p| intercept + slope * p.x));

@@ -83,8 +83,9 @@ impl fmt::Display for LogRecord {
     }
 }
 
-/// The records of a log in any of the [formats](LogFormat), or of several of one format, one behind the
-/// other. A last line that has no end and cannot be read is left out: what wrote it was stopped.
+/// The records of a log in any of the [formats](LogFormat), or of several of one format, one behind
+/// the other. A last line that has no end and cannot be read is left out: what wrote it was
+/// stopped.
 pub fn parse_log(text: &str) -> Result<Vec<LogRecord>, LogError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = text.lines().enumerate();

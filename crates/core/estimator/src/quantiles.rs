@@ -1,3 +1,4 @@
+use crate::scale::Scale;
 use alloc::{boxed::Box, vec};
 use core::{fmt, time::Duration};
 
@@ -7,18 +8,23 @@ const DETAIL_BITS: u32 = 6;
 /// Powers of two of nanoseconds, from 2^10 (about a microsecond) to 2^42 (more than an hour).
 const POWERS: core::ops::Range<u32> = 10..42;
 
+const SCALE: Scale = Scale { unit_log2: POWERS.start - DETAIL_BITS, detail_log2: DETAIL_BITS };
+
+/// Buckets of what is shorter, which are left out.
+const BELOW: usize = 1 << DETAIL_BITS;
+
 const BUCKETS: usize = (POWERS.end - POWERS.start) as usize * (1 << DETAIL_BITS);
 
 /// Weights are scaled down when the newest reaches this.
 const WEIGHT_MAX: f64 = 1e12;
 
-/// Percentiles of the delays of late, in 16 KiB.
+/// Percentiles of recent delays, in 16 KiB.
 ///
-/// A histogram with 64 buckets from one power of two to the next, so that an answer is within 1/128 of
-/// a delay of that rank, for delays from 2 µs to 73 minutes; shorter and longer ones count as those.
-/// Old delays fade: one weighs (1 + 1/memory)^−a when a others came after it, so that about
-/// 1 − e^−x of the weight is of the last x · memory. Adding and asking take about as long as
-/// eleven additions (a Fenwick tree).
+/// A histogram with 64 buckets from one power of two to the next, so that an answer is within 1/128
+/// of a delay of that rank, for delays from 2 µs to 73 minutes; shorter and longer ones count as
+/// those. Old delays fade: one weighs (1 + 1/memory)^−a when a others came after it, so that about
+/// 1 − e^−x of the weight is of the last x · memory. Adding and asking take about as long as eleven
+/// additions (a Fenwick tree).
 ///
 /// Delays that were cut short by a cancellation can be added as they are; the answers then are too
 /// low. [`crate::Distribution`] accounts for them.
@@ -89,16 +95,11 @@ impl fmt::Debug for Quantiles {
 
 fn bucket(delay: Duration) -> usize {
     let ns = u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX);
-    let ns = ns.clamp(1 << POWERS.start, (1 << POWERS.end) - 1);
-    let power = ns.ilog2();
-    let detail = (ns >> (power - DETAIL_BITS)) - (1 << DETAIL_BITS);
-    ((power - POWERS.start) as usize) << DETAIL_BITS | detail as usize
+    SCALE.bucket(ns.clamp(1 << POWERS.start, (1 << POWERS.end) - 1)) - BELOW
 }
 
-fn middle(bucket: usize) -> Duration {
-    let shift = POWERS.start - DETAIL_BITS + (bucket >> DETAIL_BITS) as u32;
-    let detail = (1 << DETAIL_BITS) | (bucket as u64 & ((1 << DETAIL_BITS) - 1));
-    Duration::from_nanos((2 * detail + 1) << shift >> 1)
+const fn middle(bucket: usize) -> Duration {
+    Duration::from_nanos(SCALE.middle(bucket + BELOW))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ pub struct Sample {
     pub bytes: u64,
     /// From when it had a lane until it ended.
     pub served: Duration,
-    /// Whether it did all of it. If not, it was cancelled, and would have taken longer than `served`.
-    /// Tasks that failed are no samples.
+    /// Whether it did all of it. If not, it was cancelled, and would have taken longer than
+    /// `served`. Tasks that failed are no samples.
     pub finished: bool,
 }

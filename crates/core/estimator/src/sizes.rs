@@ -1,8 +1,8 @@
 use crate::{Sample, survival::Served};
 use alloc::vec::Vec;
 
-/// Chunk sizes told apart exactly. Where there are more, sizes within about 9 % of each other (eight
-/// classes from one power of two to the next) count as one: their mean.
+/// Chunk sizes told apart exactly. Where there are more, sizes within about 9 % of each other
+/// (eight classes from one power of two to the next) count as one: their mean.
 pub const SIZES_MAX: usize = 64;
 
 /// The times of one chunk size.

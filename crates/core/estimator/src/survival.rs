@@ -4,7 +4,7 @@ use crate::Sample;
 use core::time::Duration;
 
 /// How long one task was served. Ascending by time; of equal times the finished come first, as they
-/// must: whoever was cancelled then was still at risk.
+/// must: what was cancelled then was still at risk.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Served(u64);
 

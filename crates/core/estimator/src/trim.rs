@@ -3,8 +3,8 @@ use crate::survival::{Served, steps};
 /// Delays above this quantile are dropped before the model is fitted (TOFEC, section III).
 pub const KEPT: f64 = 0.9;
 
-/// Where tasks were cancelled, delays are also dropped from where fewer than this many tasks of their
-/// size were still served: what is left of the sample says too little about longer ones.
+/// Where tasks were cancelled, delays are also dropped from where fewer than this many tasks of
+/// their size were still served: what is left of the sample says too little about longer ones.
 pub const AT_RISK_MIN: usize = 20;
 
 /// A size is left out if cancelling leaves less than this quantile of its delays known.
@@ -20,8 +20,8 @@ pub(crate) struct Trimmed {
 }
 
 impl Trimmed {
-    /// Of sorted times, if enough of them finished. Of n tasks that all finished, the ⌊n/10⌋ slowest
-    /// are dropped.
+    /// Of sorted times, if enough of them finished. Of n tasks that all finished, the ⌊n/10⌋
+    /// slowest are dropped.
     pub(crate) fn of(sorted: impl ExactSizeIterator<Item = Served>) -> Option<Self> {
         let (mut kept, mut mean, mut squares) = (0.0, 0.0, 0.0);
         for step in steps(sorted) {

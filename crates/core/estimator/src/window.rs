@@ -26,11 +26,11 @@ impl Default for WindowSettings {
     }
 }
 
-/// The samples of late, in bounded memory, and their fits.
+/// Recent samples, in bounded memory, and their fits.
 ///
-/// Adding is cheap. The fit of an operation is made when it is asked for, and made anew only when half
-/// as many samples of it have come or gone as there were (and at least [`REFIT_MIN`]): its cost, spread
-/// over the samples, is that of sorting them about twice.
+/// Adding is cheap. The fit of an operation is made when it is asked for, and made again only when
+/// half as many samples of it have come or gone as there were (and at least [`REFIT_MIN`]): its
+/// cost, spread over the samples, is that of sorting them about twice.
 #[derive(Clone, Debug)]
 pub struct Window {
     settings: WindowSettings,
@@ -96,8 +96,8 @@ impl Window {
         self.samples.iter()
     }
 
-    /// The fit of all nodes' samples of an operation, as of `now` or a little before; none if they say
-    /// too little.
+    /// The fit of all nodes' samples of an operation, as of `now` or a little before; none if they
+    /// say too little.
     pub fn fit(&mut self, now: Timestamp, operation: Operation) -> Option<Fit> {
         self.forget(now);
         let place = operation as usize;
@@ -110,8 +110,8 @@ impl Window {
         self.operations[place].fit
     }
 
-    /// The fit of one node's samples of an operation as of `now`; none if they say too little. It is not
-    /// kept: every call goes through the window.
+    /// The fit of one node's samples of an operation as of `now`; none if they say too little. It
+    /// is not kept: every call goes through the window.
     pub fn fit_node(&mut self, now: Timestamp, operation: Operation, node: NodeId) -> Option<Fit> {
         self.forget(now);
         self.fit_where(|sample| sample.operation == operation && sample.node == node)

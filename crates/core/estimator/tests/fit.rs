@@ -153,7 +153,8 @@ fn from_one_size_growth_is_the_priors() {
     assert!((scaled.model.excess_at(2_000_000) - alone.model.mean_ms).abs() < 1e-9);
     let growth = scaled.model.mean_ms_per_mb / scaled.model.mean_ms;
     assert!((growth - prior.mean_ms_per_mb / prior.mean_ms).abs() < 1e-12);
-    // Nine of another size are too few to say more, and sizes that are nearly the same are no others.
+    // Nine of another size are too few to say more, and sizes that are nearly the same are no
+    // others.
     samples.extend(one_size(9_000_000, 200..209));
     assert_eq!(Fit::of(samples.clone(), None), Some(alone));
     samples.extend(one_size(2_100_000, 500..600));

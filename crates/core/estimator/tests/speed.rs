@@ -1,4 +1,5 @@
-//! What a sample costs: `cargo test --release -p ripstop-estimator --test speed -- --ignored --nocapture`.
+//! What a sample costs:
+//! `cargo test --release -p ripstop-estimator --test speed -- --ignored --nocapture`.
 
 mod drawn;
 

@@ -1,4 +1,4 @@
-//! The requests that are not settled, from arrival to settlement, and what runs out for them.
+//! The requests that are not settled, from arrival to settlement, and their timers.
 
 mod draft;
 mod entry;
@@ -55,7 +55,7 @@ impl Book {
         self.by_id.get(&id).copied()
     }
 
-    /// Takes a request in; from now on its time runs.
+    /// Takes a request in; its time runs from now on.
     #[inline]
     pub(crate) fn insert(&mut self, entry: Entry) -> RequestSlot {
         let (id, arrived) = (entry.id(), entry.arrived());

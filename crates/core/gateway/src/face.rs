@@ -1,4 +1,4 @@
-//! What the machine is told and what it says: plain data, with the one entrance and the one exit.
+//! What the machine is told and what it says, as plain data: the one entrance and the one exit.
 
 mod action;
 mod event;

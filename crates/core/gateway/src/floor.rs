@@ -1,7 +1,7 @@
 //! The nodes, their lanes, and the tasks that wait for them or run on them.
 //!
-//! What a node's lane does next is decided here: a needed task before one that can be done without,
-//! that before what is left of answered writes, and nothing at a node that is down.
+//! What a node's lane does next is decided here: a needed task before a dispensable one, that
+//! before what is left of answered writes, and nothing at a node that is down.
 
 mod invariant;
 mod preemption;
@@ -33,7 +33,7 @@ impl Look {
 #[derive(Debug)]
 pub(crate) struct Floor {
     nodes: Nodes,
-    /// How fast nodes are beside one another: a slow one is done without.
+    /// How fast nodes are beside one another, to do without slow ones.
     paces: Paces,
     tasks: Table<TaskSlot, TaskRecord>,
     queues: TaskQueues,
@@ -121,7 +121,7 @@ impl Floor {
         Look(self.looks)
     }
 
-    /// Keeps later requests of this look off a node; true if a ready node was withdrawn by it.
+    /// Keeps later requests of this look off a node; true if that withdrew a ready node.
     #[inline]
     pub(crate) fn reserve(&mut self, node: NodeIndex, look: Look) -> bool {
         self.nodes.reserve(node, look.0)

@@ -7,13 +7,13 @@
 //! no bytes, no clock, no I/O and no threads, and rolls no dice: equal events at equal times give
 //! equal actions.
 //!
-//! Every request that is not rejected is answered once ([`Action::Complete`] or [`Action::Fail`])
-//! and then settled once ([`Action::Settle`]), the last that is said of it.
+//! The machine answers every request that it does not reject once ([`Action::Complete`] or
+//! [`Action::Fail`]) and then settles it once ([`Action::Settle`]), its last word on the request.
 //!
-//! Where to read on. Each folder keeps its state to itself: `face` is what is told and said; `book`
-//! the requests that are not settled, and the timers; `floor` the nodes and tasks, with
-//! `preemption`; `line` who waits to start, with `tenants` kept apart; `choose` which nodes are
-//! best. `serve` holds no state and has all of them: `dispatch` has the rule by which requests
+//! Where to read on: each folder keeps its state to itself. `face` has events, actions and
+//! settings; `book` the requests that are not settled, and the timers; `floor` the nodes and tasks,
+//! with `preemption`; `line` who waits to start, with `tenants` kept apart; `choose` which nodes
+//! are best. `serve` holds no state and uses all of them: `dispatch` has the rule by which requests
 //! start, `read`, `shared`, `write` and `mend` what each kind does, `read_end` and `write_end` what
 //! follows from a task's end, `answer` what follows an answer, `health` when a node is taken out of
 //! service. `machine` is one match.

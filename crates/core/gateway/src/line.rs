@@ -41,7 +41,7 @@ impl Admission {
 pub(crate) struct Line {
     requests: RequestQueue,
     mends: RequestQueue,
-    /// There as soon as there are tenants. Without, requests go straight to their queue.
+    /// Present once there are tenants; without them, requests go straight to their queue.
     tenants: Option<Box<Tenants>>,
     patience: Duration,
     requests_waiting_max: usize,

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-/// Six nodes whose tasks take 20 ms in the mean, bar one that may be slower.
+/// Six nodes whose tasks take 20 ms on average, bar one that may be slower.
 struct Simulation {
     machine: Machine,
     lanes: u16,

@@ -8,8 +8,8 @@ pub enum Layout {
     /// Each strip is a fragment at a node of its own: a stripe survives the loss of N−K nodes.
     #[default]
     Spread,
-    /// All N strips in one fragment at one node (TOFEC's shared key): any run of strips is one range
-    /// to fetch, so the policy chooses the chunks of each read.
+    /// All N strips in one fragment at one node (TOFEC's shared key): any run of strips is one
+    /// range to fetch, so the policy chooses the chunks of each read.
     Shared,
     /// Each chunk of the code that the policy chooses for the write is a fragment, all at one node
     /// (TOFEC's unique key).

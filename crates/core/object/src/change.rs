@@ -8,29 +8,32 @@ use ripstop_model::{NodeId, StripeId};
 
 /// One atomic change. A catalog applies it whole or answers why not and changes nothing.
 ///
-/// Stripes count the references that objects, parts and buckets (`told_by`) hold on them; whenever a
-/// change lets go of the last one, the stripe leaves the table of stripes and enters the garbage, due
-/// at the change's `now_ms`, in the same transaction. A holder holds each stripe that it names once.
+/// Stripes count the references that objects, parts and buckets (`told_by`) hold on them; whenever
+/// a change lets go of the last one, the stripe leaves the table of stripes and enters the garbage,
+/// due at the change's `now_ms`, in the same transaction. A holder holds each stripe that it names
+/// once.
 ///
 /// Stripes that come with a change ("new"): one that is in force already stays as it is, so several
-/// objects of a pack may each bring it; the name of one that is garbage is refused with `StripeGone`;
-/// one that nothing holds after the change becomes garbage at once, until a later change of the same
-/// commit brings it again and holds it. Whatever the change's object, part or
+/// objects of a pack may each bring it; the name of one that is garbage is refused with
+/// `StripeGone`; one that nothing holds after the change becomes garbage at once, until a later
+/// change of the same commit brings it again and holds it. Whatever the change's object, part or
 /// bucket names (`told_by` too) must be new or in force: else `StripeGone`.
 ///
-/// What is told of a key (an object, or with a tombstone that it was deleted) has a stamp. If that is below
-/// the stamp of what the key stands for, or of its tombstone, the change was overtaken on its way: where both
-/// stamps are of one session and there is no condition, it is applied as if it had come before
-/// ([`Applied::superseded`](crate::Applied::superseded)); else it is refused with `Behind`, and so is a
-/// bucket always.
+/// What is told of a key (an object, or with a tombstone that it was deleted) has a stamp. If that
+/// is below the stamp of what the key stands for, or of its tombstone, the change was overtaken on
+/// its way: where both stamps are of one session and there is no condition, it is applied as if it
+/// had come before ([`Applied::superseded`](crate::Applied::superseded)); else it is refused with
+/// `Behind`, and so is a bucket always.
 ///
-/// When something stops being so, the stripe that told it is *outlived* there (unless it tells what is so
-/// now too), until its fragments are forgotten as garbage. A tombstone stays, and holds its stripe, until
-/// the key is put again or no stripe is outlived there.
+/// When something stops being so, the stripe that told it is *outlived* there (unless it tells what
+/// is so now too), until its fragments are forgotten as garbage. A tombstone stays, and holds its
+/// stripe, until the key is put again or no stripe is outlived there.
 ///
 /// Of several reasons to refuse a change, the first is answered: bucket or upload, then parts, then
-/// condition, then `Behind`, then quota, then stripes. A quota is compared with what the bucket holds at the moment the
-/// change is applied: of changes that come together, each counts what those before it have brought.
+/// condition, then `Behind`, then quota, then stripes. A stripe that is new is refused with
+/// `Retired` if the session that named it was given up ([`Change::Retire`]). A quota is compared
+/// with what the bucket holds at the moment the change is applied: of changes that come together,
+/// each counts what those before it have brought.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Change {
     /// Makes a bucket; fails with `BucketExists`.
@@ -78,8 +81,9 @@ pub enum Change {
         /// The stripe that tells of it, new; several deletions may bring the same one.
         stripes: Vec<(StripeId, Stripe)>,
     },
-    /// A stripe tells of a key what is no longer so (of a bucket, if the key is empty). If the stripe is
-    /// neither in force nor garbage, it becomes garbage. One that tells what is so is left as it is.
+    /// A stripe tells of a key what is no longer so (of a bucket, if the key is empty). If the
+    /// stripe is neither in force nor garbage, it becomes garbage. One that tells what is so is
+    /// left as it is.
     Outlive {
         /// The bucket's name.
         bucket: String,
@@ -88,8 +92,8 @@ pub enum Change {
         /// The stripe.
         stripe: (StripeId, Stripe),
     },
-    /// That a key's object was deleted, or a bucket if the key is empty, as it was told: kept unless the
-    /// key stands for an object or was deleted later.
+    /// That a key's object was deleted, or a bucket if the key is empty, as it was told: kept
+    /// unless the key stands for an object or was deleted later.
     Bury {
         /// The bucket's name; it need not be there.
         bucket: String,
@@ -113,10 +117,11 @@ pub enum Change {
         /// How much the upload's bucket may hold: else `QuotaExceeded`.
         quota: Quota,
     },
-    /// Ends an upload: removes it with all its parts, and puts the object. `parts` are the numbers and
-    /// etags that the object was made of: if the upload no longer has one of them with that etag and
-    /// with stripes that the object names, it fails with `PartChanged` and nothing changes. Parts that
-    /// were not used are let go of. A second time, it fails with `NoSuchUpload`.
+    /// Ends an upload: removes it with all its parts, and puts the object. `parts` are the numbers
+    /// and etags that the object was made of: if the upload no longer has one of them with that
+    /// etag and with stripes that the object names, it fails with `PartChanged` and nothing
+    /// changes. Parts that were not used are let go of. A second time, it fails with
+    /// `NoSuchUpload`.
     CompleteUpload {
         /// The upload's id.
         upload: String,
@@ -137,14 +142,14 @@ pub enum Change {
         /// The upload's id.
         upload: String,
     },
-    /// Stripes that were written and will not be used: into the garbage with them. Those that are in
-    /// force, or garbage already, stay as they are.
+    /// Stripes that were written and will not be used: into the garbage with them. Those that are
+    /// in force, or garbage already, stay as they are.
     Discard {
         /// The stripes.
         stripes: Vec<(StripeId, Stripe)>,
     },
-    /// A fragment was stored, moved or lost. A stripe that is gone (or garbage) is left as it is. An
-    /// index beyond the record's nodes makes them more. What was a leftover at that node is the
+    /// A fragment was stored, moved or lost. A stripe that is gone (or garbage) is left as it is.
+    /// An index beyond the record's nodes makes them more. What was a leftover at that node is the
     /// fragment again.
     PlaceFragment {
         /// The stripe.
@@ -154,10 +159,10 @@ pub enum Change {
         /// Where it is now.
         node: Option<NodeId>,
     },
-    /// A copy of a fragment was stored at another node, which is its place from now on; the copy where
-    /// it was, if it was anywhere, is a [`Leftover`] from `now_ms` on, and one at the new node no longer
-    /// is. Fails with `StripeGone` if the stripe is not in force, and with `ConditionFailed` if its
-    /// fragments are no longer where they were as the copy was made.
+    /// A copy of a fragment was stored at another node, which is its place from now on; the copy
+    /// where it was, if it was anywhere, is a [`Leftover`] from `now_ms` on, and one at the new
+    /// node no longer is. Fails with `StripeGone` if the stripe is not in force, and with
+    /// `ConditionFailed` if its fragments are no longer where they were as the copy was made.
     MoveFragment {
         /// The stripe.
         stripe: StripeId,
@@ -178,16 +183,52 @@ pub enum Change {
         /// The stripes.
         stripes: Vec<StripeId>,
     },
-    /// A session may name stripes until `until_ms`, that included, and those before stay as they are. It
-    /// names none before this is answered.
+    /// A session may name stripes until `until_ms`, that included, and those before stay as they
+    /// are. It names none before this is answered.
     Reserve {
         /// The session.
         session: Session,
         /// Until when, in milliseconds since 1970.
         until_ms: u64,
     },
+    /// A session may not name stripes below `least` that it has not brought yet, and counts as
+    /// alive until `alive_until_ms`, that included; neither is ever taken back. Fails with
+    /// `Retired` if it was given up.
+    Watch {
+        /// The session.
+        session: Session,
+        /// The least stripe that it may still be writing, or the next that it will name.
+        least: StripeId,
+        /// Until when, in milliseconds since 1970.
+        alive_until_ms: u64,
+    },
+    /// Gives up the sessions that no longer count as alive at `now_ms`: whatever stripes they bring
+    /// from now on is refused with `Retired`. Answers in `Applied::least` what is least of the
+    /// others' watermarks: a stripe below it of a session with a watermark that the catalog does
+    /// not hold is of nobody.
+    Retire,
+    /// Takes or renews a lease until `until_ms`. Its holder renews it with the epoch that it has;
+    /// another takes it over with the next once it is over or its holder was given up, and before
+    /// fails with `Leased`. Answers in `Applied::epoch`. A session that was given up gets none:
+    /// `Retired`.
+    Lease {
+        /// What only its holder does.
+        name: String,
+        /// Who asks.
+        holder: Session,
+        /// Until when, in milliseconds since 1970.
+        until_ms: u64,
+    },
+    /// Gives a lease back; left as it is if somebody else has it.
+    Release {
+        /// What only its holder does.
+        name: String,
+        /// Who had it.
+        holder: Session,
+    },
     /// From now on the catalog knows exactly the names given before `before_ms`, by any session, as
-    /// one that was made again from the fragments at that time. With 0 it knows none, as befits a copy.
+    /// one that was made again from the fragments at that time. With 0 it knows none, as befits a
+    /// copy.
     Vouch {
         /// In milliseconds since 1970.
         before_ms: u64,
@@ -219,6 +260,10 @@ impl Change {
             | Self::ForgetLeftovers { .. }
             | Self::ForgetGarbage { .. }
             | Self::Reserve { .. }
+            | Self::Watch { .. }
+            | Self::Retire
+            | Self::Lease { .. }
+            | Self::Release { .. }
             | Self::Vouch { .. }
             | Self::NameNode { .. } => &[],
         }
@@ -233,7 +278,8 @@ pub enum Condition {
     None,
     /// There must be none: else `ConditionFailed`.
     Absent,
-    /// There must be one with this etag: else `ConditionFailed`, or `NoSuchKey` where there is none.
+    /// There must be one with this etag: else `ConditionFailed`, or `NoSuchKey` where there is
+    /// none.
     Etag(String),
     /// There must be one: else `NoSuchKey`.
     Present,

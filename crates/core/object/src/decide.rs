@@ -6,6 +6,7 @@
 mod bucket;
 mod draft;
 mod fragment;
+mod lease;
 mod object;
 mod session;
 mod telling;
@@ -17,9 +18,9 @@ pub use draft::Decision;
 use crate::{Change, Outcome, Refusal, Rows, Writes};
 use alloc::vec::Vec;
 
-/// Decides what becomes of changes that are committed together at `now_ms` (milliseconds since 1970):
-/// the outcome of each, and what is to be written for all of them. Later changes see what earlier ones
-/// wrote. Fails only where `rows` do.
+/// Decides what becomes of changes that are committed together at `now_ms` (milliseconds since
+/// 1970): the outcome of each, and what is to be written for all of them. Later changes see what
+/// earlier ones wrote. Fails only where `rows` do.
 pub fn decide<'a, R: Rows>(
     rows: &R,
     now_ms: u64,

@@ -1,9 +1,9 @@
 //! What a store holds, as records: buckets, objects, stripes, uploads; and the changes to them.
 //!
-//! Plain data that any catalog keeps, whatever it keeps it in, and [`decide`]: what changes do to it, the
-//! one copy of a catalog's rules. It deliberately does not know how records are stored (the numbers of
-//! their fields are in `edge/form`), nor S3's rules for names, and it reads and writes nothing: rows are
-//! looked at through [`Rows`], and what is to be written is data ([`Writes`]).
+//! Plain data that any catalog keeps, whatever it keeps it in, and [`decide`]: what changes do to
+//! it, the one copy of a catalog's rules. It deliberately does not know how records are stored (the
+//! numbers of their fields are in `edge/form`), nor S3's rules for names, and it reads and writes
+//! nothing: rows are looked at through [`Rows`], and what is to be written is data ([`Writes`]).
 //!
 //! ```
 //! use ripstop_model::StripeId;
@@ -20,6 +20,7 @@ extern crate alloc;
 
 mod change;
 mod decide;
+mod lease;
 mod named;
 mod object;
 mod refusal;
@@ -36,6 +37,7 @@ mod writes;
 
 pub use change::{Change, Condition};
 pub use decide::{Decision, decide};
+pub use lease::{Lease, RETIRED_MAX, Watermark};
 pub use named::{Found, Named};
 pub use object::{Attributes, Bucket, Checksum, ChecksumAlgorithm, Extent, Object, Part};
 pub use refusal::{Applied, Outcome, Refusal};

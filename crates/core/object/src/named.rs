@@ -1,5 +1,5 @@
-//! Which rows changes may look at, so that a catalog that is asked for them over a network can fetch them
-//! before it decides.
+//! Which rows changes may look at, so that a catalog that is asked for them over a network can
+//! fetch them before it decides.
 
 use crate::{Bucket, Change, Object, Place, Session, Tombstone, Upload, UploadedPart};
 use alloc::vec;
@@ -30,6 +30,10 @@ pub enum Named<'a> {
     Node(&'a str),
     /// Until when a session may name stripes.
     Session(Session),
+    /// What a session may still be writing.
+    Watermark(Session),
+    /// Who has a lease.
+    Lease(&'a str),
     /// Before when all names of stripes are known.
     VouchedBefore,
     /// The first keys of a bucket: one more than there are changes that are decided on together.
@@ -40,13 +44,15 @@ pub enum Named<'a> {
     Parts(&'a str),
     /// Of which keys a stripe tells what is no longer so: all.
     OutlivedBy(StripeId),
-    /// Which stripes tell of a key what is no longer so: one more than there are stripes in the changes
-    /// that are decided on together.
+    /// Which stripes tell of a key what is no longer so: one more than there are stripes in the
+    /// changes that are decided on together.
     OutlivedAt(Place<'a>),
     /// How many nodes have a number.
     NodeCount,
     /// All sessions.
     Sessions,
+    /// What each session may still be writing.
+    Watermarks,
 }
 
 /// What was found where a row was named.
@@ -67,8 +73,8 @@ pub enum Found<'a> {
 }
 
 impl<'a> Found<'a> {
-    /// The rows that it leads to: these are to be fetched too, and so on, until no row is new. There are
-    /// three rounds at most.
+    /// The rows that it leads to: these are to be fetched too, and so on, until no row is new.
+    /// There are three rounds at most.
     pub fn names(self) -> Vec<Named<'a>> {
         match self {
             Self::Object(object) => {
@@ -104,26 +110,18 @@ impl Change {
     pub fn names(&self) -> Vec<Named<'_>> {
         let mut named = Vec::new();
         for (id, _) in self.stripes() {
-            named.push(Named::Stripe(*id));
+            named.extend([Named::Stripe(*id), Named::Watermark(Session::of(*id))]);
         }
         match self {
-            Self::CreateBucket { bucket, .. } => {
-                let place = Place::of_bucket(&bucket.name);
-                named.push(Named::Bucket(&bucket.name));
-                named.push(Named::Tombstone(place.clone()));
-                named.push(Named::Stripe(bucket.told_by));
-                named.push(Named::Outlived(bucket.told_by, place));
-            }
+            Self::CreateBucket { bucket, .. } => named.extend(created(bucket)),
             Self::DeleteBucket { name, tombstone, .. } => {
                 named.extend([Named::Bucket(name), Named::Keys(name), Named::Uploads(name)]);
+                named.push(Named::Tombstone(Place::of_bucket(name)));
                 named.extend(told(Place::of_bucket(name), tombstone.as_ref()));
             }
             Self::PutObject { bucket, key, object, .. } => {
-                let place = Place::new(bucket, key);
                 named.extend([Named::Bucket(bucket), Named::Account(bucket)]);
-                named.extend(at(place.clone()));
-                named.extend(Found::Object(object).names());
-                named.push(Named::Outlived(object.told_by, place));
+                named.extend(put(Place::new(bucket, key), object));
             }
             Self::DeleteObject { bucket, key, tombstone, .. } => {
                 named.extend([Named::Bucket(bucket), Named::Account(bucket)]);
@@ -168,12 +166,37 @@ impl Change {
             Self::Reserve { session, .. } => {
                 named.extend([Named::Session(*session), Named::Sessions, Named::VouchedBefore]);
             }
+            Self::Watch { session, .. } => named.push(Named::Watermark(*session)),
+            Self::Retire => named.push(Named::Watermarks),
+            Self::Lease { name, holder, .. } => {
+                named.extend([Named::Lease(name), Named::Watermark(*holder), Named::Watermarks]);
+            }
+            Self::Release { name, .. } => named.push(Named::Lease(name)),
             Self::Vouch { .. } => named.push(Named::Sessions),
             Self::NameNode { name } => named.extend([Named::Node(name), Named::NodeCount]),
             Self::Discard { .. } | Self::ForgetLeftovers { .. } => {}
         }
         named
     }
+}
+
+/// What the making of a bucket looks at.
+fn created(bucket: &Bucket) -> [Named<'_>; 4] {
+    let place = Place::of_bucket(&bucket.name);
+    [
+        Named::Bucket(&bucket.name),
+        Named::Tombstone(place.clone()),
+        Named::Stripe(bucket.told_by),
+        Named::Outlived(bucket.told_by, place),
+    ]
+}
+
+/// What an object that is put looks at.
+fn put<'a>(place: Place<'a>, object: &'a Object) -> Vec<Named<'a>> {
+    let mut named = Found::Object(object).names();
+    named.extend(at(place.clone()));
+    named.push(Named::Outlived(object.told_by, place));
+    named
 }
 
 /// What a deletion looks at.

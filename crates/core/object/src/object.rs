@@ -23,7 +23,8 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// When it was first told: what its record says, or else when the stripe that tells it was named.
+    /// When it was first told: what its record says, or else when the stripe that tells it was
+    /// named.
     pub fn stamp(&self) -> Stamp {
         self.stamp.unwrap_or_else(|| Stamp::of(self.told_by))
     }
@@ -72,7 +73,8 @@ pub enum ChecksumAlgorithm {
 pub struct Attributes {
     /// Without quotation marks.
     pub etag: String,
-    /// Standard headers to hand back: lower-case name and value (`content-type`, `cache-control`, …).
+    /// Standard headers to hand back: lower-case name and value (`content-type`, `cache-control`,
+    /// …).
     pub headers: Vec<(String, String)>,
     /// User metadata, without the `x-amz-meta-` prefix, names in lower case.
     pub user: Vec<(String, String)>,
@@ -122,8 +124,8 @@ pub struct Object {
 }
 
 impl Object {
-    /// When this version was first told: what its record says, or else when the stripe that tells it was
-    /// named.
+    /// When this version was first told: what its record says, or else when the stripe that tells
+    /// it was named.
     pub fn stamp(&self) -> Stamp {
         self.stamp.unwrap_or_else(|| Stamp::of(self.told_by))
     }

@@ -1,4 +1,4 @@
-use crate::{Limit, Object, Stamp};
+use crate::{Limit, Object, Session, Stamp};
 use core::{error, fmt};
 use ripstop_model::{NodeId, StripeId};
 
@@ -32,11 +32,23 @@ pub enum Refusal {
         /// The stripe.
         stripe: StripeId,
     },
-    /// What the key stands for, or that it stands for nothing, was told later than this: it must be told
-    /// again with a later stamp.
+    /// What the key stands for, or that it stands for nothing, was told later than this: it must be
+    /// told again with a later stamp.
     Behind {
         /// The stamp of what is there.
         seen: Stamp,
+    },
+    /// Another session has the lease.
+    Leased {
+        /// Which.
+        holder: Session,
+        /// Until when, that not included, in milliseconds since 1970.
+        until_ms: u64,
+    },
+    /// The session was given up: it brings no stripes any more.
+    Retired {
+        /// Which.
+        session: Session,
     },
     /// Every number of a node is taken.
     NodesExhausted,
@@ -59,6 +71,10 @@ impl fmt::Display for Refusal {
             Self::Behind { seen } => {
                 write!(f, "behind what stripe {} told at {} ms", seen.stripe, seen.unix_ms())
             }
+            Self::Leased { holder, until_ms } => {
+                write!(f, "session {:08x} has the lease until {until_ms} ms", holder.0)
+            }
+            Self::Retired { session } => write!(f, "session {:08x} was given up", session.0),
             Self::NodesExhausted => f.write_str("every number of a node is taken"),
         }
     }
@@ -73,8 +89,12 @@ pub struct Applied {
     pub replaced: Option<Object>,
     /// The number of the node that was named.
     pub node: Option<NodeId>,
-    /// Whether it was overtaken while it was under way: it is applied as if it had come before what the
-    /// key stands for now, so what it told was never seen.
+    /// Which turn of a lease it is.
+    pub epoch: Option<u64>,
+    /// The least stripe that a session that is alive may still be writing; `None` if none is.
+    pub least: Option<StripeId>,
+    /// Whether it was overtaken while it was under way: it is applied as if it had come before what
+    /// the key stands for now, so what it told was never seen.
     pub superseded: bool,
 }
 

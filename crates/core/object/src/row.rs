@@ -70,8 +70,8 @@ impl Account {
         Usage { bytes, objects: self.objects }
     }
 
-    /// With one object in the place of another. A figure that is too small already, as only an audit
-    /// can tell, ends at zero.
+    /// With one object in the place of another. A figure that is too small already, as only an
+    /// audit can tell, ends at zero.
     #[must_use]
     pub fn exchange(mut self, old: Option<&Object>, new: Option<&Object>) -> Self {
         if let Some(old) = old {

@@ -1,4 +1,7 @@
-use crate::{Account, Bucket, Held, Object, Place, Session, Tombstone, Upload, UploadedPart};
+use crate::{
+    Account, Bucket, Held, Lease, Object, Place, Session, Tombstone, Upload, UploadedPart,
+    Watermark,
+};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::{error, fmt};
@@ -43,6 +46,10 @@ pub trait Rows {
     fn node(&self, name: &str) -> Result<Option<NodeId>, Self::Error>;
     /// Until when a session may name stripes.
     fn session(&self, session: Session) -> Result<Option<u64>, Self::Error>;
+    /// What a session may still be writing.
+    fn watermark(&self, session: Session) -> Result<Option<Watermark>, Self::Error>;
+    /// Who has a lease.
+    fn lease(&self, name: &str) -> Result<Option<Lease>, Self::Error>;
     /// Before when all names of stripes are known.
     fn vouched_before(&self) -> Result<u64, Self::Error>;
 
@@ -58,6 +65,8 @@ pub trait Rows {
     fn outlived_at(&self, at: &Place<'_>, max: usize) -> Result<Vec<StripeId>, Self::Error>;
     /// How many nodes have a number.
     fn node_count(&self) -> Result<u64, Self::Error>;
+    /// What each session may still be writing.
+    fn watermarks(&self) -> Result<Vec<(Session, Watermark)>, Self::Error>;
     /// All sessions, and until when each may name stripes.
     fn sessions(&self) -> Result<Vec<(Session, u64)>, Self::Error>;
 }

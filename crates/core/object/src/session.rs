@@ -10,7 +10,7 @@ const SESSION_BITS: u32 = 32;
 pub const SESSIONS_MAX: usize = 10_000;
 
 /// A run of a gateway, by a number drawn at random: stripes that it names bear it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Session(pub u32);
 
 impl Session {
@@ -20,15 +20,16 @@ impl Session {
         StripeId::new(unix_ms, (self.0 as u128) << RANDOM_BITS | random)
     }
 
-    /// The session that gave a name; of names that were given before there were sessions, any number.
+    /// The session that gave a name; of names that were given before there were sessions, any
+    /// number.
     pub const fn of(id: StripeId) -> Self {
         Self((id.0 >> RANDOM_BITS & ((1 << SESSION_BITS) - 1)) as u32)
     }
 }
 
-/// Which names of stripes a catalog knows to have been given while it, or an older state of it, was the
-/// catalog: whatever of these it does not hold is garbage. Any other name was given under a newer
-/// catalog than this.
+/// Which names of stripes a catalog knows to have been given while it, or an older state of it, was
+/// the catalog: whatever of these it does not hold is garbage. Any other name was given under a
+/// newer catalog than this.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Vouched {
     /// All names given before this, in milliseconds since 1970.

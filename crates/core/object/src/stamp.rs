@@ -4,13 +4,14 @@ use ripstop_model::StripeId;
 /// Bits of a clock's reading that count within its millisecond.
 const COUNTER_BITS: u32 = 16;
 
-/// When something was first told, and where: of two versions of a key, the one with the later stamp is
-/// what the key stands for.
+/// When something was first told, and where: of two versions of a key, the one with the later stamp
+/// is what the key stands for.
 ///
 /// A copy of a version elsewhere in the store keeps its stamp; a new version gets a new one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Stamp {
-    /// The reading of a hybrid clock: milliseconds since 1970, shifted left by 16 bits, and a counter.
+    /// The reading of a hybrid clock: milliseconds since 1970, shifted left by 16 bits, and a
+    /// counter.
     pub when: u64,
     /// The stripe in which it was first told.
     pub stripe: StripeId,
@@ -35,8 +36,8 @@ impl Stamp {
 
 /// That a key's object was deleted, or a bucket.
 ///
-/// It is kept for as long as a stripe may tell of the key what is no longer so: a catalog that is made
-/// again from what stripes tell would bring that back.
+/// It is kept for as long as a stripe may tell of the key what is no longer so: a catalog that is
+/// made again from what stripes tell would bring that back.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tombstone {
     /// When the deletion was first told.

@@ -18,8 +18,8 @@ pub struct Stripe {
     pub header_len: u32,
     /// Where each fragment is, by its index; `None` where it was never stored or was lost.
     pub nodes: Vec<Option<u16>>,
-    /// Strips in each fragment, where all fragments are at one node; 0 where each strip is a fragment
-    /// at a node of its own, as in records that end before this.
+    /// Strips in each fragment, where all fragments are at one node; 0 where each strip is a
+    /// fragment at a node of its own, as in records that end before this.
     #[serde(deserialize_with = "zero_at_the_end")]
     pub run: u8,
     /// How its fragments are sealed: 0 by checksums, others as the headers' numbers say.

@@ -46,8 +46,8 @@ impl Quota {
     /// No limit at all.
     pub const NONE: Self = Self { bytes: None, objects: None };
 
-    /// Whether a bucket may go from one state to another; `QuotaExceeded` says which limit it may not
-    /// grow beyond, that of bytes first.
+    /// Whether a bucket may go from one state to another; `QuotaExceeded` says which limit it may
+    /// not grow beyond, that of bytes first.
     pub fn check(&self, before: Usage, after: Usage) -> Result<(), Refusal> {
         let grown = |before: u64, after: u64, most: Option<u64>| {
             most.filter(|most| after > before && after > *most)

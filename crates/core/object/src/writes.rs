@@ -1,6 +1,6 @@
 use crate::{
-    Account, Bucket, Garbage, Held, Leftover, Object, Place, Session, Tombstone, Upload,
-    UploadedPart,
+    Account, Bucket, Garbage, Held, Lease, Leftover, Object, Place, Session, Tombstone, Upload,
+    UploadedPart, Watermark,
 };
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
@@ -39,6 +39,10 @@ pub struct Writes<'a> {
     pub nodes: BTreeMap<Cow<'a, str>, NodeId>,
     /// Until when sessions may name stripes, in milliseconds since 1970.
     pub sessions: BTreeMap<Session, Option<u64>>,
+    /// What sessions may still be writing.
+    pub watermarks: BTreeMap<Session, Option<Watermark>>,
+    /// Who has which lease, by its name.
+    pub leases: BTreeMap<Cow<'a, str>, Lease>,
     /// Before when all names of stripes are known, in milliseconds since 1970.
     pub vouched_before: Option<u64>,
 }

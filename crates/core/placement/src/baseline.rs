@@ -13,8 +13,8 @@ pub fn oblivious(problem: &Problem, plan: &Plan) -> Plan {
     })
 }
 
-/// The plan's number of chunks of every group, at random nodes, which take turns ("random placement").
-/// `random` gives 64 random bits with every call.
+/// The plan's number of chunks of every group, at random nodes, which take turns ("random
+/// placement"). `random` gives 64 random bits with every call.
 pub fn random_placement(problem: &Problem, plan: &Plan, mut random: impl FnMut() -> u64) -> Plan {
     let up = usable(problem);
     let nodes: Vec<u16> = (0..up.len()).filter(|&node| up[node]).map(|node| node as u16).collect();

@@ -11,8 +11,8 @@ pub struct LatencyBound {
 }
 
 impl LatencyBound {
-    /// Equation (5): the least over z of z + Σ π E max(Q − z, 0), of a request that goes to each node
-    /// with probability π and ends when all its chunks are there. `branches` are (π, sojourn).
+    /// Equation (5): the least over z of z + Σ π E max(Q − z, 0), of a request that goes to each
+    /// node with probability π and ends when all its chunks are there. `branches` are (π, sojourn).
     /// Probabilities that sum to less than 1 are taken as if they summed to 1.
     pub fn new(branches: &[(f64, Sojourn)]) -> Self {
         let total: f64 = branches.iter().map(|&(p, _)| p).sum();
@@ -41,7 +41,8 @@ impl LatencyBound {
         Self { seconds: z + branches.iter().map(|&(p, q)| p * q.excess(z)).sum::<f64>(), z }
     }
 
-    /// Equation (8): `k` chunks from equal nodes. The seed prints the root without the variance in it.
+    /// Equation (8): `k` chunks from equal nodes. The seed prints the root without the variance in
+    /// it.
     pub fn of_equal_nodes(sojourn: Sojourn, k: u32) -> f64 {
         sojourn.mean + sqrt(f64::from(k.saturating_sub(1)) * sojourn.variance)
     }

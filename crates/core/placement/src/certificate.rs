@@ -1,11 +1,11 @@
 //! A lower bound on the objective of every plan.
 //!
-//! Lagrange's: with prices p for loads and q ≥ 0 for bytes, no plan is below
-//! O(p, q) − Σ q·capacity + min over z and Λ of z + Σ (F(Λ, z) − pΛ), where O is the price of the cheapest
-//! placements, one by one. It needs no convexity in (z, Λ) together, which does not hold; for a given z
-//! the least over Λ is found by convexity in Λ (see [`crate::curve`]), under Σ Λ = Σ rate·k, which every
-//! plan obeys. Over z the minimum is found by search with the slopes z can have: between 1 − k̄ and 1,
-//! where k̄ is the mean number of chunks of a request.
+//! Lagrange's: with prices p for loads and q ≥ 0 for bytes, no plan is below O(p, q) −
+//! Σ q·capacity + min over z and Λ of z + Σ (F(Λ, z) − pΛ), where O is the price of the cheapest
+//! placements, one by one. It needs no convexity in (z, Λ) together, which does not hold; for a
+//! given z the least over Λ is found by convexity in Λ (see [`crate::curve`]), under Σ Λ = Σ
+//! rate·k, which every plan obeys. Over z the minimum is found by search with the slopes z can
+//! have: between 1 − k̄ and 1, where k̄ is the mean number of chunks of a request.
 
 use crate::curve::{Curve, Term};
 use alloc::{vec, vec::Vec};
@@ -20,7 +20,8 @@ pub struct Certificate {
 }
 
 impl Certificate {
-    /// (value − lower bound) / value: the part of the objective that a better plan could save at most.
+    /// (value − lower bound) / value: the part of the objective that a better plan could save at
+    /// most.
     pub fn gap(&self) -> f64 {
         if self.value > 0.0 { ((self.value - self.lower_bound) / self.value).max(0.0) } else { 0.0 }
     }
@@ -82,7 +83,8 @@ impl<'a> Dual<'a> {
         if z == f64::NEG_INFINITY { bound } else { z + bound }
     }
 
-    /// Σ min (F − (p + shift)Λ) + shift·total, the sum of the loads that give it, and its derivative.
+    /// Σ min (F − (p + shift)Λ) + shift·total, the sum of the loads that give it, and its
+    /// derivative.
     fn at_shift(&mut self, z: f64) -> (f64, f64, f64) {
         let (mut value, mut sum, mut give) = (self.shift * self.total, 0.0, 0.0);
         for (node, curve) in self.curves.iter().enumerate() {
@@ -103,8 +105,8 @@ impl<'a> Dual<'a> {
     }
 
     /// A lower bound over all z where the objective can be as low as `value`, within about
-    /// `tolerance`, searched from `z` on. `rest` is what the bound at a z must be added to, `least` a
-    /// bound on the part of the objective that is not latency.
+    /// `tolerance`, searched from `z` on. `rest` is what the bound at a z must be added to, `least`
+    /// a bound on the part of the objective that is not latency.
     pub(crate) fn over_z(
         &mut self,
         z: f64,
@@ -135,8 +137,8 @@ impl<'a> Dual<'a> {
         bound.min(value)
     }
 
-    /// From a look (z, height) on, `left` seconds in a direction: the function can fall by the first of
-    /// `falls` per second on the way and by the second on the way back.
+    /// From a look (z, height) on, `left` seconds in a direction: the function can fall by the
+    /// first of `falls` per second on the way and by the second on the way back.
     fn march(
         &mut self,
         (start, middle): (f64, f64),
@@ -198,7 +200,8 @@ fn least(curve: &Curve, price: f64, last: f64, start: f64, z: f64) -> (f64, Term
     (load, term)
 }
 
-/// The most load each node can have: all requests of the classes that may use it, or all it can serve.
+/// The most load each node can have: all requests of the classes that may use it, or all it can
+/// serve.
 pub(crate) fn most_loads(curves: &[Curve], rates: &[f64]) -> Vec<f64> {
     let mut most = vec![0.0; curves.len()];
     for (node, (curve, rate)) in curves.iter().zip(rates).enumerate() {

@@ -1,4 +1,5 @@
-//! The cheapest placement of a class at given prices: n nodes that store a chunk, k of which serve it.
+//! The cheapest placement of a class at given prices: n nodes that store a chunk, k of which serve
+//! it.
 
 use crate::domain::{Domains, Shape};
 use alloc::{vec, vec::Vec};
@@ -75,7 +76,8 @@ impl Chooser {
     }
 
     /// The cheapest placement without regard to domains: first the k cheapest servers, then, one by
-    /// one, either the cheapest store or a server more, whose place the dearest server's reserve takes.
+    /// one, either the cheapest store or a server more, whose place the dearest server's reserve
+    /// takes.
     fn pick_freely(&mut self, n: usize, k: usize, nodes: &[u16]) {
         let Self { store, serve, trial: roles, .. } = self;
         for &node in nodes {
@@ -134,8 +136,9 @@ impl Domains {
     }
 }
 
-/// Successive shortest paths in the network roles → nodes → inner domains → outer domains → sink, which
-/// is exact. Vertices: 0 and 1 the two roles, then the inner domains, the outer ones, the sink.
+/// Successive shortest paths in the network roles → nodes → inner domains → outer domains → sink,
+/// which is exact. Vertices: 0 and 1 the two roles, then the inner domains, the outer ones, the
+/// sink.
 struct Flow<'a> {
     domains: &'a Domains,
     shape: &'a Shape,
@@ -250,9 +253,9 @@ impl<'a> Flow<'a> {
         all
     }
 
-    /// The shortest path, by Bellman and Ford, from a role that wants more nodes to the sink: its arcs
-    /// from the last to the first, none if there is no way; nothing if rounding errors of earlier paths
-    /// have made a cycle that looks profitable.
+    /// The shortest path, by Bellman and Ford, from a role that wants more nodes to the sink: its
+    /// arcs from the last to the first, none if there is no way; nothing if rounding errors of
+    /// earlier paths have made a cycle that looks profitable.
     fn shortest(
         &mut self,
         arcs: &[FlowArc],

@@ -1,10 +1,11 @@
 //! Steps over all placements of all blocks together.
 //!
-//! A block alone cannot trade places with another at equal loads: it would have to unbalance the nodes
-//! first. Here all weights move at once, by Newton's direction of the objective with a small proximal
-//! term: −(εI + BᵀB)⁻¹c, where c are the prices of the free placements and column B the root of the
-//! objective's curvature times what a placement brings. That matrix has the rank of the nodes at most; what lies
-//! in its null space is a linear programme, along which the step goes until a placement is used up.
+//! A block alone cannot trade places with another at equal loads: it would have to unbalance the
+//! nodes first. Here all weights move at once, by Newton's direction of the objective with a small
+//! proximal term: −(εI + BᵀB)⁻¹c, where c are the prices of the free placements and column B the
+//! root of the objective's curvature times what a placement brings. That matrix has the rank of the
+//! nodes at most; what lies in its null space is a linear programme, along which the step goes
+//! until a placement is used up.
 
 use crate::{
     block::{Block, Stepper},
@@ -36,9 +37,9 @@ struct Free {
 /// Moves the weights of all blocks' placements until there is less than `gain` to be had, as the
 /// objective's slope tells.
 ///
-/// At the optimum, all blocks together need no more than about one free placement for each node. So the
-/// blocks come in one after the other, and whenever there are a few free placements more than that, the
-/// steps of those few use them up: many cheap steps instead of as many dear ones.
+/// At the optimum, all blocks together need no more than about one free placement for each node. So
+/// the blocks come in one after the other, and whenever there are a few free placements more than
+/// that, the steps of those few use them up: many cheap steps instead of as many dear ones.
 pub(crate) fn correct(blocks: &mut [Block], field: &mut Field, stepper: &mut Stepper, gain: f64) {
     let nodes = field.loads.len();
     let mut window = Vec::new();

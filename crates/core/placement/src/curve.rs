@@ -1,15 +1,16 @@
 //! What a node's load adds to the mean latency: the terms of (13).
 //!
-//! Mapping of letters: X = E Q − z, Y = Var Q, u = Λ/(1 − ρ), b = E X²/2, a = E X³/3, with X/c in their
-//! place at a node of c lanes ([`Service::with_lanes`]). A term is
-//! F(Λ) = Λ/(2λ̂) · (X + √(X² + Y)).
+//! Mapping of letters: X = E Q − z, Y = Var Q, u = Λ/(1 − ρ), b = E X²/2, a = E X³/3, with X/c in
+//! their place at a node of c lanes ([`Service::with_lanes`]). A term is F(Λ) = Λ/(2λ̂) · (X +
+//! √(X² + Y)).
 //!
-//! **F is convex in Λ for every z**, though Lemma 6's proof of it fails: it claims that
-//! G = X + √(X² + Y) is convex, which it is not where Y is nearly linear and X nearly constant. With
-//! S = X² + Y and t = √S, F″ ≥ 0 is 8X′(X + t) + 4Y′ + 4ΛX′² + 4ΛX″(X + t) + 2ΛY″ ≥ Λ(2XX′ + Y′)²/S. By
-//! Cauchy and Schwarz the right side is at most Λ(4X′² + Y′²/Y), and X′, X″, X + t ≥ 0, so that it is
-//! enough that 4Y′ + 2ΛY″ ≥ ΛY′²/Y, which says that Λ√Y is convex. With w(u) = √(σ² + au + b²u²),
-//! (1 − ρ)³ (Λw)″ = 2ẇ + uẅ ≥ (3a²u + …)/(4w³) ≥ 0, the dots being derivatives by u, because w² ≥ au.
+//! **F is convex in Λ for every z**, though Lemma 6's proof of it fails: it claims that G = X +
+//! √(X² + Y) is convex, which it is not where Y is nearly linear and X nearly constant. With S =
+//! X² + Y and t = √S, F″ ≥ 0 is 8X′(X + t) + 4Y′ + 4ΛX′² + 4ΛX″(X + t) + 2ΛY″ ≥ Λ(2XX′ + Y′)²/S. By
+//! Cauchy and Schwarz the right side is at most Λ(4X′² + Y′²/Y), and X′, X″, X + t ≥ 0, so that it
+//! is enough that 4Y′ + 2ΛY″ ≥ ΛY′²/Y, which says that Λ√Y is convex. With w(u) = √(σ² + au +
+//! b²u²), (1 − ρ)³ (Λw)″ = 2ẇ + uẅ ≥ (3a²u + …)/(4w³) ≥ 0, the dots being derivatives by u, because
+//! w² ≥ au.
 //!
 //! Jointly in Λ and z the sum is *not* convex, so that the certificate searches over z.
 

@@ -184,8 +184,8 @@ fn share(sizes: &[usize], lost: usize, spare: usize, caps: &mut Vec<Vec<usize>>)
     deal(sizes, lost, spare, spare, &mut chosen, caps);
 }
 
-/// Gives the next of the `lost` largest caps, at most `most`, to each site in turn; the last of them
-/// is the cap of all sites without one.
+/// Gives the next of the `lost` largest caps, at most `most`, to each site in turn; the last of
+/// them is the cap of all sites without one.
 fn deal(
     sizes: &[usize],
     lost: usize,

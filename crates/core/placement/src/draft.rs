@@ -37,7 +37,7 @@ impl Draft {
         draft
     }
 
-    /// Sums up loads, bytes and prices anew.
+    /// Sums up loads, bytes and prices again.
     pub(crate) fn recount(&mut self) {
         self.field.loads.fill(0.0);
         self.field.bytes.fill(0.0);
@@ -146,8 +146,8 @@ impl Draft {
         self.recount();
     }
 
-    /// The groups of each class, in the order of their nodes. Lots at the same nodes are one group, whose
-    /// requests are led as theirs are on average: no node's load changes.
+    /// The groups of each class, in the order of their nodes. Lots at the same nodes are one group,
+    /// whose requests are led as theirs are on average: no node's load changes.
     pub(crate) fn groups(&self, problem: &Problem) -> Vec<Vec<Group>> {
         let mut classes: Vec<Vec<Group>> = problem.classes.iter().map(|_| Vec::new()).collect();
         for lot in &self.lots {

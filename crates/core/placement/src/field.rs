@@ -160,7 +160,7 @@ impl Field {
             .sum()
     }
 
-    /// Finds the best z and all derivatives anew.
+    /// Finds the best z and all derivatives again.
     pub(crate) fn refresh(&mut self) {
         if self.goal == Goal::Latency {
             self.z = best_z(&self.curves, &self.loads);
@@ -183,8 +183,8 @@ impl Field {
         z + smooth + self.linear
     }
 
-    /// Goes along a step, whose linear part is `linear`, to the least value within `most` of it, and
-    /// says how far that was.
+    /// Goes along a step, whose linear part is `linear`, to the least value within `most` of it,
+    /// and says how far that was.
     pub(crate) fn descend(&mut self, step: &[Delta], linear: f64, most: f64) -> f64 {
         let mut far = most;
         let (mut low, mut high) = (0.0, most);
@@ -212,8 +212,8 @@ impl Field {
         far
     }
 
-    /// Among nodes with these shares of some requests, by slope and position: the dearest that has a share,
-    /// and the cheapest that could have more.
+    /// Among nodes with these shares of some requests, by slope and position: the dearest that has
+    /// a share, and the cheapest that could have more.
     pub(crate) fn dearest_and_cheapest(
         &self,
         nodes: &[u16],

@@ -143,8 +143,8 @@ pub(crate) fn improve(draft: &mut Draft, problem: &Problem, domains: &Domains, t
     }
 }
 
-/// Gives a file another placement although that is dearer, if with the others' best answers to it all
-/// is cheaper. For problems of few files, where one cannot gain alone.
+/// Gives a file another placement although that is dearer, if with the others' best answers to it
+/// all is cheaper. For problems of few files, where one cannot gain alone.
 pub(crate) fn improve_pairs(
     draft: &mut Draft,
     problem: &Problem,

@@ -1,26 +1,31 @@
-//! Where chunks go, how many, and who serves them: joint latency and cost (JLCM), with a certificate.
+//! Where chunks go, how many, and who serves them: joint latency and cost (JLCM), with a
+//! certificate.
 //!
-//! Requests for a file go to k of the n nodes that store a chunk of it, each node being chosen with a
-//! planned probability. Then every node is an M/G/1 queue, and the mean latency of all requests has a
-//! bound that depends on the nodes' loads alone (Xiang, Lan, Aggarwal, Chen: Joint Latency and Cost
-//! Optimization for Erasure-Coded Data Center Storage, 2016; equation numbers here are its).
+//! Requests for a file go to k of the n nodes that store a chunk of it, each node being chosen with
+//! a planned probability. Then every node is an M/G/1 queue, and the mean latency of all requests
+//! has a bound that depends on the nodes' loads alone (Xiang, Lan, Aggarwal, Chen: Joint Latency
+//! and Cost Optimization for Erasure-Coded Data Center Storage, 2016; equation numbers here are
+//! its).
 //!
-//! * [`Service`], [`Sojourn`], [`LatencyBound`]: moments of a node's service, of its M/G/1 queue (6), (7),
-//!   (10), (11), and the bounds on a request's mean latency (5), (8) and on its tail.
-//! * [`Problem`] and [`solve`]: from nodes and classes of equal files to a [`Plan`]. Redundancy is a
-//!   constraint, not paid for in latency: files survive the loss of nodes and of whole sites, no vendor
-//!   holds enough to read them. The [`Certificate`] says how far the plan is from the best possible one.
-//!   With a previous plan, chunks move only where it pays; the answer lists the moves.
+//! * [`Service`], [`Sojourn`], [`LatencyBound`]: moments of a node's service, of its M/G/1 queue
+//!   (6), (7), (10), (11), and the bounds on a request's mean latency (5), (8) and on its tail.
+//! * [`Problem`] and [`solve`]: from nodes and classes of equal files to a [`Plan`]. Redundancy is
+//!   a constraint, not paid for in latency: files survive the loss of nodes and of whole sites, no
+//!   vendor holds enough to read them. The [`Certificate`] says how far the plan is from the best
+//!   possible one. With a previous plan, chunks move only where it pays; the answer lists the
+//!   moves.
+//! * [`exactly`], [`renew`]: plans for stripes of a code, and which of them a pool goes over to.
 //! * [`Spread`]: which group of its class a file belongs to, by its number.
+//! * [`moving`]: which stripe goes to which group, and when a mover walks through them.
 //! * [`selection`]: which k of n serve a request, without allocation.
 //! * [`Published`], [`baseline`], [`testbed`]: the paper's algorithm, its rivals and its setup.
 //!
 //! How [`solve`] works: the latency is convex in the loads for every z (though not because of the
-//! paper's Lemma 6, see `curve`), so that the relaxation in which parts of files are placed can be solved: by Frank–Wolfe
-//! steps over placements of classes, whose linear step is an exact small flow problem under the sites'
-//! caps, and joint Newton steps over all placements found. Lagrange's bound at its prices, with a search
-//! over z, is the certificate. Whole files are then chosen one after the other, and single ones moved
-//! about where that still helps.
+//! paper's Lemma 6, see `curve`), so that the relaxation in which parts of files are placed can be
+//! solved: by Frank–Wolfe steps over placements of classes, whose linear step is an exact small
+//! flow problem under the sites' caps, and joint Newton steps over all placements found. Lagrange's
+//! bound at its prices, with a search over z, is the certificate. Whole files are then chosen one
+//! after the other, and single ones moved about where that still helps.
 //!
 //! It deliberately knows no clock, no bytes and no queue lengths but those it is given; it does not
 //! measure nodes; and it takes the chunks of all classes to be served alike, as the paper does:
@@ -69,13 +74,16 @@ mod corrective;
 mod curve;
 mod domain;
 mod draft;
+mod exact;
 mod field;
 mod improvement;
 mod movement;
+pub mod moving;
 mod plan;
 mod problem;
 mod published;
 mod relaxation;
+mod renewal;
 mod rounding;
 pub mod selection;
 mod service;
@@ -89,9 +97,11 @@ mod tests;
 
 pub use bound::LatencyBound;
 pub use certificate::Certificate;
+pub use exact::{exactly, is_exact};
 pub use plan::{Group, Move, Plan};
 pub use problem::{Class, Node, NodeState, PlanError, Problem};
 pub use published::{Published, project};
+pub use renewal::{Renewal, renew};
 pub use service::{Service, ServiceError};
 pub use sojourn::Sojourn;
 pub use solve::solve;

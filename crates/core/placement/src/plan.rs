@@ -99,6 +99,11 @@ impl Plan {
         self.moves.iter().map(|change| change.bytes).sum()
     }
 
+    /// Which part of all bytes the moves write.
+    pub fn moved_part(&self) -> f64 {
+        self.moved_bytes() as f64 / self.bytes.iter().sum::<f64>().max(1.0)
+    }
+
     fn mean(&self, class: usize, of: impl Fn(&Group) -> f64) -> f64 {
         let files: u64 = self.classes[class].iter().map(|group| group.files).sum();
         self.classes[class].iter().map(|group| of(group) * group.files as f64 / files as f64).sum()

@@ -93,7 +93,8 @@ pub enum PlanError {
         /// Nodes that take chunks.
         usable: usize,
     },
-    /// The nodes are too concentrated to survive the loss of sites, or to keep below k at each site.
+    /// The nodes are too concentrated to survive the loss of sites, or to keep below k at each
+    /// site.
     MissingSites {
         /// The class.
         class: usize,

@@ -1,10 +1,10 @@
 //! The algorithm of the paper (Figs. 3 and 4), for comparison.
 //!
-//! The cost 1(π > 0) is replaced by its linearisation (21) at the last point, the convex rest is solved
-//! by projected gradient steps, z is set anew, and so on. Two misprints are corrected: the gradient step
-//! is minus, and the inner loop goes on while B(t − 1) − B(t) > ε. The files of a class start alike and so
-//! stay alike, so that one row of π stands for all of them, with their number as its weight. It knows
-//! no redundancy, sites or capacities beyond what π > 0 gives.
+//! The cost 1(π > 0) is replaced by its linearisation (21) at the last point, the convex rest is
+//! solved by projected gradient steps, z is set again, and so on. Two misprints are corrected: the
+//! gradient step is minus, and the inner loop goes on while B(t − 1) − B(t) > ε. The files of a
+//! class start alike and so stay alike, so that one row of π stands for all of them, with their
+//! number as its weight. It knows no redundancy, sites or capacities beyond what π > 0 gives.
 
 use crate::{Group, Plan, PlanError, Problem, curve::Curve, curve::best_z, domain::usable};
 use alloc::{vec, vec::Vec};
@@ -31,8 +31,8 @@ impl Default for Published {
     }
 }
 
-/// The nearest point x of {Σ x = total, 0 ≤ x ≤ 1} to `point`, in place: clip(y − τ, 0, 1) with the τ that
-/// bisection finds. The total must be at most the number of entries.
+/// The nearest point x of {Σ x = total, 0 ≤ x ≤ 1} to `point`, in place: clip(y − τ, 0, 1) with the
+/// τ that bisection finds. The total must be at most the number of entries.
 pub fn project(point: &mut [f64], total: f64) {
     let clip = |y: f64| y.clamp(0.0, 1.0);
     let sum = |tau: f64| point.iter().map(|&y| clip(y - tau)).sum::<f64>();
@@ -58,8 +58,8 @@ pub fn project(point: &mut [f64], total: f64) {
 }
 
 impl Published {
-    /// The plan, whose lower bound is unknown (0), and the objective after each linearisation with the
-    /// logarithm (24) for the cost.
+    /// The plan, whose lower bound is unknown (0), and the objective after each linearisation with
+    /// the logarithm (24) for the cost.
     pub fn solve(&self, problem: &Problem) -> Result<(Plan, Vec<f64>), PlanError> {
         problem.check()?;
         let mut descent = Descent::new(self, problem)?;

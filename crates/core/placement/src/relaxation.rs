@@ -1,7 +1,7 @@
 //! The convex relaxation, by pairwise Frank–Wolfe steps block after block.
 //!
-//! Each block is a convex combination of placements (atoms). A visit finds its cheapest placement at
-//! present prices and moves weight to it from its dearest one, as far as the objective falls.
+//! Each block is a convex combination of placements (atoms). A visit finds its cheapest placement
+//! at present prices and moves weight to it from its dearest one, as far as the objective falls.
 
 use crate::{
     Problem,
@@ -17,7 +17,8 @@ use alloc::vec::Vec;
 /// Sweeps over all blocks at most.
 const SWEEPS_MAX: usize = 1500;
 
-/// What the softness of capacities costs at first, as a part of the objective; it falls with the gap.
+/// What the softness of capacities costs at first, as a part of the objective; it falls with the
+/// gap.
 const SOFTNESS_START: f64 = 1e-2;
 
 /// Updates of the prices of capacities at most, once all else has settled.
@@ -111,7 +112,7 @@ impl<'a> Relaxation<'a> {
         self.field.refresh();
     }
 
-    /// Sums up loads, bytes and money anew, lest rounding errors gather.
+    /// Sums up loads, bytes and money again, lest rounding errors gather.
     fn recount(&mut self) {
         self.field.loads.fill(0.0);
         self.field.bytes.fill(0.0);
@@ -127,8 +128,8 @@ impl<'a> Relaxation<'a> {
         self.field.refresh();
     }
 
-    /// Descends until the gap of the relaxation at its z is below `tolerance` times the objective and
-    /// capacities are exceeded by no more than that; says whether it came so far.
+    /// Descends until the gap of the relaxation at its z is below `tolerance` times the objective
+    /// and capacities are exceeded by no more than that; says whether it came so far.
     pub(crate) fn run(&mut self, tolerance: f64) -> bool {
         let capped = self.field.limited() && self.field.goal == Goal::Latency;
         let mut softness = if capped { SOFTNESS_START } else { 0.0 };

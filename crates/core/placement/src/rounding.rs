@@ -1,8 +1,8 @@
 //! From parts of blocks to whole files.
 //!
 //! At the relaxation's optimum all placements of a block cost the same, so that what a file chooses
-//! changes the objective only by the squares of the loads' errors. Files choose one after the other,
-//! busy ones first, each so that what the ones before did wrong is made good.
+//! changes the objective only by the squares of the loads' errors. Files choose one after the
+//! other, busy ones first, each so that what the ones before did wrong is made good.
 
 use crate::{
     block::{Atom, Stepper},

@@ -1,8 +1,9 @@
-//! Which k of a stripe's n nodes serve a request: pure functions over small arrays, without allocation.
+//! Which k of a stripe's n nodes serve a request: pure functions over small arrays, without
+//! allocation.
 
 use ripstop_delay::Dice;
 
-/// A request's nodes are at most so many.
+/// A request has at most this many nodes.
 pub const NODES_MAX: usize = 256;
 
 /// Which positions are selected.
@@ -28,8 +29,9 @@ impl Selection {
 
 /// Madow's systematic sampling: every position is selected with exactly its probability.
 ///
-/// The positions are put in an order that `luck` decides (64 random bits), their probabilities, which
-/// sum to k, are laid end to end, and where U, 1 + U, 2 + U … fall is selected, U being uniform in [0, 1).
+/// The positions are put in an order that `luck` decides (64 random bits), their probabilities,
+/// which sum to k, are laid end to end, and where U, 1 + U, 2 + U … fall is selected, U being
+/// uniform in [0, 1).
 ///
 /// # Panics
 /// With more than [`NODES_MAX`] probabilities.

@@ -103,8 +103,9 @@ impl Service {
         Self::new(mean_of(|x| x), mean_of(|x| x * x), mean_of(|x| x * x * x))
     }
 
-    /// Of chunks `factor` times as large, where `fixed` seconds of each service do not depend on the
-    /// size: the moments of `fixed + factor (X − fixed)`. None if that could be negative on average.
+    /// Of chunks `factor` times as large, where `fixed` seconds of each service do not depend on
+    /// the size: the moments of `fixed + factor (X − fixed)`. None if that could be negative on
+    /// average.
     pub fn resized(&self, fixed: f64, factor: f64) -> Option<Self> {
         let shift = fixed * (1.0 - factor);
         let (m1, m2, m3) = (
@@ -121,12 +122,12 @@ impl Service {
         .map(|service| Self { lanes: self.lanes, ..service })
     }
 
-    /// The same at a node that serves so many chunks at once, at least 1.
+    /// The same at a node that serves this many chunks at once, at least 1.
     ///
-    /// Its queue is then taken to wait as one does before a single server that is so many times as
-    /// fast. For exponential service that is above the truth: of the waits of c servers and one, the
-    /// quotient is the probability that all c are busy over ρ. For others it is an estimate, which
-    /// simulation finds above the truth too; with one lane it is exact.
+    /// Its queue is then taken to wait as one does before a single server that is this many times
+    /// as fast. For exponential service that is above the truth: of the waits of c servers and one,
+    /// the quotient is the probability that all c are busy over ρ. For others it is an estimate,
+    /// which simulation finds above the truth too; with one lane it is exact.
     #[must_use]
     pub fn with_lanes(self, lanes: u16) -> Self {
         Self { lanes: f64::from(lanes.max(1)), ..self }
@@ -180,7 +181,8 @@ impl Service {
         }
     }
 
-    /// The moments of a mixture of services of one node; the weights need not sum to 1, but to more than 0.
+    /// The moments of a mixture of services of one node; the weights need not sum to 1, but to more
+    /// than 0.
     pub(crate) fn mixture(parts: impl Iterator<Item = (f64, Self)>) -> Option<Self> {
         let (mut weight, mut m, mut lanes) = (0.0, [0.0; 3], 1.0);
         for (share, part) in parts {

@@ -11,8 +11,8 @@ pub struct Sojourn {
 }
 
 impl Sojourn {
-    /// Of one node that chunk requests reach as a Poisson stream of `rate` per second: equations (6)
-    /// and (7), from the transform of Pollaczek and Khinchin. None if the node is overloaded.
+    /// Of one node that chunk requests reach as a Poisson stream of `rate` per second: equations
+    /// (6) and (7), from the transform of Pollaczek and Khinchin. None if the node is overloaded.
     ///
     /// The seed prints Γ⁴ for the square of the second moment in (7).
     pub fn new(service: &Service, rate: f64) -> Option<Self> {
@@ -24,8 +24,8 @@ impl Sojourn {
     }
 
     /// Of a request for `chunks` chunks of one node, served as one: equations (10) and (11).
-    /// `batches` are all the requests the node gets, as (batches per second, chunks in each). None if
-    /// the node is overloaded.
+    /// `batches` are all the requests the node gets, as (batches per second, chunks in each). None
+    /// if the node is overloaded.
     ///
     /// The seed counts chunks in its rate Λ′ of (10), (11); as its moments are those of a batch, it
     /// must be the rate of batches.

@@ -14,8 +14,8 @@ use crate::{
 };
 use alloc::vec::Vec;
 
-/// How far above its optimum the relaxation is left, as a part of the objective: less where it costs
-/// little time.
+/// How far above its optimum the relaxation is left, as a part of the objective: less where it
+/// costs little time.
 fn relaxation_gap(relaxation: &Relaxation<'_>) -> f64 {
     if relaxation.field.limited() {
         3e-4
@@ -41,17 +41,17 @@ const ROUNDING: f64 = 1e-8;
 /// Probabilities are not touched for less than this part of the objective.
 const SETTLED: f64 = 1e-6;
 
-/// Plans anew from the plan it has made, at most so often, so that it would not change it again.
+/// Plans again from the plan it has made, at most this often, so that it would not change it again.
 const ROUNDS_MAX: usize = 4;
 
-/// The plan whose latency plus θ times money is least, as far as it is found, with a bound on how far
-/// from the best it is.
+/// The plan whose latency plus θ times money is least, as far as it is found, with a bound on how
+/// far from the best it is.
 ///
 /// With a previous plan, a chunk goes elsewhere only where that pays for its bytes
-/// ([`Problem::seconds_per_moved_byte`]) and all together gain more than 1/10000 of the objective; a
-/// plan that is solved again with the same problem comes back as it is. The probabilities follow the
-/// rates without any move. The certificate says how far the plan is from the best one that could be
-/// made from nothing, where a fixed node counts as free.
+/// ([`Problem::seconds_per_moved_byte`]) and all together gain more than 1/10000 of the objective;
+/// a plan that is solved again with the same problem comes back as it is. The probabilities follow
+/// the rates without any move. The certificate says how far the plan is from the best one that
+/// could be made from nothing, where a fixed node counts as free.
 pub fn solve(problem: &Problem, previous: Option<&Plan>) -> Result<Plan, PlanError> {
     problem.check()?;
     let domains = Domains::new(&problem.nodes)?;

@@ -3,8 +3,8 @@ use alloc::vec::Vec;
 
 /// Which group a class's file belongs to: a function of its number, without a table of files.
 ///
-/// Numbers 0, 1, 2 … go to the groups in turn, each as often as its part of the class says: after any
-/// number of files, no group is off its part by more than a few files.
+/// Numbers 0, 1, 2 … go to the groups in turn, each as often as its part of the class says: after
+/// any number of files, no group is off its part by more than a few files.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Spread {
     /// Where each group ends, as a part of 2⁶⁴; the last ends there.

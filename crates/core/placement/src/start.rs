@@ -8,12 +8,12 @@ use crate::{
 };
 use alloc::vec::Vec;
 
-/// What counts as few files: so many at most.
+/// What counts as few files: at most this many.
 pub(crate) const FEW_FILES_MAX: u64 = 400;
 
-/// The best of a draft, of one that begins with a chunk of every file at every node, and of one that
-/// begins with the published algorithm's placements; each improved as far as single files and pairs
-/// of them can.
+/// The best of a draft, of one that begins with a chunk of every file at every node, and of one
+/// that begins with the published algorithm's placements; each improved as far as single files and
+/// pairs of them can.
 pub(crate) fn best_start(draft: Draft, problem: &Problem, domains: &Domains) -> Draft {
     let few = draft.lots.len();
     let above = if few <= PAIR_LOTS_MAX { everywhere(&draft, problem, domains) } else { None };

@@ -40,8 +40,8 @@ pub fn nodes() -> Vec<Node> {
 }
 
 /// 1000 files in four classes, with θ in seconds per dollar **of one file**: the paper's objective
-/// adds up the money of all files, but its Fig. 13 shows "dollars for each user", so that the sum over
-/// files is divided by their number here. `files` is the number of all files.
+/// adds up the money of all files, but its Fig. 13 shows "dollars for each user", so that the sum
+/// over files is divided by their number here. `files` is the number of all files.
 pub fn problem(files: u64, theta: f64) -> Problem {
     let class = |&(k, rate): &(u32, f64)| Class {
         rate,

@@ -1,14 +1,12 @@
-//! Backfill: redundancy that the backlog never has to wait for. What it does and why it works is told in
-//! `docs/backfill.md`.
+//! Backfill: redundancy that the backlog never has to wait for. `docs/backfill.md` says what it
+//! does and why it works.
 
 mod course;
 mod crowd;
 mod delays;
-mod histogram;
 mod line;
 mod outlook;
 mod rescue;
-mod survival;
 #[cfg(test)]
 mod tests;
 
@@ -17,19 +15,21 @@ use crate::{
 };
 use alloc::collections::BTreeMap;
 use core::time::Duration;
-use crowd::Pool;
+use course::power;
+use crowd::{Pool, quiet};
 use delays::Delays;
 use outlook::{Outlook, Prospect};
+use ripstop_estimator::MovingAverage;
 use ripstop_model::Timestamp;
 
 /// A code (n,k) of which e tasks start at once and the others only on lanes that nobody else wants,
 /// giving way at once when somebody does.
 ///
-/// k and e minimise the request's own delay, its mean and some of its p99, plus the price of the lane time
-/// that it takes from others, by delay distributions learned from the tasks themselves. The price rises
-/// with the load that *arrives* (rate times the lane time of a request without redundancy), which does
-/// not depend on what is chosen: so nothing feeds back. Before anything is learned it serves with
-/// k = 2 and no redundancy but on spare lanes.
+/// k and e minimise the request's own delay, its mean and some of its p99, plus the price of the
+/// lane time that it takes from others, by delay distributions learned from the tasks themselves.
+/// The price rises with the load that *arrives* (rate times the lane time of a request without
+/// redundancy), which does not depend on what is chosen: so nothing feeds back. Before anything is
+/// learned it serves with k = 2 and no redundancy but on spare lanes.
 #[derive(Debug)]
 pub struct Backfill {
     limits: Limits,
@@ -37,20 +37,20 @@ pub struct Backfill {
     outlooks: BTreeMap<Key, Outlook>,
     /// Requests that arrived.
     arrivals: u64,
-    /// At which arrival the delays are learned anew.
+    /// At which arrival the delays are learned again.
     learn_at: u64,
-    /// How often they were.
+    /// How often that happened.
     generation: u64,
     last_arrival: Timestamp,
     /// Smoothed time between arrivals, milliseconds.
-    gap_ms: f64,
+    gap_ms: MovingAverage,
     /// Smoothed lane time of a request without redundancy, milliseconds.
-    work_ms: f64,
-    /// Smoothed lanes that no task which starts at once holds or waits for.
-    free: f64,
+    work_ms: MovingAverage,
+    /// Smoothed lanes that no task which starts at once holds or waits for; none before a request.
+    free: Option<MovingAverage>,
     /// Smoothed lane time that a cancellation costs, milliseconds.
-    stopping_ms: f64,
-    /// What outlooks went by at the last request.
+    stopping_ms: MovingAverage,
+    /// The load that outlooks were based on at the last request.
     pool: Pool,
     /// e of the last request: what those in the queue are taken to want.
     last_at_once: usize,
@@ -68,18 +68,16 @@ const RATE_WEIGHT: f64 = 0.005;
 const STOPPING_WEIGHT: f64 = 0.01;
 /// Arrivals after which delays are learned for the first time, and at most between two times.
 const LEARN: (u64, u64) = (16, 500);
-/// Every so many arrivals a request explores another chunk size; more often while that is unknown.
+/// One request in this many explores another chunk size; more often while that is unknown.
 const EXPLORE: (u64, u64) = (400, 25);
-/// And one in so many explores the largest chunks while the lanes are crowded.
+/// And one in this many explores the largest chunks while the lanes are crowded.
 const EXPLORE_CROWDED: u64 = 10;
-/// The share of the lanes that are not free, smoothed, from which on they are crowded.
+/// The lanes are crowded from this smoothed share of busy ones on.
 const CROWDED: f64 = 0.9;
-/// Tasks of a size from which on it is known.
+/// A size is known once it has this many tasks.
 const KNOWN: f64 = 200.0;
 /// Load above which nothing is explored that costs lanes.
 const EXPLORE_LOAD_MAX: f64 = 0.7;
-/// Load below which lanes mostly lie free, and lane time costs others next to nothing.
-const QUIET_BELOW: f64 = 0.2;
 
 impl Backfill {
     /// Within `settings.limits`.
@@ -92,16 +90,16 @@ impl Backfill {
             learn_at: LEARN.0,
             generation: 0,
             last_arrival: Timestamp::ZERO,
-            gap_ms: 0.0,
-            work_ms: 0.0,
-            free: f64::NAN,
-            stopping_ms: 0.0,
+            gap_ms: MovingAverage::default(),
+            work_ms: MovingAverage::default(),
+            free: None,
+            stopping_ms: MovingAverage::default(),
             pool: Pool { lanes: 1.0, free: 1.0, offered: 0.0, stopping_ms: 0.0, price: 0.0 },
             last_at_once: 1,
         }
     }
 
-    /// Learns anew when that is due.
+    /// Learns again when that is due.
     fn learn_delays(&mut self) {
         if self.arrivals < self.learn_at {
             return;
@@ -136,32 +134,34 @@ impl Backfill {
         let held = load.tasks_waiting + load.backlog * self.last_at_once;
         let free = (load.lanes_idle + load.lanes_redundant) as f64 - held as f64;
         let free = free.clamp(0.0, lanes);
-        if self.free.is_nan() {
-            self.free = lanes;
-        }
-        self.free += FREE_WEIGHT * (free - self.free);
+        let smoothed = self.free.get_or_insert(MovingAverage::new(lanes));
+        smoothed.add(FREE_WEIGHT, free);
+        let smoothed = smoothed.get();
         let weight = RATE_WEIGHT.max(1.0 / self.arrivals as f64);
         let gap_ms = now.since(self.last_arrival).as_secs_f64() * 1000.0;
         self.last_arrival = now;
-        self.gap_ms += weight * (gap_ms - self.gap_ms);
+        self.gap_ms.add(weight, gap_ms);
         if let Some(work_ms) = work_ms {
-            self.work_ms += weight * (work_ms - self.work_ms);
+            self.work_ms.add(weight, work_ms);
         }
-        let offered = if self.gap_ms > 0.0 { self.work_ms / self.gap_ms } else { 0.0 };
+        let (gap_ms, work_ms) = (self.gap_ms.get(), self.work_ms.get());
+        let offered = if gap_ms > 0.0 { work_ms / gap_ms } else { 0.0 };
         let rho = (offered / lanes).min(0.98);
-        let (stopping_ms, price) = (self.stopping_ms, self.price(rho, lanes));
-        self.pool = Pool { lanes, free: self.free, offered: rho * lanes, stopping_ms, price };
+        let (stopping_ms, price) = (self.stopping_ms.get(), self.price(rho, lanes));
+        self.pool = Pool { lanes, free: smoothed, offered: rho * lanes, stopping_ms, price };
         (free, rho)
     }
 
     /// The cost of a cancellation as a share of a request's work.
     fn stopping_share(&self) -> f64 {
-        if self.work_ms > 0.0 { self.stopping_ms / self.work_ms } else { 0.0 }
+        let (stopping_ms, work_ms) = (self.stopping_ms.get(), self.work_ms.get());
+        if work_ms > 0.0 { stopping_ms / work_ms } else { 0.0 }
     }
 
     /// v: the share of the lanes that is not free, smoothed.
     fn held(&self, lanes: f64) -> f64 {
-        (1.0 - self.free / lanes).clamp(0.0, 0.98)
+        let free = self.free.map_or(f64::NAN, MovingAverage::get);
+        (1.0 - free / lanes).clamp(0.0, 0.98)
     }
 
     /// p: own delay that a unit of lane time is worth.
@@ -174,8 +174,9 @@ impl Backfill {
     /// Another chunk size now and then, so that its delays are known when they are wanted.
     fn explored(&self, class: &Class, k: usize, rho: f64) -> Option<(usize, usize)> {
         if self.held(self.pool.lanes) > CROWDED {
-            // Nothing takes less lane time as a rule. Where something else seems to, what was learned may be
-            // wrong, and with it the load: then the crowd is there because of it, and would stay.
+            // Nothing takes less lane time as a rule. Where something else seems to, what was
+            // learned may be wrong, and with it the load: then the crowd is there because of it,
+            // and would stay.
             let largest = class.k_below(1);
             return self.arrivals.is_multiple_of(EXPLORE_CROWDED).then_some((largest, largest));
         }
@@ -192,16 +193,6 @@ impl Backfill {
         let every = if known { EXPLORE.0 } else { EXPLORE.1 };
         self.arrivals.is_multiple_of(every).then_some((k, e))
     }
-}
-
-/// q: how quiet it is, from 1 where nothing arrives to 0 at a load of [`QUIET_BELOW`].
-fn quiet(rho: f64) -> f64 {
-    (1.0 - rho / QUIET_BELOW).max(0.0)
-}
-
-/// x to a small whole power, the same on every platform.
-fn power(x: f64, exponent: usize) -> f64 {
-    (0..exponent).fold(1.0, |product, _| product * x)
 }
 
 impl Policy for Backfill {
@@ -243,6 +234,6 @@ impl Policy for Backfill {
     }
 
     fn learn_stopping(&mut self, took: Duration) {
-        self.stopping_ms += STOPPING_WEIGHT * (took.as_secs_f64() * 1000.0 - self.stopping_ms);
+        self.stopping_ms.add(STOPPING_WEIGHT, took.as_secs_f64() * 1000.0);
     }
 }

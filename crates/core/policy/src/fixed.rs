@@ -3,8 +3,8 @@
 use crate::{Choice, Chunking, Class, Load, Operation, Policy, Settings, eager::eager};
 use ripstop_model::{Code, Timestamp};
 
-/// The same code whatever the load: reads fetch a set number of chunks; writes store all N, or where
-/// chunks may be runs of strips as many as reads fetch.
+/// The same code whatever the load: reads fetch a set number of chunks; writes store all N, or
+/// where chunks may be runs of strips as many as reads fetch.
 #[derive(Clone, Copy, Debug)]
 pub struct Fixed {
     code: Option<Code>,
@@ -12,8 +12,8 @@ pub struct Fixed {
 }
 
 impl Fixed {
-    /// Serves with `settings.code` where chunks may be runs of strips, fetches `settings.read_chunks`
-    /// where they are strips; without them, K.
+    /// Serves with `settings.code` where chunks may be runs of strips, fetches
+    /// `settings.read_chunks` where they are strips; without them, K.
     pub fn new(settings: &Settings) -> Self {
         Self { code: settings.code, read_chunks: settings.read_chunks }
     }

@@ -19,7 +19,8 @@ pub struct Ideal {
 }
 
 impl Ideal {
-    /// For phases that follow one another from time zero: how long, and how many requests per second.
+    /// For phases that follow one another from time zero: how long, and how many requests per
+    /// second.
     pub fn new(settings: &Settings, model: ShiftedExponential, phases: &[(Duration, f64)]) -> Self {
         let ends = phases.iter().scan(Timestamp::ZERO, |end, &(span, rate)| {
             *end = *end + span;
@@ -28,8 +29,8 @@ impl Ideal {
         Self { limits: settings.limits, model, phases: ends.collect(), last: None }
     }
 
-    /// The best of the possible codes at this rate: equations (2) and (7), codes that the lanes cannot
-    /// keep up with left out.
+    /// The best of the possible codes at this rate: equations (2) and (7), codes that the lanes
+    /// cannot keep up with left out.
     pub fn best(
         demand: &Demand,
         rate_per_s: f64,

@@ -1,8 +1,8 @@
 //! Which code a request gets: one file per policy.
 //!
-//! A policy sees plain data (what is asked, how loaded the pool is, how long tasks took) and returns
-//! plain data (a code and how its redundancy runs). It deliberately does not see nodes, tasks or
-//! bytes: which of a stripe's fragments are fetched, and when, is the gateway's business.
+//! A policy sees plain data (what is asked, how loaded the pool is, how long tasks took) and
+//! returns plain data (a code and how its redundancy runs). It deliberately does not see nodes,
+//! tasks or bytes: which of a stripe's fragments are fetched, and when, is the gateway's business.
 //!
 //! ```
 //! use ripstop_model::{Code, Timestamp};
@@ -32,6 +32,7 @@ mod policy;
 mod redundancy;
 mod registry;
 mod replication;
+mod settings;
 mod tofec;
 
 pub use all::All;
@@ -43,8 +44,9 @@ pub use ideal::Ideal;
 pub use limits::Limits;
 pub use policy::{Choice, Chunking, Class, Load, Policy};
 pub use redundancy::{Late, Redundancy};
-pub use registry::{SettingKey, Settings, UnknownPolicy, by_name, descriptions, names, readers};
+pub use registry::{SettingKey, UnknownPolicy, by_name, descriptions, names, readers};
 pub use replication::Replication;
 pub use ripstop_estimator::Sample;
 pub use ripstop_model::Operation;
+pub use settings::Settings;
 pub use tofec::{Demand, LoadThresholds, MultiServerTofec, Thresholds, Tofec};

@@ -30,8 +30,8 @@ impl Limits {
         class.n_max(k).min(libm::floor(self.r_max * k as f64) as usize).max(k)
     }
 
-    /// The allowed code nearest to (n,k): k not above this one if that is possible, then n between k
-    /// and the most there may be.
+    /// The allowed code nearest to (n,k): k not above this one if that is possible, then n between
+    /// k and the most there may be.
     pub(crate) fn nearest(self, class: &Class, n: usize, k: usize) -> Code {
         let k = class.k_below(k.min(usize::from(self.k_max)));
         class.nearest(n.min(self.n_max(class, k)), k)

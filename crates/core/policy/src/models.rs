@@ -4,7 +4,7 @@ use ripstop_delay::ShiftedExponential;
 use ripstop_estimator::{Window, WindowSettings};
 use ripstop_model::{Operation, Timestamp};
 
-/// Samples after which a learned model is fitted anew.
+/// Samples after which a learned model is fitted again.
 const RENEW_EVERY: u32 = 2048;
 
 /// The delay model of each direction: given, or learned from the tasks.
@@ -46,7 +46,7 @@ impl Models {
         }
     }
 
-    /// Fits anew if there is enough that is new; true if a model changed.
+    /// Fits again if there is enough that is new; true if a model changed.
     pub(crate) fn renew(&mut self, now: Timestamp) -> bool {
         let Self::Learned { window, fresh, models } = self else { return false };
         if *fresh < RENEW_EVERY {

@@ -61,8 +61,8 @@ impl Class {
         u64::from(self.strip_bytes) * self.code.k() as u64
     }
 
-    /// Sizes that agree in the first five binary digits, and so are within 6 % of each other, have the same
-    /// number.
+    /// Sizes that agree in the first five binary digits, and so are within 6 % of each other, have
+    /// the same number.
     pub(crate) fn size_kind(&self) -> u64 {
         (self.bytes() as f64).to_bits() >> 48
     }
@@ -97,7 +97,8 @@ impl Class {
         self.code.n() * k / self.code.k()
     }
 
-    /// The possible code nearest to (n,k): k as in [`Self::k_below`], n then between k and what there is.
+    /// The possible code nearest to (n,k): k as in [`Self::k_below`], n then between k and what
+    /// there is.
     pub fn nearest(&self, n: usize, k: usize) -> Code {
         let k = self.k_below(k);
         Code::new(n.clamp(k, self.n_max(k)), k).expect("k ≤ n ≤ 255, as N is")

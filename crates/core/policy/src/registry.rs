@@ -1,11 +1,8 @@
 use crate::{
-    All, Backfill, Fixed, Greedy, Hedge, Limits, MultiServerTofec, Policy, Replication, Tofec,
+    All, Backfill, Fixed, Greedy, Hedge, MultiServerTofec, Policy, Replication, Settings, Tofec,
 };
 use alloc::{boxed::Box, string::String};
-use core::{fmt, time::Duration};
-use ripstop_delay::ShiftedExponential;
-use ripstop_model::Code;
-use serde::{Deserialize, Serialize};
+use core::fmt;
 
 type Maker = fn(&Settings) -> Box<dyn Policy>;
 
@@ -54,37 +51,6 @@ const REGISTRY: &[Row] = &[
     }),
 ];
 
-/// What the policies can be told; each reads what concerns it.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Settings {
-    /// `fixed`: the code; `hedge`, `hedge-p95`: the code with the hedge; `fixed-dimension`: its k.
-    pub code: Option<Code>,
-    /// `fixed`, where chunks are strips: how many a full read fetches, of which K are needed; K if
-    /// `None`, never more than N.
-    pub read_chunks: Option<u8>,
-    /// What no adaptive policy exceeds.
-    pub limits: Limits,
-    /// `tofec`: weight of the old average of the queue's length; 0 looks at the present only. 0.99.
-    pub memory: f64,
-    /// `tofec`: the delay model; `None`: it is learned.
-    pub model: Option<ShiftedExponential>,
-    /// `hedge`: when the hedge is due; `hedge-p95`: when, before anything was seen. 100 ms.
-    pub hedge_after: Duration,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            code: None,
-            read_chunks: None,
-            limits: Limits::default(),
-            memory: 0.99,
-            model: None,
-            hedge_after: Duration::from_millis(100),
-        }
-    }
-}
-
 /// No policy has this name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnknownPolicy {
@@ -129,6 +95,9 @@ pub fn by_name(name: &str, settings: &Settings) -> Result<Box<dyn Policy>, Unkno
 mod tests {
     extern crate std;
     use super::*;
+    use crate::Limits;
+    use core::time::Duration;
+    use ripstop_model::Code;
     use std::string::ToString;
 
     #[test]
@@ -142,6 +111,7 @@ mod tests {
             "{error}"
         );
     }
+
     #[test]
     fn a_policy_is_made_otherwise_by_the_settings_that_it_reads_and_by_no_others() {
         let default = Settings::default();

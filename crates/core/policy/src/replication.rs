@@ -3,8 +3,8 @@
 use crate::{Choice, Class, Load, Policy, Settings, eager::eager};
 use ripstop_model::Timestamp;
 
-/// Every request fetches (or stores) the whole payload twice at once, and the first wins. Where chunks
-/// are strips: one more than needed.
+/// Every request fetches (or stores) the whole payload twice at once, and the first wins. Where
+/// chunks are strips: one more than needed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Replication;
 

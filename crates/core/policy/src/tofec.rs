@@ -14,6 +14,7 @@ pub use thresholds::Thresholds;
 
 use crate::{Choice, Class, Limits, Load, Policy, Sample, Settings, eager::eager};
 use ripstop_delay::ShiftedExponential;
+use ripstop_estimator::MovingAverage;
 use ripstop_model::{Operation, Timestamp};
 use tables::Tables;
 
@@ -27,7 +28,7 @@ pub struct Tofec {
     /// The weight of the old average: a.
     memory: f64,
     /// Smoothed length of the request queue.
-    queue: f64,
+    queue: MovingAverage,
     /// Set where k is: the authors' earlier FAST CLOUD.
     dimension: Option<u8>,
     greedy: crate::Greedy,
@@ -51,7 +52,7 @@ impl Tofec {
         Self {
             limits: settings.limits,
             memory: settings.memory,
-            queue: 0.0,
+            queue: MovingAverage::default(),
             dimension,
             greedy: crate::Greedy::new(settings),
             tables: Tables::new(settings),
@@ -72,8 +73,8 @@ impl Tofec {
 
 impl Policy for Tofec {
     fn choose(&mut self, now: Timestamp, class: &Class, load: Load) -> Choice {
-        self.queue = self.memory * self.queue + (1.0 - self.memory) * load.backlog as f64;
-        let (queue, limits) = (self.queue, self.limits);
+        self.queue.fade(self.memory, load.backlog as f64);
+        let (queue, limits) = (self.queue.get(), self.limits);
         match self.table(now, class, load.lanes.max(1)) {
             Some(table) => eager(table.code(queue, class, limits)),
             None => self.greedy.choose(now, class, load),

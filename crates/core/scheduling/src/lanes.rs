@@ -277,7 +277,7 @@ impl Nodes {
         self.all[node.get()].refused_until = until;
     }
 
-    /// Keeps later requests of this look off a node; true if a ready node was withdrawn by it.
+    /// Keeps later requests of this look off a node; true if that withdrew a ready node.
     pub fn reserve(&mut self, node: NodeIndex, look: u64) -> bool {
         let lanes = &mut self.all[node.get()];
         let withdrawn = lanes.reserved != look && lanes.is_ready();

@@ -55,7 +55,7 @@ impl Paces {
         Self { nodes: vec![none; nodes], median: 0.0, noted: 0, scratch: Vec::new() }
     }
 
-    /// A task was on a lane of a node for so long, and ended by itself or was cancelled.
+    /// A task was on a lane of a node for this long, and ended by itself or was cancelled.
     pub fn note(&mut self, now: Timestamp, node: NodeIndex, served: Duration, ended: bool) {
         if self.nodes.len() < PEERS_MIN {
             return;

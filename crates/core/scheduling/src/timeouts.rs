@@ -42,6 +42,11 @@ impl<S: Slot> Timeouts<S> {
         self.links.contains(slot.number())
     }
 
+    /// The slot whose timeout is due next.
+    pub fn first(&self) -> Option<S> {
+        self.list.front().map(S::of)
+    }
+
     /// When the next timeout is due.
     pub fn earliest(&self) -> Option<Timestamp> {
         self.list.front().map(|slot| self.due[slot as usize])
@@ -71,6 +76,7 @@ mod tests {
         timeouts.stop(TaskSlot::of(4));
         timeouts.stop(TaskSlot::of(4));
         assert_eq!(timeouts.earliest(), Some(at(11)));
+        assert_eq!(timeouts.first(), Some(TaskSlot::of(2)));
         assert_eq!(timeouts.expire(at(15)), Some(TaskSlot::of(2)));
         timeouts.start(at(15), TaskSlot::of(4));
         assert_eq!(timeouts.expire(at(15)), Some(TaskSlot::of(9)));

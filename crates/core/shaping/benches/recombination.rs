@@ -1,5 +1,5 @@
-//! What it costs to queue a request and to choose the next, with 100 flows of which 10 or 1000 requests
-//! each wait.
+//! What it costs to queue a request and to choose the next, with 100 flows of which 10 or 1000
+//! requests each wait.
 
 use core::{hint::black_box, time::Duration};
 use criterion::{Criterion, criterion_group, criterion_main};

@@ -1,7 +1,7 @@
 use ripstop_model::Timestamp;
 
-/// Backlogs are counted in billionths of a unit of work: what a server of one unit a second does in a
-/// nanosecond. So every quantity is a whole number, whatever the capacity.
+/// Backlogs are counted in billionths of a unit of work: what a server of one unit a second does in
+/// a nanosecond. So every quantity is a whole number, whatever the capacity.
 pub(crate) const SCALE: u128 = 1_000_000_000;
 
 /// The work that a server has taken and not yet done.
@@ -20,7 +20,7 @@ impl Backlog {
         self.at = self.at.max(now);
     }
 
-    /// Adds so many units of work.
+    /// Adds this many units of work.
     pub(crate) fn add(&mut self, cost: u64) {
         self.work = self.work.saturating_add(u128::from(cost) * SCALE);
     }
@@ -31,8 +31,8 @@ impl Backlog {
     }
 }
 
-/// Nanoseconds that a server takes for this work, in units of [`SCALE`], rounded up; the most there are
-/// if it never ends.
+/// Nanoseconds that a server takes for this work, in units of [`SCALE`], rounded up; the most there
+/// are if it never ends.
 pub(crate) fn nanos_for(work: u128, capacity: u64) -> u64 {
     match (work, capacity) {
         (0, _) => 0,

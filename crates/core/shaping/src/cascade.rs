@@ -25,8 +25,8 @@ pub enum Admission {
     Admitted(Admitted),
     /// No tier could.
     Refused {
-        /// After how long the last tier would take a request of this cost if none came between; none
-        /// if it never would, with the capacity that it has.
+        /// After how long the last tier would take a request of this cost if none came between;
+        /// none if it never would, with the capacity that it has.
         retry_after: Option<Duration>,
     },
 }
@@ -38,17 +38,17 @@ pub struct Admitted {
     pub tier: usize,
     /// When it must have ended: its arrival and the tier's bound.
     pub deadline: Timestamp,
-    /// When it ends if the tier's capacity serves it in order of arrival. Under [`Rule::Count`] this can
-    /// be later than the deadline.
+    /// When it ends if the tier's capacity serves it in order of arrival. Under [`Rule::Count`]
+    /// this can be later than the deadline.
     pub end: Timestamp,
 }
 
 /// Admission by deadline, tier by tier: what one cannot serve within its bound is the next one's.
 ///
 /// Each tier is a server with its own capacity, in units of work a second, of which a request costs
-/// some; it works on what it has taken in order of arrival and all the time while there is any. That is
-/// the account by which a [`Rule`] judges; what is really done where is for recombination to decide, and
-/// work that takes longer than it was said to cost is not in it.
+/// some; it works on what it has taken in order of arrival and all the time while there is any.
+/// That is the account by which a [`Rule`] judges; what is really done where is for recombination
+/// to decide, and work that takes longer than it was said to cost is not in it.
 ///
 /// A request costs time in proportion to the number of tiers, and no memory; no clock is read.
 ///
@@ -119,7 +119,8 @@ impl Cascade {
         self.tiers.iter().map(|stage| stage.share)
     }
 
-    /// Finds the first tier that can take a request of `cost` units of work, and gives it the request.
+    /// Finds the first tier that can take a request of `cost` units of work, and gives it the
+    /// request.
     ///
     /// A `now` before that of an earlier call counts as that.
     pub fn admit(&mut self, now: Timestamp, cost: u64) -> Admission {
@@ -158,7 +159,8 @@ impl Cascade {
         Ok(())
     }
 
-    /// From now on requests may take so long in the tiers, given in order; what was admitted stays.
+    /// From now on requests may take this long in the tiers, given in order; what was admitted
+    /// stays.
     pub fn set_bounds(&mut self, bounds: impl IntoIterator<Item = Duration>) {
         for (stage, bound) in self.tiers.iter_mut().zip(bounds) {
             stage.share.bound = bound;

@@ -1,15 +1,15 @@
 use crate::{Arrivals, Tier, backlog::Backlog};
 use core::time::Duration;
 
-/// From arrival to end, for each request, at a server of so many requests a second that takes all of
-/// them, first come, first served: what is done without decomposition. Rounded up to the nanosecond;
-/// without capacity no request ends.
+/// From arrival to end, for each request, at a server of this many requests a second that takes all
+/// of them, first come, first served: what is done without decomposition. Rounded up to the
+/// nanosecond; without capacity no request ends.
 pub fn responses(arrivals: Arrivals<'_>, capacity: u64) -> impl ExactSizeIterator<Item = Duration> {
     backlogs(arrivals, capacity).map(move |backlog| Duration::from_nanos(backlog.nanos(capacity)))
 }
 
-/// Whether such a server keeps a promise. If it does, so does one of greater capacity, where no request
-/// ends later.
+/// Whether such a server keeps a promise. If it does, so does one of greater capacity, where no
+/// request ends later.
 fn keeps(arrivals: Arrivals<'_>, capacity: u64, tiers: &[Tier]) -> bool {
     tiers.iter().all(|tier| {
         let bound_ns = tier.bound().as_nanos();
@@ -29,8 +29,8 @@ fn backlogs(arrivals: Arrivals<'_>, capacity: u64) -> impl ExactSizeIterator<Ite
     })
 }
 
-/// The smallest capacity, in requests a second, with which a server that takes all requests, first come,
-/// first served, keeps a promise.
+/// The smallest capacity, in requests a second, with which a server that takes all requests, first
+/// come, first served, keeps a promise.
 ///
 /// ```
 /// use ripstop_model::Timestamp;
@@ -46,7 +46,8 @@ pub fn undecomposed_capacity(arrivals: Arrivals<'_>, tiers: &[Tier]) -> u64 {
         return 0;
     }
     let (mut low, mut high) = (0, 1u64);
-    // Below half the mean rate the backlog only grows; bisection would find that as well, but later.
+    // Below half the mean rate the backlog only grows; bisection would find that as well, but
+    // later.
     let rate = u128::from(arrivals.count()) * 500_000_000 / arrivals.span().as_nanos().max(1);
     if let Ok(rate) = u64::try_from(rate)
         && !keeps(arrivals, rate, tiers)

@@ -1,9 +1,9 @@
 //! How many requests servers of different capacity take, found in one walk along the arrivals.
 //!
-//! With equal costs all rules are thresholds on the backlog, so that a server is three numbers and a
-//! step is a product, a difference, two comparisons and a sum: the same for all, without branches.
-//! All quantities are whole numbers that a 64-bit float holds exactly; a server for which that does not
-//! hold is walked in 128-bit integers instead.
+//! With equal costs all rules are thresholds on the backlog, so that a server is three numbers and
+//! a step is a product, a difference, two comparisons and a sum: the same for all, without
+//! branches. All quantities are whole numbers that a 64-bit float holds exactly; a server for which
+//! that does not hold is walked in 128-bit integers instead.
 
 use crate::{
     Arrivals, Rule,
@@ -91,7 +91,7 @@ impl Group {
         group
     }
 
-    /// Walks on by arrivals that come so many nanoseconds after each other.
+    /// Walks on by arrivals that come this many nanoseconds after each other.
     ///
     /// Where a product is too large to be exact it is larger than any backlog, and the difference
     /// counts as nothing all the same.

@@ -1,19 +1,20 @@
 //! Promises kept apart: which requests can meet a bound, and how much capacity a promise takes.
 //!
-//! A [`Promise`] is a list of tiers: of all requests, at least this fraction within this bound. Bursts are
-//! what makes it dear: the last few percent of requests take several times the capacity of all others.
-//! So each tier has a capacity of its own, and takes those requests that it can serve within its bound;
-//! the others go on to the next (after Lu, Doshi and Varman, graduated quality of service by
-//! decomposition into two tiers; any number of them here).
+//! A [`Promise`] is a list of tiers: of all requests, at least this fraction within this bound.
+//! Bursts make it dear: the last few percent of requests take several times the capacity of all
+//! others. So each tier has a capacity of its own, and takes those requests that it can serve
+//! within its bound; the others go on to the next (after Lu, Doshi and Varman, graduated quality of
+//! service by decomposition into two tiers; any number of them here).
 //!
 //! * [`Cascade`]: decides that for a request at its arrival, live, by one of three [`Rule`]s.
 //! * [`Plan`]: the capacities that a promise takes on a trace.
 //! * [`capacities`]: the same for one tier, and many fractions and bounds at once.
 //! * [`Scheduler`]: which class a free server serves next, by one of five [`Discipline`]s.
-//! * [`MinMaxLoad`], [`responses`]: what is done without: capped windows, and first come, first served.
+//! * [`MinMaxLoad`], [`responses`]: what others do instead: capped windows, and first come, first
+//!   served.
 //!
-//! Work is counted in units that the caller chooses: requests in planning, nanoseconds of a lane in a
-//! gateway; capacity is units of work a second. All of it is computed in whole numbers: no result
+//! Work is counted in units that the caller chooses: requests in planning, nanoseconds of a lane in
+//! a gateway; capacity is units of work a second. All of it is computed in whole numbers: no result
 //! depends on how a number was rounded.
 //!
 //! It deliberately knows nothing of what requests are, serves none, and reads no clock.

@@ -4,8 +4,8 @@ use core::time::Duration;
 use ripstop_delay::Dice;
 use ripstop_model::Timestamp;
 
-/// Requests dropped so that no window of time has too many of them: the min–max load heuristic (MML) with
-/// which the paper on graduated quality of service compares its decomposition.
+/// Requests dropped so that no window of time has too many of them: the min–max load heuristic
+/// (MML) with which the paper on graduated quality of service compares its decomposition.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MinMaxLoad {
     /// How many requests a window keeps at most.
@@ -15,8 +15,8 @@ pub struct MinMaxLoad {
 }
 
 impl MinMaxLoad {
-    /// Caps windows of this length, from the first arrival on, at the smallest number with which the
-    /// fraction of requests is kept. Which of a window go is thrown with dice, each with equal
+    /// Caps windows of this length, from the first arrival on, at the smallest number with which
+    /// the fraction of requests is kept. Which of a window go is thrown with dice, each with equal
     /// probability.
     pub fn new(arrivals: Arrivals<'_>, fraction: Fraction, window: Duration, seed: u64) -> Self {
         let counts = window_counts(arrivals, window);
@@ -35,16 +35,17 @@ impl MinMaxLoad {
         Self { cap, kept }
     }
 
-    /// The smallest capacity, in requests a second, with which all that is kept ends within the bound,
-    /// first come, first served.
+    /// The smallest capacity, in requests a second, with which all that is kept ends within the
+    /// bound, first come, first served.
     pub fn capacity(&self, bound: Duration) -> u64 {
         let kept = Arrivals::ordered(&self.kept);
         capacities(kept, &[Question { rule: Rule::Exact, bound, need: kept.count() }])[0]
     }
 }
 
-/// How many requests arrive in each window of this length, from the first arrival on: the window's number
-/// and its requests, of windows that have any. A window of nothing is as long as a nanosecond.
+/// How many requests arrive in each window of this length, from the first arrival on: the window's
+/// number and its requests, of windows that have any. A window of nothing is as long as a
+/// nanosecond.
 pub fn window_counts(arrivals: Arrivals<'_>, window: Duration) -> Vec<(u64, u64)> {
     let window = u64::try_from(window.as_nanos()).unwrap_or(u64::MAX).max(1);
     let first = arrivals.first().as_nanos();

@@ -20,8 +20,8 @@ pub struct Plan {
 pub struct TierPlan {
     /// What is promised.
     pub tier: Tier,
-    /// The smallest capacity that keeps it, in requests a second; nothing where the tiers before it take
-    /// enough requests already.
+    /// The smallest capacity that keeps it, in requests a second; nothing where the tiers before it
+    /// take enough requests already.
     pub capacity: u64,
     /// Requests that it takes.
     pub admitted: u64,
@@ -31,11 +31,13 @@ pub struct TierPlan {
 
 impl Plan {
     /// The smallest capacity of the first tier, then the smallest of the second for what the first
-    /// refuses, and so on, such that each tier and those before it take the promised fraction of all.
+    /// refuses, and so on, such that each tier and those before it take the promised fraction of
+    /// all.
     ///
-    /// As a tier's requests end within its bound, and bounds rise, that keeps the promise: at each bound
-    /// at least the promised fraction has ended. (Except for those that are late under [`Rule::Count`].)
-    /// Smallest tier by tier; the total can be smaller where an earlier tier is given more than it needs.
+    /// As a tier's requests end within its bound, and bounds rise, that keeps the promise: at each
+    /// bound at least the promised fraction has ended. (Except for those that are late under
+    /// [`Rule::Count`].) Smallest tier by tier; the total can be smaller where an earlier tier is
+    /// given more than it needs.
     ///
     /// ```
     /// use ripstop_model::Timestamp;

@@ -1,3 +1,4 @@
+mod decimal;
 mod parse;
 #[cfg(test)]
 mod tests;
@@ -9,7 +10,8 @@ use serde::{Deserialize, Serialize};
 /// How many tiers a promise may have.
 pub const TIERS_MAX: usize = 16;
 
-/// A share of all requests: above 0, at most 1, in billionths, so that a number of requests is exact.
+/// A share of all requests: above 0, at most 1, in billionths, so that a number of requests is
+/// exact.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Fraction(u32);
@@ -20,7 +22,7 @@ impl Fraction {
     /// All requests.
     pub const ALL: Self = Self(Self::WHOLE);
 
-    /// So many billionths; none if that is nothing or more than the whole.
+    /// This many billionths; none if that is nothing or more than the whole.
     pub const fn from_billionths(billionths: u32) -> Option<Self> {
         if billionths == 0 || billionths > Self::WHOLE { None } else { Some(Self(billionths)) }
     }
@@ -44,7 +46,7 @@ impl Fraction {
 impl fmt::Display for Fraction {
     /// The shortest decimal number that [parses](str::parse) to it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        parse::write_decimal(f, self.0.into(), Self::WHOLE.into())
+        decimal::write_decimal(f, self.0.into(), Self::WHOLE.into())
     }
 }
 
@@ -92,15 +94,15 @@ pub struct Bound(
 
 impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        parse::write_span(f, self.0)
+        decimal::write_span(f, self.0)
     }
 }
 
 /// What a tenant is promised: tiers whose fractions and bounds both rise, such as
 /// `0.9:20ms,0.99:50ms,1:500ms`.
 ///
-/// Read aloud: nine requests of ten within 20 ms, all but one of a hundred within 50 ms, all of them
-/// within half a second. A promise need not end at 1: then nothing is promised for the rest.
+/// Read aloud: nine requests of ten within 20 ms, all but one of a hundred within 50 ms, all of
+/// them within half a second. A promise need not end at 1: then nothing is promised for the rest.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Promise {

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 /// When a server of S units of work a second takes a request that must end within a bound R.
 ///
 /// All three judge by the backlog alone: the work taken and not yet done. For requests of one unit
-/// each, *outstanding* is their number, which is the backlog rounded up to whole units; so it reads for
-/// requests of any cost, c below.
+/// each, *outstanding* is their number, which is the backlog rounded up to whole units; so it reads
+/// for requests of any cost, c below.
 ///
 /// | rule | takes the request iff | the requests it takes |
 /// |---|---|---|
@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 /// | count | outstanding ≤ ⌊S·R⌋ | may end late by up to their own service time, c/S |
 /// | floor | outstanding + c ≤ ⌊S·R⌋ | end within R; fewer than could, most so where S·R is small |
 ///
-/// Exact is the product's; count is the wording of the paper on graduated quality of service (Lu, Doshi
-/// and Varman), and floor the reading of it that never misses. Of two servers the one with more
-/// capacity takes at least as many requests of equal cost under any of them.
+/// Exact is the product's; count is the wording of the paper on graduated quality of service (Lu,
+/// Doshi and Varman), and floor the reading of it that never misses. Of two servers the one with
+/// more capacity takes at least as many requests of equal cost under any of them.
 #[derive(
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
 )]
@@ -45,8 +45,8 @@ impl Rule {
         }
     }
 
-    /// The greatest backlog, in units of [`SCALE`], with which a server of `capacity` units of work a
-    /// second takes a request of `cost` units; none if it never does.
+    /// The greatest backlog, in units of [`SCALE`], with which a server of `capacity` units of work
+    /// a second takes a request of `cost` units; none if it never does.
     pub(crate) const fn limit(self, capacity: u64, bound_ns: u64, cost: u64) -> Option<u128> {
         if capacity == 0 {
             return None;

@@ -14,7 +14,7 @@ const WIDTH: usize = 32;
 /// Brackets wider than this are divided by equal ratios, others by equal differences.
 const RATIO_MAX: u64 = 4;
 
-/// How much capacity does it take that so many requests are taken, each within the bound?
+/// How much capacity does it take for this many requests to be taken, each within the bound?
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Question {
     /// By which rule requests are taken.
@@ -27,18 +27,18 @@ pub struct Question {
 
 /// How many requests, of one unit of work each, a server of this capacity takes within a bound.
 ///
-/// Does not fall as capacity or bound rise, whatever the rule: the n-th request that the better server
-/// takes comes no later than the n-th that the other takes, because by then it has finished no fewer of
-/// those before it. (With unequal costs that does not hold.)
+/// Does not fall as capacity or bound rise, whatever the rule: the n-th request that the better
+/// server takes comes no later than the n-th that the other takes, because by then it has finished
+/// no fewer of those before it. (With unequal costs that does not hold.)
 pub fn admitted(arrivals: Arrivals<'_>, rule: Rule, bound: Duration, capacity: u64) -> u64 {
     taken(arrivals, &[Server { rule, bound_ns: nanos(bound), capacity }])[0]
 }
 
 /// The smallest capacities, in requests a second, that answer the questions.
 ///
-/// The smallest whole number S for which [`admitted`] is not below what is needed, exactly: one less is
-/// too little and, as admission does not fall with capacity, anything more is enough. Nothing needed
-/// takes no capacity.
+/// The smallest whole number S for which [`admitted`] is not below what is needed, exactly: one
+/// less is too little and, as admission does not fall with capacity, anything more is enough.
+/// Nothing needed takes no capacity.
 ///
 /// Many questions cost little more than one, because they are answered together: see [`Search`].
 pub fn capacities(arrivals: Arrivals<'_>, questions: &[Question]) -> Vec<u64> {
@@ -49,9 +49,9 @@ pub fn capacities(arrivals: Arrivals<'_>, questions: &[Question]) -> Vec<u64> {
 
 /// The search for [`capacities`], walk by walk, for who wants to see it progress.
 ///
-/// Each question has a bracket of two capacities, too little and enough. A walk along the arrivals tries
-/// some capacities within all brackets that are still open, side by side, and what it finds about a rule
-/// and a bound closes in on every question about them.
+/// Each question has a bracket of two capacities, too little and enough. A walk along the arrivals
+/// tries some capacities within all brackets that are still open, side by side, and what it finds
+/// about a rule and a bound closes in on every question about them.
 #[derive(Clone, Debug)]
 pub struct Search<'times> {
     arrivals: Arrivals<'times>,
@@ -74,8 +74,8 @@ impl<'times> Search<'times> {
     pub fn new(arrivals: Arrivals<'times>, questions: &[Question]) -> Self {
         let mut brackets: Vec<_> =
             questions.iter().map(|one| Bracket::new(arrivals, one)).collect();
-        // Questions that differ in nothing but their number begin with the same bracket, so that the
-        // first walks serve them all.
+        // Questions that differ in nothing but their number begin with the same bracket, so that
+        // the first walks serve them all.
         let mut lows = BTreeMap::new();
         for Bracket { rule, bound_ns, low, .. } in brackets.iter().filter(|one| one.need > 0) {
             let least = lows.entry((*rule, *bound_ns)).or_insert(*low);
@@ -117,7 +117,8 @@ impl<'times> Search<'times> {
         self.brackets.iter().filter(|one| one.is_open()).map(bits).sum()
     }
 
-    /// The smallest capacities known to be enough; the answers once [`step`](Self::step) has said false.
+    /// The smallest capacities known to be enough; the answers once [`step`](Self::step) has said
+    /// false.
     pub fn capacities(&self) -> Vec<u64> {
         self.brackets.iter().map(|bracket| bracket.high).collect()
     }
@@ -131,8 +132,8 @@ impl Bracket {
         if need == 0 {
             return Self { rule, bound_ns, low: 0, high: 0, need };
         }
-        // What is taken fits into the time from the first arrival to the last deadline, except for one
-        // request that count may take too many.
+        // What is taken fits into the time from the first arrival to the last deadline, except for
+        // one request that count may take too many.
         let time = u128::from(nanos(arrivals.span())) + u128::from(bound_ns);
         let least = (u128::from(need - 1) * SCALE).div_ceil(time);
         // All requests at once within the bound.
@@ -145,7 +146,7 @@ impl Bracket {
         self.high - self.low > 1
     }
 
-    /// At most so many capacities inside.
+    /// At most this many capacities inside.
     fn divide(self, share: usize) -> impl Iterator<Item = Server> {
         let Self { rule, bound_ns, low, high, .. } = self;
         let inside = high - low - 1;
@@ -162,7 +163,7 @@ impl Bracket {
         })
     }
 
-    /// Takes note that this server takes so many.
+    /// Takes note that this server takes this many.
     fn close(&mut self, server: &Server, taken: u64) {
         let Server { rule, bound_ns, capacity } = *server;
         if (rule, bound_ns) != (self.rule, self.bound_ns) || self.need == 0 {

@@ -1,5 +1,5 @@
-//! The reference numbers of the search engine's trace. It cannot be shipped, so the test wants to be told
-//! where it is.
+//! The reference numbers of the search engine's trace. It cannot be shipped, so the test wants to
+//! be told where it is.
 
 use ripstop_model::Timestamp;
 use ripstop_shaping::{Arrivals, Fraction, MinMaxLoad, Question, Rule, capacities, responses};

@@ -1,4 +1,4 @@
-use crate::blocks::Block;
+use crate::pool::Block;
 use bytes::{Bytes, BytesMut};
 use std::fmt;
 
@@ -51,8 +51,8 @@ impl Buffer {
         self.filled = end;
     }
 
-    /// All of it, for a reader or a codec to fill; then say with [`Buffer::fill_to`] how much it was. What
-    /// stands there before means nothing.
+    /// All of it, for a reader or a codec to fill; then say with [`Buffer::fill_to`] how much it
+    /// was. What stands there before means nothing.
     pub fn whole(&mut self) -> &mut [u8] {
         match &mut self.memory {
             Memory::Small(bytes) => &mut bytes[..self.len_max],
@@ -77,7 +77,8 @@ impl Buffer {
         }
     }
 
-    /// What was filled in, to be shared; its block returns to the pool when the last slice of it is dropped.
+    /// What was filled in, to be shared; its block returns to the pool when the last slice of it is
+    /// dropped.
     pub fn freeze(self) -> Bytes {
         let Self { memory, filled, .. } = self;
         match memory {

@@ -1,10 +1,10 @@
-//! Blocks of memory that are used again: what strips are received, read, computed and written in.
+//! Reusable blocks of memory: strips are received, read, computed and written in them.
 //!
-//! A [`Blocks`] hands out buffers of one size, aligned for direct access to disks, and takes them back
-//! when the last reader lets go. They are carved from slabs that the system maps once and fills with
-//! pages as they are first touched, so a gateway under load neither maps, unmaps nor faults. Slabs that
-//! stay unused are given back. It deliberately refuses nobody: who may use how much memory is decided
-//! where requests are admitted.
+//! A [`Blocks`] hands out buffers of one size, aligned for direct access to disks, and takes them
+//! back when the last reader lets go. They are carved from slabs that the system maps once and
+//! fills with pages as they are first touched, so a gateway under load neither maps, unmaps nor
+//! faults. Slabs that stay unused are given back. It deliberately refuses nobody: who may use how
+//! much memory is decided where requests are admitted.
 //!
 //! ```
 //! use ripstop_block::Blocks;
@@ -21,6 +21,8 @@
 
 mod blocks;
 mod buffer;
+mod pool;
 
-pub use blocks::{ALIGN, BLOCK_LEN, Blocks};
+pub use blocks::Blocks;
 pub use buffer::Buffer;
+pub use pool::{ALIGN, BLOCK_LEN};

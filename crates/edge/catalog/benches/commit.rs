@@ -1,7 +1,8 @@
 //! Prints what the embedded catalog does per second on this machine: durable commits by how many
 //! callers wait at the same time, lookups, listings, and how long opening takes after a crash.
 //!
-//! `cargo bench -p ripstop-catalog --bench commit [-- FOLDER]`; the folder's disk is what is measured.
+//! `cargo bench -p ripstop-catalog --bench commit [-- FOLDER]`; the folder's disk is what is
+//! measured.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
@@ -113,8 +114,8 @@ async fn opening_after_a_crash(path: &Path, quick_open: bool) -> Duration {
     begin.elapsed()
 }
 
-/// How long it takes to verify every page and recount every record, at the opening, in a copy, and beside
-/// a caller that commits; and how many commits a second that caller has then.
+/// How long it takes to verify every page and recount every record, at the opening, in a copy, and
+/// beside a caller that commits; and how many commits a second that caller has then.
 async fn guarding(path: &Path) {
     let begin = Instant::now();
     let settings = Settings { check_pages: true, ..Settings::default() };

@@ -1,6 +1,6 @@
 use crate::{
-    Applied, Bucket, CatalogError, Change, Held, Leftover, Listing, ListingRequest, Object,
-    Outcome, Stripe, Tombstone, Upload, UploadedPart, Usage, Vouched,
+    Applied, Bucket, CatalogError, Change, Held, Lease, Leftover, Listing, ListingRequest, Object,
+    Outcome, Session, Stripe, Tombstone, Upload, UploadedPart, Usage, Vouched, Watermark,
 };
 use async_trait::async_trait;
 use ripstop_model::{NodeId, StripeId};
@@ -12,9 +12,9 @@ use std::fmt;
 /// Reads see every change that was answered before they began. Pages are bounded by their `max`.
 #[async_trait]
 pub trait Catalog: Send + Sync + fmt::Debug {
-    /// Applies changes at `now_ms` (milliseconds since 1970), in their order and in one transaction,
-    /// each on top of those before it; answers each. One that is refused changes nothing, and the rest
-    /// go on. Fails as a whole, or not at all.
+    /// Applies changes at `now_ms` (milliseconds since 1970), in their order and in one
+    /// transaction, each on top of those before it; answers each. One that is refused changes
+    /// nothing, and the rest go on. Fails as a whole, or not at all.
     async fn commit(&self, now_ms: u64, changes: Vec<Change>)
     -> Result<Vec<Outcome>, CatalogError>;
 
@@ -34,16 +34,16 @@ pub trait Catalog: Send + Sync + fmt::Debug {
     /// What all buckets hold, by name, ascending, after `after`.
     async fn usages(&self, after: &str, max: usize) -> Result<Vec<(String, Usage)>, CatalogError>;
 
-    /// The object that a key stands for. If it has at most [`LOCATED_EXTENTS_MAX`] extents its stripes
-    /// come along, each once, in the order of its extents; of a larger one, none do.
+    /// The object that a key stands for. If it has at most [`LOCATED_EXTENTS_MAX`] extents its
+    /// stripes come along, each once, in the order of its extents; of a larger one, none do.
     async fn object(&self, bucket: &str, key: &str) -> Result<Option<Located>, CatalogError>;
     /// A page of a bucket's keys in byte order, grouped by a delimiter; fails with `NoSuchBucket`.
     async fn list(&self, request: &ListingRequest) -> Result<Listing, CatalogError>;
 
     /// An upload by id.
     async fn upload(&self, id: &str) -> Result<Option<Upload>, CatalogError>;
-    /// Parts of an upload with numbers above `after`, ascending; fewer than `max` where their records
-    /// are longer than [`PARTS_LEN_MAX`] together, but one at least if there is any.
+    /// Parts of an upload with numbers above `after`, ascending; fewer than `max` where their
+    /// records are longer than [`PARTS_LEN_MAX`] together, but one at least if there is any.
     async fn parts(
         &self,
         id: &str,
@@ -82,9 +82,11 @@ pub trait Catalog: Send + Sync + fmt::Debug {
     ) -> Result<Vec<Leftover>, CatalogError>;
     /// Whether a copy of a fragment is a leftover.
     async fn is_leftover(&self, copy: Leftover) -> Result<bool, CatalogError>;
-    /// That a key's object was deleted, if that is still told; with an empty key, that a bucket was.
+    /// That a key's object was deleted, if that is still told; with an empty key, that a bucket
+    /// was.
     async fn tombstone(&self, bucket: &str, key: &str) -> Result<Option<Tombstone>, CatalogError>;
-    /// Of which keys (bucket and key, in that order) above `after` a stripe tells what is no longer so.
+    /// Of which keys (bucket and key, in that order) above `after` a stripe tells what is no longer
+    /// so.
     async fn outlived_by(
         &self,
         stripe: StripeId,
@@ -98,6 +100,10 @@ pub trait Catalog: Send + Sync + fmt::Debug {
         after: StripeId,
         max: usize,
     ) -> Result<Vec<StripeId>, CatalogError>;
+    /// What each session may still be writing, and which were given up, by session.
+    async fn watermarks(&self) -> Result<Vec<(Session, Watermark)>, CatalogError>;
+    /// Who has a lease, or had it last.
+    async fn lease(&self, name: &str) -> Result<Option<Lease>, CatalogError>;
     /// Which names of stripes it knows, whether it holds them or not.
     async fn vouched(&self) -> Result<Vouched, CatalogError>;
     /// Fails if what is on disk is not what was written. Reads all of it.
@@ -118,6 +124,7 @@ pub const PARTS_LEN_MAX: usize = 512 << 10;
 pub struct Located {
     /// The object.
     pub object: Object,
-    /// Its stripes in the order of their first use by an extent; none if there are too many extents.
+    /// Its stripes in the order of their first use by an extent; none if there are too many
+    /// extents.
     pub stripes: Vec<(StripeId, Stripe)>,
 }

@@ -13,8 +13,8 @@ pub enum CatalogError {
         /// What does not hold.
         reason: String,
     },
-    /// The disk, or the database, failed. Whether a change that is answered so is in force is unknown
-    /// until the catalog is opened again.
+    /// The disk, or the database, failed. Whether a change that is answered so is in force is
+    /// unknown until the catalog is opened again.
     #[error("catalog unavailable")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

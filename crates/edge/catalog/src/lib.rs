@@ -1,13 +1,13 @@
 //! What is stored where: buckets, objects, stripes, uploads, garbage.
 //!
-//! [`Catalog`] is the seam: atomic [`Change`]s, durable when answered, and reads that see every answered
-//! change. [`Embedded`] keeps it in one file, with group commit; another
-//! implementation is right if it passes `conformance` (feature of that name), which drives it beside
-//! a naive model. The catalog counts who holds each stripe: what nobody holds any more becomes
-//! garbage in the transaction that let go of it.
+//! [`Catalog`] is the seam: atomic [`Change`]s, durable when answered, and reads that see every
+//! answered change. [`Embedded`] keeps it in one file, with group commit; another implementation is
+//! right if it passes `conformance` (feature of that name), which drives it beside a naive model.
+//! The catalog counts who holds each stripe: what nobody holds any more becomes garbage in the
+//! transaction that let go of it.
 //!
-//! It deliberately does not store or delete bytes at nodes, does not know S3's rules for names, does
-//! not keep versions of objects, and does not remember ended uploads.
+//! It deliberately does not store or delete bytes at nodes, does not know S3's rules for names,
+//! does not keep versions of objects, and does not remember ended uploads.
 //!
 //! ```
 //! use ripstop_catalog::{Bucket, Catalog, Change, Embedded, Settings, Stripe};
@@ -18,8 +18,10 @@
 //! let catalog = Embedded::in_memory(Settings::default())?;
 //! let told_by = StripeId::new(1_700_000_000_000, 7);
 //! let nodes = vec![Some(0), None, None];
-//! let stripe = Stripe { pool: 0, n: 3, k: 2, payload_len: 0, header_len: 512, nodes, ..Stripe::default() };
-//! let bucket = Bucket { name: "photos".into(), created_ms: 1_700_000_000_000, told_by, ..Bucket::default() };
+//! let stripe =
+//!     Stripe { pool: 0, n: 3, k: 2, payload_len: 0, header_len: 512, nodes, ..Stripe::default() };
+//! let created_ms = 1_700_000_000_000;
+//! let bucket = Bucket { name: "photos".into(), created_ms, told_by, ..Bucket::default() };
 //! let change = Change::CreateBucket { bucket, stripes: vec![(told_by, stripe)] };
 //! catalog.commit_one(1_700_000_000_000, change).await?;
 //! assert!(catalog.bucket("photos").await?.is_some());
@@ -50,6 +52,7 @@ pub use listing::{Listed, ListedUpload, Listing, ListingRequest, PAGE_LEN_MAX};
 pub use model::{Model, State};
 pub use ripstop_object::{
     Account, Applied, Attributes, Bucket, Change, Checksum, ChecksumAlgorithm, Condition, Extent,
-    Garbage, Held, Leftover, Limit, Object, Outcome, Part, Quota, Refusal, SESSIONS_MAX, Session,
-    Stamp, Stripe, Tombstone, Upload, UploadedPart, Usage, Vouched,
+    Garbage, Held, Lease, Leftover, Limit, Object, Outcome, Part, Quota, RETIRED_MAX, Refusal,
+    SESSIONS_MAX, Session, Stamp, Stripe, Tombstone, Upload, UploadedPart, Usage, Vouched,
+    Watermark,
 };

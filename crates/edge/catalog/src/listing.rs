@@ -12,18 +12,19 @@ pub struct ListingRequest {
     pub delimiter: String,
     /// Only keys, and rolled-up prefixes, after this one in byte order. A rolled-up prefix that was
     /// given as `after` is not given again, nor anything below it. With an `after` further below a
-    /// rolled-up prefix (`photos/2021` for `photos/`), the prefix is given if keys after `after` are
-    /// rolled up to it.
+    /// rolled-up prefix (`photos/2021` for `photos/`), the prefix is given if keys after `after`
+    /// are rolled up to it.
     pub after: String,
-    /// Uploads only: among those of the key `after`, only ids above this; empty skips the whole key.
+    /// Uploads only: among those of the key `after`, only ids above this; empty skips the whole
+    /// key.
     pub after_upload: String,
-    /// Most keys and rolled-up prefixes, together; fewer where they are long ([`PAGE_LEN_MAX`]). With 0 the page is empty and says that there is no
-    /// more.
+    /// Most keys and rolled-up prefixes, together; fewer where they are long ([`PAGE_LEN_MAX`]).
+    /// With 0 the page is empty and says that there is no more.
     pub max: usize,
 }
 
-/// Most bytes of a page's keys and prefixes together: the entry with which they would be more begins the
-/// next page, if it is not a page's first.
+/// Most bytes of a page's keys and prefixes together: the entry with which they would be more
+/// begins the next page, if it is not a page's first.
 pub const PAGE_LEN_MAX: usize = 256 << 10;
 
 /// What a listing shows of an object.

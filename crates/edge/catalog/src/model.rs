@@ -1,5 +1,5 @@
-//! The catalog as maps in memory, with whole scans instead of seeks: too slow to be of use. What every
-//! implementation is compared with.
+//! The catalog as maps in memory, with whole scans instead of seeks: too slow to be of use. What
+//! every implementation is compared with.
 
 mod audit;
 mod page;
@@ -8,9 +8,9 @@ mod prefetch;
 mod rows;
 
 use crate::{
-    Account, Bucket, Catalog, CatalogError, Change, Extent, Garbage, Held, Leftover, Listed,
+    Account, Bucket, Catalog, CatalogError, Change, Extent, Garbage, Held, Lease, Leftover, Listed,
     ListedUpload, Listing, ListingRequest, Located, Object, Outcome, Refusal, Session, Stripe,
-    Tombstone, Upload, UploadedPart, Usage, Vouched,
+    Tombstone, Upload, UploadedPart, Usage, Vouched, Watermark,
 };
 use async_trait::async_trait;
 use page::{Entry, empty_page, grouped};
@@ -51,6 +51,10 @@ pub struct State {
     pub vouched_before: u64,
     /// Until when sessions may name stripes.
     pub sessions: BTreeMap<Session, u64>,
+    /// What sessions may still be writing.
+    pub watermarks: BTreeMap<Session, Watermark>,
+    /// By name.
+    pub leases: BTreeMap<String, Lease>,
     /// By name.
     pub nodes: BTreeMap<String, NodeId>,
 }
@@ -280,6 +284,14 @@ impl Catalog for Model {
         let of_key =
             state.outlived.iter().filter(|(id, of, at)| *id > after && of == bucket && at == key);
         Ok(of_key.take(max).map(|(id, _, _)| *id).collect())
+    }
+
+    async fn watermarks(&self) -> Result<Vec<(Session, Watermark)>, CatalogError> {
+        Ok(self.state().watermarks.clone().into_iter().collect())
+    }
+
+    async fn lease(&self, name: &str) -> Result<Option<Lease>, CatalogError> {
+        Ok(self.state().leases.get(name).copied())
     }
 
     async fn vouched(&self) -> Result<Vouched, CatalogError> {

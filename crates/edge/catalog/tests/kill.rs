@@ -28,8 +28,13 @@ fn run<T>(work: impl Future<Output = T>) -> T {
 
 /// The same in parent and child.
 fn all_changes() -> Vec<(u64, Change)> {
-    let steps = script(1200).new_tree(&mut TestRunner::deterministic()).unwrap().current();
-    changes(&steps)
+    let mut runner = TestRunner::deterministic();
+    loop {
+        let changes = changes(&script(1200).new_tree(&mut runner).unwrap().current());
+        if changes.len() > 600 {
+            return changes;
+        }
+    }
 }
 
 fn open(folder: &Path, round: usize) -> Embedded {

@@ -15,19 +15,20 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// How long the first waits for others: short beside what a body that is hashed here takes to arrive.
+/// How long the first waits for others: short beside what a body that is hashed here takes to
+/// arrive.
 const PATIENCE: Duration = Duration::from_millis(4);
 
-/// Workers that a caller asks before it hashes by itself: one may panic, or be lost to a runtime that shuts
-/// down.
+/// Workers that a caller asks before it hashes by itself: one may panic, or be lost to a runtime
+/// that shuts down.
 const WORKERS_ASKED: usize = 2;
 
 /// Where bodies meet to have their bytes hashed side by side.
 ///
-/// A body that is alone is hashed at once. Where several have seats, the first waits a moment for company, since
-/// eight cost little more than one; others join within 16 KiB. One thread works as long as there is work, and
-/// is given back when there is none. Should it be lost, those who wait ask for another, and then do it
-/// themselves.
+/// A body that is alone is hashed at once. Where several have seats, the first waits a moment for
+/// company, since eight cost little more than one; others join within 16 KiB. One thread works as
+/// long as there is work, and is given back when there is none. Should it be lost, those who wait
+/// ask for another, and then do it themselves.
 #[derive(Clone, Default, Debug)]
 pub struct Hall(Arc<Room>);
 
@@ -80,7 +81,7 @@ impl Hall {
             if job.is_done() {
                 job.answer();
             } else if let Some(shift) = self.enter(job) {
-                tokio::task::spawn_blocking(move || shift.work());
+                ripstop_host::spawn_blocking(move || shift.work());
             }
             if let Ok(md5) = answer.await {
                 return md5;
@@ -116,7 +117,7 @@ impl Hall {
     }
 }
 
-/// The work at the desk, from the first job until there is none. Whoever drops it before leaves nobody
+/// The work at the desk, from the first job until there is none. Dropping it before leaves nobody
 /// waiting.
 #[derive(Debug)]
 struct Shift {
@@ -141,7 +142,8 @@ impl Shift {
         }
     }
 
-    /// Fills the lanes that are free; answers whether there is anything to do, and ends the shift if not.
+    /// Fills the lanes that are free; answers whether there is anything to do, and ends the shift
+    /// if not.
     fn take(&mut self) -> bool {
         let mut desk = self.hall.company(self.jobs.len());
         while self.jobs.len() < LANES
@@ -156,8 +158,8 @@ impl Shift {
 }
 
 impl Drop for Shift {
-    /// A worker that panicked may have left a job half advanced, so none is passed on: with the jobs their
-    /// answers are dropped, and the callers begin again.
+    /// A worker that panicked may have left a job half advanced, so none is passed on: with the
+    /// jobs their answers are dropped, and the callers begin again.
     fn drop(&mut self) {
         if !self.is_over {
             let mut desk = self.hall.desk();

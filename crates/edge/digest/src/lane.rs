@@ -6,7 +6,8 @@ use bytes::{Buf as _, Bytes};
 use std::collections::VecDeque;
 use tokio::sync::oneshot;
 
-/// Most blocks that are compressed before others that came meanwhile may join: what is 16 KiB in each lane.
+/// Most blocks that are compressed before others that came meanwhile may join: what is 16 KiB in
+/// each lane.
 const STRIDE: usize = 256;
 /// What lanes read that nobody is in.
 static NOTHING: [u8; STRIDE * BLOCK_LEN] = [0; STRIDE * BLOCK_LEN];
@@ -28,8 +29,8 @@ impl Job {
         job
     }
 
-    /// Takes in what stands before the next whole block, so that the first piece begins with one, if any is
-    /// left.
+    /// Takes in what stands before the next whole block, so that the first piece begins with one,
+    /// if any is left.
     fn align(&mut self) {
         while let Some(piece) = self.pieces.front_mut() {
             let taken = self.md5.fill(piece);

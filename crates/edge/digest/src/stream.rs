@@ -26,8 +26,8 @@ impl Md5 {
         self.fill(&bytes[whole..]);
     }
 
-    /// Completes the block under way from the front of `bytes`, or begins one with less than a block; answers
-    /// how many it took.
+    /// Completes the block under way from the front of `bytes`, or begins one with less than a
+    /// block; answers how many it took.
     pub(crate) fn fill(&mut self, bytes: &[u8]) -> usize {
         let held = (self.len % BLOCK_LEN as u64) as usize;
         if held == 0 && bytes.len() >= BLOCK_LEN {

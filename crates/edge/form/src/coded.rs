@@ -3,8 +3,8 @@
 use crate::{Fields, Found, Record, Unreadable, paired};
 use ripstop_model::StripeId;
 use ripstop_object::{
-    Account, Attributes, Bucket, Checksum, ChecksumAlgorithm, Extent, Garbage, Held, Object, Part,
-    Stamp, Stripe, Tombstone, Unknown, Upload, UploadedPart,
+    Account, Attributes, Bucket, Checksum, ChecksumAlgorithm, Extent, Garbage, Held, Lease, Object,
+    Part, Session, Stamp, Stripe, Tombstone, Unknown, Upload, UploadedPart, Watermark,
 };
 
 impl Record for Bucket {
@@ -202,6 +202,42 @@ impl Record for Garbage {
     }
 }
 
+impl Record for Lease {
+    fn write(&self, to: &mut Fields) {
+        to.number(1, self.holder.0.into());
+        to.number(2, self.until_ms);
+        to.number(3, self.epoch);
+    }
+
+    fn read(&mut self, field: u64, from: &mut Found<'_>) -> Result<bool, Unreadable> {
+        match field {
+            1 => self.holder = Session(from.small()?),
+            2 => self.until_ms = from.number()?,
+            3 => self.epoch = from.number()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+impl Record for Watermark {
+    fn write(&self, to: &mut Fields) {
+        to.bytes(1, &id(self.least));
+        to.number(2, self.alive_until_ms);
+        to.truth(3, self.is_retired);
+    }
+
+    fn read(&mut self, field: u64, from: &mut Found<'_>) -> Result<bool, Unreadable> {
+        match field {
+            1 => self.least = read_id(from)?,
+            2 => self.alive_until_ms = from.number()?,
+            3 => self.is_retired = from.truth()?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
 impl Record for Account {
     fn write(&self, to: &mut Fields) {
         to.number(1, self.objects);
@@ -308,7 +344,8 @@ pub fn checksum_algorithm(from: &mut Found<'_>) -> Result<ChecksumAlgorithm, Unr
     })
 }
 
-/// Function, value, whether it is a composite: three fields from `first` on, none where there is none.
+/// Function, value, whether it is a composite: three fields from `first` on, none where there is
+/// none.
 fn write_checksum(to: &mut Fields, first: u64, checksum: Option<&Checksum>) {
     if let Some(Checksum { algorithm, value, composite }) = checksum {
         to.number(first, number(*algorithm));

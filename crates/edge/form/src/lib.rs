@@ -1,14 +1,14 @@
 //! The form of stored records: numbered fields, of which later versions may add some.
 //!
-//! A record is one CBOR map (RFC 8949) from the numbers of fields to their values, so that any CBOR tool
-//! can show it. A field at its default (0, no bytes, an empty list) is left out. A list of structures is
-//! one field per member (a *column*): a member added later is a field like any other, and nothing is
-//! written before each element.
+//! A record is one CBOR map (RFC 8949) from the numbers of fields to their values, so that any CBOR
+//! tool can show it. A field at its default (0, no bytes, an empty list) is left out. A list of
+//! structures is one field per member (a *column*): a member added later is a field like any other,
+//! and nothing is written before each element.
 //!
 //! **What a program does with a number that it does not know** depends on the number alone. Below
-//! [`PASSABLE`] the record means something else than the program would take it for: it is refused, and
-//! the error says that a newer program wrote it. From there on the field may be passed over, and is kept
-//! as it is ([`Unknown`]) when the record is written again.
+//! [`PASSABLE`] the record means something else than the program would take it for: it is refused,
+//! and the error says that a newer program wrote it. From there on the field may be passed over,
+//! and is kept as it is ([`Unknown`]) when the record is written again.
 //!
 //! ```
 //! use ripstop_form::{Fields, Found, Record, Unknown, Unreadable, decode, encode};

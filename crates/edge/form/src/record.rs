@@ -27,8 +27,8 @@ pub trait Record: Default {
     /// Reads a field's value; `false`, having read nothing, if there is no field of that number.
     fn read(&mut self, field: u64, from: &mut Found<'_>) -> Result<bool, Unreadable>;
 
-    /// Where fields that may be passed over are kept. A record without such a place has none that may:
-    /// every number that it does not know is refused.
+    /// Where fields that may be passed over are kept. A record without such a place has none that
+    /// may: every number that it does not know is refused.
     fn unknown(&mut self) -> Option<&mut Unknown> {
         None
     }
@@ -76,8 +76,8 @@ impl Fields {
         &mut self.to
     }
 
-    /// What begins a value: its major type, with a number. The encoder writes the same, in more steps: recordings
-    /// are made of little else, where a machine waits for it.
+    /// What begins a value: its major type, with a number. The encoder writes the same, in more
+    /// steps: recordings are made of little else, where a machine waits for it.
     #[inline]
     pub(crate) fn head(&mut self, major: u8, number: u64) {
         let bytes = self.to.writer_mut();
@@ -262,8 +262,8 @@ pub fn paired<'a, T, C: IntoIterator<IntoIter: ExactSizeIterator>>(
     }
 }
 
-/// Shows `see` the fields of a record one after another, with the bytes that follow unread, until it wants
-/// no more (`None`); else it answers whether it has read the value.
+/// Shows `see` the fields of a record one after another, with the bytes that follow unread, until
+/// it wants no more (`None`); else it answers whether it has read the value.
 pub fn scan<'b>(
     bytes: &'b [u8],
     mut see: impl FnMut(u64, &mut Found<'b>) -> Result<Option<bool>, Unreadable>,
@@ -279,8 +279,8 @@ pub fn scan<'b>(
 }
 
 impl<'b> Found<'b> {
-    /// Has `see` read each field of the map that is the value, for as long as it wants; tells it where the
-    /// field begins.
+    /// Has `see` read each field of the map that is the value, for as long as it wants; tells it
+    /// where the field begins.
     pub(crate) fn walk(
         &mut self,
         mut see: impl FnMut(&mut Self, usize) -> Result<bool, Unreadable>,
@@ -321,8 +321,8 @@ impl<'b> Found<'b> {
         Ok(record)
     }
 
-    /// Shows `see` each field of a record, of which no more is wanted than it reads; it answers whether it
-    /// has read the value.
+    /// Shows `see` each field of a record, of which no more is wanted than it reads; it answers
+    /// whether it has read the value.
     pub fn scan(
         &mut self,
         mut see: impl FnMut(u64, &mut Self) -> Result<bool, Unreadable>,

@@ -1,8 +1,10 @@
-//! Records of several kinds, one behind the other: of each its kind, a number, and a map of its fields.
+//! Records of several kinds, one behind the other: of each its kind, a number, and a map of its
+//! fields.
 //!
-//! Kinds follow the rule of fields: one below [`PASSABLE`] must be known, others are passed over. Where
-//! nothing is written again, so that nothing unknown is kept, fields are written and read without a
-//! [`Record`](crate::Record): by closures, which may know what the fields are relative to.
+//! Kinds follow the rule of fields: one below [`PASSABLE`] must be known, others are passed over.
+//! Where nothing is written again, so that nothing unknown is kept, fields are written and read
+//! without a [`Record`](crate::Record): by closures, which may know what the fields are relative
+//! to.
 
 use crate::{
     Fields, Found, PASSABLE, Unreadable,
@@ -18,8 +20,8 @@ pub fn append(after: Vec<u8>, kind: u64, write: impl FnOnce(&mut Fields)) -> Vec
     fields.into_bytes()
 }
 
-/// Has `read` read the first record of `bytes`, unless it answers that it does not know its kind. Returns how
-/// many bytes it is, and whether it was known.
+/// Has `read` read the first record of `bytes`, unless it answers that it does not know its kind.
+/// Returns how many bytes it is, and whether it was known.
 pub fn first(
     bytes: &[u8],
     read: impl FnOnce(u64, &mut Found<'_>) -> Result<bool, Unreadable>,
@@ -44,7 +46,8 @@ impl Fields {
         self.head(UNSIGNED, value);
     }
 
-    /// A truth that is written even if it is `false`, because it would be another if it were left out.
+    /// A truth that is written even if it is `false`, because it would be another if it were left
+    /// out.
     pub fn given_truth(&mut self, field: u64, value: bool) {
         taken(self.value(field).bool(value));
     }
@@ -94,8 +97,8 @@ impl Fields {
 }
 
 impl Found<'_> {
-    /// Has `read` read each field of a map. Those of which it answers that it does not know them are passed
-    /// over, or refused, by their number.
+    /// Has `read` read each field of a map. Those of which it answers that it does not know them
+    /// are passed over, or refused, by their number.
     pub fn fields(
         &mut self,
         mut read: impl FnMut(u64, &mut Self) -> Result<bool, Unreadable>,

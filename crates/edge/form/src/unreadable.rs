@@ -6,7 +6,7 @@ use thiserror::Error;
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum Unreadable {
     /// They are not of this form.
-    #[error("it has no record's form: {0}")]
+    #[error("it does not have the form of a record: {0}")]
     Form(String),
     /// They are of a version that is not known.
     #[error("it is of version {0}, which a newer program must have written")]

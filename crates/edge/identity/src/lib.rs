@@ -1,11 +1,11 @@
-//! Who asks, and what they may: access keys, principals, rights.
+//! Who asks, and what they may do: access keys, principals, rights.
 //!
 //! [`Credentials`] hold access keys with their secrets, tenants and [`Rights`]; a [`Keyring`] is
 //! the credentials in force, which can be exchanged while requests run. A front door verifies who
-//! asks, has the [`Principal`] from the credentials, and asks [`allows`] once for each thing that
+//! asks, gets the [`Principal`] from the credentials, and asks [`allows`] once for each thing that
 //! is to be done.
 //!
-//! It deliberately knows no protocol: no signatures, no HTTP, no names of operations, and not which
+//! It deliberately knows no protocol: no signatures, no HTTP, no names of operations, nor which
 //! buckets there are. So the answer for a bucket that is not there is the same as for one that is.
 //!
 //! ```
@@ -25,6 +25,7 @@
 
 mod action;
 mod credentials;
+mod error;
 mod keyring;
 mod pattern;
 mod principal;
@@ -32,7 +33,8 @@ mod rights;
 
 pub use action::{Action, Resource, allows};
 pub use credentials::Credentials;
+pub use error::{RULES_MAX, RightsError};
 pub use keyring::Keyring;
 pub use pattern::BucketPattern;
 pub use principal::Principal;
-pub use rights::{RULES_MAX, Right, Rights, RightsError, Rule};
+pub use rights::{Right, Rights, Rule};

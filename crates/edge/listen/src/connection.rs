@@ -14,14 +14,15 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
-/// Most bytes that an HTTP/1 connection reads at once, where there are few: what a fast upload likes best. Up
-/// to twice as much of a body may be ahead of whoever takes it.
+/// Most bytes that an HTTP/1 connection reads at once, where there are few: what a fast upload
+/// likes best. Up to twice as much of a body may be ahead of its reader.
 const READ_LEN_MAX: usize = 256 << 10;
-/// What connections share for it: the more there are, the less a new one has, down to what a head takes.
+/// What connections share for it: the more there are, the less a new one has, down to what a head
+/// takes.
 const READ_LEN_ALL: usize = 16 << 20;
 /// Requests that run at once on an HTTP/2 connection.
 const STREAMS_MAX: u32 = 64;
-/// Bytes that a stream's sender may be ahead of whoever takes them.
+/// Bytes that a stream's sender may be ahead of their reader.
 const STREAM_WINDOW: u32 = 256 << 10;
 /// … and all of a connection's streams together.
 const CONNECTION_WINDOW: u32 = 512 << 10;
@@ -29,8 +30,8 @@ const CONNECTION_WINDOW: u32 = 512 << 10;
 const SEND_BUFFER_LEN: usize = 64 << 10;
 /// Streams that their client has reset and that were not begun yet; one more ends the connection.
 const RESETS_MAX: usize = 32;
-/// How long an HTTP/2 connection is quiet before it is asked whether its client is there, and how long
-/// the client has to say so.
+/// How long an HTTP/2 connection is quiet before it is asked whether its client is there, and how
+/// long the client has to say so.
 const PING_EVERY: Duration = Duration::from_secs(30);
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
 

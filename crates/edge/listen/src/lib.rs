@@ -1,12 +1,13 @@
 //! What stands between the network and a service that answers HTTP.
 //!
-//! [`serve`] accepts connections as long as there are places for them, speaks TLS and HTTP, and hands
-//! requests to a function. A place is precious: where all are taken, the connection that has been
-//! waiting for its next request the longest gives way to a new one, and no address has more than its
-//! part. A peer that does not send a head in time, or takes answers at less than a least pace, is cut
-//! off; both become stricter as [`Pressure`] rises.
+//! [`serve`] accepts connections as long as there are places for them, speaks TLS and HTTP, and
+//! hands requests to a function. A place is precious: where all are taken, the connection that has
+//! been waiting for its next request the longest gives way to a new one, and no address has more
+//! than its part. A peer that does not send a head in time, or takes answers at less than a least
+//! pace, is cut off; both become stricter as [`Pressure`] rises.
 //!
-//! It deliberately knows nothing of what is asked and answered, and keeps no bytes but those on their way.
+//! It deliberately knows nothing of what is asked and answered, and keeps no bytes but those in
+//! transit.
 //!
 //! ```no_run
 //! use ripstop_listen::{Listener, Settings, serve};
@@ -34,7 +35,7 @@ mod streams;
 mod tls;
 
 pub use body::Answer;
-pub use listener::Listener;
+pub use listener::{Handed, Listener};
 pub use network::{Network, NetworkError};
 pub use patience::{Pace, Patience, Pressure};
 pub use peer::Peer;

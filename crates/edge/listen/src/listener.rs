@@ -5,8 +5,9 @@ use std::{
     task::{Context, Poll},
 };
 use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
+    io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf},
     net::{TcpListener, TcpStream, UnixListener, UnixStream},
+    sync::mpsc,
 };
 
 /// Where connections come from.
@@ -16,6 +17,25 @@ pub enum Listener {
     Tcp(TcpListener),
     /// A socket in the file system, whose mode says who may connect.
     Unix(UnixListener),
+    /// Whoever holds the other end: connections within one process, which a rehearsal plays its
+    /// clients over. Once it has let go, nobody comes any more.
+    Handed(mpsc::Receiver<Handed>),
+}
+
+/// A connection within the process.
+#[derive(Debug)]
+pub struct Handed {
+    /// The gateway's end.
+    pub end: DuplexStream,
+    /// Where it is to seem to come from; nowhere, like one over a socket in the file system, if
+    /// none.
+    pub address: Option<IpAddr>,
+}
+
+impl From<mpsc::Receiver<Handed>> for Listener {
+    fn from(handed: mpsc::Receiver<Handed>) -> Self {
+        Self::Handed(handed)
+    }
 }
 
 impl From<TcpListener> for Listener {
@@ -32,7 +52,7 @@ impl From<UnixListener> for Listener {
 
 impl Listener {
     /// The next connection, and the address that it comes from if it has one.
-    pub(crate) async fn accept(&self) -> io::Result<(Socket, Option<IpAddr>)> {
+    pub(crate) async fn accept(&mut self) -> io::Result<(Socket, Option<IpAddr>)> {
         match self {
             Self::Tcp(listener) => {
                 let (stream, from) = listener.accept().await?;
@@ -46,15 +66,20 @@ impl Listener {
                 let (stream, _) = listener.accept().await?;
                 Ok((Socket::Unix(stream), None))
             }
+            Self::Handed(handed) => match handed.recv().await {
+                Some(Handed { end, address }) => Ok((Socket::Handed(end), address)),
+                None => std::future::pending().await,
+            },
         }
     }
 }
 
-/// A connection of either kind.
+/// A connection of any kind.
 #[derive(Debug)]
 pub(crate) enum Socket {
     Tcp(TcpStream),
     Unix(UnixStream),
+    Handed(DuplexStream),
 }
 
 impl AsyncRead for Socket {
@@ -66,6 +91,7 @@ impl AsyncRead for Socket {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).poll_read(context, buffer),
             Self::Unix(stream) => Pin::new(stream).poll_read(context, buffer),
+            Self::Handed(stream) => Pin::new(stream).poll_read(context, buffer),
         }
     }
 }
@@ -79,6 +105,7 @@ impl AsyncWrite for Socket {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).poll_write(context, bytes),
             Self::Unix(stream) => Pin::new(stream).poll_write(context, bytes),
+            Self::Handed(stream) => Pin::new(stream).poll_write(context, bytes),
         }
     }
 
@@ -90,6 +117,7 @@ impl AsyncWrite for Socket {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).poll_write_vectored(context, pieces),
             Self::Unix(stream) => Pin::new(stream).poll_write_vectored(context, pieces),
+            Self::Handed(stream) => Pin::new(stream).poll_write_vectored(context, pieces),
         }
     }
 
@@ -97,6 +125,7 @@ impl AsyncWrite for Socket {
         match self {
             Self::Tcp(stream) => stream.is_write_vectored(),
             Self::Unix(stream) => stream.is_write_vectored(),
+            Self::Handed(stream) => stream.is_write_vectored(),
         }
     }
 
@@ -104,6 +133,7 @@ impl AsyncWrite for Socket {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).poll_flush(context),
             Self::Unix(stream) => Pin::new(stream).poll_flush(context),
+            Self::Handed(stream) => Pin::new(stream).poll_flush(context),
         }
     }
 
@@ -111,6 +141,7 @@ impl AsyncWrite for Socket {
         match self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).poll_shutdown(context),
             Self::Unix(stream) => Pin::new(stream).poll_shutdown(context),
+            Self::Handed(stream) => Pin::new(stream).poll_shutdown(context),
         }
     }
 }

@@ -1,6 +1,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
-/// How short the memory is that slow peers hold: 0 where there is plenty, 1 where others wait for it.
+/// How short the memory is that slow peers hold: 0 where there is plenty, 1 where others wait for
+/// it.
 #[derive(Clone)]
 pub struct Pressure(Arc<dyn Fn() -> f64 + Send + Sync>);
 
@@ -42,8 +43,8 @@ const PACE_PRESSED: f64 = 65536.0;
 pub struct Pace {
     /// Longest wait for a peer that does nothing. At full pressure two seconds, if that is less.
     pub wait_max: Duration,
-    /// Fewest bytes a second; waits up to [`Pace::wait_max`] are forgiven. 0: no least pace. At full
-    /// pressure 64 KiB, if that is more.
+    /// Fewest bytes a second; waits up to [`Pace::wait_max`] are forgiven. 0: no least pace. At
+    /// full pressure 64 KiB, if that is more.
     pub bytes_per_s_min: u64,
     /// Makes both stricter.
     pub pressure: Pressure,
@@ -63,8 +64,8 @@ impl Pace {
     }
 }
 
-/// What is left of the time that a peer may keep us waiting. Bytes that move give back what they take at
-/// the least pace. Only time spent waiting counts: a peer is not slow because we are.
+/// What is left of the time that a peer may keep us waiting. Bytes that move give back what they
+/// take at the least pace. Only time spent waiting counts: a peer is not slow because we are.
 #[derive(Clone, Debug)]
 pub struct Patience {
     pace: Pace,

@@ -9,8 +9,8 @@ use std::{fmt, io, path::Path, sync::Arc};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
-/// A client that trusts the one server which shows a certificate that it has in a file. Names and dates
-/// do not matter: who has the file has been told who is meant.
+/// A client that trusts the one server which shows a certificate that it has in a file. Names and
+/// dates do not matter: who has the file has been told who is meant.
 #[derive(Clone)]
 pub struct Pinned(Arc<ClientConfig>);
 

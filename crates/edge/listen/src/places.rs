@@ -75,8 +75,8 @@ impl Places {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place for a connection from this address. Where there is none, quiet connections are cut; while
-    /// there are none of these either, it waits.
+    /// A place for a connection from this address. Where there is none, quiet connections are cut;
+    /// while there are none of these either, it waits.
     pub(crate) async fn enter(
         self: &Arc<Self>,
         address: Option<IpAddr>,

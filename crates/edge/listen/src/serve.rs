@@ -22,8 +22,8 @@ const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 /// How often a trouble that goes on is told.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
-/// Serves connections on `listener` until `shutdown`; then accepts nothing more, lets the requests that
-/// run finish for [`Settings::drain_timeout`], and returns.
+/// Serves connections on `listener` until `shutdown`; then accepts nothing more, lets the requests
+/// that run finish for [`Settings::drain_timeout`], and returns.
 pub async fn serve<A, F, B>(
     listener: Listener,
     settings: Settings,
@@ -55,14 +55,14 @@ pub async fn serve<A, F, B>(
             shutdown.clone(),
         );
         let place = Place(seat);
-        connections.spawn(async move {
+        connections.spawn(ripstop_host::carried(async move {
             tokio::select! {
                 () = abandon.cancelled() => {}
                 () = cut.is_cut() => tracing::debug!("a quiet connection gives way"),
                 () = served => {}
             }
             drop(place);
-        });
+        }));
     }
     drop(door);
     connections.close();
@@ -124,11 +124,11 @@ impl Door {
 
     /// Tells of a trouble, but not every time.
     fn tell(&mut self, line: impl FnOnce(u64, &'static str)) {
-        if self.told.is_some_and(|told| told.elapsed() < TELL_EVERY) {
+        if self.told.is_some_and(|told| ripstop_host::since(told) < TELL_EVERY) {
             self.silent += 1;
             return;
         }
-        self.told = Some(Instant::now());
+        self.told = Some(ripstop_host::now());
         line(std::mem::take(&mut self.silent), self.settings.name);
     }
 }

@@ -8,18 +8,20 @@ pub struct Settings {
     pub name: &'static str,
     /// Most connections at once. Default 4096.
     pub connections_max: usize,
-    /// Most connections at once from one address (IPv6: from one network of 64 bits). Default half of all,
-    /// but all from this machine itself, where a proxy may be.
+    /// Most connections at once from one address (IPv6: from one network of 64 bits). Default half
+    /// of all, but all from this machine itself, where a proxy may be.
     pub connections_per_address_max: Option<usize>,
-    /// Proxies: their connections are those of many clients, and may be as many as there are places.
+    /// Proxies: their connections are those of many clients, and may be as many as there are
+    /// places.
     pub trusted_proxies: Vec<Network>,
-    /// Longest wait for the first byte on a new connection, and for the end of a TLS handshake. Default
-    /// 10 s.
+    /// Longest wait for the first byte on a new connection, and for the end of a TLS handshake.
+    /// Default 10 s.
     pub first_byte_timeout: Duration,
-    /// Longest wait for a request's head, on a new connection and between requests: so also how long
-    /// an idle connection is kept. Default 60 s.
+    /// Longest wait for a request's head, on a new connection and between requests: so also how
+    /// long an idle connection is kept. Default 60 s.
     pub head_timeout: Duration,
-    /// How slowly answers may be taken. Default: nothing for 30 s, or less than 4096 bytes a second.
+    /// How slowly answers may be taken. Default: nothing for 30 s, or less than 4096 bytes a
+    /// second.
     pub pace: Pace,
     /// How long requests that run may go on once it shuts down. Default 30 s.
     pub drain_timeout: Duration,

@@ -4,11 +4,11 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    time::{Instant, Sleep, sleep},
+    time::{Sleep, sleep},
 };
 
 /// A connection that gives up on a peer that sends nothing at all, or takes too little.
@@ -30,8 +30,8 @@ struct Waiting {
 }
 
 impl Stream {
-    /// Waits for the first byte at most `first_byte_timeout`, and for a peer that takes bytes as `pace`
-    /// says.
+    /// Waits for the first byte at most `first_byte_timeout`, and for a peer that takes bytes as
+    /// `pace` says.
     pub(crate) fn new(
         inner: Socket,
         seat: Arc<Seat>,
@@ -49,22 +49,22 @@ impl Stream {
     ) -> Poll<io::Result<usize>> {
         if let Poll::Ready(written) = written {
             if let Some(Waiting { since, .. }) = self.waiting.take() {
-                self.patience.waited(since.elapsed());
+                self.patience.waited(ripstop_host::since(since));
             }
             self.patience.moved(written.as_ref().map_or(0, |&bytes| bytes as u64));
             return Poll::Ready(written);
         }
         let waiting = self.waiting.get_or_insert_with(|| Waiting {
-            since: Instant::now(),
+            since: ripstop_host::now(),
             look: Box::pin(sleep(self.patience.left().min(Patience::LOOK_EVERY))),
         });
         while waiting.look.as_mut().poll(context).is_ready() {
-            let now = Instant::now();
+            let now = ripstop_host::now();
             let left = self.patience.left().saturating_sub(now - waiting.since);
             if left.is_zero() {
                 return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
             }
-            waiting.look.as_mut().reset(now + left.min(Patience::LOOK_EVERY));
+            waiting.look.as_mut().reset((now + left.min(Patience::LOOK_EVERY)).into());
         }
         Poll::Pending
     }

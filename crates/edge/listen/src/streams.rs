@@ -1,5 +1,5 @@
-//! The streams of an HTTP/2 connection. Each has a window of its own, which its reader may never open, so
-//! each has patience of its own.
+//! The streams of an HTTP/2 connection. Each has a window of its own, which its reader may never
+//! open, so each has patience of its own.
 
 use crate::{Pace, Patience};
 use hyper::rt::Executor;
@@ -7,8 +7,9 @@ use std::{
     cell::RefCell,
     pin::Pin,
     task::{Context, Poll},
+    time::Instant,
 };
-use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
+use tokio::time::{Interval, MissedTickBehavior, interval};
 
 /// What the stream that is polled does.
 #[derive(Debug)]
@@ -29,7 +30,7 @@ pub(crate) fn asked() {
         if let Some(standing) = polled
             && let Some((since, bytes)) = standing.given.take()
         {
-            standing.patience.waited(since.elapsed());
+            standing.patience.waited(ripstop_host::since(since));
             standing.patience.moved(bytes);
         }
     });
@@ -39,7 +40,7 @@ pub(crate) fn asked() {
 pub(crate) fn given(bytes: u64) {
     POLLED.with_borrow_mut(|polled| {
         if let Some(standing) = polled {
-            standing.given = Some((Instant::now(), bytes));
+            standing.given = Some((ripstop_host::now(), bytes));
         }
     });
 }
@@ -54,7 +55,7 @@ impl<F: Future<Output: Send> + Send + 'static> Executor<F> for Streams {
     fn execute(&self, stream: F) {
         let standing = Standing { patience: Patience::new(self.pace.clone()), given: None };
         let stream = Box::pin(stream);
-        tokio::spawn(Patient { stream, standing: Some(standing), look: None });
+        ripstop_host::spawn(Patient { stream, standing: Some(standing), look: None });
     }
 }
 
@@ -85,7 +86,7 @@ impl<F: Future> Future for Patient<F> {
             look
         });
         while look.poll_tick(context).is_ready() {
-            if patience.left() <= since.elapsed() {
+            if patience.left() <= ripstop_host::since(*since) {
                 tracing::debug!("the reader of a stream is too slow");
                 return Poll::Ready(());
             }

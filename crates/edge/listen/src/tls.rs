@@ -31,7 +31,7 @@ pub enum TlsError {
         source: io::Error,
     },
     /// The key's file is not only its owner's.
-    #[error("key {path} can be read by others than its owner (mode {mode:o}): chmod 600")]
+    #[error("key {path} can be read by users other than its owner (mode {mode:o}): chmod 600")]
     Mode {
         /// Which file.
         path: PathBuf,
@@ -72,8 +72,8 @@ pub enum TlsError {
 }
 
 impl Tls {
-    /// Offers HTTP/2 and HTTP/1.1 with the certificate (with those that vouch for it behind it) and key of
-    /// these files.
+    /// Offers HTTP/2 and HTTP/1.1 with the certificate (with those that vouch for it behind it) and
+    /// key of these files.
     pub fn load(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
         Self::offering(&["h2", "http/1.1"], certificate, key)
     }

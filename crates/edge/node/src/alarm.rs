@@ -1,21 +1,20 @@
-//! Wakes tasks within some tens of microseconds of a time, where the runtime's timer needs a millisecond.
+//! Wakes tasks within some tens of microseconds of a time, where the runtime's timer needs a
+//! millisecond.
 
 use std::{
     collections::BTreeMap,
     sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError},
-    thread,
     time::{Duration, Instant},
 };
 use tokio::sync::oneshot;
 
-/// The last so much of every wait is the alarm's, what comes before the runtime's: so the alarm holds
-/// few that have gone meanwhile.
+/// The last so much of every wait is the alarm's, what comes before the runtime's: so the alarm
+/// holds few that have gone meanwhile.
 const LAST: Duration = Duration::from_millis(3);
 
 static ALARM: LazyLock<&'static Alarm> = LazyLock::new(|| {
     let alarm: &Alarm = Box::leak(Box::default());
-    let thread = thread::Builder::new().name("alarm".into());
-    thread.spawn(|| alarm.ring()).expect("the system has a thread to spare");
+    ripstop_host::thread("alarm", || alarm.ring()).expect("the system has a thread to spare");
     alarm
 });
 
@@ -24,7 +23,7 @@ pub(crate) async fn sleep_until(at: Instant) {
     if let Some(early) = at.checked_sub(LAST) {
         tokio::time::sleep_until(early.into()).await;
     }
-    if at > Instant::now() {
+    if at > ripstop_host::now() {
         // The alarm never drops what it has not woken.
         let _ = ALARM.set(at).await;
     }
@@ -64,7 +63,7 @@ impl Alarm {
     fn ring(&self) {
         let mut wakes = self.wakes();
         loop {
-            let now = Instant::now();
+            let now = ripstop_host::now();
             while let Some(first) = wakes.sleepers.first_entry()
                 && first.key().0 <= now
             {

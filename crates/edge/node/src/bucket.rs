@@ -1,10 +1,12 @@
 mod answer;
 mod connector;
 mod credentials;
+mod error;
 mod settings;
 
-pub use credentials::{Credentials, CredentialsError};
-pub use settings::{BucketError, BucketSettings, is_exposed};
+pub use credentials::{BucketCredentials, CredentialsError};
+pub use error::BucketError;
+pub use settings::{BucketSettings, is_exposed};
 
 use crate::{Capabilities, Listed, Node, NodeError};
 use answer::Failure;
@@ -32,14 +34,14 @@ const PART_MIN: u64 = 5 << 20;
 /// layout of a [`crate::Directory`]. Connections are kept and reused; a get that is dropped midway
 /// costs its connection. Nothing is tried twice here, and no request has a time limit: both are the
 /// caller's, who races requests.
-pub struct Bucket {
+pub struct BucketNode {
     store: AmazonS3,
     prefix: Path,
-    /// Without secrets, for whoever prints the node.
+    /// Without secrets, for callers that print the node.
     location: String,
 }
 
-impl Bucket {
+impl BucketNode {
     /// The node that `settings` describe; connects to nothing yet.
     pub fn new(settings: BucketSettings) -> Result<Self, BucketError> {
         let prefix = Path::parse(&settings.prefix).map_err(|_| BucketError::Prefix)?;
@@ -110,14 +112,14 @@ struct Got {
     bytes: Bytes,
 }
 
-impl fmt::Debug for Bucket {
+impl fmt::Debug for BucketNode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Bucket").field(&self.location).finish()
     }
 }
 
 #[async_trait]
-impl Node for Bucket {
+impl Node for BucketNode {
     async fn put(&self, name: FragmentId, fragment: Vec<Bytes>) -> Result<(), NodeError> {
         let payload: PutPayload = fragment.into_iter().filter(|bytes| !bytes.is_empty()).collect();
         let stored = self.store.put_opts(&self.path_of(name), payload, PutOptions::default()).await;

@@ -3,10 +3,10 @@
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() {
-//! use ripstop_node::{Memory, conformance};
+//! use ripstop_node::{MemoryNode, conformance};
 //! use std::sync::Arc;
 //! let scale = conformance::Scale { fragments: 20, rounds: 5, seed: 1 };
-//! conformance::check(&(Arc::new(Memory::new(1 << 30)) as _), scale).await;
+//! conformance::check(&(Arc::new(MemoryNode::new(1 << 30)) as _), scale).await;
 //! # }
 //! ```
 

@@ -14,9 +14,9 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
-use tokio::time::{Instant, sleep_until};
+use tokio::time::sleep_until;
 
 /// Longer delays than the clock can count are cut to this.
 const DELAY_MAX: Duration = Duration::from_hours(24);
@@ -35,8 +35,8 @@ pub struct Delay {
     precise: bool,
 }
 
-/// What the delays of a [`Delay`] are multiplied by. It can be changed while operations run: each goes
-/// by what is set when the node is done with it. Clones are the same factor.
+/// What the delays of a [`Delay`] are multiplied by. It can be changed while operations run: each
+/// goes by what is set when the node is done with it. Clones are the same factor.
 #[derive(Clone, Debug)]
 pub struct DelayFactor(Arc<AtomicU64>);
 
@@ -82,16 +82,16 @@ impl Delay {
 
     fn start(&self) -> Start {
         let seed = self.source.lock().unwrap_or_else(PoisonError::into_inner).dice.next_u64();
-        Start { at: Instant::now(), dice: Dice::new(seed) }
+        Start { at: ripstop_host::now(), dice: Dice::new(seed) }
     }
 
     /// Waits until an operation that moved `bytes` bytes may end.
     async fn finish(&self, start: Start, operation: Operation, bytes: u64) {
         let end = start.at + self.delay(start.dice, operation, bytes);
         if self.precise {
-            alarm::sleep_until(end.into_std()).await;
+            alarm::sleep_until(end).await;
         } else {
-            sleep_until(end).await;
+            sleep_until(end.into()).await;
         }
     }
 
@@ -189,7 +189,7 @@ impl Node for Delay {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Memory;
+    use crate::MemoryNode;
     use futures::TryStreamExt;
     use ripstop_delay::{Recorded, Replay};
     use ripstop_model::StripeId;
@@ -205,11 +205,11 @@ mod tests {
     async fn every_operation_takes_its_delay_times_the_factor() {
         let model =
             recorded("get,0,10\nget,100,20\nput,100,30\ndelete,0,40\nlist,0,50\nhealth,0,60");
-        let node = Delay::new(Arc::new(Memory::new(1000)), model, 0, 2.0);
-        let mut start = Instant::now();
+        let node = Delay::new(Arc::new(MemoryNode::new(1000)), model, 0, 2.0);
+        let mut start = ripstop_host::now();
         let mut took = || {
-            let took = start.elapsed().as_millis();
-            start = Instant::now();
+            let took = ripstop_host::since(start).as_millis();
+            start = ripstop_host::now();
             took
         };
         node.put(NAME, vec![Bytes::from(vec![0; 99])]).await.unwrap();
@@ -233,13 +233,13 @@ mod tests {
 
     #[tokio::test]
     async fn precise_delays_are_never_short_and_seldom_a_millisecond_long() {
-        let inner = Arc::new(Memory::new(1000));
+        let inner = Arc::new(MemoryNode::new(1000));
         let node = Delay::new(inner, recorded("health,0,5.25"), 0, 1.0).precise();
         let mut good = 0;
         for _ in 0..20 {
-            let start = Instant::now();
+            let start = ripstop_host::now();
             node.health().await.unwrap();
-            let took = start.elapsed();
+            let took = ripstop_host::since(start);
             assert!(took >= Duration::from_micros(5250), "{took:?}");
             good += usize::from(took < Duration::from_micros(5900));
         }
@@ -248,12 +248,12 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_nodes_own_time_counts() {
-        let slow = Delay::new(Arc::new(Memory::new(1000)), recorded("get,0,70"), 0, 1.0);
+        let slow = Delay::new(Arc::new(MemoryNode::new(1000)), recorded("get,0,70"), 0, 1.0);
         let node = Delay::new(Arc::new(slow), recorded("get,0,100\nget,0,20"), 0, 1.0);
         for expected in [100, 70] {
-            let start = Instant::now();
+            let start = ripstop_host::now();
             node.health().await.unwrap();
-            assert_eq!(start.elapsed().as_millis(), expected);
+            assert_eq!(ripstop_host::since(start).as_millis(), expected);
         }
     }
 }

@@ -8,12 +8,14 @@ mod marker;
 mod name;
 mod place;
 mod root;
+mod settings;
 #[cfg(test)]
 mod tests;
 mod threads;
 
 pub use closing::close_to_others;
 pub use marker::NodeMark;
+pub use settings::{DirectorySettings, PutDurability};
 
 use crate::{Capabilities, Leftovers, Listed, Node, NodeError};
 use async_trait::async_trait;
@@ -38,8 +40,8 @@ use tokio::sync::mpsc;
 
 /// Listed fragments that wait for a slow consumer before the listing thread does.
 const LISTED_AHEAD_MAX: usize = 256;
-/// Threads that a node has beyond its lanes: for what goes on at the disk although its caller has gone,
-/// and for what is asked beside the lanes.
+/// Threads that a node has beyond its lanes: for what goes on at the disk although its caller has
+/// gone, and for what is asked beside the lanes.
 const THREADS_BESIDE_LANES: usize = 4;
 /// Most operations that wait for a thread of the node; one more is refused.
 const OPERATIONS_WAITING_MAX: usize = 1024;
@@ -54,49 +56,23 @@ const ADMIT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a listing may take from one fragment to the next.
 const LISTING_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// When a put may answer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Durability {
-    /// Once the fragment survives a power failure: file and folders are synced to the disk.
-    #[default]
-    Full,
-    /// Once the operating system has the fragment: it survives this process, not a power failure.
-    Relaxed,
-}
-
-/// How a [`Directory`] behaves.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct DirectorySettings {
-    /// When a put may answer.
-    pub durability: Durability,
-    /// How many operations its users have under way at once; there are threads for them and a few more.
-    pub lanes: u16,
-    /// What the folder's marker is to say. Without it no marker is looked at or made.
-    pub mark: Option<NodeMark>,
-}
-
-impl Default for DirectorySettings {
-    fn default() -> Self {
-        Self { durability: Durability::default(), lanes: 16, mark: None }
-    }
-}
-
 /// A node in a folder of a mounted file system.
 ///
 /// Fragments lie in `root/<last byte of the stripe's id in hex>/<fragment's name>`; what is being
 /// written lies in `root/.ripstop-tmp/` until it is whole. The root is never created: while it is
-/// missing, every operation is [`NodeError::Unavailable`]. A root that was once seen to be a mount point
-/// is taken to be missing while nothing is mounted on it. No link below the root is followed, and what is
-/// no regular file is no fragment.
+/// missing, every operation is [`NodeError::Unavailable`]. A root that was once seen to be a mount
+/// point is taken to be missing while nothing is mounted on it. No link below the root is followed,
+/// and what is no regular file is no fragment.
 ///
-/// The marker `root/.ripstop-node` says whose the folder is. An empty folder gets one with the first
-/// put, and so does one that holds fragments and is not marked; any other folder, and one that is marked
-/// as another's, is unavailable. Only what has a name of the node's own making is ever removed.
+/// The marker `root/.ripstop-node` says whose the folder is. An empty folder gets one with the
+/// first put, and so does one that holds fragments and is not marked; any other folder, and one
+/// that is marked as another's, is unavailable. Only what has a name of the node's own making is
+/// ever removed.
 ///
 /// A removal is not synced: after a power failure a deleted fragment may be back, as garbage.
 ///
-/// A disk that hangs holds threads of this node only, and a bounded number of them: its lanes and a few
-/// for operations, two for listings, one for its health.
+/// A disk that hangs holds threads of this node only, and a bounded number of them: its lanes and a
+/// few for operations, two for listings, one for its health.
 #[derive(Debug)]
 pub struct Directory {
     root: Arc<Root>,
@@ -140,7 +116,8 @@ impl Directory {
         self.root.path()
     }
 
-    /// Marks the folder as the node's, unless it is missing, and removes what dead writers left in it.
+    /// Marks the folder as the node's, unless it is missing, and removes what dead writers left in
+    /// it.
     pub async fn admit(&self) -> Result<(), AdmitError> {
         let root = Arc::clone(&self.root);
         match self.operations.run(ADMIT_TIMEOUT, move || root.admit()).await {
@@ -153,7 +130,8 @@ impl Directory {
         }
     }
 
-    /// What the folder's marker says, whatever the settings do; `None` without one that can be read.
+    /// What the folder's marker says, whatever the settings do; `None` without one that can be
+    /// read.
     pub async fn mark(&self) -> Result<Option<NodeMark>, NodeError> {
         let root = Arc::clone(&self.root);
         self.operations.run(ADMIT_TIMEOUT, move || root.mark()).await?

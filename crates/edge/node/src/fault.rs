@@ -22,9 +22,9 @@ use std::{
 
 /// Makes a node fail, stall and lie, for tests and rehearsals.
 ///
-/// What happens to an operation is drawn from the dice of a seed; a [`FaultHandle`] changes the odds
-/// at run time. Lies are those that storage tells: a get may return fewer bytes than asked for, a
-/// flipped bit, or the bytes of another fragment, each as if nothing were wrong.
+/// What happens to an operation is drawn from the dice of a seed; a [`FaultHandle`] changes the
+/// odds at run time. Lies are those that storage tells: a get may return fewer bytes than asked
+/// for, a flipped bit, or the bytes of another fragment, each as if nothing were wrong.
 #[derive(Debug)]
 pub struct Fault {
     inner: Arc<dyn Node>,
@@ -71,7 +71,7 @@ impl Fault {
         Ok(())
     }
 
-    /// The bytes of another fragment seen of late, if it has that many.
+    /// The bytes of another fragment seen recently, if it has that many.
     async fn other(&self, luck: &Luck, name: FragmentId, range: Range<u64>) -> Option<Bytes> {
         let other = self.handle.other(name, luck.point)?;
         self.inner.get(other, range).await.ok()

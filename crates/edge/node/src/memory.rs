@@ -24,7 +24,7 @@ const SHARDS: usize = 16;
 ///
 /// A fragment is copied as it is stored, into one piece: what the writer filled may be memory that
 /// others wait for. Ranges of it are served without copying.
-pub struct Memory {
+pub struct MemoryNode {
     shards: [RwLock<HashMap<FragmentId, Held>>; SHARDS],
     bytes: AtomicU64,
     bytes_max: u64,
@@ -35,7 +35,7 @@ struct Held {
     modified: SystemTime,
 }
 
-impl Memory {
+impl MemoryNode {
     /// An empty node that refuses to hold more than `bytes_max` bytes of fragments.
     pub fn new(bytes_max: u64) -> Self {
         Self {
@@ -80,7 +80,7 @@ impl Memory {
     }
 }
 
-impl fmt::Debug for Memory {
+impl fmt::Debug for MemoryNode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Memory")
             .field("bytes", &self.bytes())
@@ -90,13 +90,13 @@ impl fmt::Debug for Memory {
 }
 
 #[async_trait]
-impl Node for Memory {
+impl Node for MemoryNode {
     async fn put(&self, name: FragmentId, fragment: Vec<Bytes>) -> Result<(), NodeError> {
         let bytes = Bytes::from(fragment.concat());
         // Many segments are freed here, not under the lock.
         drop(fragment);
         let len = bytes.len() as u64;
-        let held = Held { bytes, modified: SystemTime::now() };
+        let held = Held { bytes, modified: ripstop_host::wall() };
         let mut shard = self.write(name);
         self.claim(len, shard.get(&name).map_or(0, Held::len))?;
         let replaced = shard.insert(name, held);
@@ -164,7 +164,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_fragment_is_copied_once_and_ranges_of_it_are_not() {
-        let memory = Memory::new(1 << 20);
+        let memory = MemoryNode::new(1 << 20);
         let body = Bytes::from(vec![7; 4096]);
         let put = vec![Bytes::from_static(b"head"), body.slice(..96), body.slice(96..)];
         memory.put(name(1), put).await.unwrap();
@@ -176,7 +176,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_limit_counts_what_is_replaced_and_removed() {
-        let memory = Memory::new(10);
+        let memory = MemoryNode::new(10);
         memory.put(name(1), vec![Bytes::from_static(b"123456")]).await.unwrap();
         let five = vec![Bytes::from_static(b"12345")];
         let refused = memory.put(name(2), five.clone()).await.unwrap_err();

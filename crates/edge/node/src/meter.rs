@@ -1,8 +1,5 @@
-mod histogram;
 #[cfg(test)]
 mod tests;
-
-pub use histogram::Histogram;
 
 use crate::{Capabilities, Leftovers, Listed, Node, NodeError, Operation};
 use async_trait::async_trait;
@@ -11,7 +8,6 @@ use futures::{
     StreamExt,
     stream::{self, BoxStream},
 };
-use histogram::Buckets;
 use ripstop_model::FragmentId;
 use std::{
     fmt,
@@ -51,7 +47,7 @@ pub struct MeterReading {
     /// Bytes of fragments put or got by those that ended well.
     pub bytes: u64,
     /// Time from start to end of those that ended well.
-    pub time: Histogram,
+    pub time: Duration,
 }
 
 #[derive(Default)]
@@ -64,7 +60,7 @@ struct Counters {
     refused: AtomicU64,
     unavailable: AtomicU64,
     bytes: AtomicU64,
-    time: Buckets,
+    time_us: AtomicU64,
 }
 
 impl Meter {
@@ -89,7 +85,7 @@ impl Meter {
                 refused: count(&counters.refused),
                 unavailable: count(&counters.unavailable),
                 bytes: count(&counters.bytes),
-                time: counters.time.histogram(),
+                time: Duration::from_micros(count(&counters.time_us)),
             }
         })
     }
@@ -97,7 +93,7 @@ impl Meter {
     fn start(&self, operation: Operation) -> Running<'_> {
         let counters = &self.counters[operation as usize];
         counters.started.fetch_add(1, Ordering::Relaxed);
-        Running { counters, start: Instant::now(), ended: false }
+        Running { counters, start: ripstop_host::now(), ended: false }
     }
 }
 
@@ -121,7 +117,8 @@ impl Running<'_> {
         let counter = match outcome {
             Ok(_) => {
                 counters.bytes.fetch_add(bytes, Ordering::Relaxed);
-                counters.time.add(self.start.elapsed());
+                let took_us = ripstop_host::since(self.start).as_micros() as u64;
+                counters.time_us.fetch_add(took_us, Ordering::Relaxed);
                 &counters.succeeded
             }
             Err(NodeError::Missing) => &counters.missing,

@@ -23,8 +23,9 @@ pub trait Node: Send + Sync + fmt::Debug {
     /// The bytes `range` of a fragment: exactly those, or an error.
     async fn get(&self, name: FragmentId, range: Range<u64>) -> Result<Bytes, NodeError>;
 
-    /// The bytes from `start` on in pieces of these lengths: exactly those, or an error. A caller that keeps bytes in
-    /// blocks asks for this, so that a node that copies them anyway copies each piece into memory of its own.
+    /// The bytes from `start` on in pieces of these lengths: exactly those, or an error. A caller
+    /// that keeps bytes in blocks asks for this, so that a node that copies them anyway copies each
+    /// piece into memory of its own.
     async fn get_pieces(
         &self,
         name: FragmentId,
@@ -47,14 +48,14 @@ pub trait Node: Send + Sync + fmt::Debug {
     /// What the place behind it offers beyond these operations. Constant through the node's life.
     fn capabilities(&self) -> Capabilities;
 
-    /// What writes left that never ended: as far as that is `age` old, or its writer is known to be dead.
-    /// It is removed if asked. Where a fragment is stored in one step there is none.
+    /// What writes left that never ended: as far as that is `age` old, or its writer is known to be
+    /// dead. It is removed if asked. Where a fragment is stored in one step there is none.
     async fn leftovers(&self, _age: Duration, _remove: bool) -> Result<Leftovers, NodeError> {
         Ok(Leftovers::default())
     }
 
-    /// Operations that the place has been at for 10 s and more, those included whose callers have gone
-    /// meanwhile. Where leaving an operation ends it there are none.
+    /// Operations that the place has been at for 10 s and more, those included whose callers have
+    /// gone meanwhile. Where leaving an operation ends it there are none.
     fn stuck(&self) -> usize {
         0
     }
@@ -64,9 +65,9 @@ pub trait Node: Send + Sync + fmt::Debug {
 /// this, not for the kind of node.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Capabilities {
-    /// Least bytes of a part, the last excepted, where one fragment can be stored in parts by several
-    /// operations; `None` where it cannot. No operation of [`Node`] stores in parts: a fragment is one
-    /// put, whatever this says.
+    /// Least bytes of a part, the last excepted, where one fragment can be stored in parts by
+    /// several operations; `None` where it cannot. No operation of [`Node`] stores in parts: a
+    /// fragment is one put, whatever this says.
     pub part_min: Option<u64>,
 }
 

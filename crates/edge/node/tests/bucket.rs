@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures::TryStreamExt;
 use ripstop_model::{FragmentId, StripeId};
 use ripstop_node::{
-    Bucket, BucketError, BucketSettings, Credentials, Node, NodeError,
+    BucketCredentials, BucketError, BucketNode, BucketSettings, Node, NodeError,
     conformance::{Scale, check},
 };
 use std::{
@@ -26,7 +26,7 @@ fn settings(test: &str) -> Option<BucketSettings> {
         println!("SKIPPED {test}: RIPSTOP_TEST_S3_ENDPOINT and _BUCKET name no server");
         return None;
     };
-    let credentials = Credentials::from_environment("RIPSTOP_TEST_S3").expect("credentials");
+    let credentials = BucketCredentials::from_environment("RIPSTOP_TEST_S3").expect("credentials");
     let run = getrandom::u64().unwrap();
     Some(BucketSettings {
         endpoint,
@@ -48,7 +48,7 @@ fn nowhere(endpoint: &str) -> BucketSettings {
         region: "us-east-1".into(),
         bucket: "fragments".into(),
         prefix: String::new(),
-        credentials: Credentials { access_key, secret_key, token: None },
+        credentials: BucketCredentials { access_key, secret_key, token: None },
         allow_http: true,
         path_style: true,
         sign_payload: false,
@@ -57,12 +57,12 @@ fn nowhere(endpoint: &str) -> BucketSettings {
 
 const NAME: FragmentId = FragmentId { stripe: StripeId(0xabc), index: 1 };
 
-async fn listed(node: &Bucket) -> Result<Vec<FragmentId>, NodeError> {
+async fn listed(node: &BucketNode) -> Result<Vec<FragmentId>, NodeError> {
     node.list().map_ok(|listed| listed.name).try_collect().await
 }
 
 /// How each operation ends.
-async fn outcomes(node: &Bucket) -> [Result<(), NodeError>; 6] {
+async fn outcomes(node: &BucketNode) -> [Result<(), NodeError>; 6] {
     [
         node.get(NAME, 0..1).await.map(drop),
         node.get(NAME, 0..0).await.map(drop),
@@ -76,7 +76,7 @@ async fn outcomes(node: &Bucket) -> [Result<(), NodeError>; 6] {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bucket_conforms() {
     let Some(settings) = settings("conforms") else { return };
-    let node: Arc<dyn Node> = Arc::new(Bucket::new(settings).unwrap());
+    let node: Arc<dyn Node> = Arc::new(BucketNode::new(settings).unwrap());
     // Two pages of a listing.
     check(&node, Scale { fragments: 1100, rounds: 30, seed: 7 }).await;
 }
@@ -85,7 +85,7 @@ async fn a_bucket_conforms() {
 async fn a_bucket_with_signed_payloads_conforms() {
     let Some(settings) = settings("signed") else { return };
     let settings = BucketSettings { sign_payload: true, ..settings };
-    let node: Arc<dyn Node> = Arc::new(Bucket::new(settings).unwrap());
+    let node: Arc<dyn Node> = Arc::new(BucketNode::new(settings).unwrap());
     check(&node, Scale { fragments: 50, rounds: 10, seed: 8 }).await;
 }
 
@@ -93,7 +93,7 @@ async fn a_bucket_with_signed_payloads_conforms() {
 async fn foreign_objects_are_passed_over() {
     let Some(settings) = settings("foreign") else { return };
     let below = BucketSettings { prefix: format!("{}/bc", settings.prefix), ..settings.clone() };
-    let (node, foreign) = (Bucket::new(settings).unwrap(), Bucket::new(below).unwrap());
+    let (node, foreign) = (BucketNode::new(settings).unwrap(), BucketNode::new(below).unwrap());
     foreign.put(NAME, vec![Bytes::from_static(b"foreign")]).await.unwrap();
     node.put(NAME, vec![Bytes::from_static(b"own")]).await.unwrap();
     assert_eq!(listed(&node).await.unwrap(), [NAME]);
@@ -107,7 +107,7 @@ async fn foreign_objects_are_passed_over() {
 #[tokio::test]
 async fn megabytes_come_back_as_they_went() {
     let Some(settings) = settings("megabytes") else { return };
-    let node = Bucket::new(settings).unwrap();
+    let node = BucketNode::new(settings).unwrap();
     let body: Bytes = (0..9_000_000u32).map(|i| (i ^ (i >> 9)) as u8).collect::<Vec<_>>().into();
     let segments =
         vec![Bytes::from_static(b"head"), body.slice(..5_000_000), body.slice(5_000_000..)];
@@ -126,7 +126,7 @@ async fn megabytes_come_back_as_they_went() {
 async fn a_bucket_that_is_not_there_is_unavailable_and_nothing_is_missing() {
     let Some(settings) = settings("gone") else { return };
     let settings = BucketSettings { bucket: "no-such-bucket-here".into(), ..settings };
-    let node = Bucket::new(settings).unwrap();
+    let node = BucketNode::new(settings).unwrap();
     for (at, outcome) in outcomes(&node).await.iter().enumerate() {
         assert!(matches!(outcome, Err(NodeError::Unavailable { .. })), "{at}: {outcome:?}");
     }
@@ -135,13 +135,13 @@ async fn a_bucket_that_is_not_there_is_unavailable_and_nothing_is_missing() {
 #[tokio::test]
 async fn wrong_credentials_are_refused_and_not_printed() {
     let Some(settings) = settings("wrong") else { return };
-    let credentials = Credentials {
+    let credentials = BucketCredentials {
         secret_key: "nobody-knows".to_owned().into(),
         ..settings.credentials.clone()
     };
     let settings = BucketSettings { credentials, ..settings };
     assert!(!format!("{settings:?}").contains("nobody-knows"));
-    let node = Bucket::new(settings).unwrap();
+    let node = BucketNode::new(settings).unwrap();
     for (at, outcome) in outcomes(&node).await.iter().enumerate() {
         assert!(matches!(outcome, Err(NodeError::Refused { .. })), "{at}: {outcome:?}");
         assert!(!format!("{outcome:?}").contains("nobody-knows"));
@@ -154,7 +154,7 @@ async fn a_server_that_is_not_there_is_unavailable() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
-    let node = Bucket::new(nowhere(&endpoint)).unwrap();
+    let node = BucketNode::new(nowhere(&endpoint)).unwrap();
     let error = node.get(NAME, 0..1).await.unwrap_err();
     assert!(matches!(error, NodeError::Unavailable { .. }), "{error}");
     assert!(matches!(node.health().await, Err(NodeError::Unavailable { .. })));
@@ -171,7 +171,7 @@ async fn answered(answer: String, range: std::ops::Range<u64>) -> Result<Bytes, 
             let _ = connection.write_all(answer.as_bytes());
         }
     });
-    Bucket::new(nowhere(&endpoint)).unwrap().get(NAME, range).await
+    BucketNode::new(nowhere(&endpoint)).unwrap().get(NAME, range).await
 }
 
 fn partial(range: &str, len: usize, body: &str) -> String {
@@ -221,7 +221,7 @@ fn settings_that_describe_no_bucket_are_refused() {
         (BucketSettings { bucket: "a/b".into(), ..nowhere("http://h") }, "not a bucket's name"),
         (BucketSettings { prefix: "a//b".into(), ..nowhere("http://h") }, "non-empty parts"),
     ] {
-        let error: BucketError = Bucket::new(settings).unwrap_err();
+        let error: BucketError = BucketNode::new(settings).unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
         assert!(!format!("{error:?}").contains("secret"), "{error:?}");
     }

@@ -1,11 +1,12 @@
-//! How fast nodes are: `cargo test --release -p ripstop-node --test speed -- --ignored --nocapture`.
+//! How fast nodes are:
+//! `cargo test --release -p ripstop-node --test speed -- --ignored --nocapture`.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "prints what it measures")]
 
 use bytes::Bytes;
 use ripstop_model::{FragmentId, StripeId};
 use ripstop_node::{
-    Bucket, BucketSettings, Credentials, Directory, DirectorySettings, Durability, Memory, Meter,
-    Node,
+    BucketCredentials, BucketNode, BucketSettings, Directory, DirectorySettings, MemoryNode, Meter,
+    Node, PutDurability,
 };
 use std::{env, sync::Arc, time::Instant};
 
@@ -53,10 +54,10 @@ async fn measure(title: &str, node: Arc<dyn Node>, len: usize, count: u128) {
 async fn speed() {
     let root = tempfile::tempdir().unwrap();
     for (len, count) in [(4 << 10, 500), (2 << 20, 50)] {
-        measure("memory", Arc::new(Memory::new(1 << 30)), len, count).await;
-        let metered = Meter::new(Arc::new(Memory::new(1 << 30)));
+        measure("memory", Arc::new(MemoryNode::new(1 << 30)), len, count).await;
+        let metered = Meter::new(Arc::new(MemoryNode::new(1 << 30)));
         measure("meter(memory)", Arc::new(metered), len, count).await;
-        for durability in [Durability::Relaxed, Durability::Full] {
+        for durability in [PutDurability::Relaxed, PutDurability::Full] {
             let settings = DirectorySettings { durability, ..DirectorySettings::default() };
             let node = Directory::new(root.path().into(), settings);
             measure(&format!("directory {durability:?}"), Arc::new(node), len, count).await;
@@ -68,13 +69,13 @@ async fn speed() {
                 region: "us-east-1".into(),
                 bucket: env::var("RIPSTOP_TEST_S3_BUCKET").unwrap(),
                 prefix: "speed".into(),
-                credentials: Credentials::from_environment("RIPSTOP_TEST_S3").unwrap(),
+                credentials: BucketCredentials::from_environment("RIPSTOP_TEST_S3").unwrap(),
                 allow_http: true,
                 path_style: true,
                 sign_payload,
             };
             let title = if sign_payload { "bucket, payload signed" } else { "bucket" };
-            measure(title, Arc::new(Bucket::new(settings).unwrap()), len, count).await;
+            measure(title, Arc::new(BucketNode::new(settings).unwrap()), len, count).await;
         }
     }
 }

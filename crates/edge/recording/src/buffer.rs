@@ -1,10 +1,10 @@
-use crate::{
-    numbered::{Borrowed, Writing},
-    recorder::BLOCK_LEN,
-};
+use crate::numbered::{Borrowed, Writing};
 use ripstop_gateway::{Action, Event};
 use ripstop_model::Timestamp;
 use std::mem;
+
+/// Bytes of records from which on a block is written.
+pub(crate) const BLOCK_LEN: usize = 64 << 10;
 
 /// Most bytes that a buffer holds without growing.
 const ROOM: usize = BLOCK_LEN + (8 << 10);

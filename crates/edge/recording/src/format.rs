@@ -15,7 +15,7 @@ pub(crate) const BLOCK_LEN_MAX: usize = 64 << 20;
 
 /// One entry of a recording. What is written borrows what it holds.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Record<B = Beginning, E = Event, A = Vec<Action>> {
+pub enum Entry<B = Beginning, E = Event, A = Vec<Action>> {
     /// A machine was made.
     Began(B),
     /// It was told what happened.

@@ -1,28 +1,29 @@
 //! What the machines of a gateway were told and what they said, kept in a file and replayed.
 //!
-//! A [`Recorder`] is a [`Witness`](ripstop_runtime::Witness) of each pool: in the order in which the
-//! machine handled them it keeps every event, its time, and the actions that came of it, together with
-//! what made the machine. [`replay`] makes the machines anew, tells them the same, and compares what
-//! they say, action for action. The machine being a function of its events, any difference is a change
-//! of its code, an accident that depends on something else than events, or another recording.
+//! A [`Recorder`] is a [`Witness`](ripstop_runtime::Witness) of each pool: in the order in which
+//! the machine handled them it keeps every event, its time, and the actions that came of it,
+//! together with what made the machine. [`replay`] makes the machines again, tells them the same,
+//! and compares what they say, action for action. Since the machine is a function of its events,
+//! any difference is a change of its code, an accident that depends on something other than events,
+//! or another recording.
 //!
 //! A recording holds no bytes of objects, no names and no keys: ids, sizes, outcomes and times. It
-//! never has gaps: where the disk is too slow or full, it ends, and says so. A process that was killed
-//! leaves one that ends early. It deliberately does not go on from an earlier one, for a machine begins
-//! with its process.
+//! never has gaps: where the disk is too slow or full, it ends, and says so. A process that was
+//! killed leaves one that ends early. It deliberately does not go on from an earlier one, for a
+//! machine begins with its process.
 //!
-//! The file: `RIPSTOPR`, the version of the format (4 bytes, little endian, as are all numbers here),
-//! then blocks. A block: how many bytes its records are (4), its number (4, from 0), the pool (2), CRC-32C
-//! of the version and these (4), CRC-32C of all that and of the records (4), and the records. Those of a
-//! pool are in order, those of different pools interleave. A block that ends with the file before its end
-//! was cut off by a kill; anything else that does not agree is damage.
+//! The file: `RIPSTOPR`, the version of the format (4 bytes, little endian, as are all numbers
+//! here), then blocks. A block: how many bytes its records are (4), its number (4, from 0), the
+//! pool (2), CRC-32C of the version and these (4), CRC-32C of all that and of the records (4), and
+//! the records. Those of a pool are in order, those of different pools interleave. A block that
+//! ends with the file before its end was cut off by a kill; any other disagreement is damage.
 //!
-//! A record is its kind, a number, and a CBOR map of its fields by their numbers, which stand in the file
-//! `numbers`: a program that does not know one refuses it below 128, with its number, and passes it over from
-//! 128 on. A [`Record`] is one of these records, or several: each action is one, and behind the last stands
-//! one that says that this was all. Ids are the differences to those that each block begins with, an event's
-//! time that to the event before, so that they are short. Files of version 2, which is read for
-//! ever, hold members one after another instead of fields.
+//! A record is its kind, a number, and a CBOR map of its fields by their numbers, which stand in
+//! the file `numbers`: a program that does not know one refuses it below 128, with its number, and
+//! passes it over from 128 on. A [`Entry`] is one of these records, or several: each action is one,
+//! and after the last comes one that says that this was all. Ids are the differences to those that
+//! each block begins with, an event's time that to the event before, so that they are short. Files
+//! of version 2, which is read for ever, hold members one after another instead of fields.
 //!
 //! ```
 //! use ripstop_gateway::{Event, Machine, NodeSpec, Operation, Request, Settings};
@@ -44,7 +45,8 @@
 //! let (mut machine, witness) = (beginning.machine()?, recorder.pool(&beginning));
 //!
 //! let operation = Operation::Write { n: 1, k: 1 };
-//! let request = Request { id: RequestId(0), tenant: TenantId::ANYBODY, operation, strip_bytes: 4096 };
+//! let tenant = TenantId::ANYBODY;
+//! let request = Request { id: RequestId(0), tenant, operation, strip_bytes: 4096 };
 //! let (now, event) = (Timestamp::ZERO, Event::RequestArrived(request));
 //! let mut actions = Vec::new();
 //! witness.told(now, &event);
@@ -63,13 +65,16 @@ mod format;
 mod frame;
 mod numbered;
 mod numbers;
+mod pool;
 mod positional;
 mod reader;
 mod recorder;
 mod replay;
+mod values;
 mod writer;
 
-pub use format::{Beginning, BeginningError, POSITIONAL, Record, Stop, VERSION};
+pub use format::{Beginning, BeginningError, Entry, POSITIONAL, Stop, VERSION};
+pub use pool::PoolRecorder;
 pub use reader::{Ending, Recording, RecordingError};
-pub use recorder::{PoolRecorder, Recorder, RecorderSettings};
-pub use replay::{Difference, PoolReplay, Replay, ReplayError, replay};
+pub use recorder::{Recorder, RecorderSettings};
+pub use replay::{Difference, PoolReplay, ReplayError, Replayed, replay};

@@ -3,7 +3,7 @@
 use crate::{
     Beginning, Stop,
     fields::{Base, Body as _, Choice as _, Value as _, found, no_others},
-    format::Record,
+    format::Entry,
     numbers::{SINCE, base_after, kind},
 };
 use ripstop_form::{Found, Unreadable, append, first};
@@ -12,7 +12,7 @@ use ripstop_model::Timestamp;
 use std::mem;
 
 /// A record that borrows what it holds.
-pub(crate) type Borrowed<'a> = Record<&'a Beginning, &'a Event, &'a [Action]>;
+pub(crate) type Borrowed<'a> = Entry<&'a Beginning, &'a Event, &'a [Action]>;
 
 /// Writes the records of a block.
 #[derive(Debug, Default)]
@@ -34,13 +34,13 @@ impl Writing {
     pub(crate) fn append(&mut self, bytes: Vec<u8>, record: &Borrowed<'_>) -> Vec<u8> {
         let none = Base::default();
         match record {
-            Record::Began(beginning) => {
+            Entry::Began(beginning) => {
                 append(bytes, kind::BEGAN, |to| beginning.write_fields(to, &none))
             }
-            Record::Told { now, event } => self.told(bytes, *now, event),
-            Record::Said(actions) => self.said(bytes, actions),
-            Record::Stopped(stop) => append(bytes, kind::STOPPED, |to| stop.write(1, to, &none)),
-            Record::Finished => append(bytes, kind::FINISHED, |_| {}),
+            Entry::Told { now, event } => self.told(bytes, *now, event),
+            Entry::Said(actions) => self.said(bytes, actions),
+            Entry::Stopped(stop) => append(bytes, kind::STOPPED, |to| stop.write(1, to, &none)),
+            Entry::Finished => append(bytes, kind::FINISHED, |_| {}),
         }
     }
 
@@ -88,7 +88,7 @@ pub(crate) struct Reading {
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "one at a time, and mostly the large one")]
 pub(crate) enum First {
-    Record(Record),
+    Entry(Entry),
     /// What belongs to a record that ends further on.
     Part,
     /// What may be passed over.
@@ -113,16 +113,16 @@ impl Reading {
 
     fn read(&mut self, kind: u64, from: &mut Found<'_>) -> Result<First, Unreadable> {
         let none = Base::default();
-        Ok(First::Record(match kind {
+        Ok(First::Entry(match kind {
             kind::BASE => {
                 self.read_base(from)?;
                 return Ok(First::Part);
             }
             kind::SAID => {
                 from.fields(no_others)?;
-                Record::Said(mem::take(&mut self.said))
+                Entry::Said(mem::take(&mut self.said))
             }
-            kind::BEGAN => Record::Began(Beginning::read_fields(from, &none, &mut no_others)?),
+            kind::BEGAN => Entry::Began(Beginning::read_fields(from, &none, &mut no_others)?),
             kind::STOPPED => {
                 let mut stop = None;
                 from.fields(|field, from| {
@@ -131,11 +131,11 @@ impl Reading {
                     }
                     Ok(field == 1)
                 })?;
-                Record::Stopped(found(1, stop, None)?)
+                Entry::Stopped(found(1, stop, None)?)
             }
             kind::FINISHED => {
                 from.fields(no_others)?;
-                Record::Finished
+                Entry::Finished
             }
             _ => return self.read_other(kind, from),
         }))
@@ -170,6 +170,6 @@ impl Reading {
         let Some(event) = event else { return Ok(First::Unknown) };
         self.now = Timestamp::from_nanos(self.now.as_nanos().wrapping_add(since));
         self.base = base_after(&event, self.base);
-        Ok(First::Record(Record::Told { now: self.now, event }))
+        Ok(First::Entry(Entry::Told { now: self.now, event }))
     }
 }

@@ -1,10 +1,10 @@
 //! The kinds of records and the fields of each, by their numbers: for ever.
 //!
-//! A number is never used for something else. A field or a kind that changes what the others say gets a
-//! number below 128, which programs that do not know it refuse; one that can be passed over a number
-//! from 128 on. What a field is where it was not there yet stands behind its `=`: what the machine did
-//! before there was one. Without it the field is 0, empty or nothing, or (codes, fractions, reals)
-//! must be there; an id is then that which the last event named.
+//! A number is never used for something else. A field or a kind that changes what the others say
+//! gets a number below 128, which programs that do not know it refuse; one that can be passed over
+//! a number from 128 on. What a field is where it was not there yet stands behind its `=`: what the
+//! machine did before there was one. Without it the field is 0, empty or nothing, or (codes,
+//! fractions, reals) must be there; an id is then that which the last event named.
 
 use crate::{
     Beginning, Stop,
@@ -23,10 +23,11 @@ use ripstop_policy::Limits;
 
 type PolicySettings = ripstop_policy::Settings;
 
-/// Kinds of records beside those of events (below) and actions. Frequent ones are below 24: one byte.
+/// Kinds of records beside those of events (below) and actions. Frequent ones are below 24: one
+/// byte.
 pub(crate) mod kind {
-    /// What the first ids and the first time of its block are relative to: 1 the time, 2 the request, 3 the
-    /// task.
+    /// What the first ids and the first time of its block are relative to: 1 the time, 2 the
+    /// request, 3 the task.
     pub(crate) const BASE: u64 = 1;
     /// All that was said to the last event stands before it.
     pub(crate) const SAID: u64 = 2;
@@ -40,7 +41,8 @@ pub(crate) mod kind {
 /// In every event: nanoseconds since the event before it in its block, or since the block's base.
 pub(crate) const SINCE: u64 = 1;
 
-/// What the ids in the actions that are said to an event are relative to, and those in the next event.
+/// What the ids in the actions that are said to an event are relative to, and those in the next
+/// event.
 pub(crate) fn base_after(event: &Event, base: Base) -> Base {
     match *event {
         Event::RequestArrived(Request { id: request, .. })

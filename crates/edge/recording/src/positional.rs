@@ -1,11 +1,11 @@
-//! Version 2 of the records, which is read for ever: member after member, without names or numbers, in
-//! postcard's form. Numbers are seven bits to a byte, the lowest first, the highest bit set where another
-//! follows; lists and texts begin with their length, what may be missing with 0 or 1, variants with theirs,
-//! from 0.
+//! Version 2 of the records, which is read for ever: member after member, without names or numbers,
+//! in postcard's form. Numbers are seven bits to a byte, the lowest first, the highest bit set
+//! where another follows; lists and texts begin with their length, what may be missing with 0 or 1,
+//! variants with theirs, from 0.
 //!
 //! What was added to a type in core since then is given here what it was when there was none of it.
 
-use crate::{Beginning, Stop, format::Record};
+use crate::{Beginning, Stop, format::Entry};
 use ripstop_delay::ShiftedExponential;
 use ripstop_form::Unreadable;
 use ripstop_gateway::{
@@ -20,7 +20,7 @@ use std::time::Duration;
 type Read<T> = Result<T, Unreadable>;
 
 /// The first record of `bytes`, and how many bytes that is.
-pub(crate) fn first(bytes: &[u8]) -> Read<(usize, Record)> {
+pub(crate) fn first(bytes: &[u8]) -> Read<(usize, Entry)> {
     let mut members = Members(bytes);
     let record = members.record()?;
     Ok((bytes.len() - members.0.len(), record))
@@ -92,7 +92,8 @@ impl<'b> Members<'b> {
         if self.truth()? { read(self).map(Some) } else { Ok(None) }
     }
 
-    /// Each member of a list is a byte at least, so that a length cannot ask for more than there is.
+    /// Each member of a list is a byte at least, so that a length cannot ask for more than there
+    /// is.
     fn list<T>(&mut self, mut read: impl FnMut(&mut Self) -> Read<T>) -> Read<Vec<T>> {
         let len: usize = self.small()?;
         let mut list = Vec::new();
@@ -150,18 +151,18 @@ impl<'b> Members<'b> {
         variants.get(number).copied().map_or_else(|| wrong("a variant is none"), Ok)
     }
 
-    fn record(&mut self) -> Read<Record> {
+    fn record(&mut self) -> Read<Entry> {
         Ok(match self.number()? {
-            0 => Record::Began(self.beginning()?),
-            1 => Record::Told { now: self.time()?, event: self.event()? },
-            2 => Record::Said(self.list(Self::action)?),
-            3 => Record::Stopped(match self.number()? {
+            0 => Entry::Began(self.beginning()?),
+            1 => Entry::Told { now: self.time()?, event: self.event()? },
+            2 => Entry::Said(self.list(Self::action)?),
+            3 => Entry::Stopped(match self.number()? {
                 0 => Stop::Behind,
                 1 => Stop::Limit,
                 2 => Stop::Disk(self.text()?),
                 _ => return wrong("a reason to stop is none"),
             }),
-            4 => Record::Finished,
+            4 => Entry::Finished,
             _ => return wrong("a record is of no kind"),
         })
     }

@@ -1,5 +1,5 @@
 use crate::{
-    format::{FILE_HEAD_LEN, MAGIC, POSITIONAL, Record, Stop, VERSION},
+    format::{Entry, FILE_HEAD_LEN, MAGIC, POSITIONAL, Stop, VERSION},
     frame::{self, FRAME_LEN, Frame},
     numbered::{First, Reading},
     positional,
@@ -33,8 +33,8 @@ pub enum Ending {
     Finished,
     /// Before it was asked to, for this reason.
     Stopped(Stop),
-    /// With so many bytes of a block that was not written to its end; 0 if it ends between blocks.
-    /// Its process was killed, most likely.
+    /// With this many bytes of a block that was not written to its end; 0 if it ends between
+    /// blocks. Its process was killed, most likely.
     CutOff(u64),
 }
 
@@ -109,7 +109,7 @@ impl<R: Read> Recording<R> {
     }
 
     /// The next record and its pool, by number; none at the end.
-    pub fn next_record(&mut self) -> Result<Option<(u16, Record)>, RecordingError> {
+    pub fn next_record(&mut self) -> Result<Option<(u16, Entry)>, RecordingError> {
         let record = loop {
             while self.read == self.records.len() {
                 if self.reading.is_amid() {
@@ -124,9 +124,9 @@ impl<R: Read> Recording<R> {
             }
         };
         self.ending = match &record {
-            Record::Finished => Some(Ending::Finished),
-            Record::Stopped(stop) => Some(Ending::Stopped(stop.clone())),
-            Record::Began(_) | Record::Told { .. } | Record::Said(_) => None,
+            Entry::Finished => Some(Ending::Finished),
+            Entry::Stopped(stop) => Some(Ending::Stopped(stop.clone())),
+            Entry::Began(_) | Entry::Told { .. } | Entry::Said(_) => None,
         };
         if self.ending.is_some() {
             let mut more = [0];
@@ -143,22 +143,22 @@ impl<R: Read> Recording<R> {
     }
 
     /// What follows in the block, if that is a record.
-    fn first(&mut self) -> Result<Option<Record>, RecordingError> {
+    fn first(&mut self) -> Result<Option<Entry>, RecordingError> {
         let rest = &self.records[self.read..];
         let was_amid = self.reading.is_amid();
         let first = match self.version {
-            POSITIONAL => positional::first(rest).map(|(len, it)| (len, First::Record(it))),
+            POSITIONAL => positional::first(rest).map(|(len, it)| (len, First::Entry(it))),
             _ => self.reading.first(rest),
         };
         let (len, first) =
             first.map_err(|source| RecordingError::Record { offset: self.offset, source })?;
         self.read += len;
         match first {
-            First::Record(Record::Said(said)) => Ok(Some(Record::Said(said))),
-            First::Record(_) if was_amid => {
+            First::Entry(Entry::Said(said)) => Ok(Some(Entry::Said(said))),
+            First::Entry(_) if was_amid => {
                 Err(self.misplaced("it begins before all was said to the one before"))
             }
-            First::Record(record) => Ok(Some(record)),
+            First::Entry(record) => Ok(Some(record)),
             First::Part | First::Unknown => Ok(None),
         }
     }

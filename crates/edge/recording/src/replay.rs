@@ -1,4 +1,4 @@
-use crate::{Beginning, BeginningError, Ending, Record, Recording, RecordingError};
+use crate::{Beginning, BeginningError, Ending, Entry, Recording, RecordingError};
 use ripstop_gateway::{Action, Event, Machine};
 use ripstop_model::Timestamp;
 use std::{
@@ -11,7 +11,7 @@ use std::{
 
 /// A recording whose machines said the same again.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Replay {
+pub struct Replayed {
     /// In the order in which they began.
     pub pools: Vec<PoolReplay>,
     /// How the recording ends.
@@ -100,40 +100,41 @@ struct Live {
     said: Vec<Action>,
 }
 
-/// Makes the machines of a recording anew, tells them what they were told, and compares what they say.
+/// Makes the machines of a recording again, tells them what they were told, and compares what they
+/// say.
 ///
 /// An event at the very end, of which the recording does not hold what was said, is not compared.
-pub fn replay(from: impl Read) -> Result<Replay, ReplayError> {
+pub fn replay(from: impl Read) -> Result<Replayed, ReplayError> {
     let mut recording = Recording::open(from)?;
     let mut pools = BTreeMap::<u16, Live>::new();
     while let Some((pool, record)) = recording.next_record()? {
         let offset = recording.offset();
         let misplaced = |why| ReplayError::Recording(RecordingError::Order { offset, why });
         match (record, pools.get_mut(&pool)) {
-            (Record::Began(_), Some(_)) => return Err(misplaced("its pool has begun already")),
-            (Record::Began(beginning), None) => {
+            (Entry::Began(_), Some(_)) => return Err(misplaced("its pool has begun already")),
+            (Entry::Began(beginning), None) => {
                 pools.insert(pool, Live::new(beginning)?);
             }
-            (Record::Told { now, event }, Some(live)) => {
+            (Entry::Told { now, event }, Some(live)) => {
                 if live.told.is_some() {
                     return Err(misplaced("what was said to the event before it is missing"));
                 }
                 live.told = Some((now, event, offset));
             }
-            (Record::Said(recorded), Some(live)) => {
+            (Entry::Said(recorded), Some(live)) => {
                 let told = live.told.take().ok_or_else(|| misplaced("nothing was told"))?;
                 live.compare(told, recorded)?;
             }
-            (Record::Told { .. } | Record::Said(_), None) => {
+            (Entry::Told { .. } | Entry::Said(_), None) => {
                 return Err(misplaced("its pool has not begun"));
             }
-            (Record::Stopped(_) | Record::Finished, _) => {
+            (Entry::Stopped(_) | Entry::Finished, _) => {
                 unreachable!("the reader makes an ending of them")
             }
         }
     }
     let ending = recording.ending().expect("the reader found it").clone();
-    Ok(Replay { pools: pools.into_values().map(|live| live.replay).collect(), ending })
+    Ok(Replayed { pools: pools.into_values().map(|live| live.replay).collect(), ending })
 }
 
 impl Live {

@@ -1,8 +1,8 @@
 use crate::{
     buffer::alone,
-    format::{Record, Stop},
+    format::{Entry, Stop},
     frame::{FRAME_LEN, frame},
-    recorder::{Shared, lock},
+    pool::{Block, Shared, lock},
 };
 use std::{
     fs::File,
@@ -13,18 +13,11 @@ use std::{
         atomic::Ordering::Relaxed,
         mpsc::{Receiver, RecvTimeoutError, SyncSender},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 /// How long a record waits at most until it is given to the system.
 const FLUSH_EVERY: Duration = Duration::from_millis(100);
-
-/// Some records of one pool, or of none: then it is the last block.
-#[derive(Debug)]
-pub(crate) struct Block {
-    pub pool: u16,
-    pub records: Vec<u8>,
-}
 
 /// What waits for the disk.
 #[derive(Debug)]
@@ -72,7 +65,7 @@ pub(crate) fn run(file: File, path: &Path, written: u64, file_max: u64, queue: &
     if let Some(stop) = stop {
         tracing::error!(path = %path.display(), bytes = blocks.written, "recording ended: {stop}");
         blocks.retreat();
-        let note = alone(&Record::Stopped(stop));
+        let note = alone(&Entry::Stopped(stop));
         let noted = blocks.write(&Block { pool: u16::MAX, records: note });
         if let Err(error) = noted {
             tracing::warn!(%error, "the recording does not say why it ended");
@@ -86,7 +79,7 @@ pub(crate) fn run(file: File, path: &Path, written: u64, file_max: u64, queue: &
 
 /// Returns why it could not go on; nothing if it was told to finish.
 fn write_all(blocks: &mut Blocks, file_max: u64, queue: &Queue) -> Option<Stop> {
-    let mut flushed = Instant::now();
+    let mut flushed = ripstop_host::now();
     loop {
         match queue.blocks.recv_timeout(FLUSH_EVERY) {
             Ok(block) => {
@@ -110,12 +103,12 @@ fn write_all(blocks: &mut Blocks, file_max: u64, queue: &Queue) -> Option<Stop> 
             }
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
-        if flushed.elapsed() >= FLUSH_EVERY {
+        if ripstop_host::since(flushed) >= FLUSH_EVERY {
             let pools = lock(&queue.shared.pools).clone();
             for pool in pools {
                 pool.flush();
             }
-            flushed = Instant::now();
+            flushed = ripstop_host::now();
         }
     }
 }

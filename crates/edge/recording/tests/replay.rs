@@ -5,8 +5,8 @@ mod scene;
 use ripstop_gateway::{Action, Event, Report};
 use ripstop_model::Timestamp;
 use ripstop_recording::{
-    Beginning, Ending, Record, Recorder, RecorderSettings, Recording, RecordingError, Replay,
-    ReplayError, Stop, replay,
+    Beginning, Ending, Entry, Recorder, RecorderSettings, Recording, RecordingError, ReplayError,
+    Replayed, Stop, replay,
 };
 use ripstop_runtime::{Layout, Witness as _};
 use scene::{Scene, beginning};
@@ -32,7 +32,7 @@ async fn record(file: &Path, clients: u64, rounds: u64) {
 }
 
 /// The records of a file, by pool.
-fn records(bytes: &[u8]) -> Vec<(u16, Record)> {
+fn records(bytes: &[u8]) -> Vec<(u16, Entry)> {
     let mut recording = Recording::open(bytes).expect("a recording");
     let mut records = Vec::new();
     while let Some(record) = recording.next_record().expect("not damaged") {
@@ -42,15 +42,15 @@ fn records(bytes: &[u8]) -> Vec<(u16, Record)> {
 }
 
 /// The file that holds these records of one pool.
-fn written(records: Vec<Record>) -> Vec<u8> {
+fn written(records: Vec<Entry>) -> Vec<u8> {
     let (_folder, file) = file();
     let recorder = Recorder::create(&file, RecorderSettings::default()).expect("a new file");
     let mut witness = None;
     for record in records {
         match (record, &witness) {
-            (Record::Began(beginning), None) => witness = Some(recorder.pool(&beginning)),
-            (Record::Told { now, event }, Some(witness)) => witness.told(now, &event),
-            (Record::Said(actions), Some(witness)) => witness.said(&actions),
+            (Entry::Began(beginning), None) => witness = Some(recorder.pool(&beginning)),
+            (Entry::Told { now, event }, Some(witness)) => witness.told(now, &event),
+            (Entry::Said(actions), Some(witness)) => witness.said(&actions),
             (record, _) => panic!("{record:?}"),
         }
     }
@@ -72,7 +72,7 @@ async fn a_run_with_faults_and_concurrency_is_replayed_action_for_action() {
     }
     let mut seen = [false; 5];
     for (_, record) in records(&bytes) {
-        let Record::Said(actions) = record else { continue };
+        let Entry::Said(actions) = record else { continue };
         for action in &actions {
             let kinds = [
                 matches!(action, Action::Decode { .. }),
@@ -96,11 +96,11 @@ async fn a_change_of_any_kind_is_found_where_it_is() {
         .filter_map(|(pool, record)| (pool == 0).then_some(record))
         .collect();
     assert!(replay(&*written(first.clone())).is_ok());
-    let said = |at: &usize| matches!(&first[*at], Record::Said(said) if !said.is_empty());
+    let said = |at: &usize| matches!(&first[*at], Entry::Said(said) if !said.is_empty());
     let at = (100..first.len()).find(said);
     let at = at.unwrap();
-    let number = first[..at].iter().filter(|record| matches!(record, Record::Told { .. })).count();
-    let difference = |change: &dyn Fn(&mut Vec<Record>)| {
+    let number = first[..at].iter().filter(|record| matches!(record, Entry::Told { .. })).count();
+    let difference = |change: &dyn Fn(&mut Vec<Entry>)| {
         let mut changed = first.clone();
         change(&mut changed);
         match replay(&*written(changed)) {
@@ -109,23 +109,23 @@ async fn a_change_of_any_kind_is_found_where_it_is() {
         }
     };
     let less = difference(&|records| {
-        let Record::Said(said) = &mut records[at] else { unreachable!() };
+        let Entry::Said(said) = &mut records[at] else { unreachable!() };
         said.pop();
     });
     assert_eq!((less.event_number, less.recorded), (number as u64, None));
     let more = difference(&|records| {
-        let Record::Said(said) = &mut records[at] else { unreachable!() };
+        let Entry::Said(said) = &mut records[at] else { unreachable!() };
         said.insert(0, Action::Probe(ripstop_model::NodeId(60000)));
     });
     assert_eq!((more.event_number, more.action_number), (number as u64, 1));
     let other_policy = difference(&|records| {
-        let Record::Began(beginning) = &mut records[0] else { unreachable!() };
+        let Entry::Began(beginning) = &mut records[0] else { unreachable!() };
         beginning.policy = "all".into();
     });
     assert!(other_policy.to_string().contains("\n  recorded  "), "{other_policy}");
     let other_time = difference(&|records| {
         for record in records {
-            if let Record::Told { now, .. } = record {
+            if let Entry::Told { now, .. } = record {
                 *now = *now + Duration::from_nanos(now.as_nanos());
             }
         }
@@ -161,7 +161,7 @@ async fn a_flip_never_looks_like_a_cut_and_whatever_is_whole_before_a_cut_is_rep
     let bytes = fs::read(&file).unwrap();
     let whole = replay(&*bytes).unwrap();
     let events =
-        |replayed: &Replay| replayed.pools.iter().map(|pool| pool.events).collect::<Vec<_>>();
+        |replayed: &Replayed| replayed.pools.iter().map(|pool| pool.events).collect::<Vec<_>>();
     // Every byte of the head, the first block's frame, and the last block; others here and there.
     let ends = (0..64).chain(bytes.len() - 64..bytes.len());
     for at in ends.chain((64..bytes.len() - 64).step_by(1009)) {
@@ -205,13 +205,13 @@ fn what_earlier_programs_recorded_is_decided_the_same_and_so_is_what_it_is_writt
         assert!(replayed.pools.iter().any(|pool| pool.events > 100), "{name}: {replayed:?}");
         let before = records(&bytes);
         for pool in 0..replayed.pools.len() as u16 {
-            let of_pool = |records: &[(u16, Record)]| -> Vec<Record> {
+            let of_pool = |records: &[(u16, Entry)]| -> Vec<Entry> {
                 let its = records.iter().filter(|(number, _)| *number == pool);
                 its.map(|(_, record)| record.clone()).collect()
             };
             let former = of_pool(&before);
             let now = written(former.clone());
-            let now_read: Vec<Record> = records(&now).into_iter().map(|(_, it)| it).collect();
+            let now_read: Vec<Entry> = records(&now).into_iter().map(|(_, it)| it).collect();
             let at = former.iter().zip(&now_read).position(|(former, now)| former != now);
             assert_eq!((now_read.len(), at), (former.len(), None), "{name}, pool {pool}");
             let again = replay(&*now).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -257,7 +257,7 @@ fn a_full_disk_ends_the_recording_with_a_note_and_what_is_there_replays() {
     assert!(replayed.pools[0].events > 1000, "{replayed:?}");
 }
 
-/// Tells a recorded machine so many events, as fast as it can.
+/// Tells a recorded machine this many events, as fast as it can.
 fn run_machine(beginning: &Beginning, recorder: &Recorder, events: u64) {
     let (mut machine, witness) = (beginning.machine().expect("valid"), recorder.pool(beginning));
     let mut actions = Vec::new();

@@ -9,8 +9,8 @@ use tokio::sync::{mpsc, oneshot};
 /// Most aftermaths that wait to be dealt with; what is beyond them is left to sweeps and checks.
 const AFTERMATHS_MAX: usize = 16_384;
 
-/// A stripe of which enough fragments are durable. Whoever makes it visible claims it; one that is
-/// dropped unclaimed becomes garbage.
+/// A stripe of which enough fragments are durable. The caller that makes it visible claims it; one
+/// that is dropped unclaimed becomes garbage.
 #[derive(Debug)]
 pub struct Written {
     /// Its name.

@@ -102,19 +102,20 @@ impl Shared {
             codecs: Mutex::default(),
             spent,
             blocks,
-            origin: Instant::now(),
+            origin: ripstop_host::now(),
             alarm: Notify::new(),
         });
-        tokio::spawn(keep_time(Arc::downgrade(&shared)));
+        ripstop_host::spawn(keep_time(Arc::downgrade(&shared)));
         shared
     }
 
     fn now(&self) -> Timestamp {
-        Timestamp::ZERO + self.origin.elapsed()
+        Timestamp::ZERO + ripstop_host::since(self.origin)
     }
 
     fn driver(&self) -> MutexGuard<'_, Driver> {
-        // A panic under the lock would be a bug in the machine; serving the rest beats stopping all.
+        // A panic under the lock would be a bug in the machine; serving the rest beats stopping
+        // all.
         self.driver.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -241,7 +242,7 @@ impl Driver {
             }
             Action::Probe(node) => {
                 let shared = shared.clone();
-                tokio::spawn(async move { shared.probe_if_nobody_does(node).await });
+                ripstop_host::spawn(async move { shared.probe_if_nobody_does(node).await });
             }
             Action::Report(report) if self.is_of_mend(&report) => {
                 self.observer.report_mend(now, &report);
@@ -273,8 +274,8 @@ impl Driver {
         let Some(Job::Write(job)) = self.jobs.get_mut(&request) else { return };
         let Some((mut stripe, cut)) = job.begin(tasks) else { return };
         let (codec, shared) = (job.codec.clone(), shared.clone());
-        tokio::spawn(async move {
-            let start = Instant::now();
+        ripstop_host::spawn(async move {
+            let start = ripstop_host::now();
             stripe.encode(&codec, cut);
             Spent::add(&shared.spent.encode, start);
             let mut driver = shared.driver();
@@ -294,7 +295,7 @@ impl Driver {
         let (cancel, cancelled) = oneshot::channel();
         self.running.insert(task.id, cancel);
         let shared = shared.clone();
-        tokio::spawn(async move {
+        ripstop_host::spawn(async move {
             let (outcome, chunks) = tokio::select! {
                 biased;
                 _ = cancelled => (Outcome::Cancelled, Vec::new()),
@@ -309,11 +310,11 @@ impl Driver {
         let (missing, sources) = job.gap(from);
         let codec = shared.codec(job.sought.shape.code());
         let shared = shared.clone();
-        tokio::spawn(async move {
-            let start = Instant::now();
+        ripstop_host::spawn(async move {
+            let start = ripstop_host::now();
             let computed = job::decode(&codec, &missing, &sources, &shared.blocks);
             Spent::add(&shared.spent.decode, start);
-            let (done, took) = (computed.is_some(), start.elapsed());
+            let (done, took) = (computed.is_some(), ripstop_host::since(start));
             let mut driver = shared.driver();
             driver.observer.decoded(took);
             if let Some(Job::Read(ReadJob { arrived, .. })) = driver.jobs.get_mut(&request) {

@@ -18,7 +18,8 @@ pub enum FragmentState {
     Missing,
     /// It is not what was written.
     Damaged,
-    /// Nor is this, and no accident made it: a checksum holds where the store's key should have sealed.
+    /// Nor is this, and no accident made it: a checksum holds where the store's key should have
+    /// sealed.
     Forged,
     /// The node could not be asked.
     Unknown,

@@ -1,5 +1,5 @@
-//! What a fragment looks like at a node: a header that describes it, then the blocks of its strips, each
-//! followed by a seal that binds the bytes to their place.
+//! What a fragment looks like at a node: a header that describes it, then the blocks of its strips,
+//! each followed by a seal that binds the bytes to their place.
 
 mod block;
 mod chunk;

@@ -168,7 +168,7 @@ impl Job {
         }
     }
 
-    /// Answers whoever waits, if nobody has yet.
+    /// Answers the caller that waits, if nobody has yet.
     pub(crate) fn answer(&mut self, result: Result<(), Setback>) {
         // An answer that nobody waits for any longer is dropped: the caller left.
         match self {
@@ -226,8 +226,8 @@ impl ReadJob {
 }
 
 impl WriteJob {
-    /// Chooses how the strips lie in fragments, `tasks` being the code of the request, and hands the
-    /// stripe out to be encoded.
+    /// Chooses how the strips lie in fragments, `tasks` being the code of the request, and hands
+    /// the stripe out to be encoded.
     pub(crate) fn begin(&mut self, tasks: Code) -> Option<(Sealed, Cut)> {
         let stripe = self.stripe.take()?;
         let code = stripe.shape.code();

@@ -45,7 +45,8 @@ impl Cut {
         }
     }
 
-    /// As a number in records and headers: strips in each fragment where all are at one node, else 0.
+    /// As a number in records and headers: strips in each fragment where all are at one node, else
+    /// 0.
     pub fn number(self, code: Code) -> u8 {
         match self {
             Self::Spread => 0,
@@ -81,8 +82,8 @@ impl Cut {
         }
     }
 
-    /// Whether all fragments are at one node. Each then ends with its header once more: few others, or
-    /// none, could say what a damaged header said.
+    /// Whether all fragments are at one node. Each then ends with its header once more: few others,
+    /// or none, could say what a damaged header said.
     pub fn is_together(self) -> bool {
         match self {
             Self::Spread => false,

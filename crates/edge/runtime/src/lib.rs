@@ -1,9 +1,9 @@
 //! Drives the machine of `ripstop-gateway`: real time, real bytes, real nodes.
 //!
-//! A [`Pool`] writes and reads stripes, laid out as its [`Layout`] says. It keeps the bytes; the machine, behind one short lock, sees
-//! ids, sizes and outcomes, and says which task starts where and when. Nothing is awaited while the
-//! lock is held. It deliberately decides nothing, and does not know what a stripe means: objects and
-//! buckets are for the store above.
+//! A [`Pool`] writes and reads stripes, laid out as its [`Layout`] says. It keeps the bytes; the
+//! machine, behind one short lock, sees ids, sizes and outcomes, and says which task starts where
+//! and when. Nothing is awaited while the lock is held. It deliberately decides nothing, and does
+//! not know what a stripe means: objects and buckets are for the store above.
 //!
 //! ```
 //! use ripstop_model::{Code, PoolId, StripeId, StripeShape};
@@ -31,9 +31,11 @@ mod layout;
 mod memory;
 mod mend;
 mod pin;
+mod place;
 mod pool;
 mod read;
 mod seals;
+mod setback;
 mod span;
 mod spent;
 mod task;
@@ -49,8 +51,10 @@ pub use fragment::{
 pub use layout::Cut;
 pub use memory::{Memory, MemoryClaim, Purpose, ReadSlice, Share, TenantMemory};
 pub use pin::{Pin, Pins};
-pub use pool::{FailedStripe, Pool, PoolNode, Setback, StripePlace};
+pub use place::StripePlace;
+pub use pool::{Pool, PoolNode};
 pub use ripstop_model::Layout;
 pub use seals::{Sealing, Seals};
+pub use setback::{FailedStripe, Setback};
 pub use spent::Spent;
 pub use witness::Witness;

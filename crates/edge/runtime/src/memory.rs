@@ -8,7 +8,7 @@ mod tests;
 pub use part::Share;
 pub use tenant::{ReadSlice, TenantMemory};
 
-use part::Part;
+use part::{Part, UNIT};
 use ripstop_block::Blocks;
 use ripstop_model::TenantId;
 use std::{
@@ -16,9 +16,6 @@ use std::{
     sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
     time::Duration,
 };
-
-/// Smallest share of memory that is counted, in bytes.
-const UNIT: usize = 1 << 10;
 
 /// What memory is wanted for. Each purpose has a part of its own, so that none holds up the others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,9 +28,10 @@ pub enum Purpose {
 
 /// The bytes that may be in memory at once: the named limit `memory_max`.
 ///
-/// A request that wants more waits its turn. Nobody waits for memory while others need what it holds:
-/// a stripe asks once, for all it takes, and gives back as its fragments are done with. Tenants have
-/// parts of their own ([`Memory::divide`]), so that none waits for memory that another holds.
+/// A request that wants more waits its turn. Nobody waits for memory while others need what it
+/// holds: a stripe asks once, for all it takes, and gives back as its fragments are done with.
+/// Tenants have parts of their own ([`Memory::divide`]), so that none waits for memory that another
+/// holds.
 #[derive(Clone, Debug)]
 pub struct Memory {
     units: usize,
@@ -128,15 +126,16 @@ impl Memory {
         self.background.free() + parts.map(Part::free).sum::<usize>()
     }
 
-    /// How short memory is for bodies that arrive, from 0 to 1 where somebody waits: the worst off of all
-    /// tenants.
+    /// How short memory is for bodies that arrive, from 0 to 1 where somebody waits: the worst off
+    /// of all tenants.
     pub fn write_pressure(&self) -> f64 {
         let accounts = self.accounts();
         let parts = accounts.values().flat_map(TenantMemory::write_parts);
         parts.map(Part::pressure).fold(0.0, f64::max)
     }
 
-    /// How short memory is for answers, from 0 to 1 where somebody waits: the worst off of all tenants.
+    /// How short memory is for answers, from 0 to 1 where somebody waits: the worst off of all
+    /// tenants.
     pub fn read_pressure(&self) -> f64 {
         let accounts = self.accounts();
         let parts = accounts.values().flat_map(TenantMemory::read_parts);

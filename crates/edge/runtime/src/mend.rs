@@ -1,4 +1,4 @@
-//! Fragments computed anew from what is whole of their stripe, or copied to other nodes.
+//! Fragments computed again from what is whole of their stripe, or copied to other nodes.
 
 use crate::{
     Chunk, FailedStripe, Header, Pool, Setback, StripePlace,
@@ -20,9 +20,9 @@ struct Sources {
 }
 
 impl Pool {
-    /// Computes fragments anew from K whole strips and stores them: each at the node given with it, or
-    /// where the pool has room (beside the others, if all belong at one node). Answers where each is
-    /// now.
+    /// Computes fragments again from K whole strips and stores them: each at the node given with
+    /// it, or where the pool has room (beside the others, if all belong at one node). Answers where
+    /// each is now.
     pub async fn mend(
         &self,
         place: &StripePlace,
@@ -62,8 +62,8 @@ impl Pool {
     }
 
     /// Stores a fragment at another node too: as it is where it is, every block of it checked, or
-    /// computed anew where it is not whole there. Answers its bytes once that node was seen to have
-    /// all of them, the header checked again; the put itself is whole or nothing.
+    /// computed again where it is not whole there. Answers its bytes once that node was seen to
+    /// have all of them, the header checked again; the put itself is whole or nothing.
     pub async fn copy_fragment(
         &self,
         place: &StripePlace,
@@ -90,8 +90,8 @@ impl Pool {
         if arrived { Ok(place.fragment_len()) } else { Err(failed) }
     }
 
-    /// The bytes of a fragment as they were written: its header and strips sealed with their key once
-    /// more. `None` if that is not known.
+    /// The bytes of a fragment as they were written: its header and strips sealed with their key
+    /// once more. `None` if that is not known.
     fn fragment<'a>(
         &self,
         header: &Header,

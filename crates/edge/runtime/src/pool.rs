@@ -1,6 +1,7 @@
 use crate::{
-    Aftermaths, Cut, HEADER_PROBE_LEN, Header, HeaderError, Layout, Observer, Origin, Pins, Sealed,
-    Sealing, Seals, Share, Spent, StripeDraft, Witness, Written,
+    Aftermaths, Cut, FailedStripe, HEADER_PROBE_LEN, Header, HeaderError, Layout, Observer, Origin,
+    Pins, Sealed, Sealing, Seals, Setback, Share, Spent, StripeDraft, StripePlace, Witness,
+    Written,
     aftermath::Warden,
     driver::Shared,
     fragment::{Guard, body_len},
@@ -11,13 +12,14 @@ use ripstop_gateway::{Cause, Event, Machine, NodeSpec, Operation, Placement, Set
 use ripstop_model::{Code, FragmentId, NodeId, PoolId, RequestId, StripeId, StripeShape, TenantId};
 use ripstop_node::Node;
 use ripstop_policy::Policy;
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 use tokio::sync::oneshot;
 
 /// Bytes at the end of a fragment in which its second header is looked for.
 const END_LEN: u64 = 64 << 10;
 
-/// Nodes that share a storage code, a layout and a policy: writes, reads and mends stripes over them.
+/// Nodes that share a storage code, a layout and a policy: writes, reads and mends stripes over
+/// them.
 #[derive(Clone, Debug)]
 pub struct Pool {
     origin: Origin,
@@ -44,59 +46,6 @@ pub struct PoolNode {
     pub node: Arc<dyn Node>,
 }
 
-/// Where a stripe is, as the catalog knows it.
-#[derive(Clone, Debug)]
-pub struct StripePlace {
-    /// Its name.
-    pub id: StripeId,
-    /// How it is coded.
-    pub shape: StripeShape,
-    /// How its strips lie in fragments.
-    pub cut: Cut,
-    /// Bytes of header at the start of each fragment.
-    pub header_len: u32,
-    /// How it is sealed.
-    pub sealing: Sealing,
-    /// Where each fragment is, by index.
-    pub nodes: Vec<Option<NodeId>>,
-}
-
-impl StripePlace {
-    /// Bytes of each of its fragments, headers included.
-    pub fn fragment_len(&self) -> u64 {
-        self.cut.fragment_len(self.shape, self.header_len, self.sealing)
-    }
-
-    /// Most bytes that looking at all its fragments, or mending some, takes.
-    pub fn memory(&self) -> usize {
-        let code = self.shape.code();
-        // Where runs are fetched whole, strips are computed beside them.
-        let beside = if self.cut.is_together() { code.parity() } else { 0 };
-        (code.n() + beside) * body_len(self.shape.strip_len(), self.sealing) as usize
-    }
-}
-
-/// A request on a stripe that was not done.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FailedStripe {
-    /// The stripe.
-    pub id: StripeId,
-    /// Why.
-    pub setback: Setback,
-}
-
-/// Why a request was not done.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Setback {
-    /// It was not begun: too many wait, or its tenant asks for more than it was promised.
-    Rejected {
-        /// When it is worth while to try again.
-        retry_after: Duration,
-    },
-    /// It was begun and could not be done.
-    Failed(Cause),
-}
-
 /// Tells the machine that its caller has gone, unless told that it was answered.
 struct Leave<'a> {
     shared: &'a Arc<Shared>,
@@ -112,8 +61,8 @@ impl Drop for Leave<'_> {
 }
 
 impl Pool {
-    /// A pool over these nodes whose stripes are spread over them; what it computes goes into `blocks`, and what becomes
-    /// of its writes to `aftermath`.
+    /// A pool over these nodes whose stripes are spread over them; what it computes goes into
+    /// `blocks`, and what becomes of its writes to `aftermath`.
     #[expect(clippy::too_many_arguments, reason = "made once, at start, from named parts")]
     pub fn new(
         origin: Origin,
@@ -137,8 +86,8 @@ impl Pool {
         Self { origin, code, layout, seals, sealing, tenant, shared, pins, aftermath }
     }
 
-    /// The same pool, its new stripes sealed with the first of these keys, or encrypted with it; without
-    /// a key, by checksums.
+    /// The same pool, its new stripes sealed with the first of these keys, or encrypted with it;
+    /// without a key, by checksums.
     #[must_use]
     pub fn with_seals(self, seals: Seals, encrypt: bool) -> Self {
         let sealing = match seals.key() {
@@ -186,11 +135,12 @@ impl Pool {
         self.sealing
     }
 
-    /// An empty draft of a stripe of this shape, in memory that was asked for: [`Pool::draft_memory`]
-    /// bytes.
+    /// An empty draft of a stripe of this shape, in memory that was asked for:
+    /// [`Pool::draft_memory`] bytes.
     pub fn draft(&self, id: StripeId, shape: StripeShape, share: Share) -> StripeDraft {
         let guard = Guard::new(&self.seals, self.sealing, self.origin.store, id);
-        StripeDraft::guarded(id, shape, share, self.seals.clone(), guard)
+        let draft = StripeDraft::guarded(id, shape, share, self.seals.clone(), guard);
+        draft.pinned(self.pins.pin(id))
     }
 
     /// Bytes that all fragments of a new stripe of this shape take.
@@ -241,10 +191,10 @@ impl Pool {
     }
 
     /// Stores a stripe; answers when as many fragments are durable as the settings ask for.
-    pub async fn write(&self, stripe: Sealed) -> Result<Written, FailedStripe> {
+    pub async fn write(&self, mut stripe: Sealed) -> Result<Written, FailedStripe> {
         let (id, shape, header_len) = (stripe.id, stripe.shape, stripe.header_len());
         let sealing = stripe.sealing();
-        let pin = self.pins.pin(id);
+        let pin = stripe.pin.take().unwrap_or_else(|| self.pins.pin(id));
         let (answer, answered) = oneshot::channel();
         let (settle, settled) = oneshot::channel();
         let (layout, operation, strip_bytes) = self.writing(shape, header_len, sealing);
@@ -262,7 +212,7 @@ impl Pool {
         let (tell, told) = oneshot::channel();
         let (pool, to) = (self.id(), self.aftermath.clone());
         // Spawned before the first await: the stripe is followed even if the caller leaves now.
-        tokio::spawn(async move {
+        ripstop_host::spawn(async move {
             let told = told.await.unwrap_or_default();
             let warden =
                 Warden { pin, id, pool, shape, header_len, sealing, told, claimed, settled, to };
@@ -303,7 +253,8 @@ impl Pool {
         self.shared.tell(Event::ShapingChanged(shaping));
     }
 
-    /// From now on new stripes go, and reads choose, as this says; what is stored stays where it is.
+    /// From now on new stripes go, and reads choose, as this says; what is stored stays where it
+    /// is.
     pub fn place(&self, placement: Placement) {
         self.shared.tell(Event::PlacementChanged(placement));
     }

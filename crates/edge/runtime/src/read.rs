@@ -13,11 +13,13 @@ use ripstop_model::{NodeId, StripSet};
 use std::{ops::Range, sync::Arc};
 use tokio::sync::oneshot;
 
-/// Of a range of one fragment, so many equal fetches can be under way: the first that arrives is it.
+/// This many equal fetches of a range of one fragment can be under way: the first that arrives
+/// counts.
 const COPIES: u8 = 2;
 
 impl Pool {
-    /// The bytes `range` of a stripe's payload, in order, without copying where no decoding is needed.
+    /// The bytes `range` of a stripe's payload, in order, without copying where no decoding is
+    /// needed.
     pub async fn read(
         &self,
         place: &StripePlace,
@@ -43,8 +45,9 @@ impl Pool {
         }
     }
 
-    /// Bytes of memory that a byte of `range` takes as things stand: more than one where strips that it touches
-    /// are at no node that serves, so that others must be fetched and these be computed.
+    /// Bytes of memory that a byte of `range` takes as things stand: more than one where strips
+    /// that it touches are at no node that serves, so that others must be fetched and these be
+    /// computed.
     pub fn read_cost(&self, place: &StripePlace, range: &Range<u32>) -> f64 {
         if place.cut.is_together() || range.is_empty() {
             return 1.0;
@@ -108,8 +111,8 @@ impl Pool {
         node.filter(|id| self.shared.node(*id).is_some())
     }
 
-    /// The whole payload, in the chunks that the policy chooses now (one fragment) or chose when the
-    /// stripe was written (several).
+    /// The whole payload, in the chunks that the policy chooses now (one fragment) or chose when
+    /// the stripe was written (several).
     async fn read_chunks(
         &self,
         place: &StripePlace,

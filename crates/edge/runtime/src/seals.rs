@@ -14,8 +14,8 @@ pub enum Sealing {
     Keyed,
     /// Encrypted with the store's key; the tags of what is encrypted are its seals.
     Encrypted,
-    /// By seals whose key is lost: nothing verifies them. No header says so, only a catalog that was
-    /// made again without the key.
+    /// By seals whose key is lost: nothing verifies them. No header says so, only a catalog that
+    /// was made again without the key.
     Unverified,
 }
 
@@ -97,8 +97,8 @@ impl Seals {
         Self { since_ms: Some(since_ms), ..self }
     }
 
-    /// The same, and headers pass that are sealed with keys which are not there: for what is to be had
-    /// of a store whose key is lost.
+    /// The same, and headers pass that are sealed with keys which are not there: for what is to be
+    /// had of a store whose key is lost.
     #[must_use]
     pub fn unsealed(self) -> Self {
         Self { unsealed: true, ..self }

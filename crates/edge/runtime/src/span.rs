@@ -17,8 +17,8 @@ impl Span {
     }
 }
 
-/// The fewest spans that make up `range` of the payload, in order: at most three. One that ends with
-/// the payload takes the padding of its strip along, so that a whole stripe is one span.
+/// The fewest spans that make up `range` of the payload, in order: at most three. One that ends
+/// with the payload takes the padding of its strip along, so that a whole stripe is one span.
 pub(crate) fn spans(shape: StripeShape, range: &Range<u32>) -> Vec<Span> {
     let len = shape.strip_len();
     let mut spans: Vec<Span> = Vec::with_capacity(3);

@@ -21,6 +21,6 @@ pub struct Spent {
 impl Spent {
     /// Adds the time since `start` to one of the sums.
     pub fn add(sum: &AtomicU64, start: Instant) {
-        sum.fetch_add(start.elapsed().as_nanos() as u64, Relaxed);
+        sum.fetch_add(ripstop_host::since(start).as_nanos() as u64, Relaxed);
     }
 }

@@ -8,7 +8,6 @@ use ripstop_block::Blocks;
 use ripstop_gateway::{Outcome, Task};
 use ripstop_model::FragmentId;
 use ripstop_node::{Node, NodeError};
-use std::time::Instant;
 
 /// Runs one storage operation to its end; answers the chunk of each strip that it fetched.
 pub(crate) async fn run(
@@ -18,7 +17,7 @@ pub(crate) async fn run(
     spent: &Spent,
     blocks: &Blocks,
 ) -> (Outcome, Vec<(usize, Chunk)>) {
-    let start = Instant::now();
+    let start = ripstop_host::now();
     match load {
         Load::Store { name, fragment } => {
             let result = node.put(name, fragment).await;
@@ -36,14 +35,14 @@ async fn fetch(
     spent: &Spent,
     blocks: &Blocks,
 ) -> (Outcome, Vec<(usize, Chunk)>) {
-    let start = Instant::now();
+    let start = ripstop_host::now();
     let fetch = sought.fetch(task);
     let result = node.get_pieces(fetch.name, fetch.start, &fetch.lens).await;
     Spent::add(&spent.node_get, start);
     match result {
         Err(error) => (outcome(fetch.name, Some(error)), Vec::new()),
         Ok(pieces) => {
-            let start = Instant::now();
+            let start = ripstop_host::now();
             let chunks = verify(sought, &fetch, pieces, blocks);
             Spent::add(&spent.verify, start);
             if chunks.is_none() {

@@ -1,4 +1,5 @@
-//! Serves S3 over three memory nodes: `over_memory [address]`, access key `test`, secret `testtest`.
+//! Serves S3 over three memory nodes: `over_memory [address]`, access key `test`, secret
+//! `testtest`.
 
 #[path = "../tests/common/mod.rs"]
 mod common;

@@ -1,5 +1,6 @@
-//! The one line that each request leaves: who asked, for what, and what came of it. Anybody can be refused as
-//! often as they like, so lines of those whom no signature vouches for are short and rare.
+//! The one line that each request leaves: who asked, for what, and what came of it. Anybody can be
+//! refused as often as they like, so lines of those whom no signature vouches for are short and
+//! rare.
 
 use crate::{Answered, Operation, Settings, error::Failure};
 use http::{HeaderMap, header};
@@ -46,8 +47,8 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Of a request with these headers that came from `peer`. Proxies are believed; the rest of the way is
-    /// what they say, back to the first address that is none of them.
+    /// Of a request with these headers that came from `peer`. Proxies are believed; the rest of the
+    /// way is what they say, back to the first address that is none of them.
     pub(crate) fn of(peer: &Peer, headers: &HeaderMap, settings: &Settings) -> Self {
         Self::behind(peer.address(), peer.secure(), headers, &settings.trusted_proxies)
     }
@@ -138,7 +139,8 @@ impl Note {
     pub(crate) fn write(&self, answered: &Answered, strangers: &Strangers) {
         if self.access_key.is_none() {
             let claimed = self.claimed_key.as_ref().map_or(0, String::len);
-            if !strangers.admit(LINE_LEN + self.shown + self.agent.len() + claimed, Instant::now())
+            if !strangers
+                .admit(LINE_LEN + self.shown + self.agent.len() + claimed, ripstop_host::now())
             {
                 return;
             }
@@ -178,7 +180,7 @@ struct Allowance {
 
 impl Strangers {
     pub(crate) fn new() -> Self {
-        let (bytes, at) = (STRANGERS_BYTES_AT_ONCE, Instant::now());
+        let (bytes, at) = (STRANGERS_BYTES_AT_ONCE, ripstop_host::now());
         Self(Mutex::new(Allowance { bytes, at, without_line: 0 }))
     }
 

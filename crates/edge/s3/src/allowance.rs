@@ -50,8 +50,8 @@ impl Allowances {
     }
 }
 
-/// Bytes that may be held at once for one purpose. A quarter of them is for whoever holds at most
-/// [`SMALL_MAX`].
+/// Bytes that may be held at once for one purpose. A quarter of them is for callers that hold at
+/// most [`SMALL_MAX`].
 #[derive(Clone, Debug)]
 pub(crate) struct Allowance {
     small: Part,

@@ -3,15 +3,11 @@
 
 use crate::{
     error::{Code, Outcome},
-    op::copy_source,
-    operation::{Row, Selector, Signer},
+    op::{COPY_SOURCE, Row, Selector, Signer, copy_source},
     uri::Target,
 };
 use http::HeaderMap;
 use ripstop_identity::{Action, Principal, Resource, allows};
-
-/// Names the object that a copy reads.
-pub(crate) const COPY_SOURCE: &str = "x-amz-copy-source";
 
 /// Refuses what `principal` may not do. The answer is the same whether there is such a bucket or
 /// not.
@@ -23,6 +19,7 @@ pub(crate) fn check(
 ) -> Outcome<()> {
     let signed = principal.access_key().is_some();
     let may_send = match row.signer {
+        Signer::Anybody | Signer::Form => return Ok(()),
         Signer::Key => signed,
         Signer::KeyOrNobody => true,
     };
@@ -43,7 +40,7 @@ fn resource(target: &Target) -> Resource<'_> {
 
 /// A copy reads, too. A source that cannot be made out is none: the operation refuses it.
 fn may_read_source(row: &Row, principal: &Principal, headers: &HeaderMap) -> bool {
-    if !row.selectors.contains(&Selector::Header(COPY_SOURCE)) {
+    if !row.when.selectors.contains(&Selector::Header(COPY_SOURCE)) {
         return true;
     }
     let source = headers.get(COPY_SOURCE).and_then(|source| source.to_str().ok());

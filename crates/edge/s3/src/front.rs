@@ -4,18 +4,18 @@ use crate::{
     Answered, Keyring, Observer, Settings,
     access::{Client, METHOD_SHOWN_MAX, Note, PATH_SHOWN_MAX, Strangers, cut},
     allowance::Allowances,
-    auth::{self, ChunkSigner, PayloadClaim, Presented},
+    auth::{self, ChunkSigner, PayloadClaim, Presented, Terms},
     authorise,
     body::{Chunked, Outgoing, Payload, Source},
     date,
     error::{Code, Failure, Outcome},
-    op::{self, Desk},
-    operation::{self, Input},
+    op::{self, Desk, Input, Row, Signer},
     request::{Reply, Request},
+    route::route,
     uri::{self, Query, Target},
 };
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, Response, header, request::Parts};
+use http::{HeaderMap, HeaderValue, Method, Response, Uri, header, request::Parts};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use ripstop_identity::Principal;
@@ -65,7 +65,7 @@ impl Front {
         request: http::Request<Incoming>,
         peer: &Peer,
     ) -> Response<Watched> {
-        let begun = Instant::now();
+        let begun = ripstop_host::now();
         let id = request_id();
         let counts = Counts::default();
         let (parts, incoming) = request.into_parts();
@@ -82,7 +82,8 @@ impl Front {
             method,
             path = %resource
         );
-        // On the heap: as large as the largest handler's, it would be moved with each layer around it.
+        // On the heap: as large as the largest handler's, it would be moved with each layer around
+        // it.
         let handled = Box::pin(self.handle(parts, incoming, client, &counts, &mut note));
         let outcome = handled.instrument(span.clone()).await;
         if note.access_key.is_some() {
@@ -100,7 +101,8 @@ impl Front {
         }
         reply.headers.insert(header::SERVER, HeaderValue::from_static("Ripstop"));
         if holds_back && counts.received.load(Ordering::Relaxed) == 0 {
-            // It was not told to continue. Some clients then misread the next answer on a connection.
+            // It was not told to continue. Some clients then misread the next answer on a
+            // connection.
             reply.headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         if head {
@@ -116,7 +118,7 @@ impl Front {
             received: 0,
             sent: 0,
             broken: false,
-            first_byte: begun.elapsed(),
+            first_byte: ripstop_host::since(begun),
             duration: Duration::ZERO,
             hashing: Duration::ZERO,
         };
@@ -133,51 +135,33 @@ impl Front {
         counts: &Counts,
         note: &mut Note,
     ) -> Outcome<Reply> {
-        let Parts { method, uri, mut headers, .. } = parts;
-        let announced = content_length(&headers)?;
         let patience = Patience::new(self.settings.pace(&self.settings.write_pressure));
-        let source = Source::new(incoming, patience, holds_back(&headers), counts.received.clone());
-        if !headers.contains_key(header::HOST)
-            && let Some(host) = uri.authority()
-            && let Ok(host) = HeaderValue::from_str(host.as_str())
-        {
-            headers.insert(header::HOST, host);
-        }
-        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-        let raw_query = uri.query().unwrap_or_default();
-        uri::check_len(uri.path(), raw_query)?;
-        let query = Query::parse(raw_query)?;
-        let target = Target::parse(uri.path(), host, self.settings.domain.as_deref())?;
-        let routed = operation::route(&method, &target, &query, &headers);
+        let announced = content_length(&parts.headers)?;
+        let holds_back = holds_back(&parts.headers);
+        let source = Source::new(incoming, patience, holds_back, counts.received.clone());
+        let head = Head::read(parts, self.settings.domain.as_deref())?;
+        let Head { target, headers, .. } = &head;
+        let routed = route(&head.method, target, &head.query, headers);
         if let Ok(row) = &routed {
             note.operation = row.operation;
         }
-        let host_bucket = uri::host_bucket(host, self.settings.domain.as_deref());
-        let presented = Presented {
-            method: &method,
-            path: uri.path(),
-            raw_query,
-            query: &query,
-            headers: &headers,
-            host_bucket: host_bucket.as_deref(),
-        };
-        let sender = self.identify(&presented)?;
+        let sender = self.sender(&head, routed.as_ref().ok().copied())?;
         note.access_key = sender.principal.access_key().map(str::to_owned);
         tracing::debug!(operation = note.operation.name(), "identified");
         // What nobody signed is refused before it is told what would make it a request.
         let row = routed.map_err(|failure| {
             if note.access_key.is_some() { failure } else { Code::AccessDenied.into() }
         })?;
-        authorise::check(row, &sender.principal, &target, &headers)?;
+        authorise::check(row, &sender.principal, target, headers)?;
         let (claim, chunks) = match sender.signed {
             Some(signed) => signed,
-            None => (auth::unsigned_payload(&presented)?, None),
+            None => (auth::unsigned_payload(&head.presented())?, None),
         };
         if self.settings.unsigned_payload_needs_tls && !client.secure {
-            refuse_unsigned(&claim, announced, &headers)?;
+            refuse_unsigned(&claim, announced, headers)?;
         }
-        let payload = payload(claim, chunks, source, announced, &headers)?;
-        let bucket = target.bucket.unwrap_or_default();
+        let payload = payload(claim, chunks, source, announced, headers)?;
+        let bucket = head.target.bucket.unwrap_or_default();
         if !bucket.is_empty() {
             uri::check_bucket_name(&bucket)?;
         }
@@ -192,26 +176,88 @@ impl Front {
             settings: self.settings.clone(),
             held: self.allowances.documents.nothing(),
             bucket,
-            key: target.key.unwrap_or_default(),
-            query,
-            headers,
+            key: head.target.key.unwrap_or_default(),
+            query: head.query,
+            headers: head.headers,
             payload: (row.input != Input::Nothing).then_some(payload),
+            limits: row.input.limits(),
             scheme: client.scheme(),
         };
         op::run(row.operation, request, desk).await
     }
 
+    /// Who sends a request, as far as its head tells: nobody in particular where its row says that
+    /// no signature is to be looked at there.
+    fn sender(&self, head: &Head, row: Option<&Row>) -> Outcome<Sender> {
+        match row.map(|row| row.signer) {
+            Some(Signer::Anybody | Signer::Form) => Ok(self.nobody()),
+            Some(Signer::Key | Signer::KeyOrNobody) | None => self.identify(&head.presented()),
+        }
+    }
+
+    fn nobody(&self) -> Sender {
+        Sender { principal: self.keyring.credentials().unsigned(), signed: None }
+    }
+
     /// Who sends a request: the owner of the key that signed it, or nobody.
     fn identify(&self, presented: &Presented<'_>) -> Outcome<Sender> {
-        let credentials = self.keyring.credentials();
         if auth::is_unsigned(presented) {
-            return Ok(Sender { principal: credentials.unsigned(), signed: None });
+            return Ok(self.nobody());
         }
+        let credentials = self.keyring.credentials();
         let now_s = (date::now_ms() / 1000).cast_signed();
-        let verified = auth::verify(presented, &credentials, &self.settings.terms(), now_s)?;
+        let verified = auth::verify(presented, &credentials, &self.terms(), now_s)?;
         let principal = credentials.principal(&verified.access_key);
         let principal = principal.ok_or(Code::InvalidAccessKeyId)?;
         Ok(Sender { principal, signed: Some((verified.payload, verified.chunks)) })
+    }
+
+    /// What signatures are held against.
+    fn terms(&self) -> Terms<'_> {
+        let Settings { region, signature_v2, .. } = &*self.settings;
+        Terms { region, signature_v2: *signature_v2, covered: op::covered() }
+    }
+}
+
+/// A request's head, read and not believed yet.
+struct Head {
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+    query: Query,
+    target: Target,
+    /// The bucket, where the host names it.
+    host_bucket: Option<String>,
+}
+
+impl Head {
+    fn read(parts: Parts, domain: Option<&str>) -> Outcome<Self> {
+        let Parts { method, uri, mut headers, .. } = parts;
+        if !headers.contains_key(header::HOST)
+            && let Some(host) = uri.authority()
+            && let Ok(host) = HeaderValue::from_str(host.as_str())
+        {
+            headers.insert(header::HOST, host);
+        }
+        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        let raw_query = uri.query().unwrap_or_default();
+        uri::check_len(uri.path(), raw_query)?;
+        let query = Query::parse(raw_query)?;
+        let target = Target::parse(uri.path(), host, domain)?;
+        let host_bucket = uri::host_bucket(host, domain);
+        Ok(Self { method, uri, headers, query, target, host_bucket })
+    }
+
+    /// As far as signatures cover it.
+    fn presented(&self) -> Presented<'_> {
+        Presented {
+            method: &self.method,
+            path: self.uri.path(),
+            raw_query: self.uri.query().unwrap_or_default(),
+            query: &self.query,
+            headers: &self.headers,
+            host_bucket: self.host_bucket.as_deref(),
+        }
     }
 }
 
@@ -302,7 +348,7 @@ impl Drop for Watch {
     fn drop(&mut self) {
         let _entered = self.span.enter();
         let answered = &mut self.answered;
-        answered.duration = self.begun.elapsed();
+        answered.duration = ripstop_host::since(self.begun);
         answered.received = self.counts.received.load(Ordering::Relaxed);
         answered.hashing = Duration::from_nanos(self.counts.hashing_ns.load(Ordering::Relaxed));
         self.note.write(answered, &self.strangers);

@@ -1,11 +1,12 @@
-//! What strangers' bytes are given to first, for the fuzzer in `fuzz/` and for the laws below: nothing panics, and
-//! nothing is handed on that did not come.
+//! What strangers' bytes are given to first, for the fuzzer in `fuzz/` and for the laws below:
+//! nothing panics, and nothing is handed on that did not come.
 
 use crate::{
     Credentials,
     auth::{self, Presented, Terms},
     body::Chunked,
-    operation,
+    op,
+    route::route,
     uri::{Query, Target},
     xml,
 };
@@ -16,7 +17,8 @@ const TRAILER: &str = "x-amz-checksum-crc32";
 /// When everything is said to be asked: a day in 2025.
 const NOW_S: i64 = 1_760_000_000;
 
-/// A request's head, up to the verdict on its signature: method and target on the first line, a header on each other.
+/// A request's head, up to the verdict on its signature: method and target on the first line, a
+/// header on each other.
 pub fn head(bytes: &[u8]) {
     let mut lines = bytes.split(|&byte| byte == b'\n');
     let first = String::from_utf8_lossy(lines.next().unwrap_or_default()).into_owned();
@@ -38,7 +40,7 @@ pub fn head(bytes: &[u8]) {
     else {
         return;
     };
-    let _ = operation::route(&method, &target, &query, &headers);
+    let _ = route(&method, &target, &query, &headers);
     let presented = Presented {
         method: &method,
         path: uri.path(),
@@ -48,14 +50,15 @@ pub fn head(bytes: &[u8]) {
         host_bucket: None,
     };
     let credentials: Credentials = [("KEY", "a secret that nobody guesses")].into_iter().collect();
-    let terms = Terms { region: "us-east-1", signature_v2: true };
+    let terms = Terms { region: "us-east-1", signature_v2: true, covered: op::covered() };
     let verified = auth::verify(&presented, &credentials, &terms, NOW_S);
     assert!(verified.is_err(), "somebody came in without the secret");
 }
 
 /// A document in a request's body.
 pub fn document(bytes: &[u8]) {
-    let _ = xml::parse(bytes);
+    let limits = xml::Limits { bytes: 4 << 20, depth: 8, elements: 100_000 };
+    let _ = xml::parse(bytes, limits);
 }
 
 /// A streamed upload: the first byte says how long the pieces are in which the others come.

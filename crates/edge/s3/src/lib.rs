@@ -1,12 +1,12 @@
 //! The S3 face: protocol, signatures, checksums, conditions.
 //!
 //! [`serve`] answers S3 requests on a listener from a [`Store`](ripstop_store::Store). It verifies
-//! Signature Version 4 (in headers, in presigned URLs, over chunks and trailers), hashes bodies while
-//! they arrive, and hands objects on without copying them. Memory per request is bounded.
+//! Signature Version 4 (in headers, in presigned URLs, over chunks and trailers), hashes bodies
+//! while they arrive, and hands objects on without copying them. Memory per request is bounded.
 //!
-//! It deliberately has no access lists or policies beside rights, no versions, no encryption
-//! with clients' keys, of Signature Version 2 nothing but presigned URLs. What clients may ask of
-//! these it answers as S3 does where there is none, and refuses what it could only ignore.
+//! It deliberately has no access lists or policies beside rights, no versions, no encryption with
+//! clients' keys, and nothing of Signature Version 2 but presigned URLs. It answers what clients
+//! may ask of these as S3 does where there is none, and it refuses what it could only ignore.
 //!
 //! ```no_run
 //! use ripstop_s3::{Credentials, Settings, Unobserved, serve};
@@ -28,6 +28,7 @@ mod body;
 mod condition;
 mod date;
 mod digest;
+mod document;
 mod error;
 mod front;
 #[cfg(any(test, feature = "fuzz"))]
@@ -36,9 +37,9 @@ pub mod fuzz;
 mod metadata;
 mod observe;
 mod op;
-mod operation;
 mod range;
 mod request;
+mod route;
 mod serve;
 mod settings;
 mod tagging;

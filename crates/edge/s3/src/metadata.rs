@@ -1,5 +1,6 @@
-//! What a client says of an object besides its bytes: standard headers, user metadata, tags; and the
-//! headers that would change what a request means, which are refused where we could not do as they say.
+//! What a client says of an object besides its bytes: standard headers, user metadata, tags; and
+//! the headers that would change what a request means, which are refused where we could not do as
+//! they say.
 
 use crate::{
     error::{Code, Failure, Outcome},

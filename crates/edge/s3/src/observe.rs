@@ -22,7 +22,8 @@ pub struct Answered {
     pub hashing: Duration,
 }
 
-/// Is told of every request, once its answer has ended. Called on the connection's task: must be quick.
+/// Is told of every request, once its answer has ended. Called on the connection's task: must be
+/// quick.
 pub trait Observer: Send + Sync + fmt::Debug {
     /// A request was answered.
     fn answered(&self, answered: &Answered);

@@ -2,21 +2,17 @@
 
 use crate::{
     Settings,
-    allowance::{Held, SMALL_MAX},
+    allowance::Held,
     body::{Outgoing, Payload},
-    digest::{Digests, Expectation},
+    digest::Expectation,
+    document::{Document, Envelope},
     error::{Code, Failure, Outcome},
     uri::Query,
-    xml::{self, Node},
+    xml::Limits,
 };
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use std::sync::Arc;
-use tokio::{sync::Semaphore, task::spawn_blocking};
-
-/// Most documents above [`SMALL_MAX`] that are read at once, each beside: what is read is larger than
-/// the document.
-static READINGS: Semaphore = Semaphore::const_new(2);
 
 /// What operations read.
 pub(crate) struct Request {
@@ -29,6 +25,8 @@ pub(crate) struct Request {
     pub(crate) headers: HeaderMap,
     /// The body, as far as it is the operation's to read, until it is taken.
     pub(crate) payload: Option<Payload>,
+    /// How much a document in the body may be, for an operation that takes one.
+    pub(crate) limits: Option<Limits>,
     /// The memory of the document in the body, and of what was made of it.
     pub(crate) held: Held,
     /// How URLs of this gateway begin for the client.
@@ -47,51 +45,42 @@ impl Request {
     }
 
     /// The document in the body, held against what the client says of it.
-    pub(crate) async fn document(&mut self) -> Outcome<Bytes> {
-        let expectation = Expectation::read(&self.headers)?;
-        self.document_as(&expectation).await
+    pub(crate) async fn document(&mut self) -> Outcome<Document> {
+        self.envelope()?.open(&mut self.held).await
     }
 
     /// The same where S3 takes none that its sender does not vouch for.
-    pub(crate) async fn vouched_document(&mut self) -> Outcome<Bytes> {
-        let expectation = Expectation::read(&self.headers)?;
-        if !expectation.is_some() {
+    pub(crate) async fn vouched_document(&mut self) -> Outcome<Document> {
+        let envelope = self.envelope()?;
+        if !envelope.is_vouched_for() {
             let message =
                 "Missing required header for this request: Content-MD5 OR x-amz-checksum-*";
             return Err(Failure::new(Code::InvalidRequest, message));
         }
-        self.document_as(&expectation).await
+        envelope.open(&mut self.held).await
     }
 
     /// The document in the body, held against its signature and nothing else: where headers of a
     /// checksum are about something else.
-    pub(crate) async fn bare_document(&mut self) -> Outcome<Bytes> {
-        self.document_as(&Expectation::default()).await
+    pub(crate) async fn bare_document(&mut self) -> Outcome<Document> {
+        let envelope = self.envelope_of(Expectation::default())?;
+        envelope.open(&mut self.held).await
     }
 
-    async fn document_as(&mut self, expectation: &Expectation) -> Outcome<Bytes> {
-        let mut payload = self.body()?;
-        let document = payload.document(self.settings.document_len_max, &mut self.held).await?;
-        let signed = payload.sha256.is_some();
-        if signed || expectation.is_some() {
-            let mut digests = Digests::new(signed, expectation.algorithm().as_slice());
-            let bytes = document.clone();
-            let hash = move || {
-                digests.update(&bytes);
-                digests.finish()
-            };
-            let verdict = if document.len() <= SMALL_MAX {
-                hash()
-            } else {
-                spawn_blocking(hash).await.map_err(|_| Code::InternalError)?
-            };
-            let (md5, sha256) = (verdict.md5, verdict.sha256);
-            expectation.check(&payload, md5, sha256, &verdict.checksums)?;
-        }
-        Ok(document)
+    /// The document in the body, not read yet.
+    pub(crate) fn envelope(&mut self) -> Outcome<Envelope> {
+        let expectation = Expectation::read(&self.headers)?;
+        self.envelope_of(expectation)
     }
 
-    /// A number from the query that must be within 0 and 2³¹−1, as S3 has it; `None` if it is absent.
+    fn envelope_of(&mut self, expectation: Expectation) -> Outcome<Envelope> {
+        let limits = self.limits.ok_or(Code::InternalError)?;
+        let bytes = limits.bytes.min(self.settings.document_len_max);
+        Ok(Envelope::new(self.body()?, expectation, Limits { bytes, ..limits }))
+    }
+
+    /// A number from the query that must be within 0 and 2³¹−1, as S3 has it; `None` if it is
+    /// absent.
     pub(crate) fn count(&self, name: &str) -> Outcome<Option<usize>> {
         let Some(text) = self.query.filled(name) else { return Ok(None) };
         let invalid = |message: String| Failure::argument(message, name, text);
@@ -124,26 +113,6 @@ impl Request {
         }
         Ok(())
     }
-}
-
-/// What `read` makes of a document's root; `malformed` if it has none. A long document is read on
-/// another thread.
-pub(crate) async fn read_document<T: Send + 'static>(
-    document: Bytes,
-    malformed: Code,
-    read: impl FnOnce(&Node<'_>) -> Outcome<T> + Send + 'static,
-) -> Outcome<T> {
-    let is_long = document.len() > SMALL_MAX;
-    let parse = move || read(&xml::parse(&document).map_err(|_| malformed)?);
-    if !is_long {
-        return parse();
-    }
-    let place = READINGS.acquire().await.expect("the semaphore is never closed");
-    let parsed = spawn_blocking(move || {
-        let _place = place;
-        parse()
-    });
-    parsed.await.map_err(|_| Code::InternalError)?
 }
 
 /// A document with its memory.

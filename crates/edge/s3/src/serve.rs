@@ -2,13 +2,12 @@ use crate::{Keyring, Observer, Settings, access::Strangers, allowance::Allowance
 use ripstop_listen::Listener;
 use ripstop_store::Store;
 use std::sync::Arc;
-use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 /// Serves S3 on `listener` until `shutdown`; then accepts nothing more, lets the requests that run
 /// finish for [`Settings::drain_timeout`], and returns.
 pub async fn serve(
-    listener: TcpListener,
+    listener: impl Into<Listener>,
     store: Store,
     credentials: impl Into<Keyring>,
     settings: Settings,
@@ -25,7 +24,7 @@ pub async fn serve(
         let front = front.clone();
         async move { front.answer(request, &peer).await }
     };
-    let served = ripstop_listen::serve(Listener::from(listener), listening, answer, shutdown);
+    let served = ripstop_listen::serve(listener.into(), listening, answer, shutdown);
     tokio::select! {
         () = served => {}
         () = counted.tell() => {}

@@ -1,4 +1,3 @@
-use crate::auth::Terms;
 use ripstop_listen::{Network, Pace, Pressure, Tls};
 use std::time::Duration;
 
@@ -7,38 +6,38 @@ use std::time::Duration;
 pub struct Settings {
     /// The region that clients must sign for. Default `us-east-1`.
     pub region: String,
-    /// Whether URLs presigned with Signature Version 2 are taken, as some clients make them unless told
-    /// otherwise. Default true.
+    /// Whether URLs presigned with Signature Version 2 are taken, as some clients make them unless
+    /// told otherwise. Default true.
     pub signature_v2: bool,
     /// Hosts `bucket.domain` name the bucket there; any other host leaves it to the path. Default
     /// none: always in the path.
     pub domain: Option<String>,
     /// The name of the one owner of all buckets and objects. Default `ripstop`.
     pub owner: String,
-    /// Most connections at once. Where all are taken, the one that has been idle the longest gives way
-    /// to a new one; where none is idle, new ones wait. Default 4096.
+    /// Most connections at once. Where all are taken, the one that has been idle the longest gives
+    /// way to a new one; where none is idle, new ones wait. Default 4096.
     pub connections_max: usize,
     /// Most connections at once from one address. Default half of them, and all from this machine.
     pub connections_per_address_max: Option<usize>,
-    /// Proxies, which are believed when they say for whom they ask (`X-Forwarded-For`) and how they were
-    /// asked (`X-Forwarded-Proto`). Default none.
+    /// Proxies, which are believed when they say for whom they ask (`X-Forwarded-For`) and how they
+    /// were asked (`X-Forwarded-Proto`). Default none.
     pub trusted_proxies: Vec<Network>,
     /// Speaks TLS with this. Default: plain HTTP.
     pub tls: Option<Tls>,
-    /// Refuses bodies that are not signed (`UNSIGNED-PAYLOAD`, unsigned chunks, presigned URLs) over a
-    /// connection without TLS. Default false.
+    /// Refuses bodies that are not signed (`UNSIGNED-PAYLOAD`, unsigned chunks, presigned URLs)
+    /// over a connection without TLS. Default false.
     pub unsigned_payload_needs_tls: bool,
-    /// Longest wait for the first byte on a new connection, and for the end of a TLS handshake. Default
-    /// 10 s.
+    /// Longest wait for the first byte on a new connection, and for the end of a TLS handshake.
+    /// Default 10 s.
     pub first_byte_timeout: Duration,
-    /// Longest wait for a request's head, on a new connection and between requests: so also how long
-    /// an idle connection is kept. Default 60 s.
+    /// Longest wait for a request's head, on a new connection and between requests: so also how
+    /// long an idle connection is kept. Default 60 s.
     pub head_timeout: Duration,
-    /// Longest wait for the next bytes of a body, or for the client to take some of an answer. Default
-    /// 30 s.
+    /// Longest wait for the next bytes of a body, or for the client to take some of an answer.
+    /// Default 30 s.
     pub body_timeout: Duration,
-    /// Slowest that a body may come or an answer be taken, bytes per second: memory is held until it is
-    /// there. Waits of up to [`Settings::body_timeout`] are forgiven. Default 4096.
+    /// Slowest that a body may come or an answer be taken, bytes per second: memory is held until
+    /// it is there. Waits of up to [`Settings::body_timeout`] are forgiven. Default 4096.
     pub body_pace_min: u64,
     /// Makes both stricter for bodies while the memory of writes is short. Default: it never is.
     pub write_pressure: Pressure,
@@ -46,15 +45,16 @@ pub struct Settings {
     pub read_pressure: Pressure,
     /// How long requests that run may go on once the face shuts down. Default 30 s.
     pub drain_timeout: Duration,
-    /// Longest XML body, bytes. Default 4 MiB: ten thousand parts, or a thousand keys of full length.
+    /// Longest XML body, bytes. Default 4 MiB: ten thousand parts, or a thousand keys of full
+    /// length.
     pub document_len_max: usize,
     /// Most bytes of documents that are in memory at once, from the first byte that came until the
     /// answer; further ones wait shortly, then are answered 503 `SlowDown`. Default 16 MiB.
     pub documents_memory_max: usize,
     /// The same of pages of listings, until they are sent. Default 32 MiB.
     pub pages_memory_max: usize,
-    /// The same of lists of where objects' bytes are that have more than a thousand entries, while these
-    /// objects are read or copied. Default 64 MiB.
+    /// The same of lists of where objects' bytes are that have more than a thousand entries, while
+    /// these objects are read or copied. Default 64 MiB.
     pub extents_memory_max: usize,
     /// Largest object in one request, and largest part, bytes. Default 5 GiB, as S3.
     pub put_len_max: u64,
@@ -103,9 +103,5 @@ impl Settings {
             bytes_per_s_min: self.body_pace_min,
             pressure: pressure.clone(),
         }
-    }
-
-    pub(crate) fn terms(&self) -> Terms<'_> {
-        Terms { region: &self.region, signature_v2: self.signature_v2 }
     }
 }

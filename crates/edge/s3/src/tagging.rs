@@ -3,7 +3,7 @@
 use crate::{
     error::{Code, Failure, Outcome},
     uri,
-    xml::{Element, Node},
+    xml::{Element, Malformed, Node},
 };
 
 /// Most tags of an object.
@@ -68,12 +68,11 @@ pub(crate) fn from_header(text: &str) -> Outcome<Tags> {
 
 /// Reads a `Tagging` document's root.
 pub(crate) fn from_root(root: &Node<'_>) -> Outcome<Tags> {
-    let malformed = || Failure::from(Code::MalformedXml);
-    let set = root.child("TagSet").filter(|_| root.name == "Tagging").ok_or_else(malformed)?;
-    let pair =
-        |tag: &Node<'_>| Some((tag.text_of("Key")?.to_owned(), tag.text_of("Value")?.to_owned()));
-    let tags: Option<Tags> = set.all("Tag").take(TAGS_MAX + 1).map(pair).collect();
-    check(tags.ok_or_else(malformed)?)
+    let set = root.named("Tagging")?.child("TagSet")?.ok_or(Malformed)?;
+    let text = |tag: &Node<'_>, name| Ok(tag.text_of(name)?.ok_or(Malformed)?.to_owned());
+    let pair = |tag| Ok((text(tag, "Key")?, text(tag, "Value")?));
+    let tags = set.all("Tag").take(TAGS_MAX + 1).map(pair).collect::<Result<_, Malformed>>();
+    check(tags?)
 }
 
 /// Writes a `Tagging` document.
@@ -92,9 +91,11 @@ pub(crate) fn document(tags: &[(String, String)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::xml::{Limits, parse};
 
     fn from_document(document: &[u8]) -> Outcome<Tags> {
-        from_root(&crate::xml::parse(document).map_err(|_| Code::MalformedXml)?)
+        let limits = Limits { bytes: 1 << 20, depth: 8, elements: 1000 };
+        from_root(&parse(document, limits)?)
     }
 
     #[test]

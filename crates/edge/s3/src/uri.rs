@@ -118,8 +118,9 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Reads the path as it was sent, and the host where buckets may be its first label. Only a host
-    /// below `domain` names a bucket: any other host, an address above all, leaves it to the path.
+    /// Reads the path as it was sent, and the host where buckets may be its first label. Only a
+    /// host below `domain` names a bucket: any other host, an address above all, leaves it to the
+    /// path.
     pub(crate) fn parse(path: &str, host: Option<&str>, domain: Option<&str>) -> Outcome<Self> {
         let path = path.strip_prefix('/').ok_or(Code::InvalidUri)?;
         let path = decode(path, false).ok_or(Code::InvalidUri)?;

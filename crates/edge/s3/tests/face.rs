@@ -10,7 +10,8 @@ mod common;
 use base64::Engine as _;
 use client::{Call, UNSIGNED, exchange, read_answer, sha256};
 use futures::TryStreamExt as _;
-use ripstop_node::{Memory, Node as _};
+use md5::Digest as _;
+use ripstop_node::{MemoryNode, Node as _};
 use ripstop_s3::{Answered, Credentials, Observer, Operation, Settings, serve};
 use ripstop_store::Store;
 use std::{
@@ -33,7 +34,7 @@ impl Observer for Log {
 struct Face {
     address: SocketAddr,
     store: Store,
-    nodes: Vec<Arc<Memory>>,
+    nodes: Vec<Arc<MemoryNode>>,
     log: Arc<Log>,
     shutdown: CancellationToken,
     server: JoinHandle<()>,
@@ -230,6 +231,66 @@ async fn continue_is_sent_only_to_those_whose_body_is_wanted() {
 }
 
 #[tokio::test]
+async fn an_access_list_is_asked_for_only_where_it_could_stand() {
+    let face = face(Settings::default()).await;
+    for (path, code) in
+        [("/none-here", "NoSuchBucket"), ("/none-here/k", "NoSuchBucket"), ("/bkt/k", "NoSuchKey")]
+    {
+        let call = Call::new("PUT", path).query("acl=").header("content-length", 4);
+        let head = call.header("expect", "100-continue").sign().head;
+        let answer = exchange(face.address, &[head.as_bytes()], false).await;
+        assert_eq!((answer.status, answer.code().as_str()), (404, code), "{path}");
+    }
+    let call = Call::new("PUT", "/bkt").query("acl=").header("content-length", 4);
+    let head = call.header("expect", "100-continue").sign().head;
+    let mut stream = TcpStream::connect(face.address).await.unwrap();
+    stream.write_all(head.as_bytes()).await.unwrap();
+    assert_eq!(read_answer(&mut stream, false).await.status, 100);
+    stream.write_all(b"none").await.unwrap();
+    assert_eq!(read_answer(&mut stream, false).await.code(), "MalformedACLError");
+}
+
+#[tokio::test]
+async fn documents_that_do_not_fit_their_schema_change_nothing() {
+    let face = face(Settings::default()).await;
+    assert_eq!(Call::new("PUT", "/bkt/k").send(face.address, b"body").await.status, 200);
+    let send = async |method, path: &str, query: &str, document: &str| {
+        let md5 = base64::engine::general_purpose::STANDARD.encode(md5::Md5::digest(document));
+        let call = Call::new(method, path).query(query).header("content-md5", md5);
+        call.send(face.address, document.as_bytes()).await
+    };
+    for document in [
+        "",
+        "<Delete></Delete>",
+        "<Remove><Object><Key>k</Key></Object></Remove>",
+        "<Delete><Object><Key>k</Key><Key>j</Key></Object></Delete>",
+        "<Delete><Object><Key><b>k</b></Key></Object></Delete>",
+        "<Delete><Object><Key>k</Key></Object><Quiet>true</Quiet><Quiet>false</Quiet></Delete>",
+        "<!DOCTYPE Delete [<!ENTITY k 'k'>]><Delete><Object><Key>&k;</Key></Object></Delete>",
+        "<Delete><Object><Key>k</Key></Object></Delete><Delete/>",
+    ] {
+        let answer = send("POST", "/bkt", "delete=", document).await;
+        assert_eq!((answer.status, answer.code().as_str()), (400, "MalformedXML"), "{document}");
+    }
+    let tag = "<Tag><Key>a</Key><Value>b</Value></Tag>";
+    for (document, code) in [
+        (format!("<Tagging><TagSet>{tag}</TagSet><TagSet/></Tagging>"), "MalformedXML"),
+        (format!("<Tagging><TagSet>{}</TagSet></Tagging>", tag.repeat(11)), "InvalidTag"),
+        (format!("<Tagging><TagSet>{}</TagSet></Tagging>", tag.repeat(1000)), "MalformedXML"),
+        (format!("<Tagging>{}</Tagging>", " ".repeat(64 << 10)), "MaxMessageLengthExceeded"),
+    ] {
+        let answer = send("PUT", "/bkt/k", "tagging=", &document).await;
+        assert_eq!((answer.status, answer.code().as_str()), (400, code));
+    }
+    assert_eq!(Call::new("GET", "/bkt/k").send(face.address, b"").await.body, b"body");
+    let deleted = "\u{feff}<?xml version='1.0'?><!-- x --><d:Delete xmlns:d='urn:d'><d:Object>\
+                   <d:Key>&#107;<!-- x --></d:Key><d:New/></d:Object></d:Delete>";
+    let answer = send("POST", "/bkt", "delete=", deleted).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert_eq!(Call::new("GET", "/bkt/k").send(face.address, b"").await.status, 404);
+}
+
+#[tokio::test]
 async fn refusals_are_seen_by_clients_that_are_still_sending() {
     let face = face(Settings::default()).await;
     let body = bytes(8 << 20);
@@ -347,7 +408,7 @@ async fn parts_become_one_object_whose_checksum_is_that_of_the_whole() {
     assert_eq!(field(&done, "ChecksumCRC64NVME"), crc, "{done:?}");
     assert!(field(&done, "ETag").ends_with("-3&quot;"));
     let again = complete().send(to, whole.as_bytes()).await;
-    assert_eq!(again.body, done.body, "whoever asks again is told the same");
+    assert_eq!(again.body, done.body, "a client that asks again is told the same");
     let part = Call::new("GET", "/bkt/k").query("partNumber=2").send(to, b"").await;
     assert_eq!((part.status, part.body == body[100_000..200_000]), (206, true));
     assert_eq!(part.header("x-amz-mp-parts-count"), Some("3"));

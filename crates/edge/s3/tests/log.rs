@@ -1,5 +1,5 @@
-//! What the log holds of a request. Alone in its program: other tests' threads have no subscriber, and
-//! what each place in the code is wanted for is known to all threads at once.
+//! What the log holds of a request. Alone in its program: other tests' threads have no subscriber,
+//! and what each place in the code is wanted for is known to all threads at once.
 #![allow(clippy::unwrap_used, reason = "a test ends where anything fails")]
 
 #[path = "common/client.rs"]

@@ -176,7 +176,10 @@ async fn with_the_right_every_operation_is_let_in() {
 #[tokio::test]
 async fn whether_a_bucket_or_an_object_is_there_is_not_told_to_those_without_rights() {
     let face = Face::new(rights(&[(OTHER, &[Right::Owner])]), Rights::none()).await;
-    for (operation, case) in operations().filter(|(_, case)| case.needed != Needed::Nothing) {
+    for (operation, case) in operations() {
+        if case.needed == Needed::Nothing || case.needed == Needed::NoKey {
+            continue;
+        }
         let mut told = Vec::new();
         for place in [format!("/{BUCKET}"), "/nothing-here".to_owned(), "/Not_A_Name".to_owned()] {
             let there = case.path.replacen(&format!("/{BUCKET}"), &place, 1);

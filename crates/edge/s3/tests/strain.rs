@@ -38,8 +38,8 @@ async fn face(settings: Settings) -> (SocketAddr, Store, tempfile::TempDir) {
     (address, store, folder)
 }
 
-/// An upload of `key` with ten thousand parts that are all the bytes of `bkt/part`, and the document
-/// that completes it.
+/// An upload of `key` with ten thousand parts that are all the bytes of `bkt/part`, and the
+/// document that completes it.
 async fn ten_thousand_parts(store: &Store, key: &str) -> (Upload, Vec<u8>) {
     let upload = Upload {
         id: String::new(),

@@ -21,7 +21,8 @@ use tokio_util::sync::CancellationToken;
 
 type Sender = http2::SendRequest<Full<Bytes>>;
 
-/// A face that speaks TLS with a fresh certificate, whose bodies must be signed otherwise, and a client of HTTP/2.
+/// A face that speaks TLS with a fresh certificate, whose bodies must be signed otherwise, and a
+/// client of HTTP/2.
 async fn face(folder: &Path) -> Sender {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let (certificate, key) = (folder.join("certificate"), folder.join("key"));

@@ -15,7 +15,8 @@ static LEFT: AtomicUsize = AtomicUsize::new(0);
 struct Watching;
 
 #[expect(unsafe_code, reason = "an allocator is unsafe by its trait")]
-// SAFETY: everything is the system's allocator's; what is looked at is a block that its owner gives up.
+// SAFETY: everything is the system's allocator's; what is looked at is a block that its owner gives
+// up.
 unsafe impl GlobalAlloc for Watching {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promises are passed on. Zeroed, because blocks are read whole below.
@@ -23,7 +24,8 @@ unsafe impl GlobalAlloc for Watching {
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: the block was zeroed when it was made, is `layout.size()` long, and still allocated.
+        // SAFETY: the block was zeroed when it was made, is `layout.size()` long, and still
+        // allocated.
         let bytes = unsafe { std::slice::from_raw_parts(block, layout.size()) };
         if bytes.windows(SECRET.len()).any(|window| window == SECRET) {
             LEFT.fetch_add(1, SeqCst);

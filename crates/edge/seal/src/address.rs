@@ -6,7 +6,7 @@ pub const ADDRESS_LEN: usize = 28;
 /// Bytes of an address with the number of a block.
 const PLACE_LEN: usize = ADDRESS_LEN + 4;
 
-/// What blocks are the blocks of, in the words of whoever stores them: no two things of one store
+/// What blocks are the blocks of, in the words of their owner: no two things of one store
 /// may share one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Address([u8; ADDRESS_LEN]);

@@ -1,6 +1,6 @@
-//! Arithmetic in POLYVAL's field (RFC 8452, section 3): polynomials over GF(2), bit i of a little-endian
-//! number being the coefficient of x^i, modulo 1 + x^121 + x^126 + x^127 + x^128. No branch and no
-//! address depends on a value.
+//! Arithmetic in POLYVAL's field (RFC 8452, section 3): polynomials over GF(2), bit i of a
+//! little-endian number being the coefficient of x^i, modulo 1 + x^121 + x^126 + x^127 + x^128. No
+//! branch and no address depends on a value.
 
 /// x^57 + x^62 + x^63: the modulus without its first and last term, divided by x^64.
 pub(crate) const FOLD: u64 = 0xc200_0000_0000_0000;

@@ -27,7 +27,7 @@ use std::fmt;
 
 /// The instructions that multiply and encrypt. All kernels give the same seals.
 ///
-/// A value of this type proves that this processor has the instructions, so whoever holds one may
+/// A value of this type proves that this processor has the instructions, so its holder may
 /// use it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Kernel(Instructions);

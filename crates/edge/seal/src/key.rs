@@ -44,7 +44,7 @@ impl StoreKey {
     /// If the system has none.
     pub fn generate() -> Self {
         let mut key = Zeroizing::new([0; KEY_LEN]);
-        getrandom::fill(&mut *key).expect("the system has randomness");
+        ripstop_host::fill(&mut *key);
         Self(key)
     }
 
@@ -70,7 +70,7 @@ impl StoreKey {
         Ok(key)
     }
 
-    /// The key as the one line of a file, which whoever may not have the key must not read:
+    /// The key as the one line of a file, to be kept from everybody who may not have the key:
     /// `ripstop-key-1:<16 hex digits of the id>:<64 hex digits of the key>`. The id shows which key
     /// it is, and that nothing was mistyped.
     pub fn to_text(&self) -> Zeroizing<String> {

@@ -1,16 +1,16 @@
-//! Keyed seals of fragments: what was changed by somebody without the store's key is found out.
+//! Keyed seals of fragments: they show what somebody without the store's key has changed.
 //!
-//! A checksum finds accidents; whoever changes bytes can mend it. A [`Sealer`] makes seals that
-//! take the store's key to make: eight bytes for each block, over its [`Address`], its number and
-//! its bytes, and sixteen for a header. They take the place of CRC-64 and one pass over the bytes,
-//! at about its speed where bytes come from memory. A [`Cipher`] encrypts a block so that it needs
-//! no other seal. Both are AES-256-GCM-SIV (RFC 8452) with keys derived from one [`StoreKey`]; a
-//! seal is the tag of what would be encrypted, the block's cut to eight bytes. No random number or
+//! A checksum finds accidents; an attacker who changes bytes can mend it. A [`Sealer`] makes seals
+//! that need the store's key: eight bytes for each block, over its [`Address`], its number and its
+//! bytes, and sixteen for a header. They take the place of CRC-64 and one pass over the bytes, at
+//! about its speed where bytes come from memory. A [`Cipher`] encrypts a block so that it needs no
+//! other seal. Both are AES-256-GCM-SIV (RFC 8452) with keys derived from one [`StoreKey`]; a seal
+//! is the tag of what would be encrypted, the block's cut to eight bytes. No random number or
 //! counter has to be kept: seals of equal things are equal. The arithmetic is done by a [`Kernel`],
 //! chosen at run time.
 //!
-//! What it deliberately does not: keep keys in files, find out that an older thing was put back
-//! where names are used twice, and tell who of those that hold the key made a seal.
+//! It deliberately does not keep keys in files, find out that an older thing was put back where
+//! names are used twice, or tell which holder of the key made a seal.
 //!
 //! ```
 //! use ripstop_seal::{Address, Sealer, StoreKey};

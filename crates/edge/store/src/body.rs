@@ -11,6 +11,6 @@ pub trait Body: Send {
     /// The next bytes, in pieces of any size; `None` at the end.
     fn next(&mut self) -> impl Future<Output = Option<Result<Bytes, Self::Error>>> + Send;
 
-    /// Called once, after the end: the verdict over all bytes. An error leaves nothing behind.
+    /// Called once, after the end, for the verdict on all bytes. An error leaves nothing behind.
     fn seal(&mut self) -> Result<Self::Seal, Self::Error>;
 }

@@ -7,6 +7,8 @@ use ripstop_runtime::{FragmentState, Look, Pool, Purpose, StripePlace};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// How soon a repair may be asked for again where another gateway sweeps and mends.
+const UPKEEP_ASKED_AFTER: std::time::Duration = std::time::Duration::from_mins(1);
 /// Stripes looked at together.
 const PAGE: usize = 256;
 /// Stripes examined at once.
@@ -32,8 +34,8 @@ pub struct CheckReport {
     pub missing: u64,
     /// There, and not what was written.
     pub damaged: u64,
-    /// The same, and made by somebody without the store's key: a checksum holds where that key should
-    /// have sealed.
+    /// The same, and made by somebody without the store's key: a checksum holds where that key
+    /// should have sealed.
     #[serde(default)]
     pub forged: u64,
     /// On nodes that could not be asked.
@@ -62,8 +64,8 @@ pub struct CheckReport {
     pub catalog: CatalogReport,
 }
 
-/// What a check found of the catalog itself: pages that are not what was written, records that cannot be
-/// read or do not agree.
+/// What a check found of the catalog itself: pages that are not what was written, records that
+/// cannot be read or do not agree.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct CatalogReport {
     /// Bytes of its file.
@@ -104,7 +106,7 @@ pub enum Flaw {
     Missing,
     /// Not what was written.
     Damaged,
-    /// Nor this, and no accident: made by somebody without the store's key.
+    /// Not what was written either, and no accident: made by somebody without the store's key.
     Forged,
     /// Its node could not be asked.
     Unknown,
@@ -160,7 +162,7 @@ impl Findings {
 }
 
 impl Findings {
-    /// Notes a stripe whose pool is not configured: nobody can be asked for it.
+    /// Notes a stripe whose pool is not configured: there is nobody to ask for it.
     fn add_strange(&mut self, id: StripeId, stripe: &Stripe) {
         self.report.stripes += 1;
         self.report.fragments += stripe.nodes.len() as u64;
@@ -174,12 +176,18 @@ impl Findings {
 impl Store {
     /// Reads every fragment of every stripe, and lists every node. Requests go on meanwhile.
     ///
-    /// `progress` is told of stripes as they are done.
+    /// `progress` hears of stripes as they are done.
     pub async fn check(
         &self,
         options: CheckOptions,
         progress: impl Fn(u64) + Send + Sync,
     ) -> Result<CheckReport, StoreError> {
+        if self.inner.settings.is_shared {
+            self.inner.give_up_others().await?;
+            if options.repair && !self.has_upkeep().await? {
+                return Err(StoreError::Busy { retry_after: UPKEEP_ASKED_AFTER });
+            }
+        }
         let names = self.inner.catalog.nodes().await?;
         let names = names.into_iter().map(|(name, id)| (id, name)).collect();
         let mut findings = Findings { report: CheckReport::default(), names };
@@ -196,7 +204,7 @@ impl Store {
             }
             let mut examined = futures::stream::iter(page)
                 // Spawned, so that what they hold comes free while a stripe is being mended.
-                .map(|(id, stripe)| tokio::spawn(self.clone().examine(id, stripe)))
+                .map(|(id, stripe)| ripstop_host::spawn(self.clone().examine(id, stripe)))
                 .buffer_unordered(EXAMINED);
             while let Some(examined) = examined.next().await {
                 let (pool, mut place, looks) = examined.expect("looking does not panic")?;
@@ -261,8 +269,8 @@ impl Store {
         Ok(())
     }
 
-    /// Whether a stripe was let go of, moved or mended since the page was read, or still is: then what
-    /// its fragments looked like says nothing.
+    /// Whether a stripe was let go of, moved or mended since the page was read, or still is: then
+    /// what its fragments looked like says nothing.
     async fn is_gone(&self, place: &StripePlace) -> Result<bool, StoreError> {
         if self.inner.pins.contains(place.id) {
             return Ok(true);
@@ -276,7 +284,7 @@ impl Store {
         Ok(found.is_none_or(|stripe| !nodes(stripe).eq(place.nodes.iter().copied())))
     }
 
-    /// Makes one fragment anew; `place` says afterwards where.
+    /// Makes one fragment again; `place` says afterwards where.
     async fn mend(&self, pool: &Pool, place: &mut StripePlace, index: u8, flaw: Flaw) -> bool {
         if flaw == Flaw::Unknown {
             return false;

@@ -1,53 +1,77 @@
 use ripstop_catalog::{Catalog, CatalogError, Change, Session, Stamp};
+use ripstop_host::random_u64;
 use ripstop_model::StripeId;
-use std::{
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::{SystemTime, UNIX_EPOCH},
+use ripstop_runtime::{Pin, Pins};
+use std::sync::{
+    Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicU64, Ordering},
 };
 
 /// Milliseconds since 1970.
 pub(crate) fn unix_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since = ripstop_host::since_1970();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Names stripes, each later than the one before. Every name tells the session.
 #[derive(Debug)]
-pub(crate) struct StripeNames {
+pub(crate) struct StripeNames(Mutex<Given>);
+
+#[derive(Debug)]
+struct Given {
     session: Session,
-    last: Mutex<u128>,
+    last: u128,
 }
 
 impl StripeNames {
     /// Names of a session of its own.
     pub(crate) fn new() -> Self {
-        Self { session: Session(random() as u32), last: Mutex::default() }
+        Self(Mutex::new(Given { session: Session(random_u64() as u32), last: 0 }))
+    }
+
+    fn given(&self) -> MutexGuard<'_, Given> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Which session's names they are.
-    pub(crate) const fn session(&self) -> Session {
-        self.session
+    pub(crate) fn session(&self) -> Session {
+        self.given().session
     }
 
-    /// A new name.
-    pub(crate) fn next(&self) -> StripeId {
-        let random = random();
-        let fresh = self.session.name(unix_ms(), random);
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut next = StripeId(fresh.0.max(*last + 1));
-        if Session::of(next) != self.session {
-            next = self.session.name(next.unix_ms() + 1, random);
+    /// A new name, pinned since it was given.
+    pub(crate) fn next(&self, pins: &Pins) -> (StripeId, Pin) {
+        let random = random_u64();
+        let mut given = self.given();
+        let session = given.session;
+        let fresh = session.name(unix_ms(), random);
+        let mut next = StripeId(fresh.0.max(given.last + 1));
+        if Session::of(next) != session {
+            next = session.name(next.unix_ms() + 1, random);
         }
-        *last = next.0;
-        next
+        given.last = next.0;
+        (next, pins.pin(next))
+    }
+
+    /// The session, and the least stripe that it may still be writing: whatever is below it and was
+    /// not brought to the catalog never will be.
+    pub(crate) fn least(&self, pins: &Pins) -> (Session, StripeId) {
+        // Under the lock, so that no name is given and not pinned yet.
+        let given = self.given();
+        let pinned = pins.least(|id| Session::of(id) == given.session);
+        (given.session, pinned.unwrap_or(StripeId(given.last + 1)))
+    }
+
+    /// Another session, if it is still this one that was given up.
+    pub(crate) fn renew(&self, given_up: Session) {
+        let mut given = self.given();
+        if given.session == given_up {
+            given.session = Session(random_u64() as u32);
+        }
     }
 }
 
-/// A hybrid clock (Kulkarni and others, "Logical Physical Clocks", OPODIS 2014): near the wall clock, and
-/// beyond everything that it gave or was shown, however the wall clock jumps.
+/// A hybrid clock (Kulkarni and others, "Logical Physical Clocks", OPODIS 2014): near the wall
+/// clock, and beyond everything that it gave or was shown, however the wall clock jumps.
 #[derive(Debug, Default)]
 pub(crate) struct StampClock(AtomicU64);
 
@@ -67,8 +91,8 @@ impl StampClock {
     }
 }
 
-/// Has a catalog know that a session gave stamps up to then: those to come are later, whatever clock the
-/// gateway has that gives them.
+/// Lets a catalog know that a session gave stamps up to then: stamps to come are later, whatever
+/// clock the gateway that gives them has.
 pub(crate) async fn reach(
     catalog: &dyn Catalog,
     session: Session,
@@ -78,16 +102,10 @@ pub(crate) async fn reach(
     Ok(())
 }
 
-fn random() -> u64 {
-    let mut random = [0; 8];
-    getrandom::fill(&mut random).expect("the system has randomness");
-    u64::from_le_bytes(random)
-}
-
 /// A random name of an upload: 32 hexadecimal digits.
 pub(crate) fn upload_id() -> String {
     let mut random = [0; 16];
-    getrandom::fill(&mut random).expect("the system has randomness");
+    ripstop_host::fill(&mut random);
     hex::encode(random)
 }
 
@@ -97,10 +115,37 @@ mod tests {
 
     #[test]
     fn names_only_grow() {
-        let names = StripeNames::new();
-        let all: Vec<_> = (0..1000).map(|_| names.next()).collect();
+        let (names, pins) = (StripeNames::new(), Pins::default());
+        let all: Vec<_> = (0..1000).map(|_| names.next(&pins).0).collect();
         assert!(all.is_sorted_by(|a, b| a < b));
         assert!(all.iter().all(|id| Session::of(*id) == names.session()));
+    }
+
+    #[test]
+    fn what_a_session_may_be_writing_is_pinned_or_has_no_name_yet() {
+        let (names, pins) = (StripeNames::new(), Pins::default());
+        let _of_others = pins.pin(StripeId(1));
+        let (first, pin) = names.next(&pins);
+        let (second, other) = names.next(&pins);
+        assert_eq!(names.least(&pins), (names.session(), first));
+        drop(pin);
+        assert_eq!(names.least(&pins), (names.session(), second));
+        drop(other);
+        let (_, least) = names.least(&pins);
+        assert!(second < least && least <= names.next(&pins).0);
+    }
+
+    #[test]
+    fn a_session_that_was_given_up_is_followed_by_another_once() {
+        let (names, pins) = (StripeNames::new(), Pins::default());
+        let first = names.session();
+        let (id, _) = names.next(&pins);
+        names.renew(first);
+        let second = names.session();
+        names.renew(first);
+        assert_eq!(names.session(), second);
+        let (next, _) = names.next(&pins);
+        assert!(second != first && Session::of(next) == second && next > id);
     }
 
     #[test]
@@ -117,10 +162,10 @@ mod tests {
 
     #[test]
     fn names_stay_the_sessions_own_when_a_millisecond_is_used_up() {
-        let names = StripeNames::new();
+        let (names, pins) = (StripeNames::new(), Pins::default());
         let last = names.session().name(unix_ms() + 1000, u64::MAX);
-        *names.last.lock().unwrap() = last.0;
-        let next = names.next();
+        names.given().last = last.0;
+        let (next, _) = names.next(&pins);
         assert_eq!((Session::of(next), next.unix_ms()), (names.session(), last.unix_ms() + 1));
     }
 }

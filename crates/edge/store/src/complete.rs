@@ -24,9 +24,9 @@ pub struct CompleteReport {
     pub left_out: u64,
 }
 
-/// Brings into `catalog` what it lacks of `found`, a catalog made from all fragments of the same nodes,
-/// by the same numbers: buckets, later versions of objects than its own, and later deletions. What it knows
-/// to have been deleted stays so. `progress` is told of objects looked at.
+/// Brings into `catalog` what it lacks of `found`, a catalog made from all fragments of the same
+/// nodes, by the same numbers: buckets, later versions of objects than its own, and later
+/// deletions. What it knows to have been deleted stays so. `progress` hears of objects looked at.
 ///
 /// # Errors
 /// If either catalog fails: what was brought in until then stays, and doing it again does the rest.
@@ -55,7 +55,8 @@ struct Completing<'a> {
 }
 
 impl Completing<'_> {
-    /// Goes through what was found, and brings it in; or through what there is, for what was deleted.
+    /// Goes through what was found, and brings it in; or through what there is, for what was
+    /// deleted.
     async fn walk(
         &mut self,
         progress: &impl Fn(u64),

@@ -1,8 +1,8 @@
 //! Copies: of objects, and of ranges of objects as parts.
 //!
-//! Within one pool a copy shares the stripes of what it copies. Between pools its bytes are read and
-//! written again: what a bucket's pool promises (where bytes lie, how many nodes may be lost) holds for
-//! copies, too.
+//! Within one pool a copy shares the stripes of what it copies. Between pools its bytes are read
+//! and written again: what a bucket's pool promises (where bytes lie, how many nodes may be lost)
+//! holds for copies, too.
 
 use crate::{
     Body, PartSeal, Store, StoreError, Target, WriteError, clock::unix_ms, cut::cut, read::told,
@@ -15,8 +15,8 @@ use ripstop_model::PoolId;
 use std::{ops::Range, sync::Arc, time::Duration};
 use tokio::{sync::Semaphore, time::timeout};
 
-/// Most copies between pools at once. Each holds memory of reads and of writes: with more, some could
-/// wait for others of one kind that wait for them of the other.
+/// Most copies between pools at once. Each holds memory of reads and of writes: with more, some
+/// could wait for others of one kind that wait for them of the other.
 static BETWEEN_POOLS: Semaphore = Semaphore::const_new(2);
 /// Longest that a copy between pools waits for its turn.
 const TURN_WAIT_MAX: Duration = Duration::from_secs(30);
@@ -52,8 +52,8 @@ fn flat(error: WriteError<StoreError>) -> StoreError {
 }
 
 impl Store {
-    /// Makes the target an object of the same bytes. Where the target's bucket goes to their pool they
-    /// are not moved: both share their stripes.
+    /// Makes the target an object of the same bytes. Where the target's bucket goes to their pool
+    /// they are not moved: both share their stripes.
     pub async fn copy(
         &self,
         source: &Arc<Located>,
@@ -81,8 +81,8 @@ impl Store {
         self.put_told(target, object, None).await
     }
 
-    /// Makes a range of an object a part. Where the upload's bucket goes to the pool of its bytes, they
-    /// are not moved.
+    /// Makes a range of an object a part. Where the upload's bucket goes to the pool of its bytes,
+    /// they are not moved.
     pub async fn copy_part(
         &self,
         source: &Arc<Located>,
@@ -129,7 +129,7 @@ impl Store {
                     None => unknown.push(extent.stripe),
                 }
             }
-            // What is gone meanwhile is found out by whoever needs it.
+            // What is gone meanwhile is found out by the caller that needs it.
             let found = self.inner.catalog.stripes(&unknown).await?;
             if found.iter().flatten().any(|stripe| stripe.pool() != pool) {
                 return Ok(false);

@@ -24,8 +24,8 @@ fn part(extent: &Extent, start: u64, range: &Range<u64>) -> Option<Range<u32>> {
     (from < to).then(|| offset(from)..offset(to))
 }
 
-/// The same, piece by piece as a reader has room for it. It is always told of the same extents, and goes
-/// through them once.
+/// The same, piece by piece as a reader has room for it. It is always told of the same extents, and
+/// goes through them once.
 #[derive(Debug)]
 pub(crate) struct Cursor {
     /// The extent that the first byte left is in, if there is one.

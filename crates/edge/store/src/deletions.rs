@@ -1,6 +1,6 @@
-//! Deletions are told at the nodes as objects are, so that a rebuild finds again nothing that was
-//! deleted, however long its fragments stay. One stripe without payload tells all that came together:
-//! while one is being written and committed, the next gather.
+//! The nodes record deletions as they do objects, so that a rebuild does not find again what was
+//! deleted, however long its fragments stay. One stripe without payload tells of all that came
+//! together: while one is being written and committed, the next gather.
 
 use crate::{
     Store, StoreError,
@@ -20,12 +20,12 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// Bytes of names, about, that one stripe tells the deletion of: a record of this length needs no memory
-/// beside the stripe's.
+/// Bytes of names, about, that one stripe tells the deletion of: a record of this length needs no
+/// memory beside the stripe's.
 const NAMES_LEN_MAX: usize = 12 << 10;
 /// What a deletion takes besides its name.
 const DELETION_LEN: usize = 32;
-/// Deletions that wait for one pool on behalf of one tenant; more are told to come back.
+/// Deletions that wait for one pool on behalf of one tenant; further ones are told to come back.
 const WAITING_MAX: usize = 8192;
 /// When that is.
 pub(crate) const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -66,7 +66,7 @@ impl Waiting {
 }
 
 impl Deletions {
-    /// Adds one; whether nobody sees to its line yet.
+    /// Adds one; true if nobody works on its line yet.
     fn add(&self, line: (PoolId, TenantId), waiting: Waiting) -> Result<bool, StoreError> {
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = !lines.contains_key(&line);
@@ -106,8 +106,8 @@ impl Deletions {
 impl Store {
     /// Removes the key's object; answers what it was.
     ///
-    /// Where too few nodes take the stripe that tells of it (they are down, or full), the key is removed
-    /// all the same: until its fragments are gone, a rebuild would find it again.
+    /// Where too few nodes take the stripe that tells of it (they are down, or full), the key is
+    /// removed all the same: until its fragments are gone, a rebuild would find it again.
     pub async fn delete(
         &self,
         bucket: &str,
@@ -128,7 +128,7 @@ impl Store {
         let waiting = Waiting { bucket, key, condition, told: 0, answer };
         if self.inner.deletions.add(line, waiting)? {
             // To its end even if this caller leaves: others gather behind it.
-            tokio::spawn(self.clone().tell_deletions(line));
+            ripstop_host::spawn(self.clone().tell_deletions(line));
         }
         let ended = |_| StoreError::Catalog(CatalogError::Unavailable("it was given up".into()));
         answered.await.map_err(ended)?
@@ -164,6 +164,11 @@ impl Store {
         let changes = changes.map(|(one, tombstone)| one.change(tombstone, stripes.clone()));
         let (catalog, changes) = (&self.inner.catalog, changes.collect());
         let outcomes = catalog.commit(unix_ms(), changes).await;
+        for outcome in outcomes.iter().flatten() {
+            if let Err(Refusal::Retired { session }) = outcome {
+                self.inner.given_up(*session);
+            }
+        }
         // A stripe that no deletion was applied with is garbage already.
         if outcomes.is_ok() {
             self.inner.movers.strayed(&strays);
@@ -172,9 +177,9 @@ impl Store {
         self.inner.answer(batch, outcomes)
     }
 
-    /// Has a stripe tell that names (bucket and key; no key for the bucket itself) were deleted; none does,
-    /// if too few nodes take it. Where too much waits, nothing is deleted: that passes, and what is not told
-    /// stays untold.
+    /// Has a stripe tell that names (bucket and key; no key for the bucket itself) were deleted;
+    /// none does, if too few nodes take it. Where too much waits, nothing is deleted: that passes,
+    /// and what is not told stays untold.
     pub(crate) async fn tell_gone(
         &self,
         pool: &Pool,
@@ -195,7 +200,7 @@ impl Store {
         pool: &Pool,
         gone: &[(String, String)],
     ) -> Result<(Written, Vec<Tombstone>), StoreError> {
-        let told_by = self.name().await?;
+        let (told_by, _pin) = self.name().await?;
         let (mut of, mut tombstones) = (Vec::with_capacity(gone.len()), Vec::new());
         for (bucket, key) in gone {
             let stamp = self.stamp(told_by).await?;
@@ -218,7 +223,8 @@ impl From<Busy> for StoreError {
     }
 }
 
-/// Ends a line whatever becomes of the task that sees to it: nothing waits for one that is gone.
+/// Ends a line whatever becomes of the task that works on it: nothing waits for a task that is
+/// gone.
 struct EndOfLine<'a> {
     deletions: &'a Deletions,
     line: (PoolId, TenantId),
@@ -259,7 +265,7 @@ impl Inner {
                     one.told += 1;
                     again.push(one);
                 }
-                // Who asked may have left.
+                // The caller may have left.
                 outcome => {
                     let answer = outcome.map(|applied| applied.replaced);
                     _ = one.answer.send(answer.map_err(|why| CatalogError::from(why).into()));

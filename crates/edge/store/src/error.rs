@@ -6,16 +6,16 @@ use ripstop_runtime::{FailedStripe, RECORD_LEN_MAX, Setback};
 use std::time::Duration;
 use thiserror::Error;
 
-/// Why the store did not do as asked. Nothing visible has changed.
+/// Why the store did not do what it was asked. Nothing visible has changed.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// What the catalog says against it.
+    /// The catalog's objection.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
     /// Too many requests wait already: try again later.
     #[error("too busy")]
     Busy {
-        /// When it is worth while to try again.
+        /// When to try again.
         retry_after: Duration,
     },
     /// Too few nodes serve now: trying again later may help.
@@ -24,7 +24,7 @@ pub enum StoreError {
         /// The stripe that could not be written or read.
         stripe: StripeId,
     },
-    /// Too many fragments are missing or damaged for the bytes to be had again.
+    /// Too many fragments are missing or damaged to recover the bytes.
     #[error("stripe {stripe} is lost: fewer than K of its strips are whole")]
     Lost {
         /// The stripe.

@@ -1,4 +1,5 @@
-//! Uploads that nobody completes: aborted once they are old enough, or their parts would be kept for ever.
+//! Uploads that nobody completes: aborted once they are old enough, or their parts would be kept
+//! for ever.
 
 use crate::{Store, StoreError, clock::unix_ms, store::Inner};
 use futures::{StreamExt as _, stream};
@@ -21,7 +22,7 @@ const LOOK_EVERY_MIN: Duration = Duration::from_secs(1);
 pub(crate) fn spawn(store: &Store) {
     let after = store.inner.settings.uploads_expire_after;
     if !after.is_zero() {
-        tokio::spawn(expire(Arc::downgrade(&store.inner), after));
+        ripstop_host::spawn(expire(Arc::downgrade(&store.inner), after));
     }
 }
 
@@ -78,7 +79,7 @@ impl Store {
     async fn expire_one(&self, upload: ListedUpload) -> Result<bool, StoreError> {
         match self.abort_upload(&upload.id).await {
             Ok(()) => Ok(true),
-            // Somebody was quicker.
+            // Another was quicker.
             Err(StoreError::Catalog(CatalogError::Refused(Refusal::NoSuchUpload))) => Ok(false),
             Err(error) => Err(error),
         }

@@ -11,7 +11,7 @@ pub async fn identity(catalog: &dyn Catalog) -> Result<u64, CatalogError> {
         return Ok(known);
     }
     let mut random = [0; 8];
-    getrandom::fill(&mut random).expect("the system has randomness");
+    ripstop_host::fill(&mut random);
     let drawn = u64::from_le_bytes(random);
     adopt(catalog, drawn).await?;
     Ok(drawn)

@@ -2,20 +2,21 @@
 
 use std::time::Duration;
 
-/// A stripe is planned so that it fills in this time at the pace its body has come so far: for that long it
-/// may hold memory that others wait for.
+/// A stripe is planned so that it fills in this time at the pace its body has come so far: for that
+/// long it may hold memory that others wait for.
 const FILL_TIME: Duration = Duration::from_secs(4);
-/// Least payload that a stripe is planned for, however slowly its body comes, unless the body ends before.
+/// Least payload that a stripe is planned for, however slowly its body comes, unless the body ends
+/// before.
 const PAYLOAD_MIN: u32 = 256 << 10;
-/// A stripe that others wait for is left alone for this long, and after it as long as it comes half as fast as was
-/// planned.
+/// A stripe that others wait for is left alone for this long, and after it as long as it comes half
+/// as fast as was planned.
 const LEFT_ALONE: Duration = Duration::from_secs(1);
-/// A stripe that is closed before it is full has at least this payload; a body that brought less in its time
-/// is refused.
+/// A stripe that is closed before it is full has at least this payload; a body that brought less in
+/// its time is refused.
 pub(crate) const CLOSED_MIN: u32 = 64 << 10;
 
-/// What came of a body, and how long it was waited for. Only time spent waiting counts: a sender is not
-/// slow because we are.
+/// What came of a body, and how long it was waited for. Only time spent waiting counts: a sender is
+/// not slow because we are.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Pace {
     waited: Duration,
@@ -24,7 +25,8 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// `bytes` came, after this wait. The wait for the first bytes says nothing of how fast a body comes.
+    /// `bytes` came, after this wait. The wait for the first bytes says nothing of how fast a body
+    /// comes.
     pub(crate) fn note(&mut self, bytes: usize, waited: Duration) {
         if self.begun {
             self.waited += waited;
@@ -33,8 +35,8 @@ impl Pace {
         self.came += bytes as u64;
     }
 
-    /// Payload of the next stripe, of which `whole` bytes at most are to come: all of them if the body comes fast
-    /// enough.
+    /// Payload of the next stripe, of which `whole` bytes at most are to come: all of them if the
+    /// body comes fast enough.
     pub(crate) fn plan(&self, whole: u32) -> u32 {
         match self.in_time(FILL_TIME) {
             Some(bytes) if bytes < u64::from(whole) => {
@@ -51,8 +53,8 @@ impl Pace {
         self.came.saturating_mul(time_us).checked_div(waited_us)
     }
 
-    /// Whether a stripe of which this came so far, and of which `payload` is to come in all, takes longer than
-    /// others should wait for.
+    /// Whether a stripe of which this came so far, and of which `payload` is to come in all, takes
+    /// longer than others should wait for.
     pub(crate) fn is_overdue(&self, payload: u32, waiting: Duration) -> bool {
         let so_far = Self { waited: self.waited + waiting, ..*self };
         so_far.waited >= LEFT_ALONE

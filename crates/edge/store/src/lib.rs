@@ -1,14 +1,13 @@
 //! Objects over stripes: write, read, copy, move, sweep, check, rebuild.
 //!
-//! A [`Store`] splits what it is given into stripes, has a pool write them, and makes them visible by
-//! one change of the catalog. It deliberately knows nothing of S3's protocol, and nothing of lanes and
-//! codes.
+//! A [`Store`] splits what it is given into stripes, has a pool write them, and makes them visible
+//! by one change of the catalog. It deliberately knows nothing about S3's protocol, lanes or codes.
 //!
 //! ```
 //! use bytes::Bytes;
 //! use ripstop_store::Body;
 //!
-//! /// What is put into a store: bytes, and at their end a verdict over all of them.
+//! /// What is put into a store: bytes, and at their end a verdict on all of them.
 //! struct Text(Option<&'static str>);
 //!
 //! impl Body for Text {
@@ -26,8 +25,8 @@
 //! ```
 //!
 //! **Invariant:** nothing visible points at a stripe of which fewer than K fragments are durable.
-//! **Invariant:** every object and bucket is told of in the headers of one stripe's fragments
-//! (`told_by`), and so is what was deleted, so that a lost catalog can be made again.
+//! **Invariant:** the headers of one stripe's fragments (`told_by`) record each object and bucket,
+//! and each deletion, so that a lost catalog can be rebuilt.
 
 mod body;
 mod check;
@@ -36,6 +35,7 @@ mod complete;
 mod copy;
 mod cut;
 mod deletions;
+mod duty;
 mod error;
 mod expiry;
 mod identity;
@@ -57,6 +57,7 @@ mod write;
 pub use body::Body;
 pub use check::{CatalogReport, CheckOptions, CheckReport, Finding, Flaw};
 pub use complete::{CompleteReport, complete};
+pub use duty::UPKEEP;
 pub use error::{StoreError, WriteError};
 pub use identity::{identity, identity_or};
 pub use mover::{Census, MoveProgress};

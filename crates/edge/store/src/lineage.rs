@@ -1,39 +1,55 @@
 //! Whether this catalog is the newest that wrote to the nodes.
 //!
-//! Every session of a gateway names stripes with a number of its own, which the catalog knows before
-//! the first fragment is written, and until when. A fragment of this store whose name the catalog does
-//! not know was written under a newer one: an old file was put back. It is nobody's garbage then.
+//! Every session of a gateway names stripes with a number of its own, which the catalog knows
+//! before the first fragment is written, and until when. A fragment of this store whose name the
+//! catalog does not know was written under a newer one: an old file was put back. It is nobody's
+//! garbage then.
 
 use crate::{
     Store, StoreError,
     clock::{StampClock, StripeNames, unix_ms},
     store::Inner,
 };
-use ripstop_catalog::{CatalogError, Change, Session, Stamp, Vouched};
+use ripstop_catalog::{CatalogError, Change, Refusal, Session, Stamp, Vouched};
 use ripstop_model::{FragmentId, StripeId};
-use std::sync::{
-    Arc, Mutex, PoisonError,
-    atomic::{AtomicU64, Ordering},
+use ripstop_runtime::Pin;
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 use tokio::sync::OnceCell;
 
-/// For how long ahead names are reserved, in milliseconds: one commit serves so long. An old file that
-/// was copied while the gateway ran knows names given for so long afterwards.
+/// For how long ahead names are reserved, in milliseconds: one commit serves this long. An old file
+/// that was copied while the gateway ran knows names given for this long afterwards.
 const AHEAD_MS: u64 = 10_000;
 /// When no more than this is left, more is reserved beside the requests.
 const RENEWED_AT_MS: u64 = AHEAD_MS / 2;
+/// For how much longer than names are reserved the session counts as alive, in milliseconds: what
+/// its catalog may be away for while bodies come in, before another gateway may give it up.
+const ALIVE_MS: u64 = 30_000;
+/// How many sessions are tried for a name: only one that is given up as it begins takes a second.
+const SESSIONS_TRIED: usize = 3;
+/// How soon somebody may try again whose session was given up.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// What a store knows of its catalog's past.
 #[derive(Debug)]
 pub(crate) struct Lineage {
     names: StripeNames,
     stamps: StampClock,
-    /// Until when this session may name stripes and give stamps.
+    /// This session may name stripes and give stamps until then.
     reserved_ms: AtomicU64,
-    /// Held by who reserves.
+    /// Held by the task that reserves.
     reserving: Arc<tokio::sync::Mutex<()>>,
     /// What the catalog knew as this session began.
     vouched: OnceCell<Vouched>,
+    /// What it knew when it was last asked for a name that it had not known.
+    later: Mutex<Vouched>,
+    /// Until when this session counts as alive.
+    alive_ms: AtomicU64,
     /// A fragment that was written under a newer catalog.
     newer: Mutex<Option<FragmentId>>,
 }
@@ -46,6 +62,8 @@ impl Default for Lineage {
             reserved_ms: AtomicU64::new(0),
             reserving: Arc::default(),
             vouched: OnceCell::new(),
+            later: Mutex::default(),
+            alive_ms: AtomicU64::new(0),
             newer: Mutex::default(),
         }
     }
@@ -63,12 +81,76 @@ impl Lineage {
 }
 
 impl Inner {
-    /// Reserves names for the session up to `AHEAD_MS` after `from_ms`.
+    /// Reserves names for the session up to `AHEAD_MS` after `from_ms`, and says which stripes it
+    /// may still be writing. One that was given up is followed by another. One caller at a time.
     async fn reserve(&self, from_ms: u64) -> Result<(), CatalogError> {
-        let until_ms = from_ms.max(unix_ms()) + AHEAD_MS;
-        let session = self.lineage.names.session();
-        self.catalog.commit_one(unix_ms(), Change::Reserve { session, until_ms }).await?;
-        self.lineage.reserved_ms.fetch_max(until_ms, Ordering::Release);
+        let lineage = &self.lineage;
+        let mut refusal = None;
+        for _ in 0..SESSIONS_TRIED {
+            let until_ms = from_ms.max(unix_ms()) + AHEAD_MS;
+            let alive_until_ms = until_ms + ALIVE_MS;
+            let (session, watched) = self.watched_until(alive_until_ms);
+            let reserved = Change::Reserve { session, until_ms };
+            let outcomes = self.catalog.commit(unix_ms(), vec![reserved, watched]).await?;
+            match outcomes.into_iter().collect::<Result<Vec<_>, _>>() {
+                Ok(_) => {
+                    lineage.reserved_ms.fetch_max(until_ms, Ordering::Release);
+                    lineage.alive_ms.fetch_max(alive_until_ms, Ordering::Release);
+                    return Ok(());
+                }
+                Err(Refusal::Retired { session }) => {
+                    self.given_up(session);
+                    refusal = Some(Refusal::Retired { session });
+                }
+                Err(other) => return Err(other.into()),
+            }
+        }
+        Err(refusal.expect("it was tried").into())
+    }
+
+    /// That the session counts as alive until then, and what it may still be writing.
+    pub(crate) fn watched_until(&self, alive_until_ms: u64) -> (Session, Change) {
+        let (session, least) = self.lineage.names.least(&self.pins);
+        (session, Change::Watch { session, least, alive_until_ms })
+    }
+
+    /// What this session still writes comes to nothing: another gives names from now on.
+    pub(crate) fn given_up(&self, session: Session) {
+        if self.lineage.names.session() == session {
+            tracing::warn!(
+                session = format!("{:08x}", session.0),
+                "another gateway gave this one up for dead: what it was writing is refused"
+            );
+            self.lineage.names.renew(session);
+            self.lineage.reserved_ms.store(0, Ordering::Release);
+        }
+    }
+
+    /// The session that this store names stripes in.
+    pub(crate) fn session(&self) -> Session {
+        self.lineage.names.session()
+    }
+
+    /// Has the catalog know, while something is being written, that this session is alive.
+    pub(crate) async fn stay_alive(&self) -> Result<(), CatalogError> {
+        let writes = self.lineage.names.least(&self.pins).1;
+        let is_writing = self.pins.contains(writes);
+        let is_due = || self.lineage.alive_ms.load(Ordering::Acquire) < unix_ms() + ALIVE_MS;
+        if is_writing && is_due() {
+            let _turn = self.lineage.reserving.lock().await;
+            if is_due() {
+                self.reserve(unix_ms()).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the catalog know that this session is alive, and gives up those that are not.
+    pub(crate) async fn give_up_others(&self) -> Result<(), CatalogError> {
+        let turn = self.lineage.reserving.lock().await;
+        self.reserve(unix_ms()).await?;
+        drop(turn);
+        self.catalog.commit_one(unix_ms(), Change::Retire).await?;
         Ok(())
     }
 
@@ -88,7 +170,22 @@ impl Inner {
 
     /// Whether the catalog knows a name, or this session has given it.
     pub(crate) async fn knows(&self, id: StripeId) -> Result<bool, CatalogError> {
-        Ok(Session::of(id) == self.lineage.names.session() || self.vouched().await?.covers(id))
+        let is_own = Session::of(id) == self.session();
+        if is_own || self.vouched().await?.covers(id) || self.later().covers(id) {
+            return Ok(true);
+        }
+        if self.lineage.newer().is_some() {
+            return Ok(false);
+        }
+        // It may be of a gateway that began after this one.
+        let vouched = self.catalog.vouched().await?;
+        let is_known = vouched.covers(id);
+        *self.later() = vouched;
+        Ok(is_known)
+    }
+
+    fn later(&self) -> MutexGuard<'_, Vouched> {
+        self.lineage.later.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes a fragment of this store that was written under a newer catalog.
@@ -106,15 +203,20 @@ impl Inner {
 }
 
 impl Store {
-    /// A new name, known to the catalog before it is used.
-    pub(crate) async fn name(&self) -> Result<StripeId, StoreError> {
-        let id = self.inner.lineage.names.next();
-        self.reserve_to(id.unix_ms()).await?;
-        Ok(id)
+    /// A new name, known to the catalog before it is used; pinned until its draft is.
+    pub(crate) async fn name(&self) -> Result<(StripeId, Pin), StoreError> {
+        for _ in 0..SESSIONS_TRIED {
+            let (id, pin) = self.inner.lineage.names.next(&self.inner.pins);
+            self.reserve_to(id.unix_ms()).await?;
+            if Session::of(id) == self.inner.session() {
+                return Ok((id, pin));
+            }
+        }
+        Err(StoreError::Busy { retry_after: RETRY_AFTER })
     }
 
-    /// The stamp of what a stripe is the first to tell: later than all that this gateway, or one before
-    /// it on this catalog, gave to anything.
+    /// The stamp of what a stripe is the first to tell: later than all that this gateway, or one
+    /// before it on this catalog, gave to anything.
     pub(crate) async fn stamp(&self, stripe: StripeId) -> Result<Stamp, StoreError> {
         self.inner.vouched().await?;
         let stamp = self.inner.lineage.stamps.next(stripe);
@@ -122,7 +224,7 @@ impl Store {
         Ok(stamp)
     }
 
-    /// Has the catalog know that this session reaches this time before it does.
+    /// Lets the catalog know that this session reaches this time, before it does.
     async fn reserve_to(&self, unix_ms: u64) -> Result<(), StoreError> {
         let lineage = &self.inner.lineage;
         let left = lineage.reserved_ms.load(Ordering::Acquire).checked_sub(unix_ms);
@@ -131,7 +233,7 @@ impl Store {
             Some(_) => {
                 if let Ok(turn) = lineage.reserving.clone().try_lock_owned() {
                     let inner = self.inner.clone();
-                    tokio::spawn(async move {
+                    ripstop_host::spawn(async move {
                         if let Err(error) = inner.reserve(unix_ms).await {
                             tracing::warn!(%error, "no names reserved ahead");
                         }
@@ -149,8 +251,8 @@ impl Store {
         Ok(())
     }
 
-    /// A fragment that was written under a newer catalog than this, if a listing of the nodes has shown
-    /// one: then the catalog is an old file that was put back.
+    /// A fragment that was written under a newer catalog than this, if a listing of the nodes has
+    /// shown one: then the catalog is an old file that was put back.
     pub fn newer(&self) -> Option<FragmentId> {
         self.inner.lineage.newer()
     }

@@ -6,13 +6,12 @@ use ripstop_runtime::{Pool, Purpose, StripePlace};
 use std::{
     collections::BTreeSet,
     sync::{Arc, Mutex, PoisonError, Weak},
-    time::Duration,
+    time::{Duration, Instant},
 };
-use tokio::time::Instant;
 
 /// Most stripes that wait to be mended; what is beyond them waits for the next survey.
 const WAITING_MAX: usize = 100_000;
-/// How often it is looked whether there is something to mend, and the first pause after a pass in which
+/// How often the mender looks for something to mend, and the first pause after a pass in which
 /// nothing could be mended.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 /// The longest such pause: each is twice as long as the one before.
@@ -22,14 +21,15 @@ const SURVEY_EVERY: Duration = Duration::from_hours(1);
 /// Stripes of the catalog looked at together.
 const PAGE: usize = 256;
 
-/// Stripes in force that lack fragments: written while nodes were down or slow, or answered and left.
+/// Stripes in force that lack fragments: written while nodes were down or slow, or answered and
+/// left.
 #[derive(Debug, Default)]
 pub(crate) struct Mends {
     waiting: Mutex<BTreeSet<StripeId>>,
 }
 
 impl Mends {
-    /// Has a stripe mended soon.
+    /// Asks for a stripe to be mended soon.
     pub(crate) fn add(&self, id: StripeId) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if waiting.len() < WAITING_MAX {
@@ -46,18 +46,22 @@ impl Mends {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
     }
 
+    fn clear(&self) {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     fn len(&self) -> usize {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 }
 
-/// When stripes that could not be mended are tried again: later and later as long as nothing changes,
-/// at once when a node goes or comes, or more stripes wait.
+/// When stripes that could not be mended are tried again: later and later as long as nothing
+/// changes, at once when a node goes or comes, or more stripes wait.
 #[derive(Debug)]
 struct Pause {
     len: Duration,
     until: Instant,
-    /// What was the case at the last pass.
+    /// How things stood at the last pass.
     seen: Option<Seen>,
 }
 
@@ -70,14 +74,14 @@ struct Seen {
 
 impl Pause {
     fn new() -> Self {
-        Self { len: RETRY_AFTER, until: Instant::now(), seen: None }
+        Self { len: RETRY_AFTER, until: ripstop_host::now(), seen: None }
     }
 
     fn is_over(&self, now: Instant, seen: &Seen) -> bool {
         seen.waiting > 0 && (now >= self.until || self.seen.as_ref() != Some(seen))
     }
 
-    /// A pass ended `now`, after which this is the case.
+    /// A pass ended `now`, after which things stand like this.
     fn passed(&mut self, now: Instant, mended: usize, seen: Seen) {
         let as_before = self.seen.as_ref().is_some_and(|before| before.nodes_up == seen.nodes_up);
         self.len =
@@ -88,28 +92,36 @@ impl Pause {
 
 /// Starts mending, one stripe at a time and behind everything else, until the store is gone.
 pub(crate) fn spawn(store: &Store) {
-    tokio::spawn(mend(Arc::downgrade(&store.inner)));
+    ripstop_host::spawn(mend(Arc::downgrade(&store.inner)));
 }
 
 async fn mend(store: Weak<Inner>) {
-    let (mut survey_at, mut pause) = (Instant::now(), Pause::new());
+    let (mut survey_at, mut pause) = (ripstop_host::now(), Pause::new());
     loop {
         let Some(inner) = store.upgrade() else { return };
         let store_now = Store { inner, tenant: TenantId::ANYBODY };
-        if Instant::now() >= survey_at {
+        if ripstop_host::now() >= survey_at {
             survey_at += SURVEY_EVERY;
-            if let Err(error) = store_now.survey().await {
+            let surveyed = match store_now.has_upkeep().await {
+                Ok(true) => store_now.survey().await,
+                other => other.map(drop),
+            };
+            if let Err(error) = surveyed {
                 tracing::warn!(%error, "catalog not surveyed for stripes to mend");
             }
         }
+        if store_now.inner.mends.len() > 0 && store_now.has_upkeep().await.is_ok_and(|has| !has) {
+            // The survey of the one that has it finds them.
+            store_now.inner.mends.clear();
+        }
         let seen = store_now.seen();
-        if pause.is_over(Instant::now(), &seen) {
+        if pause.is_over(ripstop_host::now(), &seen) {
             let mended = store_now.mend_waiting().await;
             if mended > 0 {
                 tracing::info!(stripes = mended, "mended stripes that lacked fragments");
             }
             let after = Seen { waiting: store_now.inner.mends.len(), ..seen };
-            pause.passed(Instant::now(), mended, after);
+            pause.passed(ripstop_host::now(), mended, after);
         }
         drop(store_now);
         tokio::time::sleep(RETRY_AFTER).await;
@@ -154,8 +166,8 @@ impl Store {
         }
     }
 
-    /// Tries every stripe once that was written without all its fragments; answers how many are whole
-    /// now. It is done by itself, with pauses that grow while nothing can be mended.
+    /// Tries every stripe once that was written without all its fragments; answers how many are
+    /// whole now. It is done by itself, with pauses that grow while nothing can be mended.
     pub async fn mend_waiting(&self) -> usize {
         let (mut at, mut mended) = (StripeId(0), 0);
         while let Some(id) = self.inner.mends.after(at) {
@@ -186,7 +198,7 @@ impl Store {
         if lacking.is_empty() {
             return Ok(());
         }
-        // Without a place for it, nothing is read and nothing asked.
+        // Without a place for it, nothing is read and nobody is asked.
         if !Self::has_room(pool, &place) {
             return Err(StoreError::Unavailable { stripe: id });
         }

@@ -1,39 +1,30 @@
 //! Brings what is stored to where a plan wants it, behind everything else.
 
-mod assignment;
 mod census;
 mod copy;
 mod plans;
-mod transport;
-mod watch;
 
 pub use census::Census;
 pub use plans::MoveProgress;
 pub(crate) use plans::Movers;
 
 use crate::{Store, StoreError, store::Inner};
-use assignment::{Assignment, Goal, Spot, Tally, goals};
-use plans::is_spread;
+use plans::{is_spread, spot};
 use ripstop_catalog::{CatalogError, Stripe};
 use ripstop_gateway::{NodeGauge, NodeState, Placement};
-use ripstop_model::{PoolId, StripeId, TenantId};
+use ripstop_model::{PoolId, StripeId, TenantId, Timestamp};
+use ripstop_placement::moving::{Assignment, Goal, Tally, Walked, Watch, goals};
 use ripstop_runtime::Layout;
 use std::{
     collections::BTreeSet,
     sync::{Arc, Weak},
-    time::Duration,
+    time::{Duration, Instant},
 };
-use tokio::time::Instant;
-use watch::Watch;
 
 /// Stripes of the catalog looked at together.
 const PAGE: usize = 256;
-/// How often stripes are walked through once all are where they belong, if nothing calls for it before
-/// ([`Watch`]): groups lose their parts as objects come and go.
-const WALK_EVERY: Duration = Duration::from_hours(1);
-/// How long after a walk that could not move everything the next one begins; twice as long after each
-/// that moved nothing, up to the second.
-const RETRY_AFTER: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(5));
+/// How long after it was told that another gateway moves a mover asks again.
+const ASK_AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// How often a mover that waits looks whether it is still wanted, and at its nodes.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// How often a mover that gives way looks whether the pool still has a backlog.
@@ -44,17 +35,18 @@ const GIVE_WAY_MAX: Duration = Duration::from_secs(1);
 impl Store {
     /// From now on a pool's new stripes go where a plan says, and those stored before are brought
     /// there: no more than it takes for the groups to have their parts, at most
-    /// [`Settings::move_rate_max`](crate::Settings) bytes each second, behind everything else: while the pool has a
-    /// backlog, one fragment a second. A plan without groups ends that.
+    /// [`Settings::move_rate_max`](crate::Settings) bytes each second, behind everything else:
+    /// while the pool has a backlog, one fragment a second. A plan without groups ends that.
     ///
-    /// Must be called within a tokio runtime. What the store has no pool of is passed over.
+    /// Must be called within a tokio runtime. Pools that the store does not have are passed over.
     pub fn follow(&self, pool: PoolId, placement: &Placement) {
         let Some(found) = self.pool(pool) else { return };
         found.place(placement.clone());
         let (rate, home_after) =
             (self.inner.settings.move_rate_max, self.inner.settings.home_after);
         let goals = if rate > 0 && found.layout() == Layout::Spread {
-            goals(placement, |id| found.nodes().any(|(node, _)| node == id))
+            let groups = placement.groups.iter().map(|group| (group.weight, &*group.nodes));
+            goals(groups, |id| found.nodes().any(|(node, _)| node == id))
         } else {
             Vec::new()
         };
@@ -63,10 +55,10 @@ impl Store {
         if goals.is_empty() {
             return;
         }
-        let (store, now) = (Arc::downgrade(&self.inner), Instant::now());
-        let watch = Watch::new(now, home_after);
-        let mover = Mover { store, pool, plan, goals, rate, paid_until: now, watch };
-        tokio::spawn(mover.run());
+        let (store, now) = (Arc::downgrade(&self.inner), ripstop_host::now());
+        let watch = Watch::new(Timestamp::ZERO, home_after);
+        let mover = Mover { store, pool, plan, goals, rate, begun: now, paid_until: now, watch };
+        ripstop_host::spawn(mover.run());
     }
 
     /// How far the moves are that [`Store::follow`] began, of all pools together.
@@ -81,7 +73,7 @@ impl Store {
 }
 
 impl Inner {
-    /// Has the pool's mover know if a stripe, fragments of which were just placed, is elsewhere than
+    /// Lets the pool's mover know if a stripe, fragments of which were just placed, is not where
     /// its plan wants it.
     pub(crate) async fn note_placed(&self, id: StripeId) {
         match self.catalog.stripes(&[id]).await {
@@ -102,7 +94,9 @@ struct Mover {
     goals: Arc<[Goal]>,
     /// Bytes each second.
     rate: u64,
-    /// Until when what was moved takes at this rate.
+    /// When its clock shows zero.
+    begun: Instant,
+    /// When what was moved will be paid for at this rate.
     paid_until: Instant,
     watch: Watch,
 }
@@ -121,28 +115,18 @@ impl From<CatalogError> for Halt {
     }
 }
 
-/// What came of a walk, in fragments.
-#[derive(Default)]
-struct Walked {
-    moved: u64,
-    left: u64,
-    /// Those of them whose node is out of service: there is no use in trying before it is back.
-    waiting: u64,
-}
-
 impl Mover {
     async fn run(mut self) {
-        let mut retry_after = RETRY_AFTER.0;
-        while let Ok(next) = self.walk_and_rest(retry_after).await {
-            retry_after = next;
-        }
+        while self.walk_and_rest().await.is_ok() {}
     }
 
-    /// Walks, and waits until it is time for the next walk; answers how long after that one the
-    /// following begins if something is left.
-    async fn walk_and_rest(&mut self, retry_after: Duration) -> Result<Duration, Halt> {
+    /// Walks, and waits until it is time for the next walk.
+    async fn walk_and_rest(&mut self) -> Result<(), Halt> {
         self.look()?;
-        self.watch.walk_began(self.strays()?);
+        if !self.is_mine().await? {
+            return self.sleep_until(ripstop_host::now() + ASK_AGAIN_AFTER).await;
+        }
+        self.watch.walk_began(self.now(), self.strays()?);
         let walked = match self.walk().await {
             Err(Halt::Failed(error)) => {
                 tracing::warn!(pool = self.pool.0, %error, "stripes not brought to their nodes");
@@ -150,18 +134,17 @@ impl Mover {
             }
             walked => walked?,
         };
-        let Walked { moved, left, waiting } = walked;
-        let retry_after = if moved > 0 { RETRY_AFTER.0 } else { retry_after };
+        let Walked { moved, left, .. } = walked;
         if moved > 0 {
             tracing::info!(pool = self.pool.0, moved, left, "moved fragments");
         }
-        let now = Instant::now();
-        self.watch.walk_ended(now, left == 0);
-        let may_rest = left == waiting;
-        let end = now + if may_rest { WALK_EVERY } else { retry_after };
-        let is_called = self.rest_until(end).await?;
-        let is_first = is_called || may_rest;
-        Ok(if is_first { RETRY_AFTER.0 } else { (retry_after * 2).min(RETRY_AFTER.1) })
+        self.watch.walk_ended(self.now(), walked);
+        self.rest().await
+    }
+
+    /// The time by its clock.
+    fn now(&self) -> Timestamp {
+        Timestamp::ZERO + ripstop_host::since(self.begun)
     }
 
     /// The store, while it is there and follows this plan. Never kept while waiting: the store ends
@@ -170,6 +153,16 @@ impl Mover {
         let inner = self.store.upgrade().ok_or(Halt::Unwanted)?;
         let is_present = inner.movers.is_present(self.pool, self.plan);
         is_present.then(|| Store { inner, tenant: TenantId::ANYBODY }).ok_or(Halt::Unwanted)
+    }
+
+    /// Whether this store's mover is the one that walks. Where the catalog does not say so, it is
+    /// not.
+    async fn is_mine(&self) -> Result<bool, Halt> {
+        let asked = self.store()?.has_upkeep().await;
+        Ok(asked.unwrap_or_else(|error| {
+            tracing::warn!(pool = self.pool.0, %error, "no stripes moved");
+            false
+        }))
     }
 
     /// Looks which of the plan's nodes are in service.
@@ -182,7 +175,7 @@ impl Mover {
             let down = machine.nodes().filter(|node| node.state == NodeState::Down);
             down.filter(is_wanted).map(|node| node.id).collect()
         });
-        self.watch.look(Instant::now(), down);
+        self.watch.look(self.now(), down);
         Ok(())
     }
 
@@ -193,7 +186,7 @@ impl Mover {
     async fn sleep_until(&mut self, end: Instant) -> Result<(), Halt> {
         loop {
             self.look()?;
-            let left = end.saturating_duration_since(Instant::now());
+            let left = end.saturating_duration_since(ripstop_host::now());
             if left.is_zero() {
                 return Ok(());
             }
@@ -201,18 +194,17 @@ impl Mover {
         }
     }
 
-    /// Sleeps until then, or until a walk is called for: whether that was before.
-    async fn rest_until(&mut self, end: Instant) -> Result<bool, Halt> {
+    /// Sleeps until the next walk is due.
+    async fn rest(&mut self) -> Result<(), Halt> {
         loop {
-            let now = Instant::now();
-            self.sleep_until(end.min(now + LOOK_EVERY)).await?;
-            let now = Instant::now();
-            if now >= end {
-                return Ok(false);
-            }
+            let end = self.begun + self.watch.next().since(Timestamp::ZERO);
+            self.sleep_until(end.min(ripstop_host::now() + LOOK_EVERY)).await?;
+            let now = self.now();
             if self.watch.is_due(now, self.strays()?) {
-                tracing::debug!(pool = self.pool.0, "looks for stripes to bring home");
-                return Ok(true);
+                if now < self.watch.next() {
+                    tracing::debug!(pool = self.pool.0, "looks for stripes to bring home");
+                }
+                return Ok(());
             }
         }
     }
@@ -226,6 +218,9 @@ impl Mover {
 
     /// The next stripes of the pool that are spread over nodes; `None` after the last.
     async fn page(&self, after: &mut StripeId) -> Result<Option<Vec<(StripeId, Stripe)>>, Halt> {
+        if !self.is_mine().await? {
+            return Err(Halt::Failed(StoreError::Busy { retry_after: ASK_AGAIN_AFTER }));
+        }
         let page = self.store()?.inner.catalog.stripes_after(*after, PAGE).await?;
         let Some(&(last, _)) = page.last() else { return Ok(None) };
         *after = last;
@@ -239,7 +234,7 @@ impl Mover {
         let (mut after, mut tally) = (StripeId(0), Tally::new(self.goals.to_vec()));
         while let Some(page) = self.page(&mut after).await? {
             for (_, stripe) in &page {
-                tally.note(Spot::of(stripe));
+                tally.note(spot(stripe));
             }
         }
         let mut assignment: Assignment = tally.assign();
@@ -248,7 +243,7 @@ impl Mover {
         while let Some(page) = self.page(&mut after).await? {
             for (id, stripe) in page {
                 self.note(|progress, _| progress.stripes_seen += 1)?;
-                if let Some(goal) = assignment.next(&Spot::of(&stripe)).cloned() {
+                if let Some(goal) = assignment.next(&spot(&stripe)).cloned() {
                     self.bring(id, &goal, &mut walked).await?;
                 }
             }
@@ -261,8 +256,8 @@ impl Mover {
         Ok(walked)
     }
 
-    /// Moves what of a stripe is not in its group, one fragment after the other. What belongs at a node
-    /// that is out of service stays until it is back.
+    /// Moves what of a stripe is not in its group, one fragment after the other. What belongs at a
+    /// node that is out of service stays until it is back.
     async fn bring(&mut self, id: StripeId, goal: &Goal, walked: &mut Walked) -> Result<(), Halt> {
         let mut failed = BTreeSet::new();
         loop {
@@ -275,7 +270,7 @@ impl Mover {
             };
             let found = store.inner.catalog.stripes(&[id]).await?.pop().flatten();
             let Some(stripe) = found else { return Ok(()) };
-            let mut moves = goal.moves(&stripe);
+            let mut moves = goal.moves(stripe.n, &stripe.nodes);
             moves.retain(|(index, _)| !failed.contains(index));
             let Some(&(index, to)) = moves.iter().find(|(_, to)| self.watch.is_up(*to)) else {
                 walked.left += moves.len() as u64;
@@ -301,7 +296,7 @@ impl Mover {
 
     fn count(&mut self, bytes: u64, walked: &mut Walked) -> Result<(), Halt> {
         let takes = Duration::from_secs_f64(bytes as f64 / self.rate as f64);
-        self.paid_until = self.paid_until.max(Instant::now()) + takes;
+        self.paid_until = self.paid_until.max(ripstop_host::now()) + takes;
         walked.moved += 1;
         self.note(|progress, left| {
             progress.fragments_moved += 1;
@@ -310,15 +305,15 @@ impl Mover {
         })
     }
 
-    /// Waits until what was moved is paid for, and nobody else waits for the pool's nodes; for that so long at
-    /// most, since a backlog may be there just because of what is to be moved.
+    /// Waits until what was moved is paid for, and nobody else waits for the pool's nodes; for that
+    /// this long at most, since a backlog may be there just because of what is to be moved.
     async fn give_way(&mut self) -> Result<(), Halt> {
         self.sleep_until(self.paid_until).await?;
-        let end = Instant::now() + GIVE_WAY_MAX;
+        let end = ripstop_host::now() + GIVE_WAY_MAX;
         loop {
             let store = self.store()?;
             let pool = store.pool(self.pool).ok_or(Halt::Unwanted)?;
-            if Instant::now() >= end || pool.inspect(|machine| machine.load().backlog) == 0 {
+            if ripstop_host::now() >= end || pool.inspect(|machine| machine.load().backlog) == 0 {
                 return Ok(());
             }
             drop(store);

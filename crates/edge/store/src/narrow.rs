@@ -1,8 +1,8 @@
 use ripstop_catalog::{Attributes, Extent, Located, Object};
 use std::ops::Range;
 
-/// Only what it takes to read bytes `range` of an object, and that range within it: a reader of a little
-/// of an object of many pieces need not keep them all in memory.
+/// Only what it takes to read bytes `range` of an object, and that range within it: a reader of a
+/// little of an object of many pieces need not keep them all in memory.
 pub fn narrowed(located: &Located, range: &Range<u64>) -> (Located, Range<u64>) {
     let Object { modified_ms, told_by, ref extents, .. } = located.object;
     let ends = extents.iter().scan(0, |end, extent| {

@@ -1,7 +1,8 @@
 //! How much each bucket may hold.
 //!
-//! The catalog has the last word, in the transaction that would make a bucket larger. What is surely too much
-//! is refused before, so that nobody sends, and no node stores, what is not going to be kept.
+//! The catalog has the last word, in the transaction that would make a bucket larger. What is
+//! surely too much is refused before, so that nobody sends, and no node stores, what will not be
+//! kept.
 
 use crate::{Store, StoreError, Target};
 use ripstop_catalog::{Condition, Located, Object, Quota, Refusal, Upload, Usage};
@@ -77,8 +78,8 @@ impl Store {
         Ok(self.inner.catalog.usages(after, max).await?)
     }
 
-    /// Refuses a write of `len` bytes early whose bucket is not there, whose condition does not hold, or
-    /// which the bucket's quota has no room for.
+    /// Refuses a write of `len` bytes early whose bucket is not there, whose condition does not
+    /// hold, or which the bucket's quota has no room for.
     pub(crate) async fn admit(&self, target: &Target, len: u64) -> Result<(), StoreError> {
         let Target { bucket, key, condition } = target;
         self.bucket(bucket).await?;
@@ -113,8 +114,8 @@ impl Store {
         self.fits(bucket, Growth { bytes: len.saturating_sub(replaced.len), objects: 0 }).await
     }
 
-    /// Refuses to begin an upload that could not take a byte, or not be completed, unless it is to replace
-    /// an object: then it may come to less.
+    /// Refuses to begin an upload that could not take a byte, or not be completed, unless it is to
+    /// replace an object: then it may come to less.
     pub(crate) async fn admit_upload(&self, upload: &Upload) -> Result<(), StoreError> {
         let refusal = self.refusal(&upload.bucket, Growth { bytes: 1, objects: 1 }).await?;
         let Some(refusal) = refusal else { return Ok(()) };

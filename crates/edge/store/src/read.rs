@@ -7,9 +7,9 @@ use ripstop_runtime::{ReadSlice, Setback, Share};
 use std::{ops::Range, sync::Arc};
 
 impl Store {
-    /// The bytes `range` of an object, in pieces, read ahead of the reader within the memory budget.
-    /// The first piece is awaited before the stream is returned, so that an object that cannot be
-    /// read is an error and not a stream that breaks off.
+    /// The bytes `range` of an object, in pieces, read ahead of the reader within the memory
+    /// budget. The first piece is awaited before the stream is returned, so that an object that
+    /// cannot be read is an error and not a stream that breaks off.
     pub async fn read(
         &self,
         object: Arc<Located>,
@@ -48,8 +48,8 @@ impl Store {
         }
     }
 
-    /// Memory for the first slice of a read. Only its beginning is refused: what has begun may take its
-    /// time.
+    /// Memory for the first slice of a read. Only its beginning is refused: what has begun may take
+    /// its time.
     async fn begin_read(
         &self,
         object: &Located,
@@ -94,7 +94,8 @@ impl Store {
         }
     }
 
-    /// A stripe that is in force, or was when the read began: garbage is readable until it is swept.
+    /// A stripe that is in force, or was when the read began: garbage is readable until it is
+    /// swept.
     async fn find_stripe(&self, id: StripeId) -> Result<Stripe, StoreError> {
         if let Some(Some(stripe)) = self.inner.catalog.stripes(&[id]).await?.pop() {
             return Ok(stripe);
@@ -106,8 +107,9 @@ impl Store {
     }
 }
 
-/// A stripe that the catalog told with the object. They are at most [`LOCATED_EXTENTS_MAX`], and are none
-/// where an object has more extents: looking through them takes no time that depends on the object.
+/// A stripe that the catalog named with the object. They are at most [`LOCATED_EXTENTS_MAX`], and
+/// there are none where an object has more extents: the time to look through them does not depend
+/// on the object.
 ///
 /// [`LOCATED_EXTENTS_MAX`]: ripstop_catalog::LOCATED_EXTENTS_MAX
 pub(crate) fn told(object: &Located, id: StripeId) -> Option<&Stripe> {

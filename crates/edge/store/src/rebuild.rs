@@ -1,6 +1,6 @@
-//! Makes a lost catalog again from the headers of the fragments at the nodes, in three steps: a survey
-//! of all nodes, a judgement on each stripe, and the bringing in of what is believed. Between the steps
-//! everything is in a scratch folder, so memory is bounded whatever the number of objects.
+//! Rebuilds a lost catalog from the headers of the fragments at the nodes, in three steps: a survey
+//! of all nodes, a judgement on each stripe, and the bringing in of what is believed. Between the
+//! steps everything is in a scratch folder, so memory is bounded whatever the number of objects.
 
 mod bring;
 mod judged;
@@ -45,22 +45,23 @@ pub struct RebuildReport {
     pub fragments: u64,
     /// Fragments without one, and stripes that tell what no program writes.
     pub damaged: u64,
-    /// Of the damaged, those whose header takes no key, of stripes that are sealed with one: forged.
+    /// Of the damaged, those whose header takes no key, of stripes that are sealed with one:
+    /// forged.
     #[serde(default)]
     pub forged: u64,
     /// Of the damaged, those that are sealed or encrypted with a key that is not here, by key.
     #[serde(default)]
     pub locked: BTreeMap<String, u64>,
-    /// Fragments that are believed though nothing verified them: their key is not here, and it was asked
-    /// to do without.
+    /// Fragments that are believed though nothing verified them: their key is not here, and the
+    /// caller asked to do without.
     #[serde(default)]
     pub unsealed: u64,
     /// Stripes whose telling cannot be read, each with the reason: a newer program wrote it.
     pub unreadable: Named,
     /// Fragments whose headers differ from what enough others of their stripe say: not used.
     pub differing: Named,
-    /// Stripes of which nothing is believed, because their headers contradict one another or are none
-    /// that their pool writes.
+    /// Stripes of which nothing is believed, because their headers contradict one another or are
+    /// not such as their pool writes.
     pub disputed: Named,
     /// Stripes that another store wrote: passed over.
     pub foreign: u64,
@@ -76,8 +77,8 @@ pub struct RebuildReport {
     /// Versions that were told of but have too few fragments left, as `bucket/key`; an older whole
     /// version was taken where there was one.
     pub lost: Named,
-    /// Versions that were told of but never had enough fragments, as `bucket/key`: writes that were not
-    /// answered, or deletions that were under way.
+    /// Versions that were told of but never had enough fragments, as `bucket/key`: writes that were
+    /// not answered, or deletions that were under way.
     pub unfinished: Named,
 }
 
@@ -119,7 +120,7 @@ impl RebuildReport {
     }
 }
 
-/// How far a rebuild has come. Clones tell the same.
+/// How far a rebuild has come. Clones show the same.
 #[derive(Clone, Debug, Default)]
 pub struct RebuildProgress(Arc<Counters>);
 
@@ -141,7 +142,7 @@ impl RebuildProgress {
     }
 }
 
-/// Why a catalog was not made again.
+/// Why a catalog was not rebuilt.
 #[derive(Debug, Error)]
 pub enum RebuildError {
     /// The catalog refused a change.
@@ -166,17 +167,17 @@ pub enum RebuildError {
     },
 }
 
-/// Makes the records of an empty catalog from the fragments at the nodes of `pools`, which it has named
-/// already. `scratch` is a folder for what is put aside, in one that exists: what is there is removed
-/// at the beginning and at the end.
+/// Makes the records of an empty catalog from the fragments at the nodes of `pools`, which it has
+/// named already. `scratch` is a folder for what is put aside, in one that exists: what is there is
+/// removed at the beginning and at the end.
 ///
-/// Headers that do not hold under `seals` are not believed, nor are those by checksum alone of stripes
-/// that a key seals. Of what is told of one key, the readable one with the latest stamp wins: a version,
-/// or that it was deleted. Uploads under way are not found.
+/// Headers that do not hold under `seals` are not believed, nor are those by checksum alone of
+/// stripes that a key seals. Of what the nodes tell of one key, the readable record with the latest
+/// stamp wins: a version, or a deletion. Uploads under way are not found.
 ///
 /// # Errors
-/// If the catalog or the scratch folder fails, and if the nodes do not tell whose they are. The catalog
-/// may then have some of the records.
+/// If the catalog or the scratch folder fails, and if the nodes do not say whose they are. The
+/// catalog may then have some of the records.
 pub async fn rebuild(
     catalog: &dyn Catalog,
     pools: Vec<SurveyedPool>,
@@ -199,7 +200,7 @@ pub async fn rebuild(
     }
     let Some(store) = vote::elect(&survey.nodes)? else { return Ok(report) };
     adopt(catalog, store).await?;
-    let judging = tokio::task::spawn_blocking(move || {
+    let judging = ripstop_host::spawn_blocking(move || {
         let judged = Judged::new(survey, &scratch, store, &mut report)?;
         Ok::<_, RebuildError>((judged, scratch, report))
     });

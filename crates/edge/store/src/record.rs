@@ -2,18 +2,18 @@ use crate::StoreError;
 use bytes::Bytes;
 use ripstop_catalog::{Bucket, Object, Stamp};
 use ripstop_form::{Found, PASSABLE, Unreadable, paired};
+use ripstop_host::spawn_blocking;
 use ripstop_model::StripeId;
 use ripstop_runtime::RECORD_LEN_MAX;
 use serde::Deserialize;
-use tokio::task::spawn_blocking;
 
 /// Bytes of an extent in a record, at most: a stripe's id, and two numbers up to 2^28.
 const EXTENT_LEN: usize = 16 + 4 + 4;
 /// Bytes of everything else in a record, at most: ten thousand parts with their checksums, headers,
 /// tags, names.
 const REST_LEN: usize = 1 << 19;
-/// Most extents of an object: its record must fit a header, or a lost catalog could not be made again.
-/// 5 TiB in whole stripes of 8 MiB.
+/// Most extents of an object: its record must fit a header, or a lost catalog could not be made
+/// again. 5 TiB in whole stripes of 8 MiB.
 pub const EXTENTS_MAX: usize = (15 << 20) / EXTENT_LEN;
 
 const _: () = assert!(EXTENTS_MAX * EXTENT_LEN + REST_LEN <= RECORD_LEN_MAX, "a record fits");
@@ -83,8 +83,8 @@ const VERSION: u8 = 2;
 /// Of records without numbers of fields, which are read for ever.
 const POSTCARD: u8 = 1;
 
-/// Numbers of a telling's fields: for ever. A stripe that is told again is told from the catalog, so
-/// what must outlive that is a field of the bucket's or the object's.
+/// Numbers of a telling's fields: for ever. A stripe that is told again is told from the catalog,
+/// so what must outlive that is a field of the bucket's or the object's.
 mod field {
     pub(super) const BUCKET: u64 = 1;
     pub(super) const BUCKET_NAME: u64 = 2;

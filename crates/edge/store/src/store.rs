@@ -2,6 +2,7 @@ use crate::{
     StoreError,
     clock::unix_ms,
     deletions::{Deletions, RETRY_AFTER, STAMPS_MAX},
+    duty::{self, Duties},
     expiry,
     lineage::Lineage,
     mend::{self, Mends},
@@ -24,7 +25,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::{sync::mpsc, task::JoinError};
 
 /// What an operator may set.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Settings {
     /// Most bytes of payload in a stripe. Default 8 MiB.
     pub stripe_max: u32,
@@ -34,8 +35,8 @@ pub struct Settings {
     pub stripes_ahead: usize,
     /// How long a request waits for memory before it is told to slow down. Default 10 s.
     pub memory_wait: Duration,
-    /// How long garbage, and fragments that nothing claims, are kept. Default 15 minutes. Reads that
-    /// take longer than this on an object that was removed meanwhile break off.
+    /// How long garbage, and fragments that nothing claims, are kept. Default 15 minutes. Reads
+    /// that take longer than this on an object that was removed meanwhile break off.
     pub grace: Duration,
     /// How often garbage is swept. Default 1 minute.
     pub sweep_every: Duration,
@@ -44,12 +45,16 @@ pub struct Settings {
     pub list_every: Duration,
     /// How old an upload in parts may become before it is aborted; 0: any age. Default 7 days.
     pub uploads_expire_after: Duration,
-    /// Most bytes that are moved each second to bring stripes to where their pool's plan wants them; 0:
-    /// none are moved. Default 8 MiB.
+    /// Most bytes that are moved each second to bring stripes to where their pool's plan wants
+    /// them; 0: none are moved. Default 8 MiB.
     pub move_rate_max: u64,
-    /// How long the nodes of a plan must have been as they are, and the last walk through its pool's
-    /// stripes over, before stripes that others stood in for are brought home. Default 1 minute.
+    /// How long the nodes of a plan must have been as they are, and the last walk through its
+    /// pool's stripes over, before stripes that others stood in for are brought home. Default 1
+    /// minute.
     pub home_after: Duration,
+    /// Whether other gateways may have the catalog open too: then one of them sweeps, mends and
+    /// moves, and all spare what others may be writing. Default no.
+    pub is_shared: bool,
 }
 
 impl Default for Settings {
@@ -65,6 +70,7 @@ impl Default for Settings {
             uploads_expire_after: Duration::from_hours(7 * 24),
             move_rate_max: 8 << 20,
             home_after: Duration::from_mins(1),
+            is_shared: false,
         }
     }
 }
@@ -88,6 +94,7 @@ pub(crate) struct Inner {
     pub memory: Memory,
     pub pins: Pins,
     pub lineage: Lineage,
+    pub duties: Duties,
     pub deletions: Deletions,
     pub mends: Mends,
     pub movers: Movers,
@@ -127,6 +134,7 @@ impl Store {
             memory,
             pins,
             lineage: Lineage::default(),
+            duties: Duties::default(),
             deletions: Deletions::default(),
             mends: Mends::default(),
             movers: Movers::default(),
@@ -137,6 +145,7 @@ impl Store {
         sweep::spawn(&store, aftermath);
         mend::spawn(&store);
         expiry::spawn(&store);
+        duty::spawn(&store);
         stranger::spawn(&store);
         store
     }
@@ -154,7 +163,7 @@ impl Store {
         }
         let created_ms = unix_ms();
         for _ in 0..STAMPS_MAX {
-            let told_by = self.name().await?;
+            let (told_by, _pin) = self.name().await?;
             let stamp = Some(self.stamp(told_by).await?);
             let name = name.to_owned();
             let bucket = Bucket { name, created_ms, told_by, stamp, ..Bucket::default() };
@@ -169,8 +178,8 @@ impl Store {
         Err(StoreError::Busy { retry_after: RETRY_AFTER })
     }
 
-    /// Removes an empty bucket. As with objects, what tells of it at the nodes is left out where too few
-    /// of them take it.
+    /// Removes an empty bucket. As with objects, what tells of it at the nodes is left out where
+    /// too few of them take it.
     pub async fn delete_bucket(&self, name: &str) -> Result<(), StoreError> {
         self.bucket(name).await?;
         let first = ListingRequest { bucket: name.to_owned(), max: 1, ..Default::default() };
@@ -231,8 +240,8 @@ impl Store {
         self.put_told(target, object, None).await
     }
 
-    /// Puts an object whose bytes are stored already: a stripe is made that tells of it. `ending` is the
-    /// upload that ends with it.
+    /// Puts an object whose bytes are stored already: a stripe is made that tells of it. `ending`
+    /// is the upload that ends with it.
     pub(crate) async fn put_told(
         &self,
         target: Target,
@@ -250,15 +259,17 @@ impl Store {
         target: &Target,
         object: &mut Object,
     ) -> Result<Written, StoreError> {
-        object.told_by = self.name().await?;
+        let (told_by, _pin) = self.name().await?;
+        object.told_by = told_by;
         object.stamp = Some(self.stamp(object.told_by).await?);
         let (bucket, key) = (target.bucket.clone(), target.key.clone());
         let told = Telling::Object { bucket, key, object: object.clone() };
         self.tell(self.pool_for(&target.bucket), object.told_by, told).await
     }
 
-    /// Makes an object visible whose stripes are stored, if its bucket may hold it; answers it as it was
-    /// told. Where another gateway wrote later by its clock, it is told again, later than that.
+    /// Makes an object visible whose stripes are stored, if its bucket may hold it; answers it as
+    /// it was told. Where another gateway wrote later by its clock, it is told again, later than
+    /// that.
     pub(crate) async fn commit_object(
         &self,
         target: Target,
@@ -286,8 +297,8 @@ impl Store {
         Err(StoreError::Busy { retry_after: RETRY_AFTER })
     }
 
-    /// Takes note of what a change was behind; answers the stripes that it was to make visible. What it
-    /// was refused for otherwise is an error.
+    /// Takes note of what a change was behind; answers the stripes that it was to make visible.
+    /// What it was refused for otherwise is an error.
     fn behind(&self, why: Uncommitted) -> Result<Vec<Written>, StoreError> {
         let Uncommitted { error, written } = why;
         let CatalogError::Refused(Refusal::Behind { seen }) = error else {
@@ -365,17 +376,22 @@ impl Store {
         change: impl FnOnce(Vec<(StripeId, Stripe)>) -> Change,
     ) -> Result<Applied, Uncommitted> {
         let stripes: Vec<_> = written.iter().map(|stripe| (stripe.id, record_of(stripe))).collect();
-        let (catalog, movers) = (self.inner.catalog.clone(), self.inner.movers.clone());
+        let (inner, movers) = (self.inner.clone(), self.inner.movers.clone());
         let strays = movers.strays(&stripes);
         let change = change(stripes);
-        let committed = tokio::spawn(async move {
-            match catalog.commit_one(unix_ms(), change).await {
+        let committed = ripstop_host::spawn(async move {
+            match inner.catalog.commit_one(unix_ms(), change).await {
                 Ok(applied) => {
                     movers.strayed(&strays);
                     written.into_iter().for_each(Written::claim);
                     Ok(applied)
                 }
-                Err(error) => Err(Uncommitted { error, written }),
+                Err(error) => {
+                    if let CatalogError::Refused(Refusal::Retired { session }) = &error {
+                        inner.given_up(*session);
+                    }
+                    Err(Uncommitted { error, written })
+                }
             }
         });
         let lost = |error: JoinError| {

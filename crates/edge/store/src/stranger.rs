@@ -38,7 +38,7 @@ impl Store {
 /// Learns what pools are called that are not configured, and tells of them.
 pub(crate) fn spawn(store: &Store) {
     let store = std::sync::Arc::downgrade(&store.inner);
-    tokio::spawn(learn(store));
+    ripstop_host::spawn(learn(store));
 }
 
 async fn learn(store: Weak<Inner>) {

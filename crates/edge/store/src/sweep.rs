@@ -1,6 +1,7 @@
 use crate::{
     Store, StoreError,
     clock::unix_ms,
+    duty::Watched,
     store::{Inner, stripe_record},
 };
 use futures::{StreamExt, TryStreamExt};
@@ -13,10 +14,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
-use tokio::{
-    sync::mpsc,
-    time::{Instant, timeout},
-};
+use tokio::{sync::mpsc, time::timeout};
 
 /// Garbage stripes, and listed fragments, that are looked at together.
 const PAGE: usize = 500;
@@ -26,13 +24,14 @@ const DELETES: usize = 16;
 const DOOMED_MAX: usize = 100_000;
 /// Aftermaths noted at once: they share the catalog's transactions.
 const NOTED: usize = 64;
-/// Longest that the fragments of a stripe that nobody saw are waited for to be gone; then a sweep does it.
+/// Longest that the fragments of a stripe that nobody saw are waited for to be gone; then a sweep
+/// does it.
 const UNSEEN_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// Starts what runs beside the requests, until the store is gone.
 pub(crate) fn spawn(store: &Store, aftermath: mpsc::Receiver<Aftermath>) {
-    tokio::spawn(clear_up(Arc::downgrade(&store.inner), aftermath));
-    tokio::spawn(sweep(Arc::downgrade(&store.inner)));
+    ripstop_host::spawn(clear_up(Arc::downgrade(&store.inner), aftermath));
+    ripstop_host::spawn(sweep(Arc::downgrade(&store.inner)));
 }
 
 /// Notes what became of written stripes.
@@ -51,20 +50,28 @@ async fn clear_up(store: Weak<Inner>, aftermath: mpsc::Receiver<Aftermath>) {
 
 async fn sweep(store: Weak<Inner>) {
     let Some(settings) = store.upgrade().map(|inner| inner.settings.clone()) else { return };
-    let mut list_at = Instant::now() + settings.grace;
+    let mut list_at = ripstop_host::now() + settings.grace;
     loop {
         tokio::time::sleep(settings.sweep_every.min(settings.grace.max(Duration::from_secs(1))))
             .await;
         let Some(inner) = store.upgrade() else { return };
         let store = Store { inner, tenant: TenantId::ANYBODY };
+        match store.has_upkeep().await {
+            Ok(true) => {}
+            Ok(false) => continue,
+            Err(error) => {
+                tracing::warn!(%error, "nothing swept");
+                continue;
+            }
+        }
         match store.sweep_garbage().await {
             Ok(0) => {}
             Ok(stripes) => tracing::info!(stripes, "swept garbage"),
             Err(error) => tracing::warn!(%error, "garbage not swept"),
         }
         store.free_leftovers().await;
-        if Instant::now() >= list_at {
-            list_at = Instant::now() + settings.list_every;
+        if ripstop_host::now() >= list_at {
+            list_at = ripstop_host::now() + settings.list_every;
             match store.sweep_unclaimed().await {
                 Ok(fragments) => tracing::info!(fragments, "swept what no stripe claims"),
                 Err(error) => tracing::warn!(%error, "nodes not swept"),
@@ -116,13 +123,14 @@ impl Store {
         }
     }
 
-    /// Nobody ever saw a stripe that was not claimed, so nobody reads it. It goes at once: it may tell of
-    /// an object that was refused, which a rebuild would take for the latest.
+    /// Nobody ever saw a stripe that was not claimed, so nobody reads it. It goes at once: it may
+    /// tell of an object that was refused, which a rebuild would take for the latest.
     async fn note_unclaimed(&self, id: StripeId, stripe: Stripe) -> Result<(), StoreError> {
         let catalog = &self.inner.catalog;
         let stripes = vec![(id, stripe.clone())];
         catalog.commit_one(unix_ms(), Change::Discard { stripes }).await?;
-        // It is in force if the change that was to claim it took effect, and only its answer was lost.
+        // It is in force if the change that was to claim it took effect, and only its answer was
+        // lost.
         if !catalog.is_garbage(id).await? {
             return Ok(());
         }
@@ -192,8 +200,8 @@ impl Store {
         Ok(tombstones)
     }
 
-    /// Deletes stripes that told of deletions and need not any more: nobody reads them, so they need no
-    /// grace.
+    /// Deletes stripes that told of deletions and need not any more: nobody reads them, so they
+    /// need no grace.
     async fn sweep_tombstones(
         &self,
         stripes: BTreeSet<StripeId>,
@@ -240,9 +248,9 @@ impl Store {
         }
     }
 
-    /// Deletes leftovers of one stripe; answers those that are gone, and what keeps others from moving
-    /// a fragment back, and away again, before they are forgotten. At a node that is no longer configured
-    /// they count as gone.
+    /// Deletes leftovers of one stripe; answers those that are gone, and what keeps others from
+    /// moving a fragment back, and away again, before they are forgotten. At a node that is no
+    /// longer configured they count as gone.
     async fn delete_leftovers(
         &self,
         copies: Vec<Leftover>,
@@ -299,9 +307,12 @@ impl Store {
         futures::future::join_all(nodes.map(free)).await;
     }
 
-    /// Deletes fragments older than the grace that the catalog does not place where they are; none if
-    /// the nodes hold what was written under a newer catalog. Answers how many.
+    /// Deletes fragments older than the grace that the catalog does not place where they are; none
+    /// if the nodes hold what was written under a newer catalog. Answers how many.
     pub async fn sweep_unclaimed(&self) -> Result<u64, StoreError> {
+        if self.inner.settings.is_shared {
+            self.inner.give_up_others().await?;
+        }
         let mut doomed = Vec::new();
         for (id, node) in self.inner.pools.iter().flat_map(Pool::nodes) {
             let mut pages = node.list().ready_chunks(PAGE);
@@ -357,8 +368,8 @@ impl Store {
         Ok(())
     }
 
-    /// Deletes a fragment that the catalog does not place at a node, if that is still so and this store
-    /// wrote it; answers whether it is gone.
+    /// Deletes a fragment that the catalog does not place at a node, if that is still so and this
+    /// store wrote it; answers whether it is gone.
     pub(crate) async fn delete_misfit(
         &self,
         id: NodeId,
@@ -370,15 +381,16 @@ impl Store {
         }
         // A move may have brought it there since it was listed.
         let Some(_pin) = self.inner.pins.try_pin(found.name.stripe) else { return Ok(false) };
+        let watched = self.inner.watched().await?;
         let stripe = self.inner.catalog.stripes(&[found.name.stripe]).await?.pop().flatten();
-        match self.judge_listed(id, found, stripe).await? {
+        match self.judge_listed(id, found, stripe, &watched).await? {
             Some(Misfit::Unclaimed | Misfit::Misplaced) => Ok(self.delete_own(node, found).await),
             Some(Misfit::Newer | Misfit::Grown(..)) | None => Ok(false),
         }
     }
 
-    /// Deletes an unclaimed fragment if its header says that this store wrote it; answers whether it
-    /// is gone. What another store wrote, or nobody can tell who, stays.
+    /// Deletes an unclaimed fragment if its header says that this store wrote it; answers whether
+    /// it is gone. What another store wrote, or nobody can tell who, stays.
     async fn delete_own(&self, node: &dyn Node, found: &Listed) -> bool {
         if !self.is_own(node, found).await {
             return false;
@@ -400,9 +412,9 @@ impl Store {
         header.is_some_and(|(header, _)| header.origin.store == own)
     }
 
-    /// Which of the fragments listed at a node are not as the catalog has them, and why. Left out are
-    /// those that are being written or moved, are garbage or leftovers that are due anyway, or that
-    /// nothing has there and that are younger than the grace.
+    /// Which of the fragments listed at a node are not as the catalog has them, and why. Left out
+    /// are those that are being written or moved, are garbage or leftovers that are due anyway, or
+    /// that nothing has there and that are younger than the grace.
     pub(crate) async fn misfits(
         &self,
         node: NodeId,
@@ -411,32 +423,36 @@ impl Store {
         let unpinned = |listed: &&Listed| !self.inner.pins.contains(listed.name.stripe);
         let listed: Vec<&Listed> = listed.iter().filter(unpinned).collect();
         let ids: Vec<StripeId> = listed.iter().map(|listed| listed.name.stripe).collect();
+        let watched = &self.inner.watched().await?;
         let stripes = self.inner.catalog.stripes(&ids).await?;
         let mut misfits = Vec::new();
         for (listed, stripe) in listed.into_iter().zip(stripes) {
-            let mut misfit = self.judge_listed(node, listed, stripe).await?;
+            let mut misfit = self.judge_listed(node, listed, stripe, watched).await?;
             if matches!(misfit, Some(Misfit::Misplaced)) {
                 // It may have moved here since the stripes of the page were read.
                 let stripe = self.inner.catalog.stripes(&[listed.name.stripe]).await?.pop();
-                misfit = self.judge_listed(node, listed, stripe.flatten()).await?;
+                misfit = self.judge_listed(node, listed, stripe.flatten(), watched).await?;
             }
             misfits.extend(misfit.map(|misfit| (listed.clone(), misfit)));
         }
         Ok(misfits)
     }
 
-    /// Whether a fragment is not as the catalog has it, `stripe` being what that says of its stripe.
+    /// Whether a fragment is not as the catalog has it, `stripe` being what that says of its
+    /// stripe.
     async fn judge_listed(
         &self,
         node: NodeId,
         listed: &Listed,
         stripe: Option<Stripe>,
+        watched: &Watched,
     ) -> Result<Option<Misfit>, StoreError> {
         let id = listed.name.stripe;
         let is_old = id.unix_ms() <= unix_ms().saturating_sub(self.grace_ms());
         let misfit = match stripe {
             Some(stripe) => self.misfit(node, listed, &stripe),
             None if self.inner.catalog.is_garbage(id).await? => None,
+            None if watched.may_be_written(id) => None,
             None if !self.inner.knows(id).await? => Some(Misfit::Newer),
             None if !is_old => None,
             None => Some(Misfit::Unclaimed),

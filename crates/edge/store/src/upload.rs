@@ -46,8 +46,8 @@ impl Store {
         Ok(self.inner.catalog.uploads(request).await?)
     }
 
-    /// Parts of an upload with numbers above `after`, ascending; fewer than `max` where their records
-    /// are long, but one at least if there is any.
+    /// Parts of an upload with numbers above `after`, ascending; fewer than `max` where their
+    /// records are long, but one at least if there is any.
     pub async fn parts(
         &self,
         id: &str,

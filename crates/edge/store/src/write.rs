@@ -6,16 +6,14 @@ use crate::{
 };
 use bytes::{Bytes, BytesMut};
 use ripstop_catalog::{Attributes, Extent, Object};
+use ripstop_host::carried;
 use ripstop_model::StripeShape;
 use ripstop_runtime::{FailedStripe, Pool, Sealed, Share, StripeDraft, Written};
-use std::{
-    pin::pin,
-    time::{Duration, Instant},
-};
+use std::{pin::pin, time::Duration};
 use tokio::{task::JoinSet, time::timeout};
 
-/// Bytes of a body that come before memory for a stripe is asked for: by then it is known whether it comes
-/// fast, and a short one is there.
+/// Bytes of a body that come before memory for a stripe is asked for: by then it is known whether
+/// it comes fast, and a short one is there.
 const GATHERED_LEN: u32 = 16 << 10;
 /// How often a body that nothing comes of is looked at, for the sake of others that wait.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -134,25 +132,25 @@ impl<'a> Writing<'a> {
         Ok(())
     }
 
-    /// The next bytes of the body. While it keeps others waiting, its stripe is closed early, or it is
-    /// refused.
+    /// The next bytes of the body. While it keeps others waiting, its stripe is closed early, or it
+    /// is refused.
     async fn next<B: Body>(&mut self, body: &mut B) -> Result<Option<Bytes>, WriteError<B::Error>> {
-        let begun = Instant::now();
+        let begun = ripstop_host::now();
         let mut next = pin!(body.next());
         let came = loop {
             match timeout(LOOK_EVERY, &mut next).await {
                 Ok(came) => break came,
-                Err(_) => self.give_way(begun.elapsed()).await?,
+                Err(_) => self.give_way(ripstop_host::since(begun)).await?,
             }
         };
         let Some(bytes) = came.transpose().map_err(WriteError::Body)? else { return Ok(None) };
-        self.pace.note(bytes.len(), begun.elapsed());
+        self.pace.note(bytes.len(), ripstop_host::since(begun));
         self.give_way(Duration::ZERO).await?;
         Ok(Some(bytes))
     }
 
-    /// Closes the stripe under way if others wait for its memory and it comes too slowly, having been waited
-    /// for by this much more than was noted.
+    /// Closes the stripe under way if others wait for its memory and it comes too slowly, having
+    /// been waited for by this much more than was noted.
     async fn give_way(&mut self, waiting: Duration) -> Result<(), StoreError> {
         let is_due = self.draft.as_ref().is_some_and(|draft| {
             draft.room() > 0
@@ -186,7 +184,8 @@ impl<'a> Writing<'a> {
         Ok(())
     }
 
-    /// A new stripe, once enough has come of it to say how large it is to be; what was gathered is in it.
+    /// A new stripe, once enough has come of it to say how large it is to be; what was gathered is
+    /// in it.
     async fn gather(&mut self, bytes: &mut Bytes) -> Result<Option<StripeDraft>, StoreError> {
         let here = self.gathered.bytes.len() + bytes.len();
         let to_come = here as u64 + self.left;
@@ -208,7 +207,8 @@ impl<'a> Writing<'a> {
         Ok(Some(draft))
     }
 
-    /// An empty stripe for the next of `to_come` bytes, in memory of the part that suits how they come.
+    /// An empty stripe for the next of `to_come` bytes, in memory of the part that suits how they
+    /// come.
     async fn new_draft(&mut self, to_come: u64, is_here: bool) -> Result<StripeDraft, StoreError> {
         let settings = &self.store.inner.settings;
         let whole = to_come.min(settings.stripe_max.into()) as u32;
@@ -225,7 +225,7 @@ impl<'a> Writing<'a> {
         } else {
             self.store.wait_for(memory.acquire(bytes)).await?
         };
-        let id = self.store.name().await?;
+        let (id, _pin) = self.store.name().await?;
         if payload > 0 {
             self.extents.push(Extent { stripe: id, offset: 0, len: payload });
         }
@@ -253,7 +253,7 @@ impl<'a> Writing<'a> {
         }
         let (pool, sealed): (Pool, Sealed) =
             (self.pool.clone(), draft.seal(self.pool.origin(), record));
-        self.storing.spawn(async move { pool.write(sealed).await });
+        self.storing.spawn(carried(async move { pool.write(sealed).await }));
         Ok(())
     }
 

@@ -1,5 +1,6 @@
-//! Random histories, with gateways killed at any step of theirs: what a rebuild finds at the nodes is what
-//! the catalog holds. Nothing that was deleted comes back, nothing is missing, nothing is an older version.
+//! Random histories, with gateways killed at any step of theirs: what a rebuild finds at the nodes
+//! is what the catalog holds. Nothing that was deleted comes back, nothing is missing, nothing is
+//! an older version.
 //!
 //! `RIPSTOP_HISTORIES` says how many, `RIPSTOP_SEED` where they begin; a failure prints its seed.
 
@@ -27,7 +28,8 @@ const SESSIONS_MAX: u64 = 4;
 const GROUPS_MAX: u64 = 8;
 /// Acts of one group, which run side by side, at most.
 const TOGETHER_MAX: u64 = 3;
-/// Steps (what is asked of a node or the catalog, and what it answers) before a gateway is killed, at most.
+/// Steps (what is asked of a node or the catalog, and what it answers) before a gateway is killed,
+/// at most.
 const STEPS_MAX: u64 = 150;
 const BUCKETS: [&str; 2] = ["b", "c"];
 const KEYS: [&str; 3] = ["k", "l", "m"];
@@ -228,8 +230,8 @@ impl History {
         Settings { stripe_max: 4096, ..settings() }
     }
 
-    /// Has one gateway do some things, or a part of them; answers of which names something may have been
-    /// told that is not so: what it was at as it was killed, and what was refused.
+    /// Has one gateway do some things, or a part of them; answers of which names something may have
+    /// been told that is not so: what it was at as it was killed, and what was refused.
     fn session(&mut self, life: Life) -> BTreeSet<Name> {
         self.world.begin(life);
         let (world, draw, seed) = (&self.world, &mut self.draw, self.seed);
@@ -274,8 +276,8 @@ impl History {
         &at.into_inner().expect("not poisoned") | &refused
     }
 
-    /// Compares what the catalog holds with what a rebuild finds. `open` are names of which something may
-    /// have been told that nobody was answered.
+    /// Compares what the catalog holds with what a rebuild finds. `open` are names of which
+    /// something may have been told that nobody was answered.
     fn compare(&mut self, open: &BTreeSet<Name>, when: &str) -> Arc<Embedded> {
         self.world.begin(Life::Endless);
         let world = &self.world;

@@ -5,7 +5,7 @@ mod common;
 use common::{Form, bytes, fragments, get, put, settings, store_with};
 use ripstop_catalog::{Audited, Catalog, Change, Embedded};
 use ripstop_model::{Code, FragmentId, NodeId, PoolId};
-use ripstop_node::{Memory as MemoryNode, Node};
+use ripstop_node::{MemoryNode, Node};
 use ripstop_runtime::{Layout, Memory, Seals};
 use ripstop_store::{
     CheckOptions, RebuildProgress, Store, SurveyedNode, SurveyedPool, complete, rebuild,

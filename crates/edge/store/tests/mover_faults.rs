@@ -163,7 +163,7 @@ async fn what_was_placed_otherwise_between_copy_and_switch_wins() {
     scene.store.follow(POOL, &plan(&[(1, HIGH)]));
     until("failed", || scene.store.moves().failed > before.failed).await;
     moved(&scene.store, before).await;
-    // What was said to be nowhere was made anew, where it belongs.
+    // What was said to be nowhere was made again, where it belongs.
     assert_eq!(scene.spots().await, [(HIGH.to_vec(), 2)].into());
     assert!(get(&scene.store, "k").await.expect("read") == content);
     // Where it had been it is nowhere in the catalog: a sweep finds it once its stripe is known to

@@ -1,5 +1,5 @@
-//! What may happen between a fragment's copy, its switch in the catalog, and the deletion of what it left
-//! behind: each is held at a gate meanwhile.
+//! What may happen between a fragment's copy, its switch in the catalog, and the deletion of what
+//! it left behind: each is held at a gate meanwhile.
 
 mod common;
 mod scene;
@@ -32,8 +32,8 @@ async fn copies(scene: &Scene) -> usize {
     fragments(&scene.nodes).await.iter().filter(|(node, _)| *node >= 4).count()
 }
 
-/// Sweeps with every way there is until long after the grace; answers what was deleted at nodes where
-/// the catalog does not have it.
+/// Sweeps with every way there is until long after the grace; answers what was deleted at nodes
+/// where the catalog does not have it.
 async fn swept(scene: &Scene) -> u64 {
     let mut gone = 0;
     for _ in 0..5 {
@@ -71,8 +71,8 @@ async fn ends_at(scene: &Scene, nodes: &[u16], objects: &BTreeMap<String, Vec<u8
     scene.all_are(objects).await;
 }
 
-/// Runs in a runtime of its own each, so that a store can be killed: with its runtime end all its tasks,
-/// wherever they are.
+/// Runs in a runtime of its own each, so that a store can be killed: with its runtime end all its
+/// tasks, wherever they are.
 struct Killed {
     runtime: tokio::runtime::Runtime,
     scene: Scene,

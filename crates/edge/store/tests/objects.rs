@@ -186,7 +186,7 @@ async fn a_lost_catalog_is_made_anew_from_fragments() {
     }
 }
 
-/// Fills the store, forgets its catalog, and makes it anew; where a node can be spared, it is.
+/// Fills the store, forgets its catalog, and makes it again; where a node can be spared, it is.
 async fn rebuilt(mut bench: Bench) {
     let content = bytes(600_000, 9);
     bench.store.create_bucket("b").await.expect("done");

@@ -8,13 +8,13 @@ use futures::TryStreamExt;
 use ripstop_catalog::{Attributes, Checksum, ChecksumAlgorithm, Condition, Embedded, Quota};
 use ripstop_gateway::Settings as MachineSettings;
 use ripstop_model::{Code, NodeId, PoolId};
-use ripstop_node::{Fault, FaultHandle, FaultSettings, Memory as MemoryNode, Node};
+use ripstop_node::{Fault, FaultHandle, FaultSettings, MemoryNode, Node};
 use ripstop_runtime::{Memory, Origin, Pins, Pool, PoolNode};
 use ripstop_store::{PartSeal, Quotas, Store, StoreError, Target};
 use std::{collections::BTreeMap, sync::Arc};
 
-/// A store whose buckets `a` and `b` go to pools of their own, of three nodes each, any two of which
-/// suffice; and what takes the nodes down.
+/// A store whose buckets `a` and `b` go to pools of their own, of three nodes each, any two of
+/// which suffice; and what takes the nodes down.
 fn two_pools() -> (Store, Vec<FaultHandle>, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let catalog =

@@ -51,7 +51,8 @@ async fn plant(bench: &Bench, node: usize, header: &Header, body: Bytes) {
     bench.nodes[node].put(header.name, bytes).await.expect("put");
 }
 
-/// Makes the headers of some of the fragments that tell of `public` say that it is what `secret` is.
+/// Makes the headers of some of the fragments that tell of `public` say that it is what `secret`
+/// is.
 async fn forge(bench: &Bench, how_many: usize) -> Vec<FragmentId> {
     let (public, secret) = (object(bench, "public").await, object(bench, "secret").await);
     let forged = Object { len: secret.len, extents: secret.extents, ..public.clone() };

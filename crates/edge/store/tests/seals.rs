@@ -1,5 +1,5 @@
-//! What somebody does who may write to nodes and has no key is found out; and what is left where the
-//! key is lost.
+//! What somebody does who may write to nodes and has no key is found out; and what is left where
+//! the key is lost.
 
 mod common;
 
@@ -54,7 +54,8 @@ fn block_checksum(stripe: StripeId, strip: u8, number: u32, block: &[u8]) -> [u8
     digest.finalize().to_le_bytes()
 }
 
-/// A fragment's header as a program before seals wrote it, in which it fits: records are short here.
+/// A fragment's header as a program before seals wrote it, in which it fits: records are short
+/// here.
 fn first_version(header: &Header) -> Vec<u8> {
     let code = header.shape.code();
     let together = if header.cut.is_together() { header.cut.fragments(code) } else { 0 };

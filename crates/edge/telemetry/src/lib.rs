@@ -1,12 +1,14 @@
 //! Metrics, logs and the admin port.
 //!
-//! [`Metrics`] counts and shows; [`serve_admin`] answers `/livez`, `/readyz`, `/metrics`, `/status`,
-//! `/buckets`, `/keys`, `/check`, `/reload` and `/pools/{pool}/task-log` on a port of its own;
-//! [`init_logs`] sends what is traced to the standard error output, a line for each event. Every metric is described in `docs/operations.md`.
+//! [`Metrics`] counts and shows; [`serve_admin`] answers `/livez`, `/readyz`, `/metrics`,
+//! `/status`, `/buckets`, `/keys`, `/check`, `/reload` and `/pools/{pool}/task-log` on a port of
+//! its own; [`init_logs`] sends what is traced to the standard error output, a line for each event.
+//! Every metric is described in `docs/operations.md`.
 //!
-//! It deliberately decides nothing, keeps no history but the last tasks of each pool ([`TaskLog`], which
-//! a [`TaskLogFile`] appends to a file) and how tenants fared in the last five minutes, and sends nothing anywhere. The
-//! admin port belongs on loopback, or behind a token and TLS.
+//! It deliberately decides nothing, and nothing rests on its counts: what decides is in
+//! `ripstop-roster`, which it shows. It keeps no history but how tenants fared in the last five
+//! minutes, and sends nothing anywhere. The admin port belongs on loopback, or behind a token and
+//! TLS.
 //!
 //! ```
 //! use ripstop_telemetry::{Answered, Metrics};
@@ -30,7 +32,6 @@
 mod admin;
 mod log;
 mod metrics;
-mod task_log;
 
 pub use admin::{
     Admin, AdminSettings, AdminToken, BUCKETS_PAGE_MAX, BucketPage, BucketStatus, Check, Checked,
@@ -40,6 +41,5 @@ pub use admin::{
 pub use log::{LogFormat, LogsError, init_logs};
 pub use metrics::{
     Answered, BUCKETS_SHOWN_MAX, FAMILIES, Family, Kind, MeteredCatalog, Metrics, PAGE_TYPE,
-    PlanStanding, PoolCounts, PoolGauges, PoolNames, TENANT_SLOT, TENANT_SLOTS, TenantNames,
+    PoolCounts, TENANT_SLOT, TENANT_SLOTS, TenantNames,
 };
-pub use task_log::{TASK_LOG_MAX, TaskLog, TaskLogError, TaskLogFile, TaskLogFileSettings};

@@ -54,7 +54,8 @@ impl Distribution {
         self.within(bound) as f64 / self.requests() as f64
     }
 
-    /// The time within which at least this fraction of all requests ended; none if so many never did.
+    /// The time within which at least this fraction of all requests ended; none if that many never
+    /// did.
     pub fn quantile(&self, fraction: Fraction) -> Option<Duration> {
         let need = fraction.of(self.requests());
         let at = usize::try_from(need).ok()?.checked_sub(1)?;

@@ -62,8 +62,8 @@ impl Curves {
     }
 }
 
-/// The requests around the one that ends last after its arrival: from the beginning of that busy time,
-/// or as many as fit the figure.
+/// The requests around the one that ends last after its arrival: from the beginning of that busy
+/// time, or as many as fit the figure.
 fn stretch(arrivals: Arrivals<'_>, bound: Duration, capacity: u64) -> std::ops::Range<usize> {
     let times = arrivals.times();
     let late = responses(arrivals, capacity).enumerate();

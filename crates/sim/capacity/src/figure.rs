@@ -9,7 +9,8 @@ const WINDOWS_MAX: u64 = 300;
 
 const CAPACITY: &str = "capacity, requests/s";
 
-/// Requests of each window around the busiest one, and how many of them the min–max load heuristic keeps.
+/// Requests of each window around the busiest one, and how many of them the min–max load heuristic
+/// keeps.
 pub(crate) fn window_table(arrivals: Arrivals<'_>, load: &MinMaxLoad, window: Duration) -> Table {
     let counts = window_counts(arrivals, window);
     let busiest = counts.iter().rev().max_by_key(|(_, count)| *count).map_or(0, |(at, _)| *at);

@@ -1,11 +1,11 @@
 //! How much capacity a promise takes on a trace, and how much would be taken without decomposition.
 //!
 //! [`Trace`] reads when requests arrived, 8 bytes a request, and refuses what would make the answer
-//! wrong: times that go back, or that are coarser than the bound in question. A [`Study`] asks about it:
-//! the capacities of a promise's tiers ([`Study::plans`]), those of many fractions and bounds at once
-//! ([`Study::sweep`]), both beside the min–max load heuristic and first come, first served. Its
-//! [report](Study::report) is figures and tables in the form of those in the paper on graduated quality of
-//! service (Lu, Doshi and Varman).
+//! wrong: times that go back, or that are coarser than the bound in question. A [`Study`] asks
+//! about it: the capacities of a promise's tiers ([`Study::plans`]), those of many fractions and
+//! bounds at once ([`Study::sweep`]), both beside the min–max load heuristic and first come, first
+//! served. Its [report](Study::report) has figures and tables in the form of those in the paper on
+//! graduated quality of service (Lu, Doshi and Varman).
 //!
 //! Capacity is requests a second: every request costs the same, whatever it moves. It deliberately
 //! knows nothing of nodes, sizes or prices; for those, replay the log with `whatif`.

@@ -18,12 +18,12 @@ use ripstop_shaping::{Bound, Fraction, Plan};
 use std::{collections::BTreeSet, time::Duration};
 
 impl Study<'_> {
-    /// Everything that was found, and the figures that need finding more: for the capacity against the
-    /// fraction, from 90 to 100 % by halves, the last percent by tenths and closer at its end.
+    /// Everything that was found, and the figures that need finding more: for the capacity against
+    /// the fraction, from 90 to 100 % by halves, the last percent by tenths and closer at its end.
     /// The comparison is that of the first plan.
     ///
-    /// Figures about one tier are about the promise's first, or the first fraction within the first bound of
-    /// the sweep.
+    /// Figures about one tier are about the promise's first, or the first fraction within the first
+    /// bound of the sweep.
     pub fn report(
         &self,
         intro: &str,

@@ -5,12 +5,12 @@ use std::collections::VecDeque;
 /// Work is counted in billionths of a request.
 const REQUEST: u128 = 1_000_000_000;
 
-/// One server that all tiers share: a request is served when no tier before its own has any, and stands
-/// back as soon as one does. So no capacity is idle while somebody waits.
+/// One server that all tiers share: a request is served when no tier before its own has any, and
+/// stands back as soon as one does. So no capacity is idle while somebody waits.
 ///
-/// A request belongs to the first tier in which, with what is there of it and of the tiers before it, it would
-/// end within the bound; if there is none, it is served last, without a bound. Those that come later can make
-/// all but the first tier late, so what counts is what is measured.
+/// A request belongs to the first tier in which, with what is there of it and of the tiers before
+/// it, it would end within the bound; if there is none, it is served last, without a bound. Those
+/// that come later can make all but the first tier late, so what counts is what is measured.
 struct SharedServer<'promise> {
     promise: &'promise Promise,
     capacity: u128,
@@ -83,8 +83,8 @@ impl<'promise> SharedServer<'promise> {
     }
 }
 
-/// The smallest capacity, in requests a second, with which one server that all tiers share keeps a promise,
-/// as far as bisection finds it: with this capacity it does, with one less it does not.
+/// The smallest capacity, in requests a second, with which one server that all tiers share keeps a
+/// promise, as far as bisection finds it: with this capacity it does, with one less it does not.
 pub fn shared_capacity(arrivals: Arrivals<'_>, promise: &Promise) -> u64 {
     let keeps = |capacity: u64| {
         let within = SharedServer::new(promise, capacity).play(arrivals);
@@ -124,7 +124,8 @@ mod tests {
 
     #[test]
     fn the_first_tier_goes_ahead_and_nobody_waits_for_an_idle_server() {
-        // At 100 a second: 0 and 1 are primary; the third waits for both, and stands back again at 15 ms.
+        // At 100 a second: 0 and 1 are primary; the third waits for both, and stands back again at
+        // 15 ms.
         let times = times(&[0, 0, 0, 15]);
         let arrivals = Arrivals::new(&times).unwrap();
         let promise: Promise = "0.75:20ms,1:40ms".parse().unwrap();

@@ -17,7 +17,8 @@ pub struct Study<'trace> {
     pub arrivals: Arrivals<'trace>,
     /// What is promised, if anything is.
     pub promise: Option<Promise>,
-    /// The rules by which tiers take requests. The first is that of comparisons, the sweep and figures.
+    /// The rules by which tiers take requests. The first is that of comparisons, the sweep and
+    /// figures.
     pub rules: Vec<Rule>,
     /// The fractions of the sweep.
     pub fractions: Vec<Fraction>,

@@ -42,7 +42,8 @@ pub(crate) fn plan_table(plans: &[Plan], requests: u64) -> Table {
     table
 }
 
-/// What the plan's capacity does with decomposition and without: a row for each tier of the promise.
+/// What the plan's capacity does with decomposition and without: a row for each tier of the
+/// promise.
 pub(crate) fn comparison_table(plan: &Plan, comparison: &Comparison) -> Table {
     let mut table = Table::new([
         "fraction_percent",
@@ -107,7 +108,8 @@ pub(crate) fn wide_table(fractions: &[Fraction], cells: &[SweepCell]) -> Table {
     table
 }
 
-/// Distributions of response times, a row for each point: by half percents, and closer where the tail is.
+/// Distributions of response times, a row for each point: by half percents, and closer where the
+/// tail is.
 pub(crate) fn distribution_table(of: &[(&str, u64, &Distribution)]) -> Table {
     let even = (1..200).map(|half| f64::from(half) * 0.005);
     let tail = (50..=200).map(|step| 1.0 - 10f64.powf(-f64::from(step) / 50.0));

@@ -14,7 +14,7 @@ const FINE: u32 = 10;
 pub struct TraceOptions {
     /// How it is written; otherwise as it shows itself to be.
     pub format: Option<Format>,
-    /// What happens at a line that cannot be read.
+    /// What to do with a line that cannot be read.
     pub on_bad_line: OnBadLine,
     /// Sorts times that go back, as far as the reader's window allows, instead of refusing them.
     pub sort: bool,
@@ -22,7 +22,7 @@ pub struct TraceOptions {
     pub spread: Spread,
     /// Takes times that are coarser than the bound as they are.
     pub trust_times: bool,
-    /// Only so many requests from the beginning.
+    /// Only this many requests from the beginning.
     pub requests_max: Option<NonZero<u64>>,
 }
 
@@ -35,7 +35,8 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Reads a file, plain, gzip or zstd, about which will be asked with this bound as the tightest.
+    /// Reads a file, plain, gzip or zstd, about which will be asked with this bound as the
+    /// tightest.
     pub fn open(
         path: impl AsRef<Path>,
         options: &TraceOptions,
@@ -87,7 +88,8 @@ impl Trace {
         Arrivals::new(&self.times).expect("the reader gives records in order")
     }
 
-    /// What is doubtful about the answers, if anything: times not much finer than the bound, or made up.
+    /// What is doubtful about the answers, if anything: times not much finer than the bound, or
+    /// made up.
     pub fn doubt(&self, bound_min: Duration) -> Option<String> {
         let resolution = self.summary.resolution?;
         if self.summary.spread != Spread::Off {

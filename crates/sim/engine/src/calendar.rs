@@ -1,6 +1,7 @@
 use ripstop_model::Timestamp;
 
-/// What is due when, one entry for each slot at most: a binary heap from which any slot can be taken.
+/// What is due when, one entry for each slot at most: a binary heap from which any slot can be
+/// taken.
 ///
 /// Entries due at the same time come in the order they were set.
 #[derive(Clone, Debug, Default)]

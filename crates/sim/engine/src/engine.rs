@@ -24,8 +24,8 @@ pub struct Arrival {
     pub operation: Operation,
     /// Bytes that a task moves for one strip.
     pub strip_bytes: u32,
-    /// Whose luck its chunks have: in equal worlds, those of equal numbers are as lucky, whatever else
-    /// arrives.
+    /// Whose luck its chunks have: in equal worlds, those of equal numbers are as lucky, whatever
+    /// else arrives.
     pub luck: u64,
 }
 

@@ -1,9 +1,9 @@
 //! Drives the decision machine under virtual time: the sibling of the gateway's live driver.
 //!
-//! An [`Engine`] hands requests to a [`Machine`](ripstop_gateway::Machine), carries out its actions in
-//! a [`World`](ripstop_world::World), and tells it what became of them, in the order of virtual time.
-//! It makes no decision of its own and keeps no statistics: an [`Observer`] sees every report, as the
-//! live gateway's metrics do. Equal arrivals, worlds and machines give equal runs.
+//! An [`Engine`] hands requests to a [`Machine`](ripstop_gateway::Machine), carries out its actions
+//! in a [`World`](ripstop_world::World), and tells it what became of them, in the order of virtual
+//! time. It makes no decision of its own and keeps no statistics: an [`Observer`] sees every
+//! report, as the live gateway's metrics do. Equal arrivals, worlds and machines give equal runs.
 //!
 //! ```
 //! use ripstop_delay::Preset;

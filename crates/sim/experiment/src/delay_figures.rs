@@ -1,4 +1,5 @@
-//! What a task log says about delays, as tables, figures and sentences: Figs. 4–6 of the paper on TOFEC.
+//! What a task log says about delays, as tables, figures and sentences: Figs. 4–6 of the paper on
+//! TOFEC.
 
 use core::time::Duration;
 use ripstop_delay::ShiftedExponential;
@@ -24,9 +25,9 @@ const KNOWN_MIN: f64 = 0.88;
 /// Sizes whose means are further off the line than this share do not lie on one.
 const RESIDUAL_MAX: f64 = 0.1;
 
-/// Delays of each chunk size: `operation`, `bytes`, tasks `finished` and `cancelled`, mean and deviation
-/// of all and of the fastest nine tenths (`kept_…`), percentiles, and which share of the delays
-/// is `known`.
+/// Delays of each chunk size: `operation`, `bytes`, tasks `finished` and `cancelled`, mean and
+/// deviation of all and of the fastest nine tenths (`kept_…`), percentiles, and which share of the
+/// delays is `known`.
 pub fn delay_size_table(records: &[LogRecord]) -> Table {
     let mut table = Table::new([
         "operation",
@@ -73,8 +74,8 @@ pub fn delay_ccdf_table(records: &[LogRecord]) -> Table {
     table
 }
 
-/// Every fit of a log: `operation`, `node` (a number, or `all`), `variant` (`corrected` or `paper`), the
-/// four parameters, and what they rest on.
+/// Every fit of a log: `operation`, `node` (a number, or `all`), `variant` (`corrected` or
+/// `paper`), the four parameters, and what they rest on.
 pub fn delay_model_table(fit: &LogFit) -> Table {
     let mut table = Table::new([
         "operation",
@@ -160,8 +161,8 @@ pub fn delay_size_figure(
     )?))
 }
 
-/// The share of tasks that take longer, for some of the chunk sizes (Fig. 4), with what the corrected fit
-/// says of the smallest and the largest; from the tables [`delay_ccdf_table`] and
+/// The share of tasks that take longer, for some of the chunk sizes (Fig. 4), with what the
+/// corrected fit says of the smallest and the largest; from the tables [`delay_ccdf_table`] and
 /// [`delay_model_table`].
 pub fn delay_ccdf_figure(
     title: &str,
@@ -266,8 +267,8 @@ fn distributions(records: &[LogRecord]) -> Vec<(Operation, u64, Distribution)> {
     Operation::ALL.into_iter().flat_map(of).collect()
 }
 
-/// Mean and deviation of those delays that are not among the slowest tenth, or of as many of them as
-/// are known, milliseconds.
+/// Mean and deviation of those delays that are not among the slowest tenth, or of as many of them
+/// as are known, milliseconds.
 pub(crate) fn kept(delays: &Distribution) -> (f64, f64) {
     let share = KEPT.min(delays.known());
     let quantile = |step: usize| delays.quantile(share * (step as f64 + 0.5) / STEPS as f64);

@@ -31,8 +31,8 @@ const RIVALS: [&str; 3] = ["backfill", "tofec", "tofec-multi"];
 const LIMITS: Limits = Limits { k_max: 6, r_max: 2.0 };
 const LANES: u16 = 16;
 
-/// All presets, each plain, with the chunks of a request correlated, with dear cancellations, and with
-/// reads and writes of two sizes.
+/// All presets, each plain, with the chunks of a request correlated, with dear cancellations, and
+/// with reads and writes of two sizes.
 pub fn arenas() -> Vec<Arena> {
     let mut arenas = Vec::new();
     for preset in Preset::ALL {
@@ -54,9 +54,10 @@ pub fn arenas() -> Vec<Arena> {
     arenas
 }
 
-/// Plays a duel: a row for each policy and load, each measure the mean over the seeds. Fixed codes that the
-/// lanes cannot keep up with are left out. From 90 % load on a run has four times as many requests, because
-/// queues forget slowly there; the first tenth does not count. `done` is called after each run.
+/// Plays a duel: a row for each policy and load, each measure the mean over the seeds. Fixed codes
+/// that the lanes cannot keep up with are left out. From 90 % load on a run has four times as many
+/// requests, because queues forget slowly there; the first tenth does not count. `done` is called
+/// after each run.
 pub fn duel(
     arena: &Arena,
     budget: Budget,

@@ -7,8 +7,8 @@ use ripstop_model::{NodeId, Timestamp};
 /// Samples for each chunk size.
 const SAMPLES: u64 = 4000;
 
-/// The delay model a policy is given: the first node's own if it is one, else fitted to draws from it for
-/// the chunk sizes of its classes, as a gateway fits it to what it sees. Its scale is in it.
+/// The delay model a policy is given: the first node's own if it is one, else fitted to draws from
+/// it for the chunk sizes of its classes, as a gateway fits it to what it sees. Its scale is in it.
 pub(crate) fn fitted(setting: &Setting) -> ShiftedExponential {
     let node = &setting.nodes[0];
     if let Some(model) = node.delay.shifted_exponential() {

@@ -1,11 +1,5 @@
-mod stream;
-
-use crate::{ClassSetting, Layout, Setting};
 use core::time::Duration;
-use ripstop_engine::Arrival;
-use ripstop_gateway::Operation as Wanted;
-use ripstop_model::{NodeId, Operation, StripSet, Timestamp};
-use stream::{Coming, Stream};
+use ripstop_model::Timestamp;
 
 /// How requests follow one another.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -14,8 +8,8 @@ pub enum Process {
     Poisson(f64),
     /// Equally spaced, at this rate per second.
     Deterministic(f64),
-    /// Poisson at a rate that switches between `high` and `low` times its mean: spells of mean length
-    /// `spell`, as long high as makes the mean right.
+    /// Poisson at a rate that switches between `high` and `low` times its mean: spells of mean
+    /// length `spell`, as long high as makes the mean right.
     Bursty {
         /// Mean rate per second.
         rate: f64,
@@ -40,7 +34,7 @@ impl Process {
 /// What arrives, and for how long.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Load {
-    /// So many requests.
+    /// This many requests.
     Requests {
         /// How they follow one another.
         process: Process,
@@ -78,8 +72,8 @@ impl Load {
         }
     }
 
-    /// One phase after the other, each with the rate of all that arrives, requests per second; the last
-    /// goes on.
+    /// One phase after the other, each with the rate of all that arrives, requests per second; the
+    /// last goes on.
     pub fn rates(&self) -> Vec<(Duration, f64)> {
         match self {
             Self::Requests { process, .. } => vec![(Duration::MAX, process.rate())],
@@ -115,75 +109,4 @@ fn merged_rates(classes: &[Vec<(Duration, Process)>]) -> Vec<(Duration, f64)> {
             (end.saturating_sub(begin), f64::max(rate, 0.0))
         })
         .collect()
-}
-
-/// Makes the arrivals of a run from streams of their own: equal seeds give equal arrivals, whatever
-/// the policy and the delays, and those of a class that arrives by itself whatever the other classes do.
-#[derive(Debug)]
-pub struct Arrivals<'a> {
-    setting: &'a Setting,
-    streams: Vec<Stream<'a>>,
-    shares: f64,
-}
-
-impl<'a> Arrivals<'a> {
-    /// The arrivals of this load under this seed.
-    pub fn new(setting: &'a Setting, load: &'a Load, seed: u64) -> Self {
-        let shares = setting.classes.iter().map(|class| class.share).sum();
-        Self { setting, streams: Stream::all(load, seed), shares }
-    }
-
-    fn class(&mut self, stream: usize) -> usize {
-        let classes = &self.setting.classes;
-        if classes.len() == 1 {
-            return 0;
-        }
-        let mut at = self.streams[stream].kinds.uniform() * self.shares;
-        for (index, class) in classes.iter().enumerate() {
-            at -= class.share;
-            if at < 0.0 {
-                return index;
-            }
-        }
-        classes.len() - 1
-    }
-
-    fn operation(&mut self, stream: usize, class: &ClassSetting) -> Wanted {
-        let (n, k) = (self.setting.code.n() as u8, self.setting.code.k() as u8);
-        let nodes = self.setting.nodes.len() as u64;
-        let first = if nodes == 1 { 0 } else { self.streams[stream].kinds.below(nodes) };
-        match (self.setting.layout, class.operation) {
-            (Layout::Unique | Layout::Shared, Operation::Read) => {
-                Wanted::ReadShared { n, k, node: Some(NodeId(first as u16)) }
-            }
-            (Layout::Unique, Operation::Write) => Wanted::WriteUnique { n, k },
-            (Layout::Spread, Operation::Write) => Wanted::Write { n, k },
-            (Layout::Shared, Operation::Write) => Wanted::Write { n: 1, k: 1 },
-            (Layout::Spread, Operation::Read) => {
-                let place = |index: u64| NodeId(((first + index) % nodes) as u16);
-                let places = (0..u64::from(n)).map(|index| Some(place(index))).collect();
-                Wanted::Read { k, wanted: StripSet::first(usize::from(k)), places }
-            }
-        }
-    }
-}
-
-impl Iterator for Arrivals<'_> {
-    type Item = (u16, Arrival);
-    fn next(&mut self) -> Option<(u16, Arrival)> {
-        let soonest =
-            self.streams.iter().enumerate().filter_map(|(at, s)| Some((s.next_at()?, at)));
-        let stream = soonest.min()?.1;
-        let Coming { at, class, number } = self.streams[stream].take()?;
-        let class = class.map_or_else(|| self.class(stream), usize::from);
-        let kind = self.setting.classes[class];
-        let operation = self.operation(stream, &kind);
-        let strips = match (self.setting.layout, kind.operation) {
-            (Layout::Shared, Operation::Write) => self.setting.code.n() as u32,
-            (Layout::Spread | Layout::Unique, _) | (Layout::Shared, Operation::Read) => 1,
-        };
-        let strip_bytes = self.setting.strip_bytes(&kind).saturating_mul(strips);
-        let tenant = kind.tenant;
-        Some((class as u16, Arrival { at, tenant, operation, strip_bytes, luck: number }))
-    }
 }

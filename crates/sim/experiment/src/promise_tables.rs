@@ -42,9 +42,9 @@ const BINS: u64 = 100;
 const POINTS: usize = 200;
 
 impl Scenario {
-    /// A row for each run, tenant and tier of it: what was asked, what the tier took in, and which share
-    /// of all requests of the tenant (refused and failed ones are not) was within the tier's bound.
-    /// `kept` is 1 or 0. A tenant who was promised nothing has one row without a tier.
+    /// A row for each run, tenant and tier of it: what was asked, what the tier took in, and which
+    /// share of all requests of the tenant (refused and failed ones are not) was within the tier's
+    /// bound. `kept` is 1 or 0. A tenant who was promised nothing has one row without a tier.
     pub fn promise_table(&self, played: &[Played]) -> Table {
         let mut table = Table::new(COLUMNS);
         for one in played {
@@ -98,8 +98,8 @@ impl Scenario {
         ]
     }
 
-    /// Promises in short, for a terminal: a block for each rate, a line for each tenant and tier of it; empty
-    /// without tenants.
+    /// Promises in short, for a terminal: a block for each rate, a line for each tenant and tier of
+    /// it; empty without tenants.
     pub fn promises_text(&self, played: &[Played]) -> Result<String, TableError> {
         let summary = promise_summary(&self.promise_table(played))?;
         let mut text = String::new();
@@ -238,8 +238,8 @@ pub(crate) struct Bin {
     pub took_ms: Vec<f64>,
 }
 
-/// The requests of some classes in spans of so many nanoseconds, all runs together; spans in which none
-/// arrived are left out.
+/// The requests of some classes in spans of this many nanoseconds, all runs together; spans in
+/// which none arrived are left out.
 pub(crate) fn by_arrival(
     outcomes: &[&Outcome],
     width_ns: u64,
@@ -263,8 +263,8 @@ pub(crate) fn by_arrival(
     bins.into_iter().map(bin).collect()
 }
 
-/// A [`Scenario::promise_table`] over its seeds: counts summed, shares and percentiles averaged, the worst
-/// run's share, and how many runs kept the promise.
+/// A [`Scenario::promise_table`] over its seeds: counts summed, shares and percentiles averaged,
+/// the worst run's share, and how many runs kept the promise.
 pub(crate) fn promise_summary(table: &Table) -> Result<Table, TableError> {
     let mut columns = GROUP.to_vec();
     columns.push("seeds");

@@ -1,8 +1,8 @@
 use ripstop_figure::{Figure, Table, TableError, report_html};
 use std::{fs, path::Path};
 
-/// Tables and figures of one experiment, to be written into a folder: each table as CSV, each figure
-/// as SVG, and `report.html`, which needs none of the others.
+/// Tables and figures of one experiment, to be written into a folder: each table as CSV, each
+/// figure as SVG, and `report.html`, which needs none of the others.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
     /// Heading of the page.

@@ -1,4 +1,4 @@
-use crate::{Arrivals, Load, PolicyChoice, Setting, TenantOutcome, Tenants, tenant::Tally};
+use crate::{Arrivals, Delays, Load, PolicyChoice, Setting, TenantOutcome, Tenants, tenant::Tally};
 use ripstop_engine::{Engine, Observer};
 use ripstop_gateway::{Machine, NodeSpec, Outcome as Ended, Report, TaskEnd};
 use ripstop_model::{NodeId, RequestId, Timestamp};
@@ -49,8 +49,8 @@ pub struct Outcome {
     pub courses: Vec<Course>,
     /// If asked for: when requests were refused as they came, and their class.
     pub refusals: Vec<(Timestamp, u16)>,
-    /// What came of each tenant's requests, if the pool has tenants; the recombination of their tiers
-    /// does not matter to what is counted.
+    /// What came of each tenant's requests, if the pool has tenants; the recombination of their
+    /// tiers does not matter to what is counted.
     pub tenants: Vec<TenantOutcome>,
 }
 
@@ -291,7 +291,7 @@ impl Outcome {
         *moved += bytes;
     }
 
-    /// Mean, deviation and percentiles of what took so long, milliseconds; 0 if nothing was done.
+    /// Mean, deviation and percentiles of what took this long, milliseconds; 0 if nothing was done.
     pub fn delay(&self) -> Delays {
         Delays::of(&mut self.took_ns.clone())
     }
@@ -300,55 +300,5 @@ impl Outcome {
     pub fn delay_of(&self, class: u16) -> Delays {
         let of_class = self.took_ns.iter().zip(&self.classes).filter(|&(_, &c)| c == class);
         Delays::of(&mut of_class.map(|(&took, _)| took).collect::<Vec<_>>())
-    }
-}
-
-/// How long requests took, milliseconds.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Delays {
-    /// How many.
-    pub count: u64,
-    /// Mean.
-    pub mean_ms: f64,
-    /// Standard deviation.
-    pub deviation_ms: f64,
-    /// Half took at most this long (nearest rank, as all percentiles here).
-    pub p50_ms: f64,
-    /// 90 % did.
-    pub p90_ms: f64,
-    /// 99 % did.
-    pub p99_ms: f64,
-    /// 99.9 % did.
-    pub p999_ms: f64,
-}
-
-impl Delays {
-    /// Of these nanoseconds, in whatever order; sorts them.
-    pub fn of(took_ns: &mut [u64]) -> Self {
-        if took_ns.is_empty() {
-            return Self::default();
-        }
-        let count = took_ns.len();
-        let (mut sum, mut squares) = (0.0, 0.0);
-        for &took in &*took_ns {
-            let ms = took as f64 / 1e6;
-            sum += ms;
-            squares += ms * ms;
-        }
-        let mean_ms = sum / count as f64;
-        took_ns.sort_unstable();
-        let rank = |share: f64| {
-            let rank = (share * count as f64).ceil() as usize;
-            took_ns[rank.clamp(1, count) - 1] as f64 / 1e6
-        };
-        Self {
-            count: count as u64,
-            mean_ms,
-            deviation_ms: (squares / count as f64 - mean_ms * mean_ms).max(0.0).sqrt(),
-            p50_ms: rank(0.5),
-            p90_ms: rank(0.9),
-            p99_ms: rank(0.99),
-            p999_ms: rank(0.999),
-        }
     }
 }

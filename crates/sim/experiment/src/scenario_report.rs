@@ -7,8 +7,8 @@ use crate::{
 use ripstop_figure::{Axis, Figure, Panel, Points, Series, Table, TableError, ccdf};
 use std::collections::BTreeMap;
 
-/// A delay this many times the least is above the figure: a policy that does not keep up would flatten
-/// the others.
+/// A delay this many times the least is above the figure: a policy that does not keep up would
+/// flatten the others.
 const TIMES_SHOWN: f64 = 30.0;
 /// Panels of one figure.
 const PANELS_MAX: usize = 6;

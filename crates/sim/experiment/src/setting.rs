@@ -21,8 +21,8 @@ pub enum Delay {
     WithOverhead(Box<Delay>, Overhead),
 }
 
-/// What a task takes at a live pool beyond its node's delay: the way there and back, and checking what
-/// came.
+/// What a task takes at a live pool beyond its node's delay: the way there and back, and checking
+/// what came.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub struct Overhead {
     /// For each task, seconds.
@@ -160,8 +160,8 @@ pub struct Setting {
     pub cancellation: Duration,
     /// Time to encode or decode, seconds per byte of payload.
     pub coding_s_per_byte: f64,
-    /// Whether a request's chunks are as lucky whatever the policy does; else luck comes in the order in
-    /// which tasks start, as at a live node ([`World::paired`]).
+    /// Whether a request's chunks are as lucky whatever the policy does; else luck comes in the
+    /// order in which tasks start, as at a live node ([`World::paired`]).
     pub paired: bool,
     /// The machine's limits.
     pub machine: Settings,
@@ -251,8 +251,8 @@ impl Setting {
         class.bytes.div_ceil(self.code.k() as u64).min(u64::from(u32::MAX)) as u32
     }
 
-    /// Mean lane time of a request served with one task for the whole payload (spread: K tasks for a
-    /// strip each), seconds.
+    /// Mean lane time of a request served with one task for the whole payload (spread: K tasks for
+    /// a strip each), seconds.
     pub fn lane_time_s(&self) -> f64 {
         let shares: f64 = self.classes.iter().map(|class| class.share).sum();
         let lanes = f64::from(self.lanes());

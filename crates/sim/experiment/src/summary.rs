@@ -90,8 +90,8 @@ pub(crate) fn half_width(metric: &str) -> String {
     metric.replace("_ms", "_half_width_ms")
 }
 
-/// Of a [`summary_table`]: the fixed code with the least of each delay at each rate, among those under
-/// which nothing failed.
+/// Of a [`summary_table`]: the fixed code with the least of each delay at each rate, among those
+/// under which nothing failed.
 pub fn best_fixed_table(summary: &Table) -> Result<Table, TableError> {
     let mut best = Table::new(["rate_per_s", "metric", "policy", "value_ms", "half_width_ms"]);
     let (policy, failed) = (summary.index("policy")?, summary.index("failed")?);
@@ -118,8 +118,8 @@ pub fn best_fixed_table(summary: &Table) -> Result<Table, TableError> {
 }
 
 impl Scenario {
-    /// A [`summary_table`] as text: one block for each rate, a line for each policy that the scenario names,
-    /// and, if every fixed code was tried, the best of them for each delay.
+    /// A [`summary_table`] as text: one block for each rate, a line for each policy that the
+    /// scenario names, and, if every fixed code was tried, the best of them for each delay.
     pub fn summary_text(&self, summary: &Table) -> Result<String, TableError> {
         let best = best_fixed_table(summary)?;
         let named = self.labels();

@@ -21,8 +21,8 @@ pub struct TenantOutcome {
 }
 
 impl TenantOutcome {
-    /// The share of all its requests, those refused and failed included, that were done within a bound;
-    /// 1 if there were none.
+    /// The share of all its requests, those refused and failed included, that were done within a
+    /// bound; 1 if there were none.
     pub fn within(&self, bound: Duration) -> f64 {
         let bound = u64::try_from(bound.as_nanos()).unwrap_or(u64::MAX);
         let done = self.took_ns.partition_point(|&took| took <= bound);
@@ -45,7 +45,8 @@ impl TenantOutcome {
         ripstop_figure::percentile(&ms, percent).unwrap_or(0.0)
     }
 
-    /// (milliseconds, share of all requests that were done within it), so many points and some more.
+    /// (milliseconds, share of all requests that were done within it), this many points and some
+    /// more.
     pub(crate) fn shares_within(&self, points: usize) -> Points {
         let (done, asked) = (self.took_ns.len(), self.asked.max(1) as f64);
         let step = (done / points).max(1);
@@ -54,7 +55,7 @@ impl TenantOutcome {
         ranks.map(|rank| (self.took_ns[rank - 1] as f64 / 1e6, rank as f64 / asked)).collect()
     }
 
-    /// Whether it was kept what a tenant was promised: of all requests so many within each bound.
+    /// Whether the tenant got what it was promised: this share of all requests within each bound.
     pub fn keeps(&self, tenant: &TenantSetting) -> bool {
         tenant.tiers.iter().all(|tier| self.within(tier.bound) >= tier.fraction.as_f64())
     }

@@ -1,5 +1,5 @@
-/// Rows as text in columns: the first flush left, the others flush right, two blanks between them, a
-/// line each. Rows may end early.
+/// Rows as text in columns: the first flush left, the others flush right, two blanks between them,
+/// a line each. Rows may end early.
 ///
 /// ```
 /// let rows = [["policy", "mean"], ["tofec", "102.3"]].map(|row| row.map(String::from).to_vec());

@@ -1,15 +1,17 @@
-//! The evaluation of the paper on TOFEC (Liang and Kozat), played anew: its figures 1 and 4 to 11 as
+//! The evaluation of the paper on TOFEC (Liang and Kozat), replayed: its figures 1 and 4 to 11 as
 //! tables and drawings, and what must hold of them as checks.
 //!
-//! The traces that the authors recorded at S3 in 2013 are not public; two [presets](ripstop_delay::Preset)
-//! stand in for them. Drawings are made from the tables alone ([`PaperFigure::draw`]), so that a committed
-//! drawing can be compared with the committed table it shows.
+//! The traces that the authors recorded at S3 in 2013 are not public; two
+//! [presets](ripstop_delay::Preset) stand in for them. Drawings are made from the tables alone
+//! ([`PaperFigure::draw`]), so that a committed drawing can be compared with the committed table it
+//! shows.
 
 mod against_rate;
 mod claims;
 mod codes;
 mod fixed_codes;
 mod harmonic;
+mod paper;
 mod paper_figure;
 mod point;
 mod style;
@@ -22,27 +24,7 @@ pub use paper_figure::PaperFigure;
 
 use crate::{Budget, Check, Report};
 use core::num::NonZero;
-use ripstop_delay::Preset;
 use ripstop_figure::{Table, TableError};
-use ripstop_policy::Limits;
-
-/// L of the paper.
-const LANES: u16 = 16;
-
-/// The two fits to what the paper tells of S3.
-const PRESETS: [Preset; 2] = [Preset::S3In2013A, Preset::S3In2013B];
-
-/// Rates of the sweeps: close together from 40 to 50, where the best fixed code goes from (2,1) to (1,1),
-/// in mean before it does in the 99th percentile; the last is 95 % of the capacity.
-const RATES_PER_S: [f64; 17] = [
-    2.0, 5.0, 10.0, 14.0, 17.0, 20.0, 25.0, 30.0, 35.0, 40.0, 42.0, 45.0, 48.0, 50.0, 60.0, 70.0,
-    74.0,
-];
-
-/// What no adaptive policy exceeds in the paper.
-const fn limits() -> Limits {
-    Limits { k_max: 6, r_max: 2.0 }
-}
 
 /// Runs it takes.
 pub fn runs(budget: Budget) -> u64 {
@@ -79,8 +61,8 @@ const INTRODUCTION: &str = "The figures of Liang and Kozat, TOFEC, from this pro
 which decides with the code that serves. The traces of the paper are not public; two delay models fitted \
 to what it tells stand in for them. Bands are 95 % confidence intervals over the seeds.";
 
-/// Plays everything, on so many threads (all cores if not given); the outcome does not depend on how
-/// many. `done` is called after each of the [`runs`].
+/// Plays everything, on this many threads (all cores if not given); the outcome does not depend on
+/// how many. `done` is called after each of the [`runs`].
 pub fn evaluate(
     budget: Budget,
     threads: Option<NonZero<usize>>,

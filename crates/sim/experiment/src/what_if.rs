@@ -7,25 +7,12 @@ use crate::{
 };
 use core::num::NonZero;
 use ripstop_figure::{Axis, Cell, Figure, Panel, Series, Table, TableError};
-use ripstop_model::Operation;
+use ripstop_model::{Operation, Price};
 use ripstop_policy::Limits;
-
-/// What a node's owner is paid, in dollars.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Price {
-    /// For a thousand tasks that fetch.
-    pub per_1000_gets: Option<f64>,
-    /// For a thousand tasks that store.
-    pub per_1000_puts: Option<f64>,
-    /// For 10^9 bytes fetched.
-    pub per_gb_out: Option<f64>,
-    /// For 10^9 bytes kept for a month.
-    pub per_gb_month: Option<f64>,
-}
 
 /// The seconds of a month: 730 hours, as clouds count.
 const MONTH_S: f64 = 730.0 * 3600.0;
-/// At most and at least so many stripes with which the headroom is sought.
+/// The most and the fewest stripes with which the headroom is sought.
 const PROBE_STRIPES: (usize, usize) = (50_000, 10_000);
 /// As many times as fast is not tried.
 const SPEED_MAX: f64 = 64.0;
@@ -35,7 +22,7 @@ const LONGER_MAX: f64 = 2.0;
 const FAILED_MAX: f64 = 0.01;
 /// A queue grows without end if lanes are busy for so much of the time,
 const BUSY_MIN: f64 = 0.98;
-/// … and the last third of the requests takes so many times as long as the first.
+/// … and the last third of the requests takes this many times as long as the first.
 const GROWTH_MAX: f64 = 2.0;
 /// Halvings of the last interval, by which it is known to 4 %.
 const HALVINGS: u32 = 4;
@@ -124,8 +111,8 @@ impl WhatIf<'_> {
         self.policies.len() * (self.seeds.len() + 1)
     }
 
-    /// Plays the log under every policy and seed, then seeks how much more each policy could bear; the
-    /// same whatever the number of threads.
+    /// Plays the log under every policy and seed, then seeks how much more each policy could bear;
+    /// the same whatever the number of threads.
     pub fn play(&self, threads: Option<NonZero<usize>>, done: impl Fn() + Sync) -> Answer {
         let busiest = self.workload.busiest(PROBE_STRIPES.0);
         let busiest = busiest.repeated(PROBE_STRIPES.1);
@@ -179,8 +166,8 @@ impl WhatIf<'_> {
         outcome.tasks.lane_s > BUSY_MIN * lane_s && last > GROWTH_MAX * first
     }
 
-    /// By how much the busiest part of the log, if it went on, may be faster before p99 doubles, more
-    /// than a hundredth fails, or the queue grows without end.
+    /// By how much the busiest part of the log, if it went on, may be faster before p99 doubles,
+    /// more than a hundredth fails, or the queue grows without end.
     fn headroom(&self, policy: usize, part: &Workload) -> Headroom {
         let probe = |speed: f64| {
             let outcome = self.run(policy, self.seeds[0], &part.load(speed));
@@ -221,7 +208,8 @@ impl WhatIf<'_> {
         self.workload.rate_per_s() / self.setting.capacity_per_s()
     }
 
-    /// Dollars a month: for tasks, for bytes fetched, for bytes kept; what has no price counts nothing.
+    /// Dollars a month: for tasks, for bytes fetched, for bytes kept; what has no price counts
+    /// nothing.
     fn dollars(&self, verdict: &Verdict) -> [f64; 3] {
         let month = MONTH_S / self.workload.span_s();
         let (mut tasks, mut moved) = (0.0, 0.0);

@@ -25,7 +25,7 @@ pub struct WorkloadOptions {
     pub stripe_max: u32,
     /// How many times as fast as it was recorded.
     pub speed: f64,
-    /// So many requests from its beginning; all, if `None`.
+    /// This many requests from its beginning; all, if `None`.
     pub requests_max: Option<usize>,
     /// Whether lines that cannot be read are left out (and counted), not refused.
     pub skip_bad_lines: bool,
@@ -62,14 +62,14 @@ pub enum WorkloadError {
 
 /// What a log asks of a pool.
 ///
-/// An object larger than a stripe is as many requests, which arrive together and are done together: a
-/// gateway has only a few stripes of an object under way at once, so very large objects are a harder
-/// load here than they are there.
+/// An object larger than a stripe is as many requests, which arrive together and are done together:
+/// a gateway has only a few stripes of an object under way at once, so very large objects are a
+/// harder load here than they are there.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Workload {
-    /// Kinds of request: a direction and a size of stripe, `share` being how many there are; what moves
-    /// most bytes first. Where there are more than [`CLASSES_MAX`] sizes, neighbours are one class of
-    /// their mean size.
+    /// Kinds of request: a direction and a size of stripe, `share` being how many there are; what
+    /// moves most bytes first. Where there are more than [`CLASSES_MAX`] sizes, neighbours are one
+    /// class of their mean size.
     pub classes: Vec<ClassSetting>,
     /// Each stripe that is read or written: when, and its class. Ascending.
     pub stripes: Vec<(Timestamp, u16)>,
@@ -111,9 +111,10 @@ struct Asked {
 }
 
 impl Workload {
-    /// Reads a log, once: it may be a pipe. Requests are sorted by time; all of them, whatever their order, unless
-    /// only the log's beginning is asked for. Where its times are whole seconds, requests are spread over
-    /// them at random (a Poisson process within each second), which the summary says.
+    /// Reads a log, once: it may be a pipe. Requests are sorted by time; all of them, whatever
+    /// their order, unless only the log's beginning is asked for. Where its times are whole
+    /// seconds, requests are spread over them at random (a Poisson process within each second),
+    /// which the summary says.
     pub fn read(path: &Path, options: &WorkloadOptions) -> Result<(Self, Summary), WorkloadError> {
         let Log { mut asked, named_bytes, mut summary } = read(path, options)?;
         if summary.resolution.is_some_and(|unit| unit >= Duration::from_secs(1)) {
@@ -181,7 +182,7 @@ impl Workload {
         self.classes.iter().map(|class| class.share * class.bytes as f64).sum()
     }
 
-    /// So many times as fast.
+    /// This many times as fast.
     pub fn load(&self, speed: f64) -> Load {
         let at = |at: Timestamp| Timestamp::from_nanos((at.as_nanos() as f64 / speed) as u64);
         Load::Trace(self.stripes.iter().map(|&(time, class)| (at(time), class)).collect())
@@ -192,8 +193,8 @@ impl Workload {
         self.objects[object].first as usize..next
     }
 
-    /// The part in which about so many stripes follow one another fastest; all of it, if there are no
-    /// more than that.
+    /// The part in which about this many stripes follow one another fastest; all of it, if there
+    /// are no more than that.
     pub fn busiest(&self, stripes_max: usize) -> Cow<'_, Self> {
         if self.stripes.len() <= stripes_max {
             return Cow::Borrowed(self);
@@ -230,8 +231,8 @@ impl Workload {
         })
     }
 
-    /// Over and over, until there are at least so many stripes, or no more time: only then does a queue that
-    /// grows have the time to show it.
+    /// Over and over, until there are at least this many stripes, or no more time: only then does a
+    /// queue that grows have the time to show it.
     pub fn repeated(&self, stripes_min: usize) -> Cow<'_, Self> {
         let times = stripes_min.div_ceil(self.stripes.len().max(1));
         let times = times.min((SECONDS_MAX / self.span_s()) as usize);
@@ -316,8 +317,8 @@ fn read(path: &Path, options: &WorkloadOptions) -> Result<Log, WorkloadError> {
     Ok(Log { asked, named_bytes, summary: reader.summary().clone() })
 }
 
-/// Spreads requests over their seconds, the first of which is `origin` seconds after 1970; the first request then
-/// is at time zero.
+/// Spreads requests over their seconds, the first of which is `origin` seconds after 1970; the
+/// first request then is at time zero.
 fn spread(asked: &mut [Asked], origin: u64, spread: Spread) {
     for second in asked.chunk_by_mut(|one, next| one.at == next.at) {
         let offsets = spread.offsets(origin + second[0].at.as_secs(), second.len());

@@ -97,8 +97,8 @@ fn without_load_the_kth_of_n_tasks_is_an_order_statistic() {
 
 #[test]
 fn a_cancellation_costs_its_lane_time() {
-    // One lane, (2,1): the second task starts when the first is done and is told to stop at once, so
-    // each request holds the lane for its service and the cancellation... which a deterministic
+    // One lane, (2,1): the second task starts when the first is done and is told to stop at once,
+    // so each request holds the lane for its service and the cancellation... which a deterministic
     // delay shows exactly.
     let mut setting = Setting::of_tofec(model(10.0, 0.0), 2);
     setting.cancellation = core::time::Duration::from_millis(7);

@@ -11,7 +11,8 @@ use ripstop_world::{Change, Trouble};
 
 const LOADS: [f64; 3] = [0.1, 0.3, 0.5];
 
-/// Six nodes of which any four suffice; one of them so many times slower, from so many requests on.
+/// Six nodes of which any four suffice; one of them this many times slower, from this many requests
+/// on.
 fn delays(preset: Preset, policy: &str, load: f64, after: u32, slow: f64) -> Delays {
     let mut setting = Setting::of_tofec(Delay::Preset(preset), 16);
     (setting.layout, setting.code) = (Layout::Spread, Code::new(6, 4).expect("a code"));

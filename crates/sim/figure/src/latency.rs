@@ -10,7 +10,8 @@ const DIGITS: u8 = 3;
 
 /// Latencies of any number of requests in a fixed amount of memory (some 270 KiB).
 ///
-/// Percentiles are exact to 3 digits up to an hour; mean, deviation and maximum are exact.
+/// Percentiles are exact to 3 digits up to an hour, finer than the estimator's sketch needs to be
+/// for a gateway: figures are compared digit by digit. Mean, deviation and maximum are exact.
 #[derive(Clone, Debug)]
 pub struct LatencyRecorder {
     histogram: Histogram<u64>,
@@ -79,8 +80,8 @@ impl LatencyRecorder {
         (count > 1).then(|| sqrt(self.squares / (count - 1) as f64) / 1e6)
     }
 
-    /// The nearest-rank percentile in milliseconds, as [`percentile`](crate::percentile) has it; 100 is the
-    /// exact maximum. None of nothing.
+    /// The nearest-rank percentile in milliseconds, as [`percentile`](crate::percentile) has it;
+    /// 100 is the exact maximum. None of nothing.
     pub fn percentile_ms(&self, percent: f64) -> Option<f64> {
         let wanted = rank(self.count(), percent)?;
         if wanted == self.count() {

@@ -1,17 +1,18 @@
 //! Results as CSV, figures and reports from that CSV, and the statistics in them.
 //!
 //! A [`Table`] holds one observation a row and is written as CSV; a [`Figure`] is drawn from such a
-//! table as SVG; [`report_html`] binds figures and tables into one page. All three give the same bytes
-//! for the same input on every platform, so that they can be committed and compared. The rest are
-//! statistics that every experiment needs: [`Estimate`], [`percentile`], [`ccdf`], [`LatencyRecorder`];
-//! and [`Progress`] on a terminal.
+//! table as SVG; [`report_html`] binds figures and tables into one page. All three give the same
+//! bytes for the same input on every platform, so that they can be committed and compared. The rest
+//! are statistics that every experiment needs: [`Estimate`], [`percentile`], [`ccdf`],
+//! [`LatencyRecorder`]; and [`Progress`] on a terminal.
 //!
-//! It deliberately knows nothing of what it shows, runs nothing and reads no clock (progress aside).
+//! It deliberately knows nothing of what it shows, runs nothing and reads no clock (progress
+//! aside).
 //!
-//! The SVG writer is our own. That of the `plotters` crate rounds positions to whole pixels, cuts a dashed
-//! line into a path for each dash, goes through the platform's logarithm and lays legends out over the
-//! curves; without font files it guesses the sizes of texts, as we do, but with them it is not the same
-//! everywhere.
+//! The SVG writer is our own. That of the `plotters` crate rounds positions to whole pixels, cuts a
+//! dashed line into a path for each dash, goes through the platform's logarithm and lays legends
+//! out over the curves; without font files it guesses the sizes of texts, as we do, but with them
+//! it is not the same everywhere.
 //!
 //! ```
 //! use ripstop_figure::{Axis, Figure, Panel, Series, Table};
@@ -30,6 +31,7 @@
 //! # Ok::<(), ripstop_figure::TableError>(())
 //! ```
 
+mod folder;
 mod latency;
 mod number;
 mod plot;
@@ -38,6 +40,7 @@ mod report;
 mod statistics;
 mod table;
 
+pub use folder::ready_folder;
 pub use latency::LatencyRecorder;
 pub use plot::{Axis, Figure, Panel, Series};
 pub use progress::Progress;

@@ -1,8 +1,8 @@
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fmt;
 
-/// A bar on the standard error output that shows how many steps are done and how long the rest will take;
-/// nothing where that is no terminal. Gone when dropped.
+/// A bar on the standard error output that shows how many steps are done and how long the rest will
+/// take; nothing where that is no terminal. Gone when dropped.
 pub struct Progress {
     bar: ProgressBar,
 }
@@ -15,7 +15,7 @@ impl fmt::Debug for Progress {
 }
 
 impl Progress {
-    /// A bar of so many steps, after the name of what is done.
+    /// A bar of this many steps, after the name of what is done.
     pub fn new(steps: u64, name: &str) -> Self {
         let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}, {eta} left");
         let style = style.expect("the template is well formed").progress_chars("=> ");
@@ -23,7 +23,7 @@ impl Progress {
         Self { bar }
     }
 
-    /// So many steps more are done. May be called from any thread.
+    /// This many more steps are done. May be called from any thread.
     pub fn advance(&self, steps: u64) {
         self.bar.inc(steps);
     }

@@ -14,8 +14,9 @@ th { border-bottom-width: 2px }
 .number { text-align: right; font-variant-numeric: tabular-nums }
 ";
 
-/// A page of HTML that needs nothing else: a title, an introduction (paragraphs divided by blank lines),
-/// figures (caption, SVG text as [`Figure::svg`](crate::Figure::svg) writes it) and tables (caption, table).
+/// A page of HTML that needs nothing else: a title, an introduction (paragraphs divided by blank
+/// lines), figures (caption, SVG text as [`Figure::svg`](crate::Figure::svg) writes it) and tables
+/// (caption, table).
 ///
 /// Texts are escaped; the SVG is taken as it is.
 pub fn report_html(

@@ -5,8 +5,8 @@ use libm::{exp, fabs, lgamma, log, log1p, sqrt};
 pub struct Estimate {
     /// The mean of the samples.
     pub mean: f64,
-    /// Half the width of its 95 % confidence interval: Student's t times the standard error. Infinite for one
-    /// sample.
+    /// Half the width of its 95 % confidence interval: Student's t times the standard error.
+    /// Infinite for one sample.
     pub half_width: f64,
     /// How many samples.
     pub count: usize,
@@ -42,16 +42,16 @@ pub fn mean(samples: &[f64]) -> Option<f64> {
     (!samples.is_empty()).then(|| sum / samples.len() as f64)
 }
 
-/// The standard deviation of what the samples are drawn from (n − 1 in the denominator); none of fewer than
-/// two.
+/// The standard deviation of what the samples are drawn from (n − 1 in the denominator); none of
+/// fewer than two.
 pub fn deviation(samples: &[f64]) -> Option<f64> {
     let mean = mean(samples).filter(|_| samples.len() > 1)?;
     let squares: f64 = samples.iter().map(|sample| (sample - mean) * (sample - mean)).sum();
     Some(sqrt(squares / (samples.len() - 1) as f64))
 }
 
-/// The nearest-rank percentile of samples in ascending order: the smallest sample that at least `percent` of
-/// them do not exceed. 0 gives the first, 100 the last; none of nothing.
+/// The nearest-rank percentile of samples in ascending order: the smallest sample that at least
+/// `percent` of them do not exceed. 0 gives the first, 100 the last; none of nothing.
 pub fn percentile(sorted: &[f64], percent: f64) -> Option<f64> {
     let rank = rank(sorted.len() as u64, percent)?;
     Some(sorted[rank as usize - 1])
@@ -64,9 +64,9 @@ pub(crate) fn rank(count: u64, percent: f64) -> Option<u64> {
     (count > 0).then(|| (rank as u64).clamp(1, count))
 }
 
-/// The share of samples above each, for at most about `points_max` points: (x, share above x), of samples in
-/// ascending order. Where there are more samples, the points are dense in the upper tail: their shares fall
-/// by equal factors.
+/// The share of samples above each, for at most about `points_max` points: (x, share above x), of
+/// samples in ascending order. Where there are more samples, the points are dense in the upper
+/// tail: their shares fall by equal factors.
 pub fn ccdf(sorted: &[f64], points_max: usize) -> Vec<(f64, f64)> {
     let count = sorted.len();
     let mut points: Vec<(f64, f64)> = Vec::new();
@@ -86,8 +86,8 @@ pub fn ccdf(sorted: &[f64], points_max: usize) -> Vec<(f64, f64)> {
     points
 }
 
-/// The quantile of Student's t distribution: the t that is exceeded with probability `1 − probability`, to
-/// about 10 digits. `degrees` of freedom need not be whole.
+/// The quantile of Student's t distribution: the t that is exceeded with probability
+/// `1 − probability`, to about 10 digits. `degrees` of freedom need not be whole.
 ///
 /// # Panics
 /// If `probability` is not between 0 and 1, or `degrees` is not positive.
@@ -114,9 +114,9 @@ pub fn t_quantile(probability: f64, degrees: f64) -> f64 {
     0.5 * (low + high)
 }
 
-/// How probable a value above `t` (not negative) is: half the regularised incomplete beta function of
-/// x = d/(d + t²) with a = d/2, b = 1/2, by its continued fraction on the side where that converges fast
-/// (DLMF 8.17.22).
+/// How probable a value above `t` (not negative) is: half the regularised incomplete beta function
+/// of x = d/(d + t²) with a = d/2, b = 1/2, by its continued fraction on the side where that
+/// converges fast (DLMF 8.17.22).
 fn t_tail(t: f64, degrees: f64) -> f64 {
     if t == 0.0 {
         return 0.5;

@@ -1,41 +1,30 @@
-//! The paper's evaluation, played anew: Figs. 6 to 13, and one about nodes with several lanes.
+//! The paper's evaluation, replayed: Figs. 6 to 13, and one about nodes with several lanes.
 //!
-//! Simulations, with everything that decides taken from `ripstop-placement`. What the paper does not
-//! print is chosen here and told in `docs/placement.md`: the samples behind its moments (a shifted Gamma distribution with
-//! the same three stands in), its nodes' differences, and how service grows with file size.
+//! Simulations, with everything that decides taken from `ripstop-placement`. What the paper does
+//! not print is chosen here and told in `docs/placement.md`: the samples behind its moments (a
+//! shifted Gamma distribution with the same three stands in), its nodes' differences, and how
+//! service grows with file size.
 
 mod bounds;
 mod codes;
 mod convergence;
 mod lanes;
 mod latency;
+mod play;
 mod prices;
 mod schemes;
 mod service;
 mod setting;
 
-use crate::{Dispatch, Run};
-use core::num::NonZero;
-use ripstop_experiment::{Check, Evaluation, Expected, Part, sweep};
-use ripstop_figure::{Estimate, TableError, mean};
-use ripstop_placement::{Plan, PlanError, Problem};
+pub use play::{Budget, FigureError};
 
-/// How much is played.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Budget {
-    /// Runs for each point, with the seeds 1 to this.
-    pub seeds: u64,
-    /// Requests of each.
-    pub requests: usize,
-    /// Threads; the outcome does not depend on it. All cores if not given.
-    pub threads: Option<NonZero<usize>>,
-}
+use ripstop_experiment::{Evaluation, Part};
 
 const INTRODUCTION: &str = "Twelve nodes at three sites; service of a chunk with the paper's measured moments, \
 mean 13.9 s and deviation 4.3 s. Latencies are simulated: Poisson arrivals, every node first come, first \
 served. Bands are 95 % confidence intervals over the seeds.";
 
-/// Parts of the evaluation: so often `done` is called.
+/// Parts of the evaluation: `done` is called this often.
 pub const PARTS: u64 = 9;
 
 /// Plays everything.
@@ -57,76 +46,4 @@ pub fn evaluate(budget: Budget, done: impl Fn()) -> Result<Evaluation, FigureErr
         done();
     }
     Ok(Evaluation::new("Placement for latency and cost", INTRODUCTION, parts))
-}
-
-/// Why there is no figure.
-#[derive(Debug)]
-pub enum FigureError {
-    /// The setting has no plan: a mistake in it.
-    Plan(PlanError),
-    /// The table lacks what is drawn.
-    Table(TableError),
-}
-
-impl core::fmt::Display for FigureError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Plan(error) => write!(f, "there is no plan: {error}"),
-            Self::Table(error) => write!(f, "{error}"),
-        }
-    }
-}
-
-impl core::error::Error for FigureError {}
-
-impl From<PlanError> for FigureError {
-    fn from(error: PlanError) -> Self {
-        Self::Plan(error)
-    }
-}
-
-impl From<TableError> for FigureError {
-    fn from(error: TableError) -> Self {
-        Self::Table(error)
-    }
-}
-
-fn check(figure: u8, claim: &str, found: f64, expected: Expected, place: String) -> Check {
-    let (preset, half_width, claim) = (None, None, claim.to_owned());
-    Check { figure, claim, preset, found, half_width, expected, place }
-}
-
-/// One plan under one way to dispatch, played with every seed.
-struct Played {
-    /// Mean latency of all requests.
-    all: Estimate,
-    /// Of each class.
-    classes: Vec<Estimate>,
-}
-
-/// Plays (problem, plan, dispatch) triples with all seeds, on all threads.
-fn play(budget: Budget, runs: &[(&Problem, &Plan, Dispatch)]) -> Vec<Played> {
-    let jobs: Vec<_> =
-        runs.iter().flat_map(|run| (1..=budget.seeds).map(move |seed| (*run, seed))).collect();
-    let work = |&((problem, plan, dispatch), seed): &((&Problem, &Plan, Dispatch), u64)| {
-        let latencies = Run { problem, plan, dispatch }.play(budget.requests, seed);
-        let means: Vec<f64> =
-            latencies.iter().map(|class| mean(class).unwrap_or(f64::NAN)).collect();
-        (mean(&latencies.concat()).unwrap_or(f64::NAN), means)
-    };
-    let found = sweep(&jobs, budget.threads, work, || ());
-    let of = |seeds: &[(f64, Vec<f64>)]| {
-        let estimate = |values: Vec<f64>| Estimate::of(&values).expect("there is a seed");
-        let all = estimate(seeds.iter().map(|seed| seed.0).collect());
-        let classes = 0..seeds[0].1.len();
-        let class = |at: usize| estimate(seeds.iter().map(|seed| seed.1[at]).collect());
-        Played { all, classes: classes.map(class).collect() }
-    };
-    found.chunks(budget.seeds as usize).map(of).collect()
-}
-
-/// The bound on the mean latency of all requests, with a z for each group: never above the plan's own.
-fn bound(problem: &Problem, plan: &Plan) -> f64 {
-    let class = |at: usize| plan.class_latency(problem, at) * problem.classes[at].rate;
-    (0..problem.classes.len()).map(class).sum::<f64>() / problem.rate()
 }

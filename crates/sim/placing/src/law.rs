@@ -4,8 +4,8 @@ use ripstop_placement::Service;
 
 /// A service time that can be drawn and has a node's three moments: a Gamma distribution, shifted.
 ///
-/// Moments that lean left are drawn as if they did not lean. A draw is never below a hundredth of the
-/// mean, which is rarely felt unless deviation and lean are large.
+/// Moments that lean left are drawn as if they did not lean. A draw is never below a hundredth of
+/// the mean, which is rarely felt unless deviation and lean are large.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Law {
     shift: f64,

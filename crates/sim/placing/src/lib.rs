@@ -1,13 +1,15 @@
-//! Plans rehearsed: the figures of the paper on JLCM, latencies simulated under a plan, and what latency costs.
+//! Plans rehearsed: the figures of the paper on JLCM, latencies simulated under a plan, and what
+//! latency costs.
 //!
-//! * [`Run`]: requests that come as a Poisson stream to the nodes of a [`Plan`](ripstop_placement::Plan),
-//!   each node first come, first served on its lanes, with [`Law`] for service times.
+//! * [`Run`]: requests that come as a Poisson stream to the nodes of a
+//!   [`Plan`](ripstop_placement::Plan), each node first come, first served on its lanes, with
+//!   [`Law`] for service times.
 //! * [`tradeoff`], [`tradeoff_figure`]: latency against cost as θ runs.
-//! * [`jlcm`]: the evaluation of Xiang, Lan, Aggarwal, Chen: Joint Latency and Cost Optimization for
-//!   Erasure-Coded Data Center Storage (2016), Figs. 6 to 13, and what must hold of them.
+//! * [`jlcm`]: the evaluation of Xiang, Lan, Aggarwal, Chen: Joint Latency and Cost Optimization
+//!   for Erasure-Coded Data Center Storage (2016), Figs. 6 to 13, and what must hold of them.
 //!
-//! It deliberately plans nothing itself, and its nodes know neither failures nor sizes: what a chunk takes is
-//! drawn from the node's service alone, as in the analysis.
+//! It deliberately plans nothing itself, and its nodes know neither failures nor sizes: what a
+//! chunk takes is drawn from the node's service alone, as in the analysis.
 //!
 //! ```
 //! use ripstop_placement::{solve, testbed};

@@ -7,8 +7,8 @@ use ripstop_placement::{Plan, Problem, selection};
 pub enum Dispatch {
     /// By the plan's probabilities, whatever the queues: what the analysis has.
     Probabilistic,
-    /// Those expected to be done first: outstanding chunks and this one times the node's mean service, over its
-    /// lanes.
+    /// Those expected to be done first: outstanding chunks and this one times the node's mean
+    /// service, over its lanes.
     LeastWork,
     /// The same, where a node with probability π counts as busier by 1 − π of its mean service.
     LeastWorkPlanned,
@@ -43,8 +43,8 @@ pub struct Run<'a> {
 const WARM_UP: f64 = 0.1;
 
 impl Run<'_> {
-    /// Latencies of about so many requests by class, in seconds and in the order of arrival. Equal seeds
-    /// give equal arrivals, whatever the plan.
+    /// Latencies of about this many requests by class, in seconds and in the order of arrival.
+    /// Equal seeds give equal arrivals, whatever the plan.
     pub fn play(&self, requests: usize, seed: u64) -> Vec<Vec<f64>> {
         let mut clock = Dice::new(seed);
         let mut luck = Dice::new(seed ^ 0x5eed_0002);

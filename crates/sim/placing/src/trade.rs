@@ -12,8 +12,8 @@ pub struct Chosen {
     pub money: f64,
 }
 
-/// Latency and cost of the plans that `solve` makes for so many seconds per unit of money; those it
-/// cannot make are left out.
+/// Latency and cost of the plans that `solve` makes for this many seconds per unit of money; those
+/// it cannot make are left out.
 pub fn tradeoff<E>(thetas: &[f64], mut solve: impl FnMut(f64) -> Result<Plan, E>) -> Table {
     let columns = ["theta_s_per_money", "money", "latency_s", "objective_s", "lower_bound_s"];
     let mut table = Table::new(columns);

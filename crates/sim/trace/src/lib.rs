@@ -6,13 +6,14 @@
 //! * Ripstop's own access log: one JSON object a line, other lines of the log between them;
 //! * S3 server access logs, whose times are whole seconds, which can be [spread](Spread);
 //! * CSV with a header: a time (`time_s`, `time_ms`, `time_us`, `time_ns`, or `timestamp`, which is
-//!   RFC 3339 or seconds since 1970), `operation`, `bytes`, and if wanted `key`, `tenant`, `status`;
+//!   RFC 3339 or seconds since 1970), `operation`, `bytes`, and if wanted `key`, `tenant`,
+//!   `status`;
 //! * the Storage Performance Council's block traces (`ASU,LBA,bytes,opcode,seconds`) and their
 //!   blank-separated kin (`nanoseconds device LBA sectors type`).
 //!
-//! Memory is bounded whatever the file holds: a line by [`LINE_MAX`], sorting by [`Options::disorder`],
-//! spreading by [`SPREAD_MAX`], remembered tenants and skipped lines by numbers of their own. What was
-//! left out, and why, is in the [`Summary`].
+//! Memory is bounded whatever the file holds: a line by [`LINE_MAX`], sorting by
+//! [`Options::disorder`], spreading by [`SPREAD_MAX`], remembered tenants and skipped lines by
+//! numbers of their own. What was left out, and why, is in the [`Summary`].
 //!
 //! It deliberately keeps no keys: a key is a hash of 64 bits, the same on every platform, and
 //! [`Writer`] writes it as such, so that a trace can be handed on without telling names. It knows
@@ -32,9 +33,10 @@
 //! ```
 //!
 //! Speed: about a third of a second for a million lines of CSV or of a block trace, one core;
-//! nothing is allocated for a line (`cargo test --release -p ripstop-trace --test speed -- --ignored
-//! --nocapture` measures it).
+//! nothing is allocated for a line
+//! (`cargo test --release -p ripstop-trace --test speed -- --ignored --nocapture` measures it).
 
+mod bad_line;
 mod error;
 mod format;
 mod input;
@@ -46,7 +48,8 @@ mod spread;
 mod summary;
 mod writer;
 
-pub use error::{BadLine, TraceError};
+pub use bad_line::BadLine;
+pub use error::TraceError;
 pub use format::Format;
 pub use input::{Compression, LINE_MAX};
 pub use options::{Disorder, OnBadLine, Options, Spread};

@@ -1,7 +1,7 @@
 /// How a trace is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Options {
-    /// What happens at a line that cannot be read.
+    /// What to do with a line that cannot be read.
     pub on_bad_line: OnBadLine,
     /// What happens when times go backwards.
     pub disorder: Disorder,
@@ -9,7 +9,7 @@ pub struct Options {
     pub spread: Spread,
 }
 
-/// What happens at a line that cannot be read.
+/// What to do with a line that cannot be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OnBadLine {
     /// Reading ends with an error that names the line.
@@ -26,12 +26,12 @@ pub enum Disorder {
     Refuse,
     /// Records are sorted by time, equal times as they stand in the file.
     Sort {
-        /// How many records are held back for it. A record that comes later than this allows is a bad
-        /// line.
+        /// How many records are held back for it. A record that comes later than this allows is a
+        /// bad line.
         window: usize,
     },
-    /// All records are read, then given out sorted, whatever their order was: many files one behind the
-    /// other, say. Takes 64 bytes for each.
+    /// All records are read, then given out sorted, whatever their order was: many files one behind
+    /// the other, say. Takes 64 bytes for each.
     SortAll {
         /// More records than this are refused.
         records_max: usize,
@@ -55,8 +55,8 @@ pub enum Spread {
     Off,
     /// At equal distances, the first at its beginning, in the file's order. Smoother than it was.
     Even,
-    /// Anywhere with equal probability, in the file's order: a Poisson process, given how many requests
-    /// each second has.
+    /// Anywhere with equal probability, in the file's order: a Poisson process, given how many
+    /// requests each second has.
     Random {
         /// The same seed gives the same times.
         seed: u64,

@@ -7,8 +7,8 @@ use std::{collections::VecDeque, time::Duration};
 #[derive(Debug)]
 pub(crate) struct Order {
     disorder: Disorder,
-    /// Ascending times, those of the log; equal times as they came. If all are to be sorted, as they came
-    /// until the first is given out.
+    /// Ascending times, those of the log; equal times as they came. If all are to be sorted, as
+    /// they came until the first is given out.
     held: VecDeque<Record>,
     /// The time of the last record given out.
     given: Duration,

@@ -1,6 +1,6 @@
 use crate::{
     BadLine, Format, LINE_MAX, OnBadLine, Options, Record, SPREAD_MAX, Spread, Summary, TraceError,
-    error::begin,
+    bad_line::begin,
     format::{Line, Parser, Request},
     input::{Lines, Next, ahead, put_back, unpack},
     order::Order,

@@ -17,8 +17,8 @@ pub struct Record {
     pub tenant: Option<Arc<str>>,
 }
 
-/// A hash of a key that is made of parts (a bucket and a name, a device and a block): the same on every
-/// platform and in every version, spread evenly over 64 bits. FNV-1a, then the last step of
+/// A hash of a key that is made of parts (a bucket and a name, a device and a block): the same on
+/// every platform and in every version, spread evenly over 64 bits. FNV-1a, then the last step of
 /// `SplitMix64`.
 pub fn key_hash(parts: &[&[u8]]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;

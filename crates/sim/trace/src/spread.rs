@@ -58,7 +58,7 @@ impl Spreader {
 }
 
 impl Spread {
-    /// Where in this second since 1970 so many requests stand, nanoseconds, ascending.
+    /// Where in this second since 1970 this many requests stand, nanoseconds, ascending.
     pub fn offsets(self, second: u64, count: usize) -> Vec<u64> {
         let count = count as u64;
         let mut offsets: Vec<u64> = match self {

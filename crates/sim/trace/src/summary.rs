@@ -33,12 +33,13 @@ pub struct Summary {
     pub skipped_first: Vec<SkippedLine>,
     /// Records that were earlier than one before them.
     pub out_of_order: u64,
-    /// The first record's time in nanoseconds since 1970, or since whatever the log counts from, before
-    /// spreading.
+    /// The first record's time in nanoseconds since 1970, or since whatever the log counts from,
+    /// before spreading.
     pub origin_ns: Option<u64>,
     /// From the first record given out to the last.
     pub span: Duration,
-    /// The largest power of ten that divides every time in the log: a second, a tenth … a nanosecond.
+    /// The largest power of ten that divides every time in the log: a second, a tenth … a
+    /// nanosecond.
     pub resolution: Option<Duration>,
     /// How times were spread over their second: not what the log says.
     pub spread: Spread,

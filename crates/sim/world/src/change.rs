@@ -14,7 +14,7 @@ pub struct Change {
 /// What can be wrong with a node.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Trouble {
-    /// Tasks that start meanwhile take so many times as long.
+    /// Tasks that start meanwhile take this many times as long.
     Slow(f64),
     /// It is gone: tasks that run fail, and so do those that start.
     Lost,

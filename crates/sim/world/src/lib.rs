@@ -1,9 +1,9 @@
-//! Nodes that exist only on paper: how long their tasks take, when they are slow or away, and what a
-//! cancellation costs.
+//! Nodes that exist only on paper: how long their tasks take, when they are slow or away, and what
+//! a cancellation costs.
 //!
-//! A [`World`] answers what a driver would learn from real storage. It decides nothing: who is asked
-//! for what, and when, is the machine's business. All luck comes from seeded streams, one for each
-//! node, so equal seeds give equal worlds.
+//! A [`World`] answers what a driver would learn from real storage. It decides nothing: who is
+//! asked for what, and when, is the machine's business. All luck comes from seeded streams, one for
+//! each node, so equal seeds give equal worlds.
 //!
 //! ```
 //! use ripstop_delay::Preset;

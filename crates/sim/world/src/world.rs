@@ -17,9 +17,9 @@ pub struct World {
     pub correlation: Correlation,
     /// How long a lane is busy after its task was told to stop.
     pub cancellation: Duration,
-    /// Whether a request's chunks are as lucky whatever else happens, when they are first asked for:
-    /// runs with different policies then differ by their policies alone. Else luck comes in the
-    /// order in which tasks start at a node, as at a live one that is slowed down with the seed
+    /// Whether a request's chunks are as lucky whatever else happens, when they are first asked
+    /// for: runs with different policies then differ by their policies alone. Else luck comes in
+    /// the order in which tasks start at a node, as at a live one that is slowed down with the seed
     /// [`World::node_seed`].
     pub paired: bool,
     /// How long encoding or decoding takes, per byte of payload.
@@ -57,8 +57,8 @@ impl World {
         &self.nodes
     }
 
-    /// How long a task takes that starts now, for this chunk of this request, which is asked for the
-    /// `first` time or again; `None` if the node is gone.
+    /// How long a task takes that starts now, for this chunk of this request, which is asked for
+    /// the `first` time or again; `None` if the node is gone.
     ///
     /// # Panics
     /// If there is no such node.
@@ -107,7 +107,7 @@ impl World {
         self.nodes[index].is_lost(now)
     }
 
-    /// How long it takes to encode or decode a payload of so many bytes.
+    /// How long it takes to encode or decode a payload of this many bytes.
     pub fn coding(&self, bytes: u64) -> Duration {
         Duration::from_secs_f64(self.coding_s_per_byte * bytes as f64)
     }

@@ -11,7 +11,8 @@ pub(super) enum Operation {
     Get,
 }
 
-/// One measurement: an operation on objects of one size, by clients that each have one request open.
+/// One measurement: an operation on objects of one size, by clients that each have one request
+/// open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Cell {
     pub(super) operation: Operation,
@@ -67,8 +68,8 @@ impl fmt::Display for Cell {
     }
 }
 
-/// The cells that are measured together, on the same objects: those of one size and number of clients,
-/// puts first.
+/// The cells that are measured together, on the same objects: those of one size and number of
+/// clients, puts first.
 pub(super) fn groups(cells: &[Cell]) -> Vec<Vec<Cell>> {
     let mut groups: Vec<Vec<Cell>> = Vec::new();
     for &cell in cells {

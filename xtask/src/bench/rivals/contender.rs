@@ -78,7 +78,8 @@ impl Contender {
                     ("MINIO_STORAGE_CLASS_STANDARD", "EC:2"),
                     ("MINIO_UPDATE", "off"),
                     ("MINIO_BROWSER", "off"),
-                    // It refuses folders on the disk that the system is on, unless that has more bytes.
+                    // It refuses folders on the disk that the system is on, unless that has more
+                    // bytes.
                     ("MINIO_ROOTDRIVE_THRESHOLD_SIZE", "1"),
                 ],
                 "/minio/health/cluster",

@@ -7,11 +7,12 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-/// Free bytes of the disk below which folders are removed before the end: several times what one turn writes.
+/// Free bytes of the disk below which folders are removed before the end: several times what one
+/// turn writes.
 const SPACE_MIN: u64 = 8 << 30;
 
-/// Removes a folder once this program has ended, however it did. Servers that are being ended meanwhile
-/// may still write to it for a few seconds.
+/// Removes a folder once this program has ended, however it did. Servers that are being ended
+/// meanwhile may still write to it for a few seconds.
 const GUARD: &str = r#"
 cat >/dev/null
 left=10
@@ -20,8 +21,9 @@ while ! rm -rf -- "$1" 2>/dev/null && [ "$left" -gt 0 ]; do sleep 1; left=$((lef
 
 /// Where the servers' folders are: a new one for each turn, all removed together at the end.
 ///
-/// ext4 gives no inode out again within minutes of its removal but looks past each of those removed, one by one,
-/// whenever a file is made. Folders removed after each turn would have the next server pay for the one before.
+/// ext4 gives no inode out again within minutes of its removal but looks past each of those
+/// removed, one by one, whenever a file is made. Folders removed after each turn would have the
+/// next server pay for the one before.
 pub(super) struct Ground {
     folder: PathBuf,
     turns: usize,

@@ -1,20 +1,13 @@
-//! What a running gateway says of its nodes, as an inventory.
+//! The gateway behind an admin port, as an inventory.
 
-use super::{
-    inventory::{Inventory, InventoryClass, InventoryNode, State},
-    moments::{Measured, needed_reads, since_change},
-};
-use crate::{admin_client::AdminPort, config::Size};
 use anyhow::{Context as _, Result, bail};
 use hyper::Method;
-use ripstop_estimator::{LogRecord, parse_log};
-use ripstop_telemetry::{PoolStatus, Status};
+use ripstop_assembly::AdminPort;
+use ripstop_estimator::parse_log;
+use ripstop_planner::{Inventory, SeenNode, SeenPool};
+use ripstop_telemetry::{NodeStatus, PoolStatus, Status};
 
-/// Stripes of a pool that nobody tells the number of.
-const FILES: u64 = 100_000;
-
-/// Nodes, their lanes and states from the status; how long they serve a chunk, and how often they are asked, from
-/// the pool's task log.
+/// Nodes and states from the status; the rest from the pool's task log.
 pub(super) async fn inventory(admin: &AdminPort, pool: Option<&str>) -> Result<Inventory> {
     let status = admin.ask(Method::GET, "/status").await?;
     let status: Status = serde_json::from_str(&status).context("the gateway's status")?;
@@ -27,75 +20,16 @@ pub(super) async fn inventory(admin: &AdminPort, pool: Option<&str>) -> Result<I
     };
     let found = found.with_context(|| format!("the gateway has no such pool; it has {names}"))?;
     let log = admin.ask(Method::GET, &format!("/pools/{}/task-log", found.name)).await?;
-    Ok(of_log(found, &parse_log(&log).context("the gateway's task log")?))
+    Ok(Inventory::seen(&seen(found), &parse_log(&log).context("the gateway's task log")?))
 }
 
-fn of_log(pool: &PoolStatus, log: &[LogRecord]) -> Inventory {
-    let mut notes = Vec::new();
-    let all = Measured::of_records(log.iter()).map(in_any_size);
-    let nodes = pool.nodes.iter().map(|node| {
-        let its: Vec<_> = log.iter().filter(|record| record.node.0 == node.id).collect();
-        let lately = since_change(&its).iter().copied();
-        let seen = match (Measured::of_records(lately), &all) {
-            (Ok(seen), _) => Some(in_any_size(seen)),
-            (Err(_), Ok(all)) => {
-                notes.push(format!(
-                    "node {} has served too few reads to be known: it is taken for a node like the others",
-                    node.name
-                ));
-                Some(*all)
-            }
-            (Err(_), Err(_)) => None,
-        };
-        InventoryNode {
-            name: node.name.clone(),
-            lanes: Some(node.lanes),
-            state: Some(if node.up { State::Up } else { State::Down }),
-            seen,
-            ..InventoryNode::default()
-        }
-    });
-    let nodes = nodes.collect();
-    let class = class(pool, log, &mut notes);
-    Inventory {
-        pool: Some(pool.name.clone()),
-        nodes,
-        classes: vec![class],
-        notes,
-        ..Inventory::default()
-    }
-}
-
-/// The log's own mix of sizes is what the nodes serve.
-fn in_any_size(measured: Measured) -> Measured {
-    Measured { chunk_bytes: None, ..measured }
-}
-
-/// The pool's stripes.
-fn class(pool: &PoolStatus, log: &[LogRecord], notes: &mut Vec<String>) -> InventoryClass {
-    let (reads, span_s) = needed_reads(log);
-    let count = reads.len();
-    let k = pool.code.map(|[_, k]| k as u32);
-    let rate = k.filter(|_| span_s > 0.0).map(|k| count as f64 / span_s / f64::from(k));
-    let largest = reads.iter().map(|record| record.bytes).max();
-    if reads.is_empty() {
-        notes.push("the gateway's task log has no reads of chunks".into());
-    }
-    if let Some(rate) = rate {
-        notes.push(format!(
-            "{count} reads of chunks in {span_s:.1} s of the task log: {rate:.3} requests per second"
-        ));
-    }
-    notes.push(format!(
-        "how many stripes there are the gateway does not say: {FILES}, unless the inventory's class says files"
-    ));
-    InventoryClass {
-        name: pool.name.clone(),
-        rate_per_s: rate,
-        files: Some(FILES),
-        k,
-        n: pool.code.map(|[n, _]| n as u32),
-        chunk: largest.map(Size),
-        ..InventoryClass::default()
-    }
+fn seen(pool: &PoolStatus) -> SeenPool {
+    let node = |node: &NodeStatus| SeenNode {
+        id: node.id,
+        name: node.name.clone(),
+        lanes: node.lanes,
+        up: node.up,
+    };
+    let nodes = pool.nodes.iter().map(node).collect();
+    SeenPool { name: pool.name.clone(), code: pool.code, nodes }
 }

@@ -1,13 +1,11 @@
-use super::WhatIf;
-use crate::{
-    config::{NodeConfig, PoolConfig},
-    fit::read_log,
-};
+use super::arguments::WhatIf;
 use anyhow::{Context as _, Result, bail, ensure};
+use ripstop_assembly::config::{NodeConfig, PoolConfig};
 use ripstop_delay::{Preset, Recorded, Replay};
 use ripstop_estimator::{Empirical, Fit, LogRecord, Sample, parse_log};
 use ripstop_experiment::{ByOperation, Delay, NodeSetting, Setting, Tenants, Workload};
 use ripstop_model::{NodeId, Operation};
+use ripstop_planner::read_log;
 use ripstop_runtime::Layout;
 use std::{collections::BTreeMap, fmt, path::Path, time::Duration};
 
@@ -52,7 +50,7 @@ impl DelaySource {
         Ok(Self::TaskLog { name, all, each, fitted, alike })
     }
 
-    /// The law and the factor of one node among so many.
+    /// The law and the factor of one node among this many.
     fn node(&self, index: usize, count: usize, node: &NodeConfig) -> Result<(Delay, f64)> {
         match self {
             Self::One(_, delay) => Ok((delay.clone(), 1.0)),
@@ -112,7 +110,8 @@ fn says_enough(samples: &[Sample], operation: Operation) -> bool {
     Fit::of(of, None).is_some()
 }
 
-/// What one node's tasks say; of a direction of which they say too little, what those of all nodes say.
+/// What one node's tasks say; of a direction of which they say too little, what those of all nodes
+/// say.
 fn filled(own: &[Sample], all: &[Sample]) -> Vec<Sample> {
     let of = |operation: Operation| {
         let samples = if says_enough(own, operation) { own } else { all };

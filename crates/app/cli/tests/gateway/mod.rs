@@ -13,8 +13,8 @@ use std::{
 /// Longest that it takes until it serves.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Serves in `folder` with files open to all unless it says otherwise, and is told to stop once `meanwhile`
-/// is done.
+/// Serves in `folder` with files open to all unless it says otherwise, and is told to stop once
+/// `meanwhile` is done.
 pub(crate) fn serve(folder: &Path, options: &str, meanwhile: impl FnOnce()) -> Output {
     let program = env!("CARGO_BIN_EXE_ripstop");
     let script = format!(

@@ -18,8 +18,8 @@ pub enum LogFormat {
     Full,
     /// `time_s,operation,node,bytes,served_ms,outcome`.
     Short,
-    /// `operation,bytes,delay_ms`: every task ended well, at node 0 and time 0. Operations that are no
-    /// task's (`delete`, `list`, `health`) are passed over.
+    /// `operation,bytes,delay_ms`: every task ended well, at node 0 and time 0. Operations that are
+    /// no task's (`delete`, `list`, `health`) are passed over.
     Delays,
 }
 
@@ -30,6 +30,11 @@ pub enum LogError {
     Header {
         /// What it says.
         text: String,
+    },
+    /// The first line begins as one of the headers and has more columns.
+    Newer {
+        /// Those that are not known.
+        columns: String,
     },
     /// A line has too few or too many columns.
     Columns {
@@ -57,6 +62,11 @@ impl fmt::Display for LogError {
                 "line 1 is {text:?}, not the header of a task log: {LOG_HEADER:?} (the last two may \
                  be missing) or {DELAYS_HEADER:?}"
             ),
+            Self::Newer { columns } => write!(
+                f,
+                "it has the columns {columns:?}, which a newer program must have written; this program \
+                 knows {LOG_HEADER:?}"
+            ),
             Self::Columns { line, text } => {
                 write!(f, "line {line} has not as many columns as the header: {text:?}")
             }
@@ -76,14 +86,17 @@ impl FromStr for LogFormat {
             LOG_HEADER => Ok(Self::Full),
             SHORT_HEADER => Ok(Self::Short),
             DELAYS_HEADER => Ok(Self::Delays),
-            text => Err(LogError::Header { text: text.to_owned() }),
+            text => Err(match text.strip_prefix(LOG_HEADER).and_then(|it| it.strip_prefix(',')) {
+                Some(columns) => LogError::Newer { columns: columns.to_owned() },
+                None => LogError::Header { text: text.to_owned() },
+            }),
         }
     }
 }
 
 impl LogFormat {
-    /// What a line after the header says; nothing if it is blank or no task's. Its number is for the
-    /// error.
+    /// What a line after the header says; nothing if it is blank or no task's. Its number is for
+    /// the error.
     pub fn record(self, number: usize, line: &str) -> Result<Option<LogRecord>, LogError> {
         if line.trim().is_empty() {
             return Ok(None);

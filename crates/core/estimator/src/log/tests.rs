@@ -27,6 +27,17 @@ fn each_format_is_read() {
 }
 
 #[test]
+fn columns_that_a_newer_program_added_are_named() {
+    let told = parse_log(&format!("{LOG_HEADER},site\n1.5,write,3,1000000,12.5,cancelled,2,1,x\n"));
+    let expected = format!(
+        "it has the columns \"site\", which a newer program must have written; this program knows {LOG_HEADER:?}"
+    );
+    assert_eq!(told.unwrap_err().to_string(), expected);
+    let other = parse_log(&format!("{LOG_HEADER}s\n")).unwrap_err();
+    assert!(matches!(other, LogError::Header { .. }), "{other}");
+}
+
+#[test]
 fn logs_may_follow_one_another_and_end_anywhere() {
     let line = "1.5,write,3,1000000,12.5,cancelled,2,1";
     let both = format!("\u{feff}{LOG_HEADER}\n{line}\n{LOG_HEADER}\r\n{line}\n");

@@ -7,8 +7,8 @@ use ripstop_model::{NodeId, Operation, RequestId};
 /// The chunk sizes of 3 MB cut into 1 to 6.
 pub(crate) const SIZES: [u64; 6] = [3_000_000, 1_500_000, 1_000_000, 750_000, 600_000, 500_000];
 
-/// `count` samples of tasks, one size after the other: of each request's `n` tasks the first `k` that
-/// are done finish, and the others are cancelled at that moment.
+/// `count` samples of tasks, one size after the other: of each request's `n` tasks the first `k`
+/// that are done finish, and the others are cancelled at that moment.
 pub(crate) fn first_of(
     preset: Preset,
     (n, k): (usize, usize),

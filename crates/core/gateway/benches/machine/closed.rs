@@ -3,8 +3,8 @@ use ripstop_model::{NodeId, RequestId, StripSet, TenantId, Timestamp};
 use ripstop_policy::by_name;
 use std::{collections::VecDeque, time::Duration};
 
-/// So many requests under way in the layout spread, code (6,4), policy fixed; tasks end in the order in
-/// which they were started.
+/// This many requests under way in the layout spread, code (6,4), policy fixed; tasks end in the
+/// order in which they were started.
 pub(crate) struct Closed {
     machine: Machine,
     nodes: u16,
@@ -44,7 +44,7 @@ impl Closed {
         self.events.push_back(Event::RequestArrived(request));
     }
 
-    /// Goes on until so many tasks more have started.
+    /// Goes on until this many more tasks have started.
     pub(crate) fn tasks(&mut self, tasks: u64) {
         let mut started = 0;
         while started < tasks {

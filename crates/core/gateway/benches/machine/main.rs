@@ -1,6 +1,7 @@
 //! What a decision costs: `cargo bench -p ripstop-gateway`. The time shown is that of one task: the
-//! machine's work on its start and its end, its share of its request's, and the policy's choosing and
-//! learning. Ends with an error if a task takes more than [`TASK_MAX`] on the path of live reads.
+//! machine's work on its start and its end, its share of its request's, and the policy's choosing
+//! and learning. Ends with an error if a task takes more than [`TASK_MAX`] on the path of live
+//! reads.
 
 mod closed;
 mod open;
@@ -16,7 +17,7 @@ use std::{
 
 /// Most that a task may take.
 const TASK_MAX: Duration = Duration::from_micros(2);
-/// Tasks before measuring begins: so many that policies have learned.
+/// Tasks before measuring begins: enough for policies to have learned.
 const WARMUP: u64 = 100_000;
 const POLICIES: [&str; 4] = ["fixed", "hedge-p95", "tofec", "backfill"];
 const LOADS: [f64; 3] = [0.1, 0.5, 0.9];

@@ -18,13 +18,13 @@ const RUN_MAX: usize = 12;
 /// Delays and gaps drawn beforehand, so that drawing is not measured.
 const DRAWN: usize = 1 << 16;
 
-/// Reads from one fragment at one node that is as slow as S3, arriving at a share of its capacity: what
-/// the machine sees of a live pool, the policy learning as it goes.
+/// Reads from one fragment at one node that is as slow as S3, arriving at a share of its capacity:
+/// what the machine sees of a live pool, the policy learning as it goes.
 pub(crate) struct Open {
     machine: Machine,
     actions: Vec<Action>,
     now: Timestamp,
-    /// Of tasks that move so many strips, milliseconds.
+    /// Of tasks that move this many strips, milliseconds.
     delays: Vec<Vec<f32>>,
     gaps_ns: Vec<u64>,
     drawn: usize,
@@ -73,7 +73,7 @@ impl Open {
         }
     }
 
-    /// Goes on until so many tasks more have started.
+    /// Goes on until this many more tasks have started.
     pub(crate) fn tasks(&mut self, tasks: u64) {
         let mut started = 0;
         while started < tasks {

@@ -267,12 +267,12 @@ impl Entry {
         self.fragments[index.get()].set(state);
     }
 
-    /// Says where a fragment that was not tried is to go.
+    /// Gives a place to a fragment that was not tried.
     pub(crate) fn set_place(&mut self, index: FragmentIndex, node: NodeIndex) {
         self.fragments[index.get()].set_place(node);
     }
 
-    /// Gives a fragment its place. One that it had before may hold it for all we know.
+    /// Gives a fragment its place. The former one, if any, may still hold it.
     #[inline]
     pub(crate) fn move_to(&mut self, index: FragmentIndex, node: NodeIndex) {
         if let Some(place) = self.fragments[index.get()].move_to(node) {
@@ -293,8 +293,8 @@ impl Entry {
         self.fragments[index.get()].open(task);
     }
 
-    /// Parts a fragment from its task. Said before anything else follows from the task's end, so
-    /// that what follows never meets a task that is gone.
+    /// Separates a fragment from its task. Said before anything else follows from the task's end,
+    /// so that what follows never meets a task that is gone.
     #[inline]
     pub(crate) fn close(&mut self, index: FragmentIndex) {
         let fragment = &mut self.fragments[index.get()];

@@ -11,7 +11,7 @@ pub(crate) enum FragmentState {
     Done,
     /// The last task for it did not get through; another may.
     Unavailable,
-    /// It cannot be had, or stored, by this request.
+    /// This request cannot get it, or store it.
     Refused,
     /// It is missing or damaged.
     Lost,
@@ -24,7 +24,7 @@ pub(crate) struct Fragment {
     place: Option<NodeIndex>,
     tries: u8,
     state: FragmentState,
-    /// Its last task; only while it is open is that task still there.
+    /// Its last task, which exists only while the fragment is open.
     task: Option<TaskSlot>,
 }
 

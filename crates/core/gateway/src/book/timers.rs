@@ -14,13 +14,14 @@ pub(crate) enum Timer {
     /// A read waits long for what it fetches: it fetches other fragments too, lest a stalled node
     /// hold it up. Reads set it when they begin, and again whenever it runs out.
     Late(RequestSlot),
-    /// A write has as much durable as it must and waited for more: it is answered. Writes set it
-    /// when they come that far.
+    /// A write has enough durable fragments and has waited for more: it is answered. Writes set it
+    /// when they come that far; it is also due when the request's own time is over, since what is
+    /// durable enough must not fail for want of more.
     Degraded(RequestSlot),
-    /// A request took longer than any may: it fails. The book sets it at arrival; the answer stops
-    /// it.
+    /// A request took longer than any may: it fails, unless it is a write that has all that it
+    /// must. The book sets it at arrival; the answer stops it.
     Request(RequestSlot),
-    /// A node that is down is asked how it is. Set when it goes down and each time it is asked,
+    /// A node that is down is probed. Set when it goes down and each time it is asked,
     /// until it is up.
     Probe(NodeIndex),
     /// A waiting request has waited for a full set of nodes for long enough: one is enough now.
@@ -95,7 +96,7 @@ impl Timers {
         self.hedges.stop(slot);
     }
 
-    /// Whether a write waits for more than it must have.
+    /// Whether a write waits for more than it needs.
     pub(crate) fn is_degraded(&self, slot: RequestSlot) -> bool {
         self.degraded.contains(slot)
     }
@@ -116,7 +117,9 @@ impl Timers {
             }
         };
         consider(self.tasks.earliest(), "task_timeout");
-        consider(self.requests.earliest(), "request_timeout");
+        let waits_for_more = self.requests.first().is_some_and(|slot| self.is_degraded(slot));
+        let reason = if waits_for_more { "degraded_after" } else { "request_timeout" };
+        consider(self.requests.earliest(), reason);
         consider(self.late.earliest(), "late_after");
         consider(self.degraded.earliest(), "degraded_after");
         consider(self.hedges.earliest(), "hedge");
@@ -132,11 +135,21 @@ impl Timers {
         let kinds = kinds.or_else(|| self.hedges.expire(now).map(Timer::Hedge));
         let kinds = kinds.or_else(|| self.late.expire(now).map(Timer::Late));
         let kinds = kinds.or_else(|| self.degraded.expire(now).map(Timer::Degraded));
-        let kinds = kinds.or_else(|| self.requests.expire(now).map(Timer::Request));
+        let kinds = kinds.or_else(|| self.expire_request(now));
         let kinds = kinds.or_else(|| self.probes.expire(now).map(Timer::Probe));
         kinds.or_else(|| {
             let due = self.patience.is_some_and(|ends| ends <= now);
             due.then(|| self.patience = None).map(|()| Timer::Patience)
         })
+    }
+
+    /// Takes out a request whose time is over: one that only waits for more has waited for it.
+    fn expire_request(&mut self, now: Timestamp) -> Option<Timer> {
+        let slot = self.requests.expire(now)?;
+        if self.is_degraded(slot) {
+            self.degraded.stop(slot);
+            return Some(Timer::Degraded(slot));
+        }
+        Some(Timer::Request(slot))
     }
 }

@@ -25,7 +25,7 @@ impl Rank {
         Self(self.0 << bits | number & ((1 << bits) - 1))
     }
 
-    /// Those of whom it is true come behind.
+    /// Those for which it is true come last.
     pub(super) const fn then_not(self, behind: bool) -> Self {
         self.then(behind as u64, 1)
     }

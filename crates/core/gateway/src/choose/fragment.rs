@@ -16,11 +16,11 @@ use ripstop_scheduling::FragmentIndex;
 /// one only if it has less work by a quarter of its lanes.
 const UNWANTED_LOAD: u64 = 64;
 
-/// What a chunk counts for that the request does not want but computes from: this part of a task's
-/// time.
+/// What a chunk that the request only computes from counts for: this part of a task's time.
 const UNWANTED: f64 = 1.0 / 64.0;
 
-/// Of a node's time for a task, how much slower it counts as if the plan does not want it at all.
+/// How much slower a node that the plan does not want at all counts as, as a part of its time for a
+/// task.
 const PLAN_WEIGHT: f64 = 0.5;
 
 /// Bits of the time, in nanoseconds, that a candidate is expected to take.
@@ -118,8 +118,8 @@ impl Chooser {
         }
     }
 
-    /// What takes the place of fragments that failed a read: fragments not tried yet, `most` at
-    /// most, and if those are fewer than `least`, others that may be tried again, tried least
+    /// What takes the place of fragments that failed a read: at most `most` fragments not tried
+    /// yet, and if those are fewer than `least`, others that may be tried again, those tried least
     /// first.
     pub(crate) fn replacements(
         &mut self,

@@ -2,8 +2,8 @@
 //!
 //! A plan names groups of nodes, each with the part of all stripes that it holds and with how often
 //! its nodes are to be asked. New stripes go to the groups in turn (multiples of the golden ratio,
-//! so that every stretch of stripes has the right parts); nodes of a group that cannot take a
-//! fragment are stood in for by others. Reads choose among the nodes that hold a stripe, by the set
+//! so that every stretch of stripes has the right parts); other nodes stand in for those of a group
+//! that cannot take a fragment. Reads choose among the nodes that hold a stripe, by the set
 //! [`Selection`].
 
 use crate::face::{Placement, Selection, WHOLE_CHUNK};

@@ -30,11 +30,12 @@ pub enum Action {
     Complete(RequestId),
     /// Answer: it could not be done. Fragments that a failed write stored are garbage.
     Fail(RequestId, Cause),
-    /// Answer: it was not begun, the queue being full or its tenant beyond what it was promised.
+    /// Answer: it was not begun, because the queue is full or its tenant beyond what it was
+    /// promised.
     Reject {
         /// The request.
         request: RequestId,
-        /// When it is worth while to try again.
+        /// When to try again.
         retry_after: Duration,
     },
     /// The last task of a request has ended: nothing more will be said of it. For a write or a
@@ -47,7 +48,7 @@ pub enum Action {
         /// which only the last can be set; empty for a read. `None` also where that is not known.
         stored: Vec<Option<NodeId>>,
     },
-    /// Ask a node that is down how it is; answered by `NodeChanged`, up or down.
+    /// Probe a node that is down; answered by `NodeChanged`, up or down.
     Probe(NodeId),
     /// For metrics, the task log and the dashboard.
     Report(Report),
@@ -61,8 +62,8 @@ pub enum Cause {
     Lost,
     /// Too few nodes serve now: trying again later may help.
     Unavailable,
-    /// It took longer than a request may.
+    /// It took longer than a request may take.
     TimedOut,
-    /// Who wanted it has gone.
+    /// The client has gone.
     Abandoned,
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub enum Event {
     /// Somebody wants a stripe read or written.
     RequestArrived(Request),
-    /// Who wanted it has gone; what is under way for it is cancelled, what is answered stays.
+    /// The client has gone; what is under way for it is cancelled, what is answered stays.
     RequestAbandoned(RequestId),
     /// The parity strips of a write are computed: its tasks may start.
     EncodeEnded(RequestId),

@@ -48,7 +48,7 @@ pub struct Settings {
     /// What happens to the tasks of an answered write. Continue.
     pub after_answer: AfterAnswer,
     /// Most bytes of tasks that wait although their writes are answered: what is beyond it is
-    /// dropped, to be made later by repair, so that a slow node does not come to hold all memory.
+    /// dropped, to be made later by repair, so that a slow node does not end up holding all memory.
     /// 64 MiB.
     pub left_bytes_max: u64,
     /// How often a node that is down is probed; a node that refused a write is chosen last for as

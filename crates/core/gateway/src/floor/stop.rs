@@ -31,7 +31,7 @@ impl Floor {
         self.report_end(&book[record.request], exit, task, outcome);
     }
 
-    /// Takes note of what a task that ended says of its node's pace; returns how long it was wanted
+    /// Notes what a task that ended says about its node's pace; returns how long it was wanted
     /// on its lane.
     #[inline]
     pub(crate) fn note_pace(
@@ -126,8 +126,8 @@ impl Floor {
         }
     }
 
-    /// What a request lost must not wait for lanes that nobody else wants: its redundant tasks are
-    /// needed now.
+    /// A request that lost something must not wait for lanes that nobody else wants: its redundant
+    /// tasks are needed now.
     pub(crate) fn promote_open(&mut self, book: &mut Book, exit: &mut Exit, request: RequestSlot) {
         for fragment in book[request].indices() {
             if book[request].fragment(fragment).is(FragmentState::Open) {

@@ -119,7 +119,7 @@ impl Tenants {
     }
 
     /// Lines a request up that was admitted here; false if it was not. It may come to another flow
-    /// of its tenant than its tier's, where the discipline sees no slack for it; never is it turned
+    /// of its tenant than its tier's, where the discipline sees no slack for it; it is never turned
     /// away.
     pub(super) fn line_up(&mut self, now: Timestamp, slot: RequestSlot) -> bool {
         let requests = self.requests.get_mut(slot.number() as usize);

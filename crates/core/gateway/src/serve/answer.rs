@@ -82,7 +82,7 @@ fn each_open(
     }
 }
 
-/// Says the last word of a request that is answered and has no task left.
+/// Settles a request that is answered and has no task left.
 #[inline]
 pub(super) fn settle_if_over(parts: &mut Parts, slot: RequestSlot) {
     let Parts { floor, book, line, exit, .. } = parts;
@@ -114,7 +114,7 @@ pub(crate) fn abandoned(parts: &mut Parts, id: RequestId) {
     }
 }
 
-/// A request took longer than any may.
+/// A request took longer than allowed.
 pub(crate) fn timed_out(parts: &mut Parts, slot: RequestSlot) {
     answer(parts, slot, Err(Cause::TimedOut));
 }

@@ -4,8 +4,8 @@
 //! belong to nodes, a node is *ready* when it is up, has an idle lane and no needed task waits for
 //! it, and a request leaves when enough of the nodes it can use are ready to begin on all at once:
 //!
-//! * a read that needs a full set: K nodes that hold fragments of its stripe, whichever (so a stalled
-//!   node is done without); a read that wants fewer strips: the nodes that hold those;
+//! * a read that needs a full set: K nodes that hold fragments of its stripe, whichever (so it does
+//!   without a stalled node); a read that wants fewer strips: the nodes that hold those;
 //! * a write: K + f nodes, or as many as are up;
 //! * a mend: its one node.
 //!
@@ -17,7 +17,7 @@
 //!
 //! Order is first in, first out, with one exception that costs nobody anything: behind a request
 //! that has to wait, others may start on nodes which no earlier waiting request can use (nodes are
-//! *reserved*, look by look). Nobody is therefore overtaken at a node that it waits for.
+//! *reserved*, look by look). So nobody is overtaken at a node that it waits for.
 //!
 //! No deadlock: a request waits for lanes, lanes wait for the end of tasks, tasks wait for nothing
 //! but their node, and are cancelled when `task_timeout` is over; `request_timeout` ends a wait for
@@ -73,7 +73,7 @@ fn look_at(parts: &mut Parts, queue: Queue) {
     }
 }
 
-/// Takes lanes from tasks that can be done without, for what waits after all that could start did.
+/// Takes lanes from dispensable tasks, for what still waits after everything that could start did.
 pub(crate) fn preempt(parts: &mut Parts) {
     let Parts { floor, book, line, chooser, exit, settings, .. } = parts;
     if !floor.may_preempt() {

@@ -53,7 +53,7 @@ impl Prospect {
             }
         }
         if prospect.up - slow_up >= entry.k() {
-            // The others suffice: a slow node is waited for no more than one that is away.
+            // The others suffice: a slow node is worth no more waiting than one that is away.
             prospect.ready -= slow_ready;
             prospect.direct &= !slow_wanted;
         }
@@ -96,7 +96,7 @@ pub(super) fn attempt(parts: &mut Parts, slot: RequestSlot, look: Look) -> Found
         return Found::Left;
     }
     let few = prospect.direct && wanted < k;
-    // By luck alone, however busy the nodes: as the analysis of probabilistic scheduling has it.
+    // By luck alone, however busy the nodes, as in the analysis of probabilistic scheduling.
     let by_luck = parts.chooser.selection() == Selection::Probabilistic;
     if by_luck && !few && prospect.up >= k && start_full(parts, slot, look) {
         return Found::Left;
@@ -150,8 +150,7 @@ fn start_direct(parts: &mut Parts, slot: RequestSlot, look: Look) -> bool {
     true
 }
 
-/// Begins on K strips, and on as many more as were chosen; false if K nodes cannot be given a
-/// task.
+/// Begins on K strips, and on as many more as were chosen; false if K nodes cannot take a task.
 fn start_full(parts: &mut Parts, slot: RequestSlot, look: Look) -> bool {
     let Parts { floor, book, line, chooser, exit, .. } = parts;
     let entry = &book[slot];

@@ -115,11 +115,13 @@ fn may_be_stored_yet(parts: &Parts, slot: RequestSlot) -> bool {
 }
 
 /// A write has waited for more fragments than it must have. What no node took is tried once more
-/// before it is answered without.
+/// before it is answered without, if there is time for that.
 pub(crate) fn write_waited(parts: &mut Parts, slot: RequestSlot) {
-    let entry = &mut parts.book[slot];
+    let Parts { book, exit, settings, .. } = parts;
+    let entry = &mut book[slot];
     let stuck = entry.count(FragmentState::Open) == 0 && !entry.write().retried;
-    if stuck && !entry.is_together() {
+    let has_time = exit.now() - entry.arrived() < settings.request_timeout;
+    if stuck && has_time && !entry.is_together() {
         entry.write_mut().retried = true;
         for index in parts.book[slot].indices() {
             if !parts.book[slot].fragment(index).is(FragmentState::Done) {

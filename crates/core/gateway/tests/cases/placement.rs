@@ -7,7 +7,8 @@ use ripstop_model::NodeId;
 
 const WHOLE: &[usize] = &[0, 1, 2, 3];
 
-/// Eight nodes with two lanes each, all stripes wanted at six of them, the first two of which are not to be asked.
+/// Eight nodes with two lanes each, all stripes wanted at six of them, the first two of which are
+/// not to be asked.
 fn planned(first: u16) -> Scene {
     let mut scene = Scene::new(Settings::default(), &[2; 8]);
     let group = PlacementGroup {

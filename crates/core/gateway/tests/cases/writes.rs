@@ -2,7 +2,8 @@
 
 use crate::scene::Scene;
 use expect_test::expect;
-use ripstop_gateway::{AfterAnswer, NodeState, Outcome, Settings};
+use ripstop_gateway::{AfterAnswer, Event, NodeState, Outcome, Settings};
+use std::time::Duration;
 
 fn nodes(count: usize) -> Scene {
     Scene::new(Settings::default(), &vec![2; count])
@@ -153,6 +154,34 @@ fn full_nodes_have_a_write_wait_and_are_tried_once_more_before_it_goes_without_r
         4000  2.4 ends Done → complete 2
         4000  2.5 ends Refused → settle 2 [1 2 3 0 4 -]
     "]].assert_eq(&scene.text());
+}
+
+#[test]
+fn what_is_durable_enough_when_a_writes_time_is_over_is_answered_as_done() {
+    let settings = Settings { request_timeout: Duration::from_secs(3), ..Settings::default() };
+    // It comes to wait for more, here for full nodes, with less time left than it might wait.
+    let waits = || {
+        let mut scene = Scene::new(settings, &[1; 6]);
+        scene.write(1).done(1, &[0, 1, 2]).end(1, 4, Outcome::Refused).end(1, 5, Outcome::Refused);
+        scene.at(1500).done(1, &[3]);
+        scene.text();
+        scene
+    };
+    let on_time = waits().fire().text();
+    let late = waits().at(9000).send("the timer fires", Event::TimerFired).text();
+    let mut scene = Scene::new(settings, &[1; 6]);
+    scene.write(1).done(1, &[0, 1, 2]).fire();
+    let lacks = scene.text();
+    expect![[r"
+        3000  degraded_after is over → complete 1, settle 1 [0 1 2 3 - -]
+        9000  the timer fires → complete 1, settle 1 [0 1 2 3 - -]
+        0     write 1 → encode 1
+        0     1 is encoded → start 1.0@0, start 1.1@1, start 1.2@2, start 1.3@3, start 1.4@4, start 1.5@5
+        0     1.0 ends Done
+        0     1.1 ends Done
+        0     1.2 ends Done
+        3000  request_timeout is over → fail 1 TimedOut, cancel 1.3, cancel 1.4, cancel 1.5
+    "]].assert_eq(&format!("{on_time}{late}{lacks}"));
 }
 
 #[test]

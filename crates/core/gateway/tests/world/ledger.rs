@@ -132,10 +132,10 @@ impl Ledger {
                 known.check_complete(&settings);
             }
             Action::Fail(id, cause) => {
-                let timeout = self.settings.request_timeout;
+                let settings = self.settings;
                 let known = self.live(*id);
                 assert_eq!(known.answer.replace(Err(*cause)), None, "{id:?} is answered once");
-                known.check_fail(*cause, now - known.arrived, timeout);
+                known.check_fail(*cause, now - known.arrived, &settings);
             }
             Action::Reject { request: id, .. } => {
                 let known = self.live(*id);
@@ -265,9 +265,21 @@ impl Known {
         }
     }
 
-    fn check_fail(&self, cause: Cause, took: Duration, timeout: Duration) {
+    fn check_fail(&self, cause: Cause, took: Duration, settings: &Settings) {
         match cause {
-            Cause::TimedOut => assert!(took >= timeout),
+            Cause::TimedOut => {
+                assert!(took >= settings.request_timeout);
+                let extra = usize::from(settings.answer_extra_min);
+                let least = match self.operation {
+                    Operation::Write { n, k } => usize::from(n).min(usize::from(k) + extra),
+                    Operation::WriteUnique { .. } if self.n > 0 => self.n.min(self.k + extra),
+                    Operation::WriteUnique { .. }
+                    | Operation::Read { .. }
+                    | Operation::ReadShared { .. }
+                    | Operation::Mend { .. } => usize::MAX,
+                };
+                assert!(self.got.len() < least, "a write that is durable enough does not fail");
+            }
             Cause::Abandoned => assert!(self.abandoned),
             Cause::Lost => {
                 if let Operation::ReadShared { node, .. } = self.operation {

@@ -2,8 +2,8 @@
 
 use super::{Decided, Stop};
 use crate::{
-    Absence, Account, Applied, Bucket, Change, Held, Inconsistent, Object, Outcome, Place, Rows,
-    Session, Tombstone, Upload, UploadedPart, Writes,
+    Absence, Account, Applied, Bucket, Change, Held, Inconsistent, Lease, Object, Outcome, Place,
+    Rows, Session, Tombstone, Upload, UploadedPart, Watermark, Writes,
 };
 use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -16,8 +16,8 @@ use ripstop_model::{NodeId, StripeId};
 pub struct Decision<'r, 'a, R> {
     rows: &'r R,
     pub(super) writes: Writes<'a>,
-    /// Stripes that came with changes of this commit and that nothing held: a later change of it may
-    /// bring them again, as the objects of a pack do.
+    /// Stripes that came with changes of this commit and that nothing held: a later change of it
+    /// may bring them again, as the objects of a pack do.
     pub(super) unheld: BTreeSet<StripeId>,
     /// Of which keys a stripe was found to tell what is no longer so, by stripe.
     outlived: BTreeMap<StripeId, BTreeSet<Place<'a>>>,
@@ -30,8 +30,8 @@ impl<'r, 'a, R: Rows> Decision<'r, 'a, R> {
         Self { rows, writes, unheld, outlived }
     }
 
-    /// Adds the changes of one commit; see [`decide`](crate::decide). If it fails, this is of no use
-    /// any more.
+    /// Adds the changes of one commit; see [`decide`](crate::decide). If it fails, this is of no
+    /// use any more.
     pub fn add(&mut self, now_ms: u64, changes: &'a [Change]) -> Result<Vec<Outcome>, R::Error> {
         let mut outcomes = Vec::with_capacity(changes.len());
         for change in changes {
@@ -80,6 +80,14 @@ impl<'r, 'a, R: Rows> Decision<'r, 'a, R> {
             Change::ForgetLeftovers { leftovers } => Ok(self.forget_leftovers(leftovers)),
             Change::ForgetGarbage { stripes } => self.forget_garbage(now_ms, stripes),
             Change::Reserve { session, until_ms } => self.reserve(*session, *until_ms),
+            Change::Watch { session, least, alive_until_ms } => {
+                self.watch(*session, *least, *alive_until_ms)
+            }
+            Change::Retire => self.retire(now_ms),
+            Change::Lease { name, holder, until_ms } => {
+                self.take_lease(now_ms, name, *holder, *until_ms)
+            }
+            Change::Release { name, holder } => self.release(name, *holder),
             Change::Vouch { before_ms } => self.vouch(*before_ms),
             Change::NameNode { name } => self.name_node(name),
         }
@@ -262,6 +270,32 @@ impl<'r, 'a, R: Rows> Decision<'r, 'a, R> {
             }
         }
         Ok(sessions)
+    }
+
+    pub(super) fn watermark(&self, session: Session) -> Decided<Option<Watermark>, R> {
+        match self.writes.watermarks.get(&session) {
+            Some(row) => Ok(*row),
+            None => self.rows.watermark(session).map_err(Stop::Failed),
+        }
+    }
+
+    pub(super) fn watermarks(&self) -> Decided<BTreeMap<Session, Watermark>, R> {
+        let known = self.rows.watermarks().map_err(Stop::Failed)?;
+        let mut watermarks: BTreeMap<Session, Watermark> = known.into_iter().collect();
+        for (session, row) in &self.writes.watermarks {
+            match row {
+                Some(watermark) => _ = watermarks.insert(*session, *watermark),
+                None => _ = watermarks.remove(session),
+            }
+        }
+        Ok(watermarks)
+    }
+
+    pub(super) fn lease(&self, name: &str) -> Decided<Option<Lease>, R> {
+        match self.writes.leases.get(name) {
+            Some(lease) => Ok(Some(*lease)),
+            None => self.rows.lease(name).map_err(Stop::Failed),
+        }
     }
 
     pub(super) fn vouched_before(&self) -> Decided<u64, R> {

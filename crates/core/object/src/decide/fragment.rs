@@ -43,7 +43,8 @@ impl<R: Rows> Decision<'_, '_, R> {
         Ok(Applied::default())
     }
 
-    /// Places a fragment elsewhere if its stripe is as it was; what is left of it there is to be deleted.
+    /// Places a fragment elsewhere if its stripe is as it was; what is left of it there is to be
+    /// deleted.
     pub(super) fn move_fragment(
         &mut self,
         now_ms: u64,

@@ -38,8 +38,8 @@ impl Standing {
 }
 
 /// Whether what is told was overtaken on its way by what is there. Of two writes of one session the
-/// later stamp may be committed first: then the other is as if it had come before. Between sessions, whose
-/// clocks may differ, and where a condition was answered, it must be told again.
+/// later stamp may be committed first: then the other is as if it had come before. Between
+/// sessions, whose clocks may differ, and where a condition was answered, it must be told again.
 fn is_overtaken(stamp: Stamp, standing: &Standing, condition: &Condition) -> Result<bool, Refusal> {
     let Some(seen) = standing.stamp().filter(|seen| stamp < *seen) else { return Ok(false) };
     if *condition == Condition::None && Session::of(stamp.stripe) == Session::of(seen.stripe) {
@@ -58,8 +58,8 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
         self.put(now_ms, Place::new(bucket, key), &new, &[])
     }
 
-    /// What a key stands for, if the condition holds of it. A condition is an answer to the caller: that
-    /// there is nothing must be certain then.
+    /// What a key stands for, if the condition holds of it. A condition is an answer to the caller:
+    /// that there is nothing must be certain then.
     fn standing(&self, at: &Place<'_>, condition: &Condition) -> Decided<Standing, R> {
         let is_asked = *condition != Condition::None;
         let absence = if is_asked { Absence::Certain } else { Absence::Believed };
@@ -69,8 +69,8 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
         Ok(Standing { present, buried })
     }
 
-    /// Puts the object if the condition holds of the present one, whose stripes it lets go of, and of
-    /// those of the `ended` parts.
+    /// Puts the object if the condition holds of the present one, whose stripes it lets go of, and
+    /// of those of the `ended` parts.
     pub(super) fn put(
         &mut self,
         now_ms: u64,
@@ -146,10 +146,12 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
         self.must_have_bucket(bucket)?;
         let at = Place::new(bucket, key);
         let standing = self.standing(&at, condition)?;
+        let is_overtaken = match tombstone {
+            Some(tombstone) => is_overtaken(tombstone.stamp, &standing, condition)?,
+            None => false,
+        };
         let mut turnover = Turnover::new(self, stripes)?;
-        if let Some(tombstone) = tombstone
-            && is_overtaken(tombstone.stamp, &standing, condition)?
-        {
+        if is_overtaken {
             turnover.settle(self, now_ms)?;
             return Ok(Applied { superseded: true, ..Applied::default() });
         }

@@ -1,9 +1,9 @@
 //! What stripes tell of keys, and what of it is no longer so.
 //!
-//! A catalog that was lost is made again from what the headers of fragments tell. A stripe that told of
-//! an object may be there for long after the object is gone: it may hold payload of others, or be
-//! garbage whose node is away. While there is such a stripe, what it tells is entered as outlived; a
-//! deletion is told by a tombstone for as long as there is one.
+//! A catalog that was lost is made again from what the headers of fragments tell. A stripe that
+//! told of an object may be there for long after the object is gone: it may hold payload of others,
+//! or be garbage whose node is away. While there is such a stripe, what it tells is entered as
+//! outlived; a deletion is told by a tombstone for as long as there is one.
 
 use super::Decided;
 use super::draft::Decision;
@@ -26,7 +26,8 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
         Ok(was_there && self.is_outlived(stripe, at)?)
     }
 
-    /// What the stripe `old` tells of a place is no longer so, unless it tells what is so `now` too.
+    /// What the stripe `old` tells of a place is no longer so, unless it tells what is so `now`
+    /// too.
     pub(super) fn outdate(&mut self, at: &Place<'a>, old: StripeId, now: Option<StripeId>) {
         if now != Some(old) {
             self.set_outlived(old, at.clone(), true);
@@ -40,8 +41,8 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
         }
     }
 
-    /// Takes away what stands at a place, told by the stripe `old`, and leaves a tombstone if one is given
-    /// and needed. What stands there is written by the caller, after this.
+    /// Takes away what stands at a place, told by the stripe `old`, and leaves a tombstone if one
+    /// is given and needed. What stands there is written by the caller, after this.
     pub(super) fn entomb(
         &mut self,
         turnover: &mut Turnover<'_>,
@@ -155,8 +156,8 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
     }
 }
 
-/// Refuses what is to be told of a key whose last telling, of stamp `seen`, is later: it must be told
-/// again.
+/// Refuses what is to be told of a key whose last telling, of stamp `seen`, is later: it must be
+/// told again.
 pub(super) fn must_follow(stamp: Stamp, seen: Option<Stamp>) -> Result<(), Refusal> {
     match seen {
         Some(seen) if stamp < seen => Err(Refusal::Behind { seen }),

@@ -1,11 +1,11 @@
 //! Who holds which stripe.
 //!
-//! A holder (an object, a part, a bucket, a tombstone) holds each stripe that it names once, however
-//! many of its extents name it, and whether it is told by it too.
+//! A holder (an object, a part, a bucket, a tombstone) holds each stripe that it names once,
+//! however many of its extents name it, and whether it is told by it too.
 
 use super::draft::{Decision, inconsistent};
 use super::{Decided, Stop};
-use crate::{Absence, Extent, Garbage, Held, Object, Refusal, Rows, Stripe};
+use crate::{Absence, Extent, Garbage, Held, Object, Refusal, Rows, Session, Stripe};
 use alloc::collections::BTreeMap;
 use alloc::collections::btree_map::Entry;
 use alloc::format;
@@ -62,8 +62,8 @@ impl<'a> Turn<'a> {
 pub(super) struct Turnover<'a>(BTreeMap<StripeId, Turn<'a>>);
 
 impl<'a> Turnover<'a> {
-    /// `arriving` stripes come with the change. One that is in force already stays as it is (several
-    /// objects of one pack may bring it); the name of garbage is never used again.
+    /// `arriving` stripes come with the change. One that is in force already stays as it is
+    /// (several objects of one pack may bring it); the name of garbage is never used again.
     pub(super) fn new<R: Rows>(
         draft: &Decision<'_, '_, R>,
         arriving: &'a [(StripeId, Stripe)],
@@ -76,9 +76,11 @@ impl<'a> Turnover<'a> {
             if turnover.0.contains_key(id) {
                 continue;
             }
-            let standing = match draft.stripe(*id, Absence::Believed)? {
-                Some(held) => Standing::InForce(held),
-                None => Standing::Arriving(stripe),
+            let standing = if let Some(held) = draft.stripe(*id, Absence::Believed)? {
+                Standing::InForce(held)
+            } else {
+                draft.must_not_be_retired(Session::of(*id))?;
+                Standing::Arriving(stripe)
             };
             turnover.0.insert(*id, Turn::new(standing));
         }

@@ -3,7 +3,8 @@
 use ripstop_delay::Dice;
 use ripstop_placement::{Class, Node, NodeState, Plan, Problem, Service};
 
-/// `m` nodes at `sites` sites, classes of the given numbers of files, loaded to about `utilisation`.
+/// `m` nodes at `sites` sites, classes of the given numbers of files, loaded to about
+/// `utilisation`.
 pub(crate) fn random(
     dice: &mut Dice,
     m: usize,

@@ -6,7 +6,7 @@ use ripstop_placement::{Service, selection};
 /// A service time that can be drawn and whose moments are known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Law {
-    /// The sum of so many exponentials.
+    /// The sum of this many exponentials.
     Erlang(u32, f64),
     /// One of two values, the first with a probability.
     Two(f64, f64, f64),

@@ -1,4 +1,3 @@
-use super::power;
 use alloc::vec::Vec;
 
 /// Points of a curve that only falls: (milliseconds, share that takes longer).
@@ -57,7 +56,7 @@ impl Course {
         Self { curve, delay_ms, lane_ms }
     }
 
-    /// How long a request is open after a time, in the mean, milliseconds.
+    /// How long a request is open after a time, on average, milliseconds.
     pub(super) fn open_after_ms(&self, ms: f64) -> f64 {
         let open = |pair: &[(f64, f64)]| {
             let ((from, high), (until, low)) = (pair[0], pair[1]);
@@ -80,7 +79,8 @@ impl Spares {
     }
 }
 
-/// The chances that exactly 0, 1 … of so many are done, each of which is not with this chance.
+/// The chances that exactly 0, 1 … of this many are done, each of which is not done with this
+/// chance.
 fn chances(longer: f64, of: usize) -> impl Iterator<Item = f64> {
     let odds = (1.0 - longer) / longer;
     let mut chance = power(longer, of);
@@ -90,6 +90,11 @@ fn chances(longer: f64, of: usize) -> impl Iterator<Item = f64> {
         }
         chance
     })
+}
+
+/// x to a small whole power, the same on every platform.
+pub(super) fn power(x: f64, exponent: usize) -> f64 {
+    (0..exponent).fold(1.0, |product, _| product * x)
 }
 
 /// The chance that fewer than k of e tasks are done at this time.

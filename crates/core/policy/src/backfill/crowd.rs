@@ -20,7 +20,8 @@ impl Pool {
         self.offered / self.lanes
     }
 
-    /// The price of lane time while so many lanes are free: lower with more than usual, higher with fewer.
+    /// The price of lane time while this many lanes are free: lower with more than usual, higher
+    /// with fewer.
     pub(super) fn price_now(self, free: f64) -> f64 {
         let (low, high) = MOMENT_FADES;
         let weight = MOMENT * ((high - self.rho()) / (high - low)).clamp(0.0, 1.0);
@@ -28,31 +29,40 @@ impl Pool {
     }
 }
 
-/// How much the price changes for each share of the lanes by which those that are free now differ from what
-/// is usual.
+/// How much the price changes for each share of the lanes by which those that are free now differ
+/// from what is usual.
 const MOMENT: f64 = 1.5;
-/// Loads between which that fades: near saturation few lanes are free at any time, and many want them next.
+/// Loads between which that fades: near saturation few lanes are free at any time, and many want
+/// them next.
 const MOMENT_FADES: (f64, f64) = (0.45, 0.65);
 /// The least share of the price that is left, however many lanes are free.
 const MOMENT_LEAST: f64 = 0.2;
 
+/// Load below which lanes mostly lie free, and lane time costs others next to nothing.
+const QUIET_BELOW: f64 = 0.2;
+
+/// q: how quiet it is, from 1 where nothing arrives to 0 at a load of [`QUIET_BELOW`].
+pub(super) fn quiet(rho: f64) -> f64 {
+    (1.0 - rho / QUIET_BELOW).max(0.0)
+}
+
 /// How requests share the lanes if all are like one: others are there in a Poisson number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Crowd {
-    /// Requests that are there, in the mean.
+    /// Requests that are there, on average.
     pub others: f64,
-    /// Lanes that one holds with tasks that do not give way, in the mean.
+    /// Lanes that one holds with tasks that do not give way, on average.
     pub each: f64,
     /// Lanes of the pool.
     pub lanes: f64,
 }
 
-/// Most others that are counted: with more, waiting is no matter of luck.
+/// Most others that are counted: with more, waiting is not a matter of luck.
 const OTHERS_MAX: f64 = 500.0;
 /// Waits that are told apart.
 const WAITS: usize = 16;
-/// How long a task waits that finds all lanes taken: of the request's own delay, for each share of the
-/// lanes that are lacking.
+/// How long a task waits that finds all lanes taken: of the request's own delay, for each share of
+/// the lanes that are lacking.
 const LACK: f64 = 1.0;
 
 /// A request that comes upon a crowd.
@@ -60,7 +70,8 @@ const LACK: f64 = 1.0;
 pub(super) struct Comer {
     /// Tasks that it starts at once.
     pub at_once: f64,
-    /// Lanes that each of the others holds with spare tasks, which have to be cancelled first, in the mean.
+    /// Lanes that each of the others holds with spare tasks, which have to be cancelled first, on
+    /// average.
     pub spares: f64,
     /// What that takes, milliseconds.
     pub stopping_ms: f64,
@@ -80,8 +91,8 @@ impl Crowd {
         })
     }
 
-    /// The share of its wanted spare tasks that a request finds a lane for, everybody's first before
-    /// anybody's second; `wanting` is the share of the requests that want any.
+    /// The share of its wanted spare tasks that a request finds a lane for, everybody's first
+    /// before anybody's second; `wanting` is the share of the requests that want any.
     pub(super) fn spare_share(self, wanted: usize, wanting: f64) -> f64 {
         let of = |(others, chance): (f64, f64)| {
             let free = (self.lanes - self.each * (others + 1.0)).max(0.0);
@@ -90,7 +101,7 @@ impl Crowd {
         self.chances().map(of).sum::<f64>() / wanted as f64
     }
 
-    /// How many tasks of a request find no lane if each of so many others holds so many.
+    /// How many tasks of a request find no lane if each of this many others holds that many.
     fn lacking(self, at_once: f64, others: f64, each: f64) -> f64 {
         (at_once - self.lanes + each * others).max(0.0)
     }
@@ -101,13 +112,14 @@ impl Crowd {
         LACK * self.chances().map(of).sum::<f64>() / self.lanes * delay_ms
     }
 
-    /// The share of a request's tasks that find no lane if each of so many others holds so many.
+    /// The share of a request's tasks that find no lane if each of this many others holds that
+    /// many.
     fn held(self, at_once: f64, others: f64, each: f64) -> f64 {
         (self.lacking(at_once, others, each) / at_once).min(1.0)
     }
 
-    /// Mean wait for spare tasks to be cancelled, milliseconds. They end one by one: half a cancellation, in
-    /// the mean.
+    /// Mean wait for spare tasks to be cancelled, milliseconds. They end one by one: half a
+    /// cancellation, on average.
     pub(super) fn stopping_wait_ms(self, comer: Comer) -> f64 {
         let held = |others: f64, each: f64| self.held(comer.at_once, others, each);
         let by_spares = |(others, chance): (f64, f64)| {
@@ -180,7 +192,7 @@ mod tests {
         };
         assert!(wait(8.0, 0.0).abs() < 1e-12, "nobody cancels for those that are needed");
         assert!(wait(0.1, 1.0) < 0.01, "there are idle lanes");
-        // Eleven others, in the mean, hold 22 lanes with spare tasks and 11 without.
+        // Eleven others, on average, hold 22 lanes with spare tasks and 11 without.
         assert!((6.9..7.1).contains(&wait(11.0, 1.0)), "{}", wait(11.0, 1.0));
         let idle = Crowd { others: 0.1, each: 1.0, lanes: 16.0 };
         assert!(idle.wait_ms(4.0, 50.0) < 0.01);

@@ -1,28 +1,57 @@
-use super::{
-    histogram::{BINS, Bin, Histogram, begin_of, bin_of},
-    line::{Line, Point},
-    survival::Survival,
-};
+use super::line::{Line, Point};
 use alloc::vec::Vec;
+use ripstop_estimator::{Bins, Survival};
 
-/// Most chunk sizes that are told apart; of more, the least used makes room.
+/// Most chunk sizes that are told apart; beyond that, the least used makes room.
 const SIZES_MAX: usize = 48;
 /// Sizes whose logarithms are this near are one.
 const SAME_SIZE: f64 = 0.08;
-/// Tasks that ended from which on a size counts.
+/// A size counts once this many tasks have ended.
 const ENDED_MIN: f64 = 8.0;
 /// Delays of sizes within this factor are pooled.
 const POOLED: f64 = 6.5;
-/// Tasks at risk below which nothing is told of longer delays.
+/// With fewer tasks at risk than this, nothing is said about longer delays.
 const AT_RISK_MIN: f64 = 3.0;
-/// Points that stand for a bin where it is moved.
-const POINTS: usize = 4;
+/// With fewer tasks at risk than this, longer delays do not count for a size's own mean and
+/// deviation. One request whose tasks were late together would be taken for a tenth of all, where
+/// most tasks are cancelled early.
+const OWN_AT_RISK_MIN: f64 = 6.0;
 
-/// The delays of one operation, by chunk size: alike but for mean and deviation, which grow in a line
-/// with the size.
+/// The delays of tasks with chunks of nearly one size.
+#[derive(Clone, Debug)]
+pub(super) struct SizeDelays {
+    /// The size of the first of them, bytes.
+    bytes: f64,
+    bins: Bins,
+    /// Trimmed mean of the delays when they were looked at last, milliseconds.
+    pub mean_ms: f64,
+    /// Trimmed deviation likewise.
+    deviation_ms: f64,
+}
+
+impl SizeDelays {
+    pub(super) fn new(bytes: f64) -> Self {
+        Self { bytes, bins: Bins::default(), mean_ms: 0.0, deviation_ms: 0.0 }
+    }
+
+    pub(super) fn add(&mut self, ms: f64, finished: bool) {
+        self.bins.add(ms, finished);
+    }
+
+    /// Looks at mean and deviation again. What only few tasks exceed is left out of both, so that a
+    /// straggler does not bend the lines through them.
+    pub(super) fn renew(&mut self) {
+        let survival = self.bins.survival(OWN_AT_RISK_MIN);
+        self.mean_ms = survival.trimmed(0.05).0;
+        self.deviation_ms = survival.trimmed(0.1).1;
+    }
+}
+
+/// The delays of one operation, by chunk size: alike but for mean and deviation, which grow in a
+/// line with the size.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Delays {
-    sizes: Vec<Histogram>,
+    sizes: Vec<SizeDelays>,
     mean: Line,
     deviation: Line,
     known: bool,
@@ -44,7 +73,7 @@ impl Delays {
     }
 
     fn find(&self, bytes: f64) -> Option<usize> {
-        let near = |size: &Histogram| libm::fabs(libm::log(size.bytes / bytes)) < SAME_SIZE;
+        let near = |size: &SizeDelays| libm::fabs(libm::log(size.bytes / bytes)) < SAME_SIZE;
         self.sizes.iter().position(near)
     }
 
@@ -52,34 +81,39 @@ impl Delays {
         let bytes = bytes.max(1) as f64;
         let at = self.find(bytes).unwrap_or_else(|| {
             if self.sizes.len() >= SIZES_MAX {
-                let least = (0..self.sizes.len())
-                    .min_by(|&a, &b| self.sizes[a].ended.total_cmp(&self.sizes[b].ended));
+                let least = (0..self.sizes.len()).min_by(|&a, &b| {
+                    self.sizes[a].bins.ended().total_cmp(&self.sizes[b].bins.ended())
+                });
                 self.sizes.swap_remove(least.expect("there are sizes"));
             }
-            self.sizes.push(Histogram::new(bytes));
+            self.sizes.push(SizeDelays::new(bytes));
             self.sizes.len() - 1
         });
         self.sizes[at].add(ms, finished);
     }
 
-    /// Tasks with chunks of nearly this size that ended, of late.
+    /// Tasks with chunks of nearly this size that ended recently.
     pub(super) fn count(&self, bytes: u64) -> f64 {
-        self.find(bytes.max(1) as f64).map_or(0.0, |at| self.sizes[at].ended)
+        self.find(bytes.max(1) as f64).map_or(0.0, |at| self.sizes[at].bins.ended())
     }
 
-    fn usable(&self) -> impl Iterator<Item = &Histogram> {
-        self.sizes.iter().filter(|size| size.ended >= ENDED_MIN)
+    fn usable(&self) -> impl Iterator<Item = &SizeDelays> {
+        self.sizes.iter().filter(|size| size.bins.ended() >= ENDED_MIN)
     }
 
-    /// Draws the lines anew.
+    /// Draws the lines again.
     pub(super) fn renew(&mut self) {
         for size in &mut self.sizes {
-            if size.ended >= ENDED_MIN {
+            if size.bins.ended() >= ENDED_MIN {
                 size.renew();
             }
         }
-        let Some(most) = self.usable().max_by(|a, b| a.ended.total_cmp(&b.ended)) else { return };
-        let point = |size: &Histogram, y: f64| Point { x: size.bytes, y, weight: size.ended };
+        let Some(most) = self.usable().max_by(|a, b| a.bins.ended().total_cmp(&b.bins.ended()))
+        else {
+            return;
+        };
+        let point =
+            |size: &SizeDelays, y: f64| Point { x: size.bytes, y, weight: size.bins.ended() };
         let means = self.usable().map(|size| point(size, size.mean_ms));
         let mean = Line::through(means, point(most, most.mean_ms), 0.7);
         let deviations = self.usable().map(|size| point(size, size.deviation_ms));
@@ -87,35 +121,24 @@ impl Delays {
         (self.mean, self.deviation, self.known) = (mean, deviation, true);
     }
 
-    /// The delays for a size near `bytes` of which much is known: those of all sizes around, moved there.
+    /// The delays for a size near `bytes` of which much is known: those of all sizes around, moved
+    /// there.
     pub(super) fn shape(&self, bytes: f64) -> Option<Shape> {
         if !self.known {
             return None;
         }
-        let worth = |size: &Histogram| {
-            libm::log(size.ended.min(1000.0)) - libm::fabs(libm::log(size.bytes / bytes))
+        let worth = |size: &SizeDelays| {
+            libm::log(size.bins.ended().min(1000.0)) - libm::fabs(libm::log(size.bytes / bytes))
         };
         let near = self.usable().max_by(|a, b| worth(a).total_cmp(&worth(b)))?.bytes;
-        let mut bins = [Bin::default(); BINS];
+        let mut bins = Bins::default();
         for size in &self.sizes {
             if size.bytes < near / POOLED || size.bytes > near * POOLED {
                 continue;
             }
-            for (index, bin) in size.bins().iter().enumerate() {
-                if bin.ended + bin.cancelled == 0.0 {
-                    continue;
-                }
-                let (from, until) = (begin_of(index), begin_of(index + 1));
-                for point in 0..POINTS {
-                    let share = (point as f64 + 0.5) / POINTS as f64;
-                    let ms = from + (until - from) * share;
-                    let to = &mut bins[bin_of(self.moved(ms, size.bytes, near))];
-                    to.ended += bin.ended / POINTS as f64;
-                    to.cancelled += bin.cancelled / POINTS as f64;
-                }
-            }
+            bins.add_moved(&size.bins, |ms| self.moved(ms, size.bytes, near));
         }
-        let survival = Survival::of(&bins, AT_RISK_MIN);
+        let survival = bins.survival(AT_RISK_MIN);
         Some(Shape { survival, bytes: near, mean: self.mean, deviation: self.deviation })
     }
 
@@ -134,7 +157,7 @@ impl Shape {
     /// The points of the distribution, moved to another size.
     pub(super) fn points_at(&self, bytes: f64) -> Vec<(f64, f64)> {
         let moved = |ms| moved(self.mean, self.deviation, ms, self.bytes, bytes);
-        let points = self.survival.points.iter().enumerate();
+        let points = self.survival.points().iter().enumerate();
         points.map(|(at, &(ms, share))| (if at == 0 { 0.0 } else { moved(ms) }, share)).collect()
     }
 

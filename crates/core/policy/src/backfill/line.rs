@@ -1,4 +1,5 @@
-/// a + b·x with neither below zero: least squares, held near a guess while there is little to go by.
+/// a + b·x with neither below zero: least squares, held near a guess while there is little to go
+/// by.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub(super) struct Line {
     pub at_zero: f64,
@@ -18,7 +19,8 @@ const WEIGHT_OF_GUESS: f64 = 5.0;
 pub(super) const WEIGHT_MAX: f64 = 500.0;
 
 impl Line {
-    /// Through `points`; the guess is a line through the `anchor` of which `share` is there at zero.
+    /// Through `points`; the guess is a line through the `anchor` of which `share` is there at
+    /// zero.
     pub(super) fn through(points: impl Iterator<Item = Point>, anchor: Point, share: f64) -> Self {
         let weight = WEIGHT_OF_GUESS;
         let low = Point { x: 0.0, y: share * anchor.y, weight };

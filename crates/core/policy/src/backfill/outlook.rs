@@ -1,46 +1,24 @@
+mod chunks;
 mod dear;
 
-use super::{
-    course::{Course, Curve, Spares},
-    crowd::{Comer, Crowd, Pool},
-    delays::{Delays, Shape},
-    quiet,
-    rescue::rescue_ms,
-};
+pub(super) use chunks::Prospect;
+
+use super::{crowd::Pool, delays::Delays};
 use crate::{Class, Limits};
 use alloc::vec::Vec;
+use chunks::{Chunks, Weights};
 
 /// Generations of knowledge after which an outlook that is hardly used is still good enough.
 const GENERATIONS_EARLY: u64 = 10;
-/// Uses after which an outlook is worth computing anew.
+/// Uses after which an outlook is worth computing again.
 const USES: u64 = 100;
 /// How much longer a request takes for each share of the lanes that it lacks at once.
 const LACKING: f64 = 0.7;
-/// How much dearer lane time is where delays hardly vary: redundancy gains little there, and waiting for
-/// lanes makes up most of the tail.
+/// How much dearer lane time is where delays hardly vary: redundancy gains little there, and
+/// waiting for lanes makes up most of the tail.
 const LIGHT: f64 = 0.3;
-/// How much more the own p99 counts while it is quiet: that is what lanes that lie free are best spent on.
-const QUIET_TAIL: f64 = 0.1;
-/// Cancellations that take less of a request's work than this are taken to cost nothing.
+/// Cancellations that take less of a request's work than this count as free.
 const STOPPING_FREE: f64 = 0.02;
-
-/// What counts beside the own mean delay.
-#[derive(Clone, Copy, Debug)]
-struct Weights {
-    /// The own p99, where delays vary much.
-    tail: f64,
-    /// That the next request would lack lanes.
-    next: f64,
-}
-
-impl Weights {
-    const OF_FREE: Self = Self { tail: 0.2, next: 0.05 };
-
-    /// The own p99 counts for more while it is quiet.
-    fn tail_in(self, pool: Pool) -> f64 {
-        self.tail + QUIET_TAIL * quiet(pool.rho())
-    }
-}
 
 /// What requests of one class may expect of each k and e: e tasks at once, any k of which suffice.
 #[derive(Clone, Debug)]
@@ -54,39 +32,6 @@ pub(super) struct Outlook {
     dearness: Option<f64>,
     generation: u64,
     uses: u64,
-}
-
-/// A way to serve a request, and what comes of it.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Prospect {
-    pub k: usize,
-    pub e: usize,
-    pub n: usize,
-    /// When the n − e spare tasks may start, milliseconds.
-    pub spare_after_ms: f64,
-    /// Ds: mean time until k of e tasks are done, milliseconds.
-    delay_ms: f64,
-    /// U: mean lane time of the e tasks until then, and of cancelling those that are left.
-    lane_ms: f64,
-    /// The time within which 99 of 100 are done, waiting for lanes included, milliseconds.
-    p99_ms: f64,
-    /// Requests that arrive meanwhile, if all are like this one.
-    arrivals: f64,
-    /// Twice the coefficient of variation of a task's delay, at most 1.
-    spread: f64,
-}
-
-/// Tasks of one size: k of them are needed.
-struct Chunks<'a> {
-    class: &'a Class,
-    k: usize,
-    n_max: usize,
-    points: &'a Curve,
-    spread: f64,
-    rescue_ms: Option<f64>,
-    /// Requests that arrive in a millisecond, if all are like this one.
-    rate: f64,
-    pool: Pool,
 }
 
 impl Outlook {
@@ -120,7 +65,7 @@ impl Outlook {
         Some(Self { prospects, rescues, work_ms, dearness, generation, uses: 0 })
     }
 
-    /// Whether it need not be computed anew.
+    /// Whether it need not be computed again.
     pub(super) fn is_fresh(&self, generation: u64) -> bool {
         let early = generation < GENERATIONS_EARLY;
         self.generation == generation || (!early && self.uses < USES)
@@ -131,7 +76,7 @@ impl Outlook {
         self.rescues.iter().find(|&&(known, _)| known == k).map(|&(_, ms)| ms)
     }
 
-    /// The best way, with so many lanes free at the moment.
+    /// The best way, with this many lanes free at the moment.
     pub(super) fn best(&mut self, free: f64, pool: Pool) -> Option<Prospect> {
         self.uses += 1;
         let (weights, price) = match self.dearness {
@@ -154,44 +99,4 @@ impl Outlook {
 /// How much dearer lane time is than where delays vary much.
 fn light(spread: f64) -> f64 {
     1.0 + LIGHT * (1.0 - spread)
-}
-
-impl<'a> Chunks<'a> {
-    fn new(
-        class: &'a Class,
-        (k, n_max): (usize, usize),
-        points: &'a Curve,
-        shape: &Shape,
-        work_ms: f64,
-        pool: Pool,
-    ) -> Self {
-        let bytes = class.bytes().max(1) as f64 / k as f64;
-        let spread = (2.0 * shape.variation_at(bytes)).min(1.0);
-        let rescue_ms = rescue_ms(points, pool.price);
-        let rate = pool.offered / work_ms;
-        Self { class, k, n_max, points, spread, rescue_ms, rate, pool }
-    }
-
-    /// With e tasks at once and all others spare, where cancelling costs nothing.
-    fn prospect(&self, e: usize) -> Prospect {
-        let course = Course::of(self.points, self.k, e, Spares::default());
-        let comer = Comer { at_once: e as f64, spares: 0.0, stopping_ms: 0.0 };
-        Prospect {
-            k: self.k,
-            e,
-            n: self.n_max,
-            spare_after_ms: 0.0,
-            delay_ms: course.delay_ms,
-            lane_ms: course.lane_ms,
-            p99_ms: self.crowd(course.delay_ms, course.lane_ms).p99_ms(&course, comer),
-            arrivals: self.rate * course.delay_ms,
-            spread: self.spread,
-        }
-    }
-
-    /// Requests that take so long and so much lane time, as many as arrive.
-    fn crowd(&self, delay_ms: f64, lane_ms: f64) -> Crowd {
-        let each = lane_ms / delay_ms.max(1e-9);
-        Crowd { others: self.rate * delay_ms, each, lanes: self.pool.lanes }
-    }
 }

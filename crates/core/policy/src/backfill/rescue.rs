@@ -5,20 +5,21 @@ use alloc::vec::Vec;
 
 /// Share of the tasks that a late one is among, at most.
 const LATE: f64 = 0.1;
-/// Share of all lane time that a rescue saves, at least. With an exponential tail it never saves any.
+/// Share of all lane time that a rescue saves, at least. With an exponential tail it never saves
+/// any.
 const SAVED_MIN: f64 = 0.001;
 /// Share of the price of lane time that counts here: what is saved comes seldom and at once.
 const PRICE_SHARE: f64 = 0.02;
 /// Share of the tasks, at most, that are taken to last longer than any of which more is known.
 const UNKNOWN_MAX: f64 = 0.01;
-/// They end as seldom as those did that lasted until so many times less.
+/// They end as seldom as those did that lasted until a time this many times shorter.
 const STRETCH: f64 = 1.3;
-/// How many times longer they last in the mean than any that was watched, at most.
+/// How many times longer they last on average than any that was watched, at most.
 const LONGER_MAX: f64 = 2.0;
 
-/// The time after which a task that is still there is best joined by a fresh one, milliseconds: where that
-/// saves most, in own time and in lane time; or, if it saves nothing that is known of, when nothing more is
-/// known.
+/// The time after which a task that is still there is best joined by a fresh one, milliseconds:
+/// where that saves most, in own time and in lane time; or, if it saves nothing that is known of,
+/// when nothing more is known.
 pub(super) fn rescue_ms(points: &Curve, price: f64) -> Option<f64> {
     let known = points.iter().rposition(|&(_, share)| share > 0.0)?;
     let curve = prolonged(&points[..=known]);
@@ -61,8 +62,8 @@ fn area(pair: &[(f64, f64)]) -> f64 {
     (pair[1].0 - pair[0].0) * f64::midpoint(pair[0].1, pair[1].1)
 }
 
-/// How much longer it takes from a time on until a task that is still there, or a fresh one beside it, is
-/// done: milliseconds, for each task that ever was.
+/// How much longer it takes from a time on until a task that is still there, or a fresh one beside
+/// it, is done: milliseconds, for each task that ever was.
 fn joined(curve: &Curve, ms: f64) -> f64 {
     let share = |segment: usize, at: f64| straight(curve[segment], curve[segment + 1], at);
     let segments = curve.len().saturating_sub(1);
@@ -130,7 +131,7 @@ mod tests {
         for price in [0.0, 1.0, 100.0] {
             assert_eq!(rescue_ms(&points, price), points.last().map(|last| last.0));
         }
-        // Most of the tail is unknown: nothing can be told.
+        // Most of the tail is unknown: nothing can be said.
         assert_eq!(rescue_ms(&points[..30], 1.0), None);
     }
 

@@ -111,8 +111,9 @@ fn a_crowd_that_comes_of_a_wrong_estimate_does_not_stay() {
 
 #[test]
 fn one_request_that_is_late_as_a_whole_does_not_make_its_size_slow() {
-    let mut size = histogram::Histogram::new(1.5e6);
-    // Milliseconds, tasks that ended and that were cancelled: half are, most of those that take long.
+    let mut size = delays::SizeDelays::new(1.5e6);
+    // Milliseconds, tasks that ended and that were cancelled: half are, most of those that take
+    // long.
     let seen =
         [(26.0, 122, 79), (31.0, 148, 110), (35.0, 101, 116), (41.0, 32, 53), (47.0, 12, 29)];
     let late = [(60.0, 14, 21), (80.0, 8, 17), (110.0, 6, 6), (140.0, 1, 3), (210.0, 0, 1)];

@@ -34,9 +34,9 @@ impl Candidate {
         }
     }
 
-    /// Share of the requests that wait for lanes when this share of them is busy: that of as many servers
-    /// as requests fit on the lanes, L/n (Sakasegawa: An approximation formula, 1977). Those whose first
-    /// task has a lane already and whose last one has not are part of it.
+    /// Share of the requests that wait for lanes when this share of them is busy: that of as many
+    /// servers as requests fit on the lanes, L/n (Sakasegawa: An approximation formula, 1977).
+    /// Those whose first task has a lane already and whose last one has not are part of it.
     fn waiting_share(&self, busy: f64) -> f64 {
         libm::pow(busy, self.power)
     }
@@ -49,8 +49,9 @@ impl Candidate {
         self.variation * self.waiting_share(busy) * busy / (1.0 - busy)
     }
 
-    /// Mean plus standard deviation of the whole delay, milliseconds. The wait is exponential, or none:
-    /// its second moment is twice the share of those that wait times the square of their mean.
+    /// Mean plus standard deviation of the whole delay, milliseconds. The wait is exponential, or
+    /// none: its second moment is twice the share of those that wait times the square of their
+    /// mean.
     fn cost_ms(&self, busy: f64, lanes: f64) -> f64 {
         if busy >= 1.0 {
             return f64::INFINITY;
@@ -63,11 +64,12 @@ impl Candidate {
     }
 }
 
-/// Which code is best at which load: the minimum over whole codes of mean plus standard deviation of the
-/// delay, service and queueing together, the queue being that of many servers.
+/// Which code is best at which load: the minimum over whole codes of mean plus standard deviation
+/// of the delay, service and queueing together, the queue being that of many servers.
 ///
-/// The mean alone would leave a code whose slow requests are few and very slow for too long: between two
-/// codes of about the same mean, the one with the lesser deviation has the lower 99th percentile.
+/// The mean alone would leave a code whose slow requests are few and very slow for too long:
+/// between two codes of about the same mean, the one with the lesser deviation has the lower 99th
+/// percentile.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LoadThresholds {
     lanes: f64,
@@ -83,12 +85,13 @@ const PARTS: u32 = 16;
 const NEAR: f64 = 1.0 / 4096.0;
 
 impl LoadThresholds {
-    /// The thresholds for requests of this class on so many lanes.
+    /// The thresholds for requests of this class on this many lanes.
     pub fn new(demand: &Demand, lanes: usize, class: &Class, limits: Limits) -> Self {
         let least_k = limits.ks(class).next().expect("there is a possible k");
         let codes =
             limits.ks(class).flat_map(|k| (k..=limits.n_max(class, k)).map(move |n| (n, k)));
-        // Beyond the lanes, a task begins when another has ended: too late to be worth its lane time.
+        // Beyond the lanes, a task begins when another has ended: too late to be worth its lane
+        // time.
         let fit = codes.filter(|&(n, _)| n <= lanes.max(least_k));
         let lanes = lanes as f64;
         let mut all: Vec<_> = fit.map(|(n, k)| Candidate::new(demand, lanes, n, k)).collect();
@@ -111,7 +114,8 @@ impl LoadThresholds {
         own
     }
 
-    /// Mean plus standard deviation of the delay of requests with this code at a load, milliseconds.
+    /// Mean plus standard deviation of the delay of requests with this code at a load,
+    /// milliseconds.
     fn cost_ms(&self, one: &Candidate, load: f64) -> f64 {
         one.cost_ms(load * one.lane_ms / self.least_ms, self.lanes)
     }
@@ -155,8 +159,8 @@ impl LoadThresholds {
         &self.steps[next.max(1) - 1].1
     }
 
-    /// The code that is best at a load: the share of the lanes that is busy if every request takes the
-    /// least lane time there is.
+    /// The code that is best at a load: the share of the lanes that is busy if every request takes
+    /// the least lane time there is.
     pub fn code(&self, load: f64) -> Code {
         self.step(load).code
     }

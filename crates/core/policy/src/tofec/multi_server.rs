@@ -1,25 +1,28 @@
 //! TOFEC for many servers: ours.
 //!
-//! The published thresholds know the backlog that one fast server would have. A pool of L lanes has none
-//! to speak of up to half its load, and a backlog under one code says something else than the same one
-//! under another. So the load is measured in a way that does not depend on the codes in use, and the
-//! thresholds are loads.
+//! The published thresholds know the backlog that one fast server would have. A pool of L lanes has
+//! none to speak of up to half its load, and a backlog under one code says something else than the
+//! same one under another. So the load is measured in a way that does not depend on the codes in
+//! use, and the thresholds are loads.
 
 use super::{Demand, LoadThresholds, tables::Tables};
 use crate::{Choice, Class, Limits, Load, Policy, Sample, Settings, eager::eager};
 use ripstop_delay::ShiftedExponential;
+use ripstop_estimator::MovingAverage;
 use ripstop_model::{Operation, Timestamp};
 
 /// The code that is best at the load that smoothed lanes and backlog show, all its tasks at once.
 ///
-/// The load ρ is the share of the lanes that would be busy if every request took the least lane time
-/// U₁ that it can: busy lanes, and the requests that wait beyond those that wait at this load anyway,
-/// times the mean of U₁ over that of U for the codes that were chosen, all smoothed alike. Requests that
-/// wait now add the load that serves them within 2 U₁, so that a surge is met at once.
+/// The load ρ is the share of the lanes that would be busy if every request took the least lane
+/// time U₁ that it can: busy lanes, and the requests that wait beyond those that wait at this load
+/// anyway, times the mean of U₁ over that of U for the codes that were chosen, all smoothed alike.
+/// Requests that wait now add the load that serves them within 2 U₁, so that a surge is met at
+/// once.
 ///
-/// The smoothed part is uncertain, and the two ways to be wrong differ. Of too high a load nothing is
-/// seen: lanes idle, and requests get less redundancy than they could, which their slowest feel. Too low a
-/// load makes requests wait, which is met at once. So it is taken one standard deviation low.
+/// The smoothed part is uncertain, and the two ways to be wrong differ. Of too high a load nothing
+/// is seen: lanes idle, and requests get less redundancy than they could, which their slowest feel.
+/// Too low a load makes requests wait, which is met at once. So it is taken one standard deviation
+/// low.
 ///
 /// Without a delay model, and until one is learned, it serves like [`Greedy`](crate::Greedy).
 #[derive(Debug)]
@@ -40,13 +43,13 @@ pub struct MultiServerTofec {
 #[derive(Clone, Copy, Default, Debug)]
 struct Smoothed {
     /// What a constant 1 would have come to: less than 1 at the beginning.
-    weight: f64,
+    weight: MovingAverage,
     /// Busy lanes and unexpected backlog.
-    occupied: f64,
+    occupied: MovingAverage,
     /// U of the codes that were chosen, milliseconds.
-    chosen_ms: f64,
+    chosen_ms: MovingAverage,
     /// U₁ of the same requests, milliseconds.
-    least_ms: f64,
+    least_ms: MovingAverage,
 }
 
 /// In how many mean least lane times the backlog should be served beside what arrives.
@@ -54,28 +57,29 @@ const DRAIN: f64 = 2.0;
 /// The most that a load is: thresholds lie below.
 const LOAD_MAX: f64 = 1.0;
 
-/// How far the smoothed load is off by chance, relative to it. With the memory factor a it is that of the
-/// last (1+a)/(1−a) arrivals; so many of a Poisson process bring work that deviates by √(2(1−a)/(1+a)), if
-/// that of each is exponential.
+/// How far the smoothed load is off by chance, relative to it. With the memory factor a it is that
+/// of the last (1+a)/(1−a) arrivals; that many of a Poisson process bring work that deviates by
+/// √(2(1−a)/(1+a)), if that of each is exponential.
 fn error(memory: f64) -> f64 {
     libm::sqrt(2.0 * (1.0 - memory) / (1.0 + memory))
 }
 
 impl Smoothed {
     fn see(&mut self, memory: f64, occupied: f64) {
-        self.weight = memory * self.weight + (1.0 - memory);
-        self.occupied = memory * self.occupied + (1.0 - memory) * occupied;
+        self.weight.fade(memory, 1.0);
+        self.occupied.fade(memory, occupied);
     }
 
     fn take(&mut self, memory: f64, chosen_ms: f64, least_ms: f64) {
-        self.chosen_ms = memory * self.chosen_ms + (1.0 - memory) * chosen_ms;
-        self.least_ms = memory * self.least_ms + (1.0 - memory) * least_ms;
+        self.chosen_ms.fade(memory, chosen_ms);
+        self.least_ms.fade(memory, least_ms);
     }
 
-    /// ρ on so many lanes.
+    /// ρ on this many lanes.
     fn load(&self, lanes: f64) -> f64 {
-        let share = if self.chosen_ms > 0.0 { self.least_ms / self.chosen_ms } else { 1.0 };
-        self.occupied / self.weight.max(f64::MIN_POSITIVE) / lanes * share
+        let (chosen_ms, least_ms) = (self.chosen_ms.get(), self.least_ms.get());
+        let share = if chosen_ms > 0.0 { least_ms / chosen_ms } else { 1.0 };
+        self.occupied.get() / self.weight.get().max(f64::MIN_POSITIVE) / lanes * share
     }
 }
 

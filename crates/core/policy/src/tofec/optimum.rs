@@ -1,9 +1,9 @@
 //! The best code for a price of lane time: TOFEC, section IV, Theorem 1.
 //!
 //! Letters of the paper: Δ̄, Δ̃, Ψ̄, Ψ̃ are the delay model's `shift`, `shift_per_mb`, `mean` and
-//! `mean_per_mb` in milliseconds; J the request's megabytes; r = n/k; u the lane time asked for each
-//! millisecond, in lanes; L the lanes; g the gain of delay per lane time at the optimum, which equals
-//! the price that one more lane's worth of load costs in queueing.
+//! `mean_per_mb` in milliseconds; J the request's megabytes; r = n/k; u the lane time asked for
+//! each millisecond, in lanes; L the lanes; g the gain of delay per lane time at the optimum, which
+//! equals the price that one more lane's worth of load costs in queueing.
 
 use ripstop_delay::ShiftedExponential;
 
@@ -41,7 +41,8 @@ impl Demand {
         m.shift_ms * n + m.shift_ms_per_mb * j * n / k + m.mean_ms * k + m.mean_ms_per_mb * j
     }
 
-    /// Variance of the service delay, square milliseconds, n and k as in [`Self::service_exact_ms`].
+    /// Variance of the service delay, square milliseconds, n and k as in
+    /// [`Self::service_exact_ms`].
     pub fn service_variance(&self, n: usize, k: usize) -> f64 {
         let m = self.model;
         let mean = m.mean_ms + m.mean_ms_per_mb * self.megabytes / k as f64;
@@ -82,8 +83,8 @@ impl Demand {
 /// Least and largest r that is looked at.
 const R: (f64, f64) = (1.0 + 1e-9, 1e6);
 
-/// The r in 1..∞ at which an increasing function reaches a value, to the last digits; the nearest end
-/// of the range if it does not.
+/// The r in 1..∞ at which an increasing function reaches a value, to the last digits; the nearest
+/// end of the range if it does not.
 pub(crate) fn solve(value: f64, increasing: impl Fn(f64) -> f64) -> f64 {
     // In terms of ln(r − 1): r may be very near 1.
     let (mut low, mut high) = (libm::log(R.0 - 1.0), libm::log(R.1 - 1.0));

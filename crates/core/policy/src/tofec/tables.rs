@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use ripstop_delay::ShiftedExponential;
 use ripstop_model::{Operation, Timestamp};
 
-/// A table for each kind of request, made when it is first asked for and anew when the delay model
+/// A table for each kind of request, made when it is first asked for and again when the delay model
 /// changes.
 #[derive(Debug)]
 pub(super) struct Tables<T> {
@@ -12,8 +12,8 @@ pub(super) struct Tables<T> {
     tables: BTreeMap<Key, T>,
 }
 
-/// What a table depends on beside the delay model: operation, size, N, K, lanes. Sizes of one kind share
-/// a table, computed for the first of them.
+/// What a table depends on beside the delay model: operation, size, N, K, lanes. Sizes of one kind
+/// share a table, computed for the first of them.
 type Key = (Operation, u64, usize, usize, usize);
 
 fn key(class: &Class, lanes: usize) -> Key {
@@ -29,8 +29,8 @@ impl<T> Tables<T> {
         Self { models: Models::new(settings.model), tables: BTreeMap::new() }
     }
 
-    /// The table for requests of this class on so many lanes, which `make` makes if there is none; `None`
-    /// as long as there is no delay model.
+    /// The table for requests of this class on this many lanes, which `make` makes if there is
+    /// none; `None` as long as there is no delay model.
     pub(super) fn table(
         &mut self,
         now: Timestamp,

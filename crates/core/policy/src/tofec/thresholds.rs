@@ -13,7 +13,7 @@ pub struct Thresholds {
 }
 
 impl Thresholds {
-    /// The thresholds for requests of this class on so many lanes.
+    /// The thresholds for requests of this class on this many lanes.
     pub fn new(demand: &Demand, lanes: usize, class: &Class, limits: Limits) -> Self {
         let lanes = lanes as f64;
         let best_n = |r: f64| r * demand.best_k(r);
@@ -29,8 +29,8 @@ impl Thresholds {
         }
     }
 
-    /// Thresholds for n alone, k being set: those of the gains `g_n` = Ψ(B)·k / (Δ(B)·n(n−k)) (Liang and
-    /// Kozat: FAST CLOUD).
+    /// Thresholds for n alone, k being set: those of the gains `g_n` = Ψ(B)·k / (Δ(B)·n(n−k))
+    /// (Liang and Kozat: FAST CLOUD).
     pub fn of_dimension(
         demand: &Demand,
         lanes: usize,
@@ -59,7 +59,8 @@ impl Thresholds {
         limits.nearest(class, n, k)
     }
 
-    /// Each possible k and the queue length H from which it is used (the next smaller from its own).
+    /// Each possible k and the queue length H from which it is used (the next smaller from its
+    /// own).
     pub fn ks(&self) -> &[(usize, f64)] {
         &self.ks
     }

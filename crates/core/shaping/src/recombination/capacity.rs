@@ -9,19 +9,19 @@ const NANO: u128 = 1_000_000_000;
 
 /// A pool of equal servers that finish what they begin.
 ///
-/// [`Discipline::PClock`](super::Discipline::PClock) keeps reservations i in it if Σρᵢ ≤ C and at every
-/// t = δⱼ
+/// [`Discipline::PClock`](super::Discipline::PClock) keeps reservations i in it if Σρᵢ ≤ C and at
+/// every t = δⱼ
 ///
 /// B + Σ over δᵢ ≤ t of (σᵢ + ρᵢ·(t − δᵢ)) ≤ C·t, B = (2m − 1) · `cost_max`
 ///
-/// with m servers of speed C/m. Between the bounds demand grows no faster than Σρ, so no other t needs
-/// looking at. For m = 1, B is the request that an arrival finds in service, whoever's it is. For more:
-/// let the request with deadline F and cost c start at x, and s be the last moment before x at which a
-/// server idled or took a request due after F. What was in service at s is at most m · `cost_max`; from
-/// s to x all servers did only it and requests entitled since s and due by F, so
+/// with m servers of speed C/m. Between the bounds demand grows no faster than Σρ, so no other t
+/// needs looking at. For m = 1, B is the request that an arrival finds in service, no matter whose.
+/// For more: let the request with deadline F and cost c start at x, and s be the last moment before
+/// x at which a server idled or took a request due after F. What was in service at s is at most m ·
+/// `cost_max`; from s to x all servers did only it and requests entitled since s and due by F, so
 /// C·(x−s) ≤ m·`cost_max` + demand − c. The request itself runs at C/m and ends at x + m·c/C, hence
-/// C·(end − s) ≤ demand + m·`cost_max` + (m−1)·c. Seen the other way: a set that one server of speed C
-/// can keep is at most 2·(m−1)·`cost_max`/C late on m servers of speed C/m.
+/// C·(end − s) ≤ demand + m·`cost_max` + (m−1)·c. Seen the other way: a set that one server of
+/// speed C can keep is at most 2·(m−1)·`cost_max`/C late on m servers of speed C/m.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Capacity {
     /// C, in work units per second, of all servers together, when it is slowest.
@@ -33,8 +33,8 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// Whether every request that conforms to its reservation is answered within its bound, whatever
-    /// other flows send.
+    /// Whether every request that conforms to its reservation is answered within its bound,
+    /// whatever other flows send.
     ///
     /// ```
     /// use core::time::Duration;
@@ -54,8 +54,8 @@ impl Capacity {
         }
     }
 
-    /// The smallest whole rate that passes [`Capacity::keeps`]; [`u64::MAX`] if a bound is zero, since
-    /// none does.
+    /// The smallest whole rate that passes [`Capacity::keeps`]; [`u64::MAX`] if a bound is zero,
+    /// since none does.
     pub fn needed(reservations: &[Reservation], servers: u32, cost_max: u64) -> u64 {
         let mut by_bound: Vec<(u128, u128, u128)> = reservations
             .iter()

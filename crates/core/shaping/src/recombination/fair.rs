@@ -1,11 +1,13 @@
-//! Start-time fair queueing: Goyal, Vin, Cheng, "Start-time fair queueing: a scheduling algorithm for
-//! integrated services packet switching networks", IEEE/ACM Transactions on Networking 5(5), 1997.
+//! Start-time fair queueing: Goyal, Vin, Cheng, "Start-time fair queueing: a scheduling algorithm
+//! for integrated services packet switching networks", IEEE/ACM Transactions on Networking 5(5),
+//! 1997.
 //!
-//! A request's start tag is S = max(v, F) with the virtual time v at its arrival and the finish tag F of
-//! the request before it in its flow; its own finish tag is S + cost / share. The smallest start tag is
-//! served and becomes v; when all is idle, v becomes the largest finish tag. While two flows wait, the
-//! work W they receive in any interval differs by |Wᵢ/wᵢ − Wⱼ/wⱼ| ≤ cᵢ/wᵢ + cⱼ/wⱼ for largest costs c and
-//! shares w. Counted when requests begin, that holds for any number of servers: tags move only then.
+//! A request's start tag is S = max(v, F) with the virtual time v at its arrival and the finish tag
+//! F of the request before it in its flow; its own finish tag is S + cost / share. The smallest
+//! start tag is served and becomes v; when all is idle, v becomes the largest finish tag. While two
+//! flows wait, the work W they receive in any interval differs by |Wᵢ/wᵢ − Wⱼ/wⱼ| ≤ cᵢ/wᵢ + cⱼ/wⱼ
+//! for largest costs c and shares w. Counted when requests begin, that holds for any number of
+//! servers: tags move only then.
 //!
 //! Only heads carry tags here: behind a head the tags follow from those before (v never passes a
 //! waiting request's tag), so a withdrawn request costs its flow nothing.
@@ -19,8 +21,8 @@ use super::{
 use alloc::vec::Vec;
 use ripstop_model::Timestamp;
 
-/// Tags are work per share in units of 2⁻⁴⁰: a request's rounding is far below a unit of work, and 2⁸⁸
-/// units last for ever.
+/// Tags are work per share in units of 2⁻⁴⁰: a request's rounding is far below a unit of work, and
+/// 2⁸⁸ units last for ever.
 const TAG_BITS: u32 = 40;
 
 /// Flows by start tag.

@@ -2,18 +2,18 @@
 //! management" (IEEE TPDS 22(5), 2011), with costs for counts and deadlines for places in a queue.
 //!
 //! Primary requests are due a bound R after their arrival and are served by deadline. The server is
-//! trusted with `C_min` work units per second. A primary request's slack is the work that can still be
-//! put before it: `C_min · (deadline − now)` less the work due before it, its own, and all that is in
-//! service. A secondary request is served whenever every slack is at least its cost; otherwise the
-//! first primary one is. A primary request is accepted only if that leaves no accepted one without
-//! slack, which for one flow and unit costs is the paper's limit of `⌊C_min·R⌋` outstanding requests.
-//! Secondary flows share by start-time fair queueing.
+//! trusted with `C_min` work units per second. A primary request's slack is the work that can still
+//! be put before it: `C_min · (deadline − now)` less the work due before it, its own, and all that
+//! is in service. A secondary request is served whenever every slack is at least its cost;
+//! otherwise the first primary one is. A primary request is accepted only if that leaves no
+//! accepted one without slack, which for one flow and unit costs is the paper's limit of
+//! `⌊C_min·R⌋` outstanding requests. Secondary flows share by start-time fair queueing.
 //!
 //! What holds: as long as each of m servers does at least `C_min/m`, no accepted request is late,
-//! whatever the secondary flows send. For one server: what was in service when a request came is in its
-//! slack, whole, and so is all that is put before it later. For m servers a request's last piece runs
-//! at `C_min/m`, for which (m−1) times its cost is kept back. The paper needs `C_min + 1/R` where this
-//! needs `C_min`, because it does not count what is in service.
+//! whatever the secondary flows send. For one server: what was in service when a request came is in
+//! its slack, whole, and so is all that is put before it later. For m servers a request's last
+//! piece runs at `C_min/m`, for which (m−1) times its cost is kept back. The paper needs
+//! `C_min + 1/R` where this needs `C_min`, because it does not count what is in service.
 //!
 //! What does not hold: a secondary request that uses up slack leaves less room for primary requests
 //! that come after, so primary-first accepts some that Miser declines.

@@ -1,11 +1,6 @@
 use super::{
-    Discipline, FlowId, Terms,
+    FlowId, Terms,
     backlog::{Backlog, Waiting},
-    fair::Fair,
-    fifo::Fifo,
-    miser::Miser,
-    pclock::PClock,
-    split::Split,
 };
 use ripstop_model::Timestamp;
 
@@ -16,8 +11,8 @@ pub(super) enum Exit {
     Withdrawn,
 }
 
-/// What a discipline decides and is told. The backlog it sees is that after what happened; time does
-/// not run backwards.
+/// What a discipline decides and is told. The backlog it sees is that after what happened; time
+/// does not run backwards.
 pub(super) trait Order {
     /// Whether this flow may queue a request of this cost beyond its queue limit's say.
     fn admits(&self, _: Timestamp, _: &Backlog, _: FlowId, _cost: u64) -> bool {
@@ -44,47 +39,4 @@ pub(super) trait Order {
         flow: FlowId,
         old: Option<&Terms>,
     );
-}
-
-/// The orders there are.
-#[derive(Clone, Debug)]
-pub(super) enum AnyOrder {
-    Fifo(Fifo),
-    Split(Split),
-    Fair(Fair),
-    PClock(PClock),
-    Miser(Miser),
-}
-
-impl AnyOrder {
-    /// The discipline's order, ignorant of any flow.
-    pub(super) fn new(discipline: Discipline) -> Self {
-        match discipline {
-            Discipline::Fifo => Self::Fifo(Fifo::default()),
-            Discipline::Split => Self::Split(Split::default()),
-            Discipline::Fair => Self::Fair(Fair::default()),
-            Discipline::PClock => Self::PClock(PClock::default()),
-            Discipline::Miser { rate_min, servers } => Self::Miser(Miser::new(rate_min, servers)),
-        }
-    }
-
-    pub(super) fn get(&self) -> &dyn Order {
-        match self {
-            Self::Fifo(order) => order,
-            Self::Split(order) => order,
-            Self::Fair(order) => order,
-            Self::PClock(order) => order,
-            Self::Miser(order) => order,
-        }
-    }
-
-    pub(super) fn get_mut(&mut self) -> &mut dyn Order {
-        match self {
-            Self::Fifo(order) => order,
-            Self::Split(order) => order,
-            Self::Fair(order) => order,
-            Self::PClock(order) => order,
-            Self::Miser(order) => order,
-        }
-    }
 }

@@ -1,26 +1,29 @@
-//! pClock, after Gulati, Merchant, Varman, "pClock: an arrival curve based approach for `QoS` in shared
-//! storage systems", SIGMETRICS 2007, with two rules of our own.
+//! pClock, after Gulati, Merchant, Varman, "pClock: an arrival curve based approach for `QoS` in
+//! shared storage systems", SIGMETRICS 2007, with two rules of our own.
 //!
-//! A flow reserves a burst σ, a rate ρ and a bound δ. Its start tag S is when a token bucket of depth σ,
-//! filled at ρ, pays for the request: at once as long as the flow conforms. Its deadline is F = S + δ.
-//! 1. Among the heads with S ≤ now, the entitled ones, the smallest F is served and its bucket charged.
+//! A flow reserves a burst σ, a rate ρ and a bound δ. Its start tag S is when a token bucket of
+//! depth σ, filled at ρ, pays for the request: at once as long as the flow conforms. Its deadline
+//! is F = S + δ.
+//! 1. Among the heads with S ≤ now, the entitled ones, the smallest F is served and its bucket
+//!    charged.
 //! 2. With no entitled head the server has time to spare. What it then serves is not charged to the
 //!    bucket, so that spare capacity used now is never held against a flow later.
 //!
-//! Our own: a head before its S is not served while an entitled one waits, and spare time is shared by
-//! start-time fair queueing over the shares, not given to whoever has the smallest tag, which would be
-//! the same flow again and again. Flows without a reservation live on spare time.
+//! Our own: a head before its S is not served while an entitled one waits, and spare time is shared
+//! by start-time fair queueing over the shares, not given to the flow with the smallest tag, which
+//! would be the same flow again and again. Flows without a reservation live on spare time.
 //!
-//! Why conforming flows are never late at one server of speed C, if [`Capacity`](super::Capacity) says
-//! so: let the request with deadline F be unfinished at F, and s the last moment before at which no
-//! entitled request due by F was unfinished. Since s the server did nothing but such requests, except
-//! for the rest of one that it had begun: at most `cost_max`. They were entitled at s or later, so they
-//! are within the arrival curves from s: `cost_max` + Σ over δᵢ ≤ F−s of σᵢ + ρᵢ·(F−s−δᵢ) ≤ C·(F−s), and
-//! all was done by F. What other flows send beyond their curves does not enter.
+//! Why conforming flows are never late at one server of speed C, if [`Capacity`](super::Capacity)
+//! says so: let the request with deadline F be unfinished at F, and s the last moment before at
+//! which no entitled request due by F was unfinished. Since s the server did nothing but such
+//! requests, except for the rest of one that it had begun: at most `cost_max`. They were entitled
+//! at s or later, so they are within the arrival curves from s: `cost_max` + Σ over δᵢ ≤ F−s of
+//! σᵢ + ρᵢ·(F−s−δᵢ) ≤ C·(F−s), and all was done by F. What other flows send beyond their curves
+//! does not enter.
 //!
-//! Only heads carry tags; those behind follow when their turn comes. A request is never entitled before
-//! the one that left the queue before it, or else before that one left (`entitled_after`): while it was
-//! hidden, it could not have been served, and a bucket must not fill for it.
+//! Only heads carry tags; those behind follow when their turn comes. A request is never entitled
+//! before the one that left the queue before it, or else before that one left (`entitled_after`):
+//! while it was hidden, it could not have been served, and a bucket must not fill for it.
 
 use super::{
     FlowId, Reservation, Terms,

@@ -1,8 +1,4 @@
-use super::{
-    Discipline, FlowId, Terms,
-    backlog::Backlog,
-    order::{AnyOrder, Exit},
-};
+use super::{Discipline, FlowId, Terms, any_order::AnyOrder, backlog::Backlog, order::Exit};
 use alloc::vec::Vec;
 use core::{error::Error, fmt};
 use ripstop_model::Timestamp;
@@ -10,19 +6,19 @@ use ripstop_model::Timestamp;
 /// The request queues of all flows and the discipline that serves them.
 ///
 /// A flow is a class of requests kept apart from the others: a tenant's tier. The scheduler knows
-/// neither servers nor their speed: whoever drives it calls [`Scheduler::pop`] when one is free and
+/// neither servers nor their speed: its driver calls [`Scheduler::pop`] when one is free and
 /// [`Scheduler::ended`] when it is free again. What holds for every discipline:
 /// * work conserving: `pop` answers as long as anything waits;
 /// * first in, first out within a flow;
-/// * the same calls give the same order: ties go to whoever came first;
+/// * the same calls give the same order: ties go to the first to come;
 /// * flows, terms and the discipline change at run time and no queued request is lost;
-/// * an operation takes O(log flows) amortised, with [`Discipline::Miser`] O(log requests) expected, and
-///   allocates nothing once the queues have been as long as they get. Only a change of the discipline
-///   or of a flow's class goes through the queue.
+/// * an operation takes O(log flows) amortised, with [`Discipline::Miser`] O(log requests)
+///   expected, and allocates nothing once the queues have been as long as they get. Only a change
+///   of the discipline or of a flow's class goes through the queue.
 ///
-/// `now` is the driver's clock; an earlier `now` than before counts as that. Costs are work units of
-/// the driver's choice (requests, bytes, lane-nanoseconds), the same everywhere; 0 counts as 1. `T` is
-/// whatever the driver knows a request by.
+/// `now` is the driver's clock; an earlier `now` than before counts as that. Costs are work units
+/// of the driver's choice (requests, bytes, lane-nanoseconds), the same everywhere; 0 counts as 1.
+/// `T` is whatever the driver knows a request by.
 ///
 /// ```
 /// use ripstop_model::Timestamp;
@@ -167,7 +163,8 @@ impl<T> Scheduler<T> {
         }
     }
 
-    /// Takes no more requests of a flow; those that wait are served on its terms. False if it is unknown.
+    /// Takes no more requests of a flow; those that wait are served on its terms. False if it is
+    /// unknown.
     pub fn retire_flow(&mut self, now: Timestamp, flow: FlowId) -> bool {
         self.advance(now);
         self.backlog.retire(flow)
@@ -209,8 +206,8 @@ impl<T> Scheduler<T> {
         (!admitted).then_some(DeclineReason::NoSlack)
     }
 
-    /// The request for a server that is free now; none only if none waits. [`Scheduler::ended`] follows
-    /// when the server is free again, however the request fared.
+    /// The request for a server that is free now; none only if none waits. [`Scheduler::ended`]
+    /// follows when the server is free again, however the request fared.
     pub fn pop(&mut self, now: Timestamp) -> Option<Served<T>> {
         let now = self.advance(now);
         let seat = self.order.get_mut().choose(now, &self.backlog)?;
@@ -241,8 +238,8 @@ impl<T> Scheduler<T> {
         token.take().expect("an occupied seat has a token")
     }
 
-    /// The server that took this request is free again. Once per request popped: split counts servers
-    /// by it, fair queueing and Miser the work under way.
+    /// The server that took this request is free again. Once per request popped: split counts
+    /// servers by it, fair queueing and Miser the work under way.
     pub fn ended(&mut self, now: Timestamp, service: Service) {
         let now = self.advance(now);
         self.backlog.end(service.flow, service.cost);

@@ -22,8 +22,8 @@ struct Node {
     children: [u32; 2],
 }
 
-/// Requests in order, each with a limit on the sum of the costs up to and including its own. Its slack
-/// is what remains of the limit.
+/// Requests in order, each with a limit on the sum of the costs up to and including its own. Its
+/// slack is what remains of the limit.
 #[derive(Clone, Debug)]
 pub(super) struct SlackTree {
     /// By seat.

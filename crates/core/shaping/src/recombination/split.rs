@@ -1,10 +1,10 @@
-//! Separate servers for each class, the division of the decomposition paper's Fig. 12, except that a
-//! server whose owner has nothing to do is lent.
+//! Separate servers for each class, the division of the decomposition paper's Fig. 12, except that
+//! a server whose owner has nothing to do is lent.
 //!
-//! A server that falls free goes to the flow with the oldest head among those that use fewer servers
-//! than their share; only if none of these waits, to the oldest head of all. So when the shares sum to
-//! no more than the servers, a flow below its share waits for at most one service by a borrower per
-//! server that it is owed.
+//! A server that falls free goes to the flow with the oldest head among those that use fewer
+//! servers than their share; only if none of these waits, to the oldest head of all. So when the
+//! shares sum to no more than the servers, a flow below its share waits for at most one service by
+//! a borrower per server that it is owed.
 
 use super::{
     FlowId, Terms,

@@ -10,11 +10,11 @@ pub struct FlowId(pub u16);
 pub struct Terms {
     /// Requests of the flow that may wait; more are declined.
     pub waiting_max: u32,
-    /// Split: servers of its own. Fair, and whatever pClock and Miser have to spare: its weight, where 0
-    /// counts as 1.
+    /// Split: servers of its own. Fair, and whatever pClock and Miser have to spare: its weight,
+    /// where 0 counts as 1.
     pub share: u32,
-    /// pClock: what is kept free for it. Miser: a primary flow, whose requests are due `bound` after
-    /// their arrival. None: it takes what is spare, a secondary flow.
+    /// pClock: what is kept free for it. Miser: a primary flow, whose requests are due `bound`
+    /// after their arrival. None: it takes what is spare, a secondary flow.
     pub reservation: Option<Reservation>,
 }
 
@@ -42,17 +42,19 @@ pub struct Reservation {
 pub enum Discipline {
     /// First come, first served, whatever the flow: the undecomposed baseline.
     Fifo,
-    /// Servers of one's own, as many as the share says; those idle are lent. A server that falls free
-    /// goes to a flow below its share before any above.
+    /// Servers of one's own, as many as the share says; those idle are lent. A server that falls
+    /// free goes to a flow below its share before any above.
     Split,
-    /// Start-time fair queueing: work in proportion to the shares among the flows that wait, none saved
-    /// up by those that do not.
+    /// Start-time fair queueing: work in proportion to the shares among the flows that wait, none
+    /// saved up by those that do not.
     Fair,
-    /// Reservations met by deadline, what is spare shared fairly. A request that conforms is answered
-    /// within its bound, whatever others send, in a pool that [`Capacity`](super::Capacity) passes.
+    /// Reservations met by deadline, what is spare shared fairly. A request that conforms is
+    /// answered within its bound, whatever others send, in a pool that
+    /// [`Capacity`](super::Capacity) passes.
     PClock,
-    /// Secondary requests go first as long as every primary one has the slack for it. A primary request
-    /// that might be late is declined; an accepted one is not late while the servers keep `rate_min`.
+    /// Secondary requests go first as long as every primary one has the slack for it. A primary
+    /// request that might be late is declined; an accepted one is not late while the servers keep
+    /// `rate_min`.
     Miser {
         /// `C_min`: work units per second that the servers together do at least.
         rate_min: u64,

@@ -1,5 +1,5 @@
-//! What decomposition is for: the part of a bursty load that a capacity can serve in time is served in
-//! time, and the rest is not put off by more than it must be.
+//! What decomposition is for: the part of a bursty load that a capacity can serve in time is served
+//! in time, and the rest is not put off by more than it must be.
 
 use crate::driver::{Arrival, Outcome, Servers, at_ms};
 use core::time::Duration;
@@ -13,7 +13,8 @@ const SECONDARY: FlowId = FlowId(1);
 const RATE: u64 = 100;
 const BOUND: Duration = Duration::from_millis(200);
 
-/// The exact rule: primary is what a server of `RATE` that serves nothing else would finish in time.
+/// The exact rule: primary is what a server of `RATE` that serves nothing else would finish in
+/// time.
 fn decomposed(mut times_ms: Vec<u64>) -> Vec<Arrival> {
     times_ms.sort_unstable();
     let mut free = Timestamp::ZERO;

@@ -56,9 +56,9 @@ impl Servers {
         Duration::from_nanos(nanos.div_ceil(u128::from(self.rate)) as u64)
     }
 
-    /// Runs the arrivals, sorted by time, until nothing waits. Ends come before arrivals of the same
-    /// instant; servers look for work after every single arrival, so that one may begin something
-    /// between two arrivals of one instant.
+    /// Runs the arrivals, sorted by time, until nothing waits. Ends come before arrivals of the
+    /// same instant; servers look for work after every single arrival, so that one may begin
+    /// something between two arrivals of one instant.
     pub(crate) fn run(
         &self,
         discipline: Discipline,

@@ -16,7 +16,8 @@ fn secondary() -> Terms {
 }
 
 proptest! {
-    /// At the trusted rate exactly, with primary flows of different bounds and secondary ones that flood.
+    /// At the trusted rate exactly, with primary flows of different bounds and secondary ones that
+    /// flood.
     #[test]
     fn no_accepted_primary_request_is_late(
         bounds in prop::collection::vec(20..900u64, 1..4),
@@ -51,7 +52,7 @@ proptest! {
     }
 }
 
-/// Miser with every slack worked out anew each time.
+/// Miser with every slack worked out again each time.
 struct Naive {
     rate_min: i128,
     servers: i128,

@@ -7,7 +7,8 @@ use ripstop_shaping::{Capacity, Discipline, FlowId, Reservation, Scheduler, Term
 const NANO: u128 = 1_000_000_000;
 const COST_MAX: u64 = 6;
 
-/// What a flow sends: as soon as its arrival curve allows it, or that much later; or without asking.
+/// What a flow sends: as soon as its arrival curve allows it, or that much later; or without
+/// asking.
 #[derive(Clone, Debug)]
 struct Tenant {
     reservation: Reservation,

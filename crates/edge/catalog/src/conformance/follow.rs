@@ -57,6 +57,7 @@ pub async fn follow(catalog: &dyn Audited, steps: &[Step], together: usize) -> M
                 | Action::Move { .. }
                 | Action::ForgetLeftover { .. }
                 | Action::Name { .. }
+                | Action::Gateway(_)
                 | Action::Outlive { .. }
                 | Action::Bury { .. } => {}
             }
@@ -74,6 +75,10 @@ pub async fn follow(catalog: &dyn Audited, steps: &[Step], together: usize) -> M
 pub async fn compare(catalog: &dyn Audited, model: &Model) {
     let state = model.state().clone();
     let same = |what: &str, one: String, other: String| assert_eq!(one, other, "{what}");
+    same("watermarks", shown(&catalog.watermarks().await), shown(&model.watermarks().await));
+    for name in state.leases.keys() {
+        same("lease", shown(&catalog.lease(name).await), shown(&model.lease(name).await));
+    }
     same("buckets", shown(&catalog.buckets("", ALL).await), shown(&model.buckets("", ALL).await));
     same("nodes", shown(&catalog.nodes().await), shown(&model.nodes().await));
     same("usages", shown(&catalog.usages("", ALL).await), shown(&model.usages("", ALL).await));
@@ -229,6 +234,7 @@ pub async fn whole(catalog: &dyn Catalog) -> String {
     let ids: Vec<StripeId> = stripes.iter().map(|(id, _)| *id).collect();
     let mut whole = vec![
         shown(&catalog.nodes().await),
+        shown(&catalog.watermarks().await),
         shown(&stripes),
         shown(&catalog.held(&ids).await),
         shown(&garbage),

@@ -97,8 +97,19 @@ pub enum Action {
     Name {
         node: u8,
     },
+    Gateway(Turn),
     List(ListingRequest),
     Uploads(ListingRequest),
+}
+
+/// What a gateway does among others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "each stands for the change of that name")]
+pub enum Turn {
+    Watch { session: u8, back: u8, alive: u8 },
+    Retire,
+    Lease { name: u8, session: u8, lasts: u8 },
+    Release { name: u8, session: u8 },
 }
 
 /// Which stripes a holder names.
@@ -235,6 +246,17 @@ fn request() -> impl Strategy<Value = ListingRequest> {
     )
 }
 
+fn turn() -> impl Strategy<Value = Turn> {
+    prop_oneof![
+        2 => (1..5u8, any::<u8>(), 0..60u8)
+            .prop_map(|(session, back, alive)| Turn::Watch { session, back, alive }),
+        1 => Just(Turn::Retire),
+        2 => (0..2u8, 1..4u8, 0..20u8)
+            .prop_map(|(name, session, lasts)| Turn::Lease { name, session, lasts }),
+        1 => (0..2u8, 1..4u8).prop_map(|(name, session)| Turn::Release { name, session }),
+    ]
+}
+
 fn action() -> impl Strategy<Value = Action> {
     let bucket = || 0..3u8;
     prop_oneof![
@@ -276,6 +298,7 @@ fn action() -> impl Strategy<Value = Action> {
         ),
         1 => any::<u8>().prop_map(|pick| Action::ForgetLeftover { pick }),
         1 => (0..4u8).prop_map(|node| Action::Name { node }),
+        6 => turn().prop_map(Action::Gateway),
         5 => request().prop_map(Action::List),
         3 => request().prop_map(Action::Uploads),
     ]

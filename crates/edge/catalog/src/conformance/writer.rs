@@ -1,7 +1,7 @@
 //! Turns scripts into changes.
 
 use super::make::{bucket, object, part, stripe, upload};
-use super::script::{Action, Key, Material, Step, When, Wish};
+use super::script::{Action, Key, Material, Step, Turn, When, Wish};
 use crate::{Change, Condition, Model, Object, Quota, Session, Stamp, State, Stripe, Tombstone};
 use ripstop_model::{NodeId, StripeId};
 
@@ -80,6 +80,33 @@ impl Writer {
         (Some(Tombstone { stamp, told_by, ..Tombstone::default() }), brought)
     }
 
+    fn object(&mut self, when: When, material: &Material) -> (Object, Vec<(StripeId, Stripe)>) {
+        let Made { named, told_by, brought } = self.make(material);
+        let stamp = self.stamp(told_by, when);
+        let object = object(&format!("e{}", self.made % 5), &named, told_by);
+        (Object { stamp, ..object }, brought)
+    }
+
+    fn turn(&self, turn: &Turn) -> Change {
+        match turn {
+            Turn::Watch { session, back, alive } => Change::Watch {
+                session: Session(u32::from(*session)),
+                least: StripeId(self.made.saturating_sub(u128::from(*back))),
+                alive_until_ms: self.now_ms + u64::from(*alive),
+            },
+            Turn::Retire => Change::Retire,
+            Turn::Lease { name, session, lasts } => Change::Lease {
+                name: format!("lease{name}"),
+                holder: Session(u32::from(*session)),
+                until_ms: self.now_ms + u64::from(*lasts),
+            },
+            Turn::Release { name, session } => Change::Release {
+                name: format!("lease{name}"),
+                holder: Session(u32::from(*session)),
+            },
+        }
+    }
+
     #[expect(clippy::too_many_lines, reason = "an arm for each action, most of three lines")]
     pub(super) fn change(&mut self, state: &State, action: &Action) -> Option<Change> {
         Some(match action {
@@ -96,11 +123,8 @@ impl Writer {
             Action::Put { bucket, key, when, material, condition, quota } => {
                 let (bucket, key) = place(state, *bucket, key);
                 let condition = wished(state, &bucket, &key, *condition);
-                let Made { named, told_by, brought } = self.make(material);
-                let mut object = object(&format!("e{}", self.made % 5), &named, told_by);
-                object.stamp = self.stamp(told_by, *when);
-                let quota = *quota;
-                Change::PutObject { bucket, key, object, stripes: brought, condition, quota }
+                let (object, stripes) = self.object(*when, material);
+                Change::PutObject { bucket, key, object, stripes, condition, quota: *quota }
             }
             Action::Delete { bucket, key, condition, told } => {
                 let (bucket, key) = place(state, *bucket, key);
@@ -149,11 +173,7 @@ impl Writer {
             }
             Action::Move { stripe, index, to, is_stale } => {
                 let stripe = StripeId(self.ever(*stripe));
-                let found = state.stripes.get(&stripe).map(|found| found.stripe.nodes.clone());
-                let mut nodes = found.unwrap_or_default();
-                if *is_stale {
-                    nodes.push(Some(77));
-                }
+                let nodes = nodes_of(state, stripe, *is_stale);
                 Change::MoveFragment { stripe, nodes, index: *index, to: NodeId(*to) }
             }
             Action::ForgetLeftover { pick } => {
@@ -161,10 +181,20 @@ impl Writer {
                 let picked = all.nth(usize::from(*pick) % state.leftovers.len().max(1));
                 Change::ForgetLeftovers { leftovers: picked.copied().into_iter().collect() }
             }
+            Action::Gateway(turn) => self.turn(turn),
             Action::Name { node } => Change::NameNode { name: format!("node{node}") },
             Action::List(_) | Action::Uploads(_) => return None,
         })
     }
+}
+
+/// Where a stripe's fragments are, or were before.
+fn nodes_of(state: &State, stripe: StripeId, is_stale: bool) -> Vec<Option<u16>> {
+    let mut nodes = state.stripes.get(&stripe).map(|held| held.stripe.nodes.clone());
+    if is_stale {
+        nodes.get_or_insert_default().push(Some(77));
+    }
+    nodes.unwrap_or_default()
 }
 
 fn complete(

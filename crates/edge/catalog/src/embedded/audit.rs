@@ -8,8 +8,8 @@ use crate::audit::Recount;
 use crate::{Audit, CatalogError, Finding};
 use ripstop_model::{FragmentId, NodeId, StripeId};
 
-/// Most stripes whose holders are counted at once, at some 80 bytes each: of more, the catalog is gone
-/// through several times.
+/// Most stripes whose holders are counted at once, at some 80 bytes each: of more, the catalog is
+/// gone through several times.
 const COUNTED_MAX: u64 = 1 << 20;
 
 impl View {
@@ -93,6 +93,16 @@ impl View {
         for entry in self.nodes.all()? {
             let entry = entry?;
             let what = || format!("the number of node {}", shown(entry.key()));
+            read(recount, what, entry.read(), |_, _| {});
+        }
+        for entry in self.watermarks.all()? {
+            let entry = entry?;
+            let what = || format!("the watermark of session {}", entry.key());
+            read(recount, what, entry.read(), |_, _| {});
+        }
+        for entry in self.leases.all()? {
+            let entry = entry?;
+            let what = || format!("the lease \"{}\"", shown(entry.key()));
             read(recount, what, entry.read(), |_, _| {});
         }
         for entry in self.sessions.all()? {

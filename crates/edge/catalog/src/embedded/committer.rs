@@ -1,4 +1,4 @@
-//! Group commit: one thread gathers the changes that wait, applies them in one transaction, and
+//! Group commit: each step gathers the changes that wait, applies them in one transaction, and
 //! answers each when the transaction is on disk.
 
 use super::failure::unavailable;
@@ -13,7 +13,6 @@ use redb::{Database, ReadableDatabase};
 use ripstop_object::Decision;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
@@ -91,58 +90,47 @@ impl Committer {
         Self { opener, database, kept, shown, health, settings, unflushed_since, retry_at }
     }
 
-    /// Serves until every sender is gone and all that was queued is answered.
-    pub(super) fn run(mut self, asked: &Receiver<Asked>) {
-        let mut next = self.next(asked);
-        while let Some(first) = next.take() {
-            let mut batch = Vec::new();
-            let mut changes = 0;
-            let mut then = Some(first);
-            while let Some(Asked::Changes(waiting)) = then {
-                changes += waiting.changes.len();
-                batch.push(waiting);
-                let more = changes < self.settings.changes_per_commit_max.max(1);
-                then = if more { asked.try_recv().ok() } else { None };
-            }
-            if !batch.is_empty() {
-                self.commit(batch);
-            }
-            match then {
-                Some(Asked::Look) => self.look(),
-                // One who has gone needs none.
-                Some(Asked::Snapshot(answer)) => drop(answer.send(self.snapshot())),
-                Some(Asked::Changes(_)) | None => {}
-            }
-            next = self.next(asked);
-        }
-        self.flush();
-        self.close();
+    /// When it has something to do although nobody asks: to flush, or to try a disk that failed.
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        [self.flush_at(), self.retry_at].into_iter().flatten().min()
     }
 
-    /// What is asked next; meanwhile, flushes what has been in memory for long enough, and tries a disk
-    /// that failed.
-    fn next(&mut self, asked: &Receiver<Asked>) -> Option<Asked> {
-        loop {
-            let flush_at = self.unflushed_since.map(|since| since + FLUSH_AFTER);
-            let Some(wake_at) = [flush_at, self.retry_at].into_iter().flatten().min() else {
-                return asked.recv().ok();
-            };
-            let next = match asked.recv_timeout(wake_at.saturating_duration_since(Instant::now())) {
-                Ok(next) => Some(next),
-                Err(RecvTimeoutError::Timeout) => None,
-                Err(RecvTimeoutError::Disconnected) => return None,
-            };
-            let now = Instant::now();
-            if flush_at.is_some_and(|at| at <= now) {
-                self.flush();
-            }
-            if self.retry_at.is_some_and(|at| at <= now) {
-                self.retry();
-            }
-            if next.is_some() {
-                return next;
-            }
+    fn flush_at(&self) -> Option<Instant> {
+        self.unflushed_since.map(|since| since + FLUSH_AFTER)
+    }
+
+    /// Does what is due, and then what is asked; of the changes that wait behind it, which `more`
+    /// takes from the queue, as many as one transaction may have.
+    pub(super) fn step(&mut self, asked: Option<Asked>, mut more: impl FnMut() -> Option<Asked>) {
+        let now = ripstop_host::now();
+        if self.flush_at().is_some_and(|at| at <= now) {
+            self.flush();
         }
+        if self.retry_at.is_some_and(|at| at <= now) {
+            self.retry();
+        }
+        let (mut batch, mut changes, mut then) = (Vec::new(), 0, asked);
+        while let Some(Asked::Changes(waiting)) = then {
+            changes += waiting.changes.len();
+            batch.push(waiting);
+            let is_full = changes >= self.settings.changes_per_commit_max.max(1);
+            then = if is_full { None } else { more() };
+        }
+        if !batch.is_empty() {
+            self.commit(batch);
+        }
+        match then {
+            Some(Asked::Look) => self.look(),
+            // One who has gone needs none.
+            Some(Asked::Snapshot(answer)) => drop(answer.send(self.snapshot())),
+            Some(Asked::Changes(_)) | None => {}
+        }
+    }
+
+    /// The last step, once nobody can ask any more.
+    pub(super) fn end(mut self) {
+        self.flush();
+        self.close();
     }
 
     fn commit(&mut self, batch: Vec<Waiting>) {
@@ -210,7 +198,7 @@ impl Committer {
     fn reopen(&mut self) {
         self.close();
         self.unflushed_since = None;
-        let begun = Instant::now();
+        let begun = ripstop_host::now();
         match self.opener.open(&self.settings) {
             Ok(Opened { database, view }) => {
                 self.database = Some(database);
@@ -220,8 +208,8 @@ impl Committer {
             Err(CatalogError::Corrupt { reason }) => self.health.fall(Trouble::Damaged { reason }),
             Err(error) => tracing::warn!(%error, "the catalog could not be opened again"),
         }
-        let wait = (begun.elapsed() * RETRY_AFTER_OPENINGS).max(RETRY_AFTER);
-        self.retry_at = Some(Instant::now() + wait);
+        let wait = (ripstop_host::since(begun) * RETRY_AFTER_OPENINGS).max(RETRY_AFTER);
+        self.retry_at = Some(ripstop_host::now() + wait);
     }
 
     /// Sees whether the disk can be read, and takes writes, again.
@@ -235,7 +223,7 @@ impl Committer {
         }
         let room = self.opener.has_room();
         if self.database.is_none() || room.is_err() {
-            self.retry_at = Some(Instant::now() + RETRY_AFTER);
+            self.retry_at = Some(ripstop_host::now() + RETRY_AFTER);
             return;
         }
         match self.guarded(Self::probe) {
@@ -311,7 +299,7 @@ impl Committer {
         }
         txn.commit().map_err(in_doubt)?;
         if self.settings.durability == Durability::Relaxed {
-            self.unflushed_since.get_or_insert_with(Instant::now);
+            self.unflushed_since.get_or_insert_with(ripstop_host::now);
         }
         self.show()?;
         Ok(answers)
@@ -343,7 +331,8 @@ impl Committer {
     fn close(&mut self) {
         self.kept.store(false, Ordering::Release);
         let Some(database) = self.database.take() else { return };
-        // A damaged database may panic as it is closed, and a failed one has said what it had to say.
+        // A damaged database may panic as it is closed, and a failed one has said what it had to
+        // say.
         let closed = caught(|| database.close().map_err(unavailable));
         if let Err(error) = closed
             && self.health.trouble().is_none()

@@ -1,5 +1,6 @@
-//! Records of format 1 become those of this one, once, as a file is opened to be written to: a part of
-//! them in each transaction, so that memory is bounded, and what was done stays done if it is cut short.
+//! Records of format 1 become those of this one, once, as a file is opened to be written to: a part
+//! of them in each transaction, so that memory is bounded, and what was done stays done if it is
+//! cut short.
 
 use super::failure::unavailable;
 use super::kinds::{BUCKETS, CONVERTING, FACTS, GARBAGE, OBJECTS, PARTS, STRIPES, UPLOADS};
@@ -24,7 +25,7 @@ pub(super) fn convert(database: &Database) -> Result<(), CatalogError> {
         return Ok(());
     }
     tracing::info!("the catalog is of an older format and is converted: this takes a while once");
-    let mut progress = Progress { records: 0, told: Instant::now() };
+    let mut progress = Progress { records: 0, told: ripstop_host::now() };
     turn(database, BUCKETS, &mut progress)?;
     turn(database, OBJECTS, &mut progress)?;
     turn(database, STRIPES, &mut progress)?;
@@ -46,8 +47,8 @@ struct Progress {
 impl Progress {
     fn add(&mut self, records: usize) {
         self.records += records as u64;
-        if self.told.elapsed() >= TOLD_EVERY {
-            self.told = Instant::now();
+        if ripstop_host::since(self.told) >= TOLD_EVERY {
+            self.told = ripstop_host::now();
             tracing::info!(records = self.records, "the catalog is being converted");
         }
     }
@@ -83,7 +84,7 @@ fn turn_some<K: Key + 'static, R: Stored>(
             if entry.older().is_some() {
                 match entry.read() {
                     Ok(record) => turned.push((key.clone(), kind.seal(&entry.key(), &record))),
-                    // It stays as it is: whoever asks for it, and a check, are told so.
+                    // It stays as it is: callers that ask for it, and a check, are told so.
                     Err(error) => {
                         let key = String::from_utf8_lossy(&key).escape_debug().to_string();
                         tracing::error!(table = kind.name, key, %error, "a record is not converted");

@@ -28,12 +28,13 @@ pub struct Copied {
     pub inspection: Inspection,
 }
 
-/// Copies the file of a catalog to a new file beside `to`, for its owner alone, and inspects the copy. A
-/// catalog that is in use is copied as `kept` has it, which must stay until this has ended. The copy
-/// vouches for no names of stripes: what was written since it was made is newer than it.
+/// Copies the file of a catalog to a new file beside `to`, for its owner alone, and inspects the
+/// copy. A catalog that is in use is copied as `kept` has it, which must stay until this has ended.
+/// The copy vouches for no names of stripes: what was written since it was made is newer than it.
 ///
 /// # Errors
-/// If there is a file `to`, something cannot be read or written, or the copy is not as it should be.
+/// If there is a file `to`, something cannot be read or written, or the copy is not as it should
+/// be.
 pub fn copy(
     from: &Path,
     kept: Option<&Extracted>,

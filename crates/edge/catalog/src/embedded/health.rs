@@ -11,14 +11,14 @@ use std::sync::{Arc, Mutex, Once, PoisonError};
 /// Why a catalog takes no changes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Trouble {
-    /// Its disk does not take what is written: it is full, say. Reads go on. The catalog tries again by
-    /// itself.
+    /// Its disk does not take what is written: it is full, say. Reads go on. The catalog tries
+    /// again by itself.
     Unwritable {
         /// What the disk said.
         reason: String,
     },
-    /// Its disk failed to make safe what was written, so what is on it is unknown: the disk wants looking
-    /// at, and the catalog opening again.
+    /// Its disk failed to make safe what was written, so what is on it is unknown: the disk wants
+    /// looking at, and the catalog opening again.
     InDoubt {
         /// What the disk said.
         reason: String,

@@ -21,7 +21,8 @@ const LEAF: u8 = 1;
 pub struct Inspection {
     /// Bytes of the file.
     pub len: u64,
-    /// The first page that is not what was written, if there is one: where, and what it seems to hold.
+    /// The first page that is not what was written, if there is one: where, and what it seems to
+    /// hold.
     pub damaged: Option<String>,
     /// What the records say of each other.
     pub audit: Audit,
@@ -56,8 +57,8 @@ pub(super) enum Depth {
     Records,
 }
 
-/// Verifies the checksum of every page of a snapshot in `file`, then recounts its records. Of one whose
-/// pages are damaged, `fallback` is audited instead, as far as it can be read.
+/// Verifies the checksum of every page of a snapshot in `file`, then recounts its records. Of one
+/// whose pages are damaged, `fallback` is audited instead, as far as it can be read.
 pub(super) fn inspect(
     file: Box<dyn StorageBackend>,
     extracted: &Extracted,

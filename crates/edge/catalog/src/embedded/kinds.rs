@@ -1,7 +1,10 @@
 //! What there is in the file: each table, and the records that only it knows.
 
 use super::rows::{Bytes, Kind, Stored};
-use crate::{Account, Bucket, Garbage, Held, Leftover, Object, Tombstone, Upload, UploadedPart};
+use crate::{
+    Account, Bucket, Garbage, Held, Lease, Leftover, Object, Tombstone, Upload, UploadedPart,
+    Watermark,
+};
 use redb::TableDefinition;
 use ripstop_form::{Fields, Found, Record, Unreadable};
 
@@ -52,6 +55,10 @@ pub(super) const TOMBSTONES: Kind<Bytes, Tombstone> = Kind::new("tombstones");
 pub(super) const OUTLIVED: Kind<OutlivedKey, Nothing> = Kind::new("outlived");
 /// The same, by key.
 pub(super) const OUTLIVED_AT: Kind<OutlivedAtKey, Nothing> = Kind::new("outlived at");
+/// Session → what it may still be writing.
+pub(super) const WATERMARKS: Kind<u32, Watermark> = Kind::new("watermarks");
+/// What only one does at a time → who.
+pub(super) const LEASES: Kind<Bytes, Lease> = Kind::new("leases");
 /// What is being counted → how far it is: [`LIVE`].
 pub(super) const CURSORS: Kind<Bytes, Cursor> = Kind::new("cursors");
 
@@ -64,7 +71,8 @@ pub(super) const COUNTED: Bytes = b"counted";
 /// There while records of format 1 may be left.
 pub(super) const CONVERTING: Bytes = b"converting";
 
-/// A number. It is never written again with less than everything known, so there are no unknown fields.
+/// A number. It is never written again with less than everything known, so there are no unknown
+/// fields.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Number(pub(super) u64);
 
@@ -124,6 +132,8 @@ impl Stored for Nothing {}
 impl Stored for Account {}
 impl Stored for Tombstone {}
 impl Stored for Cursor {}
+impl Stored for Watermark {}
+impl Stored for Lease {}
 
 pub(super) const fn leftover_key(copy: &Leftover) -> (u128, u8, u16) {
     (copy.stripe.0, copy.index, copy.node.0)

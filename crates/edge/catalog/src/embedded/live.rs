@@ -1,5 +1,6 @@
-//! Live bytes of stripes, counted once in a file of a format that had none: a part of the records in each
-//! transaction, and how far it is in the same, so that memory is bounded and a kill counts nothing twice.
+//! Live bytes of stripes, counted once in a file of a format that had none: a part of the records
+//! in each transaction, and how far it is in the same, so that memory is bounded and a kill counts
+//! nothing twice.
 
 use super::failure::unavailable;
 use super::kinds::{CURSORS, Cursor, LIVE};
@@ -10,7 +11,7 @@ use redb::{Database, Key};
 use ripstop_model::StripeId;
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Most records of one transaction, and most bytes of them.
 const RECORDS_MAX: usize = 1 << 14;
@@ -47,15 +48,15 @@ pub(super) fn count_by(
         return Ok(true);
     }
     tracing::info!("live bytes of the catalog's stripes are counted: this takes a while once");
-    let (mut records, mut told) = (0, Instant::now());
+    let (mut records, mut told) = (0, ripstop_host::now());
     for _ in 0..transactions_max {
         let Some(counted) = count_some(database, records_max)? else {
             tracing::info!(records, "live bytes are counted");
             return Ok(true);
         };
         records += counted;
-        if told.elapsed() >= TOLD_EVERY {
-            told = Instant::now();
+        if ripstop_host::since(told) >= TOLD_EVERY {
+            told = ripstop_host::now();
             tracing::info!(records, "live bytes are being counted");
         }
     }
@@ -151,12 +152,11 @@ impl Part {
             self.records += 1;
             len += entry.len();
             let key = K::as_bytes(&entry.key()).as_ref().to_vec();
+            self.keys.push(key.clone());
             if self.records == records_max as u64 || len > BYTES_MAX {
-                self.keys.push(key.clone());
                 self.last = Some(key);
                 break;
             }
-            self.keys.push(key);
         }
         Ok(())
     }

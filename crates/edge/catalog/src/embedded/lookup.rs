@@ -6,7 +6,8 @@ use super::kinds::VOUCHED;
 use super::rows::{Rows, Stored};
 use super::table::Tables;
 use crate::{
-    Account, Bucket, CatalogError, Held, Object, Session, Tombstone, Upload, UploadedPart,
+    Account, Bucket, CatalogError, Held, Lease, Object, Session, Tombstone, Upload, UploadedPart,
+    Watermark,
 };
 use redb::Key;
 use ripstop_model::{NodeId, StripeId};
@@ -85,6 +86,22 @@ impl ripstop_object::Rows for Tables<'_> {
 
     fn session(&self, session: Session) -> Result<Option<u64>, CatalogError> {
         self.sessions.number(&session.0)
+    }
+
+    fn watermark(&self, session: Session) -> Result<Option<Watermark>, CatalogError> {
+        self.watermarks.find(&session.0)
+    }
+
+    fn lease(&self, name: &str) -> Result<Option<Lease>, CatalogError> {
+        self.leases.get(&name.as_bytes())
+    }
+
+    fn watermarks(&self) -> Result<Vec<(Session, Watermark)>, CatalogError> {
+        let watermarks = self.watermarks.all()?.map(|entry| {
+            let entry = entry?;
+            Ok((Session(entry.key()), entry.read()?))
+        });
+        watermarks.collect()
     }
 
     fn vouched_before(&self) -> Result<u64, CatalogError> {

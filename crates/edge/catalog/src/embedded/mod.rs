@@ -4,6 +4,7 @@ mod audit;
 mod committer;
 mod convert;
 mod copy;
+mod drive;
 mod failure;
 mod health;
 mod inspect;
@@ -35,11 +36,13 @@ pub use settings::{Durability, Settings};
 pub use snapshot::{Extracted, HEADER_LEN, Reading, Snapshot};
 
 use crate::{
-    Audit, Audited, Bucket, Catalog, CatalogError, Change, Held, Leftover, Listing, ListingRequest,
-    Located, Outcome, Stripe, Tombstone, Upload, UploadedPart, Usage, Vouched,
+    Audit, Audited, Bucket, Catalog, CatalogError, Change, Held, Lease, Leftover, Listing,
+    ListingRequest, Located, Outcome, Session, Stripe, Tombstone, Upload, UploadedPart, Usage,
+    Vouched, Watermark,
 };
 use async_trait::async_trait;
 use committer::{Asked, Committer, Waiting};
+use drive::{Drive, ended};
 use failure::{corrupt, unavailable};
 use health::caught;
 use inspect::{Depth, inspect};
@@ -47,21 +50,20 @@ use key::object_key;
 use opening::{Opened, Opener};
 use read::Found;
 use redb::Database;
+use ripstop_host::spawn_blocking;
 use ripstop_model::{NodeId, StripeId};
 use shown::Shown;
 use snapshot::Pace;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
-use std::thread::{self, JoinHandle};
 use std::{fmt, io};
 use storage::{InFile, InMemory, Shared, Storage, sync_folder};
 use table::View;
 use tokio::sync::{Semaphore, oneshot};
-use tokio::task::spawn_blocking;
 
-/// Bytes of a record that are decoded on the caller's thread: longer ones are on a thread of their own.
+/// Bytes of a record that are decoded on the caller's thread: longer ones are on a thread of their
+/// own.
 const DECODED_HERE_MAX: usize = 64 << 10;
 /// Longer ones that are decoded at once: each takes more memory than its bytes.
 static DECODINGS: Semaphore = Semaphore::const_new(4);
@@ -77,30 +79,30 @@ static DECODINGS: Semaphore = Semaphore::const_new(4);
 ///
 /// A transaction writes its pages to free places, then a commit slot that names their checksums,
 /// then syncs once. After a crash in between, some of that is on disk and some not: opening checks
-/// the newest slot's whole tree of checksums and falls back to the slot before it, which nothing has
-/// overwritten. A second sync between pages and slot ("two-phase commit") would protect further only
-/// from one who can forge a 128-bit checksum and cut the power at the right moment, and halves the
-/// commits per second. The price of one sync is that opening after a crash reads the whole file:
-/// see [`Settings::quick_open`].
+/// the newest slot's whole tree of checksums and falls back to the slot before it, which nothing
+/// has overwritten. A second sync between pages and slot ("two-phase commit") would protect further
+/// only from one who can forge a 128-bit checksum and cut the power at the right moment, and halves
+/// the commits per second. The price of one sync is that opening after a crash reads the whole
+/// file: see [`Settings::quick_open`].
 ///
-/// When a write fails, because the disk is full perhaps, whether its changes are on disk is unknown:
-/// they are answered with [`CatalogError::Unavailable`]. The database is opened again at once, for
-/// readers, and takes changes again as soon as the disk takes writes. After a failed sync it takes none
-/// until the catalog is opened again, and after damage was met neither: see [`Health`].
+/// When a write fails, because the disk is full perhaps, whether its changes are on disk is
+/// unknown: they are answered with [`CatalogError::Unavailable`]. The database is opened again at
+/// once, for readers, and takes changes again as soon as the disk takes writes. After a failed sync
+/// it takes none until the catalog is opened again, and after damage was met neither: see
+/// [`Health`].
 pub struct Embedded {
     shown: Arc<Shown>,
     health: Health,
     places: Arc<Semaphore>,
-    asked: Option<Sender<Asked>>,
-    committer: Option<JoinHandle<()>>,
+    committer: Drive,
 }
 
 /// How often a read is tried whose database was opened again meanwhile.
 const READS_MAX: usize = 3;
 
 impl Embedded {
-    /// Opens the file at `path`, making it (but not its folder) if it is not there. A file without a
-    /// byte is what is left of a catalog, not a new one. Blocks.
+    /// Opens the file at `path`, making it (but not its folder) if it is not there. A file without
+    /// a byte is what is left of a catalog, not a new one. Blocks.
     ///
     /// Two processes must not make the same catalog at the same time; of two that open it, the
     /// second is refused.
@@ -134,14 +136,9 @@ impl Embedded {
         let Opened { database, view } = opener.open(&settings)?;
         let (shown, health) = (Arc::new(Shown::new(view)), Health::default());
         let places = Arc::new(Semaphore::new(settings.changes_waiting_max.max(1)));
-        let (asked, queue) = channel();
         let committer =
             Committer::new(opener, database, Arc::clone(&shown), health.clone(), settings);
-        let committer = thread::Builder::new()
-            .name("catalog-commit".into())
-            .spawn(move || committer.run(&queue))
-            .map_err(|error| CatalogError::Unavailable(Box::new(error)))?;
-        Ok(Self { shown, health, places, asked: Some(asked), committer: Some(committer) })
+        Ok(Self { shown, health, places, committer: Drive::start(committer)? })
     }
 
     /// How it stands.
@@ -152,13 +149,13 @@ impl Embedded {
     /// A state of the catalog whose pages stay in the file for as long as it lives.
     pub async fn snapshot(&self) -> Result<Snapshot, CatalogError> {
         let (answer, answered) = oneshot::channel();
-        let ended = || CatalogError::Unavailable("the catalog's committer has ended".into());
-        self.asked().send(Asked::Snapshot(answer)).map_err(|_| ended())?;
+        self.committer.ask(Asked::Snapshot(answer))?;
         answered.await.map_err(|_| ended())?
     }
 
-    /// Verifies the checksum of every page as they are in the file, and recounts every record, of one
-    /// state of the catalog, while it is in use; reads no more bytes of pages a second than given. Damage stops changes, as if a reader had met it. Dropped, it stops.
+    /// Verifies the checksum of every page as they are in the file, and recounts every record, of
+    /// one state of the catalog, while it is in use; reads no more bytes of pages a second than
+    /// given. Damage stops changes, as if a reader had met it. Dropped, it stops.
     pub async fn inspect(
         &self,
         reading: &Reading,
@@ -203,10 +200,6 @@ impl Embedded {
         self.shown.view()
     }
 
-    fn asked(&self) -> &Sender<Asked> {
-        self.asked.as_ref().expect("taken only by drop")
-    }
-
     /// Reads on this thread: one record, or few.
     async fn read<T>(
         &self,
@@ -240,7 +233,7 @@ impl Embedded {
 
     /// Whether `error` only says that the database was closed, and it is open again.
     async fn turned(&self, error: &CatalogError, view: &View) -> bool {
-        let nudge = || drop(self.asked().send(Asked::Look));
+        let nudge = || drop(self.committer.ask(Asked::Look));
         self.shown.turned(error, view.opening, nudge).await
     }
 }
@@ -284,17 +277,6 @@ impl fmt::Debug for Embedded {
     }
 }
 
-impl Drop for Embedded {
-    fn drop(&mut self) {
-        self.asked = None;
-        if let Some(committer) = self.committer.take()
-            && committer.join().is_err()
-        {
-            tracing::error!("the catalog's committer had panicked");
-        }
-    }
-}
-
 #[async_trait]
 impl Audited for Embedded {
     async fn audit(&self) -> Result<Audit, CatalogError> {
@@ -313,8 +295,7 @@ impl Catalog for Embedded {
             Arc::clone(&self.places).acquire_owned().await.expect("the semaphore is never closed");
         let (answer, answered) = oneshot::channel();
         let waiting = Waiting { now_ms, changes, answer, _place: place };
-        let ended = || CatalogError::Unavailable("the catalog's committer has ended".into());
-        self.asked().send(Asked::Changes(waiting)).map_err(|_| ended())?;
+        self.committer.ask(Asked::Changes(waiting))?;
         answered.await.map_err(|_| ended())?
     }
 
@@ -440,6 +421,14 @@ impl Catalog for Embedded {
     ) -> Result<Vec<StripeId>, CatalogError> {
         let at = (bucket.to_owned(), key.to_owned());
         self.read_elsewhere(move |view| view.outlived_at((&at.0, &at.1), after, max)).await
+    }
+
+    async fn watermarks(&self) -> Result<Vec<(Session, Watermark)>, CatalogError> {
+        self.read(View::watermarks).await
+    }
+
+    async fn lease(&self, name: &str) -> Result<Option<Lease>, CatalogError> {
+        self.read(|view| view.lease(name)).await
     }
 
     async fn vouched(&self) -> Result<Vouched, CatalogError> {

@@ -72,8 +72,8 @@ impl Stored for Garbage {
     }
 }
 
-/// Takes over what a file of format 1 holds in tables of other kinds, and notes that records of its long
-/// tables may be left.
+/// Takes over what a file of format 1 holds in tables of other kinds, and notes that records of its
+/// long tables may be left.
 pub(super) fn adopt(txn: &WriteTransaction) -> Result<(), CatalogError> {
     let mut facts = kinds::FACTS.write(txn, false)?;
     facts.insert(&kinds::CONVERTING, &Number(1))?;

@@ -8,9 +8,9 @@ use super::source::{Objects, Uploads};
 use super::table::View;
 use crate::rollup::page;
 use crate::{
-    Bucket, CatalogError, Extent, Held, LOCATED_EXTENTS_MAX, Leftover, ListedUpload, Listing,
-    ListingRequest, Located, PARTS_LEN_MAX, Refusal, Session, Stripe, Tombstone, Upload,
-    UploadedPart, Vouched,
+    Bucket, CatalogError, Extent, Held, LOCATED_EXTENTS_MAX, Lease, Leftover, ListedUpload,
+    Listing, ListingRequest, Located, PARTS_LEN_MAX, Refusal, Session, Stripe, Tombstone, Upload,
+    UploadedPart, Vouched, Watermark,
 };
 use ripstop_model::{NodeId, StripeId};
 use std::ops::Bound;
@@ -254,6 +254,18 @@ impl View {
         }
         let found = self.outlived_at.range::<(&[u8], &[u8], u128)>(range)?;
         found.take(max).map(|entry| Ok(StripeId(entry?.key().2))).collect()
+    }
+
+    pub(super) fn watermarks(&self) -> Result<Vec<(Session, Watermark)>, CatalogError> {
+        let watermarks = self.watermarks.all()?.map(|entry| {
+            let entry = entry?;
+            Ok((Session(entry.key()), entry.read()?))
+        });
+        watermarks.collect()
+    }
+
+    pub(super) fn lease(&self, name: &str) -> Result<Option<Lease>, CatalogError> {
+        self.leases.get(&name.as_bytes())
     }
 
     pub(super) fn vouched(&self) -> Result<Vouched, CatalogError> {

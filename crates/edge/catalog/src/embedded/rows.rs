@@ -1,5 +1,5 @@
-//! Tables whose records carry a checksum that is bound to the table and the key: a record that is not
-//! what was written, or stands where another was, is an error and never an answer.
+//! Tables whose records carry a checksum that is bound to the table and the key: a record that is
+//! not what was written, or stands where another was, is an error and never an answer.
 
 use super::failure::{corrupt, unavailable};
 use super::older;
@@ -17,7 +17,8 @@ use twox_hash::XxHash3_128;
 
 pub(super) type Bytes = &'static [u8];
 
-/// First byte of every record: far from that of older ones, so that no flipped bit makes one of them.
+/// First byte of every record: far from that of older ones, so that no flipped bit makes one of
+/// them.
 const FORM: u8 = 0xc2;
 /// Bytes before a record's fields: the form, and the checksum.
 const HEAD: usize = 1 + size_of::<u64>();
@@ -53,8 +54,8 @@ impl<K: Key + 'static, R: Stored> Kind<K, R> {
         TableDefinition::new(self.name)
     }
 
-    /// The table in a transaction that writes; made if it is not there. Some of its records may be of
-    /// format 1 if `may_be_older`.
+    /// The table in a transaction that writes; made if it is not there. Some of its records may be
+    /// of format 1 if `may_be_older`.
     pub(super) fn write(
         self,
         txn: &WriteTransaction,
@@ -112,8 +113,8 @@ pub(super) struct Rows<T, K, R> {
 }
 
 impl<T: ReadableTable<K, Bytes>, K: Key + 'static, R: Stored> Rows<T, K, R> {
-    /// The key's record. That there is none is answered only if what stands around its place is what
-    /// was written: a flipped key leads a search astray, and then stands beside where it ends.
+    /// The key's record. That there is none is answered only if what stands around its place is
+    /// what was written: a flipped key leads a search astray, and then stands beside where it ends.
     pub(super) fn get(&self, key: &K::SelfType<'_>) -> Result<Option<R>, CatalogError> {
         match self.raw(key)? {
             Some(found) => self.decode(key, found.value()).map(Some),
@@ -121,8 +122,8 @@ impl<T: ReadableTable<K, Bytes>, K: Key + 'static, R: Stored> Rows<T, K, R> {
         }
     }
 
-    /// The key's record. That there is none is believed: for keys that are mostly new, where another
-    /// search costs more than it finds.
+    /// The key's record. That there is none is believed: for keys that are mostly new, where
+    /// another search costs more than it finds.
     pub(super) fn find(&self, key: &K::SelfType<'_>) -> Result<Option<R>, CatalogError> {
         self.raw(key)?.map(|found| self.decode(key, found.value())).transpose()
     }

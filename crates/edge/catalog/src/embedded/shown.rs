@@ -32,8 +32,8 @@ impl Shown {
         self.openings.send_if_modified(|known| std::mem::replace(known, opening) != opening);
     }
 
-    /// Whether `error` is that the database of a view is no longer open, and there is another by now.
-    /// Asks for it with `nudge`.
+    /// Whether `error` is that the database of a view is no longer open, and there is another by
+    /// now. Asks for it with `nudge`.
     pub(super) async fn turned(
         &self,
         error: &CatalogError,

@@ -1,12 +1,13 @@
 //! The file as one transaction left it, while later ones write to it.
 //!
-//! A transaction writes pages to free places only, and places are free once nothing that is being read
-//! needs them. So as long as a read transaction is open that is older than a commit, the tables' pages
-//! of that commit stay in the file; together with the file's header as it was just then they are the
-//! whole catalog, page checksums included. Nobody waits meanwhile: the file only grows a little more.
+//! A transaction writes pages to free places only, and places are free once nothing that is being
+//! read needs them. So as long as a read transaction is open that is older than a commit, the
+//! tables' pages of that commit stay in the file; together with the file's header as it was just
+//! then they are the whole catalog, page checksums included. Nobody waits meanwhile: the file only
+//! grows a little more.
 //!
-//! Only the tree in which redb keeps what is free is no reader's business, and its pages do not stay. A
-//! snapshot's header names none: whatever its tables do not need is free.
+//! Only the tree in which redb keeps what is free is no reader's business, and its pages do not
+//! stay. A snapshot's header names none: whatever its tables do not need is free.
 
 use super::failure::unavailable;
 use super::storage::Storage;
@@ -39,8 +40,9 @@ const FREE: Range<usize> = 40..72;
 /// In a slot: bytes before their checksum.
 const SLOT_LEN: usize = 112;
 
-/// Takes the tree of what is free out of the newest commit, and has nothing get around what is damaged in
-/// it by way of the one before. A slot that is not what was written stays as it is, to be found.
+/// Takes the tree of what is free out of the newest commit, and has nothing get around what is
+/// damaged in it by way of the one before. A slot that is not what was written stays as it is, to
+/// be found.
 fn leave_out_what_is_free(header: &mut [u8]) {
     let newest = usize::from(header[FLAGS] & NEWEST_IS_SECOND != 0);
     header[FLAGS] |= NEWEST_IS_WHOLE;
@@ -70,8 +72,8 @@ impl fmt::Debug for Extracted {
     }
 }
 
-/// A state of the catalog whose pages stay in the file until this is dropped, or the database is opened
-/// again.
+/// A state of the catalog whose pages stay in the file until this is dropped, or the database is
+/// opened again.
 pub struct Snapshot {
     pub(super) extracted: Extracted,
     pub(super) storage: Arc<dyn Storage>,
@@ -97,7 +99,8 @@ impl Snapshot {
         kept: Arc<AtomicBool>,
     ) -> Result<Self, CatalogError> {
         let failed = |error: io::Error| CatalogError::Unavailable(Box::new(error));
-        // The reader must be older than the commit that it keeps, whose pages a later one frees else.
+        // The reader must be older than the commit that it keeps, whose pages a later one frees
+        // else.
         let held = database.begin_read().map_err(unavailable)?;
         if is_written {
             database.begin_write().map_err(unavailable)?.commit().map_err(unavailable)?;
@@ -277,7 +280,7 @@ pub(super) struct Pace {
 
 impl Pace {
     pub(super) fn new(bytes_per_second: u64) -> Self {
-        Self { bytes_per_second, begun: Instant::now(), spent: AtomicU64::new(0) }
+        Self { bytes_per_second, begun: ripstop_host::now(), spent: AtomicU64::new(0) }
     }
 
     /// Waits until `bytes` more may be read.
@@ -286,7 +289,7 @@ impl Pace {
         const WORTH_WHILE: Duration = Duration::from_millis(10);
         let spent = self.spent.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
         let due = Duration::from_secs_f64(spent as f64 / self.bytes_per_second.max(1) as f64);
-        let ahead = due.saturating_sub(self.begun.elapsed());
+        let ahead = due.saturating_sub(ripstop_host::since(self.begun));
         if ahead > WORTH_WHILE {
             thread::sleep(ahead);
         }

@@ -2,20 +2,20 @@
 
 use super::failure::{corrupt, unavailable};
 use super::kinds::{
-    BUCKETS, CONVERTING, COUNTED, CURSORS, Cursor, FACTS, FORMAT, FORMAT_NAME, GARBAGE, LEFTOVERS,
-    LIVE, LeftoverKey, META, NODES, Nothing, Number, OBJECTS, OUTLIVED, OUTLIVED_AT, OutlivedAtKey,
-    OutlivedKey, PARTS, SESSIONS, STRIPES, TOMBSTONES, UPLOADS, UPLOADS_BY_KEY, USAGE, UploadKey,
-    VOUCHED,
+    BUCKETS, CONVERTING, COUNTED, CURSORS, Cursor, FACTS, FORMAT, FORMAT_NAME, GARBAGE, LEASES,
+    LEFTOVERS, LIVE, LeftoverKey, META, NODES, Nothing, Number, OBJECTS, OUTLIVED, OUTLIVED_AT,
+    OutlivedAtKey, OutlivedKey, PARTS, SESSIONS, STRIPES, TOMBSTONES, UPLOADS, UPLOADS_BY_KEY,
+    USAGE, UploadKey, VOUCHED, WATERMARKS,
 };
 use super::older;
 use super::rows::{Bytes, Rows, Stored};
 use super::{live, usage};
 use crate::{
-    Account, Bucket, CatalogError, Garbage, Held, Object, Tombstone, Upload, UploadedPart,
+    Account, Bucket, CatalogError, Garbage, Held, Lease, Object, Tombstone, Upload, UploadedPart,
+    Watermark,
 };
 use redb::{Key, ReadOnlyTable, ReadTransaction, Table, TableHandle, WriteTransaction};
 use ripstop_model::StripeId;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The format before live bytes, tombstones, and what is outlived.
 const UNCOUNTED: u64 = 2;
@@ -42,6 +42,8 @@ pub(super) struct Tables<'txn> {
     pub(super) tombstones: Written<'txn, Bytes, Tombstone>,
     pub(super) outlived: Written<'txn, OutlivedKey, Nothing>,
     pub(super) outlived_at: Written<'txn, OutlivedAtKey, Nothing>,
+    pub(super) watermarks: Written<'txn, u32, Watermark>,
+    pub(super) leases: Written<'txn, Bytes, Lease>,
     pub(super) cursors: Written<'txn, Bytes, Cursor>,
 }
 
@@ -66,6 +68,8 @@ impl<'txn> Tables<'txn> {
             tombstones: TOMBSTONES.write(txn, false)?,
             outlived: OUTLIVED.write(txn, false)?,
             outlived_at: OUTLIVED_AT.write(txn, false)?,
+            watermarks: WATERMARKS.write(txn, false)?,
+            leases: LEASES.write(txn, false)?,
             cursors: CURSORS.write(txn, false)?,
         })
     }
@@ -91,6 +95,8 @@ pub(super) struct View {
     pub(super) tombstones: Kept<Bytes, Tombstone>,
     pub(super) outlived: Kept<OutlivedKey, Nothing>,
     pub(super) outlived_at: Kept<OutlivedAtKey, Nothing>,
+    pub(super) watermarks: Kept<u32, Watermark>,
+    pub(super) leases: Kept<Bytes, Lease>,
     pub(super) cursors: Kept<Bytes, Cursor>,
 }
 
@@ -115,14 +121,17 @@ impl View {
             tombstones: TOMBSTONES.read(txn, false)?,
             outlived: OUTLIVED.read(txn, false)?,
             outlived_at: OUTLIVED_AT.read(txn, false)?,
+            watermarks: WATERMARKS.read(txn, false)?,
+            leases: LEASES.read(txn, false)?,
             cursors: CURSORS.read(txn, false)?,
         })
     }
 }
 
-/// Makes the tables of a new file, and those that an older one lacks, counts what buckets hold where
-/// nobody has, and notes where live bytes are to be counted; takes over from format 1 all but its long tables, whose records stay as they are until
-/// they are [converted](super::convert). Refuses a file of another format.
+/// Makes the tables of a new file, and those that an older one lacks, counts what buckets hold
+/// where nobody has, and notes where live bytes are to be counted; takes over from format 1 all but
+/// its long tables, whose records stay as they are until they are [converted](super::convert).
+/// Refuses a file of another format.
 pub(super) fn prepare(txn: WriteTransaction) -> Result<(), CatalogError> {
     let format = format(&txn)?;
     match format {
@@ -186,6 +195,8 @@ fn is_prepared(txn: &WriteTransaction) -> Result<bool, CatalogError> {
         TOMBSTONES.name,
         OUTLIVED.name,
         OUTLIVED_AT.name,
+        WATERMARKS.name,
+        LEASES.name,
         CURSORS.name,
     ];
     if wanted.iter().any(|wanted| !names.iter().any(|name| name == wanted)) {
@@ -197,7 +208,7 @@ fn is_prepared(txn: &WriteTransaction) -> Result<bool, CatalogError> {
 
 /// What a file that never said so is taken to know: all names given until now, and those it holds.
 fn first_vouched(tables: &Tables<'_>) -> Result<u64, CatalogError> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    let now = ripstop_host::since_1970().as_millis();
     let mut before = u64::try_from(now).unwrap_or(u64::MAX);
     let last = [last_of(&tables.stripes)?, last_of(&tables.garbage)?];
     for id in last.into_iter().flatten() {

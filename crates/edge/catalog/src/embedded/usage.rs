@@ -1,5 +1,6 @@
-//! What each bucket holds: kept with every change, and counted once where nobody has: in a file of format 1, of which programs from before may have changed what it holds
-//! without keeping it, and in a copy whose records did not agree.
+//! What each bucket holds: kept with every change, and counted once where nobody has: in a file of
+//! format 1, of which programs from before may have changed what it holds without keeping it, and
+//! in a copy whose records did not agree.
 
 use super::key::{object_bucket, text};
 use super::kinds::{COUNTED, Number};

@@ -50,6 +50,12 @@ impl Tables<'_> {
         for (session, until) in &writes.sessions {
             set(&mut self.sessions, &session.0, until.map(Number).as_ref())?;
         }
+        for (session, row) in &writes.watermarks {
+            set(&mut self.watermarks, &session.0, row.as_ref())?;
+        }
+        for (name, lease) in &writes.leases {
+            self.leases.insert(&name.as_bytes(), lease)?;
+        }
         if let Some(before) = writes.vouched_before {
             self.facts.insert(&VOUCHED, &Number(before))?;
         }

@@ -1,9 +1,11 @@
-//! A decision reads nothing that was not named before: as over a network, where rows are fetched first.
+//! A decision reads nothing that was not named before: as over a network, where rows are fetched
+//! first.
 
 use super::State;
 use crate::conformance::{changes, script};
 use crate::{
-    Account, Bucket, CatalogError, Change, Held, Object, Session, Tombstone, Upload, UploadedPart,
+    Account, Bucket, CatalogError, Change, Held, Lease, Object, Session, Tombstone, Upload,
+    UploadedPart, Watermark,
 };
 use proptest::prelude::*;
 use ripstop_model::{NodeId, StripeId};
@@ -46,6 +48,9 @@ fn found<'a>(state: &'a State, named: &Named<'a>) -> Vec<Found<'a>> {
         | Named::Account(_)
         | Named::Node(_)
         | Named::Session(_)
+        | Named::Watermark(_)
+        | Named::Lease(_)
+        | Named::Watermarks
         | Named::VouchedBefore
         | Named::Keys(_)
         | Named::Uploads(_)
@@ -137,6 +142,21 @@ impl Rows for Fetched<'_> {
     fn session(&self, session: Session) -> Result<Option<u64>, CatalogError> {
         self.must_have(&Named::Session(session));
         self.state.session(session)
+    }
+
+    fn watermark(&self, session: Session) -> Result<Option<Watermark>, CatalogError> {
+        self.must_have(&Named::Watermark(session));
+        Rows::watermark(self.state, session)
+    }
+
+    fn lease(&self, name: &str) -> Result<Option<Lease>, CatalogError> {
+        self.must_have(&Named::Lease(name));
+        self.state.lease(name)
+    }
+
+    fn watermarks(&self) -> Result<Vec<(Session, Watermark)>, CatalogError> {
+        self.must_have(&Named::Watermarks);
+        self.state.watermarks()
     }
 
     fn vouched_before(&self) -> Result<u64, CatalogError> {

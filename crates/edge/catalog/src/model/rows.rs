@@ -2,8 +2,8 @@
 
 use super::State;
 use crate::{
-    Account, Bucket, CatalogError, Change, Held, Object, Outcome, Session, Tombstone, Upload,
-    UploadedPart,
+    Account, Bucket, CatalogError, Change, Held, Lease, Object, Outcome, Session, Tombstone,
+    Upload, UploadedPart, Watermark,
 };
 use ripstop_model::{NodeId, StripeId};
 use ripstop_object::{Absence, Place, Rows, Writes, decide};
@@ -75,6 +75,12 @@ impl State {
         for (session, until) in &writes.sessions {
             set(&mut self.sessions, *session, until.as_ref());
         }
+        for (session, row) in &writes.watermarks {
+            set(&mut self.watermarks, *session, row.as_ref());
+        }
+        for (name, lease) in &writes.leases {
+            self.leases.insert(name.clone().into_owned(), *lease);
+        }
         self.vouched_before = writes.vouched_before.unwrap_or(self.vouched_before);
     }
 }
@@ -125,6 +131,18 @@ impl Rows for State {
 
     fn session(&self, session: Session) -> Result<Option<u64>, CatalogError> {
         Ok(self.sessions.get(&session).copied())
+    }
+
+    fn watermark(&self, session: Session) -> Result<Option<Watermark>, CatalogError> {
+        Ok(self.watermarks.get(&session).copied())
+    }
+
+    fn lease(&self, name: &str) -> Result<Option<Lease>, CatalogError> {
+        Ok(self.leases.get(name).copied())
+    }
+
+    fn watermarks(&self) -> Result<Vec<(Session, Watermark)>, CatalogError> {
+        Ok(self.watermarks.clone().into_iter().collect())
     }
 
     fn vouched_before(&self) -> Result<u64, CatalogError> {

@@ -4,7 +4,7 @@
 #![allow(clippy::wildcard_imports, reason = "a kernel names most of its instruction set")]
 #![expect(unsafe_code, reason = "the instructions exist only on some processors")]
 
-use super::{BLOCK_LEN, LANES, ROTATIONS, SINES, State, steps};
+use super::step::{BLOCK_LEN, LANES, ROTATIONS, SINES, State, steps};
 use std::arch::x86_64::*;
 
 /// A word of every lane.
@@ -13,7 +13,7 @@ type Words = __m256i;
 /// Bytes that fill a register: half of a lane's block.
 const HALF_LEN: usize = BLOCK_LEN / 2;
 
-/// The instructions that compress the lanes. Whoever holds a value of this type may use it: this
+/// The instructions that compress the lanes. The holder of a value of this type may use it: this
 /// processor has them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Engine(Instructions);

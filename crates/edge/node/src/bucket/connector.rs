@@ -1,4 +1,4 @@
-use super::{answer::Answer, settings::BucketError};
+use super::{answer::Answer, error::BucketError};
 use async_trait::async_trait;
 use http_body_util::{BodyExt, Collected, Limited};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};

@@ -14,9 +14,10 @@ const OTHERS: u32 = 0o077;
 /// Most bytes of a credentials file.
 const FILE_LEN_MAX: u64 = 1 << 20;
 
-/// Who signs a bucket's requests. Never printed, and the secret parts wiped from memory as they are dropped.
+/// Who signs a bucket's requests. Never printed, and the secret parts wiped from memory as they are
+/// dropped.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Credentials {
+pub struct BucketCredentials {
     /// The public half.
     pub access_key: String,
     /// The secret half.
@@ -35,7 +36,7 @@ pub enum CredentialsError {
     #[error("cannot read {}", .0.display())]
     File(PathBuf, #[source] io::Error),
     /// Others than its owner can open the file.
-    #[error("{} can be opened by others than its owner (mode {mode:o}): chmod 600", .path.display())]
+    #[error("{} can be opened by users other than its owner (mode {mode:o}): chmod 600", .path.display())]
     Exposed {
         /// Which file.
         path: PathBuf,
@@ -54,7 +55,7 @@ pub enum CredentialsError {
     },
 }
 
-impl Credentials {
+impl BucketCredentials {
     /// Those in the variables `<prefix>_ACCESS_KEY_ID`, `<prefix>_SECRET_ACCESS_KEY` and, where it
     /// is set, `<prefix>_SESSION_TOKEN`; the customary prefix is `AWS`.
     pub fn from_environment(prefix: &str) -> Result<Self, CredentialsError> {
@@ -71,8 +72,8 @@ impl Credentials {
     }
 
     /// Those of one profile in a file of AWS's shared form: a line `[profile]`, then lines
-    /// `aws_access_key_id = …`, `aws_secret_access_key = …`, `aws_session_token = …`. Nobody but the owner may
-    /// be able to open it.
+    /// `aws_access_key_id = …`, `aws_secret_access_key = …`, `aws_session_token = …`. Nobody but
+    /// the owner may be able to open it.
     pub fn from_file(path: &Path, profile: &str) -> Result<Self, CredentialsError> {
         let text = read(path)?;
         let required = |key: &'static str| {
@@ -124,7 +125,7 @@ fn value<'a>(text: &'a str, profile: &str, key: &str) -> Option<&'a str> {
     found
 }
 
-impl fmt::Debug for Credentials {
+impl fmt::Debug for BucketCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Credentials(not shown)")
     }
@@ -144,13 +145,13 @@ mod tests {
         let path = folder.path().join("credentials");
         fs::write(&path, FILE).unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
-        let found = Credentials::from_file(&path, "default").unwrap();
+        let found = BucketCredentials::from_file(&path, "default").unwrap();
         let (access_key, secret_key) = ("A".to_owned(), "S/+=".to_owned().into());
-        assert!(found == Credentials { access_key, secret_key, token: None });
+        assert!(found == BucketCredentials { access_key, secret_key, token: None });
         assert_eq!(value(FILE, "backup", "aws_session_token"), Some("T"));
-        let lacking = Credentials::from_file(&path, "backup").unwrap_err().to_string();
+        let lacking = BucketCredentials::from_file(&path, "backup").unwrap_err().to_string();
         assert!(lacking.ends_with("has no aws_secret_access_key in profile [backup]"), "{lacking}");
-        assert!(Credentials::from_file(&folder.path().join("none"), "default").is_err());
+        assert!(BucketCredentials::from_file(&folder.path().join("none"), "default").is_err());
     }
 
     #[test]
@@ -160,13 +161,13 @@ mod tests {
         fs::write(&path, FILE).unwrap();
         for mode in [0o644, 0o640, 0o604, 0o660, 0o601] {
             fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
-            let refused = Credentials::from_file(&path, "default").unwrap_err().to_string();
+            let refused = BucketCredentials::from_file(&path, "default").unwrap_err().to_string();
             let wanted = format!("(mode {mode:o}): chmod 600");
             assert!(refused.ends_with(&wanted) && !refused.contains("S/+="), "{refused}");
         }
         for mode in [0o600, 0o400] {
             fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
-            assert!(Credentials::from_file(&path, "default").is_ok());
+            assert!(BucketCredentials::from_file(&path, "default").is_ok());
         }
     }
 
@@ -174,7 +175,7 @@ mod tests {
     fn secrets_are_not_printed() {
         let (access_key, secret_key) = ("ACCESS".to_owned(), "SECRET".to_owned().into());
         let token = Some("TOKEN".to_owned().into());
-        let credentials = Credentials { access_key, secret_key, token };
+        let credentials = BucketCredentials { access_key, secret_key, token };
         assert_eq!(format!("{credentials:?}"), "Credentials(not shown)");
     }
 }

@@ -1,10 +1,9 @@
-use super::{connector::Connector, credentials::Credentials};
+use super::{connector::Connector, credentials::BucketCredentials, error::BucketError};
 use object_store::{
     RetryConfig,
     aws::{AmazonS3, AmazonS3Builder},
 };
-use std::{io, net::IpAddr};
-use thiserror::Error;
+use std::net::IpAddr;
 
 /// Where a bucket is and how to speak to it.
 #[derive(Clone, Debug)]
@@ -18,7 +17,7 @@ pub struct BucketSettings {
     /// Put before every object's name, with a `/` between; may be empty.
     pub prefix: String,
     /// Who signs.
-    pub credentials: Credentials,
+    pub credentials: BucketCredentials,
     /// Whether an endpoint without TLS is accepted.
     pub allow_http: bool,
     /// Whether the bucket is the first part of the path rather than of the host's name.
@@ -28,8 +27,8 @@ pub struct BucketSettings {
     pub sign_payload: bool,
 }
 
-/// Whether what is sent to this endpoint can be read, and changed, on its way over a network: it has no TLS and is not
-/// this machine.
+/// Whether what is sent to this endpoint can be read, and changed, on its way over a network: it
+/// has no TLS and is not this machine.
 pub fn is_exposed(endpoint: &str) -> bool {
     let Some(rest) = endpoint.strip_prefix("http://") else { return false };
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -43,29 +42,6 @@ pub fn is_exposed(endpoint: &str) -> bool {
         Err(_) => name.eq_ignore_ascii_case("localhost"),
     };
     !is_here
-}
-
-/// Why settings describe no bucket.
-#[derive(Debug, Error)]
-pub enum BucketError {
-    /// The endpoint is no address.
-    #[error("endpoint {0:?} is not an http:// or https:// address without path")]
-    Endpoint(String),
-    /// The endpoint would send data in the clear, and that is not allowed.
-    #[error("endpoint {0:?} has no TLS; allow_http accepts that")]
-    PlainHttp(String),
-    /// The bucket's name is empty or has characters that no bucket's name has.
-    #[error("bucket {0:?} is not a bucket's name")]
-    Bucket(String),
-    /// The prefix has empty parts or characters that object names must not have.
-    #[error("prefix is not a path of non-empty parts")]
-    Prefix,
-    /// The system has no certificates to check a server against.
-    #[error("no usable certificate authorities in the system")]
-    Certificates(#[source] io::Error),
-    /// The client of the object storage refuses the settings.
-    #[error("unusable settings")]
-    Client(#[source] object_store::Error),
 }
 
 impl BucketSettings {
@@ -97,7 +73,7 @@ impl BucketSettings {
         } else {
             format!("{scheme}://{}.{host}", self.bucket)
         };
-        let Credentials { access_key, secret_key, token } = self.credentials;
+        let BucketCredentials { access_key, secret_key, token } = self.credentials;
         let builder = AmazonS3Builder::new()
             .with_endpoint(endpoint)
             .with_region(self.region)

@@ -1,9 +1,10 @@
-//! Reading what the page cache holds on the thread that asks: handing a read to another thread and back costs more than a
-//! short read itself, and a part of a long one.
+//! Reading what the page cache holds on the thread that asks: handing a read to another thread and
+//! back costs more than a short read itself, and a part of a long one.
 //!
-//! Nothing here may wait for a disk. The folder is recognised by its device without asking its file system, names are
-//! resolved from the kernel's cache of names alone (`RESOLVE_CACHED`), reads leave no access time behind, and they
-//! answer with what is in memory or not at all (`RWF_NOWAIT`). Whatever else is found is left to a thread that may wait.
+//! Nothing here may wait for a disk. The folder is recognised by its device without asking its file
+//! system, names are resolved from the kernel's cache of names alone (`RESOLVE_CACHED`), reads
+//! leave no access time behind, and they answer with what is in memory or not at all
+//! (`RWF_NOWAIT`). Whatever else is found is left to a thread that may wait.
 
 use super::{
     folder::{self, FileSystem, Patience},
@@ -24,15 +25,15 @@ use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-/// Longest read that is copied on the asking thread: half a millisecond at most, less than threads that take turns on
-/// a busy processor keep one another waiting.
+/// Longest read that is copied on the asking thread: half a millisecond at most, less than threads
+/// that take turns on a busy processor keep one another waiting.
 const LEN_MAX: u64 = 4 << 20;
 
 /// No file system has this device.
 const NONE: u64 = u64::MAX;
 
-/// Which file system may be read without a thread: one that is known to answer opens from memory. Where a
-/// server stands behind it (FUSE, NFS), an open asks the server.
+/// Which file system may be read without a thread: one that is known to answer opens from memory.
+/// Where a server stands behind it (FUSE, NFS), an open asks the server.
 #[derive(Debug)]
 pub(super) struct Cached {
     device: AtomicU64,
@@ -81,8 +82,8 @@ impl Cached {
     }
 }
 
-/// A fragment's file, if the kernel knows every name on the way to it; `None` if the folder is on another
-/// device.
+/// A fragment's file, if the kernel knows every name on the way to it; `None` if the folder is on
+/// another device.
 fn open(root: &Path, device: u64, name: FragmentId) -> Result<Option<File>> {
     let folder = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = rustix::fs::openat2(CWD, root, folder, Mode::empty(), ResolveFlags::CACHED)?;

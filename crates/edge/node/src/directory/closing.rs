@@ -12,8 +12,9 @@ const FOLDER_MODE: u32 = 0o700;
 /// What anybody but the owner may do.
 const OTHERS: u32 = 0o077;
 
-/// Closes the folders of a [`super::Directory`] in `root` to everybody but their owner, and so the fragments in them;
-/// tells how many were open. The root itself is the operator's and stays as it is.
+/// Closes the folders of a [`super::Directory`] in `root` to everybody but their owner, and so the
+/// fragments in them; tells how many were open. The root itself is the operator's and stays as it
+/// is.
 pub fn close_to_others(root: &Path) -> io::Result<u32> {
     let mut closed = 0;
     let ours = (0..=255).map(|byte| format!("{byte:02x}")).chain([leftover::FOLDER.to_owned()]);

@@ -1,5 +1,6 @@
-//! Writing past the page cache: large fragments are read back rarely, and copying them into pages that the system must
-//! find, track and write back costs more processor time than all the rest of storing them.
+//! Writing past the page cache: large fragments are read back rarely, and copying them into pages
+//! that the system must find, track and write back costs more processor time than all the rest of
+//! storing them.
 
 use bytes::Bytes;
 use ripstop_block::{ALIGN, BLOCK_LEN, Blocks, Buffer};
@@ -9,13 +10,15 @@ use std::{
     io::{self, ErrorKind, IoSlice},
 };
 
-/// Shortest fragment that is written so: below it the page cache costs no more than the disk's own granularity.
+/// Shortest fragment that is written so: below it the page cache costs no more than the disk's own
+/// granularity.
 pub(super) const LEN_MIN: usize = 256 << 10;
-/// Blocks that a fragment is put together in on its way to the disk: the memory that each write under way takes
-/// beside the fragment's own, so at most this for each of a node's threads.
+/// Blocks that a fragment is put together in on its way to the disk: the memory that each write
+/// under way takes beside the fragment's own, so at most this for each of a node's threads.
 const STAGED_BLOCKS: usize = 8;
 
-/// Writes the segments one after the other, from memory and in lengths that the disk takes as they are.
+/// Writes the segments one after the other, from memory and in lengths that the disk takes as they
+/// are.
 pub(super) fn write_all(file: &File, segments: &[Bytes], blocks: &Blocks) -> io::Result<()> {
     let mut segments = segments.iter().map(|segment| &segment[..]);
     let (mut rest, mut written) = (&[][..], 0);

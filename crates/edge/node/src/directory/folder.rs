@@ -31,14 +31,16 @@ impl FileSystem {
         })
     }
 
-    /// Whether it makes a file's newest name last when the file is synced: its journal has the rename in
-    /// the transaction, or an earlier one, of the file's own last change, and commits in order.
+    /// Whether it makes a file's newest name last when the file is synced: its journal has the
+    /// rename in the transaction, or an earlier one, of the file's own last change, and commits in
+    /// order.
     pub(super) const fn syncs_names(self) -> bool {
         matches!(self, Self::Ext4 | Self::Xfs)
     }
 
-    /// Whether it opens files without asking anybody but its disk, and what the kernel has in memory without
-    /// that; and its device is its disk's, so that no other file system has the same while it is in use.
+    /// Whether it opens files without asking anybody but its disk, and what the kernel has in
+    /// memory without that; and its device is its disk's, so that no other file system has the same
+    /// while it is in use.
     pub(super) const fn opens_from_memory(self) -> bool {
         matches!(self, Self::Ext4 | Self::Xfs)
     }
@@ -83,8 +85,8 @@ pub(super) fn read(file: &File, start: u64, len: usize) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads pieces of these lengths from `start` on, each that nearly fills a block into a block; fewer bytes only
-/// if the file ends before, or what may be waited for does. Answers how many came.
+/// Reads pieces of these lengths from `start` on, each that nearly fills a block into a block;
+/// fewer bytes only if the file ends before, or what may be waited for does. Answers how many came.
 pub(super) fn read_pieces(
     file: &File,
     start: u64,

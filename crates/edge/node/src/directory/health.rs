@@ -11,7 +11,8 @@ use tokio::sync::watch;
 
 type Outcome = Option<Result<(), NodeError>>;
 
-/// Asks how a folder is, never twice at once: who asks while somebody else does shares the answer.
+/// Asks how a folder is, never twice at once: a caller that asks while another does shares the
+/// answer.
 #[derive(Debug)]
 pub(super) struct Health {
     threads: Threads,
@@ -52,7 +53,7 @@ impl Health {
             && check.outcome.borrow().is_none()
             && check.outcome.has_changed().is_ok()
         {
-            let age = check.since.elapsed();
+            let age = ripstop_host::since(check.since);
             if age > STUCK_AFTER {
                 let reason = format!("the health check has been stuck for {} s", age.as_secs());
                 return Err(NodeError::Unavailable { reason });
@@ -62,7 +63,7 @@ impl Health {
         let (tell, outcome) = watch::channel(None);
         // Not withdrawn when its asker leaves: others may have come to share it.
         self.threads.hand_in(move || drop(tell.send(Some(look()))))?.keep();
-        *last = Some(Check { since: Instant::now(), outcome: outcome.clone() });
+        *last = Some(Check { since: ripstop_host::now(), outcome: outcome.clone() });
         Ok(outcome)
     }
 

@@ -34,12 +34,12 @@ pub(super) fn writer_of(name: &str) -> Option<Writer> {
 pub(super) struct Dead {
     /// Those of everybody but this one.
     pub others_than: Option<Writer>,
-    /// Those this old, whoever writes them.
+    /// Those this old, no matter who writes them.
     pub age: Duration,
 }
 
-/// Counts the files that writes left which never ended; removes them if told to. What has not the form
-/// of our names stays, and no link is followed.
+/// Counts the files that writes left which never ended; removes them if told to. What has not the
+/// form of our names stays, and no link is followed.
 pub(super) fn sweep(root: &Folder, dead: Dead, remove: bool) -> Result<Leftovers> {
     let mut found = Leftovers::default();
     for name in [FOLDER, FOLDER_BEFORE] {
@@ -77,7 +77,7 @@ fn sweep_folder(folder: &Folder, dead: Dead, remove: bool, found: &mut Leftovers
 }
 
 fn is_aged(stat: &rustix::fs::Stat, age: Duration) -> bool {
-    SystemTime::now().duration_since(modified(stat)).is_ok_and(|since| since >= age)
+    ripstop_host::wall().duration_since(modified(stat)).is_ok_and(|since| since >= age)
 }
 
 /// When a file was written last.

@@ -15,8 +15,8 @@ pub(super) const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(O
 const FOLDER_MODE: Mode = Mode::RWXU;
 const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 
-/// A folder that is open: what is done in it is done there, wherever its path leads meanwhile, and no
-/// link in it is followed.
+/// A folder that is open: what is done in it is done there, wherever its path leads meanwhile, and
+/// no link in it is followed.
 #[derive(Debug)]
 pub(super) struct Folder(OwnedFd);
 
@@ -53,8 +53,8 @@ impl Folder {
     pub(super) fn file(&self, name: &str) -> Result<Option<(File, u64)>> {
         let open = |flags| rustix::fs::openat(&self.0, name, flags, Mode::empty());
         let flags = FILE | OFlags::RDONLY;
-        // When a fragment was read last is nobody's question, and noting it costs a write. Only a file's
-        // owner may ask for that.
+        // When a fragment was read last is nobody's question, and noting it costs a write. Only a
+        // file's owner may ask for that.
         let file = match open(flags | OFlags::NOATIME) {
             Err(Errno::PERM) => open(flags),
             opened => opened,
@@ -74,8 +74,8 @@ impl Folder {
         rustix::fs::openat(&self.0, name, flags, FILE_MODE).map(File::from)
     }
 
-    /// A new file in this folder for writing past the page cache; `None` where the file system has no such
-    /// thing.
+    /// A new file in this folder for writing past the page cache; `None` where the file system has
+    /// no such thing.
     pub(super) fn create_direct(&self, name: &str) -> Result<Option<File>> {
         let flags = FILE | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::DIRECT;
         match rustix::fs::openat(&self.0, name, flags, FILE_MODE) {
@@ -89,7 +89,8 @@ impl Folder {
         }
     }
 
-    /// Gives a file in this folder another name, in another folder, in place of what is called so there.
+    /// Gives a file in this folder another name, in another folder, in place of what is called so
+    /// there.
     pub(super) fn rename(&self, name: &str, to: &Self, new: &str) -> Result<()> {
         rustix::fs::renameat(&self.0, name, &to.0, new)
     }

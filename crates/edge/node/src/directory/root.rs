@@ -1,5 +1,4 @@
 use super::{
-    DirectorySettings, Durability,
     cached::Cached,
     direct,
     folder::{self, FileSystem, Patience},
@@ -7,6 +6,7 @@ use super::{
     marker::{self, MARKER, NodeMark, Standing},
     name::{folder_of, last_byte},
     place::{Folder, is_file, len, nothing_there},
+    settings::{DirectorySettings, PutDurability},
 };
 use crate::{Leftovers, Listed, NodeError};
 use bytes::Bytes;
@@ -33,7 +33,7 @@ use tokio::sync::mpsc;
 #[derive(Debug)]
 pub(super) struct Root {
     path: PathBuf,
-    durability: Durability,
+    durability: PutDurability,
     /// What the marker in the folder is to say; without it, any folder will do.
     mark: Option<NodeMark>,
     /// The folder that was last found to be marked so.
@@ -92,7 +92,7 @@ impl Root {
             mounted: OnceLock::new(),
             cached: Cached::new(),
             synced: std::array::from_fn(|_| AtomicBool::new(false)),
-            writer: Writer(getrandom::u64().expect("the operating system gives random bytes")),
+            writer: Writer(ripstop_host::random_u64()),
             written: AtomicU64::new(0),
         }
     }
@@ -141,8 +141,9 @@ impl Root {
         Ok(root)
     }
 
-    /// Whether the folder is marked as ours; an error if it is not for us to mark. One that is seen for
-    /// the first time is cleared of what dead writers left: nobody else writes where our mark is.
+    /// Whether the folder is marked as ours; an error if it is not for us to mark. One that is seen
+    /// for the first time is cleared of what dead writers left: nobody else writes where our mark
+    /// is.
     fn recognise(&self, root: &Folder, now: Identity) -> Result<bool, Unfit> {
         let Some(mark) = &self.mark else { return Ok(true) };
         let looking = |error| failed("looking at the node's folder", error);
@@ -229,7 +230,8 @@ impl Root {
         written
     }
 
-    /// A new file with the fragment in it, large ones written past the page cache where that can be.
+    /// A new file with the fragment in it, large ones written past the page cache where that can
+    /// be.
     fn fill(
         &self,
         unfinished: &Folder,
@@ -240,7 +242,7 @@ impl Root {
         let creating = |error| failed("creating a file", error);
         let writing = |error: io::Error| failed_io("writing", &error);
         let len: usize = fragment.iter().map(Bytes::len).sum();
-        if self.durability == Durability::Full && len >= direct::LEN_MIN {
+        if self.durability == PutDurability::Full && len >= direct::LEN_MIN {
             let created = unfinished.create_direct(temporary);
             if let Some(file) = created.map_err(creating)? {
                 direct::write_all(&file, fragment, blocks).map_err(writing)?;
@@ -262,7 +264,7 @@ impl Root {
         file: &File,
     ) -> Result<(), NodeError> {
         let sync = || file.sync_all().map_err(|error| failed_io("syncing a file", &error));
-        let full = self.durability == Durability::Full;
+        let full = self.durability == PutDurability::Full;
         // There the rename lasts once the file it renamed is synced: one sync makes both last.
         let with_name = full && FileSystem::of(file).is_ok_and(FileSystem::syncs_names);
         if full && !with_name {
@@ -284,7 +286,7 @@ impl Root {
         if full {
             let syncing = |error| failed("syncing a folder", error);
             folder.sync().map_err(syncing)?;
-            // That the folder was found does not mean that whoever made it lived to sync the root.
+            // That the folder was found does not mean that its maker lived to sync the root.
             if !synced.load(Ordering::SeqCst) {
                 root.sync().map_err(syncing)?;
                 synced.store(true, Ordering::SeqCst);
@@ -293,8 +295,8 @@ impl Root {
         Ok(())
     }
 
-    /// The same as [`Root::get_pieces`], of what is in memory, without waiting for the disk: `None` where
-    /// that cannot be.
+    /// The same as [`Root::get_pieces`], of what is in memory, without waiting for the disk: `None`
+    /// where that cannot be.
     pub(super) fn get_cached(
         &self,
         name: FragmentId,
@@ -329,8 +331,8 @@ impl Root {
         Ok(pieces)
     }
 
-    /// A fragment's file, if it has the bytes before `asked`: known before anything is allocated for a
-    /// range that cannot be served.
+    /// A fragment's file, if it has the bytes before `asked`: known before anything is allocated
+    /// for a range that cannot be served.
     fn fragment(&self, name: FragmentId, asked: u64) -> Result<File, NodeError> {
         let opened = match Folder::open_itself(&self.folder(name)) {
             Ok(folder) => folder.file(&name.to_string()),
@@ -360,7 +362,7 @@ impl Root {
     /// Sends every fragment, then `None`; or the error that ended the listing.
     pub(super) fn list(&self, listed: &mpsc::Sender<Result<Option<Listed>, NodeError>>) {
         let ended = self.list_folders(listed).map(|()| None);
-        // Whoever asked may have gone.
+        // The caller may have gone.
         let _ = listed.blocking_send(ended);
     }
 
@@ -389,8 +391,8 @@ impl Root {
         Err(NodeError::Unavailable { reason: "the folder was replaced while listed".into() })
     }
 
-    /// Counts the files that writes left which never ended and which are `age` old, or older than this
-    /// process where nobody else may write; removes them if told to.
+    /// Counts the files that writes left which never ended and which are `age` old, or older than
+    /// this process where nobody else may write; removes them if told to.
     pub(super) fn leftovers(&self, age: Duration, remove: bool) -> Result<Leftovers, NodeError> {
         let root = self.usable()?;
         let others_than = self.mark.is_some().then_some(self.writer);

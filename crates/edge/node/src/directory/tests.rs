@@ -215,7 +215,7 @@ proptest! {
     ) {
         let whole = segments.concat();
         let root = tempfile::tempdir()?;
-        let settings = DirectorySettings { durability: Durability::Relaxed, ..DirectorySettings::default() };
+        let settings = DirectorySettings { durability: PutDurability::Relaxed, ..DirectorySettings::default() };
         let node = Directory::new(root.path().into(), settings);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         let got = runtime.block_on(async {

@@ -8,7 +8,6 @@ use std::{
     fmt,
     panic::{self, AssertUnwindSafe},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    thread,
     time::{Duration, Instant},
 };
 use tokio::sync::oneshot;
@@ -22,7 +21,8 @@ pub(super) const STUCK_AFTER: Duration = Duration::from_secs(10);
 /// With every thread at one job for longer, no more are taken: a slow disk is given this long.
 const REFUSED_AFTER: Duration = Duration::from_secs(30);
 
-/// Threads that may block, for one purpose of one node: a disk that hangs takes these and no others.
+/// Threads that may block, for one purpose of one node: a disk that hangs takes these and no
+/// others.
 ///
 /// They are started as work comes and end when there is none. Nobody waits for them: those that a
 /// disk holds when the process ends, end with it.
@@ -63,8 +63,8 @@ impl Shared {
 
     fn start_thread(self: &Arc<Self>) -> Result<(), NodeError> {
         let shared = Arc::clone(self);
-        let thread = thread::Builder::new().name(self.name.into());
-        let Err(error) = thread.spawn(move || shared.serve()) else { return Ok(()) };
+        let started = ripstop_host::thread(self.name, move || shared.serve());
+        let Err(error) = started else { return Ok(()) };
         let mut state = self.state();
         state.threads -= 1;
         // Those that run take up what waits; without any, nobody would.
@@ -80,7 +80,7 @@ impl Shared {
         let mut state = self.state();
         loop {
             if let Some((ticket, job)) = state.waiting.pop_front() {
-                state.running.push((ticket, Instant::now()));
+                state.running.push((ticket, ripstop_host::now()));
                 drop(state);
                 // A panic ends the job, not the thread.
                 let _ = panic::catch_unwind(AssertUnwindSafe(job));
@@ -105,9 +105,10 @@ impl Shared {
 }
 
 impl State {
-    /// Jobs that have been under way for longer than `time`, and for how long the first of them has.
+    /// Jobs that have been under way for longer than `time`, and for how long the first of them
+    /// has.
     fn stuck(&self, time: Duration) -> (usize, Option<Duration>) {
-        let ages = self.running.iter().map(|(_, start)| start.elapsed());
+        let ages = self.running.iter().map(|(_, start)| ripstop_host::since(*start));
         let stuck = ages.filter(|age| *age > time);
         stuck.fold((0, None), |(count, oldest), age| (count + 1, oldest.max(Some(age))))
     }
@@ -128,17 +129,17 @@ impl State {
 }
 
 impl Threads {
-    /// At most `threads_max` threads of this name; beyond `waiting_max` jobs that wait for one, a job
-    /// is refused.
+    /// At most `threads_max` threads of this name; beyond `waiting_max` jobs that wait for one, a
+    /// job is refused.
     pub(super) fn new(name: &'static str, threads_max: usize, waiting_max: usize) -> Self {
         let state = Mutex::default();
         let shared = Shared { name, threads_max, waiting_max, state, work: Condvar::new() };
         Self { shared: Arc::new(shared) }
     }
 
-    /// Runs a job and answers what it does; [`NodeError::Unavailable`] if it is not done `within` this
-    /// time, at once if every thread is stuck. Dropped before a thread took it up, the job never runs;
-    /// afterwards it runs to its end.
+    /// Runs a job and answers what it does; [`NodeError::Unavailable`] if it is not done `within`
+    /// this time, at once if every thread is stuck. Dropped before a thread took it up, the job
+    /// never runs; afterwards it runs to its end.
     ///
     /// # Panics
     /// If the job does.
@@ -150,7 +151,7 @@ impl Threads {
         let (answer, answered) = oneshot::channel::<Result<T, Box<dyn Any + Send>>>();
         let job = move || {
             let outcome = panic::catch_unwind(AssertUnwindSafe(job));
-            // Whoever asked may have gone.
+            // The caller may have gone.
             let _ = answer.send(outcome);
         };
         let handed_in = self.begin(job, true)?;
@@ -167,8 +168,8 @@ impl Threads {
         }
     }
 
-    /// Has a job done as soon as a thread is free. Dropping what is returned withdraws it if it has not
-    /// begun.
+    /// Has a job done as soon as a thread is free. Dropping what is returned withdraws it if it has
+    /// not begun.
     pub(super) fn hand_in(
         &self,
         job: impl FnOnce() + Send + 'static,

@@ -161,7 +161,7 @@ impl FaultHandle {
         plan.seen.push_back(name);
     }
 
-    /// Some fragment seen of late, other than `name`.
+    /// Some fragment seen recently, other than `name`.
     pub(super) fn other(&self, name: FragmentId, point: u64) -> Option<FragmentId> {
         let plan = self.plan();
         let others: Vec<_> = plan.seen.iter().filter(|&&seen| seen != name).collect();

@@ -1,5 +1,5 @@
 use super::*;
-use crate::Memory;
+use crate::MemoryNode;
 use futures::{FutureExt, TryStreamExt};
 use ripstop_model::StripeId;
 use std::time::Duration;
@@ -10,7 +10,7 @@ const fn name(stripe: u128) -> FragmentId {
 }
 
 async fn node(settings: FaultSettings) -> Fault {
-    let node = Fault::new(Arc::new(Memory::new(1 << 20)), FaultSettings::default(), 11);
+    let node = Fault::new(Arc::new(MemoryNode::new(1 << 20)), FaultSettings::default(), 11);
     for stripe in 0..3 {
         node.put(name(stripe), vec![Bytes::from(vec![stripe as u8; 64])]).await.unwrap();
     }

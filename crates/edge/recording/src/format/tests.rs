@@ -106,24 +106,24 @@ fn actions() -> Vec<Action> {
 }
 
 /// Every record that there is, each in a block of its own.
-fn records() -> Vec<Record> {
-    let told = |event| Record::Told { now: Timestamp::from_nanos(1_000_000), event };
+fn records() -> Vec<Entry> {
+    let told = |event| Entry::Told { now: Timestamp::from_nanos(1_000_000), event };
     let stops = [Stop::Behind, Stop::Limit, Stop::Disk("full".into())];
-    iter::once(Record::Began(beginning()))
+    iter::once(Entry::Began(beginning()))
         .chain(events().into_iter().map(told))
-        .chain(actions().into_iter().map(|action| Record::Said(vec![action])))
-        .chain(stops.map(Record::Stopped))
-        .chain([Record::Finished])
+        .chain(actions().into_iter().map(|action| Entry::Said(vec![action])))
+        .chain(stops.map(Entry::Stopped))
+        .chain([Entry::Finished])
         .collect()
 }
 
-fn borrowed(record: &Record) -> Borrowed<'_> {
+fn borrowed(record: &Entry) -> Borrowed<'_> {
     match record {
-        Record::Began(beginning) => Record::Began(beginning),
-        Record::Told { now, event } => Record::Told { now: *now, event },
-        Record::Said(actions) => Record::Said(actions),
-        Record::Stopped(stop) => Record::Stopped(stop.clone()),
-        Record::Finished => Record::Finished,
+        Entry::Began(beginning) => Entry::Began(beginning),
+        Entry::Told { now, event } => Entry::Told { now: *now, event },
+        Entry::Said(actions) => Entry::Said(actions),
+        Entry::Stopped(stop) => Entry::Stopped(stop.clone()),
+        Entry::Finished => Entry::Finished,
     }
 }
 
@@ -212,7 +212,7 @@ const POSITIONAL_RECORDS: &str = "
 
 #[test]
 fn what_was_written_without_numbers_is_read_for_ever() {
-    let read: Vec<Record> = POSITIONAL_RECORDS
+    let read: Vec<Entry> = POSITIONAL_RECORDS
         .split_whitespace()
         .map(|line| {
             let bytes = hex::decode(line).unwrap();
@@ -228,11 +228,11 @@ fn what_was_written_without_numbers_is_read_for_ever() {
 }
 
 /// The records of a block, up to the first that cannot be read.
-fn read(mut bytes: &[u8]) -> Result<Vec<Record>, Unreadable> {
+fn read(mut bytes: &[u8]) -> Result<Vec<Entry>, Unreadable> {
     let (mut reading, mut records) = (Reading::default(), Vec::new());
     while !bytes.is_empty() {
         let (len, first) = reading.first(bytes)?;
-        if let First::Record(record) = first {
+        if let First::Entry(record) = first {
             records.push(record);
         }
         bytes = &bytes[len..];
@@ -272,15 +272,15 @@ fn promises_and_plans_are_read_with_all_that_is_in_them() {
         Event::ShapingChanged(Shaping { recombination: Recombination::PClock, tenants }),
         Event::PlacementChanged(Placement { selection: Selection::Ready, groups }),
     ] {
-        let record = Record::Told { now: Timestamp::from_nanos(u64::MAX), event };
+        let record = Entry::Told { now: Timestamp::from_nanos(u64::MAX), event };
         assert_eq!(read(&alone(&borrowed(&record))), Ok(vec![record]));
     }
 }
 
-/// What a newer program might write behind an event: a field of this number in an action, or a record of this
-/// kind.
+/// What a newer program might write behind an event: a field of this number in an action, or a
+/// record of this kind.
 fn newer(field: u64, kind: u64) -> Vec<u8> {
-    let told = Record::Told { now: Timestamp::ZERO, event: &Event::TimerFired };
+    let told = Entry::Told { now: Timestamp::ZERO, event: &Event::TimerFired };
     let bytes = append(alone(&told), 13, |to| {
         to.number(1, 7);
         to.text(field, "new");
@@ -291,8 +291,8 @@ fn newer(field: u64, kind: u64) -> Vec<u8> {
 
 #[test]
 fn what_newer_programs_add_is_passed_over_or_refused_by_its_number() {
-    let told = Record::Told { now: Timestamp::ZERO, event: Event::TimerFired };
-    let said = Record::Said(vec![Action::Complete(RequestId(7))]);
+    let told = Entry::Told { now: Timestamp::ZERO, event: Event::TimerFired };
+    let said = Entry::Said(vec![Action::Complete(RequestId(7))]);
     assert_eq!(read(&newer(128, 128)), Ok(vec![told, said]));
     assert_eq!(read(&newer(127, 128)), Err(Unreadable::Newer(127)));
     assert_eq!(read(&newer(128, 127)), Err(Unreadable::Kind(127)));
@@ -326,8 +326,8 @@ proptest! {
             let now = Timestamp::from_nanos(now);
             let event = with_ids(event, request, task);
             let action = said_with_ids(action, request, task);
-            written.push(Record::Told { now, event });
-            written.push(Record::Said(vec![action]));
+            written.push(Entry::Told { now, event });
+            written.push(Entry::Said(vec![action]));
             for record in &written[written.len() - 2..] {
                 block = writing.append(block, &borrowed(record));
                 if blocks.next() == Some(true) {

@@ -1,7 +1,8 @@
 use super::*;
 use crate::{Ending, Stop, replay};
-use ripstop_gateway::NodeSpec;
-use ripstop_model::{NodeId, RequestId};
+use ripstop_gateway::{Event, NodeSpec};
+use ripstop_model::{NodeId, RequestId, Timestamp};
+use ripstop_runtime::Witness as _;
 use std::time::Duration;
 
 #[test]

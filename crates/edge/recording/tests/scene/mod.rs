@@ -4,7 +4,7 @@
 use ripstop_delay::{Preset, ShiftedExponential};
 use ripstop_gateway::{NodeSpec, Report, Settings as MachineSettings};
 use ripstop_model::{Code, NodeId, PoolId, StripeId, StripeShape, Timestamp};
-use ripstop_node::{Delay, Fault, FaultSettings, Memory as MemoryNode, Node};
+use ripstop_node::{Delay, Fault, FaultSettings, MemoryNode, Node};
 use ripstop_recording::{Beginning, Recorder};
 use ripstop_runtime::{
     Layout, Memory, Observer, Origin, Pool, PoolNode, Purpose, StripeDraft, StripePlace, Written,
@@ -107,8 +107,8 @@ impl Scene {
         Some(StripePlace { id, shape, cut, header_len, sealing, nodes: nodes.clone() })
     }
 
-    /// Writes stripes and reads them again and again, from many sides at once, while a node goes and
-    /// comes back and some readers leave before they are answered.
+    /// Writes stripes and reads them again and again, from many sides at once, while a node goes
+    /// and comes back and some readers leave before they are answered.
     pub(crate) async fn run(self: Arc<Self>, clients: u64, rounds: u64) {
         let clients = (0..clients).map(|client| {
             let scene = self.clone();

@@ -1,7 +1,7 @@
 use super::*;
 use ripstop_block::Blocks;
 use ripstop_gateway::{NodeSpec, Settings};
-use ripstop_node::{Fault, FaultHandle, FaultSettings, Memory};
+use ripstop_node::{Fault, FaultHandle, FaultSettings, MemoryNode};
 
 #[derive(Debug)]
 struct Nobody;
@@ -15,7 +15,7 @@ const NODE: NodeId = NodeId(1);
 /// A pool of one node whose operations all stall, and how many did.
 fn stalled(stall_for: Option<Duration>, probe_every: Duration) -> (Arc<Shared>, FaultHandle) {
     let faults = FaultSettings { stall: 1.0, stall_for, ..FaultSettings::default() };
-    let node = Fault::new(Arc::new(Memory::new(1)), faults, 1);
+    let node = Fault::new(Arc::new(MemoryNode::new(1)), faults, 1);
     let handle = node.handle();
     let settings = Settings { probe_every, ..Settings::default() };
     let specs = vec![NodeSpec { id: NODE, lanes: 1 }];

@@ -16,9 +16,9 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// Checks the blocks that cover `columns` of a strip of `strip_len` bytes, taken from the front of
-    /// `pieces`: each block, then its seal. `None` if one does not hold or is not as long as it was
-    /// written. What is decrypted goes into `into`.
+    /// Checks the blocks that cover `columns` of a strip of `strip_len` bytes, taken from the front
+    /// of `pieces`: each block, then its seal. `None` if one does not hold or is not as long as it
+    /// was written. What is decrypted goes into `into`.
     pub(crate) fn verify(
         guard: &Guard,
         strip: u8,
@@ -57,8 +57,8 @@ impl Chunk {
         Self::verify(guard, strip, strip_len, &columns, &mut pieces(guard, bytes, strip_len), into)
     }
 
-    /// Whether a strip that should be sealed with a key has a block with a checksum that holds: somebody
-    /// changed it who has no key.
+    /// Whether a strip that should be sealed with a key has a block with a checksum that holds:
+    /// somebody changed it who has no key.
     pub(crate) fn is_forged(guard: &Guard, strip: u8, strip_len: u32, bytes: &Bytes) -> bool {
         let mut pieces = pieces(guard, bytes, strip_len);
         (0..strip_len.div_ceil(BLOCK_LEN)).any(|number| match (pieces.next(), pieces.next()) {

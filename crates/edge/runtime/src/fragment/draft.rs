@@ -3,15 +3,15 @@ use super::{
     header::RecordTag,
     strip::{Strip, StripDraft},
 };
-use crate::{Cut, Sealing, Seals, Share};
+use crate::{Cut, Pin, Sealing, Seals, Share};
 use bytes::Bytes;
 use ripstop_block::{Blocks, Buffer};
 use ripstop_codec::Codec;
 use ripstop_model::{FragmentId, StripSet, StripeId, StripeShape};
 use std::ops::Range;
 
-/// A stripe being filled with payload: data strips are laid out and sealed as the bytes come, in blocks
-/// that are taken as they are needed.
+/// A stripe being filled with payload: data strips are laid out and sealed as the bytes come, in
+/// blocks that are taken as they are needed.
 #[derive(Debug)]
 pub struct StripeDraft {
     id: StripeId,
@@ -23,6 +23,8 @@ pub struct StripeDraft {
     filled: u32,
     blocks: Blocks,
     share: Share,
+    /// Its name is being used, also while its bytes are still to come.
+    pin: Option<Pin>,
 }
 
 /// A filled stripe with its record: everything that its fragments are made of.
@@ -47,6 +49,8 @@ pub struct Sealed {
     cut: Option<Cut>,
     blocks: Blocks,
     share: Share,
+    /// Of a pool's draft.
+    pub(crate) pin: Option<Pin>,
 }
 
 impl StripeDraft {
@@ -66,7 +70,12 @@ impl StripeDraft {
     ) -> Self {
         let strips = Vec::with_capacity(shape.code().k());
         let blocks = share.blocks().clone();
-        Self { id, shape, seals, guard, strips, filled: 0, blocks, share }
+        Self { id, shape, seals, guard, strips, filled: 0, blocks, share, pin: None }
+    }
+
+    /// The same, with what keeps sweeps off its name.
+    pub(crate) fn pinned(self, pin: Pin) -> Self {
+        Self { pin: Some(pin), ..self }
     }
 
     /// Bytes that all fragments of such a stripe take, if they are not encrypted.
@@ -115,10 +124,11 @@ impl StripeDraft {
     pub fn close(self) -> Self {
         let shape = StripeShape::new(self.shape.code(), self.filled)
             .expect("less than a stripe within limits is within limits");
-        let Self { id, seals, guard, strips, mut share, .. } = self;
+        let Self { id, seals, guard, strips, mut share, pin, .. } = self;
         share.shrink_to(Self::memory_of(shape, guard.sealing()));
         let mut closed = Self::guarded(id, shape, share, seals, guard);
         closed.filled = shape.payload_len();
+        closed.pin = pin;
         for strip in strips {
             strip.filled().for_each(|bytes| closed.append(bytes));
         }
@@ -147,26 +157,41 @@ impl StripeDraft {
 
     /// Pads what was filled with zeros to the shape and adds what the headers shall tell.
     ///
-    /// The payload must be complete: `room()` is 0; and the record at most [`RECORD_LEN_MAX`](crate::RECORD_LEN_MAX)
-    /// bytes.
+    /// The payload must be complete: `room()` is 0; and the record at most
+    /// [`RECORD_LEN_MAX`](crate::RECORD_LEN_MAX) bytes.
     pub fn seal(mut self, origin: Origin, record: Bytes) -> Sealed {
         debug_assert_eq!(self.room(), 0, "a draft is sealed when it is full");
         let k = self.shape.code().k();
         let padding = self.shape.strip_len() as usize * k - self.shape.payload_len() as usize;
         self.append(&vec![0; padding]);
-        let Self { id, shape, seals, guard, strips: mut drafts, blocks, share, .. } = self;
+        let Self { id, shape, seals, guard, strips: mut drafts, blocks, share, pin, .. } = self;
         // Without payload none was begun.
         let more = (drafts.len()..k).map(|at| StripDraft::new(guard.clone(), at as u8, 0));
         drafts.extend(more.collect::<Vec<_>>());
         let (record, tag) = guard.close_record(record);
         let (cut, strips) = (None, Vec::new());
-        Sealed { id, shape, origin, record, tag, seals, guard, drafts, strips, cut, blocks, share }
+        Sealed {
+            id,
+            shape,
+            origin,
+            record,
+            tag,
+            seals,
+            guard,
+            drafts,
+            strips,
+            cut,
+            blocks,
+            share,
+            pin,
+        }
     }
 }
 
 impl Sealed {
-    /// Cuts it so, and computes the parity strips that are to be stored, sealed like the data strips.
-    /// They are computed of plain text, and then all of them encrypted, where they are to be.
+    /// Cuts it so, and computes the parity strips that are to be stored, sealed like the data
+    /// strips. They are computed of plain text, and then all of them encrypted, where they are to
+    /// be.
     pub(crate) fn encode(&mut self, codec: &Codec, cut: Cut) {
         self.cut = Some(cut);
         let code = self.shape.code();

@@ -83,8 +83,8 @@ impl Guard {
         }
     }
 
-    /// Encrypts a block of a strip in place, and appends its tag; where blocks are only sealed, that is
-    /// done already.
+    /// Encrypts a block of a strip in place, and appends its tag; where blocks are only sealed,
+    /// that is done already.
     pub(crate) fn encrypt(&self, strip: u8, number: u32, block: &mut [u8], seals: &mut Vec<u8>) {
         if self.sealing == Sealing::Encrypted {
             let address = self.address(strip, BLOCKS);
@@ -158,7 +158,8 @@ impl Guard {
         })
     }
 
-    /// Whether a block that should be sealed with a key has a checksum that holds: it is no accident.
+    /// Whether a block that should be sealed with a key has a checksum that holds: it is no
+    /// accident.
     pub(crate) fn is_downgraded(&self, strip: u8, number: u32, block: &[u8], seal: &[u8]) -> bool {
         let wanted = checksum(self.stripe, strip, number, block);
         self.sealing != Sealing::Checksum && wanted == *seal

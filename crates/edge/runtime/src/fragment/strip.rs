@@ -27,7 +27,8 @@ pub(crate) struct StripDraft {
 }
 
 impl Strip {
-    /// The strip `number` of a stripe, of blocks that are whole. What is encrypted goes into `into`.
+    /// The strip `number` of a stripe, of blocks that are whole. What is encrypted goes into
+    /// `into`.
     pub(crate) fn sealed(guard: &Guard, number: u8, blocks: &[Bytes], into: &Blocks) -> Self {
         let seal_len = guard.sealing().seal_len() as usize;
         let mut seals = Vec::with_capacity(blocks.len() * seal_len);

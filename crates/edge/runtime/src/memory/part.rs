@@ -1,4 +1,3 @@
-use super::UNIT;
 use ripstop_block::Blocks;
 use std::sync::{
     Arc,
@@ -6,7 +5,11 @@ use std::sync::{
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// A part of the memory that is for one purpose. Requests for it are served in the order in which they came.
+/// Smallest share of memory that is counted, in bytes.
+pub(super) const UNIT: usize = 1 << 10;
+
+/// A part of the memory that is for one purpose. Requests for it are served in the order in which
+/// they came.
 #[derive(Debug)]
 pub(super) struct Part {
     units: Arc<Semaphore>,

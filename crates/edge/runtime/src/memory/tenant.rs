@@ -2,7 +2,8 @@ use super::part::{Part, Share};
 use ripstop_block::{BLOCK_LEN, Blocks};
 use std::{sync::Arc, time::Duration};
 
-/// The least of an object that is fetched at once while there is memory, in bytes, unless less is wanted.
+/// The least of an object that is fetched at once while there is memory, in bytes, unless less is
+/// wanted.
 const SLICE_MIN: usize = 256 << 10;
 /// The least where most of the memory is taken: one block.
 const SLICE_TIGHT: usize = BLOCK_LEN;
@@ -28,8 +29,8 @@ struct Parts {
     fast: Arc<Part>,
     /// Slices of objects on their way to clients: a quarter.
     slices: Arc<Part>,
-    /// Those of at most [`SLICE_MIN`]: a sixteenth. However slowly large objects are read, small ones
-    /// pass.
+    /// Those of at most [`SLICE_MIN`]: a sixteenth. However slowly large objects are read, small
+    /// ones pass.
     small: Arc<Part>,
 }
 
@@ -106,18 +107,19 @@ impl TenantMemory {
         self.parts.slow.acquire(bytes).await
     }
 
-    /// Waits for `bytes` for a stripe of a body that comes fast; for all there is, if they are more than that.
+    /// Waits for `bytes` for a stripe of a body that comes fast; for all there is, if they are more
+    /// than that.
     pub async fn acquire(&self, bytes: usize) -> Share {
         self.parts.fast.acquire(bytes).await
     }
 
     /// Memory for the next slice of an object that a client reads, and the slice's length: `wanted`
-    /// bytes while memory is plentiful, less when many readers share it. Half is kept for slices of the
-    /// least length, and of that half a half for slices of one block, so that a few clients that read slowly do not come
-    /// to hold all.
+    /// bytes while memory is plentiful, less when many readers share it. Half is kept for slices of
+    /// the least length, and of that half a half for slices of one block, so that a few clients
+    /// that read slowly do not come to hold all.
     ///
-    /// Fetching a byte takes `cost` bytes of memory: more than one where strips must be computed. What is
-    /// `indivisible` is had as a whole until only that half is left.
+    /// Fetching a byte takes `cost` bytes of memory: more than one where strips must be computed.
+    /// What is `indivisible` is had as a whole until only that half is left.
     pub async fn acquire_slice(&self, wanted: usize, cost: f64, indivisible: bool) -> ReadSlice {
         let bytes = |len: usize| (len as f64 * cost.max(1.0)) as usize;
         if wanted <= SLICE_MIN && bytes(wanted) <= self.parts.small.len() / 8 {

@@ -1,21 +1,8 @@
-use super::claim::{Claim, Place};
-use crate::uri::{self, Query};
-use http::{HeaderMap, Method};
-
-/// The request as it came, as far as signatures cover it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Presented<'a> {
-    pub(crate) method: &'a Method,
-    /// As sent.
-    pub(crate) path: &'a str,
-    /// As sent, without the question mark.
-    pub(crate) raw_query: &'a str,
-    /// The same, decoded.
-    pub(crate) query: &'a Query,
-    pub(crate) headers: &'a HeaderMap,
-    /// The bucket, where the host names it.
-    pub(crate) host_bucket: Option<&'a str>,
-}
+use super::{
+    Presented,
+    claim::{Claim, Place},
+};
+use crate::uri;
 
 /// The canonical requests that the client may have signed: one with path and query encoded as the
 /// specification wants, and, where that is another, one with both as they were sent.

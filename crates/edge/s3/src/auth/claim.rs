@@ -1,8 +1,11 @@
-use super::{EXPIRY_S_MAX, Presented};
+use super::Presented;
 use crate::{
     date,
     error::{Code, Failure, Outcome},
 };
+
+/// Longest that a presigned URL may last.
+pub(super) const EXPIRY_S_MAX: i64 = 7 * 24 * 60 * 60;
 
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 /// Version 4A, for many regions at once.

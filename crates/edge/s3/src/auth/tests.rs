@@ -4,6 +4,7 @@ use super::{Presented, Terms, verify};
 use crate::{
     Credentials, date,
     error::{Code, Outcome},
+    op::covered,
     uri::Query,
 };
 use base64::Engine as _;
@@ -51,7 +52,8 @@ impl Example {
             headers: &headers,
             host_bucket: None,
         };
-        let terms = Terms { region: "us-east-1", signature_v2: self.signature_v2 };
+        let (signature_v2, covered) = (self.signature_v2, covered());
+        let terms = Terms { region: "us-east-1", signature_v2, covered };
         verify(&presented, &credentials, &terms, date::parse_basic(self.at).unwrap())
     }
 }
@@ -271,7 +273,7 @@ fn version_2_is_taken_in_urls_only_and_if_it_is_wanted() {
     let url = |expires| version_2_with(&Method::GET, "/b/k", expires, "QQ%3D%3D", "");
     assert_eq!(url(expires).code(), Some(Code::SignatureDoesNotMatch));
     assert_eq!(url(expires - 61).code(), Some(Code::AccessDenied));
-    let too_long = url(expires + super::EXPIRY_S_MAX).code();
+    let too_long = url(expires + super::claim::EXPIRY_S_MAX).code();
     assert_eq!(too_long, Some(Code::AuthorizationQueryParametersError));
     let signed = "?response-content-type=a/b";
     let good = || version_2(&Method::GET, "/b/k", signed, "&response-content-type=a%2Fb");

@@ -7,8 +7,8 @@ use sha2::{Digest as _, Sha256};
 
 /// Longest line between chunks.
 const LINE_LEN_MAX: usize = 4096;
-/// Shorter pieces of the body are gathered up to this many bytes: each costs its hashing and its storing something,
-/// and a sender may make chunks of one byte.
+/// Shorter pieces of the body are gathered up to this many bytes: each costs its hashing and its
+/// storing something, and a sender may make chunks of one byte.
 const PIECE_MIN: usize = 4096;
 /// Most lines of a trailer.
 const TRAILERS_MAX: usize = 16;
@@ -28,8 +28,8 @@ enum State {
     Ended,
 }
 
-/// Undoes S3's framing of streamed uploads, and verifies the signatures of chunks and trailer. Bytes
-/// are handed on before their chunk is verified: whoever reads must not commit before the end.
+/// Undoes S3's framing of streamed uploads, and verifies the signatures of chunks and trailer.
+/// Bytes are handed on before their chunk is verified: the reader must not commit before the end.
 #[derive(Debug)]
 pub(crate) struct Chunked {
     state: State,
@@ -74,8 +74,8 @@ impl Chunked {
         self.trailers.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
     }
 
-    /// Takes from `input` what it can; the next bytes of the body, or `None` when it needs more input
-    /// (or is at the end).
+    /// Takes from `input` what it can; the next bytes of the body, or `None` when it needs more
+    /// input (or is at the end).
     pub(crate) fn decode(&mut self, input: &mut Bytes) -> Outcome<Option<Bytes>> {
         loop {
             let is_last = matches!(self.state, State::Trailer | State::Ended);
@@ -105,7 +105,8 @@ impl Chunked {
         }
     }
 
-    /// Takes bytes of a chunk of which `left` are due; hands them on as they are unless they are few.
+    /// Takes bytes of a chunk of which `left` are due; hands them on as they are unless they are
+    /// few.
     fn data(&mut self, input: &mut Bytes, left: u64) -> Option<Bytes> {
         let len = input.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         let is_long = self.gathered.is_empty() && len >= PIECE_MIN;

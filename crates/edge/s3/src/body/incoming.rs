@@ -9,7 +9,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 /// Most of an unwanted body that is read so that its sender gets to see the answer.
@@ -49,10 +49,10 @@ impl Source {
         self.holds_back = false;
         loop {
             let Some(incoming) = &mut self.incoming else { return Ok(None) };
-            let begun = Instant::now();
+            let begun = ripstop_host::now();
             let wait = self.patience.left().min(Patience::LOOK_EVERY);
             let frame = tokio::time::timeout(wait, incoming.frame()).await;
-            self.patience.waited(begun.elapsed());
+            self.patience.waited(ripstop_host::since(begun));
             match frame {
                 Err(_) if !self.patience.left().is_zero() => {}
                 Err(_) => {
@@ -87,7 +87,7 @@ impl Drop for Source {
             return;
         }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        runtime.spawn(tokio::time::timeout(DRAIN_TIME_MAX, async move {
+        runtime.spawn(ripstop_host::carried(tokio::time::timeout(DRAIN_TIME_MAX, async move {
             let mut drained = 0;
             while let Some(Ok(frame)) = incoming.frame().await {
                 drained += frame.data_ref().map_or(0, |piece| piece.len() as u64);
@@ -95,6 +95,6 @@ impl Drop for Source {
                     break;
                 }
             }
-        }));
+        })));
     }
 }

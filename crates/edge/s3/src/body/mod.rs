@@ -1,4 +1,5 @@
-//! Request bodies: bounded waits, announced lengths, chunked uploads, trailers; and what is sent back.
+//! Request bodies: bounded waits, announced lengths, chunked uploads, trailers; and what is sent
+//! back.
 
 mod chunked;
 mod incoming;
@@ -14,8 +15,8 @@ use crate::{
 };
 use bytes::Bytes;
 
-/// Slowest that a document may come, bytes per second, after the first wait: memory is held until it is
-/// there, and there is less of it than for objects.
+/// Slowest that a document may come, bytes per second, after the first wait: memory is held until
+/// it is there, and there is less of it than for objects.
 const DOCUMENT_PACE_MIN: u64 = 32 << 10;
 
 /// A request's body as its sender meant it, without framing.
@@ -104,7 +105,8 @@ impl Payload {
         self.chunked.as_ref()?.trailer(name)
     }
 
-    /// The whole body, for documents, which are short: its bytes are taken from `held` as they come.
+    /// The whole body, for documents, which are short: its bytes are taken from `held` as they
+    /// come.
     pub(crate) async fn document(&mut self, len_max: usize, held: &mut Held) -> Outcome<Bytes> {
         if self.len.is_some_and(|len| len > len_max as u64) {
             return Err(Code::MaxMessageLengthExceeded.into());

@@ -1,9 +1,9 @@
 //! The CRC over a whole from those over its parts.
 //!
-//! A CRC is a polynomial over GF(2), and bytes that follow multiply it by a power of x: for `B` after
-//! `A`, `crc(AB) = crc(A) · x^(8·|B|) + crc(B)` modulo the CRC's polynomial (which holds where the
-//! initial value is also what is added at the end, as with all of S3's). Parts mostly have one length, and
-//! so one power.
+//! A CRC is a polynomial over GF(2), and bytes that follow multiply it by a power of x: for `B`
+//! after `A`, `crc(AB) = crc(A) · x^(8·|B|) + crc(B)` modulo the CRC's polynomial (which holds
+//! where the initial value is also what is added at the end, as with all of S3's). Parts mostly
+//! have one length, and so one power.
 
 use ripstop_catalog::ChecksumAlgorithm;
 

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use ripstop_catalog::{Checksum, ChecksumAlgorithm};
 use ripstop_digest::{Hall, Md5, Seat};
 use sha2::{Digest as _, Sha256};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::task::JoinHandle;
 
 /// Fewest bytes that are worth another thread's while.
@@ -39,7 +39,8 @@ impl Others {
         self.sha256.is_some() || self.checksums.iter().any(Hasher::is_slow)
     }
 
-    /// Takes the pieces in: CRCs at memory speed here, what takes longer on a thread that may block.
+    /// Takes the pieces in: CRCs at memory speed here, what takes longer on a thread that may
+    /// block.
     async fn take(mut self, pieces: Vec<Bytes>) -> Outcome<Self> {
         let slow = self.is_slow();
         let hash = move || {
@@ -49,7 +50,7 @@ impl Others {
             self
         };
         if slow {
-            tokio::task::spawn_blocking(hash).await.map_err(|_| Code::InternalError.into())
+            ripstop_host::spawn_blocking(hash).await.map_err(|_| Code::InternalError.into())
         } else {
             Ok(hash())
         }
@@ -77,19 +78,19 @@ impl Digests {
     }
 
     pub(crate) fn update(&mut self, bytes: &[u8]) {
-        let begun = Instant::now();
+        let begun = ripstop_host::now();
         self.md5.update(bytes);
         self.others.update(bytes);
-        self.spent += begun.elapsed();
+        self.spent += ripstop_host::since(begun);
     }
 
     /// Takes the pieces in beside whatever else is hashed now.
     async fn take(self, pieces: Vec<Bytes>) -> Outcome<Box<Self>> {
-        let begun = Instant::now();
+        let begun = ripstop_host::now();
         let Self { md5, others, spent } = self;
         let (md5, others) =
             tokio::join!(Hall::shared().update(md5, pieces.clone()), others.take(pieces));
-        Ok(Box::new(Self { md5, others: others?, spent: spent + begun.elapsed() }))
+        Ok(Box::new(Self { md5, others: others?, spent: spent + ripstop_host::since(begun) }))
     }
 
     pub(crate) fn finish(self) -> Verdict {
@@ -103,9 +104,9 @@ impl Digests {
     }
 }
 
-/// Where a body is hashed: short ones where they arrive, long ones beside, so that receiving, hashing
-/// and coding overlap and the MD5s of several bodies are computed at once. Beside means in bursts: no thread
-/// is held while nothing has come, or slow senders could take them all.
+/// Where a body is hashed: short ones where they arrive, long ones beside, so that receiving,
+/// hashing and coding overlap and the MD5s of several bodies are computed at once. Beside means in
+/// bursts: no thread is held while nothing has come, or slow senders could take them all.
 pub(crate) enum Pipeline {
     /// On the task that receives.
     Here(Box<Digests>),
@@ -121,7 +122,7 @@ pub(crate) enum Pipeline {
     },
 }
 
-/// Whoever has the digests.
+/// The holder of the digests.
 pub(crate) enum Burst {
     None(Box<Digests>),
     Running(JoinHandle<Outcome<Box<Digests>>>),
@@ -141,7 +142,7 @@ impl Burst {
 
     /// Hashes the pieces beside.
     fn start(digests: Box<Digests>, pieces: Vec<Bytes>) -> Self {
-        Self::Running(tokio::spawn(digests.take(pieces)))
+        Self::Running(ripstop_host::spawn(digests.take(pieces)))
     }
 
     fn is_running(&self) -> bool {

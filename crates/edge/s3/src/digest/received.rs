@@ -11,14 +11,14 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-/// A body on its way to the store, hashed as it passes. Its verdict is there after its end, and only
-/// if everything that was said of the bytes holds.
+/// A body on its way to the store, hashed as it passes. Its verdict is there after its end, and
+/// only if everything that was said of the bytes holds.
 pub(crate) struct Received {
     payload: Payload,
     expectation: Expectation,
     pipeline: Option<Pipeline>,
     verdict: Option<Verdict>,
-    /// Nanoseconds spent hashing, for whoever observes.
+    /// Nanoseconds spent hashing, for the observer.
     hashing_ns: Arc<AtomicU64>,
 }
 

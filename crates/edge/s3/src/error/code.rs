@@ -34,6 +34,7 @@ codes! {
     AccessForbidden 403 "AccessForbidden": "Access Denied.",
     AuthorizationHeaderMalformed 400 "AuthorizationHeaderMalformed": "The authorization header is malformed.",
     AuthorizationQueryParametersError 400 "AuthorizationQueryParametersError": "The query parameters of the signature are malformed.",
+    BadRequest 400 "BadRequest": "Bad request.",
     BadDigest 400 "BadDigest": "The Content-MD5 or checksum you specified did not match what was received.",
     BucketAlreadyOwnedByYou 409 "BucketAlreadyOwnedByYou": "The bucket exists already, and it is yours.",
     BucketNotEmpty 409 "BucketNotEmpty": "The bucket you tried to delete is not empty.",

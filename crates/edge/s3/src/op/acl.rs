@@ -3,10 +3,10 @@
 use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
     Settings,
+    document::Envelope,
     error::{Code, Failure},
     metadata,
-    request::read_document,
-    xml::{Element, Node},
+    xml::{Element, Malformed, Node},
 };
 use http::StatusCode;
 
@@ -71,8 +71,8 @@ impl Operate for Get {
 /// Takes what changes nothing, refuses the rest.
 pub(super) struct Put {
     subject: Subject,
-    /// Whether the list is the one that there is.
-    list: Outcome<()>,
+    /// The list, if the answer depends on one.
+    list: Outcome<Option<Envelope>>,
 }
 
 impl Operate for Put {
@@ -80,12 +80,17 @@ impl Operate for Put {
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
         let subject = Subject::parse(request)?;
-        Ok(Self { subject, list: check_list(request).await })
+        Ok(Self { subject, list: list(request) })
     }
 
     async fn run(self, desk: &Desk) -> Outcome<()> {
+        // Before the list is asked for: a client that waits to be told to go on is told so for
+        // what is there alone.
         self.subject.check_exists(desk).await?;
-        self.list
+        match self.list? {
+            None => Ok(()),
+            Some(envelope) => check_list(envelope, desk).await,
+        }
     }
 
     fn render((): (), _: &Settings) -> Reply {
@@ -93,29 +98,37 @@ impl Operate for Put {
     }
 }
 
-async fn check_list(request: &mut Request) -> Outcome<()> {
+fn list(request: &mut Request) -> Outcome<Option<Envelope>> {
     metadata::refuse_unsupported(&request.headers)?;
-    if request.header("x-amz-acl").is_some() {
-        return Ok(());
+    match request.header("x-amz-acl") {
+        Some(_) => Ok(None),
+        None => request.envelope().map(Some),
     }
-    let document = request.document().await?;
-    if document.is_empty() {
-        return Err(Failure::new(Code::MissingRequestBody, "Request body is empty"));
-    }
-    let owner = request.settings.owner.clone();
-    let check = move |root: &Node<'_>| check_grants(root, &owner);
-    read_document(document, Code::MalformedAcl, check).await
 }
 
-fn check_grants(root: &Node<'_>, owner: &str) -> Outcome<()> {
-    let list = root.child("AccessControlList").ok_or(Code::MalformedAcl)?;
-    let is_owners = |grant: &Node<'_>| {
-        let grantee = grant.child("Grantee").and_then(|grantee| grantee.text_of("ID"));
-        grantee == Some(owner) && grant.text_of("Permission") == Some("FULL_CONTROL")
-    };
-    if list.all("Grant").all(is_owners) {
-        Ok(())
-    } else {
-        Err(Code::AccessControlListNotSupported.into())
+async fn check_list(envelope: Envelope, desk: &Desk) -> Outcome<()> {
+    let mut held = desk.allowances.documents.nothing();
+    let document = envelope.open(&mut held).await?;
+    if document.is_blank() {
+        return Err(Failure::new(Code::MissingRequestBody, "Request body is empty"));
     }
+    let owner = desk.settings.owner.clone();
+    let check = move |root: &Node<'_>| {
+        let are_owners = are_owners(root, &owner).map_err(|_| Code::MalformedAcl)?;
+        if are_owners { Ok(()) } else { Err(Code::AccessControlListNotSupported.into()) }
+    };
+    document.read(Code::MalformedAcl, check).await
+}
+
+/// Whether all grants of a list are that the owner owns.
+fn are_owners(root: &Node<'_>, owner: &str) -> Result<bool, Malformed> {
+    let list = root.named("AccessControlPolicy")?.child("AccessControlList")?.ok_or(Malformed)?;
+    for grant in list.all("Grant") {
+        let grantee = grant.child("Grantee")?.ok_or(Malformed)?;
+        let is_owner = grantee.text_of("ID")? == Some(owner);
+        if grant.text_of("Permission")? != Some("FULL_CONTROL") || !is_owner {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

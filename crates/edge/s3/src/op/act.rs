@@ -1,9 +1,9 @@
 //! What an operation is made of: parse, run, render.
 
-use super::Outcome;
 use crate::{
     Settings,
     allowance::Allowances,
+    error::Outcome,
     request::{Reply, Request},
 };
 use ripstop_identity::{Action, Principal, Resource, allows};
@@ -46,6 +46,7 @@ pub(crate) trait Operate: Sized + Send {
 
 /// Does what a request asks for.
 pub(super) async fn perform<O: Operate>(mut request: Request, desk: Desk) -> Outcome<Reply> {
+    request.check_owner()?;
     let asked = O::parse(&mut request).await?;
     let done = asked.run(&desk).await?;
     Ok(O::render(done, &desk.settings))

@@ -8,7 +8,6 @@ use crate::{
     date,
     error::{Code, Failure},
     metadata,
-    request::read_document,
     xml::{Element, Node},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -44,10 +43,10 @@ impl Operate for Create {
             check_ownership(ownership)?;
         }
         let document = request.document().await?;
-        if !document.trim_ascii().is_empty() {
+        if !document.is_blank() {
             let region = request.settings.region.clone();
             let check = move |root: &Node<'_>| check_configuration(root, &region);
-            read_document(document, Code::MalformedXml, check).await?;
+            document.read(Code::MalformedXml, check).await?;
         }
         Ok(Self { bucket: request.bucket.clone() })
     }
@@ -80,10 +79,8 @@ fn check_ownership(ownership: &str) -> Outcome<()> {
 }
 
 fn check_configuration(root: &Node<'_>, region: &str) -> Outcome<()> {
-    if root.name != "CreateBucketConfiguration" {
-        return Err(Code::MalformedXml.into());
-    }
-    match root.text_of("LocationConstraint").filter(|location| !location.is_empty()) {
+    let root = root.named("CreateBucketConfiguration")?;
+    match root.text_of("LocationConstraint")?.filter(|location| !location.is_empty()) {
         None => Ok(()),
         Some(location) => check_location(location, region),
     }

@@ -12,8 +12,7 @@ use crate::{
     condition::{self, Demand, bare_tag},
     digest,
     error::{Code, Failure},
-    request::read_document,
-    xml::{Element, Node},
+    xml::{Element, Malformed, Node},
 };
 use ripstop_catalog::{Checksum, ChecksumAlgorithm, Extent, Located, Object, Upload, UploadedPart};
 use ripstop_store::{EXTENTS_MAX, StoreError};
@@ -43,19 +42,20 @@ struct Named {
 }
 
 fn named(node: &Node<'_>) -> Outcome<Named> {
-    let number = node.text_of("PartNumber").ok_or(Code::MalformedXml)?;
+    let number = node.text_of("PartNumber")?.ok_or(Malformed)?;
     let number: i64 = number.trim().parse().map_err(|_| Code::MalformedXml)?;
     let number = u16::try_from(number).ok().filter(|number| (1..=PART_NUMBER_MAX).contains(number));
     let number = number.ok_or_else(|| {
         let message = "PartNumber must be >= 1 and <= 10000";
         Failure::new(Code::InvalidArgument, message)
     })?;
-    let etag = bare_tag(node.text_of("ETag").ok_or(Code::MalformedXml)?).to_owned();
-    let checksum = |algorithm| {
+    let etag = bare_tag(node.text_of("ETag")?.ok_or(Malformed)?).to_owned();
+    let mut checksums = Vec::new();
+    for algorithm in ALGORITHMS {
         let value = node.text_of(&format!("Checksum{}", digest::word(algorithm)))?;
-        Some((algorithm, value.to_owned()))
-    };
-    let mut checksums = ALGORITHMS.into_iter().filter_map(checksum);
+        checksums.extend(value.map(|value| (algorithm, value.to_owned())));
+    }
+    let mut checksums = checksums.into_iter();
     let checksum = checksums.next();
     let readable = checksum.as_ref().is_none_or(|(algorithm, value)| {
         digest::unbase64(value, digest::len(*algorithm)).is_some()
@@ -69,11 +69,9 @@ fn named(node: &Node<'_>) -> Outcome<Named> {
 
 fn read_parts(root: &Node<'_>) -> Outcome<Vec<Named>> {
     let parts: Vec<Named> = root.all("Part").map(named).collect::<Outcome<_>>()?;
-    if root.name != "CompleteMultipartUpload"
-        || parts.is_empty()
-        || parts.len() > PART_NUMBER_MAX.into()
-    {
-        return Err(Code::MalformedXml.into());
+    root.named("CompleteMultipartUpload")?;
+    if parts.is_empty() || parts.len() > PART_NUMBER_MAX.into() {
+        return Err(Malformed.into());
     }
     if parts.windows(2).any(|pair| pair[0].number >= pair[1].number) {
         return Err(Code::InvalidPartOrder.into());
@@ -106,7 +104,7 @@ impl Operate for Complete {
     async fn parse(request: &mut Request) -> Outcome<Self> {
         // Headers of a checksum are about the object here, not about this document.
         let document = request.bare_document().await?;
-        let parts = read_document(document, Code::MalformedXml, read_parts).await?;
+        let parts = document.read(Code::MalformedXml, read_parts).await?;
         let (said, demand) = (Said::parse(request), condition::demand(&request.headers));
         let host = request.header("host").unwrap_or_default();
         let origin = format!("{}://{host}", request.scheme);
@@ -166,8 +164,8 @@ impl Operate for Complete {
     }
 }
 
-/// A client that missed the answer asks again: if the key stands for just these parts, it is told what
-/// it missed.
+/// A client that missed the answer asks again: if the key stands for just these parts, it is told
+/// what it missed.
 async fn completed_before(desk: &Desk, name: &UploadName, parts: &[Named]) -> Option<Arc<Located>> {
     let located = desk.store.object(&name.bucket, &name.key).await.ok()?;
     let etag = etag_of(parts.iter().map(|part| part.etag.as_str()))?;

@@ -8,9 +8,8 @@ use crate::{
     condition::{bare_tag, failed},
     date,
     error::{Code, Failure},
-    request::read_document,
     uri,
-    xml::{Element, Node},
+    xml::{Element, Malformed, Node},
 };
 use futures::{StreamExt as _, stream};
 use http::StatusCode;
@@ -95,25 +94,25 @@ pub(super) struct Entry {
     demands: Demands,
 }
 
-fn entry(node: &Node<'_>) -> Outcome<Entry> {
-    let key = node.text_of("Key").filter(|key| !key.is_empty()).ok_or(Code::MalformedXml)?;
-    let filled = |name: &str| node.text_of(name).filter(|text| !text.is_empty());
+fn entry(node: &Node<'_>) -> Result<Entry, Malformed> {
+    let filled = |name: &str| Ok(node.text_of(name)?.filter(|text| !text.is_empty()));
+    let key = filled("Key")?.ok_or(Malformed)?;
     let demands = Demands {
-        etag: filled("ETag").map(|tag| bare_tag(tag).to_owned()),
-        modified_s: filled("LastModifiedTime").and_then(date::parse_http),
-        len: filled("Size").and_then(|len| len.parse().ok()),
+        etag: filled("ETag")?.map(|tag| bare_tag(tag).to_owned()),
+        modified_s: filled("LastModifiedTime")?.and_then(date::parse_http),
+        len: filled("Size")?.and_then(|len| len.parse().ok()),
     };
-    Ok(Entry { key: key.to_owned(), version: filled("VersionId").map(str::to_owned), demands })
+    Ok(Entry { key: key.to_owned(), version: filled("VersionId")?.map(str::to_owned), demands })
 }
 
 /// What a `Delete` document asks for, and whether only what fails is to be told.
 fn entries(root: &Node<'_>) -> Outcome<(Vec<Entry>, bool)> {
-    let nodes: Vec<_> = root.all("Object").take(KEYS_MAX + 1).collect();
-    if root.name != "Delete" || nodes.is_empty() || nodes.len() > KEYS_MAX {
-        return Err(Code::MalformedXml.into());
+    let nodes: Vec<_> = root.named("Delete")?.all("Object").take(KEYS_MAX + 1).collect();
+    if nodes.is_empty() || nodes.len() > KEYS_MAX {
+        return Err(Malformed.into());
     }
-    let entries = nodes.into_iter().map(entry).collect::<Outcome<_>>()?;
-    let quiet = root.text_of("Quiet").unwrap_or_default();
+    let entries = nodes.into_iter().map(entry).collect::<Result<_, Malformed>>()?;
+    let quiet = root.text_of("Quiet")?.unwrap_or_default();
     Ok((entries, quiet.trim().eq_ignore_ascii_case("true")))
 }
 
@@ -136,7 +135,7 @@ impl Operate for Many {
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
         let document = request.vouched_document().await?;
-        let (entries, quiet) = read_document(document, Code::MalformedXml, entries).await?;
+        let (entries, quiet) = document.read(Code::MalformedXml, entries).await?;
         Ok(Self { bucket: request.bucket.clone(), entries, quiet })
     }
 

@@ -45,8 +45,8 @@ impl Spelling {
         }
     }
 
-    /// As it is, unless XML cannot hold one of these texts: then as URLs have it, though nobody asked, which
-    /// the page says.
+    /// As it is, unless XML cannot hold one of these texts: then as URLs have it, though nobody
+    /// asked, which the page says.
     pub(super) fn fit_for<'a>(self, mut texts: impl Iterator<Item = &'a str>) -> Self {
         Self { url: self.url || texts.any(|text| !xml::can_hold(text)) }
     }
@@ -55,8 +55,8 @@ impl Spelling {
         if self.url { uri::encode(key, b"/*") } else { Cow::Borrowed(key) }
     }
 
-    /// As [`Self::spell`], unless it reads the same whether its reader decodes it or not: some clients
-    /// decode the prefix of the first version's listing, others do not.
+    /// As [`Self::spell`], unless it reads the same whether its reader decodes it or not: some
+    /// clients decode the prefix of the first version's listing, others do not.
     fn spell_prefix(self, prefix: &str) -> Cow<'_, str> {
         let apart =
             |c: char| matches!(c, '%' | '+') || c.is_control() && !matches!(c, '\t' | '\n' | '\r');

@@ -6,92 +6,29 @@ mod attributes;
 mod bucket;
 mod complete;
 mod copy;
+mod cors;
 mod delete;
 mod list;
 mod list_uploads;
 mod multipart;
 mod object;
 mod part;
+mod post;
 mod put;
 mod setting;
+mod settings;
 mod source;
 mod table;
 mod tags;
 mod whole;
+mod word;
 
-pub(crate) use act::Desk;
-pub(crate) use source::named as copy_source;
-pub use table::Operation;
-pub(crate) use table::ROWS;
-
-use act::Operate;
-
-use crate::{
-    error::{Code, Failure, Outcome},
+pub(crate) use crate::{
+    error::Outcome,
     request::{Reply, Request},
 };
-use ripstop_catalog::{CatalogError, Refusal};
-use ripstop_store::{StoreError, WriteError};
-
-/// Does what a request asks for.
-pub(crate) async fn run(operation: Operation, request: Request, desk: Desk) -> Outcome<Reply> {
-    request.check_owner()?;
-    table::run(operation, request, desk).await
-}
-
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        let code = match &error {
-            StoreError::Catalog(CatalogError::Refused(refusal)) => match refusal {
-                Refusal::NoSuchBucket => Code::NoSuchBucket,
-                Refusal::BucketExists => Code::BucketAlreadyOwnedByYou,
-                Refusal::BucketNotEmpty => Code::BucketNotEmpty,
-                Refusal::NoSuchKey => Code::NoSuchKey,
-                Refusal::NoSuchUpload => Code::NoSuchUpload,
-                Refusal::PartChanged { .. } => Code::InvalidPart,
-                Refusal::ConditionFailed => Code::PreconditionFailed,
-                Refusal::QuotaExceeded { .. } => Code::QuotaExceeded,
-                Refusal::StripeGone { .. } | Refusal::Behind { .. } => {
-                    Code::ConditionalRequestConflict
-                }
-                Refusal::NodesExhausted => Code::ServiceUnavailable,
-            },
-            StoreError::Catalog(CatalogError::Unavailable(_)) => Code::ServiceUnavailable,
-            StoreError::Busy { .. } => Code::SlowDown,
-            StoreError::Unavailable { .. } | StoreError::NoSuchPool { .. } => {
-                Code::ServiceUnavailable
-            }
-            StoreError::Lost { .. } | StoreError::Catalog(CatalogError::Corrupt { .. }) => {
-                Code::InternalError
-            }
-            StoreError::Length { .. } => Code::IncompleteBody,
-            StoreError::Extents { .. } | StoreError::RecordTooLong { .. } => Code::EntityTooLarge,
-        };
-        if let StoreError::Busy { retry_after } = error {
-            // As many as a tenant that asks for too much likes: no matter for the log.
-            let seconds = retry_after.as_secs_f64().ceil().max(1.0);
-            return Self::from(code).header(http::header::RETRY_AFTER, &seconds.to_string());
-        }
-        if let StoreError::Catalog(CatalogError::Refused(Refusal::QuotaExceeded { limit })) = error
-        {
-            let message = format!("The bucket may hold {limit}, and would hold more with this.");
-            return Self::new(code, message);
-        }
-        if code == Code::EntityTooLarge {
-            return Self::new(code, format!("The object cannot be kept: {error}."));
-        }
-        if code.status().is_server_error() {
-            tracing::error!(error = &error as &dyn std::error::Error, "the store failed");
-        }
-        code.into()
-    }
-}
-
-impl From<WriteError<Failure>> for Failure {
-    fn from(error: WriteError<Failure>) -> Self {
-        match error {
-            WriteError::Body(failure) => failure,
-            WriteError::Store(error) => error.into(),
-        }
-    }
-}
+pub(crate) use act::{Desk, Operate};
+pub(crate) use source::{COPY_SOURCE, named as copy_source};
+pub use table::Operation;
+pub(crate) use table::{ENTRIES, Entry, Row, covered, run};
+pub(crate) use word::{Input, Level, Selector, Signer, When};

@@ -80,8 +80,8 @@ impl Operate for Create {
     }
 }
 
-/// The function of the parts' checksums, and whether the object's is over these; `None` if the client
-/// leaves it to us.
+/// The function of the parts' checksums, and whether the object's is over these; `None` if the
+/// client leaves it to us.
 fn checksum(request: &Request) -> Outcome<Option<(ChecksumAlgorithm, bool)>> {
     let invalid = |message: String| Failure::new(Code::InvalidRequest, message);
     let composite = match request.header("x-amz-checksum-type") {

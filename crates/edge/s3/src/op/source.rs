@@ -2,7 +2,6 @@
 
 use super::{Desk, Outcome, Request};
 use crate::{
-    authorise::COPY_SOURCE,
     condition::{Judgement, Preconditions, failed},
     digest::{Digests, Verdict},
     error::{Code, Failure},
@@ -14,6 +13,9 @@ use std::{
     ops::Range,
     sync::{Arc, atomic::Ordering},
 };
+
+/// Names the object that a copy reads.
+pub(crate) const COPY_SOURCE: &str = "x-amz-copy-source";
 
 /// Bucket and key that `x-amz-copy-source` names.
 pub(crate) fn named(header: &str) -> Outcome<(String, String)> {
@@ -89,7 +91,7 @@ pub(super) async fn hashed(
         while let Some(piece) = pieces.next().await {
             let piece = piece?;
             // Long stretches of computation must not hold up other connections.
-            digests = tokio::task::spawn_blocking(move || {
+            digests = ripstop_host::spawn_blocking(move || {
                 digests.update(&piece);
                 digests
             })

@@ -1,63 +1,130 @@
 //! All operations, one row each. What must be known of an operation stands here and follows from
-//! it: routing, authorisation, names in metrics and logs, what is taken of a body.
+//! it: routing, authorisation, names in metrics and logs, what is taken of a body, what signatures
+//! cover. Rows of their own refuse what S3 has and this face has not.
 
 use super::{
-    Desk, Outcome, Reply, Request, acl, act::perform, attributes, bucket, complete, copy, delete,
-    list, list_uploads, multipart, object, part, put, setting, tags,
+    COPY_SOURCE, Desk, Input, Level, Outcome, Reply, Request, Selector, Signer, When, acl,
+    act::perform, attributes, bucket, complete, copy, cors, delete, list, list_uploads, multipart,
+    object, part, post, put, setting, settings::SETTINGS, tags,
 };
 use crate::{
-    authorise::COPY_SOURCE,
-    error::Code,
-    operation::{
-        Input::{Bytes, Document, Nothing},
-        Level::{Bucket, BucketOrObject, Object, Service},
-        Row,
-        Selector::{Has, Header, Is, NamesSetting},
-        Signer::{Key, KeyOrNobody},
-    },
+    error::{Code, Failure},
+    uri::Query,
+    xml::Limits,
 };
+use Input::{Bytes, Document, Nothing};
+use Level::{Bucket, BucketOrObject, Object, Service};
+use Selector::{Has, Header, Is, NamesSetting};
+use Signer::{Anybody, Form, Key, KeyOrNobody};
 use ripstop_identity::Action;
+use std::sync::LazyLock;
+
+/// A row of the table: one operation.
+#[derive(Debug)]
+pub(crate) struct Row {
+    /// Which one.
+    pub(crate) operation: Operation,
+    /// Which requests are for it.
+    pub(crate) when: When,
+    /// What it takes from the body.
+    pub(crate) input: Input,
+    /// Who may send it.
+    pub(crate) signer: Signer,
+    /// What must be allowed to its sender.
+    pub(crate) action: Action,
+    /// Parameters of the query, beside those that select it, that change what it does and are
+    /// under a signature of Version 2.
+    pub(crate) covers: &'static [&'static str],
+}
+
+/// What the table says of a request.
+#[derive(Debug)]
+pub(crate) enum Entry {
+    /// It is for this operation.
+    Is(Row),
+    /// It is for none.
+    Refused {
+        /// Which requests are meant.
+        when: When,
+        /// What they are told.
+        answer: fn(&Query) -> Failure,
+    },
+}
+
+impl Entry {
+    /// Which requests are meant.
+    pub(crate) const fn when(&self) -> &When {
+        match self {
+            Self::Is(row) => &row.when,
+            Self::Refused { when, .. } => when,
+        }
+    }
+
+    /// The operation, if it is one.
+    pub(crate) const fn row(&self) -> Option<&Row> {
+        match self {
+            Self::Is(row) => Some(row),
+            Self::Refused { .. } => None,
+        }
+    }
+}
+
+macro_rules! covers {
+    () => {
+        &[]
+    };
+    ($list:ident) => {
+        $list
+    };
+}
 
 macro_rules! operations {
-    ($($name:ident: $method:ident $level:ident $selectors:tt $input:ident $signer:ident
-        $action:ident => $handler:ty;)*) => {
+    ($($method:ident $level:ident $selectors:tt
+        $($name:ident: $input:ident $(($limits:ident))? $signer:ident $action:ident
+            $(+ $covers:ident)? => $handler:ty)?
+        $(= $answer:ident)?;)*) => {
         /// What a request asks for, by S3's names.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         #[expect(missing_docs, reason = "the names are S3's own")]
-        pub enum Operation { $($name,)* Unknown }
+        pub enum Operation { $($($name,)?)* Unknown }
 
         impl Operation {
             /// Its name.
             pub const fn name(self) -> &'static str {
                 match self {
-                    $(Self::$name => stringify!($name),)*
+                    $($(Self::$name => stringify!($name),)?)*
                     Self::Unknown => "Unknown",
                 }
             }
 
             /// All of them.
-            pub const ALL: &'static [Self] = &[$(Self::$name,)* Self::Unknown];
+            pub const ALL: &'static [Self] = &[$($(Self::$name,)?)* Self::Unknown];
         }
 
-        /// Of two rows that a request fits, the first is meant.
-        pub(crate) static ROWS: &[Row] = &[$(Row {
-            operation: Operation::$name,
-            method: stringify!($method),
-            level: $level,
-            selectors: &$selectors,
-            input: $input,
-            signer: $signer,
-            action: Action::$action,
-        },)*];
+        /// Of two that a request fits, the first is meant.
+        pub(crate) static ENTRIES: &[Entry] = &[$(
+            $(Entry::Is(Row {
+                operation: Operation::$name,
+                when: When { method: stringify!($method), level: $level, selectors: &$selectors },
+                input: $input$(($limits))?,
+                signer: $signer,
+                action: Action::$action,
+                covers: covers!($($covers)?),
+            }),)?
+            $(Entry::Refused {
+                when: When { method: stringify!($method), level: $level, selectors: &$selectors },
+                answer: $answer,
+            },)?
+        )*];
 
         /// Does what a request asks for.
-        pub(super) async fn run(
+        pub(crate) async fn run(
             operation: Operation,
             request: Request,
             desk: Desk,
         ) -> Outcome<Reply> {
             match operation {
-                $(Operation::$name => perform::<$handler>(request, desk).await,)*
+                $($(Operation::$name => perform::<$handler>(request, desk).await,)?)*
                 Operation::Unknown => Err(Code::MethodNotAllowed.into()),
             }
         }
@@ -65,42 +132,159 @@ macro_rules! operations {
 }
 
 operations! {
-    ListBuckets: GET Service [] Nothing Key ListBuckets => bucket::List;
+    GET Service [] ListBuckets: Nothing Key ListBuckets => bucket::List;
 
-    GetBucketLocation: GET Bucket [Has("location")] Nothing KeyOrNobody Know => bucket::Location;
-    GetObjectTagging: GET Object [Has("tagging")] Nothing KeyOrNobody Read => tags::Get;
-    GetAcl: GET BucketOrObject [Has("acl")] Nothing KeyOrNobody Read => acl::Get;
-    ListMultipartUploads: GET Bucket [Has("uploads")] Nothing KeyOrNobody Read => list_uploads::List;
-    ListObjectVersions: GET Bucket [Has("versions")] Nothing KeyOrNobody Read => list::Versions;
-    GetBucketSetting: GET Bucket [NamesSetting] Nothing KeyOrNobody Read => setting::Get;
-    ListObjectsV2: GET Bucket [Is("list-type", "2")] Nothing KeyOrNobody Read => list::Version2;
-    ListObjects: GET Bucket [] Nothing KeyOrNobody Read => list::Version1;
-    GetObjectAttributes: GET Object [Has("attributes")] Nothing KeyOrNobody Read => attributes::Get;
-    ListParts: GET Object [Has("uploadId")] Nothing KeyOrNobody Read => part::List;
-    GetObject: GET Object [] Nothing KeyOrNobody Read => object::Get;
+    OPTIONS BucketOrObject [] Preflight: Nothing Anybody Know => cors::Preflight;
 
-    HeadBucket: HEAD Bucket [] Nothing KeyOrNobody Know => bucket::Head;
-    HeadObject: HEAD Object [] Nothing KeyOrNobody Read => object::Head;
+    ANY Object [Has("legal-hold")] = not_implemented;
+    ANY Object [Has("retention")] = not_implemented;
+    ANY Object [Has("restore")] = not_implemented;
+    ANY Object [Has("select")] = not_implemented;
+    ANY Object [Has("torrent")] = not_implemented;
+    ANY Object [Has("encryption")] = not_implemented;
 
-    PutObjectTagging: PUT Object [Has("tagging")] Document KeyOrNobody Configure => tags::Put;
-    PutAcl: PUT BucketOrObject [Has("acl")] Document KeyOrNobody Configure => acl::Put;
-    CreateBucket: PUT Bucket [] Document Key Own => bucket::Create;
-    UploadPartCopy: PUT Object [Has("uploadId"), Header(COPY_SOURCE)] Nothing KeyOrNobody Write
-        => copy::Part;
-    UploadPart: PUT Object [Has("uploadId")] Bytes KeyOrNobody Write => part::Put;
-    CopyObject: PUT Object [Header(COPY_SOURCE)] Nothing KeyOrNobody Write => copy::Copy;
-    PutObject: PUT Object [] Bytes KeyOrNobody Write => put::Put;
+    GET Bucket [Has("location")] GetBucketLocation: Nothing KeyOrNobody Know => bucket::Location;
+    GET Object [Has("tagging")] GetObjectTagging: Nothing KeyOrNobody Read + VERSION => tags::Get;
+    GET BucketOrObject [Has("acl")] GetAcl: Nothing KeyOrNobody Read + VERSION => acl::Get;
+    GET Bucket [Has("uploads")] ListMultipartUploads: Nothing KeyOrNobody Read
+        => list_uploads::List;
+    GET Bucket [Has("versions")] ListObjectVersions: Nothing KeyOrNobody Read => list::Versions;
+    GET Bucket [NamesSetting] GetBucketSetting: Nothing KeyOrNobody Read => setting::Get;
+    GET Bucket [Is("list-type", "2")] ListObjectsV2: Nothing KeyOrNobody Read => list::Version2;
+    GET Bucket [] ListObjects: Nothing KeyOrNobody Read => list::Version1;
+    GET Object [Has("attributes")] GetObjectAttributes: Nothing KeyOrNobody Read + VERSION
+        => attributes::Get;
+    GET Object [Has("uploadId")] ListParts: Nothing KeyOrNobody Read => part::List;
+    GET Object [] GetObject: Nothing KeyOrNobody Read + READING => object::Get;
 
-    DeleteBucketSetting: DELETE Bucket [NamesSetting] Nothing Key Configure => setting::Delete;
-    DeleteBucket: DELETE Bucket [] Nothing Key Own => bucket::Delete;
-    DeleteObjectTagging: DELETE Object [Has("tagging")] Nothing KeyOrNobody Configure => tags::Delete;
-    AbortMultipartUpload: DELETE Object [Has("uploadId")] Nothing KeyOrNobody Write
+    HEAD Bucket [] HeadBucket: Nothing KeyOrNobody Know => bucket::Head;
+    HEAD Object [] HeadObject: Nothing KeyOrNobody Read + READING => object::Head;
+
+    PUT Object [Has("tagging")] PutObjectTagging: Document(TAGS) KeyOrNobody Configure + VERSION
+        => tags::Put;
+    PUT BucketOrObject [Has("acl")] PutAcl: Document(GRANTS) KeyOrNobody Configure + VERSION
+        => acl::Put;
+    PUT Bucket [NamesSetting] = not_implemented;
+    PUT Bucket [] CreateBucket: Document(BUCKET) Key Own => bucket::Create;
+    PUT Object [Has("uploadId"), Header(COPY_SOURCE)] UploadPartCopy: Nothing KeyOrNobody Write
+        + PART => copy::Part;
+    PUT Object [Has("uploadId")] UploadPart: Bytes KeyOrNobody Write + PART => part::Put;
+    PUT Object [Has("partNumber")] = part_of_nothing;
+    PUT Object [Header(COPY_SOURCE)] CopyObject: Nothing KeyOrNobody Write => copy::Copy;
+    PUT Object [] PutObject: Bytes KeyOrNobody Write => put::Put;
+
+    DELETE Bucket [NamesSetting] DeleteBucketSetting: Nothing Key Configure => setting::Delete;
+    DELETE Bucket [] DeleteBucket: Nothing Key Own => bucket::Delete;
+    DELETE Object [Has("tagging")] DeleteObjectTagging: Nothing KeyOrNobody Configure + VERSION
+        => tags::Delete;
+    DELETE Object [Has("uploadId")] AbortMultipartUpload: Nothing KeyOrNobody Write
         => multipart::Abort;
-    DeleteObject: DELETE Object [] Nothing KeyOrNobody Write => delete::One;
+    DELETE Object [] DeleteObject: Nothing KeyOrNobody Write + VERSION => delete::One;
 
-    DeleteObjects: POST Bucket [Has("delete")] Document KeyOrNobody Write => delete::Many;
-    CreateMultipartUpload: POST Object [Has("uploads")] Nothing KeyOrNobody Write
+    POST Bucket [Has("delete")] DeleteObjects: Document(KEYS) KeyOrNobody Write => delete::Many;
+    POST Bucket [Selector::Form] PostObject: Nothing Form Write => post::Post;
+    POST Bucket [] = not_implemented;
+    POST Object [Has("uploads")] CreateMultipartUpload: Nothing KeyOrNobody Write
         => multipart::Create;
-    CompleteMultipartUpload: POST Object [Has("uploadId")] Document KeyOrNobody Write
+    POST Object [Has("uploadId")] CompleteMultipartUpload: Document(PARTS) KeyOrNobody Write
         => complete::Complete;
+}
+
+/// Ten tags, as long as they may be, with each character spelled as a reference; and far more short
+/// ones, which are told what is wrong with them.
+const TAGS: Limits = Limits { bytes: 64 << 10, depth: 8, elements: 1024 };
+/// A hundred grants, the most that S3 takes.
+const GRANTS: Limits = Limits { bytes: 64 << 10, depth: 8, elements: 1024 };
+/// A region, a place, fifty tags.
+const BUCKET: Limits = Limits { bytes: 64 << 10, depth: 8, elements: 256 };
+/// A thousand keys of full length, each with what else S3 lets an entry say.
+const KEYS: Limits = Limits { bytes: 4 << 20, depth: 8, elements: 2 + 1000 * 8 };
+/// Ten thousand parts of nine fields each.
+const PARTS: Limits = Limits { bytes: 4 << 20, depth: 8, elements: 1 + 10_000 * 10 };
+
+const VERSION: &[&str] = &["versionId"];
+const PART: &[&str] = &["partNumber"];
+const READING: &[&str] = &[
+    "partNumber",
+    "response-cache-control",
+    "response-content-disposition",
+    "response-content-encoding",
+    "response-content-language",
+    "response-content-type",
+    "response-expires",
+    "versionId",
+];
+
+/// Words of S3's that select operations there and none here. Signers put them under a signature of
+/// Version 2.
+const ELSEWHERE: [&str; 6] = [
+    "defaultObjectAcl",
+    "metadataConfiguration",
+    "metadataTable",
+    "select-type",
+    "session",
+    "storageClass",
+];
+
+/// Parameters of the query that are under a signature of Version 2, sorted: all that change what is
+/// done. What is not under it could be cut off a URL unseen.
+pub(crate) fn covered() -> &'static [&'static str] {
+    static COVERED: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+        let selectors = ENTRIES.iter().flat_map(|entry| entry.when().selectors);
+        let selecting = selectors.filter_map(|selector| match selector {
+            Has(name) => Some(*name),
+            // Of them a request for a listing may have any value: with one that is not covered it
+            // is refused.
+            Is(..) | NamesSetting | Header(_) | Selector::Form => None,
+        });
+        let changing = ENTRIES.iter().filter_map(Entry::row).flat_map(|row| row.covers).copied();
+        let settings = SETTINGS.iter().map(|setting| setting.name);
+        let mut all: Vec<_> = selecting.chain(changing).chain(settings).chain(ELSEWHERE).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    });
+    &COVERED
+}
+
+fn not_implemented(_: &Query) -> Failure {
+    Code::NotImplemented.into()
+}
+
+fn part_of_nothing(query: &Query) -> Failure {
+    let message = "This operation does not accept partNumber without uploadId";
+    Failure::argument(message, "partNumber", query.get("partNumber").unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What signers of Version 2 put under a signature, as far as S3 or this face has it.
+    const SIGNED: &str = "accelerate acl analytics attributes cors defaultObjectAcl delete encryption \
+        intelligent-tiering inventory legal-hold lifecycle location logging \
+        metadataConfiguration metadataTable metrics notification object-lock \
+        ownershipControls partNumber policy policyStatus publicAccessBlock replication \
+        requestPayment response-cache-control response-content-disposition \
+        response-content-encoding response-content-language response-content-type \
+        response-expires restore retention select select-type session storageClass \
+        tagging torrent uploadId uploads versionId versioning versions website";
+
+    #[test]
+    fn what_changes_an_operation_is_covered_and_nothing_that_signers_leave_out() {
+        assert_eq!(covered(), SIGNED.split(' ').collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn no_row_hides_a_later_one() {
+        for (at, later) in ENTRIES.iter().map(Entry::when).enumerate() {
+            let mut earlier = ENTRIES[..at].iter().map(Entry::when);
+            let hidden = earlier.find(|earlier| {
+                earlier.method == later.method
+                    && earlier.level == later.level
+                    && earlier.selectors.iter().all(|it| later.selectors.contains(it))
+            });
+            assert!(hidden.is_none(), "{hidden:?} stands before {later:?}");
+        }
+    }
 }

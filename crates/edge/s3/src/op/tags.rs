@@ -2,7 +2,6 @@ use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
     Settings,
     error::Code,
-    request::read_document,
     tagging::{self, Tags},
 };
 use http::StatusCode;
@@ -47,7 +46,7 @@ impl Operate for Put {
     async fn parse(request: &mut Request) -> Outcome<Self> {
         request.check_version()?;
         let document = request.vouched_document().await?;
-        let tags = read_document(document, Code::MalformedXml, tagging::from_root).await?;
+        let tags = document.read(Code::MalformedXml, tagging::from_root).await?;
         Ok(Self { bucket: request.bucket.clone(), key: request.key.clone(), tags })
     }
 

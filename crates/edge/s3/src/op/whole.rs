@@ -23,7 +23,7 @@ pub(super) async fn computed(
     upload: Upload,
     parts: Vec<UploadedPart>,
 ) -> Outcome<(Attributes, Vec<UploadedPart>)> {
-    let computed = tokio::task::spawn_blocking(move || Ok((whole(&upload, &parts)?, parts)));
+    let computed = ripstop_host::spawn_blocking(move || Ok((whole(&upload, &parts)?, parts)));
     computed.await.map_err(|_| Code::InternalError)?
 }
 

@@ -1,7 +1,7 @@
-//! The little XML that S3 speaks: elements and text, no attributes to read, no DTD.
+//! The XML that S3 speaks: elements and text, no attributes to read, no DTD.
 
 mod read;
 mod write;
 
-pub(crate) use read::{Node, parse};
+pub(crate) use read::{Limits, Malformed, Node, parse};
 pub(crate) use write::{Element, can_hold};

@@ -1,12 +1,30 @@
+#[cfg(test)]
+mod tests;
+
+use crate::error::{Code, Failure};
+use quick_xml::{
+    Reader,
+    events::{BytesRef, BytesStart, Event},
+};
 use std::{borrow::Cow, fmt};
 
-/// Deepest nesting that any of S3's documents has, with room to spare.
-const DEPTH_MAX: usize = 16;
-/// Most elements of a document: ten thousand parts of nine elements each, and the root.
-const NODES_MAX: usize = 1 + 10_000 * 10;
+/// Most attributes of an element: namespaces and a type, which are not looked at.
+const ATTRIBUTES_MAX: usize = 16;
 
-/// An element: its name without prefix, its own text, its children in order. What the document has as
-/// it is meant is not copied.
+/// How much a document may be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Limits {
+    /// Its bytes.
+    pub(crate) bytes: usize,
+    /// Elements within each other, the root among them.
+    pub(crate) depth: usize,
+    /// Its elements.
+    pub(crate) elements: usize,
+}
+
+/// An element: its name without prefix, its own text, its children in order. Namespaces are not
+/// looked at: clients send S3's, older ones of its, and none. What the document has as it is meant
+/// is not copied.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Node<'a> {
     pub(crate) name: &'a str,
@@ -14,7 +32,7 @@ pub(crate) struct Node<'a> {
     pub(crate) children: Vec<Node<'a>>,
 }
 
-/// The document is not XML, or more than S3's documents need.
+/// The document is not XML, more than its limits allow, or not what its schema says.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Malformed;
 
@@ -24,15 +42,32 @@ impl fmt::Display for Malformed {
     }
 }
 
+impl From<Malformed> for Failure {
+    fn from(_: Malformed) -> Self {
+        Code::MalformedXml.into()
+    }
+}
+
 impl<'a> Node<'a> {
-    /// The first child of that name.
-    pub(crate) fn child(&self, name: &str) -> Option<&Self> {
-        self.children.iter().find(|child| child.name == name)
+    /// The element itself, if that is its name.
+    pub(crate) fn named(&self, name: &str) -> Result<&Self, Malformed> {
+        if self.name == name { Ok(self) } else { Err(Malformed) }
     }
 
-    /// The text of the first child of that name.
-    pub(crate) fn text_of(&self, name: &str) -> Option<&str> {
-        self.child(name).map(|child| &*child.text)
+    /// The child of that name, if there is one. Where the schema has one, two are an error: which
+    /// is meant would be a guess.
+    pub(crate) fn child(&self, name: &str) -> Result<Option<&Self>, Malformed> {
+        let mut found = self.children.iter().filter(|child| child.name == name);
+        let first = found.next();
+        if found.next().is_some() { Err(Malformed) } else { Ok(first) }
+    }
+
+    /// The text of the child of that name, which holds nothing else.
+    pub(crate) fn text_of(&self, name: &str) -> Result<Option<&str>, Malformed> {
+        match self.child(name)? {
+            Some(child) if !child.children.is_empty() => Err(Malformed),
+            child => Ok(child.map(|child| &*child.text)),
+        }
     }
 
     /// All children of that name.
@@ -42,208 +77,116 @@ impl<'a> Node<'a> {
 }
 
 /// Reads a document: its root element. Document types are refused, so no entity can grow.
-pub(crate) fn parse(document: &[u8]) -> Result<Node<'_>, Malformed> {
+pub(crate) fn parse(document: &[u8], limits: Limits) -> Result<Node<'_>, Malformed> {
+    if document.len() > limits.bytes {
+        return Err(Malformed);
+    }
     let text = std::str::from_utf8(document).map_err(|_| Malformed)?;
-    let mut reader = Reader { rest: text.trim_start_matches('\u{feff}'), nodes_left: NODES_MAX };
-    reader.skip_misc()?;
-    let root = reader.element(0)?;
-    reader.skip_misc()?;
-    if reader.rest.is_empty() { Ok(root) } else { Err(Malformed) }
+    let text = text.trim_start_matches('\u{feff}').trim_ascii_start();
+    let mut tree = Tree { text, limits, open: Vec::new(), elements: 0, root: None };
+    let mut reader = Reader::from_str(text);
+    loop {
+        let at = usize::try_from(reader.buffer_position()).map_err(|_| Malformed)?;
+        match reader.read_event().map_err(|_| Malformed)? {
+            Event::Start(start) => tree.begin(&start, at)?,
+            Event::Empty(start) => {
+                tree.begin(&start, at)?;
+                tree.end()?;
+            }
+            // The library has seen that it is the end of what is open.
+            Event::End(_) => tree.end()?,
+            Event::Text(text) => tree.text(text.decode().map_err(|_| Malformed)?)?,
+            Event::CData(_) if tree.open.is_empty() => return Err(Malformed),
+            Event::CData(text) => tree.text(text.decode().map_err(|_| Malformed)?)?,
+            Event::GeneralRef(reference) => tree.reference(&reference)?,
+            Event::Comment(_) | Event::PI(_) => {}
+            Event::Decl(_) if at == 0 => {}
+            Event::Decl(_) | Event::DocType(_) => return Err(Malformed),
+            Event::Eof => return tree.whole(),
+        }
+    }
 }
 
-struct Reader<'a> {
-    rest: &'a str,
-    nodes_left: usize,
+/// What was read of a document.
+struct Tree<'a> {
+    text: &'a str,
+    limits: Limits,
+    /// Elements that have not ended, each within the one before.
+    open: Vec<Node<'a>>,
+    elements: usize,
+    root: Option<Node<'a>>,
 }
 
-impl<'a> Reader<'a> {
-    fn eat(&mut self, prefix: &str) -> bool {
-        match self.rest.strip_prefix(prefix) {
-            Some(rest) => {
-                self.rest = rest;
-                true
-            }
-            None => false,
-        }
-    }
-
-    fn until(&mut self, end: &str) -> Result<&'a str, Malformed> {
-        let (before, after) = self.rest.split_once(end).ok_or(Malformed)?;
-        self.rest = after;
-        Ok(before)
-    }
-
-    fn skip_blank(&mut self) {
-        self.rest = self.rest.trim_start_matches([' ', '\t', '\r', '\n']);
-    }
-
-    /// Blanks, comments and processing instructions around the root.
-    fn skip_misc(&mut self) -> Result<(), Malformed> {
-        loop {
-            self.skip_blank();
-            if self.eat("<?") {
-                self.until("?>")?;
-            } else if self.eat("<!--") {
-                self.until("-->")?;
-            } else {
-                return Ok(());
-            }
-        }
-    }
-
-    fn name(&mut self) -> Result<&'a str, Malformed> {
-        let end = self
-            .rest
-            .find(|c: char| !(c.is_alphanumeric() || matches!(c, ':' | '_' | '-' | '.')))
-            .ok_or(Malformed)?;
-        let (name, rest) = self.rest.split_at(end);
-        self.rest = rest;
-        if name.is_empty() { Err(Malformed) } else { Ok(name) }
-    }
-
-    fn attributes(&mut self) -> Result<(), Malformed> {
-        loop {
-            self.skip_blank();
-            if self.rest.starts_with(['>', '/']) {
-                return Ok(());
-            }
-            self.name()?;
-            self.skip_blank();
-            if !self.eat("=") {
-                return Err(Malformed);
-            }
-            self.skip_blank();
-            let quote = if self.eat("\"") {
-                "\""
-            } else if self.eat("'") {
-                "'"
-            } else {
-                return Err(Malformed);
-            };
-            self.until(quote)?;
-        }
-    }
-
-    fn element(&mut self, depth: usize) -> Result<Node<'a>, Malformed> {
-        self.nodes_left = self.nodes_left.checked_sub(1).ok_or(Malformed)?;
-        if depth >= DEPTH_MAX || !self.eat("<") {
+impl<'a> Tree<'a> {
+    /// An element begins at this byte of the text.
+    fn begin(&mut self, start: &BytesStart<'_>, at: usize) -> Result<(), Malformed> {
+        self.elements += 1;
+        let fits = self.elements <= self.limits.elements && self.open.len() < self.limits.depth;
+        if self.root.is_some() || !fits {
             return Err(Malformed);
         }
-        let full_name = self.name()?;
-        self.attributes()?;
+        for (before, attribute) in start.attributes().enumerate() {
+            if before == ATTRIBUTES_MAX || attribute.is_err() {
+                return Err(Malformed);
+            }
+        }
+        // Behind the bracket. The event's own name would not live as long as the document.
+        let from = at + 1;
+        let full_name = self.text.get(from..from + start.name().as_ref().len()).ok_or(Malformed)?;
+        let in_names = |c: char| c.is_alphanumeric() || matches!(c, ':' | '_' | '-' | '.');
+        if full_name.is_empty() || !full_name.chars().all(in_names) {
+            return Err(Malformed);
+        }
         let name = full_name.rsplit(':').next().unwrap_or(full_name);
-        let mut node = Node { name, ..Node::default() };
-        if self.eat("/>") {
-            return Ok(node);
-        }
-        if !self.eat(">") {
-            return Err(Malformed);
-        }
-        loop {
-            let end = self.rest.find('<').ok_or(Malformed)?;
-            let (text, rest) = self.rest.split_at(end);
-            unescape(text, &mut node.text)?;
-            self.rest = rest;
-            if self.eat("</") {
-                let closed = self.name()?;
-                self.skip_blank();
-                if closed != full_name || !self.eat(">") {
-                    return Err(Malformed);
-                }
-                return Ok(node);
-            } else if self.eat("<!--") {
-                self.until("-->")?;
-            } else if self.eat("<![CDATA[") {
-                append(self.until("]]>")?, &mut node.text);
-            } else if self.eat("<?") {
-                self.until("?>")?;
-            } else {
-                node.children.push(self.element(depth + 1)?);
-            }
-        }
+        self.open.push(Node { name, ..Node::default() });
+        Ok(())
     }
-}
 
-fn append<'a>(text: &'a str, out: &mut Cow<'a, str>) {
-    if out.is_empty() {
-        *out = Cow::Borrowed(text);
-    } else if !text.is_empty() {
-        out.to_mut().push_str(text);
+    fn end(&mut self) -> Result<(), Malformed> {
+        let ended = self.open.pop().ok_or(Malformed)?;
+        match self.open.last_mut() {
+            Some(parent) => parent.children.push(ended),
+            None => self.root = Some(ended),
+        }
+        Ok(())
     }
-}
 
-fn unescape<'a>(text: &'a str, out: &mut Cow<'a, str>) -> Result<(), Malformed> {
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('&') {
-        append(before, out);
-        let (entity, after) = after.split_once(';').ok_or(Malformed)?;
-        let char = match entity {
+    /// Lines end as they were sent: of a key it would be another, were they made alike.
+    fn text(&mut self, text: Cow<'a, str>) -> Result<(), Malformed> {
+        match self.open.last_mut() {
+            Some(node) if node.text.is_empty() => node.text = text,
+            Some(node) => node.text.to_mut().push_str(&text),
+            None if text.trim_ascii().is_empty() => {}
+            None => return Err(Malformed),
+        }
+        Ok(())
+    }
+
+    fn reference(&mut self, reference: &BytesRef<'_>) -> Result<(), Malformed> {
+        let name = reference.decode().map_err(|_| Malformed)?;
+        let char = match &*name {
             "amp" => '&',
             "lt" => '<',
             "gt" => '>',
             "quot" => '"',
             "apos" => '\'',
-            number => {
-                let digits = number.strip_prefix('#').ok_or(Malformed)?;
-                let value = match digits.strip_prefix(['x', 'X']) {
-                    Some(hex) => u32::from_str_radix(hex, 16),
-                    None => digits.parse(),
-                };
-                value.ok().and_then(char::from_u32).ok_or(Malformed)?
-            }
+            // Whether XML can hold the character is not asked: keys of objects can. The library
+            // asks it of one alone.
+            nul if is_nul(nul) => '\0',
+            _ => reference.resolve_char_ref().map_err(|_| Malformed)?.ok_or(Malformed)?,
         };
-        out.to_mut().push(char);
-        rest = after;
+        let node = self.open.last_mut().ok_or(Malformed)?;
+        node.text.to_mut().push(char);
+        Ok(())
     }
-    append(rest, out);
-    Ok(())
+
+    fn whole(self) -> Result<Node<'a>, Malformed> {
+        if self.open.is_empty() { self.root.ok_or(Malformed) } else { Err(Malformed) }
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn elements_text_entities_and_cdata_are_read() {
-        let root = parse(
-            b"<?xml version=\"1.0\"?><!-- c --><a:Delete xmlns=\"x\"><Quiet>true</Quiet>\
-              <Object><Key>a&amp;b&#x1;&#65;<![CDATA[<c>]]></Key></Object><Object/></a:Delete>\n",
-        )
-        .unwrap();
-        assert_eq!(root.name, "Delete");
-        assert_eq!(root.text_of("Quiet"), Some("true"));
-        assert_eq!(root.all("Object").count(), 2);
-        assert_eq!(root.child("Object").unwrap().text_of("Key"), Some("a&b\u{1}A<c>"));
-    }
-
-    #[test]
-    fn what_is_not_xml_is_refused() {
-        for document in [
-            "",
-            "x",
-            "<a>",
-            "<a></b>",
-            "<a/><b/>",
-            "<a b=c/>",
-            "<a>&x;</a>",
-            "<a>&#xd800;</a>",
-            "<!DOCTYPE a [<!ENTITY x \"y\">]><a>&x;</a>",
-            "<a",
-            "<a b",
-            "</a>",
-            "<a>&#x110000;</a>",
-        ] {
-            assert_eq!(parse(document.as_bytes()), Err(Malformed), "{document}");
-        }
-        assert_eq!(parse(b"<a>\xff</a>"), Err(Malformed));
-        assert_eq!(parse("<a>".repeat(40).as_bytes()), Err(Malformed));
-    }
-
-    #[test]
-    fn a_document_has_as_many_elements_as_the_longest_needs_and_no_more() {
-        let part = format!("<Part>{}</Part>", "<x>y</x>".repeat(9));
-        let document = |more: &str| format!("<a>{}{more}</a>", part.repeat(10_000));
-        assert_eq!(parse(document("").as_bytes()).unwrap().children.len(), 10_000);
-        assert_eq!(parse(document("<x/>").as_bytes()), Err(Malformed));
-    }
+/// Whether a reference is to the character zero.
+fn is_nul(reference: &str) -> bool {
+    let digits = reference.strip_prefix("#x").or_else(|| reference.strip_prefix('#'));
+    digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|digit| digit == b'0'))
 }

@@ -4,7 +4,7 @@
 use ripstop_catalog::Embedded;
 use ripstop_gateway::{Report, Settings as MachineSettings};
 use ripstop_model::{Code, NodeId, PoolId, Timestamp};
-use ripstop_node::{Memory as MemoryNode, Node};
+use ripstop_node::{MemoryNode, Node};
 use ripstop_runtime::{Memory, Observer, Origin, Pins, Pool, PoolNode};
 use ripstop_store::{Settings, Store};
 use std::{collections::BTreeMap, path::Path, sync::Arc};

@@ -16,6 +16,8 @@ pub(crate) const KEY: &str = "some-key";
 /// What a key must have been given in [`BUCKET`]; for a copy also [`Right::Read`] in [`OTHER`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Needed {
+    /// Not even a key: everybody is answered alike.
+    NoKey,
     /// A key is enough.
     Nothing,
     /// Whatever right.
@@ -36,7 +38,7 @@ impl Needed {
             rights(&[("the", &[Owner]), ("theirs-*", &[Owner])]),
         ];
         let here: &[&[Right]] = match self {
-            Self::Nothing => return Vec::new(),
+            Self::NoKey | Self::Nothing => return Vec::new(),
             Self::Any => &[&[]],
             Self::Of(Read) => &[&[], &[Write]],
             Self::Of(Write) | Self::Copy => &[&[], &[Read]],
@@ -50,7 +52,7 @@ impl Needed {
     pub(crate) fn sufficient(self) -> Vec<Rights> {
         use Right::{Owner, Read, Write};
         let least = match self {
-            Self::Nothing => vec![Rights::none()],
+            Self::NoKey | Self::Nothing => vec![Rights::none()],
             Self::Any => [Read, Write].map(|right| rights(&[(BUCKET, &[right])])).to_vec(),
             Self::Of(right) => vec![rights(&[(BUCKET, &[right])]), rights(&[("the*", &[right])])],
             Self::Copy => vec![rights(&[(BUCKET, &[Write]), (OTHER, &[Read])])],
@@ -112,7 +114,7 @@ impl Case {
 
 /// The case of each operation: one that is new has none, and does not compile.
 pub(crate) fn case(operation: Operation) -> Case {
-    use Needed::{Any, Copy, Nothing, Of};
+    use Needed::{Any, Copy, NoKey, Nothing, Of};
     use Right::{Owner, Read, Write};
     let bucket = |needed, method, query| Case::new(needed, method, &format!("/{BUCKET}"), query);
     let object =
@@ -120,6 +122,15 @@ pub(crate) fn case(operation: Operation) -> Case {
     match operation {
         Operation::Unknown => unreachable!("it is what is no operation"),
         Operation::ListBuckets => Case::new(Nothing, "GET", "/", ""),
+        // No other origin is let in, which everybody is told.
+        Operation::Preflight => object(NoKey, "OPTIONS", "")
+            .header("origin", "https://example.com")
+            .header("access-control-request-method", "PUT")
+            .answered(403),
+        // The signature would be in the body, which is not asked for.
+        Operation::PostObject => bucket(NoKey, "POST", "")
+            .header("content-type", "multipart/form-data; boundary=b")
+            .answered(501),
         Operation::HeadBucket => bucket(Any, "HEAD", ""),
         Operation::GetBucketLocation => bucket(Any, "GET", "location="),
         Operation::GetBucketSetting => bucket(Of(Read), "GET", "versioning="),

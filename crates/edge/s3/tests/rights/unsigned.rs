@@ -17,7 +17,7 @@ async fn send(face: &Face, case: &Case) -> crate::client::Answer {
 async fn nothing_is_done_without_a_signature_unless_it_was_given() {
     let face = Face::new(Rights::administrator(), Rights::none()).await;
     let before = face.state().await;
-    for (operation, case) in operations() {
+    for (operation, case) in operations().filter(|(_, case)| case.needed != Needed::NoKey) {
         assert_refused(&send(&face, &case).await, &format!("{operation:?}"));
     }
     assert_eq!(face.state().await, before);
@@ -26,7 +26,7 @@ async fn nothing_is_done_without_a_signature_unless_it_was_given() {
 #[tokio::test]
 async fn what_was_given_is_done_without_a_signature_in_that_bucket_alone() {
     for (right, given) in [(Right::Read, &[Right::Read][..]), (Right::Write, &[Right::Write])] {
-        for (operation, case) in operations() {
+        for (operation, case) in operations().filter(|(_, case)| case.needed != Needed::NoKey) {
             let face = Face::new(Rights::none(), rights(&[(BUCKET, given)])).await;
             let answer = send(&face, &case).await;
             // Copies read elsewhere, where nothing was given.
@@ -91,4 +91,75 @@ async fn bodies_without_a_signature_are_held_against_what_is_said_of_them() {
     assert!(face.store.object(BUCKET, "new").await.is_err());
     assert_eq!(put(UNSIGNED).await.status, 200);
     assert_eq!(put(&crate::client::sha256(b"body")).await.status, 200);
+}
+
+#[tokio::test]
+async fn what_browsers_ask_first_is_answered_without_a_signature_and_tells_nothing() {
+    let face = Face::new(Rights::none(), Rights::none()).await;
+    let ask = |path: &str| Call::new("OPTIONS", path);
+    let origin = ("origin", "https://example.com");
+    for (call, status, code, said) in [
+        (ask("/theirs"), 400, "BadRequest", "Origin request header needed."),
+        (ask("/theirs").header(origin.0, origin.1), 400, "BadRequest", "Method: null"),
+        (
+            ask("/theirs").header(origin.0, origin.1).header("access-control-request-method", "X"),
+            400,
+            "BadRequest",
+            "Method: X",
+        ),
+    ] {
+        let answer = call.send_unsigned(face.to, b"").await;
+        assert_eq!((answer.status, answer.code().as_str()), (status, code), "{answer:?}");
+        assert!(crate::text(&answer).contains(said), "{answer:?}");
+    }
+    let mut told = Vec::new();
+    for (path, kind) in [
+        ("/theirs", "BUCKET"),
+        ("/none-here", "BUCKET"),
+        ("/theirs/some-key?retention", "OBJECT"),
+        ("/none-here/k", "OBJECT"),
+    ] {
+        let call = || ask(path).header("access-control-request-method", "PUT");
+        for answer in [
+            call().header(origin.0, origin.1).send_unsigned(face.to, b"").await,
+            call().header(origin.0, origin.1).secret("wrong").send(face.to, b"").await,
+        ] {
+            let body = crate::text(&answer);
+            assert_eq!((answer.status, answer.code().as_str()), (403, "AccessForbidden"));
+            assert!(body.contains("<Message>CORSResponse: CORS is not enabled for this bucket."));
+            let kind = format!("<Method>PUT</Method><ResourceType>{kind}</ResourceType>");
+            assert!(body.contains(&kind), "{body}");
+            assert_eq!(answer.header("access-control-allow-origin"), None);
+            told.push(answer.head.lines().count());
+        }
+    }
+    assert!(told.windows(2).all(|two| two[0] == two[1]), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_form_is_refused_before_its_body_is_asked_for_with_a_signature_and_without() {
+    let face = Face::new(Rights::none(), rights(&[(BUCKET, &[Right::Write])])).await;
+    let before = face.state().await;
+    let form = "--b\r\nContent-Disposition: form-data; name=\"key\"\r\n\r\nnew\r\n--b\r\n\
+                Content-Disposition: form-data; name=\"file\"\r\n\r\nbytes\r\n--b--\r\n";
+    let post = |path: &str| {
+        let call =
+            Call::new("POST", path).header("content-type", "Multipart/Form-Data; boundary=b");
+        call.header("content-length", form.len())
+    };
+    for path in [format!("/{BUCKET}"), format!("/{BUCKET}/"), "/none-here".to_owned()] {
+        let waiting = || post(&path).header("expect", "100-continue");
+        for answer in [
+            crate::exchange(face.to, &[waiting().unsigned().as_bytes()], false).await,
+            crate::exchange(face.to, &[waiting().sign().head.as_bytes()], false).await,
+            post(&path).send_unsigned(face.to, form.as_bytes()).await,
+        ] {
+            let told = (answer.status, answer.code());
+            assert_eq!(told, (501, "NotImplemented".to_owned()), "{path}: {answer:?}");
+        }
+    }
+    assert_eq!(face.last_operation(), Operation::PostObject);
+    assert_eq!(face.state().await, before);
+    let plain = Call::new("POST", &format!("/{BUCKET}")).send_unsigned(face.to, b"").await;
+    assert_refused(&plain, "what is no form");
 }

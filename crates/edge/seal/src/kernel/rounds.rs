@@ -14,7 +14,7 @@ pub(super) const KEYS: usize = 15;
 /// begin.
 pub(super) const ABREAST: usize = 8;
 
-/// A key, expanded. Whoever holds a value of this type may use the instructions: this processor has
+/// A key, expanded. The holder of a value of this type may use the instructions: this processor has
 /// them.
 pub(crate) struct RoundKeys([Block; KEYS]);
 

@@ -2,11 +2,11 @@
 
 use super::{
     PAGE,
-    assignment::{SPOTS_MAX, Spot},
-    plans::is_spread,
+    plans::{is_spread, spot},
 };
 use crate::{Store, StoreError};
 use ripstop_model::{NodeId, PoolId, StripeId};
+use ripstop_placement::moving::{SPOTS_MAX, Spot};
 use std::collections::BTreeMap;
 
 /// How many of a pool's stripes are at which nodes.
@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 pub struct Census {
     /// Stripes that are spread over nodes.
     pub stripes: u64,
-    /// Of those that lack no fragment: nodes, ascending, and how many stripes they hold. The first 4096 sets
-    /// of nodes that were met.
+    /// Of those that lack no fragment: nodes, ascending, and how many stripes they hold. The first
+    /// 4096 sets of nodes that were met.
     pub groups: Vec<(Vec<NodeId>, u64)>,
 }
 
@@ -31,7 +31,7 @@ impl Store {
             let mine = page.iter().map(|(_, stripe)| stripe);
             for stripe in mine.filter(|stripe| stripe.pool() == pool && is_spread(stripe)) {
                 stripes += 1;
-                let Spot { fragments, nodes } = Spot::of(stripe);
+                let Spot { fragments, nodes } = spot(stripe);
                 let nodes: Vec<NodeId> = nodes.into_iter().collect();
                 let is_whole = nodes.len() == usize::from(fragments);
                 if is_whole && (groups.len() < SPOTS_MAX || groups.contains_key(&nodes)) {

@@ -11,8 +11,8 @@ use tokio::time::timeout;
 const COPY_MAX: Duration = Duration::from_mins(5);
 
 impl Store {
-    /// Copies a fragment of a stripe, whose pin the caller holds, and then has it be there. Answers the
-    /// bytes written. Whatever fails, the fragment is where it was.
+    /// Copies a fragment of a stripe, whose pin the caller holds, and then makes that its place.
+    /// Answers the bytes written. Whatever fails, the fragment is where it was.
     pub(super) async fn move_fragment(
         &self,
         pin: &Arc<Pin>,
@@ -28,9 +28,9 @@ impl Store {
         drop(share);
         let change = Change::MoveFragment { stripe: id, nodes: stripe.nodes.clone(), index, to };
         let (catalog, pin) = (self.inner.catalog.clone(), pin.clone());
-        // To its end even if the mover is stopped now: until its fate is known no sweep may take the
-        // copy for misplaced.
-        let committed = tokio::spawn(async move {
+        // To its end even if the mover is stopped now: until its fate is known no sweep may take
+        // the copy for misplaced.
+        let committed = ripstop_host::spawn(async move {
             let committed = catalog.commit_one(unix_ms(), change).await;
             drop(pin);
             committed

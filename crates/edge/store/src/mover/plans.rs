@@ -1,8 +1,8 @@
 //! Which plan each pool follows, and how far it is.
 
-use super::assignment::{Goal, Spot};
 use ripstop_catalog::Stripe;
 use ripstop_model::{PoolId, StripeId};
+use ripstop_placement::moving::{Goal, Spot};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
@@ -66,6 +66,11 @@ pub(super) fn is_spread(stripe: &Stripe) -> bool {
     stripe.run == 0 && stripe.n > 1
 }
 
+/// Where a stripe is.
+pub(super) fn spot(stripe: &Stripe) -> Spot {
+    Spot::new(stripe.n, &stripe.nodes)
+}
+
 impl Movers {
     fn moving(&self) -> MutexGuard<'_, Moving> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -108,15 +113,15 @@ impl Movers {
         self.moving().plans.get(&pool).map(|plan| plan.progress).unwrap_or_default()
     }
 
-    /// The pools of those stripes that are at none of their pool's goals, each as often as it has one:
-    /// what is to be put to [`Movers::strayed`] once the catalog has them.
+    /// The pools of those stripes that are at none of their pool's goals, each as often as it has
+    /// one: what is to be put to [`Movers::strayed`] once the catalog has them.
     pub(crate) fn strays(&self, stripes: &[(StripeId, Stripe)]) -> Vec<PoolId> {
         let moving = self.moving();
         let is_stray = |stripe: &Stripe| {
             let plan = moving.plans.get(&stripe.pool());
             let goals = plan.map_or(&[][..], |plan| &plan.goals);
             let is_home = |spot: &Spot| goals.iter().any(|goal| goal.has(spot));
-            is_spread(stripe) && !goals.is_empty() && !is_home(&Spot::of(stripe))
+            is_spread(stripe) && !goals.is_empty() && !is_home(&spot(stripe))
         };
         let strays = stripes.iter().map(|(_, stripe)| stripe).filter(|stripe| is_stray(stripe));
         strays.map(Stripe::pool).collect()

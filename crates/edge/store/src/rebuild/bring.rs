@@ -34,8 +34,8 @@ struct Batch {
     changes: Vec<Change>,
     buckets: u64,
     objects: u64,
-    /// Whether it waits for all before it, and all behind it wait for it: objects need their bucket, and
-    /// what is outlived is known once all that is so is there.
+    /// Whether it waits for all before it, and all behind it wait for it: objects need their
+    /// bucket, and what is outlived is known once all that is so is there.
     is_barrier: bool,
 }
 
@@ -48,7 +48,7 @@ pub(super) async fn bring_in(
     progress: &RebuildProgress,
 ) -> Result<RebuildReport, RebuildError> {
     let (to, mut batches) = mpsc::channel(1);
-    let bringing = tokio::task::spawn_blocking(move || {
+    let bringing = ripstop_host::spawn_blocking(move || {
         let outlived = Sorter::new(&scratch, "outlived");
         let (batch, batch_bytes) = (Batch::default(), 0);
         Bringing { judged, report, to, batch, batch_bytes, outlived }.bring()
@@ -184,8 +184,8 @@ impl Bringing {
                     }
                 };
                 if !place.is_made {
-                    // Its own telling is gone, so it is told of by its objects. If its deletion is told, that
-                    // was refused, or it was made again since.
+                    // Its own telling is gone, so it is told of by its objects. If its deletion is
+                    // told, that was refused, or it was made again since.
                     let when = place.deleted.map_or(0, |deleted| deleted.when + 1).max(stamp.when);
                     let untold = Bucket {
                         name: bucket.clone(),

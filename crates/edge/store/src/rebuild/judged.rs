@@ -57,8 +57,8 @@ impl Witnesses {
         self.nodes.get(&node).is_none_or(|node| node.may_have_lost(self.store, stripe))
     }
 
-    /// Whether a stripe may ever have had as many fragments as it needs, given those at nodes of its
-    /// pool that list some.
+    /// Whether a stripe may ever have had as many fragments as it needs, given those at nodes of
+    /// its pool that list some.
     fn may_have_been(
         &self,
         stripe: StripeId,

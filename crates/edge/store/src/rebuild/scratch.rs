@@ -21,8 +21,8 @@ impl ScratchError {
     }
 }
 
-/// The folder of what a rebuild puts aside: made empty, and removed with everything in it at the end.
-/// One that a killed rebuild left is removed by the next.
+/// The folder of what a rebuild puts aside: made empty, and removed with everything in it at the
+/// end. One that a killed rebuild left is removed by the next.
 #[derive(Debug)]
 pub(super) struct Scratch {
     folder: PathBuf,

@@ -18,7 +18,8 @@ const FAN_IN_MAX: usize = 64;
 const READ_AHEAD: usize = 128 << 10;
 const WRITE_BEHIND: usize = 1 << 20;
 
-/// Where an item is in memory: its first bytes, so that most comparisons need no more, start, length.
+/// Where an item is in memory: its first bytes, so that most comparisons need no more, start,
+/// length.
 type Slot = (u128, u32, u32);
 
 /// Takes byte strings in any order.

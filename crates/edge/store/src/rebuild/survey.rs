@@ -9,6 +9,7 @@ use super::{
 };
 use bytes::Bytes;
 use futures::StreamExt;
+use ripstop_host::carried;
 use ripstop_model::{FragmentId, NodeId, StripeId};
 use ripstop_node::{Listed, Node};
 use ripstop_runtime::{HEADER_PROBE_LEN, Header, HeaderError, Seals};
@@ -72,8 +73,8 @@ impl Testimony {
         self.stores.iter().max_by_key(|(_, (count, _))| *count).map(|(store, _)| *store)
     }
 
-    /// Whether a stripe's fragment may have been here and gone with the node's disk: it was not listed
-    /// to its end, or has nothing as old.
+    /// Whether a stripe's fragment may have been here and gone with the node's disk: it was not
+    /// listed to its end, or has nothing as old.
     pub(super) fn may_have_lost(&self, store: u64, stripe: StripeId) -> bool {
         !self.is_whole || self.stores.get(&store).is_none_or(|(_, oldest)| *oldest > stripe)
     }
@@ -154,14 +155,14 @@ pub(super) async fn survey(
     let (to, raw) = mpsc::channel(PAGES_WAITING);
     let sorting = {
         let (scratch, progress, seals) = (Arc::clone(scratch), progress.clone(), seals.clone());
-        tokio::task::spawn_blocking(move || sort(&scratch, raw, &progress, &seals))
+        ripstop_host::spawn_blocking(move || sort(&scratch, raw, &progress, &seals))
     };
     let long = Arc::new(Semaphore::new(LONG_BYTES_MAX));
     let mut reading = JoinSet::new();
     for node in roster.all() {
         let (id, node, to, long) = (node.id, node.node.clone(), to.clone(), long.clone());
         let seals = seals.clone();
-        reading.spawn(async move { (id, read(id, &*node, &to, &long, &seals).await) });
+        reading.spawn(carried(async move { (id, read(id, &*node, &to, &long, &seals).await) }));
     }
     drop(to);
     let mut nodes = BTreeMap::new();

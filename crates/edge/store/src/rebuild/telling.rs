@@ -109,8 +109,8 @@ impl fmt::Display for Name {
 }
 
 impl Told {
-    /// As bytes that sort by name, a bucket before its keys, the latest stamp first, and of equal ones
-    /// the latest stripe.
+    /// As bytes that sort by name, a bucket before its keys, the latest stamp first, and of equal
+    /// ones the latest stripe.
     pub(super) fn encode(&self, name: &Name, stamp: Stamp, told_by: StripeId) -> Vec<u8> {
         let mut out = Vec::new();
         append(&mut out, &name.bucket);

@@ -1,8 +1,8 @@
 //! What is believed of a stripe, given what the headers of its fragments say.
 //!
-//! A node has one voice, however many fragments it lists. Of a stripe whose strips are at nodes of
-//! their own, K nodes of one pool with K different fragments must say the same; of those that do, the
-//! larger number wins. So fewer than K nodes add nothing and change nothing.
+//! A node has one vote, however many fragments it lists. Of a stripe whose strips are at nodes of
+//! their own, K nodes of one pool with K different fragments must say the same; of those that do,
+//! the larger number wins. So fewer than K nodes add nothing and change nothing.
 
 use super::{
     roster::Roster,
@@ -49,7 +49,7 @@ pub(super) struct Believed {
 /// Why nothing is believed of a stripe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Dispute {
-    /// Different things are said by equally many.
+    /// Equally many say different things.
     Tie { voices: usize },
     /// No K say the same.
     Split { needed: usize },
@@ -94,7 +94,7 @@ impl Voice {
     fn needed(&self, roster: &Roster) -> Option<usize> {
         let pool = &roster.pools[self.pool];
         match (self.facts.cut, pool.layout) {
-            // Written under another code: no fewer are asked for than of what is written now.
+            // Written under another code: at least as many are required as of what is written now.
             (Cut::Spread, Layout::Spread) => Some(agreeing(&self.facts).max(pool.code.k())),
             (Cut::Shared | Cut::Unique { .. }, Layout::Spread) => None,
             (_, Layout::Shared | Layout::Unique) => Some(agreeing(&self.facts)),
@@ -132,7 +132,7 @@ pub(super) fn judge(roster: &Roster, store: u64, seen: &[Sighting]) -> Verdict {
     }
 }
 
-/// Why no voice is believed.
+/// Why nobody is believed.
 fn doubt(roster: &Roster, store: u64, seen: &[Sighting], voices: &[Voice]) -> Verdict {
     let said = seen.iter().filter_map(|sighting| sighting.said.as_ref());
     let own = said.filter(|said| said.facts.origin.store == store).count();
@@ -219,8 +219,8 @@ fn one_each(claims: &Claims, fragments: usize) -> Vec<Option<NodeId>> {
     placed
 }
 
-/// Finds a fragment for `node`, moving others to another that they claim: an augmenting path, at most
-/// as long as there are fragments.
+/// Finds a fragment for `node`, moving others to another that they claim: an augmenting path, at
+/// most as long as there are fragments.
 fn place(
     claims: &Claims,
     node: NodeId,

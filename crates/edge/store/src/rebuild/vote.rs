@@ -2,8 +2,8 @@ use super::{RebuildError, survey::Testimony};
 use ripstop_model::NodeId;
 use std::collections::BTreeMap;
 
-/// The number of the store that the nodes are of: each node with fragments has one vote, however many
-/// it lists. `None` where no node has a fragment.
+/// The number of the store that the nodes are of: each node with fragments has one vote, however
+/// many it lists. `None` where no node has a fragment.
 pub(super) fn elect(nodes: &BTreeMap<NodeId, Testimony>) -> Result<Option<u64>, RebuildError> {
     let mut votes: BTreeMap<u64, usize> = BTreeMap::new();
     for store in nodes.values().filter_map(Testimony::vote) {

@@ -6,9 +6,7 @@ use futures::TryStreamExt;
 use ripstop_catalog::{Attributes, Audited as _, Catalog, Condition, Embedded, Upload};
 use ripstop_gateway::{AfterAnswer, Report, Settings as MachineSettings};
 use ripstop_model::{Code, FragmentId, NodeId, PoolId, Timestamp};
-use ripstop_node::{
-    Fault, FaultSettings, Memory as MemoryNode, Meter, Node, Operation as NodeOperation,
-};
+use ripstop_node::{Fault, FaultSettings, MemoryNode, Meter, Node, Operation as NodeOperation};
 use ripstop_policy::{Choice, Chunking, Class, Load, Operation, Policy, Redundancy};
 use ripstop_runtime::{Layout, Memory, Observer, Origin, Pins, Pool, PoolNode, Seals};
 use ripstop_store::{
@@ -407,7 +405,8 @@ pub(crate) async fn rebuilt(pool: SurveyedPool) -> (Arc<Embedded>, RebuildReport
 /// The number that the pool has after a rebuild.
 const POOL_AGAIN: PoolId = PoolId(40);
 
-/// The same, each node seen through what `seen` makes of it. The pool has another number than before.
+/// The same, each node seen through what `seen` makes of it. The pool has another number than
+/// before.
 pub(crate) async fn rebuild_from(
     bench: &mut Bench,
     seen: impl Fn(usize, Arc<dyn Node>) -> Arc<dyn Node>,

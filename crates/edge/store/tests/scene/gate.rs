@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures::stream::BoxStream;
 use ripstop_model::FragmentId;
-use ripstop_node::{Capabilities, Listed, Memory as MemoryNode, Node, NodeError};
+use ripstop_node::{Capabilities, Listed, MemoryNode, Node, NodeError};
 use std::{
     ops::Range,
     sync::{
@@ -47,7 +47,7 @@ impl Gate {
         self.shut_after(0);
     }
 
-    /// From now on holds what comes after so many.
+    /// From now on holds what comes after this many.
     pub(crate) fn shut_after(&self, passes: usize) {
         self.passes.store(passes, Ordering::SeqCst);
         self.shut.store(true, Ordering::SeqCst);

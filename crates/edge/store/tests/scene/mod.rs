@@ -1,5 +1,5 @@
-//! A store whose stripes are to be brought elsewhere, a catalog that can be made to fail, and gates that
-//! hold what is put to it or to the nodes.
+//! A store whose stripes are to be brought elsewhere, a catalog that can be made to fail, and gates
+//! that hold what is put to it or to the nodes.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 mod gate;
@@ -11,13 +11,13 @@ pub(crate) use world::*;
 use crate::common::*;
 use async_trait::async_trait;
 use ripstop_catalog::{
-    Applied, Audited, Bucket, Catalog, CatalogError, Change, Condition, Embedded, Held, Leftover,
-    Listing, ListingRequest, Located, Outcome, Stripe, Tombstone, Upload, UploadedPart, Usage,
-    Vouched,
+    Applied, Audited, Bucket, Catalog, CatalogError, Change, Condition, Embedded, Held, Lease,
+    Leftover, Listing, ListingRequest, Located, Outcome, Session, Stripe, Tombstone, Upload,
+    UploadedPart, Usage, Vouched, Watermark,
 };
 use ripstop_gateway::{Placement, PlacementGroup, Selection};
 use ripstop_model::{NodeId, PoolId, StripeId};
-use ripstop_node::{Fault, FaultHandle, FaultSettings, Memory as MemoryNode, Node};
+use ripstop_node::{Fault, FaultHandle, FaultSettings, MemoryNode, Node};
 use ripstop_runtime::Memory;
 use ripstop_store::{CheckOptions, MoveProgress, Settings, Store};
 use std::{
@@ -238,6 +238,14 @@ impl Catalog for Tampered {
         self.inner.outlived_at(at, after, max).await
     }
 
+    async fn watermarks(&self) -> Result<Vec<(Session, Watermark)>, CatalogError> {
+        self.inner.watermarks().await
+    }
+
+    async fn lease(&self, name: &str) -> Result<Option<Lease>, CatalogError> {
+        self.inner.lease(name).await
+    }
+
     async fn vouched(&self) -> Result<Vouched, CatalogError> {
         self.inner.vouched().await
     }
@@ -345,8 +353,8 @@ impl Scene {
         }
     }
 
-    /// Sweeps; then every fragment is where the catalog says and nowhere else, whole, and the catalog
-    /// agrees with itself.
+    /// Sweeps; then every fragment is where the catalog says and nowhere else, whole, and the
+    /// catalog agrees with itself.
     pub(crate) async fn is_whole(&self) {
         tokio::time::sleep(Duration::from_millis(20)).await;
         self.store.sweep_garbage().await.expect("swept");

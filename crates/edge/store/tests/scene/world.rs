@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures::stream::BoxStream;
 use ripstop_catalog::Embedded;
 use ripstop_model::{Code, FragmentId, NodeId};
-use ripstop_node::{Capabilities, Listed, Memory as MemoryNode, Node, NodeError};
+use ripstop_node::{Capabilities, Listed, MemoryNode, Node, NodeError};
 use ripstop_runtime::Layout;
 use ripstop_store::{Settings, Store, SurveyedNode, SurveyedPool};
 use std::{
@@ -118,7 +118,7 @@ impl World {
         self.catalog = catalog;
     }
 
-    /// The next gateway lives so long.
+    /// The next gateway lives this long.
     pub(crate) fn begin(&mut self, life: Life) {
         let left = match life {
             Life::Endless => usize::MAX,

@@ -1,6 +1,5 @@
 //! What buckets hold, and how much they may.
 
-use crate::metrics::Metrics;
 use axum::{
     Json,
     extract::{Query, rejection::QueryRejection},
@@ -49,8 +48,8 @@ pub(super) struct PageQuery {
 pub(super) type Asked = Result<Query<PageQuery>, QueryRejection>;
 
 /// Answers with a page.
-pub(super) async fn answer(metrics: &Metrics, asked: Asked) -> Response {
-    let Some(store) = metrics.store() else {
+pub(super) async fn answer(store: Option<&Store>, asked: Asked) -> Response {
+    let Some(store) = store else {
         return (StatusCode::NOT_IMPLEMENTED, "there is no store\n").into_response();
     };
     let max = asked.as_ref().map_or(0, |Query(asked)| asked.max.unwrap_or(BUCKETS_PAGE_MAX));
@@ -58,7 +57,7 @@ pub(super) async fn answer(metrics: &Metrics, asked: Asked) -> Response {
         let told = format!("the query may only say after=NAME and max=1 to {BUCKETS_PAGE_MAX}\n");
         return (StatusCode::BAD_REQUEST, told).into_response();
     };
-    match page(&store, &after, max).await {
+    match page(store, &after, max).await {
         Ok(page) => Json(page).into_response(),
         Err(error) => {
             tracing::error!(error = &error as &dyn std::error::Error, "buckets cannot be told");

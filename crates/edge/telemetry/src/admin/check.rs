@@ -81,7 +81,7 @@ pub(crate) fn stream(
     };
     let running = check(CheckOptions { repair }, Box::new(count));
     let (lines, said) = mpsc::channel(LINES_WAITING_MAX);
-    tokio::spawn(async move {
+    ripstop_host::spawn(async move {
         tracing::info!(repair, "check started");
         let last = tokio::select! {
             result = running => Some(end(&result)),

@@ -13,15 +13,15 @@ const OPEN: [&str; 2] = ["/livez", "/readyz"];
 /// Why a request is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub(crate) enum Refusal {
-    /// Whoever sent it took us for somebody else: a web page whose name was made to resolve to our
+    /// Its sender took us for somebody else: a web page whose name was made to resolve to our
     /// address, perhaps.
     #[error("the Host header must be an address, localhost, or a configured name")]
     Host,
     /// A browser sent it for a page.
-    #[error("requests of web pages are refused")]
+    #[error("requests from web pages are refused")]
     Page,
-    /// Whoever sent it did not show the token.
-    #[error("the token is wanted: Authorization: Bearer …")]
+    /// Its sender did not show the token.
+    #[error("a token is required: Authorization: Bearer …")]
     Token,
 }
 
@@ -41,8 +41,8 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// Admits a request: it must be sent to us by name (`names` are in lower case), by no web page if it
-/// would change something, and with the token if there is one.
+/// Admits a request: it must be sent to us by name (`names` are in lower case), by no web page if
+/// it would change something, and with the token if there is one.
 pub(crate) fn admit(
     request: &Request,
     names: &[String],

@@ -30,18 +30,25 @@ use axum::{
 };
 use ripstop_catalog::Embedded;
 use ripstop_listen::Tls;
+use ripstop_roster::Roster;
+use ripstop_store::Store;
 use serde::Deserialize;
-use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    fmt,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 /// How the admin port behaves.
 #[derive(Clone, Debug)]
 pub struct AdminSettings {
-    /// Names, without port, under which it may be asked; addresses and `localhost` always may. Default
-    /// none.
+    /// Names, without port, under which it may be asked; addresses and `localhost` always may.
+    /// Default none.
     pub names: Vec<String>,
-    /// What whoever asks must show, except for `/livez` and `/readyz`. Default nothing.
+    /// What callers must show, except for `/livez` and `/readyz`. Default nothing.
     pub token: Option<AdminToken>,
     /// Speaks TLS with this. Default: plain HTTP.
     pub tls: Option<Tls>,
@@ -72,8 +79,16 @@ pub type Readiness = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
 /// What the admin port shows, and what it can be told to do.
 #[derive(Clone)]
 pub struct Admin {
-    /// What is counted; its pools decide readiness.
-    pub metrics: Metrics,
+    /// The running version.
+    pub version: &'static str,
+    /// When the program started.
+    pub started: Instant,
+    /// The pools, which decide readiness.
+    pub pools: Vec<Arc<Roster>>,
+    /// What buckets hold is in there; without it, that is not shown.
+    pub store: Option<Store>,
+    /// What is counted; without it, there is no page of it, and of tenants nothing is told.
+    pub metrics: Option<Metrics>,
     /// Asked before the pools are.
     pub readiness: Readiness,
     /// Runs a check of the store.
@@ -86,9 +101,15 @@ pub struct Admin {
     pub keys: Option<Keys>,
 }
 
+impl Admin {
+    fn status(&self) -> Status {
+        Status::of(self.version, self.started, &self.pools, self.metrics.as_ref())
+    }
+}
+
 impl fmt::Debug for Admin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Admin").field("metrics", &self.metrics).finish_non_exhaustive()
+        f.debug_struct("Admin").field("pools", &self.pools).finish_non_exhaustive()
     }
 }
 
@@ -141,25 +162,29 @@ async fn readyz(State(desk): State<Desk>) -> Response {
     if let Err(reason) = (desk.admin.readiness)() {
         reasons.push(reason);
     }
-    reasons.extend(status::unready(&desk.admin.metrics));
+    reasons.extend(status::unready(&desk.admin.pools));
     if reasons.is_empty() {
-        let told = [vec!["ok".to_owned()], status::bare(&desk.admin.metrics)].concat();
+        let told = [vec!["ok".to_owned()], status::bare(&desk.admin.pools)].concat();
         return told.join("\n").into_response();
     }
     (StatusCode::SERVICE_UNAVAILABLE, reasons.join("\n")).into_response()
 }
 
 async fn metrics(State(desk): State<Desk>) -> Response {
-    desk.admin.metrics.look_at_buckets().await;
-    ([(header::CONTENT_TYPE, PAGE_TYPE)], desk.admin.metrics.page()).into_response()
+    let Some(metrics) = desk.admin.metrics else {
+        let told = "metrics are off (gateway.metrics)\n";
+        return (StatusCode::NOT_IMPLEMENTED, told).into_response();
+    };
+    metrics.look_at_buckets().await;
+    ([(header::CONTENT_TYPE, PAGE_TYPE)], metrics.page()).into_response()
 }
 
 async fn show_status(State(desk): State<Desk>) -> Json<Status> {
-    Json(Status::of(&desk.admin.metrics))
+    Json(desk.admin.status())
 }
 
 async fn show_buckets(State(desk): State<Desk>, asked: buckets::Asked) -> Response {
-    buckets::answer(&desk.admin.metrics, asked).await
+    buckets::answer(desk.admin.store.as_ref(), asked).await
 }
 
 async fn show_keys(State(desk): State<Desk>, asked: keys::Asked) -> Response {
@@ -167,11 +192,10 @@ async fn show_keys(State(desk): State<Desk>, asked: keys::Asked) -> Response {
 }
 
 async fn task_log(State(desk): State<Desk>, Path(pool): Path<String>) -> Response {
-    let pools = desk.admin.metrics.pools();
-    let Some((counts, _)) = pools.iter().find(|(counts, _)| counts.names().name == pool) else {
+    let Some(roster) = desk.admin.pools.iter().find(|roster| roster.name() == pool) else {
         return (StatusCode::NOT_FOUND, "there is no such pool\n").into_response();
     };
-    let pages = counts.task_log().clone().pages().map(Ok::<_, Infallible>);
+    let pages = roster.task_log().clone().pages().map(Ok::<_, Infallible>);
     let kind = [(header::CONTENT_TYPE, "text/csv; charset=utf-8")];
     (kind, Body::from_stream(futures::stream::iter(pages))).into_response()
 }

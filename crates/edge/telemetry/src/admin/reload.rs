@@ -6,8 +6,8 @@ use futures::future::BoxFuture;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-/// Reads the configuration again and goes by it from now on. Says what has changed; or why nothing has.
-/// Never runs twice at once.
+/// Reads the configuration again and goes by it from now on. Says what has changed; or why nothing
+/// has. Never runs twice at once.
 pub type Reload = Arc<dyn Fn() -> BoxFuture<'static, Result<String, String>> + Send + Sync>;
 
 /// Reloads once those before are over. A client that leaves does not stop it halfway.
@@ -21,7 +21,7 @@ pub(crate) async fn answer(reload: Reload, reloading: Arc<Semaphore>) -> Respons
         }
         told
     };
-    let (status, text) = match tokio::spawn(run).await {
+    let (status, text) = match ripstop_host::spawn(run).await {
         Ok(Ok(said)) => (StatusCode::OK, said),
         Ok(Err(reason)) => (StatusCode::BAD_REQUEST, reason),
         Err(_) => (StatusCode::INTERNAL_SERVER_ERROR, "the reload broke off".to_owned()),

@@ -7,8 +7,12 @@ use bytes::Bytes;
 use futures::stream;
 use ripstop_catalog::{Embedded, Extracted, Snapshot};
 use serde::Serialize;
-use std::{convert::Infallible, sync::Arc, time::Duration};
-use tokio::{sync::OwnedSemaphorePermit, time::Instant};
+use std::{
+    convert::Infallible,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 /// How often it is said that the snapshot is still kept.
@@ -46,8 +50,8 @@ struct Keeping {
     is_over: bool,
 }
 
-/// Keeps a state of the catalog in its file until the client leaves. The answer only says where it is:
-/// who may read the file copies it.
+/// Keeps a state of the catalog in its file until the client leaves. The answer only says where it
+/// is: who may read the file copies it.
 pub(crate) async fn keep(
     catalog: Arc<Embedded>,
     permit: OwnedSemaphorePermit,
@@ -59,7 +63,7 @@ pub(crate) async fn keep(
             return (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response();
         }
     };
-    let until = Instant::now() + KEPT_MAX;
+    let until = ripstop_host::now() + KEPT_MAX;
     let (is_told, is_over) = (false, false);
     let keeping = Keeping { snapshot, _permit: permit, shutdown, until, is_told, is_over };
     let lines = stream::unfold(keeping, |mut keeping| async {
@@ -88,7 +92,7 @@ impl Keeping {
                 return Some(Line::Error("shutting down").bytes());
             }
         }
-        if self.snapshot.is_kept() && Instant::now() < self.until {
+        if self.snapshot.is_kept() && ripstop_host::now() < self.until {
             return Some(Line::Kept(true).bytes());
         }
         self.is_over = true;

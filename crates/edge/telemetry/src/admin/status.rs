@@ -1,9 +1,9 @@
-use crate::metrics::{
-    Metrics, NodeCounts, PlanStanding, PoolCounts, PoolGauges, Promised, Standing,
-};
+use crate::metrics::{Metrics, PoolCounts, Promised, Standing};
 use ripstop_gateway::{NodeState, TierGauge};
+use ripstop_roster::{PlanStanding, PoolGauges, Roster};
 use ripstop_store::MoveProgress;
 use serde::{Deserialize, Serialize};
+use std::{sync::Arc, time::Instant};
 
 /// What `GET /status` answers.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -37,7 +37,8 @@ pub struct PoolStatus {
     pub serving: usize,
     /// Its nodes.
     pub nodes: Vec<NodeStatus>,
-    /// Everybody without a promise, by the name `-`, and each tenant; nobody if there are no tenants.
+    /// Everybody without a promise, by the name `-`, and each tenant; nobody if there are no
+    /// tenants.
     #[serde(default)]
     pub tenants: Vec<TenantStatus>,
     /// The plan it made itself, if it does so and has.
@@ -68,21 +69,21 @@ pub struct NodeStatus {
     pub waiting: usize,
 }
 
-/// How a tenant of a pool fared of late: in the last [`TENANT_SLOTS`](crate::TENANT_SLOTS) times
+/// How a tenant of a pool fared recently: in the last [`TENANT_SLOTS`](crate::TENANT_SLOTS) times
 /// [`TENANT_SLOT`](crate::TENANT_SLOT).
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TenantStatus {
     /// Its name.
     pub name: String,
-    /// Requests of late that were answered or refused.
+    /// Recent requests that were answered or refused.
     pub requests: u64,
     /// Those that were refused.
     pub refused: u64,
     /// Requests that wait for their turn in one of its tiers.
     pub waiting: usize,
-    /// Half of what was done of late took no longer; none if nothing was done.
+    /// Half of what was done recently took no longer; none if nothing was done.
     pub p50_seconds: Option<f64>,
-    /// 99 of 100 that were done of late took no longer.
+    /// 99 of 100 that were done recently took no longer.
     pub p99_seconds: Option<f64>,
     /// What it is promised, the tightest first.
     pub tiers: Vec<TierStatus>,
@@ -95,13 +96,13 @@ pub struct TierStatus {
     pub fraction: f64,
     /// The bound.
     pub bound_seconds: f64,
-    /// The share of the tenant's requests of late that was done within it; 1 without requests.
+    /// The share of the tenant's recent requests that was done within it; 1 without requests.
     pub within: f64,
     /// Whether that is what was promised.
     pub kept: bool,
     /// Requests that wait for their turn in the tier.
     pub waiting: usize,
-    /// Half of what the tier took in and was done of late took no longer.
+    /// Half of what the tier took in and was done recently took no longer.
     pub p50_seconds: Option<f64>,
     /// 99 of 100 of them took no longer.
     pub p99_seconds: Option<f64>,
@@ -109,15 +110,22 @@ pub struct TierStatus {
 
 impl Status {
     /// How everything stands now.
-    pub fn of(metrics: &Metrics) -> Self {
-        let pools = metrics.pools();
-        let pools = pools.iter().filter_map(|(counts, now)| {
-            let now = now.as_ref()?;
-            Some(PoolStatus { tenants: tenants(counts, now), ..pool(counts, now) })
+    pub(super) fn of(
+        version: &str,
+        started: Instant,
+        pools: &[Arc<Roster>],
+        metrics: Option<&Metrics>,
+    ) -> Self {
+        let counted = metrics.map(Metrics::pools).unwrap_or_default();
+        let pools = pools.iter().filter_map(|roster| {
+            let now = roster.now()?;
+            let counts = counted.iter().find(|counts| counts.name() == roster.name());
+            let tenants = counts.map(|counts| tenants(counts, &now)).unwrap_or_default();
+            Some(PoolStatus { tenants, ..pool(roster, &now) })
         });
         Self {
-            version: metrics.version().to_owned(),
-            uptime_seconds: metrics.uptime().as_secs_f64(),
+            version: version.to_owned(),
+            uptime_seconds: ripstop_host::since(started).as_secs_f64(),
             pools: pools.collect(),
         }
     }
@@ -129,13 +137,13 @@ fn takes(node: &NodeStatus) -> bool {
 }
 
 /// Without its tenants.
-fn pool(counts: &PoolCounts, now: &PoolGauges) -> PoolStatus {
-    let names = counts.names();
+fn pool(roster: &Roster, now: &PoolGauges) -> PoolStatus {
+    let names = roster.names();
     let node = |node: &ripstop_gateway::NodeGauge| NodeStatus {
         id: node.id.0,
         name: names.node(node.id).to_owned(),
         up: node.state == NodeState::Up,
-        refuses: counts.node(node.id).is_some_and(NodeCounts::refuses),
+        refuses: roster.refuses(node.id),
         lanes: node.lanes,
         busy: node.lanes_busy,
         waiting: node.tasks_waiting,
@@ -152,7 +160,7 @@ fn pool(counts: &PoolCounts, now: &PoolGauges) -> PoolStatus {
         serving: now.load.serving,
         nodes,
         tenants: Vec::new(),
-        plan: counts.plan(),
+        plan: roster.plan(),
         moves: now.moves,
     }
 }
@@ -190,13 +198,12 @@ fn tenant(standing: &Standing, gauges: &[TierGauge]) -> TenantStatus {
 }
 
 /// One sentence for each pool that is not ready.
-pub(crate) fn unready(metrics: &Metrics) -> Vec<String> {
-    let pools = metrics.pools();
-    let pools = pools.iter().filter_map(|(counts, now)| {
-        let Some(now) = now else {
-            return Some(format!("pool {}: not started", counts.names().name));
+pub(crate) fn unready(pools: &[Arc<Roster>]) -> Vec<String> {
+    let pools = pools.iter().filter_map(|roster| {
+        let Some(now) = roster.now() else {
+            return Some(format!("pool {}: not started", roster.name()));
         };
-        let status = pool(counts, now);
+        let status = pool(roster, &now);
         let needed = status.nodes_needed;
         (!status.ready).then(|| format!("{}, {needed} needed{}", takers(&status), lacking(&status)))
     });
@@ -204,10 +211,9 @@ pub(crate) fn unready(metrics: &Metrics) -> Vec<String> {
 }
 
 /// One sentence for each pool that is ready and stores what is written now without redundancy.
-pub(crate) fn bare(metrics: &Metrics) -> Vec<String> {
-    let pools = metrics.pools();
-    let pools = pools.iter().filter_map(|(counts, now)| {
-        let status = pool(counts, now.as_ref()?);
+pub(crate) fn bare(pools: &[Arc<Roster>]) -> Vec<String> {
+    let pools = pools.iter().filter_map(|roster| {
+        let status = pool(roster, &roster.now()?);
         let bare = status.ready && !status.redundant;
         bare.then(|| format!("{}: writes have no redundancy{}", takers(&status), lacking(&status)))
     });

@@ -3,13 +3,14 @@ mod keys;
 mod stranger;
 
 use super::{Admin, AdminSettings, Check, Checked, Reload, Status, check_of, serve_admin};
-use crate::metrics::{Metrics, PoolGauges, PoolNames, TenantNames};
+use crate::metrics::{Metrics, TenantNames};
 use futures::StreamExt;
 use ripstop_catalog::Embedded;
 use ripstop_gateway::{NodeGauge, NodeState, Outcome, Report, Settings, Task, TaskEnd, TierGauge};
 use ripstop_model::{Code, NodeId, PoolId, RequestId, TaskId, TenantId, Timestamp};
-use ripstop_node::{Memory as MemoryNode, Node};
+use ripstop_node::{MemoryNode, Node};
 use ripstop_policy::Fixed;
+use ripstop_roster::{PoolGauges, PoolNames, Roster};
 use ripstop_runtime::{Memory, Observer, Pins, Pool, PoolNode, Spent};
 use ripstop_shaping::Fraction;
 use ripstop_store::{CheckReport, Store};
@@ -21,7 +22,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -49,9 +50,7 @@ impl Served {
         reload: Option<Reload>,
         settings: AdminSettings,
     ) -> Self {
-        let readiness: crate::Readiness = Arc::new(|| Ok(()));
-        let admin = Admin { metrics, readiness, check, reload, catalog: None, keys: None };
-        Self::by(admin, settings).await
+        Self::by(Admin { check, reload, ..admin(Some(metrics)) }, settings).await
     }
 
     async fn by(admin: Admin, settings: AdminSettings) -> Self {
@@ -89,6 +88,23 @@ async fn rest(mut stream: TcpStream) -> (u16, String) {
     (answer[9..12].parse().unwrap(), answer)
 }
 
+/// An admin port over the pools that these metrics count, which can be told nothing.
+fn admin(metrics: Option<Metrics>) -> Admin {
+    let counted = metrics.as_ref().map(Metrics::pools).unwrap_or_default();
+    Admin {
+        version: "1.2.3",
+        started: Instant::now(),
+        pools: counted.iter().map(|counts| counts.roster().clone()).collect(),
+        store: None,
+        metrics,
+        readiness: Arc::new(|| Ok(())),
+        check: no_check(),
+        reload: None,
+        catalog: None,
+        keys: None,
+    }
+}
+
 /// The JSON lines of an answer.
 fn lines(answer: &str) -> Vec<Value> {
     let lines = answer.lines().filter(|line| line.starts_with('{'));
@@ -99,15 +115,16 @@ fn no_check() -> Check {
     Arc::new(|_, _| Box::pin(async { Ok(CheckReport::default()) }))
 }
 
-fn names(nodes: &[&str]) -> PoolNames {
+fn roster(nodes: &[&str]) -> Arc<Roster> {
     let nodes = nodes.iter().enumerate().map(|(id, name)| (NodeId(id as u16), (*name).to_owned()));
     let code = Code::new(3, 2).unwrap();
-    PoolNames { name: "main".to_owned(), code, nodes_needed: 2, nodes: nodes.collect() }
+    let nodes = nodes.collect();
+    Arc::new(Roster::new(PoolNames { name: "main".to_owned(), code, nodes_needed: 2, nodes }))
 }
 
 /// A store of one bucket over three nodes in memory.
 async fn stored(metrics: &Metrics) -> (Store, Vec<Arc<MemoryNode>>) {
-    let counts = metrics.count_pool(names(&["a", "b", "c"]));
+    let counts = metrics.count_pool(&roster(&["a", "b", "c"]));
     let nodes: Vec<_> = (0..3).map(|_| Arc::new(MemoryNode::new(1 << 20))).collect();
     let pool_nodes = nodes.iter().enumerate();
     let pool_nodes = pool_nodes
@@ -122,14 +139,14 @@ async fn stored(metrics: &Metrics) -> (Store, Vec<Arc<MemoryNode>>) {
         Settings::default(),
         Box::new(Fixed::new(&ripstop_policy::Settings::default())),
         pool_nodes,
-        counts.clone(),
+        counts.roster().observer(Some(counts.clone())),
         Arc::new(Spent::default()),
         memory.blocks().clone(),
         pins.clone(),
         aftermath,
     );
     let watched = pool.clone();
-    metrics.watch_pool(&counts, move || PoolGauges::of(&watched));
+    counts.roster().watch(move || PoolGauges::of(&watched));
     let catalog = Embedded::in_memory(ripstop_catalog::Settings::default()).unwrap();
     let catalog = Arc::new(metrics.metered(Arc::new(catalog)));
     let settings = ripstop_store::Settings::default();
@@ -199,13 +216,13 @@ async fn wait_for_fragment(node: &MemoryNode) -> ripstop_model::FragmentId {
 #[tokio::test]
 async fn a_pool_with_too_few_nodes_is_not_ready_and_says_why() {
     let metrics = Metrics::new("1.2.3", &[]);
-    let counts = metrics.count_pool(names(&["a", "b", "c"]));
+    let counts = metrics.count_pool(&roster(&["a", "b", "c"]));
     let served = Served::new(metrics.clone(), no_check(), AdminSettings::default()).await;
     let (status, answer) = served.get("/readyz").await;
     assert!(status == 503 && answer.ends_with("pool main: not started"), "{answer}");
     let both_down = Arc::new(AtomicBool::new(true));
     let down = both_down.clone();
-    metrics.watch_pool(&counts, move || {
+    counts.roster().watch(move || {
         let nodes = (0..3).map(|id| NodeGauge {
             id: NodeId(id),
             state: if id == 0 || id == 1 && down.load(SeqCst) {
@@ -230,9 +247,9 @@ async fn a_pool_with_too_few_nodes_is_not_ready_and_says_why() {
 #[tokio::test]
 async fn nodes_that_refuse_make_a_pool_bare_and_then_not_ready_until_they_take_fragments_again() {
     let metrics = Metrics::new("1.2.3", &[]);
-    let counts = metrics.count_pool(names(&["a", "b", "c"]));
+    let counts = metrics.count_pool(&roster(&["a", "b", "c"]));
     let served = Served::new(metrics.clone(), no_check(), AdminSettings::default()).await;
-    metrics.watch_pool(&counts, || {
+    counts.roster().watch(|| {
         let node = |id| NodeGauge {
             id: NodeId(id),
             state: NodeState::Up,
@@ -253,7 +270,7 @@ async fn nodes_that_refuse_make_a_pool_bare_and_then_not_ready_until_they_take_f
         let (waited, served, bytes) = (Duration::ZERO, Duration::from_millis(1), 10);
         let (write, extra, redundant) = (true, false, false);
         let end = TaskEnd { task, write, outcome, bytes, waited, served, extra, redundant };
-        counts.report(Timestamp::ZERO, &Report::Task(end));
+        counts.roster().report(Timestamp::ZERO, &Report::Task(end));
     };
     let (status, answer) = served.get("/readyz").await;
     assert!(status == 200 && answer.ends_with("\r\n\r\nok"), "{answer}");
@@ -266,7 +283,7 @@ async fn nodes_that_refuse_make_a_pool_bare_and_then_not_ready_until_they_take_f
     let (status, answer) = served.get("/readyz").await;
     let told = "pool main: 1 of 3 nodes take fragments, 2 needed (refusing: b, c)";
     assert!(status == 503 && answer.ends_with(told), "{answer}");
-    let told = Status::of(&metrics).pools.remove(0);
+    let told = admin(Some(metrics.clone())).status().pools.remove(0);
     assert_eq!((told.ready, told.redundant), (false, false));
     assert_eq!(told.nodes.iter().map(|node| node.refuses).collect::<Vec<_>>(), [false, true, true]);
     stored(1, Outcome::Unavailable);
@@ -275,7 +292,7 @@ async fn nodes_that_refuse_make_a_pool_bare_and_then_not_ready_until_they_take_f
     stored(2, Outcome::Done);
     let (status, answer) = served.get("/readyz").await;
     assert!(status == 200 && answer.ends_with("ok"), "{answer}");
-    assert!(Status::of(&metrics).pools[0].redundant);
+    assert!(admin(Some(metrics.clone())).status().pools[0].redundant);
 }
 
 /// A check that runs until it is told to end; says when it is dropped.
@@ -334,7 +351,7 @@ async fn checks_run_one_at_a_time_and_stop_when_their_client_leaves() {
 #[tokio::test]
 async fn the_status_tells_what_tenants_were_promised_and_what_they_got() {
     let metrics = Metrics::new("1.2.3", &[]);
-    let counts = metrics.count_pool(names(&["a"]));
+    let counts = metrics.count_pool(&roster(&["a"]));
     let (tenant, request) = (TenantId(4), RequestId(1));
     let gauge = |tier, waiting| TierGauge {
         tenant,
@@ -344,7 +361,7 @@ async fn the_status_tells_what_tenants_were_promised_and_what_they_got() {
         allowance: Duration::ZERO,
     };
     let tiers = vec![gauge(0, 3), gauge(1, 2)];
-    metrics.watch_pool(&counts, move || PoolGauges { tiers: tiers.clone(), ..Default::default() });
+    counts.roster().watch(move || PoolGauges { tiers: tiers.clone(), ..Default::default() });
     let served = Served::new(metrics, no_check(), AdminSettings::default()).await;
     let status = async || -> Status {
         let (_, answer) = served.get("/status").await;
@@ -379,8 +396,8 @@ async fn the_status_tells_what_tenants_were_promised_and_what_they_got() {
     assert_eq!((gold.requests, gold.refused, gold.tiers[1].kept), (4, 1, false));
 }
 
-/// A reload that counts those that run and says how many ran before; the third is refused, the fourth
-/// breaks off. Each takes until it gets a permit to end.
+/// A reload that counts those that run and says how many ran before; the third is refused, the
+/// fourth breaks off. Each takes until it gets a permit to end.
 fn slow_reload(running: Arc<AtomicUsize>, end: Arc<Semaphore>) -> Reload {
     let ran = Arc::new(AtomicUsize::new(0));
     Arc::new(move || {
@@ -427,14 +444,7 @@ async fn reloads_run_one_after_the_other_and_say_what_came_of_them() {
 #[tokio::test]
 async fn a_snapshot_is_kept_until_its_client_leaves_and_says_where_it_is() {
     let catalog = Embedded::in_memory(ripstop_catalog::Settings::default()).unwrap();
-    let admin = Admin {
-        metrics: Metrics::new("1.2.3", &[]),
-        readiness: Arc::new(|| Ok(())),
-        check: no_check(),
-        reload: None,
-        catalog: Some(Arc::new(catalog)),
-        keys: None,
-    };
+    let admin = Admin { catalog: Some(Arc::new(catalog)), ..admin(None) };
     let served = Served::by(admin, AdminSettings::default()).await;
     let mut first = served.send("POST /snapshot", "host: localhost\r\n").await;
     let mut told = String::new();
@@ -461,4 +471,24 @@ async fn a_snapshot_is_kept_until_its_client_leaves_and_says_where_it_is() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     panic!("it is kept for nobody");
+}
+
+#[tokio::test]
+async fn without_metrics_readiness_status_and_task_log_are_told_all_the_same() {
+    let metrics = Metrics::new("1.2.3", &[]);
+    let (store, _nodes) = stored(&metrics).await;
+    let pools = metrics.pools().iter().map(|counts| counts.roster().clone()).collect();
+    let off = Admin { pools, store: Some(store), ..admin(None) };
+    let served = Served::by(off, AdminSettings::default()).await;
+    let (status, answer) = served.get("/readyz").await;
+    assert!(status == 200 && answer.ends_with("\r\n\r\nok"), "{answer}");
+    let (_, answer) = served.get("/status").await;
+    let told = &lines(&answer)[0];
+    assert_eq!((&told["version"], &told["pools"][0]["ready"]), (&"1.2.3".into(), &true.into()));
+    let (status, answer) = served.get("/pools/main/task-log").await;
+    assert!(status == 200 && answer.contains(",write,0,"), "{answer}");
+    let (status, answer) = served.get("/buckets").await;
+    assert!(status == 200 && answer.contains("photos"), "{answer}");
+    let (status, answer) = served.get("/metrics").await;
+    assert!(status == 501 && answer.ends_with("metrics are off (gateway.metrics)\n"), "{answer}");
 }

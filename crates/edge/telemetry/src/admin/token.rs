@@ -1,7 +1,7 @@
 use std::fmt;
 use subtle::ConstantTimeEq as _;
 
-/// A secret that whoever asks must show as `Authorization: Bearer …`.
+/// A secret that callers must show as `Authorization: Bearer …`.
 #[derive(Clone)]
 pub struct AdminToken(String);
 

@@ -2,7 +2,7 @@ use super::{
     LogFormat,
     line::{self, Fields},
 };
-use std::{io::Write, time::SystemTime};
+use std::io::Write;
 use tracing::{
     Event, Subscriber,
     span::{Attributes, Id, Record},
@@ -59,7 +59,7 @@ where
             }
         }
         event.record(&mut fields);
-        let line = line::line(self.format, SystemTime::now(), event.metadata(), &fields);
+        let line = line::line(self.format, ripstop_host::wall(), event.metadata(), &fields);
         // Where the log cannot be written, nobody can be told.
         let _ = self.writer.make_writer_for(event.metadata()).write_all(line.as_bytes());
     }

@@ -7,7 +7,8 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// Most buckets whose figures are on the page: those with quotas of their own first, then others by name.
+/// Most buckets whose figures are on the page: those with quotas of their own first, then others by
+/// name.
 pub const BUCKETS_SHOWN_MAX: usize = 100;
 
 /// What buckets held when they were last looked at.

@@ -1,8 +1,8 @@
 use super::{family as of, histogram::Histogram, sheet::Sheet};
 use async_trait::async_trait;
 use ripstop_catalog::{
-    Applied, Bucket, Catalog, CatalogError, Change, Held, Leftover, Listing, ListingRequest,
-    Located, Outcome, Stripe, Tombstone, Upload, UploadedPart, Usage, Vouched,
+    Applied, Bucket, Catalog, CatalogError, Change, Held, Lease, Leftover, Listing, ListingRequest,
+    Located, Outcome, Session, Stripe, Tombstone, Upload, UploadedPart, Usage, Vouched, Watermark,
 };
 use ripstop_model::{NodeId, StripeId};
 use std::{
@@ -46,6 +46,8 @@ asked! {
     Tombstone "tombstone",
     OutlivedBy "outlived_by",
     OutlivedAt "outlived_at",
+    Watermarks "watermarks",
+    Lease "lease",
     Vouched "vouched",
     Verify "verify",
     Nodes "nodes",
@@ -72,7 +74,7 @@ struct OperationCounts {
 impl OperationCounts {
     fn add(&self, start: Instant, outcome: usize) {
         self.outcomes[outcome].fetch_add(1, Relaxed);
-        self.took.add(start.elapsed());
+        self.took.add(ripstop_host::since(start));
     }
 }
 
@@ -146,7 +148,7 @@ impl MeteredCatalog {
         operation: Asked,
         asked: impl Future<Output = Result<T, CatalogError>>,
     ) -> Result<T, CatalogError> {
-        let start = Instant::now();
+        let start = ripstop_host::now();
         let result = asked.await;
         self.counts.add(operation, start, &result);
         result
@@ -161,7 +163,7 @@ impl Catalog for MeteredCatalog {
         now_ms: u64,
         changes: Vec<Change>,
     ) -> Result<Vec<Outcome>, CatalogError> {
-        let (count, start) = (changes.len(), Instant::now());
+        let (count, start) = (changes.len(), ripstop_host::now());
         let answer = self.inner.commit(now_ms, changes).await;
         self.counts.add_changes(count, start, &answer);
         answer
@@ -274,6 +276,14 @@ impl Catalog for MeteredCatalog {
         max: usize,
     ) -> Result<Vec<StripeId>, CatalogError> {
         self.timed(Asked::OutlivedAt, self.inner.outlived_at(at, after, max)).await
+    }
+
+    async fn watermarks(&self) -> Result<Vec<(Session, Watermark)>, CatalogError> {
+        self.timed(Asked::Watermarks, self.inner.watermarks()).await
+    }
+
+    async fn lease(&self, name: &str) -> Result<Option<Lease>, CatalogError> {
+        self.timed(Asked::Lease, self.inner.lease(name)).await
     }
 
     async fn vouched(&self) -> Result<Vouched, CatalogError> {

@@ -40,7 +40,8 @@ pub struct Family {
 }
 
 impl Family {
-    /// The name of its rows, as queries use it (a histogram's rows add `_bucket`, `_sum`, `_count`).
+    /// The name of its rows, as queries use it (a histogram's rows add `_bucket`, `_sum`,
+    /// `_count`).
     pub fn name(&self) -> String {
         let unit = self.unit.as_ref().map(|unit| format!("_{}", unit.as_str())).unwrap_or_default();
         let suffix = match self.kind {
@@ -124,13 +125,13 @@ families! {
     TENANT_FAILED = Counter "tenant_failed": "Requests that were taken in and failed, by tier.";
     TENANT_SECONDS = Histogram "tenant_request" Seconds: "From the arrival at the pool to the answer of requests that were done.";
     TENANT_TIER_SECONDS = Histogram "tenant_tier_request" Seconds: "The same by the tier that took them in.";
-    TENANT_QUANTILE = Gauge "tenant_quantile" Seconds: "Time that a share of the requests that were done of late did not exceed.";
+    TENANT_QUANTILE = Gauge "tenant_quantile" Seconds: "Time that a share of the requests that were done recently did not exceed.";
     TENANT_WAITING = Gauge "tenant_waiting": "Requests that wait for their turn.";
     TENANT_ALLOWANCE = Gauge "tenant_allowance" Seconds: "How long requests of the tier may wait before they start.";
     TENANT_QUEUED = Gauge "tenant_queued_lane" Seconds: "Lane time that requests of the tier which have not started are expected to take.";
-    TENANT_PROMISE_FRACTION = Gauge "tenant_promise_fraction": "Of all requests of the tenant, so many are promised to be within the tier's bound.";
+    TENANT_PROMISE_FRACTION = Gauge "tenant_promise_fraction": "Share of the tenant's requests that are promised to be within the tier's bound.";
     TENANT_PROMISE_BOUND = Gauge "tenant_promise_bound" Seconds: "The tier's bound.";
-    TENANT_WITHIN = Gauge "tenant_within_fraction": "Of all requests of the tenant of late, so many were done within the tier's bound.";
+    TENANT_WITHIN = Gauge "tenant_within_fraction": "Share of the tenant's recent requests that were done within the tier's bound.";
     TENANT_KEPT = Gauge "tenant_promise_kept": "Whether that is what was promised (1) or less (0).";
 
     STRANGE = Counter "strange_stripes": "Times that a stripe was asked for whose pool is not configured.";
@@ -147,7 +148,7 @@ families! {
     TASKS = Counter "node_tasks": "Tasks that ended, by outcome.";
     TASK_BYTES = Counter "node_task" Bytes: "Bytes of chunks that tasks moved and that were whole.";
     SERVICE = Histogram "node_service" Seconds: "Time of tasks on their lane; cancelled tasks are left out.";
-    NODE_OPERATIONS = Counter "node_operations": "Operations that ended at the node, whoever asked, by outcome.";
+    NODE_OPERATIONS = Counter "node_operations": "Operations that ended at the node, no matter who asked, by outcome.";
     NODE_OPERATION_BYTES = Counter "node_operation" Bytes: "Bytes of the node's operations that ended well.";
     NODE_OPERATION_SECONDS = Counter "node_operation" Seconds: "Time of the node's operations that ended well.";
     NODE_STUCK = Gauge "node_stuck": "Operations that the node's disk has been at for 10 s and more, also after their callers left.";

@@ -26,7 +26,8 @@ pub(crate) const BOUNDS_NS: [u64; 19] = [
     60_000_000_000,
 ];
 
-/// How long things took. Adding takes no lock: two atomic additions.
+/// How long things took, in the buckets that scrapers are told: fixed for ever, unlike those of
+/// [`ripstop_estimator::Sketch`]. Adding takes no lock: two atomic additions.
 #[derive(Debug, Default)]
 pub(crate) struct Histogram {
     /// One more than there are bounds: the last has what is longer than all.

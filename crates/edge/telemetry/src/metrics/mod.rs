@@ -16,8 +16,7 @@ mod tests;
 pub use bucket::BUCKETS_SHOWN_MAX;
 pub use catalog::MeteredCatalog;
 pub use family::{FAMILIES, Family, Kind};
-pub(crate) use pool::NodeCounts;
-pub use pool::{PlanStanding, PoolCounts, PoolGauges, PoolNames};
+pub use pool::PoolCounts;
 pub use request::Answered;
 pub(crate) use tenant::{Promised, Standing};
 pub use tenant::{TENANT_SLOT, TENANT_SLOTS, TenantNames};
@@ -25,7 +24,7 @@ pub use tenant::{TENANT_SLOT, TENANT_SLOTS, TenantNames};
 use bucket::BucketFigures;
 use catalog::CatalogCounts;
 use family as of;
-use pool_rows::Seen;
+use pool::Seen;
 use process::Process;
 use prometheus_client::{
     collector::Collector,
@@ -34,15 +33,15 @@ use prometheus_client::{
 };
 use request::RequestCounts;
 use ripstop_catalog::Catalog;
-use ripstop_model::NodeId;
 use ripstop_node::{Meter, MeterReading, Node as _};
+use ripstop_roster::Roster;
 use ripstop_runtime::{Memory, Spent};
 use ripstop_store::Store;
 use sheet::Sheet;
 use std::{
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering::Relaxed},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 /// The media type of [`Metrics::page`].
@@ -50,8 +49,8 @@ pub const PAGE_TYPE: &str = "application/openmetrics-text; version=1.0.0; charse
 
 /// Everything that is counted, and the page that shows it. Cheap to clone.
 ///
-/// What is hot adds to atomic counters that it found at the start; what can be looked at is looked at
-/// when the page is made.
+/// What is hot adds to atomic counters that it found at the start; what can be looked at is looked
+/// at when the page is made.
 #[derive(Clone, Debug)]
 pub struct Metrics {
     counted: Arc<Counted>,
@@ -70,17 +69,11 @@ struct Counted {
 /// What is looked at when the page is made.
 #[derive(Default)]
 struct Watched {
-    pools: Vec<WatchedPool>,
+    pools: Vec<Arc<PoolCounts>>,
     meters: Vec<(String, Arc<Meter>)>,
     memory: Option<(Memory, usize)>,
     spent: Option<Arc<Spent>>,
     store: Option<Store>,
-}
-
-#[derive(Clone)]
-struct WatchedPool {
-    counts: Arc<PoolCounts>,
-    look: Option<Arc<dyn Fn() -> PoolGauges + Send + Sync>>,
 }
 
 impl Metrics {
@@ -88,7 +81,7 @@ impl Metrics {
     pub fn new(version: &str, operations: &[&'static str]) -> Self {
         let counted = Arc::new(Counted {
             version: version.to_owned(),
-            start: Instant::now(),
+            start: ripstop_host::now(),
             requests: RequestCounts::new(operations),
             catalog: Arc::default(),
             buckets: BucketFigures::default(),
@@ -99,26 +92,12 @@ impl Metrics {
         Self { counted, registry: Arc::new(registry) }
     }
 
-    /// The observer to make a pool with. Its counts are on the page from now on.
-    pub fn count_pool(&self, names: PoolNames) -> Arc<PoolCounts> {
-        let counts = Arc::new(PoolCounts::new(names));
-        self.counted.watched().pools.push(WatchedPool { counts: counts.clone(), look: None });
+    /// Counts what a pool's machine reports, and shows how it stands, from now on. The roster's
+    /// owner is to have the counts hear what the roster hears.
+    pub fn count_pool(&self, roster: &Arc<Roster>) -> Arc<PoolCounts> {
+        let counts = Arc::new(PoolCounts::new(roster.clone()));
+        self.counted.watched().pools.push(counts.clone());
         counts
-    }
-
-    /// How the pool with these counts stands now, asked whenever the page (or a status) is made:
-    /// `metrics.watch_pool(&counts, move || PoolGauges::of(&pool))`.
-    ///
-    /// # Panics
-    /// If the counts are not from [`Metrics::count_pool`] of these metrics.
-    pub fn watch_pool(
-        &self,
-        counts: &Arc<PoolCounts>,
-        look: impl Fn() -> PoolGauges + Send + Sync + 'static,
-    ) {
-        let mut watched = self.counted.watched();
-        let pool = watched.pools.iter_mut().find(|pool| Arc::ptr_eq(&pool.counts, counts));
-        pool.expect("these metrics count the pool").look = Some(Arc::new(look));
     }
 
     /// Shows what a node's meter counts. `node` is the node's name.
@@ -141,14 +120,10 @@ impl Metrics {
         self.counted.watched().store = Some(store);
     }
 
-    /// The store that is watched.
-    pub(crate) fn store(&self) -> Option<Store> {
-        self.counted.watched().store.clone()
-    }
-
     /// Looks at what buckets hold: the page shows what was seen last.
     pub async fn look_at_buckets(&self) {
-        if let Some(store) = self.store() {
+        let store = self.counted.watched().store.clone();
+        if let Some(store) = store {
             self.counted.buckets.look(&store).await;
         }
     }
@@ -163,19 +138,9 @@ impl Metrics {
         self.counted.requests.add(answered);
     }
 
-    /// The version that the metrics were made with.
-    pub fn version(&self) -> &str {
-        &self.counted.version
-    }
-
-    /// Time since the metrics were made.
-    pub fn uptime(&self) -> Duration {
-        self.counted.start.elapsed()
-    }
-
-    /// Every pool: its counts, and how it stands now (`None` until it is watched).
-    pub fn pools(&self) -> Vec<(Arc<PoolCounts>, Option<PoolGauges>)> {
-        self.counted.pools()
+    /// The counts of every pool.
+    pub fn pools(&self) -> Vec<Arc<PoolCounts>> {
+        self.counted.watched().pools.clone()
     }
 
     /// The page, in the `OpenMetrics` text format.
@@ -187,20 +152,8 @@ impl Metrics {
     }
 }
 
-impl PoolNames {
-    /// What a node is called; `unknown` if it is not one of the pool's.
-    pub fn node(&self, id: NodeId) -> &str {
-        self.nodes.iter().find(|(at, _)| *at == id).map_or("unknown", |(_, name)| name)
-    }
-}
-
 impl PoolCounts {
-    /// What the pool and its nodes are called.
-    pub fn names(&self) -> &PoolNames {
-        &self.names
-    }
-
-    /// How the pool's tenants stand, whoever is none first; empty without tenants.
+    /// How the pool's tenants stand, those who are none first; empty without tenants.
     pub(crate) fn standings(&self) -> Vec<Standing> {
         self.tenants.look()
     }
@@ -214,12 +167,16 @@ impl Counted {
     /// The pools' own locks are not taken under ours.
     fn pools(&self) -> Vec<Seen> {
         let pools = self.watched().pools.clone();
-        pools.into_iter().map(|pool| (pool.counts, pool.look.map(|look| look()))).collect()
+        let seen = |counts: Arc<PoolCounts>| {
+            let now = counts.roster().now();
+            (counts, now)
+        };
+        pools.into_iter().map(seen).collect()
     }
 
     fn encode_process(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
         sheet.family(&of::BUILD)?.info(&[("version", &self.version)])?;
-        sheet.family(&of::UPTIME)?.gauge(&[], self.start.elapsed().as_secs_f64())?;
+        sheet.family(&of::UPTIME)?.gauge(&[], ripstop_host::since(self.start).as_secs_f64())?;
         if let Some(process) = Process::read() {
             sheet.family(&of::RESIDENT)?.gauge(&[], process.resident_bytes)?;
             sheet.family(&of::CPU)?.single(process.cpu_seconds)?;
@@ -285,7 +242,7 @@ impl Counted {
         }
         let mut rows = sheet.family(&of::NODE_OPERATION_SECONDS)?;
         for (labels, reading) in each() {
-            rows.seconds(&labels, reading.time.sum().as_nanos() as u64)?;
+            rows.seconds(&labels, reading.time.as_nanos() as u64)?;
         }
         let mut rows = sheet.family(&of::NODE_STUCK)?;
         for (node, meter) in &meters {

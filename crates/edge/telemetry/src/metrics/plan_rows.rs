@@ -1,9 +1,9 @@
 use super::{
     family::{self as of, Family},
-    pool::PlanStanding,
-    pool_rows::Seen,
+    pool::Seen,
     sheet::Sheet,
 };
+use ripstop_roster::PlanStanding;
 use ripstop_store::MoveProgress;
 use std::{fmt, sync::atomic::AtomicU64};
 
@@ -22,7 +22,8 @@ const PLAN_GAUGES: [PlanGauge; 2] = [
 
 /// Writes which plans pools follow, and how far their stripes are where plans want them.
 pub(crate) fn encode(pools: &[Seen], sheet: &mut Sheet<'_>) -> fmt::Result {
-    let plans = || pools.iter().filter_map(|(counts, _)| Some((counts.name(), counts.plan()?)));
+    let plans =
+        || pools.iter().filter_map(|(counts, _)| Some((counts.name(), counts.roster().plan()?)));
     let mut rows = sheet.family(&of::PLANS)?;
     for (pool, plan) in plans() {
         rows.count(&[("pool", pool)], &AtomicU64::new(plan.plans))?;

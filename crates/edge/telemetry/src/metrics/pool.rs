@@ -2,84 +2,18 @@ use super::{
     histogram::Histogram,
     tenant::{TenantNames, Tenants},
 };
-use crate::task_log::TaskLog;
-use ripstop_delay::ShiftedExponential;
-use ripstop_gateway::{Load, NodeGauge, Outcome, Report, TaskEnd, TierGauge};
-use ripstop_model::{Code, NodeId, Operation, Timestamp};
-use ripstop_runtime::{Observer, Pool};
-use ripstop_store::MoveProgress;
-use serde::{Deserialize, Serialize};
+use ripstop_gateway::{Outcome, Report, TaskEnd};
+use ripstop_model::{Code, NodeId, Timestamp};
+use ripstop_roster::{PoolGauges, Roster};
+use ripstop_runtime::Observer;
 use std::{
     fmt,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
-
-/// How long a node that refused a fragment is taken to refuse the next, if none comes to find out.
-const REFUSAL_LASTS: Duration = Duration::from_secs(30);
-
-/// What a pool and its nodes are called in metrics.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PoolNames {
-    /// The pool.
-    pub name: String,
-    /// Its storage code (N,K): requests with a longer code are counted as code `other`.
-    pub code: Code,
-    /// Nodes that must be up for the pool to be ready: as many as an answered write takes.
-    pub nodes_needed: usize,
-    /// Its nodes.
-    pub nodes: Vec<(NodeId, String)>,
-}
-
-/// How a pool stands at one moment.
-#[derive(Clone, PartialEq, Default, Debug)]
-pub struct PoolGauges {
-    /// Backlog and lanes.
-    pub load: Load,
-    /// Writes whose parity is being computed.
-    pub encoding: usize,
-    /// Mends that wait.
-    pub mends_waiting: usize,
-    /// Each node.
-    pub nodes: Vec<NodeGauge>,
-    /// The delay model that the policy goes by, of reads and of writes, if it has one.
-    pub delay_models: [Option<ShiftedExponential>; 2],
-    /// Each tier of each tenant.
-    pub tiers: Vec<TierGauge>,
-    /// How far stripes have been brought to where plans want them.
-    pub moves: MoveProgress,
-}
-
-/// How a pool that plans itself stands.
-#[derive(Clone, Copy, PartialEq, Default, Debug, Serialize, Deserialize)]
-pub struct PlanStanding {
-    /// Plans followed since the start, one after the other.
-    pub plans: u64,
-    /// The part of all fragments that they said was to be moved, together: with each plan up to 1.
-    pub moves_planned: f64,
-    /// Groups of the present one.
-    pub groups: usize,
-    /// Its bound on the mean latency of a read, by the rates and service times it was made from.
-    pub latency_bound_seconds: f64,
-}
-
-impl PoolGauges {
-    /// How `pool` stands now; of its moves its store knows. Takes the pool's lock for a moment.
-    pub fn of(pool: &Pool) -> Self {
-        pool.inspect(|machine| Self {
-            load: machine.load(),
-            encoding: machine.encoding(),
-            mends_waiting: machine.mends_waiting(),
-            nodes: machine.nodes().collect(),
-            delay_models: Operation::ALL.map(|operation| machine.delay_model(operation)),
-            tiers: machine.tiers().collect(),
-            moves: MoveProgress::default(),
-        })
-    }
-}
 
 pub(crate) const OPERATIONS: [&str; 2] = ["read", "write"];
 /// What requests are; tasks of mends are writes.
@@ -142,11 +76,12 @@ const fn outcome_index(outcome: Outcome) -> usize {
     }
 }
 
+/// A pool's counts, and how it stands (nothing until it is watched).
+pub(crate) type Seen = (Arc<PoolCounts>, Option<PoolGauges>);
+
 /// Counts what a pool's machine reports: atomic additions on counters found when it was made.
 pub struct PoolCounts {
-    pub(crate) names: PoolNames,
-    /// By number of the node: where it is among `nodes`.
-    places: Box<[u16]>,
+    pub(crate) roster: Arc<Roster>,
     pub(crate) nodes: Box<[NodeCounts]>,
     pub(crate) queueing: Histogram,
     pub(crate) decode: Histogram,
@@ -155,9 +90,7 @@ pub struct PoolCounts {
     pub(crate) lost: [AtomicU64; LOSSES.len()],
     /// Bytes of redundant fetches.
     pub(crate) wasted: [AtomicU64; WASTES.len()],
-    pub(crate) task_log: Arc<TaskLog>,
     pub(crate) tenants: Tenants,
-    plan: Mutex<Option<PlanStanding>>,
 }
 
 pub(crate) struct OperationCounts {
@@ -185,29 +118,8 @@ impl OperationCounts {
 #[derive(Default)]
 pub(crate) struct NodeCounts {
     pub outages: AtomicU64,
-    /// When it refused to store a fragment, if it has stored none since.
-    refused: Mutex<Option<Instant>>,
     /// Fetches, stores.
     pub operations: [NodeOperationCounts; 2],
-}
-
-impl NodeCounts {
-    fn stored(&self, outcome: Outcome) {
-        let refused = match outcome {
-            Outcome::Refused => Some(Instant::now()),
-            Outcome::Done => None,
-            Outcome::Missing | Outcome::Damaged | Outcome::Unavailable | Outcome::Cancelled => {
-                return;
-            }
-        };
-        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = refused;
-    }
-
-    /// Whether the last store was refused, and recently.
-    pub(crate) fn refuses(&self) -> bool {
-        let refused = *self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        refused.is_some_and(|at| at.elapsed() < REFUSAL_LASTS)
-    }
 }
 
 #[derive(Default)]
@@ -243,39 +155,31 @@ impl CodeCounts {
 }
 
 impl PoolCounts {
-    pub(crate) fn new(names: PoolNames) -> Self {
-        let ids = names.nodes.iter().map(|(id, _)| usize::from(id.0) + 1).max().unwrap_or(0);
-        let mut places = vec![u16::MAX; ids];
-        for (place, (id, _)) in names.nodes.iter().enumerate() {
-            places[usize::from(id.0)] = place as u16;
-        }
+    pub(crate) fn new(roster: Arc<Roster>) -> Self {
         Self {
-            places: places.into(),
-            nodes: names.nodes.iter().map(|_| NodeCounts::default()).collect(),
+            nodes: roster.nodes().iter().map(|_| NodeCounts::default()).collect(),
             queueing: Histogram::default(),
             decode: Histogram::default(),
-            operations: REQUESTS.map(|_| OperationCounts::new(names.code.n())),
+            operations: REQUESTS.map(|_| OperationCounts::new(roster.names().code.n())),
             lost: Default::default(),
             wasted: Default::default(),
-            task_log: Arc::new(TaskLog::new()),
             tenants: Tenants::new(),
-            plan: Mutex::default(),
-            names,
+            roster,
         }
+    }
+
+    /// The pool whose reports are counted.
+    pub fn roster(&self) -> &Arc<Roster> {
+        &self.roster
     }
 
     /// The pool's name.
     pub fn name(&self) -> &str {
-        &self.names.name
-    }
-
-    /// The pool's nodes: their numbers and names.
-    pub fn nodes(&self) -> &[(NodeId, String)] {
-        &self.names.nodes
+        self.roster.name()
     }
 
     pub(crate) fn node(&self, id: NodeId) -> Option<&NodeCounts> {
-        self.nodes.get(usize::from(*self.places.get(usize::from(id.0))?))
+        self.nodes.get(self.roster.place(id)?)
     }
 
     fn task_ended(&self, end: &TaskEnd) {
@@ -284,9 +188,6 @@ impl PoolCounts {
         let cancelled = outcome == Outcome::Cancelled;
         operation.task_queueing.add(waited);
         if let Some(node) = self.node(task.node) {
-            if write {
-                node.stored(outcome);
-            }
             let counts = &node.operations[usize::from(write)];
             counts.tasks[outcome_index(outcome)].fetch_add(1, Relaxed);
             // What was stopped, or never had a lane, says nothing of how fast the node serves.
@@ -314,7 +215,6 @@ impl PoolCounts {
 
 impl PoolCounts {
     fn note(&self, at: Timestamp, report: &Report, mend: bool) {
-        self.task_log.report(at, report);
         self.tenants.report(at, report);
         match *report {
             Report::Started { code, waited, write, .. } => {
@@ -356,31 +256,16 @@ impl Observer for PoolCounts {
 }
 
 impl PoolCounts {
-    /// The pool's tasks of late.
-    pub fn task_log(&self) -> &Arc<TaskLog> {
-        &self.task_log
-    }
-
-    /// From now on the pool's tenants are these. What is counted of a tenant goes on if one of its name
-    /// was there before, though against a bound that is new from zero; the others disappear. Everybody
-    /// else is shown as tenant `-`; without tenants, nobody is.
+    /// From now on the pool's tenants are these. What is counted of a tenant goes on if one of its
+    /// name was there before, though against a bound that is new from zero; the others disappear.
+    /// Everybody else is shown as tenant `-`; without tenants, nobody is.
     pub fn set_tenants(&self, tenants: Vec<TenantNames>) {
         self.tenants.set(tenants);
-    }
-
-    /// How the pool stands as one that plans itself; `None` if it does not, or has no plan yet.
-    pub fn plan(&self) -> Option<PlanStanding> {
-        *self.plan.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What [`PoolCounts::plan`] answers from now on.
-    pub fn set_plan(&self, plan: Option<PlanStanding>) {
-        *self.plan.lock().unwrap_or_else(PoisonError::into_inner) = plan;
     }
 }
 
 impl fmt::Debug for PoolCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PoolCounts").field("names", &self.names).finish_non_exhaustive()
+        f.debug_struct("PoolCounts").field("roster", &self.roster).finish_non_exhaustive()
     }
 }

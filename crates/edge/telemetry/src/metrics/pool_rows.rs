@@ -2,16 +2,14 @@ use super::{
     family::{self as of, Family},
     plan_rows,
     pool::{
-        ANSWERS, FATES, LOSSES, NodeOperationCounts, OPERATIONS, OUTCOMES, PoolCounts, PoolGauges,
-        REQUESTS, WASTES,
+        ANSWERS, FATES, LOSSES, NodeOperationCounts, OPERATIONS, OUTCOMES, PoolCounts, REQUESTS,
+        Seen, WASTES,
     },
     sheet::{Labels, Sheet},
 };
 use ripstop_gateway::{NodeGauge, NodeState};
-use std::{fmt, sync::Arc, sync::atomic::AtomicU64};
-
-/// A pool's counts, and how it stands (nothing until it is watched).
-pub(crate) type Seen = (Arc<PoolCounts>, Option<PoolGauges>);
+use ripstop_roster::PoolGauges;
+use std::{fmt, sync::atomic::AtomicU64};
 
 /// Writes everything about the pools.
 pub(crate) fn encode(pools: &[Seen], sheet: &mut Sheet<'_>) -> fmt::Result {
@@ -33,7 +31,7 @@ const POOL_GAUGES: [PoolGauge; 10] = [
     (&of::LANES_REDUNDANT, |_, now| now.load.lanes_redundant),
     (&of::TASKS_WAITING, |_, now| now.load.tasks_waiting),
     (&of::NODES_UP, |_, now| now.nodes.iter().filter(|node| is_up(node)).count()),
-    (&of::NODES_NEEDED, |counts, _| counts.names.nodes_needed),
+    (&of::NODES_NEEDED, |counts, _| counts.roster.names().nodes_needed),
 ];
 
 type NodeGaugeOf = (&'static Family, fn(&NodeGauge) -> usize);
@@ -53,7 +51,7 @@ fn encode_gauges(pools: &[Seen], sheet: &mut Sheet<'_>) -> fmt::Result {
     for (family, read) in POOL_GAUGES {
         let mut rows = sheet.family(family)?;
         for (counts, now) in watched() {
-            rows.gauge(&[("pool", &counts.names.name)], read(counts, now) as f64)?;
+            rows.gauge(&[("pool", &counts.roster.names().name)], read(counts, now) as f64)?;
         }
     }
     let mut rows = sheet.family(&of::DELAY_MODEL)?;
@@ -66,7 +64,7 @@ fn encode_gauges(pools: &[Seen], sheet: &mut Sheet<'_>) -> fmt::Result {
                 ("mean", model.mean_ms),
                 ("mean_per_mb", model.mean_ms_per_mb),
             ] {
-                let pool = ("pool", &*counts.names.name);
+                let pool = ("pool", &*counts.roster.names().name);
                 rows.gauge(&[pool, ("operation", operation), ("parameter", parameter)], ms / 1e3)?;
             }
         }
@@ -75,7 +73,10 @@ fn encode_gauges(pools: &[Seen], sheet: &mut Sheet<'_>) -> fmt::Result {
         let mut rows = sheet.family(family)?;
         for (counts, now) in watched() {
             for node in &now.nodes {
-                let labels = [("pool", &*counts.names.name), ("node", counts.names.node(node.id))];
+                let labels = [
+                    ("pool", &*counts.roster.names().name),
+                    ("node", counts.roster.names().node(node.id)),
+                ];
                 rows.gauge(&labels, read(node) as f64)?;
             }
         }
@@ -86,29 +87,29 @@ fn encode_gauges(pools: &[Seen], sheet: &mut Sheet<'_>) -> fmt::Result {
 fn encode_counts(pools: &[Seen], sheet: &mut Sheet<'_>) -> fmt::Result {
     let mut rows = sheet.family(&of::QUEUEING)?;
     for (counts, _) in pools {
-        rows.histogram(&[("pool", &counts.names.name)], &counts.queueing)?;
+        rows.histogram(&[("pool", &counts.roster.names().name)], &counts.queueing)?;
     }
     encode_operations(pools, sheet)?;
     let mut rows = sheet.family(&of::WASTED)?;
     for (counts, _) in pools {
         for (outcome, count) in WASTES.into_iter().zip(&counts.wasted) {
-            rows.count(&[("pool", &counts.names.name), ("outcome", outcome)], count)?;
+            rows.count(&[("pool", &counts.roster.names().name), ("outcome", outcome)], count)?;
         }
     }
     let mut rows = sheet.family(&of::LOST)?;
     for (counts, _) in pools {
         for (outcome, count) in LOSSES.into_iter().zip(&counts.lost) {
-            rows.count(&[("pool", &counts.names.name), ("outcome", outcome)], count)?;
+            rows.count(&[("pool", &counts.roster.names().name), ("outcome", outcome)], count)?;
         }
     }
     let mut rows = sheet.family(&of::DECODE)?;
     for (counts, _) in pools {
-        rows.histogram(&[("pool", &counts.names.name)], &counts.decode)?;
+        rows.histogram(&[("pool", &counts.roster.names().name)], &counts.decode)?;
     }
     let mut rows = sheet.family(&of::LOG_MISSED)?;
     for (counts, _) in pools {
-        let missed = AtomicU64::new(counts.task_log.missed());
-        rows.count(&[("pool", &counts.names.name)], &missed)?;
+        let missed = AtomicU64::new(counts.roster.task_log().missed());
+        rows.count(&[("pool", &counts.roster.names().name)], &missed)?;
     }
     Ok(())
 }
@@ -119,7 +120,7 @@ fn encode_operations(pools: &[Seen], sheet: &mut Sheet<'_>) -> fmt::Result {
         pools.iter().flat_map(|(counts, _)| {
             let named = REQUESTS.into_iter().zip(&counts.operations);
             named.map(|(operation, of)| {
-                ([("pool", &*counts.names.name), ("operation", operation)], of)
+                ([("pool", &*counts.roster.names().name), ("operation", operation)], of)
             })
         })
     };
@@ -162,9 +163,9 @@ fn encode_operations(pools: &[Seen], sheet: &mut Sheet<'_>) -> fmt::Result {
 fn encode_nodes(pools: &[Seen], sheet: &mut Sheet<'_>) -> fmt::Result {
     let nodes = || {
         pools.iter().flat_map(|(pool, _)| {
-            let named = pool.names.nodes.iter().zip(&pool.nodes);
+            let named = pool.roster.names().nodes.iter().zip(&pool.nodes);
             named.map(|((_, node), counts)| {
-                ([("pool", &*pool.names.name), ("node", &**node)], counts)
+                ([("pool", &*pool.roster.names().name), ("node", &**node)], counts)
             })
         })
     };
@@ -173,8 +174,11 @@ fn encode_nodes(pools: &[Seen], sheet: &mut Sheet<'_>) -> fmt::Result {
         rows.count(&labels, &counts.outages)?;
     }
     let mut rows = sheet.family(&of::NODE_REFUSES)?;
-    for (labels, counts) in nodes() {
-        rows.gauge(&labels, f64::from(u8::from(counts.refuses())))?;
+    for (pool, _) in pools {
+        for (id, node) in pool.roster.nodes() {
+            let labels = [("pool", pool.name()), ("node", &**node)];
+            rows.gauge(&labels, f64::from(u8::from(pool.roster.refuses(*id))))?;
+        }
     }
     let each = || {
         nodes().flat_map(|([pool, node], counts)| {

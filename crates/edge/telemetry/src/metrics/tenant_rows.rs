@@ -1,12 +1,12 @@
 use super::{
     family::{self as of, Family},
     histogram::Histogram,
-    pool::{PoolCounts, PoolGauges},
-    pool_rows::Seen,
+    pool::{PoolCounts, Seen},
     sheet::Sheet,
     tenant::{Promised, Standing, TierCounts, place},
 };
 use ripstop_gateway::TierGauge;
+use ripstop_roster::PoolGauges;
 use std::fmt;
 
 /// Shares of requests whose times are on the page.
@@ -60,7 +60,7 @@ pub(crate) fn encode(pools: &[Seen], sheet: &mut Sheet<'_>) -> fmt::Result {
 }
 
 fn row<'a>(counts: &'a PoolCounts, now: Option<&'a PoolGauges>, standing: &'a Standing) -> Row<'a> {
-    let labels = [("pool", &*counts.names.name), ("tenant", &*standing.name)];
+    let labels = [("pool", &*counts.roster.names().name), ("tenant", &*standing.name)];
     Row { labels, standing, now }
 }
 

@@ -1,14 +1,18 @@
 use super::*;
 use ripstop_catalog::{CatalogError, Embedded, Refusal, Settings};
 use ripstop_gateway::{Load, NodeGauge, NodeState, Outcome, Report, Task, TaskEnd};
-use ripstop_model::{Code, RequestId, TaskId, TenantId, Timestamp};
-use ripstop_node::{Memory as MemoryNode, Node};
+use ripstop_model::{Code, NodeId, RequestId, TaskId, TenantId, Timestamp};
+use ripstop_node::{MemoryNode, Node};
+use ripstop_roster::{PlanStanding, PoolGauges, PoolNames};
 use ripstop_runtime::Observer;
 use ripstop_store::MoveProgress;
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
-/// The page by row (name and labels), after a look at its form: each family once, with help and type
-/// before its rows, and rows that fit the type.
+/// The page by row (name and labels), after a look at its form: each family once, with help and
+/// type before its rows, and rows that fit the type.
 pub(super) fn parse(page: &str) -> BTreeMap<String, f64> {
     let mut rows = BTreeMap::new();
     let mut families = BTreeSet::new();
@@ -51,9 +55,10 @@ pub(super) fn parse(page: &str) -> BTreeMap<String, f64> {
     rows
 }
 
-pub(super) fn names() -> PoolNames {
+pub(super) fn roster() -> Arc<Roster> {
     let nodes = vec![(NodeId(3), "disk \"a\"".to_owned()), (NodeId(0), "b".to_owned())];
-    PoolNames { name: "main".to_owned(), code: Code::new(3, 2).unwrap(), nodes_needed: 2, nodes }
+    let code = Code::new(3, 2).unwrap();
+    Arc::new(Roster::new(PoolNames { name: "main".to_owned(), code, nodes_needed: 2, nodes }))
 }
 
 fn task(node: u16, write: bool, outcome: Outcome, served_ms: u64, redundant: bool) -> Report {
@@ -119,7 +124,7 @@ fn script() -> Vec<Report> {
 #[test]
 fn a_scripted_run_of_reports_is_counted_right() {
     let metrics = Metrics::new("1.2.3", &[]);
-    let counts = metrics.count_pool(names());
+    let counts = metrics.count_pool(&roster());
     for report in script() {
         counts.report(Timestamp::ZERO, &report);
     }
@@ -174,7 +179,7 @@ fn a_scripted_run_of_reports_is_counted_right() {
 #[test]
 fn mends_are_counted_apart_from_writes() {
     let metrics = Metrics::new("1.2.3", &[]);
-    let counts = metrics.count_pool(names());
+    let counts = metrics.count_pool(&roster());
     let (request, tenant, took) = (RequestId(1), TenantId::ANYBODY, Duration::from_millis(7));
     let (write, done, tier) = (true, false, None);
     let code = Code::new(1, 1).unwrap();
@@ -195,7 +200,7 @@ fn mends_are_counted_apart_from_writes() {
 #[test]
 fn gauges_of_a_watched_pool_are_read_when_the_page_is_made() {
     let metrics = Metrics::new("1.2.3", &[]);
-    let counts = metrics.count_pool(names());
+    let counts = metrics.count_pool(&roster());
     assert!(!metrics.page().contains("ripstop_pool_backlog{"), "nothing is known yet");
     let node =
         |id, state| NodeGauge { id: NodeId(id), state, lanes: 4, lanes_busy: 1, tasks_waiting: 2 };
@@ -222,11 +227,11 @@ fn gauges_of_a_watched_pool_are_read_when_the_page_is_made() {
             walks: 15,
         },
     };
-    metrics.watch_pool(&counts, move || gauges.clone());
+    counts.roster().watch(move || gauges.clone());
     assert!(!metrics.page().contains("ripstop_pool_plans_total{"), "it has no plan");
     let (groups, latency_bound_seconds) = (4, 0.25);
     let plan = PlanStanding { plans: 2, moves_planned: 0.5, groups, latency_bound_seconds };
-    counts.set_plan(Some(plan));
+    counts.roster().set_plan(Some(plan));
     let rows = parse(&metrics.page());
     for (row, value) in [
         ("pool_backlog{pool=\"main\"}", 5.0),
@@ -380,13 +385,13 @@ async fn the_process_its_memory_and_its_time_are_on_the_page() {
 #[ignore = "a measurement, to be run alone in release"]
 fn a_report_takes_less_than_150_ns() {
     let metrics = Metrics::new("1.2.3", &[]);
-    let counts = metrics.count_pool(names());
+    let counts = metrics.count_pool(&roster());
     let reports = [
         task(3, false, Outcome::Done, 4, false),
         task(0, false, Outcome::Done, 40, true),
         task(0, true, Outcome::Done, 400, true),
     ];
-    let observer: &dyn Observer = &*counts;
+    let observer = &*counts.roster().observer(Some(counts.clone()));
     let best = (0..20)
         .map(|_| {
             let start = Instant::now();

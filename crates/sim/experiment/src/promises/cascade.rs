@@ -1,6 +1,7 @@
-//! Three tiers, at loads up to what they were granted, beside a neighbour that takes all it can get.
+//! Three tiers, at loads up to what they were granted, beside a neighbour that takes all it can
+//! get.
 
-use super::{LIMITS, VARIANTS, by_class, name, policy, setting, with};
+use super::pool::{LANES, LIMITS, VARIANTS, by_class, name, policy, setting, with};
 use crate::{Arrivals, Check, Expected, Load, Part, Run, Setting, TenantSetting, sweep};
 use core::{num::NonZero, time::Duration};
 use ripstop_figure::{Axis, Figure, Panel, Series, Table, TableError};
@@ -46,7 +47,7 @@ fn promise() -> Promise {
 }
 
 fn pool(parts: Option<Vec<f64>>) -> Setting {
-    let lanes = f64::from(super::LANES) - GRANTED;
+    let lanes = f64::from(LANES) - GRANTED;
     setting(&[("own", PROMISE, GRANTED, parts), ("neighbour", "0.9:1s,0.99:10s", lanes, None)])
 }
 
@@ -87,8 +88,8 @@ fn point(recombination: Option<Recombination>, share: f64, seed: u64) -> Point {
     Point { recombination, load: share, needed, within }
 }
 
-/// What the promise takes on these arrivals, in requests a second, what service itself takes being off the
-/// bounds.
+/// What the promise takes on these arrivals, in requests a second, what service itself takes being
+/// off the bounds.
 fn plan(load: &Load, seed: u64) -> Plan {
     let setting = pool(None);
     let own = Arrivals::new(&setting, load, seed).filter(|(class, _)| *class == 0);

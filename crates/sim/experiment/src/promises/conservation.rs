@@ -1,6 +1,6 @@
 //! A tenant that is alone gets the whole pool, whatever it was granted.
 
-use super::{LIMITS, VARIANTS, by_class, name, policy, setting, with};
+use super::pool::{LANES, LIMITS, VARIANTS, by_class, name, policy, setting, with};
 use crate::{Check, Course, Expected, Part, Run, Tenants, sweep};
 use core::num::NonZero;
 use ripstop_figure::{Axis, Figure, Panel, Series, Table, TableError, mean};
@@ -31,7 +31,7 @@ pub(super) fn play(
     threads: Option<NonZero<usize>>,
     done: &(impl Fn() + Sync),
 ) -> Vec<Idle> {
-    let others = f64::from(super::LANES) - GRANTED;
+    let others = f64::from(LANES) - GRANTED;
     let promise = "0.9:200ms,0.99:1s";
     let pool = setting(&[("alone", promise, GRANTED, None), ("idle", promise, others, None)]);
     let full_per_s = pool.capacity_per_s();
@@ -87,7 +87,7 @@ pub(super) fn part(idles: &[Idle]) -> Result<Part, TableError> {
     let full = idles.first().map_or(0.0, |idle| idle.full_per_s);
     let mut panel = Panel::new("", x, y)
         .rule_y(full, "16 lanes, without redundancy")
-        .rule_y(full * GRANTED / f64::from(super::LANES), "4 lanes, granted");
+        .rule_y(full * GRANTED / f64::from(LANES), "4 lanes, granted");
     for (variant, points) in table.series("shaping", "asked_per_s", "answered_per_s")? {
         panel = panel.series(Series::line(variant, points).markers());
     }

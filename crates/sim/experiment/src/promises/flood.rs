@@ -1,6 +1,6 @@
 //! Three tenants, one of which floods the pool for a while.
 
-use super::{LIMITS, VARIANTS, by_class, name, policy, setting, with};
+use super::pool::{LIMITS, VARIANTS, by_class, name, policy, setting, with};
 use crate::{
     Check, Expected, Outcome, Part, Run, Setting, TenantOutcome, TenantSetting,
     promise_tables::by_arrival, sweep,

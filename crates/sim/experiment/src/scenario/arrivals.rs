@@ -1,7 +1,7 @@
 use super::{
     bounds::{self, positive, span, value},
+    error::ScenarioError,
     raw,
-    resolve::ScenarioError,
 };
 use crate::{Load, Process, Setting, Workload};
 use core::time::Duration;

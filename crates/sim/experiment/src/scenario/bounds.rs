@@ -1,6 +1,6 @@
 //! What numbers of a scenario may be, so that no run is without end and memory has bounds.
 
-use super::{Scenario, resolve::ScenarioError};
+use super::{definition::Scenario, error::ScenarioError};
 use crate::Load;
 use core::{fmt::Display, time::Duration};
 
@@ -110,7 +110,8 @@ pub(super) fn load(load: &Load) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-/// Refuses a scenario of no runs, or of so many that what they leave behind does not fit into memory.
+/// Refuses a scenario of no runs, or of too many for what they leave behind to fit into
+/// memory.
 pub(super) fn runs(scenario: &Scenario) -> Result<(), ScenarioError> {
     let runs = scenario.runs();
     if runs == 0 || runs > RUNS_MAX {

@@ -1,7 +1,7 @@
 use super::{
     bounds::value,
+    error::ScenarioError,
     raw::{self, RecombinationName},
-    resolve::ScenarioError,
 };
 use crate::{TenantSetting, Tenants};
 use ripstop_gateway::{Promised, Recombination, Shaping};
@@ -11,7 +11,7 @@ use ripstop_shaping::Promise;
 /// Most tenants of one scenario.
 const TENANTS_MAX: usize = 1000;
 
-/// The tenants of a pool with so many lanes; refuses promises that take more than those.
+/// The tenants of a pool with this many lanes; refuses promises that take more than those.
 pub(super) fn tenants(raw: &[raw::Tenant], lanes: u64) -> Result<Tenants, ScenarioError> {
     if raw.len() > TENANTS_MAX {
         return Err(value(format!("there are more than {TENANTS_MAX} tenants")));

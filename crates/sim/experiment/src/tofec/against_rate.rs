@@ -1,7 +1,7 @@
 //! Figures 8 and 9.
 
 use super::{
-    PRESETS, RATES_PER_S,
+    paper::{PRESETS, RATES_PER_S},
     point::{ADAPTIVE, METRICS, Metric, Points, setting},
     style::style,
 };

@@ -1,6 +1,9 @@
 //! Figure 10.
 
-use super::{PRESETS, RATES_PER_S, point::Points};
+use super::{
+    paper::{PRESETS, RATES_PER_S},
+    point::Points,
+};
 use ripstop_figure::{Axis, Figure, Panel, Series, Table, TableError};
 
 const SHOWN: [(&str, &str); 2] = [("tofec", "TOFEC"), ("greedy", "greedy")];

@@ -1,7 +1,7 @@
 //! Figure 1.
 
 use super::{
-    PRESETS, RATES_PER_S,
+    paper::{PRESETS, RATES_PER_S},
     point::{METRICS, Points, setting},
 };
 use ripstop_figure::{Axis, Figure, Panel, Points as Line, Series, Table, TableError};

@@ -22,8 +22,8 @@ fn bound(n: u64, k: u64) -> f64 {
     libm::log(n as f64 / (n - k) as f64)
 }
 
-/// The widest gap between the two for any n up to 2^20; n, k and the gap. For a given n it is widest
-/// where n − k = 1, because H(m) − ln m falls as m = n − k grows.
+/// The widest gap between the two for any n up to 2^20; n, k and the gap. For a given n it is
+/// widest where n − k = 1, because H(m) − ln m falls as m = n − k grows.
 pub(super) fn widest() -> (u64, u64, f64) {
     let mut sum = 0.0;
     let mut widest = (2, 1, 0.0);

@@ -1,4 +1,4 @@
-use super::{PRESETS, against_rate, codes, fixed_codes, harmonic, surge, task_log};
+use super::{against_rate, codes, fixed_codes, harmonic, paper::PRESETS, surge, task_log};
 use ripstop_figure::{Figure, Table, TableError};
 
 /// A figure of the paper.
@@ -73,8 +73,8 @@ impl PaperFigure {
         }
     }
 
-    /// Its drawings, made from its table alone: what each is called beyond [`PaperFigure::name`] (empty
-    /// if it is the only one), and the drawing. Fails for a table that is not this figure's.
+    /// Its drawings, made from its table alone: what each is called beyond [`PaperFigure::name`]
+    /// (empty if it is the only one), and the drawing. Fails for a table that is not this figure's.
     pub fn draw(self, table: &Table) -> Result<Vec<(&'static str, Figure)>, TableError> {
         let title = self.caption();
         let both = |draw: fn(&Table, String) -> Result<Figure, TableError>| {

@@ -1,4 +1,4 @@
-use super::{LANES, PRESETS, RATES_PER_S, limits};
+use super::paper::{LANES, PRESETS, RATES_PER_S, limits};
 use crate::{Budget, Delay, Delays, Load, PolicyChoice, Process, Run, Scenario, Setting, sweep};
 use core::num::NonZero;
 use ripstop_delay::Preset;

@@ -1,6 +1,10 @@
 //! Figure 11.
 
-use super::{PRESETS, limits, point::setting, style::style};
+use super::{
+    paper::{PRESETS, limits},
+    point::setting,
+    style::style,
+};
 use crate::{Budget, Course, Load, PolicyChoice, Process, Run, sweep};
 use core::{num::NonZero, time::Duration};
 use ripstop_delay::Preset;

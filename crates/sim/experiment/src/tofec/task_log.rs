@@ -4,7 +4,10 @@ mod draw;
 
 pub(super) use draw::{draw_delays, draw_services, draw_sizes};
 
-use super::{PRESETS, limits, point::setting};
+use super::{
+    paper::{LANES, PRESETS, limits},
+    point::setting,
+};
 use crate::{Arrivals, Budget, Load, PolicyChoice, Process, Run, delay_figures::kept, sweep};
 use core::{fmt::Write as _, num::NonZero};
 use ripstop_delay::{Preset, ShiftedExponential};
@@ -22,8 +25,8 @@ const KS: [usize; 6] = [1, 2, 3, 4, 5, 6];
 const NS: [usize; 4] = [3, 4, 5, 6];
 /// A chunk of theirs.
 const CHUNK_BYTES: u64 = 1_000_000;
-/// How alike the delays of one request's tasks are: chunks with keys of their own, and within one shared
-/// key in the middle of the measured 0.11 to 0.17.
+/// How alike the delays of one request's tasks are: chunks with keys of their own, and within one
+/// shared key in the middle of the measured 0.11 to 0.17.
 pub(super) const CORRELATIONS: [(&str, f64); 2] = [("unique key", 0.0), ("shared key", 0.14)];
 /// Points of a distribution's curve.
 const CURVE: usize = 120;
@@ -106,7 +109,7 @@ fn record(preset: Preset, k: usize, requests: u64) -> String {
     let load = Load::Requests { process: Process::Poisson(RATE_PER_S), count: requests };
     let policy = PolicyChoice::fixed(Code::new(k, k).expect("k of k is a code"));
     let policy = policy.policy(&setting, &load, limits(), 0.99);
-    let nodes = vec![NodeSpec { id: NodeId(0), lanes: super::LANES }];
+    let nodes = vec![NodeSpec { id: NodeId(0), lanes: LANES }];
     let machine = Machine::new(setting.machine, nodes, policy);
     let seed = k as u64;
     let recorder = Recorder { text: String::new() };

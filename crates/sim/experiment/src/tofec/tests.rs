@@ -84,7 +84,9 @@ fn a_check_fails_only_beyond_its_error() {
 fn checks_are_shown_with_their_numbers() {
     let found = Estimate { mean: 2.359, half_width: 0.019, count: 5 };
     let checks = [
-        Check::of(8, "gain", found, Expected::AtLeast(2.3)).with(super::PRESETS[1]).at("2/s"),
+        Check::of(8, "gain", found, Expected::AtLeast(2.3))
+            .with(super::paper::PRESETS[1])
+            .at("2/s"),
         Check::new(10, "share", 0.5, Expected::Near { value: 0.8, tolerance: 0.1 }),
     ];
     expect_test::expect![[r"

@@ -12,7 +12,7 @@ fn workload(name: &str, csv: &str) -> Workload {
     read.unwrap().0
 }
 
-/// Reads of 1 MB with a write of 2.5 MB among every ten, so many a second.
+/// Reads of 1 MB with a write of 2.5 MB among every ten, this many a second.
 fn mixed(name: &str, count: u64, per_s: u64) -> Workload {
     let mut csv = String::from("time_ms,operation,bytes,key\n");
     for at in 0..count {
@@ -58,8 +58,8 @@ fn equal_questions_have_equal_answers_whatever_the_number_of_threads() {
 
 #[test]
 fn money_is_counted_by_task_byte_and_month() {
-    // Each task takes 10 ms exactly, so that numbers are exact: 900 reads and 100 writes of 3 stripes
-    // (the last of 402,848 bytes) in 100 s.
+    // Each task takes 10 ms exactly, so that numbers are exact: 900 reads and 100 writes of 3
+    // stripes (the last of 402,848 bytes) in 100 s.
     let workload = mixed("money", 1000, 10);
     let model = ShiftedExponential { shift_ms: 10.0, ..Default::default() };
     let mut setting = pool(&workload, Delay::ShiftedExponential(model));

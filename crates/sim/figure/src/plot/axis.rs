@@ -47,8 +47,8 @@ impl Axis {
         value.is_finite() && (self.scale == Scale::Linear || value > 0.0)
     }
 
-    /// The axis laid along a length, for values of which it must show those it can. Values that it is told to
-    /// begin or end at count if it can show them.
+    /// The axis laid along a length, for values of which it must show those it can. Values that it
+    /// is told to begin or end at count if it can show them.
     pub(super) fn lay(&self, values: impl Iterator<Item = f64>, along: Span) -> Laid {
         let mut range: Option<(f64, f64)> = None;
         for value in values.filter(|value| self.shows(*value)) {
@@ -113,7 +113,7 @@ impl Laid {
         let high = if high > low { high } else { low * 10.0 };
         let decades = log10(high) - log10(low);
         let inside = |at: &f64| *at >= low * (1.0 - 1e-9) && *at <= high * (1.0 + 1e-9);
-        // Every decade, or so many that labels have room.
+        // Every decade, or as many as leave room for labels.
         let stride = ceil(decades / (along.len() / 35.0).max(2.0)).max(1.0) as i32;
         let ticks = grid(low, high).into_iter().filter(|(_, _, at)| inside(at));
         let ticks = ticks.filter_map(|(power, digit, at)| {
@@ -158,7 +158,8 @@ fn grid(low: f64, high: f64) -> Vec<(i32, u8, f64)> {
     powers.flat_map(digits).collect()
 }
 
-/// 1, 2, 5 times powers of ten from the last that is not above `low` to the first that is not below `high`.
+/// 1, 2, 5 times powers of ten from the last that is not above `low` to the first that is not below
+/// `high`.
 fn steps(low: f64, high: f64) -> Vec<f64> {
     let nice = grid(low, high).into_iter().filter(|(_, digit, _)| matches!(digit, 1 | 2 | 5));
     let nice: Vec<f64> = nice.map(|(_, _, at)| at).collect();

@@ -1,8 +1,8 @@
 use super::{
-    Panel, Series,
     axis::Laid,
     legend::{Legend, line_style},
-    series::Shape,
+    panel::Panel,
+    series::{Series, Shape},
     style::{colour, mark},
     svg::{Span, Svg, px, text_width},
 };
@@ -26,7 +26,8 @@ pub(super) fn panel(svg: &mut Svg, panel: &Panel, legend: &Legend, across: Span,
     let (width, height) = (px(across_inner.len()), px(down_inner.len()));
     let view = [left.as_str(), &top, &width, &height].join(" ");
     let place = [("x", left.as_str()), ("y", &top), ("width", &width), ("height", &height)];
-    // An inner picture cuts off what leaves it, and needs no name that another figure on a page might have.
+    // An inner picture cuts off what leaves it, and needs no name that another figure on a page
+    // might have.
     svg.open("svg", &[&place[..], &[("viewBox", &view)]].concat());
     for layer in &layers {
         draw_layer(svg, layer, &legend.fill(layer.series), (panel, &x, &y));

@@ -1,6 +1,6 @@
 use super::{
-    Panel, Series,
-    series::Shape,
+    panel::Panel,
+    series::{Series, Shape},
     style::{colour, dashes, mark, shade},
     svg::{Svg, px, text_width},
 };

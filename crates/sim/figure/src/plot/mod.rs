@@ -1,11 +1,13 @@
 mod axis;
 mod draw;
 mod legend;
+mod panel;
 mod series;
 mod style;
 mod svg;
 
 pub use axis::Axis;
+pub use panel::Panel;
 pub use series::Series;
 pub(crate) use svg::escape;
 
@@ -16,52 +18,6 @@ use svg::{Span, Svg, px};
 const TITLE: f64 = 34.0;
 /// Around everything.
 const MARGIN: f64 = 8.0;
-
-/// A rule across a panel.
-#[derive(Clone, PartialEq, Debug)]
-struct Rule {
-    at: f64,
-    label: String,
-    is_upright: bool,
-}
-
-/// A pair of axes and what is drawn between them.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Panel {
-    title: String,
-    x: Axis,
-    y: Axis,
-    series: Vec<Series>,
-    rules: Vec<Rule>,
-}
-
-impl Panel {
-    /// An empty panel; the title may be empty.
-    pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
-        Self { title: title.into(), x, y, series: Vec::new(), rules: Vec::new() }
-    }
-
-    /// Draws a series over those before it.
-    #[must_use]
-    pub fn series(mut self, series: Series) -> Self {
-        self.series.push(series);
-        self
-    }
-
-    /// Draws an upright rule at this x: a capacity, a moment.
-    #[must_use]
-    pub fn rule_x(mut self, at: f64, label: impl Into<String>) -> Self {
-        self.rules.push(Rule { at, label: label.into(), is_upright: true });
-        self
-    }
-
-    /// Draws a level rule at this y: a bound.
-    #[must_use]
-    pub fn rule_y(mut self, at: f64, label: impl Into<String>) -> Self {
-        self.rules.push(Rule { at, label: label.into(), is_upright: false });
-        self
-    }
-}
 
 /// A picture of panels with one legend, drawn as SVG.
 ///
@@ -87,15 +43,15 @@ impl Figure {
         self
     }
 
-    /// At most so many panels beside each other; 2 if nothing is said.
+    /// At most this many panels side by side; 2 by default.
     #[must_use]
     pub fn columns(mut self, columns: usize) -> Self {
         self.columns = columns.max(1);
         self
     }
 
-    /// Its size in pixels; otherwise 720 × 440 for one panel, and 500 × 340 and what title and legend need for
-    /// each of several.
+    /// Its size in pixels; otherwise 720 × 440 for one panel, and 500 × 340 and what title and
+    /// legend need for each of several.
     #[must_use]
     pub fn size(mut self, width: u32, height: u32) -> Self {
         self.size = Some((width, height));

@@ -27,8 +27,8 @@ impl Series {
         Self { name: name.into(), shape, points, band: Vec::new(), is_marked: false, style: None }
     }
 
-    /// A line through points (x, y) in their order. It breaks where a value is not finite, or not positive on a
-    /// logarithmic axis.
+    /// A line through points (x, y) in their order. It breaks where a value is not finite, or not
+    /// positive on a logarithmic axis.
     pub fn line(name: impl Into<String>, points: Points) -> Self {
         Self::new(name, Shape::Line, points)
     }
@@ -67,8 +67,8 @@ impl Series {
         self
     }
 
-    /// In the same colour, dashes and marker wherever it says the same number. Otherwise a series takes
-    /// the place of its name among the figure's names.
+    /// In the same colour, dashes and marker wherever it says the same number. Otherwise a series
+    /// takes the place of its name among the figure's names.
     #[must_use]
     pub fn style(mut self, style: usize) -> Self {
         self.style = Some(style);

@@ -1,6 +1,7 @@
 use super::svg::{Svg, px};
 
-/// Okabe and Ito's colours (2008), told apart with any colour vision, without the yellow that white swallows.
+/// Okabe and Ito's colours (2008), told apart with any colour vision, without the yellow that white
+/// swallows.
 const COLOURS: [&str; 7] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"];
 /// Dashes: one more than there are colours, so that pairs repeat late.
@@ -19,7 +20,7 @@ pub(super) fn dashes(style: usize) -> &'static str {
     DASHES[style % DASHES.len()]
 }
 
-/// The colour of one of so many layers.
+/// The colour of one of this many layers.
 pub(super) fn shade(index: usize, count: usize) -> String {
     let last = SHADES.len() - 1;
     let share = if count > 1 { index as f64 / (count - 1) as f64 } else { 0.3 };

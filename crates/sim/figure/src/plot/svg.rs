@@ -18,7 +18,8 @@ impl Span {
     }
 }
 
-/// A text with what means something in XML and HTML escaped, and without characters that XML forbids.
+/// A text with what means something in XML and HTML escaped, and without characters that XML
+/// forbids.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,10 +1,16 @@
-use super::{Cell, Table, TableError, check_names};
+use super::{
+    cell::Cell,
+    error::{TableError, check_names},
+};
 use crate::number::text;
 
-pub(super) fn write(table: &Table) -> String {
+/// Names of columns, and rows of cells.
+type Read = (Vec<String>, Vec<Vec<Cell>>);
+
+pub(super) fn write(columns: &[String], rows: &[Vec<Cell>]) -> String {
     let mut csv = String::new();
-    line(&mut csv, table.columns.iter().map(|name| quoted(name)));
-    for row in &table.rows {
+    line(&mut csv, columns.iter().map(|name| quoted(name)));
+    for row in rows {
         line(
             &mut csv,
             row.iter().map(|cell| match cell {
@@ -54,29 +60,29 @@ impl Raw {
     }
 }
 
-pub(super) fn read(text: &str) -> Result<Table, TableError> {
+pub(super) fn read(text: &str) -> Result<Read, TableError> {
     let mut rest = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut line = 1;
-    let mut table: Option<Table> = None;
+    let mut table: Option<Read> = None;
     while !rest.is_empty() {
         let (row, after) = row(rest).ok_or(TableError::Quote { line })?;
         let read = &rest[..rest.len() - after.len()];
         // Under a single column an empty line is a missing cell.
-        let is_row = table.as_ref().is_some_and(|table| table.columns.len() == 1);
+        let is_row = table.as_ref().is_some_and(|(columns, _)| columns.len() == 1);
         let is_blank = !is_row && read.trim_end_matches(['\r', '\n']).is_empty();
         match &mut table {
             _ if is_blank => {}
             None => {
                 let columns: Vec<String> = row.into_iter().map(|cell| cell.text).collect();
                 check_names(&columns)?;
-                table = Some(Table { columns, rows: Vec::new() });
+                table = Some((columns, Vec::new()));
             }
-            Some(table) => {
-                let (found, wanted) = (row.len(), table.columns.len());
+            Some((columns, rows)) => {
+                let (found, wanted) = (row.len(), columns.len());
                 if found != wanted {
                     return Err(TableError::Width { line, found, wanted });
                 }
-                table.rows.push(row.into_iter().map(Raw::cell).collect());
+                rows.push(row.into_iter().map(Raw::cell).collect());
             }
         }
         line += read.matches('\n').count();

@@ -1,153 +1,20 @@
+mod cell;
 mod csv;
+mod error;
 
-use crate::number::{rounded, text};
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
-use thiserror::Error;
+pub use cell::Cell;
+pub use error::TableError;
 
-/// What stands in a row under a column.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Cell {
-    /// A name, or a number that is none to compute with: an id, a seed.
-    Text(String),
-    /// A quantity, in the unit that the column's name ends with. Not NaN.
-    Number(f64),
-    /// Nothing is known.
-    Missing,
-}
-
-impl Cell {
-    /// The number, if it is one.
-    pub fn number(&self) -> Option<f64> {
-        match self {
-            Self::Number(number) => Some(*number),
-            Self::Text(_) | Self::Missing => None,
-        }
-    }
-
-    /// As people read it; empty if missing.
-    pub fn shown(&self) -> String {
-        match self {
-            Self::Text(text) => text.clone(),
-            Self::Number(number) => text(*number),
-            Self::Missing => String::new(),
-        }
-    }
-
-    /// As tables keep it: numbers rounded, NaN missing.
-    #[must_use]
-    pub fn kept(self) -> Self {
-        match self {
-            Self::Number(number) if number.is_nan() => Self::Missing,
-            Self::Number(number) => Self::Number(rounded(number)),
-            Self::Text(_) | Self::Missing => self,
-        }
-    }
-}
-
-impl From<&str> for Cell {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
-}
-
-impl From<String> for Cell {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
-}
-
-impl From<f64> for Cell {
-    fn from(number: f64) -> Self {
-        Self::Number(number)
-    }
-}
-
-/// Exact below 2^53.
-impl From<u64> for Cell {
-    fn from(number: u64) -> Self {
-        Self::Number(number as f64)
-    }
-}
-
-/// Exact below 2^53.
-impl From<usize> for Cell {
-    fn from(number: usize) -> Self {
-        Self::Number(number as f64)
-    }
-}
-
-impl From<Option<f64>> for Cell {
-    fn from(number: Option<f64>) -> Self {
-        number.map_or(Self::Missing, Self::Number)
-    }
-}
-
-/// Why a table could not be read, written, or asked.
-#[derive(Debug, Error)]
-pub enum TableError {
-    /// The file cannot be read or written.
-    #[error("{path:?}")]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// There is no header.
-    #[error("the table is empty")]
-    Empty,
-    /// A column without a name, or two of one name.
-    #[error("column {column} is named {name:?}: names must be there, and differ")]
-    Name {
-        /// Its number, from 1.
-        column: usize,
-        /// What it is called.
-        name: String,
-    },
-    /// A quotation mark without its partner.
-    #[error("line {line}: a quoted cell does not end")]
-    Quote {
-        /// Where the row begins.
-        line: usize,
-    },
-    /// A row with more or fewer cells than the header.
-    #[error("line {line}: {found} cells, the header has {wanted}")]
-    Width {
-        /// Where the row begins.
-        line: usize,
-        /// How many it has.
-        found: usize,
-        /// How many the header has.
-        wanted: usize,
-    },
-    /// There is no such column.
-    #[error("no column {name:?}; there are: {columns}")]
-    Column {
-        /// The name.
-        name: String,
-        /// Those there are.
-        columns: String,
-    },
-    /// A text where numbers are.
-    #[error("column {column:?} has {found:?}, which is no number")]
-    Number {
-        /// The column.
-        column: String,
-        /// The cell.
-        found: String,
-    },
-}
+use error::check_names;
+use std::{fs, path::Path};
 
 /// Points (x, y).
 pub type Points = Vec<(f64, f64)>;
 
 /// Observations, one a row. Columns that hold quantities have names that end with their unit.
 ///
-/// Numbers are rounded when they are put in: whole ones (below 2^53) stay as they are, others keep 6
-/// significant digits. So a table equals what is read back from its CSV.
+/// Numbers are rounded when they are put in: whole ones (below 2^53) stay as they are, others keep
+/// 6 significant digits. So a table equals what is read back from its CSV.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Table {
     columns: Vec<String>,
@@ -214,8 +81,8 @@ impl Table {
         numbers.filter_map(Result::transpose).collect()
     }
 
-    /// Points (x, y) for each value of the column `by`: values in the order in which they first appear,
-    /// points in the order of their rows. Rows that lack x or y are left out.
+    /// Points (x, y) for each value of the column `by`: values in the order in which they first
+    /// appear, points in the order of their rows. Rows that lack x or y are left out.
     pub fn series(&self, by: &str, x: &str, y: &str) -> Result<Vec<(String, Points)>, TableError> {
         let (by, at_x, at_y) = (self.index(by)?, self.index(x)?, self.index(y)?);
         let mut series: Vec<(String, Points)> = Vec::new();
@@ -232,16 +99,17 @@ impl Table {
         Ok(series)
     }
 
-    /// As CSV: a header, then a line for each row, ended by line feeds. Texts are quoted where they must be,
-    /// and where they would otherwise be read as numbers.
+    /// As CSV: a header, then a line for each row, ended by line feeds. Texts are quoted where they
+    /// must be, and where they would otherwise be read as numbers.
     pub fn to_csv(&self) -> String {
-        csv::write(self)
+        csv::write(&self.columns, &self.rows)
     }
 
     /// Reads CSV. A cell without quotation marks that looks like a number is one; an empty cell is
     /// missing.
     pub fn from_csv(text: &str) -> Result<Self, TableError> {
-        csv::read(text)
+        let (columns, rows) = csv::read(text)?;
+        Ok(Self { columns, rows })
     }
 
     /// Writes a CSV file.
@@ -268,15 +136,6 @@ fn number(column: &str, cell: &Cell) -> Result<Option<f64>, TableError> {
             Err(TableError::Number { column: column.to_owned(), found: text.clone() })
         }
     }
-}
-
-fn check_names(names: &[String]) -> Result<(), TableError> {
-    for (index, name) in names.iter().enumerate() {
-        if name.is_empty() || names[..index].contains(name) {
-            return Err(TableError::Name { column: index + 1, name: name.clone() });
-        }
-    }
-    if names.is_empty() { Err(TableError::Empty) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -75,7 +75,7 @@ fn what_a_table_does_not_have_is_told() {
     let lacking = table.series("policy", "rate", "mean_ms").unwrap_err().to_string();
     assert_eq!(lacking, "no column \"rate\"; there are: policy, rate_per_s, mean_ms");
     let no_number = table.numbers("policy").unwrap_err().to_string();
-    assert_eq!(no_number, "column \"policy\" has \"a, \\\"b\\\"\", which is no number");
+    assert_eq!(no_number, "column \"policy\" has \"a, \\\"b\\\"\", which is not a number");
 }
 
 #[test]

@@ -1,14 +1,15 @@
 //! Fig. 7: the bound (5) beside those of fork–join queues, a (7,4) code on seven nodes.
 //!
-//! A fork–join queue with k of n starts every request at all n nodes and drops the rest when k are done.
-//! Its bounds serve one request at a time ("split–merge"), an M/G/1 queue whose service is the k-th of
-//! n chunks. Joshi, Liu, Soljanin (Theorem 3) know only mean and variance of a chunk: E X(k) ≤ μ + σ√((k−1)/(n−k+1))
-//! (Arnold and Groeneveld) and Var X(k) ≤ σ²·C, where C = max over x of I(1 − I)/(x(1 − x)) with I the
-//! probability of k or more successes of n at x (Papadatos). Both are from memory, not from the paper
-//! at hand; that they cross (5) where the paper says they do speaks for them. FAST CLOUD's bound is not
-//! given there either: here it is the same queue with the order statistic's own moments.
+//! A fork–join queue with k of n starts every request at all n nodes and drops the rest when k are
+//! done. Its bounds serve one request at a time ("split–merge"), an M/G/1 queue whose service is
+//! the k-th of n chunks. Joshi, Liu, Soljanin (Theorem 3) know only mean and variance of a chunk: E
+//! X(k) ≤ μ + σ√((k−1)/(n−k+1)) (Arnold and Groeneveld) and Var X(k) ≤ σ²·C, where C = max over x
+//! of I(1 − I)/(x(1 − x)) with I the probability of k or more successes of n at x (Papadatos). Both
+//! are from memory, not from the paper at hand; that they cross (5) where the paper says they do
+//! speaks for them. FAST CLOUD's bound is not given there either: here it is the same queue with
+//! the order statistic's own moments.
 
-use super::{Budget, FigureError, check, play};
+use super::play::{Budget, FigureError, check, play};
 use crate::{Dispatch, Law};
 use libm::{pow, sqrt};
 use ripstop_delay::Dice;

@@ -1,6 +1,9 @@
 //! Fig. 10: the distribution of each class's latency under its plan.
 
-use super::{Budget, FigureError, bound, check, play, setting::coded};
+use super::{
+    play::{Budget, FigureError, bound, check, play},
+    setting::coded,
+};
 use crate::{Dispatch, Run};
 use ripstop_experiment::{Check, Expected, Part};
 use ripstop_figure::{Axis, Figure, Panel, Series, Table, percentile};

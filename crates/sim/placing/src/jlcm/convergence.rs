@@ -1,6 +1,9 @@
 //! Fig. 8: the published algorithm's objective against its iterations, and the plan made here.
 
-use super::{Budget, FigureError, check, setting::uneven};
+use super::{
+    play::{Budget, FigureError, check},
+    setting::uneven,
+};
 use ripstop_experiment::{Expected, Part};
 use ripstop_figure::{Axis, Figure, Panel, Series, Table};
 use ripstop_placement::{Published, solve, testbed};

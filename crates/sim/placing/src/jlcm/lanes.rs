@@ -1,7 +1,7 @@
-//! Nodes with several lanes: the bound, which takes them for one lane that is as fast as all, against one
-//! queue for all lanes.
+//! Nodes with several lanes: the bound, which takes them for one lane that is as fast as all,
+//! against one queue for all lanes.
 
-use super::{Budget, FigureError, check, play};
+use super::play::{Budget, FigureError, check, play};
 use crate::Dispatch;
 use ripstop_experiment::{Expected, Part};
 use ripstop_figure::{Axis, Cell, Figure, Panel, Series, Table};

@@ -1,6 +1,9 @@
 //! Figs. 11 and 12: latency and its bound against file size and against rate.
 
-use super::{Budget, FigureError, bound, check, play, setting::coded};
+use super::{
+    play::{Budget, FigureError, bound, check, play},
+    setting::coded,
+};
 use crate::Dispatch;
 use ripstop_experiment::{Expected, Part};
 use ripstop_figure::{Axis, Cell, Figure, Panel, Series, Table};

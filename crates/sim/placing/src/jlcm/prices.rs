@@ -1,7 +1,7 @@
 //! Fig. 13: latency against cost as θ runs.
 
 use super::{
-    Budget, FigureError, check, play,
+    play::{Budget, FigureError, check, play},
     setting::{per_file, three, uneven},
 };
 use crate::Dispatch;

@@ -1,7 +1,7 @@
 //! Fig. 9: plans that leave a decision out.
 
 use super::{
-    Budget, FigureError, Played, check, play,
+    play::{Budget, FigureError, Played, check, play},
     setting::{per_file, uneven},
 };
 use crate::Dispatch;

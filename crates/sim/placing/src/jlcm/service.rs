@@ -1,6 +1,6 @@
 //! Fig. 6: how long a chunk is served.
 
-use super::{Budget, FigureError, check};
+use super::play::{Budget, FigureError, check};
 use crate::Law;
 use libm::exp;
 use ripstop_delay::Dice;

@@ -6,15 +6,15 @@ use ripstop_placement::{Class, Problem, testbed};
 pub(super) const CODES: [u32; 4] = [12, 10, 10, 8];
 /// The file size whose chunks take as long as was measured.
 ///
-/// The paper measured 12.5 MB chunks, yet runs chunks of 29 to 50 MB at rates at which twelve such nodes
-/// would be overloaded. With 13.9 s for the chunks of 200 MB its loads are possible, and the bound for
-/// 0.125 requests per second is 126 s, where its Fig. 13 has 110 to 128 s.
+/// The paper measured 12.5 MB chunks, yet runs chunks of 29 to 50 MB at rates at which twelve such
+/// nodes would be overloaded. With 13.9 s for the chunks of 200 MB its loads are possible, and the
+/// bound for 0.125 requests per second is 126 s, where its Fig. 13 has 110 to 128 s.
 pub(super) const MEASURED_MB: f64 = 200.0;
 /// How much slower the nodes of each site are than what was measured, where nodes differ.
 const SLOWNESS: [f64; 3] = [0.9, 1.0, 1.15];
 
-/// Files of so many MB at so many requests per second in the four classes, stored with the paper's codes at
-/// least.
+/// Files of this many MB at this many requests per second in the four classes, stored with the
+/// paper's codes at least.
 pub(super) fn coded(mb: f64, rate: f64, theta: f64) -> Problem {
     let mut problem = testbed::problem(FILES, theta);
     resize(&mut problem, mb);
@@ -47,15 +47,15 @@ pub(super) fn three(theta: f64) -> Problem {
     problem
 }
 
-/// The service of chunks of files of so many MB.
+/// The service of chunks of files of this many MB.
 fn resize(problem: &mut Problem, mb: f64) {
     for node in &mut problem.nodes {
         node.service = node.service.resized(0.0, mb / MEASURED_MB).expect("a positive size");
     }
 }
 
-/// The testbed with sites that differ in speed; with prices that differ too, the faster the dearer, if so
-/// wished.
+/// The testbed with sites that differ in speed; with prices that differ too, the faster the dearer,
+/// if so wished.
 pub(super) fn uneven(mut problem: Problem, prices: bool) -> Problem {
     for node in &mut problem.nodes {
         let slow = SLOWNESS[usize::from(node.site)];

@@ -1,6 +1,9 @@
 //! Traces of block devices, in two forms.
 
-use super::{Line, Request, text};
+use super::{
+    line::{Line, Request},
+    text,
+};
 use crate::{BadLine, key_hash};
 use ripstop_model::Operation;
 use std::borrow::Cow;
@@ -8,8 +11,8 @@ use std::borrow::Cow;
 /// Bytes of a sector.
 const SECTOR: u64 = 512;
 
-/// The Storage Performance Council's form: `ASU,LBA,bytes,opcode,seconds`; further fields are allowed. The
-/// tenant is the ASU (application storage unit), the key ASU and LBA.
+/// The Storage Performance Council's form: `ASU,LBA,bytes,opcode,seconds`; further fields are
+/// allowed. The tenant is the ASU (application storage unit), the key ASU and LBA.
 pub(super) fn parse_spc(line: &str) -> Result<Line<'_>, BadLine> {
     let mut fields = line.split(',').map(str::trim_ascii);
     let mut next = |field| fields.next().ok_or(BadLine::Missing { field });
@@ -24,8 +27,8 @@ pub(super) fn parse_spc(line: &str) -> Result<Line<'_>, BadLine> {
     request(time_ns, operation, text::whole("size", bytes)?, unit, block)
 }
 
-/// The form of disk simulators: `nanoseconds device LBA sectors type`, divided by blanks; type 1 is a read,
-/// type 0 a write. The tenant is the device, the key device and LBA.
+/// The form of disk simulators: `nanoseconds device LBA sectors type`, divided by blanks; type 1 is
+/// a read, type 0 a write. The tenant is the device, the key device and LBA.
 pub(super) fn parse_sectors(line: &str) -> Result<Line<'_>, BadLine> {
     let mut fields = line.split_ascii_whitespace();
     let mut next = |field| fields.next().ok_or(BadLine::Missing { field });

@@ -1,7 +1,10 @@
 //! CSV with a header; one record a line, so that a quoted field cannot hold a line's end.
 
-use super::{Line, Request, text};
-use crate::{BadLine, error::begin, key_hash};
+use super::{
+    line::{Line, Request},
+    text,
+};
+use crate::{BadLine, bad_line::begin, key_hash};
 use ripstop_model::Operation;
 use std::borrow::Cow;
 

@@ -1,6 +1,9 @@
 //! Ripstop's own log: a JSON object a line, of which those of one target are the access log.
 
-use super::{Line, Request, text};
+use super::{
+    line::{Line, Request},
+    text,
+};
 use crate::{BadLine, key_hash};
 use ripstop_model::Operation;
 use serde::Deserialize;
@@ -35,8 +38,8 @@ struct Target<'a> {
     target: Cow<'a, str>,
 }
 
-/// Reads a line. The time is that of arrival: the entry's own less how long the request took. Bytes of a
-/// write include the framing of a body that came in signed chunks.
+/// Reads a line. The time is that of arrival: the entry's own less how long the request took. Bytes
+/// of a write include the framing of a body that came in signed chunks.
 pub(super) fn parse(line: &str) -> Result<Line<'_>, BadLine> {
     // Others put what they like into fields of the same names, so the target comes first.
     let target: Target<'_> = serde_json::from_str(line).map_err(|error| wrong(&error))?;

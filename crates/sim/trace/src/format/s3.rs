@@ -1,7 +1,10 @@
 //! S3 server access logs: fields divided by blanks, the time in brackets, texts in quotation marks.
 //! <https://docs.aws.amazon.com/AmazonS3/latest/userguide/LogFormat.html>
 
-use super::{Line, Request, text};
+use super::{
+    line::{Line, Request},
+    text,
+};
 use crate::{BadLine, key_hash};
 use ripstop_model::Operation;
 use std::borrow::Cow;
@@ -62,8 +65,8 @@ fn operation(name: &str) -> Result<Option<Operation>, BadLine> {
     }
 }
 
-/// Passes over the request line. A quotation mark in it is not escaped, and blanks may follow: its end is where a
-/// status does.
+/// Passes over the request line. A quotation mark in it is not escaped, and blanks may follow: its
+/// end is where a status does.
 fn request_line(rest: &mut &str) -> Result<(), BadLine> {
     let is_status = |text: &&str| {
         let status = text.split(' ').next().unwrap_or_default();

@@ -132,12 +132,12 @@ fn logs_of_ripstop_are_read() {
             ignored
             ignored
             ignored
-            is no access log entry: missing field `timestamp` at column 31
-            is no access log entry: missing field `target` at column 16
+            is not an access log entry: missing field `timestamp` at column 31
+            is not an access log entry: missing field `target` at column 16
             timestamp is "2026-13-21T23:59:59.123456Z", not a time as RFC 3339 has it, since 1970
             duration_us is "99999999999", not a time since 1970
-            is no access log entry: EOF while parsing an object at column 235
-            is no access log entry: invalid type: integer `23`, expected struct Target at column 2
+            is not an access log entry: EOF while parsing an object at column 235
+            is not an access log entry: invalid type: integer `23`, expected struct Target at column 2
         "#]],
     );
 }

@@ -1,13 +1,14 @@
 use crate::BadLine;
 use time::{Date, Month, OffsetDateTime, Time, format_description::well_known::Rfc3339};
 
-/// Nanoseconds since 1970, or since whatever a log counts from; less than 2^63: until the year 2262.
+/// Nanoseconds since 1970, or since whatever a log counts from; less than 2^63: until the year
+/// 2262.
 pub(super) type Nanos = u64;
 
 const NANOS_MAX: i128 = i64::MAX as i128;
 
-/// A plain decimal number (`12`, `12.345`) times 10^`places`; digits that are smaller than one unit are
-/// dropped.
+/// A plain decimal number (`12`, `12.345`) times 10^`places`; digits that are smaller than one unit
+/// are dropped.
 pub(super) fn decimal(text: &str, places: u32) -> Option<u64> {
     let bytes = text.as_bytes();
     let point = bytes.iter().position(|byte| *byte == b'.').unwrap_or(bytes.len());

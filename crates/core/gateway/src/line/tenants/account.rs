@@ -85,7 +85,7 @@ impl Tier {
     }
 
     /// Work that it does within its allowance as things stand: half of what others lend it is
-    /// counted on.
+    /// relied on.
     fn burst_now(&self) -> u64 {
         self.work_within(self.terms.capacity.max(self.drain.rate / 2))
     }
@@ -110,7 +110,7 @@ impl Account {
         Self { tiers: Vec::new(), rest, waiting: 0, cascade: None }
     }
 
-    /// From now on these are its terms; what it has in the queues, and what was learnt, stays.
+    /// From now on these are its terms; what it has in the queues, and what was learned, stays.
     pub(super) fn set_terms(&mut self, terms: &TenantTerms, flow: impl Fn(u8) -> FlowId) {
         let former = core::mem::take(&mut self.tiers);
         for (index, &terms) in terms.tiers.iter().enumerate() {

@@ -1,13 +1,10 @@
 use crate::face::{self, Request};
 use core::time::Duration;
+use ripstop_estimator::MeanSpan;
 use ripstop_model::Operation;
 
 /// Sizes are told apart by powers of two, up to 2⁶³ bytes.
 const SIZES: usize = 64;
-/// A new request counts for one part of this many.
-const WEIGHT: i64 = 16;
-/// A request counts as at most this many times the mean.
-const OUTLIER: u64 = 4;
 /// What a request is taken to cost while none was seen: lane-nanoseconds.
 const UNKNOWN: u64 = 20_000_000;
 
@@ -38,34 +35,26 @@ impl Kind {
 /// ended.
 #[derive(Clone, Debug)]
 pub(crate) struct Costs {
-    /// Lane-nanoseconds; 0 where none was seen.
-    means: [[u64; SIZES]; 2],
+    /// Time on lanes.
+    means: [[MeanSpan; SIZES]; 2],
 }
 
 impl Costs {
     pub(crate) const fn new() -> Self {
-        Self { means: [[0; SIZES]; 2] }
+        Self { means: [[MeanSpan::NONE; SIZES]; 2] }
     }
 
     /// Takes in that a request kept lanes busy for this long.
     pub(crate) fn learn(&mut self, kind: Kind, spent: Duration) {
-        let mean = &mut self.means[row(kind.operation)][column(kind.bytes)];
-        let spent = u64::try_from(spent.as_nanos()).unwrap_or(u64::MAX >> 1).max(1);
-        *mean = if *mean == 0 {
-            spent
-        } else {
-            // One straggler says little of what the next request will cost.
-            let spent = spent.min(mean.saturating_mul(OUTLIER));
-            mean.saturating_add_signed((spent.cast_signed() - mean.cast_signed()) / WEIGHT).max(1)
-        };
+        self.means[row(kind.operation)][column(kind.bytes)].add(spent);
     }
 
     /// What a request is expected to cost, lane-nanoseconds; as the nearest size that was seen
     /// where this one was not.
     pub(crate) fn expected(&self, kind: Kind) -> u64 {
         let (means, at) = (&self.means[row(kind.operation)], column(kind.bytes));
-        let known = (0..SIZES).filter(|&size| means[size] > 0);
-        known.min_by_key(|size| size.abs_diff(at)).map_or(UNKNOWN, |size| means[size])
+        let known = (0..SIZES).filter_map(|size| Some((size, means[size].ns()?)));
+        known.min_by_key(|(size, _)| size.abs_diff(at)).map_or(UNKNOWN, |(_, ns)| ns)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What tenants are promised, as the discipline is told of it.
+//! What tenants are promised, in the discipline's terms.
 
 use super::{
     Tenants,
@@ -43,7 +43,7 @@ impl Tenants {
         account.set_terms(terms, |tier| flows[&(terms.tenant, Some(tier))]);
     }
 
-    /// Tells the discipline what the flows of a tenant are granted.
+    /// Tells the discipline what it grants to the flows of a tenant.
     pub(super) fn renew_terms(&mut self, now: Timestamp, tenant: TenantId) {
         let waiting_max = u32::try_from(self.waiting_max).unwrap_or(u32::MAX);
         let account = &self.accounts[&tenant];

@@ -1,7 +1,7 @@
-//! Where a cancellation takes lane time: which spare tasks are worth theirs, and what becomes of a request
-//! with them.
+//! Where a cancellation takes lane time: which spare tasks are worth theirs, and what becomes of a
+//! request with them.
 
-use super::{Chunks, Prospect, Weights};
+use super::chunks::{Chunks, Prospect, Weights};
 use crate::{
     Operation,
     backfill::{
@@ -16,7 +16,7 @@ pub(super) const WEIGHTS: Weights = Weights { tail: 0.16, next: 0.3 };
 const STILL_THERE: [f64; 5] = [0.7, 0.4, 0.2, 0.1, 0.05];
 /// Rounds in which the spare tasks that find a lane, and the crowd among which they do, settle.
 const ROUNDS: usize = 3;
-/// How much of what spare tasks gain is counted on: they give way to others half way.
+/// How much of what spare tasks gain is relied on: they give way to others half way.
 const COUNTED_ON: f64 = 0.4;
 /// How much a wait for lanes counts, of what it is if all who come upon a crowd wait for it.
 const WAITING: f64 = 0.6;
@@ -41,8 +41,8 @@ impl Account {
     }
 }
 
-/// How dear lane time is, as a share of its price: less where delays hardly vary, as spare tasks start late
-/// there, and lanes are free.
+/// How dear lane time is, as a share of its price: less where delays hardly vary, as spare tasks
+/// start late there, and lanes are free.
 pub(super) fn dearness(prospects: &[Prospect]) -> f64 {
     let least = prospects.iter().map(|prospect| prospect.spread).fold(1.0, f64::min);
     (DEARNESS.0 * least).min(DEARNESS.1)
@@ -68,7 +68,8 @@ impl Chunks<'_> {
         }
     }
 
-    /// How many spare tasks are worth it, and from when on; and what becomes of the request with them.
+    /// How many spare tasks are worth it, and from when on; and what becomes of the request with
+    /// them.
     fn spares(&self, e: usize, alone: &Course) -> ((usize, f64), Account) {
         let all = self.n_max - e;
         // One is kept for the rescue in any case.
@@ -108,8 +109,8 @@ impl Chunks<'_> {
         }
     }
 
-    /// What becomes of a request with so many spare tasks from a time on, of which as many start as find a
-    /// lane, in a crowd of its like.
+    /// What becomes of a request with this many spare tasks from a time on, of which as many start
+    /// as find a lane, in a crowd of its like.
     fn account(&self, e: usize, (count, after_ms): (usize, f64), alone: &Course) -> Account {
         let stopping_ms = self.pool.stopping_ms;
         let wanting = match count {

@@ -22,8 +22,8 @@ fn code(policy: &mut MultiServerTofec, lanes: usize, busy: usize, backlog: usize
     policy.choose(Timestamp::ZERO, &class(), load).code
 }
 
-/// Lets requests arrive at a load, first 500 that see so many busy lanes; the last code. Lanes and backlog
-/// follow from what was chosen, as a fluid would.
+/// Lets requests arrive at a load, first 500 that see this many busy lanes; the last code. Lanes
+/// and backlog follow from what was chosen, as a fluid would.
 fn settled(load: f64, first_busy: usize, table: &LoadThresholds, demand: &Demand) -> Code {
     let mut policy = policy(0.99);
     for _ in 0..500 {
@@ -41,7 +41,7 @@ fn settled(load: f64, first_busy: usize, table: &LoadThresholds, demand: &Demand
     last
 }
 
-/// So many that a share of them is nearly a whole number.
+/// Enough that a share of them is nearly a whole number.
 const LANES: usize = 1000;
 
 #[test]
@@ -65,8 +65,8 @@ fn it_settles_on_one_deviation_below_the_load_that_arrives_whatever_it_chose_bef
 #[test]
 fn the_error_is_that_of_the_work_of_as_many_poisson_arrivals() {
     let memory: f64 = 0.99;
-    // Work of each request and time since the one before, both exponential of mean 1: smoothed alike,
-    // their ratio is the load.
+    // Work of each request and time since the one before, both exponential of mean 1: smoothed
+    // alike, their ratio is the load.
     let mut dice = Dice::new(1);
     let mut exponential = || dice.exponential();
     let (mut work, mut time) = (1.0, 1.0);

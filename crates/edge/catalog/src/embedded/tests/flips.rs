@@ -23,7 +23,14 @@ fn next(seed: &mut u64) -> u64 {
 
 /// Changes, some of which are refused.
 pub(super) fn changes_of_a_script() -> Vec<(u64, Change)> {
-    changes(&script(400).new_tree(&mut TestRunner::deterministic()).unwrap().current())
+    let mut runner = TestRunner::deterministic();
+    loop {
+        let changes = changes(&script(400).new_tree(&mut runner).unwrap().current());
+        // Of a short one little is left at its end.
+        if changes.len() > 250 {
+            return changes;
+        }
+    }
 }
 
 /// The file of a small catalog that was closed, and what is in it.
@@ -50,8 +57,8 @@ enum Fate {
     Found,
 }
 
-/// Opens the file and reads all of it; a flip that shows in what is read, or ends the reading, must be
-/// found by an inspection.
+/// Opens the file and reads all of it; a flip that shows in what is read, or ends the reading, must
+/// be found by an inspection.
 fn fate(file: Vec<u8>, content: &str, check_pages: bool) -> Result<Fate, String> {
     let settings = Settings { check_pages, cache_bytes: 1 << 20, ..Settings::default() };
     let catalog = match Embedded::open_on(Disk::new(file, usize::MAX), settings) {

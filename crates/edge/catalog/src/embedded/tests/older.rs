@@ -84,8 +84,8 @@ fn age<K: Key + 'static, R: Older>(
 /// What format 1 says of a bucket: its objects, their bytes and those of parts.
 type Usage = (u64, u64, u64);
 
-/// Makes of a file one of format 1, as the last program of that format left it; `usage` of a bucket is
-/// what it says of that.
+/// Makes of a file one of format 1, as the last program of that format left it; `usage` of a bucket
+/// is what it says of that.
 pub(super) fn age_file(database: &Database, usage: Option<(&[u8], Usage)>) {
     let txn = database.begin_write().unwrap();
     age(&txn, kinds::BUCKETS, |_| true);
@@ -144,8 +144,8 @@ pub(super) fn age_file(database: &Database, usage: Option<(&[u8], Usage)>) {
     txn.commit().unwrap();
 }
 
-/// Makes a file of format 1 that holds what comes of a script, with a leftover and a session; all that
-/// it says.
+/// Makes a file of format 1 that holds what comes of a script, with a leftover and a session; all
+/// that it says.
 fn older_file(path: &Path) -> String {
     let catalog = Embedded::open(path, Settings::default()).unwrap();
     for (now_ms, change) in changes_of_a_script() {

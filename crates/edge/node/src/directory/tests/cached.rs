@@ -1,11 +1,13 @@
-//! Reads on the asking thread: what may be answered so, and what must be left to a thread that may wait.
+//! Reads on the asking thread: what may be answered so, and what must be left to a thread that may
+//! wait.
 
 use super::*;
 use crate::directory::folder::FileSystem;
 use rustix::fs::{Advice, CWD, FileType, Mode, fadvise};
 use std::os::unix::fs::symlink;
 
-/// A node whose folder is on a file system that is read so, and is known to be; `None` where these tests' is not.
+/// A node whose folder is on a file system that is read so, and is known to be; `None` where these
+/// tests' is not.
 async fn known(root: &Path) -> Option<Directory> {
     let node = directory(root);
     node.put(NAME, body()).await.unwrap();

@@ -3,6 +3,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
     mpsc,
 };
+use std::thread;
 
 const SOON: Duration = Duration::from_secs(20);
 

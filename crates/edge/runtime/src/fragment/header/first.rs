@@ -1,8 +1,11 @@
-//! Version 1, little-endian: magic 8 | header length 4 | stripe 16 | index, N, K, run | payload length 4 |
-//! pool 2 | fragments, 0 | store 8 | record length 4 | record | zeros to a multiple of 64 less 8 | CRC-64/NVME 8.
-//! Run and fragments are the stripe's cut; both are 0 where each strip is at a node of its own.
+//! Version 1, little-endian: magic 8 | header length 4 | stripe 16 | index, N, K, run | payload
+//! length 4 | pool 2 | fragments, 0 | store 8 | record length 4 | record | zeros to a multiple of
+//! 64 less 8 | CRC-64/NVME 8. Run and fragments are the stripe's cut; both are 0 where each strip
+//! is at a node of its own.
 
-use super::{Header, HeaderError, MAGIC, Origin, cut_numbers, cut_of, stripe_id, word};
+use super::description::{
+    ALIGN, Header, HeaderError, MAGIC, Origin, cut_numbers, cut_of, stripe_id, word,
+};
 use crate::Sealing;
 use bytes::{BufMut, Bytes, BytesMut};
 use crc_fast::{CrcAlgorithm, Digest, checksum};
@@ -11,12 +14,17 @@ use ripstop_model::{Code, FragmentId, PoolId, StripeShape};
 
 pub(super) const VERSION: u8 = 1;
 /// Everything before the record.
-pub(super) const FIXED_LEN: usize = 52;
-pub(super) const SEAL_LEN: usize = 8;
+const FIXED_LEN: usize = 52;
+const SEAL_LEN: usize = 8;
+
+/// Bytes of a header.
+pub(super) fn len(header: &Header) -> usize {
+    (FIXED_LEN + SEAL_LEN + header.record.len()).next_multiple_of(ALIGN)
+}
 
 /// Before the record, the record, behind it.
 pub(super) fn segments(header: &Header) -> Vec<Bytes> {
-    let (len, record_len) = (header.len(), header.record.len());
+    let (len, record_len) = (len(header), header.record.len());
     let code = header.shape.code();
     let [run, fragments] = cut_numbers(header);
     let mut out = BytesMut::with_capacity(FIXED_LEN);
@@ -70,7 +78,7 @@ pub(super) fn parse(bytes: &Bytes) -> Result<Header, HeaderError> {
         tag: None,
         unknown: Unknown::default(),
     };
-    if header.record.len() != record_len || header.len() != bytes.len() {
+    if header.record.len() != record_len || len(&header) != bytes.len() {
         return Err(HeaderError::Damaged("record length"));
     }
     Ok(header)

@@ -1,4 +1,6 @@
-use super::{Header, HeaderError, MAGIC, Origin, RecordTag, cut_numbers, cut_of, stripe_id, word};
+use super::description::{
+    ALIGN, Header, HeaderError, MAGIC, Origin, RecordTag, cut_numbers, cut_of, stripe_id, word,
+};
 use crate::{Sealing, Seals};
 use bytes::{BufMut, Bytes, BytesMut};
 use crc_fast::{CrcAlgorithm, Digest};
@@ -14,15 +16,15 @@ const CHECKSUM_LEN: usize = 8;
 const NAME_LEN: usize = 17;
 
 /// Bytes of the seal that ends a header.
-pub(super) const fn seal_len(sealing: Sealing) -> usize {
+const fn seal_len(sealing: Sealing) -> usize {
     match sealing {
         Sealing::Checksum => CHECKSUM_LEN,
         Sealing::Keyed | Sealing::Encrypted | Sealing::Unverified => HEADER_SEAL_LEN,
     }
 }
 
-/// The fields, by their numbers: for ever. What differs among the headers of a stripe, or is not known
-/// before its length must be, takes as many bytes whatever it is.
+/// The fields, by their numbers: for ever. What differs among the headers of a stripe, or is not
+/// known before its length must be, takes as many bytes whatever it is.
 #[derive(Debug, Default)]
 struct Numbered {
     /// 1: stripe, index.
@@ -89,8 +91,14 @@ impl Record for Numbered {
     }
 }
 
+/// Bytes of a header.
+pub(super) fn len(header: &Header) -> usize {
+    let rest = LENS_LEN + fields(header).len() + seal_len(header.sealing);
+    (rest + header.record.len()).next_multiple_of(ALIGN)
+}
+
 /// The fields of a header.
-pub(super) fn fields(header: &Header) -> Vec<u8> {
+fn fields(header: &Header) -> Vec<u8> {
     let mut name = [header.name.index; NAME_LEN];
     name[..16].copy_from_slice(&header.name.stripe.0.to_le_bytes());
     let numbered = Numbered {
@@ -119,7 +127,7 @@ pub(super) fn segments(header: &Header, seals: &Seals) -> Option<Vec<Bytes>> {
     };
     let (fields, seal_len) = (fields(header), seal_len(header.sealing));
     let rest = LENS_LEN + fields.len() + header.record.len() + seal_len;
-    let len = rest.next_multiple_of(super::ALIGN);
+    let len = rest.next_multiple_of(ALIGN);
     let mut out = BytesMut::with_capacity(LENS_LEN + fields.len());
     out.put_slice(&MAGIC);
     out.put_u8(VERSION);
@@ -156,7 +164,7 @@ pub(super) fn parse(bytes: &Bytes, seals: &Seals) -> Result<Header, HeaderError>
     verify(bytes, sealing, fields.key, seals)?;
     let record_end = record_at.saturating_add(fields.record_len as usize);
     let seal_len = seal_len(sealing);
-    if record_end.saturating_add(seal_len).next_multiple_of(super::ALIGN) != bytes.len() {
+    if record_end.saturating_add(seal_len).next_multiple_of(ALIGN) != bytes.len() {
         return Err(HeaderError::Damaged("record length"));
     }
     let shape = Code::new(fields.n.into(), fields.k.into())

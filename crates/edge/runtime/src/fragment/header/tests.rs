@@ -1,7 +1,7 @@
 use super::{second::LENS_LEN, *};
 use proptest::prelude::*;
-use ripstop_form::PASSABLE;
-use ripstop_model::Code;
+use ripstop_form::{PASSABLE, Unreadable};
+use ripstop_model::{Code, PoolId, StripeId};
 use ripstop_seal::StoreKey;
 
 fn seals() -> Seals {

@@ -13,7 +13,7 @@ fn roster(pools: &[(usize, usize, Layout)]) -> Roster {
     let mut next = 0;
     let pool = |&(n, k, layout): &(usize, usize, Layout)| {
         let nodes = (0..n as u16).map(|nth| {
-            let node = Arc::new(ripstop_node::Memory::new(0));
+            let node = Arc::new(ripstop_node::MemoryNode::new(0));
             SurveyedNode { id: NodeId(next + nth), name: format!("d{}", next + nth), node }
         });
         let nodes = nodes.collect();

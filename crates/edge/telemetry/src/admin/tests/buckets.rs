@@ -1,8 +1,8 @@
 //! What buckets hold is shown, in JSON by pages and as metrics of a bounded number of them.
 
-use super::{Served, no_check, stored};
+use super::{Served, admin, no_check, stored};
 use crate::{
-    AdminSettings, BUCKETS_PAGE_MAX, BUCKETS_SHOWN_MAX, BucketPage, BucketStatus, Metrics,
+    Admin, AdminSettings, BUCKETS_PAGE_MAX, BUCKETS_SHOWN_MAX, BucketPage, BucketStatus, Metrics,
 };
 use bytes::Bytes;
 use ripstop_catalog::{Attributes, Condition, Quota};
@@ -35,7 +35,8 @@ async fn shown() -> (Store, Served) {
     let named = |name: &str| (name.to_owned(), Quota { bytes: Some(7), objects: None });
     let named = BTreeMap::from([named("photos"), named("planned")]);
     store.set_quotas(Quotas { named, others: Quota { bytes: None, objects: Some(9) } });
-    (store, Served::new(metrics, no_check(), AdminSettings::default()).await)
+    let shown = Admin { store: Some(store.clone()), ..admin(Some(metrics)) };
+    (store, Served::by(shown, AdminSettings::default()).await)
 }
 
 fn page(answer: &(u16, String)) -> BucketPage {

@@ -1,7 +1,7 @@
 //! Access keys are shown with what they may do, by pages, and never with their secrets.
 
-use super::{Served, no_check};
-use crate::{Admin, AdminSettings, GrantedStatus, KeyPage, Metrics, keys_of};
+use super::{Served, admin};
+use crate::{Admin, AdminSettings, GrantedStatus, KeyPage, keys_of};
 use ripstop_identity::{Credentials, Right, Rights, Rule};
 use ripstop_model::TenantId;
 use std::sync::Arc;
@@ -15,14 +15,7 @@ async fn shown(credentials: Option<Credentials>) -> Served {
     let keys = credentials.map(|credentials| -> crate::Keys {
         Arc::new(move |after: &str, max| keys_of(&credentials, &name, after, max))
     });
-    let admin = Admin {
-        metrics: Metrics::new("1", &[]),
-        readiness: Arc::new(|| Ok(())),
-        check: no_check(),
-        reload: None,
-        catalog: None,
-        keys,
-    };
+    let admin = Admin { keys, ..admin(None) };
     Served::by(admin, AdminSettings::default()).await
 }
 

@@ -1,15 +1,14 @@
 //! What tenants were promised, and what they got.
 
-mod sketch;
 #[cfg(test)]
 mod tests;
 mod window;
 
-pub(crate) use sketch::Sketch;
 pub(crate) use window::Tally;
 pub use window::{TENANT_SLOT, TENANT_SLOTS};
 
 use super::histogram::Histogram;
+use ripstop_estimator::Sketch;
 use ripstop_gateway::Report;
 use ripstop_model::{TenantId, Timestamp};
 use ripstop_shaping::Fraction;
@@ -33,8 +32,8 @@ pub struct TenantNames {
     pub id: TenantId,
     /// Its name: who has the same after a reload is the same tenant.
     pub name: String,
-    /// The tightest first: of all requests, at least this fraction within this bound. Empty if nothing
-    /// is promised.
+    /// The tightest first: of all requests, at least this fraction within this bound. Empty if
+    /// nothing is promised.
     pub promise: Vec<(Fraction, Duration)>,
 }
 
@@ -55,7 +54,7 @@ pub(crate) struct Tenants {
 
 #[derive(Default, Debug)]
 struct Ledger {
-    /// By number of the tenant: which of the accounts is its. 0 for whoever is not listed.
+    /// By number of the tenant: which of the accounts is its. 0 for those not listed.
     places: Vec<u16>,
     /// The first is everybody else's. Empty without tenants.
     accounts: Vec<(TenantId, Arc<Account>)>,
@@ -105,7 +104,7 @@ pub(crate) struct Standing {
     pub refused: u64,
     /// By place; at least one more than there are tiers.
     pub tiers: Vec<TierCounts>,
-    /// Of late.
+    /// Recently.
     pub window: Tally,
 }
 
@@ -115,14 +114,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Tenants {
     pub(crate) fn new() -> Self {
-        Self { any: AtomicBool::new(false), origin: Instant::now(), ledger: Mutex::default() }
+        Self { any: AtomicBool::new(false), origin: ripstop_host::now(), ledger: Mutex::default() }
     }
 
     /// From now on these are the tenants. Who was there before is known by its name.
     pub(crate) fn set(&self, tenants: Vec<TenantNames>) {
         let any = !tenants.is_empty();
         let former = lock(&self.ledger).accounts.clone();
-        // Made before the lock is taken: the pool waits for whoever holds it.
+        // Made before the lock is taken: the pool waits for its holder.
         let mut next = Ledger::default();
         if any {
             let name = ANYBODY.to_owned();
@@ -164,7 +163,7 @@ impl Tenants {
             (ledger.accounts.clone(), ledger.latest)
         };
         // Nobody reports that nothing happens, and yet the window goes on.
-        let now = latest.max(Timestamp::ZERO + self.origin.elapsed());
+        let now = latest.max(Timestamp::ZERO + ripstop_host::since(self.origin));
         accounts.iter().map(|(id, account)| account.look(*id, now)).collect()
     }
 }

@@ -1,10 +1,11 @@
 use super::*;
 use crate::metrics::{
-    Metrics, PoolCounts, PoolGauges,
-    tests::{names, parse},
+    Metrics, PoolCounts,
+    tests::{parse, roster},
 };
 use ripstop_gateway::TierGauge;
 use ripstop_model::RequestId;
+use ripstop_roster::PoolGauges;
 use ripstop_runtime::Observer;
 use std::collections::BTreeMap;
 
@@ -44,7 +45,7 @@ fn answered(tenant: u16, tier: Option<u8>, took_ms: u64, done: bool) -> Report {
 /// Tenants gold, of two tiers, and free, of none.
 fn counted() -> (Metrics, Arc<PoolCounts>) {
     let metrics = Metrics::new("1.2.3", &[]);
-    let counts = metrics.count_pool(names());
+    let counts = metrics.count_pool(&roster());
     counts.set_tenants(vec![tenant(1, "gold", &[(75, 20), (90, 100)]), tenant(2, "free", &[])]);
     (metrics, counts)
 }
@@ -264,7 +265,7 @@ fn after_a_reload_counts_go_on_by_name_and_those_of_bounds_that_are_new_begin_at
 #[test]
 fn without_tenants_nobody_is_shown_and_a_name_is_never_there_twice() {
     let metrics = Metrics::new("1.2.3", &[]);
-    let counts = metrics.count_pool(names());
+    let counts = metrics.count_pool(&roster());
     counts.report(at(1), &answered(0, None, 7, true));
     assert!(!metrics.page().contains("ripstop_tenant_request_seconds_count{"));
     let twice = vec![tenant(1, "a\"b", &[(50, 70)]), tenant(9, "a\"b", &[]), tenant(3, "-", &[])];
@@ -290,7 +291,7 @@ fn gauges_of_tiers_are_read_when_the_page_is_made() {
     };
     let tiers = vec![gauge(1, 0, 4), gauge(1, 1, 5), gauge(8, 0, 6)];
     let gauges = PoolGauges { tiers, ..PoolGauges::default() };
-    metrics.watch_pool(&counts, move || gauges.clone());
+    counts.roster().watch(move || gauges.clone());
     check(
         &rows_of(&metrics, "gold"),
         &[

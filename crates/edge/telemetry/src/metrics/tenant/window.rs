@@ -1,4 +1,4 @@
-use super::sketch::Sketch;
+use ripstop_estimator::Sketch;
 use ripstop_model::Timestamp;
 use ripstop_shaping::Fraction;
 use std::{iter::zip, time::Duration};

@@ -1,8 +1,8 @@
-use super::{MEAN, greatest, mean_of};
+use super::mean::{MEAN, greatest, mean_of};
 use crate::{
     Check, Expected,
     tofec::{
-        RATES_PER_S,
+        paper::RATES_PER_S,
         point::{ALONE_PER_S, METRICS, Metric, OVERLOAD_PER_S, Points},
         surge::Surge,
     },
@@ -81,8 +81,8 @@ struct Beside {
 }
 
 impl Beside {
-    /// The policy over a fixed code, metric by metric: the worst rate. The code is the one that is best at
-    /// that rate by the metric `by`, or by each metric itself if there is none.
+    /// The policy over a fixed code, metric by metric: the worst rate. The code is the one that is
+    /// best at that rate by the metric `by`, or by each metric itself if there is none.
     fn checks(self, points: &Points, preset: Preset, whom: &str, by: Option<Metric>) -> Vec<Check> {
         let Self { policy, name, up_to_per_s, most } = self;
         let over = |(metric_name, metric): (&str, Metric)| {

@@ -1,4 +1,4 @@
-use super::{MEAN, mean_of};
+use super::mean::{MEAN, mean_of};
 use crate::{
     Check, Expected,
     tofec::point::{ALONE_PER_S, OVERLOAD_PER_S, Points, setting},

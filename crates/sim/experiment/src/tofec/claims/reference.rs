@@ -1,4 +1,4 @@
-use super::MEAN;
+use super::mean::MEAN;
 use crate::{
     Check, Expected,
     tofec::point::{Metric, Points},

@@ -1,4 +1,4 @@
-use crate::tofec::{PRESETS, task_log::CORRELATIONS};
+use crate::tofec::{paper::PRESETS, task_log::CORRELATIONS};
 use ripstop_figure::{Axis, Figure, Panel, Series, Table, TableError};
 
 fn share_longer() -> Axis {

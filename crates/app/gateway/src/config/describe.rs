@@ -1,0 +1,79 @@
+use super::{
+    policy,
+    pool::PoolConfig,
+    quota,
+    resolve::Config,
+    tenant::{Grant, TenantConfig},
+};
+use ripstop_runtime::Layout;
+
+/// What a configuration comes to, line by line.
+pub fn describe(config: &Config) -> Vec<String> {
+    let mut lines = vec![
+        format!("S3 on {}, region {}, admin on {}", config.listen, config.region, config.admin),
+        format!(
+            "data in {}, credentials in {}, store key in {}",
+            config.data.display(),
+            config.credentials.display(),
+            config.key_file().display()
+        ),
+    ];
+    lines.extend(config.pools.iter().flat_map(pool));
+    lines.extend(config.tenants.iter().map(tenant));
+    lines.extend(quota::describe(&config.quotas).iter().map(|quota| format!("quota of {quota}")));
+    lines
+}
+
+fn pool(pool: &PoolConfig) -> Vec<String> {
+    let mut lines = vec![format!(
+        "pool {}: layout {}, {}code {} over {} nodes, policy {}; {}",
+        pool.name,
+        pool.layout,
+        if pool.encrypt { "encrypted, " } else { "" },
+        pool.code,
+        pool.nodes.len(),
+        policy::describe(&pool.policy, &pool.policy_settings),
+        survival(pool),
+    )];
+    lines.extend(pool.task_log.iter().map(|path| format!("  task log: {}", path.display())));
+    let nodes = pool.nodes.iter();
+    lines.extend(
+        nodes.map(|node| format!("  node {}: {}, {} lanes", node.name, node.place, node.lanes)),
+    );
+    lines
+}
+
+fn tenant(tenant: &TenantConfig) -> String {
+    let promise = tenant.promised.as_ref().map_or_else(
+        || "promised nothing".into(),
+        |promised| {
+            let granted = match promised.grant {
+                Grant::Lanes(lanes) => format!("{lanes} lanes"),
+                Grant::Share(share) => format!("{share} of the lanes"),
+            };
+            format!("promised {} by {granted}", promised.promise)
+        },
+    );
+    format!("tenant {}: {} access keys, {promise}", tenant.name, tenant.access_keys.len())
+}
+
+/// What a pool's stripes survive, and when a write is answered.
+pub(super) fn survival(pool: &PoolConfig) -> String {
+    let (code, f) = (pool.code, usize::from(pool.machine.answer_extra));
+    let (n, k, spare) = (code.n(), code.k(), code.parity());
+    match pool.layout {
+        Layout::Spread => format!(
+            "any {spare} nodes may be lost, a write is answered with {} of {n} fragments durable",
+            k + f
+        ),
+        Layout::Shared => format!(
+            "a stripe is one fragment at one node and lost with it; any {spare} of its {n} strips may \
+             be damaged; a write is answered once the fragment is durable"
+        ),
+        Layout::Unique => format!(
+            "the fragments of a stripe are at one node and lost with it; for every write the policy \
+             chooses n of them, any k of which suffice, within {code}; it is answered with {f} more \
+             than k durable, if there are that many"
+        ),
+    }
+}

@@ -1,0 +1,252 @@
+use super::{
+    address::{AdminAddress, TlsFiles, networks, tls_files},
+    bounds::{self, given},
+    pool::{PoolConfig, pools},
+    quota,
+    raw::{self, CatalogCheck, LogFormat, Raw},
+    tenant::{self, TenantConfig},
+    units::Size,
+};
+use anyhow::{Context as _, Error, Result, ensure};
+use ripstop_listen::Network;
+use ripstop_store::{Quotas, Settings as StoreSettings};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+/// Name of the store's key in the data folder, unless another path is configured.
+pub const KEY_FILE: &str = "store.key";
+
+/// Everything that was configured, complete and consistent.
+#[derive(Clone, PartialEq, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a key that is on or off by itself")]
+pub struct Config {
+    /// Where S3 is served.
+    pub listen: SocketAddr,
+    /// Where the admin port is.
+    pub admin: AdminAddress,
+    /// Names under which the admin port may be asked, beside addresses.
+    pub admin_names: Vec<String>,
+    /// The file of the admin port's token.
+    pub admin_token: Option<PathBuf>,
+    /// What the admin port speaks TLS with.
+    pub admin_tls: Option<TlsFiles>,
+    /// What the S3 port speaks TLS with.
+    pub tls: Option<TlsFiles>,
+    /// Whether bodies whose hash is not signed are refused without TLS.
+    pub unsigned_payload_needs_tls: bool,
+    /// The data folder.
+    pub data: PathBuf,
+    /// The file of the credentials.
+    pub credentials: PathBuf,
+    /// Where the store's key is kept; without it: in the data folder.
+    pub key_file: Option<PathBuf>,
+    /// What requests are signed for.
+    pub region: String,
+    /// Whether the older signature is taken too.
+    pub signature_v2: bool,
+    /// Under which buckets are hosts of their own.
+    pub domain: Option<String>,
+    /// Without it: as many as descriptors allow.
+    pub connections_max: Option<usize>,
+    /// Without it: half of them, and all from this machine.
+    pub connections_per_address_max: Option<usize>,
+    /// Whose word for a client's address is taken.
+    pub trusted_proxies: Vec<Network>,
+    /// How long requests that run may take once it is told to stop.
+    pub stop_within: Duration,
+    /// Without it: text on a terminal, JSON elsewhere.
+    pub log: Option<LogFormat>,
+    /// What is logged.
+    pub log_filter: String,
+    /// Whether anything is counted for `/metrics`.
+    pub metrics: bool,
+    /// Bytes of memory for strips and the S3 face.
+    pub memory_max: usize,
+    /// Bytes of the catalog's pages in memory.
+    pub catalog_cache: usize,
+    /// Whether opening the catalog verifies its pages.
+    pub catalog_check: bool,
+    /// How often it is scrubbed; zero: never.
+    pub catalog_scrub_every: Duration,
+    /// Limits and times of the store.
+    pub store: StoreSettings,
+    /// At least one.
+    pub pools: Vec<PoolConfig>,
+    /// Who is promised something, or told apart.
+    pub tenants: Vec<TenantConfig>,
+    /// How much buckets may hold.
+    pub quotas: Quotas,
+}
+
+impl Config {
+    /// Where the store's key is kept.
+    pub fn key_file(&self) -> PathBuf {
+        self.key_file.clone().unwrap_or_else(|| self.data.join(KEY_FILE))
+    }
+
+    /// Bytes of memory for strips: all but what the S3 face has for its three purposes.
+    pub fn strip_memory(&self) -> usize {
+        self.memory_max - 3 * self.face_memory()
+    }
+
+    /// Bytes of memory for each of documents, pages of listings, and lists of objects' pieces.
+    pub fn face_memory(&self) -> usize {
+        self.memory_max / 16
+    }
+
+    /// Whether this machine has the memory; where that cannot be told, it has.
+    pub fn fits_machine(&self) -> Result<()> {
+        let known = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+        let total = known.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+        let kib =
+            total.and_then(|total| total.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+        kib.map_or(Ok(()), |kib| self.fits_memory(kib << 10))
+    }
+
+    pub(super) fn fits_memory(&self, machine: u64) -> Result<()> {
+        let wanted = self.memory_max as u64 + self.catalog_cache as u64;
+        ensure!(
+            wanted <= machine,
+            "store.memory_max and store.catalog_cache come to {}: this machine has {}",
+            Size(wanted),
+            Size(machine)
+        );
+        Ok(())
+    }
+}
+
+const SCRUB_EVERY: Duration = Duration::from_hours(24);
+
+pub(super) fn resolve(raw: Raw) -> Result<Config> {
+    let Raw { gateway, store, pool, node, tenant, quotas } = raw;
+    let data = gateway.data.unwrap_or_else(|| "ripstop-data".into());
+    let credentials = gateway.credentials.unwrap_or_else(|| data.join("credentials"));
+    let memory_max = memory("store.memory_max", store.memory_max, 256 << 20)?;
+    let pools = pools(pool, node, &data, memory_max)?;
+    let tenants = tenant::resolve(tenant, &pools)?;
+    let catalog_cache = memory("store.catalog_cache", store.catalog_cache, 32 << 20)?;
+    let connections = gateway.connections_max;
+    Ok(Config {
+        listen: gateway.listen.unwrap_or_else(|| ([127, 0, 0, 1], 9000).into()),
+        admin: gateway
+            .admin
+            .unwrap_or_else(|| AdminAddress::Network(([127, 0, 0, 1], 9001).into())),
+        admin_names: gateway.admin_names,
+        admin_token: gateway.admin_token,
+        admin_tls: tls_files(
+            (gateway.admin_tls_certificate, gateway.admin_tls_key),
+            ("gateway.admin_tls_certificate", "gateway.admin_tls_key"),
+        )?,
+        tls: tls_files(
+            (gateway.tls_certificate, gateway.tls_key),
+            ("gateway.tls_certificate", "gateway.tls_key"),
+        )?,
+        unsigned_payload_needs_tls: gateway.unsigned_payload_needs_tls,
+        data,
+        credentials,
+        key_file: store.key_file.clone(),
+        region: gateway.region.unwrap_or_else(|| "us-east-1".into()),
+        signature_v2: gateway.signature_v2.unwrap_or(true),
+        domain: gateway.domain,
+        connections_max: given("gateway.connections_max", connections, &bounds::CONNECTIONS)?,
+        connections_per_address_max: given(
+            "gateway.connections_per_address_max",
+            gateway.connections_per_address_max,
+            &bounds::CONNECTIONS,
+        )?,
+        trusted_proxies: networks(&gateway.trusted_proxies)?,
+        stop_within: bounds::span(
+            "gateway.stop_within",
+            gateway.stop_within,
+            Duration::from_secs(30),
+            &bounds::STOP,
+        )?,
+        log: gateway.log,
+        log_filter: gateway.log_filter.unwrap_or_else(|| "info".into()),
+        metrics: gateway.metrics.unwrap_or(true),
+        memory_max,
+        catalog_cache,
+        catalog_check: store.catalog_check.unwrap_or_default() == CatalogCheck::Start,
+        catalog_scrub_every: store.catalog_scrub_every.map_or(SCRUB_EVERY, |span| span.0),
+        store: store_settings(&store, memory_max, &pools)?,
+        pools,
+        tenants,
+        quotas: quota::resolve(quotas)?,
+    })
+}
+
+fn memory(key: &str, value: Option<Size>, default: usize) -> Result<usize> {
+    let bytes = bounds::size(key, value, default as u64, &bounds::MEMORY)?;
+    usize::try_from(bytes).with_context(|| format!("{key} is more than this machine can address"))
+}
+
+fn store_settings(
+    raw: &raw::Store,
+    memory_max: usize,
+    pools: &[PoolConfig],
+) -> Result<StoreSettings> {
+    let default = StoreSettings::default();
+    let stripe_max = bounds::size(
+        "store.stripe_max",
+        raw.stripe_max,
+        default.stripe_max.into(),
+        &bounds::STRIPE,
+    )?;
+    ensure!(
+        memory_max as u64 >= 4 * stripe_max,
+        "store.memory_max is {}: it must hold at least four stripes of store.stripe_max ({})",
+        Size(memory_max as u64),
+        Size(stripe_max)
+    );
+    for PoolConfig { name, code, .. } in pools {
+        let stored = stripe_max * code.n() as u64 / code.k() as u64;
+        ensure!(
+            memory_max as u64 >= 2 * stored,
+            "store.memory_max is {}: half of it must hold a stripe of pool {name:?}, which comes to {} \
+             with the parity of its code {code}",
+            Size(memory_max as u64),
+            Size(stored)
+        );
+    }
+    let stripes = |key, value, default| {
+        Ok::<_, Error>(given(key, value, &bounds::STRIPES)?.unwrap_or(default))
+    };
+    let span = bounds::span;
+    Ok(StoreSettings {
+        // The embedded catalog opens for one process.
+        is_shared: false,
+        stripe_max: stripe_max as u32,
+        stripes_in_flight: stripes(
+            "store.stripes_in_flight",
+            raw.stripes_in_flight,
+            default.stripes_in_flight,
+        )?,
+        stripes_ahead: stripes("store.stripes_ahead", raw.stripes_ahead, default.stripes_ahead)?,
+        memory_wait: span(
+            "store.memory_wait",
+            raw.memory_wait,
+            default.memory_wait,
+            &bounds::WAIT,
+        )?,
+        grace: span("store.grace", raw.grace, default.grace, &bounds::AGE)?,
+        sweep_every: span(
+            "store.sweep_every",
+            raw.sweep_every,
+            default.sweep_every,
+            &bounds::SWEEP,
+        )?,
+        list_every: span("store.list_every", raw.list_every, default.list_every, &bounds::LIST)?,
+        uploads_expire_after: span(
+            "store.uploads_expire_after",
+            raw.uploads_expire_after,
+            default.uploads_expire_after,
+            &bounds::AGE,
+        )?,
+        move_rate_max: bounds::size(
+            "store.move_rate_max",
+            raw.move_rate_max,
+            default.move_rate_max,
+            &bounds::RATE,
+        )?,
+        home_after: default.home_after,
+    })
+}

@@ -1,0 +1,47 @@
+//! What serves, as a library: everything that makes a gateway of a configuration.
+//!
+//! [`config`] says what an operator configures; [`assemble`] puts a store together of it;
+//! [`Gateway`] takes the data folder and the ports, serves, reloads, and stops; [`serve`] is both
+//! in one. [`AdminPort`] asks one that runs. Who plans pools that plan themselves is handed in
+//! ([`StartPlanning`]): this crate knows neither the planner nor the simulator.
+//!
+//! It deliberately parses no arguments, prints nothing, and hears no signals: a program does.
+//!
+//! ```
+//! let config = ripstop_assembly::config::parse("[gateway]\nlisten = \"127.0.0.1:0\"", [])?;
+//! assert_eq!(config.pools[0].code.to_string(), "(6,4)");
+//! # anyhow::Ok(())
+//! ```
+
+mod admin_port;
+mod allocator;
+mod assembly;
+mod check;
+pub mod config;
+mod credentials;
+mod data_folder;
+mod descriptors;
+mod owner_only;
+mod planning;
+mod ports;
+mod readiness;
+mod reload;
+mod scrub;
+mod serve;
+mod store_key;
+mod telemetry;
+mod watch;
+
+pub use admin_port::{AdminPort, Kept, Lines};
+pub use allocator::give_memory_back;
+pub use assembly::{Assembly, NumberedNode, assemble, number_nodes, open_catalog, pool_id};
+pub use check::{catalog_report, told_of};
+pub use credentials::CredentialsOrigin;
+pub use data_folder::{ADMIN_FILE, CATALOG_FILE, DataFolder, FolderError, plan_file};
+pub use planning::{PlannedPool, Planning, StartPlanning};
+pub use readiness::DAMAGED;
+pub use reload::Reread;
+pub use serve::{Gateway, Signals, Start, log_as, serve};
+pub use store_key::{KeyFile, StoreKeys, copy as copy_key, keys_of, note_keys, reading_seals};
+pub use telemetry::Telemetry;
+pub use watch::{Unwatched, VERSION, Watch};

@@ -1,0 +1,56 @@
+//! Files that nobody but their owner may read.
+
+use anyhow::{Context as _, Result, bail, ensure};
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
+
+/// Fewest characters of a token: 16 random ones cannot be guessed.
+const TOKEN_LEN_MIN: usize = 16;
+/// Most of them.
+const TOKEN_LEN_MAX: usize = 1024;
+
+/// The admin port's token: the one line of this file.
+pub(crate) fn token(file: &Path) -> Result<String> {
+    let at = || format!("token {}", file.display());
+    let mode = fs::metadata(file).with_context(at)?.permissions().mode();
+    if mode & 0o077 != 0 {
+        bail!(
+            "{} can be read by users other than its owner (mode {:o}): chmod 600",
+            at(),
+            mode & 0o777
+        );
+    }
+    let text = fs::read_to_string(file).with_context(at)?;
+    let token = text.trim();
+    // Not shown: it may be the better part of the right one.
+    ensure!(
+        (TOKEN_LEN_MIN..=TOKEN_LEN_MAX).contains(&token.len())
+            && token.bytes().all(|byte| byte.is_ascii_graphic()),
+        "{} must be one line of {TOKEN_LEN_MIN} to {TOKEN_LEN_MAX} characters without blanks",
+        at()
+    );
+    Ok(token.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_its_owners_alone_long_enough_and_never_shown() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("token");
+        let with = |text: &str, mode| {
+            fs::write(&file, text).unwrap();
+            fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+            token(&file).map_err(|error| format!("{error:#}"))
+        };
+        assert_eq!(with("0123456789abcdef\n", 0o600).unwrap(), "0123456789abcdef");
+        assert!(with("0123456789abcdef\n", 0o640).unwrap_err().contains("mode 640"));
+        for short in ["", "0123456789abcde", "0123456789 abcdef", "0123456789\nabcdef"] {
+            let told = with(short, 0o600).unwrap_err();
+            assert!(told.contains("16 to 1024") && !told.contains("012345"), "{told}");
+        }
+        fs::remove_file(&file).unwrap();
+        assert!(format!("{:#}", token(&file).unwrap_err()).contains("token"));
+    }
+}

@@ -1,0 +1,160 @@
+//! The two ports: bound, with what they speak and whom they let in.
+
+use crate::{
+    config::{AdminAddress, Config, TlsFiles},
+    owner_only,
+};
+use anyhow::{Context as _, Result, ensure};
+use ripstop_listen::{Listener, Tls, TlsError};
+use ripstop_telemetry::{AdminSettings, AdminToken};
+use std::{
+    fs,
+    io::ErrorKind,
+    net::SocketAddr,
+    os::unix::{
+        fs::{FileTypeExt as _, PermissionsExt as _},
+        net::UnixStream,
+    },
+    path::Path,
+};
+use tokio::net::{TcpListener, UnixListener};
+
+pub(crate) struct Ports {
+    pub listener: TcpListener,
+    pub listen: SocketAddr,
+    pub tls: Option<Tls>,
+    pub admin_listener: Listener,
+    pub admin: AdminAddress,
+    pub admin_settings: AdminSettings,
+}
+
+impl Ports {
+    /// Binds both ports and reads what they need; says what is open to strangers.
+    pub(crate) async fn open(config: &Config) -> Result<Self> {
+        let tls = load(config.tls.as_ref(), Tls::load)?;
+        let token = config.admin_token.as_deref().map(owner_only::token).transpose()?;
+        let admin_settings = AdminSettings {
+            names: config.admin_names.clone(),
+            token: token.map(AdminToken::new),
+            tls: load(config.admin_tls.as_ref(), Tls::load_http1)?,
+            ..AdminSettings::default()
+        };
+        let listener = bind(config.listen, "gateway.listen").await?;
+        let listen = listener.local_addr()?;
+        let (admin_listener, admin) = match &config.admin {
+            AdminAddress::Network(address) => {
+                let listener = bind(*address, "gateway.admin").await?;
+                let address = listener.local_addr()?;
+                (Listener::from(listener), AdminAddress::Network(address))
+            }
+            AdminAddress::Unix(path) => {
+                let listener = bind_unix(path)
+                    .with_context(|| format!("gateway.admin = \"unix:{}\"", path.display()))?;
+                (Listener::from(listener), AdminAddress::Unix(std::path::absolute(path)?))
+            }
+        };
+        let ports = Self { listener, listen, tls, admin_listener, admin, admin_settings };
+        ports.warn();
+        Ok(ports)
+    }
+
+    fn warn(&self) {
+        if self.tls.is_none() && !self.listen.ip().is_loopback() {
+            tracing::warn!(
+                listen = %self.listen,
+                "S3 is served to the network without TLS: anyone on the path can read and change what is \
+                 sent (gateway.tls_certificate)"
+            );
+        }
+        if !self.admin.is_reached_from_outside() {
+            return;
+        }
+        if self.admin_settings.token.is_none() {
+            tracing::warn!(
+                admin = %self.admin,
+                "the admin port lets in anyone who reaches it, and machines other than this one do \
+                 (gateway.admin_token)"
+            );
+        }
+        if self.admin_settings.tls.is_none() {
+            tracing::warn!(
+                admin = %self.admin,
+                "the admin port is served to the network without TLS (gateway.admin_tls_certificate)"
+            );
+        }
+    }
+
+    /// What the S3 port speaks TLS with.
+    pub(crate) fn tls(&self) -> Option<Tls> {
+        self.tls.clone()
+    }
+
+    /// What the admin port speaks TLS with.
+    pub(crate) fn admin_tls(&self) -> Option<Tls> {
+        self.admin_settings.tls.clone()
+    }
+}
+
+fn load(
+    files: Option<&TlsFiles>,
+    with: fn(&Path, &Path) -> Result<Tls, TlsError>,
+) -> Result<Option<Tls>, TlsError> {
+    files.map(|files| with(&files.certificate, &files.key)).transpose()
+}
+
+async fn bind(address: SocketAddr, key: &str) -> Result<TcpListener> {
+    let listener = TcpListener::bind(address).await;
+    listener.with_context(|| format!("{key} = \"{address}\" cannot be listened on"))
+}
+
+/// A socket for its owner alone. One that nobody listens on any more is removed before; nothing
+/// else is.
+fn bind_unix(path: &Path) -> Result<UnixListener> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(error).context("cannot be looked at"),
+        Ok(found) => {
+            ensure!(found.file_type().is_socket(), "something else than a socket is there");
+            let answers = UnixStream::connect(path).is_ok();
+            ensure!(!answers, "somebody listens there");
+            fs::remove_file(path).context("a socket that nobody listens on cannot be removed")?;
+        }
+    }
+    // Bound under another name, and there for others once its mode is set.
+    let mut hidden = path.as_os_str().to_owned();
+    hidden.push(format!(".{}", std::process::id()));
+    let hidden = Path::new(&hidden);
+    let listener = UnixListener::bind(hidden).context("cannot be listened on")?;
+    let shown = fs::set_permissions(hidden, fs::Permissions::from_mode(0o600))
+        .and_then(|()| fs::rename(hidden, path));
+    if let Err(error) = shown {
+        // Nobody knows of it.
+        let _ = fs::remove_file(hidden);
+        return Err(error).context("cannot be made its owner's alone");
+    }
+    Ok(listener)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_socket_is_its_owners_alone_and_takes_the_place_of_a_dead_one_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("admin");
+        let first = bind_unix(&path).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        let told = format!("{:#}", bind_unix(&path).unwrap_err());
+        assert_eq!(told, "somebody listens there");
+        drop(first);
+        let second = bind_unix(&path).unwrap();
+        UnixStream::connect(&path).unwrap();
+        drop(second);
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, "precious").unwrap();
+        let told = format!("{:#}", bind_unix(&path).unwrap_err());
+        assert_eq!(told, "something else than a socket is there");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
+    }
+}

@@ -1,0 +1,302 @@
+//! A gateway, from its configuration to its end.
+
+use crate::{
+    assembly::{Assembly, assemble},
+    check::check_of,
+    config::{AdminAddress, Config, LogFormat},
+    credentials::{self, CredentialsOrigin},
+    data_folder::{ADMIN_FILE, CATALOG_FILE, DataFolder},
+    descriptors,
+    planning::StartPlanning,
+    ports::Ports,
+    readiness,
+    reload::{Reload, Reread},
+    scrub,
+    telemetry::{Telemetry, append_task_logs},
+    watch::VERSION,
+};
+use anyhow::{Context as _, Result};
+use ripstop_identity::Credentials;
+use ripstop_listen::{Pressure, Tls};
+use ripstop_recording::{Recorder, RecorderSettings};
+use ripstop_roster::TaskLogFile;
+use ripstop_runtime::Memory;
+use ripstop_telemetry::{Admin, init_logs, serve_admin};
+use std::{fmt, fs, io::IsTerminal as _, net::SocketAddr, path::PathBuf, sync::Arc, time::Instant};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+/// What a gateway is begun with, beside its configuration.
+#[derive(Clone)]
+pub struct Start {
+    /// Reads the configuration again when a reload is asked for.
+    pub reread: Reread,
+    /// Plans the pools that are to plan themselves.
+    pub planning: StartPlanning,
+    /// Where the tasks of pools are appended whose configuration names no file.
+    pub task_log: Option<PathBuf>,
+    /// A new file for what decides and what was decided, and the most bytes of it.
+    pub record: Option<(PathBuf, u64)>,
+}
+
+impl fmt::Debug for Start {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { task_log, record, .. } = self;
+        let mut told = f.debug_struct("Start");
+        told.field("task_log", task_log).field("record", record).finish_non_exhaustive()
+    }
+}
+
+/// What comes from outside while a gateway serves.
+#[derive(Clone, Debug)]
+pub struct Signals {
+    /// Has it stop: requests that run may finish.
+    pub stop: CancellationToken,
+    /// Has it read configuration and credentials again.
+    pub reload: Arc<Notify>,
+}
+
+/// A gateway whose ports are bound and whose store is put together: all that can fail has not.
+pub struct Gateway {
+    config: Config,
+    start: Start,
+    connections_max: usize,
+    keys: Credentials,
+    origin: CredentialsOrigin,
+    ports: Ports,
+    recorder: Option<Arc<Recorder>>,
+    telemetry: Telemetry,
+    assembly: Assembly,
+    task_logs: Vec<TaskLogFile>,
+    folder: DataFolder,
+    started: Instant,
+}
+
+impl fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gateway").field("listen", &self.ports.listen).finish_non_exhaustive()
+    }
+}
+
+/// Has what is traced go to the standard error output, as the configuration says.
+pub fn log_as(config: &Config) -> Result<()> {
+    let text = config.log.map_or(std::io::stderr().is_terminal(), |log| log == LogFormat::Text);
+    let format =
+        if text { ripstop_telemetry::LogFormat::Text } else { ripstop_telemetry::LogFormat::Json };
+    Ok(init_logs(format, &config.log_filter)?)
+}
+
+/// Serves until it is told to stop.
+pub async fn serve(config: Config, start: Start, signals: Signals) -> Result<()> {
+    Gateway::open(config, start).await?.serve(signals).await
+}
+
+impl Gateway {
+    /// Takes the data folder and the ports, and puts the store together.
+    pub async fn open(config: Config, start: Start) -> Result<Self> {
+        let started = ripstop_host::now();
+        let connections_max = descriptors::connections_max(&config, descriptors::raise_limit())?;
+        let folder = DataFolder::create(&config)?;
+        let is_new = !config.data.join(CATALOG_FILE).exists();
+        let (keys, origin) = credentials::load(&config.credentials)?;
+        let ports = Ports::open(&config).await?;
+        let recorder = start.record.as_ref().map(record).transpose()?;
+        let telemetry = Telemetry::new(config.metrics, recorder.clone());
+        let begun = begin(&config, &telemetry, &start, is_new).await;
+        if let (Err(_), Some((recording, _))) = (&begun, &start.record) {
+            // It would stand in the way of the next start.
+            fs::remove_file(recording)?;
+        }
+        let (assembly, task_logs) = begun?;
+        fs::write(config.data.join(ADMIN_FILE), ports.admin.to_string())?;
+        Ok(Self {
+            config,
+            start,
+            connections_max,
+            keys,
+            origin,
+            ports,
+            recorder,
+            telemetry,
+            assembly,
+            task_logs,
+            folder,
+            started,
+        })
+    }
+
+    /// Where S3 is served.
+    pub fn listen(&self) -> SocketAddr {
+        self.ports.listen
+    }
+
+    /// Where the admin port is.
+    pub fn admin(&self) -> &AdminAddress {
+        &self.ports.admin
+    }
+
+    /// What was configured.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Where the credentials came from.
+    pub fn origin(&self) -> &CredentialsOrigin {
+        &self.origin
+    }
+
+    /// Serves until it is told to stop, and what was answered then is stored.
+    pub async fn serve(self, signals: Signals) -> Result<()> {
+        let Self { config, start, ports, recorder, telemetry, assembly, .. } = self;
+        let (_folder, _task_logs) = (self.folder, self.task_logs);
+        let (listen, admin) = (ports.listen, &ports.admin);
+        tracing::info!(%listen, %admin, data = %config.data.display(), "ripstop serves");
+        let seams = (start.reread, start.planning);
+        let metrics = telemetry.metrics.clone();
+        let reload = Reload::begin(seams, &config, self.keys, &assembly, metrics)?;
+        reload.renew_with(ports.tls(), ports.admin_tls());
+        let reloading = ripstop_host::spawn(reload_when_told(reload.clone(), signals.reload));
+        let desk = desk(&assembly, &telemetry, &reload, self.started);
+        let scrubbing = scrub::spawn(assembly.catalog.clone(), config.catalog_scrub_every);
+        let stop = signals.stop;
+        let admin = serve_admin(ports.admin_listener, desk, ports.admin_settings, stop.clone());
+        let admin_served = ripstop_host::spawn(admin);
+        let settings = s3_settings(&config, self.connections_max, ports.tls, &assembly.memory);
+        let stopping = stop.clone();
+        let stopped = async {
+            stopping.cancelled().await;
+            ripstop_host::now()
+        };
+        let (keyring, observer) = (reload.keyring(), Arc::new(telemetry));
+        let store = assembly.store.clone();
+        let served = ripstop_s3::serve(ports.listener, store, keyring, settings, observer, stop);
+        let ((), stopped) = tokio::join!(served, stopped);
+        admin_served.await?;
+        scrubbing.abort();
+        reloading.abort();
+        assembly.settle(config.stop_within.saturating_sub(ripstop_host::since(stopped))).await;
+        if let Some(recorder) = recorder {
+            recorder.finish();
+        }
+        tracing::info!("ripstop stopped");
+        Ok(())
+    }
+}
+
+/// What the admin port shows and can be told.
+fn desk(
+    assembly: &Assembly,
+    telemetry: &Telemetry,
+    reload: &Arc<Reload>,
+    started: Instant,
+) -> Admin {
+    Admin {
+        version: VERSION,
+        started,
+        pools: assembly.rosters.clone(),
+        store: Some(assembly.store.clone()),
+        metrics: telemetry.metrics.clone(),
+        readiness: readiness::all(vec![
+            readiness::catalog(assembly.catalog.health()),
+            readiness::lineage(assembly.store.clone()),
+        ]),
+        check: check_of(assembly),
+        reload: Some(reload_of(reload.clone())),
+        catalog: Some(assembly.catalog.clone()),
+        keys: Some(keys_of(reload.clone())),
+    }
+}
+
+/// Reads configuration and credentials again whenever it is told to.
+async fn reload_when_told(reload: Arc<Reload>, told: Arc<Notify>) {
+    loop {
+        told.notified().await;
+        match reload.reload() {
+            Ok(done) => tracing::info!("reloaded: {done}"),
+            Err(error) => tracing::error!("not reloaded: {error:#}"),
+        }
+    }
+}
+
+/// Puts together what serves, and what watches it.
+async fn begin(
+    config: &Config,
+    telemetry: &Telemetry,
+    start: &Start,
+    is_new: bool,
+) -> Result<(Assembly, Vec<TaskLogFile>)> {
+    let assembly = assemble(config, telemetry).await?;
+    if let Err(refusal) = admit(&assembly, is_new).await {
+        let key_is_new = assembly.key_is_new;
+        drop(assembly);
+        if is_new {
+            fs::remove_file(config.data.join(CATALOG_FILE))?;
+            // Nothing was sealed with it.
+            if key_is_new {
+                fs::remove_file(config.key_file())?;
+            }
+        }
+        return Err(refusal);
+    }
+    telemetry.attach(&assembly, config.strip_memory());
+    let task_logs = append_task_logs(&assembly, config, start.task_log.as_deref())?;
+    Ok((assembly, task_logs))
+}
+
+/// Refuses nodes that are not this store's.
+async fn admit(assembly: &Assembly, is_new: bool) -> Result<()> {
+    if is_new {
+        assembly.refuse_orphans().await?;
+    }
+    assembly.admit_nodes().await
+}
+
+fn record((path, file_max): &(PathBuf, u64)) -> Result<Arc<Recorder>> {
+    let settings = RecorderSettings { file_max: *file_max, ..RecorderSettings::default() };
+    let recorder = Recorder::create(path, settings);
+    let recorder = recorder.with_context(|| format!("recording {}", path.display()))?;
+    Ok(Arc::new(recorder))
+}
+
+fn s3_settings(
+    config: &Config,
+    connections_max: usize,
+    tls: Option<Tls>,
+    memory: &Memory,
+) -> ripstop_s3::Settings {
+    let (writes, reads) = (memory.clone(), memory.clone());
+    ripstop_s3::Settings {
+        region: config.region.clone(),
+        signature_v2: config.signature_v2,
+        domain: config.domain.clone(),
+        connections_max,
+        connections_per_address_max: config.connections_per_address_max,
+        trusted_proxies: config.trusted_proxies.clone(),
+        tls,
+        unsigned_payload_needs_tls: config.unsigned_payload_needs_tls,
+        drain_timeout: config.stop_within,
+        write_pressure: Pressure::new(move || writes.write_pressure()),
+        read_pressure: Pressure::new(move || reads.read_pressure()),
+        documents_memory_max: config.face_memory(),
+        pages_memory_max: config.face_memory(),
+        extents_memory_max: config.face_memory(),
+        ..ripstop_s3::Settings::default()
+    }
+}
+
+/// What the admin port calls to have configuration and credentials read again.
+fn reload_of(reload: Arc<Reload>) -> ripstop_telemetry::Reload {
+    Arc::new(move || {
+        let reload = reload.clone();
+        Box::pin(async move { reload.reload().map_err(|error| format!("{error:#}")) })
+    })
+}
+
+/// What the admin port calls to show who may come in.
+fn keys_of(reload: Arc<Reload>) -> ripstop_telemetry::Keys {
+    Arc::new(move |after, max| {
+        let credentials = reload.keyring().credentials();
+        let name = |tenant| reload.tenant_name(tenant);
+        ripstop_telemetry::keys_of(&credentials, &name, after, max)
+    })
+}

@@ -1,0 +1,10 @@
+//! Pools that plan themselves.
+
+mod attendance;
+mod choice;
+mod measurement;
+mod replanner;
+#[cfg(test)]
+mod tests;
+
+pub use replanner::Replanner;

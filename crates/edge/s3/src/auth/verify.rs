@@ -1,0 +1,164 @@
+use super::{
+    ChunkSigner, PayloadClaim, Presented, Terms, Verified, canonical,
+    claim::{self, Claim, Place},
+    legacy, payload,
+    signature::SigningKey,
+};
+use crate::error::{Code, Failure, Outcome};
+use ripstop_identity::Credentials;
+use subtle::ConstantTimeEq as _;
+
+/// Furthest that a request's clock may be from ours.
+const SKEW_S_MAX: i64 = 15 * 60;
+/// How the parameters of a presigned URL begin.
+const SIGNED_PARAMETERS: &str = "x-amz-";
+/// Goes with temporary keys.
+const TOKEN: &str = "x-amz-security-token";
+
+/// Verifies the signature of a request that came at `now_s` (seconds since 1970).
+pub(crate) fn verify(
+    presented: &Presented<'_>,
+    credentials: &Credentials,
+    terms: &Terms<'_>,
+    now_s: i64,
+) -> Outcome<Verified> {
+    let verified = if legacy::is_claimed(presented) {
+        if !terms.signature_v2 {
+            return Err(claim::version_2());
+        }
+        legacy::verify(presented, credentials, terms.covered, now_s)?
+    } else {
+        verify_version_4(presented, credentials, terms.region, now_s)?
+    };
+    check_token(presented)?;
+    Ok(verified)
+}
+
+/// Whether a request has no signature, nor a part of one, nor a token that goes with one.
+pub(crate) fn is_unsigned(presented: &Presented<'_>) -> bool {
+    const LEGACY: [&str; 3] = ["AWSAccessKeyId", "Signature", "Expires"];
+    let mut names = presented.query.pairs().iter().map(|(name, _)| name.as_str());
+    let authorization = presented.headers.get(http::header::AUTHORIZATION);
+    authorization.is_none_or(http::HeaderValue::is_empty)
+        && !presented.headers.contains_key(TOKEN)
+        && !names.any(|name| {
+            let start = name.get(..SIGNED_PARAMETERS.len()).unwrap_or_default();
+            start.eq_ignore_ascii_case(SIGNED_PARAMETERS) || LEGACY.contains(&name)
+        })
+}
+
+/// What a request without a signature says of its body. Nobody vouches for chunks that are signed.
+pub(crate) fn unsigned_payload(presented: &Presented<'_>) -> Outcome<PayloadClaim> {
+    let (payload, _) = payload::read(presented, Place::Query { expires_s: 0 })?;
+    if payload.chunks_are_signed() { Err(Code::AccessDenied.into()) } else { Ok(payload) }
+}
+
+fn verify_version_4(
+    presented: &Presented<'_>,
+    credentials: &Credentials,
+    region: &str,
+    now_s: i64,
+) -> Outcome<Verified> {
+    let claim = Claim::read(presented)?;
+    check_time(&claim, now_s)?;
+    check_scope(&claim, region)?;
+    check_signed_headers(presented, &claim)?;
+    let (payload, payload_text) = payload::read(presented, claim.place)?;
+
+    let (secret, known) = credentials.secret(&claim.access_key);
+    let key = SigningKey::derive(secret, &claim);
+    let mut matches = subtle::Choice::from(0);
+    for request in canonical::requests(presented, &claim, payload_text) {
+        let expected = key.sign_request(&claim, &request);
+        matches |= expected.as_bytes().ct_eq(claim.signature.as_bytes());
+    }
+    if !known {
+        return Err(
+            Failure::from(Code::InvalidAccessKeyId).with("AWSAccessKeyId", claim.access_key)
+        );
+    }
+    if !bool::from(matches) {
+        return Err(Failure::from(Code::SignatureDoesNotMatch)
+            .with("AWSAccessKeyId", claim.access_key)
+            .with("SignatureProvided", claim.signature));
+    }
+    let chunks = payload.chunks_are_signed().then(|| ChunkSigner::new(key, &claim));
+    Ok(Verified { access_key: claim.access_key, payload, chunks })
+}
+
+/// Tokens go with temporary keys, and ours are not: a caller that sends one means another key.
+fn check_token(presented: &Presented<'_>) -> Outcome<()> {
+    let in_header = presented.headers.get(TOKEN).is_some_and(|token| !token.is_empty());
+    let in_query = presented
+        .query
+        .pairs()
+        .iter()
+        .any(|(name, token)| name.eq_ignore_ascii_case(TOKEN) && !token.is_empty());
+    if in_header || in_query { Err(Code::InvalidToken.into()) } else { Ok(()) }
+}
+
+fn check_time(claim: &Claim, now_s: i64) -> Outcome<()> {
+    let age_s = now_s - claim.at_s;
+    match claim.place {
+        Place::Header if age_s.abs() > SKEW_S_MAX => Err(Failure::from(Code::RequestTimeTooSkewed)
+            .with("RequestTime", claim.date_time.as_str())
+            .with("ServerTime", crate::date::document(now_s.max(0) as u64 * 1000))
+            .with("MaxAllowedSkewMilliseconds", (SKEW_S_MAX * 1000).to_string())),
+        Place::Query { .. } if age_s < -SKEW_S_MAX => {
+            Err(Failure::new(Code::AccessDenied, "Request is not valid yet"))
+        }
+        Place::Query { expires_s } if age_s > expires_s || expires_s == 0 => {
+            Err(Failure::new(Code::AccessDenied, "Request has expired")
+                .with("X-Amz-Expires", expires_s.to_string())
+                .with(
+                    "Expires",
+                    crate::date::document((claim.at_s + expires_s).max(0) as u64 * 1000),
+                )
+                .with("ServerTime", crate::date::document(now_s.max(0) as u64 * 1000)))
+        }
+        Place::Header | Place::Query { .. } => Ok(()),
+    }
+}
+
+fn check_scope(claim: &Claim, region: &str) -> Outcome<()> {
+    if !claim.date_time.starts_with(&claim.date) || claim.date.len() != 8 {
+        return Err(claim.place.malformed(format!(
+            "Invalid credential date \"{}\". This date is not the same as X-Amz-Date: \"{}\".",
+            claim.date, claim.date_time
+        )));
+    }
+    if claim.region != region {
+        return Err(claim
+            .place
+            .malformed(format!("the region '{}' is wrong; expecting '{region}'", claim.region))
+            .with("Region", region));
+    }
+    if claim.service != "s3" {
+        return Err(claim.place.malformed(format!(
+            "incorrect service \"{}\". This endpoint belongs to \"s3\".",
+            claim.service
+        )));
+    }
+    Ok(())
+}
+
+/// S3 wants the host and every `x-amz-` header of the request under the signature.
+fn check_signed_headers(presented: &Presented<'_>, claim: &Claim) -> Outcome<()> {
+    let signed =
+        |name: &str| claim.signed_headers.binary_search_by(|signed| (**signed).cmp(name)).is_ok();
+    let mut missing: Vec<&str> = presented
+        .headers
+        .keys()
+        .map(http::HeaderName::as_str)
+        .filter(|name| name.starts_with("x-amz-") && !signed(name))
+        .collect();
+    if !signed("host") {
+        missing.push("host");
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    missing.sort_unstable();
+    let message = "There were headers present in the request which were not signed";
+    Err(Failure::new(Code::AccessDenied, message).with("HeadersNotSigned", missing.join(", ")))
+}

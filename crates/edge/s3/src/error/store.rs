@@ -1,0 +1,64 @@
+//! What clients are told of what the store says.
+
+use super::{Code, Failure};
+use ripstop_catalog::{CatalogError, Refusal};
+use ripstop_store::{StoreError, WriteError};
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let code = match &error {
+            StoreError::Catalog(CatalogError::Refused(refusal)) => match refusal {
+                Refusal::NoSuchBucket => Code::NoSuchBucket,
+                Refusal::BucketExists => Code::BucketAlreadyOwnedByYou,
+                Refusal::BucketNotEmpty => Code::BucketNotEmpty,
+                Refusal::NoSuchKey => Code::NoSuchKey,
+                Refusal::NoSuchUpload => Code::NoSuchUpload,
+                Refusal::PartChanged { .. } => Code::InvalidPart,
+                Refusal::ConditionFailed => Code::PreconditionFailed,
+                Refusal::QuotaExceeded { .. } => Code::QuotaExceeded,
+                Refusal::StripeGone { .. } | Refusal::Behind { .. } => {
+                    Code::ConditionalRequestConflict
+                }
+                Refusal::NodesExhausted | Refusal::Leased { .. } | Refusal::Retired { .. } => {
+                    Code::ServiceUnavailable
+                }
+            },
+            StoreError::Catalog(CatalogError::Unavailable(_)) => Code::ServiceUnavailable,
+            StoreError::Busy { .. } => Code::SlowDown,
+            StoreError::Unavailable { .. } | StoreError::NoSuchPool { .. } => {
+                Code::ServiceUnavailable
+            }
+            StoreError::Lost { .. } | StoreError::Catalog(CatalogError::Corrupt { .. }) => {
+                Code::InternalError
+            }
+            StoreError::Length { .. } => Code::IncompleteBody,
+            StoreError::Extents { .. } | StoreError::RecordTooLong { .. } => Code::EntityTooLarge,
+        };
+        if let StoreError::Busy { retry_after } = error {
+            // As many as a tenant that asks for too much likes: no matter for the log.
+            let seconds = retry_after.as_secs_f64().ceil().max(1.0);
+            return Self::from(code).header(http::header::RETRY_AFTER, &seconds.to_string());
+        }
+        if let StoreError::Catalog(CatalogError::Refused(Refusal::QuotaExceeded { limit })) = error
+        {
+            let message = format!("The bucket may hold {limit}, and would hold more with this.");
+            return Self::new(code, message);
+        }
+        if code == Code::EntityTooLarge {
+            return Self::new(code, format!("The object cannot be kept: {error}."));
+        }
+        if code.status().is_server_error() {
+            tracing::error!(error = &error as &dyn std::error::Error, "the store failed");
+        }
+        code.into()
+    }
+}
+
+impl From<WriteError<Failure>> for Failure {
+    fn from(error: WriteError<Failure>) -> Self {
+        match error {
+            WriteError::Body(failure) => failure,
+            WriteError::Store(error) => error.into(),
+        }
+    }
+}

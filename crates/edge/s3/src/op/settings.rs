@@ -1,0 +1,74 @@
+//! The parts of a bucket's configuration, one row each: fixed where S3 has a default, otherwise
+//! absent. None can be put, and what is absent is deleted already.
+
+use crate::{error::Code, uri::Query, xml::Element};
+
+/// A part of a bucket's configuration.
+#[derive(Debug)]
+pub(crate) struct Setting {
+    /// The parameter of the query that asks for it.
+    pub(crate) name: &'static str,
+    /// What is answered.
+    pub(super) stands: Stands,
+}
+
+/// How a part of a bucket's configuration stands.
+#[derive(Debug)]
+pub(super) enum Stands {
+    /// As S3 has it by default.
+    Fixed(fn() -> String),
+    /// There is none.
+    Absent(Code),
+    /// There are none of several that would have names, and no list of them.
+    NoneOfSeveral,
+}
+
+macro_rules! settings {
+    ($($name:literal: $stands:ident $(($answer:expr))?;)*) => {
+        /// Of several that a query names, the first is meant.
+        pub(crate) static SETTINGS: &[Setting] =
+            &[$(Setting { name: $name, stands: Stands::$stands $(($answer))? },)*];
+    };
+}
+
+settings! {
+    "website": Absent(Code::NoSuchWebsiteConfiguration);
+    "accelerate": Fixed(|| Element::in_namespace("AccelerateConfiguration").document());
+    "analytics": NoneOfSeveral;
+    "cors": Absent(Code::NoSuchCorsConfiguration);
+    "encryption": Absent(Code::ServerSideEncryptionConfigurationNotFound);
+    "intelligent-tiering": NoneOfSeveral;
+    "inventory": NoneOfSeveral;
+    "lifecycle": Absent(Code::NoSuchLifecycleConfiguration);
+    "logging": Fixed(|| Element::in_namespace("BucketLoggingStatus").document());
+    "metrics": NoneOfSeveral;
+    "notification": Fixed(|| Element::in_namespace("NotificationConfiguration").document());
+    "object-lock": Absent(Code::ObjectLockConfigurationNotFound);
+    "ownershipControls": Fixed(ownership);
+    "policy": Absent(Code::NoSuchBucketPolicy);
+    "policyStatus": Absent(Code::NoSuchBucketPolicy);
+    "publicAccessBlock": Absent(Code::NoSuchPublicAccessBlockConfiguration);
+    "replication": Absent(Code::ReplicationConfigurationNotFound);
+    "requestPayment": Fixed(payment);
+    "tagging": Absent(Code::NoSuchTagSet);
+    "versioning": Fixed(|| Element::in_namespace("VersioningConfiguration").document());
+}
+
+fn ownership() -> String {
+    let mut root = Element::in_namespace("OwnershipControls");
+    root.child("Rule", |rule| {
+        rule.text("ObjectOwnership", "BucketOwnerEnforced");
+    });
+    root.document()
+}
+
+fn payment() -> String {
+    let mut root = Element::in_namespace("RequestPaymentConfiguration");
+    root.text("Payer", "BucketOwner");
+    root.document()
+}
+
+/// Which part of a bucket's configuration a query asks for.
+pub(super) fn named_setting(query: &Query) -> Option<&'static Setting> {
+    SETTINGS.iter().find(|setting| query.has(setting.name))
+}

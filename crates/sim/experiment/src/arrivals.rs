@@ -1,0 +1,79 @@
+mod stream;
+
+use crate::{ClassSetting, Layout, Load, Setting};
+use ripstop_engine::Arrival;
+use ripstop_gateway::Operation as Wanted;
+use ripstop_model::{NodeId, Operation, StripSet};
+use stream::{Coming, Stream};
+
+/// Makes the arrivals of a run from streams of their own: equal seeds give equal arrivals, whatever
+/// the policy and the delays, and those of a class that arrives by itself whatever the other
+/// classes do.
+#[derive(Debug)]
+pub struct Arrivals<'a> {
+    setting: &'a Setting,
+    streams: Vec<Stream<'a>>,
+    shares: f64,
+}
+
+impl<'a> Arrivals<'a> {
+    /// The arrivals of this load under this seed.
+    pub fn new(setting: &'a Setting, load: &'a Load, seed: u64) -> Self {
+        let shares = setting.classes.iter().map(|class| class.share).sum();
+        Self { setting, streams: Stream::all(load, seed), shares }
+    }
+
+    fn class(&mut self, stream: usize) -> usize {
+        let classes = &self.setting.classes;
+        if classes.len() == 1 {
+            return 0;
+        }
+        let mut at = self.streams[stream].kinds.uniform() * self.shares;
+        for (index, class) in classes.iter().enumerate() {
+            at -= class.share;
+            if at < 0.0 {
+                return index;
+            }
+        }
+        classes.len() - 1
+    }
+
+    fn operation(&mut self, stream: usize, class: &ClassSetting) -> Wanted {
+        let (n, k) = (self.setting.code.n() as u8, self.setting.code.k() as u8);
+        let nodes = self.setting.nodes.len() as u64;
+        let first = if nodes == 1 { 0 } else { self.streams[stream].kinds.below(nodes) };
+        match (self.setting.layout, class.operation) {
+            (Layout::Unique | Layout::Shared, Operation::Read) => {
+                Wanted::ReadShared { n, k, node: Some(NodeId(first as u16)) }
+            }
+            (Layout::Unique, Operation::Write) => Wanted::WriteUnique { n, k },
+            (Layout::Spread, Operation::Write) => Wanted::Write { n, k },
+            (Layout::Shared, Operation::Write) => Wanted::Write { n: 1, k: 1 },
+            (Layout::Spread, Operation::Read) => {
+                let place = |index: u64| NodeId(((first + index) % nodes) as u16);
+                let places = (0..u64::from(n)).map(|index| Some(place(index))).collect();
+                Wanted::Read { k, wanted: StripSet::first(usize::from(k)), places }
+            }
+        }
+    }
+}
+
+impl Iterator for Arrivals<'_> {
+    type Item = (u16, Arrival);
+    fn next(&mut self) -> Option<(u16, Arrival)> {
+        let soonest =
+            self.streams.iter().enumerate().filter_map(|(at, s)| Some((s.next_at()?, at)));
+        let stream = soonest.min()?.1;
+        let Coming { at, class, number } = self.streams[stream].take()?;
+        let class = class.map_or_else(|| self.class(stream), usize::from);
+        let kind = self.setting.classes[class];
+        let operation = self.operation(stream, &kind);
+        let strips = match (self.setting.layout, kind.operation) {
+            (Layout::Shared, Operation::Write) => self.setting.code.n() as u32,
+            (Layout::Spread | Layout::Unique, _) | (Layout::Shared, Operation::Read) => 1,
+        };
+        let strip_bytes = self.setting.strip_bytes(&kind).saturating_mul(strips);
+        let tenant = kind.tenant;
+        Some((class as u16, Arrival { at, tenant, operation, strip_bytes, luck: number }))
+    }
+}
