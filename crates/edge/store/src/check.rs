@@ -335,17 +335,20 @@ impl Store {
             let mut pages = node.list().ready_chunks(PAGE);
             while let Some(page) = pages.next().await {
                 let listed: Vec<Listed> = page.into_iter().filter_map(Result::ok).collect();
+                let watched = self.inner.watched().await?;
                 for (found, misfit) in self.misfits(id, &listed).await? {
                     let (flaw, repaired) = match misfit {
                         Misfit::Newer if !self.is_newer(&**node, &found).await => continue,
                         Misfit::Newer => (Flaw::Newer, false),
                         Misfit::Unclaimed => (
                             Flaw::Unclaimed,
-                            options.repair && self.delete_misfit(id, &**node, &found).await?,
+                            options.repair
+                                && self.delete_misfit(id, &**node, &found, &watched).await?,
                         ),
                         Misfit::Misplaced => (
                             Flaw::Misplaced,
-                            options.repair && self.delete_misfit(id, &**node, &found).await?,
+                            options.repair
+                                && self.delete_misfit(id, &**node, &found, &watched).await?,
                         ),
                         Misfit::Grown(mut place, pool) => {
                             let index = found.name.index;

@@ -8,17 +8,15 @@
 use crate::{
     Store, StoreError,
     clock::{StampClock, StripeNames, unix_ms},
+    deletions::RETRY_AFTER,
     store::Inner,
 };
 use ripstop_catalog::{CatalogError, Change, Refusal, Session, Stamp, Vouched};
 use ripstop_model::{FragmentId, StripeId};
 use ripstop_runtime::Pin;
-use std::{
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicU64, Ordering},
 };
 use tokio::sync::OnceCell;
 
@@ -32,8 +30,6 @@ const RENEWED_AT_MS: u64 = AHEAD_MS / 2;
 const ALIVE_MS: u64 = 30_000;
 /// How many sessions are tried for a name: only one that is given up as it begins takes a second.
 const SESSIONS_TRIED: usize = 3;
-/// How soon somebody may try again whose session was given up.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// What a store knows of its catalog's past.
 #[derive(Debug)]
@@ -81,8 +77,8 @@ impl Lineage {
 }
 
 impl Inner {
-    /// Reserves names for the session up to `AHEAD_MS` after `from_ms`, and says which stripes it
-    /// may still be writing. One that was given up is followed by another. One caller at a time.
+    /// Reserves names for the session up to `AHEAD_MS` after `from_ms`, and says, where others may
+    /// sweep, which stripes it may still be writing. One that was given up is followed by another. One caller at a time.
     async fn reserve(&self, from_ms: u64) -> Result<(), CatalogError> {
         let lineage = &self.lineage;
         let mut refusal = None;
@@ -90,8 +86,12 @@ impl Inner {
             let until_ms = from_ms.max(unix_ms()) + AHEAD_MS;
             let alive_until_ms = until_ms + ALIVE_MS;
             let (session, watched) = self.watched_until(alive_until_ms);
-            let reserved = Change::Reserve { session, until_ms };
-            let outcomes = self.catalog.commit(unix_ms(), vec![reserved, watched]).await?;
+            let mut changes = vec![Change::Reserve { session, until_ms }];
+            // Nobody would ever give up the sessions of gateways that are alone.
+            if self.settings.is_shared {
+                changes.push(watched);
+            }
+            let outcomes = self.catalog.commit(unix_ms(), changes).await?;
             match outcomes.into_iter().collect::<Result<Vec<_>, _>>() {
                 Ok(_) => {
                     lineage.reserved_ms.fetch_max(until_ms, Ordering::Release);

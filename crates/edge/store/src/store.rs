@@ -145,7 +145,9 @@ impl Store {
         sweep::spawn(&store, aftermath);
         mend::spawn(&store);
         expiry::spawn(&store);
-        duty::spawn(&store);
+        if store.inner.settings.is_shared {
+            duty::spawn(&store);
+        }
         stranger::spawn(&store);
         store
     }

@@ -336,9 +336,10 @@ impl Store {
         // A catalog that hides a stripe would have its fragments deleted.
         self.inner.catalog.verify().await?;
         // Only now is it known what the other nodes hold.
+        let watched = self.inner.watched().await?;
         let mut swept = 0;
         for (id, node, found) in doomed {
-            swept += u64::from(self.delete_misfit(id, &**node, &found).await?);
+            swept += u64::from(self.delete_misfit(id, &**node, &found, &watched).await?);
         }
         Ok(swept)
     }
@@ -375,15 +376,15 @@ impl Store {
         id: NodeId,
         node: &dyn Node,
         found: &Listed,
+        watched: &Watched,
     ) -> Result<bool, StoreError> {
         if self.newer().is_some() {
             return Ok(false);
         }
         // A move may have brought it there since it was listed.
         let Some(_pin) = self.inner.pins.try_pin(found.name.stripe) else { return Ok(false) };
-        let watched = self.inner.watched().await?;
         let stripe = self.inner.catalog.stripes(&[found.name.stripe]).await?.pop().flatten();
-        match self.judge_listed(id, found, stripe, &watched).await? {
+        match self.judge_listed(id, found, stripe, watched).await? {
             Some(Misfit::Unclaimed | Misfit::Misplaced) => Ok(self.delete_own(node, found).await),
             Some(Misfit::Newer | Misfit::Grown(..)) | None => Ok(false),
         }

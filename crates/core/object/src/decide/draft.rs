@@ -262,14 +262,7 @@ impl<'r, 'a, R: Rows> Decision<'r, 'a, R> {
 
     pub(super) fn sessions(&self) -> Decided<BTreeMap<Session, u64>, R> {
         let known = self.rows.sessions().map_err(Stop::Failed)?;
-        let mut sessions: BTreeMap<Session, u64> = known.into_iter().collect();
-        for (session, row) in &self.writes.sessions {
-            match row {
-                Some(until) => _ = sessions.insert(*session, *until),
-                None => _ = sessions.remove(session),
-            }
-        }
-        Ok(sessions)
+        Ok(written_over(known, &self.writes.sessions))
     }
 
     pub(super) fn watermark(&self, session: Session) -> Decided<Option<Watermark>, R> {
@@ -281,14 +274,7 @@ impl<'r, 'a, R: Rows> Decision<'r, 'a, R> {
 
     pub(super) fn watermarks(&self) -> Decided<BTreeMap<Session, Watermark>, R> {
         let known = self.rows.watermarks().map_err(Stop::Failed)?;
-        let mut watermarks: BTreeMap<Session, Watermark> = known.into_iter().collect();
-        for (session, row) in &self.writes.watermarks {
-            match row {
-                Some(watermark) => _ = watermarks.insert(*session, *watermark),
-                None => _ = watermarks.remove(session),
-            }
-        }
-        Ok(watermarks)
+        Ok(written_over(known, &self.writes.watermarks))
     }
 
     pub(super) fn lease(&self, name: &str) -> Decided<Option<Lease>, R> {
@@ -309,4 +295,19 @@ impl<'r, 'a, R: Rows> Decision<'r, 'a, R> {
 /// That rows contradict one another.
 pub(super) fn inconsistent<E: From<Inconsistent>>(reason: String) -> Stop<E> {
     Stop::Failed(Inconsistent { reason }.into())
+}
+
+/// Rows of sessions, with what was written to them since.
+fn written_over<T: Copy>(
+    known: impl IntoIterator<Item = (Session, T)>,
+    writes: &BTreeMap<Session, Option<T>>,
+) -> BTreeMap<Session, T> {
+    let mut rows: BTreeMap<Session, T> = known.into_iter().collect();
+    for (session, row) in writes {
+        match row {
+            Some(row) => _ = rows.insert(*session, *row),
+            None => _ = rows.remove(session),
+        }
+    }
+    rows
 }
