@@ -78,7 +78,8 @@ impl Lineage {
 
 impl Inner {
     /// Reserves names for the session up to `AHEAD_MS` after `from_ms`, and says, where others may
-    /// sweep, which stripes it may still be writing. One that was given up is followed by another. One caller at a time.
+    /// sweep, which stripes it may still be writing. One that was given up is followed by another.
+    /// One caller at a time.
     async fn reserve(&self, from_ms: u64) -> Result<(), CatalogError> {
         let lineage = &self.lineage;
         let mut refusal = None;
