@@ -71,11 +71,11 @@ impl Header {
             "a record of {record_len} bytes: nobody could read its header"
         );
         let is_shared = record_len >= SHARED_RECORD_MIN;
-        let segments = match self.version {
-            first::VERSION => first::segments(self),
-            _ => second::segments(self, seals)?,
-        };
-        Some(if is_shared { segments } else { vec![segments.concat().into()] })
+        match self.version {
+            first::VERSION if is_shared => Some(first::segments(self)),
+            first::VERSION => Some(vec![first::segments(self).concat().into()]),
+            _ => second::segments(self, seals, is_shared),
+        }
     }
 
     /// The header at the start of `bytes`, and its length, if its seal holds.

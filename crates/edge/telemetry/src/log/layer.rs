@@ -52,15 +52,13 @@ where
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
         let mut fields = Fields::default();
         for span in context.event_scope(event).into_iter().flat_map(Scope::from_root) {
-            if let Some(Fields { named, .. }) = span.extensions().get::<Fields>() {
-                fields
-                    .named
-                    .extend(named.iter().map(|(name, value)| (name.clone(), value.clone())));
+            if let Some(outer) = span.extensions().get::<Fields>() {
+                fields.inherit(outer);
             }
         }
         event.record(&mut fields);
         let line = line::line(self.format, ripstop_host::wall(), event.metadata(), &fields);
         // Where the log cannot be written, nobody can be told.
-        let _ = self.writer.make_writer_for(event.metadata()).write_all(line.as_bytes());
+        let _ = self.writer.make_writer_for(event.metadata()).write_all(&line);
     }
 }

@@ -1,7 +1,9 @@
 use super::LogFormat;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::{
-    fmt::{self, Write},
+    borrow::Cow,
+    fmt::{self, Write as _},
+    io::Write as _,
     time::SystemTime,
 };
 use time::{OffsetDateTime, format_description::BorrowedFormatItem, macros::format_description};
@@ -20,29 +22,57 @@ const REDACTED: &str = "[redacted]";
 /// Query parameters whose values are secrets, wherever a text has them.
 const SECRET_PARAMETERS: [&str; 3] = ["signature=", "security-token=", "secret="];
 
+/// Room for most lines.
+const LINE_LEN: usize = 512;
+
 const TIME: &[BorrowedFormatItem<'_>] =
     format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:6]Z");
 
-/// The fields of an event or span, by name.
+/// The fields of an event or span.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fields {
-    pub message: String,
-    pub named: Map<String, Value>,
+    message: String,
+    /// In the order they were said in: of one name, the last counts.
+    named: Vec<(&'static str, Value)>,
 }
 
 impl Fields {
     fn put(&mut self, field: &Field, value: Value) {
         let name = field.name();
         if name == "message" {
-            self.message = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            self.message = match value {
+                Value::String(text) => text,
+                value => value.to_string(),
+            };
             return;
         }
-        let lower = name.to_ascii_lowercase();
-        let secret = SECRET.iter().any(|word| lower.contains(word));
-        let value = if secret { REDACTED.into() } else { value };
-        let taken = TAKEN.contains(&name);
-        self.named.insert(if taken { format!("{name}_") } else { name.to_owned() }, value);
+        self.named.push((name, if is_secret(name) { REDACTED.into() } else { value }));
     }
+
+    /// Takes over what is said farther from the event; not its message.
+    pub(super) fn inherit(&mut self, outer: &Self) {
+        self.named.extend_from_slice(&outer.named);
+    }
+
+    /// By name, each once.
+    fn by_name(&self) -> Vec<&(&'static str, Value)> {
+        let mut named: Vec<_> = self.named.iter().rev().collect();
+        named.sort_by_key(|(name, _)| *name);
+        named.dedup_by_key(|(name, _)| *name);
+        named
+    }
+}
+
+/// Whether a field of this name is not to be shown. Asked for each field of each line, so it looks
+/// no farther where no such word begins.
+fn is_secret(name: &str) -> bool {
+    let name = name.as_bytes();
+    let begins = |at: usize| matches!(name[at] | 0x20, b's' | b'p' | b'a' | b't');
+    (0..name.len()).filter(|&at| begins(at)).any(|at| {
+        let here = |word: &str| name[at..].get(..word.len());
+        let is = |word: &str| here(word).is_some_and(|it| it.eq_ignore_ascii_case(word.as_bytes()));
+        SECRET.into_iter().any(is)
+    })
 }
 
 impl Visit for Fields {
@@ -77,6 +107,9 @@ impl Visit for Fields {
 
 /// Takes the values of secret query parameters out of a text.
 fn redact(text: String) -> String {
+    if !text.contains('=') {
+        return text;
+    }
     let lower = text.to_ascii_lowercase();
     let mut found: Vec<usize> = SECRET_PARAMETERS
         .iter()
@@ -107,32 +140,45 @@ pub(super) fn line(
     now: SystemTime,
     metadata: &Metadata<'_>,
     fields: &Fields,
-) -> String {
+) -> Vec<u8> {
     let now = OffsetDateTime::from(now).format(TIME).unwrap_or_default();
     let (level, target) = (metadata.level(), metadata.target());
-    let mut line = String::with_capacity(256);
-    // Writing to a string does not fail.
+    let mut line = Vec::with_capacity(LINE_LEN);
+    // Writing to a vector does not fail.
     let _ = match format {
         LogFormat::Json => {
-            let (target, message) = (Value::from(target), Value::from(&*fields.message));
-            write!(
-                line,
-                r#"{{"timestamp":"{now}","level":"{level}","target":{target},"message":{message}"#
-            )
+            let _ = write!(line, r#"{{"timestamp":"{now}","level":"{level}","target":"#);
+            json(&mut line, target);
+            line.extend(br#","message":"#);
+            json(&mut line, &*fields.message);
+            Ok(())
         }
         LogFormat::Text => write!(line, "{now} {level:>5} {target}: {}", tame(&fields.message)),
     };
-    for (name, value) in &fields.named {
+    for (name, value) in fields.by_name() {
+        let is_taken = TAKEN.contains(name);
+        let name = if is_taken { Cow::Owned(format!("{name}_")) } else { Cow::Borrowed(*name) };
         let _ = match (format, value) {
-            (LogFormat::Json, value) => write!(line, ",{}:{value}", Value::from(&**name)),
+            (LogFormat::Json, value) => {
+                line.push(b',');
+                json(&mut line, &*name);
+                line.push(b':');
+                json(&mut line, value);
+                Ok(())
+            }
             (LogFormat::Text, Value::String(text)) if is_plain(text) => {
                 write!(line, " {name}={text}")
             }
             (LogFormat::Text, value) => write!(line, " {name}={}", tame(&value.to_string())),
         };
     }
-    line.push_str(if format == LogFormat::Json { "}\n" } else { "\n" });
+    line.extend(if format == LogFormat::Json { &b"}\n"[..] } else { b"\n" });
     line
+}
+
+/// Writes a value at the end of a line.
+fn json(line: &mut Vec<u8>, value: impl serde::Serialize) {
+    serde_json::to_writer(line, &value).expect("texts and numbers can be written");
 }
 
 /// Whether a text can stand in a line without quotation marks.
@@ -156,6 +202,16 @@ fn tame(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_field_is_secret_whose_name_has_such_a_word_in_it() {
+        for name in ["secret", "secret_key", "x_amz_security_token", "mySignature", "Password"] {
+            assert!(is_secret(name), "{name}");
+        }
+        for name in ["access_key", "status", "path", "secre", "tok_en", "ö", ""] {
+            assert!(!is_secret(name), "{name}");
+        }
+    }
 
     #[test]
     fn values_of_secret_parameters_are_taken_out_of_texts() {

@@ -1,8 +1,9 @@
+use super::REST_LEN_MAX;
 use super::description::{
     ALIGN, Header, HeaderError, MAGIC, Origin, RecordTag, cut_numbers, cut_of, stripe_id, word,
 };
 use crate::{Sealing, Seals};
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use crc_fast::{CrcAlgorithm, Digest};
 use ripstop_form::{Fields, Found, Record, Unknown, Unreadable};
 use ripstop_model::{Code, FragmentId, PoolId, StripeShape};
@@ -63,7 +64,7 @@ impl Record for Numbered {
         to.number(7, self.pool.into());
         to.number(8, self.record_len.into());
         to.number(9, self.sealing.into());
-        to.bytes(10, &self.key.map_or(Vec::new(), |key| key.to_bytes().to_vec()));
+        to.bytes(10, self.key.map(KeyId::to_bytes).as_ref().map_or(&[], |key| &key[..]));
         to.bytes(11, self.tag.as_ref().map_or(&[], |tag| &tag[..]));
         to.unknown(&self.unknown);
     }
@@ -93,12 +94,12 @@ impl Record for Numbered {
 
 /// Bytes of a header.
 pub(super) fn len(header: &Header) -> usize {
-    let rest = LENS_LEN + fields(header).len() + seal_len(header.sealing);
+    let rest = fields(header, vec![0; LENS_LEN]).len() + seal_len(header.sealing);
     (rest + header.record.len()).next_multiple_of(ALIGN)
 }
 
-/// The fields of a header.
-fn fields(header: &Header) -> Vec<u8> {
+/// The fields of a header, behind the bytes of `after`.
+fn fields(header: &Header, after: Vec<u8>) -> Vec<u8> {
     let mut name = [header.name.index; NAME_LEN];
     name[..16].copy_from_slice(&header.name.stripe.0.to_le_bytes());
     let numbered = Numbered {
@@ -115,34 +116,47 @@ fn fields(header: &Header) -> Vec<u8> {
         tag: header.tag,
         unknown: header.unknown.clone(),
     };
-    ripstop_form::encode(&numbered, Vec::new())
+    ripstop_form::encode(&numbered, after)
 }
 
-/// Before the record, the record, behind it; `None` if the key is not known.
-pub(super) fn segments(header: &Header, seals: &Seals) -> Option<Vec<Bytes>> {
+/// The header, its record a piece of its own if `is_shared`; `None` if the key is not known.
+pub(super) fn segments(header: &Header, seals: &Seals, is_shared: bool) -> Option<Vec<Bytes>> {
     let keys = match header.key {
         Some(key) => Some(seals.of(key)?),
         None if header.sealing == Sealing::Checksum => None,
         None => return None,
     };
-    let (fields, seal_len) = (fields(header), seal_len(header.sealing));
-    let rest = LENS_LEN + fields.len() + header.record.len() + seal_len;
-    let len = rest.next_multiple_of(ALIGN);
-    let mut out = BytesMut::with_capacity(LENS_LEN + fields.len());
-    out.put_slice(&MAGIC);
-    out.put_u8(VERSION);
-    out.put_u32_le(u32::try_from(len).expect("records are far below 4 GiB"));
-    out.put_u32_le(u32::try_from(fields.len()).expect("shorter than the header"));
-    out.put_slice(&fields);
-    let mut end = BytesMut::with_capacity(len - rest + seal_len);
-    end.put_bytes(0, len - rest);
-    let pieces = [&out[..], &header.record, &end];
-    let seal = match keys {
-        Some(keys) => keys.sealer.header(pieces).to_vec(),
-        None => checksum(pieces).to_vec(),
+    let seal = |out: &mut Vec<u8>, before: [&[u8]; 2]| {
+        let pieces = [before[0], before[1], &out[..]];
+        match keys {
+            Some(keys) => out.extend(keys.sealer.header(pieces)),
+            None => out.extend(checksum(pieces)),
+        }
     };
-    end.put_slice(&seal);
-    Some(vec![out.freeze(), header.record.clone(), end.freeze()])
+    let (record, seal_len) = (&header.record, seal_len(header.sealing));
+    let copied = if is_shared { 0 } else { record.len() };
+    let mut out = Vec::with_capacity(REST_LEN_MAX + copied);
+    out.extend(MAGIC);
+    out.push(VERSION);
+    let lens_at = out.len();
+    out.resize(LENS_LEN, 0);
+    let mut out = fields(header, out);
+    let fields_len = out.len() - LENS_LEN;
+    let rest = out.len() + record.len() + seal_len;
+    let len = rest.next_multiple_of(ALIGN);
+    let lens = [len, fields_len]
+        .map(|len| u32::try_from(len).expect("records are far below 4 GiB").to_le_bytes());
+    out[lens_at..LENS_LEN].copy_from_slice(lens.as_flattened());
+    if is_shared {
+        let mut end = vec![0; len - rest];
+        end.reserve_exact(seal_len);
+        seal(&mut end, [&out, record]);
+        return Some(vec![out.into(), record.clone(), end.into()]);
+    }
+    out.extend_from_slice(record);
+    out.resize(len - seal_len, 0);
+    seal(&mut out, [&[], &[]]);
+    Some(vec![out.into()])
 }
 
 fn checksum(pieces: [&[u8]; 3]) -> [u8; CHECKSUM_LEN] {
