@@ -308,7 +308,7 @@ impl Committer {
     /// Shows readers what the last transaction left.
     fn show(&self) -> Result<(), Lost> {
         let txn = self.database()?.begin_read().map_err(in_doubt)?;
-        self.shown.show(View::open(&txn, self.opener.openings()).map_err(Lost::InDoubt)?);
+        self.shown.show(View::open(txn, self.opener.openings()).map_err(Lost::InDoubt)?);
         Ok(())
     }
 

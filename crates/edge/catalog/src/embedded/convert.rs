@@ -19,7 +19,7 @@ const TOLD_EVERY: Duration = Duration::from_secs(5);
 /// Converts what is left of format 1.
 pub(super) fn convert(database: &Database) -> Result<(), CatalogError> {
     let txn = database.begin_write().map_err(unavailable)?;
-    let is_due = FACTS.write(&txn, false)?.has(&CONVERTING)?;
+    let is_due = FACTS.write(&txn, false).has(&CONVERTING)?;
     txn.abort().map_err(unavailable)?;
     if !is_due {
         return Ok(());
@@ -33,7 +33,7 @@ pub(super) fn convert(database: &Database) -> Result<(), CatalogError> {
     turn(database, UPLOADS, &mut progress)?;
     turn(database, PARTS, &mut progress)?;
     let txn = database.begin_write().map_err(unavailable)?;
-    FACTS.write(&txn, false)?.remove(&CONVERTING)?;
+    FACTS.write(&txn, false).remove(&CONVERTING)?;
     txn.commit().map_err(unavailable)?;
     tracing::info!(records = progress.records, "the catalog is converted");
     Ok(())
@@ -76,7 +76,7 @@ fn turn_some<K: Key + 'static, R: Stored>(
     let txn = database.begin_write().map_err(unavailable)?;
     let (mut turned, mut len, mut last) = (Vec::new(), 0, None);
     {
-        let rows = kind.write(&txn, true)?;
+        let rows = kind.write(&txn, true);
         let after = after.map_or(Bound::Unbounded, |key| Bound::Excluded(K::from_bytes(key)));
         for entry in rows.range((after, Bound::Unbounded))? {
             let entry = entry?;
@@ -103,7 +103,7 @@ fn turn_some<K: Key + 'static, R: Stored>(
         return Ok(last);
     }
     {
-        let mut rows = kind.write(&txn, true)?;
+        let mut rows = kind.write(&txn, true);
         for (key, record) in &turned {
             rows.insert_raw(&K::from_bytes(key), record)?;
         }

@@ -78,7 +78,8 @@ pub(super) fn inspect(
         let database = builder.create_with_backend(overlay).map_err(unavailable)?;
         prepare(database.begin_write().map_err(unavailable)?)?;
         let txn = database.begin_read().map_err(unavailable)?;
-        let view = View::open(&txn, 0)?;
+        let view = View::open(txn, 0)?;
+        view.open_all()?;
         Ok((database, view))
     });
     reading.go_on().map_err(|error| CatalogError::Unavailable(Box::new(error)))?;

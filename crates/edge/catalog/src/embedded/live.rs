@@ -42,7 +42,7 @@ pub(super) fn count_by(
     transactions_max: usize,
 ) -> Result<bool, CatalogError> {
     let txn = database.begin_write().map_err(unavailable)?;
-    let is_due = CURSORS.write(&txn, false)?.has(&LIVE)?;
+    let is_due = CURSORS.write(&txn, false).has(&LIVE)?;
     txn.abort().map_err(unavailable)?;
     if !is_due {
         return Ok(true);

@@ -14,7 +14,6 @@ use ripstop_model::{NodeId, StripeId};
 use ripstop_object::{Absence, Inconsistent, Place};
 use std::borrow::Cow;
 
-type Bytes = super::rows::Bytes;
 
 impl From<Inconsistent> for CatalogError {
     fn from(Inconsistent { reason }: Inconsistent) -> Self {
@@ -29,7 +28,7 @@ pub(super) fn key_of(at: &Place<'_>) -> Vec<u8> {
 
 /// The row of a key; that there is none must be as sure as is asked.
 fn row<K: Key + 'static, R: Stored>(
-    rows: &Rows<redb::Table<'_, K, Bytes>, K, R>,
+    rows: &Rows<&redb::WriteTransaction, K, R>,
     key: &K::SelfType<'_>,
     absence: Absence,
 ) -> Result<Option<R>, CatalogError> {

@@ -75,20 +75,20 @@ impl Stored for Garbage {
 /// Takes over what a file of format 1 holds in tables of other kinds, and notes that records of its
 /// long tables may be left.
 pub(super) fn adopt(txn: &WriteTransaction) -> Result<(), CatalogError> {
-    let mut facts = kinds::FACTS.write(txn, false)?;
+    let mut facts = kinds::FACTS.write(txn, false);
     facts.insert(&kinds::CONVERTING, &Number(1))?;
     let mut meta = txn.open_table(kinds::META).map_err(unavailable)?;
     meta.remove(USAGE_AS_OF).map_err(unavailable)?;
     if let Some(before) = meta.remove(VOUCHED).map_err(unavailable)? {
         facts.insert(&kinds::VOUCHED, &Number(before.value()))?;
     }
-    let mut leftovers = kinds::LEFTOVERS.write(txn, false)?;
+    let mut leftovers = kinds::LEFTOVERS.write(txn, false);
     each(txn, LEFTOVERS, |key, since| leftovers.insert(&key, &Number(since)))?;
-    let mut places = kinds::UPLOADS_BY_KEY.write(txn, false)?;
+    let mut places = kinds::UPLOADS_BY_KEY.write(txn, false);
     each(txn, UPLOADS_BY_KEY, |key, ()| places.insert(&key, &Nothing))?;
-    let mut nodes = kinds::NODES.write(txn, false)?;
+    let mut nodes = kinds::NODES.write(txn, false);
     each(txn, NODES, |name, number| nodes.insert(&name, &Number(number.into())))?;
-    let mut sessions = kinds::SESSIONS.write(txn, false)?;
+    let mut sessions = kinds::SESSIONS.write(txn, false);
     each(txn, SESSIONS, |session, until| sessions.insert(&session, &Number(until)))?;
     txn.delete_table(USAGE).map(drop).map_err(unavailable)
 }

@@ -62,7 +62,8 @@ impl Opener {
             convert(&database)?;
             live::count(&database)?;
             let txn = database.begin_read().map_err(unavailable)?;
-            let view = View::open(&txn, self.openings)?;
+            let view = View::open(txn, self.openings)?;
+            view.open_all()?;
             Ok(Opened { database, view })
         })
     }

@@ -5,14 +5,15 @@ use super::failure::{corrupt, unavailable};
 use super::older;
 use crate::CatalogError;
 use redb::{
-    AccessGuard, Key, Range, ReadOnlyTable, ReadTransaction, ReadableTable, Table, TableDefinition,
-    WriteTransaction,
+    AccessGuard, Key, Range, ReadOnlyTable, ReadTransaction, ReadableTable, ReadableTableMetadata,
+    Table, TableDefinition, WriteTransaction,
 };
 use ripstop_form::{Record, Unreadable, decode, encode};
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
+use std::sync::{Arc, OnceLock};
 use twox_hash::XxHash3_128;
 
 pub(super) type Bytes = &'static [u8];
@@ -54,25 +55,23 @@ impl<K: Key + 'static, R: Stored> Kind<K, R> {
         TableDefinition::new(self.name)
     }
 
-    /// The table in a transaction that writes; made if it is not there. Some of its records may be
-    /// of format 1 if `may_be_older`.
-    pub(super) fn write(
+    /// The table in a transaction that writes; made, once it is used, if it is not there. Some of
+    /// its records may be of format 1 if `may_be_older`.
+    pub(super) const fn write(
         self,
         txn: &WriteTransaction,
         may_be_older: bool,
-    ) -> Result<Rows<Table<'_, K, Bytes>, K, R>, CatalogError> {
-        let table = txn.open_table(self.definition()).map_err(unavailable)?;
-        Ok(Rows { table, kind: self, may_be_older })
+    ) -> Rows<&WriteTransaction, K, R> {
+        Rows { txn, table: OnceLock::new(), kind: self, may_be_older }
     }
 
     /// The table as one commit left it.
-    pub(super) fn read(
+    pub(super) const fn read(
         self,
-        txn: &ReadTransaction,
+        txn: Arc<ReadTransaction>,
         may_be_older: bool,
-    ) -> Result<Rows<ReadOnlyTable<K, Bytes>, K, R>, CatalogError> {
-        let table = txn.open_table(self.definition()).map_err(unavailable)?;
-        Ok(Rows { table, kind: self, may_be_older })
+    ) -> Rows<Arc<ReadTransaction>, K, R> {
+        Rows { txn, table: OnceLock::new(), kind: self, may_be_older }
     }
 
     /// The record as bytes for this key.
@@ -105,14 +104,54 @@ impl<K: Key + 'static, R: Stored> Kind<K, R> {
     }
 }
 
+/// A transaction in which tables are opened.
+pub(super) trait Within<K: Key + 'static> {
+    /// A table in it.
+    type Table: ReadableTable<K, Bytes>;
+
+    fn open(&self, table: TableDefinition<'_, K, Bytes>) -> Result<Self::Table, redb::TableError>;
+}
+
+impl<'txn, K: Key + 'static> Within<K> for &'txn WriteTransaction {
+    type Table = Table<'txn, K, Bytes>;
+
+    fn open(&self, table: TableDefinition<'_, K, Bytes>) -> Result<Self::Table, redb::TableError> {
+        self.open_table(table)
+    }
+}
+
+impl<K: Key + 'static> Within<K> for Arc<ReadTransaction> {
+    type Table = ReadOnlyTable<K, Bytes>;
+
+    fn open(&self, table: TableDefinition<'_, K, Bytes>) -> Result<Self::Table, redb::TableError> {
+        self.open_table(table)
+    }
+}
+
 /// A table's records.
-pub(super) struct Rows<T, K, R> {
-    table: T,
+pub(super) struct Rows<T: Within<K>, K: Key + 'static, R> {
+    txn: T,
+    /// Opened when it is first used: to open one costs more than a lookup, and a change touches a
+    /// third of them.
+    table: OnceLock<T::Table>,
     kind: Kind<K, R>,
     may_be_older: bool,
 }
 
-impl<T: ReadableTable<K, Bytes>, K: Key + 'static, R: Stored> Rows<T, K, R> {
+impl<T: Within<K>, K: Key + 'static, R: Stored> Rows<T, K, R> {
+    fn table(&self) -> Result<&T::Table, CatalogError> {
+        if let Some(table) = self.table.get() {
+            return Ok(table);
+        }
+        let table = self.txn.open(self.kind.definition()).map_err(unavailable)?;
+        Ok(self.table.get_or_init(|| table))
+    }
+
+    /// Opens the table, and makes it if it is missing and may be made.
+    pub(super) fn open(&self) -> Result<(), CatalogError> {
+        self.table().map(drop)
+    }
+
     /// The key's record. That there is none is answered only if what stands around its place is
     /// what was written: a flipped key leads a search astray, and then stands beside where it ends.
     pub(super) fn get(&self, key: &K::SelfType<'_>) -> Result<Option<R>, CatalogError> {
@@ -138,7 +177,7 @@ impl<T: ReadableTable<K, Bytes>, K: Key + 'static, R: Stored> Rows<T, K, R> {
         &self,
         key: &K::SelfType<'_>,
     ) -> Result<Option<AccessGuard<'_, Bytes>>, CatalogError> {
-        self.table.get(key).map_err(unavailable)
+        self.table()?.get(key).map_err(unavailable)
     }
 
     /// The record that such bytes are.
@@ -175,23 +214,28 @@ impl<T: ReadableTable<K, Bytes>, K: Key + 'static, R: Stored> Rows<T, K, R> {
         &self,
         range: impl RangeBounds<Q> + 'k,
     ) -> Result<Entries<'_, K, R>, CatalogError> {
-        let range = self.table.range(range).map_err(unavailable)?;
+        let range = self.table()?.range(range).map_err(unavailable)?;
         Ok(Entries { range, kind: self.kind, may_be_older: self.may_be_older })
     }
 
     /// All records, in order.
     pub(super) fn all(&self) -> Result<Entries<'_, K, R>, CatalogError> {
-        let range = self.table.iter().map_err(unavailable)?;
+        let range = self.table()?.iter().map_err(unavailable)?;
         Ok(Entries { range, kind: self.kind, may_be_older: self.may_be_older })
     }
 
     /// How many there are.
     pub(super) fn len(&self) -> Result<u64, CatalogError> {
-        self.table.len().map_err(unavailable)
+        self.table()?.len().map_err(unavailable)
     }
 }
 
-impl<K: Key + 'static, R: Stored> Rows<Table<'_, K, Bytes>, K, R> {
+impl<'txn, K: Key + 'static, R: Stored> Rows<&'txn WriteTransaction, K, R> {
+    fn table_mut(&mut self) -> Result<&mut Table<'txn, K, Bytes>, CatalogError> {
+        self.open()?;
+        Ok(self.table.get_mut().expect("it was opened just now"))
+    }
+
     /// Writes the key's record.
     pub(super) fn insert(&mut self, key: &K::SelfType<'_>, record: &R) -> Result<(), CatalogError> {
         self.insert_raw(key, &self.kind.seal(key, record))
@@ -203,17 +247,17 @@ impl<K: Key + 'static, R: Stored> Rows<Table<'_, K, Bytes>, K, R> {
         key: &K::SelfType<'_>,
         bytes: &[u8],
     ) -> Result<(), CatalogError> {
-        self.table.insert(key, bytes).map(drop).map_err(unavailable)
+        self.table_mut()?.insert(key, bytes).map(drop).map_err(unavailable)
     }
 
     /// Removes the key's record, if it has one.
     pub(super) fn remove(&mut self, key: &K::SelfType<'_>) -> Result<(), CatalogError> {
-        self.table.remove(key).map(drop).map_err(unavailable)
+        self.table_mut()?.remove(key).map(drop).map_err(unavailable)
     }
 
     /// Removes all records.
     pub(super) fn clear(&mut self) -> Result<(), CatalogError> {
-        self.table.retain(|_, _| false).map_err(unavailable)
+        self.table_mut()?.retain(|_, _| false).map_err(unavailable)
     }
 }
 

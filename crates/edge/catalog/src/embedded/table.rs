@@ -14,118 +14,91 @@ use crate::{
     Account, Bucket, CatalogError, Garbage, Held, Lease, Object, Tombstone, Upload, UploadedPart,
     Watermark,
 };
-use redb::{Key, ReadOnlyTable, ReadTransaction, Table, TableHandle, WriteTransaction};
+use redb::{Key, ReadTransaction, TableHandle, WriteTransaction};
 use ripstop_model::StripeId;
+use std::sync::Arc;
 
 /// The format before live bytes, tombstones, and what is outlived.
 const UNCOUNTED: u64 = 2;
 
 /// A table in a transaction that writes.
-pub(super) type Written<'txn, K, R> = Rows<Table<'txn, K, Bytes>, K, R>;
+pub(super) type Written<'txn, K, R> = Rows<&'txn WriteTransaction, K, R>;
 /// A table as one commit left it.
-pub(super) type Kept<K, R> = Rows<ReadOnlyTable<K, Bytes>, K, R>;
+pub(super) type Kept<K, R> = Rows<Arc<ReadTransaction>, K, R>;
 
-/// Every table of one write transaction.
-pub(super) struct Tables<'txn> {
-    pub(super) facts: Written<'txn, Bytes, Number>,
-    pub(super) buckets: Written<'txn, Bytes, Bucket>,
-    pub(super) objects: Written<'txn, Bytes, Object>,
-    pub(super) stripes: Written<'txn, u128, Held>,
-    pub(super) garbage: Written<'txn, u128, Garbage>,
-    pub(super) leftovers: Written<'txn, LeftoverKey, Number>,
-    pub(super) uploads: Written<'txn, Bytes, Upload>,
-    pub(super) uploads_by_key: Written<'txn, UploadKey, Nothing>,
-    pub(super) parts: Written<'txn, (Bytes, u16), UploadedPart>,
-    pub(super) nodes: Written<'txn, Bytes, Number>,
-    pub(super) sessions: Written<'txn, u32, Number>,
-    pub(super) usage: Written<'txn, Bytes, Account>,
-    pub(super) tombstones: Written<'txn, Bytes, Tombstone>,
-    pub(super) outlived: Written<'txn, OutlivedKey, Nothing>,
-    pub(super) outlived_at: Written<'txn, OutlivedAtKey, Nothing>,
-    pub(super) watermarks: Written<'txn, u32, Watermark>,
-    pub(super) leases: Written<'txn, Bytes, Lease>,
-    pub(super) cursors: Written<'txn, Bytes, Cursor>,
+/// Every table, once: as a write transaction has it ([`Tables`]), and as one commit left it
+/// ([`View`]). An `older` one may have records of format 1 while these are being converted.
+macro_rules! tables {
+    ($($field:ident: $key:ty => $record:ty = $kind:ident, $age:ident;)*) => {
+        /// Every table of one write transaction, each opened when it is first used.
+        pub(super) struct Tables<'txn> {
+            $(pub(super) $field: Written<'txn, $key, $record>,)*
+        }
+
+        impl<'txn> Tables<'txn> {
+            pub(super) fn open(txn: &'txn WriteTransaction) -> Result<Self, CatalogError> {
+                let is_converting = FACTS.write(txn, false).has(&CONVERTING)?;
+                Ok(Self { $($field: $kind.write(txn, tables!($age, is_converting)),)* })
+            }
+
+            /// Opens all, making those that are missing.
+            fn open_all(&self) -> Result<(), CatalogError> {
+                $(self.$field.open()?;)*
+                Ok(())
+            }
+        }
+
+        /// Every table as one commit left it, each opened when it is first used. Readers share one
+        /// view until the next commit.
+        pub(super) struct View {
+            /// Which opening of the database it belongs to.
+            pub(super) opening: u64,
+            $(pub(super) $field: Kept<$key, $record>,)*
+        }
+
+        impl View {
+            pub(super) fn open(txn: ReadTransaction, opening: u64) -> Result<Self, CatalogError> {
+                let txn = Arc::new(txn);
+                let is_converting = FACTS.read(txn.clone(), false).has(&CONVERTING)?;
+                Ok(Self {
+                    opening,
+                    $($field: $kind.read(txn.clone(), tables!($age, is_converting)),)*
+                })
+            }
+
+            /// Fails where one is missing, or is no table of the kind.
+            pub(super) fn open_all(&self) -> Result<(), CatalogError> {
+                $(self.$field.open()?;)*
+                Ok(())
+            }
+        }
+
+        /// How they are called in the file.
+        const NAMES: &[&str] = &[$($kind.name),*];
+    };
+    (current, $is_converting:ident) => { false };
+    (older, $is_converting:ident) => { $is_converting };
 }
 
-impl<'txn> Tables<'txn> {
-    /// Opens every table, making those that are missing.
-    pub(super) fn open(txn: &'txn WriteTransaction) -> Result<Self, CatalogError> {
-        let facts = FACTS.write(txn, false)?;
-        let older = facts.has(&CONVERTING)?;
-        Ok(Self {
-            facts,
-            buckets: BUCKETS.write(txn, older)?,
-            objects: OBJECTS.write(txn, older)?,
-            stripes: STRIPES.write(txn, older)?,
-            garbage: GARBAGE.write(txn, older)?,
-            leftovers: LEFTOVERS.write(txn, false)?,
-            uploads: UPLOADS.write(txn, older)?,
-            uploads_by_key: UPLOADS_BY_KEY.write(txn, false)?,
-            parts: PARTS.write(txn, older)?,
-            nodes: NODES.write(txn, false)?,
-            sessions: SESSIONS.write(txn, false)?,
-            usage: USAGE.write(txn, false)?,
-            tombstones: TOMBSTONES.write(txn, false)?,
-            outlived: OUTLIVED.write(txn, false)?,
-            outlived_at: OUTLIVED_AT.write(txn, false)?,
-            watermarks: WATERMARKS.write(txn, false)?,
-            leases: LEASES.write(txn, false)?,
-            cursors: CURSORS.write(txn, false)?,
-        })
-    }
-}
-
-/// Every table as one commit left them. Opening tables costs more than a lookup, so readers share
-/// one view until the next commit.
-pub(super) struct View {
-    /// Which opening of the database it belongs to.
-    pub(super) opening: u64,
-    pub(super) facts: Kept<Bytes, Number>,
-    pub(super) buckets: Kept<Bytes, Bucket>,
-    pub(super) objects: Kept<Bytes, Object>,
-    pub(super) stripes: Kept<u128, Held>,
-    pub(super) garbage: Kept<u128, Garbage>,
-    pub(super) leftovers: Kept<LeftoverKey, Number>,
-    pub(super) uploads: Kept<Bytes, Upload>,
-    pub(super) uploads_by_key: Kept<UploadKey, Nothing>,
-    pub(super) parts: Kept<(Bytes, u16), UploadedPart>,
-    pub(super) nodes: Kept<Bytes, Number>,
-    pub(super) sessions: Kept<u32, Number>,
-    pub(super) usage: Kept<Bytes, Account>,
-    pub(super) tombstones: Kept<Bytes, Tombstone>,
-    pub(super) outlived: Kept<OutlivedKey, Nothing>,
-    pub(super) outlived_at: Kept<OutlivedAtKey, Nothing>,
-    pub(super) watermarks: Kept<u32, Watermark>,
-    pub(super) leases: Kept<Bytes, Lease>,
-    pub(super) cursors: Kept<Bytes, Cursor>,
-}
-
-impl View {
-    pub(super) fn open(txn: &ReadTransaction, opening: u64) -> Result<Self, CatalogError> {
-        let facts = FACTS.read(txn, false)?;
-        let older = facts.has(&CONVERTING)?;
-        Ok(Self {
-            opening,
-            facts,
-            buckets: BUCKETS.read(txn, older)?,
-            objects: OBJECTS.read(txn, older)?,
-            stripes: STRIPES.read(txn, older)?,
-            garbage: GARBAGE.read(txn, older)?,
-            leftovers: LEFTOVERS.read(txn, false)?,
-            uploads: UPLOADS.read(txn, older)?,
-            uploads_by_key: UPLOADS_BY_KEY.read(txn, false)?,
-            parts: PARTS.read(txn, older)?,
-            nodes: NODES.read(txn, false)?,
-            sessions: SESSIONS.read(txn, false)?,
-            usage: USAGE.read(txn, false)?,
-            tombstones: TOMBSTONES.read(txn, false)?,
-            outlived: OUTLIVED.read(txn, false)?,
-            outlived_at: OUTLIVED_AT.read(txn, false)?,
-            watermarks: WATERMARKS.read(txn, false)?,
-            leases: LEASES.read(txn, false)?,
-            cursors: CURSORS.read(txn, false)?,
-        })
-    }
+tables! {
+    facts: Bytes => Number = FACTS, current;
+    buckets: Bytes => Bucket = BUCKETS, older;
+    objects: Bytes => Object = OBJECTS, older;
+    stripes: u128 => Held = STRIPES, older;
+    garbage: u128 => Garbage = GARBAGE, older;
+    leftovers: LeftoverKey => Number = LEFTOVERS, current;
+    uploads: Bytes => Upload = UPLOADS, older;
+    uploads_by_key: UploadKey => Nothing = UPLOADS_BY_KEY, current;
+    parts: (Bytes, u16) => UploadedPart = PARTS, older;
+    nodes: Bytes => Number = NODES, current;
+    sessions: u32 => Number = SESSIONS, current;
+    usage: Bytes => Account = USAGE, current;
+    tombstones: Bytes => Tombstone = TOMBSTONES, current;
+    outlived: OutlivedKey => Nothing = OUTLIVED, current;
+    outlived_at: OutlivedAtKey => Nothing = OUTLIVED_AT, current;
+    watermarks: u32 => Watermark = WATERMARKS, current;
+    leases: Bytes => Lease = LEASES, current;
+    cursors: Bytes => Cursor = CURSORS, current;
 }
 
 /// Makes the tables of a new file, and those that an older one lacks, counts what buckets hold
@@ -148,6 +121,7 @@ pub(super) fn prepare(txn: WriteTransaction) -> Result<(), CatalogError> {
     }
     {
         let mut tables = Tables::open(&txn)?;
+        tables.open_all()?;
         if !tables.facts.has(&VOUCHED)? {
             let before = first_vouched(&tables)?;
             tables.facts.insert(&VOUCHED, &Number(before))?;
@@ -179,30 +153,10 @@ pub(super) fn set_format(txn: &WriteTransaction) -> Result<(), CatalogError> {
 fn is_prepared(txn: &WriteTransaction) -> Result<bool, CatalogError> {
     let names: Vec<String> =
         txn.list_tables().map_err(unavailable)?.map(|table| table.name().to_owned()).collect();
-    let wanted = [
-        FACTS.name,
-        BUCKETS.name,
-        OBJECTS.name,
-        STRIPES.name,
-        GARBAGE.name,
-        LEFTOVERS.name,
-        UPLOADS.name,
-        UPLOADS_BY_KEY.name,
-        PARTS.name,
-        NODES.name,
-        SESSIONS.name,
-        USAGE.name,
-        TOMBSTONES.name,
-        OUTLIVED.name,
-        OUTLIVED_AT.name,
-        WATERMARKS.name,
-        LEASES.name,
-        CURSORS.name,
-    ];
-    if wanted.iter().any(|wanted| !names.iter().any(|name| name == wanted)) {
+    if NAMES.iter().any(|wanted| !names.iter().any(|name| name == wanted)) {
         return Ok(false);
     }
-    let facts = FACTS.write(txn, false)?;
+    let facts = FACTS.write(txn, false);
     Ok(facts.has(&VOUCHED)? && facts.has(&COUNTED)?)
 }
 

@@ -148,7 +148,7 @@ async fn a_file_from_before_sessions_knows_every_name_until_it_was_opened() {
         let txn = database.begin_write().unwrap();
         let newest = Session(9).name(1 << 47, 0);
         let record = Garbage { since_ms: 1, stripe: stripe() };
-        GARBAGE.write(&txn, false).unwrap().insert(&newest.0, &record).unwrap();
+        GARBAGE.write(&txn, false).insert(&newest.0, &record).unwrap();
         txn.commit().unwrap();
         super::older::age_file(&database, None);
         let txn = database.begin_write().unwrap();

@@ -26,7 +26,7 @@ fn file_of_format_2() -> (TempDir, PathBuf, String) {
     let txn = database.begin_write().unwrap();
     txn.open_table(META).unwrap().insert(FORMAT_NAME, 2).unwrap();
     {
-        let mut stripes = STRIPES.write(&txn, false).unwrap();
+        let mut stripes = STRIPES.write(&txn, false);
         let entries = stripes.all().unwrap();
         let entries = entries.map(|entry| entry.unwrap());
         let all: Vec<(u128, Held)> =
@@ -55,7 +55,7 @@ fn spoil(path: &Path, more: u64) {
     let database = Database::open(path).unwrap();
     let txn = database.begin_write().unwrap();
     {
-        let mut stripes = STRIPES.write(&txn, false).unwrap();
+        let mut stripes = STRIPES.write(&txn, false);
         let (id, held) = {
             let first = stripes.all().unwrap().next().unwrap().unwrap();
             (first.key(), first.read().unwrap())
@@ -92,7 +92,7 @@ fn a_count_that_was_cut_short_goes_on_and_counts_nothing_twice() {
             }
             if again {
                 let txn = database.begin_write().unwrap();
-                let mut cursors = kinds::CURSORS.write(&txn, false).unwrap();
+                let mut cursors = kinds::CURSORS.write(&txn, false);
                 cursors.insert(&LIVE, &BEGIN_AGAIN).unwrap();
                 drop(cursors);
                 txn.commit().unwrap();
@@ -135,7 +135,7 @@ fn a_damaged_stripe_does_not_stop_the_count() {
     {
         let database = Database::open(&path).unwrap();
         let txn = database.begin_write().unwrap();
-        let mut stripes = STRIPES.write(&txn, false).unwrap();
+        let mut stripes = STRIPES.write(&txn, false);
         let first = stripes.all().unwrap().next().unwrap().unwrap().key();
         stripes.insert_raw(&first, &[7]).unwrap();
         drop(stripes);

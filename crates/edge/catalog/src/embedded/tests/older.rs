@@ -67,7 +67,7 @@ fn age<K: Key + 'static, R: Older>(
     kind: Kind<K, R>,
     which: impl Fn(usize) -> bool,
 ) {
-    let mut rows = kind.write(txn, true).unwrap();
+    let mut rows = kind.write(txn, true);
     let entries = rows.all().unwrap().enumerate().filter(|(at, _)| which(*at));
     let aged: Vec<(Vec<u8>, Vec<u8>)> = entries
         .map(|(_, entry)| {
@@ -96,7 +96,7 @@ pub(super) fn age_file(database: &Database, usage: Option<(&[u8], Usage)>) {
     age(&txn, kinds::PARTS, |_| true);
     {
         let number = |facts: &Kind<Bytes, kinds::Number>, name: &[u8]| {
-            facts.write(&txn, false).unwrap().number(&name).unwrap()
+            facts.write(&txn, false).number(&name).unwrap()
         };
         let mut meta = txn.open_table(kinds::META).unwrap();
         meta.insert(kinds::FORMAT_NAME, older::FORMAT).unwrap();
@@ -104,21 +104,21 @@ pub(super) fn age_file(database: &Database, usage: Option<(&[u8], Usage)>) {
         meta.insert(older::VOUCHED, vouched).unwrap();
         meta.insert(older::USAGE_AS_OF, 7).unwrap();
         let mut leftovers = txn.open_table(LEFTOVERS).unwrap();
-        for entry in kinds::LEFTOVERS.write(&txn, false).unwrap().all().unwrap() {
+        for entry in kinds::LEFTOVERS.write(&txn, false).all().unwrap() {
             let entry = entry.unwrap();
             leftovers.insert(entry.key(), entry.read().unwrap().0).unwrap();
         }
         let mut places = txn.open_table(UPLOADS_BY_KEY).unwrap();
-        for entry in kinds::UPLOADS_BY_KEY.write(&txn, false).unwrap().all().unwrap() {
+        for entry in kinds::UPLOADS_BY_KEY.write(&txn, false).all().unwrap() {
             places.insert(entry.unwrap().key(), ()).unwrap();
         }
         let mut nodes = txn.open_table(NODES).unwrap();
-        for entry in kinds::NODES.write(&txn, false).unwrap().all().unwrap() {
+        for entry in kinds::NODES.write(&txn, false).all().unwrap() {
             let entry = entry.unwrap();
             nodes.insert(entry.key(), entry.read().unwrap().0 as u16).unwrap();
         }
         let mut sessions = txn.open_table(SESSIONS).unwrap();
-        for entry in kinds::SESSIONS.write(&txn, false).unwrap().all().unwrap() {
+        for entry in kinds::SESSIONS.write(&txn, false).all().unwrap() {
             let entry = entry.unwrap();
             sessions.insert(entry.key(), entry.read().unwrap().0).unwrap();
         }
@@ -244,11 +244,11 @@ fn a_conversion_that_was_cut_short_goes_on() {
         let txn = database.begin_write().unwrap();
         age(&txn, kinds::OBJECTS, |at| at > 3);
         age(&txn, kinds::STRIPES, |at| at % 3 == 0);
-        let mut facts = kinds::FACTS.write(&txn, false).unwrap();
+        let mut facts = kinds::FACTS.write(&txn, false);
         facts.insert(&kinds::CONVERTING, &kinds::Number(1)).unwrap();
         drop(facts);
         // Format 1 has no live bytes: they are counted when all is converted.
-        let mut cursors = kinds::CURSORS.write(&txn, false).unwrap();
+        let mut cursors = kinds::CURSORS.write(&txn, false);
         cursors.insert(&kinds::LIVE, &BEGIN_AGAIN).unwrap();
         drop(cursors);
         txn.commit().unwrap();
@@ -304,7 +304,7 @@ fn a_damaged_record_of_format_1_is_left_and_named() {
     {
         let database = Database::open(&path).unwrap();
         let txn = database.begin_write().unwrap();
-        let mut buckets = kinds::BUCKETS.write(&txn, true).unwrap();
+        let mut buckets = kinds::BUCKETS.write(&txn, true);
         buckets.insert_raw(&&b"moved"[..], &[1, 200]).unwrap();
         drop(buckets);
         txn.commit().unwrap();

@@ -71,7 +71,7 @@ fn add_to_row(path: &Path, bytes: u64) {
     let database = Database::open(path).unwrap();
     let txn = database.begin_write().unwrap();
     {
-        let mut rows = USAGE.write(&txn, false).unwrap();
+        let mut rows = USAGE.write(&txn, false);
         let account = rows.find(&&b"b"[..]).unwrap().unwrap();
         let wrong = Account { object_bytes: account.object_bytes + bytes, ..account };
         rows.insert(&&b"b"[..], &wrong).unwrap();
