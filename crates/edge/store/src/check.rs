@@ -1,6 +1,7 @@
-use crate::{Store, StoreError, clock::unix_ms, sweep::Misfit};
+use crate::{Store, StoreError, sweep::Misfit};
 use futures::StreamExt;
 use ripstop_catalog::{Change, Stripe};
+use ripstop_host::unix_ms;
 use ripstop_model::{FragmentId, NodeId, StripeId};
 use ripstop_node::Listed;
 use ripstop_runtime::{FragmentState, Look, Pool, Purpose, StripePlace};

@@ -4,13 +4,14 @@
 
 use crate::{
     Store, StoreError,
-    clock::unix_ms,
     record::{Deletion, Telling},
-    store::{Inner, record_of},
+    store::Inner,
+    stripe::record_of,
 };
 use ripstop_catalog::{
     CatalogError, Change, Condition, Object, Outcome, Refusal, Stripe, Tombstone,
 };
+use ripstop_host::unix_ms;
 use ripstop_model::{PoolId, StripeId, TenantId};
 use ripstop_runtime::{Pool, Written};
 use std::{

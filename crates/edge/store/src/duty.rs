@@ -5,8 +5,9 @@
 //! right (a moved fragment names where it was; garbage is asked for before it is deleted), and no
 //! fragment is taken for abandoned that a living session may be writing ([`Watched`]).
 
-use crate::{Store, StoreError, clock::unix_ms, store::Inner};
+use crate::{Store, StoreError, store::Inner};
 use ripstop_catalog::{CatalogError, Change, Refusal, Session, Watermark};
+use ripstop_host::unix_ms;
 use ripstop_model::StripeId;
 use std::{
     collections::BTreeMap,

@@ -1,9 +1,10 @@
 //! Uploads that nobody completes: aborted once they are old enough, or their parts would be kept
 //! for ever.
 
-use crate::{Store, StoreError, clock::unix_ms, store::Inner};
+use crate::{Store, StoreError, store::Inner};
 use futures::{StreamExt as _, stream};
 use ripstop_catalog::{CatalogError, ListedUpload, ListingRequest, Refusal};
+use ripstop_host::unix_ms;
 use ripstop_model::TenantId;
 use std::{
     sync::{Arc, Weak},

@@ -31,7 +31,6 @@
 mod body;
 mod check;
 mod clock;
-mod complete;
 mod copy;
 mod cut;
 mod deletions;
@@ -46,28 +45,24 @@ mod mover;
 mod narrow;
 mod quota;
 mod read;
-mod rebuild;
 mod record;
 mod store;
 mod stranger;
+mod stripe;
 mod sweep;
 mod upload;
 mod write;
 
 pub use body::Body;
 pub use check::{CatalogReport, CheckOptions, CheckReport, Finding, Flaw};
-pub use complete::{CompleteReport, complete};
 pub use duty::UPKEEP;
 pub use error::{StoreError, WriteError};
-pub use identity::{identity, identity_or};
+pub use identity::{adopt, identity, identity_or};
 pub use mover::{Census, MoveProgress};
 pub use narrow::narrowed;
 pub use quota::Quotas;
-pub use rebuild::{
-    Named, RebuildError, RebuildProgress, RebuildReport, ScratchError, SurveyedNode, SurveyedPool,
-    rebuild,
-};
-pub use record::EXTENTS_MAX;
+pub use record::{Deletion, EXTENTS_MAX, Telling};
 pub use store::{Settings, Store, Target};
 pub use stranger::POOL_NAME_PREFIX;
+pub use stripe::stripe_record;
 pub use upload::PartSeal;

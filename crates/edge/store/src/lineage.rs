@@ -7,11 +7,12 @@
 
 use crate::{
     Store, StoreError,
-    clock::{StampClock, StripeNames, unix_ms},
+    clock::{StampClock, StripeNames},
     deletions::RETRY_AFTER,
     store::Inner,
 };
 use ripstop_catalog::{CatalogError, Change, Refusal, Session, Stamp, Vouched};
+use ripstop_host::unix_ms;
 use ripstop_model::{FragmentId, StripeId};
 use ripstop_runtime::Pin;
 use std::sync::{

@@ -1,6 +1,7 @@
-use crate::{Store, StoreError, clock::unix_ms, store::Inner};
+use crate::{Store, StoreError, store::Inner};
 use ripstop_catalog::Change;
 use ripstop_gateway::{NodeGauge, NodeState};
+use ripstop_host::unix_ms;
 use ripstop_model::{NodeId, StripeId, TenantId};
 use ripstop_runtime::{Pool, Purpose, StripePlace};
 use std::{

@@ -29,7 +29,7 @@ pub(crate) fn check_extents(extents: usize) -> Result<(), StoreError> {
 /// What a stripe's headers tell, so that a lost catalog can be made again.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[expect(clippy::large_enum_variant, reason = "made one at a time, and mostly the large one")]
-pub(crate) enum Telling {
+pub enum Telling {
     /// That there is a bucket.
     Bucket(Bucket),
     /// That a key stands for an object.
@@ -52,7 +52,7 @@ pub(crate) enum Telling {
 
 /// A name that stands for nothing since its stamp.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Deletion {
+pub struct Deletion {
     /// The bucket's name.
     pub bucket: String,
     /// The key; empty where the bucket itself is gone.
@@ -115,7 +115,7 @@ impl Telling {
     }
 
     /// As bytes of a header's record.
-    pub(crate) fn encode(&self) -> Bytes {
+    pub fn encode(&self) -> Bytes {
         let record = ripstop_form::compose(vec![VERSION], |to| match self {
             Self::Bucket(bucket) => to.record(field::BUCKET, bucket),
             Self::Object { bucket, key, object } => {
@@ -140,7 +140,7 @@ impl Telling {
     }
 
     /// From a header's record.
-    pub(crate) fn decode(record: &[u8]) -> Result<Self, Unreadable> {
+    pub fn decode(record: &[u8]) -> Result<Self, Unreadable> {
         let nothing = || Unreadable::Form("it is empty".into());
         let (&version, rest) = record.split_first().ok_or_else(nothing)?;
         match version {
@@ -182,7 +182,7 @@ impl Telling {
     }
 
     /// The stripe that is to tell it.
-    pub(crate) fn told_by(&self) -> StripeId {
+    pub fn told_by(&self) -> StripeId {
         match self {
             Self::Bucket(bucket) => bucket.told_by,
             Self::Object { object, .. } => object.told_by,
@@ -191,7 +191,7 @@ impl Telling {
     }
 
     /// Whether it could have been written: names are never empty.
-    pub(crate) fn is_sound(&self) -> bool {
+    pub fn is_sound(&self) -> bool {
         match self {
             Self::Bucket(bucket) => !bucket.name.is_empty(),
             Self::Object { bucket, key, .. } => !bucket.is_empty() && !key.is_empty(),

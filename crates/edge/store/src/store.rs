@@ -1,6 +1,5 @@
 use crate::{
     StoreError,
-    clock::unix_ms,
     deletions::{Deletions, RETRY_AFTER, STAMPS_MAX},
     duty::{self, Duties},
     expiry,
@@ -10,13 +9,15 @@ use crate::{
     quota,
     record::Telling,
     stranger::{self, Strangers},
+    stripe::record_of,
     sweep,
 };
 use ripstop_catalog::{
     Applied, Attributes, Bucket, Catalog, CatalogError, Change, Condition, Listing, ListingRequest,
     Located, Object, Refusal, Stripe,
 };
-use ripstop_model::{Code, NodeId, PoolId, StripeId, StripeShape, TenantId};
+use ripstop_host::unix_ms;
+use ripstop_model::{NodeId, PoolId, StripeId, StripeShape, TenantId};
 use ripstop_node::Node;
 use ripstop_runtime::{
     Aftermath, Cut, Memory, Pins, Pool, Sealing, StripePlace, TenantMemory, Written,
@@ -421,34 +422,5 @@ pub(crate) struct Uncommitted {
 impl From<Uncommitted> for StoreError {
     fn from(why: Uncommitted) -> Self {
         Self::Catalog(why.error)
-    }
-}
-
-/// The catalog's record of a stripe that was written.
-pub(crate) fn record_of(written: &Written) -> Stripe {
-    let Written { pool, shape, cut, header_len, sealing, .. } = *written;
-    stripe_record(pool, shape, cut, header_len, sealing, &written.nodes)
-}
-
-/// The catalog's record of a stripe.
-pub(crate) fn stripe_record(
-    pool: PoolId,
-    shape: StripeShape,
-    cut: Cut,
-    header_len: u32,
-    sealing: Sealing,
-    nodes: &[Option<NodeId>],
-) -> Stripe {
-    let code: Code = shape.code();
-    Stripe {
-        pool: pool.0,
-        n: code.n() as u8,
-        k: code.k() as u8,
-        payload_len: shape.payload_len(),
-        header_len,
-        nodes: nodes.iter().map(|node| node.map(|id| id.0)).collect(),
-        run: cut.number(code),
-        sealing: sealing.number(),
-        ..Stripe::default()
     }
 }

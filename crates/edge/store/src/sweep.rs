@@ -1,11 +1,7 @@
-use crate::{
-    Store, StoreError,
-    clock::unix_ms,
-    duty::Watched,
-    store::{Inner, stripe_record},
-};
+use crate::{Store, StoreError, duty::Watched, store::Inner, stripe::stripe_record};
 use futures::{StreamExt, TryStreamExt};
 use ripstop_catalog::{CatalogError, Change, Leftover, Stripe};
+use ripstop_host::unix_ms;
 use ripstop_model::{FragmentId, NodeId, StripeId, TenantId};
 use ripstop_node::{Listed, Node, NodeError};
 use ripstop_runtime::{Aftermath, Pin, Pool, StripePlace};

@@ -4,12 +4,11 @@ mod common;
 
 use common::{Form, bytes, fragments, get, put, settings, store_with};
 use ripstop_catalog::{Audited, Catalog, Change, Embedded};
+use ripstop_keeper::{RebuildProgress, SurveyedNode, SurveyedPool, complete, rebuild};
 use ripstop_model::{Code, FragmentId, NodeId, PoolId};
 use ripstop_node::{MemoryNode, Node};
 use ripstop_runtime::{Layout, Memory, Seals};
-use ripstop_store::{
-    CheckOptions, RebuildProgress, Store, SurveyedNode, SurveyedPool, complete, rebuild,
-};
+use ripstop_store::{CheckOptions, Store};
 use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 
 /// Nodes and a folder that outlive their gateways.

@@ -8,10 +8,11 @@ use common::{
     settle, wipe,
 };
 use ripstop_catalog::{Condition, Object};
+use ripstop_keeper::RebuildError;
 use ripstop_model::{Code, FragmentId, StripeId, StripeShape};
 use ripstop_node::{Fault, FaultSettings, Node};
 use ripstop_runtime::{Cut, Header, Seals};
-use ripstop_store::{CheckOptions, RebuildError, StoreError};
+use ripstop_store::{CheckOptions, StoreError};
 use std::sync::Arc;
 
 const SECRET: &[u8] = b"TOP SECRET: nobody's business";

@@ -1,7 +1,8 @@
 //! One fragment to another node: the copy, then the switch.
 
-use crate::{Store, StoreError, clock::unix_ms};
+use crate::{Store, StoreError};
 use ripstop_catalog::{CatalogError, Change, Leftover, Refusal, Stripe};
+use ripstop_host::unix_ms;
 use ripstop_model::{FragmentId, NodeId, StripeId};
 use ripstop_runtime::{Pin, Purpose};
 use std::{sync::Arc, time::Duration};

@@ -5,14 +5,12 @@ use bytes::Bytes;
 use futures::TryStreamExt;
 use ripstop_catalog::{Attributes, Audited as _, Catalog, Condition, Embedded, Upload};
 use ripstop_gateway::{AfterAnswer, Report, Settings as MachineSettings};
+use ripstop_keeper::{RebuildError, RebuildProgress, RebuildReport, SurveyedNode, SurveyedPool};
 use ripstop_model::{Code, FragmentId, NodeId, PoolId, Timestamp};
 use ripstop_node::{Fault, FaultSettings, MemoryNode, Meter, Node, Operation as NodeOperation};
 use ripstop_policy::{Choice, Chunking, Class, Load, Operation, Policy, Redundancy};
 use ripstop_runtime::{Layout, Memory, Observer, Origin, Pins, Pool, PoolNode, Seals};
-use ripstop_store::{
-    Body, PartSeal, RebuildError, RebuildProgress, RebuildReport, Settings, Store, StoreError,
-    SurveyedNode, SurveyedPool, Target,
-};
+use ripstop_store::{Body, PartSeal, Settings, Store, StoreError, Target};
 use std::{collections::BTreeMap, ops::Range, sync::Arc, time::Duration};
 
 #[derive(Debug)]
@@ -398,7 +396,7 @@ pub(crate) async fn rebuilt(pool: SurveyedPool) -> (Arc<Embedded>, RebuildReport
     let folder = tempfile::tempdir().expect("a folder");
     let (scratch, progress) = (folder.path().join("scratch"), RebuildProgress::default());
     let report =
-        ripstop_store::rebuild(&again, vec![pool], &scratch, &progress, &Seals::default()).await;
+        ripstop_keeper::rebuild(&again, vec![pool], &scratch, &progress, &Seals::default()).await;
     (Arc::new(again), report.expect("rebuilt"))
 }
 
@@ -435,7 +433,7 @@ pub(crate) async fn rebuild_from(
     let (again, progress) = (Arc::new(again), RebuildProgress::default());
     let scratch = folder.join("scratch");
     let report =
-        ripstop_store::rebuild(&*again, vec![pool], &scratch, &progress, &bench.seals).await?;
+        ripstop_keeper::rebuild(&*again, vec![pool], &scratch, &progress, &bench.seals).await?;
     assert!(!scratch.exists(), "nothing is left aside");
     assert_eq!(
         (progress.fragments(), progress.objects()),

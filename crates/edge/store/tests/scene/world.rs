@@ -6,10 +6,11 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures::stream::BoxStream;
 use ripstop_catalog::Embedded;
+use ripstop_keeper::{SurveyedNode, SurveyedPool};
 use ripstop_model::{Code, FragmentId, NodeId};
 use ripstop_node::{Capabilities, Listed, MemoryNode, Node, NodeError};
 use ripstop_runtime::Layout;
-use ripstop_store::{Settings, Store, SurveyedNode, SurveyedPool};
+use ripstop_store::{Settings, Store};
 use std::{
     ops::Range,
     sync::{

@@ -1,7 +1,8 @@
 //! Judges every stripe of a survey; sorts what is told of buckets and keys by name.
 
 use super::{
-    RebuildError, RebuildReport,
+    error::RebuildError,
+    report::RebuildReport,
     roster::Roster,
     scratch::{Records, Scratch, ScratchError},
     sighting::{Digest, Kept, Sighting},
@@ -10,7 +11,6 @@ use super::{
     telling::{Name, Standing, Told, ToldRecord},
     verdict::{Believed, Verdict, judge, needed_by},
 };
-use crate::{record::Telling, store::stripe_record};
 use redb::{
     Database, ReadOnlyTable, ReadableDatabase as _, Table, TableDefinition, backends::FileBackend,
 };
@@ -18,6 +18,7 @@ use ripstop_catalog::{Stamp, Stripe};
 use ripstop_form::Unreadable;
 use ripstop_model::{NodeId, StripeId};
 use ripstop_runtime::Layout;
+use ripstop_store::{Telling, stripe_record};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,

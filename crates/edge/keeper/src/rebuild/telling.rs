@@ -1,9 +1,9 @@
 //! What stripes tell, as bytes that sort by bucket and key, the latest first.
 
-use super::RebuildError;
-use crate::record::Telling;
+use super::error::RebuildError;
 use ripstop_catalog::{Stamp, Stripe};
 use ripstop_model::StripeId;
+use ripstop_store::Telling;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -176,8 +176,8 @@ fn name(bytes: &[u8]) -> Option<(String, &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Deletion;
     use ripstop_catalog::{Bucket, Object};
+    use ripstop_store::Deletion;
 
     fn told(bucket: &str, key: Option<&str>, id: u128) -> (Vec<u8>, Name) {
         let (told_by, bucket) = (StripeId(id), bucket.to_owned());

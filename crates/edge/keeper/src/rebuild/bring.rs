@@ -1,22 +1,22 @@
 //! Brings what was judged into a catalog, many changes in each of its transactions.
 
 use super::{
-    RebuildError, RebuildProgress, RebuildReport,
+    error::RebuildError,
     judged::Judged,
+    progress::RebuildProgress,
+    report::RebuildReport,
     scratch::Scratch,
     sorting::Sorter,
     telling::{Name, Standing, Told, ToldRecord},
 };
-use crate::{clock::unix_ms, record::Telling};
 use futures::{StreamExt, stream::FuturesUnordered};
 use ripstop_catalog::{
     Bucket, Catalog, CatalogError, Change, Condition, Object, Quota, Stamp, Stripe, Tombstone,
 };
+use ripstop_host::unix_ms;
 use ripstop_model::StripeId;
-use std::{
-    collections::BTreeSet,
-    sync::{Arc, atomic::Ordering},
-};
+use ripstop_store::Telling;
+use std::{collections::BTreeSet, sync::Arc};
 use tokio::sync::mpsc;
 
 /// Bytes of changes, about, that go to the catalog together.
@@ -63,7 +63,7 @@ pub(super) async fn bring_in(
     let mut ended = |(some_buckets, some_objects)| {
         buckets += some_buckets;
         objects += some_objects;
-        progress.0.objects.fetch_add(some_objects, Ordering::Relaxed);
+        progress.have_made(some_objects);
     };
     while let Some(batch) = batches.recv().await {
         let room = if batch.is_barrier { 0 } else { BATCHES - 1 };

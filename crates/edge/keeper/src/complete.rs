@@ -1,8 +1,9 @@
-use crate::clock::{reach, unix_ms};
+use crate::reach::reach;
 use ripstop_catalog::{
     Bucket, Catalog, CatalogError, Change, Condition, ListingRequest, Located, Quota, Refusal,
     Stripe,
 };
+use ripstop_host::unix_ms;
 use ripstop_model::StripeId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-use super::{RebuildError, survey::Testimony};
+use super::{error::RebuildError, survey::Testimony};
 use ripstop_model::NodeId;
 use std::collections::BTreeMap;
 

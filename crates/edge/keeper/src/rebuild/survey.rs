@@ -1,7 +1,8 @@
 //! Reads the headers of all fragments at all nodes and sorts them by stripe, in bounded memory.
 
 use super::{
-    RebuildError, RebuildProgress,
+    error::RebuildError,
+    progress::RebuildProgress,
     roster::{Roster, SurveyedPool},
     scratch::{Records, Scratch},
     sighting::{Said, Sighting},
@@ -184,7 +185,7 @@ fn sort(
     let (mut sorter, mut records) = (Sorter::new(scratch, "seen"), Records::create(scratch)?);
     let mut bytes = Vec::new();
     while let Some(page) = raw.blocking_recv() {
-        progress.0.fragments.fetch_add(page.len() as u64, Ordering::Relaxed);
+        progress.have_read(page.len() as u64);
         for Raw { name, node, heard, .. } in page {
             if heard.headers.is_empty() {
                 Sighting { name, node, said: None }.encode(&mut bytes);
