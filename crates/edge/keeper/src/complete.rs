@@ -1,15 +1,14 @@
-use crate::reach::reach;
+use crate::{
+    listing::{Buckets, Keys, Listing as _},
+    reach::reach,
+};
 use ripstop_catalog::{
-    Bucket, Catalog, CatalogError, Change, Condition, ListingRequest, Located, Quota, Refusal,
-    Stripe,
+    Bucket, Catalog, CatalogError, Change, Condition, Located, Quota, Refusal, Stripe,
 };
 use ripstop_host::unix_ms;
 use ripstop_model::StripeId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-
-/// Buckets, or objects, of the newer catalog that are looked at together.
-const PAGE: usize = 500;
 
 /// What was brought into a catalog.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -64,36 +63,30 @@ impl Completing<'_> {
         for_deletions: bool,
     ) -> Result<(), CatalogError> {
         let through = if for_deletions { self.catalog } else { self.found };
-        let mut after = String::new();
-        loop {
-            let buckets = through.buckets(&after, PAGE).await?;
-            let Some(last) = buckets.last() else { return Ok(()) };
-            after.clone_from(&last.name);
-            for bucket in buckets {
-                let name = bucket.name.clone();
-                let mut request = ListingRequest { bucket: name, max: PAGE, ..Default::default() };
+        let mut buckets = Buckets::default();
+        while let Some(page) = buckets.page(through).await? {
+            for bucket in page {
                 if !for_deletions {
                     self.bucket(bucket.clone()).await?;
                 }
-                loop {
-                    let page = through.list(&request).await?;
-                    for (key, _) in page.objects {
+                let mut keys = Keys::of(bucket.name.clone());
+                while let Some(page) = keys.page(through).await? {
+                    for key in page {
                         if for_deletions {
-                            self.deletion(&request.bucket, key).await?;
+                            self.deletion(&bucket.name, key).await?;
                         } else {
-                            self.object(&request.bucket, key).await?;
+                            self.object(&bucket.name, key).await?;
                         }
                         self.seen += 1;
                         progress(self.seen);
                     }
-                    let Some(next) = page.next else { break };
-                    request.after = next;
                 }
                 if for_deletions {
                     self.deleted_bucket(bucket).await?;
                 }
             }
         }
+        Ok(())
     }
 
     /// Removes an object that was deleted later.

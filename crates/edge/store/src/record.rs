@@ -1,4 +1,4 @@
-use crate::StoreError;
+use crate::{StoreError, extents::EXTENTS_MAX};
 use bytes::Bytes;
 use ripstop_catalog::{Bucket, Object, Stamp};
 use ripstop_form::{Found, PASSABLE, Unreadable, paired};
@@ -6,17 +6,6 @@ use ripstop_host::spawn_blocking;
 use ripstop_model::StripeId;
 use ripstop_runtime::RECORD_LEN_MAX;
 use serde::Deserialize;
-
-/// Bytes of an extent in a record, at most: a stripe's id, and two numbers up to 2^28.
-const EXTENT_LEN: usize = 16 + 4 + 4;
-/// Bytes of everything else in a record, at most: ten thousand parts with their checksums, headers,
-/// tags, names.
-const REST_LEN: usize = 1 << 19;
-/// Most extents of an object: its record must fit a header, or a lost catalog could not be made
-/// again. 5 TiB in whole stripes of 8 MiB.
-pub const EXTENTS_MAX: usize = (15 << 20) / EXTENT_LEN;
-
-const _: () = assert!(EXTENTS_MAX * EXTENT_LEN + REST_LEN <= RECORD_LEN_MAX, "a record fits");
 
 /// Records of objects with more extents than this are made on another thread.
 const ENCODED_HERE_MAX: usize = 4096;

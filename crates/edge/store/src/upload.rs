@@ -1,6 +1,6 @@
 use crate::{
-    Body, Store, StoreError, Target, WriteError, clock::upload_id, record::check_extents,
-    store::EndedUpload, write::Writing,
+    Body, Store, StoreError, Target, WriteError, clock::upload_id, object::EndedUpload,
+    record::check_extents, write::Writing,
 };
 use bytes::Bytes;
 use ripstop_catalog::{
