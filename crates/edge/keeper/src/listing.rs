@@ -115,20 +115,21 @@ impl Listing for Buckets {
     }
 }
 
-/// Where the listing of a bucket goes on; nowhere after its last page.
-fn whole(bucket: String) -> Option<ListingRequest> {
-    Some(ListingRequest { bucket, max: ROWS, ..ListingRequest::default() })
+/// Asks for all of a bucket, from the beginning.
+fn whole(bucket: String) -> ListingRequest {
+    ListingRequest { bucket, max: ROWS, ..ListingRequest::default() }
 }
 
 /// Keys of a bucket, in order.
 #[derive(Debug)]
 pub(crate) struct Keys {
+    /// Where it goes on; nowhere after the last page.
     next: Option<ListingRequest>,
 }
 
 impl Keys {
     pub(crate) fn of(bucket: String) -> Self {
-        Self { next: whole(bucket) }
+        Self { next: Some(whole(bucket)) }
     }
 }
 
@@ -149,12 +150,13 @@ impl Listing for Keys {
 /// Uploads of a bucket, by key; none of a bucket that is gone.
 #[derive(Debug)]
 pub(crate) struct Uploads {
+    /// Where it goes on; nowhere after the last page.
     next: Option<ListingRequest>,
 }
 
 impl Uploads {
     pub(crate) fn of(bucket: String) -> Self {
-        Self { next: whole(bucket) }
+        Self { next: Some(whole(bucket)) }
     }
 }
 

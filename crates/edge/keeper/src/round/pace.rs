@@ -44,7 +44,7 @@ mod tests {
     #[test]
     fn what_is_stored_is_paid_for_at_the_rate_and_idle_time_is_not_saved_up() {
         let (pace, free) = (Pace::of(1000), Pace::free());
-        let now = pace.due() + Duration::from_secs(60);
+        let now = pace.due() + Duration::from_mins(1);
         pace.pay(500, now);
         pace.pay(1500, now);
         assert_eq!(pace.due(), now + Duration::from_secs(2));
