@@ -7,7 +7,7 @@ use ripstop_assembly::{
     config::Config, told_of,
 };
 use ripstop_catalog::{Reading, verify};
-use ripstop_store::{CheckOptions, CheckReport};
+use ripstop_keeper::{CheckOptions, CheckReport};
 use ripstop_telemetry::Checked;
 use std::process::ExitCode;
 
@@ -45,7 +45,7 @@ pub(crate) async fn run(config: &Config, repair: bool, json: bool) -> Result<Exi
                 let assembly = assemble(config, &Unwatched).await?;
                 let catalog_bytes = reading.bytes();
                 let progress = |stripes| show(&bar, Checked { catalog_bytes, stripes });
-                report = assembly.store.check(options, progress).await?;
+                report = assembly.keeper.check(options, progress).await?;
             }
             report.catalog = catalog_report(&inspection);
             report

@@ -7,7 +7,7 @@ use crate::{
 use anyhow::{Context as _, Result, ensure};
 use ripstop_assembly::{CATALOG_FILE, DataFolder, config::Config, open_catalog};
 use ripstop_catalog::{Catalog, Change};
-use ripstop_store::{CompleteReport, RebuildReport, complete};
+use ripstop_keeper::{CompleteReport, RebuildReport, complete};
 use serde::Serialize;
 use std::{fs, process::ExitCode, time::UNIX_EPOCH};
 

@@ -14,10 +14,9 @@ use ripstop_assembly::{
 };
 use ripstop_block::Blocks;
 use ripstop_catalog::{Catalog, Change, Embedded};
+use ripstop_keeper::{RebuildProgress, RebuildReport, Roll, SurveyedNode, SurveyedPool, rebuild};
 use ripstop_node::{Directory, DirectorySettings};
-use ripstop_store::{
-    Named, RebuildProgress, RebuildReport, SurveyedNode, SurveyedPool, identity_or, rebuild,
-};
+use ripstop_store::identity_or;
 use std::{
     fs,
     path::Path,
@@ -238,7 +237,7 @@ fn say_seals(report: &RebuildReport) -> Result<()> {
     Ok(())
 }
 
-fn say_named(what: &str, named: &Named) -> Result<()> {
+fn say_named(what: &str, named: &Roll) -> Result<()> {
     for name in &named.named {
         // Keys may hold anything, also what a terminal would obey.
         let shown: String = name

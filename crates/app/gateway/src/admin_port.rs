@@ -16,8 +16,8 @@ use hyper::{
 };
 use hyper_util::rt::TokioIo;
 use ripstop_catalog::{Extracted, HEADER_LEN};
+use ripstop_keeper::{CheckOptions, CheckReport};
 use ripstop_listen::Pinned;
-use ripstop_store::{CheckOptions, CheckReport};
 use ripstop_telemetry::Checked;
 use serde::Deserialize;
 use std::path::Path;

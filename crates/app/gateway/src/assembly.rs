@@ -13,6 +13,7 @@ use ripstop_block::Blocks;
 use ripstop_catalog::{Catalog, CatalogError, Change, Embedded};
 use ripstop_delay::{DelayModel, Preset, Recorded, Replay};
 use ripstop_gateway::NodeSpec;
+use ripstop_keeper::Keeper;
 use ripstop_model::{NodeId, PoolId};
 use ripstop_node::{
     AdmitError, BucketCredentials, BucketNode, BucketSettings, Delay, DelayFactor, Directory,
@@ -37,12 +38,14 @@ pub struct Assembly {
     pub catalog: Arc<Embedded>,
     /// Objects over all pools.
     pub store: Store,
+    /// What is done beside requests, for as long as somebody has this.
+    pub keeper: Keeper,
     /// The pools by name, in the order of the configuration.
     pub pools: Vec<(String, Pool)>,
     /// What is known of each pool, in the same order; lent to whoever watches.
     pub rosters: Vec<Arc<Roster>>,
     /// What rosters look at, which they do not keep.
-    _watched: Vec<Arc<(Pool, Store)>>,
+    _watched: Vec<Arc<(Pool, Keeper)>>,
     /// The one budget of strips.
     pub memory: Memory,
     /// Where time went.
@@ -164,22 +167,23 @@ pub async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assembly> {
         bucket_pools,
         memory.clone(),
         pins,
-        aftermath,
         config.store.clone(),
     );
+    let keeper = Keeper::begin(store.clone(), aftermath, config.keeper.clone());
     let mut watched = Vec::with_capacity(pools.len());
     for (roster, (_, pool)) in rosters.iter().zip(&pools) {
-        let looked_at = Arc::new((pool.clone(), store.clone()));
+        let looked_at = Arc::new((pool.clone(), keeper.clone()));
         let weak = Arc::downgrade(&looked_at);
         roster.watch(move || {
-            let (pool, store) = &*weak.upgrade()?;
-            Some(PoolGauges { moves: store.moves_of(pool.id()), ..PoolGauges::of(pool) })
+            let (pool, keeper) = &*weak.upgrade()?;
+            Some(PoolGauges { moves: keeper.moves_of(pool.id()), ..PoolGauges::of(pool) })
         });
         watched.push(looked_at);
     }
     Ok(Assembly {
         catalog: embedded,
         store,
+        keeper,
         pools,
         rosters,
         _watched: watched,

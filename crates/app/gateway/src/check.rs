@@ -2,7 +2,8 @@
 
 use crate::assembly::Assembly;
 use ripstop_catalog::{CatalogError, Inspection, Reading};
-use ripstop_store::{CatalogReport, CheckOptions, CheckReport, StoreError};
+use ripstop_keeper::{CatalogReport, CheckOptions, CheckReport};
+use ripstop_store::StoreError;
 use ripstop_telemetry::{Checked, Progress};
 use std::{sync::Arc, time::Duration};
 
@@ -13,7 +14,7 @@ const SHOWN_EVERY: Duration = Duration::from_millis(200);
 /// nothing is mended or deleted.
 pub(crate) fn check_of(assembly: &Assembly) -> ripstop_telemetry::Check {
     let catalog = assembly.catalog.clone();
-    let fragments = ripstop_telemetry::check_of(assembly.store.clone());
+    let fragments = ripstop_telemetry::check_of(assembly.keeper.clone());
     Arc::new(move |options, progress| {
         let (catalog, fragments) = (catalog.clone(), fragments.clone());
         Box::pin(async move {

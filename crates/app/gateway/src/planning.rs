@@ -1,9 +1,9 @@
 //! Where pools that plan themselves are handed to a planner, which this crate does not know.
 
 use crate::config::{AutoPlan, PlanFile, PoolConfig};
+use ripstop_keeper::Keeper;
 use ripstop_roster::Roster;
 use ripstop_runtime::Pool;
-use ripstop_store::Store;
 use std::{fmt, path::PathBuf, sync::Arc};
 
 /// A pool that is to plan itself, and what a planner needs for it.
@@ -16,7 +16,7 @@ pub struct PlannedPool {
     /// The pool.
     pub pool: Pool,
     /// Brings its stripes to where a plan wants them.
-    pub store: Store,
+    pub keeper: Keeper,
     /// Who its nodes are, and what its tasks took; the plan that is followed is noted there.
     pub roster: Arc<Roster>,
     /// Keeps the plan that is followed, so that the next start goes on with it.

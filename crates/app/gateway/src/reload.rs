@@ -11,6 +11,7 @@ use crate::{
 use anyhow::{Context as _, Result, bail};
 use ripstop_gateway::Placement;
 use ripstop_identity::{Credentials, Keyring};
+use ripstop_keeper::Keeper;
 use ripstop_listen::{Renewal, Tls};
 use ripstop_model::TenantId;
 use ripstop_node::DelayFactor;
@@ -34,6 +35,7 @@ pub(crate) struct Reload {
     keyring: Keyring,
     pools: Vec<(String, Pool)>,
     store: Store,
+    keeper: Keeper,
     memory: Memory,
     delays: BTreeMap<String, DelayFactor>,
     rosters: Vec<Arc<Roster>>,
@@ -79,6 +81,7 @@ impl Reload {
             keyring,
             pools: assembly.pools.clone(),
             store: assembly.store.clone(),
+            keeper: assembly.keeper.clone(),
             memory: assembly.memory.clone(),
             delays: assembly.delays.clone(),
             rosters: assembly.rosters.clone(),
@@ -169,7 +172,7 @@ impl Reload {
             pool.shape(shaping);
         }
         for (pool, placement) in placements {
-            self.store.follow(pool.id(), &placement);
+            self.keeper.follow(pool.id(), &placement);
         }
         let former = now.config.clone();
         self.start_planners(&config, &former, &mut now.planners);
@@ -217,7 +220,7 @@ impl Reload {
                 config: shown.clone(),
                 auto,
                 pool: pool.clone(),
-                store: self.store.clone(),
+                keeper: self.keeper.clone(),
                 roster: roster.clone(),
                 file: plan_file(&config.data, name),
                 former: followed,

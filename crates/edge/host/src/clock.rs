@@ -26,3 +26,9 @@ pub fn wall() -> SystemTime {
 pub fn since_1970() -> Duration {
     wall().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
+
+/// The same in milliseconds.
+#[inline]
+pub fn unix_ms() -> u64 {
+    u64::try_from(since_1970().as_millis()).unwrap_or(u64::MAX)
+}

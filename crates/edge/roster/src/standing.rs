@@ -1,8 +1,8 @@
 use ripstop_delay::ShiftedExponential;
 use ripstop_gateway::{Load, NodeGauge, TierGauge};
+use ripstop_keeper::MoveProgress;
 use ripstop_model::Operation;
 use ripstop_runtime::Pool;
-use ripstop_store::MoveProgress;
 use serde::{Deserialize, Serialize};
 
 /// How a pool stands at one moment.

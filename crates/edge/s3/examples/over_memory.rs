@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 async fn main() -> std::io::Result<()> {
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:9000".to_owned());
     let folder = tempfile::tempdir()?;
-    let (store, _nodes) = common::store(folder.path(), ripstop_store::Settings::default());
+    let (store, _nodes) = common::store(folder.path(), ripstop_store::StoreSettings::default());
     let listener = tokio::net::TcpListener::bind(address).await?;
     let credentials: Credentials = [("test", "testtest")].into_iter().collect();
     let shutdown = CancellationToken::new();

@@ -44,7 +44,7 @@ struct Face {
 /// A face with a bucket `bkt`.
 async fn face(settings: Settings) -> Face {
     let folder = tempfile::tempdir().unwrap();
-    let small = ripstop_store::Settings { stripe_max: 64 << 10, ..Default::default() };
+    let small = ripstop_store::StoreSettings { stripe_max: 64 << 10, ..Default::default() };
     let (store, nodes) = common::store(folder.path(), small);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

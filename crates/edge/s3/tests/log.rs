@@ -62,7 +62,7 @@ impl Logged {
             .with_writer(lines.clone());
         let default = tracing::subscriber::set_default(subscriber.finish());
         let folder = tempfile::tempdir().unwrap();
-        let (store, _nodes) = common::store(folder.path(), ripstop_store::Settings::default());
+        let (store, _nodes) = common::store(folder.path(), ripstop_store::StoreSettings::default());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let to = listener.local_addr().unwrap();
         let credentials: Credentials = [("test", "testtest")].into_iter().collect();

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 /// A face with a bucket `bkt`; gone with the folder.
 async fn face(settings: Settings) -> (SocketAddr, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
-    let (store, _nodes) = common::store(folder.path(), ripstop_store::Settings::default());
+    let (store, _nodes) = common::store(folder.path(), ripstop_store::StoreSettings::default());
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let credentials: Credentials = [("test", "testtest")].into_iter().collect();

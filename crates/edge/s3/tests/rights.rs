@@ -66,7 +66,7 @@ fn credentials(of_key: Rights, unsigned: Rights) -> Credentials {
 impl Face {
     async fn new(of_key: Rights, unsigned: Rights) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let (store, _nodes) = common::store(folder.path(), ripstop_store::Settings::default());
+        let (store, _nodes) = common::store(folder.path(), ripstop_store::StoreSettings::default());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let to = listener.local_addr().unwrap();
         let keyring = Keyring::from(credentials(of_key, unsigned));

@@ -35,7 +35,7 @@ async fn face(folder: &Path) -> Sender {
         part_len_min: 1,
         ..Settings::default()
     };
-    let (store, _nodes) = common::store(folder, ripstop_store::Settings::default());
+    let (store, _nodes) = common::store(folder, ripstop_store::StoreSettings::default());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let to = listener.local_addr().unwrap();
     let credentials: Credentials = [("test", "testtest")].into_iter().collect();

@@ -1,17 +1,11 @@
-use ripstop_catalog::{Catalog, CatalogError, Change, Session, Stamp};
-use ripstop_host::random_u64;
+use ripstop_catalog::{Session, Stamp};
+use ripstop_host::{random_u64, unix_ms};
 use ripstop_model::StripeId;
 use ripstop_runtime::{Pin, Pins};
 use std::sync::{
     Mutex, MutexGuard, PoisonError,
     atomic::{AtomicU64, Ordering},
 };
-
-/// Milliseconds since 1970.
-pub(crate) fn unix_ms() -> u64 {
-    let since = ripstop_host::since_1970();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}
 
 /// Names stripes, each later than the one before. Every name tells the session.
 #[derive(Debug)]
@@ -89,17 +83,6 @@ impl StampClock {
     pub(crate) fn observe(&self, when: u64) {
         self.0.fetch_max(when, Ordering::AcqRel);
     }
-}
-
-/// Lets a catalog know that a session gave stamps up to then: stamps to come are later, whatever
-/// clock the gateway that gives them has.
-pub(crate) async fn reach(
-    catalog: &dyn Catalog,
-    session: Session,
-    until_ms: u64,
-) -> Result<(), CatalogError> {
-    catalog.commit_one(unix_ms(), Change::Reserve { session, until_ms }).await?;
-    Ok(())
 }
 
 /// A random name of an upload: 32 hexadecimal digits.

@@ -5,12 +5,12 @@
 //! holds for copies, too.
 
 use crate::{
-    Body, PartSeal, Store, StoreError, Target, WriteError, clock::unix_ms, cut::cut, read::told,
-    upload::part,
+    Body, PartSeal, Store, StoreError, Target, WriteError, cut::cut, read::told, upload::part,
 };
 use bytes::Bytes;
 use futures::{StreamExt as _, stream::BoxStream};
 use ripstop_catalog::{Attributes, Extent, Located, Object, Upload, UploadedPart};
+use ripstop_host::unix_ms;
 use ripstop_model::PoolId;
 use std::{ops::Range, sync::Arc, time::Duration};
 use tokio::{sync::Semaphore, time::timeout};

@@ -2,106 +2,23 @@
 //! deleted, however long its fragments stay. One stripe without payload tells of all that came
 //! together: while one is being written and committed, the next gather.
 
+mod line;
+
+pub(crate) use line::Deletions;
+
 use crate::{
     Store, StoreError,
-    clock::unix_ms,
+    error::STAMPS_MAX,
     record::{Deletion, Telling},
-    store::{Inner, record_of},
+    stripe::record_of,
 };
-use ripstop_catalog::{
-    CatalogError, Change, Condition, Object, Outcome, Refusal, Stripe, Tombstone,
-};
-use ripstop_model::{PoolId, StripeId, TenantId};
+use line::{EndOfLine, Waiting};
+use ripstop_catalog::{CatalogError, Condition, Object, Outcome, Refusal, Tombstone};
+use ripstop_host::unix_ms;
+use ripstop_model::{PoolId, TenantId};
 use ripstop_runtime::{Pool, Written};
-use std::{
-    collections::{BTreeMap, VecDeque},
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::time::Duration;
 use tokio::sync::oneshot;
-
-/// Bytes of names, about, that one stripe tells the deletion of: a record of this length needs no
-/// memory beside the stripe's.
-const NAMES_LEN_MAX: usize = 12 << 10;
-/// What a deletion takes besides its name.
-const DELETION_LEN: usize = 32;
-/// Deletions that wait for one pool on behalf of one tenant; further ones are told to come back.
-const WAITING_MAX: usize = 8192;
-/// When that is.
-pub(crate) const RETRY_AFTER: Duration = Duration::from_secs(1);
-/// How often a deletion is told again whose stamp turns out to be behind what it deletes.
-pub(crate) const STAMPS_MAX: usize = 8;
-
-/// Deletions that wait to be told, by the pool that is to tell them and on whose behalf.
-#[derive(Debug, Default)]
-pub(crate) struct Deletions(Mutex<BTreeMap<(PoolId, TenantId), Line>>);
-
-/// There as long as some are under way.
-type Line = VecDeque<Waiting>;
-
-#[derive(Debug)]
-struct Waiting {
-    bucket: String,
-    key: String,
-    condition: Condition,
-    /// How often it was told.
-    told: usize,
-    answer: oneshot::Sender<Result<Option<Object>, StoreError>>,
-}
-
-impl Waiting {
-    fn len(&self) -> usize {
-        self.bucket.len() + self.key.len() + DELETION_LEN
-    }
-
-    fn change(&self, tombstone: Option<Tombstone>, stripes: Vec<(StripeId, Stripe)>) -> Change {
-        Change::DeleteObject {
-            bucket: self.bucket.clone(),
-            key: self.key.clone(),
-            condition: self.condition.clone(),
-            tombstone,
-            stripes,
-        }
-    }
-}
-
-impl Deletions {
-    /// Adds one; true if nobody works on its line yet.
-    fn add(&self, line: (PoolId, TenantId), waiting: Waiting) -> Result<bool, StoreError> {
-        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_new = !lines.contains_key(&line);
-        let line = lines.entry(line).or_default();
-        if line.len() >= WAITING_MAX {
-            return Err(StoreError::Busy { retry_after: RETRY_AFTER });
-        }
-        line.push_back(waiting);
-        Ok(is_new)
-    }
-
-    /// Those that are told together next; where none wait the line ends.
-    fn take(&self, line: (PoolId, TenantId)) -> Option<Vec<Waiting>> {
-        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let waiting = lines.get_mut(&line)?;
-        let (mut taken, mut len) = (Vec::new(), 0);
-        while let Some(next) = waiting.front() {
-            len += next.len();
-            if len > NAMES_LEN_MAX && !taken.is_empty() {
-                break;
-            }
-            taken.extend(waiting.pop_front());
-        }
-        if taken.is_empty() {
-            lines.remove(&line);
-        }
-        (!taken.is_empty()).then_some(taken)
-    }
-
-    fn put_back(&self, line: (PoolId, TenantId), again: Vec<Waiting>) {
-        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let waiting = lines.entry(line).or_default();
-        again.into_iter().rev().for_each(|one| waiting.push_front(one));
-    }
-}
 
 impl Store {
     /// Removes the key's object; answers what it was.
@@ -158,7 +75,7 @@ impl Store {
             }
         };
         let stripes: Vec<_> = written.iter().map(|told| (told.id, record_of(told))).collect();
-        let strays = self.inner.movers.strays(&stripes);
+        let strays = self.inner.strays.of(&stripes);
         let tombstones = tombstones.into_iter().map(Some).chain(std::iter::repeat(None));
         let changes = batch.iter().zip(tombstones);
         let changes = changes.map(|(one, tombstone)| one.change(tombstone, stripes.clone()));
@@ -166,15 +83,15 @@ impl Store {
         let outcomes = catalog.commit(unix_ms(), changes).await;
         for outcome in outcomes.iter().flatten() {
             if let Err(Refusal::Retired { session }) = outcome {
-                self.inner.given_up(*session);
+                self.inner.lineage.given_up(*session);
             }
         }
         // A stripe that no deletion was applied with is garbage already.
         if outcomes.is_ok() {
-            self.inner.movers.strayed(&strays);
+            self.inner.strays.note(&strays);
             written.into_iter().for_each(Written::claim);
         }
-        self.inner.answer(batch, outcomes)
+        self.answer(batch, outcomes)
     }
 
     /// Has a stripe tell that names (bucket and key; no key for the bucket itself) were deleted;
@@ -223,23 +140,7 @@ impl From<Busy> for StoreError {
     }
 }
 
-/// Ends a line whatever becomes of the task that works on it: nothing waits for a task that is
-/// gone.
-struct EndOfLine<'a> {
-    deletions: &'a Deletions,
-    line: (PoolId, TenantId),
-}
-
-impl Drop for EndOfLine<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            let mut lines = self.deletions.0.lock().unwrap_or_else(PoisonError::into_inner);
-            lines.remove(&self.line);
-        }
-    }
-}
-
-impl Inner {
+impl Store {
     /// Answers deletions; hands back those whose stamps were behind.
     fn answer(
         &self,
@@ -261,7 +162,7 @@ impl Inner {
         for (mut one, outcome) in batch.into_iter().zip(outcomes) {
             match outcome {
                 Err(Refusal::Behind { seen }) if one.told < STAMPS_MAX => {
-                    self.lineage.observe(seen);
+                    self.inner.lineage.observe(seen);
                     one.told += 1;
                     again.push(one);
                 }

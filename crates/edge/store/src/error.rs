@@ -1,10 +1,15 @@
-use crate::EXTENTS_MAX;
+use crate::extents::EXTENTS_MAX;
 use ripstop_catalog::{CatalogError, Refusal};
 use ripstop_gateway::Cause;
 use ripstop_model::StripeId;
 use ripstop_runtime::{FailedStripe, RECORD_LEN_MAX, Setback};
 use std::time::Duration;
 use thiserror::Error;
+
+/// When what is too much now may be tried again.
+pub(crate) const RETRY_AFTER: Duration = Duration::from_secs(1);
+/// How often something is told again whose stamp turns out to be behind what it replaces.
+pub(crate) const STAMPS_MAX: usize = 8;
 
 /// Why the store did not do what it was asked. Nothing visible has changed.
 #[derive(Debug, Error)]

@@ -1,5 +1,5 @@
-use crate::clock::unix_ms;
 use ripstop_catalog::{Catalog, CatalogError, Change};
+use ripstop_host::unix_ms;
 
 /// The catalog numbers names; one of them, with this before it, is the store's own.
 const PREFIX: &str = "store:";
@@ -32,7 +32,7 @@ async fn known(catalog: &dyn Catalog) -> Result<Option<u64>, CatalogError> {
 }
 
 /// Makes `identity` that of the store whose catalog is being made.
-pub(crate) async fn adopt(catalog: &dyn Catalog, identity: u64) -> Result<(), CatalogError> {
+pub async fn adopt(catalog: &dyn Catalog, identity: u64) -> Result<(), CatalogError> {
     let name = format!("{PREFIX}{identity:016x}");
     catalog.commit_one(unix_ms(), Change::NameNode { name }).await?;
     Ok(())

@@ -1,7 +1,8 @@
-//! Objects over stripes: write, read, copy, move, sweep, check, rebuild.
+//! Objects over stripes: write, read, copy, delete.
 //!
 //! A [`Store`] splits what it is given into stripes, has a pool write them, and makes them visible
-//! by one change of the catalog. It deliberately knows nothing about S3's protocol, lanes or codes.
+//! by one change of the catalog. It deliberately knows nothing about S3's protocol, lanes or codes,
+//! and does nothing beside requests: who keeps it ([`Keeping`]) does.
 //!
 //! ```
 //! use bytes::Bytes;
@@ -28,46 +29,45 @@
 //! **Invariant:** the headers of one stripe's fragments (`told_by`) record each object and bucket,
 //! and each deletion, so that a lost catalog can be rebuilt.
 
+mod admission;
 mod body;
-mod check;
+mod bucket;
 mod clock;
-mod complete;
+mod commit;
 mod copy;
 mod cut;
 mod deletions;
-mod duty;
 mod error;
-mod expiry;
+mod extents;
 mod identity;
 mod intake;
+mod keeping;
 mod lineage;
-mod mend;
-mod mover;
 mod narrow;
+mod object;
 mod quota;
 mod read;
-mod rebuild;
 mod record;
+mod settings;
 mod store;
 mod stranger;
-mod sweep;
+mod strays;
+mod stripe;
 mod upload;
 mod write;
 
 pub use body::Body;
-pub use check::{CatalogReport, CheckOptions, CheckReport, Finding, Flaw};
-pub use complete::{CompleteReport, complete};
-pub use duty::UPKEEP;
 pub use error::{StoreError, WriteError};
-pub use identity::{identity, identity_or};
-pub use mover::{Census, MoveProgress};
+pub use extents::EXTENTS_MAX;
+pub use identity::{adopt, identity, identity_or};
+pub use keeping::Keeping;
+pub use lineage::Lineage;
 pub use narrow::narrowed;
 pub use quota::Quotas;
-pub use rebuild::{
-    Named, RebuildError, RebuildProgress, RebuildReport, ScratchError, SurveyedNode, SurveyedPool,
-    rebuild,
-};
-pub use record::EXTENTS_MAX;
-pub use store::{Settings, Store, Target};
+pub use record::{Deletion, Telling};
+pub use settings::StoreSettings;
+pub use store::{Store, Target};
 pub use stranger::POOL_NAME_PREFIX;
+pub use strays::{Strays, is_spread, spot};
+pub use stripe::stripe_record;
 pub use upload::PartSeal;

@@ -6,14 +6,14 @@
 //! garbage then.
 
 use crate::{
-    Store, StoreError,
-    clock::{StampClock, StripeNames, unix_ms},
-    deletions::RETRY_AFTER,
-    store::Inner,
+    StoreError,
+    clock::{StampClock, StripeNames},
+    error::RETRY_AFTER,
 };
-use ripstop_catalog::{CatalogError, Change, Refusal, Session, Stamp, Vouched};
+use ripstop_catalog::{Catalog, CatalogError, Change, Refusal, Session, Stamp, Vouched};
+use ripstop_host::unix_ms;
 use ripstop_model::{FragmentId, StripeId};
-use ripstop_runtime::Pin;
+use ripstop_runtime::{Pin, Pins};
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
     atomic::{AtomicU64, Ordering},
@@ -33,7 +33,11 @@ const SESSIONS_TRIED: usize = 3;
 
 /// What a store knows of its catalog's past.
 #[derive(Debug)]
-pub(crate) struct Lineage {
+pub struct Lineage {
+    catalog: Arc<dyn Catalog>,
+    pins: Pins,
+    /// Whether others may have the catalog open too.
+    is_shared: bool,
     names: StripeNames,
     stamps: StampClock,
     /// This session may name stripes and give stamps until then.
@@ -50,9 +54,12 @@ pub(crate) struct Lineage {
     newer: Mutex<Option<FragmentId>>,
 }
 
-impl Default for Lineage {
-    fn default() -> Self {
+impl Lineage {
+    pub(crate) fn new(catalog: Arc<dyn Catalog>, pins: Pins, is_shared: bool) -> Self {
         Self {
+            catalog,
+            pins,
+            is_shared,
             names: StripeNames::new(),
             stamps: StampClock::default(),
             reserved_ms: AtomicU64::new(0),
@@ -63,10 +70,14 @@ impl Default for Lineage {
             newer: Mutex::default(),
         }
     }
-}
 
-impl Lineage {
-    fn newer(&self) -> Option<FragmentId> {
+    /// Whether other gateways may have the catalog open too.
+    pub fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
+    /// A fragment that was written under a newer catalog than this, if one was noted.
+    pub fn newer(&self) -> Option<FragmentId> {
         *self.newer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -74,14 +85,11 @@ impl Lineage {
     pub(crate) fn observe(&self, seen: Stamp) {
         self.stamps.observe(seen.when);
     }
-}
 
-impl Inner {
     /// Reserves names for the session up to `AHEAD_MS` after `from_ms`, and says, where others may
     /// sweep, which stripes it may still be writing. One that was given up is followed by another.
     /// One caller at a time.
     async fn reserve(&self, from_ms: u64) -> Result<(), CatalogError> {
-        let lineage = &self.lineage;
         let mut refusal = None;
         for _ in 0..SESSIONS_TRIED {
             let until_ms = from_ms.max(unix_ms()) + AHEAD_MS;
@@ -89,14 +97,14 @@ impl Inner {
             let (session, watched) = self.watched_until(alive_until_ms);
             let mut changes = vec![Change::Reserve { session, until_ms }];
             // Nobody would ever give up the sessions of gateways that are alone.
-            if self.settings.is_shared {
+            if self.is_shared {
                 changes.push(watched);
             }
             let outcomes = self.catalog.commit(unix_ms(), changes).await?;
             match outcomes.into_iter().collect::<Result<Vec<_>, _>>() {
                 Ok(_) => {
-                    lineage.reserved_ms.fetch_max(until_ms, Ordering::Release);
-                    lineage.alive_ms.fetch_max(alive_until_ms, Ordering::Release);
+                    self.reserved_ms.fetch_max(until_ms, Ordering::Release);
+                    self.alive_ms.fetch_max(alive_until_ms, Ordering::Release);
                     return Ok(());
                 }
                 Err(Refusal::Retired { session }) => {
@@ -110,35 +118,35 @@ impl Inner {
     }
 
     /// That the session counts as alive until then, and what it may still be writing.
-    pub(crate) fn watched_until(&self, alive_until_ms: u64) -> (Session, Change) {
-        let (session, least) = self.lineage.names.least(&self.pins);
+    pub fn watched_until(&self, alive_until_ms: u64) -> (Session, Change) {
+        let (session, least) = self.names.least(&self.pins);
         (session, Change::Watch { session, least, alive_until_ms })
     }
 
     /// What this session still writes comes to nothing: another gives names from now on.
-    pub(crate) fn given_up(&self, session: Session) {
-        if self.lineage.names.session() == session {
+    pub fn given_up(&self, session: Session) {
+        if self.names.session() == session {
             tracing::warn!(
                 session = format!("{:08x}", session.0),
                 "another gateway gave this one up for dead: what it was writing is refused"
             );
-            self.lineage.names.renew(session);
-            self.lineage.reserved_ms.store(0, Ordering::Release);
+            self.names.renew(session);
+            self.reserved_ms.store(0, Ordering::Release);
         }
     }
 
     /// The session that this store names stripes in.
-    pub(crate) fn session(&self) -> Session {
-        self.lineage.names.session()
+    pub fn session(&self) -> Session {
+        self.names.session()
     }
 
     /// Has the catalog know, while something is being written, that this session is alive.
-    pub(crate) async fn stay_alive(&self) -> Result<(), CatalogError> {
-        let writes = self.lineage.names.least(&self.pins).1;
+    pub async fn stay_alive(&self) -> Result<(), CatalogError> {
+        let writes = self.names.least(&self.pins).1;
         let is_writing = self.pins.contains(writes);
-        let is_due = || self.lineage.alive_ms.load(Ordering::Acquire) < unix_ms() + ALIVE_MS;
+        let is_due = || self.alive_ms.load(Ordering::Acquire) < unix_ms() + ALIVE_MS;
         if is_writing && is_due() {
-            let _turn = self.lineage.reserving.lock().await;
+            let _turn = self.reserving.lock().await;
             if is_due() {
                 self.reserve(unix_ms()).await?;
             }
@@ -147,8 +155,8 @@ impl Inner {
     }
 
     /// Has the catalog know that this session is alive, and gives up those that are not.
-    pub(crate) async fn give_up_others(&self) -> Result<(), CatalogError> {
-        let turn = self.lineage.reserving.lock().await;
+    pub async fn give_up_others(&self) -> Result<(), CatalogError> {
+        let turn = self.reserving.lock().await;
         self.reserve(unix_ms()).await?;
         drop(turn);
         self.catalog.commit_one(unix_ms(), Change::Retire).await?;
@@ -160,22 +168,22 @@ impl Inner {
         let look = || async {
             let vouched = self.catalog.vouched().await?;
             // No session gave a stamp beyond what it had reserved.
-            let own = self.lineage.names.session();
+            let own = self.names.session();
             let others = vouched.sessions.iter().filter(|(session, _)| **session != own);
             let until_ms = others.map(|(_, until_ms)| *until_ms).chain([vouched.before_ms]).max();
-            self.lineage.stamps.observe(Stamp::at(until_ms.unwrap_or_default() + 1));
+            self.stamps.observe(Stamp::at(until_ms.unwrap_or_default() + 1));
             Ok(vouched)
         };
-        self.lineage.vouched.get_or_try_init(look).await
+        self.vouched.get_or_try_init(look).await
     }
 
     /// Whether the catalog knows a name, or this session has given it.
-    pub(crate) async fn knows(&self, id: StripeId) -> Result<bool, CatalogError> {
+    pub async fn knows(&self, id: StripeId) -> Result<bool, CatalogError> {
         let is_own = Session::of(id) == self.session();
         if is_own || self.vouched().await?.covers(id) || self.later().covers(id) {
             return Ok(true);
         }
-        if self.lineage.newer().is_some() {
+        if self.newer().is_some() {
             return Ok(false);
         }
         // It may be of a gateway that began after this one.
@@ -186,12 +194,12 @@ impl Inner {
     }
 
     fn later(&self) -> MutexGuard<'_, Vouched> {
-        self.lineage.later.lock().unwrap_or_else(PoisonError::into_inner)
+        self.later.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes a fragment of this store that was written under a newer catalog.
-    pub(crate) fn note_newer(&self, name: FragmentId) {
-        let mut newer = self.lineage.newer.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn note_newer(&self, name: FragmentId) {
+        let mut newer = self.newer.lock().unwrap_or_else(PoisonError::into_inner);
         if newer.is_none() {
             tracing::error!(
                 fragment = %name,
@@ -201,15 +209,13 @@ impl Inner {
             *newer = Some(name);
         }
     }
-}
 
-impl Store {
     /// A new name, known to the catalog before it is used; pinned until its draft is.
-    pub(crate) async fn name(&self) -> Result<(StripeId, Pin), StoreError> {
+    pub(crate) async fn name(self: &Arc<Self>) -> Result<(StripeId, Pin), StoreError> {
         for _ in 0..SESSIONS_TRIED {
-            let (id, pin) = self.inner.lineage.names.next(&self.inner.pins);
+            let (id, pin) = self.names.next(&self.pins);
             self.reserve_to(id.unix_ms()).await?;
-            if Session::of(id) == self.inner.session() {
+            if Session::of(id) == self.session() {
                 return Ok((id, pin));
             }
         }
@@ -218,24 +224,23 @@ impl Store {
 
     /// The stamp of what a stripe is the first to tell: later than all that this gateway, or one
     /// before it on this catalog, gave to anything.
-    pub(crate) async fn stamp(&self, stripe: StripeId) -> Result<Stamp, StoreError> {
-        self.inner.vouched().await?;
-        let stamp = self.inner.lineage.stamps.next(stripe);
+    pub(crate) async fn stamp(self: &Arc<Self>, stripe: StripeId) -> Result<Stamp, StoreError> {
+        self.vouched().await?;
+        let stamp = self.stamps.next(stripe);
         self.reserve_to(stamp.unix_ms()).await?;
         Ok(stamp)
     }
 
     /// Lets the catalog know that this session reaches this time, before it does.
-    async fn reserve_to(&self, unix_ms: u64) -> Result<(), StoreError> {
-        let lineage = &self.inner.lineage;
-        let left = lineage.reserved_ms.load(Ordering::Acquire).checked_sub(unix_ms);
+    async fn reserve_to(self: &Arc<Self>, unix_ms: u64) -> Result<(), StoreError> {
+        let left = self.reserved_ms.load(Ordering::Acquire).checked_sub(unix_ms);
         match left {
             Some(left) if left > RENEWED_AT_MS => {}
             Some(_) => {
-                if let Ok(turn) = lineage.reserving.clone().try_lock_owned() {
-                    let inner = self.inner.clone();
+                if let Ok(turn) = self.reserving.clone().try_lock_owned() {
+                    let lineage = self.clone();
                     ripstop_host::spawn(async move {
-                        if let Err(error) = inner.reserve(unix_ms).await {
+                        if let Err(error) = lineage.reserve(unix_ms).await {
                             tracing::warn!(%error, "no names reserved ahead");
                         }
                         drop(turn);
@@ -243,18 +248,12 @@ impl Store {
                 }
             }
             None => {
-                let _turn = lineage.reserving.lock().await;
-                if lineage.reserved_ms.load(Ordering::Acquire) < unix_ms {
-                    self.inner.reserve(unix_ms).await?;
+                let _turn = self.reserving.lock().await;
+                if self.reserved_ms.load(Ordering::Acquire) < unix_ms {
+                    self.reserve(unix_ms).await?;
                 }
             }
         }
         Ok(())
-    }
-
-    /// A fragment that was written under a newer catalog than this, if a listing of the nodes has
-    /// shown one: then the catalog is an old file that was put back.
-    pub fn newer(&self) -> Option<FragmentId> {
-        self.inner.lineage.newer()
     }
 }

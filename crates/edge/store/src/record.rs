@@ -1,4 +1,4 @@
-use crate::StoreError;
+use crate::{StoreError, extents::EXTENTS_MAX};
 use bytes::Bytes;
 use ripstop_catalog::{Bucket, Object, Stamp};
 use ripstop_form::{Found, PASSABLE, Unreadable, paired};
@@ -6,17 +6,6 @@ use ripstop_host::spawn_blocking;
 use ripstop_model::StripeId;
 use ripstop_runtime::RECORD_LEN_MAX;
 use serde::Deserialize;
-
-/// Bytes of an extent in a record, at most: a stripe's id, and two numbers up to 2^28.
-const EXTENT_LEN: usize = 16 + 4 + 4;
-/// Bytes of everything else in a record, at most: ten thousand parts with their checksums, headers,
-/// tags, names.
-const REST_LEN: usize = 1 << 19;
-/// Most extents of an object: its record must fit a header, or a lost catalog could not be made
-/// again. 5 TiB in whole stripes of 8 MiB.
-pub const EXTENTS_MAX: usize = (15 << 20) / EXTENT_LEN;
-
-const _: () = assert!(EXTENTS_MAX * EXTENT_LEN + REST_LEN <= RECORD_LEN_MAX, "a record fits");
 
 /// Records of objects with more extents than this are made on another thread.
 const ENCODED_HERE_MAX: usize = 4096;
@@ -29,7 +18,7 @@ pub(crate) fn check_extents(extents: usize) -> Result<(), StoreError> {
 /// What a stripe's headers tell, so that a lost catalog can be made again.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[expect(clippy::large_enum_variant, reason = "made one at a time, and mostly the large one")]
-pub(crate) enum Telling {
+pub enum Telling {
     /// That there is a bucket.
     Bucket(Bucket),
     /// That a key stands for an object.
@@ -52,7 +41,7 @@ pub(crate) enum Telling {
 
 /// A name that stands for nothing since its stamp.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Deletion {
+pub struct Deletion {
     /// The bucket's name.
     pub bucket: String,
     /// The key; empty where the bucket itself is gone.
@@ -115,7 +104,7 @@ impl Telling {
     }
 
     /// As bytes of a header's record.
-    pub(crate) fn encode(&self) -> Bytes {
+    pub fn encode(&self) -> Bytes {
         let record = ripstop_form::compose(vec![VERSION], |to| match self {
             Self::Bucket(bucket) => to.record(field::BUCKET, bucket),
             Self::Object { bucket, key, object } => {
@@ -140,7 +129,7 @@ impl Telling {
     }
 
     /// From a header's record.
-    pub(crate) fn decode(record: &[u8]) -> Result<Self, Unreadable> {
+    pub fn decode(record: &[u8]) -> Result<Self, Unreadable> {
         let nothing = || Unreadable::Form("it is empty".into());
         let (&version, rest) = record.split_first().ok_or_else(nothing)?;
         match version {
@@ -182,7 +171,7 @@ impl Telling {
     }
 
     /// The stripe that is to tell it.
-    pub(crate) fn told_by(&self) -> StripeId {
+    pub fn told_by(&self) -> StripeId {
         match self {
             Self::Bucket(bucket) => bucket.told_by,
             Self::Object { object, .. } => object.told_by,
@@ -191,7 +180,7 @@ impl Telling {
     }
 
     /// Whether it could have been written: names are never empty.
-    pub(crate) fn is_sound(&self) -> bool {
+    pub fn is_sound(&self) -> bool {
         match self {
             Self::Bucket(bucket) => !bucket.name.is_empty(),
             Self::Object { bucket, key, .. } => !bucket.is_empty() && !key.is_empty(),

@@ -1,15 +1,13 @@
 use crate::{
-    Body, Store, StoreError, Target, WriteError,
-    clock::{unix_ms, upload_id},
-    record::check_extents,
-    store::EndedUpload,
-    write::Writing,
+    Body, Store, StoreError, Target, WriteError, clock::upload_id, object::EndedUpload,
+    record::check_extents, write::Writing,
 };
 use bytes::Bytes;
 use ripstop_catalog::{
     Attributes, Change, Checksum, Condition, Extent, Listing, ListingRequest, Object, Refusal,
     Upload, UploadedPart,
 };
+use ripstop_host::unix_ms;
 use ripstop_runtime::Written;
 
 /// What is known of a part once its bytes have come.

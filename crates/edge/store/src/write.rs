@@ -1,12 +1,12 @@
 use crate::{
     Body, Store, StoreError, Target, WriteError,
-    clock::unix_ms,
     intake::{CLOSED_MIN, Pace},
     record::{Telling, check_extents},
 };
 use bytes::{Bytes, BytesMut};
 use ripstop_catalog::{Attributes, Extent, Object};
 use ripstop_host::carried;
+use ripstop_host::unix_ms;
 use ripstop_model::StripeShape;
 use ripstop_runtime::{FailedStripe, Pool, Sealed, Share, StripeDraft, Written};
 use std::{pin::pin, time::Duration};

@@ -19,7 +19,7 @@ fn two_pools() -> (Store, Vec<FaultHandle>, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let catalog =
         Embedded::open(&folder.path().join("catalog"), ripstop_catalog::Settings::default());
-    let (to, aftermath) = ripstop_runtime::aftermaths();
+    let (to, _) = ripstop_runtime::aftermaths();
     let (pins, mut handles) = (Pins::default(), Vec::new());
     let memory = Memory::new(16 << 20);
     let pools = (0..2_u16).map(|pool| {
@@ -45,7 +45,7 @@ fn two_pools() -> (Store, Vec<FaultHandle>, tempfile::TempDir) {
     let pools = pools.collect();
     let buckets = BTreeMap::from([("a".to_owned(), PoolId(0)), ("b".to_owned(), PoolId(1))]);
     let catalog = Arc::new(catalog.unwrap());
-    let store = Store::new(catalog, pools, buckets, memory, pins, aftermath, settings());
+    let store = Store::new(catalog, pools, buckets, memory, pins, settings());
     (store, handles, folder)
 }
 

@@ -2,11 +2,7 @@
 
 mod common;
 
-use common::{
-    Bench, PartPieces, Pieces, bench, bytes, fragments, get, put, rebuild, settle, target,
-    upload_of,
-};
-use futures::future::join_all;
+use common::*;
 use ripstop_catalog::{
     Attributes, CatalogError, Condition, Limit, Quota, Refusal, Upload, UploadedPart,
 };
@@ -17,18 +13,8 @@ use std::collections::BTreeMap;
 async fn with_quota(bytes: Option<u64>, objects: Option<u64>) -> Bench {
     let bench = bench(3, 2);
     bench.store.create_bucket("b").await.expect("made");
-    set(&bench, bytes, objects);
+    set_quota(&bench, bytes, objects);
     bench
-}
-
-fn set(bench: &Bench, bytes: Option<u64>, objects: Option<u64>) {
-    let named = BTreeMap::from([("b".to_owned(), Quota { bytes, objects })]);
-    bench.store.set_quotas(Quotas { named, others: Quota::NONE });
-}
-
-async fn held(bench: &Bench) -> (u64, u64) {
-    let usage = bench.store.usage("b").await.expect("read");
-    (usage.bytes, usage.objects)
 }
 
 /// Which limit a refusal names.
@@ -41,11 +27,6 @@ fn limit<T: std::fmt::Debug>(answer: Result<T, impl Into<WriteError<&'static str
         panic!("{refusal}")
     };
     limit
-}
-
-async fn try_put(bench: &Bench, key: &str, len: usize) -> Result<(), WriteError<&'static str>> {
-    let body = Pieces::new(bytes(len, 1));
-    bench.store.put(target(key), len as u64, body).await.map(|_| ())
 }
 
 async fn begin(bench: &Bench, key: &str) -> Result<Upload, StoreError> {
@@ -103,37 +84,14 @@ async fn a_full_bucket_takes_what_makes_it_no_larger_and_again_more_once_some_is
     try_put(&bench, "k", 1000).await.expect("it fits");
     try_put(&bench, "k", 1000).await.expect("as large");
     try_put(&bench, "k", 900).await.expect("smaller");
-    set(&bench, Some(10), Some(0));
+    set_quota(&bench, Some(10), Some(0));
     try_put(&bench, "k", 800).await.expect("smaller, if far beyond what it may hold by now");
     assert_eq!(limit(try_put(&bench, "k", 801).await), Limit::Bytes(10));
-    set(&bench, Some(1000), Some(1));
+    set_quota(&bench, Some(1000), Some(1));
     assert_eq!(limit(try_put(&bench, "l", 1).await), Limit::Objects(1));
     bench.store.delete("b", "k", Condition::None).await.expect("deleted");
     assert_eq!(held(&bench).await, (0, 0));
     try_put(&bench, "l", 1000).await.expect("there is room");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn writes_that_come_together_never_exceed_a_quota_and_leave_nothing_behind() {
-    let bench = with_quota(Some(100_000), None).await;
-    // All of them pass the early look: nothing is there yet.
-    let puts =
-        (0..30).map(|at| {
-            let bench = &bench;
-            async move {
-                try_put(bench, &format!("k{at}"), 9_000).await.map_err(|error| error.to_string())
-            }
-        });
-    let answers = join_all(puts).await;
-    let done = answers.iter().filter(|answer| answer.is_ok()).count();
-    let why: Vec<_> = answers.iter().filter_map(|answer| answer.as_ref().err()).collect();
-    assert_eq!(done, 11, "{why:?}");
-    assert!(why.iter().all(|why| why.contains("quota of 100000 bytes")), "{why:?}");
-    assert_eq!(held(&bench).await, (99_000, 11));
-    settle(&bench).await;
-    bench.store.sweep_garbage().await.expect("swept");
-    // One stripe for the bucket, and one for each object, at three nodes.
-    assert_eq!(fragments(&bench.nodes).await.len(), 12 * 3);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -175,10 +133,10 @@ async fn parts_count_until_their_upload_ends_and_then_once_as_an_object() {
     };
     complete(&upload, &parts[..2]).await.expect("completed in a bucket that is almost full");
     assert_eq!(held(&bench).await, (700, 1), "the part that was not used is gone");
-    set(&bench, Some(1000), Some(2));
+    set_quota(&bench, Some(1000), Some(2));
     let upload = begin(&bench, "other").await.expect("begun");
     let part = put_part(&bench, &upload, 1, 100).await.expect("it fits");
-    set(&bench, Some(1000), Some(1));
+    set_quota(&bench, Some(1000), Some(1));
     assert_eq!(limit(complete(&upload, &[part]).await), Limit::Objects(1));
     assert_eq!(held(&bench).await, (800, 1), "it is still there");
     bench.store.abort_upload(&upload.id).await.expect("aborted");
@@ -205,16 +163,4 @@ async fn buckets_that_are_not_named_have_the_quota_of_the_others() {
     try_put(&bench, "k", 5000).await.expect("named, and without a quota");
     let other = ripstop_store::Target { bucket: "other".into(), ..target("k") };
     assert_eq!(limit(bench.store.put(other, 11, Unread).await), Limit::Bytes(10));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_rebuilt_catalog_knows_what_buckets_hold() {
-    let mut bench = with_quota(None, None).await;
-    for (key, len) in [("one", 300_000), ("two", 500), ("three", 0)] {
-        put(&bench.store, key, &bytes(len, 1)).await;
-    }
-    settle(&bench).await;
-    rebuild(&mut bench).await;
-    assert_eq!(held(&bench).await, (300_500, 3));
-    assert_eq!(get(&bench.store, "two").await.expect("read").len(), 500);
 }

@@ -8,8 +8,9 @@ use super::{
     units::Size,
 };
 use anyhow::{Context as _, Error, Result, ensure};
+use ripstop_keeper::KeeperSettings;
 use ripstop_listen::Network;
-use ripstop_store::{Quotas, Settings as StoreSettings};
+use ripstop_store::{Quotas, StoreSettings};
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 /// Name of the store's key in the data folder, unless another path is configured.
@@ -69,6 +70,8 @@ pub struct Config {
     pub catalog_scrub_every: Duration,
     /// Limits and times of the store.
     pub store: StoreSettings,
+    /// Times and paces of what is done beside requests.
+    pub keeper: KeeperSettings,
     /// At least one.
     pub pools: Vec<PoolConfig>,
     /// Who is promised something, or told apart.
@@ -168,6 +171,7 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
         catalog_check: store.catalog_check.unwrap_or_default() == CatalogCheck::Start,
         catalog_scrub_every: store.catalog_scrub_every.map_or(SCRUB_EVERY, |span| span.0),
         store: store_settings(&store, memory_max, &pools)?,
+        keeper: keeper_settings(&store)?,
         pools,
         tenants,
         quotas: quota::resolve(quotas)?,
@@ -227,6 +231,13 @@ fn store_settings(
             default.memory_wait,
             &bounds::WAIT,
         )?,
+    })
+}
+
+/// What the section of the store says of what is done beside requests.
+fn keeper_settings(raw: &raw::Store) -> Result<KeeperSettings> {
+    let (default, span) = (KeeperSettings::default(), bounds::span);
+    Ok(KeeperSettings {
         grace: span("store.grace", raw.grace, default.grace, &bounds::AGE)?,
         sweep_every: span(
             "store.sweep_every",

@@ -22,7 +22,7 @@ fn nothing_configured_is_six_directories_under_six_four() {
         |place: &NodePlace| matches!(place, NodePlace::Directory { ours: true, durable: true, .. });
     assert_eq!(config.pools[0].nodes.iter().filter(|node| ours(&node.place)).count(), 6);
     assert!(config.signature_v2);
-    assert_eq!(config.store.uploads_expire_after.as_secs(), 7 * 86_400);
+    assert_eq!(config.keeper.uploads_expire_after.as_secs(), 7 * 86_400);
     assert!(config.listen.ip().is_loopback() && !config.admin.is_reached_from_outside());
 }
 
@@ -43,12 +43,12 @@ fn variables_override_the_file() {
     ];
     let variables = variables.map(|(k, v)| (k.to_owned(), v.to_owned()));
     let config = parse(text, variables).unwrap();
-    assert_eq!(config.store.grace.as_secs(), 3);
+    assert_eq!(config.keeper.grace.as_secs(), 3);
     assert_eq!(config.pools[0].code.to_string(), "(2,1)");
     assert_eq!(config.pools[0].nodes[0].lanes, 3);
     assert_eq!(config.region, "eu-1");
     assert!(!config.signature_v2);
-    assert_eq!(config.store.uploads_expire_after.as_secs(), 86_400);
+    assert_eq!(config.keeper.uploads_expire_after.as_secs(), 86_400);
 }
 
 #[test]

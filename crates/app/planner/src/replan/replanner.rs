@@ -12,11 +12,11 @@ use ripstop_assembly::{
     config::{AutoPlan, PlanFile, PoolConfig},
 };
 use ripstop_gateway::{NodeState, Placement, Selection};
+use ripstop_keeper::{Census, Keeper};
 use ripstop_model::NodeId;
 use ripstop_placement::{Group, Plan, Renewal, is_exact};
 use ripstop_roster::{PlanStanding, Roster};
 use ripstop_runtime::Pool;
-use ripstop_store::{Census, Store};
 
 use std::{
     collections::BTreeMap,
@@ -43,7 +43,7 @@ pub struct Replanner {
     config: PoolConfig,
     auto: AutoPlan,
     pool: Pool,
-    store: Store,
+    keeper: Keeper,
     roster: Arc<Roster>,
     /// Keeps the plan that is followed, so that the next start goes on with it.
     file: PathBuf,
@@ -82,9 +82,9 @@ impl Replanner {
     /// Plans the pool until the last handle of this is dropped. It begins with the plan that is
     /// handed in, or else with that which is in its file.
     pub fn start(planned: PlannedPool) -> Arc<dyn Planning> {
-        let PlannedPool { config, auto, pool, store, roster, file, former } = planned;
+        let PlannedPool { config, auto, pool, keeper, roster, file, former } = planned;
         let (followed, counted) = (Mutex::default(), Mutex::default());
-        let this = Arc::new(Self { config, auto, pool, store, roster, file, followed, counted });
+        let this = Arc::new(Self { config, auto, pool, keeper, roster, file, followed, counted });
         let former = former.or_else(|| this.kept());
         let groups = former.and_then(|former| groups_of(&former, &this.names(), FILES).ok());
         let fits = |groups: &Vec<Group>| {
@@ -96,7 +96,7 @@ impl Replanner {
             *this.followed.lock().unwrap_or_else(PoisonError::into_inner) = Some(vec![groups]);
         } else {
             let selection = this.selection();
-            this.store.follow(this.pool.id(), &Placement { selection, groups: Vec::new() });
+            this.keeper.follow(this.pool.id(), &Placement { selection, groups: Vec::new() });
         }
         ripstop_host::spawn(keep_planning(Arc::downgrade(&this), auto.every));
         this
@@ -179,7 +179,7 @@ impl Replanner {
     /// Has the pool's stripes go, and be brought, to these groups.
     fn follow(&self, groups: &[Group]) {
         let id = |node: u16| self.roster.nodes()[usize::from(node)].0;
-        self.store.follow(self.pool.id(), &placement(groups, self.selection(), id));
+        self.keeper.follow(self.pool.id(), &placement(groups, self.selection(), id));
     }
 
     /// Counts where stripes are, unless that was done not long ago.
@@ -190,7 +190,7 @@ impl Replanner {
             return Ok(());
         }
         let begun = ripstop_host::now();
-        let census = self.store.census(self.pool.id()).await?;
+        let census = self.keeper.census(self.pool.id()).await?;
         let counted = Counted { census, at: ripstop_host::now(), took: ripstop_host::since(begun) };
         *self.counted() = Some(counted);
         Ok(())
@@ -209,7 +209,7 @@ impl Replanner {
     /// The groups that a plan begins from: where stripes are, or, as long as they are on their way,
     /// where they are brought.
     fn former(&self, followed: Option<&[Vec<Group>]>) -> Option<Vec<Vec<Group>>> {
-        let is_moving = self.store.moves_of(self.pool.id()).fragments_left > 0;
+        let is_moving = self.keeper.moves_of(self.pool.id()).fragments_left > 0;
         let counted = self.counted();
         let groups = counted.as_ref().map_or(&[][..], |counted| &counted.census.groups);
         if followed.is_some() && (is_moving || groups.is_empty()) {

@@ -6,7 +6,7 @@ use ripstop_gateway::{Report, Settings as MachineSettings};
 use ripstop_model::{Code, NodeId, PoolId, Timestamp};
 use ripstop_node::{MemoryNode, Node};
 use ripstop_runtime::{Memory, Observer, Origin, Pins, Pool, PoolNode};
-use ripstop_store::{Settings, Store};
+use ripstop_store::{Store, StoreSettings};
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 #[derive(Debug)]
@@ -17,10 +17,11 @@ impl Observer for Unwatched {
 }
 
 /// A store of code (3,2) over three memory nodes, with its catalog in `folder`; and its nodes.
-pub(crate) fn store(folder: &Path, settings: Settings) -> (Store, Vec<Arc<MemoryNode>>) {
+pub(crate) fn store(folder: &Path, settings: StoreSettings) -> (Store, Vec<Arc<MemoryNode>>) {
     let memory_nodes: Vec<_> = (0..3).map(|_| Arc::new(MemoryNode::new(4 << 30))).collect();
     let catalog = Embedded::open(&folder.join("catalog"), ripstop_catalog::Settings::default());
-    let (to, aftermath) = ripstop_runtime::aftermaths();
+    // Nobody keeps the store: requests are what is tested.
+    let (to, _) = ripstop_runtime::aftermaths();
     let pins = Pins::default();
     let node = |(id, node): (u16, &Arc<MemoryNode>)| PoolNode {
         id: NodeId(id),
@@ -43,6 +44,6 @@ pub(crate) fn store(folder: &Path, settings: Settings) -> (Store, Vec<Arc<Memory
     );
     let catalog = Arc::new(catalog.expect("opens"));
     let pools = vec![pool];
-    let store = Store::new(catalog, pools, BTreeMap::new(), memory, pins, aftermath, settings);
+    let store = Store::new(catalog, pools, BTreeMap::new(), memory, pins, settings);
     (store, memory_nodes)
 }

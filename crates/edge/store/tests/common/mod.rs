@@ -1,19 +1,18 @@
-//! A store over memory nodes that can be broken, and bodies to put into it.
+//! A store over memory nodes that can be broken, and bodies to put into it. Nobody keeps the store,
+//! unless the caller does.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use bytes::Bytes;
 use futures::TryStreamExt;
-use ripstop_catalog::{Attributes, Audited as _, Catalog, Condition, Embedded, Upload};
+use ripstop_catalog::{Attributes, Catalog, Condition, Embedded, Quota, Upload};
 use ripstop_gateway::{AfterAnswer, Report, Settings as MachineSettings};
 use ripstop_model::{Code, FragmentId, NodeId, PoolId, Timestamp};
 use ripstop_node::{Fault, FaultSettings, MemoryNode, Meter, Node, Operation as NodeOperation};
 use ripstop_policy::{Choice, Chunking, Class, Load, Operation, Policy, Redundancy};
-use ripstop_runtime::{Layout, Memory, Observer, Origin, Pins, Pool, PoolNode, Seals};
-use ripstop_store::{
-    Body, PartSeal, RebuildError, RebuildProgress, RebuildReport, Settings, Store, StoreError,
-    SurveyedNode, SurveyedPool, Target,
-};
+use ripstop_runtime::{Aftermath, Layout, Memory, Observer, Origin, Pins, Pool, PoolNode, Seals};
+use ripstop_store::{Body, PartSeal, Quotas, Store, StoreError, StoreSettings, Target, WriteError};
 use std::{collections::BTreeMap, ops::Range, sync::Arc, time::Duration};
+use tokio::sync::mpsc;
 
 #[derive(Debug)]
 pub(crate) struct Unwatched;
@@ -56,14 +55,8 @@ impl Bench {
     }
 }
 
-pub(crate) fn settings() -> Settings {
-    Settings {
-        stripe_max: 256 << 10,
-        grace: Duration::ZERO,
-        sweep_every: Duration::from_hours(1),
-        move_rate_max: 1 << 30,
-        ..Settings::default()
-    }
+pub(crate) fn settings() -> StoreSettings {
+    StoreSettings { stripe_max: 256 << 10, ..StoreSettings::default() }
 }
 
 /// A pool's layout and storage code, and the codes that its policy chooses.
@@ -139,6 +132,15 @@ pub(crate) fn bench_of(form: Form) -> Bench {
 
 /// A store that seals, or encrypts, with these keys.
 pub(crate) fn bench_sealed(form: Form, seals: &Seals, encrypt: bool) -> Bench {
+    bench_with(form, seals, encrypt).0
+}
+
+/// The same, and what becomes of its writes.
+pub(crate) fn bench_with(
+    form: Form,
+    seals: &Seals,
+    encrypt: bool,
+) -> (Bench, mpsc::Receiver<Aftermath>) {
     let nodes: Vec<_> = (0..form.nodes).map(|_| Arc::new(MemoryNode::new(1 << 30))).collect();
     let (mut wrapped, mut faults) = (Vec::<Arc<dyn Node>>::new(), Vec::new());
     let mut meters = Vec::new();
@@ -155,62 +157,26 @@ pub(crate) fn bench_sealed(form: Form, seals: &Seals, encrypt: bool) -> Bench {
         Arc::new(Embedded::open(&path, ripstop_catalog::Settings::default()).expect("opens"));
     let memory = Memory::new(16 << 20);
     let sealing = (seals, encrypt);
-    let store = store_sealed(
-        PoolId(0),
-        catalog.clone(),
-        wrapped,
-        form,
-        memory.clone(),
-        settings(),
-        sealing,
-    );
+    let (store, aftermaths) =
+        opened(PoolId(0), catalog.clone(), wrapped, form, memory.clone(), settings(), sealing);
     let seals = seals.clone();
-    Bench { form, seals, encrypt, store, catalog, nodes, memory, folder, faults, meters }
+    let bench =
+        Bench { form, seals, encrypt, store, catalog, nodes, memory, folder, faults, meters };
+    (bench, aftermaths)
 }
 
-pub(crate) fn store(
-    catalog: Arc<dyn Catalog>,
-    nodes: Vec<Arc<dyn Node>>,
-    form: Form,
-    memory: Memory,
-) -> Store {
-    store_with(catalog, nodes, form, memory, settings())
-}
-
-pub(crate) fn store_with(
-    catalog: Arc<dyn Catalog>,
-    nodes: Vec<Arc<dyn Node>>,
-    form: Form,
-    memory: Memory,
-    settings: Settings,
-) -> Store {
-    store_of(PoolId(0), catalog, nodes, form, memory, settings)
-}
-
-/// A store whose pool has this number.
-pub(crate) fn store_of(
+/// A store whose pool has this number, sealing with the first of some keys, or encrypting with it;
+/// and what becomes of its writes.
+pub(crate) fn opened(
     pool: PoolId,
     catalog: Arc<dyn Catalog>,
     nodes: Vec<Arc<dyn Node>>,
     form: Form,
     memory: Memory,
-    settings: Settings,
-) -> Store {
-    let sealing = (&Seals::default(), false);
-    store_sealed(pool, catalog, nodes, form, memory, settings, sealing)
-}
-
-/// The same, sealing with the first of some keys, or encrypting with it.
-pub(crate) fn store_sealed(
-    pool: PoolId,
-    catalog: Arc<dyn Catalog>,
-    nodes: Vec<Arc<dyn Node>>,
-    form: Form,
-    memory: Memory,
-    settings: Settings,
+    settings: StoreSettings,
     (seals, encrypt): (&Seals, bool),
-) -> Store {
-    let (to, aftermath) = ripstop_runtime::aftermaths();
+) -> (Store, mpsc::Receiver<Aftermath>) {
+    let (to, aftermaths) = ripstop_runtime::aftermaths();
     let pins = Pins::default();
     let nodes = (0..).zip(nodes);
     let nodes = nodes.map(|(id, node)| PoolNode { id: NodeId(id), lanes: 4, node }).collect();
@@ -238,7 +204,7 @@ pub(crate) fn store_sealed(
         to,
     );
     let pools = vec![pool.with_layout(form.layout).with_seals(seals.clone(), encrypt)];
-    Store::new(catalog, pools, BTreeMap::new(), memory, pins, aftermath, settings)
+    (Store::new(catalog, pools, BTreeMap::new(), memory, pins, settings), aftermaths)
 }
 
 /// Waits until nothing is in memory any longer: every task has ended.
@@ -387,65 +353,23 @@ pub(crate) async fn fragments(nodes: &[Arc<MemoryNode>]) -> Vec<(usize, Fragment
     all
 }
 
-/// Forgets the catalog and makes one again from what the nodes hold.
-pub(crate) async fn rebuild(bench: &mut Bench) -> RebuildReport {
-    rebuild_from(bench, |_, node| node).await.expect("rebuilt")
+/// Has bucket `b` hold this much at most.
+pub(crate) fn set_quota(bench: &Bench, bytes: Option<u64>, objects: Option<u64>) {
+    let named = BTreeMap::from([("b".to_owned(), Quota { bytes, objects })]);
+    bench.store.set_quotas(Quotas { named, others: Quota::NONE });
 }
 
-/// A catalog in memory that is made from what nodes hold.
-pub(crate) async fn rebuilt(pool: SurveyedPool) -> (Arc<Embedded>, RebuildReport) {
-    let again = Embedded::in_memory(ripstop_catalog::Settings::default()).expect("opens");
-    let folder = tempfile::tempdir().expect("a folder");
-    let (scratch, progress) = (folder.path().join("scratch"), RebuildProgress::default());
-    let report =
-        ripstop_store::rebuild(&again, vec![pool], &scratch, &progress, &Seals::default()).await;
-    (Arc::new(again), report.expect("rebuilt"))
+/// The bytes and objects that bucket `b` holds.
+pub(crate) async fn held(bench: &Bench) -> (u64, u64) {
+    let usage = bench.store.usage("b").await.expect("read");
+    (usage.bytes, usage.objects)
 }
 
-/// The number that the pool has after a rebuild.
-const POOL_AGAIN: PoolId = PoolId(40);
-
-/// The same, each node seen through what `seen` makes of it. The pool has another number than
-/// before.
-pub(crate) async fn rebuild_from(
-    bench: &mut Bench,
-    seen: impl Fn(usize, Arc<dyn Node>) -> Arc<dyn Node>,
-) -> Result<RebuildReport, RebuildError> {
-    let nodes: Vec<Arc<dyn Node>> =
-        bench.nodes.iter().map(|node| node.clone() as Arc<dyn Node>).collect();
-    let surveyed = (0..).zip(nodes.iter().enumerate()).map(|(id, (at, node))| SurveyedNode {
-        id: NodeId(id),
-        name: format!("d{at}"),
-        node: seen(at, node.clone()),
-    });
-    let (n, k) = bench.form.code;
-    let pool = SurveyedPool {
-        id: POOL_AGAIN,
-        name: "p".into(),
-        code: Code::new(n, k).expect("a code"),
-        layout: bench.form.layout,
-        nodes: surveyed.collect(),
-    };
-    let folder = bench.folder.path();
-    let again = folder.join("again");
-    if again.exists() {
-        std::fs::remove_file(&again).expect("removed");
-    }
-    let again = Embedded::open(&again, ripstop_catalog::Settings::default()).expect("opens");
-    let (again, progress) = (Arc::new(again), RebuildProgress::default());
-    let scratch = folder.join("scratch");
-    let report =
-        ripstop_store::rebuild(&*again, vec![pool], &scratch, &progress, &bench.seals).await?;
-    assert!(!scratch.exists(), "nothing is left aside");
-    assert_eq!(
-        (progress.fragments(), progress.objects()),
-        (report.fragments + report.damaged, report.objects)
-    );
-    let audit = again.audit().await.expect("audited");
-    assert!(audit.is_clean(), "{audit:?}");
-    bench.catalog = again.clone();
-    let memory = bench.memory.clone();
-    let sealing = (&bench.seals, bench.encrypt);
-    bench.store = store_sealed(POOL_AGAIN, again, nodes, bench.form, memory, settings(), sealing);
-    Ok(report)
+pub(crate) async fn try_put(
+    bench: &Bench,
+    key: &str,
+    len: usize,
+) -> Result<(), WriteError<&'static str>> {
+    let body = Pieces::new(bytes(len, 1));
+    bench.store.put(target(key), len as u64, body).await.map(|_| ())
 }

@@ -5,7 +5,8 @@ use axum::{
 };
 use bytes::Bytes;
 use futures::{future::BoxFuture, stream};
-use ripstop_store::{CheckOptions, CheckReport, Store, StoreError};
+use ripstop_keeper::{CheckOptions, CheckReport, Keeper};
+use ripstop_store::StoreError;
 use serde::{Deserialize, Serialize};
 use std::{sync::Arc, time::Duration};
 use tokio::{
@@ -34,12 +35,12 @@ pub type Check = Arc<
         + Sync,
 >;
 
-/// The check of a store.
-pub fn check_of(store: Store) -> Check {
+/// The check that a keeper makes of its store.
+pub fn check_of(keeper: Keeper) -> Check {
     Arc::new(move |options, progress| {
-        let store = store.clone();
+        let keeper = keeper.clone();
         let progress = move |stripes| progress(Checked { stripes, ..Checked::default() });
-        Box::pin(async move { store.check(options, progress).await })
+        Box::pin(async move { keeper.check(options, progress).await })
     })
 }
 

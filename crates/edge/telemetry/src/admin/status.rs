@@ -1,7 +1,7 @@
 use crate::metrics::{Metrics, PoolCounts, Promised, Standing};
 use ripstop_gateway::{NodeState, TierGauge};
+use ripstop_keeper::MoveProgress;
 use ripstop_roster::{PlanStanding, PoolGauges, Roster};
-use ripstop_store::MoveProgress;
 use serde::{Deserialize, Serialize};
 use std::{sync::Arc, time::Instant};
 

@@ -7,13 +7,14 @@ use crate::metrics::{Metrics, TenantNames};
 use futures::StreamExt;
 use ripstop_catalog::Embedded;
 use ripstop_gateway::{NodeGauge, NodeState, Outcome, Report, Settings, Task, TaskEnd, TierGauge};
+use ripstop_keeper::{CheckReport, Keeper, KeeperSettings};
 use ripstop_model::{Code, NodeId, PoolId, RequestId, TaskId, TenantId, Timestamp};
 use ripstop_node::{MemoryNode, Node};
 use ripstop_policy::Fixed;
 use ripstop_roster::{PoolGauges, PoolNames, Roster};
 use ripstop_runtime::{Memory, Observer, Pins, Pool, PoolNode, Spent};
 use ripstop_shaping::Fraction;
-use ripstop_store::{CheckReport, Store};
+use ripstop_store::{Store, StoreSettings};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
@@ -123,7 +124,7 @@ fn roster(nodes: &[&str]) -> Arc<Roster> {
 }
 
 /// A store of one bucket over three nodes in memory.
-async fn stored(metrics: &Metrics) -> (Store, Vec<Arc<MemoryNode>>) {
+async fn stored(metrics: &Metrics) -> (Store, Keeper, Vec<Arc<MemoryNode>>) {
     let counts = metrics.count_pool(&roster(&["a", "b", "c"]));
     let nodes: Vec<_> = (0..3).map(|_| Arc::new(MemoryNode::new(1 << 20))).collect();
     let pool_nodes = nodes.iter().enumerate();
@@ -149,17 +150,18 @@ async fn stored(metrics: &Metrics) -> (Store, Vec<Arc<MemoryNode>>) {
     counts.roster().watch(move || PoolGauges::of(&watched));
     let catalog = Embedded::in_memory(ripstop_catalog::Settings::default()).unwrap();
     let catalog = Arc::new(metrics.metered(Arc::new(catalog)));
-    let settings = ripstop_store::Settings::default();
-    let store = Store::new(catalog, vec![pool], BTreeMap::new(), memory, pins, told, settings);
+    let settings = StoreSettings::default();
+    let store = Store::new(catalog, vec![pool], BTreeMap::new(), memory, pins, settings);
+    let keeper = Keeper::begin(store.clone(), told, KeeperSettings::default());
     store.create_bucket("photos").await.unwrap();
-    (store, nodes)
+    (store, keeper, nodes)
 }
 
 #[tokio::test]
 async fn a_store_is_shown_checked_and_mended() {
     let metrics = Metrics::new("1.2.3", &[]);
-    let (store, nodes) = stored(&metrics).await;
-    let served = Served::new(metrics, check_of(store), AdminSettings::default()).await;
+    let (_store, keeper, nodes) = stored(&metrics).await;
+    let served = Served::new(metrics, check_of(keeper), AdminSettings::default()).await;
 
     for path in ["/livez", "/readyz"] {
         let (status, answer) = served.get(path).await;
@@ -476,7 +478,7 @@ async fn a_snapshot_is_kept_until_its_client_leaves_and_says_where_it_is() {
 #[tokio::test]
 async fn without_metrics_readiness_status_and_task_log_are_told_all_the_same() {
     let metrics = Metrics::new("1.2.3", &[]);
-    let (store, _nodes) = stored(&metrics).await;
+    let (store, _keeper, _nodes) = stored(&metrics).await;
     let pools = metrics.pools().iter().map(|counts| counts.roster().clone()).collect();
     let off = Admin { pools, store: Some(store), ..admin(None) };
     let served = Served::by(off, AdminSettings::default()).await;

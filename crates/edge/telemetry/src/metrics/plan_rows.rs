@@ -3,8 +3,8 @@ use super::{
     pool::Seen,
     sheet::Sheet,
 };
+use ripstop_keeper::MoveProgress;
 use ripstop_roster::PlanStanding;
-use ripstop_store::MoveProgress;
 use std::{fmt, sync::atomic::AtomicU64};
 
 type MoveCount = (&'static Family, fn(&MoveProgress) -> u64);

@@ -1,11 +1,11 @@
 use super::*;
 use ripstop_catalog::{CatalogError, Embedded, Refusal, Settings};
 use ripstop_gateway::{Load, NodeGauge, NodeState, Outcome, Report, Task, TaskEnd};
+use ripstop_keeper::MoveProgress;
 use ripstop_model::{Code, NodeId, RequestId, TaskId, TenantId, Timestamp};
 use ripstop_node::{MemoryNode, Node};
 use ripstop_roster::{PlanStanding, PoolGauges, PoolNames};
 use ripstop_runtime::Observer;
-use ripstop_store::MoveProgress;
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::Duration,

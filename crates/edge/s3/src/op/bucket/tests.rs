@@ -17,7 +17,7 @@ fn reader() -> Principal {
 }
 
 fn desk(folder: &std::path::Path, principal: Principal) -> Desk {
-    let (store, _nodes) = common::store(folder, ripstop_store::Settings::default());
+    let (store, _nodes) = common::store(folder, ripstop_store::StoreSettings::default());
     let settings = Arc::new(Settings::default());
     let allowances = Arc::new(Allowances::new(&settings));
     Desk { store, settings, allowances, principal, hashing_ns: Arc::default() }

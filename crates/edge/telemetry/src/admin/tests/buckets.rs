@@ -27,7 +27,7 @@ impl Body for Text {
 /// A store with an object in its bucket `photos` and quotas, and the port that shows it.
 async fn shown() -> (Store, Served) {
     let metrics = Metrics::new("1", &[]);
-    let (store, _nodes) = stored(&metrics).await;
+    let (store, _keeper, _nodes) = stored(&metrics).await;
     metrics.watch_store(store.clone());
     let (bucket, key) = ("photos".into(), "k".into());
     let target = Target { bucket, key, condition: Condition::None };

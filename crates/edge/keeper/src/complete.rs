@@ -1,0 +1,175 @@
+use crate::{
+    listing::{Buckets, Keys, Listing as _},
+    reach::reach,
+};
+use ripstop_catalog::{
+    Bucket, Catalog, CatalogError, Change, Condition, Located, Quota, Refusal, Stripe,
+};
+use ripstop_host::unix_ms;
+use ripstop_model::StripeId;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// What was brought into a catalog.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct CompleteReport {
+    /// Buckets that it lacked.
+    pub buckets: u64,
+    /// Objects that it lacked, or had older versions of.
+    pub objects: u64,
+    /// Buckets and objects that it had and that were deleted later.
+    #[serde(default)]
+    pub deletions: u64,
+    /// Objects that share a stripe with something that was deleted: left out.
+    pub left_out: u64,
+}
+
+/// Brings into `catalog` what it lacks of `found`, a catalog made from all fragments of the same
+/// nodes, by the same numbers: buckets, later versions of objects than its own, and later
+/// deletions. What it knows to have been deleted stays so. `progress` hears of objects looked at.
+///
+/// # Errors
+/// If either catalog fails: what was brought in until then stays, and doing it again does the rest.
+pub async fn complete(
+    catalog: &dyn Catalog,
+    found: &dyn Catalog,
+    progress: impl Fn(u64),
+) -> Result<CompleteReport, CatalogError> {
+    // Stamps to come are later than all that are at the nodes.
+    let reached = found.vouched().await?.sessions.into_iter().max_by_key(|(_, until_ms)| *until_ms);
+    if let Some((session, until_ms)) = reached {
+        reach(catalog, session, until_ms).await?;
+    }
+    let mut completing = Completing { catalog, found, report: CompleteReport::default(), seen: 0 };
+    completing.walk(&progress, false).await?;
+    completing.walk(&progress, true).await?;
+    Ok(completing.report)
+}
+
+struct Completing<'a> {
+    catalog: &'a dyn Catalog,
+    found: &'a dyn Catalog,
+    report: CompleteReport,
+    /// Objects looked at.
+    seen: u64,
+}
+
+impl Completing<'_> {
+    /// Goes through what was found, and brings it in; or through what there is, for what was
+    /// deleted.
+    async fn walk(
+        &mut self,
+        progress: &impl Fn(u64),
+        for_deletions: bool,
+    ) -> Result<(), CatalogError> {
+        let through = if for_deletions { self.catalog } else { self.found };
+        let mut buckets = Buckets::default();
+        while let Some(page) = buckets.page(through).await? {
+            for bucket in page {
+                if !for_deletions {
+                    self.bucket(bucket.clone()).await?;
+                }
+                let mut keys = Keys::of(bucket.name.clone());
+                while let Some(page) = keys.page(through).await? {
+                    for key in page {
+                        if for_deletions {
+                            self.deletion(&bucket.name, key).await?;
+                        } else {
+                            self.object(&bucket.name, key).await?;
+                        }
+                        self.seen += 1;
+                        progress(self.seen);
+                    }
+                }
+                if for_deletions {
+                    self.deleted_bucket(bucket).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes an object that was deleted later.
+    async fn deletion(&mut self, bucket: &str, key: String) -> Result<(), CatalogError> {
+        let Some(tombstone) = self.found.tombstone(bucket, &key).await? else { return Ok(()) };
+        let present = self.catalog.object(bucket, &key).await?;
+        if present.is_none_or(|present| present.object.stamp() >= tombstone.stamp) {
+            return Ok(());
+        }
+        let stripes = self.new_stripes([tombstone.told_by].into()).await?;
+        let (bucket, condition, tombstone) = (bucket.to_owned(), Condition::None, Some(tombstone));
+        let change = Change::DeleteObject { bucket, key, condition, tombstone, stripes };
+        self.delete(change).await
+    }
+
+    /// Removes a bucket that was deleted later, if nothing is in it.
+    async fn deleted_bucket(&mut self, bucket: Bucket) -> Result<(), CatalogError> {
+        let Some(tombstone) = self.found.tombstone(&bucket.name, "").await? else { return Ok(()) };
+        if bucket.stamp() >= tombstone.stamp {
+            return Ok(());
+        }
+        let stripes = self.new_stripes([tombstone.told_by].into()).await?;
+        let (name, tombstone) = (bucket.name, Some(tombstone));
+        self.delete(Change::DeleteBucket { name, tombstone, stripes }).await
+    }
+
+    async fn delete(&mut self, change: Change) -> Result<(), CatalogError> {
+        match self.catalog.commit_one(unix_ms(), change).await {
+            Ok(_) => self.report.deletions += 1,
+            // Something is in the bucket, or what tells of the deletion is garbage here.
+            Err(CatalogError::Refused(_)) => self.report.left_out += 1,
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    async fn bucket(&mut self, bucket: Bucket) -> Result<(), CatalogError> {
+        let is_gone = self.catalog.is_garbage(bucket.told_by).await?;
+        if is_gone || self.catalog.bucket(&bucket.name).await?.is_some() {
+            return Ok(());
+        }
+        let stripes = self.new_stripes([bucket.told_by].into()).await?;
+        self.catalog.commit_one(unix_ms(), Change::CreateBucket { bucket, stripes }).await?;
+        self.report.buckets += 1;
+        Ok(())
+    }
+
+    async fn object(&mut self, bucket: &str, key: String) -> Result<(), CatalogError> {
+        let Some(Located { object, .. }) = self.found.object(bucket, &key).await? else {
+            return Ok(());
+        };
+        let present = self.catalog.object(bucket, &key).await?;
+        let is_known = present.is_some_and(|present| present.object.stamp() >= object.stamp());
+        if is_known || self.catalog.is_garbage(object.told_by).await? {
+            return Ok(());
+        }
+        let extents = object.extents.iter().map(|extent| extent.stripe);
+        let stripes = self.new_stripes(extents.chain([object.told_by]).collect()).await?;
+        let (bucket, condition) = (bucket.to_owned(), Condition::None);
+        // What the nodes hold was let in once.
+        let quota = Quota::NONE;
+        let change = Change::PutObject { bucket, key, object, stripes, condition, quota };
+        match self.catalog.commit_one(unix_ms(), change).await {
+            Ok(_) => self.report.objects += 1,
+            // Its bucket was deleted, or a stripe of it was.
+            Err(CatalogError::Refused(Refusal::StripeGone { .. } | Refusal::NoSuchBucket)) => {
+                self.report.left_out += 1;
+            }
+            // It was deleted later.
+            Err(CatalogError::Refused(Refusal::Behind { .. })) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Those of `ids` that the catalog does not hold, as they were found.
+    async fn new_stripes(
+        &self,
+        ids: BTreeSet<StripeId>,
+    ) -> Result<Vec<(StripeId, Stripe)>, CatalogError> {
+        let ids: Vec<StripeId> = ids.into_iter().collect();
+        let (known, found) = (self.catalog.stripes(&ids).await?, self.found.stripes(&ids).await?);
+        let new = ids.into_iter().zip(known.into_iter().zip(found));
+        Ok(new.filter_map(|(id, (known, found))| known.is_none().then_some((id, found?))).collect())
+    }
+}

@@ -1,0 +1,127 @@
+//! The one kind of round: what is done again and again beside the requests, and page by page.
+
+mod job;
+mod pace;
+
+pub(crate) use job::{Job, begin, begin_at};
+pub(crate) use pace::Pace;
+
+use crate::{Keeper, keeper::Owner, listing::Listing};
+use ripstop_catalog::CatalogError;
+use ripstop_runtime::Pool;
+use ripstop_store::StoreError;
+use std::time::{Duration, Instant};
+
+/// How often a round that waits looks whether it is still wanted.
+pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// How soon a round may be begun again that another gateway has the lease of.
+pub(crate) const ASK_AGAIN_AFTER: Duration = Duration::from_secs(1);
+/// How often a round that gives way looks whether the pool still has a backlog.
+const GIVE_WAY: Duration = Duration::from_millis(20);
+/// How long it gives way for one fragment at most.
+const GIVE_WAY_MAX: Duration = Duration::from_secs(1);
+
+/// Why a round ends before its time.
+#[derive(Debug)]
+pub(crate) enum Halt {
+    /// Nobody has the keeper any more, or wants what the round is for.
+    Unwanted,
+    /// What went wrong.
+    Failed(StoreError),
+}
+
+impl From<StoreError> for Halt {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<CatalogError> for Halt {
+    fn from(error: CatalogError) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl From<Halt> for StoreError {
+    fn from(halt: Halt) -> Self {
+        match halt {
+            Halt::Unwanted => CatalogError::Unavailable("its keeper is gone".into()).into(),
+            Halt::Failed(error) => error,
+        }
+    }
+}
+
+/// One round: for whom it is done, at what pace, and whether under the lease.
+#[derive(Debug)]
+pub(crate) struct Round {
+    owner: Owner,
+    /// Whether only the gateway that has the upkeep goes on with it.
+    is_upkeep: bool,
+    pace: Pace,
+}
+
+impl Round {
+    /// One that somebody asked for: whoever has the lease, and as fast as it goes.
+    pub(crate) fn by_hand(keeper: &Keeper) -> Self {
+        Self { owner: keeper.owner(), is_upkeep: false, pace: Pace::free() }
+    }
+
+    /// The keeper, while somebody has it. Not to be kept while waiting for a time: a keeper ends
+    /// when its users have gone.
+    pub(crate) fn keeper(&self) -> Result<Keeper, Halt> {
+        self.owner.keeper().ok_or(Halt::Unwanted)
+    }
+
+    /// The next page of what the round goes through; `None` after the last. Before each it is asked
+    /// whether the round is still wanted, has the lease if it takes one, and may go on.
+    pub(crate) async fn page<L: Listing>(
+        &self,
+        listing: &mut L,
+    ) -> Result<Option<Vec<L::Row>>, Halt> {
+        self.rest_until(self.pace.due(), |_| Ok(())).await?;
+        let keeper = self.keeper()?;
+        if self.is_upkeep && !keeper.has_upkeep().await? {
+            return Err(StoreError::Busy { retry_after: ASK_AGAIN_AFTER }.into());
+        }
+        Ok(listing.page(&**keeper.catalog()).await?)
+    }
+
+    /// Counts bytes that the round stored: what comes next waits until they are paid for.
+    pub(crate) fn pay(&self, bytes: u64) {
+        self.pace.pay(bytes, ripstop_host::now());
+    }
+
+    /// Waits until what was stored is paid for, and nobody else waits for the pool's nodes; for
+    /// that a second at most, since a backlog may be there just because of what the round is about.
+    /// Meanwhile `look` is told of the keeper, and may end the round.
+    pub(crate) async fn give_way(
+        &self,
+        pool: &Pool,
+        look: impl FnMut(&Keeper) -> Result<(), Halt>,
+    ) -> Result<(), Halt> {
+        let mut look = look;
+        self.rest_until(self.pace.due(), &mut look).await?;
+        let end = ripstop_host::now() + GIVE_WAY_MAX;
+        while ripstop_host::now() < end && pool.inspect(|machine| machine.load().backlog) > 0 {
+            tokio::time::sleep(GIVE_WAY).await;
+            drop(self.keeper()?);
+        }
+        Ok(())
+    }
+
+    /// Waits until a time, while the round is wanted.
+    async fn rest_until(
+        &self,
+        end: Instant,
+        mut look: impl FnMut(&Keeper) -> Result<(), Halt>,
+    ) -> Result<(), Halt> {
+        loop {
+            look(&self.keeper()?)?;
+            let left = end.saturating_duration_since(ripstop_host::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            tokio::time::sleep(left.min(LOOK_EVERY)).await;
+        }
+    }
+}

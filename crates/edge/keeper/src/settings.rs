@@ -1,0 +1,36 @@
+use std::time::Duration;
+
+/// What an operator may set.
+#[derive(Clone, PartialEq, Debug)]
+pub struct KeeperSettings {
+    /// How long garbage, and fragments that nothing claims, are kept. Default 15 minutes. Reads
+    /// that take longer than this on an object that was removed meanwhile break off.
+    pub grace: Duration,
+    /// How often garbage is swept. Default 1 minute.
+    pub sweep_every: Duration,
+    /// How often nodes are listed for fragments that nothing claims; the first time one grace after
+    /// the start. Default 6 hours.
+    pub list_every: Duration,
+    /// How old an upload in parts may become before it is aborted; 0: any age. Default 7 days.
+    pub uploads_expire_after: Duration,
+    /// Most bytes that are moved each second to bring stripes to where their pool's plan wants
+    /// them; 0: none are moved. Default 8 MiB.
+    pub move_rate_max: u64,
+    /// How long the nodes of a plan must have been as they are, and the last walk through its
+    /// pool's stripes over, before stripes that others stood in for are brought home. Default 1
+    /// minute.
+    pub home_after: Duration,
+}
+
+impl Default for KeeperSettings {
+    fn default() -> Self {
+        Self {
+            grace: Duration::from_mins(15),
+            sweep_every: Duration::from_mins(1),
+            list_every: Duration::from_hours(6),
+            uploads_expire_after: Duration::from_hours(7 * 24),
+            move_rate_max: 8 << 20,
+            home_after: Duration::from_mins(1),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+use crate::{
+    Store, StoreError,
+    error::{RETRY_AFTER, STAMPS_MAX},
+    record::Telling,
+};
+use ripstop_catalog::{Bucket, Change, ListingRequest, Refusal};
+use ripstop_host::unix_ms;
+
+impl Store {
+    /// Makes a bucket.
+    pub async fn create_bucket(&self, name: &str) -> Result<(), StoreError> {
+        if self.inner.catalog.bucket(name).await?.is_some() {
+            return Err(Refusal::BucketExists.into());
+        }
+        let created_ms = unix_ms();
+        for _ in 0..STAMPS_MAX {
+            let (told_by, _pin) = self.name().await?;
+            let stamp = Some(self.stamp(told_by).await?);
+            let name = name.to_owned();
+            let bucket = Bucket { name, created_ms, told_by, stamp, ..Bucket::default() };
+            let told = Telling::Bucket(bucket.clone());
+            let written = self.tell(self.pool_for(&bucket.name), told_by, told).await?;
+            let change = |stripes| Change::CreateBucket { bucket, stripes };
+            match self.commit(vec![written], change).await {
+                Ok(_) => return Ok(()),
+                Err(why) => _ = self.behind(why)?,
+            }
+        }
+        Err(StoreError::Busy { retry_after: RETRY_AFTER })
+    }
+
+    /// Removes an empty bucket. As with objects, what tells of it at the nodes is left out where
+    /// too few of them take it.
+    pub async fn delete_bucket(&self, name: &str) -> Result<(), StoreError> {
+        self.bucket(name).await?;
+        let first = ListingRequest { bucket: name.to_owned(), max: 1, ..Default::default() };
+        if !self.inner.catalog.list(&first).await?.objects.is_empty() {
+            return Err(Refusal::BucketNotEmpty.into());
+        }
+        for _ in 0..STAMPS_MAX {
+            let gone = [(name.to_owned(), String::new())];
+            let (written, mut tombstones) = self.tell_gone(self.pool_for(name), &gone).await?;
+            let (name, tombstone) = (name.to_owned(), tombstones.pop());
+            let change = |stripes| Change::DeleteBucket { name, tombstone, stripes };
+            match self.commit(written.into_iter().collect(), change).await {
+                Ok(_) => return Ok(()),
+                Err(why) => _ = self.behind(why)?,
+            }
+        }
+        Err(StoreError::Busy { retry_after: RETRY_AFTER })
+    }
+
+    /// A bucket by name; `NoSuchBucket` if there is none.
+    pub async fn bucket(&self, name: &str) -> Result<Bucket, StoreError> {
+        let found = self.inner.catalog.bucket(name).await?;
+        found.ok_or_else(|| Refusal::NoSuchBucket.into())
+    }
+
+    /// Buckets by name, ascending, after `after`.
+    pub async fn buckets(&self, after: &str, max: usize) -> Result<Vec<Bucket>, StoreError> {
+        Ok(self.inner.catalog.buckets(after, max).await?)
+    }
+}
