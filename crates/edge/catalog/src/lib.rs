@@ -29,6 +29,7 @@
 //! # }
 //! ```
 
+mod asked;
 mod audit;
 mod catalog;
 #[cfg(any(test, feature = "conformance"))]
@@ -40,8 +41,9 @@ mod listing;
 mod model;
 mod rollup;
 
+pub use asked::Asked;
 pub use audit::{Audit, Audited, FINDINGS_MAX, Finding};
-pub use catalog::{Catalog, LOCATED_EXTENTS_MAX, Located, PARTS_LEN_MAX};
+pub use catalog::{Answer, Catalog, LOCATED_EXTENTS_MAX, Located, PARTS_LEN_MAX, Query};
 pub use embedded::{
     Copied, Durability, Embedded, Extracted, HEADER_LEN, Health, Inspection, Reading, Settings,
     Snapshot, Trouble, copy, verify,

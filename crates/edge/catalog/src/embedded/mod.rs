@@ -1,5 +1,6 @@
 //! The catalog in one file, over redb.
 
+mod answer;
 mod audit;
 mod committer;
 mod convert;
@@ -35,23 +36,16 @@ pub use inspect::Inspection;
 pub use settings::{Durability, Settings};
 pub use snapshot::{Extracted, HEADER_LEN, Reading, Snapshot};
 
-use crate::{
-    Audit, Audited, Bucket, Catalog, CatalogError, Change, Held, Lease, Leftover, Listing,
-    ListingRequest, Located, Outcome, Session, Stripe, Tombstone, Upload, UploadedPart, Usage,
-    Vouched, Watermark,
-};
+use crate::{Answer, Audit, Audited, Catalog, CatalogError, Change, Outcome, Query};
 use async_trait::async_trait;
 use committer::{Asked, Committer, Waiting};
 use drive::{Drive, ended};
 use failure::{corrupt, unavailable};
 use health::caught;
 use inspect::{Depth, inspect};
-use key::object_key;
 use opening::{Opened, Opener};
-use read::Found;
 use redb::Database;
 use ripstop_host::spawn_blocking;
-use ripstop_model::{NodeId, StripeId};
 use shown::Shown;
 use snapshot::Pace;
 use std::fs;
@@ -61,12 +55,6 @@ use std::{fmt, io};
 use storage::{InFile, InMemory, Shared, Storage, sync_folder};
 use table::View;
 use tokio::sync::{Semaphore, oneshot};
-
-/// Bytes of a record that are decoded on the caller's thread: longer ones are on a thread of their
-/// own.
-const DECODED_HERE_MAX: usize = 64 << 10;
-/// Longer ones that are decoded at once: each takes more memory than its bytes.
-static DECODINGS: Semaphore = Semaphore::const_new(4);
 
 /// A catalog in one file, for one process.
 ///
@@ -201,7 +189,7 @@ impl Embedded {
     }
 
     /// Reads on this thread: one record, or few.
-    async fn read<T>(
+    async fn here<T>(
         &self,
         read: impl Fn(&View) -> Result<T, CatalogError>,
     ) -> Result<T, CatalogError> {
@@ -216,19 +204,19 @@ impl Embedded {
     }
 
     /// Reads on a thread for what takes long.
-    async fn read_elsewhere<T: Send + 'static>(
+    async fn elsewhere<T: Send + 'static>(
         &self,
         read: impl Fn(&View) -> Result<T, CatalogError> + Send + Sync + 'static,
     ) -> Result<T, CatalogError> {
         let read = Arc::new(read);
         for _ in 1..READS_MAX {
             let view = self.view();
-            match elsewhere(Arc::clone(&view), Arc::clone(&read)).await {
+            match on_a_thread(Arc::clone(&view), Arc::clone(&read)).await {
                 Err(error) if self.turned(&error, &view).await => {}
                 result => return self.health.noted(result),
             }
         }
-        self.health.noted(elsewhere(self.view(), read).await)
+        self.health.noted(on_a_thread(self.view(), read).await)
     }
 
     /// Whether `error` only says that the database was closed, and it is open again.
@@ -247,7 +235,7 @@ impl Drop for Stopping {
     }
 }
 
-async fn elsewhere<T: Send + 'static>(
+async fn on_a_thread<T: Send + 'static>(
     view: Arc<View>,
     read: Arc<impl Fn(&View) -> Result<T, CatalogError> + Send + Sync + 'static>,
 ) -> Result<T, CatalogError> {
@@ -280,7 +268,7 @@ impl fmt::Debug for Embedded {
 #[async_trait]
 impl Audited for Embedded {
     async fn audit(&self) -> Result<Audit, CatalogError> {
-        self.read_elsewhere(|view| view.audit(&Reading::default())).await
+        self.elsewhere(|view| view.audit(&Reading::default())).await
     }
 }
 
@@ -299,151 +287,7 @@ impl Catalog for Embedded {
         answered.await.map_err(|_| ended())?
     }
 
-    async fn bucket(&self, name: &str) -> Result<Option<Bucket>, CatalogError> {
-        self.read(|view| view.bucket(name)).await
-    }
-
-    async fn buckets(&self, after: &str, max: usize) -> Result<Vec<Bucket>, CatalogError> {
-        let after = after.to_owned();
-        self.read_elsewhere(move |view| view.buckets(&after, max)).await
-    }
-
-    async fn usage(&self, bucket: &str) -> Result<Usage, CatalogError> {
-        self.read(|view| view.usage(bucket)).await
-    }
-
-    async fn usages(&self, after: &str, max: usize) -> Result<Vec<(String, Usage)>, CatalogError> {
-        let after = after.to_owned();
-        self.read_elsewhere(move |view| view.usages(&after, max)).await
-    }
-
-    async fn object(&self, bucket: &str, key: &str) -> Result<Option<Located>, CatalogError> {
-        let key = object_key(bucket, key.as_bytes());
-        let found = match self.read(|view| view.object(&key, DECODED_HERE_MAX)).await? {
-            Found::Long => {
-                let _place = DECODINGS.acquire().await.expect("the semaphore is never closed");
-                self.read_elsewhere(move |view| view.object(&key, usize::MAX)).await?
-            }
-            found @ (Found::None | Found::Object(_)) => found,
-        };
-        match found {
-            Found::Object(located) => Ok(Some(located)),
-            Found::None | Found::Long => Ok(None),
-        }
-    }
-
-    async fn list(&self, request: &ListingRequest) -> Result<Listing, CatalogError> {
-        let request = request.clone();
-        self.read_elsewhere(move |view| view.list(&request)).await
-    }
-
-    async fn upload(&self, id: &str) -> Result<Option<Upload>, CatalogError> {
-        self.read(|view| view.upload(id)).await
-    }
-
-    async fn parts(
-        &self,
-        id: &str,
-        after: u16,
-        max: usize,
-    ) -> Result<Vec<UploadedPart>, CatalogError> {
-        let id = id.to_owned();
-        self.read_elsewhere(move |view| view.parts(&id, after, max)).await
-    }
-
-    async fn uploads(&self, request: &ListingRequest) -> Result<Listing, CatalogError> {
-        let request = request.clone();
-        self.read_elsewhere(move |view| view.uploads(&request)).await
-    }
-
-    async fn stripes(&self, ids: &[StripeId]) -> Result<Vec<Option<Stripe>>, CatalogError> {
-        self.read(|view| ids.iter().map(|id| view.stripe(*id)).collect()).await
-    }
-
-    async fn held(&self, ids: &[StripeId]) -> Result<Vec<Option<Held>>, CatalogError> {
-        self.read(|view| ids.iter().map(|id| view.held(*id)).collect()).await
-    }
-
-    async fn stripes_after(
-        &self,
-        after: StripeId,
-        max: usize,
-    ) -> Result<Vec<(StripeId, Stripe)>, CatalogError> {
-        self.read_elsewhere(move |view| view.stripes_after(after, max)).await
-    }
-
-    async fn garbage(
-        &self,
-        due_ms: u64,
-        after: StripeId,
-        max: usize,
-    ) -> Result<Vec<(StripeId, Stripe)>, CatalogError> {
-        self.read_elsewhere(move |view| view.garbage(due_ms, after, max)).await
-    }
-
-    async fn is_garbage(&self, id: StripeId) -> Result<bool, CatalogError> {
-        self.read(|view| view.is_garbage(id)).await
-    }
-
-    async fn leftovers(
-        &self,
-        due_ms: u64,
-        after: Option<Leftover>,
-        max: usize,
-    ) -> Result<Vec<Leftover>, CatalogError> {
-        self.read_elsewhere(move |view| view.leftovers(due_ms, after, max)).await
-    }
-
-    async fn is_leftover(&self, copy: Leftover) -> Result<bool, CatalogError> {
-        self.read(|view| view.is_leftover(&copy)).await
-    }
-
-    async fn tombstone(&self, bucket: &str, key: &str) -> Result<Option<Tombstone>, CatalogError> {
-        let key = object_key(bucket, key.as_bytes());
-        self.read(|view| view.tombstone(&key)).await
-    }
-
-    async fn outlived_by(
-        &self,
-        stripe: StripeId,
-        (bucket, key): (&str, &str),
-        max: usize,
-    ) -> Result<Vec<(String, String)>, CatalogError> {
-        let after = (bucket.to_owned(), key.to_owned());
-        self.read_elsewhere(move |view| view.outlived_by(stripe, (&after.0, &after.1), max)).await
-    }
-
-    async fn outlived_at(
-        &self,
-        (bucket, key): (&str, &str),
-        after: StripeId,
-        max: usize,
-    ) -> Result<Vec<StripeId>, CatalogError> {
-        let at = (bucket.to_owned(), key.to_owned());
-        self.read_elsewhere(move |view| view.outlived_at((&at.0, &at.1), after, max)).await
-    }
-
-    async fn watermarks(&self) -> Result<Vec<(Session, Watermark)>, CatalogError> {
-        self.read(View::watermarks).await
-    }
-
-    async fn lease(&self, name: &str) -> Result<Option<Lease>, CatalogError> {
-        self.read(|view| view.lease(name)).await
-    }
-
-    async fn vouched(&self) -> Result<Vouched, CatalogError> {
-        self.read(View::vouched).await
-    }
-
-    async fn verify(&self) -> Result<(), CatalogError> {
-        let inspection = self.inspection(&Reading::default(), None, Depth::Pages).await?;
-        match inspection.damaged {
-            Some(reason) => Err(corrupt(reason)),
-            None => Ok(()),
-        }
-    }
-
-    async fn nodes(&self) -> Result<Vec<(String, NodeId)>, CatalogError> {
-        self.read(View::nodes).await
+    async fn read(&self, query: Query<'_>) -> Result<Answer, CatalogError> {
+        self.answer(query).await
     }
 }
