@@ -36,7 +36,7 @@ mod usage;
 mod writes;
 
 pub use change::{Change, Condition};
-pub use decide::{Decision, decide};
+pub use decide::decide;
 pub use lease::{Lease, RETIRED_MAX, Watermark};
 pub use named::{Found, Named};
 pub use object::{Attributes, Bucket, Checksum, ChecksumAlgorithm, Extent, Object, Part};

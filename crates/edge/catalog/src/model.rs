@@ -59,6 +59,11 @@ pub struct State {
 }
 
 impl Model {
+    /// One that holds this.
+    pub fn of(state: State) -> Self {
+        Self { state: Mutex::new(state) }
+    }
+
     /// What it holds.
     pub fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

@@ -38,7 +38,7 @@ pub use snapshot::{Extracted, HEADER_LEN, Reading, Snapshot};
 
 use crate::{Answer, Audit, Audited, Catalog, CatalogError, Change, Outcome, Query};
 use async_trait::async_trait;
-use committer::{Asked, Committer, Waiting};
+use committer::{Asked, Commit, Committer};
 use drive::{Drive, ended};
 use failure::{corrupt, unavailable};
 use health::caught;
@@ -58,8 +58,8 @@ use tokio::sync::{Semaphore, oneshot};
 
 /// A catalog in one file, for one process.
 ///
-/// Changes go through a committer thread that puts all that wait into one transaction on disk
-/// (group commit). Reads of one record run on the caller's thread, against the state that the last
+/// A commit is one transaction, made by a thread that waits for the disk; callers that come at the
+/// same time share commits through a [`Grouped`](crate::Grouped). Reads of one record run on the caller's thread, against the state that the last
 /// transaction left; listings and sweeps run on tokio's blocking threads, so they need a tokio
 /// runtime. Dropping the catalog applies what is queued and closes the file.
 ///
@@ -85,6 +85,8 @@ pub struct Embedded {
     committer: Drive,
 }
 
+/// Commits that wait for the thread; further callers wait for a place.
+const COMMITS_WAITING_MAX: usize = 1024;
 /// How often a read is tried whose database was opened again meanwhile.
 const READS_MAX: usize = 3;
 
@@ -123,7 +125,7 @@ impl Embedded {
         let mut opener = Opener::new(storage);
         let Opened { database, view } = opener.open(&settings)?;
         let (shown, health) = (Arc::new(Shown::new(view)), Health::default());
-        let places = Arc::new(Semaphore::new(settings.changes_waiting_max.max(1)));
+        let places = Arc::new(Semaphore::new(COMMITS_WAITING_MAX));
         let committer =
             Committer::new(opener, database, Arc::clone(&shown), health.clone(), settings);
         Ok(Self { shown, health, places, committer: Drive::start(committer)? })
@@ -282,8 +284,8 @@ impl Catalog for Embedded {
         let place =
             Arc::clone(&self.places).acquire_owned().await.expect("the semaphore is never closed");
         let (answer, answered) = oneshot::channel();
-        let waiting = Waiting { now_ms, changes, answer, _place: place };
-        self.committer.ask(Asked::Changes(waiting))?;
+        let commit = Commit { now_ms, changes, answer, _place: place };
+        self.committer.ask(Asked::Commit(commit))?;
         answered.await.map_err(|_| ended())?
     }
 

@@ -7,12 +7,13 @@ use super::super::table::{Tables, prepare};
 use super::disk::Disk;
 use crate::conformance::{bucket, object, part, stripe, upload};
 use crate::{
-    Audited, Catalog, CatalogError, Change, Condition, Embedded, Finding, Garbage, Held, Object,
-    Quota, Settings, Trouble,
+    Audited, Catalog, CatalogError, Change, Condition, Embedded, Finding, Garbage, Grouped, Held,
+    Object, Quota, Settings, Trouble,
 };
 use futures::future::join_all;
 use redb::Database;
 use ripstop_model::StripeId;
+use std::sync::Arc;
 
 /// A catalog of bucket "b" (told by stripe 1) and whatever `plant` adds.
 fn planted(plant: impl FnOnce(&mut Tables<'_>)) -> Embedded {
@@ -150,20 +151,40 @@ async fn an_audit_finds_what_belongs_to_nothing_or_cannot_be_read() {
     );
 }
 
-#[tokio::test]
-async fn nothing_is_committed_on_top_of_damage() {
-    let catalog = planted(|tables| {
+/// Object "k50" cannot be read.
+fn damaged() -> Embedded {
+    planted(|tables| {
         let key = object_key("b", b"k50");
         tables.objects.insert_raw(&key.as_slice(), &[7]).unwrap();
-    });
-    let put = |at: usize| Change::PutObject {
+    })
+}
+
+fn put(at: usize) -> Change {
+    Change::PutObject {
         bucket: "b".into(),
         key: format!("k{at}"),
         object: object("e", &[1], 1),
         stripes: vec![],
         condition: Condition::None,
         quota: Quota::NONE,
-    };
+    }
+}
+
+#[tokio::test]
+async fn a_group_that_meets_damage_changes_nothing_and_all_of_it_are_told() {
+    let catalog = Arc::new(damaged());
+    let grouped = Grouped::over(Arc::clone(&catalog));
+    for answer in join_all((0..100).map(|at| grouped.commit_one(1, put(at)))).await {
+        assert!(matches!(answer, Err(CatalogError::Corrupt { .. })), "{answer:?}");
+    }
+    assert!(matches!(catalog.health().trouble(), Some(Trouble::Damaged { .. })));
+    let audit = catalog.audit().await.unwrap();
+    assert_eq!((audit.objects, audit.findings.len()), (0, 1));
+}
+
+#[tokio::test]
+async fn nothing_is_committed_on_top_of_damage() {
+    let catalog = damaged();
     let answers = join_all((0..100).map(|at| catalog.commit_one(1, put(at)))).await;
     for (at, answer) in answers.iter().enumerate() {
         match answer {
