@@ -6,12 +6,17 @@ mod tests;
 
 pub use gather::{AtOnce, Gather, Gathered, LastCommit, Verdict};
 
-use crate::{Answer, Audit, Audited, Catalog, CatalogError, Change, Outcome, Query};
+use crate::{Audit, Audited, Catalog, CatalogError, Change, Outcome, Query, Answer};
 use async_trait::async_trait;
+use futures::FutureExt as _;
 use std::collections::VecDeque;
 use std::iter;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot::error::RecvError;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 
 /// Changes that wait at most, unless told otherwise; further callers wait for a place.
@@ -58,7 +63,7 @@ struct Queue {
     waiting: VecDeque<Waiting>,
     /// Of all that wait.
     changes: usize,
-    /// Whether a task commits what waits.
+    /// Whether somebody commits what waits.
     is_driven: bool,
     gather: Box<dyn Gather>,
     last: Option<LastCommit>,
@@ -108,7 +113,7 @@ impl Line {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds one; whether a task must be started that commits it.
+    /// Adds one; whether nobody commits yet, so that the one who added it must.
     fn enter(&self, waiting: Waiting) -> bool {
         let mut queue = self.queue();
         queue.changes += waiting.changes.len();
@@ -170,8 +175,8 @@ impl Queue {
     }
 }
 
-/// That a task commits what waits. If it ends before its time, with its runtime perhaps, those that
-/// wait are told.
+/// That somebody commits what waits. If that ends before its time, with its runtime perhaps, those
+/// that wait are told.
 struct Driving {
     line: Arc<Line>,
     is_over: bool,
@@ -191,6 +196,9 @@ impl Drop for Driving {
 async fn drive<C: Catalog + ?Sized>(line: Arc<Line>, inner: Arc<C>) {
     let mut driving = Driving { line, is_over: false };
     loop {
+        // Those that were answered together ask again together: they come before the next group is
+        // closed, not one of them before all others.
+        tokio::task::yield_now().await;
         let Group { now_ms, changes, callers } = driving.line.next().await;
         let (begun, count) = (ripstop_host::now(), changes.len());
         let committed = inner.commit(now_ms, changes).await;
@@ -203,6 +211,41 @@ async fn drive<C: Catalog + ?Sized>(line: Arc<Line>, inner: Arc<C>) {
         }
         answer(callers, committed);
     }
+}
+
+type Drive = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// A caller that came while nobody committed: it does so itself, which spares it a task's waking,
+/// until it has its answer or gives up. A task goes on from there.
+struct Leading {
+    driving: Option<Drive>,
+    answered: oneshot::Receiver<Committed>,
+}
+
+impl Future for Leading {
+    type Output = Committed;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Committed> {
+        if self.driving.as_mut().is_some_and(|driving| driving.as_mut().poll(context).is_ready()) {
+            self.driving = None;
+        }
+        self.answered.poll_unpin(context).map(|answer| answer.map_err(broken_off)?)
+    }
+}
+
+impl Drop for Leading {
+    fn drop(&mut self) {
+        // Without a runtime nothing goes on: those that wait are told.
+        if let Some(driving) = self.driving.take()
+            && Handle::try_current().is_ok()
+        {
+            ripstop_host::spawn(driving);
+        }
+    }
+}
+
+fn broken_off(_: RecvError) -> CatalogError {
+    CatalogError::Unavailable("committing was broken off".into())
 }
 
 fn answer(callers: Vec<Caller>, committed: Committed) {
@@ -247,11 +290,11 @@ impl<C: Catalog + ?Sized + 'static> Catalog for Grouped<C> {
         let (answer, answered) = oneshot::channel();
         let caller = Caller { changes: count, answer, _places };
         let waiting = Waiting { now_ms, changes, since: ripstop_host::now(), caller };
-        if self.line.enter(waiting) {
-            ripstop_host::spawn(drive(Arc::clone(&self.line), Arc::clone(&self.inner)));
+        if !self.line.enter(waiting) {
+            return answered.await.map_err(broken_off)?;
         }
-        let ended = |_| CatalogError::Unavailable("committing was broken off".into());
-        answered.await.map_err(ended)?
+        let driving: Drive = Box::pin(drive(Arc::clone(&self.line), Arc::clone(&self.inner)));
+        Leading { driving: Some(driving), answered }.await
     }
 
     async fn read(&self, query: Query<'_>) -> Result<Answer, CatalogError> {
