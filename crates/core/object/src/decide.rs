@@ -9,13 +9,15 @@ mod fragment;
 mod lease;
 mod object;
 mod session;
+mod stop;
 mod telling;
 mod turnover;
 mod upload;
 
-use crate::{Change, Outcome, Refusal, Rows, Writes};
+use crate::{Change, Outcome, Rows, Writes};
 use alloc::vec::Vec;
 use draft::Decision;
+use stop::Stop;
 
 /// Decides what becomes of changes that are committed together at `now_ms` (milliseconds since
 /// 1970): the outcome of each, and what is to be written for all of them. Later changes see what
@@ -36,19 +38,3 @@ pub fn decide<'a, R: Rows>(
     }
     Ok((outcomes, decision.writes))
 }
-
-/// Why a change is not applied.
-enum Stop<E> {
-    /// It may not be.
-    Refused(Refusal),
-    /// What it depends on cannot be read.
-    Failed(E),
-}
-
-impl<E> From<Refusal> for Stop<E> {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(refusal)
-    }
-}
-
-type Decided<T, R> = Result<T, Stop<<R as Rows>::Error>>;

@@ -1,12 +1,14 @@
 use crate::{
-    Applied, Asked, Bucket, CatalogError, Change, Held, Lease, Leftover, Listing, ListingRequest,
-    Object, Outcome, Session, Stripe, Tombstone, Upload, UploadedPart, Usage, Vouched, Watermark,
+    Applied, Bucket, CatalogError, Change, Held, Lease, Leftover, Listing, ListingRequest, Object,
+    Outcome, Session, Stripe, Tombstone, Upload, UploadedPart, Usage, Vouched, Watermark,
 };
 use async_trait::async_trait;
 use ripstop_model::{NodeId, StripeId};
 use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
-/// Each question once: it becomes a [`Query`], an [`Answer`], and a method of [`Catalog`].
+/// Each question once: it becomes a [`Query`], an [`Reply`], and a method of [`Catalog`].
 macro_rules! questions {
     ($($(#[$doc:meta])*
         $method:ident as $Name:ident($($field:ident: $kind:ty),*) -> $answer:ty;)*
@@ -22,8 +24,7 @@ macro_rules! questions {
         /// What a [`Query`] of the same name is answered.
         #[derive(Clone, Debug)]
         #[expect(missing_docs, reason = "the method of the same name is documented")]
-        #[expect(clippy::large_enum_variant, reason = "made one at a time, often the large one")]
-        pub enum Answer {
+        pub enum Reply {
             $($Name($answer),)*
         }
 
@@ -58,8 +59,8 @@ macro_rules! questions {
                 changes: Vec<Change>,
             ) -> Result<Vec<Outcome>, CatalogError>;
 
-            /// Answers a query with the [`Answer`] of its name.
-            async fn read(&self, query: Query<'_>) -> Result<Answer, CatalogError>;
+            /// Answers a query with the [`Reply`] of its name.
+            async fn read(&self, query: Query<'_>) -> Result<Reply, CatalogError>;
 
             /// Applies one change.
             async fn commit_one(
@@ -72,9 +73,14 @@ macro_rules! questions {
             }
 
             $($(#[$doc])*
-            fn $method<'a>(&'a self, $($field: $kind),*) -> Asked<'a, $answer> {
-                Asked::new(self.read(Query::$Name { $($field),* }), |answer| {
-                    if let Answer::$Name(answer) = answer { Some(answer) } else { None }
+            #[allow(
+                clippy::needless_lifetimes,
+                clippy::elidable_lifetime_names,
+                reason = "some name nothing that is borrowed"
+            )]
+            fn $method<'a>(&'a self, $($field: $kind),*) -> Lookup<'a, $answer> {
+                Lookup::new(self.read(Query::$Name { $($field),* }), |answer| {
+                    if let Reply::$Name(answer) = answer { Some(answer) } else { None }
                 })
             })*
         }
@@ -154,4 +160,35 @@ pub struct Located {
     /// Its stripes in the order of their first use by an extent; none if there are too many
     /// extents.
     pub stripes: Vec<(StripeId, Stripe)>,
+}
+
+type Reading<'a> = Pin<Box<dyn Future<Output = Result<Reply, CatalogError>> + Send + 'a>>;
+
+/// A query under way: resolves to what its answer holds.
+#[must_use = "a future does nothing by itself"]
+pub struct Lookup<'a, T> {
+    reading: Reading<'a>,
+    held: fn(Reply) -> Option<T>,
+}
+
+impl<'a, T> Lookup<'a, T> {
+    pub(crate) fn new(reading: Reading<'a>, held: fn(Reply) -> Option<T>) -> Self {
+        Self { reading, held }
+    }
+}
+
+impl<T> Future for Lookup<'_, T> {
+    type Output = Result<T, CatalogError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let held = self.held;
+        let held = |answer| held(answer).expect("a catalog answers what it was asked");
+        self.reading.as_mut().poll(context).map_ok(held)
+    }
+}
+
+impl<T> fmt::Debug for Lookup<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lookup").finish_non_exhaustive()
+    }
 }

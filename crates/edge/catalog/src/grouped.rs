@@ -6,7 +6,7 @@ mod tests;
 
 pub use gather::{AtOnce, Gather, Gathered, LastCommit, Verdict};
 
-use crate::{Audit, Audited, Catalog, CatalogError, Change, Outcome, Query, Answer};
+use crate::{Audit, Audited, Catalog, CatalogError, Change, Outcome, Query, Reply};
 use async_trait::async_trait;
 use futures::FutureExt as _;
 use std::collections::VecDeque;
@@ -297,7 +297,7 @@ impl<C: Catalog + ?Sized + 'static> Catalog for Grouped<C> {
         Leading { driving: Some(driving), answered }.await
     }
 
-    async fn read(&self, query: Query<'_>) -> Result<Answer, CatalogError> {
+    async fn read(&self, query: Query<'_>) -> Result<Reply, CatalogError> {
         self.inner.read(query).await
     }
 }

@@ -9,8 +9,8 @@ mod prefetch;
 mod rows;
 
 use crate::{
-    Account, Answer, Bucket, Catalog, CatalogError, Change, Garbage, Held, Lease, Leftover, Object,
-    Outcome, Query, Session, Tombstone, Upload, UploadedPart, Watermark,
+    Account, Bucket, Catalog, CatalogError, Change, Garbage, Held, Lease, Leftover, Object,
+    Outcome, Query, Reply, Session, Tombstone, Upload, UploadedPart, Watermark,
 };
 use async_trait::async_trait;
 use ripstop_model::{NodeId, StripeId};
@@ -95,7 +95,7 @@ impl Catalog for Model {
         self.apply_all(now_ms, &changes)
     }
 
-    async fn read(&self, query: Query<'_>) -> Result<Answer, CatalogError> {
+    async fn read(&self, query: Query<'_>) -> Result<Reply, CatalogError> {
         Ok(self.state().answer(query)?)
     }
 }

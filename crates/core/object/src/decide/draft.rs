@@ -1,6 +1,6 @@
 //! Rows as they are after the changes that were decided on so far.
 
-use super::{Decided, Stop};
+use super::stop::{Decided, Stop};
 use crate::{
     Absence, Account, Applied, Bucket, Change, Held, Inconsistent, Lease, Object, Place, Rows,
     Session, Tombstone, Upload, UploadedPart, Watermark, Writes,

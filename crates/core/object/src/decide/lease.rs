@@ -1,7 +1,7 @@
 //! Who alone may do something, and who may still be writing what.
 
-use super::Decided;
 use super::draft::Decision;
+use super::stop::Decided;
 use crate::{Applied, Lease, RETIRED_MAX, Refusal, Rows, Session, Watermark};
 use alloc::borrow::Cow;
 use alloc::vec::Vec;

@@ -8,7 +8,7 @@ use super::key::object_key;
 use super::read::Found;
 use super::snapshot::Reading;
 use super::table::View;
-use crate::{Answer, CatalogError, Located, Query};
+use crate::{CatalogError, Located, Query, Reply};
 use tokio::sync::Semaphore;
 
 /// Bytes of a record that are decoded on the caller's thread: longer ones are on a thread of their
@@ -27,71 +27,71 @@ fn lent((bucket, key): &(String, String)) -> (&str, &str) {
 
 impl Embedded {
     /// Answers a query with the answer of its name.
-    pub(super) async fn answer(&self, query: Query<'_>) -> Result<Answer, CatalogError> {
+    pub(super) async fn answer(&self, query: Query<'_>) -> Result<Reply, CatalogError> {
         Ok(match query {
-            Query::Object { bucket, key } => Answer::Object(self.located(bucket, key).await?),
-            Query::Bucket { name } => Answer::Bucket(self.here(|view| view.bucket(name)).await?),
-            Query::Usage { bucket } => Answer::Usage(self.here(|view| view.usage(bucket)).await?),
-            Query::Upload { id } => Answer::Upload(self.here(|view| view.upload(id)).await?),
-            Query::Stripes { ids } => Answer::Stripes(
+            Query::Object { bucket, key } => Reply::Object(self.located(bucket, key).await?),
+            Query::Bucket { name } => Reply::Bucket(self.here(|view| view.bucket(name)).await?),
+            Query::Usage { bucket } => Reply::Usage(self.here(|view| view.usage(bucket)).await?),
+            Query::Upload { id } => Reply::Upload(self.here(|view| view.upload(id)).await?),
+            Query::Stripes { ids } => Reply::Stripes(
                 self.here(|view| ids.iter().map(|id| view.stripe(*id)).collect()).await?,
             ),
             Query::Held { ids } => {
-                Answer::Held(self.here(|view| ids.iter().map(|id| view.held(*id)).collect()).await?)
+                Reply::Held(self.here(|view| ids.iter().map(|id| view.held(*id)).collect()).await?)
             }
             Query::IsGarbage { id } => {
-                Answer::IsGarbage(self.here(|view| view.is_garbage(id)).await?)
+                Reply::IsGarbage(self.here(|view| view.is_garbage(id)).await?)
             }
             Query::IsLeftover { copy } => {
-                Answer::IsLeftover(self.here(|view| view.is_leftover(&copy)).await?)
+                Reply::IsLeftover(self.here(|view| view.is_leftover(&copy)).await?)
             }
             Query::Tombstone { bucket, key } => {
                 let key = object_key(bucket, key.as_bytes());
-                Answer::Tombstone(self.here(|view| view.tombstone(&key)).await?)
+                Reply::Tombstone(self.here(|view| view.tombstone(&key)).await?)
             }
-            Query::Lease { name } => Answer::Lease(self.here(|view| view.lease(name)).await?),
-            Query::Watermarks {} => Answer::Watermarks(self.here(View::watermarks).await?),
-            Query::Vouched {} => Answer::Vouched(self.here(View::vouched).await?),
-            Query::Nodes {} => Answer::Nodes(self.here(View::nodes).await?),
-            Query::Verify {} => Answer::Verify(self.pages_verified().await?),
+            Query::Lease { name } => Reply::Lease(self.here(|view| view.lease(name)).await?),
+            Query::Watermarks {} => Reply::Watermarks(self.here(View::watermarks).await?),
+            Query::Vouched {} => Reply::Vouched(self.here(View::vouched).await?),
+            Query::Nodes {} => Reply::Nodes(self.here(View::nodes).await?),
+            Query::Verify {} => Reply::Verify(self.pages_verified().await?),
             Query::Buckets { after, max } => {
                 let after = after.to_owned();
-                Answer::Buckets(self.elsewhere(move |view| view.buckets(&after, max)).await?)
+                Reply::Buckets(self.elsewhere(move |view| view.buckets(&after, max)).await?)
             }
             Query::Usages { after, max } => {
                 let after = after.to_owned();
-                Answer::Usages(self.elsewhere(move |view| view.usages(&after, max)).await?)
+                Reply::Usages(self.elsewhere(move |view| view.usages(&after, max)).await?)
             }
             Query::List { request } => {
                 let request = request.clone();
-                Answer::List(self.elsewhere(move |view| view.list(&request)).await?)
+                Reply::List(self.elsewhere(move |view| view.list(&request)).await?)
             }
             Query::Parts { id, after, max } => {
                 let id = id.to_owned();
-                Answer::Parts(self.elsewhere(move |view| view.parts(&id, after, max)).await?)
+                Reply::Parts(self.elsewhere(move |view| view.parts(&id, after, max)).await?)
             }
             Query::Uploads { request } => {
                 let request = request.clone();
-                Answer::Uploads(self.elsewhere(move |view| view.uploads(&request)).await?)
+                Reply::Uploads(self.elsewhere(move |view| view.uploads(&request)).await?)
             }
-            Query::StripesAfter { after, max } => Answer::StripesAfter(
+            Query::StripesAfter { after, max } => Reply::StripesAfter(
                 self.elsewhere(move |view| view.stripes_after(after, max)).await?,
             ),
             Query::Garbage { due_ms, after, max } => {
-                Answer::Garbage(self.elsewhere(move |view| view.garbage(due_ms, after, max)).await?)
+                Reply::Garbage(self.elsewhere(move |view| view.garbage(due_ms, after, max)).await?)
             }
-            Query::Leftovers { due_ms, after, max } => Answer::Leftovers(
+            Query::Leftovers { due_ms, after, max } => Reply::Leftovers(
                 self.elsewhere(move |view| view.leftovers(due_ms, after, max)).await?,
             ),
             Query::OutlivedBy { stripe, after, max } => {
                 let after = own(after);
                 let read = move |view: &View| view.outlived_by(stripe, lent(&after), max);
-                Answer::OutlivedBy(self.elsewhere(read).await?)
+                Reply::OutlivedBy(self.elsewhere(read).await?)
             }
             Query::OutlivedAt { at, after, max } => {
                 let at = own(at);
                 let read = move |view: &View| view.outlived_at(lent(&at), after, max);
-                Answer::OutlivedAt(self.elsewhere(read).await?)
+                Reply::OutlivedAt(self.elsewhere(read).await?)
             }
         })
     }

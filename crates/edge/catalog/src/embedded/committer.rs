@@ -4,10 +4,11 @@
 use super::failure::unavailable;
 use super::health::{Health, Trouble, caught};
 use super::opening::{Opened, Opener};
+use super::prepare::set_format;
 use super::settings::{Durability, Settings};
 use super::shown::Shown;
 use super::snapshot::Snapshot;
-use super::table::{Tables, View, set_format};
+use super::table::{Tables, View};
 use crate::{CatalogError, Change, Outcome};
 use redb::{Database, ReadableDatabase};
 use ripstop_object::decide;

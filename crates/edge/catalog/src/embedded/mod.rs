@@ -15,6 +15,7 @@ mod live;
 mod lookup;
 mod older;
 mod opening;
+mod prepare;
 mod read;
 mod rows;
 mod settings;
@@ -36,7 +37,7 @@ pub use inspect::Inspection;
 pub use settings::{Durability, Settings};
 pub use snapshot::{Extracted, HEADER_LEN, Reading, Snapshot};
 
-use crate::{Answer, Audit, Audited, Catalog, CatalogError, Change, Outcome, Query};
+use crate::{Audit, Audited, Catalog, CatalogError, Change, Outcome, Query, Reply};
 use async_trait::async_trait;
 use committer::{Asked, Commit, Committer};
 use drive::{Drive, ended};
@@ -59,9 +60,10 @@ use tokio::sync::{Semaphore, oneshot};
 /// A catalog in one file, for one process.
 ///
 /// A commit is one transaction, made by a thread that waits for the disk; callers that come at the
-/// same time share commits through a [`Grouped`](crate::Grouped). Reads of one record run on the caller's thread, against the state that the last
-/// transaction left; listings and sweeps run on tokio's blocking threads, so they need a tokio
-/// runtime. Dropping the catalog applies what is queued and closes the file.
+/// same time share commits through a [`Grouped`](crate::Grouped). Reads of one record run on the
+/// caller's thread, against the state that the last transaction left; listings and sweeps run on
+/// tokio's blocking threads, so they need a tokio runtime. Dropping the catalog applies what is
+/// queued and closes the file.
 ///
 /// # Safety of what was answered
 ///
@@ -255,7 +257,7 @@ fn make(path: &Path) -> Result<(), CatalogError> {
         fs::remove_file(&unfinished).map_err(failed)?;
     }
     let database = Database::create(&unfinished).map_err(unavailable)?;
-    table::prepare(database.begin_write().map_err(unavailable)?)?;
+    prepare::prepare(database.begin_write().map_err(unavailable)?)?;
     database.close().map_err(unavailable)?;
     fs::rename(&unfinished, path).map_err(failed)?;
     sync_folder(path).map_err(failed)
@@ -289,7 +291,7 @@ impl Catalog for Embedded {
         answered.await.map_err(|_| ended())?
     }
 
-    async fn read(&self, query: Query<'_>) -> Result<Answer, CatalogError> {
+    async fn read(&self, query: Query<'_>) -> Result<Reply, CatalogError> {
         self.answer(query).await
     }
 }

@@ -44,7 +44,7 @@ impl Catalog for Watched {
         self.model.apply_all(now_ms, &changes)
     }
 
-    async fn read(&self, query: Query<'_>) -> Result<Answer, CatalogError> {
+    async fn read(&self, query: Query<'_>) -> Result<Reply, CatalogError> {
         self.model.read(query).await
     }
 }

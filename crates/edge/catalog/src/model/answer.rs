@@ -3,8 +3,8 @@
 use super::State;
 use super::page::{Entry, empty_page, grouped};
 use crate::{
-    Answer, Bucket, Extent, Held, LOCATED_EXTENTS_MAX, Leftover, Listed, ListedUpload, Listing,
-    ListingRequest, Located, Query, Refusal, Stripe, Upload, UploadedPart, Usage, Vouched,
+    Bucket, Extent, Held, LOCATED_EXTENTS_MAX, Leftover, ListedObject, ListedUpload, Listing,
+    ListingRequest, Located, Query, Refusal, Reply, Stripe, Upload, UploadedPart, Usage, Vouched,
 };
 use ripstop_model::StripeId;
 
@@ -16,49 +16,49 @@ fn own((bucket, key): (&str, &str)) -> Key {
 
 impl State {
     /// Answers a query with the answer of its name.
-    pub(super) fn answer(&self, query: Query<'_>) -> Result<Answer, Refusal> {
+    pub(super) fn answer(&self, query: Query<'_>) -> Result<Reply, Refusal> {
         let garbage = |id| self.garbage.contains_key(&id);
         let held = |id| self.stripes.get(id).cloned();
         let stripe = |id| held(id).map(|held: Held| held.stripe);
         Ok(match query {
-            Query::Bucket { name } => Answer::Bucket(self.buckets.get(name).cloned()),
-            Query::Buckets { after, max } => Answer::Buckets(self.buckets_after(after, max)),
-            Query::Usage { bucket } => Answer::Usage(self.usage(bucket)),
-            Query::Usages { after, max } => Answer::Usages(self.usages_after(after, max)),
-            Query::Object { bucket, key } => Answer::Object(self.located((bucket, key))),
-            Query::List { request } => Answer::List(self.page(request)?),
-            Query::Upload { id } => Answer::Upload(self.uploads.get(id).cloned()),
-            Query::Parts { id, after, max } => Answer::Parts(self.parts_after(id, after, max)),
-            Query::Uploads { request } => Answer::Uploads(self.page_of_uploads(request)?),
-            Query::Stripes { ids } => Answer::Stripes(ids.iter().map(stripe).collect()),
-            Query::Held { ids } => Answer::Held(ids.iter().map(held).collect()),
+            Query::Bucket { name } => Reply::Bucket(self.buckets.get(name).cloned()),
+            Query::Buckets { after, max } => Reply::Buckets(self.buckets_after(after, max)),
+            Query::Usage { bucket } => Reply::Usage(self.usage(bucket)),
+            Query::Usages { after, max } => Reply::Usages(self.usages_after(after, max)),
+            Query::Object { bucket, key } => Reply::Object(self.located((bucket, key))),
+            Query::List { request } => Reply::List(self.page(request)?),
+            Query::Upload { id } => Reply::Upload(self.uploads.get(id).cloned()),
+            Query::Parts { id, after, max } => Reply::Parts(self.parts_after(id, after, max)),
+            Query::Uploads { request } => Reply::Uploads(self.page_of_uploads(request)?),
+            Query::Stripes { ids } => Reply::Stripes(ids.iter().map(stripe).collect()),
+            Query::Held { ids } => Reply::Held(ids.iter().map(held).collect()),
             Query::StripesAfter { after, max } => {
-                Answer::StripesAfter(self.stripes_above(after, max))
+                Reply::StripesAfter(self.stripes_above(after, max))
             }
             Query::Garbage { due_ms, after, max } => {
-                Answer::Garbage(self.garbage_above(due_ms, after, max))
+                Reply::Garbage(self.garbage_above(due_ms, after, max))
             }
-            Query::IsGarbage { id } => Answer::IsGarbage(garbage(id)),
+            Query::IsGarbage { id } => Reply::IsGarbage(garbage(id)),
             Query::Leftovers { due_ms, after, max } => {
-                Answer::Leftovers(self.leftovers_above(due_ms, after, max))
+                Reply::Leftovers(self.leftovers_above(due_ms, after, max))
             }
-            Query::IsLeftover { copy } => Answer::IsLeftover(self.leftovers.contains_key(&copy)),
+            Query::IsLeftover { copy } => Reply::IsLeftover(self.leftovers.contains_key(&copy)),
             Query::Tombstone { bucket, key } => {
-                Answer::Tombstone(self.tombstones.get(&own((bucket, key))).cloned())
+                Reply::Tombstone(self.tombstones.get(&own((bucket, key))).cloned())
             }
             Query::OutlivedBy { stripe, after, max } => {
-                Answer::OutlivedBy(self.places_outlived(stripe, &own(after), max))
+                Reply::OutlivedBy(self.places_outlived(stripe, &own(after), max))
             }
             Query::OutlivedAt { at, after, max } => {
-                Answer::OutlivedAt(self.stripes_outlived(at, after, max))
+                Reply::OutlivedAt(self.stripes_outlived(at, after, max))
             }
             Query::Watermarks {} => {
-                Answer::Watermarks(self.watermarks.clone().into_iter().collect())
+                Reply::Watermarks(self.watermarks.clone().into_iter().collect())
             }
-            Query::Lease { name } => Answer::Lease(self.leases.get(name).copied()),
-            Query::Vouched {} => Answer::Vouched(self.vouched()),
-            Query::Verify {} => Answer::Verify(()),
-            Query::Nodes {} => Answer::Nodes(self.nodes.clone().into_iter().collect()),
+            Query::Lease { name } => Reply::Lease(self.leases.get(name).copied()),
+            Query::Vouched {} => Reply::Vouched(self.vouched()),
+            Query::Verify {} => Reply::Verify(()),
+            Query::Nodes {} => Reply::Nodes(self.nodes.clone().into_iter().collect()),
         })
     }
 
@@ -97,7 +97,7 @@ impl State {
         self.must_have(&request.bucket)?;
         let of_bucket = self.objects.iter().filter(|((bucket, _), _)| *bucket == request.bucket);
         let items = of_bucket.map(|((_, key), object)| {
-            (key.clone(), String::new(), (key.clone(), Listed::of(object)))
+            (key.clone(), String::new(), (key.clone(), ListedObject::of(object)))
         });
         let (entries, is_truncated) = grouped(request, items);
         let mut page = empty_page();

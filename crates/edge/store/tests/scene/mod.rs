@@ -11,7 +11,7 @@ pub(crate) use world::*;
 use crate::common::*;
 use async_trait::async_trait;
 use ripstop_catalog::{
-    Answer, Applied, Audited, Catalog, CatalogError, Change, Condition, Embedded, Outcome, Query,
+    Applied, Audited, Catalog, CatalogError, Change, Condition, Embedded, Outcome, Query, Reply,
 };
 use ripstop_gateway::{Placement, PlacementGroup, Selection};
 use ripstop_model::{NodeId, PoolId, StripeId};
@@ -129,7 +129,7 @@ impl Catalog for Tampered {
         Ok(outcomes)
     }
 
-    async fn read(&self, query: Query<'_>) -> Result<Answer, CatalogError> {
+    async fn read(&self, query: Query<'_>) -> Result<Reply, CatalogError> {
         let answer = self.inner.read(query).await?;
         if matches!(query, Query::Leftovers { .. }) {
             self.leftovers.pass().await;

@@ -1,6 +1,6 @@
 use super::{family as of, histogram::Histogram, sheet::Sheet};
 use async_trait::async_trait;
-use ripstop_catalog::{Answer, Catalog, CatalogError, Change, Outcome, Query};
+use ripstop_catalog::{Catalog, CatalogError, Change, Outcome, Query, Reply};
 use std::{
     fmt, iter,
     sync::{
@@ -38,7 +38,7 @@ impl OperationCounts {
 }
 
 impl CatalogCounts {
-    fn add(&self, query: usize, start: Instant, result: &Result<Answer, CatalogError>) {
+    fn add(&self, query: usize, start: Instant, result: &Result<Reply, CatalogError>) {
         let outcome = match result {
             Ok(_) => DONE,
             Err(CatalogError::Refused(_)) => REFUSED,
@@ -120,7 +120,7 @@ impl Catalog for MeteredCatalog {
         answer
     }
 
-    async fn read(&self, query: Query<'_>) -> Result<Answer, CatalogError> {
+    async fn read(&self, query: Query<'_>) -> Result<Reply, CatalogError> {
         let start = ripstop_host::now();
         let result = self.inner.read(query).await;
         self.counts.add(query.index(), start, &result);

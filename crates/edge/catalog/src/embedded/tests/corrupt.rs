@@ -3,12 +3,13 @@
 use super::super::key::object_key;
 use super::super::kinds::{COUNTED, LIVE, Number};
 use super::super::live::BEGIN_AGAIN;
-use super::super::table::{Tables, prepare};
+use super::super::prepare::prepare;
+use super::super::table::Tables;
 use super::disk::Disk;
 use crate::conformance::{bucket, object, part, stripe, upload};
 use crate::{
-    Audited, Catalog, CatalogError, Change, Condition, Embedded, Finding, Garbage, Grouped, Held,
-    Object, Quota, Settings, Trouble,
+    AuditFinding, Audited, Catalog, CatalogError, Change, Condition, Embedded, Garbage, Grouped,
+    Held, Object, Quota, Settings, Trouble,
 };
 use futures::future::join_all;
 use redb::Database;
@@ -44,7 +45,7 @@ fn plant_object(tables: &mut Tables<'_>, bucket: &str, key: &str, object: &Objec
     tables.objects.insert(&key.as_slice(), object).unwrap();
 }
 
-async fn findings(plant: impl FnOnce(&mut Tables<'_>)) -> Vec<Finding> {
+async fn findings(plant: impl FnOnce(&mut Tables<'_>)) -> Vec<AuditFinding> {
     planted(plant).audit().await.unwrap().findings
 }
 
@@ -71,7 +72,9 @@ async fn an_audit_finds_a_leftover_that_is_in_force() {
     })
     .await;
     assert_eq!(found.len(), 1, "{found:?}");
-    assert!(matches!(&found[0], Finding::Unreadable { reason } if reason.contains("leftover")));
+    assert!(
+        matches!(&found[0], AuditFinding::Unreadable { reason } if reason.contains("leftover"))
+    );
 }
 
 #[tokio::test]
@@ -80,7 +83,7 @@ async fn an_audit_finds_wrong_counts_and_stripes_of_nobody() {
         hold(tables, 1, 2);
         hold(tables, 2, 0);
     });
-    let miscounted = |stripe, recorded, counted| Finding::Miscounted {
+    let miscounted = |stripe, recorded, counted| AuditFinding::Miscounted {
         stripe: StripeId(stripe),
         recorded,
         counted,
@@ -98,8 +101,8 @@ async fn an_audit_finds_missing_stripes_and_those_in_two_tables() {
     assert_eq!(
         found.await,
         [
-            Finding::InForceAndGarbage { stripe: StripeId(1) },
-            Finding::StripeMissing { stripe: StripeId(5), holder },
+            AuditFinding::InForceAndGarbage { stripe: StripeId(1) },
+            AuditFinding::StripeMissing { stripe: StripeId(5), holder },
         ]
     );
 }
@@ -120,8 +123,8 @@ async fn an_audit_finds_lengths_and_extents_that_do_not_fit() {
     assert_eq!(
         found.await,
         [
-            Finding::LengthDiffers { holder, len: 11, extents: 10 },
-            Finding::ExtentOutside { holder: outside, stripe: StripeId(1) },
+            AuditFinding::LengthDiffers { holder, len: 11, extents: 10 },
+            AuditFinding::ExtentOutside { holder: outside, stripe: StripeId(1) },
         ]
     );
 }
