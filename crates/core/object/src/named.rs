@@ -171,6 +171,9 @@ impl Change {
             Self::Lease { name, holder, .. } => {
                 named.extend([Named::Lease(name), Named::Watermark(*holder), Named::Watermarks]);
             }
+            Self::Fenced { lease, change, .. } => {
+                named.extend(change.names().into_iter().chain([Named::Lease(lease)]));
+            }
             Self::Release { name, .. } => named.push(Named::Lease(name)),
             Self::Vouch { .. } => named.push(Named::Sessions),
             Self::NameNode { name } => named.extend([Named::Node(name), Named::NodeCount]),

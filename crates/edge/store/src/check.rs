@@ -306,6 +306,7 @@ impl Store {
         for (index, at) in mended {
             if node != Some(at) {
                 let change = Change::PlaceFragment { stripe: place.id, index, node: Some(at) };
+                let change = self.inner.under_lease(change);
                 if let Err(error) = self.inner.catalog.commit_one(unix_ms(), change).await {
                     tracing::warn!(stripe = %place.id, index, %error, "mended, but not noted");
                     return false;

@@ -1,9 +1,15 @@
 //! What only one of the stores over a catalog does at a time, and how others know that one lives.
 //!
-//! A lease saves work, it protects nothing: its holder may believe in it a moment longer than the
-//! catalog does. Whatever is done under one is a change that the catalog refuses if it is no longer
-//! right (a moved fragment names where it was; garbage is asked for before it is deleted), and no
-//! fragment is taken for abandoned that a living session may be writing ([`Watched`]).
+//! A lease saves work, it protects nothing at a node: its holder may believe in it a moment longer
+//! than the catalog does. Whatever is done under one is a change that the catalog refuses if it is
+//! no longer right (a moved fragment names where it was; garbage is asked for before it is deleted)
+//! or if another has taken the lease over ([`Inner::under_lease`]), and no fragment is taken for
+//! abandoned that a living session may be writing ([`Watched`]).
+//!
+//! What was refused so, the next holder picks up: garbage and leftovers are still entered, and are
+//! deleted again; a copy that did not become the fragment is claimed by nothing, and a listing of
+//! its node finds it. The one who lost the lease deletes nothing more: what it would take for its
+//! copy the next holder may have written.
 
 use crate::{Store, StoreError, clock::unix_ms, store::Inner};
 use ripstop_catalog::{CatalogError, Change, Refusal, Session, Watermark};
@@ -26,13 +32,15 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// one process.
 pub const UPKEEP: &str = "upkeep";
 
-/// Until when this store has the lease of the upkeep, as far as it knows.
+/// The lease of the upkeep as this store had it last; it has it as far as it knows until then.
 #[derive(Debug, Default)]
 pub(crate) struct Duties(Mutex<Option<Held>>);
 
 #[derive(Clone, Copy, Debug)]
 struct Held {
     session: Session,
+    epoch: u64,
+    /// 0 once it is lost: what is still under way is done under its epoch all the same.
     until_ms: u64,
 }
 
@@ -62,11 +70,18 @@ impl Store {
         let (session, watched) = self.inner.watched_until(until_ms);
         let change = Change::Lease { name: UPKEEP.into(), holder: session, until_ms };
         let outcomes = self.inner.catalog.commit(now_ms, vec![watched, change]).await?;
-        let Err(refusal) = outcomes.into_iter().collect::<Result<Vec<_>, _>>() else {
-            *self.inner.duties.held() = Some(Held { session, until_ms });
-            return Ok(true);
+        let refusal = match outcomes.into_iter().collect::<Result<Vec<_>, _>>() {
+            Ok(applied) => {
+                let epoch = applied.last().and_then(|applied| applied.epoch);
+                let epoch = epoch.expect("a lease that is taken has an epoch");
+                *self.inner.duties.held() = Some(Held { session, epoch, until_ms });
+                return Ok(true);
+            }
+            Err(refusal) => refusal,
         };
-        *self.inner.duties.held() = None;
+        if let Some(held) = &mut *self.inner.duties.held() {
+            held.until_ms = 0;
+        }
         if let Refusal::Retired { session } = refusal {
             self.inner.given_up(session);
         }
@@ -96,6 +111,17 @@ impl Watched {
 }
 
 impl Inner {
+    /// A change of a duty: the catalog refuses it once another has the lease. Of a store that never
+    /// took it, and of one that has the catalog to itself, it is the change as it is.
+    pub(crate) fn under_lease(&self, change: Change) -> Change {
+        match *self.duties.held() {
+            Some(Held { epoch, .. }) => {
+                Change::Fenced { lease: UPKEEP.into(), epoch, change: Box::new(change) }
+            }
+            None => change,
+        }
+    }
+
     /// What may be being written. To be asked before the catalog is asked for a stripe, and after
     /// its fragment was seen: then what is in neither is nobody's.
     pub(crate) async fn watched(&self) -> Result<Watched, CatalogError> {

@@ -205,6 +205,7 @@ impl Store {
         let _share = self.inner.memory.acquire(Purpose::Background, place.memory()).await;
         for (index, node) in pool.mend(&place, &lacking).await? {
             let change = Change::PlaceFragment { stripe: id, index, node: Some(node) };
+            let change = self.inner.under_lease(change);
             self.inner.catalog.commit_one(unix_ms(), change).await?;
         }
         self.inner.note_placed(id).await;

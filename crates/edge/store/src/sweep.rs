@@ -183,7 +183,8 @@ impl Store {
             let stripes: Vec<StripeId> = deleted.into_iter().flatten().collect();
             swept += stripes.len();
             let tombstones = self.tombstones_of(&stripes).await?;
-            self.inner.catalog.commit_one(unix_ms(), Change::ForgetGarbage { stripes }).await?;
+            let change = self.inner.under_lease(Change::ForgetGarbage { stripes });
+            self.inner.catalog.commit_one(unix_ms(), change).await?;
             self.sweep_tombstones(tombstones, away).await?;
         }
     }
@@ -219,7 +220,7 @@ impl Store {
             }
         }
         if !gone.is_empty() {
-            let change = Change::ForgetGarbage { stripes: gone };
+            let change = self.inner.under_lease(Change::ForgetGarbage { stripes: gone });
             catalog.commit_one(unix_ms(), change).await?;
         }
         Ok(())
@@ -242,7 +243,7 @@ impl Store {
             let (_pins, leftovers): (Vec<_>, Vec<_>) = deleted.into_iter().unzip();
             let leftovers = leftovers.concat();
             if !leftovers.is_empty() {
-                let change = Change::ForgetLeftovers { leftovers };
+                let change = self.inner.under_lease(Change::ForgetLeftovers { leftovers });
                 self.inner.catalog.commit_one(unix_ms(), change).await?;
             }
         }

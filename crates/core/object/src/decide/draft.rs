@@ -67,6 +67,10 @@ impl<'r, 'a, R: Rows> Decision<'r, 'a, R> {
             Change::Lease { name, holder, until_ms } => {
                 self.take_lease(now_ms, name, *holder, *until_ms)
             }
+            Change::Fenced { lease, epoch, change } => {
+                self.must_have_epoch(lease, *epoch)?;
+                self.apply(now_ms, change)
+            }
             Change::Release { name, holder } => self.release(name, *holder),
             Change::Vouch { before_ms } => self.vouch(*before_ms),
             Change::NameNode { name } => self.name_node(name),

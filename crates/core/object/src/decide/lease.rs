@@ -79,6 +79,12 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
         Ok(Applied { epoch: Some(lease.epoch), ..Applied::default() })
     }
 
+    /// Refuses what is done under a lease that has another epoch by now.
+    pub(super) fn must_have_epoch(&self, name: &str, epoch: u64) -> Decided<(), R> {
+        let known = self.lease(name)?.unwrap_or_default().epoch;
+        if known == epoch { Ok(()) } else { Err(Refusal::Fenced { epoch: known }.into()) }
+    }
+
     /// The row stays, so that no epoch comes twice.
     pub(super) fn release(&mut self, name: &'a str, holder: Session) -> Decided<Applied, R> {
         if let Some(lease) = self.lease(name)?.filter(|lease| lease.holder == holder) {

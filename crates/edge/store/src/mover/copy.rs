@@ -27,6 +27,7 @@ impl Store {
         let bytes = copied.map_err(|_| StoreError::Unavailable { stripe: id })??;
         drop(share);
         let change = Change::MoveFragment { stripe: id, nodes: stripe.nodes.clone(), index, to };
+        let change = self.inner.under_lease(change);
         let (catalog, pin) = (self.inner.catalog.clone(), pin.clone());
         // To its end even if the mover is stopped now: until its fate is known no sweep may take
         // the copy for misplaced.
