@@ -178,7 +178,7 @@ impl Gather for Until {
         if gathered.changes >= self.changes {
             Verdict::Commit { changes_max: usize::MAX }
         } else {
-            Verdict::Wait(Duration::from_secs(60))
+            Verdict::Wait(Duration::from_mins(1))
         }
     }
 }
