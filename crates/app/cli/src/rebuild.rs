@@ -13,7 +13,7 @@ use ripstop_assembly::{
     note_keys, number_nodes, pool_id, reading_seals,
 };
 use ripstop_block::Blocks;
-use ripstop_catalog::{Catalog, Change, Embedded};
+use ripstop_catalog::{AtOnce, Catalog, Change, Embedded, Grouped};
 use ripstop_keeper::{RebuildProgress, RebuildReport, Roll, SurveyedNode, SurveyedPool, rebuild};
 use ripstop_node::{Directory, DirectorySettings};
 use ripstop_store::identity_or;
@@ -21,6 +21,7 @@ use std::{
     fs,
     path::Path,
     process::ExitCode,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -140,14 +141,13 @@ pub(crate) async fn found_at_the_nodes(
 }
 
 /// A catalog into which much is brought at once.
-pub(crate) fn new_catalog(config: &Config, file: &Path) -> Result<Embedded> {
-    let settings = ripstop_catalog::Settings {
-        cache_bytes: config.catalog_cache,
-        changes_per_commit_max: CHANGES_PER_COMMIT,
-        changes_waiting_max: 2 * CHANGES_PER_COMMIT,
-        ..Default::default()
-    };
-    Embedded::open(file, settings).with_context(|| format!("catalog {}", file.display()))
+pub(crate) fn new_catalog(config: &Config, file: &Path) -> Result<Grouped<Embedded>> {
+    let settings =
+        ripstop_catalog::Settings { cache_bytes: config.catalog_cache, ..Default::default() };
+    let catalog = Embedded::open(file, settings);
+    let catalog = catalog.with_context(|| format!("catalog {}", file.display()))?;
+    let gather = AtOnce { changes_max: CHANGES_PER_COMMIT };
+    Ok(Grouped::by(gather, 2 * CHANGES_PER_COMMIT, Arc::new(catalog)))
 }
 
 /// The configured pools, with the numbers that the catalog gives their names.

@@ -10,7 +10,7 @@ use crate::{
 use anyhow::{Context as _, Result, anyhow, bail};
 use futures::StreamExt as _;
 use ripstop_block::Blocks;
-use ripstop_catalog::{Catalog, CatalogError, Change, Embedded};
+use ripstop_catalog::{Catalog, CatalogError, Change, Embedded, Grouped};
 use ripstop_delay::{DelayModel, Preset, Recorded, Replay};
 use ripstop_gateway::NodeSpec;
 use ripstop_keeper::Keeper;
@@ -136,7 +136,7 @@ pub struct NumberedNode {
 /// Puts a store together over the configured nodes.
 pub async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assembly> {
     let embedded = open_catalog(config, &config.data.join(CATALOG_FILE))?;
-    let catalog = watch.catalog(embedded.clone());
+    let catalog = watch.catalog(Arc::new(Grouped::over(embedded.clone())));
     let (memory, pins, spent) =
         (Memory::new(config.strip_memory()), Pins::default(), Arc::default());
     ripstop_host::spawn(trim(memory.blocks().clone()));

@@ -1,6 +1,9 @@
 //! The data folder: made, locked, and kept for its owner alone.
 
-use crate::config::{Config, NodePlace, PoolConfig};
+use crate::{
+    config::{Config, NodePlace, PoolConfig},
+    folder_format::{self, FORMAT_FILE, Known},
+};
 use rustix::{fs::Mode, process::umask};
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError},
@@ -32,6 +35,14 @@ pub struct DataFolder {
 /// Why the data folder was not opened.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
+    /// This program does not know its format. Nothing in it was touched.
+    #[error("data folder {path} {reason}")]
+    Format {
+        /// Which.
+        path: String,
+        /// What it says.
+        reason: String,
+    },
     /// Another process has it.
     #[error("data folder {0} is in use by another process")]
     InUse(String),
@@ -49,10 +60,12 @@ pub enum FolderError {
 impl DataFolder {
     /// Opens the folder; makes it, with the default nodes' folders, if it is not there.
     pub fn create(config: &Config) -> Result<Self, FolderError> {
+        must_be_known(config)?;
         let is_new = !config.data.exists();
         let io = |source| FolderError::Io { path: config.data.display().to_string(), source };
         make(&config.data).map_err(io)?;
         let folder = Self::open(config)?;
+        folder_format::note(&config.data).map_err(io)?;
         // Only at the very first start: a folder that is missing later is a disk that is missing.
         let is_there = |name| config.data.join(name).exists();
         if is_new || !is_there(CATALOG_FILE) && !is_there(NODES_FOLDER) {
@@ -70,6 +83,7 @@ impl DataFolder {
     pub fn open(config: &Config) -> Result<Self, FolderError> {
         let path = || config.data.display().to_string();
         let io = |source| FolderError::Io { path: path(), source };
+        must_be_known(config)?;
         // The catalog's library and others name no modes.
         umask(Mode::RWXG | Mode::RWXO);
         let mut options = OpenOptions::new();
@@ -80,8 +94,19 @@ impl DataFolder {
             Err(TryLockError::WouldBlock) => return Err(FolderError::InUse(path())),
             Err(TryLockError::Error(error)) => return Err(io(error)),
         }
+        // Who had it until now may have been a newer program.
+        must_be_known(config)?;
         close(config);
         Ok(Self { _lock: lock })
+    }
+}
+
+fn must_be_known(config: &Config) -> Result<(), FolderError> {
+    let path = || config.data.display().to_string();
+    match folder_format::look(&config.data) {
+        Ok(Known::Yes) => Ok(()),
+        Ok(Known::No(reason)) => Err(FolderError::Format { path: path(), reason }),
+        Err(source) => Err(FolderError::Io { path: path(), source }),
     }
 }
 
@@ -99,7 +124,8 @@ fn make(folder: &Path) -> io::Result<()> {
 fn close(config: &Config) {
     let data = &config.data;
     let plan = |pool: &PoolConfig| plan_file(data, &pool.name);
-    let ours = [LOCK_FILE, CATALOG_FILE, ADMIN_FILE, NODES_FOLDER].map(|name| data.join(name));
+    let ours = [LOCK_FILE, FORMAT_FILE, CATALOG_FILE, ADMIN_FILE, NODES_FOLDER];
+    let ours = ours.map(|name| data.join(name));
     for path in ours.into_iter().chain(config.pools.iter().map(plan)) {
         let Ok(found) = fs::symlink_metadata(&path) else { continue };
         let mode = found.permissions().mode() & 0o7777;

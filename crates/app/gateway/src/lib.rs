@@ -21,6 +21,7 @@ pub mod config;
 mod credentials;
 mod data_folder;
 mod descriptors;
+mod folder_format;
 mod owner_only;
 mod planning;
 mod ports;

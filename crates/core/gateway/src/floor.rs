@@ -3,17 +3,18 @@
 //! What a node's lane does next is decided here: a needed task before a dispensable one, that
 //! before what is left of answered writes, and nothing at a node that is down.
 
+mod claims;
 mod invariant;
 mod preemption;
 mod report;
 mod stop;
 mod task;
 
-pub(crate) use preemption::Need;
+pub(crate) use claims::Need;
 pub(crate) use task::NewTask;
 
 use crate::face::{NodeGauge, NodeState, Settings};
-use preemption::Claims;
+use claims::Claims;
 use ripstop_model::{NodeId, Timestamp};
 use ripstop_scheduling::{
     Lanes, NodeIndex, NodeSpec, Nodes, Paces, Preemptible, Table, TaskQueues, TaskRecord, TaskSlot,

@@ -1,6 +1,7 @@
 use crate::{
     Bucket, Leftover, Object, Quota, Refusal, Session, Stripe, Tombstone, Upload, UploadedPart,
 };
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::slice;
@@ -226,6 +227,17 @@ pub enum Change {
         /// Who had it.
         holder: Session,
     },
+    /// A change made under a lease: refused with `Fenced` unless the lease's last epoch is this. So
+    /// what a holder does that lost it, and does not know, changes nothing; by whose clock it was
+    /// over does not matter.
+    Fenced {
+        /// The lease's name.
+        lease: String,
+        /// The epoch that who asks has, or had.
+        epoch: u64,
+        /// What is done under it.
+        change: Box<Self>,
+    },
     /// From now on the catalog knows exactly the names given before `before_ms`, by any session, as
     /// one that was made again from the fragments at that time. With 0 it knows none, as befits a
     /// copy.
@@ -253,6 +265,7 @@ impl Change {
             | Self::CompleteUpload { stripes, .. }
             | Self::Discard { stripes } => stripes,
             Self::Outlive { stripe, .. } => slice::from_ref(stripe),
+            Self::Fenced { change, .. } => change.stripes(),
             Self::CreateUpload(_)
             | Self::AbortUpload { .. }
             | Self::PlaceFragment { .. }

@@ -9,14 +9,15 @@ mod fragment;
 mod lease;
 mod object;
 mod session;
+mod stop;
 mod telling;
 mod turnover;
 mod upload;
 
-pub use draft::Decision;
-
-use crate::{Change, Outcome, Refusal, Rows, Writes};
+use crate::{Change, Outcome, Rows, Writes};
 use alloc::vec::Vec;
+use draft::Decision;
+use stop::Stop;
 
 /// Decides what becomes of changes that are committed together at `now_ms` (milliseconds since
 /// 1970): the outcome of each, and what is to be written for all of them. Later changes see what
@@ -27,22 +28,13 @@ pub fn decide<'a, R: Rows>(
     changes: &'a [Change],
 ) -> Result<(Vec<Outcome>, Writes<'a>), R::Error> {
     let mut decision = Decision::new(rows);
-    let outcomes = decision.add(now_ms, changes)?;
-    Ok((outcomes, decision.into_writes()))
-}
-
-/// Why a change is not applied.
-enum Stop<E> {
-    /// It may not be.
-    Refused(Refusal),
-    /// What it depends on cannot be read.
-    Failed(E),
-}
-
-impl<E> From<Refusal> for Stop<E> {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(refusal)
+    let mut outcomes = Vec::with_capacity(changes.len());
+    for change in changes {
+        outcomes.push(match decision.apply(now_ms, change) {
+            Ok(applied) => Ok(applied),
+            Err(Stop::Refused(refusal)) => Err(refusal),
+            Err(Stop::Failed(error)) => return Err(error),
+        });
     }
+    Ok((outcomes, decision.writes))
 }
-
-type Decided<T, R> = Result<T, Stop<<R as Rows>::Error>>;

@@ -57,7 +57,7 @@ pub enum Named<'a> {
 
 /// What was found where a row was named.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Found<'a> {
+pub enum FoundRow<'a> {
     /// An object.
     Object(&'a Object),
     /// A tombstone.
@@ -72,7 +72,7 @@ pub enum Found<'a> {
     Outlived(Place<'a>),
 }
 
-impl<'a> Found<'a> {
+impl<'a> FoundRow<'a> {
     /// The rows that it leads to: these are to be fetched too, and so on, until no row is new.
     /// There are three rounds at most.
     pub fn names(self) -> Vec<Named<'a>> {
@@ -106,7 +106,7 @@ fn at(place: Place<'_>) -> [Named<'_>; 2] {
 }
 
 impl Change {
-    /// The rows that it may look at, before what is [found](Found) there is known.
+    /// The rows that it may look at, before what is [found](FoundRow) there is known.
     pub fn names(&self) -> Vec<Named<'_>> {
         let mut named = Vec::new();
         for (id, _) in self.stripes() {
@@ -140,15 +140,15 @@ impl Change {
             Self::CreateUpload(upload) => {
                 named.extend([Named::Bucket(&upload.bucket), Named::Upload(&upload.id)]);
                 // A later change of the same commit may end it.
-                named.extend(Found::Upload(upload).names());
+                named.extend(FoundRow::Upload(upload).names());
             }
             Self::PutPart { upload, part, .. } => {
                 named.extend([Named::Upload(upload), Named::Part(upload, part.number)]);
-                named.extend(Found::Part(part).names());
+                named.extend(FoundRow::Part(part).names());
             }
             Self::CompleteUpload { upload, object, .. } => {
                 named.extend([Named::Upload(upload), Named::Parts(upload)]);
-                named.extend(Found::Object(object).names());
+                named.extend(FoundRow::Object(object).names());
                 // Where the object will be only the upload's record says.
                 named.push(Named::OutlivedBy(object.told_by));
             }
@@ -170,6 +170,9 @@ impl Change {
             Self::Retire => named.push(Named::Watermarks),
             Self::Lease { name, holder, .. } => {
                 named.extend([Named::Lease(name), Named::Watermark(*holder), Named::Watermarks]);
+            }
+            Self::Fenced { lease, change, .. } => {
+                named.extend(change.names().into_iter().chain([Named::Lease(lease)]));
             }
             Self::Release { name, .. } => named.push(Named::Lease(name)),
             Self::Vouch { .. } => named.push(Named::Sessions),
@@ -193,7 +196,7 @@ fn created(bucket: &Bucket) -> [Named<'_>; 4] {
 
 /// What an object that is put looks at.
 fn put<'a>(place: Place<'a>, object: &'a Object) -> Vec<Named<'a>> {
-    let mut named = Found::Object(object).names();
+    let mut named = FoundRow::Object(object).names();
     named.extend(at(place.clone()));
     named.push(Named::Outlived(object.told_by, place));
     named

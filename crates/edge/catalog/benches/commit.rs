@@ -9,8 +9,8 @@
 use redb::{Database, ReadableDatabase, TableDefinition};
 use ripstop_catalog::conformance::{bucket, listing_of, object, stripe};
 use ripstop_catalog::{
-    Catalog, Change, Condition, Durability, Embedded, ListingRequest, Quota, Reading, Settings,
-    copy,
+    Catalog, Change, Condition, Durability, Embedded, Grouped, ListingRequest, Quota, Reading,
+    Settings, copy,
 };
 use ripstop_model::StripeId;
 use std::env;
@@ -45,7 +45,7 @@ async fn with_bucket(path: &Path, settings: Settings) -> Arc<Embedded> {
 async fn commits(folder: &Path, callers: u128, quick_open: bool) -> f64 {
     let path = folder.join(format!("commits-{callers}-{quick_open}"));
     let settings = Settings { quick_open, ..Settings::default() };
-    let catalog = with_bucket(&path, settings).await;
+    let catalog = Arc::new(Grouped::over(with_bucket(&path, settings).await));
     let begin = Instant::now();
     let callers = (0..callers).map(|caller| {
         let catalog = Arc::clone(&catalog);
@@ -68,7 +68,7 @@ async fn commits(folder: &Path, callers: u128, quick_open: bool) -> f64 {
 /// Fills a catalog without waiting for the disk.
 async fn filled(path: &Path) {
     let settings = Settings { durability: Durability::Relaxed, ..Settings::default() };
-    let catalog = with_bucket(path, settings).await;
+    let catalog = Grouped::over(with_bucket(path, settings).await);
     let ids: Vec<u128> = (2..OBJECTS + 2).collect();
     for ids in ids.chunks(2000) {
         let commits = ids.iter().map(|id| catalog.commit_one(1, put(*id)));

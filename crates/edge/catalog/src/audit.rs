@@ -33,7 +33,7 @@ pub struct Audit {
     /// How many that are garbage.
     pub garbage: u64,
     /// What does not agree, at most [`FINDINGS_MAX`].
-    pub findings: Vec<Finding>,
+    pub findings: Vec<AuditFinding>,
     /// How many findings there were beyond those.
     pub findings_left_off: u64,
 }
@@ -50,7 +50,7 @@ impl Audit {
         share.findings.into_iter().for_each(|finding| self.find(finding));
     }
 
-    pub(crate) fn find(&mut self, finding: Finding) {
+    pub(crate) fn find(&mut self, finding: AuditFinding) {
         if self.findings.len() < FINDINGS_MAX {
             self.findings.push(finding);
         } else {
@@ -61,7 +61,7 @@ impl Audit {
 
 /// One thing that does not agree.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Finding {
+pub enum AuditFinding {
     /// A stripe's recorded number of holders is not the number that was counted.
     Miscounted {
         /// The stripe.
@@ -129,7 +129,7 @@ pub enum Finding {
     },
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for AuditFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Miscounted { stripe, recorded, counted } => {
@@ -206,7 +206,7 @@ impl Recount {
     }
 
     /// Something that does not depend on stripes.
-    pub(crate) fn find(&mut self, finding: Finding) {
+    pub(crate) fn find(&mut self, finding: AuditFinding) {
         if self.share == 0 {
             self.audit.find(finding);
         }
@@ -227,7 +227,7 @@ impl Recount {
     pub(crate) fn garbage(&mut self, id: StripeId) {
         self.audit.garbage += 1;
         if self.stripes.contains_key(&id) {
-            self.audit.find(Finding::InForceAndGarbage { stripe: id });
+            self.audit.find(AuditFinding::InForceAndGarbage { stripe: id });
         }
     }
 
@@ -241,7 +241,7 @@ impl Recount {
         self.audit.objects += 1;
         let holder = format!("object {bucket}/{key}");
         if !self.buckets.contains(bucket) {
-            self.find(Finding::Orphan { holder: holder.clone() });
+            self.find(AuditFinding::Orphan { holder: holder.clone() });
         }
         let counted = &mut self.usage_of(bucket)[0];
         counted.objects += 1;
@@ -260,7 +260,7 @@ impl Recount {
         self.audit.uploads += 1;
         self.uploads.insert(upload.id.clone(), upload.bucket.clone());
         if !self.buckets.contains(&upload.bucket) {
-            self.find(Finding::Orphan { holder: format!("upload {}", upload.id) });
+            self.find(AuditFinding::Orphan { holder: format!("upload {}", upload.id) });
         }
     }
 
@@ -271,7 +271,7 @@ impl Recount {
             let counted = &mut self.usage_of(&bucket)[0];
             counted.bytes = counted.bytes.saturating_add(part.len);
         } else {
-            self.find(Finding::Orphan { holder: holder.clone() });
+            self.find(AuditFinding::Orphan { holder: holder.clone() });
         }
         let held = self.extents(&holder, part.len, &part.extents);
         self.holds(&holder, held);
@@ -292,16 +292,16 @@ impl Recount {
     pub(crate) fn finish(mut self) -> Audit {
         for (bucket, [counted, recorded]) in std::mem::take(&mut self.usages) {
             if counted != recorded {
-                self.find(Finding::UsageDiffers { bucket, recorded, counted });
+                self.find(AuditFinding::UsageDiffers { bucket, recorded, counted });
             }
         }
         for (stripe, Counted { recorded, holders: counted, live, .. }) in self.stripes {
             if recorded != counted || counted == 0 {
-                self.audit.find(Finding::Miscounted { stripe, recorded, counted });
+                self.audit.find(AuditFinding::Miscounted { stripe, recorded, counted });
             }
             let (recorded, counted) = live;
             if let Some(recorded) = recorded.filter(|recorded| *recorded != counted) {
-                self.audit.find(Finding::LiveDiffers { stripe, recorded, counted });
+                self.audit.find(AuditFinding::LiveDiffers { stripe, recorded, counted });
             }
         }
         self.audit
@@ -312,7 +312,7 @@ impl Recount {
         let sum = extents.iter().map(|extent| u64::from(extent.len)).sum();
         if sum != len {
             let holder = holder.to_owned();
-            self.find(Finding::LengthDiffers { holder, len, extents: sum });
+            self.find(AuditFinding::LengthDiffers { holder, len, extents: sum });
         }
         for Extent { stripe, offset, len } in extents {
             let payload_len = self.stripes.get(stripe).map(|counted| counted.payload_len.into());
@@ -320,7 +320,7 @@ impl Recount {
             let is_empty = *len == 0 && self.counts(*stripe);
             if is_empty || payload_len.is_some_and(|payload_len: u64| end > payload_len) {
                 let holder = holder.to_owned();
-                self.audit.find(Finding::ExtentOutside { holder, stripe: *stripe });
+                self.audit.find(AuditFinding::ExtentOutside { holder, stripe: *stripe });
             }
         }
         let mut held = Holding::new();
@@ -340,7 +340,7 @@ impl Recount {
                 known.live.1 += live;
             } else {
                 let holder = holder.to_owned();
-                self.audit.find(Finding::StripeMissing { stripe, holder });
+                self.audit.find(AuditFinding::StripeMissing { stripe, holder });
             }
         }
     }

@@ -5,111 +5,144 @@ use crate::{
 use async_trait::async_trait;
 use ripstop_model::{NodeId, StripeId};
 use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
-/// What is stored where. Durable: when [`Catalog::commit`] answers, a crash at any later moment
-/// leaves the change in force.
-///
-/// Reads see every change that was answered before they began. Pages are bounded by their `max`.
-#[async_trait]
-pub trait Catalog: Send + Sync + fmt::Debug {
-    /// Applies changes at `now_ms` (milliseconds since 1970), in their order and in one
-    /// transaction, each on top of those before it; answers each. One that is refused changes
-    /// nothing, and the rest go on. Fails as a whole, or not at all.
-    async fn commit(&self, now_ms: u64, changes: Vec<Change>)
-    -> Result<Vec<Outcome>, CatalogError>;
+/// Each question once: it becomes a [`Query`], an [`Reply`], and a method of [`Catalog`].
+macro_rules! questions {
+    ($($(#[$doc:meta])*
+        $method:ident as $Name:ident($($field:ident: $kind:ty),*) -> $answer:ty;)*
+    ) => {
+        /// Everything that a catalog can be asked. Each stands for the method of [`Catalog`] of
+        /// that name.
+        #[derive(Clone, Copy, Debug)]
+        #[expect(missing_docs, reason = "the method of the same name is documented")]
+        pub enum Query<'a> {
+            $($Name { $($field: $kind),* },)*
+        }
 
-    /// Applies one change.
-    async fn commit_one(&self, now_ms: u64, change: Change) -> Result<Applied, CatalogError> {
-        let outcome = self.commit(now_ms, vec![change]).await?.pop();
-        Ok(outcome.expect("each change has an outcome")?)
-    }
+        /// What a [`Query`] of the same name is answered.
+        #[derive(Clone, Debug)]
+        #[expect(missing_docs, reason = "the method of the same name is documented")]
+        pub enum Reply {
+            $($Name($answer),)*
+        }
 
+        impl Query<'_> {
+            /// The names of all queries.
+            pub const NAMES: [&'static str; [$(stringify!($method)),*].len()] =
+                [$(stringify!($method)),*];
+
+            /// Where its name is among [`Self::NAMES`].
+            pub fn index(&self) -> usize {
+                enum Index { $($Name),* }
+                match self {
+                    $(Self::$Name { .. } => Index::$Name as usize,)*
+                }
+            }
+        }
+
+        /// What is stored where: an implementation commits, and answers queries; everything else
+        /// is made of these two.
+        ///
+        /// Durable: when [`Catalog::commit`] answers, a crash at any later moment leaves the change
+        /// in force. Reads see every change that was answered before they began. Pages are bounded
+        /// by their `max`.
+        #[async_trait]
+        pub trait Catalog: Send + Sync + fmt::Debug {
+            /// Applies changes at `now_ms` (milliseconds since 1970), in their order and in one
+            /// transaction, each on top of those before it; answers each. One that is refused
+            /// changes nothing, and the rest go on. Fails as a whole, or not at all.
+            async fn commit(
+                &self,
+                now_ms: u64,
+                changes: Vec<Change>,
+            ) -> Result<Vec<Outcome>, CatalogError>;
+
+            /// Answers a query with the [`Reply`] of its name.
+            async fn read(&self, query: Query<'_>) -> Result<Reply, CatalogError>;
+
+            /// Applies one change.
+            async fn commit_one(
+                &self,
+                now_ms: u64,
+                change: Change,
+            ) -> Result<Applied, CatalogError> {
+                let outcome = self.commit(now_ms, vec![change]).await?.pop();
+                Ok(outcome.expect("each change has an outcome")?)
+            }
+
+            $($(#[$doc])*
+            #[allow(
+                clippy::needless_lifetimes,
+                clippy::elidable_lifetime_names,
+                reason = "some name nothing that is borrowed"
+            )]
+            fn $method<'a>(&'a self, $($field: $kind),*) -> Lookup<'a, $answer> {
+                Lookup::new(self.read(Query::$Name { $($field),* }), |answer| {
+                    if let Reply::$Name(answer) = answer { Some(answer) } else { None }
+                })
+            })*
+        }
+    };
+}
+
+questions! {
     /// A bucket by name.
-    async fn bucket(&self, name: &str) -> Result<Option<Bucket>, CatalogError>;
+    bucket as Bucket(name: &'a str) -> Option<Bucket>;
     /// All buckets by name, ascending, after `after`.
-    async fn buckets(&self, after: &str, max: usize) -> Result<Vec<Bucket>, CatalogError>;
-
+    buckets as Buckets(after: &'a str, max: usize) -> Vec<Bucket>;
     /// What a bucket holds; nothing if it is not there.
-    async fn usage(&self, bucket: &str) -> Result<Usage, CatalogError>;
+    usage as Usage(bucket: &'a str) -> Usage;
     /// What all buckets hold, by name, ascending, after `after`.
-    async fn usages(&self, after: &str, max: usize) -> Result<Vec<(String, Usage)>, CatalogError>;
-
+    usages as Usages(after: &'a str, max: usize) -> Vec<(String, Usage)>;
     /// The object that a key stands for. If it has at most [`LOCATED_EXTENTS_MAX`] extents its
     /// stripes come along, each once, in the order of its extents; of a larger one, none do.
-    async fn object(&self, bucket: &str, key: &str) -> Result<Option<Located>, CatalogError>;
+    object as Object(bucket: &'a str, key: &'a str) -> Option<Located>;
     /// A page of a bucket's keys in byte order, grouped by a delimiter; fails with `NoSuchBucket`.
-    async fn list(&self, request: &ListingRequest) -> Result<Listing, CatalogError>;
-
+    list as List(request: &'a ListingRequest) -> Listing;
     /// An upload by id.
-    async fn upload(&self, id: &str) -> Result<Option<Upload>, CatalogError>;
+    upload as Upload(id: &'a str) -> Option<Upload>;
     /// Parts of an upload with numbers above `after`, ascending; fewer than `max` where their
     /// records are longer than [`PARTS_LEN_MAX`] together, but one at least if there is any.
-    async fn parts(
-        &self,
-        id: &str,
-        after: u16,
-        max: usize,
-    ) -> Result<Vec<UploadedPart>, CatalogError>;
+    parts as Parts(id: &'a str, after: u16, max: usize) -> Vec<UploadedPart>;
     /// A page of a bucket's uploads by (key, id), grouped by a delimiter like objects; fails with
     /// `NoSuchBucket`.
-    async fn uploads(&self, request: &ListingRequest) -> Result<Listing, CatalogError>;
-
+    uploads as Uploads(request: &'a ListingRequest) -> Listing;
     /// Some stripes by id; `None` where there is none (or it is garbage).
-    async fn stripes(&self, ids: &[StripeId]) -> Result<Vec<Option<Stripe>>, CatalogError>;
+    stripes as Stripes(ids: &'a [StripeId]) -> Vec<Option<Stripe>>;
     /// The same, with what holds them.
-    async fn held(&self, ids: &[StripeId]) -> Result<Vec<Option<Held>>, CatalogError>;
+    held as Held(ids: &'a [StripeId]) -> Vec<Option<Held>>;
     /// Stripes in force with ids above `after`, ascending.
-    async fn stripes_after(
-        &self,
-        after: StripeId,
-        max: usize,
-    ) -> Result<Vec<(StripeId, Stripe)>, CatalogError>;
+    stripes_after as StripesAfter(after: StripeId, max: usize) -> Vec<(StripeId, Stripe)>;
     /// Garbage that has been due since before (not at) `due_ms`, by stripe id above `after`.
-    async fn garbage(
-        &self,
-        due_ms: u64,
-        after: StripeId,
-        max: usize,
-    ) -> Result<Vec<(StripeId, Stripe)>, CatalogError>;
+    garbage as Garbage(due_ms: u64, after: StripeId, max: usize) -> Vec<(StripeId, Stripe)>;
     /// Whether a stripe is garbage.
-    async fn is_garbage(&self, id: StripeId) -> Result<bool, CatalogError>;
+    is_garbage as IsGarbage(id: StripeId) -> bool;
     /// Leftovers since before (not at) `due_ms`, in order, after `after`.
-    async fn leftovers(
-        &self,
-        due_ms: u64,
-        after: Option<Leftover>,
-        max: usize,
-    ) -> Result<Vec<Leftover>, CatalogError>;
+    leftovers as Leftovers(due_ms: u64, after: Option<Leftover>, max: usize) -> Vec<Leftover>;
     /// Whether a copy of a fragment is a leftover.
-    async fn is_leftover(&self, copy: Leftover) -> Result<bool, CatalogError>;
+    is_leftover as IsLeftover(copy: Leftover) -> bool;
     /// That a key's object was deleted, if that is still told; with an empty key, that a bucket
     /// was.
-    async fn tombstone(&self, bucket: &str, key: &str) -> Result<Option<Tombstone>, CatalogError>;
+    tombstone as Tombstone(bucket: &'a str, key: &'a str) -> Option<Tombstone>;
     /// Of which keys (bucket and key, in that order) above `after` a stripe tells what is no longer
     /// so.
-    async fn outlived_by(
-        &self,
-        stripe: StripeId,
-        after: (&str, &str),
-        max: usize,
-    ) -> Result<Vec<(String, String)>, CatalogError>;
+    outlived_by as OutlivedBy(stripe: StripeId, after: (&'a str, &'a str), max: usize)
+        -> Vec<(String, String)>;
     /// Which stripes above `after` tell of a key what is no longer so.
-    async fn outlived_at(
-        &self,
-        at: (&str, &str),
-        after: StripeId,
-        max: usize,
-    ) -> Result<Vec<StripeId>, CatalogError>;
+    outlived_at as OutlivedAt(at: (&'a str, &'a str), after: StripeId, max: usize)
+        -> Vec<StripeId>;
     /// What each session may still be writing, and which were given up, by session.
-    async fn watermarks(&self) -> Result<Vec<(Session, Watermark)>, CatalogError>;
+    watermarks as Watermarks() -> Vec<(Session, Watermark)>;
     /// Who has a lease, or had it last.
-    async fn lease(&self, name: &str) -> Result<Option<Lease>, CatalogError>;
+    lease as Lease(name: &'a str) -> Option<Lease>;
     /// Which names of stripes it knows, whether it holds them or not.
-    async fn vouched(&self) -> Result<Vouched, CatalogError>;
+    vouched as Vouched() -> Vouched;
     /// Fails if what is on disk is not what was written. Reads all of it.
-    async fn verify(&self) -> Result<(), CatalogError>;
+    verify as Verify() -> ();
     /// Every node that was ever named.
-    async fn nodes(&self) -> Result<Vec<(String, NodeId)>, CatalogError>;
+    nodes as Nodes() -> Vec<(String, NodeId)>;
 }
 
 /// Extents of an object, at most, whose stripes are looked up together with it: a range of a large
@@ -127,4 +160,35 @@ pub struct Located {
     /// Its stripes in the order of their first use by an extent; none if there are too many
     /// extents.
     pub stripes: Vec<(StripeId, Stripe)>,
+}
+
+type Reading<'a> = Pin<Box<dyn Future<Output = Result<Reply, CatalogError>> + Send + 'a>>;
+
+/// A query under way: resolves to what its answer holds.
+#[must_use = "a future does nothing by itself"]
+pub struct Lookup<'a, T> {
+    reading: Reading<'a>,
+    held: fn(Reply) -> Option<T>,
+}
+
+impl<'a, T> Lookup<'a, T> {
+    pub(crate) fn new(reading: Reading<'a>, held: fn(Reply) -> Option<T>) -> Self {
+        Self { reading, held }
+    }
+}
+
+impl<T> Future for Lookup<'_, T> {
+    type Output = Result<T, CatalogError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let held = self.held;
+        let held = |answer| held(answer).expect("a catalog answers what it was asked");
+        self.reading.as_mut().poll(context).map_ok(held)
+    }
+}
+
+impl<T> fmt::Debug for Lookup<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lookup").finish_non_exhaustive()
+    }
 }

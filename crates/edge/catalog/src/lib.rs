@@ -1,8 +1,9 @@
 //! What is stored where: buckets, objects, stripes, uploads, garbage.
 //!
-//! [`Catalog`] is the seam: atomic [`Change`]s, durable when answered, and reads that see every
-//! answered change. [`Embedded`] keeps it in one file, with group commit; another implementation is
-//! right if it passes `conformance` (feature of that name), which drives it beside a naive model.
+//! [`Catalog`] is the seam: atomic [`Change`]s, durable when answered, and queries that see every
+//! answered change. [`Embedded`] keeps it in one file; [`Grouped`] above it lets callers share
+//! commits. Another implementation is right if it passes `conformance` (feature of that name),
+//! which drives it beside a naive model.
 //! The catalog counts who holds each stripe: what nobody holds any more becomes garbage in the
 //! transaction that let go of it.
 //!
@@ -35,19 +36,21 @@ mod catalog;
 pub mod conformance;
 mod embedded;
 mod error;
+mod grouped;
 mod listing;
 #[cfg(any(test, feature = "conformance"))]
 mod model;
 mod rollup;
 
-pub use audit::{Audit, Audited, FINDINGS_MAX, Finding};
-pub use catalog::{Catalog, LOCATED_EXTENTS_MAX, Located, PARTS_LEN_MAX};
+pub use audit::{Audit, AuditFinding, Audited, FINDINGS_MAX};
+pub use catalog::{Catalog, LOCATED_EXTENTS_MAX, Located, Lookup, PARTS_LEN_MAX, Query, Reply};
 pub use embedded::{
     Copied, Durability, Embedded, Extracted, HEADER_LEN, Health, Inspection, Reading, Settings,
     Snapshot, Trouble, copy, verify,
 };
 pub use error::CatalogError;
-pub use listing::{Listed, ListedUpload, Listing, ListingRequest, PAGE_LEN_MAX};
+pub use grouped::{AtOnce, CHANGES_WAITING_MAX, Gather, Gathered, Grouped, LastCommit, Verdict};
+pub use listing::{ListedObject, ListedUpload, Listing, ListingRequest, PAGE_LEN_MAX};
 #[cfg(any(test, feature = "conformance"))]
 pub use model::{Model, State};
 pub use ripstop_object::{

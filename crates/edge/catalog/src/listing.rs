@@ -29,7 +29,7 @@ pub const PAGE_LEN_MAX: usize = 256 << 10;
 
 /// What a listing shows of an object.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Listed {
+pub struct ListedObject {
     /// Its length in bytes.
     pub len: u64,
     /// When it was last written, milliseconds since 1970.
@@ -40,7 +40,7 @@ pub struct Listed {
     pub checksum: Option<(ChecksumAlgorithm, bool)>,
 }
 
-impl Listed {
+impl ListedObject {
     /// What a listing shows of `object`.
     pub fn of(object: &Object) -> Self {
         let checksum = object.attributes.checksum.as_ref();
@@ -78,7 +78,7 @@ impl ListedUpload {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Listing {
     /// Keys with their objects (for a listing of objects).
-    pub objects: Vec<(String, Listed)>,
+    pub objects: Vec<(String, ListedObject)>,
     /// Uploads (for a listing of uploads).
     pub uploads: Vec<ListedUpload>,
     /// Rolled-up prefixes.

@@ -4,9 +4,10 @@
 
 use proptest::prelude::*;
 use ripstop_catalog::conformance::{Step, cases, compare, follow, script};
-use ripstop_catalog::{Durability, Embedded, Model, Settings};
+use ripstop_catalog::{AtOnce, Durability, Embedded, Grouped, Model, Settings};
 use std::future::Future;
 use std::path::Path;
+use std::sync::Arc;
 
 fn run<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(work)
@@ -31,11 +32,13 @@ fn the_embedded_catalog_passes_every_case() {
 }
 
 #[test]
-fn the_embedded_catalog_passes_every_case_with_one_change_per_commit() {
-    for (name, case) in cases() {
-        println!("{name}");
-        let settings = Settings { changes_per_commit_max: 1, changes_waiting_max: 1, ..relaxed() };
-        run(case(&Embedded::in_memory(settings).unwrap()));
+fn grouped_it_passes_every_case_whatever_the_size_of_the_groups() {
+    for (changes_max, waiting_max) in [(1, 1), (3, 10), (1024, 4096)] {
+        for (name, case) in cases() {
+            println!("{name}");
+            let embedded = Arc::new(Embedded::in_memory(relaxed()).unwrap());
+            run(case(&Grouped::by(AtOnce { changes_max }, waiting_max, embedded)));
+        }
     }
 }
 

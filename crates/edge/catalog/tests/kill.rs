@@ -2,7 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "functions of tests are tests too")]
 
-use futures::future::join_all;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use ripstop_catalog::conformance::{changes, script, whole};
@@ -19,7 +18,7 @@ use std::{env, thread};
 const FOLDER: &str = "RIPSTOP_CATALOG_KILL_FOLDER";
 /// Which change the child begins with.
 const FROM: &str = "RIPSTOP_CATALOG_KILL_FROM";
-/// Changes that wait for their answers at the same time.
+/// Changes of one commit.
 const TOGETHER: usize = 5;
 
 fn run<T>(work: impl Future<Output = T>) -> T {
@@ -35,6 +34,15 @@ fn all_changes() -> Vec<(u64, Change)> {
             return changes;
         }
     }
+}
+
+/// When a group of changes is committed.
+fn time_of(group: &[(u64, Change)]) -> u64 {
+    group.last().map_or(0, |(now_ms, _)| *now_ms)
+}
+
+fn own(group: &[(u64, Change)]) -> Vec<Change> {
+    group.iter().map(|(_, change)| change.clone()).collect()
 }
 
 fn open(folder: &Path, round: usize) -> Embedded {
@@ -54,10 +62,8 @@ fn child_that_commits_until_it_is_killed() {
     let catalog = open(&folder, from);
     let mut told = OpenOptions::new().create(true).append(true).open(answers(&folder)).unwrap();
     for group in all_changes()[from..].chunks(TOGETHER) {
-        let commits =
-            group.iter().map(|(now_ms, change)| catalog.commit_one(*now_ms, change.clone()));
-        let answers = run(join_all(commits));
-        assert!(!answers.iter().any(|it| matches!(it, Err(CatalogError::Unavailable(_)))));
+        let answer = run(catalog.commit(time_of(group), own(group)));
+        assert!(!matches!(answer, Err(CatalogError::Unavailable(_))));
         // A byte for each answer: the kernel keeps it when this process is killed.
         told.write_all(&vec![b'.'; group.len()]).unwrap();
     }
@@ -99,9 +105,9 @@ fn kill_and_look(rounds: usize) {
         let found = run(whole(&catalog));
         while applied < least || run(whole(&model)) != found {
             assert!(applied < most, "round {round}: answered changes are not in force");
-            let (now_ms, change) = &changes[applied];
-            drop(model.apply(*now_ms, change));
-            applied += 1;
+            let group = &changes[applied..changes.len().min(applied + TOGETHER)];
+            model.apply_all(time_of(group), &own(group)).unwrap();
+            applied += group.len();
         }
     }
     assert!(applied > 0, "no child came to commit anything");

@@ -168,6 +168,7 @@ impl Keeper {
         for (index, at) in mended {
             if node != Some(at) {
                 let change = Change::PlaceFragment { stripe: place.id, index, node: Some(at) };
+                let change = self.under_lease(change);
                 if let Err(error) = self.catalog().commit_one(unix_ms(), change).await {
                     tracing::warn!(stripe = %place.id, index, %error, "mended, but not noted");
                     return false;

@@ -57,7 +57,7 @@ impl Keeper {
             }
         }
         if !gone.is_empty() {
-            let change = Change::ForgetGarbage { stripes: gone };
+            let change = self.under_lease(Change::ForgetGarbage { stripes: gone });
             catalog.commit_one(unix_ms(), change).await?;
         }
         Ok(())
@@ -82,7 +82,8 @@ pub(crate) async fn sweep(round: &Round) -> Result<usize, Halt> {
         let stripes: Vec<StripeId> = deleted.into_iter().flatten().collect();
         swept += stripes.len();
         let tombstones = keeper.tombstones_of(&stripes).await?;
-        keeper.catalog().commit_one(unix_ms(), Change::ForgetGarbage { stripes }).await?;
+        let change = keeper.under_lease(Change::ForgetGarbage { stripes });
+        keeper.catalog().commit_one(unix_ms(), change).await?;
         keeper.sweep_tombstones(tombstones, away).await?;
     }
     Ok(swept)

@@ -4,7 +4,7 @@ use crate::{
     mover::{MoveProgress, Movers},
     settings::KeeperSettings,
 };
-use ripstop_catalog::{Catalog, CatalogError};
+use ripstop_catalog::{Catalog, CatalogError, Change};
 use ripstop_model::PoolId;
 use ripstop_runtime::Pins;
 use ripstop_store::{Keeping, Store};
@@ -53,6 +53,11 @@ impl Keeper {
     /// page of it.
     pub async fn has_upkeep(&self) -> Result<bool, CatalogError> {
         self.inner.upkeep.take(&**self.catalog(), self.keeping().lineage()).await
+    }
+
+    /// A change of what only the holder of the lease does.
+    pub(crate) fn under_lease(&self, change: Change) -> Change {
+        self.inner.upkeep.fence(change)
     }
 
     /// How far the moves are that [`Keeper::follow`] began, of all pools together.

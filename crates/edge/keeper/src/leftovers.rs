@@ -34,7 +34,7 @@ pub(crate) async fn sweep(round: &Round, due_ms: u64, away: &Away) -> Result<(),
         let (_pins, leftovers): (Vec<_>, Vec<_>) = deleted.into_iter().unzip();
         let leftovers = leftovers.concat();
         if !leftovers.is_empty() {
-            let change = Change::ForgetLeftovers { leftovers };
+            let change = keeper.under_lease(Change::ForgetLeftovers { leftovers });
             keeper.catalog().commit_one(unix_ms(), change).await?;
         }
     }

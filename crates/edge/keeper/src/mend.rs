@@ -155,6 +155,7 @@ impl Keeper {
         let _share = self.keeping().memory().acquire(Purpose::Background, place.memory()).await;
         for (index, node) in pool.mend(&place, &lacking).await? {
             let change = Change::PlaceFragment { stripe: id, index, node: Some(node) };
+            let change = self.under_lease(change);
             self.catalog().commit_one(unix_ms(), change).await?;
         }
         self.note_placed(id).await;

@@ -233,6 +233,31 @@ async fn one_of_them_sweeps_until_its_lease_is_over() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_one_does_that_lost_the_lease_is_refused_and_the_next_does_it() {
+    let bench = shared().await;
+    let (one, other) = (&bench.store, beside(&bench));
+    put(one, "k", &bytes(LEN, 6)).await;
+    one.delete("b", "k", Condition::None).await.expect("deleted");
+    a_moment().await;
+    assert!(bench.keeper.has_upkeep().await.expect("asked"));
+    assert!(!other.keeper.has_upkeep().await.expect("asked"));
+    let catalog = &bench.catalog;
+    let lease = catalog.lease(UPKEEP).await.expect("read").expect("taken");
+    let released = Change::Release { name: UPKEEP.into(), holder: lease.holder };
+    catalog.commit_one(unix_ms(), released).await.expect("applied");
+    assert!(other.keeper.has_upkeep().await.expect("asked"));
+    // The first one has half a minute left, as far as it knows.
+    assert!(bench.keeper.has_upkeep().await.expect("asked"));
+    let before = catalog.garbage(u64::MAX, StripeId(0), 100).await.expect("read");
+    let refused = bench.keeper.sweep_garbage().await.expect_err("it lost the lease");
+    assert!(format!("{refused:?}").contains("Fenced { epoch: 2 }"), "{refused:?}");
+    let garbage = catalog.garbage(u64::MAX, StripeId(0), 100).await.expect("read");
+    assert!(!garbage.is_empty() && garbage == before, "what it deleted is still to be deleted");
+    assert_eq!(other.keeper.sweep_garbage().await.expect("swept"), before.len());
+    assert!(catalog.garbage(u64::MAX, StripeId(0), 100).await.expect("read").is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn one_that_has_the_catalog_to_itself_waits_for_nobody() {
     let bench = shared().await;
     let before = fragments(&bench.nodes).await;

@@ -9,6 +9,7 @@
 
 mod account;
 mod costs;
+mod discipline;
 mod service;
 mod terms;
 
@@ -19,6 +20,7 @@ use account::Account;
 use alloc::{collections::BTreeMap, vec::Vec};
 use core::time::Duration;
 use costs::Costs;
+use discipline::discipline;
 use ripstop_model::{TenantId, Timestamp};
 use ripstop_scheduling::{RequestSlot, Slot as _};
 use ripstop_shaping::{FlowId, Scheduler, Service, Ticket};
@@ -69,7 +71,7 @@ impl Tenants {
     pub(super) fn new(waiting_max: usize, lanes: u64) -> Self {
         let shaping = Shaping::default();
         let mut tenants = Self {
-            scheduler: Scheduler::new(terms::discipline(&shaping)),
+            scheduler: Scheduler::new(discipline(&shaping)),
             shaping,
             lanes,
             accounts: BTreeMap::new(),

@@ -1,7 +1,7 @@
 //! Buckets.
 
-use super::Decided;
 use super::draft::Decision;
+use super::stop::Decided;
 use super::telling::must_follow;
 use super::turnover::{Turnover, told_by};
 use crate::{Applied, Bucket, Place, Refusal, Rows, Stripe, Tombstone};

@@ -1,9 +1,9 @@
 //! Rows as they are after the changes that were decided on so far.
 
-use super::{Decided, Stop};
+use super::stop::{Decided, Stop};
 use crate::{
-    Absence, Account, Applied, Bucket, Change, Held, Inconsistent, Lease, Object, Outcome, Place,
-    Rows, Session, Tombstone, Upload, UploadedPart, Watermark, Writes,
+    Absence, Account, Applied, Bucket, Change, Held, Inconsistent, Lease, Object, Place, Rows,
+    Session, Tombstone, Upload, UploadedPart, Watermark, Writes,
 };
 use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -11,9 +11,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use ripstop_model::{NodeId, StripeId};
 
-/// What commits that share one transaction come to.
+/// What the changes of one commit come to.
 #[derive(Debug)]
-pub struct Decision<'r, 'a, R> {
+pub(super) struct Decision<'r, 'a, R> {
     rows: &'r R,
     pub(super) writes: Writes<'a>,
     /// Stripes that came with changes of this commit and that nothing held: a later change of it
@@ -25,32 +25,12 @@ pub struct Decision<'r, 'a, R> {
 
 impl<'r, 'a, R: Rows> Decision<'r, 'a, R> {
     /// That nothing changes.
-    pub fn new(rows: &'r R) -> Self {
+    pub(super) fn new(rows: &'r R) -> Self {
         let (writes, unheld, outlived) = Default::default();
         Self { rows, writes, unheld, outlived }
     }
 
-    /// Adds the changes of one commit; see [`decide`](crate::decide). If it fails, this is of no
-    /// use any more.
-    pub fn add(&mut self, now_ms: u64, changes: &'a [Change]) -> Result<Vec<Outcome>, R::Error> {
-        let mut outcomes = Vec::with_capacity(changes.len());
-        for change in changes {
-            outcomes.push(match self.apply(now_ms, change) {
-                Ok(applied) => Ok(applied),
-                Err(Stop::Refused(refusal)) => Err(refusal),
-                Err(Stop::Failed(error)) => return Err(error),
-            });
-        }
-        self.unheld.clear();
-        Ok(outcomes)
-    }
-
-    /// What is to be written for all of them.
-    pub fn into_writes(self) -> Writes<'a> {
-        self.writes
-    }
-
-    fn apply(&mut self, now_ms: u64, change: &'a Change) -> Decided<Applied, R> {
+    pub(super) fn apply(&mut self, now_ms: u64, change: &'a Change) -> Decided<Applied, R> {
         match change {
             Change::CreateBucket { bucket, stripes } => self.create_bucket(now_ms, bucket, stripes),
             Change::DeleteBucket { name, tombstone, stripes } => {
@@ -86,6 +66,10 @@ impl<'r, 'a, R: Rows> Decision<'r, 'a, R> {
             Change::Retire => self.retire(now_ms),
             Change::Lease { name, holder, until_ms } => {
                 self.take_lease(now_ms, name, *holder, *until_ms)
+            }
+            Change::Fenced { lease, epoch, change } => {
+                self.must_have_epoch(lease, *epoch)?;
+                self.apply(now_ms, change)
             }
             Change::Release { name, holder } => self.release(name, *holder),
             Change::Vouch { before_ms } => self.vouch(*before_ms),

@@ -1,7 +1,7 @@
 //! Where fragments are, and what is to be deleted of them.
 
-use super::Decided;
 use super::draft::Decision;
+use super::stop::Decided;
 use crate::{Absence, Applied, Garbage, Leftover, Refusal, Rows, Stripe};
 use ripstop_model::{NodeId, StripeId};
 

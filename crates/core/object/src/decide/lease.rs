@@ -1,7 +1,7 @@
 //! Who alone may do something, and who may still be writing what.
 
-use super::Decided;
 use super::draft::Decision;
+use super::stop::Decided;
 use crate::{Applied, Lease, RETIRED_MAX, Refusal, Rows, Session, Watermark};
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -77,6 +77,12 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
         };
         self.writes.leases.insert(Cow::Borrowed(name), lease);
         Ok(Applied { epoch: Some(lease.epoch), ..Applied::default() })
+    }
+
+    /// Refuses what is done under a lease that has another epoch by now.
+    pub(super) fn must_have_epoch(&self, name: &str, epoch: u64) -> Decided<(), R> {
+        let known = self.lease(name)?.unwrap_or_default().epoch;
+        if known == epoch { Ok(()) } else { Err(Refusal::Fenced { epoch: known }.into()) }
     }
 
     /// The row stays, so that no epoch comes twice.

@@ -1,7 +1,7 @@
 //! What keys stand for.
 
-use super::Decided;
 use super::draft::Decision;
+use super::stop::Decided;
 use super::telling::must_follow;
 use super::turnover::{Turnover, held_by, named, told_by};
 use crate::{

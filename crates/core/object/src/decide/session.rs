@@ -1,7 +1,7 @@
 //! Who may name stripes, and numbers of nodes.
 
-use super::Decided;
 use super::draft::Decision;
+use super::stop::Decided;
 use crate::{Applied, Refusal, Rows, SESSIONS_MAX, Session};
 use alloc::borrow::Cow;
 use ripstop_model::NodeId;

@@ -5,8 +5,8 @@
 //! or be garbage whose node is away. While there is such a stripe, what it tells is entered as
 //! outlived; a deletion is told by a tombstone for as long as there is one.
 
-use super::Decided;
 use super::draft::Decision;
+use super::stop::Decided;
 use super::turnover::{Turnover, told_by};
 use crate::{Absence, Applied, Garbage, Place, Refusal, Rows, Stamp, Stripe, Tombstone};
 use alloc::borrow::Cow;

@@ -4,7 +4,7 @@
 //! however many of its extents name it, and whether it is told by it too.
 
 use super::draft::{Decision, inconsistent};
-use super::{Decided, Stop};
+use super::stop::{Decided, Stop};
 use crate::{Absence, Extent, Garbage, Held, Object, Refusal, Rows, Session, Stripe};
 use alloc::collections::BTreeMap;
 use alloc::collections::btree_map::Entry;

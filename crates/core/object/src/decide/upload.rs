@@ -1,8 +1,8 @@
 //! Uploads under way, and their parts.
 
-use super::Decided;
 use super::draft::Decision;
 use super::object::New;
+use super::stop::Decided;
 use super::turnover::{Turnover, held_by, named};
 use crate::{
     Absence, Applied, Change, Object, Place, Quota, Refusal, Rows, Stripe, Upload, UploadedPart,

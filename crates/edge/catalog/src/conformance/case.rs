@@ -84,6 +84,7 @@ listed! {
         what_is_vouched_for_later_replaces_what_was
         a_lease_is_renewed_by_its_holder_and_taken_over_when_it_is_over
         a_lease_that_is_given_back_is_free_at_once
+        what_is_done_under_a_lease_that_another_took_over_changes_nothing
         the_least_watermark_is_of_those_that_are_alive
         a_session_that_was_given_up_brings_nothing
     }

@@ -2,8 +2,7 @@
 
 use super::script::{Action, Step};
 use super::writer::Writer;
-use crate::{Audited, Catalog, CatalogError, Leftover, ListingRequest, Model, State};
-use futures::future::join_all;
+use crate::{Audited, Catalog, Leftover, ListingRequest, Model, State};
 use ripstop_model::{NodeId, StripeId};
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -11,9 +10,8 @@ use std::fmt::Debug;
 /// Asked for where everything is wanted.
 const ALL: usize = 100_000;
 
-/// Follows the script, `together` changes at a time, and compares the implementation's answers with
-/// the model's. Changes made together are in one another's way as far as the
-/// implementation lets them, but take effect in their order.
+/// Follows the script, `together` steps at a time, each with its changes in one commit, and
+/// compares the implementation's answers with the model's.
 ///
 /// Gives back the model as it is in the end.
 ///
@@ -24,20 +22,22 @@ pub async fn follow(catalog: &dyn Audited, steps: &[Step], together: usize) -> M
     let model = Model::default();
     let mut writer = Writer::default();
     for steps in steps.chunks(together.max(1)) {
-        let mut expected = Vec::new();
-        let mut answers = Vec::new();
+        // What a change is made of is what those before it in the same commit leave.
+        let ahead = Model::of(model.state().clone());
+        let mut changes = Vec::new();
         for step in steps {
             writer.now_ms += u64::from(step.after_ms);
-            let change = writer.change(&model.state(), &step.action);
+            let change = writer.change(&ahead.state(), &step.action);
             if let Some(change) = change {
-                let applied = model.apply(writer.now_ms, &change).map_err(CatalogError::from);
-                expected.push((change.clone(), shown(&applied)));
-                answers.push(catalog.commit_one(writer.now_ms, change));
+                drop(ahead.apply(writer.now_ms, &change));
+                changes.push(change);
             }
         }
-        let answers = join_all(answers).await;
-        for ((change, expected), answer) in expected.iter().zip(&answers) {
-            assert_eq!(shown(answer), *expected, "answer to {change:?}");
+        let expected = model.apply_all(writer.now_ms, &changes).expect("what it holds agrees");
+        let answers = catalog.commit(writer.now_ms, changes.clone()).await.expect("committed");
+        assert_eq!(answers.len(), changes.len());
+        for ((change, expected), answer) in changes.iter().zip(&expected).zip(&answers) {
+            assert_eq!(shown(answer), shown(expected), "answer to {change:?}");
         }
         for step in steps {
             match &step.action {

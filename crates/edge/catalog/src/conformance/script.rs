@@ -110,6 +110,7 @@ pub enum Turn {
     Retire,
     Lease { name: u8, session: u8, lasts: u8 },
     Release { name: u8, session: u8 },
+    Fenced { name: u8, epoch: u8, node: u8 },
 }
 
 /// Which stripes a holder names.
@@ -254,6 +255,8 @@ fn turn() -> impl Strategy<Value = Turn> {
         2 => (0..2u8, 1..4u8, 0..20u8)
             .prop_map(|(name, session, lasts)| Turn::Lease { name, session, lasts }),
         1 => (0..2u8, 1..4u8).prop_map(|(name, session)| Turn::Release { name, session }),
+        1 => (0..2u8, 0..4u8, 0..20u8)
+            .prop_map(|(name, epoch, node)| Turn::Fenced { name, epoch, node }),
     ]
 }
 

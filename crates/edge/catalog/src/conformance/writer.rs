@@ -100,6 +100,11 @@ impl Writer {
                 holder: Session(u32::from(*session)),
                 until_ms: self.now_ms + u64::from(*lasts),
             },
+            Turn::Fenced { name, epoch, node } => Change::Fenced {
+                lease: format!("lease{name}"),
+                epoch: u64::from(*epoch),
+                change: Box::new(Change::NameNode { name: format!("node{node}") }),
+            },
             Turn::Release { name, session } => Change::Release {
                 name: format!("lease{name}"),
                 holder: Session(u32::from(*session)),

@@ -5,7 +5,7 @@ use super::kinds::LIVE;
 use super::snapshot::Reading;
 use super::table::View;
 use crate::audit::Recount;
-use crate::{Audit, CatalogError, Finding};
+use crate::{Audit, AuditFinding, CatalogError};
 use ripstop_model::{FragmentId, NodeId, StripeId};
 
 /// Most stripes whose holders are counted at once, at some 80 bytes each: of more, the catalog is
@@ -229,7 +229,7 @@ fn read<T>(
 }
 
 fn unreadable(recount: &mut Recount, reason: String) {
-    recount.find(Finding::Unreadable { reason });
+    recount.find(AuditFinding::Unreadable { reason });
 }
 
 fn shown(name: &[u8]) -> String {

@@ -1,16 +1,17 @@
-//! Group commit: each step gathers the changes that wait, applies them in one transaction, and
-//! answers each when the transaction is on disk.
+//! What writes to the file: each step applies the changes of one commit in one transaction, and
+//! answers when that is on disk.
 
 use super::failure::unavailable;
 use super::health::{Health, Trouble, caught};
 use super::opening::{Opened, Opener};
+use super::prepare::set_format;
 use super::settings::{Durability, Settings};
 use super::shown::Shown;
 use super::snapshot::Snapshot;
-use super::table::{Tables, View, set_format};
+use super::table::{Tables, View};
 use crate::{CatalogError, Change, Outcome};
 use redb::{Database, ReadableDatabase};
-use ripstop_object::Decision;
+use ripstop_object::decide;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -29,21 +30,28 @@ type Answer = Result<Vec<Outcome>, CatalogError>;
 #[derive(Debug)]
 pub(super) enum Asked {
     /// To apply changes.
-    Changes(Waiting),
+    Commit(Commit),
     /// To keep a state of the catalog in the file.
     Snapshot(oneshot::Sender<Result<Snapshot, CatalogError>>),
     /// To see whether the database still works: a reader found it closed.
     Look,
 }
 
-/// Changes of one caller, who waits for them.
+/// Changes, and who waits for them.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct Commit {
     pub(super) now_ms: u64,
     pub(super) changes: Vec<Change>,
     pub(super) answer: oneshot::Sender<Answer>,
-    /// Its place among `changes_waiting_max`.
+    /// Its place among those that wait.
     pub(super) _place: OwnedSemaphorePermit,
+}
+
+impl Commit {
+    /// A caller that has gone needs no answer; its changes stand all the same.
+    fn answer(self, answer: Answer) {
+        drop(self.answer.send(answer));
+    }
 }
 
 pub(super) struct Committer {
@@ -99,9 +107,8 @@ impl Committer {
         self.unflushed_since.map(|since| since + FLUSH_AFTER)
     }
 
-    /// Does what is due, and then what is asked; of the changes that wait behind it, which `more`
-    /// takes from the queue, as many as one transaction may have.
-    pub(super) fn step(&mut self, asked: Option<Asked>, mut more: impl FnMut() -> Option<Asked>) {
+    /// Does what is due, and then what is asked.
+    pub(super) fn step(&mut self, asked: Option<Asked>) {
         let now = ripstop_host::now();
         if self.flush_at().is_some_and(|at| at <= now) {
             self.flush();
@@ -109,21 +116,12 @@ impl Committer {
         if self.retry_at.is_some_and(|at| at <= now) {
             self.retry();
         }
-        let (mut batch, mut changes, mut then) = (Vec::new(), 0, asked);
-        while let Some(Asked::Changes(waiting)) = then {
-            changes += waiting.changes.len();
-            batch.push(waiting);
-            let is_full = changes >= self.settings.changes_per_commit_max.max(1);
-            then = if is_full { None } else { more() };
-        }
-        if !batch.is_empty() {
-            self.commit(batch);
-        }
-        match then {
+        match asked {
+            Some(Asked::Commit(commit)) => self.commit(commit),
             Some(Asked::Look) => self.look(),
             // One who has gone needs none.
             Some(Asked::Snapshot(answer)) => drop(answer.send(self.snapshot())),
-            Some(Asked::Changes(_)) | None => {}
+            None => {}
         }
     }
 
@@ -133,31 +131,17 @@ impl Committer {
         self.close();
     }
 
-    fn commit(&mut self, batch: Vec<Waiting>) {
+    fn commit(&mut self, commit: Commit) {
         if let Some(trouble) = self.health.trouble() {
-            for waiting in batch {
-                let refusal = CatalogError::Unavailable(Box::new(trouble.clone()));
-                answer(waiting, Err(refusal));
-            }
-            return;
+            return commit.answer(Err(CatalogError::Unavailable(Box::new(trouble))));
         }
-        match self.guarded(|this| this.transact(&batch)) {
-            Ok(answers) => {
-                for (waiting, outcomes) in batch.into_iter().zip(answers) {
-                    answer(waiting, Ok(outcomes));
-                }
-            }
-            // One caller's change met what is corrupt; those before it must not suffer for it.
-            Err(Lost::Abandoned(CatalogError::Corrupt { .. })) if batch.len() > 1 => {
-                for waiting in batch {
-                    self.commit(vec![waiting]);
-                }
-            }
+        match self.guarded(|this| this.transact(commit.now_ms, &commit.changes)) {
+            Ok(outcomes) => commit.answer(Ok(outcomes)),
             Err(lost) => {
-                let error = lost.error();
-                tracing::error!(%error, callers = batch.len(), "a catalog transaction failed");
+                let (error, changes) = (lost.error(), commit.changes.len());
+                tracing::error!(%error, changes, "a catalog transaction failed");
                 let is_closed = self.fall(&error);
-                answer_all(batch, error);
+                commit.answer(Err(error));
                 if is_closed {
                     self.reopen();
                 }
@@ -275,34 +259,29 @@ impl Committer {
         self.database.as_ref().ok_or_else(|| Lost::Abandoned(closed()))
     }
 
-    /// Applies the batch in order in one transaction and shows the result to readers.
-    fn transact(&mut self, batch: &[Waiting]) -> Result<Vec<Vec<Outcome>>, Lost> {
+    /// Applies changes in order in one transaction and shows the result to readers.
+    fn transact(&mut self, now_ms: u64, changes: &[Change]) -> Result<Vec<Outcome>, Lost> {
         let mut txn = self.database()?.begin_write().map_err(abandoned)?;
         if self.settings.durability == Durability::Relaxed {
             txn.set_durability(redb::Durability::None).map_err(abandoned)?;
         }
         txn.set_quick_repair(self.settings.quick_open);
-        let mut answers = Vec::with_capacity(batch.len());
-        {
+        let outcomes = {
             let mut tables = Tables::open(&txn).map_err(Lost::Abandoned)?;
-            let mut decision = Decision::new(&tables);
-            for waiting in batch {
-                let outcomes = decision.add(waiting.now_ms, &waiting.changes);
-                answers.push(outcomes.map_err(Lost::Abandoned)?);
-            }
-            let writes = decision.into_writes();
+            let (outcomes, writes) = decide(&tables, now_ms, changes).map_err(Lost::Abandoned)?;
             tables.write(&writes).map_err(Lost::Abandoned)?;
-        }
-        if answers.iter().flatten().all(Result::is_err) {
+            outcomes
+        };
+        if outcomes.iter().all(Result::is_err) {
             txn.abort().map_err(abandoned)?;
-            return Ok(answers);
+            return Ok(outcomes);
         }
         txn.commit().map_err(in_doubt)?;
         if self.settings.durability == Durability::Relaxed {
             self.unflushed_since.get_or_insert_with(ripstop_host::now);
         }
         self.show()?;
-        Ok(answers)
+        Ok(outcomes)
     }
 
     /// Shows readers what the last transaction left.
@@ -348,22 +327,4 @@ fn abandoned(error: impl Into<redb::Error>) -> Lost {
 
 fn in_doubt(error: impl Into<redb::Error>) -> Lost {
     Lost::InDoubt(unavailable(error))
-}
-
-/// A caller that has gone needs no answer; its changes stand all the same.
-fn answer(waiting: Waiting, answer: Answer) {
-    drop(waiting.answer.send(answer));
-}
-
-fn answer_all(batch: Vec<Waiting>, error: CatalogError) {
-    if let (1, CatalogError::Corrupt { reason }) = (batch.len(), &error) {
-        for waiting in batch {
-            answer(waiting, Err(CatalogError::Corrupt { reason: reason.clone() }));
-        }
-        return;
-    }
-    let error = Arc::new(error);
-    for waiting in batch {
-        answer(waiting, Err(CatalogError::Unavailable(Box::new(Arc::clone(&error)))));
-    }
 }

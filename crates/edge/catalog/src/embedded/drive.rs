@@ -62,8 +62,8 @@ fn by_thread(mut committer: Committer, queue: &Receiver<Asked>) {
             Some(at) => queue.recv_timeout(at.saturating_duration_since(ripstop_host::now())),
         };
         match asked {
-            Ok(asked) => committer.step(Some(asked), || queue.try_recv().ok()),
-            Err(RecvTimeoutError::Timeout) => committer.step(None, || None),
+            Ok(asked) => committer.step(Some(asked)),
+            Err(RecvTimeoutError::Timeout) => committer.step(None),
             Err(RecvTimeoutError::Disconnected) => return committer.end(),
         }
     }
@@ -76,8 +76,8 @@ async fn by_task(mut committer: Committer, mut queue: UnboundedReceiver<Asked>) 
             Some(at) => timeout_at(at.into(), queue.recv()).await,
         };
         match asked {
-            Ok(Some(asked)) => committer.step(Some(asked), || queue.try_recv().ok()),
-            Err(_) => committer.step(None, || None),
+            Ok(Some(asked)) => committer.step(Some(asked)),
+            Err(_) => committer.step(None),
             Ok(None) => return committer.end(),
         }
     }

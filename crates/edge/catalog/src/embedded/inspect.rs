@@ -3,9 +3,10 @@
 use super::failure::{corrupt, unavailable};
 use super::health::caught;
 use super::key::split_object_key;
+use super::prepare::prepare;
 use super::snapshot::{Extracted, HEADER_LEN, Overlay, Pace, Reading};
-use super::table::{View, prepare};
-use crate::{Audit, CatalogError, Finding};
+use super::table::View;
+use crate::{Audit, AuditFinding, CatalogError};
 use redb::{Database, ReadableDatabase, StorageBackend};
 use std::sync::PoisonError;
 
@@ -36,7 +37,8 @@ impl Inspection {
 
     /// The first thing of it that is not what was written.
     pub(super) fn damage(&self) -> Option<String> {
-        let unreadable = |finding: &Finding| matches!(finding, Finding::Unreadable { .. });
+        let unreadable =
+            |finding: &AuditFinding| matches!(finding, AuditFinding::Unreadable { .. });
         let record = || self.audit.findings.iter().find(|finding| unreadable(finding));
         self.damaged.clone().or_else(|| record().map(ToString::to_string))
     }

@@ -14,7 +14,6 @@ use ripstop_model::{NodeId, StripeId};
 use ripstop_object::{Absence, Inconsistent, Place};
 use std::borrow::Cow;
 
-
 impl From<Inconsistent> for CatalogError {
     fn from(Inconsistent { reason }: Inconsistent) -> Self {
         corrupt(reason)

@@ -1,5 +1,6 @@
 //! The catalog in one file, over redb.
 
+mod answer;
 mod audit;
 mod committer;
 mod convert;
@@ -14,6 +15,7 @@ mod live;
 mod lookup;
 mod older;
 mod opening;
+mod prepare;
 mod read;
 mod rows;
 mod settings;
@@ -35,23 +37,16 @@ pub use inspect::Inspection;
 pub use settings::{Durability, Settings};
 pub use snapshot::{Extracted, HEADER_LEN, Reading, Snapshot};
 
-use crate::{
-    Audit, Audited, Bucket, Catalog, CatalogError, Change, Held, Lease, Leftover, Listing,
-    ListingRequest, Located, Outcome, Session, Stripe, Tombstone, Upload, UploadedPart, Usage,
-    Vouched, Watermark,
-};
+use crate::{Audit, Audited, Catalog, CatalogError, Change, Outcome, Query, Reply};
 use async_trait::async_trait;
-use committer::{Asked, Committer, Waiting};
+use committer::{Asked, Commit, Committer};
 use drive::{Drive, ended};
 use failure::{corrupt, unavailable};
 use health::caught;
 use inspect::{Depth, inspect};
-use key::object_key;
 use opening::{Opened, Opener};
-use read::Found;
 use redb::Database;
 use ripstop_host::spawn_blocking;
-use ripstop_model::{NodeId, StripeId};
 use shown::Shown;
 use snapshot::Pace;
 use std::fs;
@@ -62,18 +57,13 @@ use storage::{InFile, InMemory, Shared, Storage, sync_folder};
 use table::View;
 use tokio::sync::{Semaphore, oneshot};
 
-/// Bytes of a record that are decoded on the caller's thread: longer ones are on a thread of their
-/// own.
-const DECODED_HERE_MAX: usize = 64 << 10;
-/// Longer ones that are decoded at once: each takes more memory than its bytes.
-static DECODINGS: Semaphore = Semaphore::const_new(4);
-
 /// A catalog in one file, for one process.
 ///
-/// Changes go through a committer thread that puts all that wait into one transaction on disk
-/// (group commit). Reads of one record run on the caller's thread, against the state that the last
-/// transaction left; listings and sweeps run on tokio's blocking threads, so they need a tokio
-/// runtime. Dropping the catalog applies what is queued and closes the file.
+/// A commit is one transaction, made by a thread that waits for the disk; callers that come at the
+/// same time share commits through a [`Grouped`](crate::Grouped). Reads of one record run on the
+/// caller's thread, against the state that the last transaction left; listings and sweeps run on
+/// tokio's blocking threads, so they need a tokio runtime. Dropping the catalog applies what is
+/// queued and closes the file.
 ///
 /// # Safety of what was answered
 ///
@@ -97,6 +87,8 @@ pub struct Embedded {
     committer: Drive,
 }
 
+/// Commits that wait for the thread; further callers wait for a place.
+const COMMITS_WAITING_MAX: usize = 1024;
 /// How often a read is tried whose database was opened again meanwhile.
 const READS_MAX: usize = 3;
 
@@ -135,7 +127,7 @@ impl Embedded {
         let mut opener = Opener::new(storage);
         let Opened { database, view } = opener.open(&settings)?;
         let (shown, health) = (Arc::new(Shown::new(view)), Health::default());
-        let places = Arc::new(Semaphore::new(settings.changes_waiting_max.max(1)));
+        let places = Arc::new(Semaphore::new(COMMITS_WAITING_MAX));
         let committer =
             Committer::new(opener, database, Arc::clone(&shown), health.clone(), settings);
         Ok(Self { shown, health, places, committer: Drive::start(committer)? })
@@ -201,7 +193,7 @@ impl Embedded {
     }
 
     /// Reads on this thread: one record, or few.
-    async fn read<T>(
+    async fn here<T>(
         &self,
         read: impl Fn(&View) -> Result<T, CatalogError>,
     ) -> Result<T, CatalogError> {
@@ -216,19 +208,19 @@ impl Embedded {
     }
 
     /// Reads on a thread for what takes long.
-    async fn read_elsewhere<T: Send + 'static>(
+    async fn elsewhere<T: Send + 'static>(
         &self,
         read: impl Fn(&View) -> Result<T, CatalogError> + Send + Sync + 'static,
     ) -> Result<T, CatalogError> {
         let read = Arc::new(read);
         for _ in 1..READS_MAX {
             let view = self.view();
-            match elsewhere(Arc::clone(&view), Arc::clone(&read)).await {
+            match on_a_thread(Arc::clone(&view), Arc::clone(&read)).await {
                 Err(error) if self.turned(&error, &view).await => {}
                 result => return self.health.noted(result),
             }
         }
-        self.health.noted(elsewhere(self.view(), read).await)
+        self.health.noted(on_a_thread(self.view(), read).await)
     }
 
     /// Whether `error` only says that the database was closed, and it is open again.
@@ -247,7 +239,7 @@ impl Drop for Stopping {
     }
 }
 
-async fn elsewhere<T: Send + 'static>(
+async fn on_a_thread<T: Send + 'static>(
     view: Arc<View>,
     read: Arc<impl Fn(&View) -> Result<T, CatalogError> + Send + Sync + 'static>,
 ) -> Result<T, CatalogError> {
@@ -265,7 +257,7 @@ fn make(path: &Path) -> Result<(), CatalogError> {
         fs::remove_file(&unfinished).map_err(failed)?;
     }
     let database = Database::create(&unfinished).map_err(unavailable)?;
-    table::prepare(database.begin_write().map_err(unavailable)?)?;
+    prepare::prepare(database.begin_write().map_err(unavailable)?)?;
     database.close().map_err(unavailable)?;
     fs::rename(&unfinished, path).map_err(failed)?;
     sync_folder(path).map_err(failed)
@@ -280,7 +272,7 @@ impl fmt::Debug for Embedded {
 #[async_trait]
 impl Audited for Embedded {
     async fn audit(&self) -> Result<Audit, CatalogError> {
-        self.read_elsewhere(|view| view.audit(&Reading::default())).await
+        self.elsewhere(|view| view.audit(&Reading::default())).await
     }
 }
 
@@ -294,156 +286,12 @@ impl Catalog for Embedded {
         let place =
             Arc::clone(&self.places).acquire_owned().await.expect("the semaphore is never closed");
         let (answer, answered) = oneshot::channel();
-        let waiting = Waiting { now_ms, changes, answer, _place: place };
-        self.committer.ask(Asked::Changes(waiting))?;
+        let commit = Commit { now_ms, changes, answer, _place: place };
+        self.committer.ask(Asked::Commit(commit))?;
         answered.await.map_err(|_| ended())?
     }
 
-    async fn bucket(&self, name: &str) -> Result<Option<Bucket>, CatalogError> {
-        self.read(|view| view.bucket(name)).await
-    }
-
-    async fn buckets(&self, after: &str, max: usize) -> Result<Vec<Bucket>, CatalogError> {
-        let after = after.to_owned();
-        self.read_elsewhere(move |view| view.buckets(&after, max)).await
-    }
-
-    async fn usage(&self, bucket: &str) -> Result<Usage, CatalogError> {
-        self.read(|view| view.usage(bucket)).await
-    }
-
-    async fn usages(&self, after: &str, max: usize) -> Result<Vec<(String, Usage)>, CatalogError> {
-        let after = after.to_owned();
-        self.read_elsewhere(move |view| view.usages(&after, max)).await
-    }
-
-    async fn object(&self, bucket: &str, key: &str) -> Result<Option<Located>, CatalogError> {
-        let key = object_key(bucket, key.as_bytes());
-        let found = match self.read(|view| view.object(&key, DECODED_HERE_MAX)).await? {
-            Found::Long => {
-                let _place = DECODINGS.acquire().await.expect("the semaphore is never closed");
-                self.read_elsewhere(move |view| view.object(&key, usize::MAX)).await?
-            }
-            found @ (Found::None | Found::Object(_)) => found,
-        };
-        match found {
-            Found::Object(located) => Ok(Some(located)),
-            Found::None | Found::Long => Ok(None),
-        }
-    }
-
-    async fn list(&self, request: &ListingRequest) -> Result<Listing, CatalogError> {
-        let request = request.clone();
-        self.read_elsewhere(move |view| view.list(&request)).await
-    }
-
-    async fn upload(&self, id: &str) -> Result<Option<Upload>, CatalogError> {
-        self.read(|view| view.upload(id)).await
-    }
-
-    async fn parts(
-        &self,
-        id: &str,
-        after: u16,
-        max: usize,
-    ) -> Result<Vec<UploadedPart>, CatalogError> {
-        let id = id.to_owned();
-        self.read_elsewhere(move |view| view.parts(&id, after, max)).await
-    }
-
-    async fn uploads(&self, request: &ListingRequest) -> Result<Listing, CatalogError> {
-        let request = request.clone();
-        self.read_elsewhere(move |view| view.uploads(&request)).await
-    }
-
-    async fn stripes(&self, ids: &[StripeId]) -> Result<Vec<Option<Stripe>>, CatalogError> {
-        self.read(|view| ids.iter().map(|id| view.stripe(*id)).collect()).await
-    }
-
-    async fn held(&self, ids: &[StripeId]) -> Result<Vec<Option<Held>>, CatalogError> {
-        self.read(|view| ids.iter().map(|id| view.held(*id)).collect()).await
-    }
-
-    async fn stripes_after(
-        &self,
-        after: StripeId,
-        max: usize,
-    ) -> Result<Vec<(StripeId, Stripe)>, CatalogError> {
-        self.read_elsewhere(move |view| view.stripes_after(after, max)).await
-    }
-
-    async fn garbage(
-        &self,
-        due_ms: u64,
-        after: StripeId,
-        max: usize,
-    ) -> Result<Vec<(StripeId, Stripe)>, CatalogError> {
-        self.read_elsewhere(move |view| view.garbage(due_ms, after, max)).await
-    }
-
-    async fn is_garbage(&self, id: StripeId) -> Result<bool, CatalogError> {
-        self.read(|view| view.is_garbage(id)).await
-    }
-
-    async fn leftovers(
-        &self,
-        due_ms: u64,
-        after: Option<Leftover>,
-        max: usize,
-    ) -> Result<Vec<Leftover>, CatalogError> {
-        self.read_elsewhere(move |view| view.leftovers(due_ms, after, max)).await
-    }
-
-    async fn is_leftover(&self, copy: Leftover) -> Result<bool, CatalogError> {
-        self.read(|view| view.is_leftover(&copy)).await
-    }
-
-    async fn tombstone(&self, bucket: &str, key: &str) -> Result<Option<Tombstone>, CatalogError> {
-        let key = object_key(bucket, key.as_bytes());
-        self.read(|view| view.tombstone(&key)).await
-    }
-
-    async fn outlived_by(
-        &self,
-        stripe: StripeId,
-        (bucket, key): (&str, &str),
-        max: usize,
-    ) -> Result<Vec<(String, String)>, CatalogError> {
-        let after = (bucket.to_owned(), key.to_owned());
-        self.read_elsewhere(move |view| view.outlived_by(stripe, (&after.0, &after.1), max)).await
-    }
-
-    async fn outlived_at(
-        &self,
-        (bucket, key): (&str, &str),
-        after: StripeId,
-        max: usize,
-    ) -> Result<Vec<StripeId>, CatalogError> {
-        let at = (bucket.to_owned(), key.to_owned());
-        self.read_elsewhere(move |view| view.outlived_at((&at.0, &at.1), after, max)).await
-    }
-
-    async fn watermarks(&self) -> Result<Vec<(Session, Watermark)>, CatalogError> {
-        self.read(View::watermarks).await
-    }
-
-    async fn lease(&self, name: &str) -> Result<Option<Lease>, CatalogError> {
-        self.read(|view| view.lease(name)).await
-    }
-
-    async fn vouched(&self) -> Result<Vouched, CatalogError> {
-        self.read(View::vouched).await
-    }
-
-    async fn verify(&self) -> Result<(), CatalogError> {
-        let inspection = self.inspection(&Reading::default(), None, Depth::Pages).await?;
-        match inspection.damaged {
-            Some(reason) => Err(corrupt(reason)),
-            None => Ok(()),
-        }
-    }
-
-    async fn nodes(&self) -> Result<Vec<(String, NodeId)>, CatalogError> {
-        self.read(View::nodes).await
+    async fn read(&self, query: Query<'_>) -> Result<Reply, CatalogError> {
+        self.answer(query).await
     }
 }

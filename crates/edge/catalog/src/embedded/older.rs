@@ -10,8 +10,6 @@ use serde::Deserialize;
 
 /// The format.
 pub(super) const FORMAT: u64 = 1;
-/// First byte of its records.
-pub(super) const VERSION: u8 = 1;
 
 /// In [`META`](super::kinds::META).
 pub(super) const VOUCHED: Bytes = b"vouched before";

@@ -2,7 +2,6 @@
 //! not what was written, or stands where another was, is an error and never an answer.
 
 use super::failure::{corrupt, unavailable};
-use super::older;
 use crate::CatalogError;
 use redb::{
     AccessGuard, Key, Range, ReadOnlyTable, ReadTransaction, ReadableTable, ReadableTableMetadata,
@@ -21,6 +20,8 @@ pub(super) type Bytes = &'static [u8];
 /// First byte of every record: far from that of older ones, so that no flipped bit makes one of
 /// them.
 const FORM: u8 = 0xc2;
+/// The same of records of [format 1](super::older).
+pub(super) const OLDER: u8 = 1;
 /// Bytes before a record's fields: the form, and the checksum.
 const HEAD: usize = 1 + size_of::<u64>();
 
@@ -183,7 +184,7 @@ impl<T: Within<K>, K: Key + 'static, R: Stored> Rows<T, K, R> {
     /// The record that such bytes are.
     pub(super) fn decode(&self, key: &K::SelfType<'_>, bytes: &[u8]) -> Result<R, CatalogError> {
         if self.may_be_older
-            && let Some((&older::VERSION, body)) = bytes.split_first()
+            && let Some((&OLDER, body)) = bytes.split_first()
         {
             return R::older(body).ok_or_else(|| corrupt("a record is unreadable".into()));
         }
@@ -317,7 +318,7 @@ impl<K: Key + 'static, R: Stored> Entry<'_, K, R> {
     /// The record of format 1, without its version byte.
     pub(super) fn older(&self) -> Option<&[u8]> {
         let (version, body) = self.record.value().split_first()?;
-        (self.may_be_older && *version == older::VERSION).then_some(body)
+        (self.may_be_older && *version == OLDER).then_some(body)
     }
 
     /// The record.

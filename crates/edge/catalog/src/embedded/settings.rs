@@ -3,10 +3,6 @@
 pub struct Settings {
     /// Bytes of memory for pages of the file.
     pub cache_bytes: usize,
-    /// Most changes in one transaction on disk.
-    pub changes_per_commit_max: usize,
-    /// Most changes that wait for the committer; further callers wait for a place.
-    pub changes_waiting_max: usize,
     /// When a change is answered.
     pub durability: Durability,
     /// Whether each commit records what an opening after a crash needs, at the price of a second
@@ -31,8 +27,6 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             cache_bytes: 32 << 20,
-            changes_per_commit_max: 1024,
-            changes_waiting_max: 4096,
             durability: Durability::Durable,
             quick_open: false,
             check_pages: false,

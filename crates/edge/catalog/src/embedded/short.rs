@@ -2,15 +2,15 @@
 //! and tags are passed over, however long they are, and what comes after: parts, extents.
 
 use super::rows::{Bytes, Entry, unreadable};
-use crate::{CatalogError, Garbage, Listed, Object};
+use crate::{CatalogError, Garbage, ListedObject, Object};
 use ripstop_form::{checksum_algorithm, scan};
 
 /// What a listing shows of an object.
-pub(super) fn listed(entry: &Entry<'_, Bytes, Object>) -> Result<Listed, CatalogError> {
+pub(super) fn listed(entry: &Entry<'_, Bytes, Object>) -> Result<ListedObject, CatalogError> {
     if entry.older().is_some() {
-        return Ok(Listed::of(&entry.read()?));
+        return Ok(ListedObject::of(&entry.read()?));
     }
-    let mut listed = Listed { len: 0, modified_ms: 0, etag: String::new(), checksum: None };
+    let mut listed = ListedObject { len: 0, modified_ms: 0, etag: String::new(), checksum: None };
     let seen = scan(entry.fields()?, |field, found| {
         match field {
             1 => listed.len = found.number()?,

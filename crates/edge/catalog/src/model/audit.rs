@@ -2,7 +2,7 @@
 
 use super::Model;
 use crate::audit::Recount;
-use crate::{Audit, Audited, CatalogError, Finding};
+use crate::{Audit, AuditFinding, Audited, CatalogError};
 use async_trait::async_trait;
 use std::collections::BTreeSet;
 
@@ -50,7 +50,7 @@ impl Audited for Model {
             }
         }
         for reason in contradicted {
-            recount.find(Finding::Unreadable { reason });
+            recount.find(AuditFinding::Unreadable { reason });
         }
         Ok(recount.finish())
     }

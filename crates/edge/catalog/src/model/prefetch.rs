@@ -9,7 +9,7 @@ use crate::{
 };
 use proptest::prelude::*;
 use ripstop_model::{NodeId, StripeId};
-use ripstop_object::{Absence, Found, Named, Place, Rows, decide};
+use ripstop_object::{Absence, FoundRow, Named, Place, Rows, decide};
 use std::collections::BTreeSet;
 
 /// Rows of which only those that were named are there to be read.
@@ -19,29 +19,29 @@ struct Fetched<'a> {
 }
 
 /// What is found where a row, or a range, is named.
-fn found<'a>(state: &'a State, named: &Named<'a>) -> Vec<Found<'a>> {
+fn found<'a>(state: &'a State, named: &Named<'a>) -> Vec<FoundRow<'a>> {
     let of = |place: &Place<'_>| (place.bucket.to_string(), place.key.to_string());
     match named {
-        Named::Bucket(name) => state.buckets.get(*name).map(Found::Bucket).into_iter().collect(),
+        Named::Bucket(name) => state.buckets.get(*name).map(FoundRow::Bucket).into_iter().collect(),
         Named::Object(place) => {
-            state.objects.get(&of(place)).map(Found::Object).into_iter().collect()
+            state.objects.get(&of(place)).map(FoundRow::Object).into_iter().collect()
         }
         Named::Tombstone(place) => {
             let found = state.tombstones.get(&of(place));
-            found.map(|found| Found::Tombstone(place.clone(), found)).into_iter().collect()
+            found.map(|found| FoundRow::Tombstone(place.clone(), found)).into_iter().collect()
         }
-        Named::Upload(id) => state.uploads.get(*id).map(Found::Upload).into_iter().collect(),
+        Named::Upload(id) => state.uploads.get(*id).map(FoundRow::Upload).into_iter().collect(),
         Named::Part(upload, number) => {
             let part = state.parts.get(&((*upload).to_owned(), *number));
-            part.map(Found::Part).into_iter().collect()
+            part.map(FoundRow::Part).into_iter().collect()
         }
         Named::Parts(upload) => {
             let parts = state.parts.iter().filter(|((of, _), _)| of == upload);
-            parts.map(|(_, part)| Found::Part(part)).collect()
+            parts.map(|(_, part)| FoundRow::Part(part)).collect()
         }
         Named::OutlivedBy(stripe) => {
             let outlived = state.outlived.iter().filter(|(id, _, _)| id == stripe);
-            outlived.map(|(_, bucket, key)| Found::Outlived(Place::new(bucket, key))).collect()
+            outlived.map(|(_, bucket, key)| FoundRow::Outlived(Place::new(bucket, key))).collect()
         }
         Named::Stripe(_)
         | Named::Outlived(..)
@@ -70,7 +70,7 @@ impl<'a> Fetched<'a> {
             assert!(rounds <= 4, "too many rounds: {round:?}");
             round.retain(|named| fetched.named.insert(named.clone()));
             let found = round.iter().flat_map(|named| found(state, named));
-            round = found.flat_map(Found::names).collect();
+            round = found.flat_map(FoundRow::names).collect();
         }
         fetched
     }

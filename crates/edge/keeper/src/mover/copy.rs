@@ -29,6 +29,7 @@ impl Keeper {
         let bytes = copied.map_err(|_| StoreError::Unavailable { stripe: id })??;
         drop(share);
         let change = Change::MoveFragment { stripe: id, nodes: stripe.nodes.clone(), index, to };
+        let change = self.under_lease(change);
         let (catalog, pin) = (self.catalog().clone(), pin.clone());
         // To its end even if the mover is stopped now: until its fate is known no sweep may take
         // the copy for misplaced.

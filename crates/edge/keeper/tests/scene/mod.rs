@@ -11,9 +11,7 @@ pub(crate) use world::*;
 use crate::common::*;
 use async_trait::async_trait;
 use ripstop_catalog::{
-    Applied, Audited, Bucket, Catalog, CatalogError, Change, Condition, Embedded, Held, Lease,
-    Leftover, Listing, ListingRequest, Located, Outcome, Session, Stripe, Tombstone, Upload,
-    UploadedPart, Usage, Vouched, Watermark,
+    Applied, Audited, Catalog, CatalogError, Change, Condition, Embedded, Outcome, Query, Reply,
 };
 use ripstop_gateway::{Placement, PlacementGroup, Selection};
 use ripstop_keeper::{CheckOptions, Keeper, KeeperSettings, MoveProgress};
@@ -132,131 +130,12 @@ impl Catalog for Tampered {
         Ok(outcomes)
     }
 
-    async fn bucket(&self, name: &str) -> Result<Option<Bucket>, CatalogError> {
-        self.inner.bucket(name).await
-    }
-
-    async fn buckets(&self, after: &str, max: usize) -> Result<Vec<Bucket>, CatalogError> {
-        self.inner.buckets(after, max).await
-    }
-
-    async fn usage(&self, bucket: &str) -> Result<Usage, CatalogError> {
-        self.inner.usage(bucket).await
-    }
-
-    async fn usages(&self, after: &str, max: usize) -> Result<Vec<(String, Usage)>, CatalogError> {
-        self.inner.usages(after, max).await
-    }
-
-    async fn object(&self, bucket: &str, key: &str) -> Result<Option<Located>, CatalogError> {
-        self.inner.object(bucket, key).await
-    }
-
-    async fn list(&self, request: &ListingRequest) -> Result<Listing, CatalogError> {
-        self.inner.list(request).await
-    }
-
-    async fn upload(&self, id: &str) -> Result<Option<Upload>, CatalogError> {
-        self.inner.upload(id).await
-    }
-
-    async fn parts(
-        &self,
-        id: &str,
-        after: u16,
-        max: usize,
-    ) -> Result<Vec<UploadedPart>, CatalogError> {
-        self.inner.parts(id, after, max).await
-    }
-
-    async fn uploads(&self, request: &ListingRequest) -> Result<Listing, CatalogError> {
-        self.inner.uploads(request).await
-    }
-
-    async fn stripes(&self, ids: &[StripeId]) -> Result<Vec<Option<Stripe>>, CatalogError> {
-        self.inner.stripes(ids).await
-    }
-
-    async fn held(&self, ids: &[StripeId]) -> Result<Vec<Option<Held>>, CatalogError> {
-        self.inner.held(ids).await
-    }
-
-    async fn stripes_after(
-        &self,
-        after: StripeId,
-        max: usize,
-    ) -> Result<Vec<(StripeId, Stripe)>, CatalogError> {
-        self.inner.stripes_after(after, max).await
-    }
-
-    async fn garbage(
-        &self,
-        due_ms: u64,
-        after: StripeId,
-        max: usize,
-    ) -> Result<Vec<(StripeId, Stripe)>, CatalogError> {
-        self.inner.garbage(due_ms, after, max).await
-    }
-
-    async fn is_garbage(&self, id: StripeId) -> Result<bool, CatalogError> {
-        self.inner.is_garbage(id).await
-    }
-
-    async fn leftovers(
-        &self,
-        due_ms: u64,
-        after: Option<Leftover>,
-        max: usize,
-    ) -> Result<Vec<Leftover>, CatalogError> {
-        let found = self.inner.leftovers(due_ms, after, max).await?;
-        self.leftovers.pass().await;
-        Ok(found)
-    }
-
-    async fn is_leftover(&self, copy: Leftover) -> Result<bool, CatalogError> {
-        self.inner.is_leftover(copy).await
-    }
-
-    async fn tombstone(&self, bucket: &str, key: &str) -> Result<Option<Tombstone>, CatalogError> {
-        self.inner.tombstone(bucket, key).await
-    }
-
-    async fn outlived_by(
-        &self,
-        stripe: StripeId,
-        after: (&str, &str),
-        max: usize,
-    ) -> Result<Vec<(String, String)>, CatalogError> {
-        self.inner.outlived_by(stripe, after, max).await
-    }
-
-    async fn outlived_at(
-        &self,
-        at: (&str, &str),
-        after: StripeId,
-        max: usize,
-    ) -> Result<Vec<StripeId>, CatalogError> {
-        self.inner.outlived_at(at, after, max).await
-    }
-
-    async fn watermarks(&self) -> Result<Vec<(Session, Watermark)>, CatalogError> {
-        self.inner.watermarks().await
-    }
-
-    async fn lease(&self, name: &str) -> Result<Option<Lease>, CatalogError> {
-        self.inner.lease(name).await
-    }
-
-    async fn vouched(&self) -> Result<Vouched, CatalogError> {
-        self.inner.vouched().await
-    }
-
-    async fn verify(&self) -> Result<(), CatalogError> {
-        self.inner.verify().await
-    }
-
-    async fn nodes(&self) -> Result<Vec<(String, NodeId)>, CatalogError> {
-        self.inner.nodes().await
+    async fn read(&self, query: Query<'_>) -> Result<Reply, CatalogError> {
+        let answer = self.inner.read(query).await?;
+        if matches!(query, Query::Leftovers { .. }) {
+            self.leftovers.pass().await;
+        }
+        Ok(answer)
     }
 }
 

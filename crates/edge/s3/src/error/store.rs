@@ -19,9 +19,10 @@ impl From<StoreError> for Failure {
                 Refusal::StripeGone { .. } | Refusal::Behind { .. } => {
                     Code::ConditionalRequestConflict
                 }
-                Refusal::NodesExhausted | Refusal::Leased { .. } | Refusal::Retired { .. } => {
-                    Code::ServiceUnavailable
-                }
+                Refusal::NodesExhausted
+                | Refusal::Leased { .. }
+                | Refusal::Fenced { .. }
+                | Refusal::Retired { .. } => Code::ServiceUnavailable,
             },
             StoreError::Catalog(CatalogError::Unavailable(_)) => Code::ServiceUnavailable,
             StoreError::Busy { .. } => Code::SlowDown,

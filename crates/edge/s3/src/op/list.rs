@@ -10,7 +10,7 @@ use crate::{
     xml::{self, Element},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use ripstop_catalog::{Listed, Listing, ListingRequest, PAGE_LEN_MAX};
+use ripstop_catalog::{ListedObject, Listing, ListingRequest, PAGE_LEN_MAX};
 use std::borrow::Cow;
 
 /// Most entries on a page.
@@ -151,7 +151,7 @@ impl Page {
     }
 }
 
-fn show_object(object: &Listed, element: &mut Element) {
+fn show_object(object: &ListedObject, element: &mut Element) {
     element.text("LastModified", &date::document(object.modified_ms));
     element.text("ETag", &format!("\"{}\"", object.etag));
     if let Some((algorithm, composite)) = object.checksum {

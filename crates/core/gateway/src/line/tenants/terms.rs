@@ -3,11 +3,12 @@
 use super::{
     Tenants,
     account::{Account, Tier},
+    discipline::discipline,
 };
 use crate::face::{LANE, Recombination, Shaping, TenantTerms};
 use alloc::vec::Vec;
 use ripstop_model::{TenantId, Timestamp};
-use ripstop_shaping::{Discipline, FlowId, Reservation, Terms};
+use ripstop_shaping::{FlowId, Reservation, Terms};
 
 impl Tenants {
     pub(super) fn flow(&mut self, tenant: TenantId, tier: Option<u8>) -> FlowId {
@@ -76,20 +77,4 @@ fn reservation(tier: &Tier) -> Reservation {
     // The request that finds the tier's limit just reached is let in as well.
     let burst = tier.burst().saturating_add(tier.terms.capacity / 10);
     Reservation { burst, rate: tier.terms.capacity, bound: tier.allowance }
-}
-
-pub(super) fn discipline(shaping: &Shaping) -> Discipline {
-    match shaping.recombination {
-        Recombination::Fifo => Discipline::Fifo,
-        Recombination::Split => Discipline::Split,
-        Recombination::Fair => Discipline::Fair,
-        Recombination::PClock => Discipline::PClock,
-        Recombination::Miser => {
-            let first = |tenant: &TenantTerms| tenant.tiers.first().map_or(0, |t| t.capacity);
-            let rate_min = shaping.tenants.iter().map(first).sum();
-            // As one server: what the others add to how long a request takes is in the time that is
-            // taken off its bound already.
-            Discipline::Miser { rate_min, servers: 1 }
-        }
-    }
 }

@@ -83,6 +83,39 @@ pub(super) async fn a_lease_that_is_given_back_is_free_at_once(catalog: &dyn Aud
     assert_eq!(leased(catalog, 106, lease(2, 300)).await, Ok(Some(3)), "no epoch comes twice");
 }
 
+pub(super) async fn what_is_done_under_a_lease_that_another_took_over_changes_nothing(
+    catalog: &dyn Audited,
+) {
+    let fenced = |epoch, name: &str, told_by| Change::Fenced {
+        lease: "sweep".into(),
+        epoch,
+        change: Box::new(create(name, told_by)),
+    };
+    let by_then = |error: CatalogError| {
+        let CatalogError::Refused(Refusal::Fenced { epoch }) = error else { panic!("{error}") };
+        epoch
+    };
+    assert_eq!(by_then(refused(catalog, fenced(1, "a", 1)).await), 0, "nobody ever had it");
+    assert_eq!(leased(catalog, 100, lease(1, 110)).await, Ok(Some(1)));
+    // Over by the clock, but nobody took it over: whose clock is right does not matter.
+    catalog.commit_one(500, fenced(1, "a", 1)).await.expect("it is the holder's");
+    let again = refused(catalog, fenced(1, "a", 2)).await;
+    assert!(matches!(again, CatalogError::Refused(Refusal::BucketExists)), "{again}");
+    // Its neighbours in one commit go on, also those that take it over in between.
+    let take = lease(2, 600);
+    let changes =
+        vec![fenced(1, "b", 3), take, fenced(1, "c", 4), fenced(2, "d", 5), create("e", 6)];
+    let outcomes = catalog.commit(500, changes).await.expect("committed");
+    let fences = outcomes.iter().map(|it| matches!(it, Err(Refusal::Fenced { epoch: 2 })));
+    assert_eq!(fences.collect::<Vec<_>>(), [false, false, true, false, false]);
+    assert_eq!(outcomes.iter().filter(|it| it.is_ok()).count(), 4);
+    assert_eq!(by_then(refused(catalog, fenced(3, "f", 7)).await), 2, "an epoch that never was");
+    let names = catalog.buckets("", 10).await.expect("read").into_iter().map(|it| it.name);
+    assert_eq!(names.collect::<String>(), "abde");
+    let (in_force, garbage) = tables(catalog).await;
+    assert_eq!((in_force, garbage), (vec![1, 3, 5, 6], vec![]), "a refused change leaves nothing");
+}
+
 fn watch(session: u32, least: u128, alive_until_ms: u64) -> Change {
     Change::Watch { session: Session(session), least: StripeId(least), alive_until_ms }
 }

@@ -3,16 +3,18 @@
 use super::super::key::object_key;
 use super::super::kinds::{COUNTED, LIVE, Number};
 use super::super::live::BEGIN_AGAIN;
-use super::super::table::{Tables, prepare};
+use super::super::prepare::prepare;
+use super::super::table::Tables;
 use super::disk::Disk;
 use crate::conformance::{bucket, object, part, stripe, upload};
 use crate::{
-    Audited, Catalog, CatalogError, Change, Condition, Embedded, Finding, Garbage, Held, Object,
-    Quota, Settings, Trouble,
+    AuditFinding, Audited, Catalog, CatalogError, Change, Condition, Embedded, Garbage, Grouped,
+    Held, Object, Quota, Settings, Trouble,
 };
 use futures::future::join_all;
 use redb::Database;
 use ripstop_model::StripeId;
+use std::sync::Arc;
 
 /// A catalog of bucket "b" (told by stripe 1) and whatever `plant` adds.
 fn planted(plant: impl FnOnce(&mut Tables<'_>)) -> Embedded {
@@ -43,7 +45,7 @@ fn plant_object(tables: &mut Tables<'_>, bucket: &str, key: &str, object: &Objec
     tables.objects.insert(&key.as_slice(), object).unwrap();
 }
 
-async fn findings(plant: impl FnOnce(&mut Tables<'_>)) -> Vec<Finding> {
+async fn findings(plant: impl FnOnce(&mut Tables<'_>)) -> Vec<AuditFinding> {
     planted(plant).audit().await.unwrap().findings
 }
 
@@ -70,7 +72,9 @@ async fn an_audit_finds_a_leftover_that_is_in_force() {
     })
     .await;
     assert_eq!(found.len(), 1, "{found:?}");
-    assert!(matches!(&found[0], Finding::Unreadable { reason } if reason.contains("leftover")));
+    assert!(
+        matches!(&found[0], AuditFinding::Unreadable { reason } if reason.contains("leftover"))
+    );
 }
 
 #[tokio::test]
@@ -79,7 +83,7 @@ async fn an_audit_finds_wrong_counts_and_stripes_of_nobody() {
         hold(tables, 1, 2);
         hold(tables, 2, 0);
     });
-    let miscounted = |stripe, recorded, counted| Finding::Miscounted {
+    let miscounted = |stripe, recorded, counted| AuditFinding::Miscounted {
         stripe: StripeId(stripe),
         recorded,
         counted,
@@ -97,8 +101,8 @@ async fn an_audit_finds_missing_stripes_and_those_in_two_tables() {
     assert_eq!(
         found.await,
         [
-            Finding::InForceAndGarbage { stripe: StripeId(1) },
-            Finding::StripeMissing { stripe: StripeId(5), holder },
+            AuditFinding::InForceAndGarbage { stripe: StripeId(1) },
+            AuditFinding::StripeMissing { stripe: StripeId(5), holder },
         ]
     );
 }
@@ -119,8 +123,8 @@ async fn an_audit_finds_lengths_and_extents_that_do_not_fit() {
     assert_eq!(
         found.await,
         [
-            Finding::LengthDiffers { holder, len: 11, extents: 10 },
-            Finding::ExtentOutside { holder: outside, stripe: StripeId(1) },
+            AuditFinding::LengthDiffers { holder, len: 11, extents: 10 },
+            AuditFinding::ExtentOutside { holder: outside, stripe: StripeId(1) },
         ]
     );
 }
@@ -150,20 +154,40 @@ async fn an_audit_finds_what_belongs_to_nothing_or_cannot_be_read() {
     );
 }
 
-#[tokio::test]
-async fn nothing_is_committed_on_top_of_damage() {
-    let catalog = planted(|tables| {
+/// Object "k50" cannot be read.
+fn damaged() -> Embedded {
+    planted(|tables| {
         let key = object_key("b", b"k50");
         tables.objects.insert_raw(&key.as_slice(), &[7]).unwrap();
-    });
-    let put = |at: usize| Change::PutObject {
+    })
+}
+
+fn put(at: usize) -> Change {
+    Change::PutObject {
         bucket: "b".into(),
         key: format!("k{at}"),
         object: object("e", &[1], 1),
         stripes: vec![],
         condition: Condition::None,
         quota: Quota::NONE,
-    };
+    }
+}
+
+#[tokio::test]
+async fn a_group_that_meets_damage_changes_nothing_and_all_of_it_are_told() {
+    let catalog = Arc::new(damaged());
+    let grouped = Grouped::over(Arc::clone(&catalog));
+    for answer in join_all((0..100).map(|at| grouped.commit_one(1, put(at)))).await {
+        assert!(matches!(answer, Err(CatalogError::Corrupt { .. })), "{answer:?}");
+    }
+    assert!(matches!(catalog.health().trouble(), Some(Trouble::Damaged { .. })));
+    let audit = catalog.audit().await.unwrap();
+    assert_eq!((audit.objects, audit.findings.len()), (0, 1));
+}
+
+#[tokio::test]
+async fn nothing_is_committed_on_top_of_damage() {
+    let catalog = damaged();
     let answers = join_all((0..100).map(|at| catalog.commit_one(1, put(at)))).await;
     for (at, answer) in answers.iter().enumerate() {
         match answer {

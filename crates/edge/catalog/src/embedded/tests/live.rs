@@ -2,11 +2,11 @@
 
 use super::super::kinds::{self, FORMAT_NAME, LIVE, META, STRIPES};
 use super::super::live::{BEGIN_AGAIN, count_by};
-use super::super::table::prepare;
+use super::super::prepare::prepare;
 use super::flips::{changes_of_a_script, run};
 use super::older::{all_of, untold};
 use crate::{
-    Audited, Catalog, CatalogError, Embedded, Finding, Held, Reading, Settings, copy, verify,
+    AuditFinding, Audited, Catalog, CatalogError, Embedded, Held, Reading, Settings, copy, verify,
 };
 use redb::{Database, ReadableDatabase};
 use std::path::{Path, PathBuf};
@@ -74,7 +74,7 @@ fn a_file_of_format_2_has_its_live_bytes_counted_once() {
     drop(catalog);
     spoil(&path, 7);
     let findings = run(opened(&path).audit()).unwrap().findings;
-    assert!(matches!(&findings[..], [Finding::LiveDiffers { .. }]), "{findings:?}");
+    assert!(matches!(&findings[..], [AuditFinding::LiveDiffers { .. }]), "{findings:?}");
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_damaged_stripe_does_not_stop_the_count() {
     }
     let catalog = opened(&path);
     let first = run(catalog.audit()).unwrap().findings.remove(0);
-    assert!(matches!(first, Finding::Unreadable { .. }), "{first}");
+    assert!(matches!(first, AuditFinding::Unreadable { .. }), "{first}");
     assert!(matches!(
         run(catalog.stripes_after(ripstop_model::StripeId(0), 1)),
         Err(CatalogError::Corrupt { .. })

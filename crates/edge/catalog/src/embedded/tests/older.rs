@@ -3,7 +3,7 @@
 use super::super::kinds;
 use super::super::live::BEGIN_AGAIN;
 use super::super::older::{self, LEFTOVERS, NODES, SESSIONS, UPLOADS_BY_KEY, USAGE};
-use super::super::rows::{Bytes, Kind, Stored};
+use super::super::rows::{Bytes, Kind, OLDER, Stored};
 use super::disk::Disk;
 use super::flips::{changes_of_a_script, run};
 use crate::conformance::{bucket, stripe, whole};
@@ -72,7 +72,7 @@ fn age<K: Key + 'static, R: Older>(
     let aged: Vec<(Vec<u8>, Vec<u8>)> = entries
         .map(|(_, entry)| {
             let entry = entry.unwrap();
-            let record = [vec![older::VERSION], entry.read().unwrap().body()].concat();
+            let record = [vec![OLDER], entry.read().unwrap().body()].concat();
             (K::as_bytes(&entry.key()).as_ref().to_vec(), record)
         })
         .collect();
@@ -151,15 +151,15 @@ fn older_file(path: &Path) -> String {
     for (now_ms, change) in changes_of_a_script() {
         drop(run(catalog.commit_one(now_ms, untold(change))));
     }
-    let stripes = vec![(StripeId(77), stripe())];
+    let stripes = vec![(StripeId(77_777), stripe())];
     let moved = Change::MoveFragment {
-        stripe: StripeId(77),
+        stripe: StripeId(77_777),
         nodes: stripe().nodes,
         index: 0,
         to: NodeId(9),
     };
     for change in [
-        Change::CreateBucket { bucket: bucket("moved", 77), stripes },
+        Change::CreateBucket { bucket: bucket("moved", 77_777), stripes },
         moved,
         Change::NameNode { name: "a node".into() },
         Change::Reserve { session: Session(5), until_ms: 1 << 45 },

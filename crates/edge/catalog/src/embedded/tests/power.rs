@@ -2,8 +2,7 @@
 
 use super::disk::Disk;
 use crate::conformance::{Step, changes, script, whole};
-use crate::{Audited, Catalog, Change, Durability, Embedded, Model, Settings};
-use futures::future::join_all;
+use crate::{Audited, Catalog, CatalogError, Change, Durability, Embedded, Model, Settings};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -19,6 +18,15 @@ fn next(seed: &mut u64) -> u64 {
     *seed >> 33
 }
 
+/// When a group of changes is committed.
+fn time_of(group: &[(u64, Change)]) -> u64 {
+    group.last().map_or(0, |(now_ms, _)| *now_ms)
+}
+
+fn own(group: &[(u64, Change)]) -> Vec<Change> {
+    group.iter().map(|(_, change)| change.clone()).collect()
+}
+
 /// Commits group by group until the power fails; how many changes were answered, and how many more
 /// may or may not have happened.
 async fn commit_until_cut(
@@ -28,16 +36,9 @@ async fn commit_until_cut(
 ) -> (usize, usize) {
     let mut answered = 0;
     for group in changes.chunks(together) {
-        let commits =
-            group.iter().map(|(now_ms, change)| catalog.commit_one(*now_ms, change.clone()));
-        let answers = join_all(commits).await;
-        let is_lost = |answer: &&Result<_, crate::CatalogError>| {
-            matches!(answer, Err(crate::CatalogError::Unavailable(_)))
-        };
-        let lost = answers.iter().filter(is_lost).count();
-        answered += group.len() - lost;
-        if lost > 0 {
-            return (answered, lost);
+        match catalog.commit(time_of(group), own(group)).await {
+            Err(CatalogError::Unavailable(_)) => return (answered, group.len()),
+            Err(_) | Ok(_) => answered += group.len(),
         }
     }
     (answered, 0)
@@ -100,9 +101,9 @@ fn survive(steps: &[Step], together: usize, settings: &Settings, survive_of_8: u
                 break;
             }
             assert!(applied < most, "answered changes up to {least} are not in force");
-            let (now_ms, change) = &changes[applied];
-            drop(model.apply(*now_ms, change));
-            applied += 1;
+            let group = &changes[applied..changes.len().min(applied + together)];
+            model.apply_all(time_of(group), &own(group)).unwrap();
+            applied += group.len();
         }
         (content, done) = (life.content, applied);
     }

@@ -56,9 +56,8 @@ async fn with_100_000_keys_below(prefix: &str) -> Embedded {
     };
     let changes: Vec<_> = keys.map(put).collect();
     for group in changes.chunks(4096) {
-        let answers =
-            join_all(group.iter().map(|change| catalog.commit_one(1, change.clone()))).await;
-        assert!(answers.iter().all(Result::is_ok));
+        let outcomes = catalog.commit(1, group.to_vec()).await.unwrap();
+        assert!(outcomes.iter().all(Result::is_ok));
     }
     catalog
 }

@@ -4,7 +4,7 @@ use super::super::kinds::USAGE;
 use super::older::age_file;
 use crate::conformance::{bucket, object, part, stripe, upload};
 use crate::{
-    Account, Audited, Catalog, Change, Condition, Embedded, Finding, Quota, Reading, Session,
+    Account, AuditFinding, Audited, Catalog, Change, Condition, Embedded, Quota, Reading, Session,
     Settings, Usage, copy, verify,
 };
 use redb::Database;
@@ -91,7 +91,7 @@ async fn an_ordinary_reopening_counts_nothing_again_and_an_audit_does() {
     drop(catalog);
     let catalog = opened(&path);
     assert_eq!(usage(&catalog).await, (47, 1), "nor after changes of this program");
-    let differs = Finding::UsageDiffers {
+    let differs = AuditFinding::UsageDiffers {
         bucket: "b".into(),
         recorded: Usage { bytes: 47, objects: 1 },
         counted: Usage { bytes: 40, objects: 1 },
