@@ -5,6 +5,7 @@ mod case;
 mod live;
 mod site;
 mod slowing;
+mod twin;
 
 pub(crate) use slowing::{Slowing, run as slow_down};
 

@@ -3,16 +3,17 @@
 use super::{
     case::placement,
     site::{self, K, NODES, STRIPE_BYTES, STRIPES},
+    twin::{self, Reads, Twin},
 };
 use crate::load::{Answers, Sender, Server};
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use hyper::Method;
 use ripstop_delay::{DelayModel, Dice};
-use ripstop_experiment::Report;
+use ripstop_experiment::{Delays, Report};
 use ripstop_figure::{Axis, Figure, Panel, Progress, Series, Table, mean};
 use ripstop_gateway::{Selection, Settings};
-use ripstop_placement::{Plan, solve};
+use ripstop_placement::{Plan, planning::AutoPlan, solve};
 use ripstop_planner::file_of;
 use ripstop_telemetry::{PoolStatus, Status};
 use std::{
@@ -27,10 +28,12 @@ use tempfile::TempDir;
 
 /// How far above the new optimum the mean may stay.
 const ABOVE: f64 = 0.2;
+/// How far the simulator may be off in mean and 95th percentile.
+const OFF: f64 = 0.1;
 /// The node that becomes slow: one of the fastest, which have most to do.
 const SLOWED: u16 = 0;
 /// How often the gateway plans.
-const PLAN_EVERY: &str = "10s";
+const PLAN_EVERY: Duration = Duration::from_secs(10);
 /// Left out at the beginning, seconds.
 const WARM_UP_S: f64 = 5.0;
 /// Width of the drawing's steps, seconds.
@@ -96,6 +99,9 @@ struct Found {
     reference: Answers,
     /// The mean that the simulator predicts under the new optimum, seconds.
     foretold: f64,
+    /// The adapting pool in the simulator: its reads, plans and moves since the node became slow.
+    twin: Reads,
+    twin_counts: [f64; 2],
     /// What the adapting gateway says of its pool before the node became slow, and at the end.
     stood: [PoolStatus; 2],
 }
@@ -128,11 +134,15 @@ pub(crate) async fn run(arguments: &Slowing) -> Result<ExitCode> {
     for (pair, (adapting, reference, stood)) in pairs.into_iter().zip(played?) {
         let selection = pair.selection;
         let foretold = foretold(arguments, rate, selection, &best);
-        found.push(Found { selection, adapting, reference, foretold, stood });
+        let (twin, twin_counts) = simulated(arguments, rate, selection, &before)?;
+        let found_one =
+            Found { selection, adapting, reference, foretold, twin, twin_counts, stood };
+        found.push(found_one);
         pair.adapting.stop().await?;
         pair.reference.stop().await?;
     }
     print!("{}", text(arguments, &found));
+    print!("\n{}", beside_the_twin(arguments, &found));
     if let Some(folder) = &arguments.out {
         write(arguments, &found, folder)?;
     }
@@ -143,7 +153,7 @@ fn intro(arguments: &Slowing, rate: f64, before: &Plan, best: &Plan) -> String {
     format!(
         "{NODES} nodes in memory with one lane each, {STRIPES} objects of {} KiB under (7,{K}), {rate:.1} reads a \
          second; after {} s one of the fastest nodes becomes {} times slower. The pool plans itself every \
-         {PLAN_EVERY}; beside it one that has the best plan for the slow node from the start\nbound on the mean: \
+         {PLAN_EVERY:?}; beside it one that has the best plan for the slow node from the start\nbound on the mean: \
          {:.0} ms before, {:.0} ms under the new optimum",
         STRIPE_BYTES >> 10,
         arguments.before,
@@ -202,7 +212,8 @@ impl Pair {
     fn automatic(&self, gain: f64, factor: impl Fn(u16) -> f64) -> String {
         let selection = self.selection.name();
         let plan = format!(
-            "plan = \"auto\"\nplan_every = \"{PLAN_EVERY}\"\nplan_gain = {gain}\nselection = \"{selection}\"\n"
+            "plan = \"auto\"\nplan_every = \"{}s\"\nplan_gain = {gain}\nselection = \"{selection}\"\n",
+            PLAN_EVERY.as_secs()
         );
         configuration(self.folder.path(), &plan, factor)
     }
@@ -261,13 +272,51 @@ fn configuration(folder: &Path, plan: &str, factor: impl Fn(u16) -> f64) -> Stri
 /// What the simulator predicts of the new optimum, over many more reads: the mean, seconds.
 fn foretold(arguments: &Slowing, rate: f64, selection: Selection, best: &Plan) -> f64 {
     let times = site::times(rate, arguments.total() * 20.0, arguments.seed + 1);
-    let places = ripstop_planner::places(&best.classes[0], times.len(), arguments.seed + 1);
+    let places = ripstop_rehearsal::places(&best.classes[0], times.len(), arguments.seed + 1);
     let delay = |node| Box::new(site::delay(arguments.factor(node))) as Box<dyn DelayModel>;
     let rehearsal = site::rehearsal(Settings::default(), &delay, arguments.seed + 1);
     mean(&rehearsal.play(&placement(best, selection), &places, &times)).unwrap_or(f64::NAN)
 }
 
+/// The adapting pool in the simulator, under the arrivals that are sent to the gateways.
+fn simulated(
+    arguments: &Slowing,
+    rate: f64,
+    selection: Selection,
+    before: &Plan,
+) -> Result<(Reads, [f64; 2])> {
+    let times = crate::load::times(rate, arguments.seed);
+    let times: Vec<f64> =
+        times.map(|at| at.as_secs_f64()).take_while(|&at| at <= arguments.total()).collect();
+    let auto = AutoPlan { every: PLAN_EVERY, gain: arguments.gain, ..AutoPlan::default() };
+    let slowed = (SLOWED, arguments.before, arguments.factor);
+    let former = &before.classes[0];
+    Twin { times: &times, selection, auto, former, slowed }.play()
+}
+
 impl Found {
+    /// Windows of time with a name, live and simulated.
+    fn windows(&self, arguments: &Slowing) -> [(&'static str, [Delays; 2]); 3] {
+        let slow = arguments.before;
+        let both =
+            |from, to| [&self.adapting.done, &self.twin].map(|it| twin::delays(it, from, to));
+        [
+            ("before", both(WARM_UP_S, slow)),
+            ("at once", both(slow, slow + arguments.settle.max(STEP_S) / 4.0)),
+            ("after", both(slow + arguments.settle, f64::INFINITY)),
+        ]
+    }
+
+    /// How far the simulator is off at most in mean and 95th percentile, before and after.
+    fn off(&self, arguments: &Slowing) -> f64 {
+        let windows = self.windows(arguments);
+        let whole = windows.iter().filter(|(name, _)| *name != "at once");
+        let pairs = whole.flat_map(|(_, [live, twin])| {
+            [(live.mean_ms, twin.mean_ms), (live.p95_ms, twin.p95_ms)]
+        });
+        pairs.map(|(live, twin)| (twin / live - 1.0).abs()).fold(0.0, f64::max)
+    }
+
     /// The means of reads that were due from one second to another, of both gateways.
     fn means(&self, from: f64, to: f64) -> [f64; 2] {
         [&self.adapting, &self.reference].map(|answers| {
@@ -295,6 +344,38 @@ impl Found {
         let of = |answers: &Answers| answers.failed + answers.refused;
         of(&self.adapting) + of(&self.reference)
     }
+}
+
+/// What the gateways' reads took and the simulator's, ms.
+fn beside_the_twin(arguments: &Slowing, found: &[Found]) -> String {
+    let head = ["", "came", "", "reads", "mean", "p50", "p95", "p99", "plans", "moved"];
+    let mut rows = vec![head.map(String::from).to_vec()];
+    let shown = |delays: &Delays| {
+        let Delays { mean_ms, p50_ms, p95_ms, p99_ms, .. } = *delays;
+        [mean_ms, p50_ms, p95_ms, p99_ms]
+    };
+    for found in found {
+        let counts = [[found.plans() as f64, found.moved().0 as f64], found.twin_counts];
+        for (window, both) in found.windows(arguments) {
+            for ((name, delays), counts) in ["live", "simulated"].iter().zip(&both).zip(counts) {
+                let mut row = [found.selection.name(), window, name].map(String::from).to_vec();
+                row.push(delays.count.to_string());
+                row.extend(shown(delays).map(|ms| format!("{ms:.1}")));
+                row.extend(
+                    counts
+                        .map(|count| format!("{count:.1}"))
+                        .into_iter()
+                        .filter(|_| window == "after"),
+                );
+                rows.push(row);
+            }
+            let [live, twin] = both.each_ref().map(shown);
+            let mut row = [found.selection.name(), window, "ratio", ""].map(String::from).to_vec();
+            row.extend(twin.iter().zip(live).map(|(twin, live)| format!("{:.3}", twin / live)));
+            rows.push(row);
+        }
+    }
+    ripstop_experiment::text_columns(&rows)
 }
 
 fn text(arguments: &Slowing, found: &[Found]) -> String {
@@ -358,6 +439,14 @@ fn verdict(arguments: &Slowing, found: &[Found]) -> bool {
             "{name}: {moved} fragments were moved, the plans said at most {planned} of {FRAGMENTS}: {}",
             answer(bounded)
         );
+        let off = found.off(arguments);
+        let alike = off <= OFF;
+        println!(
+            "{name}: the simulator is off by {:.1} % at most in mean and p95 before and after, {:.0} % allowed: {}",
+            off * 100.0,
+            OFF * 100.0,
+            answer(alike)
+        );
         let whole = found.failed() == 0;
         println!("{name}: {} reads failed: {}", found.failed(), answer(whole));
         for failure in
@@ -365,7 +454,7 @@ fn verdict(arguments: &Slowing, found: &[Found]) -> bool {
         {
             println!("  {failure}");
         }
-        all &= near && bounded && whole;
+        all &= near && bounded && alike && whole;
     }
     all
 }

@@ -60,7 +60,7 @@ pub use complete::{CompleteReport, complete};
 pub use duty::UPKEEP;
 pub use error::{StoreError, WriteError};
 pub use identity::{identity, identity_or};
-pub use mover::{Census, MoveProgress};
+pub use mover::MoveProgress;
 pub use narrow::narrowed;
 pub use quota::Quotas;
 pub use rebuild::{

@@ -4,7 +4,6 @@ mod census;
 mod copy;
 mod plans;
 
-pub use census::Census;
 pub use plans::MoveProgress;
 pub(crate) use plans::Movers;
 
@@ -13,10 +12,11 @@ use plans::{is_spread, spot};
 use ripstop_catalog::{CatalogError, Stripe};
 use ripstop_gateway::{NodeGauge, NodeState, Placement};
 use ripstop_model::{PoolId, StripeId, TenantId, Timestamp};
-use ripstop_placement::moving::{Assignment, Goal, Tally, Walked, Watch, goals};
+use ripstop_placement::moving::{
+    Assignment, Errand, FragmentMove, Goal, LOOK_EVERY, MovePace, Tally, Walked, Watch, goals,
+};
 use ripstop_runtime::Layout;
 use std::{
-    collections::BTreeSet,
     sync::{Arc, Weak},
     time::{Duration, Instant},
 };
@@ -25,12 +25,6 @@ use std::{
 const PAGE: usize = 256;
 /// How long after it was told that another gateway moves a mover asks again.
 const ASK_AGAIN_AFTER: Duration = Duration::from_secs(1);
-/// How often a mover that waits looks whether it is still wanted, and at its nodes.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// How often a mover that gives way looks whether the pool still has a backlog.
-const GIVE_WAY: Duration = Duration::from_millis(20);
-/// How long it gives way for one fragment at most.
-const GIVE_WAY_MAX: Duration = Duration::from_secs(1);
 
 impl Store {
     /// From now on a pool's new stripes go where a plan says, and those stored before are brought
@@ -57,7 +51,8 @@ impl Store {
         }
         let (store, now) = (Arc::downgrade(&self.inner), ripstop_host::now());
         let watch = Watch::new(Timestamp::ZERO, home_after);
-        let mover = Mover { store, pool, plan, goals, rate, begun: now, paid_until: now, watch };
+        let pace = MovePace::new(Timestamp::ZERO, rate);
+        let mover = Mover { store, pool, plan, goals, begun: now, pace, watch };
         ripstop_host::spawn(mover.run());
     }
 
@@ -92,12 +87,9 @@ struct Mover {
     pool: PoolId,
     plan: u64,
     goals: Arc<[Goal]>,
-    /// Bytes each second.
-    rate: u64,
     /// When its clock shows zero.
     begun: Instant,
-    /// When what was moved will be paid for at this rate.
-    paid_until: Instant,
+    pace: MovePace,
     watch: Watch,
 }
 
@@ -244,7 +236,7 @@ impl Mover {
             for (id, stripe) in page {
                 self.note(|progress, _| progress.stripes_seen += 1)?;
                 if let Some(goal) = assignment.next(&spot(&stripe)).cloned() {
-                    self.bring(id, &goal, &mut walked).await?;
+                    self.bring(id, goal, &mut walked).await?;
                 }
             }
         }
@@ -258,8 +250,8 @@ impl Mover {
 
     /// Moves what of a stripe is not in its group, one fragment after the other. What belongs at a
     /// node that is out of service stays until it is back.
-    async fn bring(&mut self, id: StripeId, goal: &Goal, walked: &mut Walked) -> Result<(), Halt> {
-        let mut failed = BTreeSet::new();
+    async fn bring(&mut self, id: StripeId, goal: Goal, walked: &mut Walked) -> Result<(), Halt> {
+        let mut errand = Errand::new(goal);
         loop {
             self.give_way().await?;
             let store = self.store()?;
@@ -270,24 +262,18 @@ impl Mover {
             };
             let found = store.inner.catalog.stripes(&[id]).await?.pop().flatten();
             let Some(stripe) = found else { return Ok(()) };
-            let mut moves = goal.moves(stripe.n, &stripe.nodes);
-            moves.retain(|(index, _)| !failed.contains(index));
-            let Some(&(index, to)) = moves.iter().find(|(_, to)| self.watch.is_up(*to)) else {
-                walked.left += moves.len() as u64;
-                walked.waiting += moves.len() as u64;
-                return Ok(());
-            };
+            let next = errand.next(&self.watch, stripe.n, &stripe.nodes, walked);
+            let Some(FragmentMove { index, to, is_last }) = next else { return Ok(()) };
             match store.move_fragment(&pin, id, &stripe, index, to).await {
                 Ok(bytes) => {
                     self.count(bytes, walked)?;
-                    if moves.len() == 1 {
+                    if is_last {
                         return Ok(());
                     }
                 }
                 Err(error) => {
                     tracing::debug!(stripe = %id, index, %error, "not moved yet");
-                    failed.insert(index);
-                    walked.left += 1;
+                    errand.failed(index, walked);
                     self.note(|progress, _| progress.failed += 1)?;
                 }
             }
@@ -295,8 +281,7 @@ impl Mover {
     }
 
     fn count(&mut self, bytes: u64, walked: &mut Walked) -> Result<(), Halt> {
-        let takes = Duration::from_secs_f64(bytes as f64 / self.rate as f64);
-        self.paid_until = self.paid_until.max(ripstop_host::now()) + takes;
+        self.pace.moved(self.now(), bytes);
         walked.moved += 1;
         self.note(|progress, left| {
             progress.fragments_moved += 1;
@@ -305,19 +290,16 @@ impl Mover {
         })
     }
 
-    /// Waits until what was moved is paid for, and nobody else waits for the pool's nodes; for that
-    /// this long at most, since a backlog may be there just because of what is to be moved.
+    /// Waits until the next fragment may go, behind what waits for the pool's nodes.
     async fn give_way(&mut self) -> Result<(), Halt> {
-        self.sleep_until(self.paid_until).await?;
-        let end = ripstop_host::now() + GIVE_WAY_MAX;
         loop {
+            self.look()?;
             let store = self.store()?;
             let pool = store.pool(self.pool).ok_or(Halt::Unwanted)?;
-            if ripstop_host::now() >= end || pool.inspect(|machine| machine.load().backlog) == 0 {
-                return Ok(());
-            }
+            let has_backlog = pool.inspect(|machine| machine.load().backlog) > 0;
             drop(store);
-            tokio::time::sleep(GIVE_WAY).await;
+            let Some(pause) = self.pace.wait(self.now(), has_backlog) else { return Ok(()) };
+            self.sleep_until(ripstop_host::now() + pause).await?;
         }
     }
 }

@@ -18,6 +18,7 @@ use ripstop_catalog::{
 };
 use ripstop_model::{Code, NodeId, PoolId, StripeId, StripeShape, TenantId};
 use ripstop_node::Node;
+use ripstop_placement::moving::{HOME_AFTER, MOVE_RATE_MAX};
 use ripstop_runtime::{
     Aftermath, Cut, Memory, Pins, Pool, Sealing, StripePlace, TenantMemory, Written,
 };
@@ -68,8 +69,8 @@ impl Default for Settings {
             sweep_every: Duration::from_mins(1),
             list_every: Duration::from_hours(6),
             uploads_expire_after: Duration::from_hours(7 * 24),
-            move_rate_max: 8 << 20,
-            home_after: Duration::from_mins(1),
+            move_rate_max: MOVE_RATE_MAX,
+            home_after: HOME_AFTER,
             is_shared: false,
         }
     }

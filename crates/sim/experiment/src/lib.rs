@@ -31,6 +31,8 @@ pub mod duel;
 mod evaluation;
 mod fit;
 mod load;
+mod plan_report;
+mod plan_setting;
 mod promise_tables;
 pub mod promises;
 mod report;
@@ -58,6 +60,7 @@ pub use delay_figures::{
 pub use delays::Delays;
 pub use evaluation::{Evaluation, Part};
 pub use load::{Load, Process};
+pub use plan_setting::PlanSetting;
 pub use report::Report;
 pub use ripstop_model::Layout;
 pub use ripstop_model::Price;

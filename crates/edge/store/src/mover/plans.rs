@@ -2,7 +2,7 @@
 
 use ripstop_catalog::Stripe;
 use ripstop_model::{PoolId, StripeId};
-use ripstop_placement::moving::{Goal, Spot};
+use ripstop_placement::moving::{Goal, Spot, is_stray};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
@@ -120,8 +120,7 @@ impl Movers {
         let is_stray = |stripe: &Stripe| {
             let plan = moving.plans.get(&stripe.pool());
             let goals = plan.map_or(&[][..], |plan| &plan.goals);
-            let is_home = |spot: &Spot| goals.iter().any(|goal| goal.has(spot));
-            is_spread(stripe) && !goals.is_empty() && !is_home(&spot(stripe))
+            is_spread(stripe) && is_stray(goals, &spot(stripe))
         };
         let strays = stripes.iter().map(|(_, stripe)| stripe).filter(|stripe| is_stray(stripe));
         strays.map(Stripe::pool).collect()
