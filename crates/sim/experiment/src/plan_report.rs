@@ -204,7 +204,13 @@ impl Scenario {
                 lines.push((change.from, format!("node {node} {what}")));
             }
         }
-        lines.extend(course.looks.iter().filter_map(|look| Some((look.at, told(look)?))));
+        let mut known: Vec<u16> = Vec::new();
+        for look in &course.looks {
+            let now = look.changed.iter().map(|&(node, ..)| node).collect();
+            let is_new = known != now;
+            known = now;
+            lines.extend(told(look, is_new).map(|line| (look.at, line)));
+        }
         let moved = format!("{} fragments moved so far", course.fragments_moved);
         let since = self.changes_at().unwrap_or_default();
         if let Some(at) = course.settled(since) {
@@ -375,15 +381,13 @@ fn changed(look: &PlanLook) -> String {
     look.changed.iter().map(node).collect::<Vec<_>>().join("; ")
 }
 
-/// A decision as a line; none of one that changes nothing and saw nothing.
-fn told(look: &PlanLook) -> Option<String> {
+/// A decision as a line; none of one that changes nothing and saw nothing that `is_new`.
+fn told(look: &PlanLook, is_new: bool) -> Option<String> {
     let seen = if look.changed.is_empty() { String::new() } else { format!("; {}", changed(look)) };
     match &look.verdict {
         PlanVerdict::Unknown => None,
-        PlanVerdict::Kept { .. } if look.changed.is_empty() => None,
-        PlanVerdict::Kept { saved } => {
-            Some(format!("plan kept, another would save {}{seen}", percent(*saved)))
-        }
+        PlanVerdict::Kept { .. } if !is_new || look.changed.is_empty() => None,
+        PlanVerdict::Kept { .. } => Some(format!("plan kept{seen}")),
         PlanVerdict::Followed { groups, bound_s, moved } => Some(format!(
             "plan followed: {} groups, mean at most {} ms, {} of fragments to move{seen}",
             groups.len(),
