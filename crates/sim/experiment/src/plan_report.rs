@@ -77,19 +77,11 @@ impl Scenario {
         table
     }
 
-    /// The runs whose stripes were known one by one, and what planning came to in them.
-    fn planned<'a>(
-        &self,
-        played: &'a [Played],
-    ) -> impl Iterator<Item = (&'a Played, &'a PlanCourse)> {
-        played.iter().filter_map(|one| Some((one, one.outcome.plan.as_ref()?)))
-    }
-
     fn look_table(&self, played: &[Played]) -> Table {
         let columns = ["policy", "rate_per_s", "seed", "at_s", "verdict", "saved", "groups"];
         let columns = columns.into_iter().chain(["bound_ms", "moved_share", "changed"]);
         let mut table = Table::new(columns);
-        for (one, course) in self.planned(played) {
+        for (one, course) in planned(played) {
             for look in &course.looks {
                 let (name, numbers) = match &look.verdict {
                     PlanVerdict::Unknown => ("unknown", [None; 4]),
@@ -117,7 +109,7 @@ impl Scenario {
 
     fn move_table(&self, played: &[Played]) -> Table {
         let mut table = Table::new(["policy", "rate_per_s", "seed", "at_s", "from", "to"]);
-        for (one, course) in self.planned(played) {
+        for (one, course) in planned(played) {
             for moved in &course.moves {
                 table.push([
                     Cell::from(self.label_of(one)),
@@ -136,7 +128,7 @@ impl Scenario {
         let columns =
             ["policy", "rate_per_s", "seed", "node", "reads", "read_s", "stored", "lanes_busy_s"];
         let mut table = Table::new(columns);
-        for (one, course) in self.planned(played) {
+        for (one, course) in planned(played) {
             for (load, node) in course.load.iter().zip(1..) {
                 table.push([
                     Cell::from(self.label_of(one)),
@@ -157,7 +149,7 @@ impl Scenario {
     /// seed, and how long requests took, on average over the seeds. Empty if no stripes were known.
     pub fn plan_text(&self, played: &[Played]) -> Result<String, TableError> {
         let mut text = String::new();
-        let first = self.planned(played).filter(|(one, _)| Some(&one.seed) == self.seeds.first());
+        let first = planned(played).filter(|(one, _)| Some(&one.seed) == self.seeds.first());
         for (one, course) in first.filter(|(one, _)| one.plans) {
             let (label, rate) = (self.label_of(one), trimmed(one.rate_per_s));
             let seed = one.seed;
@@ -245,13 +237,9 @@ impl Scenario {
     }
 
     /// Adds what planning came to.
-    pub(crate) fn report_plans(
-        &self,
-        played: &[Played],
-        report: &mut Report,
-    ) -> Result<(), TableError> {
+    pub(crate) fn report_plans(&self, played: &[Played], report: &mut Report) {
         if self.setting.plan.is_none() {
-            return Ok(());
+            return;
         }
         let caption = "Percentiles of requests by when they came, the part of the plan's reads that goes to \
                        each node, and fragments moved: under the first seed.";
@@ -269,7 +257,6 @@ impl Scenario {
         );
         report.table("plan_load", "What moving stripes cost nodes.", self.load_table(played));
         report.long_table("plan_moves", self.move_table(played));
-        Ok(())
     }
 
     /// Of the first load and seed.
@@ -284,7 +271,7 @@ impl Scenario {
         let mut moved = Panel::new("", time(), Axis::linear("fragments moved").from(0.0));
         let mut parts = Panel::new("", time(), Axis::linear("part of the plan's reads").from(0.0));
         let mut ruled = None;
-        for (one, course) in self.planned(played).filter(|(one, _)| is_first(one)) {
+        for (one, course) in planned(played).filter(|(one, _)| is_first(one)) {
             let label = self.label_of(one);
             for (name, points) in percentiles(one) {
                 delays = delays.series(Series::line(format!("{label}: {name}"), points));
@@ -351,6 +338,11 @@ impl Scenario {
         });
         named.filter(|(_, line)| !line.is_empty()).collect()
     }
+}
+
+/// The runs whose stripes were known one by one, and what planning came to in them.
+fn planned(played: &[Played]) -> impl Iterator<Item = (&Played, &PlanCourse)> {
+    played.iter().filter_map(|one| Some((one, one.outcome.plan.as_ref()?)))
 }
 
 /// Percentiles of requests that came in the same piece of the time.

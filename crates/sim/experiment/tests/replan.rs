@@ -27,7 +27,7 @@ fn course(played: &Played) -> &PlanCourse {
 fn slowed() -> Scenario {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut scenario =
-        Scenario::read(&path.join("../../../examples/scenarios/replan.toml")).unwrap();
+        Scenario::read(&path.join("../../../examples/scenarios/replan.toml")).expect("it is one");
     scenario.seeds.truncate(1);
     scenario
 }
@@ -77,7 +77,7 @@ fn lost() -> Scenario {
          [[class]]\noperation = \"read\"\nbytes = 20_000\nshare = 9\n\
          [[class]]\noperation = \"write\"\nbytes = 20_000\nshare = 1\n",
     )
-    .unwrap()
+    .expect("it is one")
 }
 
 #[test]
