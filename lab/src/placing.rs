@@ -1,6 +1,7 @@
 //! `ripstop-lab placement`: reads from twelve unlike nodes under a plan, live and as the simulator
 //! predicts, against load balancing that knows no queues.
 
+mod beside;
 mod case;
 mod live;
 mod site;

@@ -1,6 +1,7 @@
 //! `ripstop-lab replan`: a node becomes ten times slower under a gateway that plans itself.
 
 use super::{
+    beside::{Beside, OFF},
     case::placement,
     site::{self, K, NODES, STRIPE_BYTES, STRIPES},
     twin::{self, Reads, Twin},
@@ -10,7 +11,7 @@ use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use hyper::Method;
 use ripstop_delay::{DelayModel, Dice};
-use ripstop_experiment::{Delays, Report};
+use ripstop_experiment::Report;
 use ripstop_figure::{Axis, Figure, Panel, Progress, Series, Table, mean};
 use ripstop_gateway::{Selection, Settings};
 use ripstop_placement::{Plan, planning::AutoPlan, solve};
@@ -28,8 +29,6 @@ use tempfile::TempDir;
 
 /// How far above the new optimum the mean may stay.
 const ABOVE: f64 = 0.2;
-/// How far the simulator may be off in mean and 95th percentile.
-const OFF: f64 = 0.1;
 /// The node that becomes slow: one of the fastest, which have most to do.
 const SLOWED: u16 = 0;
 /// How often the gateway plans.
@@ -100,7 +99,9 @@ struct Found {
     /// The mean that the simulator predicts under the new optimum, seconds.
     foretold: f64,
     /// The adapting pool in the simulator: its reads, plans and moves since the node became slow.
-    twin: Reads,
+    twin: Vec<Reads>,
+    /// What a task took live beyond its node's delay, seconds.
+    overhead_s: f64,
     twin_counts: [f64; 2],
     /// What the adapting gateway says of its pool before the node became slow, and at the end.
     stood: [PoolStatus; 2],
@@ -131,12 +132,20 @@ pub(crate) async fn run(arguments: &Slowing) -> Result<ExitCode> {
     let played = futures::future::try_join_all(runs).await;
     drop(progress);
     let mut found = Vec::new();
-    for (pair, (adapting, reference, stood)) in pairs.into_iter().zip(played?) {
+    for (pair, (adapting, reference, stood, overhead_s)) in pairs.into_iter().zip(played?) {
         let selection = pair.selection;
         let foretold = foretold(arguments, rate, selection, &best);
-        let (twin, twin_counts) = simulated(arguments, rate, selection, &before)?;
-        let found_one =
-            Found { selection, adapting, reference, foretold, twin, twin_counts, stood };
+        let (twin, twin_counts) = simulated(arguments, rate, selection, &before, overhead_s)?;
+        let found_one = Found {
+            selection,
+            adapting,
+            reference,
+            foretold,
+            twin,
+            twin_counts,
+            overhead_s,
+            stood,
+        };
         found.push(found_one);
         pair.adapting.stop().await?;
         pair.reference.stop().await?;
@@ -223,7 +232,7 @@ impl Pair {
         arguments: &Slowing,
         rate: f64,
         progress: &Arc<Progress>,
-    ) -> Result<(Answers, Answers, [PoolStatus; 2])> {
+    ) -> Result<(Answers, Answers, [PoolStatus; 2], f64)> {
         let span = Duration::from_secs_f64(arguments.total());
         let mut sent = Vec::new();
         for server in [&self.adapting, &self.reference] {
@@ -233,11 +242,13 @@ impl Pair {
         }
         tokio::time::sleep(Duration::from_secs_f64(arguments.before)).await;
         let stood = self.status().await?;
+        let log = self.adapting.ask(Method::GET, &format!("/pools/{POOL}/task-log")).await?;
+        let overhead_s = twin::overhead_s(&log)?;
         let slow = self.automatic(arguments.gain, |node| arguments.factor(node));
         self.adapting.reconfigure(&slow).await?;
         let reference = sent.pop().context("two were sent")?.await??;
         let adapting = sent.pop().context("two were sent")?.await??;
-        Ok((adapting, reference, [stood, self.status().await?]))
+        Ok((adapting, reference, [stood, self.status().await?], overhead_s))
     }
 
     /// How the adapting gateway's pool stands.
@@ -284,37 +295,26 @@ fn simulated(
     rate: f64,
     selection: Selection,
     before: &Plan,
-) -> Result<(Reads, [f64; 2])> {
+    overhead_s: f64,
+) -> Result<(Vec<Reads>, [f64; 2])> {
     let times = crate::load::times(rate, arguments.seed);
     let times: Vec<f64> =
         times.map(|at| at.as_secs_f64()).take_while(|&at| at <= arguments.total()).collect();
     let auto = AutoPlan { every: PLAN_EVERY, gain: arguments.gain, ..AutoPlan::default() };
     let slowed = (SLOWED, arguments.before, arguments.factor);
     let former = &before.classes[0];
-    Twin { times: &times, selection, auto, former, slowed }.play()
+    Twin { times: &times, selection, auto, former, slowed, overhead_s }.play()
 }
 
 impl Found {
-    /// Windows of time with a name, live and simulated.
-    fn windows(&self, arguments: &Slowing) -> [(&'static str, [Delays; 2]); 3] {
-        let slow = arguments.before;
-        let both =
-            |from, to| [&self.adapting.done, &self.twin].map(|it| twin::delays(it, from, to));
-        [
-            ("before", both(WARM_UP_S, slow)),
-            ("at once", both(slow, slow + arguments.settle.max(STEP_S) / 4.0)),
-            ("after", both(slow + arguments.settle, f64::INFINITY)),
-        ]
-    }
-
-    /// How far the simulator is off at most in mean and 95th percentile, before and after.
-    fn off(&self, arguments: &Slowing) -> f64 {
-        let windows = self.windows(arguments);
-        let whole = windows.iter().filter(|(name, _)| *name != "at once");
-        let pairs = whole.flat_map(|(_, [live, twin])| {
-            [(live.mean_ms, twin.mean_ms), (live.p95_ms, twin.p95_ms)]
-        });
-        pairs.map(|(live, twin)| (twin / live - 1.0).abs()).fold(0.0, f64::max)
+    /// The adapting pool beside its twin.
+    fn beside(&self, arguments: &Slowing) -> Beside<'_> {
+        let (slow, settled) = (arguments.before, arguments.before + arguments.settle);
+        let at_once = slow + arguments.settle.max(STEP_S) / 4.0;
+        let counts = [[self.plans() as f64, self.moved().0 as f64], self.twin_counts];
+        let windows = [(WARM_UP_S, slow), (slow, at_once), (settled, f64::INFINITY)];
+        let name = self.selection.name();
+        Beside { name, live: &self.adapting.done, twin: &self.twin, windows, counts }
     }
 
     /// The means of reads that were due from one second to another, of both gateways.
@@ -348,32 +348,14 @@ impl Found {
 
 /// What the gateways' reads took and the simulator's, ms.
 fn beside_the_twin(arguments: &Slowing, found: &[Found]) -> String {
-    let head = ["", "came", "", "reads", "mean", "p50", "p95", "p99", "plans", "moved"];
+    let head = ["", "came", "", "mean", "p50", "p95", "p99", "plans", "moved"];
     let mut rows = vec![head.map(String::from).to_vec()];
-    let shown = |delays: &Delays| {
-        let Delays { mean_ms, p50_ms, p95_ms, p99_ms, .. } = *delays;
-        [mean_ms, p50_ms, p95_ms, p99_ms]
-    };
     for found in found {
-        let counts = [[found.plans() as f64, found.moved().0 as f64], found.twin_counts];
-        for (window, both) in found.windows(arguments) {
-            for ((name, delays), counts) in ["live", "simulated"].iter().zip(&both).zip(counts) {
-                let mut row = [found.selection.name(), window, name].map(String::from).to_vec();
-                row.push(delays.count.to_string());
-                row.extend(shown(delays).map(|ms| format!("{ms:.1}")));
-                row.extend(
-                    counts
-                        .map(|count| format!("{count:.1}"))
-                        .into_iter()
-                        .filter(|_| window == "after"),
-                );
-                rows.push(row);
-            }
-            let [live, twin] = both.each_ref().map(shown);
-            let mut row = [found.selection.name(), window, "ratio", ""].map(String::from).to_vec();
-            row.extend(twin.iter().zip(live).map(|(twin, live)| format!("{:.3}", twin / live)));
-            rows.push(row);
-        }
+        let ms = found.overhead_s * 1000.0;
+        rows.extend(found.beside(arguments).rows());
+        rows.push(vec![format!(
+            "a task took {ms:.1} ms more than its node's delay live: so it does simulated"
+        )]);
     }
     ripstop_experiment::text_columns(&rows)
 }
@@ -439,7 +421,7 @@ fn verdict(arguments: &Slowing, found: &[Found]) -> bool {
             "{name}: {moved} fragments were moved, the plans said at most {planned} of {FRAGMENTS}: {}",
             answer(bounded)
         );
-        let off = found.off(arguments);
+        let off = found.beside(arguments).off();
         let alike = off <= OFF;
         println!(
             "{name}: the simulator is off by {:.1} % at most in mean and p95 before and after, {:.0} % allowed: {}",
