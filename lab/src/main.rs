@@ -55,7 +55,8 @@ enum Command {
     /// Plays the same pool in the simulator too, and prints both.
     ///
     /// Exits with 1 if the mean stays more than 20 % above the new optimum, more is moved than the
-    /// plans say, a read fails, or the simulator is off by more than 10 % in mean or 95th percentile
+    /// plans say, a read fails, or the simulator is off by more than 10 % in mean or 95th
+    /// percentile
     /// before the node becomes slow or after the plan was renewed.
     Replan(placing::Slowing),
 }

@@ -29,7 +29,8 @@
 //! after the other, and single ones moved about where that still helps.
 //!
 //! It deliberately knows no clock, no bytes and no queue lengths but those it is given; it measures
-//! nodes by lines of a task log that it is handed; and it takes the chunks of all classes to be served alike, as the paper does:
+//! nodes by lines of a task log that it is handed; and it takes the chunks of all classes to be
+//! served alike, as the paper does:
 //! [`Service::resized`] gives the moments of another chunk size.
 //!
 //! ```

@@ -40,6 +40,7 @@ mod run;
 mod scenario;
 mod scenario_report;
 mod setting;
+mod stripe_pool;
 mod summary;
 mod sweep;
 mod tables;

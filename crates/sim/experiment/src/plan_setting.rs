@@ -1,13 +1,7 @@
-use crate::Setting;
 use core::time::Duration;
 use ripstop_gateway::Selection;
 use ripstop_model::NodeId;
-use ripstop_placement::{
-    Group, Spread,
-    planning::{AutoPlan, PlanSubject, PlannedNode},
-};
-use ripstop_policy::Policy;
-use ripstop_rehearsal::StripePool;
+use ripstop_placement::{Group, Spread, planning::AutoPlan};
 
 /// A pool whose stripes are known one by one, each at nodes of its own: it may plan itself.
 #[derive(Clone, PartialEq, Debug)]
@@ -46,37 +40,5 @@ impl PlanSetting {
             None => (0..n).map(|at| Some(NodeId(((stripe + at) % nodes) as u16))).collect(),
         };
         (0..self.stripes).map(place).collect()
-    }
-
-    /// The pool that is played.
-    pub(crate) fn pool<'a>(
-        &self,
-        setting: &Setting,
-        policy: &'a dyn Fn() -> Box<dyn Policy>,
-        places: &'a [Vec<Option<NodeId>>],
-        seed: u64,
-    ) -> StripePool<'a> {
-        let sites = self.sites.iter().zip(&self.prices_per_byte);
-        let nodes = setting.nodes.iter().zip(sites).zip(0..);
-        let nodes = nodes.map(|((node, (&site, &price_per_byte)), id)| {
-            let (id, lanes) = (NodeId(id), node.lanes);
-            PlannedNode { id, lanes, site, price_per_byte }
-        });
-        let subject = PlanSubject { nodes: nodes.collect(), code: setting.code, auto: self.auto };
-        let bytes = setting.classes.iter().map(|class| setting.strip_bytes(class)).max();
-        StripePool {
-            subject,
-            plans: self.plans,
-            settings: setting.machine,
-            policy,
-            selection: self.selection,
-            shaping: setting.tenants.shaping(),
-            places,
-            former: self.former.clone(),
-            move_rate_max: self.move_rate_max,
-            home_after: self.home_after,
-            fragment_bytes: bytes.unwrap_or(0),
-            seed,
-        }
     }
 }

@@ -1,4 +1,7 @@
-use crate::{Arrivals, Delays, Load, PolicyChoice, Setting, TenantOutcome, Tenants, tenant::Tally};
+use crate::{
+    Arrivals, Delays, Load, PolicyChoice, Setting, TenantOutcome, Tenants,
+    stripe_pool::stripe_pool, tenant::Tally,
+};
 use ripstop_engine::{Engine, Observer};
 use ripstop_gateway::{Machine, NodeSpec, Outcome as Ended, Report, TaskEnd};
 use ripstop_model::{NodeId, RequestId, Timestamp};
@@ -256,7 +259,7 @@ impl Run<'_> {
         let policy = || self.policy.policy(self.setting, self.load, self.limits, self.memory);
         if let Some(plan) = &self.setting.plan {
             let places = plan.places(self.setting.code.n(), self.setting.nodes.len());
-            let pool = plan.pool(self.setting, &policy, &places, self.seed);
+            let pool = stripe_pool(self.setting, plan, &policy, &places, self.seed);
             let (recorder, course) = pool.play(world, recorder, arrivals);
             return Outcome { plan: Some(course), ..recorder.outcome() };
         }
