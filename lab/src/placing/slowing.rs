@@ -100,9 +100,9 @@ struct Found {
     foretold: f64,
     /// The adapting pool in the simulator: its reads, plans and moves since the node became slow.
     twin: Vec<Reads>,
+    twin_counts: [f64; 2],
     /// What a task took live beyond its node's delay, seconds.
     overhead_s: f64,
-    twin_counts: [f64; 2],
     /// What the adapting gateway says of its pool before the node became slow, and at the end.
     stood: [PoolStatus; 2],
 }
