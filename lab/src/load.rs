@@ -3,5 +3,5 @@
 mod sender;
 mod server;
 
-pub(crate) use sender::{Answers, Sender};
+pub(crate) use sender::{Answers, Sender, times};
 pub(crate) use server::Server;

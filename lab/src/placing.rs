@@ -1,10 +1,12 @@
 //! `ripstop-lab placement`: reads from twelve unlike nodes under a plan, live and as the simulator
 //! predicts, against load balancing that knows no queues.
 
+mod beside;
 mod case;
 mod live;
 mod site;
 mod slowing;
+mod twin;
 
 pub(crate) use slowing::{Slowing, run as slow_down};
 

@@ -20,6 +20,15 @@ pub(crate) struct Sender {
     pub len: u64,
 }
 
+/// When requests come that are independent of one another, `rate` a second; without an end.
+pub(crate) fn times(rate: f64, seed: u64) -> impl Iterator<Item = Duration> {
+    let (mut dice, mut due) = (Dice::new(seed), Duration::ZERO);
+    std::iter::repeat_with(move || {
+        due += Duration::from_secs_f64(dice.exponential() / rate);
+        due
+    })
+}
+
 /// What came of them.
 #[derive(Default)]
 pub(crate) struct Answers {
@@ -52,14 +61,11 @@ impl Sender {
     ) -> Result<Answers> {
         let this = Arc::new(self);
         let idle = Arc::new(Mutex::new(Vec::new()));
-        let (mut dice, mut open) = (Dice::new(seed), tokio::task::JoinSet::new());
+        // Luck of its own for what is read: when requests come is known by the seed alone.
+        let (mut dice, mut open) = (Dice::numbered(seed, 1), tokio::task::JoinSet::new());
         let begun = Instant::now();
-        let (mut due, mut answers) = (Duration::ZERO, Answers::default());
-        loop {
-            due += Duration::from_secs_f64(dice.exponential() / rate);
-            if due > span {
-                break;
-            }
+        let mut answers = Answers::default();
+        for due in times(rate, seed).take_while(|due| *due <= span) {
             tokio::time::sleep_until(begun + due).await;
             let url = dice.next_u64() as usize % this.urls.len();
             let url = this.urls[url].clone();

@@ -13,5 +13,5 @@ pub(super) struct Case {
 
 /// A plan of one class in the machine's terms.
 pub(super) fn placement(plan: &Plan, selection: Selection) -> Placement {
-    ripstop_planner::placement(&plan.classes[0], selection, NodeId)
+    Placement::of(&plan.classes[0], selection, NodeId)
 }

@@ -4,7 +4,8 @@ use ripstop_delay::{DelayModel, ShiftedExponential};
 use ripstop_gateway::Settings;
 use ripstop_model::Code;
 use ripstop_placement::{Class, Node, NodeState, Problem, Service};
-use ripstop_planner::{Rehearsal, arrivals};
+use ripstop_policy::Policy;
+use ripstop_rehearsal::{Rehearsal, arrivals};
 use std::time::Duration;
 
 pub(super) const NODES: u16 = 12;
@@ -95,13 +96,19 @@ pub(super) fn rehearsal(
 ) -> Rehearsal<'_> {
     Rehearsal {
         settings,
-        policy: ("fixed", ripstop_policy::Settings::default()),
+        policy: &fixed,
         lanes: &[1; NODES as usize],
         delay,
         k: K as u8,
         strip_bytes: STRIPE_BYTES / K,
         seed,
     }
+}
+
+/// The policy of all of them.
+fn fixed() -> Box<dyn Policy> {
+    ripstop_policy::by_name("fixed", &ripstop_policy::Settings::default())
+        .expect("it is registered")
 }
 
 /// When reads arrive: independent of one another.

@@ -1,8 +1,10 @@
 //! `ripstop-lab replan`: a node becomes ten times slower under a gateway that plans itself.
 
 use super::{
+    beside::{Beside, OFF},
     case::placement,
     site::{self, K, NODES, STRIPE_BYTES, STRIPES},
+    twin::{self, Reads, Twin},
 };
 use crate::load::{Answers, Sender, Server};
 use anyhow::{Context as _, Result, ensure};
@@ -12,7 +14,7 @@ use ripstop_delay::{DelayModel, Dice};
 use ripstop_experiment::Report;
 use ripstop_figure::{Axis, Figure, Panel, Progress, Series, Table, mean};
 use ripstop_gateway::{Selection, Settings};
-use ripstop_placement::{Plan, solve};
+use ripstop_placement::{Plan, planning::AutoPlan, solve};
 use ripstop_planner::file_of;
 use ripstop_telemetry::{PoolStatus, Status};
 use std::{
@@ -30,7 +32,7 @@ const ABOVE: f64 = 0.2;
 /// The node that becomes slow: one of the fastest, which have most to do.
 const SLOWED: u16 = 0;
 /// How often the gateway plans.
-const PLAN_EVERY: &str = "10s";
+const PLAN_EVERY: Duration = Duration::from_secs(10);
 /// Left out at the beginning, seconds.
 const WARM_UP_S: f64 = 5.0;
 /// Width of the drawing's steps, seconds.
@@ -96,6 +98,11 @@ struct Found {
     reference: Answers,
     /// The mean that the simulator predicts under the new optimum, seconds.
     foretold: f64,
+    /// The adapting pool in the simulator: its reads, plans and moves since the node became slow.
+    twin: Vec<Reads>,
+    twin_counts: [f64; 2],
+    /// What a task took live beyond its node's delay, seconds.
+    overhead_s: f64,
     /// What the adapting gateway says of its pool before the node became slow, and at the end.
     stood: [PoolStatus; 2],
 }
@@ -125,14 +132,26 @@ pub(crate) async fn run(arguments: &Slowing) -> Result<ExitCode> {
     let played = futures::future::try_join_all(runs).await;
     drop(progress);
     let mut found = Vec::new();
-    for (pair, (adapting, reference, stood)) in pairs.into_iter().zip(played?) {
+    for (pair, (adapting, reference, stood, overhead_s)) in pairs.into_iter().zip(played?) {
         let selection = pair.selection;
         let foretold = foretold(arguments, rate, selection, &best);
-        found.push(Found { selection, adapting, reference, foretold, stood });
+        let (twin, twin_counts) = simulated(arguments, rate, selection, &before, overhead_s)?;
+        let found_one = Found {
+            selection,
+            adapting,
+            reference,
+            foretold,
+            twin,
+            twin_counts,
+            overhead_s,
+            stood,
+        };
+        found.push(found_one);
         pair.adapting.stop().await?;
         pair.reference.stop().await?;
     }
     print!("{}", text(arguments, &found));
+    print!("\n{}", beside_the_twin(arguments, &found));
     if let Some(folder) = &arguments.out {
         write(arguments, &found, folder)?;
     }
@@ -143,7 +162,7 @@ fn intro(arguments: &Slowing, rate: f64, before: &Plan, best: &Plan) -> String {
     format!(
         "{NODES} nodes in memory with one lane each, {STRIPES} objects of {} KiB under (7,{K}), {rate:.1} reads a \
          second; after {} s one of the fastest nodes becomes {} times slower. The pool plans itself every \
-         {PLAN_EVERY}; beside it one that has the best plan for the slow node from the start\nbound on the mean: \
+         {PLAN_EVERY:?}; beside it one that has the best plan for the slow node from the start\nbound on the mean: \
          {:.0} ms before, {:.0} ms under the new optimum",
         STRIPE_BYTES >> 10,
         arguments.before,
@@ -202,7 +221,8 @@ impl Pair {
     fn automatic(&self, gain: f64, factor: impl Fn(u16) -> f64) -> String {
         let selection = self.selection.name();
         let plan = format!(
-            "plan = \"auto\"\nplan_every = \"{PLAN_EVERY}\"\nplan_gain = {gain}\nselection = \"{selection}\"\n"
+            "plan = \"auto\"\nplan_every = \"{}s\"\nplan_gain = {gain}\nselection = \"{selection}\"\n",
+            PLAN_EVERY.as_secs()
         );
         configuration(self.folder.path(), &plan, factor)
     }
@@ -212,7 +232,7 @@ impl Pair {
         arguments: &Slowing,
         rate: f64,
         progress: &Arc<Progress>,
-    ) -> Result<(Answers, Answers, [PoolStatus; 2])> {
+    ) -> Result<(Answers, Answers, [PoolStatus; 2], f64)> {
         let span = Duration::from_secs_f64(arguments.total());
         let mut sent = Vec::new();
         for server in [&self.adapting, &self.reference] {
@@ -222,11 +242,13 @@ impl Pair {
         }
         tokio::time::sleep(Duration::from_secs_f64(arguments.before)).await;
         let stood = self.status().await?;
+        let log = self.adapting.ask(Method::GET, &format!("/pools/{POOL}/task-log")).await?;
+        let overhead_s = twin::overhead_s(&log)?;
         let slow = self.automatic(arguments.gain, |node| arguments.factor(node));
         self.adapting.reconfigure(&slow).await?;
         let reference = sent.pop().context("two were sent")?.await??;
         let adapting = sent.pop().context("two were sent")?.await??;
-        Ok((adapting, reference, [stood, self.status().await?]))
+        Ok((adapting, reference, [stood, self.status().await?], overhead_s))
     }
 
     /// How the adapting gateway's pool stands.
@@ -261,13 +283,40 @@ fn configuration(folder: &Path, plan: &str, factor: impl Fn(u16) -> f64) -> Stri
 /// What the simulator predicts of the new optimum, over many more reads: the mean, seconds.
 fn foretold(arguments: &Slowing, rate: f64, selection: Selection, best: &Plan) -> f64 {
     let times = site::times(rate, arguments.total() * 20.0, arguments.seed + 1);
-    let places = ripstop_planner::places(&best.classes[0], times.len(), arguments.seed + 1);
+    let places = ripstop_rehearsal::places(&best.classes[0], times.len(), arguments.seed + 1);
     let delay = |node| Box::new(site::delay(arguments.factor(node))) as Box<dyn DelayModel>;
     let rehearsal = site::rehearsal(Settings::default(), &delay, arguments.seed + 1);
     mean(&rehearsal.play(&placement(best, selection), &places, &times)).unwrap_or(f64::NAN)
 }
 
+/// The adapting pool in the simulator, under the arrivals that are sent to the gateways.
+fn simulated(
+    arguments: &Slowing,
+    rate: f64,
+    selection: Selection,
+    before: &Plan,
+    overhead_s: f64,
+) -> Result<(Vec<Reads>, [f64; 2])> {
+    let times = crate::load::times(rate, arguments.seed);
+    let times: Vec<f64> =
+        times.map(|at| at.as_secs_f64()).take_while(|&at| at <= arguments.total()).collect();
+    let auto = AutoPlan { every: PLAN_EVERY, gain: arguments.gain, ..AutoPlan::default() };
+    let slowed = (SLOWED, arguments.before, arguments.factor);
+    let former = &before.classes[0];
+    Twin { times: &times, selection, auto, former, slowed, overhead_s }.play()
+}
+
 impl Found {
+    /// The adapting pool beside its twin.
+    fn beside(&self, arguments: &Slowing) -> Beside<'_> {
+        let (slow, settled) = (arguments.before, arguments.before + arguments.settle);
+        let at_once = slow + arguments.settle.max(STEP_S) / 4.0;
+        let counts = [[self.plans() as f64, self.moved().0 as f64], self.twin_counts];
+        let windows = [(WARM_UP_S, slow), (slow, at_once), (settled, f64::INFINITY)];
+        let name = self.selection.name();
+        Beside { name, live: &self.adapting.done, twin: &self.twin, windows, counts }
+    }
+
     /// The means of reads that were due from one second to another, of both gateways.
     fn means(&self, from: f64, to: f64) -> [f64; 2] {
         [&self.adapting, &self.reference].map(|answers| {
@@ -295,6 +344,20 @@ impl Found {
         let of = |answers: &Answers| answers.failed + answers.refused;
         of(&self.adapting) + of(&self.reference)
     }
+}
+
+/// What the gateways' reads took and the simulator's, ms.
+fn beside_the_twin(arguments: &Slowing, found: &[Found]) -> String {
+    let head = ["", "came", "", "mean", "p50", "p95", "p99", "plans", "moved"];
+    let mut rows = vec![head.map(String::from).to_vec()];
+    for found in found {
+        let ms = found.overhead_s * 1000.0;
+        rows.extend(found.beside(arguments).rows());
+        rows.push(vec![format!(
+            "a task took {ms:.1} ms more than its node's delay live: so it does simulated"
+        )]);
+    }
+    ripstop_experiment::text_columns(&rows)
 }
 
 fn text(arguments: &Slowing, found: &[Found]) -> String {
@@ -358,6 +421,14 @@ fn verdict(arguments: &Slowing, found: &[Found]) -> bool {
             "{name}: {moved} fragments were moved, the plans said at most {planned} of {FRAGMENTS}: {}",
             answer(bounded)
         );
+        let off = found.beside(arguments).off();
+        let alike = off <= OFF;
+        println!(
+            "{name}: the simulator is off by {:.1} % at most in mean and p95 before and after, {:.0} % allowed: {}",
+            off * 100.0,
+            OFF * 100.0,
+            answer(alike)
+        );
         let whole = found.failed() == 0;
         println!("{name}: {} reads failed: {}", found.failed(), answer(whole));
         for failure in
@@ -365,7 +436,7 @@ fn verdict(arguments: &Slowing, found: &[Found]) -> bool {
         {
             println!("  {failure}");
         }
-        all &= near && bounded && whole;
+        all &= near && bounded && alike && whole;
     }
     all
 }

@@ -75,7 +75,8 @@ pub(crate) enum Command {
     Fit(Fit),
     /// Play a scenario: policies against loads, on nodes that exist only on paper.
     ///
-    /// Every decision is made by the code that serves. Equal scenarios give equal numbers, on every
+    /// Every decision is made by the code that serves: also when a pool plans itself while a node
+    /// slows, and which stripes are moved. Equal scenarios give equal numbers, on every
     /// machine.
     Simulate(Simulate),
     /// Replay an access log through a configured pool: latency, load and cost under other policies.

@@ -45,6 +45,7 @@ pub(crate) fn run(arguments: &Simulate) -> Result<ExitCode> {
     say_line!("{}, {} runs over {} seeds\n", scenario.name, played.len(), scenario.seeds.len())?;
     say!("{}", scenario.summary_text(&summary_table(&scenario.table(&played))?)?)?;
     say!("{}", scenario.promises_text(&played)?)?;
+    say!("{}", scenario.plan_text(&played)?)?;
     if let Some(folder) = &arguments.out {
         say_line!("\nWritten to {}: report.html and its figures and tables.", folder.display())?;
     }

@@ -21,9 +21,10 @@ pub use address::{AdminAddress, TlsFiles};
 pub use describe::describe;
 pub use node::{NodeConfig, NodeDelay, NodePlace};
 pub use plan_file::{PLAN_FORMAT, PlanFile, PlanGroup};
-pub use pool::{AutoPlan, PlanSource, PoolConfig};
+pub use pool::{PlanSource, PoolConfig};
 pub use raw::{Bucket, LogFormat};
 pub use resolve::{Config, KEY_FILE};
+pub use ripstop_placement::planning::AutoPlan;
 pub use tenant::{TenantConfig, TenantNumbers, shaping};
 pub use units::Size;
 

@@ -1,9 +1,8 @@
-//! Groups of nodes as a plan's file has them, as the machine has them, and back.
+//! Groups of nodes as a plan's file has them, and back.
 
 use anyhow::{Context as _, Result};
 use ripstop_assembly::config::{PLAN_FORMAT, PlanFile, PlanGroup};
-use ripstop_gateway::{Placement, PlacementGroup, Selection, WHOLE_CHUNK};
-use ripstop_model::NodeId;
+use ripstop_gateway::Selection;
 use ripstop_placement::Group;
 
 /// Probabilities in a file have this many decimals; a sum within this of k is k.
@@ -35,20 +34,6 @@ pub(crate) fn groups_of(file: &PlanFile, names: &[String], files: u64) -> Result
     };
     let shares = shares(&parts, files);
     file.group.iter().zip(shares).filter(|(_, files)| *files > 0).map(group).collect()
-}
-
-/// Groups in the machine's terms; `id` numbers the planner's nodes.
-pub fn placement(groups: &[Group], selection: Selection, id: impl Fn(u16) -> NodeId) -> Placement {
-    let groups = groups.iter().map(|group| PlacementGroup {
-        weight: group.files,
-        nodes: group.nodes.iter().map(|&node| id(node)).collect(),
-        dispatch: group
-            .probabilities
-            .iter()
-            .map(|p| (p * f64::from(WHOLE_CHUNK)).round() as u32)
-            .collect(),
-    });
-    Placement { selection, groups: groups.collect() }
 }
 
 /// With six decimals, and still with the sum k: the largest remainders are rounded up.

@@ -1,12 +1,9 @@
 //! How long a node serves a chunk, from what is known of it.
 
 use crate::task_log::read_log;
-use anyhow::{Context as _, Result, bail, ensure};
-use ripstop_estimator::{
-    Distribution, LogRecord, Outcome, Sample, TASKS_MIN, equally_likely, parse_log,
-};
-use ripstop_model::Operation;
-use ripstop_placement::{Class, Service};
+use anyhow::{Context as _, Result, ensure};
+use ripstop_estimator::{LogRecord, parse_log};
+use ripstop_placement::{Class, Service, planning::Observed};
 use std::path::Path;
 
 /// The moments of a node's service, and for which chunks.
@@ -42,47 +39,9 @@ impl Measured {
 
     /// Of the finished reads among these.
     pub(crate) fn of_records<'a>(records: impl Iterator<Item = &'a LogRecord>) -> Result<Self> {
-        let reads: Vec<Sample> = reads(records).collect();
-        let done = || reads.iter().filter(|read| read.finished);
-        let (count, bytes) = (done().count(), done().map(|read| read.bytes as f64).sum::<f64>());
-        let delays = Distribution::of(reads.iter().copied()).filter(|_| count >= TASKS_MIN);
-        let Some(delays) = delays else {
-            bail!("{count} finished reads say too little, {TASKS_MIN} are needed");
-        };
-        let [mean, second, third] = delays.moments_s();
-        let service = Service::new(mean, second, third)?;
-        let chunk_bytes = Some(bytes / count as f64).filter(|bytes| *bytes > 0.0);
+        let Observed { service, chunk_bytes } = Observed::of(records)?;
         Ok(Self { service, chunk_bytes, fixed_s: 0.0 })
     }
-}
-
-/// What the reads among these tell of delays.
-fn reads<'a>(records: impl Iterator<Item = &'a LogRecord>) -> impl Iterator<Item = Sample> {
-    records.filter_map(LogRecord::sample).filter(|sample| sample.operation == Operation::Read)
-}
-
-/// A node's delays as this many that are equally likely, ascending, seconds; those of cancelled
-/// reads count as longer than they ran. Empty without a read.
-pub(crate) fn quantiles<'a>(
-    records: impl Iterator<Item = &'a LogRecord>,
-    count: usize,
-) -> Vec<f64> {
-    let delays = equally_likely(reads(records), count).into_iter();
-    delays.map(|delay| delay.as_secs_f64().max(1e-9)).collect()
-}
-
-/// The finished reads that their requests could not do without, and the seconds over which they are
-/// spread: what is asked of a pool, whatever redundancy its policy adds.
-pub(crate) fn needed_reads<'a>(
-    log: impl IntoIterator<Item = &'a LogRecord>,
-) -> (Vec<&'a LogRecord>, f64) {
-    let needed = |record: &&LogRecord| {
-        record.operation == Operation::Read && record.outcome == Outcome::Done && !record.redundant
-    };
-    let reads: Vec<&LogRecord> = log.into_iter().filter(needed).collect();
-    let times = || reads.iter().map(|record| record.at.as_nanos());
-    let span_s = (times().max().unwrap_or(0) - times().min().unwrap_or(0)) as f64 / 1e9;
-    (reads, span_s)
 }
 
 /// The service of a chunk of any class, as often as each is asked for: the planner takes chunks of

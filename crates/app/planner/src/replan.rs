@@ -1,8 +1,5 @@
 //! Pools that plan themselves.
 
-mod attendance;
-mod choice;
-mod measurement;
 mod replanner;
 #[cfg(test)]
 mod tests;

@@ -12,6 +12,9 @@ use ripstop_model::{NodeId, Operation, Timestamp};
 /// First line of a task log with all columns.
 pub const LOG_HEADER: &str = "time_s,operation,node,bytes,served_ms,outcome,waited_ms,redundant";
 
+/// Most records of one pool that are kept in memory, of 56 bytes each; the oldest go first.
+pub const TASK_LOG_MAX: usize = 1 << 16;
+
 /// How a task ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {

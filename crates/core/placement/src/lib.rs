@@ -15,6 +15,7 @@
 //!   possible one. With a previous plan, chunks move only where it pays; the answer lists the
 //!   moves.
 //! * [`exactly`], [`renew`]: plans for stripes of a code, and which of them a pool goes over to.
+//! * [`planning`]: a pool that plans itself: when, from which measurements, beginning where.
 //! * [`Spread`]: which group of its class a file belongs to, by its number.
 //! * [`moving`]: which stripe goes to which group, and when a mover walks through them.
 //! * [`selection`]: which k of n serve a request, without allocation.
@@ -27,8 +28,9 @@
 //! bound at its prices, with a search over z, is the certificate. Whole files are then chosen one
 //! after the other, and single ones moved about where that still helps.
 //!
-//! It deliberately knows no clock, no bytes and no queue lengths but those it is given; it does not
-//! measure nodes; and it takes the chunks of all classes to be served alike, as the paper does:
+//! It deliberately knows no clock, no bytes and no queue lengths but those it is given; it measures
+//! nodes by lines of a task log that it is handed; and it takes the chunks of all classes to be
+//! served alike, as the paper does:
 //! [`Service::resized`] gives the moments of another chunk size.
 //!
 //! ```
@@ -80,6 +82,7 @@ mod improvement;
 mod movement;
 pub mod moving;
 mod plan;
+pub mod planning;
 mod problem;
 mod published;
 mod relaxation;

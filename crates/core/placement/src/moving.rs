@@ -2,8 +2,14 @@
 //! mover walks through them. Who copies, and who counts, is not said here.
 
 mod assignment;
+mod census;
+mod errand;
+mod pace;
 mod transport;
 mod watch;
 
-pub use assignment::{Assignment, Goal, SPOTS_MAX, Spot, Tally, goals};
-pub use watch::{Walked, Watch};
+pub use assignment::{Assignment, Goal, SPOTS_MAX, Spot, Tally, goals, is_stray};
+pub use census::{Census, CensusCount};
+pub use errand::{Errand, FragmentMove};
+pub use pace::{HOME_AFTER, MOVE_RATE_MAX, MovePace};
+pub use watch::{LOOK_EVERY, Walked, Watch};

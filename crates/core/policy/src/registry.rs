@@ -1,6 +1,4 @@
-use crate::{
-    All, Backfill, Fixed, Greedy, Hedge, MultiServerTofec, Policy, Replication, Settings, Tofec,
-};
+use crate::{Policy, Settings};
 use alloc::{boxed::Box, string::String};
 use core::fmt;
 
@@ -23,31 +21,36 @@ pub enum SettingKey {
 
 use SettingKey as Key;
 
-/// One policy: its name, what it does in a few words, what it reads, and how it is made.
+/// One policy: its name, what it does in a few words, what it reads, and how it is made. Rows name
+/// types by their files, so that a policy is its file, which a `mod` line names, and a row.
 type Row = (&'static str, &'static str, &'static [SettingKey], Maker);
 
 const REGISTRY: &[Row] = &[
-    ("fixed", "one code for all", &[Key::Code, Key::ReadChunks], |s| Box::new(Fixed::new(s))),
-    ("replication", "two copies at once", &[], |s| Box::new(Replication::new(s))),
-    ("all", "every chunk at once", &[Key::Limits], |s| Box::new(All::new(s))),
-    ("greedy", "whatever lanes idle", &[Key::Limits], |s| Box::new(Greedy::new(s))),
+    ("fixed", "one code for all", &[Key::Code, Key::ReadChunks], |s| {
+        Box::new(crate::fixed::Fixed::new(s))
+    }),
+    ("replication", "two copies at once", &[], |s| {
+        Box::new(crate::replication::Replication::new(s))
+    }),
+    ("all", "every chunk at once", &[Key::Limits], |s| Box::new(crate::all::All::new(s))),
+    ("greedy", "whatever lanes idle", &[Key::Limits], |s| Box::new(crate::greedy::Greedy::new(s))),
     ("fixed-dimension", "k set, n by the backlog", &[Key::Code, Key::Limits, Key::Model], |s| {
-        Box::new(Tofec::fixed_dimension(s))
+        Box::new(crate::tofec::Tofec::fixed_dimension(s))
     }),
     ("tofec", "n and k by the backlog", &[Key::Limits, Key::Model], |s| {
-        Box::new(Tofec::published(s))
+        Box::new(crate::tofec::Tofec::published(s))
     }),
     ("tofec-multi", "the same, for many servers", &[Key::Limits, Key::Model], |s| {
-        Box::new(MultiServerTofec::new(s))
+        Box::new(crate::tofec::MultiServerTofec::new(s))
     }),
     ("hedge", "one more after a set time", &[Key::Code, Key::HedgeAfter], |s| {
-        Box::new(Hedge::fixed(s))
+        Box::new(crate::hedge::Hedge::fixed(s))
     }),
     ("hedge-p95", "one more after the 95th percentile", &[Key::Code, Key::HedgeAfter], |s| {
-        Box::new(Hedge::p95(s))
+        Box::new(crate::hedge::Hedge::p95(s))
     }),
     ("backfill", "redundancy on lanes nobody else wants", &[Key::Limits], |s| {
-        Box::new(Backfill::new(s))
+        Box::new(crate::backfill::Backfill::new(s))
     }),
 ];
 

@@ -40,6 +40,8 @@ pub struct Paces {
 
 #[derive(Clone, Copy, Debug)]
 struct Pace {
+    /// It and the lane time are sums that fade with time, not averages that fade with numbers, as
+    /// the estimator's do: only their ratio says something, and their size how sure that is.
     ended: f64,
     lane_s: f64,
     /// Tasks that the median node ends in the lane time since one did here.

@@ -10,6 +10,7 @@
 //! * [`Plan`]: the capacities that a promise takes on a trace.
 //! * [`capacities`]: the same for one tier, and many fractions and bounds at once.
 //! * [`Scheduler`]: which class a free server serves next, by one of five [`Discipline`]s.
+//! * [`MemoryPart`], [`memory_shares`]: how memory is divided among purposes and tenants.
 //! * [`MinMaxLoad`], [`responses`]: what others do instead: capped windows, and first come, first
 //!   served.
 //!
@@ -43,6 +44,7 @@ mod backlog;
 mod cascade;
 mod fcfs;
 mod kernel;
+mod memory;
 mod min_max;
 mod plan;
 mod promise;
@@ -53,6 +55,7 @@ mod search;
 pub use arrivals::{Arrivals, DisorderError};
 pub use cascade::{Admission, Admitted, Cascade, CascadeError, Share};
 pub use fcfs::{responses, undecomposed_capacity};
+pub use memory::{MemoryPart, memory_beside_strips, memory_of_strips, memory_shares};
 pub use min_max::{MinMaxLoad, window_counts};
 pub use plan::{Plan, TierPlan};
 pub use promise::{Bound, Fraction, Promise, PromiseError, TIERS_MAX, Tier};

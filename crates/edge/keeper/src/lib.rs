@@ -53,7 +53,7 @@ pub use check::{CatalogReport, CheckFinding, CheckOptions, CheckReport, Flaw};
 pub use complete::{CompleteReport, complete};
 pub use keeper::Keeper;
 pub use lease::UPKEEP;
-pub use mover::{Census, MoveProgress};
+pub use mover::MoveProgress;
 pub use rebuild::{
     RebuildError, RebuildProgress, RebuildReport, Roll, ScratchError, SurveyedNode, SurveyedPool,
     rebuild,

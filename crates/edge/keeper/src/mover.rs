@@ -4,7 +4,6 @@ mod census;
 mod copy;
 mod plans;
 
-pub use census::Census;
 pub use plans::MoveProgress;
 pub(crate) use plans::Movers;
 
@@ -16,11 +15,12 @@ use crate::{
 use ripstop_catalog::Stripe;
 use ripstop_gateway::{NodeGauge, NodeState, Placement};
 use ripstop_model::{PoolId, StripeId, Timestamp};
-use ripstop_placement::moving::{Assignment, Goal, Tally, Walked, Watch, goals};
+use ripstop_placement::moving::{
+    Assignment, Errand, FragmentMove, Goal, Tally, Walked, Watch, goals,
+};
 use ripstop_runtime::Layout;
 use ripstop_store::{is_spread, spot};
 use std::{
-    collections::BTreeSet,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -201,7 +201,7 @@ impl Mover {
             for (id, stripe) in page {
                 self.note(round, |progress, _| progress.stripes_seen += 1)?;
                 if let Some(goal) = assignment.next(&spot(&stripe)).cloned() {
-                    self.bring(round, id, &goal, &mut walked).await?;
+                    self.bring(round, id, goal, &mut walked).await?;
                 }
             }
         }
@@ -219,10 +219,10 @@ impl Mover {
         &mut self,
         round: &Round,
         id: StripeId,
-        goal: &Goal,
+        goal: Goal,
         walked: &mut Walked,
     ) -> Result<(), Halt> {
-        let mut failed = BTreeSet::new();
+        let mut errand = Errand::new(goal);
         loop {
             self.give_way(round).await?;
             let keeper = self.keeper(round)?;
@@ -233,24 +233,18 @@ impl Mover {
             };
             let found = keeper.catalog().stripes(&[id]).await?.pop().flatten();
             let Some(stripe) = found else { return Ok(()) };
-            let mut moves = goal.moves(stripe.n, &stripe.nodes);
-            moves.retain(|(index, _)| !failed.contains(index));
-            let Some(&(index, to)) = moves.iter().find(|(_, to)| self.watch.is_up(*to)) else {
-                walked.left += moves.len() as u64;
-                walked.waiting += moves.len() as u64;
-                return Ok(());
-            };
+            let next = errand.next(&self.watch, stripe.n, &stripe.nodes, walked);
+            let Some(FragmentMove { index, to, is_last }) = next else { return Ok(()) };
             match keeper.move_fragment(&pin, id, &stripe, index, to).await {
                 Ok(bytes) => {
                     self.count(round, bytes, walked)?;
-                    if moves.len() == 1 {
+                    if is_last {
                         return Ok(());
                     }
                 }
                 Err(error) => {
                     tracing::debug!(stripe = %id, index, %error, "not moved yet");
-                    failed.insert(index);
-                    walked.left += 1;
+                    errand.failed(index, walked);
                     self.note(round, |progress, _| progress.failed += 1)?;
                 }
             }

@@ -8,18 +8,13 @@ pub(crate) use pace::Pace;
 
 use crate::{Keeper, keeper::Owner, listing::Listing};
 use ripstop_catalog::CatalogError;
+pub(crate) use ripstop_placement::moving::LOOK_EVERY;
 use ripstop_runtime::Pool;
 use ripstop_store::StoreError;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// How often a round that waits looks whether it is still wanted.
-pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// How soon a round may be begun again that another gateway has the lease of.
 pub(crate) const ASK_AGAIN_AFTER: Duration = Duration::from_secs(1);
-/// How often a round that gives way looks whether the pool still has a backlog.
-const GIVE_WAY: Duration = Duration::from_millis(20);
-/// How long it gives way for one fragment at most.
-const GIVE_WAY_MAX: Duration = Duration::from_secs(1);
 
 /// Why a round ends before its time.
 #[derive(Debug)]
@@ -78,7 +73,7 @@ impl Round {
         &self,
         listing: &mut L,
     ) -> Result<Option<Vec<L::Row>>, Halt> {
-        self.rest_until(self.pace.due(), |_| Ok(())).await?;
+        self.rest(|| false, |_| Ok(())).await?;
         let keeper = self.keeper()?;
         if self.is_upkeep && !keeper.has_upkeep().await? {
             return Err(StoreError::Busy { retry_after: ASK_AGAIN_AFTER }.into());
@@ -88,7 +83,7 @@ impl Round {
 
     /// Counts bytes that the round stored: what comes next waits until they are paid for.
     pub(crate) fn pay(&self, bytes: u64) {
-        self.pace.pay(bytes, ripstop_host::now());
+        self.pace.pay(bytes);
     }
 
     /// Waits until what was stored is paid for, and nobody else waits for the pool's nodes; for
@@ -99,29 +94,19 @@ impl Round {
         pool: &Pool,
         look: impl FnMut(&Keeper) -> Result<(), Halt>,
     ) -> Result<(), Halt> {
-        let mut look = look;
-        self.rest_until(self.pace.due(), &mut look).await?;
-        let end = ripstop_host::now() + GIVE_WAY_MAX;
-        while ripstop_host::now() < end && pool.inspect(|machine| machine.load().backlog) > 0 {
-            tokio::time::sleep(GIVE_WAY).await;
-            drop(self.keeper()?);
-        }
-        Ok(())
+        self.rest(|| pool.inspect(|machine| machine.load().backlog) > 0, look).await
     }
 
-    /// Waits until a time, while the round is wanted.
-    async fn rest_until(
+    /// Waits for as long as the pace wants, while the round is wanted.
+    async fn rest(
         &self,
-        end: Instant,
+        has_backlog: impl Fn() -> bool,
         mut look: impl FnMut(&Keeper) -> Result<(), Halt>,
     ) -> Result<(), Halt> {
         loop {
             look(&self.keeper()?)?;
-            let left = end.saturating_duration_since(ripstop_host::now());
-            if left.is_zero() {
-                return Ok(());
-            }
-            tokio::time::sleep(left.min(LOOK_EVERY)).await;
+            let Some(pause) = self.pace.wait(has_backlog()) else { return Ok(()) };
+            tokio::time::sleep(pause.min(LOOK_EVERY)).await;
         }
     }
 }

@@ -1,3 +1,4 @@
+use ripstop_placement::moving::{HOME_AFTER, MOVE_RATE_MAX};
 use std::time::Duration;
 
 /// What an operator may set.
@@ -29,8 +30,8 @@ impl Default for KeeperSettings {
             sweep_every: Duration::from_mins(1),
             list_every: Duration::from_hours(6),
             uploads_expire_after: Duration::from_hours(7 * 24),
-            move_rate_max: 8 << 20,
-            home_after: Duration::from_mins(1),
+            move_rate_max: MOVE_RATE_MAX,
+            home_after: HOME_AFTER,
         }
     }
 }

@@ -30,5 +30,5 @@ mod task_log_file;
 pub use names::PoolNames;
 pub use roster::Roster;
 pub use standing::{PlanStanding, PoolGauges};
-pub use task_log::{TASK_LOG_MAX, TaskLog};
+pub use task_log::TaskLog;
 pub use task_log_file::{TaskLogError, TaskLogFile, TaskLogFileSettings};

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use ripstop_estimator::{LOG_HEADER, LogRecord};
+use ripstop_estimator::{LOG_HEADER, LogRecord, TASK_LOG_MAX};
 use ripstop_gateway::Report;
 use ripstop_model::Timestamp;
 use std::{
@@ -14,9 +14,6 @@ use std::{
         atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
-
-/// Most records of one pool that are kept in memory, of 56 bytes each; the oldest go first.
-pub const TASK_LOG_MAX: usize = 1 << 16;
 
 /// Records that are read while the pool waits, at most.
 pub(crate) const PAGE: usize = 1024;

@@ -11,6 +11,7 @@ pub use tenant::{ReadSlice, TenantMemory};
 use part::{Part, UNIT};
 use ripstop_block::Blocks;
 use ripstop_model::TenantId;
+use ripstop_shaping::{MemoryPart, memory_shares};
 use std::{
     collections::BTreeMap,
     sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
@@ -20,9 +21,9 @@ use std::{
 /// What memory is wanted for. Each purpose has a part of its own, so that none holds up the others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
-    /// Stripes of bodies that come fast enough to fill them soon: seven sixteenths of the memory.
+    /// Stripes of bodies that come fast enough to fill them soon.
     Write,
-    /// Stripes that are checked or mended: a sixteenth.
+    /// Stripes that are checked or mended.
     Background,
 }
 
@@ -59,7 +60,7 @@ impl Memory {
         let all = TenantMemory::new(units, 1.0, None, &blocks);
         Self {
             units,
-            background: Part::new(units / 16, &blocks),
+            background: Part::new(MemoryPart::Background.units(units, 1.0), &blocks),
             blocks,
             accounts: Arc::new(RwLock::new([(TenantId::ANYBODY, all)].into())),
         }
@@ -77,14 +78,11 @@ impl Memory {
     /// From now on memory is divided so. What is held stays held until it is given back, beside the
     /// new parts: for that time there can be up to twice as much in use.
     pub fn divide(&self, claims: &[MemoryClaim]) {
-        /// What those who claim nothing keep.
-        const REST_MIN: f64 = 0.125;
-        let wanted: f64 = claims.iter().map(|claim| claim.share).sum();
-        let scale = if wanted > 1.0 - REST_MIN { (1.0 - REST_MIN) / wanted } else { 1.0 };
-        let rest = 1.0 - wanted * scale;
+        let (shares, rest) =
+            memory_shares(&claims.iter().map(|claim| claim.share).collect::<Vec<_>>());
         let everybody = MemoryClaim { tenant: TenantId::ANYBODY, share: rest, patience: None };
-        let scaled =
-            claims.iter().map(|claim| MemoryClaim { share: claim.share * scale, ..*claim });
+        let scaled = claims.iter().zip(shares);
+        let scaled = scaled.map(|(claim, share)| MemoryClaim { share, ..*claim });
         let mut accounts = self.accounts.write().unwrap_or_else(PoisonError::into_inner);
         let former = std::mem::take(&mut *accounts);
         for claim in scaled.chain([everybody]) {

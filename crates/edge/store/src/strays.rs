@@ -6,7 +6,7 @@
 
 use ripstop_catalog::Stripe;
 use ripstop_model::{PoolId, StripeId};
-use ripstop_placement::moving::{Goal, Spot};
+use ripstop_placement::moving::{Goal, Spot, is_stray};
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -50,8 +50,7 @@ impl Strays {
         let pools = self.pools();
         let is_stray = |stripe: &Stripe| {
             let goals = pools.get(&stripe.pool()).map_or(&[][..], |wanted| &wanted.goals);
-            let is_home = |spot: &Spot| goals.iter().any(|goal| goal.has(spot));
-            is_spread(stripe) && !goals.is_empty() && !is_home(&spot(stripe))
+            is_spread(stripe) && is_stray(goals, &spot(stripe))
         };
         let strays = stripes.iter().map(|(_, stripe)| stripe).filter(|stripe| is_stray(stripe));
         strays.map(Stripe::pool).collect()

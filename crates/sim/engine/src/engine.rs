@@ -33,6 +33,10 @@ pub struct Arrival {
 pub trait Observer {
     /// Something happened at this time.
     fn report(&mut self, at: Timestamp, report: &Report);
+
+    /// Nothing more comes of a request: where each fragment of a write is, by index; of a mend only
+    /// the last says something.
+    fn settled(&mut self, _: RequestId, _: &[Option<NodeId>]) {}
 }
 
 /// What a task on a lane is.
@@ -127,39 +131,71 @@ impl<O: Observer> Engine<O> {
         let mut arrivals = arrivals.into_iter();
         let mut next = arrivals.next();
         loop {
-            while let Some(event) = self.due.pop_front() {
-                self.step(event);
-            }
+            self.settle_due();
             if next.is_none() && self.machine.requests_open() == 0 && self.later.is_empty() {
                 return;
             }
-            let (ends, timer) = (self.calendar.due(), self.machine.deadline().map(|(at, _)| at));
-            let (later, loss) =
-                (self.later.keys().next().map(|key| key.0), self.losses.last().map(|loss| loss.0));
-            let arrival = next.as_ref().map(|arrival| arrival.at);
-            let times = [ends, later, timer, loss, arrival];
-            let Some(soonest) = times.into_iter().flatten().min() else {
+            let limit = next.as_ref().map_or(Timestamp::from_nanos(u64::MAX), |next| next.at);
+            if self.advance(limit) {
+                continue;
+            }
+            let Some(arrival) = next.take() else {
                 unreachable!("what is open ends by a task, a computation or a timer")
             };
-            self.now = self.now.max(soonest);
-            if ends == Some(soonest) {
-                self.end_task();
-            } else if later == Some(soonest) {
-                let (_, event) = self.later.pop_first().expect("it was looked at");
-                self.step(event);
-            } else if timer == Some(soonest) {
-                self.step(Event::TimerFired);
-            } else if loss == Some(soonest) {
-                let (_, node) = self.losses.pop().expect("it was looked at");
-                self.lose(node);
-            } else if let Some(arrival) = next.take() {
-                next = arrivals.next();
-                self.arrive(arrival);
-            }
+            next = arrivals.next();
+            self.submit(arrival);
         }
     }
 
-    fn arrive(&mut self, arrival: Arrival) {
+    /// Plays the next thing that happens by itself, if it does not happen after `limit`; whether
+    /// there was one. What arrives is handed in between: who drives the engine so decides what.
+    pub fn advance(&mut self, limit: Timestamp) -> bool {
+        self.settle_due();
+        let (ends, timer) = (self.calendar.due(), self.machine.deadline().map(|(at, _)| at));
+        let (later, loss) =
+            (self.later.keys().next().map(|key| key.0), self.losses.last().map(|loss| loss.0));
+        let soonest = [ends, later, timer, loss].into_iter().flatten().min();
+        let Some(soonest) = soonest.filter(|&soonest| soonest <= limit) else { return false };
+        self.now = self.now.max(soonest);
+        if ends == Some(soonest) {
+            self.end_task();
+        } else if later == Some(soonest) {
+            let (_, event) = self.later.pop_first().expect("it was looked at");
+            self.step(event);
+        } else if timer == Some(soonest) {
+            self.step(Event::TimerFired);
+        } else {
+            let (_, node) = self.losses.pop().expect("it was looked at");
+            self.lose(node);
+        }
+        true
+    }
+
+    /// Lets time pass in which nothing happens.
+    pub fn pass(&mut self, until: Timestamp) {
+        self.now = self.now.max(until);
+    }
+
+    /// How long a node takes for something that is not asked of the machine, so that it takes no
+    /// lane; `None` if the node is gone. It has the luck of a chunk of its own, by this number.
+    pub fn aside(
+        &mut self,
+        node: NodeId,
+        luck: u64,
+        direction: Direction,
+        bytes: u64,
+    ) -> Option<Duration> {
+        self.world.delay(self.now, node, (RequestId(luck), 0, true), direction, bytes)
+    }
+
+    /// What the next request to arrive will be called.
+    pub fn next_request(&self) -> RequestId {
+        RequestId(self.arrived)
+    }
+
+    /// Has a request arrive, at its time or now, whichever is later.
+    pub fn submit(&mut self, arrival: Arrival) -> RequestId {
+        self.now = self.now.max(arrival.at);
         let Arrival { tenant, operation, strip_bytes, luck, .. } = arrival;
         let id = RequestId(self.arrived);
         self.arrived += 1;
@@ -177,6 +213,15 @@ impl<O: Observer> Engine<O> {
             started: StripSet::EMPTY,
         }));
         self.step(Event::RequestArrived(Request { id, tenant, operation, strip_bytes }));
+        self.settle_due();
+        id
+    }
+
+    /// Tells the machine what is due at once.
+    fn settle_due(&mut self) {
+        while let Some(event) = self.due.pop_front() {
+            self.step(event);
+        }
     }
 
     fn step(&mut self, event: Event) {
@@ -197,7 +242,14 @@ impl<O: Observer> Engine<O> {
             Action::Decode { request, .. } => {
                 self.compute(*request, Event::DecodeEnded(*request, true));
             }
-            Action::Settle { request, .. } | Action::Reject { request, .. } => self.close(*request),
+            Action::Settle { request, stored } => {
+                self.close(*request);
+                self.observer.settled(*request, stored);
+            }
+            Action::Reject { request, .. } => {
+                self.close(*request);
+                self.observer.settled(*request, &[]);
+            }
             Action::Probe(node) => {
                 let lost = self.world.is_lost(self.now, *node);
                 let state = if lost { NodeState::Down } else { NodeState::Up };

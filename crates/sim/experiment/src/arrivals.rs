@@ -49,6 +49,11 @@ impl<'a> Arrivals<'a> {
             (Layout::Unique, Operation::Write) => Wanted::WriteUnique { n, k },
             (Layout::Spread, Operation::Write) => Wanted::Write { n, k },
             (Layout::Shared, Operation::Write) => Wanted::Write { n: 1, k: 1 },
+            (Layout::Spread, Operation::Read) if self.setting.plan.is_some() => {
+                // Where they are is known when they come: stripes move.
+                let places = Vec::new();
+                Wanted::Read { k, wanted: StripSet::first(usize::from(k)), places }
+            }
             (Layout::Spread, Operation::Read) => {
                 let place = |index: u64| NodeId(((first + index) % nodes) as u16);
                 let places = (0..u64::from(n)).map(|index| Some(place(index))).collect();

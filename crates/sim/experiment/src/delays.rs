@@ -11,6 +11,8 @@ pub struct Delays {
     pub p50_ms: f64,
     /// 90 % did.
     pub p90_ms: f64,
+    /// 95 % did.
+    pub p95_ms: f64,
     /// 99 % did.
     pub p99_ms: f64,
     /// 99.9 % did.
@@ -42,6 +44,7 @@ impl Delays {
             deviation_ms: (squares / count as f64 - mean_ms * mean_ms).max(0.0).sqrt(),
             p50_ms: rank(0.5),
             p90_ms: rank(0.9),
+            p95_ms: rank(0.95),
             p99_ms: rank(0.99),
             p999_ms: rank(0.999),
         }

@@ -1,8 +1,12 @@
-use crate::{Arrivals, Delays, Load, PolicyChoice, Setting, TenantOutcome, Tenants, tenant::Tally};
+use crate::{
+    Arrivals, Delays, Load, PolicyChoice, Setting, TenantOutcome, Tenants,
+    stripe_pool::stripe_pool, tenant::Tally,
+};
 use ripstop_engine::{Engine, Observer};
 use ripstop_gateway::{Machine, NodeSpec, Outcome as Ended, Report, TaskEnd};
 use ripstop_model::{NodeId, RequestId, Timestamp};
 use ripstop_policy::Limits;
+use ripstop_rehearsal::PlanCourse;
 use std::cell::RefCell;
 
 /// One run: a pool, a load, a policy, a seed.
@@ -52,6 +56,8 @@ pub struct Outcome {
     /// What came of each tenant's requests, if the pool has tenants; the recombination of their
     /// tiers does not matter to what is counted.
     pub tenants: Vec<TenantOutcome>,
+    /// What planning came to, if stripes were known one by one.
+    pub plan: Option<PlanCourse>,
 }
 
 /// How often each code was chosen.
@@ -241,22 +247,30 @@ impl Observer for Recorder<'_> {
 impl Run<'_> {
     /// Plays it. Equal runs have equal outcomes.
     pub fn play(&self) -> Outcome {
-        let specs = self.setting.nodes.iter().enumerate();
-        let specs = specs.map(|(id, node)| NodeSpec { id: NodeId(id as u16), lanes: node.lanes });
-        let policy = self.policy.policy(self.setting, self.load, self.limits, self.memory);
-        let machine = Machine::new(self.setting.machine, specs.collect(), policy);
         let classes = RefCell::new(Vec::new());
         let tenants = &self.setting.tenants;
         let recorder = Recorder::new(self.warmup, self.keep_courses, &classes, tenants);
-        let mut engine = Engine::new(machine, self.setting.world(self.seed), recorder);
+        let world = self.setting.world(self.seed);
+        let arrivals = Arrivals::new(self.setting, self.load, self.seed);
+        let arrivals = arrivals.map(|(class, arrival)| {
+            classes.borrow_mut().push(class);
+            arrival
+        });
+        let policy = || self.policy.policy(self.setting, self.load, self.limits, self.memory);
+        if let Some(plan) = &self.setting.plan {
+            let places = plan.places(self.setting.code.n(), self.setting.nodes.len());
+            let pool = stripe_pool(self.setting, plan, &policy, &places, self.seed);
+            let (recorder, course) = pool.play(world, recorder, arrivals);
+            return Outcome { plan: Some(course), ..recorder.outcome() };
+        }
+        let specs = self.setting.nodes.iter().enumerate();
+        let specs = specs.map(|(id, node)| NodeSpec { id: NodeId(id as u16), lanes: node.lanes });
+        let machine = Machine::new(self.setting.machine, specs.collect(), policy());
+        let mut engine = Engine::new(machine, world, recorder);
         if let Some(shaping) = tenants.shaping() {
             engine.shape(shaping);
         }
-        let arrivals = Arrivals::new(self.setting, self.load, self.seed);
-        engine.run(arrivals.map(|(class, arrival)| {
-            classes.borrow_mut().push(class);
-            arrival
-        }));
+        engine.run(arrivals);
         engine.observer.outcome()
     }
 }

@@ -4,6 +4,7 @@ mod arrivals;
 mod bounds;
 mod definition;
 mod error;
+mod plan;
 mod raw;
 mod resolve;
 mod tenants;

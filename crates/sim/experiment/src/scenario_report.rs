@@ -42,6 +42,7 @@ impl Scenario {
             report.long_table("course", courses);
         }
         self.report_promises(played, &mut report)?;
+        self.report_plans(played, &mut report);
         if self.every_fixed {
             report.table(
                 "best_fixed",

@@ -1,3 +1,4 @@
+use crate::PlanSetting;
 use core::time::Duration;
 use ripstop_delay::{
     Correlation, DelayModel, Luck, Preset, Recorded, ShiftedExponential, StorageOperation,
@@ -167,6 +168,8 @@ pub struct Setting {
     pub machine: Settings,
     /// Who asks, and what they are promised.
     pub tenants: Tenants,
+    /// Its stripes, one by one, if it may plan itself. Else reads are of stripes anywhere.
+    pub plan: Option<PlanSetting>,
 }
 
 /// Who asks of a pool, and what they are promised.
@@ -238,6 +241,7 @@ impl Setting {
             paired: true,
             machine: patient(),
             tenants: Tenants::default(),
+            plan: None,
         }
     }
 

@@ -45,8 +45,8 @@ impl Scenario {
     }
 
     fn push(&self, table: &mut Table, played: &Played, class: &str, delay: &Delays) {
-        let Played { policy, recombination, rate_per_s, seed, delays, outcome } = played;
-        let label = self.label(policy, *recombination);
+        let Played { rate_per_s, seed, delays, outcome, .. } = played;
+        let label = self.label_of(played);
         let tasks = outcome.tasks;
         let all = delays.first().map_or(1, |all| all.count.max(1)) as f64;
         // Only of all requests together.
@@ -82,8 +82,9 @@ impl Scenario {
     /// How often each code began: one row for each run and code.
     pub fn code_table(&self, played: &[Played]) -> Table {
         let mut table = Table::new(["scenario", "policy", "rate_per_s", "seed", "n", "k", "share"]);
-        for Played { policy, recombination, rate_per_s, seed, outcome, .. } in played {
-            let label = self.label(policy, *recombination);
+        for one in played {
+            let Played { rate_per_s, seed, outcome, .. } = one;
+            let label = self.label_of(one);
             let total = outcome.codes.total().max(1) as f64;
             for (n, k, count) in outcome.codes.iter() {
                 table.push([

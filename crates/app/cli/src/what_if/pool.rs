@@ -168,6 +168,7 @@ pub(super) fn setting(
         paired: true,
         machine: pool.machine,
         tenants: Tenants::default(),
+        plan: None,
     })
 }
 

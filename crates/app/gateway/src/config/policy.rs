@@ -116,20 +116,24 @@ pub(super) fn describe(name: &str, settings: &Settings) -> String {
     if limits.r_max < default.limits.r_max {
         add(format!("n at most {} k", limits.r_max));
     }
-    match name {
-        "tofec" | "tofec-multi" | "fixed-dimension" => {
-            add(format!("memory {memory}"));
-            add(match model {
-                None => "delay model learned".into(),
-                Some(model) => format!(
-                    "delay model {} + {} B ms, {} + {} B ms",
-                    model.shift_ms, model.shift_ms_per_mb, model.mean_ms, model.mean_ms_per_mb
-                ),
-            });
-        }
-        "hedge" => add(format!("after {hedge_after:?}")),
-        "hedge-p95" => add(format!("at first after {hedge_after:?}")),
-        _ => {}
+    let reads = |key| readers(key).any(|reader| reader == name);
+    if reads(SettingKey::Model) {
+        add(format!("memory {memory}"));
+        add(match model {
+            None => "delay model learned".into(),
+            Some(model) => format!(
+                "delay model {} + {} B ms, {} + {} B ms",
+                model.shift_ms, model.shift_ms_per_mb, model.mean_ms, model.mean_ms_per_mb
+            ),
+        });
+    }
+    if reads(SettingKey::HedgeAfter) {
+        let words = match name {
+            "hedge" => "after",
+            "hedge-p95" => "at first after",
+            _ => "hedge_after",
+        };
+        add(format!("{words} {hedge_after:?}"));
     }
     text
 }

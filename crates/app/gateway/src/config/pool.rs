@@ -10,12 +10,12 @@ use super::{
 use anyhow::{Context as _, Error, Result, bail, ensure};
 use ripstop_gateway::{Recombination, Selection, Settings as MachineSettings};
 use ripstop_model::Code;
+use ripstop_placement::planning::AutoPlan;
 use ripstop_policy::Settings as PolicySettings;
 use ripstop_runtime::Layout;
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 /// A pool and its nodes.
@@ -79,19 +79,6 @@ pub enum PlanSource {
     File(PathBuf),
     /// The pool makes it itself.
     Auto(AutoPlan),
-}
-
-/// What a pool that plans itself is told.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct AutoPlan {
-    /// How often it plans again.
-    pub every: Duration,
-    /// A new plan is followed if its bound on the mean latency is lower by this part.
-    pub gain: f64,
-    /// What a dollar a month is worth, seconds of mean latency.
-    pub seconds_per_dollar: f64,
-    /// Whole sites that stripes survive.
-    pub survive_sites: u32,
 }
 
 /// Nodes of the pool that is there when none is configured.
@@ -230,11 +217,14 @@ fn plan_source(raw: &raw::Pool) -> Result<Option<PlanSource>> {
     if !auto {
         return Ok(raw.plan.clone().map(PlanSource::File));
     }
-    let every = bounds::span("plan_every", raw.plan_every, Duration::from_mins(1), &bounds::PLAN)?;
-    let gain = raw.plan_gain.unwrap_or(0.1);
+    let default = AutoPlan::default();
+    let every = bounds::span("plan_every", raw.plan_every, default.every, &bounds::PLAN)?;
+    let gain = raw.plan_gain.unwrap_or(default.gain);
     ensure!((0.0..1.0).contains(&gain), "plan_gain is {gain}: it must be from 0 to less than 1");
-    let seconds_per_dollar = given("plan_theta", raw.plan_theta, &bounds::SECONDS)?.unwrap_or(0.0);
-    let survive_sites = given("survive_sites", raw.survive_sites, &bounds::SITES)?.unwrap_or(0);
+    let seconds_per_dollar = given("plan_theta", raw.plan_theta, &bounds::SECONDS)?
+        .unwrap_or(default.seconds_per_dollar);
+    let survive_sites =
+        given("survive_sites", raw.survive_sites, &bounds::SITES)?.unwrap_or(default.survive_sites);
     Ok(Some(PlanSource::Auto(AutoPlan { every, gain, seconds_per_dollar, survive_sites })))
 }
 

@@ -10,6 +10,7 @@ use super::{
 use anyhow::{Context as _, Error, Result, ensure};
 use ripstop_keeper::KeeperSettings;
 use ripstop_listen::Network;
+use ripstop_shaping::{memory_beside_strips, memory_of_strips};
 use ripstop_store::{Quotas, StoreSettings};
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -88,12 +89,12 @@ impl Config {
 
     /// Bytes of memory for strips: all but what the S3 face has for its three purposes.
     pub fn strip_memory(&self) -> usize {
-        self.memory_max - 3 * self.face_memory()
+        memory_of_strips(self.memory_max)
     }
 
     /// Bytes of memory for each of documents, pages of listings, and lists of objects' pieces.
     pub fn face_memory(&self) -> usize {
-        self.memory_max / 16
+        memory_beside_strips(self.memory_max)
     }
 
     /// Whether this machine has the memory; where that cannot be told, it has.

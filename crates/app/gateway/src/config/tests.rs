@@ -14,6 +14,22 @@ fn check(text: &str, expected: &Expect) {
 }
 
 #[test]
+fn a_policy_that_there_is_not_is_answered_with_all_that_are_registered() {
+    let all = ripstop_policy::names().collect::<Vec<_>>().join(", ");
+    let refused = refusal("[[pool]]\nname = \"p\"\npolicy = \"best\"\n", &[]);
+    assert_eq!(refused, format!("pool \"p\": no policy is named \"best\"; there are: {all}"));
+    assert!(all.starts_with("fixed, replication, all, greedy, fixed-dimension, tofec"), "{all}");
+}
+
+#[test]
+fn every_registered_policy_has_its_row_in_the_documentation_of_the_configuration() {
+    let text = include_str!("../../../../../docs/configuration.md");
+    for name in ripstop_policy::names() {
+        assert!(text.contains(&format!("\n| `{name}` | ")), "{name} is not in its table");
+    }
+}
+
+#[test]
 fn nothing_configured_is_six_directories_under_six_four() {
     let config = parse("", []).unwrap();
     assert_eq!(config.pools.len(), 1);
@@ -81,12 +97,6 @@ fn a_refusal_names_the_key_the_value_and_what_would_be_right() {
         "[[pool]]\nname = \"p\"\nanswer_extra = 3\n",
         &expect![[
             r#"pool "p": answer_extra is 3, and the code (6,4) has only 2 fragments to spare"#
-        ]],
-    );
-    check(
-        "[[pool]]\nname = \"p\"\npolicy = \"best\"\n",
-        &expect![[
-            r#"pool "p": no policy is named "best"; there are: fixed, replication, all, greedy, fixed-dimension, tofec, tofec-multi, hedge, hedge-p95, backfill"#
         ]],
     );
     check(

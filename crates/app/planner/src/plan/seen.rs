@@ -1,9 +1,10 @@
 //! What a running gateway says of its nodes, as an inventory.
 
 use super::inventory::{Inventory, InventoryClass, InventoryNode, State};
-use crate::moments::{Measured, needed_reads};
+use crate::moments::Measured;
 use ripstop_assembly::config::Size;
 use ripstop_estimator::{LogRecord, since_change};
+use ripstop_placement::planning::needed_reads;
 
 /// Stripes of a pool that nobody tells the number of.
 const FILES: u64 = 100_000;

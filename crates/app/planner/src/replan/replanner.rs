@@ -1,41 +1,35 @@
 //! Pools that plan themselves: from what their tasks took recently, every so often and when nodes
 //! come and go.
 
-use super::{
-    attendance::Attendance,
-    measurement::{Measuring, measure},
-};
-use crate::groups::{file_of, groups_of, placement};
-use anyhow::{Result, ensure};
+use crate::groups::{file_of, groups_of};
+use anyhow::Result;
 use ripstop_assembly::{
     PlannedPool, Planning,
-    config::{AutoPlan, PlanFile, PoolConfig},
+    config::{AutoPlan, NodeConfig, PlanFile, PoolConfig},
 };
 use ripstop_gateway::{NodeState, Placement, Selection};
-use ripstop_keeper::{Census, Keeper};
-use ripstop_model::NodeId;
-use ripstop_placement::{Group, Plan, Renewal, is_exact};
+use ripstop_keeper::Keeper;
+use ripstop_model::{Code, NodeId};
+use ripstop_placement::{
+    Group, Plan,
+    moving::Census,
+    planning::{PlanSubject, PlannedNode, Replanned, Replanning, STRIPES_IF_NONE, site_numbers},
+};
+use ripstop_rehearsal::Stage;
 use ripstop_roster::{PlanStanding, Roster};
 use ripstop_runtime::Pool;
-
 use std::{
     collections::BTreeMap,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
-/// Stripes of a pool without any, and parts of a plan that is read.
-pub(super) const FILES: u64 = 1000;
 /// Stripes are counted again after this many times as long as counting took, and at most before
 /// each plan.
 const COUNT_EVERY: u32 = 50;
 /// Groups that a log line names.
 const GROUPS_SHOWN: usize = 8;
-/// Nodes are looked at this often.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// A node that comes or goes is planned for after this long: many are back before that.
-const AWAY_AFTER: Duration = Duration::from_secs(30);
 
 /// Plans one pool.
 #[derive(Debug)]
@@ -47,8 +41,8 @@ pub struct Replanner {
     roster: Arc<Roster>,
     /// Keeps the plan that is followed, so that the next start goes on with it.
     file: PathBuf,
-    /// What is followed.
-    followed: Mutex<Option<Vec<Vec<Group>>>>,
+    /// Decides.
+    planning: Mutex<Replanning>,
     /// Where stripes were when they were counted last.
     counted: Mutex<Option<Counted>>,
 }
@@ -59,7 +53,7 @@ struct Counted {
     census: Census,
     /// When counting ended, and how long it took.
     at: Instant,
-    took: Duration,
+    took: std::time::Duration,
 }
 
 impl Planning for Replanner {
@@ -68,13 +62,44 @@ impl Planning for Replanner {
     }
 }
 
+/// What is planned for: a pool of this configuration, whose nodes have these numbers.
+pub(super) fn subject(
+    config: &PoolConfig,
+    nodes: &[(NodeId, String)],
+    code: Code,
+    auto: AutoPlan,
+) -> PlanSubject {
+    let sites = site_numbers(config.nodes.iter().map(|node| node.site.as_deref()));
+    let node = |((config, site), (id, _)): ((&NodeConfig, u16), &(NodeId, String))| PlannedNode {
+        id: *id,
+        lanes: config.lanes,
+        site,
+        price_per_byte: config.price.per_gb_month.unwrap_or(0.0) / 1e9,
+    };
+    PlanSubject { nodes: config.nodes.iter().zip(sites).zip(nodes).map(node).collect(), code, auto }
+}
+
+/// What rehearses plans for such a pool, by `act`, which is handed that.
+pub(super) fn on_stage<T>(
+    config: &PoolConfig,
+    selection: Selection,
+    act: impl FnOnce(&Stage<'_>) -> T,
+) -> T {
+    let lanes: Vec<u16> = config.nodes.iter().map(|node| node.lanes).collect();
+    let policy = || {
+        ripstop_policy::by_name(&config.policy, &config.policy_settings)
+            .expect("the configuration was resolved")
+    };
+    act(&Stage { settings: config.machine, policy: &policy, lanes: &lanes, selection })
+}
+
 impl Replanner {
     /// The plan in the data folder, if there is one that can be read.
-    fn kept(&self) -> Option<PlanFile> {
-        if !self.file.exists() {
+    fn kept(file: &std::path::Path) -> Option<PlanFile> {
+        if !file.exists() {
             return None;
         }
-        PlanFile::read(&self.file)
+        PlanFile::read(file)
             .inspect_err(|error| tracing::warn!("planning from the start: {error:#}"))
             .ok()
     }
@@ -83,36 +108,24 @@ impl Replanner {
     /// handed in, or else with that which is in its file.
     pub fn start(planned: PlannedPool) -> Arc<dyn Planning> {
         let PlannedPool { config, auto, pool, keeper, roster, file, former } = planned;
-        let (followed, counted) = (Mutex::default(), Mutex::default());
-        let this = Arc::new(Self { config, auto, pool, keeper, roster, file, followed, counted });
-        let former = former.or_else(|| this.kept());
-        let groups = former.and_then(|former| groups_of(&former, &this.names(), FILES).ok());
-        let fits = |groups: &Vec<Group>| {
-            let n = this.pool.code().n();
-            !groups.is_empty() && groups.iter().all(|group| group.nodes.len() == n)
-        };
-        if let Some(groups) = groups.filter(fits) {
-            this.follow(&groups);
-            *this.followed.lock().unwrap_or_else(PoisonError::into_inner) = Some(vec![groups]);
-        } else {
-            let selection = this.selection();
-            this.keeper.follow(this.pool.id(), &Placement { selection, groups: Vec::new() });
-        }
-        ripstop_host::spawn(keep_planning(Arc::downgrade(&this), auto.every));
+        let former = former.or_else(|| Self::kept(&file));
+        let names = names(&roster);
+        let groups = former.and_then(|former| groups_of(&former, &names, STRIPES_IF_NONE).ok());
+        let planning = Replanning::new(subject(&config, roster.nodes(), pool.code(), auto), groups);
+        let (planning, counted) = (Mutex::new(planning), Mutex::default());
+        let this = Arc::new(Self { config, auto, pool, keeper, roster, file, planning, counted });
+        let groups = this.planning().followed().map(<[Group]>::to_vec);
+        this.follow(&groups.unwrap_or_default());
+        ripstop_host::spawn(keep_planning(Arc::downgrade(&this)));
         this
     }
 
-    fn names(&self) -> Vec<String> {
-        self.roster.nodes().iter().map(|(_, name)| name.clone()).collect()
+    fn planning(&self) -> MutexGuard<'_, Replanning> {
+        self.planning.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn selection(&self) -> Selection {
-        match self.config.selection {
-            Selection::Ready => Selection::LeastWorkPlanned,
-            chosen @ (Selection::Probabilistic
-            | Selection::LeastWork
-            | Selection::LeastWorkPlanned) => chosen,
-        }
+        self.config.selection.under_own_plan()
     }
 
     /// Nodes in service, by number.
@@ -123,63 +136,51 @@ impl Replanner {
         self.pool.inspect(state)
     }
 
-    /// Looks whether another plan is better by enough with these nodes in service, and follows it;
-    /// what came of it.
-    fn replan(&self, up: &BTreeMap<NodeId, bool>) -> Result<String> {
-        let measuring = Measuring {
-            config: &self.config,
-            nodes: self.roster.nodes(),
-            code: self.pool.code(),
-            files: self.files(),
-            auto: self.auto,
+    /// Looks whether another plan is better by enough, and follows it; what came of it.
+    fn replan(&self) -> Result<String> {
+        let census = self.counted().as_ref().map(|counted| counted.census.clone());
+        let is_moving = self.keeper.moves_of(self.pool.id()).fragments_left > 0;
+        let records = self.roster.task_log().records();
+        let replanned = on_stage(&self.config, self.selection(), |stage| {
+            let value = |measured: &_, plan: &_| stage.value(measured, plan);
+            self.planning().plan(records, &census.unwrap_or_default(), is_moving, value)
+        });
+        let plan = match replanned? {
+            Replanned::Unknown => return Ok("too little was measured".into()),
+            Replanned::Kept { saved, .. } => {
+                return Ok(format!("kept: another would save {:.1} %", saved * 100.0));
+            }
+            Replanned::Followed { plan, .. } => plan,
         };
-        let measured = measure(&measuring, self.roster.task_log().records(), up)?;
-        let Some(measured) = measured else { return Ok("too little was measured".into()) };
-        let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
-        let (former, gain) = (self.former(followed.as_deref()), self.auto.gain);
-        let found =
-            match measured.choose(&self.config, self.selection(), former.as_deref(), gain)? {
-                Renewal::Follow(plan) => *plan,
-                Renewal::Keep { saved } => {
-                    return Ok(format!("kept: another would save {:.1} %", saved * 100.0));
-                }
-            };
-        ensure!(
-            is_exact(&measured.problem, &found),
-            "with {} fragments a stripe cannot survive the loss of {} sites",
-            self.pool.code().n(),
-            self.auto.survive_sites
-        );
-        let groups = &found.classes[0];
-        let names = self.names();
+        let groups = &plan.classes[0];
         let k = self.pool.code().k() as u32;
         // What is not kept is followed all the same.
         if let Err(error) =
-            file_of(&self.config.name, self.selection(), &names, k, groups).write(&self.file)
+            file_of(&self.config.name, self.selection(), &names(&self.roster), k, groups)
+                .write(&self.file)
         {
             tracing::warn!(pool = self.config.name, "plan not kept for the next start: {error:#}");
         }
         self.follow(groups);
-        let moved = found.moved_part();
+        let moved = plan.moved_part();
         if moved > 0.0 {
             *self.counted() = None;
         }
-        let plan = self.roster.plan().unwrap_or_default();
+        let standing = self.roster.plan().unwrap_or_default();
         self.roster.set_plan(Some(PlanStanding {
-            plans: plan.plans + 1,
-            moves_planned: plan.moves_planned + moved,
+            plans: standing.plans + 1,
+            moves_planned: standing.moves_planned + moved,
             groups: groups.len(),
-            latency_bound_seconds: found.latency,
+            latency_bound_seconds: plan.latency,
         }));
-        let said = self.describe(&found, moved);
-        *followed = Some(found.classes);
-        Ok(said)
+        Ok(self.describe(&plan, moved))
     }
 
-    /// Has the pool's stripes go, and be brought, to these groups.
+    /// Has the pool's stripes go, and be brought, to these groups; wherever there is least work if
+    /// there are none.
     fn follow(&self, groups: &[Group]) {
         let id = |node: u16| self.roster.nodes()[usize::from(node)].0;
-        self.keeper.follow(self.pool.id(), &placement(groups, self.selection(), id));
+        self.keeper.follow(self.pool.id(), &Placement::of(groups, self.selection(), id));
     }
 
     /// Counts where stripes are, unless that was done not long ago.
@@ -200,38 +201,6 @@ impl Replanner {
         self.counted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stripes that are planned for.
-    fn files(&self) -> u64 {
-        let stripes = self.counted().as_ref().map_or(0, |counted| counted.census.stripes);
-        if stripes > 0 { stripes } else { FILES }
-    }
-
-    /// The groups that a plan begins from: where stripes are, or, as long as they are on their way,
-    /// where they are brought.
-    fn former(&self, followed: Option<&[Vec<Group>]>) -> Option<Vec<Vec<Group>>> {
-        let is_moving = self.keeper.moves_of(self.pool.id()).fragments_left > 0;
-        let counted = self.counted();
-        let groups = counted.as_ref().map_or(&[][..], |counted| &counted.census.groups);
-        if followed.is_some() && (is_moving || groups.is_empty()) {
-            return followed.map(<[_]>::to_vec);
-        }
-        let (n, k) = (self.pool.code().n(), self.pool.code().k());
-        let number = |id: &NodeId| {
-            let at = self.roster.nodes().iter().position(|(known, _)| known == id)?;
-            Some(at as u16)
-        };
-        let group = |(nodes, files): &(Vec<NodeId>, u64)| {
-            let mut nodes = nodes.iter().map(number).collect::<Option<Vec<u16>>>()?;
-            nodes.sort_unstable();
-            let known = followed.into_iter().flatten().flatten().find(|group| group.nodes == nodes);
-            let probabilities = known
-                .map_or_else(|| vec![k as f64 / n as f64; n], |group| group.probabilities.clone());
-            (nodes.len() == n).then_some(Group { files: *files, nodes, probabilities })
-        };
-        let groups: Vec<Group> = groups.iter().filter_map(group).collect();
-        (!groups.is_empty()).then(|| vec![groups])
-    }
-
     fn describe(&self, plan: &Plan, moved: f64) -> String {
         let files: u64 = plan.classes[0].iter().map(|group| group.files).sum();
         let groups = plan.classes[0].iter().map(|group| {
@@ -249,20 +218,20 @@ impl Replanner {
     }
 }
 
-async fn keep_planning(this: Weak<Replanner>, every: Duration) {
-    let (mut attendance, mut waited) = (Attendance::default(), Duration::ZERO);
-    let pause = LOOK_EVERY.min(every);
+fn names(roster: &Roster) -> Vec<String> {
+    roster.nodes().iter().map(|(_, name)| name.clone()).collect()
+}
+
+async fn keep_planning(this: Weak<Replanner>) {
     loop {
+        let Some(pause) = this.upgrade().map(|planner| planner.planning().pause()) else { return };
         tokio::time::sleep(pause).await;
         let Some(planner) = this.upgrade() else { return };
-        waited += pause;
-        let changed = attendance.look(planner.up(), pause, AWAY_AFTER.min(every));
-        if waited < every && !changed {
+        let up = planner.up();
+        if !planner.planning().look(up) {
             continue;
         }
-        waited = Duration::ZERO;
         let name = planner.config.name.clone();
-        let up = attendance.settled.clone().unwrap_or_default();
         if let Err(error) = planner.count().await {
             tracing::warn!(pool = name, "no plan: stripes could not be counted: {error:#}");
             continue;
@@ -272,7 +241,7 @@ async fn keep_planning(this: Weak<Replanner>, every: Duration) {
             let (planner, runtime) = (planner, tokio::runtime::Handle::current());
             move || {
                 let _entered = runtime.enter();
-                planner.replan(&up)
+                planner.replan()
             }
         });
         match solved.await {

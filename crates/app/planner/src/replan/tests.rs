@@ -1,17 +1,12 @@
-use super::{
-    attendance::Attendance,
-    measurement::{DELAYS, Measurement},
-    replanner::FILES,
-};
+use super::replanner::on_stage;
 use ripstop_assembly::config::PoolConfig;
 use ripstop_gateway::Selection;
-use ripstop_model::NodeId;
 use ripstop_placement::{
     Class, Node, NodeState as State, Plan, Problem, Renewal, Service, exactly,
+    planning::{DELAYS, Measurement, STRIPES_IF_NONE as FILES},
+    renew,
 };
-use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
-
-const SECOND: Duration = Duration::from_secs(1);
+use std::fmt::Write as _;
 
 /// Exponential above a shift, as slow as `factor` says: equally likely delays.
 fn delays(factor: f64) -> Vec<f64> {
@@ -49,7 +44,8 @@ fn measured(slow: f64) -> Measurement {
         seconds_per_money: 0.0,
         seconds_per_moved_byte: 0.0,
     };
-    Measurement { problem, delays: (0..12).map(|at| delays(factor(at))).collect() }
+    let delays = (0..12).map(|at| delays(factor(at))).collect();
+    Measurement { problem, delays, changed: Vec::new() }
 }
 
 fn config() -> PoolConfig {
@@ -61,7 +57,11 @@ fn config() -> PoolConfig {
 }
 
 fn chosen(measured: &Measurement, selection: Selection, former: &Plan, gain: f64) -> Option<Plan> {
-    match measured.choose(&config(), selection, Some(&former.classes), gain).unwrap() {
+    let renewal = on_stage(&config(), selection, |stage| {
+        let value = |plan: &Plan| stage.value(measured, plan);
+        renew(&measured.problem, Some(&former.classes), gain, value)
+    });
+    match renewal.unwrap() {
         Renewal::Follow(plan) => Some(*plan),
         Renewal::Keep { .. } => None,
     }
@@ -112,15 +112,4 @@ fn a_plan_with_a_node_that_is_down_is_left_whatever_is_gained() {
     let held = plan.classes[0].iter().filter(|group| group.nodes.contains(&3));
     let most = held.map(|group| group.files).sum::<u64>() as f64 / (FILES as f64 * 7.0);
     assert!(new.moved_part() <= 1.2 * most, "{} {most}", new.moved_part());
-}
-
-#[test]
-fn a_node_that_is_away_for_a_moment_changes_nothing() {
-    let up = |there| BTreeMap::from([(NodeId(1), true), (NodeId(2), there)]);
-    let mut attendance = Attendance::default();
-    let mut look = |there| attendance.look(up(there), SECOND, 3 * SECOND);
-    assert!(!look(true));
-    assert!([false, false, true, false, true].map(&mut look).iter().all(|changed| !changed));
-    assert_eq!([false; 6].map(&mut look), [false, false, false, true, false, false]);
-    assert_eq!([true; 5].map(&mut look), [false, false, false, true, false]);
 }

@@ -1,5 +1,6 @@
 use alloc::vec::Vec;
 use ripstop_model::NodeId;
+use ripstop_placement::Group;
 use serde::{Deserialize, Serialize};
 
 /// A plan, as a pool follows it.
@@ -9,6 +10,19 @@ pub struct Placement {
     pub selection: Selection,
     /// Where stripes go; wherever there is least work if there are none.
     pub groups: Vec<PlacementGroup>,
+}
+
+impl Placement {
+    /// Of a plan's groups; `id` tells the planner's nodes, which are numbered, from one another.
+    pub fn of(groups: &[Group], selection: Selection, id: impl Fn(u16) -> NodeId) -> Self {
+        let millionths = |p: &f64| (p * f64::from(WHOLE_CHUNK) + 0.5) as u32;
+        let groups = groups.iter().map(|group| PlacementGroup {
+            weight: group.files,
+            nodes: group.nodes.iter().map(|&node| id(node)).collect(),
+            dispatch: group.probabilities.iter().map(millionths).collect(),
+        });
+        Self { selection, groups: groups.collect() }
+    }
 }
 
 /// Nodes that hold the same stripes.
@@ -50,6 +64,16 @@ impl Selection {
             Self::Probabilistic => "probabilistic",
             Self::LeastWork => "least-work",
             Self::LeastWorkPlanned => "least-work-planned",
+        }
+    }
+
+    /// What a pool that was told this does under a plan of its own: ready nodes first is right
+    /// where there is none.
+    #[must_use]
+    pub const fn under_own_plan(self) -> Self {
+        match self {
+            Self::Ready => Self::LeastWorkPlanned,
+            chosen @ (Self::Probabilistic | Self::LeastWork | Self::LeastWorkPlanned) => chosen,
         }
     }
 }

@@ -53,6 +53,11 @@ pub fn goals<'a>(
     groups.map(goal).filter(|goal| goal.weight > 0 && !goal.nodes.is_empty()).collect()
 }
 
+/// Whether a stripe is at none of the groups, and there are any.
+pub fn is_stray(goals: &[Goal], spot: &Spot) -> bool {
+    !goals.is_empty() && !goals.iter().any(|goal| goal.has(spot))
+}
+
 impl Goal {
     /// Whether a stripe is here.
     pub fn has(&self, spot: &Spot) -> bool {

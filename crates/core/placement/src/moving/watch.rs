@@ -11,6 +11,9 @@ const WALK_EVERY: Duration = Duration::from_hours(1);
 /// each that moved nothing, up to the second.
 const RETRY_AFTER: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(5));
 
+/// How often a mover that waits looks whether it is still wanted, and at its nodes.
+pub const LOOK_EVERY: Duration = Duration::from_millis(500);
+
 /// What came of a walk, in fragments.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Walked {

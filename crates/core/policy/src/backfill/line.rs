@@ -2,6 +2,10 @@
 /// by.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub(super) struct Line {
+    /// From sums about zero in one pass over what is made up as it is asked for. The estimator's
+    /// line
+    /// takes them about the mean in two, holds a falling line level, and knows no guess: choices
+    /// that were recorded would round otherwise.
     pub at_zero: f64,
     pub slope: f64,
 }

@@ -1,5 +1,6 @@
 use super::part::{Part, Share};
 use ripstop_block::{BLOCK_LEN, Blocks};
+use ripstop_shaping::MemoryPart;
 use std::{sync::Arc, time::Duration};
 
 /// The least of an object that is fetched at once while there is memory, in bytes, unless less is
@@ -15,22 +16,16 @@ pub struct TenantMemory {
     parts: Arc<Parts>,
 }
 
+/// How much of the whole each has: see [`MemoryPart`].
 #[derive(Debug)]
 struct Parts {
     share: f64,
-    /// The first bytes of bodies, counted as they come, until it is known how fast a body is: a
-    /// sixteenth.
     arriving: Arc<Part>,
-    /// Stripes that are complete as they ask, being short or without payload: a sixteenth.
     complete: Arc<Part>,
-    /// Stripes of bodies that come slowly: a sixteenth.
     slow: Arc<Part>,
-    /// Stripes of the others: seven sixteenths.
     fast: Arc<Part>,
-    /// Slices of objects on their way to clients: a quarter.
     slices: Arc<Part>,
-    /// Those of at most [`SLICE_MIN`]: a sixteenth. However slowly large objects are read, small
-    /// ones pass.
+    /// For slices of at most [`SLICE_MIN`].
     small: Arc<Part>,
 }
 
@@ -50,17 +45,15 @@ impl TenantMemory {
         patience: Option<Duration>,
         blocks: &Blocks,
     ) -> Self {
-        let scaled = |sixteenths: usize| {
-            Part::new((units as f64 * share * sixteenths as f64 / 16.0) as usize, blocks)
-        };
+        let part = |part: MemoryPart| Part::new(part.units(units, share), blocks);
         let parts = Parts {
             share,
-            arriving: scaled(1),
-            complete: scaled(1),
-            slow: scaled(1),
-            fast: scaled(7),
-            slices: scaled(4),
-            small: scaled(1),
+            arriving: part(MemoryPart::Arriving),
+            complete: part(MemoryPart::Complete),
+            slow: part(MemoryPart::Slow),
+            fast: part(MemoryPart::Fast),
+            slices: part(MemoryPart::Slices),
+            small: part(MemoryPart::Small),
         };
         Self { patience, parts: Arc::new(parts) }
     }

@@ -8,6 +8,8 @@ use core::{fmt::Display, time::Duration};
 pub(super) const RUNS_MAX: usize = 1_000_000;
 /// Most requests of one run.
 const REQUESTS_MAX: f64 = 2e7;
+/// Most times that a pool plans itself in one run.
+const PLANS_MAX: f64 = 10_000.0;
 /// Most numbers of eight bytes that all runs together may leave behind: 1 GiB.
 const KEPT_MAX: f64 = (1_u64 << 27) as f64;
 /// The longest time, seconds: virtual time is counted in 64 bits of nanoseconds.
@@ -92,13 +94,7 @@ pub(super) fn load(load: &Load) -> Result<(), ScenarioError> {
             "a run of {requests:.0} requests is too long: there are at most {REQUESTS_MAX:.0}"
         )));
     }
-    let seconds = match load {
-        Load::Requests { process, count } => *count as f64 / process.rate(),
-        Load::Trace(trace) => trace.last().map_or(0.0, |last| last.0.as_nanos() as f64 / 1e9),
-        Load::Phases(_) | Load::ByClass(_) => {
-            load.rates().iter().map(|(span, _)| span.as_secs_f64()).sum()
-        }
-    };
+    let seconds = seconds_of(load);
     if requests <= 0.0 {
         return Err(value("no request would arrive"));
     }
@@ -110,6 +106,30 @@ pub(super) fn load(load: &Load) -> Result<(), ScenarioError> {
     Ok(())
 }
 
+fn seconds_of(load: &Load) -> f64 {
+    match load {
+        Load::Requests { process, count } => *count as f64 / process.rate(),
+        Load::Trace(trace) => trace.last().map_or(0.0, |last| last.0.as_nanos() as f64 / 1e9),
+        Load::Phases(_) | Load::ByClass(_) => {
+            load.rates().iter().map(|(span, _)| span.as_secs_f64()).sum()
+        }
+    }
+}
+
+/// Refuses a pool that would plan itself too often in one run: each time its candidates are
+/// rehearsed.
+pub(super) fn plans(scenario: &Scenario) -> Result<(), ScenarioError> {
+    let Some(plan) = &scenario.setting.plan else { return Ok(()) };
+    let longest = scenario.loads.iter().map(|(_, load)| seconds_of(load)).fold(0.0, f64::max);
+    let plans = longest / plan.auto.every.as_secs_f64();
+    if plans <= PLANS_MAX {
+        return Ok(());
+    }
+    Err(value(format!(
+        "a run would plan {plans:.0} times: at most {PLANS_MAX:.0} are possible; raise plan_every_s"
+    )))
+}
+
 /// Refuses a scenario of no runs, or of too many for what they leave behind to fit into
 /// memory.
 pub(super) fn runs(scenario: &Scenario) -> Result<(), ScenarioError> {
@@ -119,10 +139,12 @@ pub(super) fn runs(scenario: &Scenario) -> Result<(), ScenarioError> {
     }
     let of_tenants = if scenario.setting.tenants.list.is_empty() { 0.0 } else { 1.0 };
     let seeds = scenario.seeds.len() as f64;
-    let named = (scenario.policies.len() * scenario.recombinations.len()) as f64 * seeds;
+    let variants = scenario.recombinations.len() * scenario.plans.len();
+    let named = (scenario.policies.len() * variants) as f64 * seeds;
     let all = (runs / scenario.loads.len()) as f64;
     let kept = |(_, load): &(f64, Load)| {
-        let of_courses = if load.has_phases() { 5.0 } else { 0.0 };
+        let is_drawn = load.has_phases() || scenario.setting.plan.is_some();
+        let of_courses = if is_drawn { 5.0 } else { 0.0 };
         load.requests() * (named * (1.0 + of_courses) + all * of_tenants)
     };
     let kept = scenario.loads.iter().map(kept).sum::<f64>();

@@ -32,6 +32,9 @@ pub struct Scenario {
     /// How the tenants' tiers share the lanes, each a variant to play; `None`: as if nobody were
     /// promised anything. One entry, `None`, without tenants.
     pub recombinations: Vec<Option<Recombination>>,
+    /// Whether the pool plans itself, each a variant to play; one entry, `false`, of a pool whose
+    /// stripes are not known one by one.
+    pub plans: Vec<bool>,
 }
 
 /// One run of a scenario to be played.
@@ -44,6 +47,8 @@ pub struct Played {
     pub policy: PolicyChoice,
     /// How the tenants' tiers shared the lanes, if they did.
     pub recombination: Option<Recombination>,
+    /// Whether the pool planned itself.
+    pub plans: bool,
     /// The load's rate, requests per second.
     pub rate_per_s: f64,
     /// All luck.
@@ -73,6 +78,7 @@ impl Scenario {
             seeds: (1..=5).collect(),
             warmup: 0.1,
             recombinations: vec![None],
+            plans: vec![false],
         }
     }
 
@@ -105,40 +111,58 @@ impl Scenario {
 
     /// Runs to be played.
     pub fn runs(&self) -> usize {
-        let policies = self.all_policies().len() * self.recombinations.len();
-        policies * self.loads.len() * self.seeds.len()
+        let variants = self.recombinations.len() * self.plans.len();
+        self.all_policies().len() * variants * self.loads.len() * self.seeds.len()
     }
 
-    /// A policy with how the tenants' tiers share the lanes, if several ways are tried.
-    pub fn label(&self, policy: &PolicyChoice, recombination: Option<Recombination>) -> String {
-        match self.recombinations.len() {
-            1 => policy.to_string(),
-            _ => format!("{policy}, {}", Tenants::recombination_name(recombination)),
+    /// A policy with how the tenants' tiers share the lanes, and whether the pool plans itself, if
+    /// several ways are tried.
+    fn label(
+        &self,
+        policy: &PolicyChoice,
+        recombination: Option<Recombination>,
+        plans: bool,
+    ) -> String {
+        let mut label = policy.to_string();
+        if self.recombinations.len() > 1 {
+            label.extend([", ", Tenants::recombination_name(recombination)]);
         }
+        if self.plans.len() > 1 {
+            label += if plans { ", plan auto" } else { ", plan none" };
+        }
+        label
     }
 
     /// The label of a run.
     pub(crate) fn label_of(&self, played: &Played) -> String {
-        self.label(&played.policy, played.recombination)
+        self.label(&played.policy, played.recombination, played.plans)
     }
 
     /// The labels of the policies that the scenario names.
     pub(crate) fn labels(&self) -> Vec<String> {
-        let variants = |policy| self.recombinations.iter().map(move |&r| self.label(policy, r));
+        let of_plans =
+            |policy, r| self.plans.iter().map(move |&plans| self.label(policy, r, plans));
+        let variants = |policy| self.recombinations.iter().flat_map(move |&r| of_plans(policy, r));
         self.policies.iter().flat_map(variants).collect()
     }
 
-    /// Plays every run; in the order of policies, recombinations, loads, seeds, whatever the number
+    /// Plays every run; in the order of policies, recombinations, plans, loads,
+    /// seeds, whatever the number
     /// of threads (all cores if that is not given). `done` is called after each.
     pub fn play(&self, threads: Option<NonZero<usize>>, done: impl Fn() + Sync) -> Vec<Played> {
         let policies = self.all_policies();
         let mut jobs = Vec::with_capacity(self.runs());
-        let variant = |&recombination: &Option<Recombination>| {
+        let variant = |recombination, plans| {
             let mut setting = self.setting.clone();
             setting.tenants.recombination = recombination;
+            if let Some(plan) = &mut setting.plan {
+                plan.plans = plans;
+            }
             setting
         };
-        let settings: Vec<Setting> = self.recombinations.iter().map(variant).collect();
+        let of_plans =
+            |&r: &Option<Recombination>| self.plans.iter().map(move |&plans| variant(r, plans));
+        let settings: Vec<Setting> = self.recombinations.iter().flat_map(of_plans).collect();
         for policy in &policies {
             for setting in &settings {
                 for (rate_per_s, load) in &self.loads {
@@ -154,8 +178,10 @@ impl Scenario {
     /// Plays a run, and keeps of it what tables and figures need.
     fn play_one(&self, &(policy, setting, rate_per_s, load, seed): &Job<'_>) -> Played {
         let is_named = self.policies.contains(policy);
-        // Of tenants all runs are drawn over time, else the first.
-        let is_drawn = !setting.tenants.list.is_empty() || self.seeds.first() == Some(&seed);
+        // Of tenants and of plans all runs are looked at over time, else the first.
+        let is_drawn = !setting.tenants.list.is_empty()
+            || setting.plan.is_some()
+            || self.seeds.first() == Some(&seed);
         let run = Run {
             setting,
             load,
@@ -164,7 +190,7 @@ impl Scenario {
             memory: self.memory,
             seed,
             warmup: (load.requests() * self.warmup) as u64,
-            keep_courses: load.has_phases() && is_named && is_drawn,
+            keep_courses: (load.has_phases() || setting.plan.is_some()) && is_named && is_drawn,
         };
         let mut outcome = run.play();
         let classes = setting.classes.len();
@@ -178,7 +204,8 @@ impl Scenario {
         outcome.took_ns.shrink_to_fit();
         outcome.courses.shrink_to_fit();
         let (policy, recombination) = (policy.clone(), setting.tenants.recombination);
-        Played { policy, recombination, rate_per_s, seed, delays, outcome }
+        let plans = setting.plan.as_ref().is_some_and(|plan| plan.plans);
+        Played { policy, recombination, plans, rate_per_s, seed, delays, outcome }
     }
 
     /// The name of each class in tables: what it does, its size, and whose it is; numbered where

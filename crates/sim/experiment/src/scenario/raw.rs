@@ -1,4 +1,4 @@
-use ripstop_gateway::AfterAnswer;
+use ripstop_gateway::{AfterAnswer, Selection};
 use serde::Deserialize;
 use std::path::PathBuf;
 
@@ -39,6 +39,29 @@ pub(crate) struct Raw {
     pub recombination: Option<Recombinations>,
     #[serde(default)]
     pub machine: Machine,
+    pub plan: Option<Plans>,
+    pub plan_every_s: Option<f64>,
+    pub plan_gain: Option<f64>,
+    pub plan_theta: Option<f64>,
+    pub survive_sites: Option<u32>,
+    pub selection: Option<Selection>,
+    pub stripes: Option<usize>,
+    pub move_rate_max: Option<u64>,
+    pub home_after_s: Option<f64>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(untagged, expecting = "plan is one or a list of: auto, none")]
+pub(crate) enum Plans {
+    One(PlanName),
+    Several(Vec<PlanName>),
+}
+
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum PlanName {
+    Auto,
+    None,
 }
 
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -102,6 +125,8 @@ pub(crate) struct Node {
     pub shifted_exponential: Option<[f64; 4]>,
     pub scale: Option<f64>,
     pub count: Option<u16>,
+    pub site: Option<String>,
+    pub price_per_gb_month: Option<f64>,
     #[serde(default)]
     pub change: Vec<Change>,
 }

@@ -3,7 +3,7 @@ use super::{
     bounds::{self, factor, positive, span, value},
     definition::Scenario,
     error::ScenarioError,
-    raw, tenants,
+    plan, raw, tenants,
 };
 use crate::{
     ClassSetting, Delay, Layout, NodeSetting, ParsePolicyError, PolicyChoice, Setting, Tenants,
@@ -22,7 +22,9 @@ const NODES_MAX: usize = 4096;
 
 pub(super) fn resolve(raw: raw::Raw, folder: &Path) -> Result<Scenario, ScenarioError> {
     let workload = raw.trace.as_ref().map(|trace| workload(trace, folder)).transpose()?;
-    let setting = setting(&raw, workload.as_ref(), folder)?;
+    let mut setting = setting(&raw, workload.as_ref(), folder)?;
+    let plans = plan::plans(&raw)?;
+    setting.plan = plan::plan(&raw, &setting, &plans)?;
     let loads = loads(&raw, workload.as_ref(), &setting)?;
     let policies = policies(&raw, &setting)?;
     let seeds = seeds(raw.seeds)?;
@@ -49,8 +51,10 @@ pub(super) fn resolve(raw: raw::Raw, folder: &Path) -> Result<Scenario, Scenario
         seeds,
         warmup,
         recombinations,
+        plans,
     };
     bounds::runs(&scenario)?;
+    bounds::plans(&scenario)?;
     Ok(scenario)
 }
 
@@ -154,6 +158,7 @@ fn setting(
         paired: true,
         machine: machine(&raw.machine)?,
         tenants,
+        plan: None,
     })
 }
 

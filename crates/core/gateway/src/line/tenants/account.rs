@@ -39,7 +39,8 @@ pub(super) struct Tier {
 /// How fast a tier's requests start now: more than its capacity serves while others lend theirs.
 #[derive(Clone, Copy, Debug)]
 struct Drain {
-    /// Lane-nanoseconds a second.
+    /// Lane-nanoseconds a second. Halved and added in whole ones: the estimator's moving average
+    /// would round otherwise, and recorded decisions hang on it.
     rate: u64,
     since: Timestamp,
     /// Lane-nanoseconds that started since then.

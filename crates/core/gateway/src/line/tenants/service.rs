@@ -13,7 +13,8 @@ const WHOLE: u64 = 1_000_000_000;
 pub(crate) struct ServiceTime {
     /// Billionths.
     share: u64,
-    /// Nanoseconds; 0 before the first.
+    /// Nanoseconds; 0 before the first. In whole ones, and a step for each request: a sketch of the
+    /// estimator counts, and a moving average has no quantile; what was recorded went by this.
     estimate: u64,
 }
 

@@ -6,6 +6,7 @@ use ripstop_engine::{Arrival, Engine, Observer};
 use ripstop_gateway::{Machine, NodeSpec, Operation, Placement, Report, Settings};
 use ripstop_model::{NodeId, StripSet, TenantId, Timestamp};
 use ripstop_placement::Group;
+use ripstop_policy::Policy;
 use ripstop_world::{NodeWorld, World};
 use std::time::Duration;
 
@@ -13,8 +14,8 @@ use std::time::Duration;
 pub struct Rehearsal<'a> {
     /// The machine's.
     pub settings: Settings,
-    /// By name, and what it is told.
-    pub policy: (&'a str, ripstop_policy::Settings),
+    /// A fresh one.
+    pub policy: &'a dyn Fn() -> Box<dyn Policy>,
     /// The lanes of each node; their numbers are 0 and on.
     pub lanes: &'a [u16],
     /// How long a node takes.
@@ -50,9 +51,7 @@ impl Rehearsal<'_> {
     ) -> Vec<f64> {
         let ids = (0..).map(NodeId);
         let nodes = ids.clone().zip(self.lanes).map(|(id, &lanes)| NodeSpec { id, lanes });
-        let (policy, told) = &self.policy;
-        let policy = ripstop_policy::by_name(policy, told).expect("the configuration was resolved");
-        let machine = Machine::new(self.settings, nodes.collect(), policy);
+        let machine = Machine::new(self.settings, nodes.collect(), (self.policy)());
         let mut world = World::new(self.seed);
         world.paired = false;
         for (id, _) in ids.zip(self.lanes) {
@@ -96,7 +95,7 @@ pub fn places(groups: &[Group], count: usize, seed: u64) -> Vec<Vec<Option<NodeI
 }
 
 /// When reads come that are independent of one another, `rate` a second; without an end.
-pub fn times(rate: f64, seed: u64) -> impl Iterator<Item = Duration> {
+pub fn arrivals(rate: f64, seed: u64) -> impl Iterator<Item = Duration> {
     let mut dice = Dice::new(seed);
     let mut at = 0.0;
     std::iter::repeat_with(move || {
