@@ -15,7 +15,7 @@ use case::{Case, placement};
 use clap::Args;
 use ripstop_experiment::patient;
 use ripstop_figure::{Cell, Progress, Table, mean, percentile};
-use ripstop_gateway::Selection;
+use ripstop_gateway::ReadSelection;
 use ripstop_placement::{Plan, Problem, baseline, solve};
 use site::{K, NODES, STRIPES, problem};
 use std::{fs, path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
@@ -129,11 +129,11 @@ fn cases(problem: &Problem, plan: &Plan) -> Vec<Case> {
         bound_s: bound.then_some(plan.latency),
     };
     vec![
-        case("oblivious load balancing", &oblivious, Selection::Probabilistic, true),
-        case("plan, probabilistic", plan, Selection::Probabilistic, true),
-        case("plan, ready nodes", plan, Selection::Ready, false),
-        case("plan, least work", plan, Selection::LeastWork, false),
-        case("plan, least work and plan", plan, Selection::LeastWorkPlanned, false),
+        case("oblivious load balancing", &oblivious, ReadSelection::Probabilistic, true),
+        case("plan, probabilistic", plan, ReadSelection::Probabilistic, true),
+        case("plan, ready nodes", plan, ReadSelection::Ready, false),
+        case("plan, least work", plan, ReadSelection::LeastWork, false),
+        case("plan, least work and plan", plan, ReadSelection::LeastWorkPlanned, false),
     ]
 }
 

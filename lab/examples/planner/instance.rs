@@ -1,7 +1,7 @@
 //! Problems to plan.
 
 use ripstop_delay::Dice;
-use ripstop_placement::{Class, Node, NodeState, Problem, Service};
+use ripstop_placement::{Class, Problem, Service, StorageNode, StorageNodeState};
 
 /// The problem with nodes of different speed and price.
 pub(crate) fn uneven(mut problem: Problem, seed: u64) -> Problem {
@@ -32,14 +32,14 @@ pub(crate) fn distinct(problem: &Problem, files: usize, seed: u64) -> Problem {
 /// survive.
 pub(crate) fn large(seed: u64) -> Problem {
     let mut dice = Dice::new(seed);
-    let mut node = |at: u16| Node {
+    let mut node = |at: u16| StorageNode {
         service: Service::from_mean_sd(0.05 + 0.1 * dice.uniform(), 0.03, None).expect("positive"),
         price_per_chunk: 0.0,
         price_per_byte: 1e-9 * (0.5 + dice.uniform()),
         site: at % 3,
         vendor: 0,
         capacity_bytes: u64::MAX,
-        state: NodeState::Up,
+        state: StorageNodeState::Up,
     };
     let nodes = (0..100).map(&mut node).collect();
     let class = |_| {
@@ -76,17 +76,17 @@ pub(crate) fn random(seed: u64) -> Problem {
         let mean = 0.5 + dice.uniform();
         let sd = mean * (0.2 + 0.8 * dice.uniform());
         let service = Service::from_mean_sd(mean, sd, None).expect("positive");
-        Node {
+        StorageNode {
             service: service.with_lanes(1 + dice.below(4) as u16),
             price_per_chunk: dice.uniform(),
             price_per_byte: 0.0,
             site: at,
             vendor: at,
             capacity_bytes: u64::MAX,
-            state: NodeState::Up,
+            state: StorageNodeState::Up,
         }
     };
-    let nodes: Vec<Node> = (0..m as u16).map(&mut node).collect();
+    let nodes: Vec<StorageNode> = (0..m as u16).map(&mut node).collect();
     let mut class = || Class {
         rate: dice.exponential(),
         files: 200 + dice.below(2000),

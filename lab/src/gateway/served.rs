@@ -54,7 +54,7 @@ impl Totals {
 #[derive(Debug, Default)]
 struct Hashing(AtomicU64);
 
-impl ripstop_s3::Observer for Hashing {
+impl ripstop_s3::RequestObserver for Hashing {
     fn answered(&self, answered: &Answered) {
         self.0.fetch_add(answered.hashing.as_nanos() as u64, Relaxed);
     }
@@ -102,7 +102,7 @@ impl Served {
             listener,
             assembly.store.clone(),
             credentials,
-            ripstop_s3::Settings::default(),
+            ripstop_s3::FrontSettings::default(),
             hashing.clone(),
             stop.clone(),
         ));

@@ -1,4 +1,4 @@
-use ripstop_gateway::{Placement, Selection};
+use ripstop_gateway::{Placement, ReadSelection};
 use ripstop_model::NodeId;
 use ripstop_placement::Plan;
 
@@ -12,6 +12,6 @@ pub(super) struct Case {
 }
 
 /// A plan of one class in the machine's terms.
-pub(super) fn placement(plan: &Plan, selection: Selection) -> Placement {
+pub(super) fn placement(plan: &Plan, selection: ReadSelection) -> Placement {
     Placement::of(&plan.classes[0], selection, NodeId)
 }

@@ -7,7 +7,7 @@ use ripstop_block::Blocks;
 use ripstop_client::noise;
 use ripstop_experiment::patient;
 use ripstop_figure::Progress;
-use ripstop_gateway::{Placement, Report, Settings};
+use ripstop_gateway::{MachineSettings, Placement, Report};
 use ripstop_model::{NodeId, PoolId, StripeId, StripeShape, Timestamp};
 use ripstop_node::{Delay, MemoryNode, Node};
 use ripstop_runtime::{
@@ -44,11 +44,11 @@ fn pool(nodes: Vec<Arc<dyn Node>>) -> Result<(Pool, mpsc::Receiver<Aftermath>)> 
     let origin = Origin { store: 1, pool: PoolId(0) };
     let nodes = nodes.into_iter().zip(0..);
     let nodes = nodes.map(|(node, id)| PoolNode { id: NodeId(id), lanes: 1, node }).collect();
-    let policy = ripstop_policy::by_name("fixed", &ripstop_policy::Settings::default())?;
+    let policy = ripstop_policy::by_name("fixed", &ripstop_policy::PolicySettings::default())?;
     let (spent, blocks, pins) = (Arc::<Spent>::default(), Blocks::default(), Pins::default());
     // A write is answered with all its fragments durable.
     let parity = site::code().parity() as u8;
-    let settings = Settings { answer_extra: parity, answer_extra_min: parity, ..patient() };
+    let settings = MachineSettings { answer_extra: parity, answer_extra_min: parity, ..patient() };
     let observer = Arc::new(Nobody);
     Ok((
         Pool::new(origin, site::code(), settings, policy, nodes, observer, spent, blocks, pins, to),

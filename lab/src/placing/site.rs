@@ -1,9 +1,9 @@
 //! The paper's testbed, a hundred times faster, its sites unlike.
 
 use ripstop_delay::{DelayModel, ShiftedExponential};
-use ripstop_gateway::Settings;
+use ripstop_gateway::MachineSettings;
 use ripstop_model::Code;
-use ripstop_placement::{Class, Node, NodeState, Problem, Service};
+use ripstop_placement::{Class, Problem, Service, StorageNode, StorageNodeState};
 use ripstop_policy::Policy;
 use ripstop_rehearsal::{Rehearsal, arrivals};
 use std::time::Duration;
@@ -62,14 +62,14 @@ pub(super) fn rate(load: f64) -> f64 {
 
 /// What the planner is to solve: latency alone, any node's chunk costs the same.
 pub(super) fn problem(rate: f64) -> Problem {
-    let node = |at: u16| Node {
+    let node = |at: u16| StorageNode {
         service: service(factor(at)),
         price_per_chunk: 1.0,
         price_per_byte: 0.0,
         site: at / NODES_PER_SITE,
         vendor: 0,
         capacity_bytes: u64::MAX,
-        state: NodeState::Up,
+        state: StorageNodeState::Up,
     };
     let class = Class {
         rate,
@@ -90,7 +90,7 @@ pub(super) fn problem(rate: f64) -> Problem {
 
 /// The nodes in the simulator, one lane each.
 pub(super) fn rehearsal(
-    settings: Settings,
+    settings: MachineSettings,
     delay: &dyn Fn(u16) -> Box<dyn DelayModel>,
     seed: u64,
 ) -> Rehearsal<'_> {
@@ -107,7 +107,7 @@ pub(super) fn rehearsal(
 
 /// The policy of all of them.
 fn fixed() -> Box<dyn Policy> {
-    ripstop_policy::by_name("fixed", &ripstop_policy::Settings::default())
+    ripstop_policy::by_name("fixed", &ripstop_policy::PolicySettings::default())
         .expect("it is registered")
 }
 

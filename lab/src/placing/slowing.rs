@@ -13,7 +13,7 @@ use hyper::Method;
 use ripstop_delay::{DelayModel, Dice};
 use ripstop_experiment::Report;
 use ripstop_figure::{Axis, Figure, Panel, Progress, Series, Table, mean};
-use ripstop_gateway::{Selection, Settings};
+use ripstop_gateway::{MachineSettings, ReadSelection};
 use ripstop_placement::{Plan, planning::AutoPlan, solve};
 use ripstop_planner::file_of;
 use ripstop_telemetry::{PoolStatus, Status};
@@ -85,7 +85,7 @@ impl Slowing {
 /// Two gateways under one way to choose nodes: one whose node becomes slow, and one whose node was
 /// slow from the start and which has the best plan for that.
 struct Pair {
-    selection: Selection,
+    selection: ReadSelection,
     adapting: Server,
     reference: Server,
     folder: TempDir,
@@ -93,7 +93,7 @@ struct Pair {
 
 /// What came of a pair.
 struct Found {
-    selection: Selection,
+    selection: ReadSelection,
     adapting: Answers,
     reference: Answers,
     /// The mean that the simulator predicts under the new optimum, seconds.
@@ -123,7 +123,7 @@ pub(crate) async fn run(arguments: &Slowing) -> Result<ExitCode> {
     let (before, best) = (solve(&healthy, None)?, solve(&slowed, None)?);
     println!("{}\n", intro(arguments, rate, &before, &best));
     let mut pairs = Vec::new();
-    for selection in [Selection::Probabilistic, Selection::LeastWorkPlanned] {
+    for selection in [ReadSelection::Probabilistic, ReadSelection::LeastWorkPlanned] {
         pairs.push(Pair::start(arguments, selection, &before, &best).await?);
     }
     let total = rate * arguments.total() * 2.0 * pairs.len() as f64;
@@ -188,7 +188,7 @@ impl Pair {
     /// Starts both, and stores the objects where their plans want them.
     async fn start(
         arguments: &Slowing,
-        selection: Selection,
+        selection: ReadSelection,
         before: &Plan,
         best: &Plan,
     ) -> Result<Self> {
@@ -281,11 +281,11 @@ fn configuration(folder: &Path, plan: &str, factor: impl Fn(u16) -> f64) -> Stri
 }
 
 /// What the simulator predicts of the new optimum, over many more reads: the mean, seconds.
-fn foretold(arguments: &Slowing, rate: f64, selection: Selection, best: &Plan) -> f64 {
+fn foretold(arguments: &Slowing, rate: f64, selection: ReadSelection, best: &Plan) -> f64 {
     let times = site::times(rate, arguments.total() * 20.0, arguments.seed + 1);
     let places = ripstop_rehearsal::places(&best.classes[0], times.len(), arguments.seed + 1);
     let delay = |node| Box::new(site::delay(arguments.factor(node))) as Box<dyn DelayModel>;
-    let rehearsal = site::rehearsal(Settings::default(), &delay, arguments.seed + 1);
+    let rehearsal = site::rehearsal(MachineSettings::default(), &delay, arguments.seed + 1);
     mean(&rehearsal.play(&placement(best, selection), &places, &times)).unwrap_or(f64::NAN)
 }
 
@@ -293,7 +293,7 @@ fn foretold(arguments: &Slowing, rate: f64, selection: Selection, best: &Plan) -
 fn simulated(
     arguments: &Slowing,
     rate: f64,
-    selection: Selection,
+    selection: ReadSelection,
     before: &Plan,
     overhead_s: f64,
 ) -> Result<(Vec<Reads>, [f64; 2])> {

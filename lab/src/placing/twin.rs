@@ -3,12 +3,12 @@
 
 use super::site::{self, NODES, STRIPE_BYTES, STRIPES};
 use anyhow::{Context as _, Result};
-use ripstop_estimator::{LogRecord, Outcome, parse_log};
+use ripstop_estimator::{LogRecord, LoggedOutcome, parse_log};
 use ripstop_experiment::{
     ClassSetting, Delay, Layout, Load, NodeSetting, Overhead, PlanSetting, Run, Setting,
 };
 use ripstop_figure::mean;
-use ripstop_gateway::{Selection, Settings};
+use ripstop_gateway::{MachineSettings, ReadSelection};
 use ripstop_model::{Operation, Timestamp};
 use ripstop_placement::{Group, moving, planning::AutoPlan};
 use ripstop_policy::Limits;
@@ -22,7 +22,7 @@ const SEEDS: u64 = 10;
 pub(super) struct Twin<'a> {
     /// When reads come, seconds.
     pub times: &'a [f64],
-    pub selection: Selection,
+    pub selection: ReadSelection,
     pub auto: AutoPlan,
     /// The plan by which stripes were stored.
     pub former: &'a [Group],
@@ -94,10 +94,10 @@ impl Twin<'_> {
             layout: Layout::Spread,
             classes: vec![ClassSetting::new(Operation::Read, STRIPE_BYTES.into(), 1.0)],
             paired: false,
-            machine: Settings {
+            machine: MachineSettings {
                 answer_extra: parity,
                 answer_extra_min: parity,
-                ..Settings::default()
+                ..MachineSettings::default()
             },
             plan: Some(plan),
             ..Setting::of_tofec(Delay::ShiftedExponential(site::DELAY), 1)
@@ -110,9 +110,9 @@ impl Twin<'_> {
 pub(super) fn overhead_s(log: &str) -> Result<f64> {
     let records = parse_log(log)?;
     let first = records.iter().map(|record| record.node.0).min().unwrap_or(0);
-    let reads = records
-        .iter()
-        .filter(|record| record.operation == Operation::Read && record.outcome == Outcome::Done);
+    let reads = records.iter().filter(|record| {
+        record.operation == Operation::Read && record.outcome == LoggedOutcome::Done
+    });
     let beyond = |record: &LogRecord| {
         record.served.as_secs_f64() - site::MEAN_S * site::factor(record.node.0 - first)
     };

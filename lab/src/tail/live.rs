@@ -56,7 +56,7 @@ impl Stock {
         let code = storage_code();
         let shape = StripeShape::new(code, size).with_context(|| format!("{size} bytes"))?;
         let node = Arc::new(MemoryNode::new(u64::MAX));
-        let policy = ripstop_policy::by_name("fixed", &ripstop_policy::Settings::default())?;
+        let policy = ripstop_policy::by_name("fixed", &ripstop_policy::PolicySettings::default())?;
         let (pool, _aftermath) = pool(node.clone(), policy, Arc::new(Tape::default()));
         let memory = ripstop_runtime::Memory::new(4 * StripeDraft::memory(shape));
         let mut objects = Vec::with_capacity(OBJECTS);
@@ -101,7 +101,7 @@ impl Stock {
         };
         let node = Arc::new(Delay::new(self.node.clone(), Box::new(delay), 0, 1.0).precise());
         let code = Some(Code::new(parts, parts)?);
-        let policy = ripstop_policy::Settings { code, ..Default::default() };
+        let policy = ripstop_policy::PolicySettings { code, ..Default::default() };
         let tape = Arc::new(Tape::default());
         let (pool, _aftermath) =
             pool(node, ripstop_policy::by_name("fixed", &policy)?, tape.clone());

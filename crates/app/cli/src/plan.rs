@@ -5,7 +5,7 @@ mod gateway;
 use anyhow::{Context as _, Result};
 use clap::Args;
 use ripstop_assembly::AdminPort;
-use ripstop_gateway::Selection;
+use ripstop_gateway::ReadSelection;
 use ripstop_planner::{Asked, Inventory, Proposal};
 use std::{path::PathBuf, process::ExitCode};
 
@@ -41,7 +41,7 @@ pub(crate) struct Plan {
     /// How the gateway's reads choose among the nodes that hold a stripe, in the file of --apply:
     /// ready, probabilistic, least-work or least-work-planned.
     #[arg(long, value_name = "HOW", default_value = "least-work-planned", value_parser = selection)]
-    pub selection: Selection,
+    pub selection: ReadSelection,
     /// Say why this class is placed as it is: which constraints bind, what each node costs it, and
     /// the next best plan.
     #[arg(long, value_name = "CLASS", conflicts_with = "json")]
@@ -60,7 +60,7 @@ fn theta(text: &str) -> Result<f64, String> {
     theta.ok_or_else(|| "not a number of seconds, 0 or more".into())
 }
 
-fn selection(text: &str) -> Result<Selection, String> {
+fn selection(text: &str) -> Result<ReadSelection, String> {
     let quoted = serde_json::Value::String(text.to_owned());
     serde_json::from_value(quoted)
         .map_err(|_| "not one of ready, probabilistic, least-work, least-work-planned".into())

@@ -142,8 +142,10 @@ pub(crate) async fn found_at_the_nodes(
 
 /// A catalog into which much is brought at once.
 pub(crate) fn new_catalog(config: &Config, file: &Path) -> Result<Grouped<Embedded>> {
-    let settings =
-        ripstop_catalog::Settings { cache_bytes: config.catalog_cache, ..Default::default() };
+    let settings = ripstop_catalog::CatalogSettings {
+        cache_bytes: config.catalog_cache,
+        ..Default::default()
+    };
     let catalog = Embedded::open(file, settings);
     let catalog = catalog.with_context(|| format!("catalog {}", file.display()))?;
     let gather = AtOnce { changes_max: CHANGES_PER_COMMIT };

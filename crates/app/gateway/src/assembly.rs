@@ -207,7 +207,7 @@ async fn trim(blocks: Blocks) {
 
 /// The catalog in this file, verified as far as is configured.
 pub fn open_catalog(config: &Config, file: &Path) -> Result<Arc<Embedded>> {
-    let settings = ripstop_catalog::Settings {
+    let settings = ripstop_catalog::CatalogSettings {
         cache_bytes: config.catalog_cache,
         check_pages: config.catalog_check,
         ..Default::default()
@@ -383,7 +383,7 @@ fn delay_model(name: &str) -> Result<Box<dyn DelayModel>> {
     Ok(Box::new(recorded.with_context(|| format!("delay log {name}"))?))
 }
 
-fn build_bucket(config: &config::Bucket) -> Result<BucketNode> {
+fn build_bucket(config: &config::BucketTable) -> Result<BucketNode> {
     let credentials = match &config.credentials {
         Some(file) => BucketCredentials::from_file(file, "default"),
         None => BucketCredentials::from_environment("AWS"),

@@ -22,7 +22,7 @@ pub use describe::describe;
 pub use node::{NodeConfig, NodeDelay, NodePlace};
 pub use plan_file::{PLAN_FORMAT, PlanFile, PlanGroup};
 pub use pool::{PlanSource, PoolConfig};
-pub use raw::{Bucket, LogFormat};
+pub use raw::{BucketTable, LogFormatName};
 pub use resolve::{Config, KEY_FILE};
 pub use ripstop_placement::planning::AutoPlan;
 pub use tenant::{TenantConfig, TenantNumbers, shaping};

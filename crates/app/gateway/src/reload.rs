@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result, bail};
 use ripstop_gateway::Placement;
 use ripstop_identity::{Credentials, Keyring};
 use ripstop_keeper::Keeper;
-use ripstop_listen::{Renewal, Tls};
+use ripstop_listen::{NewPair, Tls};
 use ripstop_model::TenantId;
 use ripstop_node::DelayFactor;
 use ripstop_roster::Roster;
@@ -113,7 +113,7 @@ impl Reload {
     }
 
     /// Certificates and keys, read again where they were and are configured.
-    fn renewals(&self, config: &Config) -> Result<Vec<Renewal>> {
+    fn renewals(&self, config: &Config) -> Result<Vec<NewPair>> {
         let served = self.tls.get().into_iter().flatten();
         let mut renewals = Vec::new();
         for (tls, files) in served.zip([&config.tls, &config.admin_tls]) {
@@ -143,7 +143,7 @@ impl Reload {
         let rest = if adopted == read { "" } else { "; what else has changed takes a restart" };
         let renewals = self.renewals(&read)?;
         self.enforce(adopted, &read, credentials)?;
-        renewals.into_iter().for_each(Renewal::adopt);
+        renewals.into_iter().for_each(NewPair::adopt);
         Ok(format!("credentials and {tenants} tenants are in force{rights}{changed}{rest}"))
     }
 

@@ -3,7 +3,7 @@
 use crate::{
     assembly::{Assembly, assemble},
     check::check_of,
-    config::{AdminAddress, Config, LogFormat},
+    config::{AdminAddress, Config, LogFormatName},
     credentials::{self, CredentialsOrigin},
     data_folder::{ADMIN_FILE, CATALOG_FILE, DataFolder},
     descriptors,
@@ -80,7 +80,7 @@ impl fmt::Debug for Gateway {
 
 /// Has what is traced go to the standard error output, as the configuration says.
 pub fn log_as(config: &Config) -> Result<()> {
-    let text = config.log.map_or(std::io::stderr().is_terminal(), |log| log == LogFormat::Text);
+    let text = config.log.map_or(std::io::stderr().is_terminal(), |log| log == LogFormatName::Text);
     let format =
         if text { ripstop_telemetry::LogFormat::Text } else { ripstop_telemetry::LogFormat::Json };
     Ok(init_logs(format, &config.log_filter)?)
@@ -263,9 +263,9 @@ fn s3_settings(
     connections_max: usize,
     tls: Option<Tls>,
     memory: &Memory,
-) -> ripstop_s3::Settings {
+) -> ripstop_s3::FrontSettings {
     let (writes, reads) = (memory.clone(), memory.clone());
-    ripstop_s3::Settings {
+    ripstop_s3::FrontSettings {
         region: config.region.clone(),
         signature_v2: config.signature_v2,
         domain: config.domain.clone(),
@@ -280,7 +280,7 @@ fn s3_settings(
         documents_memory_max: config.face_memory(),
         pages_memory_max: config.face_memory(),
         extents_memory_max: config.face_memory(),
-        ..ripstop_s3::Settings::default()
+        ..ripstop_s3::FrontSettings::default()
     }
 }
 

@@ -10,7 +10,7 @@ use ripstop_node::{Meter, Node};
 use ripstop_recording::{Beginning, Recorder};
 use ripstop_roster::{Roster, TaskLog, TaskLogError, TaskLogFile, TaskLogFileSettings};
 use ripstop_runtime::{Observer, Witness};
-use ripstop_s3::Operation;
+use ripstop_s3::S3Operation;
 use ripstop_telemetry::Metrics;
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
@@ -27,7 +27,7 @@ impl Telemetry {
     /// recorder.
     pub fn new(is_on: bool, recorder: Option<Arc<Recorder>>) -> Self {
         let operations: Vec<&'static str> =
-            Operation::ALL.iter().map(|operation| operation.name()).collect();
+            S3Operation::ALL.iter().map(|operation| operation.name()).collect();
         Self { metrics: is_on.then(|| Metrics::new(VERSION, &operations)), recorder }
     }
 
@@ -81,10 +81,10 @@ impl Watch for Telemetry {
     }
 }
 
-impl ripstop_s3::Observer for Telemetry {
+impl ripstop_s3::RequestObserver for Telemetry {
     fn answered(&self, answered: &ripstop_s3::Answered) {
         let Some(metrics) = &self.metrics else { return };
-        metrics.answered(&ripstop_telemetry::Answered {
+        metrics.answered(&ripstop_telemetry::AnsweredRequest {
             operation: answered.operation.name(),
             status: answered.status,
             received: answered.received,

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use ripstop_assembly::config::{PLAN_FORMAT, PlanFile, PlanGroup};
-use ripstop_gateway::Selection;
+use ripstop_gateway::ReadSelection;
 use ripstop_placement::Group;
 
 /// Probabilities in a file have this many decimals; a sum within this of k is k.
@@ -11,7 +11,7 @@ const DECIMALS: f64 = 1e6;
 /// Groups of nodes with these names as a pool's file, every one with dispatch that sums to k.
 pub fn file_of(
     pool: &str,
-    selection: Selection,
+    selection: ReadSelection,
     names: &[String],
     k: u32,
     groups: &[Group],

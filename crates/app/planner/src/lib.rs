@@ -10,12 +10,12 @@
 //! gateway hands it.
 //!
 //! ```
-//! use ripstop_gateway::Selection;
+//! use ripstop_gateway::ReadSelection;
 //! use ripstop_placement::Group;
 //!
 //! let group = Group { files: 3, nodes: vec![0, 2], probabilities: vec![0.25, 0.75] };
 //! let names = ["a", "b", "c"].map(String::from);
-//! let file = ripstop_planner::file_of("cold", Selection::LeastWork, &names, 1, &[group]);
+//! let file = ripstop_planner::file_of("cold", ReadSelection::LeastWork, &names, 1, &[group]);
 //! assert_eq!(file.group[0].nodes, ["a", "c"]);
 //! ```
 

@@ -1,4 +1,4 @@
-use crate::{LogRecord, Outcome};
+use crate::{LogRecord, LoggedOutcome};
 use alloc::{vec, vec::Vec};
 use ripstop_model::Operation;
 
@@ -21,7 +21,7 @@ pub fn since_change<'a, 'b>(mut records: &'b [&'a LogRecord]) -> &'b [&'a LogRec
 /// Where the mean of finished reads changes most, if it does.
 fn last_change(records: &[&LogRecord]) -> Option<usize> {
     let finished = |record: &&LogRecord| {
-        record.operation == Operation::Read && record.outcome == Outcome::Done
+        record.operation == Operation::Read && record.outcome == LoggedOutcome::Done
     };
     let done = records.iter().enumerate().filter(|(_, record)| finished(record));
     // Count, sum and sum of squares up to each finished read.
@@ -67,7 +67,7 @@ mod tests {
                 node: NodeId(0),
                 bytes: 1000,
                 served: Duration::from_secs_f64(mean * (0.5 + 0.5 * dice.exponential())),
-                outcome: Outcome::Done,
+                outcome: LoggedOutcome::Done,
                 waited: Duration::ZERO,
                 redundant: false,
             };

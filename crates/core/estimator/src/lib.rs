@@ -68,7 +68,9 @@ pub use curve::Survival;
 pub use distribution::{Distribution, equally_likely};
 pub use empirical::Empirical;
 pub use fit::{Fit, SIZE_FINISHED_MIN, SPREAD_MIN};
-pub use log::{LOG_HEADER, LogError, LogFormat, LogRecord, Outcome, TASK_LOG_MAX, parse_log};
+pub use log::{
+    LOG_HEADER, LogError, LogRecord, LoggedOutcome, TASK_LOG_MAX, TaskLogFormat, parse_log,
+};
 pub use log_fit::{LogFit, fit_log};
 pub use quantiles::Quantiles;
 pub use sample::Sample;

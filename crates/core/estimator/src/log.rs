@@ -2,7 +2,7 @@ mod format;
 #[cfg(test)]
 mod tests;
 
-pub use format::{LogError, LogFormat};
+pub use format::{LogError, TaskLogFormat};
 
 use crate::Sample;
 use alloc::vec::Vec;
@@ -17,7 +17,7 @@ pub const TASK_LOG_MAX: usize = 1 << 16;
 
 /// How a task ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Outcome {
+pub enum LoggedOutcome {
     /// It did all of it.
     Done,
     /// It was cancelled before its end.
@@ -26,8 +26,8 @@ pub enum Outcome {
     Other,
 }
 
-impl Outcome {
-    /// Its name in task logs. Where one is read, any other name is [`Outcome::Other`] as well.
+impl LoggedOutcome {
+    /// Its name in task logs. Where one is read, every other name is [`LoggedOutcome::Other`].
     pub const fn name(self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -54,7 +54,7 @@ pub struct LogRecord {
     /// From when it had a lane until it ended; in milliseconds.
     pub served: Duration,
     /// How.
-    pub outcome: Outcome,
+    pub outcome: LoggedOutcome,
     /// From when it was queued until it had a lane, in milliseconds; 0 where the log does not say.
     pub waited: Duration,
     /// Whether its request could have done without it, `1` or `0`; not where the log does not say.
@@ -65,9 +65,9 @@ impl LogRecord {
     /// What it tells about delays, unless it failed.
     pub const fn sample(&self) -> Option<Sample> {
         let finished = match self.outcome {
-            Outcome::Done => true,
-            Outcome::Cancelled => false,
-            Outcome::Other => return None,
+            LoggedOutcome::Done => true,
+            LoggedOutcome::Cancelled => false,
+            LoggedOutcome::Other => return None,
         };
         let Self { operation, node, bytes, served, .. } = *self;
         Some(Sample { operation, node, bytes, served, finished })
@@ -86,14 +86,14 @@ impl fmt::Display for LogRecord {
     }
 }
 
-/// The records of a log in any of the [formats](LogFormat), or of several of one format, one behind
-/// the other. A last line that has no end and cannot be read is left out: what wrote it was
+/// The records of a log in any of the [formats](TaskLogFormat), or of several of one format, one
+/// behind the other. A last line that has no end and cannot be read is left out: what wrote it was
 /// stopped.
 pub fn parse_log(text: &str) -> Result<Vec<LogRecord>, LogError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = text.lines().enumerate();
     let header = lines.next().map_or("", |(_, header)| header.trim());
-    let format: LogFormat = header.parse()?;
+    let format: TaskLogFormat = header.parse()?;
     let mut records = Vec::new();
     while let Some((at, line)) = lines.next() {
         if line.trim() == header {

@@ -1,4 +1,4 @@
-use crate::{Fit, LogError, Outcome, Sample, parse_log};
+use crate::{Fit, LogError, LoggedOutcome, Sample, parse_log};
 use alloc::{collections::BTreeMap, vec::Vec};
 use ripstop_model::{NodeId, Operation};
 
@@ -17,7 +17,7 @@ pub struct LogFit {
     pub other: usize,
 }
 
-/// The fits of a task log, in any of the [formats](crate::LogFormat).
+/// The fits of a task log, in any of the [formats](crate::TaskLogFormat).
 pub fn fit_log(text: &str) -> Result<LogFit, LogError> {
     let records = parse_log(text)?;
     let count = |outcome| records.iter().filter(|record| record.outcome == outcome).count();
@@ -30,9 +30,9 @@ pub fn fit_log(text: &str) -> Result<LogFit, LogError> {
     Ok(LogFit {
         operations: fits(operations),
         nodes: fits(nodes),
-        done: count(Outcome::Done),
-        cancelled: count(Outcome::Cancelled),
-        other: count(Outcome::Other),
+        done: count(LoggedOutcome::Done),
+        cancelled: count(LoggedOutcome::Cancelled),
+        other: count(LoggedOutcome::Other),
     })
 }
 

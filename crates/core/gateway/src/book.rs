@@ -12,7 +12,7 @@ pub(crate) use fragment::{Fragment, FragmentState};
 pub(crate) use timers::{Timer, Timers};
 pub(crate) use work::{Mend, Read, Work, Write};
 
-use crate::face::Settings;
+use crate::face::MachineSettings;
 use alloc::{collections::BTreeMap, vec::Vec};
 use core::{
     mem,
@@ -39,7 +39,7 @@ pub(crate) struct Book {
 }
 
 impl Book {
-    pub(crate) fn new(settings: &Settings) -> Self {
+    pub(crate) fn new(settings: &MachineSettings) -> Self {
         Self {
             table: Table::default(),
             by_id: BTreeMap::new(),

@@ -8,7 +8,7 @@ mod weight;
 
 pub(crate) use candidate::Candidate;
 
-use crate::face::{Placement, Selection};
+use crate::face::{Placement, ReadSelection};
 use alloc::vec::Vec;
 use placed::Placed;
 use ripstop_model::NodeId;
@@ -38,7 +38,7 @@ impl Chooser {
     }
 
     /// How reads choose.
-    pub(crate) fn selection(&self) -> Selection {
+    pub(crate) fn selection(&self) -> ReadSelection {
         self.plan.selection()
     }
 

@@ -12,12 +12,12 @@ mod shaping;
 mod task;
 
 pub use action::{Action, Cause};
-pub use event::{Event, NodeState, Operation, Outcome, Request};
+pub use event::{Event, NodeState, Request, RequestSpec, TaskOutcome};
 pub(crate) use exit::Exit;
 pub use gauge::{NodeGauge, TierGauge};
-pub use placement::{Placement, PlacementGroup, Selection, WHOLE_CHUNK};
+pub use placement::{Placement, PlacementGroup, ReadSelection, WHOLE_CHUNK};
 pub use promised::{Grant, LanesMissing, Promised, PromisedError};
 pub use report::Report;
-pub use settings::{AfterAnswer, Settings, SettingsError};
+pub use settings::{AfterAnswer, MachineSettings, SettingsError};
 pub use shaping::{LANE, Recombination, Shaping, TenantTerms, TierTerms};
 pub use task::{Task, TaskEnd};

@@ -13,7 +13,7 @@ mod task;
 pub(crate) use claims::Need;
 pub(crate) use task::NewTask;
 
-use crate::face::{NodeGauge, NodeState, Settings};
+use crate::face::{MachineSettings, NodeGauge, NodeState};
 use claims::Claims;
 use ripstop_model::{NodeId, Timestamp};
 use ripstop_scheduling::{
@@ -59,7 +59,7 @@ impl Floor {
     ///
     /// # Panics
     /// If two nodes have the same id.
-    pub(crate) fn new(settings: &Settings, nodes: &[NodeSpec]) -> Self {
+    pub(crate) fn new(settings: &MachineSettings, nodes: &[NodeSpec]) -> Self {
         Self {
             nodes: Nodes::new(nodes),
             paces: Paces::new(nodes.len()),

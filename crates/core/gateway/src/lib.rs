@@ -19,16 +19,19 @@
 //! service. `machine` is one match.
 //!
 //! ```
-//! use ripstop_gateway::{Action, Event, Machine, NodeSpec, Operation, Outcome, Request, Settings};
+//! use ripstop_gateway::{
+//!     Action, Event, Machine, MachineSettings, NodeSpec, Request, RequestSpec, TaskOutcome,
+//! };
 //! use ripstop_model::{NodeId, RequestId, StripSet, TenantId, Timestamp};
 //!
 //! let nodes = (0..3).map(|id| NodeSpec { id: NodeId(id), lanes: 4 }).collect();
-//! let policy = ripstop_policy::by_name("fixed", &ripstop_policy::Settings::default());
-//! let mut machine = Machine::new(Settings::default(), nodes, policy.expect("it is registered"));
+//! let policy = ripstop_policy::by_name("fixed", &ripstop_policy::PolicySettings::default());
+//! let policy = policy.expect("it is registered");
+//! let mut machine = Machine::new(MachineSettings::default(), nodes, policy);
 //!
 //! // A stripe of code (3,2) whose fragment 0 is missing: strip 0 is computed from 1 and 2.
 //! let places = vec![None, Some(NodeId(1)), Some(NodeId(2))];
-//! let operation = Operation::Read { k: 2, wanted: StripSet::first(1), places };
+//! let operation = RequestSpec::Read { k: 2, wanted: StripSet::first(1), places };
 //! let (id, tenant) = (RequestId(7), TenantId::ANYBODY);
 //! let request = Request { id, tenant, operation, strip_bytes: 4096 };
 //! let mut actions = Vec::new();
@@ -36,7 +39,7 @@
 //! let mut answers = Vec::new();
 //! while let Some(action) = (!actions.is_empty()).then(|| actions.remove(0)) {
 //!     let event = match action {
-//!         Action::StartTask(task) => Event::TaskEnded(task.id, Outcome::Done),
+//!         Action::StartTask(task) => Event::TaskEnded(task.id, TaskOutcome::Done),
 //!         Action::Decode { request, .. } => Event::DecodeEnded(request, true),
 //!         Action::Report(_) => continue,
 //!         other => {
@@ -61,10 +64,10 @@ mod machine;
 mod serve;
 
 pub use face::{
-    Action, AfterAnswer, Cause, Event, Grant, LANE, LanesMissing, NodeGauge, NodeState, Operation,
-    Outcome, Placement, PlacementGroup, Promised, PromisedError, Recombination, Report, Request,
-    Selection, Settings, SettingsError, Shaping, Task, TaskEnd, TenantTerms, TierGauge, TierTerms,
-    WHOLE_CHUNK,
+    Action, AfterAnswer, Cause, Event, Grant, LANE, LanesMissing, MachineSettings, NodeGauge,
+    NodeState, Placement, PlacementGroup, Promised, PromisedError, ReadSelection, Recombination,
+    Report, Request, RequestSpec, SettingsError, Shaping, Task, TaskEnd, TaskOutcome, TenantTerms,
+    TierGauge, TierTerms, WHOLE_CHUNK,
 };
 pub use machine::Machine;
 pub use ripstop_policy::Load;

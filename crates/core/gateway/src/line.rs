@@ -5,7 +5,7 @@ mod tenants;
 
 pub(crate) use tenants::Kind;
 
-use crate::face::{Report, Request, Settings, Shaping, TierGauge};
+use crate::face::{MachineSettings, Report, Request, Shaping, TierGauge};
 use alloc::{boxed::Box, vec::Vec};
 use core::time::Duration;
 use ripstop_model::{TenantId, Timestamp};
@@ -49,7 +49,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    pub(crate) fn new(settings: &Settings) -> Self {
+    pub(crate) fn new(settings: &MachineSettings) -> Self {
         Self {
             requests: RequestQueue::new(settings.requests_waiting_max + AHEAD),
             mends: RequestQueue::new(settings.mends_waiting_max),

@@ -1,6 +1,6 @@
 use crate::{
     book::Timer,
-    face::{Action, Event, NodeGauge, NodeState, Settings, TierGauge},
+    face::{Action, Event, MachineSettings, NodeGauge, NodeState, TierGauge},
     serve::{self, Parts},
 };
 use alloc::{boxed::Box, vec::Vec};
@@ -23,9 +23,9 @@ impl Machine {
     /// A machine whose nodes are all up and idle.
     ///
     /// # Panics
-    /// If the settings are not valid ([`Settings::validate`]) or two nodes have the same id.
+    /// If the settings are not valid ([`MachineSettings::validate`]) or two nodes have the same id.
     #[expect(clippy::needless_pass_by_value, reason = "a machine keeps its nodes, in its own form")]
-    pub fn new(settings: Settings, nodes: Vec<NodeSpec>, policy: Box<dyn Policy>) -> Self {
+    pub fn new(settings: MachineSettings, nodes: Vec<NodeSpec>, policy: Box<dyn Policy>) -> Self {
         if let Err(error) = settings.validate() {
             panic!("the machine's settings are not valid: {error}");
         }

@@ -2,7 +2,7 @@
 
 use ripstop_delay::Dice;
 use ripstop_gateway::{
-    Action, Event, Machine, NodeSpec, Operation, Outcome, Request, Settings, Task,
+    Action, Event, Machine, MachineSettings, NodeSpec, Request, RequestSpec, Task, TaskOutcome,
 };
 use ripstop_model::{NodeId, RequestId, StripSet, TenantId, Timestamp};
 use ripstop_policy::by_name;
@@ -34,9 +34,9 @@ impl Simulation {
     fn new(lanes: u16, slow: Option<(NodeId, Duration)>) -> Self {
         let nodes = (0..6).map(|id| NodeSpec { id: NodeId(id), lanes }).collect();
         let policy =
-            by_name("fixed", &ripstop_policy::Settings::default()).expect("it is registered");
+            by_name("fixed", &ripstop_policy::PolicySettings::default()).expect("it is registered");
         Self {
-            machine: Machine::new(Settings::default(), nodes, policy),
+            machine: Machine::new(MachineSettings::default(), nodes, policy),
             lanes,
             slow,
             dice: Dice::new(1),
@@ -58,7 +58,7 @@ impl Simulation {
 
     fn read(&mut self, id: u64, at: Timestamp, strips: usize) {
         let places = (0..6).map(|index| Some(NodeId(((id + index) % 6) as u16))).collect();
-        let operation = Operation::Read { k: 4, wanted: StripSet::first(strips), places };
+        let operation = RequestSpec::Read { k: 4, wanted: StripSet::first(strips), places };
         let request = Request {
             id: RequestId(id),
             tenant: TenantId::ANYBODY,
@@ -69,7 +69,7 @@ impl Simulation {
     }
 
     fn write(&mut self, id: u64, at: Timestamp) {
-        let operation = Operation::Write { n: 6, k: 4 };
+        let operation = RequestSpec::Write { n: 6, k: 4 };
         let request = Request {
             id: RequestId(id),
             tenant: TenantId::ANYBODY,
@@ -86,7 +86,7 @@ impl Simulation {
         };
         let span = mean.mul_f64(self.dice.exponential());
         self.busy += span;
-        self.schedule(self.now + span, Event::TaskEnded(task.id, Outcome::Done));
+        self.schedule(self.now + span, Event::TaskEnded(task.id, TaskOutcome::Done));
     }
 
     fn run(&mut self) {

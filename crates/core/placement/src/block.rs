@@ -99,7 +99,7 @@ impl Blocks {
         up: &[bool],
         fresh: usize,
     ) -> Result<Block, PlanError> {
-        use crate::NodeState::{Fixed, Up};
+        use crate::StorageNodeState::{Fixed, Up};
         let state = |node: u16| problem.nodes[usize::from(node)].state;
         let forced: Vec<u16> =
             group.nodes.iter().copied().filter(|&node| state(node) == Fixed).collect();

@@ -1,6 +1,6 @@
 //! Failure domains: how many chunks of a file a site and a vendor may hold.
 
-use crate::{Class, Node, NodeState, PlanError, Problem};
+use crate::{Class, PlanError, Problem, StorageNode, StorageNodeState};
 use alloc::{vec, vec::Vec};
 
 /// More ways than this to share chunks among sites are refused.
@@ -29,8 +29,8 @@ pub(crate) struct Shape {
 }
 
 impl Domains {
-    pub(crate) fn new(nodes: &[Node]) -> Result<Self, PlanError> {
-        let dense = |key: fn(&Node) -> u16| {
+    pub(crate) fn new(nodes: &[StorageNode]) -> Result<Self, PlanError> {
+        let dense = |key: fn(&StorageNode) -> u16| {
             let mut names: Vec<u16> = nodes.iter().map(key).collect();
             names.sort_unstable();
             names.dedup();
@@ -170,7 +170,7 @@ fn missing_sites(class: &Class, at: usize, needed: usize, reached: usize) -> Pla
 
 /// Which nodes of a problem take new chunks.
 pub(crate) fn usable(problem: &Problem) -> Vec<bool> {
-    problem.nodes.iter().map(|node| node.state == NodeState::Up).collect()
+    problem.nodes.iter().map(|node| node.state == StorageNodeState::Up).collect()
 }
 
 /// All the largest ways to cap the sites, of the given sizes, so that any `lost` of them together

@@ -34,16 +34,16 @@
 //! [`Service::resized`] gives the moments of another chunk size.
 //!
 //! ```
-//! use ripstop_placement::{Class, Node, NodeState, Problem, Service, solve};
+//! use ripstop_placement::{Class, StorageNode, StorageNodeState, Problem, Service, solve};
 //!
-//! let node = |site, seconds, price_per_chunk| Node {
+//! let node = |site, seconds, price_per_chunk| StorageNode {
 //!     service: Service::from_mean_sd(seconds, 0.03, None).expect("positive"),
 //!     price_per_chunk,
 //!     price_per_byte: 0.0,
 //!     site,
 //!     vendor: site,
 //!     capacity_bytes: u64::MAX,
-//!     state: NodeState::Up,
+//!     state: StorageNodeState::Up,
 //! };
 //! let problem = Problem {
 //!     nodes: (0..9).map(|at| node(at / 3, 0.1, f64::from(at % 3))).collect(),
@@ -102,7 +102,7 @@ pub use bound::LatencyBound;
 pub use certificate::Certificate;
 pub use exact::{exactly, is_exact};
 pub use plan::{Group, Move, Plan};
-pub use problem::{Class, Node, NodeState, PlanError, Problem};
+pub use problem::{Class, PlanError, Problem, StorageNode, StorageNodeState};
 pub use published::{Published, project};
 pub use renewal::{Renewal, renew};
 pub use service::{Service, ServiceError};

@@ -12,4 +12,4 @@ pub use assignment::{Assignment, Goal, SPOTS_MAX, Spot, Tally, goals, is_stray};
 pub use census::{Census, CensusCount};
 pub use errand::{Errand, FragmentMove};
 pub use pace::{HOME_AFTER, MOVE_RATE_MAX, MovePace};
-pub use watch::{LOOK_EVERY, Walked, Watch};
+pub use watch::{LOOK_EVERY, StrayWatch, Walked};

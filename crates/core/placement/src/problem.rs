@@ -6,7 +6,7 @@ use core::fmt;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Problem {
     /// The nodes; everywhere else a node is its position here.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<StorageNode>,
     /// The classes; everywhere else a class is its position here.
     pub classes: Vec<Class>,
     /// The paper's θ: how many seconds of mean latency one unit of money is worth.
@@ -17,7 +17,7 @@ pub struct Problem {
 
 /// One place that stores chunks and serves them one after the other.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Node {
+pub struct StorageNode {
     /// Service time of one chunk. Chunks of every class are served alike, as in the paper.
     pub service: Service,
     /// The paper's V: money for storing one chunk.
@@ -31,12 +31,12 @@ pub struct Node {
     /// How many bytes of chunks it can hold.
     pub capacity_bytes: u64,
     /// Whether it takes and serves chunks.
-    pub state: NodeState,
+    pub state: StorageNodeState,
 }
 
 /// Whether a node takes and serves chunks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum NodeState {
+pub enum StorageNodeState {
     /// It does.
     #[default]
     Up,

@@ -1,5 +1,5 @@
 use crate::{
-    Group, Node, NodeState, Plan, PlanError, Problem,
+    Group, Plan, PlanError, Problem, StorageNode, StorageNodeState,
     block::{Block, Blocks},
     certificate::{Dual, most_loads},
     curve::UTILISATION_MAX,
@@ -61,8 +61,8 @@ pub fn solve(problem: &Problem, previous: Option<&Plan>) -> Result<Plan, PlanErr
     };
     check_previous(problem, previous)?;
     let mut freed = problem.clone();
-    for node in freed.nodes.iter_mut().filter(|node| node.state == NodeState::Fixed) {
-        node.state = NodeState::Up;
+    for node in freed.nodes.iter_mut().filter(|node| node.state == StorageNodeState::Fixed) {
+        node.state = StorageNodeState::Up;
     }
     let (best, bound) = from_nothing(&freed, &domains)?;
     let best = best.field.value();
@@ -110,7 +110,7 @@ fn keep(
     };
     let lots = blocks.iter().enumerate().map(lot).collect();
     let mut draft = Draft::new(blocks, lots, field(problem, Goal::Latency));
-    let full = |(bytes, node): (&f64, &Node)| *bytes > node.capacity_bytes as f64;
+    let full = |(bytes, node): (&f64, &StorageNode)| *bytes > node.capacity_bytes as f64;
     if draft.field.bytes.iter().zip(&problem.nodes).any(full) {
         return Ok(None);
     }

@@ -1,6 +1,6 @@
 //! The paper's testbed: the setup of its Figs. 8 to 13.
 
-use crate::{Class, Node, NodeState, Problem, Service};
+use crate::{Class, Problem, Service, StorageNode, StorageNodeState};
 use alloc::vec::Vec;
 
 /// Measured service of a 12.5 MB chunk: mean 13.9 s, deviation 4.3 s, third moment 3476.8 s³.
@@ -26,15 +26,15 @@ pub fn service() -> Service {
 }
 
 /// The twelve nodes. The paper prints one node's measured service only, which all are given.
-pub fn nodes() -> Vec<Node> {
-    let node = |site| Node {
+pub fn nodes() -> Vec<StorageNode> {
+    let node = |site| StorageNode {
         service: service(),
         price_per_chunk: 0.0,
         price_per_byte: PRICE_PER_BYTE,
         site,
         vendor: 0,
         capacity_bytes: u64::MAX,
-        state: NodeState::Up,
+        state: StorageNodeState::Up,
     };
     (0..3 * NODES_PER_SITE).map(|at| node(at / NODES_PER_SITE)).collect()
 }

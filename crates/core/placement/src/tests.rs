@@ -3,7 +3,7 @@
 extern crate std;
 
 use crate::{
-    Class, Node, NodeState, Problem, Service,
+    Class, Problem, Service, StorageNode, StorageNodeState,
     certificate::{Dual, most_loads},
     choice::{Chooser, Role},
     curve::{Curve, best_z},
@@ -97,14 +97,14 @@ fn the_bound_over_z_is_below_every_point() {
 
 fn problem(dice: &mut Dice, m: usize) -> Problem {
     let service = Service::from_mean_sd(1.0, 0.5, None).unwrap();
-    let node = |at: usize| Node {
+    let node = |at: usize| StorageNode {
         service,
         price_per_chunk: 1.0,
         price_per_byte: 0.0,
         site: (at % 4) as u16,
         vendor: (at % 4 / 2) as u16,
         capacity_bytes: u64::MAX,
-        state: NodeState::Up,
+        state: StorageNodeState::Up,
     };
     let class = Class {
         rate: 1.0,

@@ -4,7 +4,7 @@ mod instance;
 
 use instance::{check, random};
 use ripstop_delay::Dice;
-use ripstop_placement::{NodeState, PlanError, Problem, Service, solve};
+use ripstop_placement::{PlanError, Problem, Service, StorageNodeState, solve};
 
 fn odd(dice: &mut Dice) -> Problem {
     let m = 1 + dice.below(9) as usize;
@@ -20,7 +20,10 @@ fn odd(dice: &mut Dice) -> Problem {
             2 => node.capacity_bytes = dice.below(100_000),
             3 => node.price_per_chunk = 0.0,
             4 => node.price_per_byte = 1e6,
-            5 => node.state = [NodeState::Down, NodeState::Fixed][dice.below(2) as usize],
+            5 => {
+                node.state =
+                    [StorageNodeState::Down, StorageNodeState::Fixed][dice.below(2) as usize];
+            }
             _ => {}
         }
     }
@@ -52,7 +55,7 @@ fn run(seeds: core::ops::Range<u64>) -> usize {
         match again {
             Ok(again) => check(&problem, &again),
             Err(error) => assert!(
-                problem.nodes.iter().any(|n| n.state == NodeState::Fixed),
+                problem.nodes.iter().any(|n| n.state == StorageNodeState::Fixed),
                 "{seed}: {error}"
             ),
         }

@@ -5,7 +5,7 @@ mod instance;
 use instance::{check, random};
 use ripstop_delay::Dice;
 use ripstop_placement::{
-    Group, NodeState, Plan, PlanError, Problem, Published, baseline, solve, testbed,
+    Group, Plan, PlanError, Problem, Published, StorageNodeState, baseline, solve, testbed,
 };
 
 #[test]
@@ -155,7 +155,8 @@ fn promises_are_kept_and_gaps_small_under_all_constraints() {
             class.spread = class.k > 2 && dice.below(2) == 0;
         }
         problem.nodes.iter_mut().for_each(|node| node.vendor = node.site / 2);
-        problem.nodes[0].state = [NodeState::Up, NodeState::Down][dice.below(2) as usize];
+        problem.nodes[0].state =
+            [StorageNodeState::Up, StorageNodeState::Down][dice.below(2) as usize];
         let bytes: u64 =
             problem.classes.iter().map(|class| class.files * class.chunk_bytes * 8).sum();
         if instance % 3 == 0 {

@@ -4,7 +4,9 @@ mod instance;
 
 use instance::{check, random};
 use ripstop_delay::Dice;
-use ripstop_placement::{Group, NodeState, Plan, PlanError, Problem, Spread, solve, testbed};
+use ripstop_placement::{
+    Group, Plan, PlanError, Problem, Spread, StorageNodeState, solve, testbed,
+};
 
 fn instance(seed: u64, files: &[u64]) -> Problem {
     let mut problem = random(&mut Dice::new(seed), 12, 4, files, 0.5);
@@ -79,8 +81,8 @@ fn the_moves_lead_from_the_previous_plan_to_the_next() {
     for seed in 0..12 {
         let mut problem = instance(seed, &[400, 300, 70]);
         let first = solve(&problem, None).unwrap();
-        problem.nodes[2].state = NodeState::Down;
-        problem.nodes[5].state = NodeState::Fixed;
+        problem.nodes[2].state = StorageNodeState::Down;
+        problem.nodes[5].state = StorageNodeState::Fixed;
         problem.seconds_per_moved_byte = 1e-8;
         let plan = match solve(&problem, Some(&first)) {
             Ok(plan) => plan,

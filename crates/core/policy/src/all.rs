@@ -1,6 +1,6 @@
 //! Everything at once: what a gateway does that asks all k + m disks for every read.
 
-use crate::{Choice, Class, Limits, Load, Policy, Settings, eager::eager};
+use crate::{Choice, Limits, Load, Policy, PolicySettings, RequestClass, eager::eager};
 use ripstop_model::Timestamp;
 
 /// The largest k, and as many tasks as there may be.
@@ -11,13 +11,13 @@ pub struct All {
 
 impl All {
     /// Within `settings.limits`.
-    pub fn new(settings: &Settings) -> Self {
+    pub fn new(settings: &PolicySettings) -> Self {
         Self { limits: settings.limits }
     }
 }
 
 impl Policy for All {
-    fn choose(&mut self, _now: Timestamp, class: &Class, _load: Load) -> Choice {
+    fn choose(&mut self, _now: Timestamp, class: &RequestClass, _load: Load) -> Choice {
         eager(self.limits.nearest(class, usize::MAX, usize::MAX))
     }
 }

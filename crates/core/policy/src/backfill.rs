@@ -11,7 +11,8 @@ mod rescue;
 mod tests;
 
 use crate::{
-    Choice, Chunking, Class, Limits, Load, Operation, Policy, Redundancy, Sample, Settings,
+    Choice, Chunking, Limits, Load, Operation, Policy, PolicySettings, Redundancy, RequestClass,
+    Sample,
 };
 use alloc::collections::BTreeMap;
 use core::time::Duration;
@@ -81,7 +82,7 @@ const EXPLORE_LOAD_MAX: f64 = 0.7;
 
 impl Backfill {
     /// Within `settings.limits`.
-    pub fn new(settings: &Settings) -> Self {
+    pub fn new(settings: &PolicySettings) -> Self {
         Self {
             limits: settings.limits,
             delays: [Delays::default(), Delays::default()],
@@ -111,7 +112,7 @@ impl Backfill {
     }
 
     /// What is known of requests of this class; nothing before anything is.
-    fn outlook(&mut self, key: Key, class: &Class) -> Option<&Outlook> {
+    fn outlook(&mut self, key: Key, class: &RequestClass) -> Option<&Outlook> {
         let generation = self.generation;
         let known = self.outlooks.get_mut(&key);
         let fresh = known.is_some_and(|outlook| outlook.is_fresh(generation));
@@ -172,7 +173,7 @@ impl Backfill {
     }
 
     /// Another chunk size now and then, so that its delays are known when they are wanted.
-    fn explored(&self, class: &Class, k: usize, rho: f64) -> Option<(usize, usize)> {
+    fn explored(&self, class: &RequestClass, k: usize, rho: f64) -> Option<(usize, usize)> {
         if self.held(self.pool.lanes) > CROWDED {
             // Nothing takes less lane time as a rule. Where something else seems to, what was
             // learned may be wrong, and with it the load: then the crowd is there because of it,
@@ -196,7 +197,7 @@ impl Backfill {
 }
 
 impl Policy for Backfill {
-    fn choose(&mut self, now: Timestamp, class: &Class, load: Load) -> Choice {
+    fn choose(&mut self, now: Timestamp, class: &RequestClass, load: Load) -> Choice {
         self.arrivals += 1;
         self.learn_delays();
         let (size, code) = (class.size_kind(), class.code);

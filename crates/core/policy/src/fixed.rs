@@ -1,6 +1,8 @@
 //! The same code whatever the load.
 
-use crate::{Choice, Chunking, Class, Load, Operation, Policy, Settings, eager::eager};
+use crate::{
+    Choice, Chunking, Load, Operation, Policy, PolicySettings, RequestClass, eager::eager,
+};
 use ripstop_model::{Code, Timestamp};
 
 /// The same code whatever the load: reads fetch a set number of chunks; writes store all N, or
@@ -14,13 +16,13 @@ pub struct Fixed {
 impl Fixed {
     /// Serves with `settings.code` where chunks may be runs of strips, fetches
     /// `settings.read_chunks` where they are strips; without them, K.
-    pub fn new(settings: &Settings) -> Self {
+    pub fn new(settings: &PolicySettings) -> Self {
         Self { code: settings.code, read_chunks: settings.read_chunks }
     }
 }
 
 impl Policy for Fixed {
-    fn choose(&mut self, _now: Timestamp, class: &Class, _load: Load) -> Choice {
+    fn choose(&mut self, _now: Timestamp, class: &RequestClass, _load: Load) -> Choice {
         let storage = class.code;
         eager(match (class.chunking, class.operation) {
             (Chunking::Run, _) => {
@@ -47,10 +49,12 @@ mod tests {
     fn reads_take_the_set_number_within_the_storage_code_and_writes_take_all() {
         let mut table = String::new();
         for read_chunks in [None, Some(0), Some(5), Some(255)] {
-            let mut policy = Fixed::new(&Settings { read_chunks, ..Settings::default() });
+            let mut policy =
+                Fixed::new(&PolicySettings { read_chunks, ..PolicySettings::default() });
             let mut chosen = |operation| {
                 let code = Code::new(6, 4).unwrap();
-                let class = Class { operation, strip_bytes: 1, code, chunking: Chunking::Strip };
+                let class =
+                    RequestClass { operation, strip_bytes: 1, code, chunking: Chunking::Strip };
                 policy.choose(Timestamp::ZERO, &class, Load::default()).code
             };
             let (read, write) = (chosen(Operation::Read), chosen(Operation::Write));
@@ -70,10 +74,14 @@ mod tests {
         let mut table = String::new();
         for (n, k) in [(1, 1), (2, 1), (4, 1), (5, 5), (12, 6), (24, 12), (30, 20)] {
             let code = Some(Code::new(n, k).unwrap());
-            let mut policy = Fixed::new(&Settings { code, ..Settings::default() });
+            let mut policy = Fixed::new(&PolicySettings { code, ..PolicySettings::default() });
             let (operation, chunking) = (Operation::Read, Chunking::Run);
-            let class =
-                Class { operation, strip_bytes: 1, code: Code::new(24, 12).unwrap(), chunking };
+            let class = RequestClass {
+                operation,
+                strip_bytes: 1,
+                code: Code::new(24, 12).unwrap(),
+                chunking,
+            };
             let chosen = policy.choose(Timestamp::ZERO, &class, Load::default()).code;
             writeln!(table, "({n},{k}): {chosen}").unwrap();
         }

@@ -1,6 +1,6 @@
 //! *Greedy* of Liang and Kozat, TOFEC: whatever lanes idle are used, as if nobody else would come.
 
-use crate::{Choice, Class, Limits, Load, Policy, Settings, eager::eager};
+use crate::{Choice, Limits, Load, Policy, PolicySettings, RequestClass, eager::eager};
 use ripstop_model::Timestamp;
 
 /// With l lanes idle (none, if any request waits): k = l within its bounds, then n = l within its.
@@ -11,13 +11,13 @@ pub struct Greedy {
 
 impl Greedy {
     /// Within `settings.limits`.
-    pub fn new(settings: &Settings) -> Self {
+    pub fn new(settings: &PolicySettings) -> Self {
         Self { limits: settings.limits }
     }
 }
 
 impl Policy for Greedy {
-    fn choose(&mut self, _now: Timestamp, class: &Class, load: Load) -> Choice {
+    fn choose(&mut self, _now: Timestamp, class: &RequestClass, load: Load) -> Choice {
         let idle = if load.backlog > 0 { 0 } else { load.lanes_idle };
         eager(self.limits.nearest(class, idle, idle))
     }
@@ -35,10 +35,10 @@ mod tests {
     #[test]
     fn it_takes_what_idles() {
         let limits = Limits { k_max: 6, r_max: 2.0 };
-        let mut policy = Greedy::new(&Settings { limits, ..Settings::default() });
+        let mut policy = Greedy::new(&PolicySettings { limits, ..PolicySettings::default() });
         let (operation, chunking) = (Operation::Read, Chunking::Run);
         let class =
-            Class { operation, strip_bytes: 1, code: Code::new(120, 60).unwrap(), chunking };
+            RequestClass { operation, strip_bytes: 1, code: Code::new(120, 60).unwrap(), chunking };
         let mut table = String::new();
         for (lanes_idle, backlog) in [(0, 0), (1, 0), (5, 0), (9, 0), (16, 0), (16, 1)] {
             let load = Load { lanes_idle, backlog, lanes: 16, ..Load::default() };

@@ -1,6 +1,8 @@
 //! Hedging: redundancy for requests that turn out late (Dean and Barroso, The tail at scale, 2013).
 
-use crate::{Choice, Chunking, Class, Load, Operation, Policy, Redundancy, Sample, Settings};
+use crate::{
+    Choice, Chunking, Load, Operation, Policy, PolicySettings, Redundancy, RequestClass, Sample,
+};
 use core::time::Duration;
 use ripstop_estimator::Quantiles;
 use ripstop_model::{Code, Timestamp};
@@ -28,13 +30,13 @@ pub struct Hedge {
 
 impl Hedge {
     /// After `settings.hedge_after`, with `settings.code`; (2,1) without it.
-    pub fn fixed(settings: &Settings) -> Self {
+    pub fn fixed(settings: &PolicySettings) -> Self {
         let after = settings.hedge_after;
         Self { code: settings.code, after, due: Due::After(after) }
     }
 
     /// After the 95th percentile of the tasks' durations.
-    pub fn p95(settings: &Settings) -> Self {
+    pub fn p95(settings: &PolicySettings) -> Self {
         let (reads, writes) = (Quantiles::new(SEEN), Quantiles::new(SEEN));
         let due = Due::Quantile { p: 0.95, reads, writes };
         Self { code: settings.code, after: settings.hedge_after, due }
@@ -42,7 +44,7 @@ impl Hedge {
 }
 
 impl Policy for Hedge {
-    fn choose(&mut self, _now: Timestamp, class: &Class, _load: Load) -> Choice {
+    fn choose(&mut self, _now: Timestamp, class: &RequestClass, _load: Load) -> Choice {
         let code = match class.chunking {
             Chunking::Run => self.code.map_or((2, 1), |code| (code.n(), code.k())),
             Chunking::Strip => (self.code.map_or(class.code.k() + 1, Code::n), class.code.k()),

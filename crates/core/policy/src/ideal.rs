@@ -1,6 +1,8 @@
 //! *Ideal* of Liang and Kozat, TOFEC: the best code for the rate of arrivals, which it knows.
 
-use crate::{Choice, Class, Limits, Load, Policy, Settings, eager::eager, tofec::Demand};
+use crate::{
+    Choice, Limits, Load, Policy, PolicySettings, RequestClass, eager::eager, tofec::Demand,
+};
 use alloc::vec::Vec;
 use core::time::Duration;
 use ripstop_delay::ShiftedExponential;
@@ -21,7 +23,11 @@ pub struct Ideal {
 impl Ideal {
     /// For phases that follow one another from time zero: how long, and how many requests per
     /// second.
-    pub fn new(settings: &Settings, model: ShiftedExponential, phases: &[(Duration, f64)]) -> Self {
+    pub fn new(
+        settings: &PolicySettings,
+        model: ShiftedExponential,
+        phases: &[(Duration, f64)],
+    ) -> Self {
         let ends = phases.iter().scan(Timestamp::ZERO, |end, &(span, rate)| {
             *end = *end + span;
             Some((*end, rate))
@@ -35,7 +41,7 @@ impl Ideal {
         demand: &Demand,
         rate_per_s: f64,
         lanes: usize,
-        class: &Class,
+        class: &RequestClass,
         limits: Limits,
     ) -> Code {
         let lanes = lanes as f64;
@@ -56,7 +62,7 @@ impl Ideal {
 }
 
 impl Policy for Ideal {
-    fn choose(&mut self, now: Timestamp, class: &Class, load: Load) -> Choice {
+    fn choose(&mut self, now: Timestamp, class: &RequestClass, load: Load) -> Choice {
         let phase = self.phases.iter().find(|(end, _)| now < *end).or(self.phases.last());
         let rate = phase.map_or(0.0, |&(_, rate)| rate);
         #[expect(clippy::float_cmp, reason = "the rate is one of a few set ones")]

@@ -6,12 +6,14 @@
 //!
 //! ```
 //! use ripstop_model::{Code, Timestamp};
-//! use ripstop_policy::{Chunking, Class, Load, Operation, Redundancy, Settings, by_name};
+//! use ripstop_policy::{
+//!     Chunking, Load, Operation, PolicySettings, Redundancy, RequestClass, by_name,
+//! };
 //!
 //! let storage = Code::new(6, 4).expect("4 of 6 is a code");
 //! let (operation, chunking) = (Operation::Read, Chunking::Strip);
-//! let class = Class { operation, strip_bytes: 1 << 20, code: storage, chunking };
-//! let mut policy = by_name("fixed", &Settings::default()).expect("it is registered");
+//! let class = RequestClass { operation, strip_bytes: 1 << 20, code: storage, chunking };
+//! let mut policy = by_name("fixed", &PolicySettings::default()).expect("it is registered");
 //! let choice = policy.choose(Timestamp::ZERO, &class, Load::default());
 //! assert_eq!(choice.code, Code::new(4, 4).expect("a code"));
 //! assert_eq!(choice.redundancy, Redundancy::Eager);
@@ -42,11 +44,11 @@ pub use greedy::Greedy;
 pub use hedge::Hedge;
 pub use ideal::Ideal;
 pub use limits::Limits;
-pub use policy::{Choice, Chunking, Class, Load, Policy};
+pub use policy::{Choice, Chunking, Load, Policy, RequestClass};
 pub use redundancy::{Late, Redundancy};
 pub use registry::{SettingKey, UnknownPolicy, by_name, descriptions, names, readers};
 pub use replication::Replication;
 pub use ripstop_estimator::Sample;
 pub use ripstop_model::Operation;
-pub use settings::Settings;
+pub use settings::PolicySettings;
 pub use tofec::{Demand, LoadThresholds, MultiServerTofec, Thresholds, Tofec};

@@ -1,4 +1,4 @@
-use crate::Class;
+use crate::RequestClass;
 use ripstop_model::Code;
 use serde::{Deserialize, Serialize};
 
@@ -20,19 +20,19 @@ impl Default for Limits {
 
 impl Limits {
     /// Each k that a class allows within these limits, ascending; at least one.
-    pub(crate) fn ks(self, class: &Class) -> impl Iterator<Item = usize> + use<> {
+    pub(crate) fn ks(self, class: &RequestClass) -> impl Iterator<Item = usize> + use<> {
         let least = class.ks().next();
         class.ks().filter(move |&k| k <= usize::from(self.k_max) || Some(k) == least)
     }
 
     /// The largest n for this k.
-    pub(crate) fn n_max(self, class: &Class, k: usize) -> usize {
+    pub(crate) fn n_max(self, class: &RequestClass, k: usize) -> usize {
         class.n_max(k).min(libm::floor(self.r_max * k as f64) as usize).max(k)
     }
 
     /// The allowed code nearest to (n,k): k not above this one if that is possible, then n between
     /// k and the most there may be.
-    pub(crate) fn nearest(self, class: &Class, n: usize, k: usize) -> Code {
+    pub(crate) fn nearest(self, class: &RequestClass, n: usize, k: usize) -> Code {
         let k = class.k_below(k.min(usize::from(self.k_max)));
         class.nearest(n.min(self.n_max(class, k)), k)
     }

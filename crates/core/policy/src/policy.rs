@@ -7,7 +7,7 @@ use ripstop_model::{Code, Operation, Timestamp};
 /// Chooses the code of each request when it arrives.
 pub trait Policy: Send + Debug {
     /// The code for a request of `class` that arrives `now` and sees `load`.
-    fn choose(&mut self, now: Timestamp, class: &Class, load: Load) -> Choice;
+    fn choose(&mut self, now: Timestamp, class: &RequestClass, load: Load) -> Choice;
 
     /// Takes note of how long a task took; most policies need not know.
     fn learn(&mut self, _now: Timestamp, _sample: &Sample) {}
@@ -23,7 +23,7 @@ pub trait Policy: Send + Debug {
 
 /// What is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Class {
+pub struct RequestClass {
     /// Read or write.
     pub operation: Operation,
     /// Bytes that a task moves for one strip.
@@ -55,7 +55,7 @@ impl Chunking {
     }
 }
 
-impl Class {
+impl RequestClass {
     /// Bytes of the K strips together: J in TOFEC.
     pub fn bytes(&self) -> u64 {
         u64::from(self.strip_bytes) * self.code.k() as u64

@@ -1,21 +1,21 @@
-use crate::{Policy, Settings};
+use crate::{Policy, PolicySettings};
 use alloc::{boxed::Box, string::String};
 use core::fmt;
 
-type Maker = fn(&Settings) -> Box<dyn Policy>;
+type Maker = fn(&PolicySettings) -> Box<dyn Policy>;
 
 /// A setting, or some that go together, which not every policy reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SettingKey {
-    /// [`Settings::code`].
+    /// [`PolicySettings::code`].
     Code,
-    /// [`Settings::read_chunks`].
+    /// [`PolicySettings::read_chunks`].
     ReadChunks,
-    /// [`Settings::limits`].
+    /// [`PolicySettings::limits`].
     Limits,
-    /// [`Settings::memory`] and [`Settings::model`].
+    /// [`PolicySettings::memory`] and [`PolicySettings::model`].
     Model,
-    /// [`Settings::hedge_after`].
+    /// [`PolicySettings::hedge_after`].
     HedgeAfter,
 }
 
@@ -89,7 +89,7 @@ pub fn readers(key: SettingKey) -> impl Iterator<Item = &'static str> {
 }
 
 /// The policy of this name.
-pub fn by_name(name: &str, settings: &Settings) -> Result<Box<dyn Policy>, UnknownPolicy> {
+pub fn by_name(name: &str, settings: &PolicySettings) -> Result<Box<dyn Policy>, UnknownPolicy> {
     let found = REGISTRY.iter().find(|&&(known, ..)| known == name);
     found.map(|(.., make)| make(settings)).ok_or_else(|| UnknownPolicy { name: name.into() })
 }
@@ -106,9 +106,9 @@ mod tests {
     #[test]
     fn every_listed_name_is_known_and_others_are_not() {
         for name in names() {
-            assert!(by_name(name, &Settings::default()).is_ok(), "{name}");
+            assert!(by_name(name, &PolicySettings::default()).is_ok(), "{name}");
         }
-        let error = by_name("Fixed", &Settings::default()).unwrap_err().to_string();
+        let error = by_name("Fixed", &PolicySettings::default()).unwrap_err().to_string();
         assert!(
             error.starts_with("no policy is named \"Fixed\"; there are: fixed, repl"),
             "{error}"
@@ -117,17 +117,20 @@ mod tests {
 
     #[test]
     fn a_policy_is_made_otherwise_by_the_settings_that_it_reads_and_by_no_others() {
-        let default = Settings::default();
+        let default = PolicySettings::default();
         let (code, limits) = (Code::new(3, 2).ok(), Limits { k_max: 1, r_max: 1.25 });
         let model = ripstop_delay::Preset::S3In2013A.shifted_exponential();
         let changes = [
-            (SettingKey::Code, Settings { code, ..default }),
-            (SettingKey::ReadChunks, Settings { read_chunks: Some(5), ..default }),
-            (SettingKey::Limits, Settings { limits, ..default }),
-            (SettingKey::Model, Settings { memory: 0.5, model, ..default }),
-            (SettingKey::HedgeAfter, Settings { hedge_after: Duration::from_secs(7), ..default }),
+            (SettingKey::Code, PolicySettings { code, ..default }),
+            (SettingKey::ReadChunks, PolicySettings { read_chunks: Some(5), ..default }),
+            (SettingKey::Limits, PolicySettings { limits, ..default }),
+            (SettingKey::Model, PolicySettings { memory: 0.5, model, ..default }),
+            (
+                SettingKey::HedgeAfter,
+                PolicySettings { hedge_after: Duration::from_secs(7), ..default },
+            ),
         ];
-        let made = |name, settings: &Settings| std::format!("{:?}", by_name(name, settings));
+        let made = |name, settings: &PolicySettings| std::format!("{:?}", by_name(name, settings));
         for (key, changed) in changes {
             for name in names() {
                 let reads = readers(key).any(|reader| reader == name);

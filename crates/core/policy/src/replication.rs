@@ -1,6 +1,6 @@
 //! Whole copies: the baseline *replication (2,1)* of Liang and Kozat, TOFEC.
 
-use crate::{Choice, Class, Load, Policy, Settings, eager::eager};
+use crate::{Choice, Load, Policy, PolicySettings, RequestClass, eager::eager};
 use ripstop_model::Timestamp;
 
 /// Every request fetches (or stores) the whole payload twice at once, and the first wins. Where
@@ -10,13 +10,13 @@ pub struct Replication;
 
 impl Replication {
     /// Needs no settings.
-    pub fn new(_: &Settings) -> Self {
+    pub fn new(_: &PolicySettings) -> Self {
         Self
     }
 }
 
 impl Policy for Replication {
-    fn choose(&mut self, _now: Timestamp, class: &Class, _load: Load) -> Choice {
+    fn choose(&mut self, _now: Timestamp, class: &RequestClass, _load: Load) -> Choice {
         let k = class.k_below(1);
         eager(class.nearest(k + 1, k))
     }

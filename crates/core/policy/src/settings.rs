@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// What the policies can be told; each reads what concerns it.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Settings {
+pub struct PolicySettings {
     /// `fixed`: the code; `hedge`, `hedge-p95`: the code with the hedge; `fixed-dimension`: its k.
     pub code: Option<Code>,
     /// `fixed`, where chunks are strips: how many a full read fetches, of which K are needed; K if
@@ -22,7 +22,7 @@ pub struct Settings {
     pub hedge_after: Duration,
 }
 
-impl Default for Settings {
+impl Default for PolicySettings {
     fn default() -> Self {
         Self {
             code: None,

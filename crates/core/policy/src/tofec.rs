@@ -12,7 +12,7 @@ pub use multi_server::MultiServerTofec;
 pub use optimum::Demand;
 pub use thresholds::Thresholds;
 
-use crate::{Choice, Class, Limits, Load, Policy, Sample, Settings, eager::eager};
+use crate::{Choice, Limits, Load, Policy, PolicySettings, RequestClass, Sample, eager::eager};
 use ripstop_delay::ShiftedExponential;
 use ripstop_estimator::MovingAverage;
 use ripstop_model::{Operation, Timestamp};
@@ -37,18 +37,18 @@ pub struct Tofec {
 
 impl Tofec {
     /// As published: thresholds from the queue of a single server.
-    pub fn published(settings: &Settings) -> Self {
+    pub fn published(settings: &PolicySettings) -> Self {
         Self::new(settings, None)
     }
 
     /// With a set k (that of `settings.code`, or the largest allowed) and n by the backlog: *fixed
     /// dimension*.
-    pub fn fixed_dimension(settings: &Settings) -> Self {
+    pub fn fixed_dimension(settings: &PolicySettings) -> Self {
         let k = settings.code.map_or(settings.limits.k_max, |code| code.k() as u8);
         Self::new(settings, Some(k))
     }
 
-    fn new(settings: &Settings, dimension: Option<u8>) -> Self {
+    fn new(settings: &PolicySettings, dimension: Option<u8>) -> Self {
         Self {
             limits: settings.limits,
             memory: settings.memory,
@@ -59,7 +59,7 @@ impl Tofec {
         }
     }
 
-    fn table(&mut self, now: Timestamp, class: &Class, lanes: usize) -> Option<&Thresholds> {
+    fn table(&mut self, now: Timestamp, class: &RequestClass, lanes: usize) -> Option<&Thresholds> {
         let (limits, dimension) = (self.limits, self.dimension);
         self.tables.table(now, class, lanes, |demand| match dimension {
             Some(k) => {
@@ -72,7 +72,7 @@ impl Tofec {
 }
 
 impl Policy for Tofec {
-    fn choose(&mut self, now: Timestamp, class: &Class, load: Load) -> Choice {
+    fn choose(&mut self, now: Timestamp, class: &RequestClass, load: Load) -> Choice {
         self.queue.fade(self.memory, load.backlog as f64);
         let (queue, limits) = (self.queue.get(), self.limits);
         match self.table(now, class, load.lanes.max(1)) {

@@ -11,7 +11,7 @@ use ripstop_model::Timestamp;
 
 /// A tier's share of the capacity, and the bound that its requests meet with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Share {
+pub struct TierShare {
     /// Units of work a second. Nothing: the tier takes no requests.
     pub capacity: u64,
     /// How long a request may take from its arrival to its end.
@@ -55,10 +55,10 @@ pub struct Admitted {
 /// ```
 /// use core::time::Duration;
 /// use ripstop_model::Timestamp;
-/// use ripstop_shaping::{Admission, Cascade, Rule, Share};
+/// use ripstop_shaping::{Admission, Cascade, Rule, TierShare};
 ///
-/// let tight = Share { capacity: 100, bound: Duration::from_millis(20) };
-/// let loose = Share { capacity: 50, bound: Duration::from_millis(40) };
+/// let tight = TierShare { capacity: 100, bound: Duration::from_millis(20) };
+/// let loose = TierShare { capacity: 50, bound: Duration::from_millis(40) };
 /// let mut cascade = Cascade::new(Rule::Exact, &[tight, loose])?;
 /// let tiers = [(); 5].map(|()| match cascade.admit(Timestamp::ZERO, 1) {
 ///     Admission::Admitted(admitted) => admitted.tier,
@@ -78,17 +78,17 @@ pub struct Cascade {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Stage {
-    share: Share,
+    share: TierShare,
     backlog: Backlog,
 }
 
 impl Cascade {
     /// A cascade without backlog. There must be a share, and bounds must rise.
-    pub fn new(rule: Rule, shares: &[Share]) -> Result<Self, CascadeError> {
+    pub fn new(rule: Rule, shares: &[TierShare]) -> Result<Self, CascadeError> {
         if shares.is_empty() {
             return Err(CascadeError::Empty);
         }
-        let rises = |pair: &[Share]| pair[0].bound < pair[1].bound;
+        let rises = |pair: &[TierShare]| pair[0].bound < pair[1].bound;
         if shares[0].bound.is_zero() || !shares.windows(2).all(rises) {
             return Err(CascadeError::Bounds);
         }
@@ -105,7 +105,7 @@ impl Cascade {
         }
         let pairs = tiers.iter().zip(capacities);
         let shares =
-            pairs.map(|(tier, capacity)| Share { capacity: *capacity, bound: tier.bound() });
+            pairs.map(|(tier, capacity)| TierShare { capacity: *capacity, bound: tier.bound() });
         Self::new(rule, &shares.collect::<Vec<_>>())
     }
 
@@ -115,7 +115,7 @@ impl Cascade {
     }
 
     /// The tiers' shares, the tightest first.
-    pub fn shares(&self) -> impl ExactSizeIterator<Item = Share> {
+    pub fn shares(&self) -> impl ExactSizeIterator<Item = TierShare> {
         self.tiers.iter().map(|stage| stage.share)
     }
 

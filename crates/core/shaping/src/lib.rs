@@ -7,7 +7,7 @@
 //! service by decomposition into two tiers; any number of them here).
 //!
 //! * [`Cascade`]: decides that for a request at its arrival, live, by one of three [`Rule`]s.
-//! * [`Plan`]: the capacities that a promise takes on a trace.
+//! * [`CapacityPlan`]: the capacities that a promise takes on a trace.
 //! * [`capacities`]: the same for one tier, and many fractions and bounds at once.
 //! * [`Scheduler`]: which class a free server serves next, by one of five [`Discipline`]s.
 //! * [`MemoryPart`], [`memory_shares`]: how memory is divided among purposes and tenants.
@@ -53,15 +53,15 @@ mod rule;
 mod search;
 
 pub use arrivals::{Arrivals, DisorderError};
-pub use cascade::{Admission, Admitted, Cascade, CascadeError, Share};
+pub use cascade::{Admission, Admitted, Cascade, CascadeError, TierShare};
 pub use fcfs::{responses, undecomposed_capacity};
 pub use memory::{MemoryPart, memory_beside_strips, memory_of_strips, memory_shares};
 pub use min_max::{MinMaxLoad, window_counts};
-pub use plan::{Plan, TierPlan};
+pub use plan::{CapacityPlan, TierPlan};
 pub use promise::{Bound, Fraction, Promise, PromiseError, TIERS_MAX, Tier};
 pub use recombination::{
     Capacity, DeclineReason, Declined, Discipline, FlowId, Infeasible, Reservation, Scheduler,
-    Served, Service, Terms, Ticket,
+    Served, ServedRequest, Terms, Ticket,
 };
 pub use rule::{Rule, RuleError};
 pub use search::{Question, Search, admitted, capacities};

@@ -6,7 +6,7 @@ use ripstop_model::Timestamp;
 
 /// What a promise takes on some arrivals, tier by tier.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Plan {
+pub struct CapacityPlan {
     /// By which rule requests are taken.
     pub rule: Rule,
     /// What each of the promise's tiers takes.
@@ -29,7 +29,7 @@ pub struct TierPlan {
     pub late: u64,
 }
 
-impl Plan {
+impl CapacityPlan {
     /// The smallest capacity of the first tier, then the smallest of the second for what the first
     /// refuses, and so on, such that each tier and those before it take the promised fraction of
     /// all.
@@ -41,13 +41,13 @@ impl Plan {
     ///
     /// ```
     /// use ripstop_model::Timestamp;
-    /// use ripstop_shaping::{Arrivals, Plan, Promise, Rule};
+    /// use ripstop_shaping::{Arrivals, CapacityPlan, Promise, Rule};
     ///
     /// // Ten requests in a second, and ten more at its end.
     /// let times = (0..20u64).map(|at| Timestamp::from_nanos(at.min(10) * 100_000_000));
     /// let times = times.collect::<Vec<_>>();
     /// let promise: Promise = "0.5:100ms,1:1s".parse()?;
-    /// let plan = Plan::new(Arrivals::new(&times)?, &promise, Rule::Exact);
+    /// let plan = CapacityPlan::new(Arrivals::new(&times)?, &promise, Rule::Exact);
     /// assert_eq!(plan.tiers.iter().map(|tier| tier.capacity).collect::<Vec<_>>(), [10, 9]);
     /// assert_eq!(plan.total(), 19);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -20,5 +20,5 @@ mod split;
 mod terms;
 
 pub use capacity::{Capacity, Infeasible};
-pub use scheduler::{DeclineReason, Declined, Scheduler, Served, Service, Ticket};
+pub use scheduler::{DeclineReason, Declined, Scheduler, Served, ServedRequest, Ticket};
 pub use terms::{Discipline, FlowId, Reservation, Terms};

@@ -9,8 +9,8 @@
 use redb::{Database, ReadableDatabase, TableDefinition};
 use ripstop_catalog::conformance::{bucket, listing_of, object, stripe};
 use ripstop_catalog::{
-    Catalog, Change, Condition, Durability, Embedded, Grouped, ListingRequest, Quota, Reading,
-    Settings, copy,
+    Catalog, CatalogSettings, Change, Condition, Durability, Embedded, Grouped, ListingRequest,
+    Quota, Reading, copy,
 };
 use ripstop_model::StripeId;
 use std::env;
@@ -33,7 +33,7 @@ fn put(id: u128) -> Change {
     }
 }
 
-async fn with_bucket(path: &Path, settings: Settings) -> Arc<Embedded> {
+async fn with_bucket(path: &Path, settings: CatalogSettings) -> Arc<Embedded> {
     let catalog = Embedded::open(path, settings).expect("it opens");
     let stripes = vec![(StripeId(1), stripe())];
     let change = Change::CreateBucket { bucket: bucket("bench", 1), stripes };
@@ -44,7 +44,7 @@ async fn with_bucket(path: &Path, settings: Settings) -> Arc<Embedded> {
 /// Durable commits per second with `callers` that each wait for one answer after the other.
 async fn commits(folder: &Path, callers: u128, quick_open: bool) -> f64 {
     let path = folder.join(format!("commits-{callers}-{quick_open}"));
-    let settings = Settings { quick_open, ..Settings::default() };
+    let settings = CatalogSettings { quick_open, ..CatalogSettings::default() };
     let catalog = Arc::new(Grouped::over(with_bucket(&path, settings).await));
     let begin = Instant::now();
     let callers = (0..callers).map(|caller| {
@@ -67,7 +67,8 @@ async fn commits(folder: &Path, callers: u128, quick_open: bool) -> f64 {
 
 /// Fills a catalog without waiting for the disk.
 async fn filled(path: &Path) {
-    let settings = Settings { durability: Durability::Relaxed, ..Settings::default() };
+    let settings =
+        CatalogSettings { durability: Durability::Relaxed, ..CatalogSettings::default() };
     let catalog = Grouped::over(with_bucket(path, settings).await);
     let ids: Vec<u128> = (2..OBJECTS + 2).collect();
     for ids in ids.chunks(2000) {
@@ -104,7 +105,7 @@ async fn listings(catalog: &Embedded, request: &ListingRequest) -> Duration {
 
 /// A copy of a file whose database was not closed, as a kill leaves it.
 async fn opening_after_a_crash(path: &Path, quick_open: bool) -> Duration {
-    let settings = Settings { quick_open, ..Settings::default() };
+    let settings = CatalogSettings { quick_open, ..CatalogSettings::default() };
     let catalog = Embedded::open(path, settings.clone()).expect("it opens");
     catalog.commit_one(1, put(1 << 100)).await.expect("committed");
     let copy = path.with_extension("crashed");
@@ -118,7 +119,7 @@ async fn opening_after_a_crash(path: &Path, quick_open: bool) -> Duration {
 /// beside a caller that commits; and how many commits a second that caller has then.
 async fn guarding(path: &Path) {
     let begin = Instant::now();
-    let settings = Settings { check_pages: true, ..Settings::default() };
+    let settings = CatalogSettings { check_pages: true, ..CatalogSettings::default() };
     let catalog = Arc::new(Embedded::open(path, settings).expect("it opens"));
     println!("opening, every page verified: {:.2?}", begin.elapsed());
     let snapshot = catalog.snapshot().await.expect("taken");
@@ -187,7 +188,7 @@ async fn main() {
     let bytes = std::fs::metadata(&path).expect("there").len();
     println!("{OBJECTS} objects put relaxed in {:.1?}: {} MB", begin.elapsed(), bytes / 1_000_000);
     for cache_bytes in [32 << 20, 1 << 30] {
-        let settings = Settings { cache_bytes, ..Settings::default() };
+        let settings = CatalogSettings { cache_bytes, ..CatalogSettings::default() };
         let catalog = Embedded::open(&path, settings).expect("it opens");
         lookups(&catalog).await;
         println!("lookup, cache {} MiB: {:.2?}", cache_bytes >> 20, lookups(&catalog).await);

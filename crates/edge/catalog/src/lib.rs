@@ -11,12 +11,12 @@
 //! does not keep versions of objects, and does not remember ended uploads.
 //!
 //! ```
-//! use ripstop_catalog::{Bucket, Catalog, Change, Embedded, Settings, Stripe};
+//! use ripstop_catalog::{Bucket, Catalog, Change, Embedded, CatalogSettings, Stripe};
 //! use ripstop_model::StripeId;
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), ripstop_catalog::CatalogError> {
-//! let catalog = Embedded::in_memory(Settings::default())?;
+//! let catalog = Embedded::in_memory(CatalogSettings::default())?;
 //! let told_by = StripeId::new(1_700_000_000_000, 7);
 //! let nodes = vec![Some(0), None, None];
 //! let stripe =
@@ -45,8 +45,8 @@ mod rollup;
 pub use audit::{Audit, AuditFinding, Audited, FINDINGS_MAX};
 pub use catalog::{Catalog, LOCATED_EXTENTS_MAX, Located, Lookup, PARTS_LEN_MAX, Query, Reply};
 pub use embedded::{
-    Copied, Durability, Embedded, Extracted, HEADER_LEN, Health, Inspection, Reading, Settings,
-    Snapshot, Trouble, copy, verify,
+    CatalogSettings, Copied, Durability, Embedded, Extracted, HEADER_LEN, Health, Inspection,
+    Reading, Snapshot, Trouble, copy, verify,
 };
 pub use error::CatalogError;
 pub use grouped::{AtOnce, CHANGES_WAITING_MAX, Gather, Gathered, Grouped, LastCommit, Verdict};

@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use ripstop_catalog::conformance::{Step, cases, compare, follow, script};
-use ripstop_catalog::{AtOnce, Durability, Embedded, Grouped, Model, Settings};
+use ripstop_catalog::{AtOnce, CatalogSettings, Durability, Embedded, Grouped, Model};
 use std::future::Future;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ fn run<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(work)
 }
 
-fn relaxed() -> Settings {
-    Settings { durability: Durability::Relaxed, ..Settings::default() }
+fn relaxed() -> CatalogSettings {
+    CatalogSettings { durability: Durability::Relaxed, ..CatalogSettings::default() }
 }
 
-fn opened(path: &Path, settings: Settings) -> Embedded {
+fn opened(path: &Path, settings: CatalogSettings) -> Embedded {
     Embedded::open(path, settings).unwrap()
 }
 
@@ -26,7 +26,7 @@ fn the_embedded_catalog_passes_every_case() {
     for (name, case) in cases() {
         println!("{name}");
         let folder = tempfile::tempdir().unwrap();
-        let catalog = opened(&folder.path().join("catalog"), Settings::default());
+        let catalog = opened(&folder.path().join("catalog"), CatalogSettings::default());
         run(case(&catalog));
     }
 }
@@ -75,7 +75,7 @@ proptest! {
         steps in script(60), quick_open: bool, check_pages: bool, is_relaxed: bool,
     ) {
         let durability = if is_relaxed { Durability::Relaxed } else { Durability::Durable };
-        let settings = Settings { quick_open, check_pages, durability, ..Settings::default() };
+        let settings = CatalogSettings { quick_open, check_pages, durability, ..CatalogSettings::default() };
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("catalog");
         let model = run(follow(&opened(&path, settings.clone()), &steps, 10));
@@ -89,14 +89,14 @@ fn changes_of_callers_that_have_gone_are_applied_before_the_catalog_is_closed() 
     use ripstop_catalog::{Catalog, Change};
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("catalog");
-    let catalog = opened(&path, Settings::default());
+    let catalog = opened(&path, CatalogSettings::default());
     for node in 0..100 {
         let change = Change::NameNode { name: format!("node{node:03}") };
         // Polled once, so queued; then nobody waits for it.
         assert!(catalog.commit_one(1, change).now_or_never().is_none());
     }
     drop(catalog);
-    let catalog = opened(&path, Settings::default());
+    let catalog = opened(&path, CatalogSettings::default());
     let names: Vec<String> = run(catalog.nodes()).unwrap().into_iter().map(|node| node.0).collect();
     assert_eq!(names, (0..100).map(|node| format!("node{node:03}")).collect::<Vec<_>>());
 }
@@ -105,8 +105,8 @@ fn changes_of_callers_that_have_gone_are_applied_before_the_catalog_is_closed() 
 fn a_second_opening_of_the_file_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("catalog");
-    let _first = opened(&path, Settings::default());
-    let error = Embedded::open(&path, Settings::default()).unwrap_err();
+    let _first = opened(&path, CatalogSettings::default());
+    let error = Embedded::open(&path, CatalogSettings::default()).unwrap_err();
     assert_eq!(error.to_string(), "catalog unavailable");
 }
 
@@ -115,15 +115,15 @@ fn a_catalog_whose_making_was_interrupted_is_made_anew() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("catalog");
     std::fs::write(folder.path().join("catalog.unfinished"), [0; 5000]).unwrap();
-    drop(opened(&path, Settings::default()));
+    drop(opened(&path, CatalogSettings::default()));
     assert!(!folder.path().join("catalog.unfinished").exists());
-    drop(opened(&path, Settings { check_pages: true, ..Settings::default() }));
+    drop(opened(&path, CatalogSettings { check_pages: true, ..CatalogSettings::default() }));
 }
 
 #[test]
 fn an_empty_file_is_what_is_left_of_a_catalog_and_not_a_new_one() {
     let emptied = tempfile::NamedTempFile::new().unwrap();
-    let error = Embedded::open(emptied.path(), Settings::default()).unwrap_err();
+    let error = Embedded::open(emptied.path(), CatalogSettings::default()).unwrap_err();
     assert_eq!(error.to_string(), "catalog corrupt: the file is empty");
     assert_eq!(emptied.path().metadata().unwrap().len(), 0);
 }
@@ -134,9 +134,11 @@ fn a_file_that_is_no_catalog_is_refused_and_left_as_it_is() {
     let path = folder.path().join("catalog");
     let bytes = b"not a catalog, but somebody's letters\n".repeat(1000);
     std::fs::write(&path, &bytes).unwrap();
-    assert!(Embedded::open(&path, Settings::default()).is_err());
+    assert!(Embedded::open(&path, CatalogSettings::default()).is_err());
     assert_eq!(std::fs::read(&path).unwrap(), bytes);
-    assert!(Embedded::open(&folder.path().join("no/such/folder"), Settings::default()).is_err());
+    assert!(
+        Embedded::open(&folder.path().join("no/such/folder"), CatalogSettings::default()).is_err()
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use ripstop_catalog::conformance::{changes, script, whole};
-use ripstop_catalog::{Audited, Catalog, CatalogError, Change, Embedded, Model, Settings};
+use ripstop_catalog::{Audited, Catalog, CatalogError, CatalogSettings, Change, Embedded, Model};
 use std::fs::{self, OpenOptions};
 use std::future::Future;
 use std::io::Write;
@@ -46,7 +46,7 @@ fn own(group: &[(u64, Change)]) -> Vec<Change> {
 }
 
 fn open(folder: &Path, round: usize) -> Embedded {
-    let settings = Settings { quick_open: round % 2 == 1, ..Settings::default() };
+    let settings = CatalogSettings { quick_open: round % 2 == 1, ..CatalogSettings::default() };
     Embedded::open(&folder.join("catalog"), settings).unwrap()
 }
 

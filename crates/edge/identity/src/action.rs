@@ -2,8 +2,8 @@ use crate::{Principal, Right};
 
 /// What somebody wants to do, in words that every front door shares.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Action {
-    /// See which buckets there are: each principal sees those that it may [`Action::Know`].
+pub enum Privilege {
+    /// See which buckets there are: each principal sees those that it may [`Privilege::Know`].
     ListBuckets,
     /// Learn that a bucket is there, and where.
     Know,
@@ -36,7 +36,7 @@ pub enum Resource<'a> {
 
 /// Whether `principal` may do this. Looks at nothing but names, so the answer is the same whether
 /// what they name is there or not.
-pub fn allows(principal: &Principal, action: Action, resource: &Resource<'_>) -> bool {
+pub fn allows(principal: &Principal, action: Privilege, resource: &Resource<'_>) -> bool {
     let rights = principal.rights();
     if rights.is_administrator() {
         return true;
@@ -44,17 +44,17 @@ pub fn allows(principal: &Principal, action: Action, resource: &Resource<'_>) ->
     let (bucket, is_object) = match *resource {
         // Names of buckets tell strangers where to try, so nobody sees them unsigned.
         Resource::Service => {
-            return action == Action::ListBuckets && principal.access_key().is_some();
+            return action == Privilege::ListBuckets && principal.access_key().is_some();
         }
         Resource::Bucket(bucket) => (bucket, false),
         Resource::Object { bucket, .. } => (bucket, true),
     };
     match action {
-        Action::ListBuckets => false,
-        Action::Know => rights.name(bucket),
-        Action::Read => rights.include(Right::Read, bucket),
-        Action::Write => rights.include(Right::Write, bucket),
-        Action::Configure if is_object => rights.include(Right::Write, bucket),
-        Action::Configure | Action::Own => rights.include(Right::Owner, bucket),
+        Privilege::ListBuckets => false,
+        Privilege::Know => rights.name(bucket),
+        Privilege::Read => rights.include(Right::Read, bucket),
+        Privilege::Write => rights.include(Right::Write, bucket),
+        Privilege::Configure if is_object => rights.include(Right::Write, bucket),
+        Privilege::Configure | Privilege::Own => rights.include(Right::Owner, bucket),
     }
 }

@@ -9,17 +9,17 @@
 //! buckets there are. So the answer for a bucket that is not there is the same as for one that is.
 //!
 //! ```
-//! use ripstop_identity::{Action, Credentials, Resource, Right, Rights, Rule, allows};
+//! use ripstop_identity::{Privilege, Credentials, Resource, Right, Rights, BucketRights, allows};
 //!
 //! let mut credentials = Credentials::new();
 //! credentials.insert("SHOP", "a secret of the shop".to_owned());
-//! let rule = Rule::new("shop-*".parse()?, [Right::Read, Right::Write]);
+//! let rule = BucketRights::new("shop-*".parse()?, [Right::Read, Right::Write]);
 //! credentials.grant("SHOP", Rights::of(vec![rule])?);
 //! let shop = credentials.principal("SHOP").expect("it was just inserted");
 //! let photo = Resource::Object { bucket: "shop-photos", key: "1.jpg" };
-//! assert!(allows(&shop, Action::Write, &photo));
-//! assert!(!allows(&shop, Action::Own, &Resource::Bucket("shop-photos")));
-//! assert!(!allows(&shop, Action::Read, &Resource::Bucket("books")));
+//! assert!(allows(&shop, Privilege::Write, &photo));
+//! assert!(!allows(&shop, Privilege::Own, &Resource::Bucket("shop-photos")));
+//! assert!(!allows(&shop, Privilege::Read, &Resource::Bucket("books")));
 //! # Ok::<(), ripstop_identity::RightsError>(())
 //! ```
 
@@ -31,10 +31,10 @@ mod pattern;
 mod principal;
 mod rights;
 
-pub use action::{Action, Resource, allows};
+pub use action::{Privilege, Resource, allows};
 pub use credentials::Credentials;
 pub use error::{RULES_MAX, RightsError};
 pub use keyring::Keyring;
 pub use pattern::BucketPattern;
 pub use principal::Principal;
-pub use rights::{Right, Rights, Rule};
+pub use rights::{BucketRights, Right, Rights};

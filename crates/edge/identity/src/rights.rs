@@ -35,12 +35,12 @@ impl FromStr for Right {
 
 /// Rights in some buckets.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Rule {
+pub struct BucketRights {
     buckets: BucketPattern,
     rights: BTreeSet<Right>,
 }
 
-impl Rule {
+impl BucketRights {
     /// These rights in these buckets.
     pub fn new(buckets: BucketPattern, rights: impl IntoIterator<Item = Right>) -> Self {
         Self { buckets, rights: rights.into_iter().collect() }
@@ -62,7 +62,7 @@ impl Rule {
 pub struct Rights {
     is_administrator: bool,
     /// Sorted, so that equal rights are equal.
-    rules: Vec<Rule>,
+    rules: Vec<BucketRights>,
 }
 
 impl Rights {
@@ -77,7 +77,7 @@ impl Rights {
     }
 
     /// What these rules say together; refused if they are more than [`RULES_MAX`].
-    pub fn of(mut rules: Vec<Rule>) -> Result<Self, RightsError> {
+    pub fn of(mut rules: Vec<BucketRights>) -> Result<Self, RightsError> {
         if rules.len() > RULES_MAX {
             return Err(RightsError::Rules { rules: rules.len() });
         }
@@ -91,7 +91,7 @@ impl Rights {
     }
 
     /// The rules; none of an administrator.
-    pub fn rules(&self) -> &[Rule] {
+    pub fn rules(&self) -> &[BucketRights] {
         &self.rules
     }
 
@@ -124,7 +124,8 @@ impl fmt::Debug for Rights {
         if self.is_administrator {
             return f.write_str("administrator");
         }
-        let words = |rule: &Rule| rule.rights().map(Right::name).collect::<Vec<_>>().join("+");
+        let words =
+            |rule: &BucketRights| rule.rights().map(Right::name).collect::<Vec<_>>().join("+");
         let shown = self.rules.iter().map(|rule| (rule.buckets.to_string(), words(rule)));
         f.debug_map().entries(shown).finish()
     }

@@ -2,22 +2,22 @@
 #![allow(clippy::unwrap_used, reason = "a test ends where anything fails")]
 
 use ripstop_identity::{
-    Action, BucketPattern, Credentials, Principal, RULES_MAX, Resource, Right, Rights, RightsError,
-    Rule, allows,
+    BucketPattern, BucketRights, Credentials, Principal, Privilege, RULES_MAX, Resource, Right,
+    Rights, RightsError, allows,
 };
 use ripstop_model::TenantId;
 
-const ACTIONS: [Action; 6] = [
-    Action::ListBuckets,
-    Action::Know,
-    Action::Read,
-    Action::Write,
-    Action::Configure,
-    Action::Own,
+const ACTIONS: [Privilege; 6] = [
+    Privilege::ListBuckets,
+    Privilege::Know,
+    Privilege::Read,
+    Privilege::Write,
+    Privilege::Configure,
+    Privilege::Own,
 ];
 
-fn rule(pattern: &str, rights: &[Right]) -> Rule {
-    Rule::new(pattern.parse().unwrap(), rights.iter().copied())
+fn rule(pattern: &str, rights: &[Right]) -> BucketRights {
+    BucketRights::new(pattern.parse().unwrap(), rights.iter().copied())
 }
 
 fn key(rights: Rights) -> Principal {
@@ -69,7 +69,7 @@ fn a_key_lists_buckets_and_nothing_else_of_the_service() {
         let principal = key(rights);
         for action in ACTIONS {
             let allowed = allows(&principal, action, &Resource::Service);
-            assert_eq!(allowed, action == Action::ListBuckets, "{action:?}");
+            assert_eq!(allowed, action == Privilege::ListBuckets, "{action:?}");
         }
     }
 }
@@ -102,7 +102,7 @@ fn without_a_signature_nothing_may_be_done_but_what_was_given() {
         for resource in [Resource::Service, Resource::Bucket("public"), Resource::Bucket("other")] {
             assert!(!allows(&closed, action, &resource), "{action:?} {resource:?}");
             let given = resource == Resource::Bucket("public")
-                && matches!(action, Action::Know | Action::Read);
+                && matches!(action, Privilege::Know | Privilege::Read);
             assert_eq!(allows(&open, action, &resource), given, "{action:?} {resource:?}");
         }
     }
@@ -115,7 +115,7 @@ fn nobody_owns_anything_without_a_signature() {
     let refused = RightsError::UnsignedOwner { buckets: "pub-*".to_owned() };
     assert_eq!(credentials.grant_unsigned(owner), Err(refused));
     assert!(credentials.grant_unsigned(Rights::administrator()).is_err());
-    assert!(!allows(&credentials.unsigned(), Action::Read, &Resource::Bucket("pub-1")));
+    assert!(!allows(&credentials.unsigned(), Privilege::Read, &Resource::Bucket("pub-1")));
 }
 
 #[test]

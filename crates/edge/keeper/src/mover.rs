@@ -16,7 +16,7 @@ use ripstop_catalog::Stripe;
 use ripstop_gateway::{NodeGauge, NodeState, Placement};
 use ripstop_model::{PoolId, StripeId, Timestamp};
 use ripstop_placement::moving::{
-    Assignment, Errand, FragmentMove, Goal, Tally, Walked, Watch, goals,
+    Assignment, Errand, FragmentMove, Goal, StrayWatch, Tally, Walked, goals,
 };
 use ripstop_runtime::Layout;
 use ripstop_store::{is_spread, spot};
@@ -50,7 +50,7 @@ impl Keeper {
             return;
         }
         let (begun, home_after) = (ripstop_host::now(), self.settings().home_after);
-        let watch = Watch::new(Timestamp::ZERO, home_after);
+        let watch = StrayWatch::new(Timestamp::ZERO, home_after);
         let mover = Mover { pool, plan, goals, begun, is_begun: false, watch };
         begin_at(self, Pace::of(rate), mover);
     }
@@ -78,7 +78,7 @@ struct Mover {
     begun: Instant,
     /// Whether it has begun to look when it should walk.
     is_begun: bool,
-    watch: Watch,
+    watch: StrayWatch,
 }
 
 impl Job for Mover {

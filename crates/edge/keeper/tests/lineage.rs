@@ -57,7 +57,7 @@ impl Place {
     }
 
     fn open(&self) -> Session {
-        let settings = ripstop_catalog::Settings::default();
+        let settings = ripstop_catalog::CatalogSettings::default();
         let catalog = Arc::new(Embedded::open(&self.path("catalog"), settings).expect("opens"));
         let nodes = self.all().into_iter().map(|(_, node)| node).collect();
         let (memory, form) = (Memory::new(MEMORY), Form::spread(6, 4));
@@ -138,9 +138,9 @@ async fn an_old_catalog_put_back_deletes_nothing_newer_and_says_so() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_old_catalog_lacks_is_brought_in_from_the_fragments() {
     let place = put_back().await;
-    let old = Embedded::open(&place.path("catalog"), ripstop_catalog::Settings::default());
+    let old = Embedded::open(&place.path("catalog"), ripstop_catalog::CatalogSettings::default());
     let (old, found) =
-        (old.expect("opens"), Embedded::in_memory(ripstop_catalog::Settings::default()));
+        (old.expect("opens"), Embedded::in_memory(ripstop_catalog::CatalogSettings::default()));
     let found = found.expect("made");
     let (scratch, progress) = (place.path("scratch"), RebuildProgress::default());
     let seals = Seals::default();

@@ -146,7 +146,7 @@ fn play<C: Catalog + 'static>(seed: u64, catalog: fn() -> C) -> End {
 }
 
 fn embedded() -> Embedded {
-    Embedded::in_memory(ripstop_catalog::Settings::default()).expect("opens")
+    Embedded::in_memory(ripstop_catalog::CatalogSettings::default()).expect("opens")
 }
 
 #[test]

@@ -1,5 +1,5 @@
 use crate::{
-    Answer, Peer, Settings, listener::Socket, places::Seat, stream::Stream, streams::Streams,
+    Answer, ListenSettings, Peer, listener::Socket, places::Seat, stream::Stream, streams::Streams,
 };
 use http::{HeaderValue, Request, Response, Version, header::CONNECTION};
 use http_body::Body;
@@ -40,7 +40,7 @@ pub(crate) async fn connection<A, F, B>(
     socket: Socket,
     address: Option<IpAddr>,
     seat: Arc<Seat>,
-    settings: Arc<Settings>,
+    settings: Arc<ListenSettings>,
     answer: A,
     shutdown: CancellationToken,
 ) where
@@ -90,7 +90,7 @@ fn read_len(connections: usize, head_len_max: usize) -> usize {
 async fn http1<S, B>(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     service: S,
-    settings: &Settings,
+    settings: &ListenSettings,
     read_len: usize,
     shutdown: CancellationToken,
 ) -> hyper::Result<()>
@@ -117,7 +117,7 @@ where
 async fn http2<S, B>(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     service: S,
-    settings: &Settings,
+    settings: &ListenSettings,
     shutdown: CancellationToken,
 ) -> hyper::Result<()>
 where

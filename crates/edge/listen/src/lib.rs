@@ -10,12 +10,12 @@
 //! transit.
 //!
 //! ```no_run
-//! use ripstop_listen::{Listener, Settings, serve};
+//! use ripstop_listen::{Listener, ListenSettings, serve};
 //! # async fn example() -> std::io::Result<()> {
 //! let listener = Listener::from(tokio::net::TcpListener::bind("127.0.0.1:9000").await?);
 //! let shutdown = tokio_util::sync::CancellationToken::new();
 //! let answer = |_request, _peer| async { http::Response::new("hello".to_owned()) };
-//! serve(listener, Settings::default(), answer, shutdown).await;
+//! serve(listener, ListenSettings::default(), answer, shutdown).await;
 //! # Ok(())
 //! # }
 //! ```
@@ -41,5 +41,5 @@ pub use patience::{Pace, Patience, Pressure};
 pub use peer::Peer;
 pub use pinned::Pinned;
 pub use serve::serve;
-pub use settings::Settings;
-pub use tls::{Renewal, Tls, TlsError};
+pub use settings::ListenSettings;
+pub use tls::{NewPair, Tls, TlsError};

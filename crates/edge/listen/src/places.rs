@@ -1,4 +1,4 @@
-use crate::{Network, Settings};
+use crate::{ListenSettings, Network};
 use std::{
     collections::{BTreeMap, HashMap},
     fmt,
@@ -57,7 +57,7 @@ struct Silence {
 pub(crate) struct Refused;
 
 impl Places {
-    pub(crate) fn new(settings: &Settings) -> Arc<Self> {
+    pub(crate) fn new(settings: &ListenSettings) -> Arc<Self> {
         let max = settings.connections_max.max(1);
         let part = settings.connections_per_address_max;
         Arc::new(Self {
@@ -318,11 +318,11 @@ mod tests {
     const SOON: Duration = Duration::from_millis(200);
 
     fn places(max: usize, per_address_max: usize) -> Arc<Places> {
-        Places::new(&Settings {
+        Places::new(&ListenSettings {
             connections_max: max,
             connections_per_address_max: Some(per_address_max),
             trusted_proxies: vec!["10.0.0.9".parse().unwrap()],
-            ..Settings::default()
+            ..ListenSettings::default()
         })
     }
 
@@ -403,7 +403,7 @@ mod tests {
 
     #[tokio::test]
     async fn unless_told_otherwise_an_address_has_half_and_this_machine_all() {
-        let settings = Settings { connections_max: 4, ..Settings::default() };
+        let settings = ListenSettings { connections_max: 4, ..ListenSettings::default() };
         let places = Places::new(&settings);
         let mut running = Vec::new();
         for _ in 0..2 {

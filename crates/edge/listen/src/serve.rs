@@ -1,5 +1,5 @@
 use crate::{
-    Listener, Peer, Settings,
+    ListenSettings, Listener, Peer,
     connection::connection,
     listener::Socket,
     places::{Places, Seat},
@@ -23,10 +23,10 @@ const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// Serves connections on `listener` until `shutdown`; then accepts nothing more, lets the requests
-/// that run finish for [`Settings::drain_timeout`], and returns.
+/// that run finish for [`ListenSettings::drain_timeout`], and returns.
 pub async fn serve<A, F, B>(
     listener: Listener,
-    settings: Settings,
+    settings: ListenSettings,
     answer: A,
     shutdown: CancellationToken,
 ) where
@@ -87,7 +87,7 @@ impl Drop for Place {
 struct Door {
     listener: Listener,
     places: Arc<Places>,
-    settings: Arc<Settings>,
+    settings: Arc<ListenSettings>,
     /// When the last trouble was told, and how many were not told since.
     told: Option<Instant>,
     silent: u64,

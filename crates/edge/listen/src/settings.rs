@@ -3,7 +3,7 @@ use std::time::Duration;
 
 /// How connections are dealt with.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct ListenSettings {
     /// What the port is called in logs.
     pub name: &'static str,
     /// Most connections at once. Default 4096.
@@ -33,7 +33,7 @@ pub struct Settings {
     pub tls: Option<Tls>,
 }
 
-impl Default for Settings {
+impl Default for ListenSettings {
     fn default() -> Self {
         Self {
             name: "http",

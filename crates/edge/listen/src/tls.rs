@@ -93,9 +93,9 @@ impl Tls {
     }
 
     /// Reads another pair, which new connections get once it is adopted.
-    pub fn renewal(&self, certificate: &Path, key: &Path) -> Result<Renewal, TlsError> {
+    pub fn renewal(&self, certificate: &Path, key: &Path) -> Result<NewPair, TlsError> {
         let config = config(&self.protocols, certificate, key)?;
-        Ok(Renewal { of: self.clone(), config })
+        Ok(NewPair { of: self.clone(), config })
     }
 
     pub(crate) fn now(&self) -> Arc<ServerConfig> {
@@ -105,12 +105,12 @@ impl Tls {
 
 /// A pair that was read and is not in force yet.
 #[derive(Debug)]
-pub struct Renewal {
+pub struct NewPair {
     of: Tls,
     config: Arc<ServerConfig>,
 }
 
-impl Renewal {
+impl NewPair {
     /// Puts it into force; connections that are there go on with the former one.
     pub fn adopt(self) {
         *self.of.config.write().unwrap_or_else(PoisonError::into_inner) = self.config;

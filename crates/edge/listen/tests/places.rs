@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Port, hello, read_head};
-use ripstop_listen::{Pace, Pressure, Settings};
+use ripstop_listen::{ListenSettings, Pace, Pressure};
 use std::{
     sync::{
         Arc,
@@ -27,7 +27,7 @@ async fn ask(stream: &mut TcpStream) -> String {
 
 #[tokio::test]
 async fn idle_connections_of_strangers_make_room_at_once_and_known_clients_stay() {
-    let settings = Settings { connections_max: 16, ..Settings::default() };
+    let settings = ListenSettings { connections_max: 16, ..ListenSettings::default() };
     let port = Port::open(settings, |_, peer| {
         peer.vouch();
         async { hello() }
@@ -52,7 +52,7 @@ async fn idle_connections_of_strangers_make_room_at_once_and_known_clients_stay(
 
 #[tokio::test]
 async fn heads_that_are_never_finished_make_room_too() {
-    let settings = Settings { connections_max: 4, ..Settings::default() };
+    let settings = ListenSettings { connections_max: 4, ..ListenSettings::default() };
     let port = Port::open(settings, |_, _| async { hello() }).await;
     let mut slow = Vec::new();
     for _ in 0..4 {
@@ -67,7 +67,7 @@ async fn heads_that_are_never_finished_make_room_too() {
 
 #[tokio::test]
 async fn clients_that_wait_for_a_place_get_one_with_the_next_answer_that_ends() {
-    let settings = Settings { connections_max: 1, ..Settings::default() };
+    let settings = ListenSettings { connections_max: 1, ..ListenSettings::default() };
     let port = Port::open(settings, |_, _| async {
         tokio::time::sleep(Duration::from_millis(300)).await;
         hello()
@@ -85,10 +85,10 @@ async fn clients_that_wait_for_a_place_get_one_with_the_next_answer_that_ends() 
 
 #[tokio::test]
 async fn an_address_has_no_more_than_its_part() {
-    let settings = Settings {
+    let settings = ListenSettings {
         connections_max: 64,
         connections_per_address_max: Some(2),
-        ..Settings::default()
+        ..ListenSettings::default()
     };
     let held = Arc::new(AtomicBool::new(true));
     let holds = held.clone();
@@ -121,8 +121,10 @@ async fn an_address_has_no_more_than_its_part() {
 
 #[tokio::test]
 async fn a_connection_that_says_nothing_is_closed_long_before_an_idle_one() {
-    let settings =
-        Settings { first_byte_timeout: Duration::from_millis(100), ..Settings::default() };
+    let settings = ListenSettings {
+        first_byte_timeout: Duration::from_millis(100),
+        ..ListenSettings::default()
+    };
     let port = Port::open(settings, |_, _| async { hello() }).await;
     let mut known = port.connect().await;
     assert!(ask(&mut known).await.starts_with("HTTP/1.1 200"));
@@ -134,7 +136,7 @@ async fn a_connection_that_says_nothing_is_closed_long_before_an_idle_one() {
 
 #[tokio::test]
 async fn heads_are_short() {
-    let port = Port::open(Settings::default(), |_, _| async { hello() }).await;
+    let port = Port::open(ListenSettings::default(), |_, _| async { hello() }).await;
     for (filling, status) in [(30 << 10, "200"), (33 << 10, "431"), (1 << 20, "431")] {
         let mut stream = port.connect().await;
         let mut head = "GET / HTTP/1.1\r\nhost: x\r\n".to_owned();
@@ -154,7 +156,7 @@ async fn heads_are_short() {
 /// How long it takes until an answer of 64 MiB that nobody reads is given up.
 async fn unread(pace: Pace) -> Duration {
     let (told, mut gone) = tokio::sync::mpsc::unbounded_channel();
-    let port = Port::open(Settings { pace, ..Settings::default() }, move |_, _| {
+    let port = Port::open(ListenSettings { pace, ..ListenSettings::default() }, move |_, _| {
         let body = common::Endless { left: 64 << 20, told: told.clone() };
         async { http::Response::new(body) }
     })
@@ -191,7 +193,7 @@ async fn a_reader_slower_than_the_least_pace_is_cut_off_though_it_never_stops() 
         bytes_per_s_min: 64 << 20,
         pressure: Pressure::default(),
     };
-    let port = Port::open(Settings { pace, ..Settings::default() }, move |_, _| {
+    let port = Port::open(ListenSettings { pace, ..ListenSettings::default() }, move |_, _| {
         let body = common::Endless { left: 1 << 30, told: told.clone() };
         async { http::Response::new(body) }
     })

@@ -4,7 +4,7 @@
 use http::{Request, Response};
 use hyper::body::Incoming;
 use ripstop_host::{Host, now, rehearse, since, spawn};
-use ripstop_listen::{Handed, Listener, Peer, Settings, serve};
+use ripstop_listen::{Handed, ListenSettings, Listener, Peer, serve};
 use std::time::{Duration, UNIX_EPOCH};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream},
@@ -18,8 +18,11 @@ const PATIENCE: Duration = Duration::from_secs(7);
 /// A port whose answers take a second, and tell the address that they are for.
 fn open(shutdown: &CancellationToken) -> mpsc::Sender<Handed> {
     let (to, handed) = mpsc::channel(1);
-    let settings =
-        Settings { first_byte_timeout: PATIENCE, head_timeout: PATIENCE, ..Settings::default() };
+    let settings = ListenSettings {
+        first_byte_timeout: PATIENCE,
+        head_timeout: PATIENCE,
+        ..ListenSettings::default()
+    };
     let answer = |_: Request<Incoming>, peer: Peer| async move {
         sleep(Duration::from_secs(1)).await;
         Response::new(format!("{:?}", peer.address()))

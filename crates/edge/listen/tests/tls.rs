@@ -9,7 +9,7 @@ use http::{Request, Response, Version};
 use http_body_util::{BodyExt as _, Empty, Full};
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use ripstop_listen::{Pace, Pinned, Pressure, Settings, Tls};
+use ripstop_listen::{ListenSettings, Pace, Pinned, Pressure, Tls};
 use rustls::{ClientConfig, RootCertStore, pki_types::ServerName};
 use std::{
     fs,
@@ -70,8 +70,8 @@ impl Pair {
     }
 }
 
-fn with(tls: Tls) -> Settings {
-    Settings { tls: Some(tls), ..Settings::default() }
+fn with(tls: Tls) -> ListenSettings {
+    ListenSettings { tls: Some(tls), ..ListenSettings::default() }
 }
 
 type Sender = http2::SendRequest<Empty<Bytes>>;
@@ -112,7 +112,7 @@ async fn both_versions_of_http_are_spoken_over_tls_and_the_service_knows() {
 async fn plain_http_and_silence_get_nothing_where_tls_is_spoken() {
     let pair = Pair::new();
     let first_byte_timeout = Duration::from_millis(200);
-    let settings = Settings { first_byte_timeout, ..with(pair.tls()) };
+    let settings = ListenSettings { first_byte_timeout, ..with(pair.tls()) };
     let port = Port::open(settings, |_, _| async { hello() }).await;
     let mut plain = port.connect().await;
     plain.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
@@ -193,7 +193,7 @@ async fn a_stream_that_nobody_reads_is_given_up_while_others_of_its_connection_g
         bytes_per_s_min: 0,
         pressure: Pressure::new(|| 1.0),
     };
-    let port = Port::open(Settings { pace, ..with(pair.tls()) }, move |request, _| {
+    let port = Port::open(ListenSettings { pace, ..with(pair.tls()) }, move |request, _| {
         let left = if request.uri().path() == "/long" { 64 << 20 } else { 64 << 10 };
         let body = Endless { left, told: told.clone() };
         async { Response::new(body) }

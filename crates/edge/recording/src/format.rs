@@ -1,4 +1,4 @@
-use ripstop_gateway::{Action, Event, Machine, NodeSpec, Settings};
+use ripstop_gateway::{Action, Event, Machine, MachineSettings, NodeSpec};
 use ripstop_model::{NodeId, Timestamp};
 use std::{collections::BTreeSet, fmt};
 
@@ -41,13 +41,13 @@ pub struct Beginning {
     /// The pool's name.
     pub pool: String,
     /// The machine's limits.
-    pub settings: Settings,
+    pub settings: MachineSettings,
     /// Its nodes, in order.
     pub nodes: Vec<NodeSpec>,
     /// The policy's name.
     pub policy: String,
     /// What the policy was told.
-    pub policy_settings: ripstop_policy::Settings,
+    pub policy_settings: ripstop_policy::PolicySettings,
 }
 
 /// No machine can be made so.

@@ -26,7 +26,7 @@
 //! of version 2, which is read for ever, hold members one after another instead of fields.
 //!
 //! ```
-//! use ripstop_gateway::{Event, Machine, NodeSpec, Operation, Request, Settings};
+//! use ripstop_gateway::{Event, Machine, NodeSpec, RequestSpec, Request, MachineSettings};
 //! use ripstop_model::{NodeId, RequestId, TenantId, Timestamp};
 //! use ripstop_recording::{Beginning, Recorder, RecorderSettings, replay};
 //! use ripstop_runtime::Witness as _;
@@ -37,14 +37,14 @@
 //! let beginning = Beginning {
 //!     program: "1.2.3".into(),
 //!     pool: "default".into(),
-//!     settings: Settings::default(),
+//!     settings: MachineSettings::default(),
 //!     nodes: vec![NodeSpec { id: NodeId(1), lanes: 4 }],
 //!     policy: "fixed".into(),
-//!     policy_settings: ripstop_policy::Settings::default(),
+//!     policy_settings: ripstop_policy::PolicySettings::default(),
 //! };
 //! let (mut machine, witness) = (beginning.machine()?, recorder.pool(&beginning));
 //!
-//! let operation = Operation::Write { n: 1, k: 1 };
+//! let operation = RequestSpec::Write { n: 1, k: 1 };
 //! let tenant = TenantId::ANYBODY;
 //! let request = Request { id: RequestId(0), tenant, operation, strip_bytes: 4096 };
 //! let (now, event) = (Timestamp::ZERO, Event::RequestArrived(request));

@@ -15,13 +15,13 @@ use crate::{
 use ripstop_delay::ShiftedExponential;
 use ripstop_form::{Fields, Found, Unreadable};
 use ripstop_gateway::{
-    Action, AfterAnswer, Cause, Event, NodeSpec, NodeState, Operation, Outcome, Placement,
-    PlacementGroup, Recombination, Report, Request, Selection, Settings, Shaping, Task, TaskEnd,
-    TenantTerms, TierTerms,
+    Action, AfterAnswer, Cause, Event, MachineSettings, NodeSpec, NodeState, Placement,
+    PlacementGroup, ReadSelection, Recombination, Report, Request, RequestSpec, Shaping, Task,
+    TaskEnd, TaskOutcome, TenantTerms, TierTerms,
 };
 use ripstop_policy::Limits;
 
-type PolicySettings = ripstop_policy::Settings;
+type PolicySettings = ripstop_policy::PolicySettings;
 
 /// Kinds of records beside those of events (below) and actions. Frequent ones are below 24: one
 /// byte.
@@ -95,7 +95,7 @@ choice! { Report {
 // 1 is what all events have.
 record! { Request { 2 id, 3 tenant, 4 operation, 5 strip_bytes } }
 
-choice! { Operation {
+choice! { RequestSpec {
     1 Read { 1 k, 2 wanted, 3 places },
     2 Write { 1 n, 2 k },
     3 ReadShared { 1 n, 2 k, 3 node },
@@ -109,7 +109,7 @@ record! { TaskEnd {
     1 task, 2 write, 3 outcome, 4 bytes, 5 waited, 6 served, 7 extra, 8 redundant,
 } }
 
-names! { Outcome { Done, 1 Missing, 2 Damaged, 3 Unavailable, 4 Refused, 5 Cancelled } }
+names! { TaskOutcome { Done, 1 Missing, 2 Damaged, 3 Unavailable, 4 Refused, 5 Cancelled } }
 names! { NodeState { Up, 1 Down } }
 names! { Cause { Lost, 1 Unavailable, 2 TimedOut, 3 Abandoned } }
 
@@ -122,13 +122,13 @@ names! { Recombination { Fifo, 1 Split, 2 Fair, 3 PClock, 4 Miser } }
 // 1 is what all events have.
 record! { Placement { 2 selection, 3 groups } }
 record! { PlacementGroup { 1 weight, 2 nodes, 3 dispatch } }
-names! { Selection { Ready, 1 Probabilistic, 2 LeastWork, 3 LeastWorkPlanned } }
+names! { ReadSelection { Ready, 1 Probabilistic, 2 LeastWork, 3 LeastWorkPlanned } }
 
 record! { Beginning {
     1 program, 2 pool, 3 settings, 4 nodes, 5 policy, 6 policy_settings,
 } }
 
-record! { Settings {
+record! { MachineSettings {
     1 requests_waiting_max,
     2 mends_waiting_max,
     3 tasks_waiting_max,

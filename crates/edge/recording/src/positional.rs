@@ -9,9 +9,9 @@ use crate::{Beginning, Stop, format::Entry};
 use ripstop_delay::ShiftedExponential;
 use ripstop_form::Unreadable;
 use ripstop_gateway::{
-    Action, AfterAnswer, Cause, Event, NodeSpec, NodeState, Operation, Outcome, Placement,
-    PlacementGroup, Recombination, Report, Request, Selection, Settings, Shaping, Task, TaskEnd,
-    TenantTerms, TierTerms,
+    Action, AfterAnswer, Cause, Event, MachineSettings, NodeSpec, NodeState, Placement,
+    PlacementGroup, ReadSelection, Recombination, Report, Request, RequestSpec, Shaping, Task,
+    TaskEnd, TaskOutcome, TenantTerms, TierTerms,
 };
 use ripstop_model::{Code, NodeId, RequestId, StripSet, TaskId, TenantId, Timestamp};
 use ripstop_policy::Limits;
@@ -178,9 +178,9 @@ impl<'b> Members<'b> {
         })
     }
 
-    fn settings(&mut self) -> Read<Settings> {
+    fn settings(&mut self) -> Read<MachineSettings> {
         use AfterAnswer::{Background, Cancel, Continue, Leave};
-        Ok(Settings {
+        Ok(MachineSettings {
             requests_waiting_max: self.small()?,
             mends_waiting_max: self.small()?,
             tasks_waiting_max: self.small()?,
@@ -199,8 +199,8 @@ impl<'b> Members<'b> {
         })
     }
 
-    fn policy_settings(&mut self) -> Read<ripstop_policy::Settings> {
-        Ok(ripstop_policy::Settings {
+    fn policy_settings(&mut self) -> Read<ripstop_policy::PolicySettings> {
+        Ok(ripstop_policy::PolicySettings {
             code: self.option(Self::code)?,
             read_chunks: self.option(Self::byte)?,
             limits: Limits { k_max: self.byte()?, r_max: self.real()? },
@@ -240,18 +240,20 @@ impl<'b> Members<'b> {
         })
     }
 
-    fn operation(&mut self) -> Read<Operation> {
+    fn operation(&mut self) -> Read<RequestSpec> {
         Ok(match self.number()? {
-            0 => {
-                Operation::Read { k: self.byte()?, wanted: self.strips()?, places: self.places()? }
-            }
+            0 => RequestSpec::Read {
+                k: self.byte()?,
+                wanted: self.strips()?,
+                places: self.places()?,
+            },
             1 => {
                 let (n, k, node) = (self.byte()?, self.byte()?, self.option(Self::node_id)?);
-                Operation::ReadShared { n, k, node }
+                RequestSpec::ReadShared { n, k, node }
             }
-            2 => Operation::WriteUnique { n: self.byte()?, k: self.byte()? },
-            3 => Operation::Write { n: self.byte()?, k: self.byte()? },
-            4 => Operation::Mend {
+            2 => RequestSpec::WriteUnique { n: self.byte()?, k: self.byte()? },
+            3 => RequestSpec::Write { n: self.byte()?, k: self.byte()? },
+            4 => RequestSpec::Mend {
                 fragment: self.byte()?,
                 node: self.option(Self::node_id)?,
                 taken: self.list(Self::node_id)?,
@@ -260,8 +262,8 @@ impl<'b> Members<'b> {
         })
     }
 
-    fn outcome(&mut self) -> Read<Outcome> {
-        use Outcome::{Cancelled, Damaged, Done, Missing, Refused, Unavailable};
+    fn outcome(&mut self) -> Read<TaskOutcome> {
+        use TaskOutcome::{Cancelled, Damaged, Done, Missing, Refused, Unavailable};
         self.variant(&[Done, Missing, Damaged, Unavailable, Refused, Cancelled])
     }
 
@@ -280,7 +282,7 @@ impl<'b> Members<'b> {
     }
 
     fn placement(&mut self) -> Read<Placement> {
-        use Selection::{LeastWork, LeastWorkPlanned, Probabilistic, Ready};
+        use ReadSelection::{LeastWork, LeastWorkPlanned, Probabilistic, Ready};
         let selection = self.variant(&[Ready, Probabilistic, LeastWork, LeastWorkPlanned])?;
         let groups = self.list(|it| {
             Ok(PlacementGroup {

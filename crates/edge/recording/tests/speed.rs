@@ -2,7 +2,7 @@
 
 mod scene;
 
-use ripstop_gateway::{Action, Event, Operation, Outcome, Request, Settings};
+use ripstop_gateway::{Action, Event, MachineSettings, Request, RequestSpec, TaskOutcome};
 use ripstop_model::{NodeId, RequestId, StripSet, TenantId, Timestamp};
 use ripstop_recording::{Recorder, RecorderSettings, replay};
 use ripstop_runtime::Witness;
@@ -22,8 +22,8 @@ fn serve(machine: &mut ripstop_gateway::Machine, witness: Option<&Arc<dyn Witnes
         let event = if arrived < REQUESTS && arrived - settled < 32 {
             let places = (0..6).map(|node| Some(NodeId((arrived + node) as u16 % 8))).collect();
             let operation = match arrived % 2 {
-                0 => Operation::Read { k: 4, wanted: StripSet::first(4), places },
-                _ => Operation::Write { n: 6, k: 4 },
+                0 => RequestSpec::Read { k: 4, wanted: StripSet::first(4), places },
+                _ => RequestSpec::Write { n: 6, k: 4 },
             };
             arrived += 1;
             let id = RequestId(arrived);
@@ -51,10 +51,10 @@ fn serve(machine: &mut ripstop_gateway::Machine, witness: Option<&Arc<dyn Witnes
         for action in actions.drain(..) {
             match action {
                 Action::StartTask(task) => {
-                    waiting.push_back(Event::TaskEnded(task.id, Outcome::Done));
+                    waiting.push_back(Event::TaskEnded(task.id, TaskOutcome::Done));
                 }
                 Action::CancelTask(task) => {
-                    waiting.push_back(Event::TaskEnded(task, Outcome::Cancelled));
+                    waiting.push_back(Event::TaskEnded(task, TaskOutcome::Cancelled));
                 }
                 Action::Encode { request, .. } => waiting.push_back(Event::EncodeEnded(request)),
                 Action::Decode { request, .. } => {
@@ -75,7 +75,7 @@ fn serve(machine: &mut ripstop_gateway::Machine, witness: Option<&Arc<dyn Witnes
 #[ignore = "a measurement, to be run alone in release"]
 fn recording_an_event_takes_less_than_a_microsecond() {
     let mut beginning = scene::beginning("p", "fixed", 8);
-    beginning.settings = Settings::default();
+    beginning.settings = MachineSettings::default();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("recording");
     let (mut best_plain, mut best_recorded) = (Duration::MAX, Duration::MAX);

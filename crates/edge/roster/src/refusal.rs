@@ -1,4 +1,4 @@
-use ripstop_gateway::Outcome;
+use ripstop_gateway::TaskOutcome;
 use std::{
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
@@ -13,11 +13,14 @@ pub(crate) struct Refusal(Mutex<Option<Instant>>);
 
 impl Refusal {
     /// Takes note of what became of a fragment that it was to store.
-    pub(crate) fn stored(&self, outcome: Outcome) {
+    pub(crate) fn stored(&self, outcome: TaskOutcome) {
         let refused = match outcome {
-            Outcome::Refused => Some(ripstop_host::now()),
-            Outcome::Done => None,
-            Outcome::Missing | Outcome::Damaged | Outcome::Unavailable | Outcome::Cancelled => {
+            TaskOutcome::Refused => Some(ripstop_host::now()),
+            TaskOutcome::Done => None,
+            TaskOutcome::Missing
+            | TaskOutcome::Damaged
+            | TaskOutcome::Unavailable
+            | TaskOutcome::Cancelled => {
                 return;
             }
         };

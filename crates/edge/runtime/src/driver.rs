@@ -10,7 +10,7 @@ use crate::{
 use ripstop_block::Blocks;
 use ripstop_codec::Codec;
 use ripstop_gateway::{
-    Action, Event, Machine, NodeState, Operation, Outcome, Report, Request, Task,
+    Action, Event, Machine, NodeState, Report, Request, RequestSpec, Task, TaskOutcome,
 };
 use ripstop_model::{Code, NodeId, RequestId, StripSet, TaskId, TenantId, Timestamp};
 use ripstop_node::Node;
@@ -151,7 +151,7 @@ impl Shared {
     pub(crate) fn arrive(
         self: &Arc<Self>,
         tenant: TenantId,
-        operation: Operation,
+        operation: RequestSpec,
         strip_bytes: u32,
         job: Job,
     ) -> RequestId {
@@ -190,7 +190,7 @@ impl Shared {
         self.tell(Event::NodeChanged(node, state));
     }
 
-    fn task_ended(self: &Arc<Self>, task: Task, outcome: Outcome, chunks: Vec<(usize, Chunk)>) {
+    fn task_ended(self: &Arc<Self>, task: Task, outcome: TaskOutcome, chunks: Vec<(usize, Chunk)>) {
         let mut driver = self.driver();
         driver.running.remove(&task.id);
         if let Some(job) = driver.jobs.get_mut(&task.request) {
@@ -298,7 +298,7 @@ impl Driver {
         ripstop_host::spawn(async move {
             let (outcome, chunks) = tokio::select! {
                 biased;
-                _ = cancelled => (Outcome::Cancelled, Vec::new()),
+                _ = cancelled => (TaskOutcome::Cancelled, Vec::new()),
                 ended = task::run(&*node, &task, load, &shared.spent, &shared.blocks) => ended,
             };
             shared.task_ended(task, outcome, chunks);

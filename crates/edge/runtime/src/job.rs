@@ -7,7 +7,7 @@ use crate::{
 use bytes::Bytes;
 use ripstop_block::{Blocks, Buffer};
 use ripstop_codec::Codec;
-use ripstop_gateway::{Outcome, Task};
+use ripstop_gateway::{Task, TaskOutcome};
 use ripstop_model::{Code, FragmentId, NodeId, StripSet, StripeId, StripeShape};
 use std::{ops::Range, sync::Arc};
 use tokio::sync::oneshot;
@@ -148,7 +148,7 @@ impl Job {
     pub(crate) fn task_ended(
         &mut self,
         fragment: u8,
-        outcome: Outcome,
+        outcome: TaskOutcome,
         chunks: Vec<(usize, Chunk)>,
     ) {
         match self {
@@ -158,7 +158,7 @@ impl Job {
                 }
             }
             Self::Write(job) => {
-                if outcome != Outcome::Done {
+                if outcome != TaskOutcome::Done {
                     job.nodes[usize::from(fragment)] = None;
                 } else if let Some(stripe) = &mut job.stripe {
                     stripe.release(fragment);

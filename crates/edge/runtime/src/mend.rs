@@ -7,7 +7,7 @@ use crate::{
     job::{self, Job, MendJob},
 };
 use bytes::Bytes;
-use ripstop_gateway::{Cause, Operation};
+use ripstop_gateway::{Cause, RequestSpec};
 use ripstop_model::{FragmentId, NodeId};
 use std::collections::BTreeMap;
 use tokio::sync::oneshot;
@@ -145,7 +145,7 @@ impl Pool {
         let (settle, settled) = oneshot::channel();
         let bytes: usize = fragment.iter().map(Bytes::len).sum();
         let strip_bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-        let operation = Operation::Mend { fragment: name.index, node, taken: taken.to_vec() };
+        let operation = RequestSpec::Mend { fragment: name.index, node, taken: taken.to_vec() };
         let job = MendJob { name, fragment, answer: Some(answer), settled: Some(settle) };
         self.ask(name.stripe, operation, strip_bytes, Job::Mend(job), answered).await?;
         let failed = FailedStripe { id: name.stripe, setback: Setback::Failed(Cause::Unavailable) };

@@ -8,7 +8,9 @@ use crate::{
     job::{Job, WriteJob},
 };
 use ripstop_block::Blocks;
-use ripstop_gateway::{Cause, Event, Machine, NodeSpec, Operation, Placement, Settings, Shaping};
+use ripstop_gateway::{
+    Cause, Event, Machine, MachineSettings, NodeSpec, Placement, RequestSpec, Shaping,
+};
 use ripstop_model::{Code, FragmentId, NodeId, PoolId, RequestId, StripeId, StripeShape, TenantId};
 use ripstop_node::Node;
 use ripstop_policy::Policy;
@@ -67,7 +69,7 @@ impl Pool {
     pub fn new(
         origin: Origin,
         code: Code,
-        settings: Settings,
+        settings: MachineSettings,
         policy: Box<dyn Policy>,
         nodes: Vec<PoolNode>,
         observer: Arc<dyn Observer>,
@@ -177,7 +179,7 @@ impl Pool {
     pub(crate) async fn ask<T>(
         &self,
         stripe: StripeId,
-        operation: Operation,
+        operation: RequestSpec,
         strip_bytes: u32,
         job: Job,
         answer: oneshot::Receiver<Result<T, Setback>>,
@@ -230,20 +232,20 @@ impl Pool {
         shape: StripeShape,
         header_len: u32,
         sealing: Sealing,
-    ) -> (Layout, Operation, u32) {
+    ) -> (Layout, RequestSpec, u32) {
         let code = shape.code();
         let (n, k) = (code.n() as u8, code.k() as u8);
         let strip = body_len(shape.strip_len(), sealing);
         match self.layout {
-            Layout::Spread => (Layout::Spread, Operation::Write { n, k }, strip + header_len),
+            Layout::Spread => (Layout::Spread, RequestSpec::Write { n, k }, strip + header_len),
             Layout::Unique if shape.payload_len() > 0 => {
-                (Layout::Unique, Operation::WriteUnique { n, k }, strip)
+                (Layout::Unique, RequestSpec::WriteUnique { n, k }, strip)
             }
             // Where there is no payload there are no chunks either.
             Layout::Shared | Layout::Unique => {
                 let len = Cut::Shared.fragment_len(shape, header_len, sealing);
                 let bytes = u32::try_from(len).unwrap_or(u32::MAX);
-                (Layout::Shared, Operation::Write { n: 1, k: 1 }, bytes)
+                (Layout::Shared, RequestSpec::Write { n: 1, k: 1 }, bytes)
             }
         }
     }

@@ -8,7 +8,7 @@ use crate::{
 };
 use bytes::Bytes;
 use futures::future::try_join_all;
-use ripstop_gateway::{Cause, NodeState, Operation};
+use ripstop_gateway::{Cause, NodeState, RequestSpec};
 use ripstop_model::{NodeId, StripSet};
 use std::{ops::Range, sync::Arc};
 use tokio::sync::oneshot;
@@ -95,7 +95,7 @@ impl Pool {
     ) -> Result<Vec<Chunk>, FailedStripe> {
         let code = place.shape.code();
         let node_of = |strip| self.known(place, place.cut.place_of(code, strip).0);
-        let operation = Operation::Read {
+        let operation = RequestSpec::Read {
             k: code.k() as u8,
             wanted: span.wanted(),
             places: (0..code.n()).map(node_of).collect(),
@@ -123,12 +123,12 @@ impl Pool {
         let strip = body_len(strip_len, place.sealing);
         let (operation, strip_bytes, unit) = if fragments == 1 && run == code.n() {
             let (n, k) = (code.n() as u8, code.k() as u8);
-            (Operation::ReadShared { n, k, node: self.known(place, 0) }, strip, 1)
+            (RequestSpec::ReadShared { n, k, node: self.known(place, 0) }, strip, 1)
         } else {
             let k = code.k() / run;
             let places = (0..fragments).map(|index| self.known(place, index as u8)).collect();
             let wanted = StripSet::first(k);
-            (Operation::Read { k: k as u8, wanted, places }, strip * run as u32, run)
+            (RequestSpec::Read { k: k as u8, wanted, places }, strip * run as u32, run)
         };
         let part = Part::Columns { columns: 0..strip_len, unit };
         let wanted = StripSet::first(code.k());
@@ -172,7 +172,7 @@ impl Pool {
         let wanted: StripSet = touched.iter().map(|&(strip, _)| strip).collect();
         let (fragment, _) = place.cut.place_of(place.shape.code(), touched[0].0);
         let node = self.known(place, fragment);
-        let operation = Operation::ReadShared { n: COPIES, k: 1, node };
+        let operation = RequestSpec::ReadShared { n: COPIES, k: 1, node };
         let part = Part::Bytes(range);
         let chunks = self.fetch(place, operation, bytes as u32, part, wanted).await?;
         let mut pieces = Vec::new();
@@ -185,7 +185,7 @@ impl Pool {
     async fn fetch(
         &self,
         place: &StripePlace,
-        operation: Operation,
+        operation: RequestSpec,
         strip_bytes: u32,
         part: Part,
         wanted: StripSet,

@@ -5,7 +5,7 @@ use crate::{
 };
 use bytes::Bytes;
 use ripstop_block::Blocks;
-use ripstop_gateway::{Outcome, Task};
+use ripstop_gateway::{Task, TaskOutcome};
 use ripstop_model::FragmentId;
 use ripstop_node::{Node, NodeError};
 
@@ -16,7 +16,7 @@ pub(crate) async fn run(
     load: Load,
     spent: &Spent,
     blocks: &Blocks,
-) -> (Outcome, Vec<(usize, Chunk)>) {
+) -> (TaskOutcome, Vec<(usize, Chunk)>) {
     let start = ripstop_host::now();
     match load {
         Load::Store { name, fragment } => {
@@ -34,7 +34,7 @@ async fn fetch(
     sought: &Sought,
     spent: &Spent,
     blocks: &Blocks,
-) -> (Outcome, Vec<(usize, Chunk)>) {
+) -> (TaskOutcome, Vec<(usize, Chunk)>) {
     let start = ripstop_host::now();
     let fetch = sought.fetch(task);
     let result = node.get_pieces(fetch.name, fetch.start, &fetch.lens).await;
@@ -48,7 +48,7 @@ async fn fetch(
             if chunks.is_none() {
                 tracing::warn!(fragment = %fetch.name, "fragment is damaged or forged");
             }
-            let outcome = if chunks.is_some() { Outcome::Done } else { Outcome::Damaged };
+            let outcome = if chunks.is_some() { TaskOutcome::Done } else { TaskOutcome::Damaged };
             (outcome, chunks.unwrap_or_default())
         }
     }
@@ -72,12 +72,12 @@ fn verify(
     strips.collect()
 }
 
-fn outcome(name: FragmentId, error: Option<NodeError>) -> Outcome {
-    let Some(error) = error else { return Outcome::Done };
+fn outcome(name: FragmentId, error: Option<NodeError>) -> TaskOutcome {
+    let Some(error) = error else { return TaskOutcome::Done };
     tracing::debug!(fragment = %name, %error, "task failed");
     match error {
-        NodeError::Missing | NodeError::Short { .. } => Outcome::Missing,
-        NodeError::Refused { .. } => Outcome::Refused,
-        NodeError::Unavailable { .. } => Outcome::Unavailable,
+        NodeError::Missing | NodeError::Short { .. } => TaskOutcome::Missing,
+        NodeError::Refused { .. } => TaskOutcome::Refused,
+        NodeError::Unavailable { .. } => TaskOutcome::Unavailable,
     }
 }

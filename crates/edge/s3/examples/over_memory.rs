@@ -4,7 +4,7 @@
 #[path = "../tests/common/mod.rs"]
 mod common;
 
-use ripstop_s3::{Credentials, Settings, Unobserved, serve};
+use ripstop_s3::{Credentials, FrontSettings, Unobserved, serve};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -21,7 +21,7 @@ async fn main() -> std::io::Result<()> {
         let _ = tokio::signal::ctrl_c().await;
         stop.cancel();
     });
-    let settings = Settings::default();
+    let settings = FrontSettings::default();
     serve(listener, store, credentials, settings, Arc::new(Unobserved), shutdown).await;
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! refused as often as they like, so lines of those whom no signature vouches for are short and
 //! rare.
 
-use crate::{Answered, Operation, Settings, error::Failure};
+use crate::{Answered, FrontSettings, S3Operation, error::Failure};
 use http::{HeaderMap, header};
 use ripstop_listen::{Network, Peer};
 use std::{
@@ -49,7 +49,7 @@ pub(crate) struct Client {
 impl Client {
     /// Of a request with these headers that came from `peer`. Proxies are believed; the rest of the
     /// way is what they say, back to the first address that is none of them.
-    pub(crate) fn of(peer: &Peer, headers: &HeaderMap, settings: &Settings) -> Self {
+    pub(crate) fn of(peer: &Peer, headers: &HeaderMap, settings: &FrontSettings) -> Self {
         Self::behind(peer.address(), peer.secure(), headers, &settings.trusted_proxies)
     }
 
@@ -101,7 +101,7 @@ pub(crate) struct Note {
     /// Bytes of path and method.
     shown: usize,
     /// What is asked for.
-    pub(crate) operation: Operation,
+    pub(crate) operation: S3Operation,
     /// Who signed.
     pub(crate) access_key: Option<String>,
     /// Who is said to have signed, where the signature is wrong.
@@ -119,7 +119,7 @@ impl Note {
             client,
             agent,
             shown,
-            operation: Operation::Unknown,
+            operation: S3Operation::Unknown,
             access_key: None,
             claimed_key: None,
             error_code: None,

@@ -1,7 +1,7 @@
 //! Memory of requests beside the strips of objects: documents that arrive, pages that are sent.
 
 use crate::{
-    Settings,
+    FrontSettings,
     error::{Code, Failure, Outcome},
 };
 use ripstop_catalog::{Extent, Object};
@@ -30,7 +30,7 @@ pub(crate) struct Allowances {
 }
 
 impl Allowances {
-    pub(crate) fn new(settings: &Settings) -> Self {
+    pub(crate) fn new(settings: &FrontSettings) -> Self {
         Self {
             documents: Allowance::new(settings.documents_memory_max),
             pages: Allowance::new(settings.pages_memory_max),

@@ -7,7 +7,7 @@ use crate::{
     uri::Target,
 };
 use http::HeaderMap;
-use ripstop_identity::{Action, Principal, Resource, allows};
+use ripstop_identity::{Principal, Privilege, Resource, allows};
 
 /// Refuses what `principal` may not do. The answer is the same whether there is such a bucket or
 /// not.
@@ -45,5 +45,5 @@ fn may_read_source(row: &Row, principal: &Principal, headers: &HeaderMap) -> boo
     }
     let source = headers.get(COPY_SOURCE).and_then(|source| source.to_str().ok());
     let Ok((bucket, key)) = copy_source(source.unwrap_or_default()) else { return true };
-    allows(principal, Action::Read, &Resource::Object { bucket: &bucket, key: &key })
+    allows(principal, Privilege::Read, &Resource::Object { bucket: &bucket, key: &key })
 }

@@ -1,7 +1,7 @@
 //! From a request's head to its answer: id, signature, body, handler, failure, observation.
 
 use crate::{
-    Answered, Keyring, Observer, Settings,
+    Answered, FrontSettings, Keyring, RequestObserver,
     access::{Client, METHOD_SHOWN_MAX, Note, PATH_SHOWN_MAX, Strangers, cut},
     allowance::Allowances,
     auth::{self, ChunkSigner, PayloadClaim, Presented, Terms},
@@ -38,9 +38,9 @@ use tracing::Instrument as _;
 pub(crate) struct Front {
     pub(crate) store: Store,
     pub(crate) keyring: Keyring,
-    pub(crate) settings: Arc<Settings>,
+    pub(crate) settings: Arc<FrontSettings>,
     pub(crate) allowances: Arc<Allowances>,
-    pub(crate) observer: Arc<dyn Observer>,
+    pub(crate) observer: Arc<dyn RequestObserver>,
     pub(crate) strangers: Arc<Strangers>,
 }
 
@@ -214,7 +214,7 @@ impl Front {
 
     /// What signatures are held against.
     fn terms(&self) -> Terms<'_> {
-        let Settings { region, signature_v2, .. } = &*self.settings;
+        let FrontSettings { region, signature_v2, .. } = &*self.settings;
         Terms { region, signature_v2: *signature_v2, covered: op::covered() }
     }
 }
@@ -338,7 +338,7 @@ struct Watch {
     answered: Answered,
     begun: Instant,
     counts: Counts,
-    observer: Arc<dyn Observer>,
+    observer: Arc<dyn RequestObserver>,
     span: tracing::Span,
     note: Note,
     strangers: Arc<Strangers>,

@@ -9,13 +9,13 @@
 //! may ask of these as S3 does where there is none, and it refuses what it could only ignore.
 //!
 //! ```no_run
-//! use ripstop_s3::{Credentials, Settings, Unobserved, serve};
+//! use ripstop_s3::{Credentials, FrontSettings, Unobserved, serve};
 //! # async fn example(store: ripstop_store::Store) -> std::io::Result<()> {
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:9000").await?;
 //! let credentials: Credentials = [("access-key", "secret")].into_iter().collect();
 //! let shutdown = tokio_util::sync::CancellationToken::new();
 //! let observer = std::sync::Arc::new(Unobserved);
-//! serve(listener, store, credentials, Settings::default(), observer, shutdown).await;
+//! serve(listener, store, credentials, FrontSettings::default(), observer, shutdown).await;
 //! # Ok(())
 //! # }
 //! ```
@@ -46,8 +46,8 @@ mod tagging;
 mod uri;
 mod xml;
 
-pub use observe::{Answered, Observer, Unobserved};
-pub use op::Operation;
+pub use observe::{Answered, RequestObserver, Unobserved};
+pub use op::S3Operation;
 pub use ripstop_identity::{Credentials, Keyring};
 pub use serve::serve;
-pub use settings::Settings;
+pub use settings::FrontSettings;

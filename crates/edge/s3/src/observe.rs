@@ -1,11 +1,11 @@
-use crate::Operation;
+use crate::S3Operation;
 use std::{fmt, time::Duration};
 
 /// One request that was answered.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Answered {
     /// What it asked for.
-    pub operation: Operation,
+    pub operation: S3Operation,
     /// The HTTP status.
     pub status: u16,
     /// Bytes of body that came, framing included.
@@ -24,7 +24,7 @@ pub struct Answered {
 
 /// Is told of every request, once its answer has ended. Called on the connection's task: must be
 /// quick.
-pub trait Observer: Send + Sync + fmt::Debug {
+pub trait RequestObserver: Send + Sync + fmt::Debug {
     /// A request was answered.
     fn answered(&self, answered: &Answered);
 }
@@ -33,6 +33,6 @@ pub trait Observer: Send + Sync + fmt::Debug {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Unobserved;
 
-impl Observer for Unobserved {
+impl RequestObserver for Unobserved {
     fn answered(&self, _: &Answered) {}
 }

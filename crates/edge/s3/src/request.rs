@@ -1,7 +1,7 @@
 //! A request after its head was read and its signature verified; and the answer to it.
 
 use crate::{
-    Settings,
+    FrontSettings,
     allowance::Held,
     body::{Outgoing, Payload},
     digest::Expectation,
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// What operations read.
 pub(crate) struct Request {
-    pub(crate) settings: Arc<Settings>,
+    pub(crate) settings: Arc<FrontSettings>,
     /// Empty for the service itself.
     pub(crate) bucket: String,
     /// Empty for a bucket.

@@ -1,17 +1,19 @@
-use crate::{Keyring, Observer, Settings, access::Strangers, allowance::Allowances, front::Front};
+use crate::{
+    FrontSettings, Keyring, RequestObserver, access::Strangers, allowance::Allowances, front::Front,
+};
 use ripstop_listen::Listener;
 use ripstop_store::Store;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// Serves S3 on `listener` until `shutdown`; then accepts nothing more, lets the requests that run
-/// finish for [`Settings::drain_timeout`], and returns.
+/// finish for [`FrontSettings::drain_timeout`], and returns.
 pub async fn serve(
     listener: impl Into<Listener>,
     store: Store,
     credentials: impl Into<Keyring>,
-    settings: Settings,
-    observer: Arc<dyn Observer>,
+    settings: FrontSettings,
+    observer: Arc<dyn RequestObserver>,
     shutdown: CancellationToken,
 ) {
     let listening = listening(&settings);
@@ -31,8 +33,8 @@ pub async fn serve(
     }
 }
 
-fn listening(settings: &Settings) -> ripstop_listen::Settings {
-    ripstop_listen::Settings {
+fn listening(settings: &FrontSettings) -> ripstop_listen::ListenSettings {
+    ripstop_listen::ListenSettings {
         name: "s3",
         connections_max: settings.connections_max,
         connections_per_address_max: settings.connections_per_address_max,
@@ -42,6 +44,6 @@ fn listening(settings: &Settings) -> ripstop_listen::Settings {
         pace: settings.pace(&settings.read_pressure),
         drain_timeout: settings.drain_timeout,
         tls: settings.tls.clone(),
-        ..ripstop_listen::Settings::default()
+        ..ripstop_listen::ListenSettings::default()
     }
 }

@@ -1,9 +1,9 @@
 use ripstop_listen::{Network, Pace, Pressure, Tls};
 use std::time::Duration;
 
-/// How the face behaves. [`Settings::default`] suits a gateway on its own.
+/// How the face behaves. [`FrontSettings::default`] suits a gateway on its own.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct FrontSettings {
     /// The region that clients must sign for. Default `us-east-1`.
     pub region: String,
     /// Whether URLs presigned with Signature Version 2 are taken, as some clients make them unless
@@ -37,7 +37,7 @@ pub struct Settings {
     /// Default 30 s.
     pub body_timeout: Duration,
     /// Slowest that a body may come or an answer be taken, bytes per second: memory is held until
-    /// it is there. Waits of up to [`Settings::body_timeout`] are forgiven. Default 4096.
+    /// it is there. Waits of up to [`FrontSettings::body_timeout`] are forgiven. Default 4096.
     pub body_pace_min: u64,
     /// Makes both stricter for bodies while the memory of writes is short. Default: it never is.
     pub write_pressure: Pressure,
@@ -65,7 +65,7 @@ pub struct Settings {
     pub hash_aside_above: u64,
 }
 
-impl Default for Settings {
+impl Default for FrontSettings {
     fn default() -> Self {
         Self {
             region: "us-east-1".to_owned(),
@@ -95,7 +95,7 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl FrontSettings {
     /// How slowly bodies may come, or answers be taken, under this pressure.
     pub(crate) fn pace(&self, pressure: &Pressure) -> Pace {
         Pace {

@@ -12,7 +12,7 @@ use client::{Call, UNSIGNED, exchange, read_answer, sha256};
 use futures::TryStreamExt as _;
 use md5::Digest as _;
 use ripstop_node::{MemoryNode, Node as _};
-use ripstop_s3::{Answered, Credentials, Observer, Operation, Settings, serve};
+use ripstop_s3::{Answered, Credentials, FrontSettings, RequestObserver, S3Operation, serve};
 use ripstop_store::Store;
 use std::{
     net::SocketAddr,
@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug, Default)]
 struct Log(Mutex<Vec<Answered>>);
 
-impl Observer for Log {
+impl RequestObserver for Log {
     fn answered(&self, answered: &Answered) {
         self.0.lock().unwrap().push(answered.clone());
     }
@@ -42,7 +42,7 @@ struct Face {
 }
 
 /// A face with a bucket `bkt`.
-async fn face(settings: Settings) -> Face {
+async fn face(settings: FrontSettings) -> Face {
     let folder = tempfile::tempdir().unwrap();
     let small = ripstop_store::StoreSettings { stripe_max: 64 << 10, ..Default::default() };
     let (store, nodes) = common::store(folder.path(), small);
@@ -63,7 +63,7 @@ fn bytes(len: usize) -> Vec<u8> {
 
 #[tokio::test]
 async fn what_was_put_is_got_under_any_host_and_any_key() {
-    let face = face(Settings::default()).await;
+    let face = face(FrontSettings::default()).await;
     let body = bytes(300_000);
     for (path, host) in [
         ("/bkt/plain", "localhost"),
@@ -87,7 +87,7 @@ async fn what_was_put_is_got_under_any_host_and_any_key() {
 
 #[tokio::test]
 async fn a_domain_names_buckets_by_host() {
-    let settings = Settings { domain: Some("s3.test".to_owned()), ..Settings::default() };
+    let settings = FrontSettings { domain: Some("s3.test".to_owned()), ..FrontSettings::default() };
     let face = face(settings).await;
     let put = Call::new("PUT", "/dir/k").header("host", "bkt.s3.test:9000");
     assert_eq!(put.send(face.address, b"body").await.status, 200);
@@ -98,7 +98,7 @@ async fn a_domain_names_buckets_by_host() {
 
 #[tokio::test]
 async fn bodies_that_are_not_what_was_said_leave_nothing_behind() {
-    let face = face(Settings::default()).await;
+    let face = face(FrontSettings::default()).await;
     let put = || Call::new("PUT", "/bkt/k");
     let cases = [
         (put().payload(&sha256(b"other")), "XAmzContentSHA256Mismatch"),
@@ -125,7 +125,7 @@ async fn bodies_that_are_not_what_was_said_leave_nothing_behind() {
 
 #[tokio::test]
 async fn bodies_that_end_early_or_without_a_length_are_refused() {
-    let face = face(Settings::default()).await;
+    let face = face(FrontSettings::default()).await;
     let head = Call::new("PUT", "/bkt/k").header("content-length", 100).sign().head;
     let answer = exchange(face.address, &[head.as_bytes(), b"too short"], true).await;
     assert_eq!((answer.status, answer.code()), (400, "IncompleteBody".to_owned()), "{answer:?}");
@@ -141,7 +141,7 @@ async fn bodies_that_end_early_or_without_a_length_are_refused() {
 #[tokio::test]
 async fn signed_chunks_and_trailers_are_verified() {
     const NAME: &str = "x-amz-checksum-crc32";
-    let face = face(Settings::default()).await;
+    let face = face(FrontSettings::default()).await;
     let body = bytes(200_000);
     let crc = crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32IsoHdlc, &body) as u32;
     let crc = base64::engine::general_purpose::STANDARD.encode(crc.to_be_bytes());
@@ -191,7 +191,7 @@ async fn signed_chunks_and_trailers_are_verified() {
 
 #[tokio::test]
 async fn unsigned_amz_headers_and_anonymous_requests_are_refused() {
-    let face = face(Settings::default()).await;
+    let face = face(FrontSettings::default()).await;
     let head = Call::new("GET", "/bkt").sign().head;
     let head = head.replace("\r\n\r\n", "\r\nx-amz-meta-more: 1\r\n\r\n");
     let answer = exchange(face.address, &[head.as_bytes()], false).await;
@@ -203,7 +203,8 @@ async fn unsigned_amz_headers_and_anonymous_requests_are_refused() {
 #[tokio::test]
 async fn slow_heads_and_slow_bodies_are_cut_off() {
     let timeout = Duration::from_millis(300);
-    let settings = Settings { head_timeout: timeout, body_timeout: timeout, ..Settings::default() };
+    let settings =
+        FrontSettings { head_timeout: timeout, body_timeout: timeout, ..FrontSettings::default() };
     let face = face(settings).await;
     let begun = Instant::now();
     let answer = exchange(face.address, &[b"GET / HTTP/1.1\r\nhost: loc"], false).await;
@@ -216,7 +217,7 @@ async fn slow_heads_and_slow_bodies_are_cut_off() {
 
 #[tokio::test]
 async fn continue_is_sent_only_to_those_whose_body_is_wanted() {
-    let face = face(Settings::default()).await;
+    let face = face(FrontSettings::default()).await;
     let put = |secret| {
         let call = Call::new("PUT", "/bkt/k").secret(secret).payload(UNSIGNED);
         call.header("content-length", 4).header("expect", "100-continue").sign().head
@@ -232,7 +233,7 @@ async fn continue_is_sent_only_to_those_whose_body_is_wanted() {
 
 #[tokio::test]
 async fn an_access_list_is_asked_for_only_where_it_could_stand() {
-    let face = face(Settings::default()).await;
+    let face = face(FrontSettings::default()).await;
     for (path, code) in
         [("/none-here", "NoSuchBucket"), ("/none-here/k", "NoSuchBucket"), ("/bkt/k", "NoSuchKey")]
     {
@@ -252,7 +253,7 @@ async fn an_access_list_is_asked_for_only_where_it_could_stand() {
 
 #[tokio::test]
 async fn documents_that_do_not_fit_their_schema_change_nothing() {
-    let face = face(Settings::default()).await;
+    let face = face(FrontSettings::default()).await;
     assert_eq!(Call::new("PUT", "/bkt/k").send(face.address, b"body").await.status, 200);
     let send = async |method, path: &str, query: &str, document: &str| {
         let md5 = base64::engine::general_purpose::STANDARD.encode(md5::Md5::digest(document));
@@ -292,7 +293,7 @@ async fn documents_that_do_not_fit_their_schema_change_nothing() {
 
 #[tokio::test]
 async fn refusals_are_seen_by_clients_that_are_still_sending() {
-    let face = face(Settings::default()).await;
+    let face = face(FrontSettings::default()).await;
     let body = bytes(8 << 20);
     for _ in 0..3 {
         let answer = Call::new("PUT", "/none-here/k").send(face.address, &body).await;
@@ -302,7 +303,7 @@ async fn refusals_are_seen_by_clients_that_are_still_sending() {
 
 #[tokio::test]
 async fn an_object_that_is_lost_half_way_breaks_the_connection() {
-    let face = face(Settings::default()).await;
+    let face = face(FrontSettings::default()).await;
     let body = bytes(1 << 20);
     assert_eq!(Call::new("PUT", "/bkt/k").send(face.address, &body).await.status, 200);
     let located = face.store.object("bkt", "k").await.unwrap();
@@ -324,7 +325,7 @@ async fn an_object_that_is_lost_half_way_breaks_the_connection() {
 
 #[tokio::test]
 async fn requests_that_run_are_finished_on_shutdown_and_all_are_observed() {
-    let face = face(Settings::default()).await;
+    let face = face(FrontSettings::default()).await;
     let head = Call::new("PUT", "/bkt/k").header("content-length", 8).sign().head;
     let mut stream = TcpStream::connect(face.address).await.unwrap();
     stream.write_all(head.as_bytes()).await.unwrap();
@@ -339,12 +340,12 @@ async fn requests_that_run_are_finished_on_shutdown_and_all_are_observed() {
     let log = face.log.0.lock().unwrap();
     let seen: Vec<_> =
         log.iter().map(|seen| (seen.operation, seen.status, seen.received)).collect();
-    assert_eq!(seen, [(Operation::CreateBucket, 200, 0), (Operation::PutObject, 200, 8)]);
+    assert_eq!(seen, [(S3Operation::CreateBucket, 200, 0), (S3Operation::PutObject, 200, 8)]);
 }
 
 #[tokio::test]
 async fn odd_requests_get_s3s_own_errors() {
-    let face = face(Settings::default()).await;
+    let face = face(FrontSettings::default()).await;
     let long = format!("/bkt/{}", "k".repeat(1025));
     let bad_xml = b"<Delete><Object><Key>a</Key>";
     let cases: [(&'static str, &str, &str, &[u8], &str); 15] = [
@@ -381,7 +382,7 @@ fn field(answer: &client::Answer, name: &str) -> String {
 
 #[tokio::test]
 async fn parts_become_one_object_whose_checksum_is_that_of_the_whole() {
-    let settings = Settings { part_len_min: 1000, ..Settings::default() };
+    let settings = FrontSettings { part_len_min: 1000, ..FrontSettings::default() };
     let face = face(settings).await;
     let to = face.address;
     let body = bytes(250_000);
@@ -418,7 +419,7 @@ async fn parts_become_one_object_whose_checksum_is_that_of_the_whole() {
 
 #[tokio::test]
 async fn writes_and_deletes_are_conditional() {
-    let face = face(Settings::default()).await;
+    let face = face(FrontSettings::default()).await;
     let to = face.address;
     let put = || Call::new("PUT", "/bkt/k");
     assert_eq!(put().header("if-match", "\"x\"").send(to, b"1").await.code(), "NoSuchKey");
@@ -447,7 +448,7 @@ async fn writes_and_deletes_are_conditional() {
 
 #[tokio::test]
 async fn a_bucket_goes_with_its_uploads_but_not_with_its_objects() {
-    let face = face(Settings::default()).await;
+    let face = face(FrontSettings::default()).await;
     let to = face.address;
     assert_eq!(Call::new("POST", "/bkt/u").query("uploads=").send(to, b"").await.status, 200);
     assert_eq!(Call::new("PUT", "/bkt/k").send(to, b"1").await.status, 200);

@@ -9,7 +9,7 @@ mod client;
 mod common;
 
 use client::{Call, read_answer};
-use ripstop_s3::{Credentials, Settings, Unobserved, serve};
+use ripstop_s3::{Credentials, FrontSettings, Unobserved, serve};
 use std::{
     io::Write,
     net::SocketAddr,
@@ -54,7 +54,7 @@ struct Logged {
 }
 
 impl Logged {
-    async fn under(filter: &str, settings: Settings) -> Self {
+    async fn under(filter: &str, settings: FrontSettings) -> Self {
         let lines = Lines::default();
         let subscriber = tracing_subscriber::fmt()
             .with_env_filter(EnvFilter::new(filter))
@@ -82,7 +82,7 @@ impl Logged {
 
 /// What is logged of one request under a filter, and the request's id.
 async fn logged(filter: &str) -> (String, String) {
-    let logged = Logged::under(filter, Settings::default()).await;
+    let logged = Logged::under(filter, FrontSettings::default()).await;
     let answer = Call::new("GET", "/bkt/nothing").send(logged.to, b"").await;
     let id = answer.header("x-amz-request-id").unwrap().to_owned();
     (logged.end().await, id)
@@ -102,8 +102,10 @@ async fn each_request_has_one_line_with_its_id_which_can_be_filtered() {
 }
 
 async fn a_line_says_who_asked_from_where_with_what_and_what_was_wrong() {
-    let settings =
-        Settings { trusted_proxies: vec!["127.0.0.1".parse().unwrap()], ..Settings::default() };
+    let settings = FrontSettings {
+        trusted_proxies: vec!["127.0.0.1".parse().unwrap()],
+        ..FrontSettings::default()
+    };
     let logged = Logged::under("info", settings).await;
     let call = |key| {
         let call = Call::new("GET", key).header("user-agent", "U".repeat(500));
@@ -129,7 +131,7 @@ async fn a_line_says_who_asked_from_where_with_what_and_what_was_wrong() {
 }
 
 async fn strangers_cannot_fill_the_log() {
-    let logged = Logged::under("info", Settings::default()).await;
+    let logged = Logged::under("info", FrontSettings::default()).await;
     let path = format!("/bkt/{}", "k".repeat(4000));
     let head =
         format!("GET {path} HTTP/1.1\r\nhost: x\r\nuser-agent: {}\r\n\r\n", "U".repeat(9000));

@@ -8,13 +8,13 @@ mod client;
 mod common;
 
 use client::{Call, UNSIGNED, exchange, sha256};
-use ripstop_s3::{Credentials, Settings, Unobserved, serve};
+use ripstop_s3::{Credentials, FrontSettings, Unobserved, serve};
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 
 /// A face with a bucket `bkt`; gone with the folder.
-async fn face(settings: Settings) -> (SocketAddr, tempfile::TempDir) {
+async fn face(settings: FrontSettings) -> (SocketAddr, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let (store, _nodes) = common::store(folder.path(), ripstop_store::StoreSettings::default());
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -28,7 +28,7 @@ async fn face(settings: Settings) -> (SocketAddr, tempfile::TempDir) {
 
 #[tokio::test]
 async fn heads_are_limited_before_anybody_is_asked_who_they_are() {
-    let (to, _folder) = face(Settings::default()).await;
+    let (to, _folder) = face(FrontSettings::default()).await;
     let with = |len: usize| {
         let lines = (0..len / 1000).map(|line| format!("x-{line}: {}\r\n", "v".repeat(990)));
         format!("GET /bkt HTTP/1.1\r\nhost: x\r\n{}\r\n", lines.collect::<String>())
@@ -39,7 +39,7 @@ async fn heads_are_limited_before_anybody_is_asked_who_they_are() {
 
 #[tokio::test]
 async fn addresses_longer_than_any_request_needs_are_refused() {
-    let (to, _folder) = face(Settings::default()).await;
+    let (to, _folder) = face(FrontSettings::default()).await;
     let get = |target: String| format!("GET {target} HTTP/1.1\r\nhost: x\r\n\r\n");
     for (path, query, status, code) in [
         // The longest key, each byte of which is percent-encoded, and what a listing may ask for.
@@ -57,7 +57,7 @@ async fn addresses_longer_than_any_request_needs_are_refused() {
 
 #[tokio::test]
 async fn connections_without_a_signature_leave_clients_served() {
-    let settings = Settings { connections_max: 32, ..Settings::default() };
+    let settings = FrontSettings { connections_max: 32, ..FrontSettings::default() };
     let (to, _folder) = face(settings).await;
     let mut strangers = Vec::new();
     for _ in 0..100 {
@@ -72,10 +72,10 @@ async fn connections_without_a_signature_leave_clients_served() {
 
 #[tokio::test]
 async fn bodies_that_are_not_signed_can_be_kept_to_tls() {
-    let settings = Settings {
+    let settings = FrontSettings {
         unsigned_payload_needs_tls: true,
         trusted_proxies: vec!["127.0.0.1".parse().unwrap()],
-        ..Settings::default()
+        ..FrontSettings::default()
     };
     let (to, _folder) = face(settings).await;
     let put = || Call::new("PUT", "/bkt/k");

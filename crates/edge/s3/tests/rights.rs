@@ -14,8 +14,8 @@ mod unsigned;
 use cases::{BUCKET, Case, KEY, Needed, OTHER, case};
 use client::{Answer, Call, exchange, read_answer};
 use ripstop_catalog::ListingRequest;
-use ripstop_identity::{Credentials, Keyring, Right, Rights, Rule};
-use ripstop_s3::{Answered, Observer, Operation, Settings, serve};
+use ripstop_identity::{BucketRights, Credentials, Keyring, Right, Rights};
+use ripstop_s3::{Answered, FrontSettings, RequestObserver, S3Operation, serve};
 use ripstop_store::Store;
 use std::{
     net::SocketAddr,
@@ -27,9 +27,9 @@ use tokio_util::sync::CancellationToken;
 const SECRET: &str = "a-secret-of-a-key";
 
 #[derive(Debug, Default)]
-struct Log(Mutex<Vec<Operation>>);
+struct Log(Mutex<Vec<S3Operation>>);
 
-impl Observer for Log {
+impl RequestObserver for Log {
     fn answered(&self, answered: &Answered) {
         self.0.lock().unwrap().push(answered.operation);
     }
@@ -46,8 +46,8 @@ struct Face {
     _folder: tempfile::TempDir,
 }
 
-fn rule(pattern: &str, rights: &[Right]) -> Rule {
-    Rule::new(pattern.parse().unwrap(), rights.iter().copied())
+fn rule(pattern: &str, rights: &[Right]) -> BucketRights {
+    BucketRights::new(pattern.parse().unwrap(), rights.iter().copied())
 }
 
 fn rights(rules: &[(&str, &[Right])]) -> Rights {
@@ -70,7 +70,7 @@ impl Face {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let to = listener.local_addr().unwrap();
         let keyring = Keyring::from(credentials(of_key, unsigned));
-        let settings = Settings { part_len_min: 1, ..Settings::default() };
+        let settings = FrontSettings { part_len_min: 1, ..FrontSettings::default() };
         let (shutdown, log) = (CancellationToken::new(), Arc::new(Log::default()));
         let (store_of_face, seen) = (store.clone(), log.clone());
         tokio::spawn(serve(listener, store_of_face, keyring.clone(), settings, seen, shutdown));
@@ -122,7 +122,7 @@ impl Face {
         case.call(&self.upload).key("KEY", SECRET).send(self.to, &case.body).await
     }
 
-    fn last_operation(&self) -> Operation {
+    fn last_operation(&self) -> S3Operation {
         *self.log.0.lock().unwrap().last().unwrap()
     }
 }
@@ -131,8 +131,8 @@ fn text(answer: &Answer) -> String {
     String::from_utf8_lossy(&answer.body).into_owned()
 }
 
-fn operations() -> impl Iterator<Item = (Operation, Case)> {
-    let known = Operation::ALL.iter().filter(|operation| **operation != Operation::Unknown);
+fn operations() -> impl Iterator<Item = (S3Operation, Case)> {
+    let known = S3Operation::ALL.iter().filter(|operation| **operation != S3Operation::Unknown);
     known.map(|operation| (*operation, case(*operation)))
 }
 
@@ -231,7 +231,7 @@ async fn a_copy_needs_both_rights_each_in_its_bucket() {
         (rights(&[(BUCKET, &[Write]), (OTHER, &[Read])]), true),
     ] {
         face.grant(granted.clone());
-        for operation in [Operation::UploadPartCopy, Operation::CopyObject] {
+        for operation in [S3Operation::UploadPartCopy, S3Operation::CopyObject] {
             let answer = face.send(&case(operation)).await;
             assert_eq!(answer.status, if may { 200 } else { 403 }, "{operation:?} {granted:?}");
         }

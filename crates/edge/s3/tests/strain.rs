@@ -11,7 +11,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use client::{Answer, Call, exchange, read_answer};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use ripstop_catalog::{Attributes, Condition, Upload};
-use ripstop_s3::{Credentials, Settings, Unobserved, serve};
+use ripstop_s3::{Credentials, FrontSettings, Unobserved, serve};
 use ripstop_store::{PartSeal, Store};
 use std::{
     fmt::Write as _,
@@ -23,13 +23,13 @@ use tokio::{io::AsyncWriteExt as _, net::TcpStream, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 /// A face with a bucket `bkt` whose parts may be short, and its store; gone with the folder.
-async fn face(settings: Settings) -> (SocketAddr, Store, tempfile::TempDir) {
+async fn face(settings: FrontSettings) -> (SocketAddr, Store, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let (store, _nodes) = common::store(folder.path(), ripstop_store::StoreSettings::default());
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let credentials: Credentials = [("test", "testtest")].into_iter().collect();
-    let settings = Settings { part_len_min: 1000, ..settings };
+    let settings = FrontSettings { part_len_min: 1000, ..settings };
     let shutdown = CancellationToken::new();
     let served =
         serve(listener, store.clone(), credentials, settings, Arc::new(Unobserved), shutdown);
@@ -88,7 +88,7 @@ async fn slowest_read_beside(
 
 #[tokio::test]
 async fn completing_thrice_ten_thousand_parts_holds_up_no_read() {
-    let (to, store, _folder) = face(Settings::default()).await;
+    let (to, store, _folder) = face(FrontSettings::default()).await;
     assert_eq!(Call::new("PUT", "/bkt/part").send(to, &[7; 1000]).await.status, 200);
     let mut completions = JoinSet::new();
     for key in ["a", "b", "c"] {
@@ -110,7 +110,7 @@ async fn completing_thrice_ten_thousand_parts_holds_up_no_read() {
 
 #[tokio::test]
 async fn looking_at_an_object_of_many_pieces_holds_up_no_read() {
-    let (to, store, _folder) = face(Settings::default()).await;
+    let (to, store, _folder) = face(FrontSettings::default()).await;
     assert_eq!(Call::new("PUT", "/bkt/part").send(to, &[7; 1000]).await.status, 200);
     let (upload, document) = ten_thousand_parts(&store, "many").await;
     let complete = Call::new("POST", "/bkt/many").query(&format!("uploadId={}", upload.id));
@@ -147,7 +147,7 @@ fn delete(document: &[u8]) -> Call {
 
 #[tokio::test]
 async fn documents_of_a_million_elements_are_refused_and_hold_up_no_read() {
-    let (to, _store, _folder) = face(Settings::default()).await;
+    let (to, _store, _folder) = face(FrontSettings::default()).await;
     assert_eq!(Call::new("PUT", "/bkt/part").send(to, &[7; 1000]).await.status, 200);
     let document: Arc<[u8]> =
         format!("<Delete>{}</Delete>", "<a/>".repeat(1_000_000)).into_bytes().into();
@@ -164,7 +164,7 @@ async fn documents_of_a_million_elements_are_refused_and_hold_up_no_read() {
 
 #[tokio::test]
 async fn documents_that_do_not_end_leave_room_for_short_ones_and_send_others_away() {
-    let settings = Settings { documents_memory_max: 1 << 20, ..Settings::default() };
+    let settings = FrontSettings { documents_memory_max: 1 << 20, ..FrontSettings::default() };
     let (to, _store, _folder) = face(settings).await;
     assert_eq!(Call::new("PUT", "/bkt/k").send(to, b"1").await.status, 200);
     let long = vec![b' '; 700 << 10];

@@ -9,7 +9,7 @@ mod common;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use client::{Answer, Call, exchange};
-use ripstop_s3::{Credentials, Settings, Unobserved, serve};
+use ripstop_s3::{Credentials, FrontSettings, Unobserved, serve};
 use sha2::{Digest as _, Sha256};
 use std::{net::SocketAddr, sync::Arc};
 use tokio_util::sync::CancellationToken;
@@ -21,7 +21,7 @@ async fn face() -> (SocketAddr, tempfile::TempDir) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let credentials: Credentials = [("test", "testtest")].into_iter().collect();
-    let settings = Settings { part_len_min: 1000, ..Settings::default() };
+    let settings = FrontSettings { part_len_min: 1000, ..FrontSettings::default() };
     let shutdown = CancellationToken::new();
     tokio::spawn(serve(listener, store, credentials, settings, Arc::new(Unobserved), shutdown));
     assert_eq!(Call::new("PUT", "/bkt").send(address, b"").await.status, 200);

@@ -14,7 +14,7 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::{body::Incoming, client::conn::http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use ripstop_listen::{Pinned, Tls};
-use ripstop_s3::{Credentials, Settings, Unobserved, serve};
+use ripstop_s3::{Credentials, FrontSettings, Unobserved, serve};
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, sync::Arc};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
@@ -29,11 +29,11 @@ async fn face(folder: &Path) -> Sender {
     fs::write(&certificate, made.cert.pem()).unwrap();
     fs::write(&key, made.signing_key.serialize_pem()).unwrap();
     fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
-    let settings = Settings {
+    let settings = FrontSettings {
         tls: Some(Tls::load(&certificate, &key).unwrap()),
         unsigned_payload_needs_tls: true,
         part_len_min: 1,
-        ..Settings::default()
+        ..FrontSettings::default()
     };
     let (store, _nodes) = common::store(folder, ripstop_store::StoreSettings::default());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

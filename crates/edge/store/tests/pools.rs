@@ -6,7 +6,7 @@ mod common;
 use common::*;
 use futures::TryStreamExt;
 use ripstop_catalog::{Attributes, Checksum, ChecksumAlgorithm, Condition, Embedded, Quota};
-use ripstop_gateway::Settings as MachineSettings;
+use ripstop_gateway::MachineSettings;
 use ripstop_model::{Code, NodeId, PoolId};
 use ripstop_node::{Fault, FaultHandle, FaultSettings, MemoryNode, Node};
 use ripstop_runtime::{Memory, Origin, Pins, Pool, PoolNode};
@@ -18,7 +18,7 @@ use std::{collections::BTreeMap, sync::Arc};
 fn two_pools() -> (Store, Vec<FaultHandle>, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let catalog =
-        Embedded::open(&folder.path().join("catalog"), ripstop_catalog::Settings::default());
+        Embedded::open(&folder.path().join("catalog"), ripstop_catalog::CatalogSettings::default());
     let (to, _) = ripstop_runtime::aftermaths();
     let (pins, mut handles) = (Pins::default(), Vec::new());
     let memory = Memory::new(16 << 20);

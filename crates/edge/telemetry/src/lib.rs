@@ -11,11 +11,11 @@
 //! TLS.
 //!
 //! ```
-//! use ripstop_telemetry::{Answered, Metrics};
+//! use ripstop_telemetry::{AnsweredRequest, Metrics};
 //! use std::time::Duration;
 //!
 //! let metrics = Metrics::new("1.2.3", &["GetObject", "PutObject"]);
-//! metrics.answered(&Answered {
+//! metrics.answered(&AnsweredRequest {
 //!     operation: "GetObject",
 //!     status: 200,
 //!     received: 0,
@@ -40,6 +40,6 @@ pub use admin::{
 };
 pub use log::{LogFormat, LogsError, init_logs};
 pub use metrics::{
-    Answered, BUCKETS_SHOWN_MAX, FAMILIES, Family, Kind, MeteredCatalog, Metrics, PAGE_TYPE,
+    AnsweredRequest, BUCKETS_SHOWN_MAX, FAMILIES, Family, Kind, MeteredCatalog, Metrics, PAGE_TYPE,
     PoolCounts, TENANT_SLOT, TENANT_SLOTS, TenantNames,
 };

@@ -1,6 +1,6 @@
 use crate::{Study, shared_capacity};
 use ripstop_shaping::{
-    Admission, Arrivals, Cascade, Fraction, Plan, Promise, responses, undecomposed_capacity,
+    Admission, Arrivals, CapacityPlan, Cascade, Fraction, Promise, responses, undecomposed_capacity,
 };
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ impl Distribution {
     }
 
     /// That of a plan whose tiers serve what they take, each with its own capacity only.
-    pub fn decomposed(arrivals: Arrivals<'_>, promise: &Promise, plan: &Plan) -> Self {
+    pub fn decomposed(arrivals: Arrivals<'_>, promise: &Promise, plan: &CapacityPlan) -> Self {
         let capacities: Vec<u64> = plan.tiers.iter().map(|tier| tier.capacity).collect();
         let mut cascade = Cascade::of(plan.rule, promise, &capacities)
             .expect("a plan has a capacity for each tier of its promise");
@@ -82,7 +82,7 @@ pub struct Comparison {
 
 impl Comparison {
     /// Compares a plan for the study's promise; none if the study has no promise.
-    pub fn new(study: &Study<'_>, plan: &Plan) -> Option<Self> {
+    pub fn new(study: &Study<'_>, plan: &CapacityPlan) -> Option<Self> {
         let (promise, arrivals, capacity) = (study.promise.as_ref()?, study.arrivals, plan.total());
         let tiers = promise.tiers().iter();
         let min_max = tiers.map(|tier| study.min_max(tier.fraction(), &[tier.bound()]).1[0]);

@@ -2,7 +2,7 @@
 
 use ripstop_figure::{Cell, Points, Table};
 use ripstop_model::Timestamp;
-use ripstop_shaping::{Admission, Arrivals, Cascade, Rule, Share, responses};
+use ripstop_shaping::{Admission, Arrivals, Cascade, Rule, TierShare, responses};
 use std::time::Duration;
 
 /// Requests on the curves at most.
@@ -31,7 +31,7 @@ pub(crate) fn curves(
     let origin = times.first().copied().unwrap_or_default();
     let all: Vec<_> =
         times.iter().copied().zip(responses(arrivals, capacity).skip(first)).collect();
-    let share = Share { capacity, bound };
+    let share = TierShare { capacity, bound };
     let mut kept = Vec::new();
     if let Ok(mut cascade) = Cascade::new(rule, &[share]) {
         for (at, now) in arrivals.times()[..last].iter().enumerate() {

@@ -14,7 +14,7 @@ use crate::{
 };
 use ripstop_experiment::Report;
 use ripstop_figure::TableError;
-use ripstop_shaping::{Bound, Fraction, Plan};
+use ripstop_shaping::{Bound, CapacityPlan, Fraction};
 use std::{collections::BTreeSet, time::Duration};
 
 impl Study<'_> {
@@ -27,7 +27,7 @@ impl Study<'_> {
     pub fn report(
         &self,
         intro: &str,
-        plans: &[Plan],
+        plans: &[CapacityPlan],
         comparison: Option<&Comparison>,
         cells: &[SweepCell],
         seen: impl FnMut(u32),
@@ -139,7 +139,7 @@ impl Study<'_> {
 /// Fig. 12.
 fn add_comparison(
     report: &mut Report,
-    plan: &Plan,
+    plan: &CapacityPlan,
     comparison: &Comparison,
 ) -> Result<(), TableError> {
     let Comparison { capacity, decomposed, undecomposed, .. } = comparison;
@@ -166,7 +166,7 @@ fn add_comparison(
 }
 
 /// The tier that figures are about, and its capacity.
-fn first_tier(plans: &[Plan], cells: &[SweepCell]) -> Option<(Fraction, Duration, u64)> {
+fn first_tier(plans: &[CapacityPlan], cells: &[SweepCell]) -> Option<(Fraction, Duration, u64)> {
     let tier = plans.first().and_then(|plan| plan.tiers.first());
     let cell = || cells.first().map(|cell| (cell.fraction, cell.bound, cell.capacity));
     tier.map(|one| (one.tier.fraction(), one.tier.bound(), one.capacity)).or_else(cell)

@@ -140,7 +140,11 @@ mod tests {
         let arrivals = Arrivals::new(&times).unwrap();
         for fraction in ["0.5", "0.8", "1"] {
             let promise: Promise = format!("{fraction}:10ms").parse().unwrap();
-            let plan = ripstop_shaping::Plan::new(arrivals, &promise, ripstop_shaping::Rule::Exact);
+            let plan = ripstop_shaping::CapacityPlan::new(
+                arrivals,
+                &promise,
+                ripstop_shaping::Rule::Exact,
+            );
             assert_eq!(shared_capacity(arrivals, &promise), plan.total(), "{fraction}");
         }
     }

@@ -1,5 +1,5 @@
 use ripstop_shaping::{
-    Arrivals, Fraction, MinMaxLoad, Plan, Promise, Question, Rule, Search, Tier,
+    Arrivals, CapacityPlan, Fraction, MinMaxLoad, Promise, Question, Rule, Search, Tier,
 };
 use std::time::Duration;
 
@@ -68,9 +68,9 @@ impl<'trace> Study<'trace> {
     }
 
     /// The smallest capacities that keep the promise, by each rule; nothing if nothing is promised.
-    pub fn plans(&self) -> Vec<Plan> {
+    pub fn plans(&self) -> Vec<CapacityPlan> {
         let Some(promise) = &self.promise else { return Vec::new() };
-        self.rules.iter().map(|rule| Plan::new(self.arrivals, promise, *rule)).collect()
+        self.rules.iter().map(|rule| CapacityPlan::new(self.arrivals, promise, *rule)).collect()
     }
 
     /// The smallest capacity for each fraction within each bound, bound by bound.

@@ -1,6 +1,6 @@
 use crate::{Comparison, Distribution, Study, SweepCell};
 use ripstop_figure::{Cell, Table};
-use ripstop_shaping::{Bound, Fraction, Plan};
+use ripstop_shaping::{Bound, CapacityPlan, Fraction};
 use std::{collections::BTreeSet, time::Duration};
 
 /// A span in milliseconds.
@@ -14,7 +14,7 @@ pub(crate) fn percent(fraction: Fraction) -> f64 {
 }
 
 /// What each tier takes, by each rule: a row for each.
-pub(crate) fn plan_table(plans: &[Plan], requests: u64) -> Table {
+pub(crate) fn plan_table(plans: &[CapacityPlan], requests: u64) -> Table {
     let mut table = Table::new([
         "rule",
         "tier",
@@ -44,7 +44,7 @@ pub(crate) fn plan_table(plans: &[Plan], requests: u64) -> Table {
 
 /// What the plan's capacity does with decomposition and without: a row for each tier of the
 /// promise.
-pub(crate) fn comparison_table(plan: &Plan, comparison: &Comparison) -> Table {
+pub(crate) fn comparison_table(plan: &CapacityPlan, comparison: &Comparison) -> Table {
     let mut table = Table::new([
         "fraction_percent",
         "bound_ms",

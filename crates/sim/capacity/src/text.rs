@@ -2,7 +2,7 @@
 
 use crate::{Comparison, Study, SweepCell, table::percent};
 use ripstop_experiment::text_columns;
-use ripstop_shaping::{Bound, Plan};
+use ripstop_shaping::{Bound, CapacityPlan};
 use std::{fmt::Write as _, time::Duration};
 
 /// A response time as people read it: to the hundredth of a millisecond.
@@ -17,7 +17,7 @@ fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
 
 impl Study<'_> {
     /// The capacity of each tier by each rule, and their sums.
-    pub fn plans_text(&self, plans: &[Plan]) -> String {
+    pub fn plans_text(&self, plans: &[CapacityPlan]) -> String {
         let requests = self.arrivals.count() as f64;
         let mut rows = vec![row(["rule", "tier", "requests/s", "takes", "of all", "late"])];
         for plan in plans {
@@ -37,7 +37,7 @@ impl Study<'_> {
     }
 
     /// What the same capacity does without decomposition, and what the alternatives take.
-    pub fn comparison_text(&self, plan: &Plan, comparison: &Comparison) -> String {
+    pub fn comparison_text(&self, plan: &CapacityPlan, comparison: &Comparison) -> String {
         let Comparison { capacity, decomposed, undecomposed, .. } = comparison;
         let mut text = format!("with {capacity} requests/s in all, by rule {}\n", plan.rule);
         let mut rows = vec![row(["tier", "decomposed", "fcfs", "fcfs gets there in"])];

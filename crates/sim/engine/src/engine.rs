@@ -1,8 +1,8 @@
 use crate::Calendar;
 use core::time::Duration;
 use ripstop_gateway::{
-    Action, Event, Machine, NodeState, Operation, Outcome, Placement, Report, Request, Shaping,
-    Task,
+    Action, Event, Machine, NodeState, Placement, Report, Request, RequestSpec, Shaping, Task,
+    TaskOutcome,
 };
 use ripstop_model::{
     NodeId, Operation as Direction, RequestId, StripSet, TaskId, TenantId, Timestamp,
@@ -21,7 +21,7 @@ pub struct Arrival {
     /// Who wants it.
     pub tenant: TenantId,
     /// What is wanted.
-    pub operation: Operation,
+    pub operation: RequestSpec,
     /// Bytes that a task moves for one strip.
     pub strip_bytes: u32,
     /// Whose luck its chunks have: in equal worlds, those of equal numbers are as lucky, whatever
@@ -44,7 +44,7 @@ pub trait Observer {
 struct Running {
     id: TaskId,
     node: NodeId,
-    outcome: Outcome,
+    outcome: TaskOutcome,
 }
 
 /// What the engine knows of an open request: what its tasks move.
@@ -200,9 +200,11 @@ impl<O: Observer> Engine<O> {
         let id = RequestId(self.arrived);
         self.arrived += 1;
         let (direction, k) = match operation {
-            Operation::Read { k, .. } | Operation::ReadShared { k, .. } => (Direction::Read, k),
-            Operation::Write { k, .. } | Operation::WriteUnique { k, .. } => (Direction::Write, k),
-            Operation::Mend { .. } => (Direction::Write, 1),
+            RequestSpec::Read { k, .. } | RequestSpec::ReadShared { k, .. } => (Direction::Read, k),
+            RequestSpec::Write { k, .. } | RequestSpec::WriteUnique { k, .. } => {
+                (Direction::Write, k)
+            }
+            RequestSpec::Mend { .. } => (Direction::Write, 1),
         };
         let payload = u64::from(strip_bytes) * u64::from(k);
         self.open.push_back(Some(Open {
@@ -267,7 +269,7 @@ impl<O: Observer> Engine<O> {
         let bytes = u64::from(open.strip_bytes) * u64::from(task.strips);
         let chunk = (RequestId(open.luck), task.fragment, first);
         let delay = self.world.delay(self.now, task.node, chunk, open.direction, bytes);
-        let outcome = if delay.is_some() { Outcome::Done } else { Outcome::Unavailable };
+        let outcome = if delay.is_some() { TaskOutcome::Done } else { TaskOutcome::Unavailable };
         let slot = slot(task.id);
         if self.running.len() <= slot as usize {
             self.running.resize(slot as usize + 1, None);
@@ -283,11 +285,11 @@ impl<O: Observer> Engine<O> {
         if running.id != id {
             return;
         }
-        running.outcome = Outcome::Cancelled;
+        running.outcome = TaskOutcome::Cancelled;
         if self.world.cancellation.is_zero() {
             self.calendar.remove(slot);
             self.running[slot as usize] = None;
-            self.due.push_back(Event::TaskEnded(id, Outcome::Cancelled));
+            self.due.push_back(Event::TaskEnded(id, TaskOutcome::Cancelled));
         } else {
             self.calendar.set(slot, self.now + self.world.cancellation);
         }
@@ -308,8 +310,8 @@ impl<O: Observer> Engine<O> {
         for slot in slots {
             self.calendar.remove(slot);
             let running = self.running[slot as usize].take().expect("what is due runs");
-            let cancelled = running.outcome == Outcome::Cancelled;
-            let outcome = if cancelled { Outcome::Cancelled } else { Outcome::Unavailable };
+            let cancelled = running.outcome == TaskOutcome::Cancelled;
+            let outcome = if cancelled { TaskOutcome::Cancelled } else { TaskOutcome::Unavailable };
             self.due.push_back(Event::TaskEnded(running.id, outcome));
         }
     }

@@ -8,7 +8,7 @@
 //! ```
 //! use ripstop_delay::Preset;
 //! use ripstop_engine::{Arrival, Engine, Observer};
-//! use ripstop_gateway::{Machine, NodeSpec, Operation, Report, Settings};
+//! use ripstop_gateway::{Machine, NodeSpec, RequestSpec, Report, MachineSettings};
 //! use ripstop_model::{NodeId, TenantId, Timestamp};
 //! use ripstop_world::{NodeWorld, World};
 //!
@@ -20,12 +20,13 @@
 //!     }
 //! }
 //!
-//! let policy = ripstop_policy::by_name("fixed", &ripstop_policy::Settings::default());
+//! let policy = ripstop_policy::by_name("fixed", &ripstop_policy::PolicySettings::default());
+//! let policy = policy.expect("it is registered");
 //! let nodes = vec![NodeSpec { id: NodeId(0), lanes: 2 }];
-//! let machine = Machine::new(Settings::default(), nodes, policy.expect("it is registered"));
+//! let machine = Machine::new(MachineSettings::default(), nodes, policy);
 //! let mut world = World::new(1);
 //! world.add(NodeWorld::new(NodeId(0), Preset::S3In2013A.model()));
-//! let read = || Operation::ReadShared { n: 24, k: 12, node: Some(NodeId(0)) };
+//! let read = || RequestSpec::ReadShared { n: 24, k: 12, node: Some(NodeId(0)) };
 //! let arrivals = (0..100).map(|i| Arrival {
 //!     at: Timestamp::from_nanos(i * 200_000_000),
 //!     tenant: TenantId::ANYBODY,

@@ -2,7 +2,7 @@ mod stream;
 
 use crate::{ClassSetting, Layout, Load, Setting};
 use ripstop_engine::Arrival;
-use ripstop_gateway::Operation as Wanted;
+use ripstop_gateway::RequestSpec as Wanted;
 use ripstop_model::{NodeId, Operation, StripSet};
 use stream::{Coming, Stream};
 

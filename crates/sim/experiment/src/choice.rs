@@ -1,7 +1,9 @@
 use crate::{Layout, Load, Setting, fit::fitted};
 use core::{fmt, str::FromStr, time::Duration};
 use ripstop_model::Code;
-use ripstop_policy::{Chunking, Ideal, Limits, Policy, SettingKey, Settings, by_name, readers};
+use ripstop_policy::{
+    Chunking, Ideal, Limits, Policy, PolicySettings, SettingKey, by_name, readers,
+};
 
 /// A policy by name, with what it is told: `tofec`, `fixed(2,1)`, `hedge(2,1)@100ms`, `ideal`.
 #[derive(Clone, PartialEq, Debug)]
@@ -75,7 +77,7 @@ impl FromStr for PolicyChoice {
             }
         };
         if name != IDEAL {
-            by_name(name, &Settings::default()).map_err(ParsePolicyError::Unknown)?;
+            by_name(name, &PolicySettings::default()).map_err(ParsePolicyError::Unknown)?;
         }
         let told = [
             (code.is_some(), "(n,k)", SettingKey::Code),
@@ -152,8 +154,8 @@ impl PolicyChoice {
     ) -> Box<dyn Policy> {
         let mut wants_model = readers(SettingKey::Model).chain([IDEAL]);
         let model = wants_model.any(|name| name == self.name).then(|| fitted(setting));
-        let default = Settings::default();
-        let settings = Settings {
+        let default = PolicySettings::default();
+        let settings = PolicySettings {
             code: self.code,
             limits,
             memory,

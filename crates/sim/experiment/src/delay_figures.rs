@@ -329,7 +329,7 @@ fn few<T>(all: Vec<T>) -> Vec<T> {
 mod tests {
     use super::*;
     use ripstop_delay::{DelayModel as _, Dice};
-    use ripstop_estimator::{LOG_HEADER, Outcome, fit_log};
+    use ripstop_estimator::{LOG_HEADER, LoggedOutcome, fit_log};
     use ripstop_model::{NodeId, Timestamp};
 
     fn log(count: u64, sizes: u64, cancel_every: u64) -> Vec<LogRecord> {
@@ -344,7 +344,7 @@ mod tests {
                 node: NodeId((at / sizes % 2) as u16),
                 bytes,
                 served: if cancelled { served / 2 } else { served },
-                outcome: if cancelled { Outcome::Cancelled } else { Outcome::Done },
+                outcome: if cancelled { LoggedOutcome::Cancelled } else { LoggedOutcome::Done },
                 waited: Duration::ZERO,
                 redundant: false,
             }

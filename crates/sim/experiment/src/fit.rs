@@ -34,7 +34,7 @@ mod tests {
     use crate::Delay;
     use ripstop_delay::Preset;
     use ripstop_model::{Code, Operation};
-    use ripstop_policy::{Chunking, Class, Load, Settings, by_name};
+    use ripstop_policy::{Chunking, Load, PolicySettings, RequestClass, by_name};
 
     #[test]
     fn a_slower_node_has_a_slower_model() {
@@ -58,7 +58,7 @@ mod tests {
     fn what_is_given_is_what_a_policy_learns_from_the_same_tasks() {
         let setting = Setting::of_tofec(Delay::Preset(Preset::S3In2025), 16);
         let (mut model, mut dice) = (setting.nodes[0].delay.model(), Dice::new(0));
-        let mut policy = by_name("tofec", &Settings::default()).unwrap();
+        let mut policy = by_name("tofec", &PolicySettings::default()).unwrap();
         let (operation, node) = (Operation::Read, NodeId(0));
         for number in 0..6 * SAMPLES {
             let bytes = 3_000_000 / (1 + number % 6);
@@ -67,7 +67,7 @@ mod tests {
             policy.learn(Timestamp::ZERO, &sample);
         }
         let (code, chunking) = (Code::new(120, 60).unwrap(), Chunking::Run);
-        let class = Class { operation, strip_bytes: 50_000, code, chunking };
+        let class = RequestClass { operation, strip_bytes: 50_000, code, chunking };
         policy.choose(Timestamp::ZERO, &class, Load { lanes: 16, ..Load::default() });
         assert_eq!(policy.delay_model(operation), Some(fitted(&setting)));
     }

@@ -1,5 +1,5 @@
 use core::time::Duration;
-use ripstop_gateway::Selection;
+use ripstop_gateway::ReadSelection;
 use ripstop_model::NodeId;
 use ripstop_placement::{Group, Spread, planning::AutoPlan};
 
@@ -11,7 +11,7 @@ pub struct PlanSetting {
     /// What it is told about planning.
     pub auto: AutoPlan,
     /// How reads choose among the nodes that hold a stripe.
-    pub selection: Selection,
+    pub selection: ReadSelection,
     /// How many stripes there are.
     pub stripes: usize,
     /// The site of each node.

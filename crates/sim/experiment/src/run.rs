@@ -3,7 +3,7 @@ use crate::{
     stripe_pool::stripe_pool, tenant::Tally,
 };
 use ripstop_engine::{Engine, Observer};
-use ripstop_gateway::{Machine, NodeSpec, Outcome as Ended, Report, TaskEnd};
+use ripstop_gateway::{Machine, NodeSpec, Report, TaskEnd, TaskOutcome as Ended};
 use ripstop_model::{NodeId, RequestId, Timestamp};
 use ripstop_policy::Limits;
 use ripstop_rehearsal::PlanCourse;

@@ -3,7 +3,9 @@ use core::time::Duration;
 use ripstop_delay::{
     Correlation, DelayModel, Luck, Preset, Recorded, ShiftedExponential, StorageOperation,
 };
-use ripstop_gateway::{AfterAnswer, Recombination, Settings, Shaping, TenantTerms, TierTerms};
+use ripstop_gateway::{
+    AfterAnswer, MachineSettings, Recombination, Shaping, TenantTerms, TierTerms,
+};
 use ripstop_model::{Code, Layout, NodeId, Operation, TenantId};
 use ripstop_world::{Change, NodeWorld, World};
 
@@ -165,7 +167,7 @@ pub struct Setting {
     /// order in which tasks start, as at a live node ([`World::paired`]).
     pub paired: bool,
     /// The machine's limits.
-    pub machine: Settings,
+    pub machine: MachineSettings,
     /// Who asks, and what they are promised.
     pub tenants: Tenants,
     /// Its stripes, one by one, if it may plan itself. Else reads are of stripes anywhere.
@@ -309,9 +311,9 @@ impl Setting {
 }
 
 /// A machine that gives nothing up: for questions about policies, not about limits.
-pub fn patient() -> Settings {
+pub fn patient() -> MachineSettings {
     let ages = Duration::from_hours(24 * 365);
-    Settings {
+    MachineSettings {
         requests_waiting_max: 1 << 20,
         tasks_waiting_max: 1 << 20,
         task_timeout: ages,
@@ -320,6 +322,6 @@ pub fn patient() -> Settings {
         degraded_after: ages,
         answer_extra: 0,
         after_answer: AfterAnswer::Cancel,
-        ..Settings::default()
+        ..MachineSettings::default()
     }
 }

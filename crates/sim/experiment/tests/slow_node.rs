@@ -4,7 +4,7 @@ use ripstop_delay::Preset;
 use ripstop_experiment::{
     ClassSetting, Delay, Delays, Layout, Load, NodeSetting, Process, Run, Setting,
 };
-use ripstop_gateway::Settings;
+use ripstop_gateway::MachineSettings;
 use ripstop_model::{Code, Operation, Timestamp};
 use ripstop_policy::Limits;
 use ripstop_world::{Change, Trouble};
@@ -18,7 +18,7 @@ fn delays(preset: Preset, policy: &str, load: f64, after: u32, slow: f64) -> Del
     (setting.layout, setting.code) = (Layout::Spread, Code::new(6, 4).expect("a code"));
     let (operation, bytes, share) = (Operation::Read, 4_000_000, 1.0);
     setting.classes = vec![ClassSetting::new(operation, bytes, share)];
-    setting.machine = Settings::default();
+    setting.machine = MachineSettings::default();
     let node = NodeSetting { lanes: 16, delay: Delay::Preset(preset), scale: 1.0, changes: vec![] };
     setting.nodes = vec![node; 6];
     let rate = load * setting.capacity_per_s();

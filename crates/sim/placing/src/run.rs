@@ -112,7 +112,7 @@ struct Queue {
 }
 
 impl Queue {
-    fn new(node: &ripstop_placement::Node) -> Self {
+    fn new(node: &ripstop_placement::StorageNode) -> Self {
         let lanes = node.service.lanes() as usize;
         let (law, mean) = (Law::new(&node.service), node.service.mean());
         Self { law, mean, free_at: vec![0.0; lanes], ends: Vec::new() }

@@ -7,10 +7,11 @@ use crate::{
     watcher::{Awaited, Watcher},
 };
 use ripstop_engine::{Arrival, Engine, Observer};
-use ripstop_gateway::{NodeState, Operation};
+use ripstop_gateway::{NodeState, RequestSpec};
 use ripstop_model::{NodeId, Operation as Direction, RequestId, TenantId, Timestamp};
 use ripstop_placement::moving::{
-    Assignment, Errand, FragmentMove, Goal, LOOK_EVERY, MovePace, Tally, Walked, Watch, is_stray,
+    Assignment, Errand, FragmentMove, Goal, LOOK_EVERY, MovePace, StrayWatch, Tally, Walked,
+    is_stray,
 };
 use std::{collections::BTreeSet, time::Duration};
 
@@ -52,7 +53,7 @@ impl<O: Observer> Scene<'_, O> {
 /// Brings stripes to the groups of one plan.
 pub(crate) struct Mover {
     goals: Vec<Goal>,
-    watch: Watch,
+    watch: StrayWatch,
     pace: MovePace,
     /// Stripes that came to be at none of its goals, as often as they did.
     strays: u64,
@@ -96,7 +97,7 @@ enum Stage {
 
 impl Mover {
     pub(crate) fn new(now: Timestamp, goals: Vec<Goal>, rate: u64, home_after: Duration) -> Self {
-        let (watch, pace) = (Watch::new(now, home_after), MovePace::new(now, rate));
+        let (watch, pace) = (StrayWatch::new(now, home_after), MovePace::new(now, rate));
         let (strays, left, is_wanted, due, walk) = (0, 0, true, Some(now), None);
         Self { goals, watch, pace, strays, left, is_wanted, due, walk }
     }
@@ -296,7 +297,7 @@ fn store<O: Observer>(scene: &mut Scene<'_, O>, stripe: usize, what: FragmentMov
     let request = scene.engine.next_request();
     scene.engine.observer.await_stored(request, Awaited::Move);
     let taken = scene.stock.all()[stripe].places().into_iter().flatten().collect();
-    let operation = Operation::Mend { fragment: what.index, node: Some(what.to), taken };
+    let operation = RequestSpec::Mend { fragment: what.index, node: Some(what.to), taken };
     let (at, tenant, luck) = (scene.engine.now(), TenantId::ANYBODY, scene.next_luck());
     scene.engine.submit(Arrival { at, tenant, operation, strip_bytes: scene.fragment_bytes, luck })
 }

@@ -6,7 +6,9 @@ use crate::{
     worth::Stage,
 };
 use ripstop_engine::{Arrival, Engine, Observer};
-use ripstop_gateway::{Machine, NodeState, Operation, Placement, Selection, Settings, Shaping};
+use ripstop_gateway::{
+    Machine, MachineSettings, NodeState, Placement, ReadSelection, RequestSpec, Shaping,
+};
 use ripstop_model::{NodeId, Timestamp};
 use ripstop_placement::{
     Group,
@@ -28,11 +30,11 @@ pub struct StripePool<'a> {
     /// Whether it does.
     pub plans: bool,
     /// The machine's.
-    pub settings: Settings,
+    pub settings: MachineSettings,
     /// Its policy, fresh.
     pub policy: &'a dyn Fn() -> Box<dyn Policy>,
     /// How reads choose nodes, as it is configured.
-    pub selection: Selection,
+    pub selection: ReadSelection,
     /// What tenants are promised.
     pub shaping: Option<Shaping>,
     /// The nodes of each stripe's fragments.
@@ -98,7 +100,7 @@ impl StripePool<'_> {
         (player.engine.observer.inner, player.course)
     }
 
-    fn own_selection(&self) -> Selection {
+    fn own_selection(&self) -> ReadSelection {
         if self.plans { self.selection.under_own_plan() } else { self.selection }
     }
 }
@@ -137,14 +139,14 @@ impl<O: Observer> Player<'_, O> {
     fn arrive(&mut self, mut arrival: Arrival) {
         let stripe = self.stock.asked(arrival.luck);
         match &mut arrival.operation {
-            Operation::Read { places, .. } => *places = self.stock.all()[stripe].places(),
-            Operation::Write { .. } => {
+            RequestSpec::Read { places, .. } => *places = self.stock.all()[stripe].places(),
+            RequestSpec::Write { .. } => {
                 let request = self.engine.next_request();
                 self.engine.observer.await_stored(request, Awaited::Write(stripe));
             }
-            Operation::ReadShared { .. }
-            | Operation::WriteUnique { .. }
-            | Operation::Mend { .. } => {}
+            RequestSpec::ReadShared { .. }
+            | RequestSpec::WriteUnique { .. }
+            | RequestSpec::Mend { .. } => {}
         }
         self.engine.submit(arrival);
         self.take_in();

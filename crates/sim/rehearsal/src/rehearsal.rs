@@ -3,7 +3,7 @@
 
 use ripstop_delay::{DelayModel, Dice};
 use ripstop_engine::{Arrival, Engine, Observer};
-use ripstop_gateway::{Machine, NodeSpec, Operation, Placement, Report, Settings};
+use ripstop_gateway::{Machine, MachineSettings, NodeSpec, Placement, Report, RequestSpec};
 use ripstop_model::{NodeId, StripSet, TenantId, Timestamp};
 use ripstop_placement::Group;
 use ripstop_policy::Policy;
@@ -13,7 +13,7 @@ use std::time::Duration;
 /// Where reads are rehearsed.
 pub struct Rehearsal<'a> {
     /// The machine's.
-    pub settings: Settings,
+    pub settings: MachineSettings,
     /// A fresh one.
     pub policy: &'a dyn Fn() -> Box<dyn Policy>,
     /// The lanes of each node; their numbers are 0 and on.
@@ -62,7 +62,7 @@ impl Rehearsal<'_> {
         engine.run(times.iter().enumerate().map(|(number, at)| Arrival {
             at: Timestamp::ZERO + *at,
             tenant: TenantId::ANYBODY,
-            operation: Operation::Read {
+            operation: RequestSpec::Read {
                 k: self.k,
                 wanted: StripSet::first(usize::from(self.k)),
                 places: places[number % places.len()].clone(),

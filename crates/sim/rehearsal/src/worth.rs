@@ -3,7 +3,7 @@
 use crate::rehearsal::{Rehearsal, arrivals, places};
 use ripstop_delay::{DelayModel, Recorded, Replay, StorageOperation};
 use ripstop_figure::mean;
-use ripstop_gateway::{Placement, Selection, Settings};
+use ripstop_gateway::{MachineSettings, Placement, ReadSelection};
 use ripstop_model::NodeId;
 use ripstop_placement::{Plan, planning::Measurement};
 use ripstop_policy::Policy;
@@ -17,13 +17,13 @@ const SEED: u64 = 1;
 /// The pool for which plans are rehearsed.
 pub struct Stage<'a> {
     /// Its machine's.
-    pub settings: Settings,
+    pub settings: MachineSettings,
     /// Its policy, fresh.
     pub policy: &'a dyn Fn() -> Box<dyn Policy>,
     /// The lanes of each node.
     pub lanes: &'a [u16],
     /// How its reads choose nodes.
-    pub selection: Selection,
+    pub selection: ReadSelection,
 }
 
 impl Stage<'_> {

@@ -181,7 +181,7 @@ pub(super) fn own_policy(pool: &PoolConfig) -> String {
         ("fixed", None, None, Layout::Spread) => direct(pool),
         (name, None, _, _) => name.to_owned(),
     };
-    let default = ripstop_policy::Settings::default();
+    let default = ripstop_policy::PolicySettings::default();
     if settings.hedge_after != default.hedge_after {
         let ms = settings.hedge_after.as_secs_f64() * 1000.0;
         text.extend(["@", &ms.to_string(), "ms"]);

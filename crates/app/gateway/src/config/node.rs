@@ -2,7 +2,7 @@
 
 use super::{
     bounds::{self, given, within},
-    raw::{self, Bucket, NodeKind},
+    raw::{self, BucketTable, NodeKind},
 };
 use anyhow::{Context as _, Result, bail};
 use ripstop_model::Price;
@@ -41,7 +41,7 @@ pub enum NodePlace {
         ours: bool,
     },
     /// A bucket at some S3 server.
-    Bucket(Bucket),
+    Bucket(BucketTable),
     /// This process, until it ends.
     Memory {
         /// Most bytes that it holds.
@@ -119,7 +119,7 @@ pub(super) fn node(raw: raw::Node) -> Result<NodeConfig> {
         NodeKind::Memory => NodePlace::Memory {
             bytes_max: bounds::size("bytes_max", raw.bytes_max, 1 << 30, &bounds::NODE)?,
         },
-        NodeKind::Bucket => NodePlace::Bucket(Bucket {
+        NodeKind::Bucket => NodePlace::Bucket(BucketTable {
             endpoint: raw.endpoint.context("a bucket needs endpoint, such as \"https://…\"")?,
             name: raw.bucket.context("a bucket needs bucket, its name")?,
             prefix: raw.prefix.unwrap_or_default(),

@@ -1,5 +1,5 @@
 use anyhow::{Context as _, Result, bail, ensure};
-use ripstop_gateway::{Placement, PlacementGroup, Selection, WHOLE_CHUNK};
+use ripstop_gateway::{Placement, PlacementGroup, ReadSelection, WHOLE_CHUNK};
 use ripstop_model::NodeId;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeSet, path::Path};
@@ -34,7 +34,7 @@ pub struct PlanFile {
     /// The pool it is for.
     pub pool: String,
     /// How reads choose among the nodes that hold a stripe.
-    pub selection: Selection,
+    pub selection: ReadSelection,
     /// Where stripes go.
     #[serde(default)]
     pub group: Vec<PlanGroup>,
@@ -143,7 +143,7 @@ mod tests {
         let plan = PlanFile {
             format: PLAN_FORMAT,
             pool: "p".into(),
-            selection: Selection::LeastWork,
+            selection: ReadSelection::LeastWork,
             group: vec![group],
         };
         plan.write(&path).unwrap();

@@ -4,7 +4,7 @@ use super::{
 };
 use anyhow::{Context as _, Result, bail, ensure};
 use ripstop_model::Code;
-use ripstop_policy::{Chunking, SettingKey, Settings, readers};
+use ripstop_policy::{Chunking, PolicySettings, SettingKey, readers};
 use ripstop_runtime::Layout;
 use std::fmt::Write as _;
 
@@ -17,15 +17,15 @@ pub(super) fn resolve(
     layout: Layout,
     code: Code,
     is_remote: bool,
-) -> Result<(String, Settings)> {
+) -> Result<(String, PolicySettings)> {
     let is_told = raw.read_chunks.is_some() || raw.policy_code.is_some() || raw.plan.is_some();
     let usual = match layout {
         Layout::Spread if is_told || !is_remote => "fixed",
         Layout::Spread | Layout::Shared | Layout::Unique => "backfill",
     };
     let name = raw.policy.clone().unwrap_or_else(|| usual.into());
-    let default = Settings::default();
-    let mut settings = Settings {
+    let default = PolicySettings::default();
+    let mut settings = PolicySettings {
         code: raw.policy_code.map(|[n, k]| Code::new(n, k)).transpose().context("policy_code")?,
         read_chunks: raw.read_chunks,
         memory: raw.memory.unwrap_or(default.memory),
@@ -70,8 +70,8 @@ fn foreign_key(raw: &raw::Pool, policy: &str) -> Option<&'static str> {
     strange.map(|(key, ..)| key)
 }
 
-fn check(settings: &Settings, layout: Layout, code: Code) -> Result<()> {
-    let Settings { memory, .. } = *settings;
+fn check(settings: &PolicySettings, layout: Layout, code: Code) -> Result<()> {
+    let PolicySettings { memory, .. } = *settings;
     let (n, k) = (code.n(), code.k());
     if let Some(chunks) = settings.read_chunks {
         ensure!(layout == Layout::Spread, "read_chunks means nothing in the layout {layout}");
@@ -98,11 +98,11 @@ fn check(settings: &Settings, layout: Layout, code: Code) -> Result<()> {
 }
 
 /// What a policy does, and what it was told beyond its defaults.
-pub(super) fn describe(name: &str, settings: &Settings) -> String {
-    let default = Settings::default();
+pub(super) fn describe(name: &str, settings: &PolicySettings) -> String {
+    let default = PolicySettings::default();
     let does = ripstop_policy::descriptions().find(|(known, _)| *known == name);
     let mut text = format!("{name} ({})", does.map_or("", |(_, does)| does));
-    let Settings { code, read_chunks, limits, memory, model, hedge_after } = *settings;
+    let PolicySettings { code, read_chunks, limits, memory, model, hedge_after } = *settings;
     let mut add = |part: String| write!(text, ", {part}").expect("a string takes all");
     if let Some(code) = code {
         add(format!("code {code}"));

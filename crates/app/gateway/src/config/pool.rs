@@ -8,10 +8,10 @@ use super::{
     raw::{self, NodeKind},
 };
 use anyhow::{Context as _, Error, Result, bail, ensure};
-use ripstop_gateway::{Recombination, Selection, Settings as MachineSettings};
+use ripstop_gateway::{MachineSettings, ReadSelection, Recombination};
 use ripstop_model::Code;
 use ripstop_placement::planning::AutoPlan;
-use ripstop_policy::Settings as PolicySettings;
+use ripstop_policy::PolicySettings;
 use ripstop_runtime::Layout;
 use std::{
     collections::BTreeSet,
@@ -44,7 +44,7 @@ pub struct PoolConfig {
     /// The plan that it follows.
     pub plan: Option<PlanSource>,
     /// How reads choose among the nodes that hold a stripe, unless the plan says so.
-    pub selection: Selection,
+    pub selection: ReadSelection,
     /// At least as many as its layout needs.
     pub nodes: Vec<NodeConfig>,
 }
@@ -178,7 +178,7 @@ fn pool(raw: raw::Pool, is_remote: bool, memory_max: usize) -> Result<PoolConfig
         at()
     );
     ensure!(
-        raw.selection != Some(Selection::LeastWorkPlanned) || raw.plan.is_some(),
+        raw.selection != Some(ReadSelection::LeastWorkPlanned) || raw.plan.is_some(),
         "{}: selection \"least-work-planned\" needs a plan",
         at()
     );

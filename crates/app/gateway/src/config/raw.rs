@@ -3,7 +3,7 @@ use super::{
     delay_model::DelayModel,
     units::{Size, Span},
 };
-use ripstop_gateway::{AfterAnswer, Recombination, Selection};
+use ripstop_gateway::{AfterAnswer, ReadSelection, Recombination};
 use ripstop_model::Layout;
 use serde::Deserialize;
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf};
@@ -41,7 +41,7 @@ pub(super) struct Gateway {
     pub connections_per_address_max: Option<usize>,
     pub trusted_proxies: Vec<String>,
     pub stop_within: Option<Span>,
-    pub log: Option<LogFormat>,
+    pub log: Option<LogFormatName>,
     pub log_filter: Option<String>,
     pub metrics: Option<bool>,
 }
@@ -49,7 +49,7 @@ pub(super) struct Gateway {
 /// How log lines look.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(rename_all = "lowercase")]
-pub enum LogFormat {
+pub enum LogFormatName {
     /// An object a line.
     Json,
     /// For readers at a terminal.
@@ -111,7 +111,7 @@ pub(super) struct Pool {
     pub plan_gain: Option<f64>,
     pub plan_theta: Option<f64>,
     pub survive_sites: Option<u32>,
-    pub selection: Option<Selection>,
+    pub selection: Option<ReadSelection>,
     pub answer_extra: Option<u8>,
     pub answer_extra_min: Option<u8>,
     pub after_answer: Option<AfterAnswer>,
@@ -196,7 +196,7 @@ pub(super) enum NodeKind {
 
 /// Where a bucket is.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Bucket {
+pub struct BucketTable {
     /// The server, such as `https://…`.
     pub endpoint: String,
     /// What it is called there.

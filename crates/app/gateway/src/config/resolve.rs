@@ -3,7 +3,7 @@ use super::{
     bounds::{self, given},
     pool::{PoolConfig, pools},
     quota,
-    raw::{self, CatalogCheck, LogFormat, Raw},
+    raw::{self, CatalogCheck, LogFormatName, Raw},
     tenant::{self, TenantConfig},
     units::Size,
 };
@@ -56,7 +56,7 @@ pub struct Config {
     /// How long requests that run may take once it is told to stop.
     pub stop_within: Duration,
     /// Without it: text on a terminal, JSON elsewhere.
-    pub log: Option<LogFormat>,
+    pub log: Option<LogFormatName>,
     /// What is logged.
     pub log_filter: String,
     /// Whether anything is counted for `/metrics`.

@@ -2,7 +2,7 @@
 //! signature.
 
 use anyhow::{Context as _, Result, bail, ensure};
-use ripstop_identity::{Credentials, Right, Rights, Rule};
+use ripstop_identity::{BucketRights, Credentials, Right, Rights};
 use std::collections::BTreeMap;
 use toml::{Spanned, Value};
 
@@ -61,12 +61,12 @@ fn of_key(value: &Value) -> Result<Rights> {
     Ok(Rights::of(rules.collect::<Result<_>>()?)?)
 }
 
-fn rule(buckets: &str, value: &Value) -> Result<Rule> {
+fn rule(buckets: &str, value: &Value) -> Result<BucketRights> {
     let words = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
     let right = |word: &Value| word.as_str().and_then(|word| word.parse::<Right>().ok());
     let rights: Option<Vec<_>> = words.iter().map(right).collect();
     let wanted = || {
         format!("bucket {buckets:?}: it must be \"read\", \"write\", \"owner\", or a list of these")
     };
-    Ok(Rule::new(buckets.parse()?, rights.with_context(wanted)?))
+    Ok(BucketRights::new(buckets.parse()?, rights.with_context(wanted)?))
 }

@@ -1,5 +1,5 @@
 use super::*;
-use ripstop_identity::{Action, Principal, Resource, allows};
+use ripstop_identity::{Principal, Privilege, Resource, allows};
 use std::fs;
 
 #[test]
@@ -45,7 +45,7 @@ fn told(tables: &str) -> std::result::Result<Credentials, String> {
     })
 }
 
-fn may(principal: &Principal, action: Action, bucket: &str) -> bool {
+fn may(principal: &Principal, action: Privilege, bucket: &str) -> bool {
     allows(principal, action, &Resource::Bucket(bucket))
 }
 
@@ -55,11 +55,11 @@ fn without_a_table_of_rights_every_key_may_do_everything() {
     for key in ["MAIN", "SHOP"] {
         assert!(credentials.principal(key).unwrap().rights().is_administrator(), "{key}");
     }
-    assert!(!may(&credentials.unsigned(), Action::Read, "public"));
+    assert!(!may(&credentials.unsigned(), Privilege::Read, "public"));
     let open = told("[unsigned]\npublic = \"read\"\n").unwrap();
     assert!(open.principal("SHOP").unwrap().rights().is_administrator());
-    assert!(may(&open.unsigned(), Action::Read, "public"));
-    assert!(!may(&open.unsigned(), Action::Write, "public"));
+    assert!(may(&open.unsigned(), Privilege::Read, "public"));
+    assert!(!may(&open.unsigned(), Privilege::Write, "public"));
 }
 
 #[test]
@@ -71,12 +71,12 @@ fn rights_are_read_in_every_way_that_they_can_be_written() {
     ] {
         let credentials = told(tables).unwrap();
         let shop = credentials.principal("SHOP").unwrap();
-        assert!(may(&shop, Action::Write, "shop-1") && may(&shop, Action::Read, "list"));
-        assert!(!may(&shop, Action::Own, "shop-1") && !may(&shop, Action::Write, "list"));
+        assert!(may(&shop, Privilege::Write, "shop-1") && may(&shop, Privilege::Read, "list"));
+        assert!(!may(&shop, Privilege::Own, "shop-1") && !may(&shop, Privilege::Write, "list"));
         assert!(credentials.principal("MAIN").unwrap().rights().is_administrator());
     }
     let nothing = told("[rights]\nMAIN = {}\nSHOP = {}\n").unwrap();
-    assert!(!may(&nothing.principal("MAIN").unwrap(), Action::Know, "shop-1"));
+    assert!(!may(&nothing.principal("MAIN").unwrap(), Privilege::Know, "shop-1"));
 }
 
 #[test]

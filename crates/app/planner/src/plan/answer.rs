@@ -2,7 +2,7 @@
 
 use super::inventory::Named;
 use ripstop_experiment::text_columns;
-use ripstop_placement::{NodeState, Plan};
+use ripstop_placement::{Plan, StorageNodeState};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
@@ -212,13 +212,13 @@ fn nodes(named: &Named, plan: &Plan) -> Vec<AnswerNode> {
         };
         plan.classes.iter().enumerate().map(of_class).sum()
     };
-    let node = |(at, node): (usize, &ripstop_placement::Node)| AnswerNode {
+    let node = |(at, node): (usize, &ripstop_placement::StorageNode)| AnswerNode {
         name: named.nodes[at].clone(),
         site: named.sites[usize::from(node.site)].clone(),
         state: match node.state {
-            NodeState::Up => "up",
-            NodeState::Fixed => "fixed",
-            NodeState::Down => "down",
+            StorageNodeState::Up => "up",
+            StorageNodeState::Fixed => "fixed",
+            StorageNodeState::Down => "down",
         }
         .into(),
         lanes: named.lanes[at],

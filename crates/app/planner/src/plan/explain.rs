@@ -2,7 +2,7 @@
 
 use super::{answer::number, inventory::Named};
 use ripstop_experiment::text_columns;
-use ripstop_placement::{Group, NodeState, Plan, Problem, Sojourn, is_exact, solve};
+use ripstop_placement::{Group, Plan, Problem, Sojourn, StorageNodeState, is_exact, solve};
 use std::{collections::BTreeMap, fmt::Write as _};
 
 /// A node that holds more than this part of its capacity is full.
@@ -61,11 +61,11 @@ fn constraints(named: &Named, plan: &Plan, class: usize) -> Vec<String> {
             told.push(format!("binds: {name} is full"));
         }
         match node.state {
-            NodeState::Up => {}
-            NodeState::Fixed => {
+            StorageNodeState::Up => {}
+            StorageNodeState::Fixed => {
                 told.push(format!("binds: {name} is fixed and takes no other chunks"));
             }
-            NodeState::Down => told.push(format!("binds: {name} is down")),
+            StorageNodeState::Down => told.push(format!("binds: {name} is down")),
         }
     }
     told.extend(always(named, groups));
@@ -172,7 +172,9 @@ fn alternative(named: &Named, plan: &Plan, class: usize) -> String {
     let group = &plan.classes[class][largest];
     let mut found = Vec::new();
     for (place, &from) in group.nodes.iter().enumerate() {
-        for to in (0..problem.nodes.len()).filter(|at| problem.nodes[*at].state == NodeState::Up) {
+        for to in
+            (0..problem.nodes.len()).filter(|at| problem.nodes[*at].state == StorageNodeState::Up)
+        {
             if group.nodes.contains(&(to as u16)) {
                 continue;
             }
@@ -217,7 +219,7 @@ fn swap(group: &mut Group, place: usize, to: u16) {
 fn allowed(problem: &Problem, plan: &Plan, class: usize, group: usize) -> bool {
     let its = &problem.classes[class];
     let group = &plan.classes[class][group];
-    let most = |of: fn(&ripstop_placement::Node) -> u16| {
+    let most = |of: fn(&ripstop_placement::StorageNode) -> u16| {
         let mut counts = BTreeMap::<u16, usize>::new();
         for &node in &group.nodes {
             *counts.entry(of(&problem.nodes[usize::from(node)])).or_default() += 1;
@@ -229,8 +231,9 @@ fn allowed(problem: &Problem, plan: &Plan, class: usize, group: usize) -> bool {
     let (sites, vendors) = (most(|node| node.site), most(|node| node.vendor));
     let lost: usize = sites.iter().take(its.survive_sites as usize).sum();
     let k = its.k as usize;
-    let fits =
-        |(bytes, node): (&f64, &ripstop_placement::Node)| *bytes <= node.capacity_bytes as f64;
+    let fits = |(bytes, node): (&f64, &ripstop_placement::StorageNode)| {
+        *bytes <= node.capacity_bytes as f64
+    };
     group.nodes.len() - lost >= k
         && (!its.spread || (sites[0] < k && vendors[0] < k))
         && plan.bytes.iter().zip(&problem.nodes).all(fits)
@@ -240,8 +243,8 @@ fn allowed(problem: &Problem, plan: &Plan, class: usize, group: usize) -> bool {
 fn settled(problem: &Problem, plan: &Plan) -> Option<f64> {
     let mut still = problem.clone();
     for node in &mut still.nodes {
-        if node.state == NodeState::Up {
-            node.state = NodeState::Fixed;
+        if node.state == StorageNodeState::Up {
+            node.state = StorageNodeState::Fixed;
         }
     }
     let settled = solve(&still, Some(plan)).ok()?;

@@ -3,7 +3,7 @@
 use crate::moments::{Measured, service};
 use anyhow::{Context as _, Result, bail, ensure};
 use ripstop_assembly::config::Size;
-use ripstop_placement::{Class, Node, NodeState, Problem};
+use ripstop_placement::{Class, Problem, StorageNode, StorageNodeState};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -216,11 +216,16 @@ impl InventoryNode {
         self.state = self.state.or(state);
     }
 
-    fn node(&self, classes: &[Class], months: f64, (site, vendor): (u16, u16)) -> Result<Node> {
+    fn node(
+        &self,
+        classes: &[Class],
+        months: f64,
+        (site, vendor): (u16, u16),
+    ) -> Result<StorageNode> {
         let measured = self.measured()?;
         let lanes = self.lanes.unwrap_or(1);
         ensure!(lanes > 0, "lanes is 0");
-        Ok(Node {
+        Ok(StorageNode {
             service: service(&measured, classes)?.with_lanes(lanes),
             price_per_chunk: self.price_per_chunk.unwrap_or(0.0),
             price_per_byte: self.price_per_gb_month.unwrap_or(0.0) * months / GB,
@@ -228,9 +233,9 @@ impl InventoryNode {
             vendor,
             capacity_bytes: self.capacity.map_or(u64::MAX, |size| size.0),
             state: match self.state.unwrap_or(State::Up) {
-                State::Up => NodeState::Up,
-                State::Fixed => NodeState::Fixed,
-                State::Down => NodeState::Down,
+                State::Up => StorageNodeState::Up,
+                State::Fixed => StorageNodeState::Fixed,
+                State::Down => StorageNodeState::Down,
             },
         })
     }

@@ -7,12 +7,12 @@ use super::{
 use crate::groups::{file_of, groups_of, numbers, ordered, shares};
 use anyhow::{Context as _, Result, bail, ensure};
 use ripstop_assembly::config::PlanFile;
-use ripstop_gateway::Selection;
+use ripstop_gateway::ReadSelection;
 use ripstop_placement::{Group, Plan};
 use std::path::Path;
 
 /// The plan of a pool: of the only class, which is the pool's stripes.
-pub(super) fn plan_file(named: &Named, plan: &Plan, selection: Selection) -> Result<PlanFile> {
+pub(super) fn plan_file(named: &Named, plan: &Plan, selection: ReadSelection) -> Result<PlanFile> {
     let [class] = plan.classes.as_slice() else {
         bail!(
             "a pool follows a plan of one class, its stripes, and there are {}: {}. Plan each pool from an \

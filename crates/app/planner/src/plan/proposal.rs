@@ -7,7 +7,7 @@ use super::{
 };
 use anyhow::{Context as _, Result, anyhow};
 use ripstop_assembly::config::PlanFile;
-use ripstop_gateway::Selection;
+use ripstop_gateway::ReadSelection;
 use ripstop_placement::Plan;
 use std::path::Path;
 
@@ -45,7 +45,7 @@ impl Proposal {
     }
 
     /// As a file that a pool can follow.
-    pub fn file(&self, selection: Selection) -> Result<PlanFile> {
+    pub fn file(&self, selection: ReadSelection) -> Result<PlanFile> {
         previous::plan_file(&self.named, &self.plan, selection)
     }
 

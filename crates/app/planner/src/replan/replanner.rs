@@ -7,7 +7,7 @@ use ripstop_assembly::{
     PlannedPool, Planning,
     config::{AutoPlan, NodeConfig, PlanFile, PoolConfig},
 };
-use ripstop_gateway::{NodeState, Placement, Selection};
+use ripstop_gateway::{NodeState, Placement, ReadSelection};
 use ripstop_keeper::Keeper;
 use ripstop_model::{Code, NodeId};
 use ripstop_placement::{
@@ -82,7 +82,7 @@ pub(super) fn subject(
 /// What rehearses plans for such a pool, by `act`, which is handed that.
 pub(super) fn on_stage<T>(
     config: &PoolConfig,
-    selection: Selection,
+    selection: ReadSelection,
     act: impl FnOnce(&Stage<'_>) -> T,
 ) -> T {
     let lanes: Vec<u16> = config.nodes.iter().map(|node| node.lanes).collect();
@@ -124,7 +124,7 @@ impl Replanner {
         self.planning.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn selection(&self) -> Selection {
+    fn selection(&self) -> ReadSelection {
         self.config.selection.under_own_plan()
     }
 

@@ -1,4 +1,4 @@
-use super::{LOG_HEADER, LogRecord, Outcome};
+use super::{LOG_HEADER, LogRecord, LoggedOutcome};
 use alloc::{borrow::ToOwned as _, string::String};
 use core::{
     fmt,
@@ -13,7 +13,7 @@ const DELAYS_HEADER: &str = "operation,bytes,delay_ms";
 
 /// The columns of a log, by its first line. Blank lines are passed over, and spaces around values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum LogFormat {
+pub enum TaskLogFormat {
     /// [`LOG_HEADER`].
     Full,
     /// `time_s,operation,node,bytes,served_ms,outcome`.
@@ -79,7 +79,7 @@ impl fmt::Display for LogError {
 
 impl core::error::Error for LogError {}
 
-impl FromStr for LogFormat {
+impl FromStr for TaskLogFormat {
     type Err = LogError;
     fn from_str(header: &str) -> Result<Self, LogError> {
         match header.trim() {
@@ -94,7 +94,7 @@ impl FromStr for LogFormat {
     }
 }
 
-impl LogFormat {
+impl TaskLogFormat {
     /// What a line after the header says; nothing if it is blank or no task's. Its number is for
     /// the error.
     pub fn record(self, number: usize, line: &str) -> Result<Option<LogRecord>, LogError> {
@@ -162,7 +162,7 @@ impl Values<'_> {
             node: NodeId(0),
             bytes,
             served,
-            outcome: Outcome::Done,
+            outcome: LoggedOutcome::Done,
             waited: Duration::ZERO,
             redundant: false,
         }))
@@ -183,12 +183,12 @@ fn operation(text: &str) -> Option<Option<Operation>> {
     }
 }
 
-fn outcome(text: &str) -> Option<Outcome> {
+fn outcome(text: &str) -> Option<LoggedOutcome> {
     match text {
         "" => None,
-        "done" => Some(Outcome::Done),
-        "cancelled" => Some(Outcome::Cancelled),
-        _ => Some(Outcome::Other),
+        "done" => Some(LoggedOutcome::Done),
+        "cancelled" => Some(LoggedOutcome::Cancelled),
+        _ => Some(LoggedOutcome::Other),
     }
 }
 

@@ -9,7 +9,7 @@ const RECORD: LogRecord = LogRecord {
     node: NodeId(3),
     bytes: 1_000_000,
     served: Duration::from_micros(12_500),
-    outcome: Outcome::Cancelled,
+    outcome: LoggedOutcome::Cancelled,
     waited: Duration::from_millis(2),
     redundant: true,
 };
@@ -22,7 +22,7 @@ fn each_format_is_read() {
     let without = LogRecord { waited: Duration::ZERO, redundant: false, ..RECORD };
     assert_eq!(parse_log(short), Ok([without].into()));
     let delays = "operation,bytes,delay_ms\nlist,0,9\nput,1000000,12.5\ndelete,0,3";
-    let (at, node, outcome) = (Timestamp::ZERO, NodeId(0), Outcome::Done);
+    let (at, node, outcome) = (Timestamp::ZERO, NodeId(0), LoggedOutcome::Done);
     assert_eq!(parse_log(delays), Ok([LogRecord { at, node, outcome, ..without }].into()));
 }
 
@@ -53,7 +53,7 @@ fn logs_may_follow_one_another_and_end_anywhere() {
 fn failed_tasks_are_no_samples() {
     let text = format!("{LOG_HEADER}\n0,read,0,5,1,timed out,0,0\n0,read,0,5,1,done,0,0");
     let records = parse_log(&text).unwrap();
-    assert_eq!(records[0].outcome, Outcome::Other);
+    assert_eq!(records[0].outcome, LoggedOutcome::Other);
     assert_eq!(records[0].sample(), None);
     assert!(records[1].sample().unwrap().finished);
     assert!(!RECORD.sample().unwrap().finished);
@@ -93,7 +93,7 @@ proptest! {
     #[test]
     fn records_are_read_as_they_were_written(
         ns: u64, write: bool, node: u16, bytes: u64, served: u64, waited: u64, redundant: bool,
-        outcome in prop::sample::select(vec![Outcome::Done, Outcome::Cancelled, Outcome::Other]),
+        outcome in prop::sample::select(vec![LoggedOutcome::Done, LoggedOutcome::Cancelled, LoggedOutcome::Other]),
     ) {
         let record = LogRecord {
             at: Timestamp::from_nanos(ns),

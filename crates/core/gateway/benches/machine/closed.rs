@@ -1,4 +1,6 @@
-use ripstop_gateway::{Action, Event, Machine, NodeSpec, Operation, Outcome, Request, Settings};
+use ripstop_gateway::{
+    Action, Event, Machine, MachineSettings, NodeSpec, Request, RequestSpec, TaskOutcome,
+};
 use ripstop_model::{NodeId, RequestId, StripSet, TenantId, Timestamp};
 use ripstop_policy::by_name;
 use std::{collections::VecDeque, time::Duration};
@@ -19,8 +21,9 @@ impl Closed {
     /// All arrive at once.
     pub(crate) fn new(nodes: u16, lanes: u16, clients: u64, writes: bool) -> Self {
         let specs = (0..nodes).map(|id| NodeSpec { id: NodeId(id), lanes }).collect();
-        let policy = by_name("fixed", &ripstop_policy::Settings::default());
-        let machine = Machine::new(Settings::default(), specs, policy.expect("it is registered"));
+        let policy = by_name("fixed", &ripstop_policy::PolicySettings::default());
+        let machine =
+            Machine::new(MachineSettings::default(), specs, policy.expect("it is registered"));
         let (events, actions) = (VecDeque::new(), Vec::new());
         let (now, arrived) = (Timestamp::ZERO, 0);
         let mut closed = Self { machine, nodes, writes, events, actions, now, arrived };
@@ -34,11 +37,11 @@ impl Closed {
         let id = RequestId(self.arrived);
         self.arrived += 1;
         let operation = if self.writes {
-            Operation::Write { n: 6, k: 4 }
+            RequestSpec::Write { n: 6, k: 4 }
         } else {
             let place = |index: u64| Some(NodeId(((id.0 + index) % u64::from(self.nodes)) as u16));
             let places = (0..6).map(place).collect();
-            Operation::Read { k: 4, wanted: StripSet::first(4), places }
+            RequestSpec::Read { k: 4, wanted: StripSet::first(4), places }
         };
         let request = Request { id, tenant: TenantId::ANYBODY, operation, strip_bytes: 1 << 20 };
         self.events.push_back(Event::RequestArrived(request));
@@ -56,7 +59,7 @@ impl Closed {
                 match action {
                     Action::StartTask(task) => {
                         started += 1;
-                        self.events.push_back(Event::TaskEnded(task.id, Outcome::Done));
+                        self.events.push_back(Event::TaskEnded(task.id, TaskOutcome::Done));
                     }
                     Action::Encode { request, .. } => {
                         self.events.push_back(Event::EncodeEnded(request));

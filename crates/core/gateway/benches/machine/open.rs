@@ -1,7 +1,7 @@
 use ripstop_delay::{Dice, Preset, StorageOperation};
-use ripstop_gateway::{Action, Event, Machine, NodeSpec, Operation, Outcome, Request};
+use ripstop_gateway::{Action, Event, Machine, NodeSpec, Request, RequestSpec, TaskOutcome};
 use ripstop_model::{Code, NodeId, RequestId, TaskId, TenantId, Timestamp};
-use ripstop_policy::{Limits, Settings, by_name};
+use ripstop_policy::{Limits, PolicySettings, by_name};
 use std::{
     cmp::Reverse,
     collections::{BinaryHeap, VecDeque},
@@ -41,10 +41,10 @@ impl Open {
     pub(crate) fn new(policy: &str, load: f64) -> Self {
         let limits = Limits { k_max: 6, r_max: 2.0 };
         let code = (policy == "fixed").then(|| Code::new(1, 1).expect("1 of 1 is a code"));
-        let policy = by_name(policy, &Settings { limits, code, ..Settings::default() });
+        let policy = by_name(policy, &PolicySettings { limits, code, ..PolicySettings::default() });
         let specs = vec![NodeSpec { id: NODE, lanes: LANES }];
         let machine = Machine::new(
-            ripstop_gateway::Settings::default(),
+            ripstop_gateway::MachineSettings::default(),
             specs,
             policy.expect("it is registered"),
         );
@@ -103,7 +103,7 @@ impl Open {
                 }
                 Action::CancelTask(task) => {
                     if self.running[slot(task)].take_if(|running| *running == task).is_some() {
-                        self.due.push_back(Event::TaskEnded(task, Outcome::Cancelled));
+                        self.due.push_back(Event::TaskEnded(task, TaskOutcome::Cancelled));
                     }
                 }
                 Action::Decode { request, .. } => {
@@ -137,7 +137,7 @@ impl Open {
             let Reverse((at, task)) = self.ends.pop().expect("it was looked at");
             if self.running[slot(task)].take_if(|running| *running == task).is_some() {
                 self.now = self.now.max(at);
-                return Event::TaskEnded(task, Outcome::Done);
+                return Event::TaskEnded(task, TaskOutcome::Done);
             }
         }
     }
@@ -148,7 +148,7 @@ impl Open {
         self.next_arrival = self.now + Duration::from_nanos(gap);
         let id = RequestId(self.arrived);
         self.arrived += 1;
-        let operation = Operation::ReadShared { n: CODE.0, k: CODE.1, node: Some(NODE) };
+        let operation = RequestSpec::ReadShared { n: CODE.0, k: CODE.1, node: Some(NODE) };
         Event::RequestArrived(Request {
             id,
             tenant: TenantId::ANYBODY,

@@ -1,4 +1,4 @@
-use crate::face::Settings;
+use crate::face::MachineSettings;
 use ripstop_model::Timestamp;
 use ripstop_scheduling::{Alarms, NodeIndex, RequestSlot, TaskSlot, Timeouts};
 
@@ -44,7 +44,7 @@ pub(crate) struct Timers {
 }
 
 impl Timers {
-    pub(super) fn new(settings: &Settings) -> Self {
+    pub(super) fn new(settings: &MachineSettings) -> Self {
         Self {
             tasks: Timeouts::new(settings.task_timeout),
             hedges: Alarms::default(),

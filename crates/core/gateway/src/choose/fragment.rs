@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     book::{Entry, Fragment, FragmentState},
-    face::Selection,
+    face::ReadSelection,
     floor::{Floor, Look},
 };
 use ripstop_delay::Dice;
@@ -48,10 +48,10 @@ impl Chooser {
     pub(crate) fn fragments(&mut self, floor: &Floor, entry: &Entry, look: Look) -> &[Candidate] {
         self.candidates.clear();
         match self.plan.selection() {
-            Selection::Ready => self.rank_ready(floor, entry, look),
-            Selection::Probabilistic => self.rank_by_luck(floor, entry, look),
-            Selection::LeastWork => self.rank_by_work(floor, entry, look, false),
-            Selection::LeastWorkPlanned => self.rank_by_work(floor, entry, look, true),
+            ReadSelection::Ready => self.rank_ready(floor, entry, look),
+            ReadSelection::Probabilistic => self.rank_by_luck(floor, entry, look),
+            ReadSelection::LeastWork => self.rank_by_work(floor, entry, look, false),
+            ReadSelection::LeastWorkPlanned => self.rank_by_work(floor, entry, look, true),
         }
         sort(&mut self.candidates);
         &self.candidates

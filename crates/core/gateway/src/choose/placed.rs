@@ -4,9 +4,9 @@
 //! its nodes are to be asked. New stripes go to the groups in turn (multiples of the golden ratio,
 //! so that every stretch of stripes has the right parts); other nodes stand in for those of a group
 //! that cannot take a fragment. Reads choose among the nodes that hold a stripe, by the set
-//! [`Selection`].
+//! [`ReadSelection`].
 
-use crate::face::{Placement, Selection, WHOLE_CHUNK};
+use crate::face::{Placement, ReadSelection, WHOLE_CHUNK};
 use alloc::{collections::BTreeMap, vec::Vec};
 use ripstop_model::NodeId;
 use ripstop_placement::Spread;
@@ -15,7 +15,7 @@ use ripstop_scheduling::NodeIndex;
 /// A plan in the machine's own terms.
 #[derive(Debug, Default)]
 pub(super) struct Placed {
-    selection: Selection,
+    selection: ReadSelection,
     groups: Vec<PlacedGroup>,
     /// Which group a stripe goes to, by its number.
     spread: Option<Spread>,
@@ -78,7 +78,7 @@ impl Placed {
     }
 
     /// How reads choose among the nodes that hold a stripe.
-    pub(super) fn selection(&self) -> Selection {
+    pub(super) fn selection(&self) -> ReadSelection {
         self.selection
     }
 

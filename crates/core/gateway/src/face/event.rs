@@ -13,7 +13,7 @@ pub enum Event {
     /// The parity strips of a write are computed: its tasks may start.
     EncodeEnded(RequestId),
     /// A task has ended and its lane is free again.
-    TaskEnded(TaskId, Outcome),
+    TaskEnded(TaskId, TaskOutcome),
     /// The wanted strips of a read were computed from others (false: they could not be).
     DecodeEnded(RequestId, bool),
     /// A node was found able, or unable, to serve.
@@ -34,14 +34,14 @@ pub struct Request {
     /// Who wants it.
     pub tenant: TenantId,
     /// What is wanted.
-    pub operation: Operation,
+    pub operation: RequestSpec,
     /// Bytes that a task moves for one strip: its whole length, or a range of it.
     pub strip_bytes: u32,
 }
 
 /// What a request wants.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Operation {
+pub enum RequestSpec {
     /// The same byte range of each of some data strips.
     Read {
         /// The storage code's K: this many strips, whichever, suffice to compute any other.
@@ -90,7 +90,7 @@ pub enum Operation {
 
 /// How a task ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Outcome {
+pub enum TaskOutcome {
     /// The chunk arrived and its checksums hold, or was stored durably.
     Done,
     /// The node answered that it has no such fragment, or what it has is cut short.

@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Placement {
     /// How reads choose among the nodes that hold a stripe.
-    pub selection: Selection,
+    pub selection: ReadSelection,
     /// Where stripes go; wherever there is least work if there are none.
     pub groups: Vec<PlacementGroup>,
 }
 
 impl Placement {
     /// Of a plan's groups; `id` tells the planner's nodes, which are numbered, from one another.
-    pub fn of(groups: &[Group], selection: Selection, id: impl Fn(u16) -> NodeId) -> Self {
+    pub fn of(groups: &[Group], selection: ReadSelection, id: impl Fn(u16) -> NodeId) -> Self {
         let millionths = |p: &f64| (p * f64::from(WHOLE_CHUNK) + 0.5) as u32;
         let groups = groups.iter().map(|group| PlacementGroup {
             weight: group.files,
@@ -40,14 +40,14 @@ pub struct PlacementGroup {
 /// How a read that needs any K of the N chunks of a stripe chooses them.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Selection {
+pub enum ReadSelection {
     /// Nodes that are ready, then those with fewest tasks for each lane; data before parity. Right
     /// where nodes are alike.
     #[default]
     Ready,
     /// By the plan's probabilities whatever the queues (probabilistic scheduling, Madow's
     /// sampling), as JLCM's analysis has it; equal probabilities where there is no plan. Stripes
-    /// that are not yet where it wants them are read by [`Selection::LeastWork`].
+    /// that are not yet where it wants them are read by [`ReadSelection::LeastWork`].
     Probabilistic,
     /// The nodes that are expected to be done first: outstanding tasks and this one, by how long
     /// the node's tasks take.
@@ -56,7 +56,7 @@ pub enum Selection {
     LeastWorkPlanned,
 }
 
-impl Selection {
+impl ReadSelection {
     /// As configurations name it.
     pub const fn name(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-use super::{event::Outcome, task::TaskEnd};
+use super::{event::TaskOutcome, task::TaskEnd};
 use core::time::Duration;
 use ripstop_model::{Code, NodeId, RequestId, TenantId};
 use serde::{Deserialize, Serialize};
@@ -57,7 +57,7 @@ pub enum Report {
         /// Which fragment of its stripe.
         fragment: u8,
         /// Missing or Damaged.
-        outcome: Outcome,
+        outcome: TaskOutcome,
     },
     /// A node was taken out of service, or back.
     Node {

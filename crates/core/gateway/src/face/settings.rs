@@ -18,7 +18,7 @@ pub enum AfterAnswer {
 
 /// The machine's named limits. [`Default`] gives the documented values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Settings {
+pub struct MachineSettings {
     /// Most requests that wait to be started (reads, writes being encoded, writes); one more is
     /// rejected. 1024.
     pub requests_waiting_max: usize,
@@ -58,7 +58,7 @@ pub struct Settings {
     pub failures_to_down: u32,
 }
 
-impl Default for Settings {
+impl Default for MachineSettings {
     fn default() -> Self {
         Self {
             requests_waiting_max: 1024,
@@ -113,7 +113,7 @@ impl core::error::Error for SettingsError {}
 /// Most requests or tasks that a queue can be set to hold.
 const QUEUE_MAX: usize = 1 << 20;
 
-impl Settings {
+impl MachineSettings {
     /// Whether the machine can work with these.
     pub fn validate(&self) -> Result<(), SettingsError> {
         let counts = [

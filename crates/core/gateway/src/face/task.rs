@@ -1,4 +1,4 @@
-use super::event::Outcome;
+use super::event::TaskOutcome;
 use core::time::Duration;
 use ripstop_estimator::LogRecord;
 use ripstop_model::{NodeId, Operation, RequestId, TaskId, Timestamp};
@@ -29,7 +29,7 @@ pub struct TaskEnd {
     /// Whether it stored (true) or fetched (false).
     pub write: bool,
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: TaskOutcome,
     /// Bytes it was to move.
     pub bytes: u64,
     /// Time in the task queue.
@@ -45,17 +45,18 @@ pub struct TaskEnd {
 impl TaskEnd {
     /// Its line of the task log, if it ended at `at`; none of a task that never had a lane.
     pub fn log_record(&self, at: Timestamp) -> Option<LogRecord> {
-        if self.served.is_zero() && self.outcome != Outcome::Done {
+        if self.served.is_zero() && self.outcome != TaskOutcome::Done {
             return None;
         }
         let Self { task, bytes, served, waited, redundant, .. } = *self;
         let operation = if self.write { Operation::Write } else { Operation::Read };
         let outcome = match self.outcome {
-            Outcome::Done => ripstop_estimator::Outcome::Done,
-            Outcome::Cancelled => ripstop_estimator::Outcome::Cancelled,
-            Outcome::Missing | Outcome::Damaged | Outcome::Unavailable | Outcome::Refused => {
-                ripstop_estimator::Outcome::Other
-            }
+            TaskOutcome::Done => ripstop_estimator::LoggedOutcome::Done,
+            TaskOutcome::Cancelled => ripstop_estimator::LoggedOutcome::Cancelled,
+            TaskOutcome::Missing
+            | TaskOutcome::Damaged
+            | TaskOutcome::Unavailable
+            | TaskOutcome::Refused => ripstop_estimator::LoggedOutcome::Other,
         };
         let node = task.node;
         Some(LogRecord { at, operation, node, bytes, served, outcome, waited, redundant })

@@ -1,7 +1,7 @@
 use super::Floor;
 use crate::{
     book::Entry,
-    face::{Exit, Outcome, Report, Task, TaskEnd},
+    face::{Exit, Report, Task, TaskEnd, TaskOutcome},
 };
 use core::time::Duration;
 use ripstop_model::TaskId;
@@ -26,7 +26,7 @@ impl Floor {
         entry: &Entry,
         exit: &mut Exit,
         task: TaskSlot,
-        outcome: Outcome,
+        outcome: TaskOutcome,
     ) {
         let record = &self.tasks[task];
         let (waited, served) = match record.stage {

@@ -3,7 +3,7 @@
 use super::Floor;
 use crate::{
     book::{Book, FragmentState, Timer},
-    face::{Action, Exit, Outcome},
+    face::{Action, Exit, TaskOutcome},
 };
 use core::time::Duration;
 use ripstop_model::TaskId;
@@ -17,7 +17,7 @@ impl Floor {
         book: &mut Book,
         exit: &mut Exit,
         task: TaskSlot,
-        outcome: Outcome,
+        outcome: TaskOutcome,
     ) {
         let record = self.tasks[task];
         self.nodes.end(record.node);
@@ -38,11 +38,11 @@ impl Floor {
         &mut self,
         exit: &Exit,
         record: &TaskRecord,
-        outcome: Outcome,
+        outcome: TaskOutcome,
     ) -> Duration {
         let until = if record.stage == Stage::Cancelled { record.stopped } else { exit.now() };
         let served = until - record.started;
-        self.paces.note(exit.now(), record.node, served, outcome == Outcome::Done);
+        self.paces.note(exit.now(), record.node, served, outcome == TaskOutcome::Done);
         served
     }
 
@@ -55,7 +55,7 @@ impl Floor {
     pub(crate) fn strand(&mut self, book: &Book, exit: &mut Exit, task: TaskSlot) -> TaskRecord {
         let record = self.tasks[task];
         self.unqueue(book, task);
-        self.report_end(&book[record.request], exit, task, Outcome::Unavailable);
+        self.report_end(&book[record.request], exit, task, TaskOutcome::Unavailable);
         self.tasks.discard(task);
         record
     }
@@ -73,7 +73,7 @@ impl Floor {
         match self.tasks[task].stage {
             Stage::Waiting => {
                 self.unqueue(book, task);
-                self.report_end(&book[request], exit, task, Outcome::Cancelled);
+                self.report_end(&book[request], exit, task, TaskOutcome::Cancelled);
                 self.tasks.discard(task);
                 book[request].task_gone();
             }

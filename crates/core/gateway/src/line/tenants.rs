@@ -23,7 +23,7 @@ use costs::Costs;
 use discipline::discipline;
 use ripstop_model::{TenantId, Timestamp};
 use ripstop_scheduling::{RequestSlot, Slot as _};
-use ripstop_shaping::{FlowId, Scheduler, Service, Ticket};
+use ripstop_shaping::{FlowId, Scheduler, ServedRequest, Ticket};
 
 /// When to try again after the queue was full: it is empty again by then, or nothing helps.
 pub(super) const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -47,7 +47,7 @@ pub(super) struct Shaped {
     /// While it waits for its turn.
     ticket: Option<Ticket>,
     /// Once it had its turn.
-    service: Option<Service>,
+    service: Option<ServedRequest>,
     started: Option<Timestamp>,
 }
 

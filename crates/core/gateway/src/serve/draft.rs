@@ -3,24 +3,24 @@
 use super::parts::Parts;
 use crate::{
     book::{Draft, Fragment, FragmentState, Mend, Read, Work, Write},
-    face::{Operation, Request},
+    face::{Request, RequestSpec},
 };
 use alloc::{vec, vec::Vec};
 use ripstop_model::{Code, NodeId, Operation as Direction, StripSet};
-use ripstop_policy::{Chunking, Class};
+use ripstop_policy::{Chunking, RequestClass};
 use ripstop_scheduling::{FragmentIndex, NodeIndex};
 
 /// Drafts a request: where its fragments are and how many tasks there are to be.
 pub(super) fn draft(parts: &mut Parts, request: &Request) -> Draft {
     let strip_bytes = request.strip_bytes;
     match request.operation {
-        Operation::Read { k, wanted, ref places } => {
+        RequestSpec::Read { k, wanted, ref places } => {
             let end = wanted.iter().last().map_or(0, |last| last + 1);
             let fragments = read_fragments(parts, places, end.max(usize::from(k)));
             let work = Work::Read(Read { wanted, have: StripSet::EMPTY });
             strips(parts, Direction::Read, strip_bytes, k, fragments, work)
         }
-        Operation::Write { n, k } => {
+        RequestSpec::Write { n, k } => {
             let untried = Fragment::new(None, FragmentState::Untried);
             let fragments = fragments(parts, untried, usize::from(n));
             // What is stored once is nobody's group: it goes wherever there is least work.
@@ -28,7 +28,7 @@ pub(super) fn draft(parts: &mut Parts, request: &Request) -> Draft {
             let work = Work::Write(Write::new(group));
             strips(parts, Direction::Write, strip_bytes, k, fragments, work)
         }
-        Operation::ReadShared { n, k, node } => {
+        RequestSpec::ReadShared { n, k, node } => {
             let place = node.and_then(|id| parts.floor.find(id));
             let work = Work::Read(Read { wanted: StripSet::EMPTY, have: StripSet::EMPTY });
             let mut draft = runs(parts, Direction::Read, strip_bytes, (n, k), place, work);
@@ -37,11 +37,11 @@ pub(super) fn draft(parts: &mut Parts, request: &Request) -> Draft {
             }
             draft
         }
-        Operation::WriteUnique { n, k } => {
+        RequestSpec::WriteUnique { n, k } => {
             let work = Work::Write(Write::new(None));
             runs(parts, Direction::Write, strip_bytes, (n, k), None, work)
         }
-        Operation::Mend { fragment, node, ref taken } => {
+        RequestSpec::Mend { fragment, node, ref taken } => {
             let (fragments, mend) = mend_fragments(parts, fragment, node, taken);
             let storage = Code::new(fragments.len(), 1);
             Draft { storage, ..Draft::new(strip_bytes, fragments, Work::Mend(mend)) }
@@ -62,7 +62,7 @@ fn strips(
     let mut draft =
         Draft { storage, k: usize::from(k), ..Draft::new(strip_bytes, fragments, work) };
     if let Ok(code) = storage {
-        let class = Class { operation, strip_bytes, code, chunking: Chunking::Strip };
+        let class = RequestClass { operation, strip_bytes, code, chunking: Chunking::Strip };
         let load = parts.load();
         let choice = parts.policy.choose(parts.exit.now(), &class, load);
         draft.extra = choice.code.parity();
@@ -84,7 +84,7 @@ fn runs(
     let Ok(code) = storage else {
         return Draft { storage, ..Draft::new(strip_bytes, Vec::new(), work) };
     };
-    let class = Class { operation, strip_bytes, code, chunking: Chunking::Run };
+    let class = RequestClass { operation, strip_bytes, code, chunking: Chunking::Run };
     let load = parts.load();
     let choice = parts.policy.choose(parts.exit.now(), &class, load);
     let k = class.k_below(choice.code.k());

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     book::Timer,
-    face::{Action, Outcome, Report},
+    face::{Action, Report, TaskOutcome},
     line::Queue,
 };
 use ripstop_model::NodeId;
@@ -18,23 +18,23 @@ pub(super) fn note_health(
     parts: &mut Parts,
     node: NodeIndex,
     request: RequestSlot,
-    outcome: Outcome,
+    outcome: TaskOutcome,
 ) {
     let Parts { floor, book, exit, settings, .. } = parts;
     match outcome {
-        Outcome::Done | Outcome::Missing | Outcome::Damaged => floor.answered(node),
-        Outcome::Refused => {
+        TaskOutcome::Done | TaskOutcome::Missing | TaskOutcome::Damaged => floor.answered(node),
+        TaskOutcome::Refused => {
             floor.answered(node);
             if book[request].is_write() {
                 floor.refused(node, exit.now() + settings.probe_every);
             }
         }
-        Outcome::Unavailable => {
+        TaskOutcome::Unavailable => {
             if floor.failed(node) {
                 take_down(parts, node);
             }
         }
-        Outcome::Cancelled => {}
+        TaskOutcome::Cancelled => {}
     }
 }
 
@@ -68,7 +68,7 @@ fn take_down(parts: &mut Parts, node: NodeIndex) {
         let Parts { floor, book, exit, .. } = parts;
         let record = floor.strand(book, exit, task);
         book[record.request].close(record.fragment);
-        chunk_ended(parts, record.request, record.fragment, Outcome::Unavailable);
+        chunk_ended(parts, record.request, record.fragment, TaskOutcome::Unavailable);
         parts.book[record.request].task_gone();
         settle_if_over(parts, record.request);
     }

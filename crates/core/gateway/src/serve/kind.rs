@@ -3,7 +3,7 @@
 use super::{mend, parts::Parts, read, read_end, start::Found, write, write_end};
 use crate::{
     book::Work,
-    face::{Cause, Outcome},
+    face::{Cause, TaskOutcome},
     floor::Look,
 };
 use ripstop_scheduling::{FragmentIndex, RequestSlot};
@@ -33,7 +33,7 @@ pub(super) fn chunk_ended(
     parts: &mut Parts,
     slot: RequestSlot,
     fragment: FragmentIndex,
-    outcome: Outcome,
+    outcome: TaskOutcome,
 ) {
     match parts.book[slot].work() {
         Work::Read(_) => read_end::chunk_ended(parts, slot, fragment, outcome),

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     book::FragmentState,
-    face::{Cause, Outcome},
+    face::{Cause, TaskOutcome},
     floor::{Look, NewTask},
 };
 use ripstop_model::Code;
@@ -77,11 +77,11 @@ pub(super) fn chunk_ended(
     parts: &mut Parts,
     slot: RequestSlot,
     fragment: FragmentIndex,
-    outcome: Outcome,
+    outcome: TaskOutcome,
 ) {
     let entry = &mut parts.book[slot];
     let answered = entry.is_answered();
-    if outcome == Outcome::Done {
+    if outcome == TaskOutcome::Done {
         entry.set(fragment, FragmentState::Done);
         if !answered {
             answer(parts, slot, Ok(()));
@@ -94,7 +94,7 @@ pub(super) fn chunk_ended(
     }
     let node = entry.fragment(fragment).node();
     let may_retry = entry.fragment(fragment).has_tries_left(parts.settings.tries_max);
-    let again = outcome == Outcome::Unavailable;
+    let again = outcome == TaskOutcome::Unavailable;
     let next = if may_retry && (entry.mend().anywhere || again) {
         let same = |parts: &Parts| (again && parts.floor.takes(node)).then_some(node);
         choose(parts, slot, Look::NONE).or_else(|| same(parts))

@@ -1,7 +1,7 @@
 use crate::{
     book::Book,
     choose::Chooser,
-    face::{Exit, Settings},
+    face::{Exit, MachineSettings},
     floor::Floor,
     line::Line,
 };
@@ -12,7 +12,7 @@ use ripstop_scheduling::NodeSpec;
 /// What the machine is made of. Each part keeps its own state to itself.
 #[derive(Debug)]
 pub(crate) struct Parts {
-    pub settings: Settings,
+    pub settings: MachineSettings,
     pub policy: Box<dyn Policy>,
     pub book: Book,
     pub floor: Floor,
@@ -22,7 +22,11 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    pub(crate) fn new(settings: Settings, nodes: &[NodeSpec], policy: Box<dyn Policy>) -> Self {
+    pub(crate) fn new(
+        settings: MachineSettings,
+        nodes: &[NodeSpec],
+        policy: Box<dyn Policy>,
+    ) -> Self {
         Self {
             policy,
             book: Book::new(&settings),

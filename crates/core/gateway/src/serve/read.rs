@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     book::{Entry, FragmentState, Timer},
-    face::{Cause, Selection},
+    face::{Cause, ReadSelection},
     floor::{Look, NewTask},
 };
 use ripstop_model::Code;
@@ -97,7 +97,7 @@ pub(super) fn attempt(parts: &mut Parts, slot: RequestSlot, look: Look) -> Found
     }
     let few = prospect.direct && wanted < k;
     // By luck alone, however busy the nodes, as in the analysis of probabilistic scheduling.
-    let by_luck = parts.chooser.selection() == Selection::Probabilistic;
+    let by_luck = parts.chooser.selection() == ReadSelection::Probabilistic;
     if by_luck && !few && prospect.up >= k && start_full(parts, slot, look) {
         return Found::Left;
     }

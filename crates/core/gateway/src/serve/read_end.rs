@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     book::{FragmentState, Progress, Timer},
-    face::{Action, Cause, Outcome, Report},
+    face::{Action, Cause, Report, TaskOutcome},
     floor::{Look, NewTask},
 };
 use ripstop_model::{RequestId, StripSet};
@@ -17,25 +17,25 @@ pub(super) fn chunk_ended(
     parts: &mut Parts,
     slot: RequestSlot,
     fragment: FragmentIndex,
-    outcome: Outcome,
+    outcome: TaskOutcome,
 ) {
     let Parts { book, exit, .. } = parts;
     let entry = &mut book[slot];
     let state = match outcome {
-        Outcome::Done => FragmentState::Done,
-        Outcome::Missing | Outcome::Damaged => {
+        TaskOutcome::Done => FragmentState::Done,
+        TaskOutcome::Missing | TaskOutcome::Damaged => {
             let (request, fragment) = (entry.id(), fragment.0);
             exit.report(Report::FragmentLost { request, fragment, outcome });
             FragmentState::Lost
         }
-        Outcome::Refused => FragmentState::Refused,
-        Outcome::Unavailable | Outcome::Cancelled => FragmentState::Unavailable,
+        TaskOutcome::Refused => FragmentState::Refused,
+        TaskOutcome::Unavailable | TaskOutcome::Cancelled => FragmentState::Unavailable,
     };
     entry.set(fragment, state);
     if entry.is_decided() {
         return;
     }
-    if outcome == Outcome::Done {
+    if outcome == TaskOutcome::Done {
         entry.read_mut().have.insert(fragment.get());
         judge(parts, slot);
     } else {

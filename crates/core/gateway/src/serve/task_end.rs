@@ -1,12 +1,12 @@
 //! What follows from the end of a task.
 
 use super::{answer::settle_if_over, health::note_health, kind::chunk_ended, parts::Parts};
-use crate::{book::FragmentState, face::Outcome};
+use crate::{book::FragmentState, face::TaskOutcome};
 use ripstop_model::{Operation, TaskId};
 use ripstop_policy::Sample;
 use ripstop_scheduling::{Stage, TaskRecord, TaskSlot};
 
-pub(crate) fn task_ended(parts: &mut Parts, id: TaskId, outcome: Outcome) {
+pub(crate) fn task_ended(parts: &mut Parts, id: TaskId, outcome: TaskOutcome) {
     let Parts { floor, book, exit, .. } = parts;
     let Some((task, record)) = floor.on_lane(id) else { return };
     floor.ended(book, exit, task, outcome);
@@ -20,7 +20,7 @@ pub(crate) fn task_ended(parts: &mut Parts, id: TaskId, outcome: Outcome) {
             chunk_ended(parts, record.request, record.fragment, outcome);
         }
         Stage::Cancelled => {
-            if outcome == Outcome::Done {
+            if outcome == TaskOutcome::Done {
                 parts.floor.answered(record.node);
                 chunk_done_late(parts, &record);
             }
@@ -41,13 +41,16 @@ fn charge(parts: &mut Parts, record: &TaskRecord) {
 }
 
 /// Lets the policy learn from a task that was on a lane.
-fn teach(parts: &mut Parts, record: &TaskRecord, outcome: Outcome) {
+fn teach(parts: &mut Parts, record: &TaskRecord, outcome: TaskOutcome) {
     let Parts { floor, book, policy, exit, .. } = parts;
     let served = floor.note_pace(exit, record, outcome);
     let finished = match outcome {
-        Outcome::Done => true,
-        Outcome::Cancelled => false,
-        Outcome::Missing | Outcome::Damaged | Outcome::Unavailable | Outcome::Refused => return,
+        TaskOutcome::Done => true,
+        TaskOutcome::Cancelled => false,
+        TaskOutcome::Missing
+        | TaskOutcome::Damaged
+        | TaskOutcome::Unavailable
+        | TaskOutcome::Refused => return,
     };
     let entry = &book[record.request];
     let sample = Sample {
@@ -69,8 +72,8 @@ pub(crate) fn task_timed_out(parts: &mut Parts, task: TaskSlot) {
     floor.stop(book, exit, task);
     let record = *floor.task(task);
     book[record.request].close(record.fragment);
-    note_health(parts, record.node, record.request, Outcome::Unavailable);
-    chunk_ended(parts, record.request, record.fragment, Outcome::Unavailable);
+    note_health(parts, record.node, record.request, TaskOutcome::Unavailable);
+    chunk_ended(parts, record.request, record.fragment, TaskOutcome::Unavailable);
 }
 
 /// A cancelled task was done all the same: what it fetched or stored counts if nothing else did so
@@ -87,5 +90,5 @@ fn chunk_done_late(parts: &mut Parts, record: &TaskRecord) {
         floor.cancel(book, exit, request, fragment);
     }
     book[request].move_to(fragment, record.node);
-    chunk_ended(parts, request, fragment, Outcome::Done);
+    chunk_ended(parts, request, fragment, TaskOutcome::Done);
 }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     book::{Entry, FragmentState},
-    face::{Cause, Settings},
+    face::{Cause, MachineSettings},
     floor::{Look, NewTask},
 };
 use ripstop_model::Code;
@@ -22,7 +22,7 @@ pub(super) struct Goals {
 }
 
 impl Goals {
-    pub(super) fn of(entry: &Entry, settings: &Settings) -> Self {
+    pub(super) fn of(entry: &Entry, settings: &MachineSettings) -> Self {
         let goal = |extra: u8| entry.fragments().len().min(entry.k() + usize::from(extra));
         Self { least: goal(settings.answer_extra_min), most: goal(settings.answer_extra) }
     }

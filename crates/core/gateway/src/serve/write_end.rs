@@ -3,7 +3,7 @@
 use super::{answer::answer, parts::Parts, write::Goals};
 use crate::{
     book::{FragmentState, Progress, Timer},
-    face::{AfterAnswer, Cause, Outcome},
+    face::{AfterAnswer, Cause, TaskOutcome},
     floor::{Look, NewTask},
 };
 use ripstop_scheduling::{FragmentIndex, NodeIndex, Priority, RequestSlot};
@@ -12,25 +12,25 @@ pub(super) fn chunk_ended(
     parts: &mut Parts,
     slot: RequestSlot,
     fragment: FragmentIndex,
-    outcome: Outcome,
+    outcome: TaskOutcome,
 ) {
     let entry = &mut parts.book[slot];
     match outcome {
-        Outcome::Done => {
+        TaskOutcome::Done => {
             entry.set(fragment, FragmentState::Done);
             entry.write_mut().durable += 1;
         }
-        Outcome::Missing
-        | Outcome::Damaged
-        | Outcome::Unavailable
-        | Outcome::Refused
-        | Outcome::Cancelled => {
+        TaskOutcome::Missing
+        | TaskOutcome::Damaged
+        | TaskOutcome::Unavailable
+        | TaskOutcome::Refused
+        | TaskOutcome::Cancelled => {
             entry.set(fragment, FragmentState::Refused);
             let tries_left = entry.fragment(fragment).has_tries_left(parts.settings.tries_max);
             if let Some(priority) = retry_priority(parts, slot)
                 && tries_left
             {
-                let again = outcome == Outcome::Unavailable;
+                let again = outcome == TaskOutcome::Unavailable;
                 store_elsewhere(parts, slot, fragment, again, priority);
             }
             make_up(parts, slot);

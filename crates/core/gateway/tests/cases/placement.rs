@@ -2,7 +2,9 @@
 
 use crate::scene::Scene;
 use expect_test::expect;
-use ripstop_gateway::{Event, Placement, PlacementGroup, Selection, Settings, WHOLE_CHUNK};
+use ripstop_gateway::{
+    Event, MachineSettings, Placement, PlacementGroup, ReadSelection, WHOLE_CHUNK,
+};
 use ripstop_model::NodeId;
 
 const WHOLE: &[usize] = &[0, 1, 2, 3];
@@ -10,13 +12,13 @@ const WHOLE: &[usize] = &[0, 1, 2, 3];
 /// Eight nodes with two lanes each, all stripes wanted at six of them, the first two of which are
 /// not to be asked.
 fn planned(first: u16) -> Scene {
-    let mut scene = Scene::new(Settings::default(), &[2; 8]);
+    let mut scene = Scene::new(MachineSettings::default(), &[2; 8]);
     let group = PlacementGroup {
         weight: 1,
         nodes: (first..first + 6).map(NodeId).collect(),
         dispatch: [0, 0, 1, 1, 1, 1].map(|chunks| chunks * WHOLE_CHUNK).to_vec(),
     };
-    let placement = Placement { selection: Selection::Probabilistic, groups: vec![group] };
+    let placement = Placement { selection: ReadSelection::Probabilistic, groups: vec![group] };
     scene.send("a plan", Event::PlacementChanged(placement));
     scene
 }
@@ -49,14 +51,14 @@ fn stripes_that_are_not_yet_where_the_plan_wants_them_are_read_from_who_has_leas
 
 #[test]
 fn groups_at_the_same_nodes_are_one_that_is_asked_as_both_are_on_average() {
-    let mut scene = Scene::new(Settings::default(), &[2; 6]);
+    let mut scene = Scene::new(MachineSettings::default(), &[2; 6]);
     let group = |weight, dispatch: [u32; 6]| PlacementGroup {
         weight,
         nodes: (0..6).map(NodeId).collect(),
         dispatch: dispatch.map(|chunks| chunks * WHOLE_CHUNK).to_vec(),
     };
     let groups = vec![group(99, [0, 0, 1, 1, 1, 1]), group(1, [1, 1, 1, 1, 0, 0])];
-    let selection = Selection::Probabilistic;
+    let selection = ReadSelection::Probabilistic;
     scene.send("a plan", Event::PlacementChanged(Placement { selection, groups }));
     scene.read(1, WHOLE, &[]).read(2, WHOLE, &[]);
     expect![[r"

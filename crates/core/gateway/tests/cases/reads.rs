@@ -2,12 +2,15 @@
 
 use crate::scene::Scene;
 use expect_test::expect;
-use ripstop_gateway::{NodeState, Outcome, Settings};
+use ripstop_gateway::{
+    MachineSettings, NodeState,
+    TaskOutcome::{self, Refused, Unavailable},
+};
 
 const WHOLE: &[usize] = &[0, 1, 2, 3];
 
 fn six_nodes() -> Scene {
-    Scene::new(Settings::default(), &[2; 6])
+    Scene::new(MachineSettings::default(), &[2; 6])
 }
 
 #[test]
@@ -46,7 +49,11 @@ fn a_missing_fragment_is_replaced_by_parity() {
 fn a_range_of_a_missing_strip_needs_a_full_set() {
     let mut scene = six_nodes();
     scene.read(1, &[1], &[1]).done(1, &[0, 2, 3, 4]).decoded(1, true);
-    scene.read(2, &[0], &[1]).end(2, 0, Outcome::Damaged).done(2, &[2, 3, 4, 5]).decoded(2, true);
+    scene
+        .read(2, &[0], &[1])
+        .end(2, 0, TaskOutcome::Damaged)
+        .done(2, &[2, 3, 4, 5])
+        .decoded(2, true);
     expect![[r"
         0     read 1 wants {1} → start 1.0@0, start 1.2@2, start 1.3@3, start 1.4@4
         0     1.0 ends Done
@@ -100,8 +107,8 @@ fn nodes_that_are_down_are_done_without_until_too_few_are_left() {
 #[test]
 fn damaged_and_missing_chunks_are_erasures_until_too_many_are_lost() {
     let mut scene = six_nodes();
-    scene.read(1, WHOLE, &[]).end(1, 0, Outcome::Damaged).end(1, 2, Outcome::Missing);
-    scene.end(1, 4, Outcome::Damaged).done(1, &[1]);
+    scene.read(1, WHOLE, &[]).end(1, 0, TaskOutcome::Damaged).end(1, 2, TaskOutcome::Missing);
+    scene.end(1, 4, TaskOutcome::Damaged).done(1, &[1]);
     scene.done(1, &[3, 5]);
     expect![[r"
         0     read 1 wants {0, 1, 2, 3} → start 1.0@0, start 1.1@1, start 1.2@2, start 1.3@3
@@ -118,9 +125,9 @@ fn damaged_and_missing_chunks_are_erasures_until_too_many_are_lost() {
 #[test]
 fn an_unavailable_chunk_is_tried_again_when_nothing_else_is_left() {
     let mut scene = six_nodes();
-    scene.read(1, WHOLE, &[4, 5]).end(1, 0, Outcome::Unavailable).end(1, 1, Outcome::Refused);
-    scene.read(2, WHOLE, &[4, 5]).end(2, 0, Outcome::Unavailable).done(2, &[0, 1, 2, 3]);
-    scene.read(3, WHOLE, &[5]).end(3, 0, Outcome::Unavailable).end(3, 4, Outcome::Unavailable);
+    scene.read(1, WHOLE, &[4, 5]).end(1, 0, Unavailable).end(1, 1, Refused);
+    scene.read(2, WHOLE, &[4, 5]).end(2, 0, Unavailable).done(2, &[0, 1, 2, 3]);
+    scene.read(3, WHOLE, &[5]).end(3, 0, Unavailable).end(3, 4, Unavailable);
     expect![[r"
         0     read 1 wants {0, 1, 2, 3} → start 1.0@0, start 1.1@1, start 1.2@2, start 1.3@3
         0     1.0 ends Unavailable → start 1.0@0
@@ -140,15 +147,15 @@ fn an_unavailable_chunk_is_tried_again_when_nothing_else_is_left() {
 
 #[test]
 fn fragments_that_share_a_node_are_tried_again_too() {
-    use ripstop_gateway::Operation;
+    use ripstop_gateway::RequestSpec;
     use ripstop_model::NodeId;
-    let settings = Settings { tasks_waiting_max: 1, ..Settings::default() };
+    let settings = MachineSettings { tasks_waiting_max: 1, ..MachineSettings::default() };
     let mut scene = Scene::new(settings, &[2, 1]);
     let places = [0, 0, 1].map(|node| Some(NodeId(node))).to_vec();
     let wanted = [0, 1].into_iter().collect();
-    scene.request(1, "read 1", Operation::Read { k: 2, wanted, places });
-    scene.end(1, 0, Outcome::Unavailable).end(1, 1, Outcome::Unavailable);
-    scene.end(1, 2, Outcome::Missing).done(1, &[0, 1]);
+    scene.request(1, "read 1", RequestSpec::Read { k: 2, wanted, places });
+    scene.end(1, 0, Unavailable).end(1, 1, Unavailable);
+    scene.end(1, 2, TaskOutcome::Missing).done(1, &[0, 1]);
     expect![[r"
         0     read 1 → start 1.0@0, start 1.1@0
         0     1.0 ends Unavailable → start 1.2@1
@@ -162,7 +169,7 @@ fn fragments_that_share_a_node_are_tried_again_too() {
 
 #[test]
 fn what_waits_fails_as_soon_as_a_lost_node_makes_it_impossible() {
-    let mut scene = Scene::new(Settings::default(), &[1; 6]);
+    let mut scene = Scene::new(MachineSettings::default(), &[1; 6]);
     scene.read(1, &[0, 1, 2], &[]).read(2, WHOLE, &[4, 5]).read(3, WHOLE, &[]);
     scene.node(0, NodeState::Down).node(5, NodeState::Down).node(4, NodeState::Down);
     expect![[r"
@@ -178,11 +185,11 @@ fn what_waits_fails_as_soon_as_a_lost_node_makes_it_impossible() {
 
 #[test]
 fn a_late_answer_shows_that_a_node_still_serves() {
-    let settings = Settings { failures_to_down: 2, ..Settings::default() };
+    let settings = MachineSettings { failures_to_down: 2, ..MachineSettings::default() };
     let mut scene = Scene::new(settings, &[2; 6]);
     scene.read(1, &[0], &[]).fire_until("task_timeout").done(1, &[0]);
-    scene.read(2, &[0], &[]).end(2, 0, Outcome::Unavailable);
-    scene.read(3, &[0], &[]).end(3, 0, Outcome::Unavailable);
+    scene.read(2, &[0], &[]).end(2, 0, Unavailable);
+    scene.read(3, &[0], &[]).end(3, 0, Unavailable);
     expect![[r"
         0     read 1 wants {0} → start 1.0@0
         1000  late_after is over → start 1.1@1, start 1.2@2, start 1.3@3, start 1.4@4
@@ -246,7 +253,7 @@ fn a_slow_node_is_done_without_once_its_lanes_are_taken() {
 
 #[test]
 fn a_parity_strip_goes_first_only_if_its_node_is_clearly_less_loaded() {
-    let mut scene = Scene::new(Settings::default(), &[8; 6]);
+    let mut scene = Scene::new(MachineSettings::default(), &[8; 6]);
     scene.read(1, &[0], &[]).read(2, &[0], &[]).read(3, WHOLE, &[]).read(4, WHOLE, &[]);
     expect![[r"
         0     read 1 wants {0} → start 1.0@0
@@ -259,7 +266,7 @@ fn a_parity_strip_goes_first_only_if_its_node_is_clearly_less_loaded() {
 
 #[test]
 fn under_load_one_lane_is_enough_once_patience_is_over() {
-    let mut scene = Scene::new(Settings::default(), &[1; 6]);
+    let mut scene = Scene::new(MachineSettings::default(), &[1; 6]);
     scene.read(1, WHOLE, &[]).read(2, WHOLE, &[]).read(3, WHOLE, &[4]).at(4).done(1, &[2]).fire();
     scene.done(1, &[0, 1, 3]);
     expect![[r"
@@ -277,10 +284,10 @@ fn under_load_one_lane_is_enough_once_patience_is_over() {
 
 #[test]
 fn a_task_that_takes_too_long_is_replaced_but_keeps_its_lane() {
-    let mut scene = Scene::new(Settings::default(), &[1; 6]);
+    let mut scene = Scene::new(MachineSettings::default(), &[1; 6]);
     scene.read(1, WHOLE, &[4, 5]).at(3).done(1, &[1, 2, 3]).read(2, WHOLE, &[4, 5]);
     scene.fire_until("task_timeout").fire().abandon(1);
-    scene.read(2, &[0], &[]).end(1, 0, Outcome::Cancelled).done(2, &[0]);
+    scene.read(2, &[0], &[]).end(1, 0, TaskOutcome::Cancelled).done(2, &[0]);
     expect![[r"
         0     read 1 wants {0, 1, 2, 3} → start 1.0@0, start 1.1@1, start 1.2@2, start 1.3@3
         3     1.1 ends Done
@@ -302,7 +309,7 @@ fn a_task_that_takes_too_long_is_replaced_but_keeps_its_lane() {
 
 #[test]
 fn a_read_whose_chunks_are_late_fetches_others_where_nodes_are_ready() {
-    let mut scene = Scene::new(Settings::default(), &[1; 6]);
+    let mut scene = Scene::new(MachineSettings::default(), &[1; 6]);
     scene.read(1, WHOLE, &[]).at(3).done(1, &[1, 2, 3]);
     scene.read(2, &[3], &[]).fire().done(1, &[4]).decoded(1, true);
     scene.fire().done(2, &[1, 2, 4, 5]).decoded(2, true);
@@ -329,7 +336,7 @@ fn a_read_whose_chunks_are_late_fetches_others_where_nodes_are_ready() {
 fn what_arrives_after_its_time_still_counts() {
     let mut scene = six_nodes();
     scene.read(1, WHOLE, &[4, 5]).at(3).done(1, &[1, 2, 3]).fire_until("task_timeout");
-    scene.done(1, &[0]).end(1, 0, Outcome::Cancelled);
+    scene.done(1, &[0]).end(1, 0, TaskOutcome::Cancelled);
     expect![[r"
         0     read 1 wants {0, 1, 2, 3} → start 1.0@0, start 1.1@1, start 1.2@2, start 1.3@3
         3     1.1 ends Done
@@ -345,9 +352,9 @@ fn what_arrives_after_its_time_still_counts() {
 
 #[test]
 fn a_request_that_takes_too_long_fails() {
-    let mut scene = Scene::new(Settings::default(), &[1; 6]);
+    let mut scene = Scene::new(MachineSettings::default(), &[1; 6]);
     scene.read(1, &[0], &[4, 5, 3]).read(2, &[0], &[1, 2, 3]);
-    scene.fire_until("request_timeout").end(1, 0, Outcome::Cancelled);
+    scene.fire_until("request_timeout").end(1, 0, TaskOutcome::Cancelled);
     expect![[r"
         0     read 1 wants {0} → start 1.0@0
         0     read 2 wants {0}
@@ -362,10 +369,10 @@ fn a_request_that_takes_too_long_fails() {
 
 #[test]
 fn failures_in_a_row_take_a_node_down_and_probes_bring_it_back() {
-    let mut scene = Scene::new(Settings::default(), &[2, 1, 2, 2, 2, 2]);
-    scene.read(1, &[0], &[4]).end(1, 0, Outcome::Unavailable).read(2, &[0], &[]);
-    scene.end(2, 0, Outcome::Unavailable).read(3, &[0], &[]).read(4, &[0], &[]);
-    scene.end(3, 0, Outcome::Unavailable).fire().node(0, NodeState::Down).fire();
+    let mut scene = Scene::new(MachineSettings::default(), &[2, 1, 2, 2, 2, 2]);
+    scene.read(1, &[0], &[4]).end(1, 0, Unavailable).read(2, &[0], &[]);
+    scene.end(2, 0, Unavailable).read(3, &[0], &[]).read(4, &[0], &[]);
+    scene.end(3, 0, Unavailable).fire().node(0, NodeState::Down).fire();
     scene.node(0, NodeState::Up).node(0, NodeState::Up).read(5, &[0], &[]);
     expect![[r"
         0     read 1 wants {0} → start 1.0@0
@@ -387,9 +394,13 @@ fn failures_in_a_row_take_a_node_down_and_probes_bring_it_back() {
 
 #[test]
 fn abandonment_cancels_what_is_under_way_at_any_moment() {
-    let mut scene = Scene::new(Settings::default(), &[1; 6]);
+    let mut scene = Scene::new(MachineSettings::default(), &[1; 6]);
     scene.read(1, WHOLE, &[]).read(2, WHOLE, &[]).abandon(2).abandon(2);
-    scene.done(1, &[0, 1]).abandon(1).end(1, 2, Outcome::Cancelled).end(1, 3, Outcome::Done);
+    scene.done(1, &[0, 1]).abandon(1).end(1, 2, TaskOutcome::Cancelled).end(
+        1,
+        3,
+        TaskOutcome::Done,
+    );
     scene.read(3, WHOLE, &[0]).done(3, &[1, 2, 3, 4]).abandon(3).decoded(3, true);
     expect![[r"
         0     read 1 wants {0, 1, 2, 3} → start 1.0@0, start 1.1@1, start 1.2@2, start 1.3@3
@@ -414,7 +425,7 @@ fn abandonment_cancels_what_is_under_way_at_any_moment() {
 
 #[test]
 fn a_full_queue_rejects() {
-    let settings = Settings { requests_waiting_max: 2, ..Settings::default() };
+    let settings = MachineSettings { requests_waiting_max: 2, ..MachineSettings::default() };
     let mut scene = Scene::new(settings, &[1; 6]);
     scene.read(1, WHOLE, &[]).read(2, WHOLE, &[]).read(3, WHOLE, &[]).read(4, WHOLE, &[]);
     scene.abandon(2).read(5, WHOLE, &[]).read(5, WHOLE, &[]);
@@ -432,7 +443,7 @@ fn a_full_queue_rejects() {
 
 #[test]
 fn nobody_is_overtaken_at_a_node_that_it_waits_for() {
-    let mut scene = Scene::new(Settings::default(), &[1; 6]);
+    let mut scene = Scene::new(MachineSettings::default(), &[1; 6]);
     // 2 waits for nodes 0 and 1, of which 1 is idle: 3 may not take it, 4 may take node 3.
     scene.read(1, &[0], &[]).read(2, &[0, 1], &[]).read(3, &[1], &[]).read(4, &[3], &[]);
     scene.done(1, &[0]).done(2, &[1]);
@@ -449,16 +460,16 @@ fn nobody_is_overtaken_at_a_node_that_it_waits_for() {
 
 #[test]
 fn requests_whose_numbers_are_no_code_are_answered_too() {
-    use ripstop_gateway::Operation;
+    use ripstop_gateway::RequestSpec;
     let mut scene = six_nodes();
-    scene.request(1, "write (2,3)", Operation::Write { n: 2, k: 3 });
-    scene.request(2, "write (0,0)", Operation::Write { n: 0, k: 0 });
+    scene.request(1, "write (2,3)", RequestSpec::Write { n: 2, k: 3 });
+    scene.request(2, "write (0,0)", RequestSpec::Write { n: 0, k: 0 });
     scene.read(3, &[], &[]).read(4, &[200], &[]);
     let places = vec![None; 300];
     scene.request(
         5,
         "300 places",
-        Operation::Read { k: 4, wanted: [0].into_iter().collect(), places },
+        RequestSpec::Read { k: 4, wanted: [0].into_iter().collect(), places },
     );
     expect![[r"
         0     write (2,3) → fail 1 Lost, settle 1 [- -]

@@ -1,8 +1,8 @@
 //! A short way to play events by hand and to read what the machine does about them.
 
 use ripstop_gateway::{
-    Action, Event, Machine, NodeSpec, NodeState, Operation, Outcome, Report, Request, Settings,
-    TaskEnd,
+    Action, Event, Machine, MachineSettings, NodeSpec, NodeState, Report, Request, RequestSpec,
+    TaskEnd, TaskOutcome,
 };
 use ripstop_model::{NodeId, RequestId, StripSet, TaskId, TenantId, Timestamp};
 use ripstop_policy::{Policy, by_name};
@@ -19,17 +19,17 @@ pub(crate) struct Scene {
 
 impl Scene {
     /// Nodes 0.. with these lanes.
-    pub(crate) fn new(settings: Settings, lanes: &[u16]) -> Self {
+    pub(crate) fn new(settings: MachineSettings, lanes: &[u16]) -> Self {
         let nodes = lanes.iter().zip(0..).map(|(&lanes, id)| NodeSpec { id: NodeId(id), lanes });
         let policy =
-            by_name("fixed", &ripstop_policy::Settings::default()).expect("it is registered");
+            by_name("fixed", &ripstop_policy::PolicySettings::default()).expect("it is registered");
         Self::of(Machine::new(settings, nodes.collect(), policy))
     }
 
     /// One node with these lanes, under this policy.
     pub(crate) fn under(policy: Box<dyn Policy>, lanes: u16) -> Self {
         let node = NodeSpec { id: NodeId(0), lanes };
-        Self::of(Machine::new(Settings::default(), vec![node], policy))
+        Self::of(Machine::new(MachineSettings::default(), vec![node], policy))
     }
 
     fn of(machine: Machine) -> Self {
@@ -74,14 +74,14 @@ impl Scene {
         let places =
             (0..6).map(|node| (!missing.contains(&node)).then_some(NodeId(node))).collect();
         let wanted: StripSet = wanted.iter().copied().collect();
-        let operation = Operation::Read { k: 4, wanted, places };
+        let operation = RequestSpec::Read { k: 4, wanted, places };
         let what = format!("read {id} wants {wanted:?}");
         self.request(id, &what, operation)
     }
 
     /// Writes a (6,4) stripe; its parity is computed at once.
     pub(crate) fn write(&mut self, id: u64) -> &mut Self {
-        self.request(id, &format!("write {id}"), Operation::Write { n: 6, k: 4 });
+        self.request(id, &format!("write {id}"), RequestSpec::Write { n: 6, k: 4 });
         self.encoded(id)
     }
 
@@ -91,11 +91,11 @@ impl Scene {
 
     pub(crate) fn mend(&mut self, id: u64, node: Option<u16>, taken: &[u16]) -> &mut Self {
         let taken = taken.iter().map(|&id| NodeId(id)).collect();
-        let operation = Operation::Mend { fragment: 1, node: node.map(NodeId), taken };
+        let operation = RequestSpec::Mend { fragment: 1, node: node.map(NodeId), taken };
         self.request(id, &format!("mend {id}"), operation)
     }
 
-    pub(crate) fn request(&mut self, id: u64, what: &str, operation: Operation) -> &mut Self {
+    pub(crate) fn request(&mut self, id: u64, what: &str, operation: RequestSpec) -> &mut Self {
         let request =
             Request { id: RequestId(id), tenant: TenantId::ANYBODY, operation, strip_bytes: 1000 };
         self.send(what, Event::RequestArrived(request))
@@ -115,7 +115,7 @@ impl Scene {
     }
 
     /// Ends the first task started for a fragment that has not ended.
-    pub(crate) fn end(&mut self, id: u64, fragment: u8, outcome: Outcome) -> &mut Self {
+    pub(crate) fn end(&mut self, id: u64, fragment: u8, outcome: TaskOutcome) -> &mut Self {
         let (&task, _) =
             self.tasks.iter().find(|(_, of)| **of == (id, fragment)).expect("it was started");
         self.tasks.remove(&task);
@@ -125,7 +125,7 @@ impl Scene {
 
     pub(crate) fn done(&mut self, id: u64, fragments: &[u8]) -> &mut Self {
         for &fragment in fragments {
-            self.end(id, fragment, Outcome::Done);
+            self.end(id, fragment, TaskOutcome::Done);
         }
         self
     }

@@ -2,9 +2,9 @@
 
 use crate::scene::Scene;
 use expect_test::expect;
-use ripstop_gateway::Operation;
+use ripstop_gateway::RequestSpec;
 use ripstop_model::{Code, NodeId, Timestamp};
-use ripstop_policy::{Choice, Class, Load, Policy, Redundancy};
+use ripstop_policy::{Choice, Load, Policy, Redundancy, RequestClass};
 use std::time::Duration;
 
 const fn ms(ms: u64) -> Duration {
@@ -19,7 +19,7 @@ struct Later {
 }
 
 impl Policy for Later {
-    fn choose(&mut self, _now: Timestamp, _class: &Class, _load: Load) -> Choice {
+    fn choose(&mut self, _now: Timestamp, _class: &RequestClass, _load: Load) -> Choice {
         let Self { spare_after, rescue_after } = *self;
         let (at_once, keep_idle, preemptible) = (1, 0, true);
         let redundancy =
@@ -34,7 +34,7 @@ fn scene(lanes: u16, spare_after: u64, rescue_after: Option<u64>) -> Scene {
 }
 
 fn read(scene: &mut Scene, id: u64) {
-    let operation = Operation::ReadShared { n: 6, k: 1, node: Some(NodeId(0)) };
+    let operation = RequestSpec::ReadShared { n: 6, k: 1, node: Some(NodeId(0)) };
     scene.request(id, &format!("read {id}"), operation);
 }
 
@@ -65,7 +65,7 @@ fn spare_tasks_made_later_give_way_and_are_rescued_when_due() {
     read(&mut scene, 1);
     scene.fire_until("hedge").at(30);
     read(&mut scene, 2);
-    scene.at(31).end(1, 1, ripstop_gateway::Outcome::Cancelled);
+    scene.at(31).end(1, 1, ripstop_gateway::TaskOutcome::Cancelled);
     scene.fire_until("hedge").fire_until("hedge");
     scene.at(60).done(2, &[0]).done(1, &[0]);
     expect![[r"

@@ -2,11 +2,11 @@
 
 use crate::scene::Scene;
 use expect_test::expect;
-use ripstop_gateway::{AfterAnswer, Event, NodeState, Outcome, Settings};
+use ripstop_gateway::{AfterAnswer, Event, MachineSettings, NodeState, TaskOutcome};
 use std::time::Duration;
 
 fn nodes(count: usize) -> Scene {
-    Scene::new(Settings::default(), &vec![2; count])
+    Scene::new(MachineSettings::default(), &vec![2; count])
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn in_calm_k_plus_f_durable_fragments_are_an_answer() {
 
 #[test]
 fn equal_nodes_take_turns() {
-    let mut scene = Scene::new(Settings::default(), &[9; 8]);
+    let mut scene = Scene::new(MachineSettings::default(), &[9; 8]);
     scene.write(1).write(2).write(3).write(4);
     expect![[r"
         0     write 1 → encode 1
@@ -46,8 +46,8 @@ fn equal_nodes_take_turns() {
 #[test]
 fn failed_fragments_go_elsewhere_and_else_to_the_same_node_again() {
     let mut scene = nodes(7);
-    scene.write(1).end(1, 0, Outcome::Unavailable).end(1, 1, Outcome::Unavailable);
-    scene.end(1, 2, Outcome::Refused).done(1, &[0, 1, 3, 4]).done(1, &[5]);
+    scene.write(1).end(1, 0, TaskOutcome::Unavailable).end(1, 1, TaskOutcome::Unavailable);
+    scene.end(1, 2, TaskOutcome::Refused).done(1, &[0, 1, 3, 4]).done(1, &[5]);
     expect![[r"
         0     write 1 → encode 1
         0     1 is encoded → start 1.0@0, start 1.1@1, start 1.2@2, start 1.3@3, start 1.4@4, start 1.5@5
@@ -65,8 +65,12 @@ fn failed_fragments_go_elsewhere_and_else_to_the_same_node_again() {
 #[test]
 fn a_write_that_cannot_be_durable_fails_and_tells_what_is_garbage() {
     let mut scene = nodes(6);
-    scene.write(1).done(1, &[0]).end(1, 1, Outcome::Refused).end(1, 2, Outcome::Refused);
-    scene.end(1, 3, Outcome::Refused).end(1, 4, Outcome::Done).end(1, 5, Outcome::Cancelled);
+    scene.write(1).done(1, &[0]).end(1, 1, TaskOutcome::Refused).end(1, 2, TaskOutcome::Refused);
+    scene.end(1, 3, TaskOutcome::Refused).end(1, 4, TaskOutcome::Done).end(
+        1,
+        5,
+        TaskOutcome::Cancelled,
+    );
     expect![[r"
         0     write 1 → encode 1
         0     1 is encoded → start 1.0@0, start 1.1@1, start 1.2@2, start 1.3@3, start 1.4@4, start 1.5@5
@@ -84,7 +88,7 @@ fn with_nodes_down_fragments_are_left_out_and_below_k_it_fails_at_once() {
     let mut scene = nodes(6);
     scene.node(5, NodeState::Down).node(4, NodeState::Down).write(1).done(1, &[0, 1, 2, 3]);
     scene.node(3, NodeState::Down).write(2).node(3, NodeState::Up);
-    let write = ripstop_gateway::Operation::Write { n: 6, k: 4 };
+    let write = ripstop_gateway::RequestSpec::Write { n: 6, k: 4 };
     scene.request(3, "write 3", write).node(0, NodeState::Down).encoded(3);
     expect![[r"
         0     node 5 is Down → node 5 down
@@ -125,11 +129,19 @@ fn a_slow_node_delays_no_write_and_too_many_only_for_a_while() {
 #[test]
 fn full_nodes_have_a_write_wait_and_are_tried_once_more_before_it_goes_without_redundancy() {
     let mut scene = nodes(6);
-    scene.write(1).done(1, &[0, 1, 2]).end(1, 4, Outcome::Refused).end(1, 5, Outcome::Refused);
+    scene.write(1).done(1, &[0, 1, 2]).end(1, 4, TaskOutcome::Refused).end(
+        1,
+        5,
+        TaskOutcome::Refused,
+    );
     scene.done(1, &[3]).fire_until("degraded_after");
-    scene.end(1, 4, Outcome::Refused).end(1, 5, Outcome::Refused);
-    scene.write(2).done(2, &[0, 1, 2, 3]).end(2, 4, Outcome::Refused).end(2, 5, Outcome::Refused);
-    scene.fire_until("degraded_after").done(2, &[4]).end(2, 5, Outcome::Refused);
+    scene.end(1, 4, TaskOutcome::Refused).end(1, 5, TaskOutcome::Refused);
+    scene.write(2).done(2, &[0, 1, 2, 3]).end(2, 4, TaskOutcome::Refused).end(
+        2,
+        5,
+        TaskOutcome::Refused,
+    );
+    scene.fire_until("degraded_after").done(2, &[4]).end(2, 5, TaskOutcome::Refused);
     expect![[r"
         0     write 1 → encode 1
         0     1 is encoded → start 1.0@0, start 1.1@1, start 1.2@2, start 1.3@3, start 1.4@4, start 1.5@5
@@ -158,11 +170,16 @@ fn full_nodes_have_a_write_wait_and_are_tried_once_more_before_it_goes_without_r
 
 #[test]
 fn what_is_durable_enough_when_a_writes_time_is_over_is_answered_as_done() {
-    let settings = Settings { request_timeout: Duration::from_secs(3), ..Settings::default() };
+    let settings =
+        MachineSettings { request_timeout: Duration::from_secs(3), ..MachineSettings::default() };
     // It comes to wait for more, here for full nodes, with less time left than it might wait.
     let waits = || {
         let mut scene = Scene::new(settings, &[1; 6]);
-        scene.write(1).done(1, &[0, 1, 2]).end(1, 4, Outcome::Refused).end(1, 5, Outcome::Refused);
+        scene.write(1).done(1, &[0, 1, 2]).end(1, 4, TaskOutcome::Refused).end(
+            1,
+            5,
+            TaskOutcome::Refused,
+        );
         scene.at(1500).done(1, &[3]);
         scene.text();
         scene
@@ -190,7 +207,8 @@ fn what_is_left_after_the_answer_is_treated_as_set() {
     for after_answer in
         [AfterAnswer::Continue, AfterAnswer::Background, AfterAnswer::Cancel, AfterAnswer::Leave]
     {
-        let settings = Settings { after_answer, answer_extra: 0, ..Settings::default() };
+        let settings =
+            MachineSettings { after_answer, answer_extra: 0, ..MachineSettings::default() };
         let mut scene = Scene::new(settings, &[1; 6]);
         // Node 0 is busy, so one fragment of the write waits for it when the others are stored.
         scene.read(9, &[0], &[]).write(1).done(1, &[0, 1, 2, 3]).read(2, &[0], &[]).done(9, &[0]);
@@ -243,7 +261,8 @@ fn what_is_left_after_the_answer_is_treated_as_set() {
 
 #[test]
 fn what_is_left_beyond_its_limit_is_dropped() {
-    let settings = Settings { left_bytes_max: 0, answer_extra: 0, ..Settings::default() };
+    let settings =
+        MachineSettings { left_bytes_max: 0, answer_extra: 0, ..MachineSettings::default() };
     let mut scene = Scene::new(settings, &[1; 6]);
     scene.read(9, &[0], &[]).write(1).done(1, &[0, 1, 2, 3, 4]).done(9, &[0]);
     expect![[r"
@@ -262,10 +281,11 @@ fn what_is_left_beyond_its_limit_is_dropped() {
 
 #[test]
 fn a_cancelled_store_that_was_done_counts_and_one_that_failed_does_not() {
-    let settings = Settings { after_answer: AfterAnswer::Cancel, ..Settings::default() };
+    let settings =
+        MachineSettings { after_answer: AfterAnswer::Cancel, ..MachineSettings::default() };
     let mut scene = Scene::new(settings, &[2; 6]);
-    scene.write(1).done(1, &[0, 1, 2, 3, 4]).end(1, 5, Outcome::Done);
-    scene.write(2).done(2, &[0, 1, 2, 3, 4]).end(2, 5, Outcome::Cancelled);
+    scene.write(1).done(1, &[0, 1, 2, 3, 4]).end(1, 5, TaskOutcome::Done);
+    scene.write(2).done(2, &[0, 1, 2, 3, 4]).end(2, 5, TaskOutcome::Cancelled);
     expect![[r"
         0     write 1 → encode 1
         0     1 is encoded → start 1.0@0, start 1.1@1, start 1.2@2, start 1.3@3, start 1.4@4, start 1.5@5
@@ -289,7 +309,7 @@ fn a_cancelled_store_that_was_done_counts_and_one_that_failed_does_not() {
 #[test]
 fn a_store_that_ends_too_late_makes_its_second_try_needless() {
     let mut scene = nodes(7);
-    scene.write(1).done(1, &[1, 2, 3]).fire().end(1, 0, Outcome::Done);
+    scene.write(1).done(1, &[1, 2, 3]).fire().end(1, 0, TaskOutcome::Done);
     expect![[r"
         0     write 1 → encode 1
         0     1 is encoded → start 1.0@0, start 1.1@1, start 1.2@2, start 1.3@3, start 1.4@4, start 1.5@5
@@ -303,9 +323,9 @@ fn a_store_that_ends_too_late_makes_its_second_try_needless() {
 
 #[test]
 fn a_node_that_refuses_is_chosen_last_for_a_while() {
-    let mut scene = Scene::new(Settings::default(), &[9; 5]);
-    let write = || ripstop_gateway::Operation::Write { n: 2, k: 1 };
-    scene.request(1, "write 1", write()).encoded(1).end(1, 0, Outcome::Refused);
+    let mut scene = Scene::new(MachineSettings::default(), &[9; 5]);
+    let write = || ripstop_gateway::RequestSpec::Write { n: 2, k: 1 };
+    scene.request(1, "write 1", write()).encoded(1).end(1, 0, TaskOutcome::Refused);
     for id in 2..7 {
         scene.request(id, "write", write()).encoded(id);
     }
@@ -330,9 +350,13 @@ fn a_node_that_refuses_is_chosen_last_for_a_while() {
 #[test]
 fn abandonment_fails_a_write_at_any_moment_before_its_answer_and_never_after() {
     let mut scene = nodes(6);
-    scene.request(1, "write 1", ripstop_gateway::Operation::Write { n: 6, k: 4 });
+    scene.request(1, "write 1", ripstop_gateway::RequestSpec::Write { n: 6, k: 4 });
     scene.abandon(1).encoded(1);
-    scene.write(2).done(2, &[0, 1]).abandon(2).done(2, &[2, 3, 4]).end(2, 5, Outcome::Unavailable);
+    scene.write(2).done(2, &[0, 1]).abandon(2).done(2, &[2, 3, 4]).end(
+        2,
+        5,
+        TaskOutcome::Unavailable,
+    );
     scene.write(3).done(3, &[0, 1, 2, 3, 4]).abandon(3).done(3, &[5]);
     expect![[r"
         0     write 1 → encode 1
@@ -361,7 +385,8 @@ fn abandonment_fails_a_write_at_any_moment_before_its_answer_and_never_after() {
 
 #[test]
 fn a_full_task_queue_takes_no_more() {
-    let settings = Settings { tasks_waiting_max: 1, answer_extra: 0, ..Settings::default() };
+    let settings =
+        MachineSettings { tasks_waiting_max: 1, answer_extra: 0, ..MachineSettings::default() };
     let mut scene = Scene::new(settings, &[1, 9, 9, 9, 9, 9]);
     for id in 1..4 {
         scene.write(id);
@@ -378,11 +403,11 @@ fn a_full_task_queue_takes_no_more() {
 
 #[test]
 fn mends_wait_for_everybody_else() {
-    let mut scene = Scene::new(Settings::default(), &[1; 6]);
+    let mut scene = Scene::new(MachineSettings::default(), &[1; 6]);
     scene.read(1, &[1], &[]).mend(2, Some(1), &[]).mend(3, Some(1), &[]).mend(4, None, &[0, 2, 5]);
     scene.read(5, &[1], &[]).done(1, &[1]).done(5, &[1]).done(2, &[1]);
     scene.mend(6, None, &[0, 1, 2, 3, 4, 5]).mend(7, Some(40), &[]);
-    scene.end(3, 1, Outcome::Refused).end(4, 1, Outcome::Unavailable).done(4, &[1]);
+    scene.end(3, 1, TaskOutcome::Refused).end(4, 1, TaskOutcome::Unavailable).done(4, &[1]);
     expect![[r"
         0     read 1 wants {1} → start 1.1@1
         0     mend 2

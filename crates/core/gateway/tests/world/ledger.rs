@@ -1,5 +1,6 @@
 use ripstop_gateway::{
-    Action, Cause, NodeSpec, NodeState, Operation, Outcome, Report, Request, Settings, Task,
+    Action, Cause, MachineSettings, NodeSpec, NodeState, Report, Request, RequestSpec, Task,
+    TaskOutcome,
 };
 use ripstop_model::{NodeId, RequestId, StripSet, TenantId, Timestamp};
 use std::{
@@ -9,7 +10,7 @@ use std::{
 
 /// What is true of the requests and nodes, kept beside the machine in the plainest way.
 pub(crate) struct Ledger {
-    settings: Settings,
+    settings: MachineSettings,
     up: BTreeMap<NodeId, bool>,
     requests: BTreeMap<RequestId, Known>,
     open: usize,
@@ -18,7 +19,7 @@ pub(crate) struct Ledger {
 struct Known {
     arrived: Timestamp,
     tenant: TenantId,
-    operation: Operation,
+    operation: RequestSpec,
     /// Of the code it is served with; 0 before that is known.
     n: usize,
     k: usize,
@@ -38,7 +39,7 @@ struct Known {
 }
 
 impl Ledger {
-    pub(crate) fn new(settings: Settings, nodes: &[NodeSpec]) -> Self {
+    pub(crate) fn new(settings: MachineSettings, nodes: &[NodeSpec]) -> Self {
         let up = nodes.iter().map(|spec| (spec.id, true)).collect();
         Self { settings, up, requests: BTreeMap::new(), open: 0 }
     }
@@ -80,16 +81,16 @@ impl Ledger {
         self.requests.get_mut(&id).expect("it arrived").decoded = Some(computed);
     }
 
-    pub(crate) fn ended(&mut self, task: &Task, outcome: Outcome) {
+    pub(crate) fn ended(&mut self, task: &Task, outcome: TaskOutcome) {
         let known = self.requests.get_mut(&task.request).expect("it arrived");
         match outcome {
-            Outcome::Done => {
+            TaskOutcome::Done => {
                 known.got.entry(task.fragment).or_default().insert(task.node);
             }
-            Outcome::Missing | Outcome::Damaged => {
+            TaskOutcome::Missing | TaskOutcome::Damaged => {
                 known.lost.insert(task.fragment);
             }
-            Outcome::Unavailable | Outcome::Refused | Outcome::Cancelled => {}
+            TaskOutcome::Unavailable | TaskOutcome::Refused | TaskOutcome::Cancelled => {}
         }
     }
 
@@ -114,7 +115,7 @@ impl Ledger {
                 assert!(known.encodes == 1 && known.answer.is_none());
                 assert!(matches!(
                     known.operation,
-                    Operation::Write { .. } | Operation::WriteUnique { .. }
+                    RequestSpec::Write { .. } | RequestSpec::WriteUnique { .. }
                 ));
             }
             Action::StartTask(task) => self.check_start(task),
@@ -162,32 +163,32 @@ impl Ledger {
         let other = known.used.insert(task.node, task.fragment);
         known.strips = usize::from(task.strips);
         match &known.operation {
-            Operation::Read { places, .. } => {
+            RequestSpec::Read { places, .. } => {
                 assert_eq!(known.answer, None, "an answered read starts nothing");
                 assert_eq!(known.decodes, 0, "a read that decodes starts nothing");
                 assert_eq!(places[usize::from(task.fragment)], Some(task.node));
                 assert!(!known.got.contains_key(&task.fragment), "nothing is fetched twice");
             }
-            Operation::ReadShared { n, k, node } => {
+            RequestSpec::ReadShared { n, k, node } => {
                 assert!(known.answer.is_none() && known.decodes == 0);
                 assert_eq!(*node, Some(task.node));
                 assert_eq!(known.k * known.strips, usize::from(*k));
                 assert!((usize::from(task.fragment) + 1) * known.strips <= usize::from(*n));
                 assert!(!known.got.contains_key(&task.fragment), "nothing is fetched twice");
             }
-            Operation::WriteUnique { .. } => {
+            RequestSpec::WriteUnique { .. } => {
                 assert!(known.encodes == 1 && known.used.len() == 1, "all at one node");
                 assert!(!matches!(known.answer, Some(Err(_))), "a failed write stores nothing");
                 assert!(!known.got.contains_key(&task.fragment), "nothing is stored twice");
             }
-            Operation::Write { n, .. } => {
+            RequestSpec::Write { n, .. } => {
                 let alone = other.is_none_or(|other| other == task.fragment);
                 assert!(alone, "one fragment a node: {task:?}");
                 assert!(known.encodes == 1 && task.fragment < *n);
                 assert!(!matches!(known.answer, Some(Err(_))), "a failed write stores nothing");
                 assert!(!known.got.contains_key(&task.fragment), "nothing is stored twice");
             }
-            Operation::Mend { fragment, node, taken } => {
+            RequestSpec::Mend { fragment, node, taken } => {
                 assert!(known.answer.is_none() && task.fragment == *fragment);
                 assert!(node.is_none_or(|node| node == task.node) && !taken.contains(&task.node));
             }
@@ -228,14 +229,14 @@ impl Ledger {
 
 impl Known {
     fn check_decode(&self, from: &StripSet) {
-        if let Operation::ReadShared { k, .. } = self.operation {
+        if let RequestSpec::ReadShared { k, .. } = self.operation {
             assert_eq!(from.len(), usize::from(k));
             let got = |strip: usize| self.got.contains_key(&((strip / self.strips) as u8));
             assert!(from.iter().all(got));
             assert!(!(0..self.k).all(|chunk| self.got.contains_key(&(chunk as u8))));
             return;
         }
-        let Operation::Read { k, wanted, .. } = &self.operation else {
+        let RequestSpec::Read { k, wanted, .. } = &self.operation else {
             panic!("only reads are decoded")
         };
         assert_eq!(from.len(), usize::from(*k));
@@ -243,50 +244,50 @@ impl Known {
         assert!(!wanted.iter().all(|strip| self.got.contains_key(&(strip as u8))));
     }
 
-    fn check_complete(&self, settings: &Settings) {
+    fn check_complete(&self, settings: &MachineSettings) {
         match &self.operation {
-            Operation::Read { wanted, .. } => {
+            RequestSpec::Read { wanted, .. } => {
                 let direct = wanted.iter().all(|strip| self.got.contains_key(&(strip as u8)));
                 assert!(direct || self.decoded == Some(true));
             }
-            Operation::ReadShared { .. } => {
+            RequestSpec::ReadShared { .. } => {
                 let direct = (0..self.k).all(|chunk| self.got.contains_key(&(chunk as u8)));
                 assert!(direct || self.decoded == Some(true));
             }
-            Operation::WriteUnique { .. } => {
+            RequestSpec::WriteUnique { .. } => {
                 let least = self.k + usize::from(settings.answer_extra_min);
                 assert!(self.got.len() >= least.min(self.n), "what is answered is durable");
             }
-            Operation::Write { n, k } => {
+            RequestSpec::Write { n, k } => {
                 let least = (*k + settings.answer_extra_min).min(*n);
                 assert!(self.got.len() >= usize::from(least), "what is answered is durable");
             }
-            Operation::Mend { fragment, .. } => assert!(self.got.contains_key(fragment)),
+            RequestSpec::Mend { fragment, .. } => assert!(self.got.contains_key(fragment)),
         }
     }
 
-    fn check_fail(&self, cause: Cause, took: Duration, settings: &Settings) {
+    fn check_fail(&self, cause: Cause, took: Duration, settings: &MachineSettings) {
         match cause {
             Cause::TimedOut => {
                 assert!(took >= settings.request_timeout);
                 let extra = usize::from(settings.answer_extra_min);
                 let least = match self.operation {
-                    Operation::Write { n, k } => usize::from(n).min(usize::from(k) + extra),
-                    Operation::WriteUnique { .. } if self.n > 0 => self.n.min(self.k + extra),
-                    Operation::WriteUnique { .. }
-                    | Operation::Read { .. }
-                    | Operation::ReadShared { .. }
-                    | Operation::Mend { .. } => usize::MAX,
+                    RequestSpec::Write { n, k } => usize::from(n).min(usize::from(k) + extra),
+                    RequestSpec::WriteUnique { .. } if self.n > 0 => self.n.min(self.k + extra),
+                    RequestSpec::WriteUnique { .. }
+                    | RequestSpec::Read { .. }
+                    | RequestSpec::ReadShared { .. }
+                    | RequestSpec::Mend { .. } => usize::MAX,
                 };
                 assert!(self.got.len() < least, "a write that is durable enough does not fail");
             }
             Cause::Abandoned => assert!(self.abandoned),
             Cause::Lost => {
-                if let Operation::ReadShared { node, .. } = self.operation {
+                if let RequestSpec::ReadShared { node, .. } = self.operation {
                     let lost = !self.lost.is_empty() || self.decoded == Some(false);
                     return assert!(node.is_none() || lost);
                 }
-                let Operation::Read { k, places, .. } = &self.operation else {
+                let RequestSpec::Read { k, places, .. } = &self.operation else {
                     panic!("only what is read can be lost")
                 };
                 let missing = places.iter().filter(|place| place.is_none()).count();
@@ -294,7 +295,7 @@ impl Known {
                 assert!(held < usize::from(*k) || self.decoded == Some(false));
             }
             Cause::Unavailable => {
-                if let Operation::Read { k, .. } = &self.operation {
+                if let RequestSpec::Read { k, .. } = &self.operation {
                     assert!(self.got.len() < usize::from(*k));
                 }
             }
@@ -303,10 +304,10 @@ impl Known {
 
     fn check_settle(&self, stored: &[Option<NodeId>]) {
         match &self.operation {
-            Operation::Read { .. } | Operation::ReadShared { .. } => assert!(stored.is_empty()),
-            Operation::WriteUnique { n, .. } => assert!(stored.len() <= usize::from(*n)),
-            Operation::Write { n, .. } => assert_eq!(stored.len(), usize::from(*n)),
-            Operation::Mend { fragment, .. } => {
+            RequestSpec::Read { .. } | RequestSpec::ReadShared { .. } => assert!(stored.is_empty()),
+            RequestSpec::WriteUnique { n, .. } => assert!(stored.len() <= usize::from(*n)),
+            RequestSpec::Write { n, .. } => assert_eq!(stored.len(), usize::from(*n)),
+            RequestSpec::Mend { fragment, .. } => {
                 assert_eq!(stored.len(), usize::from(*fragment) + 1);
             }
         }
@@ -317,7 +318,7 @@ impl Known {
                 Some(node) => {
                     assert!(truth.is_some_and(|nodes| nodes.contains(node)));
                     let alone = nodes.insert(*node);
-                    let unique = matches!(self.operation, Operation::WriteUnique { .. });
+                    let unique = matches!(self.operation, RequestSpec::WriteUnique { .. });
                     assert!(alone || unique, "one fragment a node");
                 }
                 None => assert!(truth.is_none(), "what is stored is told"),

@@ -7,12 +7,12 @@ mod ledger;
 use dice::Dice;
 use ledger::Ledger;
 use ripstop_gateway::{
-    Action, AfterAnswer, Event, LANE, Machine, NodeSpec, NodeState, Operation, Outcome, Placement,
-    PlacementGroup, Recombination, Request, Selection, Settings, Shaping, Task, TenantTerms,
-    TierTerms,
+    Action, AfterAnswer, Event, LANE, Machine, MachineSettings, NodeSpec, NodeState, Placement,
+    PlacementGroup, ReadSelection, Recombination, Request, RequestSpec, Shaping, Task, TaskOutcome,
+    TenantTerms, TierTerms,
 };
 use ripstop_model::{NodeId, RequestId, StripSet, TaskId, TenantId, Timestamp};
-use ripstop_policy::{Choice, Class, Load, Policy, Redundancy};
+use ripstop_policy::{Choice, Load, Policy, Redundancy, RequestClass};
 use ripstop_shaping::Fraction;
 use std::{collections::BTreeMap, time::Duration};
 
@@ -27,7 +27,7 @@ pub(crate) type Log = Vec<(Timestamp, Action)>;
 struct Erratic(usize);
 
 impl Policy for Erratic {
-    fn choose(&mut self, _now: Timestamp, class: &Class, _load: Load) -> Choice {
+    fn choose(&mut self, _now: Timestamp, class: &RequestClass, _load: Load) -> Choice {
         self.0 += 1;
         let k = class.k_below(1 + self.0 % class.code.k());
         let code = class.nearest(k + [0, 1, 0, 2][self.0 % 4], k);
@@ -57,7 +57,7 @@ struct World<'a> {
     dice: Dice<'a>,
     machine: Machine,
     now: Timestamp,
-    settings: Settings,
+    settings: MachineSettings,
     nodes: Vec<NodeSpec>,
     ledger: Ledger,
     /// What is on lanes, and whether it was told to stop.
@@ -69,9 +69,9 @@ struct World<'a> {
     log: Log,
 }
 
-fn settings(dice: &mut Dice) -> Settings {
+fn settings(dice: &mut Dice) -> MachineSettings {
     let least = dice.below(2) as u8;
-    Settings {
+    MachineSettings {
         requests_waiting_max: 1 + dice.below(8),
         mends_waiting_max: 1 + dice.below(3),
         tasks_waiting_max: 1 + dice.below(4),
@@ -88,7 +88,7 @@ fn settings(dice: &mut Dice) -> Settings {
         ][dice.below(4)],
         left_bytes_max: [0, 1 << 16, 1 << 40][dice.below(3)],
         failures_to_down: 1 + dice.below(3) as u32,
-        ..Settings::default()
+        ..MachineSettings::default()
     }
 }
 
@@ -160,10 +160,10 @@ impl World<'_> {
         };
         let groups = (0..self.dice.below(4)).map(|_| group(self)).collect();
         let selection = [
-            Selection::Ready,
-            Selection::Probabilistic,
-            Selection::LeastWork,
-            Selection::LeastWorkPlanned,
+            ReadSelection::Ready,
+            ReadSelection::Probabilistic,
+            ReadSelection::LeastWork,
+            ReadSelection::LeastWorkPlanned,
         ][self.dice.below(4)];
         self.send(Event::PlacementChanged(Placement { selection, groups }));
     }
@@ -200,21 +200,21 @@ impl World<'_> {
         let id = RequestId(self.next_id);
         self.next_id += 1;
         let operation = match self.dice.below(8) {
-            5 => Operation::WriteUnique { n: 6 + self.dice.below(3) as u8, k: 6 },
+            5 => RequestSpec::WriteUnique { n: 6 + self.dice.below(3) as u8, k: 6 },
             6 | 7 => {
                 let node = (!self.dice.one_in(12)).then(|| self.a_node());
-                Operation::ReadShared { n: 6 + self.dice.below(7) as u8, k: 6, node }
+                RequestSpec::ReadShared { n: 6 + self.dice.below(7) as u8, k: 6, node }
             }
             0 | 1 => {
                 let k = 1 + self.dice.below(4) as u8;
-                Operation::Write { n: k + self.dice.below(3) as u8, k }
+                RequestSpec::Write { n: k + self.dice.below(3) as u8, k }
             }
             2 | 3 => self.a_read(),
             _ => {
                 let taken = (0..self.dice.below(3)).map(|_| self.a_node()).collect::<Vec<_>>();
                 let node = self.dice.one_in(2).then(|| self.a_node());
                 let node = node.filter(|node| !taken.contains(node));
-                Operation::Mend { fragment: self.dice.below(6) as u8, node, taken }
+                RequestSpec::Mend { fragment: self.dice.below(6) as u8, node, taken }
             }
         };
         let tenant = TenantId(self.dice.below(TENANTS + 2) as u16);
@@ -223,7 +223,7 @@ impl World<'_> {
         self.send(Event::RequestArrived(request));
     }
 
-    fn a_read(&mut self) -> Operation {
+    fn a_read(&mut self) -> RequestSpec {
         let k = 1 + self.dice.below(4);
         let n = k + self.dice.below(3);
         let first = self.dice.below(self.nodes.len());
@@ -239,7 +239,7 @@ impl World<'_> {
         if wanted.is_empty() {
             wanted.insert(self.dice.below(k));
         }
-        Operation::Read { k: k as u8, wanted, places }
+        RequestSpec::Read { k: k as u8, wanted, places }
     }
 
     fn end_a_task(&mut self) {
@@ -248,17 +248,17 @@ impl World<'_> {
         };
         let cancelled = self.running[&id].1;
         let outcome = match self.dice.below(12) {
-            0 => Outcome::Missing,
-            1 => Outcome::Damaged,
-            2 | 3 => Outcome::Unavailable,
-            4 => Outcome::Refused,
-            5..=7 if cancelled => Outcome::Cancelled,
-            _ => Outcome::Done,
+            0 => TaskOutcome::Missing,
+            1 => TaskOutcome::Damaged,
+            2 | 3 => TaskOutcome::Unavailable,
+            4 => TaskOutcome::Refused,
+            5..=7 if cancelled => TaskOutcome::Cancelled,
+            _ => TaskOutcome::Done,
         };
         self.end(id, outcome);
     }
 
-    fn end(&mut self, id: TaskId, outcome: Outcome) {
+    fn end(&mut self, id: TaskId, outcome: TaskOutcome) {
         let (task, _) = self.running.remove(&id).expect("it runs");
         self.ledger.ended(&task, outcome);
         self.send(Event::TaskEnded(id, outcome));
@@ -289,9 +289,9 @@ impl World<'_> {
         let old = self.dice.below(self.next_id as usize + 2) as u64;
         let event = match self.dice.below(6) {
             5 if !self.running.contains_key(&TaskId(old)) => {
-                Event::TaskEnded(TaskId(old), Outcome::Done)
+                Event::TaskEnded(TaskId(old), TaskOutcome::Done)
             }
-            0 => Event::TaskEnded(TaskId(1 << 60 | old), Outcome::Done),
+            0 => Event::TaskEnded(TaskId(1 << 60 | old), TaskOutcome::Done),
             1 => Event::EncodeEnded(RequestId(u64::MAX)),
             2 => Event::DecodeEnded(RequestId(u64::MAX - old), true),
             3 => Event::NodeChanged(NodeId(60_000), NodeState::Down),
@@ -326,7 +326,7 @@ impl World<'_> {
                 self.end_a_computation();
             } else if let Some((&id, &(_, cancelled))) = self.running.first_key_value() {
                 self.now = self.now + Duration::from_millis(1);
-                self.end(id, if cancelled { Outcome::Cancelled } else { Outcome::Done });
+                self.end(id, if cancelled { TaskOutcome::Cancelled } else { TaskOutcome::Done });
             } else {
                 let (due, reason) = self.machine.deadline().expect("a timer runs for what waits");
                 let patient = ["patience", "degraded_after", "hedge"].contains(&reason);

@@ -1,6 +1,6 @@
 use super::{
     assignment::Goal,
-    watch::{Walked, Watch},
+    watch::{StrayWatch, Walked},
 };
 use alloc::collections::BTreeSet;
 use ripstop_model::NodeId;
@@ -35,7 +35,7 @@ impl Errand {
     /// moved next. `None`: it is over; what stays away is counted as left.
     pub fn next(
         &self,
-        watch: &Watch,
+        watch: &StrayWatch,
         fragments: u8,
         nodes: &[Option<u16>],
         walked: &mut Walked,
@@ -68,7 +68,7 @@ mod tests {
     fn what_fails_or_waits_for_a_node_is_left_and_the_others_go() {
         let nodes = [4, 5, 6, 7].map(NodeId).into();
         let mut errand = Errand::new(Goal { weight: 1, nodes });
-        let mut watch = Watch::new(Timestamp::ZERO, Duration::ZERO);
+        let mut watch = StrayWatch::new(Timestamp::ZERO, Duration::ZERO);
         watch.look(Timestamp::ZERO, [NodeId(5)].into());
         let (mut at, mut walked) = ([1, 2, 3, 7].map(Some), Walked::default());
         let step = |errand: &Errand, at: &[Option<u16>], walked: &mut Walked| {

@@ -33,7 +33,7 @@ pub struct Walked {
 /// is out of service waits for that one. Neither wakes it before the nodes have been as they are,
 /// and the last walk has been over, for a set time: while nodes flap it waits.
 #[derive(Clone, Debug)]
-pub struct Watch {
+pub struct StrayWatch {
     /// How long nothing must have changed.
     home_after: Duration,
     /// Nodes of the plan that are out of service.
@@ -52,7 +52,7 @@ pub struct Watch {
     retry_after: Duration,
 }
 
-impl Watch {
+impl StrayWatch {
     /// One whose first walk is due.
     pub fn new(now: Timestamp, home_after: Duration) -> Self {
         Self {
@@ -126,8 +126,8 @@ mod tests {
     use super::*;
 
     /// A watch after a walk that ended at second 0.
-    fn watch(is_clean: bool) -> Watch {
-        let mut watch = Watch::new(at(0), Duration::from_secs(10));
+    fn watch(is_clean: bool) -> StrayWatch {
+        let mut watch = StrayWatch::new(at(0), Duration::from_secs(10));
         watch.walk_began(at(0), 3);
         watch.walk_ended(at(0), if is_clean { CLEAN } else { AWAY });
         watch
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn it_walks_at_once_then_every_hour_and_what_waits_for_a_node_hastens_nothing() {
-        let mut watch = Watch::new(at(5), Duration::from_secs(10));
+        let mut watch = StrayWatch::new(at(5), Duration::from_secs(10));
         assert!(watch.is_due(at(5), 0));
         for walked in [CLEAN, AWAY, CLEAN] {
             watch.walk_began(watch.next(), 0);
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn what_could_not_be_moved_is_tried_again_ever_more_rarely_until_something_moves() {
-        let mut watch = Watch::new(at(0), Duration::from_secs(10));
+        let mut watch = StrayWatch::new(at(0), Duration::from_secs(10));
         let mut pause = |walked| {
             let began = watch.next();
             watch.walk_began(began, 0);
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_walk_that_was_called_for_is_tried_again_soon() {
-        let mut watch = Watch::new(at(0), Duration::from_secs(10));
+        let mut watch = StrayWatch::new(at(0), Duration::from_secs(10));
         for _ in 0..6 {
             watch.walk_began(watch.next(), 0);
             watch.walk_ended(watch.next(), STUCK);

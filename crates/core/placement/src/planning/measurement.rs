@@ -4,7 +4,7 @@ use super::{
     observed::{Observed, needed_reads, quantiles},
     subject::{PlanSubject, PlannedNode},
 };
-use crate::{Class, Node, NodeState, Problem, Service, ServiceError};
+use crate::{Class, Problem, Service, ServiceError, StorageNode, StorageNodeState};
 use alloc::{
     collections::{BTreeMap, BTreeSet},
     vec::Vec,
@@ -117,8 +117,8 @@ pub fn measure(
     Ok(Some(Measurement { problem, delays, changed }))
 }
 
-fn planned(node: &PlannedNode, seen: &Seen, down: &BTreeSet<NodeId>) -> Node {
-    Node {
+fn planned(node: &PlannedNode, seen: &Seen, down: &BTreeSet<NodeId>) -> StorageNode {
+    StorageNode {
         // Of several lanes as one that is as many times faster.
         service: seen.service.with_lanes(node.lanes),
         price_per_chunk: 0.0,
@@ -126,6 +126,6 @@ fn planned(node: &PlannedNode, seen: &Seen, down: &BTreeSet<NodeId>) -> Node {
         site: node.site,
         vendor: node.site,
         capacity_bytes: u64::MAX,
-        state: if down.contains(&node.id) { NodeState::Down } else { NodeState::Up },
+        state: if down.contains(&node.id) { StorageNodeState::Down } else { StorageNodeState::Up },
     }
 }

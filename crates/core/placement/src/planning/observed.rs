@@ -3,7 +3,9 @@
 use crate::{Service, ServiceError};
 use alloc::vec::Vec;
 use core::fmt;
-use ripstop_estimator::{Distribution, LogRecord, Outcome, Sample, TASKS_MIN, equally_likely};
+use ripstop_estimator::{
+    Distribution, LogRecord, LoggedOutcome, Sample, TASKS_MIN, equally_likely,
+};
 use ripstop_model::Operation;
 
 /// What some reads tell of service.
@@ -68,7 +70,9 @@ pub fn quantiles<'a>(records: impl Iterator<Item = &'a LogRecord>, count: usize)
 /// spread: what is asked of a pool, whatever redundancy its policy adds.
 pub fn needed_reads<'a>(log: impl IntoIterator<Item = &'a LogRecord>) -> (Vec<&'a LogRecord>, f64) {
     let needed = |record: &&LogRecord| {
-        record.operation == Operation::Read && record.outcome == Outcome::Done && !record.redundant
+        record.operation == Operation::Read
+            && record.outcome == LoggedOutcome::Done
+            && !record.redundant
     };
     let reads: Vec<&LogRecord> = log.into_iter().filter(needed).collect();
     let times = || reads.iter().map(|record| record.at.as_nanos());

@@ -1,17 +1,17 @@
 use super::*;
-use crate::{Class, Node, NodeState, Service};
+use crate::{Class, Service, StorageNode, StorageNodeState};
 use alloc::vec;
 
 /// Eight nodes of one site each under (6,4), one of them this many times slower than it was.
 fn problem(slow: f64) -> Problem {
-    let node = |at: u16| Node {
+    let node = |at: u16| StorageNode {
         service: Service::from_mean_sd(if at == 0 { 0.1 * slow } else { 0.1 }, 0.03, None).unwrap(),
         price_per_chunk: 0.0,
         price_per_byte: 0.0,
         site: at,
         vendor: at,
         capacity_bytes: u64::MAX,
-        state: NodeState::Up,
+        state: StorageNodeState::Up,
     };
     let class = Class {
         rate: 8.0,
@@ -83,7 +83,7 @@ fn a_rehearsal_that_is_better_by_enough_moves_stripes_and_by_less_does_not() {
 #[test]
 fn a_plan_with_a_node_that_is_down_is_left_whatever_a_rehearsal_says() {
     let mut without = problem(1.0);
-    without.nodes[3].state = NodeState::Down;
+    without.nodes[3].state = StorageNodeState::Down;
     let dear_if_moved = |plan: &Plan| if plan.moves.is_empty() { 0.1 } else { 9.0 };
     let Renewal::Follow(plan) = renew(&without, Some(&first()), 0.9, dear_if_moved).unwrap() else {
         panic!("it cannot be kept")

@@ -1,7 +1,7 @@
 //! Random problems, and what every plan must keep.
 
 use ripstop_delay::Dice;
-use ripstop_placement::{Class, Node, NodeState, Plan, Problem, Service};
+use ripstop_placement::{Class, Plan, Problem, Service, StorageNode, StorageNodeState};
 
 /// `m` nodes at `sites` sites, classes of the given numbers of files, loaded to about
 /// `utilisation`.
@@ -12,18 +12,18 @@ pub(crate) fn random(
     files: &[u64],
     utilisation: f64,
 ) -> Problem {
-    let nodes: Vec<Node> = (0..m)
+    let nodes: Vec<StorageNode> = (0..m)
         .map(|at| {
             let mean = 0.5 + dice.uniform();
             let sd = mean * (0.2 + 0.8 * dice.uniform());
-            Node {
+            StorageNode {
                 service: Service::from_mean_sd(mean, sd, None).expect("positive"),
                 price_per_chunk: dice.uniform(),
                 price_per_byte: 0.0,
                 site: (at as u64 % sites) as u16,
                 vendor: 0,
                 capacity_bytes: u64::MAX,
-                state: NodeState::Up,
+                state: StorageNodeState::Up,
             }
         })
         .collect();
@@ -62,7 +62,7 @@ pub(crate) fn check(problem: &Problem, plan: &Plan) {
             assert!(group.nodes.len() >= k + class.survive_nodes as usize);
             assert!((group.probabilities.iter().sum::<f64>() - k as f64).abs() < 1e-9);
             assert!(group.probabilities.iter().all(|p| (0.0..=1.0).contains(p)), "{group:?}");
-            let count = |of: &dyn Fn(&Node) -> u16| {
+            let count = |of: &dyn Fn(&StorageNode) -> u16| {
                 let mut counts = std::collections::BTreeMap::new();
                 for &node in &group.nodes {
                     *counts.entry(of(&problem.nodes[usize::from(node)])).or_insert(0usize) += 1;
@@ -75,7 +75,7 @@ pub(crate) fn check(problem: &Problem, plan: &Plan) {
             let lost: usize = sites.iter().take(class.survive_sites as usize).sum();
             assert!(group.nodes.len() - lost >= k, "{sites:?}");
             assert!(!class.spread || (sites[0] < k && vendors[0] < k));
-            let up = |&node: &u16| problem.nodes[usize::from(node)].state != NodeState::Down;
+            let up = |&node: &u16| problem.nodes[usize::from(node)].state != StorageNodeState::Down;
             assert!(group.nodes.iter().all(up));
         }
     }

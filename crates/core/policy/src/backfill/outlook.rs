@@ -4,7 +4,7 @@ mod dear;
 pub(super) use chunks::Prospect;
 
 use super::{crowd::Pool, delays::Delays};
-use crate::{Class, Limits};
+use crate::{Limits, RequestClass};
 use alloc::vec::Vec;
 use chunks::{Chunks, Weights};
 
@@ -37,7 +37,7 @@ pub(super) struct Outlook {
 impl Outlook {
     pub(super) fn new(
         delays: &Delays,
-        class: &Class,
+        class: &RequestClass,
         limits: Limits,
         pool: Pool,
         generation: u64,

@@ -5,9 +5,9 @@ use ripstop_model::{Code, NodeId};
 
 const LIMITS: Limits = Limits { k_max: 6, r_max: 2.0 };
 
-fn class(bytes: u32) -> Class {
+fn class(bytes: u32) -> RequestClass {
     let (operation, chunking) = (Operation::Read, Chunking::Run);
-    Class { operation, strip_bytes: bytes / 60, code: Code::new(120, 60).unwrap(), chunking }
+    RequestClass { operation, strip_bytes: bytes / 60, code: Code::new(120, 60).unwrap(), chunking }
 }
 
 fn taught() -> Backfill {
@@ -15,7 +15,7 @@ fn taught() -> Backfill {
 }
 
 fn taught_by(mut model: impl DelayModel) -> Backfill {
-    let mut policy = Backfill::new(&Settings { limits: LIMITS, ..Settings::default() });
+    let mut policy = Backfill::new(&PolicySettings { limits: LIMITS, ..PolicySettings::default() });
     let mut dice = Dice::new(1);
     for count in 0..20_000_u64 {
         let (operation, node) = (Operation::Read, NodeId(0));
@@ -82,7 +82,7 @@ fn lane_time_is_cheaper_while_more_lanes_are_free_than_usual() {
 
 #[test]
 fn a_crowd_that_comes_of_a_wrong_estimate_does_not_stay() {
-    let mut policy = Backfill::new(&Settings { limits: LIMITS, ..Settings::default() });
+    let mut policy = Backfill::new(&PolicySettings { limits: LIMITS, ..PolicySettings::default() });
     let learn = |policy: &mut Backfill, k: u64, ms: u64| {
         let (operation, node, bytes) = (Operation::Read, NodeId(0), 3_000_000 / k);
         let served = Duration::from_millis(ms);
@@ -132,7 +132,7 @@ fn one_request_that_is_late_as_a_whole_does_not_make_its_size_slow() {
 
 #[test]
 fn with_nothing_learned_it_serves_modestly() {
-    let mut policy = Backfill::new(&Settings { limits: LIMITS, ..Settings::default() });
+    let mut policy = Backfill::new(&PolicySettings { limits: LIMITS, ..PolicySettings::default() });
     let load = Load { lanes: 16, lanes_idle: 16, ..Load::default() };
     let choice = policy.choose(Timestamp::ZERO, &class(3_000_000), load);
     assert_eq!(choice.code, Code::new(4, 2).unwrap());

@@ -1,5 +1,5 @@
 use super::Demand;
-use crate::{Class, Limits};
+use crate::{Limits, RequestClass};
 use alloc::vec::Vec;
 use ripstop_model::Code;
 
@@ -86,7 +86,7 @@ const NEAR: f64 = 1.0 / 4096.0;
 
 impl LoadThresholds {
     /// The thresholds for requests of this class on this many lanes.
-    pub fn new(demand: &Demand, lanes: usize, class: &Class, limits: Limits) -> Self {
+    pub fn new(demand: &Demand, lanes: usize, class: &RequestClass, limits: Limits) -> Self {
         let least_k = limits.ks(class).next().expect("there is a possible k");
         let codes =
             limits.ks(class).flat_map(|k| (k..=limits.n_max(class, k)).map(move |n| (n, k)));

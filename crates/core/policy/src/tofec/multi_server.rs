@@ -6,7 +6,7 @@
 //! use, and the thresholds are loads.
 
 use super::{Demand, LoadThresholds, tables::Tables};
-use crate::{Choice, Class, Limits, Load, Policy, Sample, Settings, eager::eager};
+use crate::{Choice, Limits, Load, Policy, PolicySettings, RequestClass, Sample, eager::eager};
 use ripstop_delay::ShiftedExponential;
 use ripstop_estimator::MovingAverage;
 use ripstop_model::{Operation, Timestamp};
@@ -85,7 +85,7 @@ impl Smoothed {
 
 impl MultiServerTofec {
     /// With the model, the limits and the memory factor of `settings`.
-    pub fn new(settings: &Settings) -> Self {
+    pub fn new(settings: &PolicySettings) -> Self {
         Self {
             limits: settings.limits,
             memory: settings.memory,
@@ -110,7 +110,7 @@ impl MultiServerTofec {
 }
 
 impl Policy for MultiServerTofec {
-    fn choose(&mut self, now: Timestamp, class: &Class, load: Load) -> Choice {
+    fn choose(&mut self, now: Timestamp, class: &RequestClass, load: Load) -> Choice {
         let (seen, lanes) = (self.see(load), load.lanes.max(1));
         let limits = self.limits;
         let make = |demand: &Demand| LoadThresholds::new(demand, lanes, class, limits);

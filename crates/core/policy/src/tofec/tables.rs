@@ -1,5 +1,5 @@
 use super::Demand;
-use crate::{Class, Sample, Settings, models::Models};
+use crate::{PolicySettings, RequestClass, Sample, models::Models};
 use alloc::collections::BTreeMap;
 use ripstop_delay::ShiftedExponential;
 use ripstop_model::{Operation, Timestamp};
@@ -16,7 +16,7 @@ pub(super) struct Tables<T> {
 /// share a table, computed for the first of them.
 type Key = (Operation, u64, usize, usize, usize);
 
-fn key(class: &Class, lanes: usize) -> Key {
+fn key(class: &RequestClass, lanes: usize) -> Key {
     (class.operation, class.size_kind(), class.code.n(), class.code.k(), lanes)
 }
 
@@ -25,7 +25,7 @@ const TABLES_MAX: usize = 256;
 
 impl<T> Tables<T> {
     /// None yet; with the delay model of `settings`, or to learn one.
-    pub(super) fn new(settings: &Settings) -> Self {
+    pub(super) fn new(settings: &PolicySettings) -> Self {
         Self { models: Models::new(settings.model), tables: BTreeMap::new() }
     }
 
@@ -34,7 +34,7 @@ impl<T> Tables<T> {
     pub(super) fn table(
         &mut self,
         now: Timestamp,
-        class: &Class,
+        class: &RequestClass,
         lanes: usize,
         make: impl FnOnce(&Demand) -> T,
     ) -> Option<&T> {
@@ -71,13 +71,13 @@ mod tests {
     const MODEL: ShiftedExponential = ShiftedExponential::S3_2013_A;
     const LANES: usize = 16;
 
-    fn class(strip_bytes: u32) -> Class {
+    fn class(strip_bytes: u32) -> RequestClass {
         let (operation, chunking) = (Operation::Read, Chunking::Run);
-        Class { operation, strip_bytes, code: Code::new(120, 60).unwrap(), chunking }
+        RequestClass { operation, strip_bytes, code: Code::new(120, 60).unwrap(), chunking }
     }
 
     fn tables(model: Option<ShiftedExponential>) -> Tables<Demand> {
-        Tables::new(&Settings { model, ..Settings::default() })
+        Tables::new(&PolicySettings { model, ..PolicySettings::default() })
     }
 
     #[test]

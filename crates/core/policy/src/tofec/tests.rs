@@ -8,9 +8,9 @@ use std::vec::Vec;
 const PRESETS: [ShiftedExponential; 2] =
     [ShiftedExponential::S3_2013_A, ShiftedExponential::S3_2013_B];
 
-fn class() -> Class {
+fn class() -> RequestClass {
     let (operation, chunking) = (Operation::Read, Chunking::Run);
-    Class { operation, strip_bytes: 50_000, code: Code::new(120, 60).unwrap(), chunking }
+    RequestClass { operation, strip_bytes: 50_000, code: Code::new(120, 60).unwrap(), chunking }
 }
 
 const LIMITS: Limits = Limits { k_max: 6, r_max: 2.0 };
@@ -105,11 +105,11 @@ fn thresholds_lie_between_the_queues_at_which_whole_numbers_are_best() {
 
 #[test]
 fn a_longer_queue_never_gets_a_larger_code() {
-    let mut policy = Tofec::published(&Settings {
+    let mut policy = Tofec::published(&PolicySettings {
         limits: LIMITS,
         model: Some(PRESETS[0]),
         memory: 0.0,
-        ..Settings::default()
+        ..PolicySettings::default()
     });
     let mut last = Code::new(255, 1).unwrap();
     let mut seen = Vec::new();
@@ -127,7 +127,8 @@ fn a_longer_queue_never_gets_a_larger_code() {
 #[test]
 fn without_a_model_it_is_greedy_until_it_has_learned_one() {
     use ripstop_delay::{DelayModel as _, Dice};
-    let mut policy = Tofec::published(&Settings { limits: LIMITS, ..Settings::default() });
+    let mut policy =
+        Tofec::published(&PolicySettings { limits: LIMITS, ..PolicySettings::default() });
     let load = Load { lanes: 16, lanes_idle: 5, ..Load::default() };
     let code = policy.choose(Timestamp::ZERO, &class(), load).code;
     assert_eq!(code, Code::new(5, 5).unwrap());

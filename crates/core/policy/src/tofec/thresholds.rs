@@ -1,5 +1,5 @@
 use super::{Demand, optimum::solve, queue};
-use crate::{Class, Limits};
+use crate::{Limits, RequestClass};
 use alloc::vec::Vec;
 use ripstop_model::Code;
 
@@ -14,7 +14,7 @@ pub struct Thresholds {
 
 impl Thresholds {
     /// The thresholds for requests of this class on this many lanes.
-    pub fn new(demand: &Demand, lanes: usize, class: &Class, limits: Limits) -> Self {
+    pub fn new(demand: &Demand, lanes: usize, class: &RequestClass, limits: Limits) -> Self {
         let lanes = lanes as f64;
         let best_n = |r: f64| r * demand.best_k(r);
         let length = |r: f64| queue::length(demand.gain(r, demand.best_k(r)), lanes);
@@ -34,7 +34,7 @@ impl Thresholds {
     pub fn of_dimension(
         demand: &Demand,
         lanes: usize,
-        class: &Class,
+        class: &RequestClass,
         limits: Limits,
         k: usize,
     ) -> Self {
@@ -53,7 +53,7 @@ impl Thresholds {
     }
 
     /// The code for this mean length of the request queue: Algorithm 1, steps 2 and 3.
-    pub fn code(&self, queue: f64, class: &Class, limits: Limits) -> Code {
+    pub fn code(&self, queue: f64, class: &RequestClass, limits: Limits) -> Code {
         let k = self.ks.iter().find(|&&(_, from)| queue >= from).map_or(1, |&(k, _)| k);
         let n = 1 + self.ns.iter().position(|&from| queue >= from).unwrap_or(0);
         limits.nearest(class, n, k)

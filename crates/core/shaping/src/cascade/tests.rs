@@ -1,13 +1,13 @@
 use super::*;
-use crate::{Arrivals, Plan};
+use crate::{Arrivals, CapacityPlan};
 use alloc::{string::ToString, vec};
 use proptest::prelude::*;
 use ripstop_delay::Dice;
 
 const MS: u64 = 1_000_000;
 
-fn share(capacity: u64, millis: u64) -> Share {
-    Share { capacity, bound: Duration::from_millis(millis) }
+fn share(capacity: u64, millis: u64) -> TierShare {
+    TierShare { capacity, bound: Duration::from_millis(millis) }
 }
 
 fn at(nanos: u64) -> Timestamp {
@@ -23,7 +23,7 @@ fn admitted(admission: Admission) -> Option<Admitted> {
 
 #[test]
 fn nonsense_is_refused_with_its_reason() {
-    let new = |shares: &[Share]| Cascade::new(Rule::Exact, shares).unwrap_err().to_string();
+    let new = |shares: &[TierShare]| Cascade::new(Rule::Exact, shares).unwrap_err().to_string();
     assert_eq!(new(&[]), "a cascade needs a tier");
     assert!(new(&[share(1, 0)]).contains("must rise from above 0"));
     assert!(new(&[share(1, 10), share(1, 10)]).contains("must rise"));
@@ -91,7 +91,7 @@ fn capacity_changes_and_what_was_taken_stays() {
 #[test]
 fn time_does_not_go_back_and_numbers_do_not_overflow() {
     for rule in Rule::ALL {
-        let long = Share { capacity: u64::MAX, bound: Duration::MAX };
+        let long = TierShare { capacity: u64::MAX, bound: Duration::MAX };
         let mut cascade = Cascade::new(rule, &[long]).unwrap();
         for now in [u64::MAX, 0, 5, u64::MAX] {
             let end = admitted(cascade.admit(at(now), u64::MAX)).map(|admitted| admitted.end);
@@ -105,7 +105,7 @@ fn time_does_not_go_back_and_numbers_do_not_overflow() {
 }
 
 /// Plays requests of these costs and says for each whether it was taken, and ended in time.
-fn late(rule: Rule, shares: &[Share], requests: &[(u64, u64)]) -> Vec<(Admitted, u64)> {
+fn late(rule: Rule, shares: &[TierShare], requests: &[(u64, u64)]) -> Vec<(Admitted, u64)> {
     let mut cascade = Cascade::new(rule, shares).unwrap();
     let play = requests.iter().map(|(now, cost)| (cascade.admit(at(*now), *cost), *cost));
     play.filter_map(|(admission, cost)| Some((admitted(admission)?, cost))).collect()
@@ -182,7 +182,7 @@ proptest! {
         }).collect();
         let promise: Promise = "0.7:5ms,0.95:30ms,1:200ms".parse().unwrap();
         for rule in Rule::ALL {
-            let plan = Plan::new(Arrivals::new(&times).unwrap(), &promise, rule);
+            let plan = CapacityPlan::new(Arrivals::new(&times).unwrap(), &promise, rule);
             let capacities: Vec<_> = plan.tiers.iter().map(|tier| tier.capacity).collect();
             let mut cascade = Cascade::of(rule, &promise, &capacities).unwrap();
             let mut taken = vec![0; 3];

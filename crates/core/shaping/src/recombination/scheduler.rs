@@ -68,12 +68,12 @@ pub struct Served<T> {
     /// When it was pushed.
     pub arrived: Timestamp,
     /// What [`Scheduler::ended`] wants back.
-    pub service: Service,
+    pub service: ServedRequest,
 }
 
 /// A server's work on one request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Service {
+pub struct ServedRequest {
     /// The flow of the request.
     pub flow: FlowId,
     /// Its cost in work units.
@@ -214,7 +214,7 @@ impl<T> Scheduler<T> {
         let left = self.backlog.leave(seat);
         self.backlog.serve(&left);
         self.order.get_mut().left(now, &self.backlog, seat, &left, Exit::Served);
-        let service = Service { flow: left.flow, cost: left.cost };
+        let service = ServedRequest { flow: left.flow, cost: left.cost };
         Some(Served { token: self.vacate(seat), arrived: left.arrived, service })
     }
 
@@ -240,7 +240,7 @@ impl<T> Scheduler<T> {
 
     /// The server that took this request is free again. Once per request popped: split counts
     /// servers by it, fair queueing and Miser the work under way.
-    pub fn ended(&mut self, now: Timestamp, service: Service) {
+    pub fn ended(&mut self, now: Timestamp, service: ServedRequest) {
         let now = self.advance(now);
         self.backlog.end(service.flow, service.cost);
         self.order.get_mut().ended(now, &self.backlog, service.flow);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Fraction, Plan, Promise};
+use crate::{CapacityPlan, Fraction, Promise};
 use proptest::prelude::*;
 use ripstop_delay::Dice;
 use ripstop_model::Timestamp;
@@ -206,7 +206,7 @@ proptest! {
                 alloc::format!("{low}%:2ms,{high}%:9ms").parse().unwrap()
             });
         for rule in Rule::ALL {
-            let plan = Plan::new(arrivals, &promise, rule);
+            let plan = CapacityPlan::new(arrivals, &promise, rule);
             let mut admitted = 0;
             for part in &plan.tiers {
                 admitted += part.admitted;

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 use ripstop_model::Timestamp;
-use ripstop_shaping::{Discipline, FlowId, Scheduler, Service, Terms, Ticket};
+use ripstop_shaping::{Discipline, FlowId, Scheduler, ServedRequest, Terms, Ticket};
 use std::collections::BTreeMap;
 
 pub(crate) const EVERY: [Discipline; 5] = [
@@ -115,7 +115,7 @@ impl Servers {
 }
 
 enum Event {
-    End(Service),
+    End(ServedRequest),
     Arrival,
     Withdrawal(Ticket),
 }

@@ -3,7 +3,8 @@ use core::time::Duration;
 use proptest::prelude::*;
 use ripstop_model::Timestamp;
 use ripstop_shaping::{
-    DeclineReason, Declined, Discipline, FlowId, Reservation, Scheduler, Service, Terms, Ticket,
+    DeclineReason, Declined, Discipline, FlowId, Reservation, Scheduler, ServedRequest, Terms,
+    Ticket,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -82,7 +83,7 @@ struct Model {
     /// By flow: whether it takes requests, its limit, and its queue.
     flows: BTreeMap<u16, (bool, u32, VecDeque<usize>)>,
     tickets: Vec<Ticket>,
-    serving: Vec<Service>,
+    serving: Vec<ServedRequest>,
 }
 
 impl Model {

@@ -3,7 +3,7 @@ use core::time::Duration;
 use proptest::prelude::*;
 use ripstop_model::Timestamp;
 use ripstop_shaping::{
-    DeclineReason, Discipline, FlowId, Reservation, Scheduler, Service, Terms, Ticket,
+    DeclineReason, Discipline, FlowId, Reservation, Scheduler, ServedRequest, Terms, Ticket,
 };
 
 fn primary(bound: Duration) -> Terms {
@@ -128,7 +128,7 @@ proptest! {
         let mut naive = Naive { rate_min, servers, primary: vec![], serving_cost: 0, now: 0 };
         let mut waiting: Vec<(usize, i128)> = Vec::new();
         let mut tickets: Vec<Ticket> = Vec::new();
-        let mut serving: Vec<Service> = Vec::new();
+        let mut serving: Vec<ServedRequest> = Vec::new();
         let mut now = Timestamp::ZERO;
         for step in steps {
             naive.now = i128::from(now.as_nanos());

@@ -1,7 +1,7 @@
 use crate::driver::at_ms;
 use proptest::prelude::*;
 use ripstop_model::Timestamp;
-use ripstop_shaping::{Discipline, FlowId, Scheduler, Service, Terms};
+use ripstop_shaping::{Discipline, FlowId, Scheduler, ServedRequest, Terms};
 
 #[test]
 fn an_idle_flows_servers_are_lent_and_come_back_one_by_one() {
@@ -12,7 +12,8 @@ fn an_idle_flows_servers_are_lent_and_come_back_one_by_one() {
     for token in 0..10 {
         scheduler.push(now, guest, 1, token).unwrap();
     }
-    let mut lanes: Vec<Service> = (0..3).map(|_| scheduler.pop(now).unwrap().service).collect();
+    let mut lanes: Vec<ServedRequest> =
+        (0..3).map(|_| scheduler.pop(now).unwrap().service).collect();
     for token in 10..20 {
         scheduler.push(now, own, 1, token).unwrap();
     }
@@ -36,7 +37,7 @@ proptest! {
             scheduler.set_flow(now, FlowId(flow), Terms { share, ..Terms::new(100) });
         }
         let mut used = vec![0; shares.len()];
-        let mut lanes: Vec<Service> = Vec::new();
+        let mut lanes: Vec<ServedRequest> = Vec::new();
         let servers = shares.iter().sum::<u32>().max(1) as usize;
         for (pick, what) in steps {
             let flow = usize::from(pick) % shares.len();

@@ -1,6 +1,6 @@
 //! Puts a script to an implementation and to the model.
 
-use super::script::{Action, Step};
+use super::script::{ScriptStep, Step};
 use super::writer::Writer;
 use crate::{Audited, Catalog, Leftover, ListingRequest, Model, State};
 use ripstop_model::{NodeId, StripeId};
@@ -41,25 +41,25 @@ pub async fn follow(catalog: &dyn Audited, steps: &[Step], together: usize) -> M
         }
         for step in steps {
             match &step.action {
-                Action::List(request) => compare_list(catalog, &model, request).await,
-                Action::Uploads(request) => compare_uploads(catalog, &model, request).await,
-                Action::CreateBucket { .. }
-                | Action::DeleteBucket { .. }
-                | Action::Put { .. }
-                | Action::Delete { .. }
-                | Action::CreateUpload { .. }
-                | Action::PutPart { .. }
-                | Action::Complete { .. }
-                | Action::Abort { .. }
-                | Action::Discard { .. }
-                | Action::Place { .. }
-                | Action::Forget { .. }
-                | Action::Move { .. }
-                | Action::ForgetLeftover { .. }
-                | Action::Name { .. }
-                | Action::Gateway(_)
-                | Action::Outlive { .. }
-                | Action::Bury { .. } => {}
+                ScriptStep::List(request) => compare_list(catalog, &model, request).await,
+                ScriptStep::Uploads(request) => compare_uploads(catalog, &model, request).await,
+                ScriptStep::CreateBucket { .. }
+                | ScriptStep::DeleteBucket { .. }
+                | ScriptStep::Put { .. }
+                | ScriptStep::Delete { .. }
+                | ScriptStep::CreateUpload { .. }
+                | ScriptStep::PutPart { .. }
+                | ScriptStep::Complete { .. }
+                | ScriptStep::Abort { .. }
+                | ScriptStep::Discard { .. }
+                | ScriptStep::Place { .. }
+                | ScriptStep::Forget { .. }
+                | ScriptStep::Move { .. }
+                | ScriptStep::ForgetLeftover { .. }
+                | ScriptStep::Name { .. }
+                | ScriptStep::Gateway(_)
+                | ScriptStep::Outlive { .. }
+                | ScriptStep::Bury { .. } => {}
             }
         }
     }

@@ -13,5 +13,5 @@ mod writer;
 pub use case::{Case, cases};
 pub use follow::{compare, follow, whole};
 pub use make::{attributes, bucket, listing_of, object, part, stripe, upload};
-pub use script::{Action, Key, Material, Step, Turn, When, Wish, script};
+pub use script::{Key, Material, ScriptStep, Step, Turn, When, Wish, script};
 pub use writer::changes;

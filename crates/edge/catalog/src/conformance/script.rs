@@ -11,13 +11,13 @@ pub struct Step {
     /// How long after.
     pub after_ms: u8,
     /// What.
-    pub action: Action,
+    pub action: ScriptStep,
 }
 
 /// What to do. Small numbers choose among what there is at that moment.
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "each field stands for the field of the change of that name")]
-pub enum Action {
+pub enum ScriptStep {
     CreateBucket {
         bucket: u8,
         when: When,
@@ -177,7 +177,7 @@ pub fn script(steps_max: usize) -> impl Strategy<Value = Vec<Step>> {
             told_by_first: false,
             brings_spare: false,
         };
-        Step { after_ms: 1, action: Action::CreateBucket { bucket, when: When::Now, material } }
+        Step { after_ms: 1, action: ScriptStep::CreateBucket { bucket, when: When::Now, material } }
     });
     let begin: Vec<Step> = begin.collect();
     vec(step, 0..=steps_max).prop_map(move |steps| [begin.clone(), steps].concat())
@@ -260,49 +260,49 @@ fn turn() -> impl Strategy<Value = Turn> {
     ]
 }
 
-fn action() -> impl Strategy<Value = Action> {
+fn action() -> impl Strategy<Value = ScriptStep> {
     let bucket = || 0..3u8;
     prop_oneof![
         2 => (bucket(), when(), material())
-            .prop_map(|(bucket, when, material)| Action::CreateBucket { bucket, when, material }),
+            .prop_map(|(bucket, when, material)| ScriptStep::CreateBucket { bucket, when, material }),
         1 => (bucket(), prop::option::of(told()))
-            .prop_map(|(bucket, told)| Action::DeleteBucket { bucket, told }),
+            .prop_map(|(bucket, told)| ScriptStep::DeleteBucket { bucket, told }),
         12 => (bucket(), key(), when(), material(), wish(), quota()).prop_map(
-            |(bucket, key, when, material, condition, quota)| Action::Put {
+            |(bucket, key, when, material, condition, quota)| ScriptStep::Put {
                 bucket, key, when, material, condition, quota
             }
         ),
         5 => (bucket(), key(), wish(), prop::option::of(told())).prop_map(
-            |(bucket, key, condition, told)| Action::Delete { bucket, key, condition, told }
+            |(bucket, key, condition, told)| ScriptStep::Delete { bucket, key, condition, told }
         ),
         1 => (bucket(), key(), any::<u8>())
-            .prop_map(|(bucket, key, stripe)| Action::Outlive { bucket, key, stripe }),
+            .prop_map(|(bucket, key, stripe)| ScriptStep::Outlive { bucket, key, stripe }),
         1 => (bucket(), key(), told())
-            .prop_map(|(bucket, key, told)| Action::Bury { bucket, key, told }),
+            .prop_map(|(bucket, key, told)| ScriptStep::Bury { bucket, key, told }),
         4 => (bucket(), key(), 0..5u8)
-            .prop_map(|(bucket, key, id)| Action::CreateUpload { bucket, key, id }),
+            .prop_map(|(bucket, key, id)| ScriptStep::CreateUpload { bucket, key, id }),
         6 => (0..5u8, 1..4u8, material(), quota()).prop_map(
-            |(upload, number, material, quota)| Action::PutPart { upload, number, material, quota }
+            |(upload, number, material, quota)| ScriptStep::PutPart { upload, number, material, quota }
         ),
         3 => (
             (0..5u8, any::<u8>(), prop::bool::weighted(0.2)), when(), material(), wish(), quota()
         ).prop_map(
-            |((upload, used, lies), when, material, condition, quota)| Action::Complete {
+            |((upload, used, lies), when, material, condition, quota)| ScriptStep::Complete {
                 upload, used, lies, when, material, condition, quota
             }
         ),
-        1 => (0..5u8).prop_map(|upload| Action::Abort { upload }),
-        1 => material().prop_map(|material| Action::Discard { material }),
+        1 => (0..5u8).prop_map(|upload| ScriptStep::Abort { upload }),
+        1 => material().prop_map(|material| ScriptStep::Discard { material }),
         2 => (any::<u8>(), 0..6u8, prop::option::of(0..4u16))
-            .prop_map(|(stripe, index, node)| Action::Place { stripe, index, node }),
-        3 => any::<u8>().prop_map(|stripe| Action::Forget { stripe }),
+            .prop_map(|(stripe, index, node)| ScriptStep::Place { stripe, index, node }),
+        3 => any::<u8>().prop_map(|stripe| ScriptStep::Forget { stripe }),
         3 => (any::<u8>(), 0..6u8, 0..4u16, prop::bool::weighted(0.2)).prop_map(
-            |(stripe, index, to, is_stale)| Action::Move { stripe, index, to, is_stale }
+            |(stripe, index, to, is_stale)| ScriptStep::Move { stripe, index, to, is_stale }
         ),
-        1 => any::<u8>().prop_map(|pick| Action::ForgetLeftover { pick }),
-        1 => (0..4u8).prop_map(|node| Action::Name { node }),
-        6 => turn().prop_map(Action::Gateway),
-        5 => request().prop_map(Action::List),
-        3 => request().prop_map(Action::Uploads),
+        1 => any::<u8>().prop_map(|pick| ScriptStep::ForgetLeftover { pick }),
+        1 => (0..4u8).prop_map(|node| ScriptStep::Name { node }),
+        6 => turn().prop_map(ScriptStep::Gateway),
+        5 => request().prop_map(ScriptStep::List),
+        3 => request().prop_map(ScriptStep::Uploads),
     ]
 }

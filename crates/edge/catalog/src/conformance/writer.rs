@@ -1,7 +1,7 @@
 //! Turns scripts into changes.
 
 use super::make::{bucket, object, part, stripe, upload};
-use super::script::{Action, Key, Material, Step, Turn, When, Wish};
+use super::script::{Key, Material, ScriptStep, Step, Turn, When, Wish};
 use crate::{Change, Condition, Model, Object, Quota, Session, Stamp, State, Stripe, Tombstone};
 use ripstop_model::{NodeId, StripeId};
 
@@ -113,82 +113,82 @@ impl Writer {
     }
 
     #[expect(clippy::too_many_lines, reason = "an arm for each action, most of three lines")]
-    pub(super) fn change(&mut self, state: &State, action: &Action) -> Option<Change> {
+    pub(super) fn change(&mut self, state: &State, action: &ScriptStep) -> Option<Change> {
         Some(match action {
-            Action::CreateBucket { bucket: number, when, material } => {
+            ScriptStep::CreateBucket { bucket: number, when, material } => {
                 let Made { told_by, brought, .. } = self.make(material);
                 let mut bucket = bucket(&format!("bucket{number}"), told_by);
                 bucket.stamp = self.stamp(told_by, *when);
                 Change::CreateBucket { bucket, stripes: brought }
             }
-            Action::DeleteBucket { bucket, told } => {
+            ScriptStep::DeleteBucket { bucket, told } => {
                 let (tombstone, stripes) = self.tombstone(told.as_ref());
                 Change::DeleteBucket { name: format!("bucket{bucket}"), tombstone, stripes }
             }
-            Action::Put { bucket, key, when, material, condition, quota } => {
+            ScriptStep::Put { bucket, key, when, material, condition, quota } => {
                 let (bucket, key) = place(state, *bucket, key);
                 let condition = wished(state, &bucket, &key, *condition);
                 let (object, stripes) = self.object(*when, material);
                 Change::PutObject { bucket, key, object, stripes, condition, quota: *quota }
             }
-            Action::Delete { bucket, key, condition, told } => {
+            ScriptStep::Delete { bucket, key, condition, told } => {
                 let (bucket, key) = place(state, *bucket, key);
                 let condition = wished(state, &bucket, &key, *condition);
                 let (tombstone, stripes) = self.tombstone(told.as_ref());
                 Change::DeleteObject { bucket, key, condition, tombstone, stripes }
             }
-            Action::Outlive { bucket, key, stripe: pick } => {
+            ScriptStep::Outlive { bucket, key, stripe: pick } => {
                 let (bucket, key) = place(state, *bucket, key);
                 let stripe = (StripeId(self.ever(*pick)), stripe());
                 Change::Outlive { bucket, key, stripe }
             }
-            Action::Bury { bucket, key, told } => {
+            ScriptStep::Bury { bucket, key, told } => {
                 let (bucket, key) = place(state, *bucket, key);
                 let (tombstone, stripes) = self.tombstone(Some(told));
                 let tombstone = tombstone.expect("it is told");
                 Change::Bury { bucket, key, tombstone, stripes }
             }
-            Action::CreateUpload { bucket, key, id } => {
+            ScriptStep::CreateUpload { bucket, key, id } => {
                 let (bucket, key) = place(state, *bucket, key);
                 Change::CreateUpload(upload(&format!("u{id}"), &bucket, &key))
             }
-            Action::PutPart { upload, number, material, quota } => {
+            ScriptStep::PutPart { upload, number, material, quota } => {
                 let Made { named, brought, .. } = self.make(material);
                 let part = part(u16::from(*number), &format!("p{}", self.made), &named);
                 let (upload, quota) = (format!("u{upload}"), *quota);
                 Change::PutPart { upload, part, stripes: brought, quota }
             }
-            Action::Complete { upload, used, lies, when, material, condition, quota } => {
+            ScriptStep::Complete { upload, used, lies, when, material, condition, quota } => {
                 let made = self.make(material);
                 let stamp = self.stamp(made.told_by, *when);
                 let (upload, used) = (format!("u{upload}"), (*used, *lies));
                 complete(state, upload, used, (made, stamp), *condition, *quota)
             }
-            Action::Abort { upload } => Change::AbortUpload { upload: format!("u{upload}") },
-            Action::Discard { material } => {
+            ScriptStep::Abort { upload } => Change::AbortUpload { upload: format!("u{upload}") },
+            ScriptStep::Discard { material } => {
                 Change::Discard { stripes: self.make(material).brought }
             }
-            Action::Place { stripe, index, node } => Change::PlaceFragment {
+            ScriptStep::Place { stripe, index, node } => Change::PlaceFragment {
                 stripe: StripeId(self.ever(*stripe)),
                 index: *index,
                 node: node.map(NodeId),
             },
-            Action::Forget { stripe } => {
+            ScriptStep::Forget { stripe } => {
                 Change::ForgetGarbage { stripes: vec![StripeId(self.ever(*stripe))] }
             }
-            Action::Move { stripe, index, to, is_stale } => {
+            ScriptStep::Move { stripe, index, to, is_stale } => {
                 let stripe = StripeId(self.ever(*stripe));
                 let nodes = nodes_of(state, stripe, *is_stale);
                 Change::MoveFragment { stripe, nodes, index: *index, to: NodeId(*to) }
             }
-            Action::ForgetLeftover { pick } => {
+            ScriptStep::ForgetLeftover { pick } => {
                 let mut all = state.leftovers.keys();
                 let picked = all.nth(usize::from(*pick) % state.leftovers.len().max(1));
                 Change::ForgetLeftovers { leftovers: picked.copied().into_iter().collect() }
             }
-            Action::Gateway(turn) => self.turn(turn),
-            Action::Name { node } => Change::NameNode { name: format!("node{node}") },
-            Action::List(_) | Action::Uploads(_) => return None,
+            ScriptStep::Gateway(turn) => self.turn(turn),
+            ScriptStep::Name { node } => Change::NameNode { name: format!("node{node}") },
+            ScriptStep::List(_) | ScriptStep::Uploads(_) => return None,
         })
     }
 }

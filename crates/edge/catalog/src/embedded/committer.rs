@@ -5,7 +5,7 @@ use super::failure::unavailable;
 use super::health::{Health, Trouble, caught};
 use super::opening::{Opened, Opener};
 use super::prepare::set_format;
-use super::settings::{Durability, Settings};
+use super::settings::{CatalogSettings, Durability};
 use super::shown::Shown;
 use super::snapshot::Snapshot;
 use super::table::{Tables, View};
@@ -62,7 +62,7 @@ pub(super) struct Committer {
     kept: Arc<AtomicBool>,
     shown: Arc<Shown>,
     health: Health,
-    settings: Settings,
+    settings: CatalogSettings,
     /// When the oldest commit was made that is not on disk yet.
     unflushed_since: Option<Instant>,
     /// When the disk is tried again.
@@ -91,7 +91,7 @@ impl Committer {
         database: Database,
         shown: Arc<Shown>,
         health: Health,
-        settings: Settings,
+        settings: CatalogSettings,
     ) -> Self {
         let (unflushed_since, retry_at) = (None, None);
         let (database, kept) = (Some(database), Arc::new(AtomicBool::new(true)));

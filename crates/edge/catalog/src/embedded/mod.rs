@@ -34,7 +34,7 @@ mod tests;
 pub use copy::{Copied, copy, verify};
 pub use health::{Health, Trouble};
 pub use inspect::Inspection;
-pub use settings::{Durability, Settings};
+pub use settings::{CatalogSettings, Durability};
 pub use snapshot::{Extracted, HEADER_LEN, Reading, Snapshot};
 
 use crate::{Audit, Audited, Catalog, CatalogError, Change, Outcome, Query, Reply};
@@ -73,7 +73,7 @@ use tokio::sync::{Semaphore, oneshot};
 /// has overwritten. A second sync between pages and slot ("two-phase commit") would protect further
 /// only from one who can forge a 128-bit checksum and cut the power at the right moment, and halves
 /// the commits per second. The price of one sync is that opening after a crash reads the whole
-/// file: see [`Settings::quick_open`].
+/// file: see [`CatalogSettings::quick_open`].
 ///
 /// When a write fails, because the disk is full perhaps, whether its changes are on disk is
 /// unknown: they are answered with [`CatalogError::Unavailable`]. The database is opened again at
@@ -98,7 +98,7 @@ impl Embedded {
     ///
     /// Two processes must not make the same catalog at the same time; of two that open it, the
     /// second is refused.
-    pub fn open(path: &Path, settings: Settings) -> Result<Self, CatalogError> {
+    pub fn open(path: &Path, settings: CatalogSettings) -> Result<Self, CatalogError> {
         match fs::metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => make(path)?,
             Ok(file) if file.is_file() && file.len() == 0 => {
@@ -110,7 +110,7 @@ impl Embedded {
     }
 
     /// A catalog in memory, for tests: nothing survives it.
-    pub fn in_memory(settings: Settings) -> Result<Self, CatalogError> {
+    pub fn in_memory(settings: CatalogSettings) -> Result<Self, CatalogError> {
         Self::start(Arc::new(Shared(InMemory::default())), settings)
     }
 
@@ -118,12 +118,12 @@ impl Embedded {
     #[cfg(test)]
     fn open_on(
         backend: impl redb::StorageBackend + Clone,
-        settings: Settings,
+        settings: CatalogSettings,
     ) -> Result<Self, CatalogError> {
         Self::start(Arc::new(Shared(backend)), settings)
     }
 
-    fn start(storage: Arc<dyn Storage>, settings: Settings) -> Result<Self, CatalogError> {
+    fn start(storage: Arc<dyn Storage>, settings: CatalogSettings) -> Result<Self, CatalogError> {
         let mut opener = Opener::new(storage);
         let Opened { database, view } = opener.open(&settings)?;
         let (shown, health) = (Arc::new(Shown::new(view)), Health::default());

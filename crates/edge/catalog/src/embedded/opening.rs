@@ -5,7 +5,7 @@ use super::failure::unavailable;
 use super::health::caught;
 use super::live;
 use super::prepare;
-use super::settings::Settings;
+use super::settings::CatalogSettings;
 use super::storage::{Failure, Storage, Watched};
 use super::table::View;
 use crate::CatalogError;
@@ -49,7 +49,7 @@ impl Opener {
         self.openings
     }
 
-    pub(super) fn open(&mut self, settings: &Settings) -> Result<Opened, CatalogError> {
+    pub(super) fn open(&mut self, settings: &CatalogSettings) -> Result<Opened, CatalogError> {
         *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.openings += 1;
         let failed = |error: io::Error| CatalogError::Unavailable(Box::new(error));

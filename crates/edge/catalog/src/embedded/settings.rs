@@ -1,6 +1,6 @@
 /// How an [`Embedded`](super::Embedded) catalog uses memory and disk.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct CatalogSettings {
     /// Bytes of memory for pages of the file.
     pub cache_bytes: usize,
     /// When a change is answered.
@@ -23,7 +23,7 @@ pub enum Durability {
     Relaxed,
 }
 
-impl Default for Settings {
+impl Default for CatalogSettings {
     fn default() -> Self {
         Self {
             cache_bytes: 32 << 20,

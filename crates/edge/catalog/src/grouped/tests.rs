@@ -1,6 +1,6 @@
 use super::*;
 use crate::conformance::{bucket, changes, script, stripe};
-use crate::{Embedded, Model, Refusal, Settings};
+use crate::{CatalogSettings, Embedded, Model, Refusal};
 use futures::FutureExt;
 use futures::future::join_all;
 use proptest::prelude::*;
@@ -241,7 +241,7 @@ async fn who_was_answered_last_may_open_the_file_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("catalog");
     for round in 0..50 {
-        let catalog = Embedded::open(&path, Settings::default()).unwrap();
+        let catalog = Embedded::open(&path, CatalogSettings::default()).unwrap();
         let grouped = Grouped::over(Arc::new(catalog));
         let answers = join_all((0..4).map(|at| grouped.commit_one(1, name(4 * round + at)))).await;
         assert!(answers.iter().all(Result::is_ok));

@@ -153,7 +153,7 @@ pub(crate) async fn rebuild(bench: &mut Bench) -> RebuildReport {
 
 /// A catalog in memory that is made from what nodes hold.
 pub(crate) async fn rebuilt(pool: SurveyedPool) -> (Arc<Embedded>, RebuildReport) {
-    let again = Embedded::in_memory(ripstop_catalog::Settings::default()).expect("opens");
+    let again = Embedded::in_memory(ripstop_catalog::CatalogSettings::default()).expect("opens");
     let folder = tempfile::tempdir().expect("a folder");
     let (scratch, progress) = (folder.path().join("scratch"), RebuildProgress::default());
     let report =
@@ -190,7 +190,7 @@ pub(crate) async fn rebuild_from(
     if again.exists() {
         std::fs::remove_file(&again).expect("removed");
     }
-    let again = Embedded::open(&again, ripstop_catalog::Settings::default()).expect("opens");
+    let again = Embedded::open(&again, ripstop_catalog::CatalogSettings::default()).expect("opens");
     let (again, progress) = (Arc::new(again), RebuildProgress::default());
     let scratch = folder.join("scratch");
     let report =

@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use ripstop_catalog::{
     Applied, Audited, Catalog, CatalogError, Change, Condition, Embedded, Outcome, Query, Reply,
 };
-use ripstop_gateway::{Placement, PlacementGroup, Selection};
+use ripstop_gateway::{Placement, PlacementGroup, ReadSelection};
 use ripstop_keeper::{CheckOptions, Keeper, KeeperSettings, MoveProgress};
 use ripstop_model::{NodeId, PoolId, StripeId};
 use ripstop_node::{Fault, FaultHandle, FaultSettings, MemoryNode, Node};
@@ -176,7 +176,8 @@ impl Scene {
         }
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("catalog");
-        let catalog = Embedded::open(&path, ripstop_catalog::Settings::default()).expect("opens");
+        let catalog =
+            Embedded::open(&path, ripstop_catalog::CatalogSettings::default()).expect("opens");
         let catalog = Arc::new(Tampered::new(Arc::new(catalog), Arc::default()));
         let Kept { store, keeper } = open(catalog.clone(), wrapped.clone(), settings);
         store.create_bucket("b").await.expect("done");
@@ -283,7 +284,7 @@ pub(crate) fn plan(groups: &[(u64, &[u16])]) -> Placement {
         nodes: nodes.iter().map(|&node| NodeId(node)).collect(),
         dispatch: vec![500_000; nodes.len()],
     };
-    Placement { selection: Selection::default(), groups: groups.iter().map(group).collect() }
+    Placement { selection: ReadSelection::default(), groups: groups.iter().map(group).collect() }
 }
 
 /// Waits until something holds.

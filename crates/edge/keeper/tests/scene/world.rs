@@ -106,7 +106,8 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new() -> Self {
         let nodes = (0..form().nodes).map(|_| Arc::new(MemoryNode::new(1 << 30))).collect();
-        let catalog = Embedded::in_memory(ripstop_catalog::Settings::default()).expect("opens");
+        let catalog =
+            Embedded::in_memory(ripstop_catalog::CatalogSettings::default()).expect("opens");
         Self { nodes, catalog: Arc::new(catalog), life: Arc::default() }
     }
 

@@ -7,7 +7,7 @@ use http::{Request, Response};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use ripstop_listen::{Peer, Settings, serve};
+use ripstop_listen::{ListenSettings, Peer, serve};
 use std::{
     convert::Infallible,
     error::Error,
@@ -30,7 +30,7 @@ pub(crate) struct Port {
 }
 
 impl Port {
-    pub(crate) async fn open<A, F, B>(settings: Settings, answer: A) -> Self
+    pub(crate) async fn open<A, F, B>(settings: ListenSettings, answer: A) -> Self
     where
         A: Fn(Request<Incoming>, Peer) -> F + Clone + Send + Sync + 'static,
         F: Future<Output = Response<B>> + Send + 'static,

@@ -9,8 +9,8 @@ use expect_test::expect;
 use proptest::prelude::*;
 use ripstop_form::{Unreadable, append};
 use ripstop_gateway::{
-    Cause, NodeState, Operation, Outcome, Placement, PlacementGroup, Recombination, Report,
-    Request, Selection, Shaping, Task, TaskEnd, TenantTerms, TierTerms,
+    Cause, NodeState, Placement, PlacementGroup, ReadSelection, Recombination, Report, Request,
+    RequestSpec, Shaping, Task, TaskEnd, TaskOutcome, TenantTerms, TierTerms,
 };
 use ripstop_model::{Code, RequestId, StripSet, TaskId, TenantId};
 use ripstop_shaping::Fraction;
@@ -20,10 +20,10 @@ fn beginning() -> Beginning {
     Beginning {
         program: "1.2.3".into(),
         pool: "p".into(),
-        settings: Settings::default(),
+        settings: MachineSettings::default(),
         nodes: vec![NodeSpec { id: NodeId(3), lanes: 16 }],
         policy: "tofec".into(),
-        policy_settings: ripstop_policy::Settings::default(),
+        policy_settings: ripstop_policy::PolicySettings::default(),
     }
 }
 
@@ -38,14 +38,14 @@ fn events() -> Vec<Event> {
     };
     let wanted = StripSet::first(2);
     vec![
-        request(Operation::Read { k: 2, wanted, places: vec![None, Some(NodeId(1))] }),
-        request(Operation::ReadShared { n: 6, k: 4, node: Some(NodeId(1)) }),
-        request(Operation::WriteUnique { n: 6, k: 4 }),
-        request(Operation::Write { n: 6, k: 4 }),
-        request(Operation::Mend { fragment: 5, node: None, taken: vec![NodeId(2)] }),
+        request(RequestSpec::Read { k: 2, wanted, places: vec![None, Some(NodeId(1))] }),
+        request(RequestSpec::ReadShared { n: 6, k: 4, node: Some(NodeId(1)) }),
+        request(RequestSpec::WriteUnique { n: 6, k: 4 }),
+        request(RequestSpec::Write { n: 6, k: 4 }),
+        request(RequestSpec::Mend { fragment: 5, node: None, taken: vec![NodeId(2)] }),
         Event::RequestAbandoned(RequestId(1)),
         Event::EncodeEnded(RequestId(1)),
-        Event::TaskEnded(TaskId(9), Outcome::Damaged),
+        Event::TaskEnded(TaskId(9), TaskOutcome::Damaged),
         Event::DecodeEnded(RequestId(1), true),
         Event::NodeChanged(NodeId(1), NodeState::Down),
         Event::ShapingChanged(Shaping {
@@ -53,7 +53,7 @@ fn events() -> Vec<Event> {
             tenants: vec![TenantTerms { tenant: TenantId(1), tiers: Vec::new() }],
         }),
         Event::PlacementChanged(Placement {
-            selection: Selection::LeastWorkPlanned,
+            selection: ReadSelection::LeastWorkPlanned,
             groups: vec![PlacementGroup { weight: 3, nodes: vec![NodeId(1)], dispatch: vec![9] }],
         }),
         Event::TimerFired,
@@ -64,7 +64,7 @@ fn actions() -> Vec<Action> {
     let (request, node) = (RequestId(1), NodeId(1));
     let task = Task { id: TaskId(9), request, node, fragment: 3, strips: 2 };
     let code = Code::new(6, 4).unwrap();
-    let (outcome, waited, served) = (Outcome::Done, Duration::ZERO, Duration::from_millis(3));
+    let (outcome, waited, served) = (TaskOutcome::Done, Duration::ZERO, Duration::from_millis(3));
     let write = false;
     let reports = [
         Report::Started { request, write, code, waited },
@@ -88,7 +88,7 @@ fn actions() -> Vec<Action> {
         },
         Report::Admitted { request, tenant: TenantId(300), tier: None },
         Report::Refused { request, tenant: TenantId(300) },
-        Report::FragmentLost { request, fragment: 3, outcome: Outcome::Missing },
+        Report::FragmentLost { request, fragment: 3, outcome: TaskOutcome::Missing },
         Report::Node { node, up: true },
     ];
     let plain = [
@@ -270,7 +270,7 @@ fn promises_and_plans_are_read_with_all_that_is_in_them() {
     let groups = vec![group(0), group(u64::MAX)];
     for event in [
         Event::ShapingChanged(Shaping { recombination: Recombination::PClock, tenants }),
-        Event::PlacementChanged(Placement { selection: Selection::Ready, groups }),
+        Event::PlacementChanged(Placement { selection: ReadSelection::Ready, groups }),
     ] {
         let record = Entry::Told { now: Timestamp::from_nanos(u64::MAX), event };
         assert_eq!(read(&alone(&borrowed(&record))), Ok(vec![record]));
@@ -401,7 +401,10 @@ fn what_makes_no_machine_is_refused_and_not_a_panic() {
     let refusals = [
         Beginning { nodes: twice, ..beginning() },
         Beginning { policy: "best".into(), ..beginning() },
-        Beginning { settings: Settings { tries_max: 0, ..Settings::default() }, ..beginning() },
+        Beginning {
+            settings: MachineSettings { tries_max: 0, ..MachineSettings::default() },
+            ..beginning()
+        },
     ];
     let told = refusals.map(|beginning| beginning.machine().unwrap_err().to_string());
     assert_eq!(told[0], "node 3 is there twice");

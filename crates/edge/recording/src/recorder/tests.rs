@@ -14,10 +14,10 @@ fn a_disk_that_cannot_keep_up_ends_the_recording_and_never_leaves_a_gap() {
     let beginning = Beginning {
         program: "test".into(),
         pool: "p".into(),
-        settings: ripstop_gateway::Settings::default(),
+        settings: ripstop_gateway::MachineSettings::default(),
         nodes: vec![NodeSpec { id: NodeId(0), lanes: 1 }],
         policy: "fixed".into(),
-        policy_settings: ripstop_policy::Settings::default(),
+        policy_settings: ripstop_policy::PolicySettings::default(),
     };
     let (mut machine, witness) = (beginning.machine().unwrap(), recorder.pool(&beginning));
     {

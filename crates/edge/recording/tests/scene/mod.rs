@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use ripstop_delay::{Preset, ShiftedExponential};
-use ripstop_gateway::{NodeSpec, Report, Settings as MachineSettings};
+use ripstop_gateway::{MachineSettings, NodeSpec, Report};
 use ripstop_model::{Code, NodeId, PoolId, StripeId, StripeShape, Timestamp};
 use ripstop_node::{Delay, Fault, FaultSettings, MemoryNode, Node};
 use ripstop_recording::{Beginning, Recorder};
@@ -41,7 +41,7 @@ pub(crate) fn beginning(name: &str, policy: &str, nodes: u16) -> Beginning {
         },
         nodes: (0..nodes).map(|id| NodeSpec { id: NodeId(id), lanes: 3 }).collect(),
         policy: policy.into(),
-        policy_settings: ripstop_policy::Settings {
+        policy_settings: ripstop_policy::PolicySettings {
             limits,
             memory: 0.5,
             model: Some(ShiftedExponential::S3_2013_A),

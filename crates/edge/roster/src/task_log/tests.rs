@@ -1,12 +1,12 @@
 use super::*;
 use crate::task_log_file::{TaskLogError, TaskLogFile, TaskLogFileSettings};
 use core::time::Duration;
-use ripstop_estimator::{Outcome as Logged, fit_log, parse_log};
-use ripstop_gateway::{Outcome, Task, TaskEnd};
+use ripstop_estimator::{LoggedOutcome as Logged, fit_log, parse_log};
+use ripstop_gateway::{Task, TaskEnd, TaskOutcome};
 use ripstop_model::{NodeId, Operation, RequestId, TaskId};
 use std::{fs, sync::Arc};
 
-fn task(number: u64, outcome: Outcome, served_ms: u64) -> Report {
+fn task(number: u64, outcome: TaskOutcome, served_ms: u64) -> Report {
     let (id, request) = (TaskId(number), RequestId(1));
     let node = NodeId(number as u16 % 3);
     Report::Task(TaskEnd {
@@ -17,13 +17,13 @@ fn task(number: u64, outcome: Outcome, served_ms: u64) -> Report {
         waited: Duration::from_micros(5),
         served: Duration::from_millis(served_ms),
         extra: false,
-        redundant: outcome == Outcome::Cancelled,
+        redundant: outcome == TaskOutcome::Cancelled,
     })
 }
 
 fn fill(log: &TaskLog, numbers: std::ops::Range<u64>) {
     for number in numbers {
-        log.report(Timestamp::from_nanos(number), &task(number, Outcome::Done, 1));
+        log.report(Timestamp::from_nanos(number), &task(number, TaskOutcome::Done, 1));
     }
 }
 
@@ -36,11 +36,11 @@ fn the_tasks_that_had_a_lane_are_lines_that_the_estimator_reads() {
     let log = Arc::new(TaskLog::new());
     assert_eq!(text(&log), format!("{LOG_HEADER}\n"));
     let tasks = [
-        (Outcome::Done, 4),
-        (Outcome::Cancelled, 2),
-        (Outcome::Cancelled, 0),
-        (Outcome::Unavailable, 0),
-        (Outcome::Damaged, 7),
+        (TaskOutcome::Done, 4),
+        (TaskOutcome::Cancelled, 2),
+        (TaskOutcome::Cancelled, 0),
+        (TaskOutcome::Unavailable, 0),
+        (TaskOutcome::Damaged, 7),
     ];
     for (number, (outcome, served)) in (0..).zip(tasks) {
         log.report(Timestamp::from_nanos(1_000_000_000 * number), &task(number, outcome, served));

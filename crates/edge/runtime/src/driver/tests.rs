@@ -1,6 +1,6 @@
 use super::*;
 use ripstop_block::Blocks;
-use ripstop_gateway::{NodeSpec, Settings};
+use ripstop_gateway::{MachineSettings, NodeSpec};
 use ripstop_node::{Fault, FaultHandle, FaultSettings, MemoryNode};
 
 #[derive(Debug)]
@@ -17,9 +17,9 @@ fn stalled(stall_for: Option<Duration>, probe_every: Duration) -> (Arc<Shared>, 
     let faults = FaultSettings { stall: 1.0, stall_for, ..FaultSettings::default() };
     let node = Fault::new(Arc::new(MemoryNode::new(1)), faults, 1);
     let handle = node.handle();
-    let settings = Settings { probe_every, ..Settings::default() };
+    let settings = MachineSettings { probe_every, ..MachineSettings::default() };
     let specs = vec![NodeSpec { id: NODE, lanes: 1 }];
-    let policy = ripstop_policy::by_name("fixed", &ripstop_policy::Settings::default());
+    let policy = ripstop_policy::by_name("fixed", &ripstop_policy::PolicySettings::default());
     let machine = Machine::new(settings, specs, policy.unwrap());
     let nodes = BTreeMap::from([(NODE, Arc::new(node) as Arc<dyn Node>)]);
     (Shared::new(machine, nodes, Arc::new(Nobody), Arc::default(), Blocks::default()), handle)

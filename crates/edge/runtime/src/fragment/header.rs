@@ -9,7 +9,7 @@ pub use description::{Header, HeaderError, Origin, RecordTag};
 use super::Guard;
 use crate::{Cut, Sealing, Seals};
 use bytes::Bytes;
-use description::{ALIGN, MAGIC, word};
+use description::{ALIGN, MAGIC, REST_LEN_MAX, word};
 use ripstop_form::Unknown;
 use ripstop_model::{FragmentId, StripeShape};
 
@@ -17,8 +17,6 @@ use ripstop_model::{FragmentId, StripeShape};
 const CURRENT: u8 = second::VERSION;
 /// Longest header: bounds what a rebuild reads of a fragment that may not be one.
 const HEADER_LEN_MAX: usize = 16 << 20;
-/// Bytes of a header beside its record, at most: those of the fields that this program writes.
-const REST_LEN_MAX: usize = 256;
 /// Records this long are not copied into each header that tells them.
 const SHARED_RECORD_MIN: usize = 16 << 10;
 

@@ -2,7 +2,7 @@
 
 use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
-    Settings,
+    FrontSettings,
     document::Envelope,
     error::{Code, Failure},
     metadata,
@@ -48,7 +48,7 @@ impl Operate for Get {
         self.0.check_exists(desk).await
     }
 
-    fn render((): (), settings: &Settings) -> Reply {
+    fn render((): (), settings: &FrontSettings) -> Reply {
         let owner = &settings.owner;
         let mut root = Element::in_namespace("AccessControlPolicy");
         root.child("Owner", |element| {
@@ -93,7 +93,7 @@ impl Operate for Put {
         }
     }
 
-    fn render((): (), _: &Settings) -> Reply {
+    fn render((): (), _: &FrontSettings) -> Reply {
         Reply::empty(StatusCode::OK)
     }
 }

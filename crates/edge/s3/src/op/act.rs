@@ -1,19 +1,19 @@
 //! What an operation is made of: parse, run, render.
 
 use crate::{
-    Settings,
+    FrontSettings,
     allowance::Allowances,
     error::Outcome,
     request::{Reply, Request},
 };
-use ripstop_identity::{Action, Principal, Resource, allows};
+use ripstop_identity::{Principal, Privilege, Resource, allows};
 use ripstop_store::Store;
 use std::sync::{Arc, atomic::AtomicU64};
 
 /// What operations are done with.
 pub(crate) struct Desk {
     pub(crate) store: Store,
-    pub(crate) settings: Arc<Settings>,
+    pub(crate) settings: Arc<FrontSettings>,
     pub(crate) allowances: Arc<Allowances>,
     /// Who asks, and may have done what its request asks for.
     pub(crate) principal: Principal,
@@ -23,7 +23,7 @@ pub(crate) struct Desk {
 
 impl Desk {
     /// Whether the principal may do this to something that its request's address does not name.
-    pub(crate) fn allows(&self, action: Action, resource: &Resource<'_>) -> bool {
+    pub(crate) fn allows(&self, action: Privilege, resource: &Resource<'_>) -> bool {
         allows(&self.principal, action, resource)
     }
 }
@@ -41,7 +41,7 @@ pub(crate) trait Operate: Sized + Send {
     fn run(self, desk: &Desk) -> impl Future<Output = Outcome<Self::Done>> + Send;
 
     /// Makes the answer.
-    fn render(done: Self::Done, settings: &Settings) -> Reply;
+    fn render(done: Self::Done, settings: &FrontSettings) -> Reply;
 }
 
 /// Does what a request asks for.

@@ -1,6 +1,6 @@
 use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
-    Settings, date,
+    FrontSettings, date,
     digest::{self, base64},
     error::{Code, Failure},
     xml::Element,
@@ -79,7 +79,7 @@ impl Operate for Get {
         Ok(told)
     }
 
-    fn render(told: Told, _: &Settings) -> Reply {
+    fn render(told: Told, _: &FrontSettings) -> Reply {
         let object = &told.located.object;
         let attributes = &object.attributes;
         let mut root = Element::in_namespace("GetObjectAttributesResponse");

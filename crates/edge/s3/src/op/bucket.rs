@@ -3,7 +3,7 @@ mod tests;
 
 use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
-    Settings,
+    FrontSettings,
     allowance::Held,
     date,
     error::{Code, Failure},
@@ -13,7 +13,7 @@ use crate::{
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::StatusCode;
 use ripstop_catalog::{Bucket, CatalogError, ListingRequest, Refusal};
-use ripstop_identity::{Action, Resource};
+use ripstop_identity::{Privilege, Resource};
 use ripstop_store::StoreError;
 
 /// Most buckets on a page.
@@ -62,7 +62,7 @@ impl Operate for Create {
         }
     }
 
-    fn render(bucket: String, _: &Settings) -> Reply {
+    fn render(bucket: String, _: &FrontSettings) -> Reply {
         Reply::empty(StatusCode::OK).with("location", &format!("/{bucket}"))
     }
 }
@@ -127,7 +127,7 @@ impl Operate for Delete {
         Ok(())
     }
 
-    fn render((): (), _: &Settings) -> Reply {
+    fn render((): (), _: &FrontSettings) -> Reply {
         Reply::empty(StatusCode::NO_CONTENT)
     }
 }
@@ -171,7 +171,7 @@ impl Operate for Head {
         Ok(())
     }
 
-    fn render((): (), settings: &Settings) -> Reply {
+    fn render((): (), settings: &FrontSettings) -> Reply {
         Reply::empty(StatusCode::OK)
             .with("x-amz-bucket-region", &settings.region)
             .with("x-amz-access-point-alias", "false")
@@ -195,7 +195,7 @@ impl Operate for Location {
         Ok(())
     }
 
-    fn render((): (), settings: &Settings) -> Reply {
+    fn render((): (), settings: &FrontSettings) -> Reply {
         let region = settings.region.as_str();
         let constraint = if region == UNCONSTRAINED { "" } else { region };
         Reply::document(Element::only_text("LocationConstraint", constraint))
@@ -251,7 +251,7 @@ impl Operate for List {
         let Self { max, prefix, elsewhere, mut after } = self;
         let held = desk.allowances.pages.take(max * BUCKET_MEMORY).await?;
         let shown = |name: &str| {
-            name.starts_with(&prefix) && desk.allows(Action::Know, &Resource::Bucket(name))
+            name.starts_with(&prefix) && desk.allows(Privilege::Know, &Resource::Bucket(name))
         };
         let mut buckets = Vec::new();
         while buckets.len() <= max && !elsewhere {
@@ -265,7 +265,7 @@ impl Operate for List {
         Ok(Listed { buckets, prefix, truncated, held })
     }
 
-    fn render(done: Listed, settings: &Settings) -> Reply {
+    fn render(done: Listed, settings: &FrontSettings) -> Reply {
         let Listed { buckets: found, prefix, truncated, held } = done;
         let owner = &settings.owner;
         let mut root = Element::in_namespace("ListAllMyBucketsResult");

@@ -7,7 +7,7 @@ use super::{
     whole::{Said, announced, check_checksum, check_len, computed, etag_of},
 };
 use crate::{
-    Settings,
+    FrontSettings,
     allowance::Held,
     condition::{self, Demand, bare_tag},
     digest,
@@ -149,7 +149,7 @@ impl Operate for Complete {
         }
     }
 
-    fn render(done: Completed, _: &Settings) -> Reply {
+    fn render(done: Completed, _: &FrontSettings) -> Reply {
         let mut root = Element::in_namespace("CompleteMultipartUploadResult");
         let path = crate::uri::encode(&done.key, b"/");
         root.text("Location", &format!("{}/{}/{path}", done.origin, done.bucket));

@@ -8,7 +8,7 @@ use super::{
     source::{self, Source},
 };
 use crate::{
-    Settings,
+    FrontSettings,
     condition::{self, Demand},
     date, digest,
     error::{Code, Failure},
@@ -95,7 +95,7 @@ impl Operate for Copy {
         Ok(desk.store.copy(&located, Target { bucket, key, condition }, attributes).await?)
     }
 
-    fn render(object: Object, _: &Settings) -> Reply {
+    fn render(object: Object, _: &FrontSettings) -> Reply {
         let mut root = Element::in_namespace("CopyObjectResult");
         root.text("LastModified", &date::document(object.modified_ms));
         root.text("ETag", &format!("\"{}\"", object.attributes.etag));
@@ -169,7 +169,7 @@ impl Operate for Part {
         Ok(Copied { part, with_checksum: upload.checksum.is_some() })
     }
 
-    fn render(Copied { part, with_checksum }: Copied, _: &Settings) -> Reply {
+    fn render(Copied { part, with_checksum }: Copied, _: &FrontSettings) -> Reply {
         let mut root = Element::in_namespace("CopyPartResult");
         root.text("LastModified", &date::document(part.modified_ms));
         root.text("ETag", &format!("\"{}\"", part.etag));

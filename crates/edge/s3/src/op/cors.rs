@@ -2,7 +2,7 @@
 
 use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
-    Settings,
+    FrontSettings,
     error::{Code, Failure},
 };
 use http::StatusCode;
@@ -41,7 +41,7 @@ impl Operate for Preflight {
         Err(refused.with("Method", self.method).with("ResourceType", kind))
     }
 
-    fn render((): (), _: &Settings) -> Reply {
+    fn render((): (), _: &FrontSettings) -> Reply {
         Reply::empty(StatusCode::OK)
     }
 }

@@ -3,7 +3,7 @@ use super::{
     list::{ENTRY_MEMORY, KEY_FACTOR},
 };
 use crate::{
-    Settings,
+    FrontSettings,
     allowance::Held,
     condition::{bare_tag, failed},
     date,
@@ -14,7 +14,7 @@ use crate::{
 use futures::{StreamExt as _, stream};
 use http::StatusCode;
 use ripstop_catalog::{Condition, Object};
-use ripstop_identity::{Action, Resource};
+use ripstop_identity::{Privilege, Resource};
 use ripstop_store::Store;
 
 /// Most keys in one request.
@@ -82,7 +82,7 @@ impl Operate for One {
         delete(&desk.store, &self.bucket, &self.key, &self.demands).await
     }
 
-    fn render((): (), _: &Settings) -> Reply {
+    fn render((): (), _: &FrontSettings) -> Reply {
         Reply::empty(StatusCode::NO_CONTENT)
     }
 }
@@ -156,7 +156,7 @@ impl Operate for Many {
         Ok(Outcomes { each, quiet, held })
     }
 
-    fn render(done: Outcomes, _: &Settings) -> Reply {
+    fn render(done: Outcomes, _: &FrontSettings) -> Reply {
         let Outcomes { each, quiet, held } = done;
         let mut result = Element::in_namespace("DeleteResult");
         for (entry, outcome) in each {
@@ -182,7 +182,7 @@ impl Operate for Many {
 }
 
 async fn delete_entry(desk: &Desk, bucket: &str, entry: &Entry) -> Outcome<()> {
-    if !desk.allows(Action::Write, &Resource::Object { bucket, key: &entry.key }) {
+    if !desk.allows(Privilege::Write, &Resource::Object { bucket, key: &entry.key }) {
         return Err(Code::AccessDenied.into());
     }
     uri::check_key(&entry.key)?;

@@ -2,7 +2,7 @@
 
 use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
-    Settings,
+    FrontSettings,
     allowance::Held,
     date, digest,
     error::{Code, Failure},
@@ -130,7 +130,7 @@ impl Page {
         self.spelling.show(root);
     }
 
-    fn show_entries(&self, name: &str, owner: Option<&Settings>, root: &mut Element) {
+    fn show_entries(&self, name: &str, owner: Option<&FrontSettings>, root: &mut Element) {
         for (key, object) in &self.listing.objects {
             root.child(name, |element| {
                 element.text("Key", &self.spelling.spell(key));
@@ -162,7 +162,7 @@ fn show_object(object: &ListedObject, element: &mut Element) {
 }
 
 /// The one owner of everything.
-pub(super) fn show_owner(name: &str, settings: &Settings, element: &mut Element) {
+pub(super) fn show_owner(name: &str, settings: &FrontSettings, element: &mut Element) {
     let owner = &settings.owner;
     element.child(name, |element| {
         element.text("ID", owner).text("DisplayName", owner);
@@ -185,7 +185,7 @@ impl Operate for Version1 {
         self.0.run(desk).await.map(Page1)
     }
 
-    fn render(Page1(page): Page1, settings: &Settings) -> Reply {
+    fn render(Page1(page): Page1, settings: &FrontSettings) -> Reply {
         let mut root = Element::in_namespace("ListBucketResult");
         page.show_head_with(&page.spelling.spell_prefix(&page.wanted.prefix), &mut root);
         root.text("Marker", &page.spelling.spell(&page.wanted.after));
@@ -238,7 +238,7 @@ impl Operate for Version2 {
         Ok(Page2 { page: asked.run(desk).await?, token, with_owner })
     }
 
-    fn render(done: Page2, settings: &Settings) -> Reply {
+    fn render(done: Page2, settings: &FrontSettings) -> Reply {
         let Page2 { page, token, with_owner } = done;
         let mut root = Element::in_namespace("ListBucketResult");
         page.show_head(&mut root);
@@ -287,7 +287,7 @@ impl Operate for Versions {
         Ok(VersionPage { page: self.asked.run(desk).await?, marker: self.marker })
     }
 
-    fn render(done: VersionPage, settings: &Settings) -> Reply {
+    fn render(done: VersionPage, settings: &FrontSettings) -> Reply {
         let VersionPage { page, marker } = done;
         let mut root = Element::in_namespace("ListVersionsResult");
         page.show_head(&mut root);

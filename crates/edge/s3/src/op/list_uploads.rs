@@ -2,7 +2,7 @@ use super::{
     Desk, Operate, Outcome, Reply, Request,
     list::{ENTRIES_MAX, Spelling, page_memory, show_owner},
 };
-use crate::{Settings, allowance::Held, date, digest, xml::Element};
+use crate::{FrontSettings, allowance::Held, date, digest, xml::Element};
 use ripstop_catalog::{ListedUpload, Listing, ListingRequest};
 
 /// A page of uploads that are under way.
@@ -49,7 +49,7 @@ impl Operate for List {
         Ok(Listed { spelling, wanted, listing, held })
     }
 
-    fn render(done: Listed, settings: &Settings) -> Reply {
+    fn render(done: Listed, settings: &FrontSettings) -> Reply {
         let Listed { spelling, wanted, listing, held } = done;
         let mut root = Element::in_namespace("ListMultipartUploadsResult");
         root.text("Bucket", &wanted.bucket);
@@ -80,7 +80,7 @@ impl Operate for List {
 fn show_upload(
     upload: &ListedUpload,
     spelling: Spelling,
-    settings: &Settings,
+    settings: &FrontSettings,
     element: &mut Element,
 ) {
     element.text("Key", &spelling.spell(&upload.key)).text("UploadId", &upload.id);

@@ -29,6 +29,6 @@ pub(crate) use crate::{
 };
 pub(crate) use act::{Desk, Operate};
 pub(crate) use source::{COPY_SOURCE, named as copy_source};
-pub use table::Operation;
+pub use table::S3Operation;
 pub(crate) use table::{ENTRIES, Entry, Row, covered, run};
 pub(crate) use word::{Input, Level, Selector, Signer, When};

@@ -2,7 +2,7 @@
 
 use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
-    Settings, digest,
+    FrontSettings, digest,
     error::{Code, Failure},
     metadata,
     xml::Element,
@@ -67,7 +67,7 @@ impl Operate for Create {
         Ok(desk.store.create_upload(upload).await?)
     }
 
-    fn render(upload: Upload, _: &Settings) -> Reply {
+    fn render(upload: Upload, _: &FrontSettings) -> Reply {
         let mut root = Element::in_namespace("InitiateMultipartUploadResult");
         root.text("Bucket", &upload.bucket).text("Key", &upload.key).text("UploadId", &upload.id);
         let reply = Reply::document(root.document());
@@ -139,7 +139,7 @@ impl Operate for Abort {
         Ok(desk.store.abort_upload(&upload.id).await?)
     }
 
-    fn render((): (), _: &Settings) -> Reply {
+    fn render((): (), _: &FrontSettings) -> Reply {
         Reply::empty(StatusCode::NO_CONTENT)
     }
 }

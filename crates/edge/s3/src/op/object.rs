@@ -2,7 +2,7 @@
 
 use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
-    Settings,
+    FrontSettings,
     allowance::FEW_EXTENTS,
     body::{Outgoing, Pieces},
     condition::{Judgement, Preconditions, failed},
@@ -201,7 +201,7 @@ impl Operate for Get {
         }
     }
 
-    fn render(found: Found, _: &Settings) -> Reply {
+    fn render(found: Found, _: &FrontSettings) -> Reply {
         found.render()
     }
 }
@@ -220,7 +220,7 @@ impl Operate for Head {
         self.0.look(desk).await
     }
 
-    fn render(found: Found, _: &Settings) -> Reply {
+    fn render(found: Found, _: &FrontSettings) -> Reply {
         found.render()
     }
 }

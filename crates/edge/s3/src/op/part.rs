@@ -7,7 +7,7 @@ use super::{
     put::{announced, with_checksum},
 };
 use crate::{
-    Settings,
+    FrontSettings,
     allowance::Held,
     body::Payload,
     date,
@@ -97,7 +97,7 @@ impl Operate for Put {
         Ok(Taken { etag: part.etag, checksum })
     }
 
-    fn render(taken: Taken, _: &Settings) -> Reply {
+    fn render(taken: Taken, _: &FrontSettings) -> Reply {
         let reply = Reply::empty(StatusCode::OK).with("etag", &format!("\"{}\"", taken.etag));
         with_checksum(reply, taken.checksum.as_ref(), 0, false)
     }
@@ -164,7 +164,7 @@ impl Operate for List {
         Ok(Listed { upload, parts, max, after, truncated, held })
     }
 
-    fn render(done: Listed, settings: &Settings) -> Reply {
+    fn render(done: Listed, settings: &FrontSettings) -> Reply {
         let Listed { upload, parts, max, after, truncated, held } = done;
         let mut root = Element::in_namespace("ListPartsResult");
         root.text("Bucket", &upload.bucket).text("Key", &upload.key).text("UploadId", &upload.id);

@@ -2,7 +2,7 @@
 
 use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
-    Settings,
+    FrontSettings,
     error::{Code, Failure},
 };
 use http::StatusCode;
@@ -23,7 +23,7 @@ impl Operate for Post {
         Err(Failure::new(Code::NotImplemented, message))
     }
 
-    fn render((): (), _: &Settings) -> Reply {
+    fn render((): (), _: &FrontSettings) -> Reply {
         Reply::empty(StatusCode::NO_CONTENT)
     }
 }

@@ -1,6 +1,6 @@
 use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
-    Settings,
+    FrontSettings,
     body::Payload,
     condition::{self, Demand},
     digest::{self, Expectation, ObjectBody, Received},
@@ -51,7 +51,7 @@ impl Operate for Put {
         })
     }
 
-    fn render(object: Object, _: &Settings) -> Reply {
+    fn render(object: Object, _: &FrontSettings) -> Reply {
         let reply =
             Reply::empty(StatusCode::OK).with("etag", &format!("\"{}\"", object.attributes.etag));
         with_checksum(reply, object.attributes.checksum.as_ref(), 0, true)
@@ -60,7 +60,7 @@ impl Operate for Put {
 }
 
 /// The announced length, if we take as much.
-pub(super) fn announced(payload: &Payload, settings: &Settings) -> Outcome<u64> {
+pub(super) fn announced(payload: &Payload, settings: &FrontSettings) -> Outcome<u64> {
     let len = payload.announced()?;
     let max = settings.put_len_max;
     if len > max {

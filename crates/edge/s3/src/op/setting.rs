@@ -4,7 +4,7 @@ use super::{
     Desk, Operate, Outcome, Reply, Request,
     settings::{Setting, Stands, named_setting},
 };
-use crate::{Settings, error::Code};
+use crate::{FrontSettings, error::Code};
 use http::StatusCode;
 
 pub(super) struct Get {
@@ -38,7 +38,7 @@ impl Operate for Get {
         }
     }
 
-    fn render(document: fn() -> String, _: &Settings) -> Reply {
+    fn render(document: fn() -> String, _: &FrontSettings) -> Reply {
         Reply::document(document())
     }
 }
@@ -60,7 +60,7 @@ impl Operate for Delete {
         Ok(())
     }
 
-    fn render((): (), _: &Settings) -> Reply {
+    fn render((): (), _: &FrontSettings) -> Reply {
         Reply::empty(StatusCode::NO_CONTENT)
     }
 }

@@ -16,14 +16,14 @@ use Input::{Bytes, Document, Nothing};
 use Level::{Bucket, BucketOrObject, Object, Service};
 use Selector::{Has, Header, Is, NamesSetting};
 use Signer::{Anybody, Form, Key, KeyOrNobody};
-use ripstop_identity::Action;
+use ripstop_identity::Privilege;
 use std::sync::LazyLock;
 
 /// A row of the table: one operation.
 #[derive(Debug)]
 pub(crate) struct Row {
     /// Which one.
-    pub(crate) operation: Operation,
+    pub(crate) operation: S3Operation,
     /// Which requests are for it.
     pub(crate) when: When,
     /// What it takes from the body.
@@ -31,7 +31,7 @@ pub(crate) struct Row {
     /// Who may send it.
     pub(crate) signer: Signer,
     /// What must be allowed to its sender.
-    pub(crate) action: Action,
+    pub(crate) action: Privilege,
     /// Parameters of the query, beside those that select it, that change what it does and are
     /// under a signature of Version 2.
     pub(crate) covers: &'static [&'static str],
@@ -86,9 +86,9 @@ macro_rules! operations {
         /// What a request asks for, by S3's names.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         #[expect(missing_docs, reason = "the names are S3's own")]
-        pub enum Operation { $($($name,)?)* Unknown }
+        pub enum S3Operation { $($($name,)?)* Unknown }
 
-        impl Operation {
+        impl S3Operation {
             /// Its name.
             pub const fn name(self) -> &'static str {
                 match self {
@@ -104,11 +104,11 @@ macro_rules! operations {
         /// Of two that a request fits, the first is meant.
         pub(crate) static ENTRIES: &[Entry] = &[$(
             $(Entry::Is(Row {
-                operation: Operation::$name,
+                operation: S3Operation::$name,
                 when: When { method: stringify!($method), level: $level, selectors: &$selectors },
                 input: $input$(($limits))?,
                 signer: $signer,
-                action: Action::$action,
+                action: Privilege::$action,
                 covers: covers!($($covers)?),
             }),)?
             $(Entry::Refused {
@@ -119,13 +119,13 @@ macro_rules! operations {
 
         /// Does what a request asks for.
         pub(crate) async fn run(
-            operation: Operation,
+            operation: S3Operation,
             request: Request,
             desk: Desk,
         ) -> Outcome<Reply> {
             match operation {
-                $($(Operation::$name => perform::<$handler>(request, desk).await,)?)*
-                Operation::Unknown => Err(Code::MethodNotAllowed.into()),
+                $($(S3Operation::$name => perform::<$handler>(request, desk).await,)?)*
+                S3Operation::Unknown => Err(Code::MethodNotAllowed.into()),
             }
         }
     };

@@ -1,6 +1,6 @@
 use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
-    Settings,
+    FrontSettings,
     error::Code,
     tagging::{self, Tags},
 };
@@ -29,7 +29,7 @@ impl Operate for Get {
         Ok(located.object.attributes.tags.clone())
     }
 
-    fn render(tags: Tags, _: &Settings) -> Reply {
+    fn render(tags: Tags, _: &FrontSettings) -> Reply {
         Reply::document(tagging::document(&tags))
     }
 }
@@ -54,7 +54,7 @@ impl Operate for Put {
         set(desk, &self.bucket, &self.key, self.tags).await
     }
 
-    fn render((): (), _: &Settings) -> Reply {
+    fn render((): (), _: &FrontSettings) -> Reply {
         Reply::empty(StatusCode::OK)
     }
 }
@@ -76,7 +76,7 @@ impl Operate for Delete {
         set(desk, &self.bucket, &self.key, Tags::new()).await
     }
 
-    fn render((): (), _: &Settings) -> Reply {
+    fn render((): (), _: &FrontSettings) -> Reply {
         Reply::empty(StatusCode::NO_CONTENT)
     }
 }

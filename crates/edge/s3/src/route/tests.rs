@@ -1,5 +1,5 @@
 use super::*;
-use crate::Operation;
+use crate::S3Operation;
 
 /// What a request is for: an operation's name, or the code of its refusal.
 fn routed(method: &str, path: &str, query: &str, copies: bool) -> &'static str {
@@ -80,9 +80,9 @@ fn rows() -> impl Iterator<Item = &'static Row> {
 
 #[test]
 fn every_operation_has_one_row() {
-    for operation in Operation::ALL.iter().filter(|known| **known != Operation::Unknown) {
+    for operation in S3Operation::ALL.iter().filter(|known| **known != S3Operation::Unknown) {
         let rows = rows().filter(|row| row.operation == *operation).count();
         assert_eq!(rows, 1, "{operation:?}");
     }
-    assert_eq!(rows().count() + 1, Operation::ALL.len());
+    assert_eq!(rows().count() + 1, S3Operation::ALL.len());
 }

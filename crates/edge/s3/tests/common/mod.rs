@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each user takes its part")]
 
 use ripstop_catalog::Embedded;
-use ripstop_gateway::{Report, Settings as MachineSettings};
+use ripstop_gateway::{MachineSettings, Report};
 use ripstop_model::{Code, NodeId, PoolId, Timestamp};
 use ripstop_node::{MemoryNode, Node};
 use ripstop_runtime::{Memory, Observer, Origin, Pins, Pool, PoolNode};
@@ -19,7 +19,8 @@ impl Observer for Unwatched {
 /// A store of code (3,2) over three memory nodes, with its catalog in `folder`; and its nodes.
 pub(crate) fn store(folder: &Path, settings: StoreSettings) -> (Store, Vec<Arc<MemoryNode>>) {
     let memory_nodes: Vec<_> = (0..3).map(|_| Arc::new(MemoryNode::new(4 << 30))).collect();
-    let catalog = Embedded::open(&folder.join("catalog"), ripstop_catalog::Settings::default());
+    let catalog =
+        Embedded::open(&folder.join("catalog"), ripstop_catalog::CatalogSettings::default());
     // Nobody keeps the store: requests are what is tested.
     let (to, _) = ripstop_runtime::aftermaths();
     let pins = Pins::default();
@@ -28,7 +29,7 @@ pub(crate) fn store(folder: &Path, settings: StoreSettings) -> (Store, Vec<Arc<M
         lanes: 8,
         node: node.clone() as Arc<dyn Node>,
     };
-    let policy = ripstop_policy::by_name("fixed", &ripstop_policy::Settings::default());
+    let policy = ripstop_policy::by_name("fixed", &ripstop_policy::PolicySettings::default());
     let memory = Memory::new(256 << 20);
     let pool = Pool::new(
         Origin { store: 1, pool: PoolId(0) },

@@ -4,7 +4,7 @@ use crate::{client::Call, rights};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use md5::Digest as _;
 use ripstop_identity::{Right, Rights};
-use ripstop_s3::Operation;
+use ripstop_s3::S3Operation;
 
 /// The bucket that is asked for.
 pub(crate) const BUCKET: &str = "theirs";
@@ -113,61 +113,61 @@ impl Case {
 }
 
 /// The case of each operation: one that is new has none, and does not compile.
-pub(crate) fn case(operation: Operation) -> Case {
+pub(crate) fn case(operation: S3Operation) -> Case {
     use Needed::{Any, Copy, NoKey, Nothing, Of};
     use Right::{Owner, Read, Write};
     let bucket = |needed, method, query| Case::new(needed, method, &format!("/{BUCKET}"), query);
     let object =
         |needed, method, query| Case::new(needed, method, &format!("/{BUCKET}/{KEY}"), query);
     match operation {
-        Operation::Unknown => unreachable!("it is what is no operation"),
-        Operation::ListBuckets => Case::new(Nothing, "GET", "/", ""),
+        S3Operation::Unknown => unreachable!("it is what is no operation"),
+        S3Operation::ListBuckets => Case::new(Nothing, "GET", "/", ""),
         // No other origin is let in, which everybody is told.
-        Operation::Preflight => object(NoKey, "OPTIONS", "")
+        S3Operation::Preflight => object(NoKey, "OPTIONS", "")
             .header("origin", "https://example.com")
             .header("access-control-request-method", "PUT")
             .answered(403),
         // The signature would be in the body, which is not asked for.
-        Operation::PostObject => bucket(NoKey, "POST", "")
+        S3Operation::PostObject => bucket(NoKey, "POST", "")
             .header("content-type", "multipart/form-data; boundary=b")
             .answered(501),
-        Operation::HeadBucket => bucket(Any, "HEAD", ""),
-        Operation::GetBucketLocation => bucket(Any, "GET", "location="),
-        Operation::GetBucketSetting => bucket(Of(Read), "GET", "versioning="),
-        Operation::DeleteBucketSetting => bucket(Of(Owner), "DELETE", "policy=").answered(204),
-        Operation::ListObjects => bucket(Of(Read), "GET", ""),
-        Operation::ListObjectsV2 => bucket(Of(Read), "GET", "list-type=2"),
-        Operation::ListObjectVersions => bucket(Of(Read), "GET", "versions="),
-        Operation::ListMultipartUploads => bucket(Of(Read), "GET", "uploads="),
-        Operation::GetAcl => bucket(Of(Read), "GET", "acl="),
-        Operation::PutAcl => bucket(Of(Owner), "PUT", "acl=").header("x-amz-acl", "private"),
+        S3Operation::HeadBucket => bucket(Any, "HEAD", ""),
+        S3Operation::GetBucketLocation => bucket(Any, "GET", "location="),
+        S3Operation::GetBucketSetting => bucket(Of(Read), "GET", "versioning="),
+        S3Operation::DeleteBucketSetting => bucket(Of(Owner), "DELETE", "policy=").answered(204),
+        S3Operation::ListObjects => bucket(Of(Read), "GET", ""),
+        S3Operation::ListObjectsV2 => bucket(Of(Read), "GET", "list-type=2"),
+        S3Operation::ListObjectVersions => bucket(Of(Read), "GET", "versions="),
+        S3Operation::ListMultipartUploads => bucket(Of(Read), "GET", "uploads="),
+        S3Operation::GetAcl => bucket(Of(Read), "GET", "acl="),
+        S3Operation::PutAcl => bucket(Of(Owner), "PUT", "acl=").header("x-amz-acl", "private"),
         // It is there: who may create it is told so.
-        Operation::CreateBucket => bucket(Of(Owner), "PUT", "").answered(409),
+        S3Operation::CreateBucket => bucket(Of(Owner), "PUT", "").answered(409),
         // It is not empty: who may delete it is told so.
-        Operation::DeleteBucket => bucket(Of(Owner), "DELETE", "").answered(409),
-        Operation::DeleteObjects => bucket(Of(Write), "POST", "delete=")
+        S3Operation::DeleteBucket => bucket(Of(Owner), "DELETE", "").answered(409),
+        S3Operation::DeleteObjects => bucket(Of(Write), "POST", "delete=")
             .body(&format!("<Delete><Object><Key>{KEY}</Key></Object></Delete>")),
-        Operation::GetObject => object(Of(Read), "GET", ""),
-        Operation::HeadObject => object(Of(Read), "HEAD", ""),
-        Operation::GetObjectAttributes => object(Of(Read), "GET", "attributes=")
+        S3Operation::GetObject => object(Of(Read), "GET", ""),
+        S3Operation::HeadObject => object(Of(Read), "HEAD", ""),
+        S3Operation::GetObjectAttributes => object(Of(Read), "GET", "attributes=")
             .header("x-amz-object-attributes", "ETag,ObjectSize"),
-        Operation::GetObjectTagging => object(Of(Read), "GET", "tagging="),
-        Operation::PutObjectTagging => object(Of(Write), "PUT", "tagging=")
+        S3Operation::GetObjectTagging => object(Of(Read), "GET", "tagging="),
+        S3Operation::PutObjectTagging => object(Of(Write), "PUT", "tagging=")
             .body("<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tagging>"),
-        Operation::DeleteObjectTagging => object(Of(Write), "DELETE", "tagging=").answered(204),
-        Operation::PutObject => object(Of(Write), "PUT", "").body("something new"),
-        Operation::CopyObject => object(Copy, "PUT", "").copy(),
-        Operation::DeleteObject => object(Of(Write), "DELETE", "").answered(204),
-        Operation::CreateMultipartUpload => object(Of(Write), "POST", "uploads="),
-        Operation::UploadPart => {
+        S3Operation::DeleteObjectTagging => object(Of(Write), "DELETE", "tagging=").answered(204),
+        S3Operation::PutObject => object(Of(Write), "PUT", "").body("something new"),
+        S3Operation::CopyObject => object(Copy, "PUT", "").copy(),
+        S3Operation::DeleteObject => object(Of(Write), "DELETE", "").answered(204),
+        S3Operation::CreateMultipartUpload => object(Of(Write), "POST", "uploads="),
+        S3Operation::UploadPart => {
             object(Of(Write), "PUT", "partNumber=2&uploadId={upload}").body("another part")
         }
-        Operation::UploadPartCopy => object(Copy, "PUT", "partNumber=3&uploadId={upload}").copy(),
-        Operation::ListParts => object(Of(Read), "GET", "uploadId={upload}"),
-        Operation::AbortMultipartUpload => {
+        S3Operation::UploadPartCopy => object(Copy, "PUT", "partNumber=3&uploadId={upload}").copy(),
+        S3Operation::ListParts => object(Of(Read), "GET", "uploadId={upload}"),
+        S3Operation::AbortMultipartUpload => {
             object(Of(Write), "DELETE", "uploadId={upload}").answered(204)
         }
-        Operation::CompleteMultipartUpload => {
+        S3Operation::CompleteMultipartUpload => {
             let etag = hex::encode(md5::Md5::digest("a part"));
             let part = format!("<Part><PartNumber>1</PartNumber><ETag>{etag}</ETag></Part>");
             let document = format!("<CompleteMultipartUpload>{part}</CompleteMultipartUpload>");

@@ -7,7 +7,7 @@ use crate::{
     operations, rights,
 };
 use ripstop_identity::{Right, Rights};
-use ripstop_s3::Operation;
+use ripstop_s3::S3Operation;
 
 async fn send(face: &Face, case: &Case) -> crate::client::Answer {
     case.call(&face.upload).send_unsigned(face.to, &case.body).await
@@ -45,7 +45,9 @@ async fn what_was_given_is_done_without_a_signature_in_that_bucket_alone() {
 async fn buckets_are_not_listed_created_or_deleted_without_a_signature() {
     let everything = rights(&[("*", &[Right::Read, Right::Write])]);
     let face = Face::new(Rights::none(), everything).await;
-    for operation in [Operation::ListBuckets, Operation::CreateBucket, Operation::DeleteBucket] {
+    for operation in
+        [S3Operation::ListBuckets, S3Operation::CreateBucket, S3Operation::DeleteBucket]
+    {
         let answer = send(&face, &crate::case(operation)).await;
         assert_refused(&answer, &format!("{operation:?}"));
     }
@@ -158,7 +160,7 @@ async fn a_form_is_refused_before_its_body_is_asked_for_with_a_signature_and_wit
             assert_eq!(told, (501, "NotImplemented".to_owned()), "{path}: {answer:?}");
         }
     }
-    assert_eq!(face.last_operation(), Operation::PostObject);
+    assert_eq!(face.last_operation(), S3Operation::PostObject);
     assert_eq!(face.state().await, before);
     let plain = Call::new("POST", &format!("/{BUCKET}")).send_unsigned(face.to, b"").await;
     assert_refused(&plain, "what is no form");

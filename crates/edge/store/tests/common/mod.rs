@@ -5,10 +5,10 @@
 use bytes::Bytes;
 use futures::TryStreamExt;
 use ripstop_catalog::{Attributes, Catalog, Condition, Embedded, Quota, Upload};
-use ripstop_gateway::{AfterAnswer, Report, Settings as MachineSettings};
+use ripstop_gateway::{AfterAnswer, MachineSettings, Report};
 use ripstop_model::{Code, FragmentId, NodeId, PoolId, Timestamp};
 use ripstop_node::{Fault, FaultSettings, MemoryNode, Meter, Node, Operation as NodeOperation};
-use ripstop_policy::{Choice, Chunking, Class, Load, Operation, Policy, Redundancy};
+use ripstop_policy::{Choice, Chunking, Load, Operation, Policy, Redundancy, RequestClass};
 use ripstop_runtime::{Aftermath, Layout, Memory, Observer, Origin, Pins, Pool, PoolNode, Seals};
 use ripstop_store::{Body, PartSeal, Quotas, Store, StoreError, StoreSettings, Target, WriteError};
 use std::{collections::BTreeMap, ops::Range, sync::Arc, time::Duration};
@@ -109,7 +109,7 @@ impl Form {
 }
 
 impl Policy for Form {
-    fn choose(&mut self, _: Timestamp, class: &Class, _: Load) -> Choice {
+    fn choose(&mut self, _: Timestamp, class: &RequestClass, _: Load) -> Choice {
         let (n, k) = match (class.chunking, class.operation) {
             (Chunking::Run, Operation::Read) => self.read,
             (Chunking::Run, Operation::Write) => self.write,
@@ -153,8 +153,9 @@ pub(crate) fn bench_with(
     }
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("catalog");
-    let catalog =
-        Arc::new(Embedded::open(&path, ripstop_catalog::Settings::default()).expect("opens"));
+    let catalog = Arc::new(
+        Embedded::open(&path, ripstop_catalog::CatalogSettings::default()).expect("opens"),
+    );
     let memory = Memory::new(16 << 20);
     let sealing = (seals, encrypt);
     let (store, aftermaths) =

@@ -76,7 +76,7 @@ fn granted(rights: &Rights) -> Vec<GrantedStatus> {
     let words = |rights: &mut dyn Iterator<Item = Right>| {
         rights.map(|right| right.name().to_owned()).collect()
     };
-    let status = |rule: &ripstop_identity::Rule| GrantedStatus {
+    let status = |rule: &ripstop_identity::BucketRights| GrantedStatus {
         buckets: rule.buckets().to_string(),
         rights: words(&mut rule.rights()),
     };

@@ -27,7 +27,7 @@ pub async fn serve_admin(
             response
         }
     };
-    let listening = ripstop_listen::Settings {
+    let listening = ripstop_listen::ListenSettings {
         name: "admin",
         connections_max: settings.connections_max,
         first_byte_timeout: settings.head_timeout,
@@ -36,7 +36,7 @@ pub async fn serve_admin(
         tls: settings.tls.clone(),
         head_len_max: HEAD_LEN_MAX,
         headers_max: HEADERS_MAX,
-        ..ripstop_listen::Settings::default()
+        ..ripstop_listen::ListenSettings::default()
     };
     ripstop_listen::serve(listener.into(), listening, answer, shutdown).await;
 }

@@ -6,7 +6,9 @@ use super::{Admin, AdminSettings, Check, Checked, Reload, Status, check_of, serv
 use crate::metrics::{Metrics, TenantNames};
 use futures::StreamExt;
 use ripstop_catalog::Embedded;
-use ripstop_gateway::{NodeGauge, NodeState, Outcome, Report, Settings, Task, TaskEnd, TierGauge};
+use ripstop_gateway::{
+    MachineSettings, NodeGauge, NodeState, Report, Task, TaskEnd, TaskOutcome, TierGauge,
+};
 use ripstop_keeper::{CheckReport, Keeper, KeeperSettings};
 use ripstop_model::{Code, NodeId, PoolId, RequestId, TaskId, TenantId, Timestamp};
 use ripstop_node::{MemoryNode, Node};
@@ -137,8 +139,8 @@ async fn stored(metrics: &Metrics) -> (Store, Keeper, Vec<Arc<MemoryNode>>) {
     let pool = Pool::new(
         ripstop_runtime::Origin { store: 1, pool: PoolId(0) },
         Code::new(3, 2).unwrap(),
-        Settings::default(),
-        Box::new(Fixed::new(&ripstop_policy::Settings::default())),
+        MachineSettings::default(),
+        Box::new(Fixed::new(&ripstop_policy::PolicySettings::default())),
         pool_nodes,
         counts.roster().observer(Some(counts.clone())),
         Arc::new(Spent::default()),
@@ -148,7 +150,7 @@ async fn stored(metrics: &Metrics) -> (Store, Keeper, Vec<Arc<MemoryNode>>) {
     );
     let watched = pool.clone();
     counts.roster().watch(move || PoolGauges::of(&watched));
-    let catalog = Embedded::in_memory(ripstop_catalog::Settings::default()).unwrap();
+    let catalog = Embedded::in_memory(ripstop_catalog::CatalogSettings::default()).unwrap();
     let catalog = Arc::new(metrics.metered(Arc::new(catalog)));
     let settings = StoreSettings::default();
     let store = Store::new(catalog, vec![pool], BTreeMap::new(), memory, pins, settings);
@@ -276,22 +278,22 @@ async fn nodes_that_refuse_make_a_pool_bare_and_then_not_ready_until_they_take_f
     };
     let (status, answer) = served.get("/readyz").await;
     assert!(status == 200 && answer.ends_with("\r\n\r\nok"), "{answer}");
-    stored(2, Outcome::Refused);
+    stored(2, TaskOutcome::Refused);
     let (status, answer) = served.get("/readyz").await;
     let told =
         "ok\npool main: 2 of 3 nodes take fragments: writes have no redundancy (refusing: c)";
     assert!(status == 200 && answer.ends_with(told), "{answer}");
-    stored(1, Outcome::Refused);
+    stored(1, TaskOutcome::Refused);
     let (status, answer) = served.get("/readyz").await;
     let told = "pool main: 1 of 3 nodes take fragments, 2 needed (refusing: b, c)";
     assert!(status == 503 && answer.ends_with(told), "{answer}");
     let told = admin(Some(metrics.clone())).status().pools.remove(0);
     assert_eq!((told.ready, told.redundant), (false, false));
     assert_eq!(told.nodes.iter().map(|node| node.refuses).collect::<Vec<_>>(), [false, true, true]);
-    stored(1, Outcome::Unavailable);
+    stored(1, TaskOutcome::Unavailable);
     assert_eq!(served.get("/readyz").await.0, 503);
-    stored(1, Outcome::Done);
-    stored(2, Outcome::Done);
+    stored(1, TaskOutcome::Done);
+    stored(2, TaskOutcome::Done);
     let (status, answer) = served.get("/readyz").await;
     assert!(status == 200 && answer.ends_with("ok"), "{answer}");
     assert!(admin(Some(metrics.clone())).status().pools[0].redundant);
@@ -445,7 +447,7 @@ async fn reloads_run_one_after_the_other_and_say_what_came_of_them() {
 
 #[tokio::test]
 async fn a_snapshot_is_kept_until_its_client_leaves_and_says_where_it_is() {
-    let catalog = Embedded::in_memory(ripstop_catalog::Settings::default()).unwrap();
+    let catalog = Embedded::in_memory(ripstop_catalog::CatalogSettings::default()).unwrap();
     let admin = Admin { catalog: Some(Arc::new(catalog)), ..admin(None) };
     let served = Served::by(admin, AdminSettings::default()).await;
     let mut first = served.send("POST /snapshot", "host: localhost\r\n").await;

@@ -40,10 +40,7 @@ impl Fields {
     fn put(&mut self, field: &Field, value: Value) {
         let name = field.name();
         if name == "message" {
-            self.message = match value {
-                Value::String(text) => text,
-                value => value.to_string(),
-            };
+            self.message = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             return;
         }
         self.named.push((name, if is_secret(name) { REDACTED.into() } else { value }));

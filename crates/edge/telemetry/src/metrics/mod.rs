@@ -17,7 +17,7 @@ pub use bucket::BUCKETS_SHOWN_MAX;
 pub use catalog::MeteredCatalog;
 pub use family::{FAMILIES, Family, Kind};
 pub use pool::PoolCounts;
-pub use request::Answered;
+pub use request::AnsweredRequest;
 pub(crate) use tenant::{Promised, Standing};
 pub use tenant::{TENANT_SLOT, TENANT_SLOTS, TenantNames};
 
@@ -134,7 +134,7 @@ impl Metrics {
     }
 
     /// Counts an S3 request that was answered.
-    pub fn answered(&self, answered: &Answered<'_>) {
+    pub fn answered(&self, answered: &AnsweredRequest<'_>) {
         self.counted.requests.add(answered);
     }
 

@@ -2,7 +2,7 @@ use super::{
     histogram::Histogram,
     tenant::{TenantNames, Tenants},
 };
-use ripstop_gateway::{Outcome, Report, TaskEnd};
+use ripstop_gateway::{Report, TaskEnd, TaskOutcome};
 use ripstop_model::{Code, NodeId, Timestamp};
 use ripstop_roster::{PoolGauges, Roster};
 use ripstop_runtime::Observer;
@@ -46,16 +46,17 @@ enum Fate {
 }
 
 impl Fate {
-    fn of(outcome: Outcome, served: Duration, redundant: bool) -> Self {
+    fn of(outcome: TaskOutcome, served: Duration, redundant: bool) -> Self {
         match outcome {
-            Outcome::Done if redundant => Self::Late,
-            Outcome::Done => Self::Won,
-            Outcome::Cancelled if served.is_zero() => Self::Unstarted,
-            Outcome::Cancelled if redundant => Self::Cancelled,
-            Outcome::Cancelled => Self::Preempted,
-            Outcome::Missing | Outcome::Damaged | Outcome::Unavailable | Outcome::Refused => {
-                Self::Failed
-            }
+            TaskOutcome::Done if redundant => Self::Late,
+            TaskOutcome::Done => Self::Won,
+            TaskOutcome::Cancelled if served.is_zero() => Self::Unstarted,
+            TaskOutcome::Cancelled if redundant => Self::Cancelled,
+            TaskOutcome::Cancelled => Self::Preempted,
+            TaskOutcome::Missing
+            | TaskOutcome::Damaged
+            | TaskOutcome::Unavailable
+            | TaskOutcome::Refused => Self::Failed,
         }
     }
 }
@@ -65,14 +66,14 @@ const fn request_index(write: bool, mend: bool) -> usize {
     write as usize + (write && mend) as usize
 }
 
-const fn outcome_index(outcome: Outcome) -> usize {
+const fn outcome_index(outcome: TaskOutcome) -> usize {
     match outcome {
-        Outcome::Done => 0,
-        Outcome::Missing => 1,
-        Outcome::Damaged => 2,
-        Outcome::Unavailable => 3,
-        Outcome::Refused => 4,
-        Outcome::Cancelled => 5,
+        TaskOutcome::Done => 0,
+        TaskOutcome::Missing => 1,
+        TaskOutcome::Damaged => 2,
+        TaskOutcome::Unavailable => 3,
+        TaskOutcome::Refused => 4,
+        TaskOutcome::Cancelled => 5,
     }
 }
 
@@ -185,7 +186,7 @@ impl PoolCounts {
     fn task_ended(&self, end: &TaskEnd) {
         let TaskEnd { task, write, outcome, bytes, waited, served, extra, redundant } = *end;
         let operation = &self.operations[usize::from(write)];
-        let cancelled = outcome == Outcome::Cancelled;
+        let cancelled = outcome == TaskOutcome::Cancelled;
         operation.task_queueing.add(waited);
         if let Some(node) = self.node(task.node) {
             let counts = &node.operations[usize::from(write)];
@@ -194,7 +195,7 @@ impl PoolCounts {
             if !cancelled && !served.is_zero() {
                 counts.service.add(served);
             }
-            if outcome == Outcome::Done {
+            if outcome == TaskOutcome::Done {
                 counts.bytes.fetch_add(bytes, Relaxed);
             }
         }
@@ -205,7 +206,7 @@ impl PoolCounts {
         if redundant {
             operation.redundant[outcome_index(outcome)].fetch_add(1, Relaxed);
             // A fragment stored after the answer still adds to what survives: only fetches waste.
-            let arrived = matches!(outcome, Outcome::Done | Outcome::Damaged);
+            let arrived = matches!(outcome, TaskOutcome::Done | TaskOutcome::Damaged);
             if !write && (arrived || cancelled && !served.is_zero()) {
                 self.wasted[usize::from(cancelled)].fetch_add(bytes, Relaxed);
             }
@@ -229,7 +230,7 @@ impl PoolCounts {
             }
             Report::Admitted { .. } | Report::Refused { .. } => {}
             Report::FragmentLost { outcome, .. } => {
-                let damaged = outcome == Outcome::Damaged;
+                let damaged = outcome == TaskOutcome::Damaged;
                 self.lost[usize::from(damaged)].fetch_add(1, Relaxed);
             }
             Report::Node { node, up } => {

@@ -7,7 +7,7 @@ use std::{
 
 /// One S3 request that was answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Answered<'a> {
+pub struct AnsweredRequest<'a> {
     /// What it asked for: one of the names that the metrics were made with. Any other counts as
     /// `Unknown`.
     pub operation: &'a str,
@@ -60,7 +60,7 @@ impl RequestCounts {
         Self { rows, unknown }
     }
 
-    pub(crate) fn add(&self, answered: &Answered<'_>) {
+    pub(crate) fn add(&self, answered: &AnsweredRequest<'_>) {
         let found = self.rows.binary_search_by(|(name, _)| (*name).cmp(answered.operation));
         let counts = &self.rows[found.unwrap_or(self.unknown)].1;
         let class = usize::from(answered.status / 100).clamp(2, 5) - 2;

@@ -1,6 +1,6 @@
 use super::*;
-use ripstop_catalog::{CatalogError, Embedded, Refusal, Settings};
-use ripstop_gateway::{Load, NodeGauge, NodeState, Outcome, Report, Task, TaskEnd};
+use ripstop_catalog::{CatalogError, CatalogSettings, Embedded, Refusal};
+use ripstop_gateway::{Load, NodeGauge, NodeState, Report, Task, TaskEnd, TaskOutcome};
 use ripstop_keeper::MoveProgress;
 use ripstop_model::{Code, NodeId, RequestId, TaskId, TenantId, Timestamp};
 use ripstop_node::{MemoryNode, Node};
@@ -61,7 +61,7 @@ pub(super) fn roster() -> Arc<Roster> {
     Arc::new(Roster::new(PoolNames { name: "main".to_owned(), code, nodes_needed: 2, nodes }))
 }
 
-fn task(node: u16, write: bool, outcome: Outcome, served_ms: u64, redundant: bool) -> Report {
+fn task(node: u16, write: bool, outcome: TaskOutcome, served_ms: u64, redundant: bool) -> Report {
     let task =
         Task { id: TaskId(1), request: RequestId(1), node: NodeId(node), fragment: 0, strips: 1 };
     let (waited, served) = (Duration::from_micros(70), Duration::from_millis(served_ms));
@@ -70,7 +70,7 @@ fn task(node: u16, write: bool, outcome: Outcome, served_ms: u64, redundant: boo
 }
 
 /// A store beyond those that are needed.
-fn extra(outcome: Outcome, served_ms: u64, decided: bool) -> Report {
+fn extra(outcome: TaskOutcome, served_ms: u64, decided: bool) -> Report {
     let mut report = task(78, true, outcome, served_ms, decided);
     if let Report::Task(end) = &mut report {
         end.extra = true;
@@ -100,22 +100,22 @@ fn script() -> Vec<Report> {
         started(3, 2),
         started(1, 1),
         started(9, 4),
-        task(3, false, Outcome::Done, 4, false),
-        task(3, false, Outcome::Done, 4, true),
-        task(0, false, Outcome::Cancelled, 9, true),
-        task(0, false, Outcome::Cancelled, 0, true),
-        task(0, false, Outcome::Missing, 2, false),
-        task(0, true, Outcome::Done, 3, true),
-        task(0, true, Outcome::Unavailable, 0, false),
-        task(77, true, Outcome::Done, 3, false),
-        extra(Outcome::Done, 3, false),
-        extra(Outcome::Cancelled, 3, false),
-        extra(Outcome::Damaged, 3, false),
+        task(3, false, TaskOutcome::Done, 4, false),
+        task(3, false, TaskOutcome::Done, 4, true),
+        task(0, false, TaskOutcome::Cancelled, 9, true),
+        task(0, false, TaskOutcome::Cancelled, 0, true),
+        task(0, false, TaskOutcome::Missing, 2, false),
+        task(0, true, TaskOutcome::Done, 3, true),
+        task(0, true, TaskOutcome::Unavailable, 0, false),
+        task(77, true, TaskOutcome::Done, 3, false),
+        extra(TaskOutcome::Done, 3, false),
+        extra(TaskOutcome::Cancelled, 3, false),
+        extra(TaskOutcome::Damaged, 3, false),
         answered(false, true),
         answered(true, false),
-        lost(Outcome::Missing),
-        lost(Outcome::Damaged),
-        lost(Outcome::Damaged),
+        lost(TaskOutcome::Missing),
+        lost(TaskOutcome::Damaged),
+        lost(TaskOutcome::Damaged),
         Report::Node { node: NodeId(0), up: false },
         Report::Node { node: NodeId(0), up: true },
     ]
@@ -263,8 +263,8 @@ fn gauges_of_a_watched_pool_are_read_when_the_page_is_made() {
     }
 }
 
-fn answered(operation: &str, status: u16) -> Answered<'_> {
-    Answered {
+fn answered(operation: &str, status: u16) -> AnsweredRequest<'_> {
+    AnsweredRequest {
         operation,
         status,
         received: 10,
@@ -311,7 +311,8 @@ fn requests_are_counted_under_the_names_of_the_closed_list_only() {
 #[tokio::test]
 async fn the_catalog_and_the_nodes_are_metered_and_answer_as_before() {
     let metrics = Metrics::new("1.2.3", &[]);
-    let catalog = metrics.metered(Arc::new(Embedded::in_memory(Settings::default()).unwrap()));
+    let catalog =
+        metrics.metered(Arc::new(Embedded::in_memory(CatalogSettings::default()).unwrap()));
     assert!(catalog.bucket("photos").await.unwrap().is_none());
     let gone = ripstop_catalog::Change::DeleteBucket {
         name: "photos".to_owned(),
@@ -387,9 +388,9 @@ fn a_report_takes_less_than_150_ns() {
     let metrics = Metrics::new("1.2.3", &[]);
     let counts = metrics.count_pool(&roster());
     let reports = [
-        task(3, false, Outcome::Done, 4, false),
-        task(0, false, Outcome::Done, 40, true),
-        task(0, true, Outcome::Done, 400, true),
+        task(3, false, TaskOutcome::Done, 4, false),
+        task(0, false, TaskOutcome::Done, 40, true),
+        task(0, true, TaskOutcome::Done, 400, true),
     ];
     let observer = &*counts.roster().observer(Some(counts.clone()));
     let best = (0..20)

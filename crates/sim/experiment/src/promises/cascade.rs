@@ -7,7 +7,7 @@ use core::{num::NonZero, time::Duration};
 use ripstop_figure::{Axis, Figure, Panel, Series, Table, TableError};
 use ripstop_gateway::{Recombination, TierTerms};
 use ripstop_model::Timestamp;
-use ripstop_shaping::{Plan, Promise, Rule, Tier};
+use ripstop_shaping::{CapacityPlan, Promise, Rule, Tier};
 
 const PROMISE: &str = "0.9:150ms,0.99:500ms,1:2s";
 /// Lanes kept free for it; the rest is the neighbour's.
@@ -90,7 +90,7 @@ fn point(recombination: Option<Recombination>, share: f64, seed: u64) -> Point {
 
 /// What the promise takes on these arrivals, in requests a second, what service itself takes being
 /// off the bounds.
-fn plan(load: &Load, seed: u64) -> Plan {
+fn plan(load: &Load, seed: u64) -> CapacityPlan {
     let setting = pool(None);
     let own = Arrivals::new(&setting, load, seed).filter(|(class, _)| *class == 0);
     let times: Vec<Timestamp> = own.map(|(_, arrival)| arrival.at).collect();
@@ -100,7 +100,7 @@ fn plan(load: &Load, seed: u64) -> Plan {
         Tier::new(tier.fraction(), bound).expect("service is shorter than the bound")
     };
     let tiers = promise().tiers().iter().map(less).collect();
-    Plan::new(arrivals, &Promise::new(tiers).expect("bounds still rise"), Rule::Exact)
+    CapacityPlan::new(arrivals, &Promise::new(tiers).expect("bounds still rise"), Rule::Exact)
 }
 
 /// 95 of 100 requests take at most this where nobody waits.

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{Layout, PlanSetting, Setting};
 use core::time::Duration;
-use ripstop_gateway::Selection;
+use ripstop_gateway::ReadSelection;
 use ripstop_placement::{
     moving::{HOME_AFTER, MOVE_RATE_MAX},
     planning::{AutoPlan, site_numbers},
@@ -73,7 +73,7 @@ pub(super) fn plan(
         return Err(value(format!("stripes is from 1 to {STRIPES_MAX}, not {stripes}")));
     }
     let selection = raw.selection.unwrap_or_default();
-    if selection == Selection::LeastWorkPlanned && plans == [false] {
+    if selection == ReadSelection::LeastWorkPlanned && plans == [false] {
         return Err(value("selection \"least-work-planned\" needs plan = \"auto\""));
     }
     let counts = raw.node.iter().map(|node| (usize::from(node.count.unwrap_or(1)), node));

@@ -1,4 +1,4 @@
-use ripstop_gateway::{AfterAnswer, Selection};
+use ripstop_gateway::{AfterAnswer, ReadSelection};
 use serde::Deserialize;
 use std::path::PathBuf;
 
@@ -44,7 +44,7 @@ pub(crate) struct Raw {
     pub plan_gain: Option<f64>,
     pub plan_theta: Option<f64>,
     pub survive_sites: Option<u32>,
-    pub selection: Option<Selection>,
+    pub selection: Option<ReadSelection>,
     pub stripes: Option<usize>,
     pub move_rate_max: Option<u64>,
     pub home_after_s: Option<f64>,

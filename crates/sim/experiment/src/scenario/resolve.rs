@@ -11,7 +11,7 @@ use crate::{
 };
 use core::time::Duration;
 use ripstop_delay::{Recorded, Replay, ShiftedExponential};
-use ripstop_gateway::Settings;
+use ripstop_gateway::MachineSettings;
 use ripstop_model::{Code, Operation, Timestamp};
 use ripstop_policy::Limits;
 use ripstop_world::{Change, Trouble};
@@ -241,7 +241,7 @@ fn recorded(path: &Path) -> Result<Recorded, ScenarioError> {
         .map_err(|source| ScenarioError::Recorded { path: path.to_owned(), source })
 }
 
-fn machine(raw: &raw::Machine) -> Result<Settings, ScenarioError> {
+fn machine(raw: &raw::Machine) -> Result<MachineSettings, ScenarioError> {
     let mut machine = patient();
     let set = |name, seconds: Option<f64>, field: &mut Duration| {
         if let Some(seconds) = seconds {

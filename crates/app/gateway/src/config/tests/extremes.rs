@@ -157,10 +157,10 @@ async fn serve(mut config: Config) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let stop = CancellationToken::new();
-    let settings = ripstop_s3::Settings {
+    let settings = ripstop_s3::FrontSettings {
         connections_max: config.connections_max.unwrap_or(4096),
         drain_timeout: config.stop_within.min(Duration::from_millis(100)),
-        ..ripstop_s3::Settings::default()
+        ..ripstop_s3::FrontSettings::default()
     };
     let credentials: ripstop_s3::Credentials = [("KEY", "SECRET")].into_iter().collect();
     let served = tokio::spawn(ripstop_s3::serve(

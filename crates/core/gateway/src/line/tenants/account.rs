@@ -3,7 +3,7 @@ use crate::face::{TenantTerms, TierTerms};
 use alloc::vec::Vec;
 use core::time::Duration;
 use ripstop_model::Timestamp;
-use ripstop_shaping::{Admission, Cascade, FlowId, Rule, Share};
+use ripstop_shaping::{Admission, Cascade, FlowId, Rule, TierShare};
 
 /// Of a tier's bound, one part of this many is for waiting at least, however long service takes.
 const ALLOWANCE_PARTS: u32 = 8;
@@ -135,8 +135,9 @@ impl Account {
         self.cascade = None;
     }
 
-    fn shares(&self) -> Vec<Share> {
-        let share = |tier: &Tier| Share { capacity: tier.terms.capacity, bound: tier.allowance };
+    fn shares(&self) -> Vec<TierShare> {
+        let share =
+            |tier: &Tier| TierShare { capacity: tier.terms.capacity, bound: tier.allowance };
         self.tiers.iter().map(share).collect()
     }
 

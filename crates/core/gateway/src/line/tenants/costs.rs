@@ -21,11 +21,11 @@ impl Kind {
     /// tenant asks for.
     pub(crate) fn of(request: &Request) -> Option<Self> {
         let (operation, strips) = match request.operation {
-            face::Operation::Read { wanted, .. } => (Operation::Read, wanted.iter().count()),
-            face::Operation::ReadShared { k, .. } => (Operation::Read, usize::from(k)),
-            face::Operation::Write { n, .. } => (Operation::Write, usize::from(n)),
-            face::Operation::WriteUnique { k, .. } => (Operation::Write, usize::from(k)),
-            face::Operation::Mend { .. } => return None,
+            face::RequestSpec::Read { wanted, .. } => (Operation::Read, wanted.iter().count()),
+            face::RequestSpec::ReadShared { k, .. } => (Operation::Read, usize::from(k)),
+            face::RequestSpec::Write { n, .. } => (Operation::Write, usize::from(n)),
+            face::RequestSpec::WriteUnique { k, .. } => (Operation::Write, usize::from(k)),
+            face::RequestSpec::Mend { .. } => return None,
         };
         Some(Self { operation, bytes: u64::from(request.strip_bytes) * strips as u64 })
     }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::{moving::Spot, planning::*};
-use ripstop_estimator::Outcome;
+use ripstop_estimator::LoggedOutcome;
 use ripstop_model::{Code, Operation, Timestamp};
 
 const NODES: u16 = 6;
@@ -24,7 +24,7 @@ fn log(slow: Option<u16>) -> Vec<LogRecord> {
             node,
             bytes: 1000,
             served: Duration::from_secs_f64(slower * (0.02 + 0.01 * dice.exponential())),
-            outcome: Outcome::Done,
+            outcome: LoggedOutcome::Done,
             waited: Duration::ZERO,
             redundant: false,
         }

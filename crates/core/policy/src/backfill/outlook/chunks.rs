@@ -1,7 +1,7 @@
 //! Tasks of one size, and what comes of a request that they serve.
 
 use crate::{
-    Class,
+    RequestClass,
     backfill::{
         course::{Course, Curve, Spares},
         crowd::{Comer, Crowd, Pool, quiet},
@@ -54,7 +54,7 @@ pub(in crate::backfill) struct Prospect {
 
 /// Tasks of one size: k of them are needed.
 pub(super) struct Chunks<'a> {
-    pub class: &'a Class,
+    pub class: &'a RequestClass,
     pub k: usize,
     pub n_max: usize,
     pub points: &'a Curve,
@@ -67,7 +67,7 @@ pub(super) struct Chunks<'a> {
 
 impl<'a> Chunks<'a> {
     pub(super) fn new(
-        class: &'a Class,
+        class: &'a RequestClass,
         (k, n_max): (usize, usize),
         points: &'a Curve,
         shape: &Shape,

@@ -6,9 +6,9 @@ use std::vec::Vec;
 
 const LIMITS: Limits = Limits { k_max: 6, r_max: 2.0 };
 
-fn class() -> Class {
+fn class() -> RequestClass {
     let (operation, chunking) = (Operation::Read, Chunking::Run);
-    Class { operation, strip_bytes: 50_000, code: Code::new(120, 60).unwrap(), chunking }
+    RequestClass { operation, strip_bytes: 50_000, code: Code::new(120, 60).unwrap(), chunking }
 }
 
 /// Mean plus deviation of the delay of (n,k) at a load, from the model's definitions alone.
@@ -122,7 +122,7 @@ fn no_code_has_more_tasks_than_there_are_lanes_if_one_has_not() {
         assert!(table.steps().all(|(_, code)| code.n() <= lanes), "{lanes}");
         // Strips apart: there is no other k.
         let (code, chunking) = (Code::new(9, 6).unwrap(), Chunking::Strip);
-        let apart = Class { code, chunking, ..class() };
+        let apart = RequestClass { code, chunking, ..class() };
         let table = LoadThresholds::new(&demand, lanes, &apart, LIMITS);
         let most = table.steps().map(|(_, code)| code.n()).max();
         assert_eq!(most, Some(lanes.clamp(6, 9)), "{lanes}");

@@ -7,14 +7,19 @@ use ripstop_model::{Code, NodeId};
 const LIMITS: Limits = Limits { k_max: 6, r_max: 2.0 };
 const MODEL: ShiftedExponential = ShiftedExponential::S3_2013_B;
 
-fn class() -> Class {
+fn class() -> RequestClass {
     let (operation, chunking) = (Operation::Read, Chunking::Run);
-    Class { operation, strip_bytes: 50_000, code: Code::new(120, 60).unwrap(), chunking }
+    RequestClass { operation, strip_bytes: 50_000, code: Code::new(120, 60).unwrap(), chunking }
 }
 
 fn policy(memory: f64) -> MultiServerTofec {
     let model = Some(MODEL);
-    MultiServerTofec::new(&Settings { limits: LIMITS, model, memory, ..Settings::default() })
+    MultiServerTofec::new(&PolicySettings {
+        limits: LIMITS,
+        model,
+        memory,
+        ..PolicySettings::default()
+    })
 }
 
 fn code(policy: &mut MultiServerTofec, lanes: usize, busy: usize, backlog: usize) -> Code {
@@ -119,7 +124,7 @@ fn any_memory_and_any_load_has_a_code() {
 
 #[test]
 fn without_a_model_it_is_greedy_until_it_has_learned_one() {
-    let settings = Settings { limits: LIMITS, ..Settings::default() };
+    let settings = PolicySettings { limits: LIMITS, ..PolicySettings::default() };
     let mut policy = MultiServerTofec::new(&settings);
     assert_eq!(code(&mut policy, 16, 11, 0), Code::new(5, 5).unwrap());
     let (mut model, mut dice) = (MODEL, Dice::new(1));

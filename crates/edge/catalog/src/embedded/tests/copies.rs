@@ -4,8 +4,8 @@ use super::super::kinds::{GARBAGE, META};
 use super::super::older;
 use crate::conformance::{bucket, object, stripe};
 use crate::{
-    Audited, Catalog, CatalogError, Change, Condition, Embedded, Garbage, Quota, Reading, Session,
-    Settings, copy, verify,
+    Audited, Catalog, CatalogError, CatalogSettings, Change, Condition, Embedded, Garbage, Quota,
+    Reading, Session, copy, verify,
 };
 use ripstop_model::StripeId;
 use std::fs;
@@ -27,7 +27,7 @@ fn put(at: usize) -> Change {
 
 /// A catalog in a file, with a bucket and `objects` objects.
 async fn filled(path: &Path, objects: usize) -> Embedded {
-    let catalog = Embedded::open(path, Settings::default()).unwrap();
+    let catalog = Embedded::open(path, CatalogSettings::default()).unwrap();
     let stripes = vec![(StripeId(1), stripe())];
     let change = Change::CreateBucket { bucket: bucket("b", 1), stripes };
     catalog.commit_one(1, change).await.unwrap();
@@ -77,8 +77,11 @@ async fn copies_taken_under_changes_hold_all_that_was_answered_before_and_nothin
         let objects = copied.inspection.audit.objects as usize;
         assert!((least..=done.load(Ordering::SeqCst) + 1).contains(&objects), "{least}, {objects}");
         copied.keep().unwrap();
-        let copy =
-            Embedded::open(&to, Settings { check_pages: true, ..Settings::default() }).unwrap();
+        let copy = Embedded::open(
+            &to,
+            CatalogSettings { check_pages: true, ..CatalogSettings::default() },
+        )
+        .unwrap();
         for at in 0..least {
             assert!(copy.object("b", &format!("k{at:06}")).await.unwrap().is_some(), "{at}");
         }
@@ -113,7 +116,7 @@ async fn a_copy_knows_no_names_of_stripes() {
     assert!(catalog.vouched().await.unwrap().covers(session.name(at, 0)));
     drop(catalog);
     copy(&path, None, &to, &Reading::default()).unwrap().keep().unwrap();
-    let copy = Embedded::open(&to, Settings::default()).unwrap();
+    let copy = Embedded::open(&to, CatalogSettings::default()).unwrap();
     let vouched = copy.vouched().await.unwrap();
     assert!(!vouched.covers(session.name(at, 0)) && !vouched.covers(StripeId(1)));
 }
@@ -157,7 +160,7 @@ async fn a_file_from_before_sessions_knows_every_name_until_it_was_opened() {
         txn.open_table(META).unwrap().remove(older::VOUCHED).unwrap();
         txn.commit().unwrap();
     }
-    let catalog = Embedded::open(&path, Settings::default()).unwrap();
+    let catalog = Embedded::open(&path, CatalogSettings::default()).unwrap();
     let vouched = catalog.vouched().await.unwrap();
     // One that the catalog holds is later than the clock says it is now.
     assert_eq!((vouched.before_ms, vouched.sessions.len()), ((1 << 47) + 1, 0));

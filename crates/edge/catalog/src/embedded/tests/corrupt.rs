@@ -8,8 +8,8 @@ use super::super::table::Tables;
 use super::disk::Disk;
 use crate::conformance::{bucket, object, part, stripe, upload};
 use crate::{
-    AuditFinding, Audited, Catalog, CatalogError, Change, Condition, Embedded, Garbage, Grouped,
-    Held, Object, Quota, Settings, Trouble,
+    AuditFinding, Audited, Catalog, CatalogError, CatalogSettings, Change, Condition, Embedded,
+    Garbage, Grouped, Held, Object, Quota, Trouble,
 };
 use futures::future::join_all;
 use redb::Database;
@@ -32,8 +32,11 @@ fn planted(plant: impl FnOnce(&mut Tables<'_>)) -> Embedded {
     drop(tables);
     txn.commit().unwrap();
     drop(database);
-    Embedded::open_on(Disk::new(disk.after_the_cut(|| true), usize::MAX), Settings::default())
-        .unwrap()
+    Embedded::open_on(
+        Disk::new(disk.after_the_cut(|| true), usize::MAX),
+        CatalogSettings::default(),
+    )
+    .unwrap()
 }
 
 fn hold(tables: &mut Tables<'_>, id: u128, holders: u64) {

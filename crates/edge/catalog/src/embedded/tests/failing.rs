@@ -1,7 +1,7 @@
 //! A disk that fails, and works again.
 
 use super::disk::Disk;
-use crate::{Audited, Catalog, CatalogError, Change, Embedded, Settings, Trouble};
+use crate::{Audited, Catalog, CatalogError, CatalogSettings, Change, Embedded, Trouble};
 use std::time::Duration;
 
 /// Tries at most, one every 50 ms, until the catalog has looked at its disk again.
@@ -34,7 +34,7 @@ async fn wait_until_well(catalog: &Embedded) {
 #[tokio::test]
 async fn a_catalog_whose_disk_was_full_takes_changes_again_by_itself() {
     let disk = Disk::new(vec![], usize::MAX);
-    let small = Settings { cache_bytes: 64 << 10, ..Settings::default() };
+    let small = CatalogSettings { cache_bytes: 64 << 10, ..CatalogSettings::default() };
     let catalog = Embedded::open_on(disk.clone(), small.clone()).unwrap();
     disk.set_room(1 << 20);
     let (taken, error) = fill(&catalog).await;
@@ -61,7 +61,7 @@ async fn a_catalog_whose_disk_was_full_takes_changes_again_by_itself() {
 #[tokio::test]
 async fn after_a_failed_sync_changes_wait_for_the_operator_and_reads_go_on() {
     let disk = Disk::new(vec![], usize::MAX);
-    let catalog = Embedded::open_on(disk.clone(), Settings::default()).unwrap();
+    let catalog = Embedded::open_on(disk.clone(), CatalogSettings::default()).unwrap();
     catalog.commit_one(1, name(0)).await.unwrap();
     disk.fail_syncs(true);
     assert!(catalog.commit_one(1, name(1)).await.is_err());
@@ -76,7 +76,7 @@ async fn after_a_failed_sync_changes_wait_for_the_operator_and_reads_go_on() {
 #[tokio::test]
 async fn a_read_that_failed_once_does_not_end_the_reading() {
     let disk = Disk::new(vec![], usize::MAX);
-    let small = Settings { cache_bytes: 0, ..Settings::default() };
+    let small = CatalogSettings { cache_bytes: 0, ..CatalogSettings::default() };
     let catalog = Embedded::open_on(disk.clone(), small).unwrap();
     for at in 0..200 {
         catalog.commit_one(1, name(at)).await.unwrap();

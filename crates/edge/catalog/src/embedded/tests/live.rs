@@ -6,7 +6,8 @@ use super::super::prepare::prepare;
 use super::flips::{changes_of_a_script, run};
 use super::older::{all_of, untold};
 use crate::{
-    AuditFinding, Audited, Catalog, CatalogError, Embedded, Held, Reading, Settings, copy, verify,
+    AuditFinding, Audited, Catalog, CatalogError, CatalogSettings, Embedded, Held, Reading, copy,
+    verify,
 };
 use redb::{Database, ReadableDatabase};
 use std::path::{Path, PathBuf};
@@ -47,7 +48,7 @@ fn file_of_format_2() -> (TempDir, PathBuf, String) {
 }
 
 fn opened(path: &Path) -> Embedded {
-    Embedded::open(path, Settings::default()).unwrap()
+    Embedded::open(path, CatalogSettings::default()).unwrap()
 }
 
 /// Adds to what is recorded of a stripe's live bytes.

@@ -8,8 +8,8 @@ use super::disk::Disk;
 use super::flips::{changes_of_a_script, run};
 use crate::conformance::{bucket, stripe, whole};
 use crate::{
-    Audited, Bucket, Catalog, CatalogError, Change, Embedded, Garbage, Held, Object, Reading,
-    Session, Settings, Stripe, Upload, UploadedPart, copy, verify,
+    Audited, Bucket, Catalog, CatalogError, CatalogSettings, Change, Embedded, Garbage, Held,
+    Object, Reading, Session, Stripe, Upload, UploadedPart, copy, verify,
 };
 use redb::{Database, Key, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
 use ripstop_model::{NodeId, StripeId};
@@ -147,7 +147,7 @@ pub(super) fn age_file(database: &Database, usage: Option<(&[u8], Usage)>) {
 /// Makes a file of format 1 that holds what comes of a script, with a leftover and a session; all
 /// that it says.
 fn older_file(path: &Path) -> String {
-    let catalog = Embedded::open(path, Settings::default()).unwrap();
+    let catalog = Embedded::open(path, CatalogSettings::default()).unwrap();
     for (now_ms, change) in changes_of_a_script() {
         drop(run(catalog.commit_one(now_ms, untold(change))));
     }
@@ -225,7 +225,7 @@ fn a_file_of_format_1_says_what_it_said_and_is_converted_once() {
     let said = older_file(&path);
     assert!(older_records(&path) > 30);
     for _ in 0..2 {
-        let catalog = Embedded::open(&path, Settings::default()).unwrap();
+        let catalog = Embedded::open(&path, CatalogSettings::default()).unwrap();
         assert!(all_of(&catalog) == said);
         assert!(run(catalog.audit()).unwrap().is_clean());
         drop(catalog);
@@ -238,7 +238,7 @@ fn a_conversion_that_was_cut_short_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("catalog");
     let said = older_file(&path);
-    drop(Embedded::open(&path, Settings::default()).unwrap());
+    drop(Embedded::open(&path, CatalogSettings::default()).unwrap());
     {
         let database = Database::open(&path).unwrap();
         let txn = database.begin_write().unwrap();
@@ -254,7 +254,7 @@ fn a_conversion_that_was_cut_short_goes_on() {
         txn.commit().unwrap();
     }
     assert!(older_records(&path) > 3);
-    let catalog = Embedded::open(&path, Settings::default()).unwrap();
+    let catalog = Embedded::open(&path, CatalogSettings::default()).unwrap();
     assert!(all_of(&catalog) == said);
     drop(catalog);
     assert_eq!(older_records(&path), 0);
@@ -273,7 +273,7 @@ fn a_file_of_format_1_is_inspected_and_copied_as_it_is() {
     assert!(std::fs::read(&path).unwrap() == before);
     assert!(older_records(&to) > 30);
     let whole_of = |path: &Path| {
-        let catalog = Embedded::open(path, Settings::default()).unwrap();
+        let catalog = Embedded::open(path, CatalogSettings::default()).unwrap();
         run(whole(&catalog))
     };
     assert!(whole_of(&to) == whole_of(&path));
@@ -284,14 +284,14 @@ fn once_converted_no_record_of_format_1_is_believed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("catalog");
     older_file(&path);
-    drop(Embedded::open(&path, Settings::default()).unwrap());
+    drop(Embedded::open(&path, CatalogSettings::default()).unwrap());
     {
         let database = Database::open(&path).unwrap();
         let txn = database.begin_write().unwrap();
         age(&txn, kinds::BUCKETS, |_| true);
         txn.commit().unwrap();
     }
-    let catalog = Embedded::open(&path, Settings::default()).unwrap();
+    let catalog = Embedded::open(&path, CatalogSettings::default()).unwrap();
     let error = run(catalog.bucket("moved")).unwrap_err();
     assert_eq!(error.to_string(), "catalog corrupt: a record has the unknown version 1");
 }
@@ -309,7 +309,7 @@ fn a_damaged_record_of_format_1_is_left_and_named() {
         drop(buckets);
         txn.commit().unwrap();
     }
-    let catalog = Embedded::open(&path, Settings::default()).unwrap();
+    let catalog = Embedded::open(&path, CatalogSettings::default()).unwrap();
     assert!(matches!(run(catalog.bucket("moved")), Err(CatalogError::Corrupt { .. })));
     let audit = run(catalog.audit()).unwrap();
     assert!(audit.findings.iter().any(|it| it.to_string().contains("bucket moved")), "{audit:?}");
@@ -318,7 +318,7 @@ fn a_damaged_record_of_format_1_is_left_and_named() {
 #[test]
 fn a_file_of_a_newer_format_is_refused_by_its_number() {
     let disk = Disk::new(vec![], usize::MAX);
-    drop(Embedded::open_on(disk.clone(), Settings::default()).unwrap());
+    drop(Embedded::open_on(disk.clone(), CatalogSettings::default()).unwrap());
     let disk = Disk::new(disk.after_the_cut(|| true), usize::MAX);
     let database = Database::builder().create_with_backend(disk.clone()).unwrap();
     let txn = database.begin_write().unwrap();
@@ -326,7 +326,7 @@ fn a_file_of_a_newer_format_is_refused_by_its_number() {
     txn.commit().unwrap();
     drop(database);
     let disk = Disk::new(disk.after_the_cut(|| true), usize::MAX);
-    let error = Embedded::open_on(disk, Settings::default()).unwrap_err();
+    let error = Embedded::open_on(disk, CatalogSettings::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "catalog corrupt: the file has format 4, and this program knows none above 3: a newer one wrote it"
@@ -335,7 +335,7 @@ fn a_file_of_a_newer_format_is_refused_by_its_number() {
 
 #[test]
 fn what_a_newer_program_wrote_of_a_stripe_outlives_changes() {
-    let catalog = Embedded::in_memory(Settings::default()).unwrap();
+    let catalog = Embedded::in_memory(CatalogSettings::default()).unwrap();
     let newer = newer(&stripe());
     let id = StripeId(1);
     let change =

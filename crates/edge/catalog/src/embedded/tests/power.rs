@@ -2,7 +2,7 @@
 
 use super::disk::Disk;
 use crate::conformance::{Step, changes, script, whole};
-use crate::{Audited, Catalog, CatalogError, Change, Durability, Embedded, Model, Settings};
+use crate::{Audited, Catalog, CatalogError, CatalogSettings, Change, Durability, Embedded, Model};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -54,7 +54,7 @@ struct Life {
 fn live(
     content: Vec<u8>,
     changes: &[(u64, Change)],
-    (together, cut_at, settings): (usize, usize, &Settings),
+    (together, cut_at, settings): (usize, usize, &CatalogSettings),
     (seed, survive_of_8): (&mut u64, u64),
 ) -> Life {
     let disk = Disk::new(content, cut_at);
@@ -67,7 +67,13 @@ fn live(
     life
 }
 
-fn survive(steps: &[Step], together: usize, settings: &Settings, survive_of_8: u64, mut seed: u64) {
+fn survive(
+    steps: &[Step],
+    together: usize,
+    settings: &CatalogSettings,
+    survive_of_8: u64,
+    mut seed: u64,
+) {
     let changes = changes(steps);
     // `Embedded::open` shows a new file only when it has been made completely.
     let new = Disk::new(vec![], usize::MAX);
@@ -117,7 +123,7 @@ proptest! {
         steps in script(60), together in 1..8usize, quick_open: bool,
         survive_of_8 in 0..=8u64, seed: u64,
     ) {
-        let settings = Settings { quick_open, cache_bytes: 1 << 20, ..Settings::default() };
+        let settings = CatalogSettings { quick_open, cache_bytes: 1 << 20, ..CatalogSettings::default() };
         survive(&steps, together, &settings, survive_of_8, seed);
     }
 }
@@ -131,7 +137,7 @@ proptest! {
         steps in script(150), together in 1..12usize, quick_open: bool,
         survive_of_8 in 0..=8u64, seed: u64,
     ) {
-        let settings = Settings { quick_open, cache_bytes: 1 << 20, ..Settings::default() };
+        let settings = CatalogSettings { quick_open, cache_bytes: 1 << 20, ..CatalogSettings::default() };
         survive(&steps, together, &settings, survive_of_8, seed);
     }
 }
@@ -140,7 +146,8 @@ proptest! {
 #[test]
 #[should_panic(expected = "are not in force")]
 fn a_cut_takes_back_what_a_relaxed_catalog_answered() {
-    let settings = Settings { durability: Durability::Relaxed, ..Settings::default() };
+    let settings =
+        CatalogSettings { durability: Durability::Relaxed, ..CatalogSettings::default() };
     let mut runner = TestRunner::deterministic();
     for seed in 0..50 {
         let steps = script(60).new_tree(&mut runner).unwrap().current();
@@ -151,7 +158,7 @@ fn a_cut_takes_back_what_a_relaxed_catalog_answered() {
 #[test]
 fn a_failed_sync_makes_every_later_change_unavailable() {
     let disk = Disk::new(vec![], 200);
-    let catalog = Embedded::open_on(disk, Settings::default()).unwrap();
+    let catalog = Embedded::open_on(disk, CatalogSettings::default()).unwrap();
     let name = |at: u32| (1, Change::NameNode { name: format!("node{at}") });
     let names: Vec<_> = (0..300).map(name).collect();
     let (answered, _) = run(commit_until_cut(&catalog, &names, 1));

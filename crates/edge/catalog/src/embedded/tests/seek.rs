@@ -4,7 +4,8 @@ use super::super::source::{Objects, Uploads};
 use crate::conformance::{bucket, object, stripe, upload};
 use crate::rollup::{Page, Source, page};
 use crate::{
-    Catalog, CatalogError, Change, Condition, Durability, Embedded, ListingRequest, Quota, Settings,
+    Catalog, CatalogError, CatalogSettings, Change, Condition, Durability, Embedded,
+    ListingRequest, Quota,
 };
 use futures::future::join_all;
 use ripstop_model::StripeId;
@@ -35,7 +36,8 @@ impl<S: Source> Source for Counting<S> {
 }
 
 async fn with_bucket() -> Embedded {
-    let settings = Settings { durability: Durability::Relaxed, ..Settings::default() };
+    let settings =
+        CatalogSettings { durability: Durability::Relaxed, ..CatalogSettings::default() };
     let catalog = Embedded::in_memory(settings).unwrap();
     let stripes = vec![(StripeId(1), stripe())];
     let change = Change::CreateBucket { bucket: bucket("b", 1), stripes };

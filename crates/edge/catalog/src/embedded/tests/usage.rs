@@ -4,8 +4,8 @@ use super::super::kinds::USAGE;
 use super::older::age_file;
 use crate::conformance::{bucket, object, part, stripe, upload};
 use crate::{
-    Account, AuditFinding, Audited, Catalog, Change, Condition, Embedded, Quota, Reading, Session,
-    Settings, Usage, copy, verify,
+    Account, AuditFinding, Audited, Catalog, CatalogSettings, Change, Condition, Embedded, Quota,
+    Reading, Session, Usage, copy, verify,
 };
 use redb::Database;
 use ripstop_model::StripeId;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 fn opened(path: &Path) -> Embedded {
-    Embedded::open(path, Settings::default()).unwrap()
+    Embedded::open(path, CatalogSettings::default()).unwrap()
 }
 
 fn put(key: &str, named: &[u128]) -> Change {

@@ -9,6 +9,8 @@ use thiserror::Error;
 
 /// What every header begins with; its version follows.
 pub(super) const MAGIC: [u8; 7] = *b"RIPSTOP";
+/// Bytes of a header beside its record, at most: those of the fields that this program writes.
+pub(super) const REST_LEN_MAX: usize = 256;
 /// Headers are padded to this, so that strips begin aligned.
 pub(super) const ALIGN: usize = 64;
 

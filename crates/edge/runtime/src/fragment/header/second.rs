@@ -1,6 +1,6 @@
-use super::REST_LEN_MAX;
 use super::description::{
-    ALIGN, Header, HeaderError, MAGIC, Origin, RecordTag, cut_numbers, cut_of, stripe_id, word,
+    ALIGN, Header, HeaderError, MAGIC, Origin, REST_LEN_MAX, RecordTag, cut_numbers, cut_of,
+    stripe_id, word,
 };
 use crate::{Sealing, Seals};
 use bytes::Bytes;

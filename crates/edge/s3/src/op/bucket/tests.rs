@@ -5,20 +5,20 @@ mod common;
 
 use super::*;
 use crate::allowance::Allowances;
-use ripstop_identity::{Credentials, Principal, Right, Rights, Rule};
+use ripstop_identity::{BucketRights, Credentials, Principal, Right, Rights};
 use std::sync::Arc;
 
 /// The key of somebody who may read buckets that begin with `shop-`.
 fn reader() -> Principal {
     let mut credentials: Credentials = [("READER", "secret")].into_iter().collect();
-    let rule = Rule::new("shop-*".parse().unwrap(), [Right::Read]);
+    let rule = BucketRights::new("shop-*".parse().unwrap(), [Right::Read]);
     assert!(credentials.grant("READER", Rights::of(vec![rule]).unwrap()));
     credentials.principal("READER").unwrap()
 }
 
 fn desk(folder: &std::path::Path, principal: Principal) -> Desk {
     let (store, _nodes) = common::store(folder, ripstop_store::StoreSettings::default());
-    let settings = Arc::new(Settings::default());
+    let settings = Arc::new(FrontSettings::default());
     let allowances = Arc::new(Allowances::new(&settings));
     Desk { store, settings, allowances, principal, hashing_ns: Arc::default() }
 }

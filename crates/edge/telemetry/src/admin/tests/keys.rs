@@ -2,12 +2,12 @@
 
 use super::{Served, admin};
 use crate::{Admin, AdminSettings, GrantedStatus, KeyPage, keys_of};
-use ripstop_identity::{Credentials, Right, Rights, Rule};
+use ripstop_identity::{BucketRights, Credentials, Right, Rights};
 use ripstop_model::TenantId;
 use std::sync::Arc;
 
 fn rights(buckets: &str, rights: &[Right]) -> Rights {
-    Rights::of(vec![Rule::new(buckets.parse().unwrap(), rights.iter().copied())]).unwrap()
+    Rights::of(vec![BucketRights::new(buckets.parse().unwrap(), rights.iter().copied())]).unwrap()
 }
 
 async fn shown(credentials: Option<Credentials>) -> Served {
