@@ -194,12 +194,15 @@ def kills(gateway, count, seed):
     counts = wait_clean(gateway, 30)
     assert clean(counts), (counts, seed)
     verify(client, model, model.may)
-    # Garbage that waits for its grace to end is claimed until then: nothing but the objects stays.
+    # Garbage that waits for its grace to end is claimed until then, and what tells of deletions goes
+    # once nothing older can tell otherwise: nothing but the objects stays.
     for _ in range(60):
         if len(gateway.fragments()) == counts["fragments"]:
             break
         time.sleep(0.5)
+        counts = gateway.check()[1]
     assert len(gateway.fragments()) == counts["fragments"], (counts, seed)
+    verify(client, model, model.may)
     gateway.stop()
     gateway.start()
     verify(client, model, model.may)
