@@ -63,7 +63,7 @@ struct Found {
     live: Times,
     failed: usize,
     /// The simulator's answer for the same arrivals.
-    foretold: Times,
+    predicted: Times,
     /// And for many more.
     long_run_s: f64,
 }
@@ -92,10 +92,10 @@ pub(crate) async fn run(arguments: &Placing) -> Result<ExitCode> {
                 site::rehearsal(patient(), &|id| Box::new(site::delay(site::factor(id))), seed);
             Times::of(rehearsal.play(&case.placement, stock.places(), times))
         };
-        let foretold = rehearse(&times, arguments.seed);
+        let predicted = rehearse(&times, arguments.seed);
         let long = site::times(rate, arguments.seconds.max(1.0) * 40.0, arguments.seed + 1);
         let long_run_s = rehearse(&long, arguments.seed + 1).mean;
-        found.push(Found { case, live: Times::of(live), failed, foretold, long_run_s });
+        found.push(Found { case, live: Times::of(live), failed, predicted, long_run_s });
     }
     print!("{}", text(&found));
     if let Some(folder) = &arguments.out {
@@ -140,17 +140,17 @@ fn cases(problem: &Problem, plan: &Plan) -> Vec<Case> {
 fn text(found: &[Found]) -> String {
     let mut text = format!(
         "{:<26} {:>9} {:>9} {:>10} {:>9} {:>10} {:>7} {:>9}\n",
-        "", "mean ms", "p99 ms", "foretold", "live/it", "long run", "failed", "bound ms"
+        "", "mean ms", "p99 ms", "predicted", "live/it", "long run", "failed", "bound ms"
     );
     for found in found {
-        let (live, foretold) = (&found.live, &found.foretold);
+        let (live, predicted) = (&found.live, &found.predicted);
         let row = format!(
             "{:<26} {:>9.1} {:>9.1} {:>10.1} {:>9.3} {:>10.1} {:>7} {:>9}\n",
             found.case.name,
             live.mean * 1000.0,
             live.p99 * 1000.0,
-            foretold.mean * 1000.0,
-            live.mean / foretold.mean,
+            predicted.mean * 1000.0,
+            live.mean / predicted.mean,
             found.long_run_s * 1000.0,
             found.failed,
             found.case.bound_s.map_or("-".into(), |bound| format!("{:.1}", bound * 1000.0)),
@@ -167,8 +167,8 @@ fn table(found: &[Found]) -> Table {
         "failed",
         "live_mean_ms",
         "live_p99_ms",
-        "foretold_mean_ms",
-        "foretold_p99_ms",
+        "predicted_mean_ms",
+        "predicted_p99_ms",
         "long_run_mean_ms",
         "bound_ms",
     ];
@@ -180,8 +180,8 @@ fn table(found: &[Found]) -> Table {
             (found.failed as f64).into(),
             (found.live.mean * 1000.0).into(),
             (found.live.p99 * 1000.0).into(),
-            (found.foretold.mean * 1000.0).into(),
-            (found.foretold.p99 * 1000.0).into(),
+            (found.predicted.mean * 1000.0).into(),
+            (found.predicted.p99 * 1000.0).into(),
             (found.long_run_s * 1000.0).into(),
             found.case.bound_s.map_or(Cell::Missing, |bound| (bound * 1000.0).into()),
         ]);
@@ -199,7 +199,7 @@ fn verdict(found: &[Found]) -> bool {
         "\nlive, oblivious over the plan with state: {gain:.2}, at least {GAIN}: {}",
         answer(better)
     );
-    let off = found.iter().map(|found| (found.live.mean / found.foretold.mean - 1.0).abs());
+    let off = found.iter().map(|found| (found.live.mean / found.predicted.mean - 1.0).abs());
     let off = off.fold(0.0, f64::max);
     let near = off <= OFF;
     println!("predictions are off by {:.1} % at most, 10 % allowed: {}", off * 100.0, answer(near));

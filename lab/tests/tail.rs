@@ -4,7 +4,7 @@ use ripstop_figure::Table;
 use std::{fs, process::Command};
 
 #[test]
-fn every_request_is_answered_live_and_foretold() {
+fn every_request_is_answered_live_and_predicted() {
     let folder = tempfile::tempdir().unwrap();
     let words = "tail --minutes 0.05 --sizes 100000 --loads 0.3 --policy backfill --policy fixed(1,1) --out";
     let mut command = Command::new(env!("CARGO_BIN_EXE_ripstop-lab"));

@@ -97,7 +97,7 @@ struct Found {
     adapting: Answers,
     reference: Answers,
     /// The mean that the simulator predicts under the new optimum, seconds.
-    foretold: f64,
+    predicted: f64,
     /// The adapting pool in the simulator: its reads, plans and moves since the node became slow.
     twin: Vec<Reads>,
     twin_counts: [f64; 2],
@@ -134,13 +134,13 @@ pub(crate) async fn run(arguments: &Slowing) -> Result<ExitCode> {
     let mut found = Vec::new();
     for (pair, (adapting, reference, stood, overhead_s)) in pairs.into_iter().zip(played?) {
         let selection = pair.selection;
-        let foretold = foretold(arguments, rate, selection, &best);
+        let predicted = predicted(arguments, rate, selection, &best);
         let (twin, twin_counts) = simulated(arguments, rate, selection, &before, overhead_s)?;
         let found_one = Found {
             selection,
             adapting,
             reference,
-            foretold,
+            predicted,
             twin,
             twin_counts,
             overhead_s,
@@ -281,7 +281,7 @@ fn configuration(folder: &Path, plan: &str, factor: impl Fn(u16) -> f64) -> Stri
 }
 
 /// What the simulator predicts of the new optimum, over many more reads: the mean, seconds.
-fn foretold(arguments: &Slowing, rate: f64, selection: ReadSelection, best: &Plan) -> f64 {
+fn predicted(arguments: &Slowing, rate: f64, selection: ReadSelection, best: &Plan) -> f64 {
     let times = site::times(rate, arguments.total() * 20.0, arguments.seed + 1);
     let places = ripstop_rehearsal::places(&best.classes[0], times.len(), arguments.seed + 1);
     let delay = |node| Box::new(site::delay(arguments.factor(node))) as Box<dyn DelayModel>;
@@ -368,7 +368,7 @@ fn text(arguments: &Slowing, found: &[Found]) -> String {
         "at once",
         "after",
         "optimum",
-        "foretold",
+        "predicted",
         "ratio",
         "plans",
         "moved",
@@ -387,7 +387,7 @@ fn text(arguments: &Slowing, found: &[Found]) -> String {
             at_once * 1000.0,
             after * 1000.0,
             optimum * 1000.0,
-            found.foretold * 1000.0,
+            found.predicted * 1000.0,
             after / optimum,
             found.plans(),
             found.moved().0,
@@ -407,7 +407,7 @@ fn verdict(arguments: &Slowing, found: &[Found]) -> bool {
     for found in found {
         let name = found.selection.name();
         let [after, optimum] = found.means(arguments.before + arguments.settle, f64::INFINITY);
-        let above = (after / optimum).max(after / found.foretold) - 1.0;
+        let above = (after / optimum).max(after / found.predicted) - 1.0;
         let near = above <= ABOVE;
         println!(
             "{name}: the mean is {:.1} % above the new optimum, live or predicted, at most {:.0} %: {}",

@@ -39,7 +39,7 @@ pub(super) struct Case {
     pub count: u64,
     pub seed: u64,
     /// What the simulator makes of the same arrivals and the same luck.
-    pub foretold: Outcome,
+    pub predicted: Outcome,
     /// And of many more.
     pub in_the_long_run: Outcome,
 }

@@ -235,9 +235,9 @@ pub(super) async fn play(case: &Case, stock: &Stock, progress: Arc<Progress>) ->
             }
         }
     };
-    let foretold = Duration::from_secs_f64(case.foretold.span_s);
+    let predicted = Duration::from_secs_f64(case.predicted.span_s);
     // Running out of time shows as requests that failed.
-    let _ = tokio::time::timeout(last.max(foretold) * 2 + GRACE, listening).await;
+    let _ = tokio::time::timeout(last.max(predicted) * 2 + GRACE, listening).await;
     ensure!(arriving.join().is_ok(), "the thread that lets requests arrive has panicked");
     let end = Instant::now() + GRACE;
     while pool.inspect(Machine::requests_open) > 0 && Instant::now() < end {

@@ -53,7 +53,7 @@ impl Plan {
                         setting: setting.clone(),
                         count: LONG,
                         seed: arguments.seed,
-                        foretold: Outcome::default(),
+                        predicted: Outcome::default(),
                         in_the_long_run: Outcome::default(),
                     });
                 }
@@ -70,9 +70,9 @@ impl Plan {
             for case in &mut *batch {
                 case.count = ((case.rate * each_s).ceil() as u64).max(20);
             }
-            let foretold = sweep(batch, None, Case::simulate, || ());
-            for (case, foretold) in batch.iter_mut().zip(foretold) {
-                case.foretold = foretold;
+            let predicted = sweep(batch, None, Case::simulate, || ());
+            for (case, predicted) in batch.iter_mut().zip(predicted) {
+                case.predicted = predicted;
             }
         }
         let overhead = |(size, stock): (&u32, &Stock)| {

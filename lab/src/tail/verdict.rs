@@ -50,7 +50,7 @@ const FIGURES: [&str; 6] = ["mean_ms", "p50_ms", "p99_ms", "p999_ms", "tasks", "
 pub(super) fn table(found: &[Found]) -> Table {
     let mut columns: Vec<String> =
         ["bytes", "load", "rate_per_s", "policy", "requests", "failed"].map(String::from).into();
-    for whose in ["live", "foretold", "long_run"] {
+    for whose in ["live", "predicted", "long_run"] {
         columns.extend(FIGURES.map(|figure| format!("{whose}_{figure}")));
     }
     let mut table = Table::new(columns);
@@ -65,8 +65,8 @@ pub(super) fn table(found: &[Found]) -> Table {
             requests.into(),
             failed.into(),
         ];
-        let foretold = live.as_ref().map(|_| &case.foretold);
-        for outcome in [live.as_ref(), foretold, live.as_ref().map(|_| &case.in_the_long_run)] {
+        let predicted = live.as_ref().map(|_| &case.predicted);
+        for outcome in [live.as_ref(), predicted, live.as_ref().map(|_| &case.in_the_long_run)] {
             let figures = outcome.map(|outcome| Figures::of(case, outcome).numbers());
             row.extend((0..FIGURES.len()).map(|at| figures.map(|numbers| numbers[at]).into()));
         }
@@ -98,19 +98,19 @@ pub(super) fn text(found: &[Found]) -> String {
             rows.push(vec![case.policy.to_string(), "more than the lanes can serve".into()]);
             continue;
         };
-        let (lived, foretold) = (Figures::of(case, live), Figures::of(case, &case.foretold));
+        let (lived, predicted) = (Figures::of(case, live), Figures::of(case, &case.predicted));
         let mut row = vec![case.policy.to_string(), live.took_ns.len().to_string()];
         row.extend(shown(&lived));
-        let mut beside = shown(&foretold);
+        let mut beside = shown(&predicted);
         beside[0].insert_str(0, "| ");
         row.extend(beside);
         let [mean, p99] =
-            MEASURES.map(|(_, measure)| measure(&lived.delays) / measure(&foretold.delays));
+            MEASURES.map(|(_, measure)| measure(&lived.delays) / measure(&predicted.delays));
         row.extend([format!("| {mean:.3}"), format!("{p99:.3}")]);
         rows.push(row);
     }
     rows[0].resize(8, String::new());
-    rows[0].push("| foretold".into());
+    rows[0].push("| predicted".into());
     rows[0].resize(14, String::new());
     rows[0].push("| ratio".into());
     text_columns(&rows)
@@ -129,7 +129,7 @@ pub(super) struct Check {
     found: Ratio,
     expected: Expected,
     /// The same by the simulator: for the live run's requests, and for many more.
-    foretold: Option<(f64, f64)>,
+    predicted: Option<(f64, f64)>,
 }
 
 impl Check {
@@ -143,7 +143,7 @@ struct Run<'a> {
     case: &'a Case,
     outcome: &'a Outcome,
     live: Sample,
-    foretold: Sample,
+    predicted: Sample,
     /// Of the much longer simulated run.
     long: Delays,
 }
@@ -160,9 +160,9 @@ pub(super) fn checks(found: &[Found]) -> Vec<Check> {
         found.iter().filter_map(|found| found.live.as_ref().map(|live| (&found.case, live)));
     let runs: Vec<Run<'_>> = lived
         .map(|(case, outcome)| {
-            let (live, foretold) = (Sample::of(outcome), Sample::of(&case.foretold));
+            let (live, predicted) = (Sample::of(outcome), Sample::of(&case.predicted));
             let long = case.in_the_long_run.delay();
-            Run { case, outcome, live, foretold, long }
+            Run { case, outcome, live, predicted, long }
         })
         .collect();
     let is_like = |a: &Run<'_>, b: &Run<'_>| {
@@ -173,21 +173,21 @@ pub(super) fn checks(found: &[Found]) -> Vec<Check> {
         against_others(group, &mut checks);
     }
     for run in &runs {
-        let Run { case, outcome, live, foretold, .. } = run;
+        let Run { case, outcome, live, predicted, .. } = run;
         let name = format!("{}, {} B, {:.0} %", case.policy, case.size, case.load * 100.0);
         for (what, measure) in MEASURES {
             checks.push(Check {
-                what: format!("{name}: {what}, live over foretold"),
-                found: live.over(foretold, measure),
+                what: format!("{name}: {what}, live over predicted"),
+                found: live.over(predicted, measure),
                 expected: Expected::Between(1.0 - OFF_MAX, 1.0 + OFF_MAX),
-                foretold: None,
+                predicted: None,
             });
         }
         checks.push(Check {
             what: format!("{name}: requests that failed"),
             found: Ratio { value: outcome.failed as f64, half_width: None },
             expected: Expected::AtMost(0.0),
-            foretold: None,
+            predicted: None,
         });
     }
     checks
@@ -211,7 +211,7 @@ fn against_others(group: &[Run<'_>], checks: &mut Vec<Check>) {
             what: format!("{at}: p99 of direct fetches over that of {OURS}"),
             found: direct.live.over(&ours.live, P99),
             expected: Expected::AtLeast(*least),
-            foretold: Some((direct.foretold.over(&ours.foretold, P99).value, long)),
+            predicted: Some((direct.predicted.over(&ours.predicted, P99).value, long)),
         });
     }
     for (name, measure) in MEASURES {
@@ -221,14 +221,14 @@ fn against_others(group: &[Run<'_>], checks: &mut Vec<Check>) {
             others.min_by(|a, b| of(a).total_cmp(&of(b)))
         };
         let Some(best_live) = best(&|run| measure(&run.live.whole)) else { continue };
-        let foretold = |run: &Run<'_>| measure(&run.foretold.whole);
+        let predicted = |run: &Run<'_>| measure(&run.predicted.whole);
         let long = |run: &Run<'_>| measure(&run.long);
         let worse = |of: &dyn Fn(&Run<'_>) -> f64| of(ours) / best(of).map_or(f64::NAN, of);
         checks.push(Check {
             what: format!("{at}: {name} of {OURS} over the best of the others"),
             found: ours.live.over(&best_live.live, measure),
             expected: Expected::AtMost(WORSE_MAX),
-            foretold: Some((worse(&foretold), worse(&long))),
+            predicted: Some((worse(&predicted), worse(&long))),
         });
     }
     if case.load >= FULL.0 {
@@ -237,7 +237,7 @@ fn against_others(group: &[Run<'_>], checks: &mut Vec<Check>) {
             what: format!("{at}: served over arrived with {OURS}"),
             found: Ratio { value: served(ours.outcome), half_width: None },
             expected: Expected::AtLeast(FULL.1),
-            foretold: Some((served(&case.foretold), served(&case.in_the_long_run))),
+            predicted: Some((served(&case.predicted), served(&case.in_the_long_run))),
         });
     }
 }
@@ -250,9 +250,9 @@ pub(super) fn counts(checks: &[Check]) -> [usize; 3] {
 /// Those that compare policies one by one, the others summed up, and all that do not hold.
 pub(super) fn checks_text(checks: &[Check]) -> String {
     let mut rows = vec![
-        ["what", "live", "wanted", "foretold", "in the long run", ""].map(String::from).to_vec(),
+        ["what", "live", "wanted", "predicted", "in the long run", ""].map(String::from).to_vec(),
     ];
-    let told = |check: &&Check| check.foretold.is_some() || check.verdict() != Verdict::Holds;
+    let told = |check: &&Check| check.predicted.is_some() || check.verdict() != Verdict::Holds;
     for check in checks.iter().filter(told) {
         let number = |number: f64| format!("{number:.3}");
         let half = check.found.half_width.map_or(String::new(), |half| format!(" ± {half:.3}"));
@@ -260,8 +260,8 @@ pub(super) fn checks_text(checks: &[Check]) -> String {
             check.what.clone(),
             number(check.found.value) + &half,
             check.expected.to_string(),
-            check.foretold.map_or(String::new(), |foretold| number(foretold.0)),
-            check.foretold.map_or(String::new(), |foretold| number(foretold.1)),
+            check.predicted.map_or(String::new(), |predicted| number(predicted.0)),
+            check.predicted.map_or(String::new(), |predicted| number(predicted.1)),
             check.verdict().name().to_owned(),
         ]);
     }
@@ -274,7 +274,7 @@ pub(super) fn checks_text(checks: &[Check]) -> String {
 
 /// All checks, a row each.
 pub(super) fn checks_table(checks: &[Check]) -> Table {
-    let columns = ["what", "live", "half_width", "expected", "foretold", "long_run", "verdict"];
+    let columns = ["what", "live", "half_width", "expected", "predicted", "long_run", "verdict"];
     let mut table = Table::new(columns);
     for check in checks {
         table.push([
@@ -282,8 +282,8 @@ pub(super) fn checks_table(checks: &[Check]) -> Table {
             check.found.value.into(),
             check.found.half_width.into(),
             check.expected.to_string().into(),
-            check.foretold.map(|foretold| foretold.0).into(),
-            check.foretold.map(|foretold| foretold.1).into(),
+            check.predicted.map(|predicted| predicted.0).into(),
+            check.predicted.map(|predicted| predicted.1).into(),
             check.verdict().name().into(),
         ]);
     }

@@ -42,7 +42,7 @@ pub struct Assembly {
     pub keeper: Keeper,
     /// The pools by name, in the order of the configuration.
     pub pools: Vec<(String, Pool)>,
-    /// What is known of each pool, in the same order; lent to whoever watches.
+    /// What is known of each pool, in the same order; lent to those that watch.
     pub rosters: Vec<Arc<Roster>>,
     /// What rosters look at, which they do not keep.
     _watched: Vec<Arc<(Pool, Keeper)>>,

@@ -3,8 +3,7 @@
 //! A [`Replanner`] plans one pool of a gateway that runs: it measures nodes from the pool's task
 //! log, rehearses candidates in the simulator (`ripstop-rehearsal`), and follows what
 //! `ripstop-placement` decides. A [`Proposal`] is a plan of an [`Inventory`], for people to look
-//! at:
-//! what `ripstop plan` prints.
+//! at: what `ripstop plan` prints.
 //!
 //! It deliberately serves nothing, and reads no metrics: what it knows of a pool is what the
 //! gateway hands it.

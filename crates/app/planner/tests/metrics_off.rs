@@ -1,4 +1,4 @@
-//! Whoever plans goes by what the gateway knows, and not by what it counts for people to look at.
+//! A planner goes by what the gateway knows, and not by what it counts for people to look at.
 
 use bytes::Bytes;
 use hyper::Method;

@@ -8,7 +8,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Each question once: it becomes a [`Query`], an [`Reply`], and a method of [`Catalog`].
+/// Each question once: it becomes a [`Query`], a [`Reply`], and a method of [`Catalog`].
 macro_rules! questions {
     ($($(#[$doc:meta])*
         $method:ident as $Name:ident($($field:ident: $kind:ty),*) -> $answer:ty;)*

@@ -5,7 +5,7 @@
 //! old uploads, and checks everything when it is asked to. All of it goes in one kind of round
 //! (`round`): a job has its turn again and again while somebody has the keeper, goes through a
 //! listing page by page, at a pace, and, where several gateways share a catalog, under the one
-//! lease ([`UPKEEP`]). It makes a lost catalog again from what the nodes hold ([`rebuild`]), and
+//! lease ([`UPKEEP`]). It rebuilds a lost catalog from what the nodes hold ([`rebuild`]), and
 //! brings into one what it lacks ([`complete`]). It deliberately knows nothing of who asks a store
 //! for what.
 //!

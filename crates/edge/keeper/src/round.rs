@@ -56,7 +56,7 @@ pub(crate) struct Round {
 }
 
 impl Round {
-    /// One that somebody asked for: whoever has the lease, and as fast as it goes.
+    /// One that somebody asked for: no matter who has the lease, and as fast as it goes.
     pub(crate) fn by_hand(keeper: &Keeper) -> Self {
         Self { owner: keeper.owner(), is_upkeep: false, pace: Pace::free() }
     }

@@ -9,15 +9,13 @@ use common::{
     store_settings, target, upload_of,
 };
 use ripstop_catalog::{Attributes, Catalog, Change, Condition, Session};
+use ripstop_host::unix_ms;
 use ripstop_keeper::{KeeperSettings, UPKEEP};
 use ripstop_model::StripeId;
 use ripstop_node::Node;
 use ripstop_runtime::Memory;
 use ripstop_store::{Body, PartSeal, StoreSettings};
-use std::{
-    sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{sync::Arc, time::Duration};
 use tokio::sync::oneshot;
 
 const LEN: usize = 700_000;
@@ -110,10 +108,6 @@ async fn some_stored(bench: &Bench, before: usize) {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
     panic!("nothing was stored");
-}
-
-fn unix_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis() as u64
 }
 
 /// Has the catalog believe that all sessions but one's own died long ago.

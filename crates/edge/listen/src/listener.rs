@@ -17,8 +17,8 @@ pub enum Listener {
     Tcp(TcpListener),
     /// A socket in the file system, whose mode says who may connect.
     Unix(UnixListener),
-    /// Whoever holds the other end: connections within one process, which a rehearsal plays its
-    /// clients over. Once it has let go, nobody comes any more.
+    /// Connections within one process, over which a rehearsal plays its clients. Once the other end
+    /// is dropped, nobody comes any more.
     Handed(mpsc::Receiver<Handed>),
 }
 

@@ -3,7 +3,7 @@
 //! A [`Roster`] hears what one pool's machine reports. It knows the pool's nodes by name
 //! ([`PoolNames`]), which of them refuse fragments, what the last tasks took ([`TaskLog`], which a
 //! [`TaskLogFile`] appends to a file), how the pool stands ([`PoolGauges`]) and which plan it
-//! follows ([`PlanStanding`]). Whoever puts a pool together owns its roster; planners and readiness
+//! follows ([`PlanStanding`]). The assembly of a pool owns its roster; planners and readiness
 //! go by it, and telemetry is lent it to show.
 //!
 //! It deliberately counts nothing for people to look at: that is telemetry, without which

@@ -7,8 +7,8 @@ use ripstop_node::Node;
 use ripstop_runtime::{Memory, Pins, Pool, StripePlace};
 use std::sync::Arc;
 
-/// A store as its keeper sees it: what it stands on, below objects and buckets. Whoever changes
-/// something here answers for what requests rely on.
+/// A store as its keeper sees it: what it stands on, below objects and buckets. A change made here
+/// must leave what requests rely on as it is.
 #[derive(Clone, Copy, Debug)]
 pub struct Keeping<'a>(&'a Store);
 

@@ -1,8 +1,8 @@
 //! Stripes that came to be elsewhere than a plan wants them.
 //!
-//! A request that makes a stripe visible only counts it here: whoever brings stripes home looks at
-//! the count, and finds the stripes themselves in the catalog. A queue of them would need a bound,
-//! and would say no more.
+//! A request that makes a stripe visible only counts it here: the mover that brings stripes home
+//! looks at the count, and finds the stripes themselves in the catalog. A queue of them would need
+//! a bound, and would say no more.
 
 use ripstop_catalog::Stripe;
 use ripstop_model::{PoolId, StripeId};

@@ -3,8 +3,7 @@
 //! A [`Rehearsal`] plays reads of stripes under one plan; a [`Stage`] says by it what a plan is
 //! worth to a pool whose nodes were measured: what a live planner asks before it follows one. A
 //! [`StripePool`] plans itself in virtual time: it is measured, renews its plan and moves stripes
-//! by
-//! the code that does so live, and a [`PlanCourse`] says what came of it.
+//! by the code that does so live, and a [`PlanCourse`] says what came of it.
 //!
 //! It deliberately proposes no plan, chooses none, and says of no stripe where it goes:
 //! `ripstop-placement` does.
