@@ -178,12 +178,35 @@ impl Queue {
 
 /// That somebody commits what waits. If that ends before its time, with its runtime perhaps, those
 /// that wait are told.
-struct Driving {
+struct Driving<C: ?Sized> {
     line: Arc<Line>,
+    inner: Arc<C>,
     is_over: bool,
 }
 
-impl Drop for Driving {
+impl<C: Catalog + ?Sized> Driving<C> {
+    /// Commits what waits. Goes on being if somebody waits then.
+    async fn group(mut self) -> Option<Self> {
+        let Group { now_ms, changes, callers } = self.line.next().await;
+        let (begun, count) = (ripstop_host::now(), changes.len());
+        let committed = self.inner.commit(now_ms, changes).await;
+        let took = ripstop_host::since(begun);
+        self.is_over = self.line.ended(LastCommit { changes: count, took });
+        // Who was answered last may drop the catalog and open its file again at once.
+        let still = (!self.is_over).then_some(self);
+        answer(callers, committed);
+        still
+    }
+
+    async fn groups(self) {
+        let mut driving = Some(self);
+        while let Some(still) = driving {
+            driving = still.group().await;
+        }
+    }
+}
+
+impl<C: ?Sized> Drop for Driving<C> {
     fn drop(&mut self) {
         if !self.is_over {
             let mut queue = self.line.queue();
@@ -194,23 +217,21 @@ impl Drop for Driving {
 }
 
 /// Commits group after group until nobody waits any more.
-async fn drive<C: Catalog + ?Sized>(line: Arc<Line>, inner: Arc<C>) {
-    let mut driving = Driving { line, is_over: false };
-    loop {
-        // Those that were answered together ask again together: they come before the next group is
-        // closed, not one of them before all others.
-        tokio::task::yield_now().await;
-        let Group { now_ms, changes, callers } = driving.line.next().await;
-        let (begun, count) = (ripstop_host::now(), changes.len());
-        let committed = inner.commit(now_ms, changes).await;
-        let took = ripstop_host::since(begun);
-        driving.is_over = driving.line.ended(LastCommit { changes: count, took });
-        if driving.is_over {
-            // Who was answered last may drop the catalog and open its file again at once.
-            drop((inner, driving));
-            return answer(callers, committed);
+async fn drive<C: Catalog + ?Sized + 'static>(driving: Driving<C>) {
+    // Those that were answered together ask again together: they come before the next group is
+    // closed, not one of them before all others.
+    tokio::task::yield_now().await;
+    let mut driving = driving.group().await;
+    while let Some(still) = driving {
+        if ripstop_host::has_threads() {
+            // While many ask, a runtime's workers are busy with them: a task that a commit's end
+            // wakes would stand in line behind them, and the disk idle meanwhile.
+            let runtime = Handle::current();
+            ripstop_host::spawn_blocking(move || runtime.block_on(still.groups()));
+            return;
         }
-        answer(callers, committed);
+        tokio::task::yield_now().await;
+        driving = still.group().await;
     }
 }
 
@@ -294,7 +315,8 @@ impl<C: Catalog + ?Sized + 'static> Catalog for Grouped<C> {
         if !self.line.enter(waiting) {
             return answered.await.map_err(broken_off)?;
         }
-        let driving: Drive = Box::pin(drive(Arc::clone(&self.line), Arc::clone(&self.inner)));
+        let (line, inner) = (Arc::clone(&self.line), Arc::clone(&self.inner));
+        let driving: Drive = Box::pin(drive(Driving { line, inner, is_over: false }));
         Leading { driving: Some(driving), answered }.await
     }
 
