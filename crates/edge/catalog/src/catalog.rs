@@ -59,6 +59,17 @@ macro_rules! questions {
                 changes: Vec<Change>,
             ) -> Result<Vec<Outcome>, CatalogError>;
 
+            /// The same by the caller's own thread, which waits for the disk meanwhile: that
+            /// spares the way to another thread and back. A catalog that cannot do so hands the
+            /// changes back.
+            fn commit_here(
+                &self,
+                _now_ms: u64,
+                changes: Vec<Change>,
+            ) -> Result<Result<Vec<Outcome>, CatalogError>, Vec<Change>> {
+                Err(changes)
+            }
+
             /// Answers a query with the [`Reply`] of its name.
             async fn read(&self, query: Query<'_>) -> Result<Reply, CatalogError>;
 

@@ -186,23 +186,44 @@ struct Driving<C: ?Sized> {
 
 impl<C: Catalog + ?Sized> Driving<C> {
     /// Commits what waits. Goes on being if somebody waits then.
-    async fn group(mut self) -> Option<Self> {
+    async fn group(self) -> Option<Self> {
         let Group { now_ms, changes, callers } = self.line.next().await;
         let (begun, count) = (ripstop_host::now(), changes.len());
         let committed = self.inner.commit(now_ms, changes).await;
+        self.ended(begun, count, callers, committed)
+    }
+
+    /// Commits group after group on this thread, until nobody waits any more.
+    fn groups_here(self, runtime: &Handle) {
+        let mut driving = Some(self);
+        while let Some(still) = driving {
+            let group = match still.line.queue().next(ripstop_host::now()) {
+                Next::Commit(group) => Some(group),
+                Next::Wait(_) => None,
+            };
+            let group = group.unwrap_or_else(|| runtime.block_on(still.line.next()));
+            let Group { now_ms, changes, callers } = group;
+            let (begun, count) = (ripstop_host::now(), changes.len());
+            let committed = still.inner.commit_here(now_ms, changes);
+            let committed = committed
+                .unwrap_or_else(|changes| runtime.block_on(still.inner.commit(now_ms, changes)));
+            driving = still.ended(begun, count, callers, committed);
+        }
+    }
+
+    fn ended(
+        mut self,
+        begun: Instant,
+        changes: usize,
+        callers: Vec<Caller>,
+        committed: Committed,
+    ) -> Option<Self> {
         let took = ripstop_host::since(begun);
-        self.is_over = self.line.ended(LastCommit { changes: count, took });
+        self.is_over = self.line.ended(LastCommit { changes, took });
         // Who was answered last may drop the catalog and open its file again at once.
         let still = (!self.is_over).then_some(self);
         answer(callers, committed);
         still
-    }
-
-    async fn groups(self) {
-        let mut driving = Some(self);
-        while let Some(still) = driving {
-            driving = still.group().await;
-        }
     }
 }
 
@@ -227,7 +248,7 @@ async fn drive<C: Catalog + ?Sized + 'static>(driving: Driving<C>) {
             // While many ask, a runtime's workers are busy with them: a task that a commit's end
             // wakes would stand in line behind them, and the disk idle meanwhile.
             let runtime = Handle::current();
-            ripstop_host::spawn_blocking(move || runtime.block_on(still.groups()));
+            ripstop_host::spawn_blocking(move || still.groups_here(&runtime));
             return;
         }
         tokio::task::yield_now().await;

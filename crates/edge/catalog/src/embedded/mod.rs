@@ -291,6 +291,14 @@ impl Catalog for Embedded {
         answered.await.map_err(|_| ended())?
     }
 
+    fn commit_here(
+        &self,
+        now_ms: u64,
+        changes: Vec<Change>,
+    ) -> Result<Result<Vec<Outcome>, CatalogError>, Vec<Change>> {
+        self.committer.commit_here(now_ms, changes)
+    }
+
     async fn read(&self, query: Query<'_>) -> Result<Reply, CatalogError> {
         self.answer(query).await
     }
