@@ -8,6 +8,13 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+/// A catalog that commits on the caller's thread, which waits for the disk meanwhile: that spares the
+/// way to another thread and back.
+pub trait CommitHere {
+    /// [`Catalog::commit`].
+    fn commit_here(&self, now_ms: u64, changes: Vec<Change>) -> Result<Vec<Outcome>, CatalogError>;
+}
+
 /// Each question once: it becomes a [`Query`], a [`Reply`], and a method of [`Catalog`].
 macro_rules! questions {
     ($($(#[$doc:meta])*
@@ -59,15 +66,9 @@ macro_rules! questions {
                 changes: Vec<Change>,
             ) -> Result<Vec<Outcome>, CatalogError>;
 
-            /// The same by the caller's own thread, which waits for the disk meanwhile: that
-            /// spares the way to another thread and back. A catalog that cannot do so hands the
-            /// changes back.
-            fn commit_here(
-                &self,
-                _now_ms: u64,
-                changes: Vec<Change>,
-            ) -> Result<Result<Vec<Outcome>, CatalogError>, Vec<Change>> {
-                Err(changes)
+            /// The same catalog for callers that have a thread to wait on, if it can commit there.
+            fn here(&self) -> Option<&dyn CommitHere> {
+                None
             }
 
             /// Answers a query with the [`Reply`] of its name.

@@ -41,21 +41,22 @@ impl Drive {
         Ok(Self::Thread { asked: Some(asked), thread: Some(thread), committer })
     }
 
-    /// Commits on the caller's thread; hands the changes back where a task takes the steps.
-    pub(super) fn commit_here(
-        &self,
-        now_ms: u64,
-        changes: Vec<Change>,
-    ) -> Result<Answer, Vec<Change>> {
-        let Self::Thread { committer, .. } = self else { return Err(changes) };
+    /// Whether steps can be taken on callers' threads.
+    pub(super) fn is_thread(&self) -> bool {
+        matches!(self, Self::Thread { .. })
+    }
+
+    /// Commits on the caller's thread.
+    pub(super) fn commit_here(&self, now_ms: u64, changes: &[Change]) -> Answer {
+        let Self::Thread { committer, .. } = self else { return Err(ended()) };
         // It is poisoned where a step has panicked: then nobody takes another.
-        let Ok(mut stepped) = committer.lock() else { return Ok(Err(ended())) };
-        let Some(committer) = &mut *stepped else { return Ok(Err(ended())) };
+        let Ok(mut stepped) = committer.lock() else { return Err(ended()) };
+        let Some(committer) = &mut *stepped else { return Err(ended()) };
         let wakes_at = committer.wake_at();
-        let answer = committer.commit_now(now_ms, &changes);
-        let is_woken_later = committer.wake_at() == wakes_at;
+        let answer = committer.commit_now(now_ms, changes);
+        let wakes_later = committer.wake_at() != wakes_at;
         drop(stepped);
-        if is_woken_later { Ok(answer) } else { Ok(self.ask(Asked::Wake).and(answer)) }
+        if wakes_later { self.ask(Asked::Wake).and(answer) } else { answer }
     }
 
     /// Asks the committer for something, unless it has panicked.
