@@ -137,7 +137,7 @@ fn close(config: &Config) {
         let (path, mode) = (path.display(), format!("{mode:o}"));
         match done {
             Ok(()) => {
-                tracing::info!(%path, mode, "it was open to other users and is closed to them now")
+                tracing::info!(%path, mode, "it was open to other users and is closed to them now");
             }
             Err(error) => tracing::warn!(%path, mode, %error, "it is open to other users"),
         }
