@@ -48,7 +48,7 @@ pub(crate) struct Jlcm {
     /// Requests of each run.
     #[arg(long, value_name = "N", default_value = "60000", value_parser = requests)]
     pub requests: NonZeroU32,
-    /// Threads; the figures do not depend on it [default: one a core].
+    /// Threads; the figures do not depend on them [default: one per core].
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
 }
@@ -61,7 +61,7 @@ pub(crate) struct Promises {
     /// Runs for each point, with the seeds 1 to N.
     #[arg(long, value_name = "N", default_value = "5")]
     pub seeds: NonZeroU16,
-    /// Threads; the figures do not depend on it [default: one a core].
+    /// Threads; the figures do not depend on them [default: one per core].
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
 }
@@ -77,7 +77,7 @@ pub(crate) struct Backfill {
     /// Requests of each run; four times as many from 90 % load on.
     #[arg(long, value_name = "N", default_value = "40000", value_parser = requests)]
     pub requests: NonZeroU32,
-    /// Threads; the figures do not depend on it [default: one a core].
+    /// Threads; the figures do not depend on them [default: one per core].
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
     /// Plays nothing: draws what this file, an earlier duels.csv, holds.
@@ -96,7 +96,7 @@ pub(crate) struct Tofec {
     /// Requests of each run.
     #[arg(long, value_name = "N", default_value = "25000", value_parser = requests)]
     pub requests: NonZeroU32,
-    /// Threads; the figures do not depend on it [default: one a core].
+    /// Threads; the figures do not depend on them [default: one per core].
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
 }

@@ -34,7 +34,7 @@ pub(crate) struct Gateway {
     /// How many clients run at once.
     #[arg(long, value_delimiter = ',', default_values_t = [1, 16, 64])]
     pub clients: Vec<usize>,
-    /// Which operations.
+    /// Operations to measure.
     #[arg(long, value_delimiter = ',', default_values_t = [Operation::Put, Operation::Get])]
     pub operations: Vec<Operation>,
     /// Seconds of each measurement.

@@ -25,7 +25,7 @@ struct Arguments {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Draw the figures of the papers Ripstop builds on, and check what must hold of them.
+    /// Draw the figures of the papers Ripstop builds on, and check what must hold in them.
     #[command(subcommand)]
     Figures(figures::Figures),
     /// Drive GET and PUT over loopback against a pool of memory nodes, and say where the time goes.
@@ -35,11 +35,11 @@ enum Command {
     ///
     /// Exits with 1 if something that should hold does not.
     Tail(tail::Tail),
-    /// Measure promises: three tenants on one slow node through the S3 port, one of which floods,
-    /// with the shaper and without.
+    /// Measure promises: three tenants, one of which floods, on one slow node through the S3 port,
+    /// with and without the shaper.
     ///
-    /// Exits with 1 if the other two do not get what they were promised, or get it without the
-    /// shaper too.
+    /// Exits with 1 if the other two do not get what they were promised, or also get it without the
+    /// shaper.
     Promises(promises::Promises),
     /// Measure how fast a lost catalog is rebuilt, and the memory that takes.
     Rebuild(rebuild::Rebuild),
@@ -49,15 +49,14 @@ enum Command {
     /// Exits with 1 if the plan with state-aware selection is not 1.5 times faster, or a prediction
     /// is off by more than 10 %.
     Placement(placing::Placing),
-    /// Measure how a gateway that plans itself comes back from a node that becomes ten times
+    /// Measure how a gateway that plans itself recovers from a node that becomes ten times
     /// slower, beside one that has had the best plan for that from the start.
     ///
     /// Plays the same pool in the simulator too, and prints both.
     ///
     /// Exits with 1 if the mean stays more than 20 % above the new optimum, more is moved than the
     /// plans say, a read fails, or the simulator is off by more than 10 % in mean or 95th
-    /// percentile
-    /// before the node becomes slow or after the plan was renewed.
+    /// percentile before the node becomes slow or after the plan was renewed.
     Replan(placing::Slowing),
 }
 

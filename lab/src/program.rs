@@ -14,7 +14,7 @@ pub(crate) fn ripstop() -> Result<PathBuf> {
     };
     ensure!(
         program.is_file(),
-        "there is no {} to be measured: `cargo build --release -p ripstop` makes it, {VARIABLE} names another",
+        "there is no {} to measure: `cargo build --release -p ripstop` makes it, {VARIABLE} names another",
         program.display()
     );
     Ok(program)

@@ -22,7 +22,7 @@ const TENANTS: [&str; 3] = ["alpha", "beta", "flood"];
 
 #[derive(Args, Debug)]
 pub(crate) struct Promises {
-    /// How long requests arrive, in seconds, with the shaper and as long without.
+    /// How long requests arrive, in seconds: with the shaper, and for as long without.
     #[arg(long, default_value_t = 20.0)]
     pub seconds: f64,
     /// Bytes of an object.

@@ -18,71 +18,71 @@ pub(crate) enum Bench {
     /// Encoding and decoding against Intel's ISA-L and a plain copy of memory; then seals and
     /// encryption, as `seal`.
     Codec {
-        /// Words for the measuring program.
+        /// Arguments for the measuring program.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
     /// Seals of fragments and encryption, kernel by kernel, beside CRC-64 and a plain copy of
     /// memory.
     Seal,
-    /// The simulator's speed, one core and all.
+    /// The simulator's speed, on one core and on all.
     Sim {
-        /// Words for the measuring program.
+        /// Arguments for the measuring program.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
-    /// What a decision costs: the machine with its policies, per task and per request.
+    /// The cost of a decision: the machine with its policies, per task and per request.
     Core {
-        /// Words for Criterion.
+        /// Arguments for Criterion.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
     /// Policies side by side on a node that is as slow as S3, live and as the simulator predicts:
     /// `ripstop-lab tail`. Takes 25 minutes, with `--short` five.
     Tail {
-        /// Words for the measuring program.
+        /// Arguments for the measuring program.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
     /// Tenants' promises while one of them floods, through the S3 port: `ripstop-lab promises`.
     Promises {
-        /// Words for the measuring program.
+        /// Arguments for the measuring program.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
     /// A plan with state-aware selection against oblivious load balancing, live and simulated:
     /// `ripstop-lab placement`.
     Placement {
-        /// Words for the measuring program.
+        /// Arguments for the measuring program.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
     /// A gateway that plans itself while a node becomes ten times slower, beside one with the best
     /// plan for that from the start: `ripstop-lab replan`.
     Replan {
-        /// Words for the measuring program.
+        /// Arguments for the measuring program.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
     /// The planner: time, certificate and memory, beside the published algorithm and a general
     /// convex solver.
     Plan {
-        /// Words for the measuring program: `--short` for a minute less.
+        /// Arguments for the measuring program: `--short` takes a minute less.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
-    /// Ripstop beside MinIO and versitygw on one disk, in turn, under one load. Takes 15 minutes,
-    /// with `--short` four. Fails if Ripstop is not as fast beside them as it should be.
+    /// Ripstop beside MinIO and versitygw on one disk, by turns, under the same load. Takes 15
+    /// minutes, with `--short` four. Fails if Ripstop is slower in comparison than it should be.
     Rivals(rivals::Arguments),
     /// How fast a lost catalog is rebuilt, and the memory that takes: `ripstop-lab rebuild`.
     Rebuild {
-        /// Words for the measuring program.
+        /// Arguments for the measuring program.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
     /// The gateway's throughput and latency over nodes in memory: `ripstop-lab gateway`.
     Gateway {
-        /// Words for the measuring program.
+        /// Arguments for the measuring program.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },

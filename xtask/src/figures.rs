@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     /// Write them into docs/figures instead of comparing.
     #[arg(long)]
     bless: bool,
-    /// Also replay those that are otherwise drawn from a committed table; takes about ten minutes.
+    /// Also replay those otherwise drawn from a committed table; takes about ten minutes.
     #[arg(long)]
     play: bool,
 }

@@ -12,9 +12,9 @@ const BUILD_MAX: Duration = Duration::from_mins(30);
 /// What to fuzz.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// A file of fuzz/targets, without its ending; without it: they are listed.
+    /// A file in fuzz/targets, without its extension; if none is given, they are listed.
     target: Option<String>,
-    /// Seconds that it runs.
+    /// Seconds to run.
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     seconds: u64,
 }
@@ -24,10 +24,10 @@ pub(crate) fn fuzz(arguments: &Arguments) -> Result<()> {
     let targets = targets()?;
     let known = targets.join(", ");
     let Some(target) = &arguments.target else { bail!("targets are {known}") };
-    ensure!(targets.contains(target), "{target:?} is no target; there are {known}");
+    ensure!(targets.contains(target), "{target:?} is not a target; there are {known}");
     ensure!(
         tool::find("cargo-fuzz").is_some() && tool::find("rustup").is_some(),
-        "fuzzing takes cargo-fuzz (`cargo install cargo-fuzz`) and a nightly compiler from rustup"
+        "fuzzing needs cargo-fuzz (`cargo install cargo-fuzz`) and a nightly compiler from rustup"
     );
     let seconds = format!("-max_total_time={}", arguments.seconds);
     let words = ["run", "nightly", "cargo", "fuzz", "run", target, "--", &seconds];

@@ -33,13 +33,12 @@ enum Command {
     Test(test::Arguments),
     /// What CI runs: check, then test --all; ends with a line that sums up.
     Ci,
-    /// Makes the figures of the documents again, and compares them with those committed.
+    /// Redraws the figures of the documents, and compares them with those committed.
     Figures(figures::Arguments),
-    /// Measures side by side with others.
+    /// Measurements side by side with others.
     #[command(subcommand)]
     Bench(bench::Bench),
-    /// Feeds what parses strangers' bytes with bytes that a fuzzer makes up; takes cargo-fuzz and a
-    /// nightly compiler.
+    /// Fuzzes the code that parses strangers' bytes; needs cargo-fuzz and a nightly compiler.
     Fuzz(fuzz::Arguments),
 }
 

@@ -21,7 +21,7 @@ const HISTORIES: &str = "1000";
 /// Which tests.
 #[derive(clap::Args, Default)]
 pub(crate) struct Arguments {
-    /// Also the long ones: a gibibyte in parts, a hundred kills, every byte of every fragment
+    /// The long tests too: a gibibyte in parts, a hundred kills, every byte of every fragment
     /// flipped, a thousand random histories, and buckets of other servers as nodes.
     #[arg(long)]
     pub(crate) all: bool,
@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
     /// Only the end-to-end tests with real clients.
     #[arg(long)]
     pub(crate) clients: bool,
-    /// Words for pytest, such as `-k listing`; for the end-to-end tests only.
+    /// Arguments for pytest, such as `-k listing`; for the end-to-end tests only.
     #[arg(last = true)]
     pub(crate) pytest: Vec<String>,
 }

@@ -126,7 +126,7 @@ fn whole(configuration: &str, folder: &TempDir, address: SocketAddr) -> String {
 
 fn write_credentials(path: &std::path::Path, access_keys: &[String]) -> Result<()> {
     let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    let (first, more) = access_keys.split_first().context("somebody must come in")?;
+    let (first, more) = access_keys.split_first().context("an access key is needed")?;
     writeln!(file, "access_key = \"{first}\"\nsecret_key = \"{SECRET}\"\n[more]")?;
     for key in more {
         writeln!(file, "{key} = \"{SECRET}\"")?;

@@ -50,7 +50,7 @@ pub(crate) struct Slowing {
     /// How long the gateway has to measure, plan and move, in seconds.
     #[arg(long, default_value_t = 100.0)]
     pub settle: f64,
-    /// How long is measured after that, in seconds.
+    /// How long the measurement after that lasts, in seconds.
     #[arg(long, default_value_t = 60.0)]
     pub after: f64,
     /// How many times slower the node becomes.
@@ -59,7 +59,7 @@ pub(crate) struct Slowing {
     /// Reads, as a share of what all nodes together can serve before that.
     #[arg(long, default_value_t = 0.6)]
     pub load: f64,
-    /// By which part the bound on the mean must fall for stripes to be moved.
+    /// By what fraction the bound on the mean must fall for stripes to be moved.
     #[arg(long, default_value_t = 0.03)]
     pub gain: f64,
     /// Seed of the arrivals.
@@ -463,11 +463,11 @@ fn write(arguments: &Slowing, found: &[Found], folder: &Path) -> Result<()> {
         }
     }
     let title = "A node becomes slow: mean of reads, by when they came";
-    let mut report = Report::new("Planning anew", text(arguments, found).replace('\n', "\n\n"));
+    let mut report = Report::new("Planning again", text(arguments, found).replace('\n', "\n\n"));
     report.figure("replan", title, &Figure::new(title).panel(panel));
     report.table("replan", "The means of the drawing.", table);
     report.write(folder)?;
     Ok(())
 }
 
-const GATEWAYS: [&str; 2] = ["planned anew", "new optimum from the start"];
+const GATEWAYS: [&str; 2] = ["planned again", "new optimum from the start"];

@@ -17,7 +17,7 @@ pub(crate) struct Tail {
     /// How long requests arrive, all measurements together: 24 minutes unless set.
     #[arg(long, value_name = "MINUTES")]
     pub minutes: Option<f64>,
-    /// Four minutes: fewer requests, so the rare slow ones are known less well.
+    /// Take four minutes: fewer requests, so less is known about the rare slow ones.
     #[arg(long, conflicts_with = "minutes")]
     pub short: bool,
     /// Seed of all luck: arrivals and delays.

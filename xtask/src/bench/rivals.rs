@@ -41,13 +41,13 @@ pub(crate) struct Arguments {
     /// What is measured: operation, size and clients at once.
     #[arg(long, value_delimiter = ',', default_value = cell::ALL)]
     cells: Vec<Cell>,
-    /// How often each server's turn comes [default: 5].
+    /// How many turns each server has [default: 5].
     #[arg(long)]
     rounds: Option<usize>,
     /// Seconds of each measurement [default: 4].
     #[arg(long)]
     seconds: Option<f64>,
-    /// Two rounds of two seconds, to see whether it runs.
+    /// Two rounds of two seconds, to see whether everything runs.
     #[arg(long)]
     short: bool,
     /// Folder on the disk to be measured [default: target/rivals/data].
@@ -56,13 +56,13 @@ pub(crate) struct Arguments {
     /// Folder for rounds.csv and report.md [default: target/rivals].
     #[arg(long)]
     out: Option<PathBuf>,
-    /// Measure this build of Ripstop, not that of these sources.
+    /// Measure this build of Ripstop instead of one from these sources.
     #[arg(long, value_name = "PROGRAM")]
     program: Option<PathBuf>,
     /// Measure this build of Ripstop too.
     #[arg(long, value_name = "PROGRAM")]
     before: Option<PathBuf>,
-    /// Load them with this build of Ripstop, not with that of these sources.
+    /// Load the servers with this build of Ripstop instead of one from these sources.
     #[arg(long, value_name = "PROGRAM")]
     loader: Option<PathBuf>,
 }

@@ -32,23 +32,23 @@ pub(crate) enum Command {
     Serve(Serve),
     /// Read every fragment and report what is missing, damaged or unclaimed.
     ///
-    /// A gateway that runs on the same data folder does it; otherwise the catalog is opened here.
-    /// Exits with 0 if all is well or was put right, with 1 if something was found, with 2 if
-    /// the check could not be made.
+    /// If a gateway runs on the same data folder, it does the check; otherwise this command opens
+    /// the catalog. Exits with 0 if all is well or was put right, with 1 if something was found,
+    /// with 2 if the check could not be made.
     Check(Check),
     /// Rebuild a lost catalog from the fragments at the nodes, or complete an old one with --onto.
     /// The gateway must not run.
     ///
     /// Exits with 0 if everything that was ever answered is there, as far as can be told; with 1 if
-    /// something is lost, disputed or unreadable, or a node was not listed to its end; with 2 if no
+    /// something is lost, disputed or unreadable, or a node was not listed completely; with 2 if no
     /// catalog was made.
     Rebuild(Rebuild),
-    /// Copy the catalog to a new file, while a gateway serves from it or not, and verify the copy.
+    /// Copy the catalog to a new file, whether a gateway serves or not, and verify the copy.
     ///
-    /// The store's key goes along, as FILE.key, if it is in the data folder; where another place is
-    /// configured for it, copying it is left to you.
+    /// The store's key is copied too, as FILE.key, if it is in the data folder; if it is configured
+    /// to be elsewhere, you must copy it yourself.
     ///
-    /// Keep the copy where it is not lost along with the data folder's disk. Exits with 1 if
+    /// Keep the copy on another disk than the data folder's. Exits with 1 if
     /// records in the catalog do not agree, with 2 if no copy was made.
     Backup(Backup),
     /// Put a copy of the catalog back, and bring in what has been written since from the fragments.
@@ -56,13 +56,12 @@ pub(crate) enum Command {
     ///
     /// The catalog that was there is kept beside it, as catalog.replaced-SECONDS.redb.
     Restore(Restore),
-    /// Replay a recording of `serve --record`, and compare every decision with the one that was
-    /// made.
+    /// Replay a recording of `serve --record`, and compare every decision with the one made then.
     ///
-    /// Exits with 0 if all are equal, with 1 after the first that is not, with 2 if the file cannot
-    /// be read.
+    /// Exits with 0 if all are equal, with 1 after the first that differs, with 2 if the file
+    /// cannot be read.
     Replay(Replay),
-    /// Say whether the configuration is good, and what it comes to.
+    /// Say whether the configuration is valid, and show what is in force.
     CheckConfig(Common),
     /// Measure an S3 server, such as this gateway: clients in a closed loop that put new objects
     /// and read them.
@@ -70,33 +69,32 @@ pub(crate) enum Command {
     /// Fit the delay model to a task log, and say how far to trust it.
     ///
     /// For each direction, and for each node: the model of TOFEC as the paper fits it and
-    /// corrected, what it rests on, and how far the measurements are off it. Exits with 2 if the
+    /// corrected, the data behind it, and how far the measurements are off. Exits with 2 if the
     /// log cannot be read or says too little.
     Fit(Fit),
     /// Play a scenario: policies against loads, on nodes that exist only on paper.
     ///
-    /// Every decision is made by the code that serves: also when a pool plans itself while a node
-    /// slows, and which stripes are moved. Equal scenarios give equal numbers, on every
-    /// machine.
+    /// The code that serves makes every decision, even how a pool plans itself when a node slows,
+    /// and which stripes are moved. Equal scenarios give equal numbers, on every machine.
     Simulate(Simulate),
     /// Replay an access log through a configured pool: latency, load and cost under other policies.
     ///
-    /// Nothing is read or stored: the nodes are simulated, every decision is made by the code that
-    /// serves. Objects larger than `store.stripe_max` are cut as the gateway cuts them, and done
+    /// Nothing is read or stored: the nodes are simulated, and the code that serves makes every
+    /// decision. Objects larger than `store.stripe_max` are cut as the gateway cuts them, and done
     /// when all their stripes are.
     Whatif(WhatIf),
     /// Say how much capacity a promise takes on a trace: requests a second for each of its tiers.
     ///
-    /// Tiers such as 95 % of requests within 10 ms and all of them within 500 ms, each with a share
-    /// of its own; beside it what first come, first served and the min–max load heuristic take, and
-    /// the capacities of many fractions and bounds. Every request costs the same. See
-    /// docs/capacity.md.
+    /// Tiers are such as 95 % of requests within 10 ms and all of them within 500 ms, each with a
+    /// share of its own. For comparison: what first come, first served and the min–max load
+    /// heuristic take, and the capacities for many fractions and bounds. Every request costs the
+    /// same. See docs/capacity.md.
     Capacity(Capacity),
-    /// Plan where chunks go and who serves them: least mean latency plus what it costs, with a
-    /// bound on what any plan could save.
+    /// Plan where chunks go and which nodes serve them: least mean latency plus cost, with a bound
+    /// on what any plan could save.
     ///
     /// Files survive the loss of nodes and sites as the inventory demands. Exits with 2 if there is
-    /// no plan, and says which constraint cannot be met and how far off it is. See
+    /// no plan, and says which constraint cannot be met and by how much. See
     /// docs/placement.md.
     Plan(Plan),
 }

@@ -85,8 +85,8 @@ fn take_key_along(config: &Config, to: &Path) -> Result<()> {
     }
     if config.key_file.is_some() {
         say_line!(
-            "{} is not copied: its place is configured. Keep a copy of it: without it, what is encrypted is lost, \
-             and nothing that is sealed can be verified",
+            "{} is not copied, because its place is configured. Keep a copy of it: without it, what is encrypted is \
+             lost, and nothing that is sealed can be verified",
             key.display()
         )?;
         return Ok(());
@@ -157,7 +157,7 @@ pub(crate) async fn restore(config: &Config, from: &Path, json: bool) -> Result<
         let aside = aside(config)?;
         fs::rename(&catalog, &aside).context("the catalog that is replaced")?;
         if !json {
-            say_line!("the catalog that was there is {} now", aside.display())?;
+            say_line!("the catalog that was there is now {}", aside.display())?;
         }
     }
     fs::rename(&restoring, &catalog).context("the catalog that is put back")?;

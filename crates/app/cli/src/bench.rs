@@ -33,8 +33,8 @@ const WARM_MAX: Duration = Duration::from_millis(500);
 #[derive(Args, Debug)]
 pub(crate) struct Bench {
     /// Measure the S3 server at this address, such as `http://127.0.0.1:9000`: each client puts new
-    /// objects, one after another, then all read these in random order, and finally they are
-    /// deleted.
+    /// objects, one after another, then all clients read these in random order, and finally delete
+    /// them.
     #[arg(long, value_name = "URL")]
     pub endpoint: String,
     /// Object sizes, in bytes.
@@ -43,7 +43,7 @@ pub(crate) struct Bench {
     /// How many clients run at once.
     #[arg(long, value_delimiter = ',', default_values_t = [1, 16, 64])]
     pub clients: Vec<usize>,
-    /// Which operations.
+    /// Operations to measure.
     #[arg(long, value_delimiter = ',', default_values_t = [BenchOperation::Put, BenchOperation::Get])]
     pub operations: Vec<BenchOperation>,
     /// Seconds of each measurement.
@@ -58,16 +58,16 @@ pub(crate) struct Bench {
     /// The bucket for the objects; created if it does not exist, and kept.
     #[arg(long, default_value = "ripstop-bench")]
     pub bucket: String,
-    /// Sign no hash of what is put, as SDKs do over TLS.
+    /// Do not sign the hash of what is put, as SDKs do over TLS.
     #[arg(long)]
     pub unsigned_payload: bool,
     /// Do not delete the objects.
     #[arg(long)]
     pub keep: bool,
-    /// The server's process on this machine, for the processor time it takes.
+    /// The server's process id on this machine, to measure its processor time.
     #[arg(long, value_name = "PID")]
     pub server_pid: Option<u32>,
-    /// Print one JSON object a line in place of a table.
+    /// Print one JSON object per line instead of a table.
     #[arg(long)]
     pub json: bool,
 }
@@ -102,7 +102,7 @@ impl Bench {
 pub(crate) async fn run(arguments: &Bench) -> Result<ExitCode> {
     ensure!(
         arguments.seconds > 0.0 && arguments.seconds <= 3600.0,
-        "--seconds must be more than 0 and at most 3600, and is {}",
+        "--seconds is {}: it must be more than 0 and at most 3600",
         arguments.seconds
     );
     ensure!(arguments.clients.iter().all(|&clients| clients > 0), "--clients must be more than 0");

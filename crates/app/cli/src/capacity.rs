@@ -19,9 +19,9 @@ pub(crate) struct Capacity {
     #[arg(long, value_name = "FRACTION:BOUND", value_delimiter = ',')]
     pub promise: Vec<Tier>,
     /// The rule by which a tier takes requests: exact (by when they would end), count (by how many
-    /// are outstanding, as the paper has it), floor (count that never misses), or several with
-    /// commas [default: all of them for the promise; exact for comparisons, sweep and figures]. The
-    /// first given is that of comparisons, sweep and figures.
+    /// are outstanding, as in the paper), floor (count that never misses), or several with commas
+    /// [default: all of them for the promise; exact for comparisons, sweep and figures]. The first
+    /// one given is used for comparisons, sweep and figures.
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub rule: Vec<Rule>,
     /// Fractions of the sweep [default: 0.9,0.95,0.99,0.995,0.999,1].
@@ -33,7 +33,7 @@ pub(crate) struct Capacity {
     /// The windows of the min–max load heuristic (MML), with which decomposition is compared.
     #[arg(long, value_name = "SPAN", default_value = "100ms")]
     pub window: Bound,
-    /// The seed of what MML drops.
+    /// Seed for the choice of what MML drops.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Format of the trace: s3, ripstop, csv, spc, sectors [default: detected].
@@ -42,11 +42,11 @@ pub(crate) struct Capacity {
     /// What to do with a line that cannot be read.
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = BadLines::Refuse)]
     pub on_bad_line: BadLines,
-    /// Sort times that go back, over 65,536 requests, instead of refusing them.
+    /// Sort times that go back, within 65,536 requests, instead of refusing them.
     #[arg(long)]
     pub sort: bool,
-    /// Spread requests over their second at random, where whole seconds are all that is known. How
-    /// bursty they were is then made up, and the answer with it.
+    /// Spread requests at random over their second if times are whole seconds. Their burstiness is
+    /// then made up, and so is the answer.
     #[arg(long, conflicts_with = "trust_times")]
     pub spread: bool,
     /// Take times as they are, even if they are coarser than a bound.

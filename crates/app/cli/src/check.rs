@@ -18,7 +18,7 @@ const CATALOG_READ: &str = "MiB of the catalog read";
 pub(crate) struct Check {
     #[command(flatten)]
     pub common: Common,
-    /// Mend what can be mended from the fragments that are left, and delete what nothing claims.
+    /// Mend what the remaining fragments allow, and delete fragments that nothing claims.
     #[arg(long)]
     pub repair: bool,
     /// Print one JSON object instead of a table.

@@ -11,9 +11,9 @@ use std::{net::SocketAddr, path::PathBuf};
 pub(crate) struct Common {
     /// Configuration file (TOML).
     ///
-    /// Each of its keys is a variable too: `RIPSTOP_GATEWAY_LISTEN`, `RIPSTOP_STORE_GRACE`,
-    /// `RIPSTOP_POOL_<NAME>_CODE`, `RIPSTOP_NODE_<NAME>_LANES` and so on. See
-    /// docs/configuration.md.
+    /// Each of its keys can also be set by an environment variable: `RIPSTOP_GATEWAY_LISTEN`,
+    /// `RIPSTOP_STORE_GRACE`, `RIPSTOP_POOL_<NAME>_CODE`, `RIPSTOP_NODE_<NAME>_LANES` and so on.
+    /// See docs/configuration.md.
     #[arg(long, env = "RIPSTOP_CONFIG", value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Folder of the catalog, the credentials and, unless configured otherwise, the nodes

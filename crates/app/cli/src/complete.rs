@@ -74,8 +74,8 @@ pub(crate) async fn locked(config: &Config, unsealed: bool, json: bool) -> Resul
         )?;
         if completed.found.unlisted > 0 {
             say_line!(
-                "{} nodes were not listed whole: what only they tell of is missing. Bring them back and run \
-                 `ripstop rebuild --onto` again; until then nothing that no stripe claims is deleted",
+                "{} nodes were not listed completely: what only they tell of is missing. Bring them back and run \
+                 `ripstop rebuild --onto` again; until then no unclaimed fragment is deleted",
                 completed.found.unlisted
             )?;
         }

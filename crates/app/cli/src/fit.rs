@@ -16,9 +16,9 @@ use std::{fmt::Write as _, path::PathBuf, process::ExitCode};
 pub(crate) struct Fit {
     /// Task log: CSV, plain or gzip.
     ///
-    /// Its header is `time_s,operation,node,bytes,served_ms,outcome`, with `waited_ms,redundant`
-    /// behind it or not, or `operation,bytes,delay_ms`. A gateway and a simulation write the same.
-    /// Several may follow one another, each with its header.
+    /// Its header is `time_s,operation,node,bytes,served_ms,outcome`, optionally followed by
+    /// `waited_ms,redundant`, or it is `operation,bytes,delay_ms`. Gateways and simulations write
+    /// the same format. Several logs may follow one another, each with its header.
     #[arg(value_name = "LOG")]
     pub log: PathBuf,
     /// Write figures, the CSV files they are drawn from, and report.html into this folder.
@@ -114,7 +114,7 @@ fn by_node(fit: &LogFit, operation: Operation) -> String {
     if let (Some(((_, slow), slowest)), Some(((_, fast), fastest))) = (slowest, fastest) {
         let _ = writeln!(
             text,
-            "node {slow} takes {:.2} times as long as node {fast} in the mean",
+            "node {slow} takes {:.2} times as long as node {fast} on average",
             mean(slowest) / mean(fastest)
         );
     }

@@ -15,11 +15,11 @@ pub(crate) struct Plan {
     #[arg(value_name = "INVENTORY", required_unless_present = "from")]
     pub inventory: Option<PathBuf>,
     /// Take nodes, lanes, code and states from the gateway behind this admin port, and service
-    /// times and the rate of requests from its task log. An INVENTORY given as well is laid over
-    /// it, by names: prices, sites, files.
+    /// times and the rate of requests from its task log. If an INVENTORY is given too, its values
+    /// are laid over these, by name: prices, sites, files.
     #[arg(long, value_name = "URL")]
     pub from: Option<String>,
-    /// The file with that admin port's token, if it wants one.
+    /// The file with that admin port's token, if it requires one.
     #[arg(long, value_name = "FILE", requires = "from")]
     pub from_token: Option<PathBuf>,
     /// That admin port's certificate (PEM), if it speaks TLS: the URL begins with https.
@@ -31,23 +31,23 @@ pub(crate) struct Plan {
     /// Seconds of mean latency that a dollar is worth, instead of the inventory's.
     #[arg(long, value_name = "SECONDS", value_parser = theta)]
     pub theta: Option<f64>,
-    /// The plan in force now: a file that --apply wrote or --json printed. Chunks move only where
-    /// that pays, and the plan lists the moves.
+    /// The plan now in force: a file that --apply wrote or --json printed. Chunks move only where
+    /// that pays, and the new plan lists the moves.
     #[arg(long, value_name = "FILE")]
     pub previous: Option<PathBuf>,
     /// Write the plan to this file, for a pool whose configuration says `plan = "FILE"`.
     #[arg(long, value_name = "FILE")]
     pub apply: Option<PathBuf>,
-    /// How the gateway's reads choose among the nodes that hold a stripe, in the file of --apply:
+    /// For --apply: how the gateway's reads choose among the nodes that hold a stripe:
     /// ready, probabilistic, least-work or least-work-planned.
     #[arg(long, value_name = "HOW", default_value = "least-work-planned", value_parser = selection)]
     pub selection: ReadSelection,
-    /// Say why this class is placed as it is: which constraints bind, what each node costs it, and
+    /// Explain the placement of this class: which constraints bind, what each node costs it, and
     /// the next best plan.
     #[arg(long, value_name = "CLASS", conflicts_with = "json")]
     pub explain: Option<String>,
-    /// Write latency against cost as a second's worth changes, the tables and report.html into this
-    /// folder.
+    /// Write latency against cost for several values of a second, the tables and report.html into
+    /// this folder.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print one JSON object instead of tables.

@@ -38,12 +38,11 @@ const TOLD_EVERY: Duration = Duration::from_millis(200);
 pub(crate) struct Rebuild {
     #[command(flatten)]
     pub common: Common,
-    /// Keep the catalog that is there, and bring in what it lacks: for use after an old one was put
-    /// back.
+    /// Keep the existing catalog, and bring in what it lacks: use this after an old one came back.
     #[arg(long)]
     pub onto: bool,
-    /// Believe what is sealed with a lost key, although nothing can verify it then. What is
-    /// encrypted with it stays lost.
+    /// Believe what is sealed with a lost key, although nothing can verify it. What is encrypted
+    /// with that key stays lost.
     #[arg(long)]
     pub unsealed: bool,
     /// Print one JSON object instead of a table.
@@ -55,7 +54,7 @@ pub(crate) async fn run(config: &Config, unsealed: bool, json: bool) -> Result<E
     let _folder = DataFolder::create(config)?;
     let file = config.data.join(CATALOG_FILE);
     if file.exists() {
-        bail!("there is a catalog, {}: move it away first if it is beyond use", file.display());
+        bail!("there is a catalog, {}: move it away first if it cannot be used", file.display());
     }
     let unfinished = config.data.join(UNFINISHED);
     if unfinished.exists() {
@@ -90,8 +89,8 @@ async fn marked_store(config: &Config) -> Result<Option<u64>> {
         let (other, store) = *first.get_or_insert((&node.name, mark.store));
         ensure!(
             store == mark.store,
-            "the folder of node {:?} is marked as of store {:016x}, that of node {other:?} as of store \
-             {store:016x}: leave out the nodes of the other store",
+            "the folder of node {:?} is marked as store {:016x}'s, that of node {other:?} as store \
+             {store:016x}'s: leave out the nodes of the other store",
             node.name,
             mark.store
         );
@@ -106,8 +105,8 @@ async fn agree(catalog: &dyn Catalog, marked: Option<u64>) -> Result<()> {
     let found = identity_or(catalog, marked).await?;
     ensure!(
         found == marked,
-        "fragments say that they are of store {found:016x}, folders of nodes are marked as of store \
-         {marked:016x}: remove the markers `.ripstop-node` if those are wrong"
+        "fragments say that they are store {found:016x}'s, folders of nodes are marked as store \
+         {marked:016x}'s: remove the markers `.ripstop-node` if those are wrong"
     );
     Ok(())
 }
@@ -201,7 +200,7 @@ fn print(report: &RebuildReport, json: bool) -> Result<()> {
     say_seals(report)?;
     say_line!(
         "{} buckets and {} objects from {} fragments; {} fragments damaged, {} differing, {} stripes \
-         disputed, {} unreadable, {} of other stores, {} nodes not listed whole; {} versions lost, {} unfinished",
+         disputed, {} unreadable, {} of other stores, {} nodes not listed completely; {} versions lost, {} unfinished",
         report.buckets,
         report.objects,
         report.fragments,
@@ -221,18 +220,18 @@ fn print(report: &RebuildReport, json: bool) -> Result<()> {
 fn say_seals(report: &RebuildReport) -> Result<()> {
     if report.unsealed > 0 {
         say_line!(
-            "NOT VERIFIED: {} fragments are sealed with a key that is not here. They were believed because \
+            "NOT VERIFIED: {} fragments are sealed with a key that is missing. They were believed because \
              --unsealed was given: anybody who can write to the nodes may have made them. They can be read, \
              not mended; write the objects again to have them sealed",
             report.unsealed
         )?;
     }
     for (key, fragments) in &report.locked {
-        say_line!("locked: {fragments} fragments need key {key}, which is not here")?;
+        say_line!("locked: {fragments} fragments need key {key}, which is missing")?;
     }
     if report.forged > 0 {
         say_line!(
-            "forged: {} fragments have headers that take no key, and this store seals with one: not used",
+            "forged: {} fragments have headers without a seal, and this store seals: not used",
             report.forged
         )?;
     }

@@ -19,11 +19,11 @@ const END_WITHIN: Duration = Duration::from_secs(5);
 pub(crate) struct Serve {
     #[command(flatten)]
     pub common: Common,
-    /// Append the tasks of all pools whose configuration names no `task_log` to this file, as
-    /// `ripstop fit` reads them. At 64 MiB it is renamed to FILE.1 and a new one is begun.
+    /// Append the tasks of all pools whose configuration names no `task_log` to this file, in the
+    /// format that `ripstop fit` reads. At 64 MiB it is renamed to FILE.1 and a new one is begun.
     #[arg(long, value_name = "FILE")]
     pub task_log: Option<PathBuf>,
-    /// Record what decisions go by, and the decisions, in this file, which must not exist yet, for
+    /// Record decisions, and what they depend on, in this file, which must not exist yet, for
     /// `ripstop replay`.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
@@ -67,7 +67,7 @@ fn stop_signal(within: Duration) -> Result<CancellationToken> {
             if again {
                 std::process::exit(130);
             }
-            tracing::info!("stopping: requests that run may finish");
+            tracing::info!("stopping: running requests may finish");
             fired.cancel();
             end_after(within.saturating_add(END_WITHIN));
         }
@@ -84,7 +84,7 @@ fn end_after(wait: Duration) {
     };
     let started = ripstop_host::thread("end", end);
     if let Err(error) = started {
-        tracing::warn!(%error, "nothing ends the process if a disk hangs");
+        tracing::warn!(%error, "nothing will end the process if a disk hangs");
     }
 }
 

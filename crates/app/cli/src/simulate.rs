@@ -17,7 +17,7 @@ pub(crate) struct Simulate {
     /// Runs for each policy and load, with the seeds 1 to N [default: what the file says, or 5].
     #[arg(long, value_name = "N")]
     pub seeds: Option<NonZero<u16>>,
-    /// Threads; the results do not depend on it [default: one a core].
+    /// Threads; the results do not depend on them [default: one per core].
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZero<usize>>,
 }
@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &Simulate) -> Result<ExitCode> {
     };
     ensure!(
         played.iter().any(|one| one.delays[0].count > 0),
-        "scenario {}: not one request was done",
+        "scenario {}: no request was done",
         path.display()
     );
     if let Some(folder) = &arguments.out {

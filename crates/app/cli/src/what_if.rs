@@ -113,7 +113,7 @@ fn policies(given: &[String], pool: &PoolConfig) -> Result<Vec<PolicyChoice>> {
         }
     }
     if policies.is_empty() {
-        bail!("--policies names none");
+        bail!("--policies names no policy");
     }
     Ok(policies)
 }

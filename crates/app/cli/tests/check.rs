@@ -7,7 +7,7 @@ mod session;
 use session::{complaint, printed};
 
 #[test]
-fn a_check_shows_no_progress_in_a_pipe_whoever_makes_it() {
+fn a_check_shows_no_progress_in_a_pipe_made_here_or_by_a_gateway() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     assert!(complaint(folder, "check --data data").contains("data folder data"));

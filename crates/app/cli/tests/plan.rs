@@ -59,7 +59,7 @@ fn every_example_has_a_plan_near_the_best() {
 }
 
 #[test]
-fn a_plan_is_applied_and_stays_when_it_is_made_again() {
+fn a_plan_is_applied_and_stays_when_it_is_solved_again() {
     let folder = three_sites(|text| text);
     let folder = folder.path();
     let told = printed(folder, "plan nodes.toml --apply plan.toml");
@@ -127,7 +127,7 @@ fn inventories_that_make_no_sense_are_refused() {
     for (told, change) in [
         ("unknown field", (|text| text.replace("months", "moons")) as fn(String) -> String),
         ("n is 3, less than k, 4", |text| text.replace("n = 6", "n = 3")),
-        ("must be said in one way", |text| text.replacen("sd_s = 0.030", "samples_s = [0.1]", 1)),
+        ("must be given in one way", |text| text.replacen("sd_s = 0.030", "samples_s = [0.1]", 1)),
         ("mean_s needs sd_s", |text| text.replacen("sd_s = 0.030", "", 1)),
         ("two nodes are called", |text| text.replace("east-2", "east-1")),
         ("needs rate_per_s", |text| text.replace("rate_per_s = 120", "")),

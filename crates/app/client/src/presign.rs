@@ -8,7 +8,7 @@ use object_store::{
 };
 use std::{net::SocketAddr, time::Duration};
 
-/// How long an address is good for.
+/// How long an address is valid.
 const VALID: Duration = Duration::from_hours(1);
 
 /// Signs addresses in one bucket of the server at one address.
@@ -16,7 +16,7 @@ const VALID: Duration = Duration::from_hours(1);
 pub struct Presigner(AmazonS3);
 
 impl Presigner {
-    /// Signs as whoever has this access key.
+    /// Signs with this access key.
     pub fn new(address: SocketAddr, bucket: &str, access_key: &str, secret: &str) -> Result<Self> {
         let builder = AmazonS3Builder::new()
             .with_endpoint(format!("http://{address}"))

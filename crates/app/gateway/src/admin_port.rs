@@ -138,7 +138,7 @@ impl AdminPort {
     /// Has the gateway keep a state of its catalog for as long as the lines are read.
     pub async fn snapshot(&self) -> Result<(Extracted, Lines)> {
         let response = self.send(Method::POST, "/snapshot").await;
-        let response = response.context("a gateway has the data folder, and has to be asked")?;
+        let response = response.context("a gateway uses the data folder, so it must be asked")?;
         let status = response.status();
         let mut lines = Lines { body: response.into_body(), text: Vec::new() };
         let first = lines.next().await?;
@@ -168,7 +168,7 @@ impl AdminPort {
     ) -> Result<CheckReport> {
         let path = format!("/check?repair={}", options.repair);
         let response = self.send(Method::POST, &path).await;
-        let response = response.context("a gateway has the data folder, and has to be asked")?;
+        let response = response.context("a gateway uses the data folder, so it must be asked")?;
         let status = response.status();
         let mut body = response.into_body();
         let mut text = Vec::new();
@@ -264,7 +264,7 @@ impl Kept {
     pub fn release(self) -> Result<()> {
         ensure!(
             !self.watching.is_finished(),
-            "the gateway no longer kept what was copied: try again"
+            "the gateway did not keep what was being copied: try again"
         );
         self.watching.abort();
         Ok(())

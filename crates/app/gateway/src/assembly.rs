@@ -77,7 +77,7 @@ impl Assembly {
             if let Ok(Some(mark)) = directory.mark().await {
                 bail!(
                     "the folder of node {name:?} is marked as {mark}, but the data folder has no catalog: put \
-                     the catalog back, make it again with `ripstop rebuild`, or empty the nodes, `.ripstop-node` \
+                     the catalog back, rebuild it with `ripstop rebuild`, or empty the nodes, `.ripstop-node` \
                      included"
                 );
             }
@@ -87,7 +87,7 @@ impl Assembly {
                 if let Some(Ok(found)) = node.list().next().await {
                     bail!(
                         "pool {name:?} holds fragments ({}), but the data folder has no catalog: put a backup \
-                         back with `ripstop restore FILE`, make it again with `ripstop rebuild`, or empty the \
+                         back with `ripstop restore FILE`, rebuild it with `ripstop rebuild`, or empty the \
                          nodes",
                         found.name
                     );
@@ -335,8 +335,7 @@ fn build_node(config: &NodeConfig, mark: Option<NodeMark>, blocks: &Blocks) -> R
                 tracing::warn!(
                     node = config.name,
                     endpoint = bucket.endpoint,
-                    "what goes to this node and comes from it can be read and changed on its way: https:// \
-                     prevents that"
+                    "data to and from this node can be read and changed on its way: https:// prevents that"
                 );
             }
             Arc::new(build_bucket(bucket)?)
@@ -359,7 +358,11 @@ fn close_folders(node: String, path: PathBuf) {
     let close = move || match ripstop_node::close_to_others(&path) {
         Ok(0) => {}
         Ok(folders) => {
-            tracing::info!(node, folders, "were open to other users, are closed to them now");
+            tracing::info!(
+                node,
+                folders,
+                "folders were open to other users and are closed to them now"
+            );
         }
         Err(error) => {
             tracing::warn!(node, %error, "folders of this node may be open to other users");

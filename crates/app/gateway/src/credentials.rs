@@ -94,7 +94,7 @@ fn read(file: &Path, opened: File) -> Result<Credentials> {
     let mode = metadata.permissions().mode();
     if mode & 0o077 != 0 {
         bail!(
-            "{} can be read by others than their owner (mode {:o}): chmod 600",
+            "{} can be read by users other than their owner (mode {:o}): chmod 600",
             at(file),
             mode & 0o777
         );
@@ -120,8 +120,8 @@ fn unreadable(file: &Path, text: &str, error: &toml::de::Error) -> anyhow::Error
     let before = error.span().map_or("", |span| text.get(..span.start).unwrap_or_default());
     let line = before.matches('\n').count() + 1;
     anyhow!(
-        "{}, line {line}: two lines are wanted, access_key = \"…\" and secret_key = \"…\"; besides there may be \
-         tables [more], [rights] and [unsigned]",
+        "{}, line {line}: two lines are wanted, access_key = \"…\" and secret_key = \"…\"; the tables [more], \
+         [rights] and [unsigned] may follow",
         at(file)
     )
 }

@@ -136,8 +136,10 @@ fn close(config: &Config) {
         let done = fs::set_permissions(&path, Permissions::from_mode(closed));
         let (path, mode) = (path.display(), format!("{mode:o}"));
         match done {
-            Ok(()) => tracing::info!(%path, mode, "was open to other users, is closed to them now"),
-            Err(error) => tracing::warn!(%path, mode, %error, "is open to other users"),
+            Ok(()) => {
+                tracing::info!(%path, mode, "it was open to other users and is closed to them now");
+            }
+            Err(error) => tracing::warn!(%path, mode, %error, "it is open to other users"),
         }
     }
     let mode = fs::metadata(data).map_or(0, |found| found.permissions().mode() & 0o7777);

@@ -23,7 +23,7 @@ pub(crate) fn raise_limit() -> u64 {
     let now = match setrlimit(Resource::Nofile, raised) {
         Ok(()) => maximum,
         Err(error) => {
-            tracing::warn!(%error, ?current, ?maximum, "the limit of open files stays");
+            tracing::warn!(%error, ?current, ?maximum, "the limit of open files could not be raised");
             current
         }
     };

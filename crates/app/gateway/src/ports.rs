@@ -72,7 +72,7 @@ impl Ports {
         if self.admin_settings.token.is_none() {
             tracing::warn!(
                 admin = %self.admin,
-                "the admin port lets in anyone who reaches it, and machines other than this one do \
+                "the admin port lets in anyone who reaches it, and other machines can reach it \
                  (gateway.admin_token)"
             );
         }
@@ -112,11 +112,11 @@ async fn bind(address: SocketAddr, key: &str) -> Result<TcpListener> {
 fn bind_unix(path: &Path) -> Result<UnixListener> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
-        Err(error) => return Err(error).context("cannot be looked at"),
+        Err(error) => return Err(error).context("cannot be inspected"),
         Ok(found) => {
-            ensure!(found.file_type().is_socket(), "something else than a socket is there");
+            ensure!(found.file_type().is_socket(), "something other than a socket is there");
             let answers = UnixStream::connect(path).is_ok();
-            ensure!(!answers, "somebody listens there");
+            ensure!(!answers, "another process listens there");
             fs::remove_file(path).context("a socket that nobody listens on cannot be removed")?;
         }
     }
@@ -130,7 +130,7 @@ fn bind_unix(path: &Path) -> Result<UnixListener> {
     if let Err(error) = shown {
         // Nobody knows of it.
         let _ = fs::remove_file(hidden);
-        return Err(error).context("cannot be made its owner's alone");
+        return Err(error).context("cannot be restricted to its owner");
     }
     Ok(listener)
 }
@@ -146,7 +146,7 @@ mod tests {
         let first = bind_unix(&path).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         let told = format!("{:#}", bind_unix(&path).unwrap_err());
-        assert_eq!(told, "somebody listens there");
+        assert_eq!(told, "another process listens there");
         drop(first);
         let second = bind_unix(&path).unwrap();
         UnixStream::connect(&path).unwrap();
@@ -154,7 +154,7 @@ mod tests {
         fs::remove_file(&path).unwrap();
         fs::write(&path, "precious").unwrap();
         let told = format!("{:#}", bind_unix(&path).unwrap_err());
-        assert_eq!(told, "something else than a socket is there");
+        assert_eq!(told, "something other than a socket is there");
         assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
     }
 }

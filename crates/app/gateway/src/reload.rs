@@ -263,7 +263,7 @@ fn forget_plan(config: &Config, pool: &str) {
     if path.exists()
         && let Err(error) = std::fs::remove_file(&path)
     {
-        tracing::warn!(pool, path = %path.display(), %error, "an old plan stays");
+        tracing::warn!(pool, path = %path.display(), %error, "an old plan could not be removed");
     }
 }
 

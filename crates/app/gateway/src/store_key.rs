@@ -46,8 +46,8 @@ pub async fn keys_of(config: &Config, catalog: &dyn Catalog) -> Result<StoreKeys
         }
         None => bail!(
             "this store seals what it stores with key {}, and there is no key {}: put the copy of it back \
-             there, for its owner alone (chmod 600). If there is none left, what is sealed can be had without \
-             it, and what is encrypted cannot: move the catalog away and run `ripstop rebuild --unsealed`",
+             there, readable by its owner only (chmod 600). If no copy is left, what is sealed can be recovered \
+             without it, what is encrypted cannot: move the catalog away and run `ripstop rebuild --unsealed`",
             known.join(", "),
             path.display()
         ),
@@ -56,7 +56,7 @@ pub async fn keys_of(config: &Config, catalog: &dyn Catalog) -> Result<StoreKeys
     if let Some(lost) = known.iter().find(|id| !ids.iter().any(|own| own == *id)) {
         bail!(
             "{} holds the key {}, and this store seals what it stores with key {lost}: put the copy of that \
-             back there. Several keys may stand in one file, a line each; the first seals",
+             back there. One file may hold several keys, a line each; the first seals",
             path.display(),
             ids.join(", ")
         );
@@ -94,8 +94,7 @@ async fn warn_of_encryption(
         tracing::warn!(
             pool = pool.name,
             key = %config.key_file().display(),
-            "this pool encrypts what it stores: its key is the data. If you lose the one, you have lost the other: \
-             keep a copy elsewhere"
+            "this pool encrypts what it stores: without its key the data is lost. Keep a copy of the key elsewhere"
         );
         note(catalog, name).await?;
     }

@@ -98,9 +98,9 @@ pub fn by_name(name: &str, settings: &PolicySettings) -> Result<Box<dyn Policy>,
 mod tests {
     extern crate std;
     use super::*;
-    use crate::Limits;
+    use crate::{Chunking, Limits, Load, Operation, RequestClass};
     use core::time::Duration;
-    use ripstop_model::Code;
+    use ripstop_model::{Code, Timestamp};
     use std::string::ToString;
 
     #[test]
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_is_made_otherwise_by_the_settings_that_it_reads_and_by_no_others() {
+    fn the_settings_that_a_policy_reads_change_it_and_no_others_do() {
         let default = PolicySettings::default();
         let (code, limits) = (Code::new(3, 2).ok(), Limits { k_max: 1, r_max: 1.25 });
         let model = ripstop_delay::Preset::S3In2013A.shifted_exponential();
@@ -135,6 +135,31 @@ mod tests {
             for name in names() {
                 let reads = readers(key).any(|reader| reader == name);
                 assert_eq!(made(name, &changed) != made(name, &default), reads, "{name}, {key:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_policy_chooses_codes_that_the_stripe_can_be_served_with() {
+        let read_or_write = [Operation::Read, Operation::Write];
+        let kinds = [Chunking::Strip, Chunking::Run]
+            .into_iter()
+            .flat_map(|chunking| read_or_write.map(|operation| (chunking, operation)));
+        let kinds: std::vec::Vec<_> = kinds.collect();
+        for (name, (n, k)) in names()
+            .flat_map(|name| [(1, 1), (3, 1), (6, 4), (12, 12), (24, 12)].map(|code| (name, code)))
+        {
+            let mut policy = by_name(name, &PolicySettings::default()).unwrap();
+            let code = Code::new(n, k).unwrap();
+            for &(chunking, operation) in &kinds {
+                for (strip_bytes, backlog, lanes_idle) in
+                    [(1, 0, 16), (4096, 0, 3), (1 << 20, 0, 16), (4096, 5, 0), (1 << 20, 1000, 0)]
+                {
+                    let class = RequestClass { operation, strip_bytes, code, chunking };
+                    let load = Load { backlog, lanes: 16, lanes_idle, ..Load::default() };
+                    let chosen = policy.choose(Timestamp::ZERO, &class, load).code;
+                    assert!(chunking.serves(code, chosen), "{name}: {chosen}, {class:?}, {load:?}");
+                }
             }
         }
     }

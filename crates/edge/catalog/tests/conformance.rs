@@ -111,7 +111,7 @@ fn a_second_opening_of_the_file_is_refused() {
 }
 
 #[test]
-fn a_catalog_whose_making_was_interrupted_is_made_anew() {
+fn a_catalog_whose_creation_was_interrupted_is_created_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("catalog");
     std::fs::write(folder.path().join("catalog.unfinished"), [0; 5000]).unwrap();

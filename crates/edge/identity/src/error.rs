@@ -8,7 +8,7 @@ pub const RULES_MAX: usize = 256;
 pub enum RightsError {
     /// No bucket could have a name like that.
     #[error(
-        "{pattern:?} is neither a bucket's name nor the beginning of one with * at its end: 3 to 63 of a–z, \
+        "{pattern:?} is neither a bucket's name nor the beginning of one followed by *: 3 to 63 of a–z, \
          0–9, '-' and '.'"
     )]
     Pattern {

@@ -73,7 +73,7 @@ impl Keeper {
         };
         drop(pin);
         if let Err(error) = noted {
-            tracing::warn!(%error, "aftermath of a write not noted; check finds it");
+            tracing::warn!(%error, "the outcome of a write is not noted; a check will find it");
         }
     }
 

@@ -48,7 +48,7 @@ pub(crate) async fn free(round: &Round) -> Result<(), Halt> {
     let free = |(id, node): (NodeId, Arc<dyn Node>)| async move {
         match node.leftovers(grace, true).await {
             Ok(left) if left.freed > 0 => {
-                tracing::info!(node = id.0, files = left.freed, "freed what writes left");
+                tracing::info!(node = id.0, files = left.freed, "freed leftovers of writes");
             }
             Ok(_) => {}
             Err(error) => tracing::debug!(node = id.0, %error, "leftovers not freed"),

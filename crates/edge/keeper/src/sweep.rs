@@ -60,7 +60,7 @@ impl Job for Sweep {
         if ripstop_host::now() >= self.list_at {
             self.list_at = ripstop_host::now() + self.list_every;
             if let Some(fragments) = told(unclaimed::sweep(round).await, "nodes")? {
-                tracing::info!(fragments, "swept what no stripe claims");
+                tracing::info!(fragments, "swept unclaimed fragments");
             }
         }
         Ok(())

@@ -236,7 +236,7 @@ async fn chunks_that_an_answered_write_left_out_are_made_later() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_catalog_is_made_anew_from_a_lone_fragment_whose_first_header_is_damaged() {
+async fn a_catalog_is_rebuilt_from_a_lone_fragment_whose_first_header_is_damaged() {
     for (layout, offset) in [(Layout::Shared, 0), (Layout::Shared, 40), (Layout::Unique, 9)] {
         let form = match layout {
             Layout::Shared | Layout::Spread => Form::shared(WIDE, (6, 3)),

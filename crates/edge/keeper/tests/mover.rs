@@ -66,7 +66,7 @@ async fn stripes_stored_before_a_plan_end_in_its_groups_by_weight() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_follows_the_same_plan_again_moves_nothing() {
+async fn following_the_same_plan_again_moves_nothing() {
     let scene = Scene::new().await;
     scene.fill(20, 3000).await;
     let groups = [(1, LOW), (1, HIGH)];

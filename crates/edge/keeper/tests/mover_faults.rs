@@ -84,7 +84,7 @@ async fn a_fragment_that_is_damaged_or_missing_arrives_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn fragments_that_a_check_makes_anew_go_to_nodes_of_their_own() {
+async fn fragments_that_a_check_rebuilds_go_to_nodes_of_their_own() {
     let scene = Scene::new().await;
     let objects = scene.fill(40, 3000).await;
     for (id, stripe) in scene.catalog.stripes_after(StripeId(0), 1000).await.expect("read") {

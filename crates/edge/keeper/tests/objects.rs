@@ -99,7 +99,7 @@ async fn a_copy_outlives_its_source_and_shares_its_stripes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lost_catalog_is_made_anew_from_fragments() {
+async fn a_lost_catalog_is_rebuilt_from_fragments() {
     for form in [Form::spread(4, 2)].into_iter().chain(Form::all()) {
         rebuilt(bench_of(form)).await;
     }

@@ -189,7 +189,7 @@ async fn one_forged_header_of_six_changes_nothing_at_a_rebuild() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_the_key_sealed_objects_are_had_again_when_asked_for_and_encrypted_ones_are_not() {
+async fn without_the_key_a_rebuild_finds_sealed_objects_if_asked_to_and_no_encrypted_ones() {
     for form in forms() {
         for encrypt in [false, true] {
             let content = bytes(700_000, 5);

@@ -27,7 +27,7 @@ const NODES: usize = 6;
 /// The law of the nodes' delays.
 const DELAY: ShiftedExponential =
     ShiftedExponential { shift_ms: 2.0, shift_ms_per_mb: 20.0, mean_ms: 3.0, mean_ms_per_mb: 30.0 };
-/// Far from now: whoever looks at another clock is found out.
+/// Far from now, so that a look at another clock shows.
 const WALL: Duration = Duration::from_hours(24 * 365 * 80);
 
 /// What a course comes to.

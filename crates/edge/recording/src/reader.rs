@@ -54,7 +54,7 @@ pub enum RecordingError {
     #[error("it is damaged in the block at byte {0}")]
     Damaged(u64),
     /// A whole block holds a record that cannot be read.
-    #[error("the block at byte {offset} holds what cannot be read: {source}")]
+    #[error("the block at byte {offset} cannot be read: {source}")]
     Record {
         /// Where the block begins.
         offset: u64,
@@ -62,7 +62,7 @@ pub enum RecordingError {
         source: Unreadable,
     },
     /// Records do not follow on one another as they must.
-    #[error("the block at byte {offset} holds a record that cannot be there: {why}")]
+    #[error("the block at byte {offset} holds a record that cannot occur there: {why}")]
     Order {
         /// Where the block begins.
         offset: u64,

@@ -1,4 +1,4 @@
-//! What is known of pools and decides: names, readiness, measurements.
+//! What is known of pools and decisions depend on: names, readiness, measurements.
 //!
 //! A [`Roster`] hears what one pool's machine reports. It knows the pool's nodes by name
 //! ([`PoolNames`]), which of them refuse fragments, what the last tasks took ([`TaskLog`], which a

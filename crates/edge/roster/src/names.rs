@@ -7,7 +7,7 @@ pub struct PoolNames {
     pub name: String,
     /// Its storage code (N,K): requests with a longer code are counted as code `other`.
     pub code: Code,
-    /// Nodes that must be up for the pool to be ready: as many as an answered write takes.
+    /// Nodes that must be up for the pool to be ready: as many as an answered write needs.
     pub nodes_needed: usize,
     /// Its nodes.
     pub nodes: Vec<(NodeId, String)>,

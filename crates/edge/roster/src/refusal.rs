@@ -4,7 +4,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a node that refused a fragment is taken to refuse the next, if none comes to find out.
+/// How long a node that refused a fragment counts as refusing, if no other fragment comes.
 const REFUSAL_LASTS: Duration = Duration::from_secs(30);
 
 /// When a node refused to store a fragment, if it has stored none since.

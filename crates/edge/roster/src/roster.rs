@@ -15,8 +15,8 @@ use std::{
 
 type Look = Arc<dyn Fn() -> Option<PoolGauges> + Send + Sync>;
 
-/// What is known of one pool and decides: who its nodes are, which of them refuse, what its tasks
-/// took, and the plan that it follows. It hears what the pool's machine reports.
+/// What is known of one pool and decisions depend on: its nodes, which of them refuse, what its
+/// tasks took, and the plan that it follows. It hears what the pool's machine reports.
 pub struct Roster {
     names: PoolNames,
     /// By number of the node: where it is among the names.
@@ -45,7 +45,7 @@ impl Roster {
         }
     }
 
-    /// The observer to make the pool with: this, and whoever it is lent to.
+    /// The observer to make the pool with: this roster, and the observer that it is lent to.
     pub fn observer(self: &Arc<Self>, lent: Option<Arc<dyn Observer>>) -> Arc<dyn Observer> {
         match lent {
             None => self.clone(),
@@ -53,9 +53,8 @@ impl Roster {
         }
     }
 
-    /// How the pool stands, asked whenever somebody looks: `roster.watch(move ||
-    /// PoolGauges::of(&weak.upgrade()?))`. Who is asked must not keep the pool, which keeps its
-    /// observer.
+    /// How to ask how the pool stands: `roster.watch(move || PoolGauges::of(&weak.upgrade()?))`.
+    /// What is asked must not keep the pool, which keeps its observer.
     pub fn watch<G>(&self, look: impl Fn() -> G + Send + Sync + 'static)
     where
         G: Into<Option<PoolGauges>>,
@@ -131,7 +130,7 @@ impl fmt::Debug for Roster {
     }
 }
 
-/// A roster, and somebody else who hears the same.
+/// A roster, and another observer that hears the same.
 #[derive(Debug)]
 struct Lent {
     roster: Arc<Roster>,

@@ -16,8 +16,8 @@ const LINE_LEN_MAX: u64 = 256;
 /// A task log file's named limits. [`Default`] gives the documented values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TaskLogFileSettings {
-    /// Bytes from which on the file is renamed, `.1` added to its name, and begun again; what had
-    /// that name is gone. 64 MiB.
+    /// At this many bytes the file is renamed, with `.1` added to its name and replacing a file
+    /// of that name, and a new one is begun. 64 MiB.
     pub file_max: u64,
     /// How often records are written. 250 ms.
     pub write_every: Duration,
@@ -32,8 +32,8 @@ impl Default for TaskLogFileSettings {
 /// Why a task log cannot be appended to a file.
 #[derive(Debug, thiserror::Error)]
 pub enum TaskLogError {
-    /// There is a file of that name that is none.
-    #[error("task log {} exists and does not begin as one: move it away", .0.display())]
+    /// A file of that name exists and is not a task log.
+    #[error("task log {} exists and does not begin like one: move it away", .0.display())]
     Foreign(PathBuf),
     /// The system says no.
     #[error("task log {}", path.display())]

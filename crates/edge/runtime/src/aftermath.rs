@@ -100,7 +100,7 @@ impl Aftermaths {
             let (Aftermath::Unclaimed { id, .. } | Aftermath::Incomplete { id, .. }) = aftermath;
             tracing::warn!(
                 stripe = %id, overlooked,
-                "what became of writes is not noted, too many wait: sweeps and checks find it"
+                "too many ended writes wait to be noted: sweeps and checks will find the others"
             );
         }
     }

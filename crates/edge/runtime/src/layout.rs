@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn one_fragment_of_all_strips_is_shared_whoever_wrote_it() {
+    fn one_fragment_of_all_strips_is_shared_whatever_wrote_it() {
         let code = Code::new(12, 12).unwrap();
         let one = Code::new(1, 1).unwrap();
         assert_eq!(Cut::chosen(Layout::Unique, code, one), Some(Cut::Shared));

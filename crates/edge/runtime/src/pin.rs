@@ -21,7 +21,7 @@ impl Pins {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Pins a stripe, whoever else has it pinned.
+    /// Pins a stripe, even if others have it pinned.
     pub fn pin(&self, id: StripeId) -> Pin {
         *self.held().entry(id).or_default() += 1;
         Pin { id, pins: self.clone() }

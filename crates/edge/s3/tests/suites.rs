@@ -136,7 +136,7 @@ async fn what_is_gone_is_deleted_whatever_was_demanded_of_it() {
 }
 
 #[tokio::test]
-async fn who_waits_in_vain_to_continue_is_told_that_the_connection_ends() {
+async fn a_client_that_waits_in_vain_to_continue_is_told_that_the_connection_ends() {
     let (to, _folder) = face().await;
     for (path, len, status) in [("/bkt/empty", 0, 200), ("/nobucket/k", 9, 404)] {
         let call = Call::new("PUT", path).header("expect", "100-continue");

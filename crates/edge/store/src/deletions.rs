@@ -106,7 +106,7 @@ impl Store {
             Ok((written, tombstones)) => Ok((Some(written), tombstones)),
             Err(StoreError::Busy { retry_after }) => Err(Busy { retry_after }),
             Err(error) => {
-                tracing::warn!(%error, deletions = gone.len(), "not told at the nodes");
+                tracing::warn!(%error, deletions = gone.len(), "deletions could not be recorded at the nodes");
                 Ok((None, Vec::new()))
             }
         }

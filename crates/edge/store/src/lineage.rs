@@ -203,8 +203,8 @@ impl Lineage {
         if newer.is_none() {
             tracing::error!(
                 fragment = %name,
-                "the nodes hold fragments that were written under a newer catalog than this: nothing that \
-                 no stripe claims is deleted. Stop the gateway and run `ripstop rebuild --onto`"
+                "the nodes hold fragments that were written under a newer catalog than this: no unclaimed \
+                 fragment is deleted. Stop the gateway and run `ripstop rebuild --onto`"
             );
             *newer = Some(name);
         }
@@ -241,7 +241,7 @@ impl Lineage {
                     let lineage = self.clone();
                     ripstop_host::spawn(async move {
                         if let Err(error) = lineage.reserve(unix_ms).await {
-                            tracing::warn!(%error, "no names reserved ahead");
+                            tracing::warn!(%error, "names could not be reserved ahead");
                         }
                         drop(turn);
                     });

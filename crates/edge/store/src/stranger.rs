@@ -38,7 +38,7 @@ impl Strangers {
         let names = match catalog.nodes().await {
             Ok(names) => names,
             Err(error) => {
-                tracing::warn!(%error, "names of pools not read");
+                tracing::warn!(%error, "the names of pools could not be read");
                 return;
             }
         };

@@ -143,9 +143,7 @@ pub enum CapacityError {
         reason: BadLine,
     },
     /// Times that go back.
-    #[error(
-        "line {line} goes back in time by {by:?}: how long requests wait depends on who came before"
-    )]
+    #[error("line {line} goes back in time by {by:?}: a request's wait depends on those before it")]
     Backwards {
         /// The first line that does.
         line: u64,
@@ -157,7 +155,7 @@ pub enum CapacityError {
     Empty,
     /// Times that say nothing about the bound.
     #[error(
-        "times are known to {} only, and the bound is {}: how many requests came within it, nobody can tell",
+        "times are known to {} only, and the bound is {}: how many requests came within it is unknown",
         Bound(*resolution), Bound(*bound)
     )]
     Coarse {

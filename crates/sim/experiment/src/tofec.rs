@@ -44,7 +44,7 @@ pub struct Evaluation {
 impl Evaluation {
     /// Tables and drawings of all figures, and the checks; with `report.html`.
     pub fn report(&self) -> Result<Report, TableError> {
-        let mut report = Report::new("TOFEC, played anew", INTRODUCTION);
+        let mut report = Report::new("TOFEC, replayed", INTRODUCTION);
         for (figure, table) in &self.tables {
             for (end, drawing) in figure.draw(table)? {
                 let caption = format!("Fig. {}: {}", figure.number(), figure.caption());

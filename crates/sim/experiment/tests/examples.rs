@@ -110,13 +110,13 @@ fn numbers_that_cannot_be_are_refused_and_named() {
     for (line, other, word) in [
         ("seeds = 2", "seeds = 0", "0 runs"),
         ("seeds = 2", "seeds = 9000000000000000000", "seeds is 9000000000000000000"),
-        ("seeds = 2", "seeds = [1, 2, 1]", "seeds: 1 is there twice"),
-        ("\"tofec\"", "\"fixed\"", "policies: fixed is there twice"),
+        ("seeds = 2", "seeds = [1, 2, 1]", "seeds: 1 is given twice"),
+        ("\"tofec\"", "\"fixed\"", "policies: fixed is given twice"),
         ("\"tofec\"", "\"fixed(5,5)\"", "fixed(5,5): the code (n,k) is not possible"),
         (
             "rates_per_s = [1, 2]",
             "rates_per_s = [1, 1.0000001]",
-            "requests per second: 1 is there twice",
+            "requests per second: 1 is given twice",
         ),
         ("rates_per_s = [1, 2]", "rates_per_s = [nan]", "rate must be more than 0, not NaN"),
         ("rates_per_s = [1, 2]", "rates_per_s = [1e-12]", "seconds"),

@@ -41,8 +41,8 @@ impl FromStr for Cell {
         };
         let cell = parse().with_context(|| format!("cell {name:?} is not like get-256k-16"))?;
         let bytes = 1..=32 << 20;
-        ensure!(bytes.contains(&cell.bytes), "objects of cell {name:?} are not of 1 to 32m bytes");
-        ensure!((1..=1024).contains(&cell.clients), "cell {name:?} has not 1 to 1024 clients");
+        ensure!(bytes.contains(&cell.bytes), "objects of cell {name:?} must have 1 to 32m bytes");
+        ensure!((1..=1024).contains(&cell.clients), "cell {name:?} must have 1 to 1024 clients");
         Ok(cell)
     }
 }

@@ -8,8 +8,8 @@ pub(crate) struct WhatIf {
     /// plain, gzip or zstd.
     ///
     /// CSV needs a header with a time (`time_s`, `time_ms`, `time_us`, `time_ns` or `timestamp`),
-    /// `operation` and `bytes`; `key`, `tenant` and `status` if known. Times that are whole seconds
-    /// are spread at random over their second.
+    /// `operation` and `bytes`; `key`, `tenant` and `status` if known. Times in whole seconds are
+    /// spread at random over their second.
     #[arg(value_name = "LOG")]
     pub log: PathBuf,
     /// Configuration file (TOML) with the pool: nodes, lanes, layout, code, policy, prices.
@@ -18,27 +18,27 @@ pub(crate) struct WhatIf {
     /// The pool to simulate [default: the first].
     #[arg(long, value_name = "NAME")]
     pub pool: Option<String>,
-    /// Policies to compare, divided by semicolons or blanks, or given several times: tofec,
+    /// Policies to compare, separated by semicolons or blanks, or given several times: tofec,
     /// fixed(2,1), hedge(2,1)@100ms and so on [default: the pool's own, backfill, tofec-multi,
     /// direct reads, hedge-p95].
     #[arg(long, value_name = "POLICIES")]
     pub policies: Vec<String>,
-    /// How many times as fast as it was recorded the log is played.
+    /// Play the log this many times as fast as it was recorded.
     #[arg(long, value_name = "X", default_value_t = 1.0)]
     pub speed: f64,
-    /// Runs for each policy, which differ in how long tasks take by luck.
+    /// Runs for each policy, which differ in the luck of how long tasks take.
     #[arg(long, value_name = "N", default_value_t = NonZero::new(3).expect("three is not zero"))]
     pub seeds: NonZero<u16>,
     /// Delays of all nodes: a preset (s3-2013-a, s3-2013-b, s3-2025, s3-2025-busy) or a recorded
     /// log [default: each node's `delay` in the configuration].
     #[arg(long, value_name = "PRESET|FILE", conflicts_with = "task_log")]
     pub delay: Option<String>,
-    /// Delays of all nodes: those of this task log, drawn again. If it has as many nodes as the
-    /// pool, each node has its own, in the order of their numbers.
+    /// Delays of all nodes: drawn at random from this task log. If it has as many nodes as the
+    /// pool, each node has its own delays, in the order of their numbers.
     #[arg(long, value_name = "FILE")]
     pub task_log: Option<PathBuf>,
-    /// With --task-log: delays of the model fitted to it, not the recorded ones. Says more about
-    /// chunk sizes that were not recorded, and less about the tail.
+    /// With --task-log: use delays of the model fitted to it, not the recorded ones. That says more
+    /// about chunk sizes that were not recorded, and less about the tail.
     #[arg(long, requires = "task_log")]
     pub fitted: bool,
     /// How much alike the delays of one request's tasks are, 0 to 1 (TOFEC measured 0.11 to 0.17).
@@ -56,7 +56,7 @@ pub(crate) struct WhatIf {
     /// Only this many requests from the log's beginning.
     #[arg(long, value_name = "N")]
     pub first: Option<NonZero<usize>>,
-    /// Threads; the results do not depend on it [default: one a core].
+    /// Threads; the results do not depend on them [default: one per core].
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZero<usize>>,
     /// Write results.csv, figures and report.html into this folder.

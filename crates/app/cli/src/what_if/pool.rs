@@ -62,13 +62,13 @@ impl DelaySource {
                 let Some(delay) = &node.delay else {
                     bail!(
                         "node {:?}: nothing is known of its delays. Give --task-log (what `ripstop serve \
-                         --task-log` recorded) or --delay (a preset), or the node a delay in the configuration",
+                         --task-log` recorded), --delay (a preset), or a delay for the node in the configuration",
                         node.name
                     );
                 };
                 ensure!(
                     delay.scale > 0.0,
-                    "node {:?}: with a delay_scale of 0 there is nothing to find out",
+                    "node {:?}: with a delay_scale of 0 there is nothing to simulate",
                     node.name
                 );
                 let law = named(&delay.model);
@@ -153,7 +153,7 @@ pub(super) fn setting(
     let (correlation, ms) = (arguments.correlation, arguments.cancellation_ms);
     ensure!(
         (0.0..=1.0).contains(&correlation),
-        "--correlation is {correlation}: it is from 0 to 1"
+        "--correlation is {correlation}: it must be from 0 to 1"
     );
     let cancellation = Duration::try_from_secs_f64(ms / 1000.0);
     Ok(Setting {

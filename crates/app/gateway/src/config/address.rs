@@ -70,8 +70,8 @@ pub(super) fn tls_files(
     match given {
         (None, None) => Ok(None),
         (Some(certificate), Some(key)) => Ok(Some(TlsFiles { certificate, key })),
-        (Some(_), None) => bail!("{} is there without {}", keys.0, keys.1),
-        (None, Some(_)) => bail!("{} is there without {}", keys.1, keys.0),
+        (Some(_), None) => bail!("{} is given without {}", keys.0, keys.1),
+        (None, Some(_)) => bail!("{} is given without {}", keys.1, keys.0),
     }
 }
 

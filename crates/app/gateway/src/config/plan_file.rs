@@ -20,7 +20,7 @@ fn know(format: u32) -> Result<()> {
         "it is of format {format}, which a newer program must have written; this program knows \
          {PLAN_FORMAT}"
     );
-    ensure!(format > 0, "it is of format 0, and there is none");
+    ensure!(format > 0, "it is of format 0, which does not exist");
     Ok(())
 }
 
@@ -100,7 +100,7 @@ impl PlanGroup {
         let names = self.nodes.join(", ");
         ensure!(
             self.nodes.len() == n,
-            "the group of {names} has {} nodes, and a stripe of the pool {n} fragments",
+            "the group of {names} has {} nodes, but a stripe of the pool has {n} fragments",
             self.nodes.len()
         );
         let distinct: BTreeSet<&String> = self.nodes.iter().collect();
@@ -112,7 +112,7 @@ impl PlanGroup {
         let sum: f64 = self.dispatch.iter().sum();
         ensure!(
             (sum - k as f64).abs() < 1e-3,
-            "the probabilities of the group of {names} sum to {sum}, and a request needs {k} chunks"
+            "the probabilities of the group of {names} sum to {sum}, but a request needs {k} chunks"
         );
         let mut nodes = Vec::with_capacity(n);
         for name in &self.nodes {

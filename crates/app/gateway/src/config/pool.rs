@@ -108,7 +108,7 @@ pub(super) fn pools(
         ensure!(named(&raw.name), "pool.name {:?}: {NAME_RULE}", raw.name);
         ensure!(
             resolved.iter().all(|pool| pool.name != raw.name),
-            "pool.name {:?} is there twice",
+            "pool.name {:?} is given twice",
             raw.name
         );
         for bucket in &raw.buckets {
@@ -121,7 +121,7 @@ pub(super) fn pools(
     let configured = !nodes.is_empty();
     for raw in nodes {
         ensure!(named(&raw.name), "node.name {:?}: {NAME_RULE}", raw.name);
-        ensure!(names.insert(raw.name.clone()), "node.name {:?} is there twice", raw.name);
+        ensure!(names.insert(raw.name.clone()), "node.name {:?} is given twice", raw.name);
         let wanted = raw.pool.as_deref().unwrap_or(&first).to_owned();
         let name = raw.name.clone();
         let pool = resolved.iter_mut().find(|pool| pool.name == wanted);
@@ -174,7 +174,7 @@ fn pool(raw: raw::Pool, is_remote: bool, memory_max: usize) -> Result<PoolConfig
     }
     ensure!(
         layout == Layout::Spread || raw.plan.is_none() && raw.selection.is_none(),
-        "{}: plan and selection are for the layout spread: elsewhere a stripe is at one node",
+        "{}: plan and selection are for the layout spread: in others a stripe is at one node",
         at()
     );
     ensure!(

@@ -70,9 +70,9 @@ pub(super) fn resolve(raw: Vec<raw::Tenant>, pools: &[PoolConfig]) -> Result<Vec
     let mut tenants = Vec::with_capacity(raw.len());
     for raw in raw {
         ensure!(named(&raw.name), "tenant.name {:?}: {NAME_RULE}", raw.name);
-        ensure!(names.insert(raw.name.clone()), "tenant.name {:?} is there twice", raw.name);
+        ensure!(names.insert(raw.name.clone()), "tenant.name {:?} is given twice", raw.name);
         for key in &raw.access_keys {
-            ensure!(keys.insert(key.clone()), "access key {key:?} is of two tenants");
+            ensure!(keys.insert(key.clone()), "access key {key:?} belongs to two tenants");
         }
         let unknown = raw.pools.iter().find(|name| pools.iter().all(|pool| pool.name != **name));
         if let Some(unknown) = unknown {

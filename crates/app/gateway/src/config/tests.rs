@@ -364,7 +364,7 @@ fn tenants_are_promised_no_more_than_a_pool_has() {
     expect![[r#"pool "p" has 4 lanes, and its tenants are promised 6: 2 lanes are missing"#]]
         .assert_eq(&refused(&two));
     let twice = tenant("a", "") + &tenant("b", "").replace("KEYb", "KEYa");
-    expect![[r#"access key "KEYa" is of two tenants"#]].assert_eq(&refused(&twice));
+    expect![[r#"access key "KEYa" belongs to two tenants"#]].assert_eq(&refused(&twice));
     let bare = refused(&tenant("a", "promise = \"0.9:100ms\""));
     assert!(bare.starts_with("tenant \"a\": ") && bare.contains("capacity"), "{bare}");
     let falls = refused(&tenant("a", "promise = \"0.9:1s,1:100ms\"\nshare = 0.5"));
@@ -381,10 +381,10 @@ fn what_stands_before_the_ports_is_refused_where_it_is_half_or_wrong() {
             "gateway.trusted_proxies: \"10.0.0/8\" is neither an address nor a network such as \
              10.0.0.0/8 or fd00::/8",
         ),
-        ("tls_certificate = \"c\"", "gateway.tls_certificate is there without gateway.tls_key"),
+        ("tls_certificate = \"c\"", "gateway.tls_certificate is given without gateway.tls_key"),
         (
             "admin_tls_key = \"k\"",
-            "gateway.admin_tls_key is there without gateway.admin_tls_certificate",
+            "gateway.admin_tls_key is given without gateway.admin_tls_certificate",
         ),
         (
             "admin = \"unix:\"",

@@ -34,8 +34,8 @@ pub(super) fn grant(written: Written, text: &str, credentials: &mut Credentials)
         let mut names = principals.iter().filter_map(|principal| principal.access_key());
         if let Some(forgotten) = names.find(|name| !of_keys.contains_key(*name)) {
             bail!(
-                "rights of {forgotten:?} are missing: where there is a table [rights] it names every access key, \
-                 with \"{ADMINISTRATOR}\", with buckets, or with {{}} for nothing"
+                "rights of {forgotten:?} are missing: a table [rights] must name every access key, \
+                 with \"{ADMINISTRATOR}\", with buckets, or with {{}} for no rights"
             );
         }
     }

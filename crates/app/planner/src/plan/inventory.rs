@@ -134,15 +134,15 @@ impl Inventory {
 
     /// In the planner's terms. `theta` wins over what the inventory says.
     pub(crate) fn named(&self, theta: Option<f64>) -> Result<Named> {
-        ensure!(!self.nodes.is_empty(), "there are no nodes: [[node]] names one");
-        ensure!(!self.classes.is_empty(), "there are no classes: [[class]] names one");
+        ensure!(!self.nodes.is_empty(), "there are no nodes: add a [[node]]");
+        ensure!(!self.classes.is_empty(), "there are no classes: add a [[class]]");
         distinct("node", self.nodes.iter().map(|node| &node.name))?;
         distinct("class", self.classes.iter().map(|class| &class.name))?;
         let exact = self.classes.iter().all(|class| class.n.is_some());
         ensure!(
             exact || self.classes.iter().all(|class| class.n.is_none()),
-            "n is the exact number of chunks, survive_nodes asks for at least k and as many more: either all \
-             classes say n, or none"
+            "n is the exact number of chunks, survive_nodes asks for at least k plus that many: either all \
+             classes give n, or none"
         );
         let months = self.months.unwrap_or(1.0);
         ensure!(months > 0.0 && months.is_finite(), "months is {months}");
@@ -249,7 +249,7 @@ impl InventoryNode {
         }
         ensure!(
             ways == 1,
-            "how long it serves a chunk must be said in one way: mean_s and sd_s, samples_s, or task_log"
+            "its service time must be given in one way: mean_s and sd_s, samples_s, or task_log"
         );
         let mut measured = if let Some(path) = &self.task_log {
             Measured::of_log(path, self.task_log_node)?

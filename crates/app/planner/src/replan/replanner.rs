@@ -100,7 +100,7 @@ impl Replanner {
             return None;
         }
         PlanFile::read(file)
-            .inspect_err(|error| tracing::warn!("planning from the start: {error:#}"))
+            .inspect_err(|error| tracing::warn!("planning from scratch: {error:#}"))
             .ok()
     }
 
@@ -159,7 +159,7 @@ impl Replanner {
             file_of(&self.config.name, self.selection(), &names(&self.roster), k, groups)
                 .write(&self.file)
         {
-            tracing::warn!(pool = self.config.name, "plan not kept for the next start: {error:#}");
+            tracing::warn!(pool = self.config.name, "plan not saved for the next start: {error:#}");
         }
         self.follow(groups);
         let moved = plan.moved_part();

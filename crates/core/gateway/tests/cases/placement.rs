@@ -37,7 +37,7 @@ fn probabilities_of_the_plan_lead_reads_whatever_the_queues() {
 }
 
 #[test]
-fn stripes_that_are_not_yet_where_the_plan_wants_them_are_read_from_who_has_least_to_do() {
+fn stripes_that_are_not_yet_where_the_plan_wants_them_are_read_from_the_least_busy_nodes() {
     let mut scene = planned(2);
     scene.read(1, WHOLE, &[4, 5]).read(2, WHOLE, &[]).read(3, WHOLE, &[]);
     expect![[r"

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_are_kept_and_no_more() {
+    fn tables_are_kept_up_to_the_limit() {
         let mut tables = tables(Some(MODEL));
         for lanes in 1..=3 * TABLES_MAX {
             tables.table(Timestamp::ZERO, &class(50_000), lanes, |demand| *demand).unwrap();
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_made_anew_when_another_model_is_learned() {
+    fn a_table_is_rebuilt_when_another_model_is_learned() {
         let mut tables = tables(None);
         let class = class(50_000);
         let mut learned = |scale: f64| {

@@ -126,7 +126,7 @@ fn requests() -> impl Strategy<Value = Vec<(u64, u64)>> {
 
 proptest! {
     #[test]
-    fn who_is_taken_by_exact_or_floor_never_misses_and_by_count_by_one_service_at_most(
+    fn requests_taken_by_exact_or_floor_never_miss_and_by_count_by_one_service_at_most(
         requests in requests(), capacities in prop::collection::vec(1..2000u64, 3),
     ) {
         let shares: Vec<_> =
@@ -145,7 +145,7 @@ proptest! {
     }
 
     #[test]
-    fn who_waits_as_long_as_was_said_is_taken_and_not_before(
+    fn a_request_that_waits_as_long_as_it_was_told_is_taken_and_not_before(
         requests in requests(), capacity in 1..500u64, cost in 1..20u64,
     ) {
         for rule in Rule::ALL {

@@ -113,7 +113,7 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     /// Flows 0 and 1 are primary, flow 2 is secondary.
     #[test]
-    fn it_decides_like_one_that_works_every_slack_out_anew(
+    fn it_decides_like_one_that_recomputes_every_slack(
         bounds in [50..2000u64, 50..2000u64],
         rate_min in 10..100u64,
         servers in 1..4u32,

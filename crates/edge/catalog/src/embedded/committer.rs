@@ -345,7 +345,7 @@ impl Committer {
         if let Err(error) = closed
             && self.health.trouble().is_none()
         {
-            tracing::error!(%error, "the catalog was not closed well");
+            tracing::error!(%error, "the catalog was not closed properly");
         }
     }
 }

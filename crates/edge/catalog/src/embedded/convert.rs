@@ -24,7 +24,7 @@ pub(super) fn convert(database: &Database) -> Result<(), CatalogError> {
     if !is_due {
         return Ok(());
     }
-    tracing::info!("the catalog is of an older format and is converted: this takes a while once");
+    tracing::info!("converting the catalog from an older format: this takes a while, once");
     let mut progress = Progress { records: 0, told: ripstop_host::now() };
     turn(database, BUCKETS, &mut progress)?;
     turn(database, OBJECTS, &mut progress)?;
@@ -35,7 +35,7 @@ pub(super) fn convert(database: &Database) -> Result<(), CatalogError> {
     let txn = database.begin_write().map_err(unavailable)?;
     FACTS.write(&txn, false).remove(&CONVERTING)?;
     txn.commit().map_err(unavailable)?;
-    tracing::info!(records = progress.records, "the catalog is converted");
+    tracing::info!(records = progress.records, "the catalog has been converted");
     Ok(())
 }
 
@@ -87,7 +87,7 @@ fn turn_some<K: Key + 'static, R: Stored>(
                     // It stays as it is: callers that ask for it, and a check, are told so.
                     Err(error) => {
                         let key = String::from_utf8_lossy(&key).escape_debug().to_string();
-                        tracing::error!(table = kind.name, key, %error, "a record is not converted");
+                        tracing::error!(table = kind.name, key, %error, "a record could not be converted");
                     }
                 }
             }

@@ -47,11 +47,11 @@ pub(super) fn count_by(
     if !is_due {
         return Ok(true);
     }
-    tracing::info!("live bytes of the catalog's stripes are counted: this takes a while once");
+    tracing::info!("counting live bytes of the catalog's stripes: this takes a while, once");
     let (mut records, mut told) = (0, ripstop_host::now());
     for _ in 0..transactions_max {
         let Some(counted) = count_some(database, records_max)? else {
-            tracing::info!(records, "live bytes are counted");
+            tracing::info!(records, "live bytes have been counted");
             return Ok(true);
         };
         records += counted;

@@ -237,7 +237,7 @@ fn callers_are_told_when_the_runtime_ends_and_another_one_commits_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_was_answered_last_may_open_the_file_again() {
+async fn the_caller_answered_last_may_open_the_file_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("catalog");
     for round in 0..50 {

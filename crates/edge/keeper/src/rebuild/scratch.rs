@@ -58,7 +58,7 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir_all(&self.folder) {
-            tracing::warn!(%error, folder = %self.folder.display(), "not removed; the next rebuild does it");
+            tracing::warn!(%error, folder = %self.folder.display(), "not removed; the next rebuild will do it");
         }
     }
 }

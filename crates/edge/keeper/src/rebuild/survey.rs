@@ -212,7 +212,7 @@ async fn read(
     let is_whole = AtomicBool::new(true);
     let listed = node.list().filter_map(|listed| {
         if let Err(error) = &listed {
-            tracing::warn!(%error, "node not listed to its end");
+            tracing::warn!(%error, "node not listed completely");
             is_whole.store(false, Ordering::Relaxed);
         }
         std::future::ready(listed.ok())

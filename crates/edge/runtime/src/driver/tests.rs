@@ -39,7 +39,7 @@ async fn a_node_that_does_not_say_how_it_is_is_not_asked_again_meanwhile() {
 }
 
 #[tokio::test]
-async fn who_asks_beside_the_machine_has_an_answer_of_its_own() {
+async fn a_caller_beside_the_machine_has_an_answer_of_its_own() {
     let (pool, handle) = stalled(Some(Duration::from_millis(50)), Duration::from_secs(9));
     pool.tell(Event::NodeChanged(NODE, NodeState::Down));
     assert!(!is_up(&pool));

@@ -60,7 +60,7 @@ pub(super) async fn answer(store: Option<&Store>, asked: Asked) -> Response {
     match page(store, &after, max).await {
         Ok(page) => Json(page).into_response(),
         Err(error) => {
-            tracing::error!(error = &error as &dyn std::error::Error, "buckets cannot be told");
+            tracing::error!(error = &error as &dyn std::error::Error, "buckets cannot be listed");
             (StatusCode::SERVICE_UNAVAILABLE, "the catalog cannot be read\n").into_response()
         }
     }

@@ -81,7 +81,7 @@ pub(super) fn distinct<T: Display>(name: &str, all: &[T]) -> Result<(), Scenario
     let mut sorted: Vec<&String> = texts.iter().collect();
     sorted.sort_unstable();
     match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(value(format!("{name}: {} is there twice", pair[0]))),
+        Some(pair) => Err(value(format!("{name}: {} is given twice", pair[0]))),
         None => Ok(()),
     }
 }

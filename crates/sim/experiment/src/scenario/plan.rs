@@ -66,7 +66,7 @@ pub(super) fn plan(
         };
     }
     if setting.layout != Layout::Spread {
-        return Err(value("plan is for the layout \"spread\": elsewhere a stripe is at one node"));
+        return Err(value("plan is for the layout \"spread\": in others a stripe is at one node"));
     }
     let stripes = raw.stripes.unwrap_or(STRIPES);
     if !(1..=STRIPES_MAX).contains(&stripes) {

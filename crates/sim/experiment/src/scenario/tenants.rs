@@ -72,5 +72,5 @@ pub(super) fn recombinations(
     };
     let all: Vec<_> = names.iter().map(recombination).collect();
     let twice = (1..all.len()).any(|at| all[..at].contains(&all[at]));
-    if twice { Err(value("recombination: a name is there twice")) } else { Ok(all) }
+    if twice { Err(value("recombination: a name is given twice")) } else { Ok(all) }
 }

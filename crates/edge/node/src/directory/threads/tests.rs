@@ -120,7 +120,7 @@ async fn a_job_that_does_not_end_in_time_is_unavailable() {
 
 #[tokio::test]
 #[should_panic(expected = "a job's own words")]
-async fn a_panic_reaches_whoever_asked() {
+async fn a_panic_reaches_the_caller() {
     let threads = Threads::new("t-panic", 1, 1);
     let _ = threads.run(SOON, || panic!("a job's own words")).await;
 }

@@ -76,7 +76,7 @@ pub enum HeaderError {
     #[error("not a fragment's header: {0}")]
     Unreadable(#[from] Unreadable),
     /// Its seal cannot be verified.
-    #[error("a header that is sealed with key {0}, which is not here")]
+    #[error("a header that is sealed with key {0}, which is missing")]
     Key(KeyId),
 }
 
