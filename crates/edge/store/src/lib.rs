@@ -45,6 +45,7 @@ mod keeping;
 mod lineage;
 mod narrow;
 mod object;
+mod pack;
 mod quota;
 mod read;
 mod record;
@@ -63,6 +64,10 @@ pub use identity::{adopt, identity, identity_or};
 pub use keeping::Keeping;
 pub use lineage::Lineage;
 pub use narrow::narrowed;
+pub use pack::{
+    Batch, DIRECTORY_LEN_MAX, Deed, Directory, Done, Entry, MEMBERS_MAX, Member, PackLayout,
+    PackMark, lay_out,
+};
 pub use quota::Quotas;
 pub use record::{Deletion, Telling};
 pub use settings::StoreSettings;
