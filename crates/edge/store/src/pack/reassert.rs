@@ -71,12 +71,12 @@ impl Store {
             let is_earlier = present.object.stamp() < stamp;
             return Ok(is_earlier.then(|| Standing::Object(Box::new(present.object))));
         }
-        // That nothing is there is what a deletion tells.
-        if matches!(entry, Entry::Deletion(_)) {
-            return Ok(None);
-        }
         let buried = self.inner.catalog.tombstone(bucket, key).await?;
-        let is_told = buried.is_some_and(|buried| buried.stamp > stamp);
+        let is_told = match buried {
+            Some(buried) => buried.stamp >= stamp,
+            // That nothing is there is what a deletion tells.
+            None => matches!(entry, Entry::Deletion(_)),
+        };
         Ok((!is_told).then_some(Standing::Nothing))
     }
 

@@ -9,7 +9,7 @@ use crate::{
 };
 use bytes::Bytes;
 use ripstop_catalog::{
-    Attributes, CatalogError, Change, Condition, Extent, Object, Outcome, Refusal, Stripe,
+    Attributes, CatalogError, Change, Condition, Extent, Object, Outcome, Quota, Refusal, Stripe,
     Tombstone,
 };
 use ripstop_host::unix_ms;
@@ -57,12 +57,60 @@ impl Store {
                     StoreError::NoSuchPool { stripe: StripeId(0), pool: pool.to_string() };
                 return unknown.to_each(count).into_iter().map(Err).collect();
             };
-            store.write_together(&pool, batch.members).await
+            store.write_admitted(&pool, batch.members).await
         });
         writing.await.unwrap_or_else(|error| {
             let error = StoreError::Catalog(CatalogError::Unavailable(error.into()));
             error.to_each(count).into_iter().map(Err).collect()
         })
+    }
+
+    /// Answers at once what is refused or done already, and has the rest written.
+    async fn write_admitted(
+        &self,
+        pool: &Pool,
+        members: Vec<Member>,
+    ) -> Vec<Result<Done, StoreError>> {
+        let mut done: Vec<Option<Result<Done, StoreError>>> = Vec::with_capacity(members.len());
+        let mut rest = Vec::with_capacity(members.len());
+        for member in members {
+            let answer = self.admit_member(&member).await.transpose();
+            if answer.is_none() {
+                rest.push(member);
+            }
+            done.push(answer);
+        }
+        let mut written = self.write_together(pool, rest).await.into_iter();
+        let answer = |answer: Option<_>| {
+            answer.unwrap_or_else(|| written.next().expect("the rest is answered in order"))
+        };
+        done.into_iter().map(answer).collect()
+    }
+
+    /// What is to be answered without writing anything: that a condition or a quota refuses it, or
+    /// that there is nothing to delete. What a pack tells of a key that a slower write is putting
+    /// would be later than that, and not be so.
+    async fn admit_member(&self, member: &Member) -> Result<Option<Done>, StoreError> {
+        let Target { bucket, key, condition } = &member.target;
+        match &member.deed {
+            Deed::Put { bytes, .. } => {
+                if *condition != Condition::None || self.quota(bucket) != Quota::NONE {
+                    self.admit(&member.target, bytes.len() as u64).await?;
+                }
+            }
+            Deed::Retell(_) => {}
+            Deed::Delete => {
+                let present = self.inner.catalog.object(bucket, key).await?;
+                if present.is_none() {
+                    self.bucket(bucket).await?;
+                }
+                condition.check(present.as_ref().map(|located| &located.object))?;
+                if present.is_none() {
+                    return Ok(Some(Done::Deleted(None)));
+                }
+            }
+        }
+        Ok(None)
     }
 
     async fn write_together(
