@@ -16,7 +16,7 @@ use ripstop_catalog::{
     Object, Refusal,
 };
 use ripstop_keeper::{CheckOptions, KeeperSettings};
-use ripstop_store::{Batch, Deed, Member, StoreError, StoreSettings, Target, WriteError};
+use ripstop_store::{Batch, Deed, Done, Member, StoreError, StoreSettings, Target, WriteError};
 use scene::{Life, World, plan};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -261,7 +261,8 @@ async fn write_pack(store: &Kept, members: &[(Name, Packed)]) -> Result<(), Stor
         batch.add(Member { target, deed }).expect("each key once");
     }
     let done = store.write_batch(scene::POOL, batch).await;
-    let is_applied = done.iter().any(Result::is_ok);
+    // What there was nothing to delete of may not have been packed.
+    let is_applied = done.iter().flatten().any(|done| !matches!(done, Done::Deleted(None)));
     let refused: Vec<StoreError> = done.into_iter().filter_map(Result::err).collect();
     assert!(refused.iter().all(is_refusal), "{members:?}: {refused:?}");
     match refused.into_iter().next() {
