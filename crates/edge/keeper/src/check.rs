@@ -143,7 +143,7 @@ impl Keeper {
         match self.keeping().reassert(id, &stripe).await {
             Ok(0) => {}
             Ok(keys) => {
-                tracing::info!(stripe = %id, keys, "told again what a pack tells otherwise")
+                tracing::info!(stripe = %id, keys, "told again what a pack tells otherwise");
             }
             Err(StoreError::Catalog(error)) => return Err(error.into()),
             Err(error) => tracing::warn!(stripe = %id, %error, "not told again"),

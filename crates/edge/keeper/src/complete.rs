@@ -166,8 +166,8 @@ impl Completing<'_> {
         Ok(())
     }
 
-    /// Notes of packs, which one of their members may have brought, what they tell of others that is
-    /// not so: for as long as they do, deletions of those must be told.
+    /// Notes of packs, which one of their members may have brought, what they tell of others that
+    /// is not so: for as long as they do, deletions of those must be told.
     async fn outlived(&self) -> Result<(), CatalogError> {
         let mut buckets = Buckets::default();
         while let Some(page) = buckets.page(self.found).await? {
@@ -208,8 +208,8 @@ impl Completing<'_> {
         }
     }
 
-    /// What a pack was found to tell that is not so, if it is in force, with the deletions that were
-    /// found to be later.
+    /// What a pack was found to tell that is not so, if it is in force, with the deletions that
+    /// were found to be later.
     async fn outlived_by(&self, id: StripeId, stripe: Stripe) -> Result<(), CatalogError> {
         if self.catalog.stripes(&[id]).await?.pop().flatten().is_none() {
             return Ok(());

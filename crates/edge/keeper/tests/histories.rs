@@ -98,7 +98,7 @@ impl Act {
     /// A batch of up to as many members as there are keys.
     fn draw_pack(draw: &mut Draw) -> Self {
         let mut members: BTreeMap<Name, Packed> = BTreeMap::new();
-        for _ in 0..1 + draw.below(6) {
+        for _ in 0..=draw.below(6) {
             let name = (draw.of(&BUCKETS), draw.of(&KEYS));
             let len = draw.of(&[0, 1, 256, 700, 3000]);
             let packed = match draw.below(10) {

@@ -223,7 +223,7 @@ async fn a_rebuild_believes_of_each_key_the_latest_whether_packs_tell_it_or_not(
         ] {
             assert_eq!(get(&bench.store, key).await.ok().as_deref(), content, "{key}");
         }
-        // What nothing needs any more is swept, and what is told of deletions stays as long as that.
+        // What nothing needs any more is swept; what is told of deletions stays as long as that.
         bench.keeper.sweep_garbage().await.expect("swept");
         bench.keeper.sweep_unclaimed().await.expect("swept");
         let report = rebuild(&mut bench).await;

@@ -7,10 +7,7 @@ mod line;
 pub(crate) use line::{Deletions, NAMES_LEN_MAX, Waiting};
 
 use crate::{
-    Store, StoreError,
-    error::STAMPS_MAX,
-    record::{Deletion, Telling},
-    stripe::record_of,
+    Store, StoreError, deletion::Deletion, error::STAMPS_MAX, record::Telling, stripe::record_of,
 };
 use line::EndOfLine;
 use ripstop_catalog::{CatalogError, Condition, Object, Outcome, Refusal, Tombstone};

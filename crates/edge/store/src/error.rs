@@ -67,13 +67,17 @@ pub enum StoreError {
 
 impl StoreError {
     /// The same for each of several callers that waited for one thing.
-    pub(crate) fn to_each(self, callers: usize) -> Vec<Self> {
+    pub(crate) fn for_each_of(self, callers: usize) -> Vec<Self> {
         let shared = Arc::new(self);
         let each = || match *shared {
             Self::Busy { retry_after } => Self::Busy { retry_after },
             Self::Unavailable { stripe } => Self::Unavailable { stripe },
             Self::Lost { stripe } => Self::Lost { stripe },
-            _ => CatalogError::Unavailable(Box::new(shared.clone())).into(),
+            Self::Catalog(_)
+            | Self::Extents { .. }
+            | Self::RecordTooLong { .. }
+            | Self::NoSuchPool { .. }
+            | Self::Length { .. } => CatalogError::Unavailable(Box::new(shared.clone())).into(),
         };
         (0..callers).map(|_| each()).collect()
     }

@@ -36,6 +36,7 @@ mod clock;
 mod commit;
 mod copy;
 mod cut;
+mod deletion;
 mod deletions;
 mod error;
 mod extents;
@@ -58,6 +59,7 @@ mod upload;
 mod write;
 
 pub use body::Body;
+pub use deletion::Deletion;
 pub use error::{StoreError, WriteError};
 pub use extents::EXTENTS_MAX;
 pub use identity::{adopt, identity, identity_or};
@@ -65,11 +67,11 @@ pub use keeping::Keeping;
 pub use lineage::Lineage;
 pub use narrow::narrowed;
 pub use pack::{
-    Batch, DIRECTORY_LEN_MAX, Deed, Directory, Done, Entry, MEMBERS_MAX, Member, PackLayout,
-    PackMark, lay_out,
+    Batch, DIRECTORY_LEN_MAX, Deed, Done, MEMBERS_MAX, Member, PackDirectory, PackEntry,
+    PackLayout, PackMark, lay_out,
 };
 pub use quota::Quotas;
-pub use record::{Deletion, Telling};
+pub use record::Telling;
 pub use settings::StoreSettings;
 pub use store::{Store, Target};
 pub use stranger::POOL_NAME_PREFIX;

@@ -5,6 +5,7 @@
 //! known. So what is told is coded and encrypted as bytes are, instead of standing in every header.
 
 mod batch;
+mod commit;
 mod directory;
 mod layout;
 mod reassert;
@@ -12,5 +13,5 @@ mod retrieve;
 mod write;
 
 pub use batch::{Batch, Deed, Done, Member};
-pub use directory::{DIRECTORY_LEN_MAX, Directory, Entry, MEMBERS_MAX, PackMark};
+pub use directory::{DIRECTORY_LEN_MAX, MEMBERS_MAX, PackDirectory, PackEntry, PackMark};
 pub use layout::{PackLayout, lay_out};

@@ -1,5 +1,6 @@
 use crate::{
     StoreError,
+    deletion::Deletion,
     extents::EXTENTS_MAX,
     pack::{DIRECTORY_LEN_MAX, PackMark},
 };
@@ -43,17 +44,6 @@ pub enum Telling {
     },
     /// That it is a pack: what it tells is in its payload.
     Pack(PackMark),
-}
-
-/// A name that stands for nothing since its stamp.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Deletion {
-    /// The bucket's name.
-    pub bucket: String,
-    /// The key; empty where the bucket itself is gone.
-    pub key: String,
-    /// When it was deleted.
-    pub stamp: Stamp,
 }
 
 /// What records without numbers of fields told.

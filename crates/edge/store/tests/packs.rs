@@ -1,4 +1,4 @@
-//! Many small objects and deletions are one stripe and one transaction, and each answers for itself.
+//! Many small objects and deletions are one stripe and one transaction; each answers for itself.
 
 mod common;
 

@@ -19,7 +19,7 @@ use ripstop_catalog::{Stamp, Stripe};
 use ripstop_form::Unreadable;
 use ripstop_model::{NodeId, StripeId};
 use ripstop_runtime::Layout;
-use ripstop_store::{Directory, Entry, PackMark, Telling, stripe_record};
+use ripstop_store::{PackDirectory, PackEntry, PackMark, Telling, stripe_record};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
@@ -321,15 +321,15 @@ impl Judging<'_> {
             answers.push((id, stripe, mark, answered));
         }
         for (id, stripe, mark, answered) in answers {
-            let Ok(Some(Directory { entries, .. })) = answered.blocking_recv() else {
+            let Ok(Some(PackDirectory { entries, .. })) = answered.blocking_recv() else {
                 self.report.lost.note_many(mark.members.into(), || pack_name(id, &mark));
                 continue;
             };
             for entry in entries {
                 let (name, stamp) = (Name::of_entry(&entry), entry.stamp());
                 let record = match entry {
-                    Entry::Deletion(_) => ToldRecord::Deletion,
-                    Entry::Object { bucket, key, object } => {
+                    PackEntry::Deletion(_) => ToldRecord::Deletion,
+                    PackEntry::Object { bucket, key, object } => {
                         let telling = Telling::Object { bucket, key, object };
                         ToldRecord::Inline(telling.encode().to_vec())
                     }

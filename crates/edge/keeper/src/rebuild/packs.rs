@@ -6,7 +6,7 @@ use ripstop_block::Blocks;
 use ripstop_catalog::Stripe;
 use ripstop_model::StripeId;
 use ripstop_runtime::{Cut, Salvage, Sealing, Seals, StripePlace};
-use ripstop_store::{Directory, PackMark};
+use ripstop_store::{PackDirectory, PackMark};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
@@ -20,7 +20,7 @@ pub(super) struct Asked {
     pub(super) id: StripeId,
     pub(super) stripe: Stripe,
     pub(super) mark: PackMark,
-    pub(super) answer: oneshot::Sender<Option<Directory>>,
+    pub(super) answer: oneshot::Sender<Option<PackDirectory>>,
 }
 
 /// Answers what packs tell for as long as somebody asks; `None` where too little of a pack is left,
@@ -54,7 +54,7 @@ async fn read(
     blocks: &Blocks,
     (id, stripe): (StripeId, &Stripe),
     mark: &PackMark,
-) -> Option<Directory> {
+) -> Option<PackDirectory> {
     let shape = stripe.shape()?;
     let place = StripePlace {
         id,
@@ -68,7 +68,7 @@ async fn read(
     let salvage = Salvage { place: &place, store, seals, node: &node, blocks };
     let is_it = |bytes: &[u8]| mark.is_of(bytes);
     let bytes = salvage.prefix(mark.directory_len, is_it).await?;
-    match Directory::decode(mark, shape.payload_len(), &bytes) {
+    match PackDirectory::decode(mark, shape.payload_len(), &bytes) {
         Ok(directory) => Some(directory),
         Err(error) => {
             tracing::warn!(stripe = %id, %error, "a pack's directory cannot be read");

@@ -3,7 +3,7 @@
 use super::error::RebuildError;
 use ripstop_catalog::{Stamp, Stripe};
 use ripstop_model::StripeId;
-use ripstop_store::{Entry, Telling};
+use ripstop_store::{PackEntry, Telling};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -99,7 +99,7 @@ impl Name {
     }
 
     /// The name that a pack tells of.
-    pub(super) fn of_entry(entry: &Entry) -> Self {
+    pub(super) fn of_entry(entry: &PackEntry) -> Self {
         Self { bucket: entry.bucket().to_owned(), key: Some(entry.key().to_owned()) }
     }
 

@@ -1,6 +1,6 @@
 //! What a pack tells: of each key an object or that it was deleted.
 
-use crate::record::Deletion;
+use crate::deletion::Deletion;
 use ripstop_catalog::{Extent, Object, Stamp};
 use ripstop_form::{Found, PASSABLE, Unreadable};
 use ripstop_model::StripeId;
@@ -60,17 +60,17 @@ impl PackMark {
 
 /// What a pack tells, each key once.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Directory {
+pub struct PackDirectory {
     /// The pack.
     pub told_by: StripeId,
     /// Of each key.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<PackEntry>,
 }
 
 /// What a pack tells of one key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[expect(clippy::large_enum_variant, reason = "most are objects")]
-pub enum Entry {
+pub enum PackEntry {
     /// That it stands for an object.
     Object {
         /// The bucket's name.
@@ -84,7 +84,7 @@ pub enum Entry {
     Deletion(Deletion),
 }
 
-impl Entry {
+impl PackEntry {
     /// The bucket's name.
     pub fn bucket(&self) -> &str {
         match self {
@@ -135,22 +135,22 @@ impl Entry {
     }
 }
 
-impl Directory {
-    /// As bytes, the offsets last: [`Directory::place`] changes them.
+impl PackDirectory {
+    /// As bytes, the offsets last: [`PackDirectory::place`] changes them.
     pub fn encode(&self) -> Vec<u8> {
         let Self { told_by, entries } = self;
-        let names: BTreeSet<&str> = entries.iter().map(Entry::bucket).collect();
+        let names: BTreeSet<&str> = entries.iter().map(PackEntry::bucket).collect();
         let names: Vec<&str> = names.into_iter().collect();
-        let of = |entry: &Entry| {
+        let of = |entry: &PackEntry| {
             let at = names.binary_search(&entry.bucket()).expect("it is among them");
             (at as u16).to_le_bytes()
         };
-        let is_deletion = |entry: &Entry| [u8::from(matches!(entry, Entry::Deletion(_)))];
+        let is_deletion = |entry: &PackEntry| [u8::from(matches!(entry, PackEntry::Deletion(_)))];
         ripstop_form::compose(vec![VERSION], |to| {
             to.bytes(field::TOLD_BY, &told_by.0.to_be_bytes());
             to.texts(field::BUCKETS, names.iter().copied());
             to.sparse_column(field::BUCKET, entries.iter().map(of));
-            to.texts(field::KEYS, entries.iter().map(Entry::key));
+            to.texts(field::KEYS, entries.iter().map(PackEntry::key));
             to.column(field::WHEN, entries.iter().map(|entry| entry.stamp().when.to_be_bytes()));
             if entries.iter().any(|entry| entry.stamp().stripe != *told_by) {
                 let first = entries.iter().map(|entry| entry.stamp().stripe.0.to_be_bytes());
@@ -159,7 +159,8 @@ impl Directory {
             to.sparse_column(field::IS_DELETION, entries.iter().map(is_deletion));
             let objects = entries.iter().map(|entry| entry.bare(*told_by));
             to.records(field::OBJECTS, objects);
-            let offset = |entry: &Entry| entry.extent(*told_by).map_or(0, |extent| extent.offset);
+            let offset =
+                |entry: &PackEntry| entry.extent(*told_by).map_or(0, |extent| extent.offset);
             to.column(field::OFFSETS, entries.iter().map(|entry| offset(entry).to_le_bytes()));
         })
     }
@@ -175,7 +176,7 @@ impl Directory {
                 continue;
             }
             *place = offset.to_le_bytes();
-            if let Entry::Object { object, .. } = entry {
+            if let PackEntry::Object { object, .. } = entry {
                 object.extents[0].offset = offset;
             }
         }
@@ -260,7 +261,7 @@ impl Columns {
     }
 
     /// What is told, of objects whose bytes, if they are in the pack, are within `room`.
-    fn entries(self, room: std::ops::Range<u32>) -> Result<Directory, Unreadable> {
+    fn entries(self, room: std::ops::Range<u32>) -> Result<PackDirectory, Unreadable> {
         let wrong = |why: &str| Unreadable::Form(why.into());
         let Self { told_by, buckets, bucket, keys, when, first_by, is_deletion, .. } = self;
         let count = keys.len();
@@ -283,7 +284,7 @@ impl Columns {
             let stripe = first_by.get(at).copied().unwrap_or(told_by);
             let stamp = Stamp { when: when[at], stripe };
             if is_deletion.get(at).is_some_and(|is_it| *is_it != 0) {
-                entries.push(Entry::Deletion(Deletion { bucket, key, stamp }));
+                entries.push(PackEntry::Deletion(Deletion { bucket, key, stamp }));
                 continue;
             }
             if object.extents.iter().any(|extent| extent.stripe == told_by) {
@@ -297,13 +298,13 @@ impl Columns {
                 object.extents = vec![Extent { stripe: told_by, offset, len: object.len as u32 }];
             }
             (object.told_by, object.stamp) = (told_by, Some(stamp));
-            entries.push(Entry::Object { bucket, key, object });
+            entries.push(PackEntry::Object { bucket, key, object });
         }
         let distinct: BTreeSet<_> = entries.iter().map(|it| (it.bucket(), it.key())).collect();
         if distinct.len() < count {
             return Err(wrong("it tells of a key twice"));
         }
-        Ok(Directory { told_by, entries })
+        Ok(PackDirectory { told_by, entries })
     }
 }
 

@@ -7,7 +7,7 @@ use std::{cmp::Reverse, collections::BTreeSet, ops::Range};
 const ALIGN: u32 = 64;
 /// Longer strips than the shortest are tried in steps of this part of their length.
 const STEP: u32 = 64;
-/// Members lie whole in one strip each unless gaps would then take more than one byte of so many.
+/// Members lie whole in one strip each unless gaps would then take more than one byte in four.
 const GAPS_MAX: u32 = 4;
 /// Gaps do not count in strips up to this length: the disk below stores no less.
 const STRIP_LEN_FREE: u32 = 2048;

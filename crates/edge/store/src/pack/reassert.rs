@@ -2,15 +2,16 @@
 //!
 //! A member that the catalog refused is told of in its pack for as long as others keep that in
 //! force, with a stamp that may be later than that of what the key stands for: a rebuild would
-//! believe it. So what the key stands for is told again, later, as for a change of tags; or, if that
-//! is nothing, a deletion is. What a later telling contradicts needs no more than to be known as
-//! outlived, which came with the refusal.
+//! believe it. So what the key stands for is told again, later, as for a change of tags; or, if
+//! that is nothing, a deletion is. What a later telling contradicts needs no more than to be known
+//! as outlived, which came with the refusal.
 
-use super::Entry;
+use super::PackEntry;
 use crate::{
     Store, StoreError, Target,
+    deletion::Deletion,
     error::{RETRY_AFTER, STAMPS_MAX},
-    record::{Deletion, Telling},
+    record::Telling,
     stripe::record_of,
 };
 use ripstop_catalog::{CatalogError, Change, Condition, Object, Refusal, Tombstone};
@@ -26,7 +27,7 @@ enum Standing {
 impl Store {
     /// Sees to it that what keys stand for is told later than these entries of packs, which are
     /// not so.
-    pub(super) async fn reassert(&self, entries: Vec<Entry>) -> Result<(), StoreError> {
+    pub(super) async fn reassert(&self, entries: Vec<PackEntry>) -> Result<(), StoreError> {
         let mut open = entries;
         for _ in 0..STAMPS_MAX {
             let (mut still, mut gone) = (Vec::new(), Vec::new());
@@ -55,7 +56,7 @@ impl Store {
     pub(super) async fn is_contradicted(
         &self,
         pack: StripeId,
-        entry: &Entry,
+        entry: &PackEntry,
     ) -> Result<bool, StoreError> {
         let present = self.inner.catalog.object(entry.bucket(), entry.key()).await?;
         if present.is_some_and(|present| present.object.told_by == pack) {
@@ -65,7 +66,7 @@ impl Store {
     }
 
     /// What a key stands for, if a rebuild would take the entry for later than that.
-    async fn contradicted(&self, entry: &Entry) -> Result<Option<Standing>, StoreError> {
+    async fn contradicted(&self, entry: &PackEntry) -> Result<Option<Standing>, StoreError> {
         let (bucket, key, stamp) = (entry.bucket(), entry.key(), entry.stamp());
         if let Some(present) = self.inner.catalog.object(bucket, key).await? {
             let is_earlier = present.object.stamp() < stamp;
@@ -75,12 +76,12 @@ impl Store {
         let is_told = match buried {
             Some(buried) => buried.stamp >= stamp,
             // That nothing is there is what a deletion tells.
-            None => matches!(entry, Entry::Deletion(_)),
+            None => matches!(entry, PackEntry::Deletion(_)),
         };
         Ok((!is_told).then_some(Standing::Nothing))
     }
 
-    async fn retell(&self, entry: &Entry, present: Object) -> Result<(), StoreError> {
+    async fn retell(&self, entry: &PackEntry, present: Object) -> Result<(), StoreError> {
         let (bucket, key) = (entry.bucket().to_owned(), entry.key().to_owned());
         let condition = Condition::ToldBy(present.told_by);
         match self.put_told(Target { bucket, key, condition }, present, None).await {
@@ -91,7 +92,7 @@ impl Store {
     }
 
     /// Has one stripe tell that these keys stand for nothing.
-    async fn bury(&self, gone: &[Entry]) -> Result<(), StoreError> {
+    async fn bury(&self, gone: &[PackEntry]) -> Result<(), StoreError> {
         let Some(first) = gone.first() else { return Ok(()) };
         let pool = self.pool_for(first.bucket());
         let (told_by, _pin) = self.name().await?;

@@ -1,6 +1,6 @@
 //! Reading a pack's directory again.
 
-use super::{Directory, Entry};
+use super::{PackDirectory, PackEntry};
 use crate::{Keeping, Store, StoreError, record::Telling};
 use ripstop_catalog::{Change, Stripe};
 use ripstop_host::unix_ms;
@@ -8,7 +8,7 @@ use ripstop_model::StripeId;
 
 impl Store {
     /// What a pack in force tells, read from its nodes.
-    async fn directory(&self, id: StripeId, stripe: &Stripe) -> Result<Directory, StoreError> {
+    async fn directory(&self, id: StripeId, stripe: &Stripe) -> Result<PackDirectory, StoreError> {
         let lost = || StoreError::Lost { stripe: id };
         let (pool, place) = self.locate(id, stripe)?;
         let told = pool.told(&place).await.ok_or_else(lost)?;
@@ -18,7 +18,7 @@ impl Store {
             return Err(lost());
         }
         let bytes = pool.read(&place, 0..mark.directory_len).await?.concat();
-        Directory::decode(&mark, payload_len, &bytes).map_err(|error| {
+        PackDirectory::decode(&mark, payload_len, &bytes).map_err(|error| {
             tracing::warn!(stripe = %id, %error, "a pack's directory cannot be read");
             lost()
         })
@@ -27,7 +27,11 @@ impl Store {
 
 impl Keeping<'_> {
     /// What a pack in force tells, read from its nodes.
-    pub async fn directory(self, id: StripeId, stripe: &Stripe) -> Result<Directory, StoreError> {
+    pub async fn directory(
+        self,
+        id: StripeId,
+        stripe: &Stripe,
+    ) -> Result<PackDirectory, StoreError> {
         self.store().directory(id, stripe).await
     }
 
@@ -36,7 +40,7 @@ impl Keeping<'_> {
     /// many keys it was to be told again.
     pub async fn reassert(self, id: StripeId, stripe: &Stripe) -> Result<usize, StoreError> {
         let store = self.store();
-        let Directory { entries, .. } = store.directory(id, stripe).await?;
+        let PackDirectory { entries, .. } = store.directory(id, stripe).await?;
         let mut contradicted = Vec::new();
         for entry in entries {
             if store.is_contradicted(id, &entry).await? {
@@ -46,7 +50,7 @@ impl Keeping<'_> {
         if contradicted.is_empty() {
             return Ok(0);
         }
-        let objects = contradicted.iter().filter(|entry| matches!(entry, Entry::Object { .. }));
+        let objects = contradicted.iter().filter(|entry| matches!(entry, PackEntry::Object { .. }));
         let outlived = objects.map(|entry| {
             let (bucket, key) = (entry.bucket().to_owned(), entry.key().to_owned());
             Change::Outlive { bucket, key, stripe: (id, stripe.clone()) }

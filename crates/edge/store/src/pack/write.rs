@@ -1,20 +1,19 @@
 //! A batch becomes one stripe and one transaction.
 
-use super::{Batch, DIRECTORY_LEN_MAX, Deed, Directory, Done, Entry, Member, lay_out};
+use super::{
+    Batch, DIRECTORY_LEN_MAX, Deed, Done, Member, PackDirectory, PackEntry, commit::Packed, lay_out,
+};
 use crate::{
     Body, Store, StoreError, Target, WriteError,
+    deletion::Deletion,
     deletions::{NAMES_LEN_MAX, Waiting},
-    record::{Deletion, Telling},
-    stripe::record_of,
+    record::Telling,
 };
 use bytes::Bytes;
-use ripstop_catalog::{
-    Attributes, CatalogError, Change, Condition, Extent, Object, Outcome, Quota, Refusal, Stripe,
-    Tombstone,
-};
+use ripstop_catalog::{Attributes, CatalogError, Condition, Extent, Object, Quota};
 use ripstop_host::unix_ms;
 use ripstop_model::{BlockLen, PoolId, StripeId, StripeShape};
-use ripstop_runtime::{Pool, StripeDraft, Written};
+use ripstop_runtime::{Pool, StripeDraft};
 use std::convert::Infallible;
 use tokio::sync::oneshot;
 
@@ -39,29 +38,23 @@ impl Body for Whole {
     }
 }
 
-/// A pack that is stored, and what it tells, by member.
-pub(super) struct Packed {
-    pub(super) directory: Directory,
-    written: Written,
-}
-
 impl Store {
     /// Does what a batch is to do, all of it with buckets of one pool: writes one pack and commits
-    /// it, and answers each member in its order. A lone member, and few deletions alone, are written
-    /// as if there were no packs. It runs to its end even if the caller leaves.
+    /// it, and answers each member in its order. A lone member, and few deletions alone, are
+    /// written as if there were no packs. It runs to its end even if the caller leaves.
     pub async fn write_batch(&self, pool: PoolId, batch: Batch) -> Vec<Result<Done, StoreError>> {
         let (store, count) = (self.clone(), batch.len());
         let writing = ripstop_host::spawn(async move {
             let Some(pool) = store.pool(pool).cloned() else {
                 let unknown =
                     StoreError::NoSuchPool { stripe: StripeId(0), pool: pool.to_string() };
-                return unknown.to_each(count).into_iter().map(Err).collect();
+                return unknown.for_each_of(count).into_iter().map(Err).collect();
             };
             store.write_admitted(&pool, batch.members).await
         });
         writing.await.unwrap_or_else(|error| {
             let error = StoreError::Catalog(CatalogError::Unavailable(error.into()));
-            error.to_each(count).into_iter().map(Err).collect()
+            error.for_each_of(count).into_iter().map(Err).collect()
         })
     }
 
@@ -182,7 +175,7 @@ impl Store {
         error: StoreError,
     ) -> Vec<Result<Done, StoreError>> {
         let is_busy = matches!(error, StoreError::Busy { .. });
-        let mut errors = error.to_each(members.len()).into_iter();
+        let mut errors = error.for_each_of(members.len()).into_iter();
         let mut done = Vec::with_capacity(members.len());
         let (mut gone, mut answers, mut at) = (Vec::new(), Vec::new(), Vec::new());
         for (place, member) in members.iter().enumerate() {
@@ -208,7 +201,7 @@ impl Store {
         for member in members {
             entries.push(self.entry(told_by, member).await?);
         }
-        let mut directory = Directory { told_by, entries };
+        let mut directory = PackDirectory { told_by, entries };
         let mut encoded = directory.encode();
         let len = encoded.len();
         if len > DIRECTORY_LEN_MAX {
@@ -248,7 +241,7 @@ impl Store {
     }
 
     /// What a pack is to tell of a member, which has no place yet.
-    async fn entry(&self, told_by: StripeId, member: &Member) -> Result<Entry, StoreError> {
+    async fn entry(&self, told_by: StripeId, member: &Member) -> Result<PackEntry, StoreError> {
         let Target { bucket, key, .. } = &member.target;
         let (bucket, key) = (bucket.clone(), key.clone());
         let stamp = self.stamp(told_by).await?;
@@ -264,130 +257,14 @@ impl Store {
                     stamp: Some(stamp),
                     ..Object::default()
                 };
-                Entry::Object { bucket, key, object }
+                PackEntry::Object { bucket, key, object }
             }
             Deed::Retell(object) => {
                 let object = Object { told_by, stamp: Some(stamp), ..object.clone() };
-                Entry::Object { bucket, key, object }
+                PackEntry::Object { bucket, key, object }
             }
-            Deed::Delete => Entry::Deletion(Deletion { bucket, key, stamp }),
+            Deed::Delete => PackEntry::Deletion(Deletion { bucket, key, stamp }),
         })
-    }
-
-    /// The changes of a pack: one for each member, and then one for each that is an object: if it is
-    /// refused, the pack tells what is not so, and is known to from the same moment on.
-    fn changes(
-        &self,
-        directory: &Directory,
-        members: &[Member],
-        stripe: &(StripeId, Stripe),
-    ) -> Vec<Change> {
-        let mut changes = Vec::with_capacity(2 * members.len());
-        for (entry, member) in directory.entries.iter().zip(members) {
-            let Target { bucket, key, condition } = member.target.clone();
-            let stripes = vec![stripe.clone()];
-            changes.push(match entry {
-                Entry::Object { object, .. } => {
-                    let (object, quota) = (object.clone(), self.quota(&bucket));
-                    Change::PutObject { bucket, key, object, stripes, condition, quota }
-                }
-                Entry::Deletion(Deletion { stamp, .. }) => {
-                    let (stamp, told_by) = (*stamp, directory.told_by);
-                    let tombstone = Some(Tombstone { stamp, told_by, ..Tombstone::default() });
-                    Change::DeleteObject { bucket, key, condition, tombstone, stripes }
-                }
-            });
-        }
-        for entry in &directory.entries {
-            if let Entry::Object { bucket, key, .. } = entry {
-                let (bucket, key, stripe) = (bucket.clone(), key.clone(), stripe.clone());
-                changes.push(Change::Outlive { bucket, key, stripe });
-            }
-        }
-        changes
-    }
-
-    /// Makes a pack's members visible that nothing refuses, and answers all.
-    async fn commit_pack(
-        &self,
-        packed: Packed,
-        members: Vec<Member>,
-    ) -> Vec<Result<Done, StoreError>> {
-        let Packed { directory, written } = packed;
-        let stripe = (written.id, record_of(&written));
-        let strays = self.inner.strays.of(std::slice::from_ref(&stripe));
-        let changes = self.changes(&directory, &members, &stripe);
-        let mut outcomes = match self.inner.catalog.commit(unix_ms(), changes).await {
-            Ok(outcomes) => outcomes,
-            // If it took effect all the same, the stripe is in force, and stays.
-            Err(error) => {
-                return StoreError::from(error)
-                    .to_each(members.len())
-                    .into_iter()
-                    .map(Err)
-                    .collect();
-            }
-        };
-        outcomes.truncate(members.len());
-        let is_applied = outcomes.iter().any(Result::is_ok);
-        if is_applied {
-            self.inner.strays.note(&strays);
-            written.claim();
-        } else {
-            // Nobody ever sees it: it goes at once, with all that it tells.
-            drop(written);
-        }
-        self.answer_pack(directory, members, outcomes, is_applied).await
-    }
-
-    async fn answer_pack(
-        &self,
-        directory: Directory,
-        members: Vec<Member>,
-        outcomes: Vec<Outcome>,
-        is_applied: bool,
-    ) -> Vec<Result<Done, StoreError>> {
-        let mut done = Vec::with_capacity(members.len());
-        let (mut refused, mut again) = (Vec::new(), Vec::new());
-        let told = directory.entries.into_iter().zip(members);
-        for (at, ((entry, member), outcome)) in told.zip(outcomes).enumerate() {
-            done.push(match outcome {
-                Ok(applied) => Ok(match entry {
-                    Entry::Object { object, .. } => Done::Put(object),
-                    Entry::Deletion(_) => Done::Deleted(applied.replaced),
-                }),
-                Err(why) => {
-                    match &why {
-                        Refusal::Behind { seen } => {
-                            self.inner.lineage.observe(*seen);
-                            again.push((at, member));
-                        }
-                        Refusal::Retired { session } => self.inner.lineage.given_up(*session),
-                        _ => refused.push(entry),
-                    }
-                    Err(why.into())
-                }
-            });
-        }
-        if is_applied
-            && !refused.is_empty()
-            && let Err(error) = self.reassert(refused).await
-        {
-            let count = done.iter().filter(|it| matches!(it, Err(StoreError::Catalog(_)))).count();
-            let mut errors = error.to_each(count).into_iter();
-            for answer in &mut done {
-                if matches!(answer, Err(StoreError::Catalog(_)))
-                    && let Some(error) = errors.next()
-                {
-                    *answer = Err(error);
-                }
-            }
-        }
-        // Told again, later than what they were behind: as requests of their own.
-        for (at, member) in again {
-            done[at] = self.write_lone(member).await;
-        }
-        done
     }
 }
 

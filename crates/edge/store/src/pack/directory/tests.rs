@@ -4,7 +4,7 @@ use ripstop_catalog::Attributes;
 
 const PACK: StripeId = StripeId(0x77 << 90);
 
-fn object(key: usize, len: u32) -> Entry {
+fn object(key: usize, len: u32) -> PackEntry {
     let extent = Extent { stripe: PACK, offset: 0, len };
     let user = vec![("at".to_owned(), key.to_string())];
     let object = Object {
@@ -16,23 +16,23 @@ fn object(key: usize, len: u32) -> Entry {
         stamp: Some(Stamp { when: 1000 + key as u64, stripe: PACK }),
         ..Object::default()
     };
-    Entry::Object { bucket: "photographs".into(), key: format!("k{key}"), object }
+    PackEntry::Object { bucket: "photographs".into(), key: format!("k{key}"), object }
 }
 
 /// Objects here and elsewhere, an empty one, a deletion, and another bucket.
-fn directory() -> Directory {
-    let mut entries: Vec<Entry> = (0..5).map(|key| object(key, 100 * key as u32)).collect();
-    if let Entry::Object { object, .. } = &mut entries[3] {
+fn directory() -> PackDirectory {
+    let mut entries: Vec<PackEntry> = (0..5).map(|key| object(key, 100 * key as u32)).collect();
+    if let PackEntry::Object { object, .. } = &mut entries[3] {
         object.extents = vec![Extent { stripe: StripeId(9), offset: 7, len: 300 }];
     }
     let stamp = Stamp { when: 77, stripe: StripeId(5) };
     let deletion = Deletion { bucket: "b".into(), key: "gone".into(), stamp };
-    entries.push(Entry::Deletion(deletion));
-    Directory { told_by: PACK, entries }
+    entries.push(PackEntry::Deletion(deletion));
+    PackDirectory { told_by: PACK, entries }
 }
 
 /// A directory whose members have places, its bytes, and its payload's length.
-fn placed(mut directory: Directory) -> (Directory, Vec<u8>, u32) {
+fn placed(mut directory: PackDirectory) -> (PackDirectory, Vec<u8>, u32) {
     let mut encoded = directory.encode();
     let lens: Vec<u32> =
         directory.entries.iter().map(|it| it.extent(PACK).map_or(0, |it| it.len)).collect();
@@ -42,11 +42,11 @@ fn placed(mut directory: Directory) -> (Directory, Vec<u8>, u32) {
 }
 
 /// Bytes as the directory that headers tell of, whatever they are.
-fn forged(bytes: &[u8], payload_len: u32) -> Result<Directory, Unreadable> {
+fn forged(bytes: &[u8], payload_len: u32) -> Result<PackDirectory, Unreadable> {
     let digest = Sha256::digest(bytes).into();
     let directory_len = bytes.len() as u32;
     let mark = PackMark { told_by: PACK, members: 6, directory_len, digest };
-    Directory::decode(&mark, payload_len, bytes)
+    PackDirectory::decode(&mark, payload_len, bytes)
 }
 
 #[test]
@@ -58,14 +58,14 @@ fn a_directory_survives_its_bytes_which_are_as_many_wherever_members_lie() {
     assert_eq!(bytes, directory.encode(), "places are the same in both");
     let mark = directory.mark(&bytes);
     assert_eq!(mark.members, 6);
-    assert_eq!(Directory::decode(&mark, payload_len, &bytes), Ok(directory));
+    assert_eq!(PackDirectory::decode(&mark, payload_len, &bytes), Ok(directory));
 }
 
 #[test]
 fn what_follows_from_the_pack_is_not_said_for_each_member() {
     let many = |count| {
         let entries = (0..count).map(|key| object(key, 256)).collect();
-        Directory { told_by: PACK, entries }.encode().len()
+        PackDirectory { told_by: PACK, entries }.encode().len()
     };
     let each = (many(90) - many(10)) / 80;
     // Etag 34, user 8, key 4, time 10, stamp 8, offset 4, length 4, heads of maps and fields.
@@ -79,11 +79,11 @@ fn another_directory_than_the_headers_tell_of_is_refused() {
     for at in 0..bytes.len() {
         let mut flipped = bytes.clone();
         flipped[at] ^= 1;
-        assert!(Directory::decode(&mark, payload_len, &flipped).is_err());
+        assert!(PackDirectory::decode(&mark, payload_len, &flipped).is_err());
     }
-    assert!(Directory::decode(&mark, payload_len, &bytes[1..]).is_err());
+    assert!(PackDirectory::decode(&mark, payload_len, &bytes[1..]).is_err());
     let other = PackMark { told_by: StripeId(1), ..mark };
-    assert!(Directory::decode(&other, payload_len, &bytes).is_err(), "it is another pack's");
+    assert!(PackDirectory::decode(&other, payload_len, &bytes).is_err(), "it is another pack's");
 }
 
 #[test]

@@ -11,7 +11,8 @@ fn strip_len(k: usize, layout: &PackLayout) -> u32 {
 /// Checks that nothing overlaps or leaves the payload, and that members are whole where it says so.
 fn check(k: usize, directory_len: u32, lens: &[u32], layout: &PackLayout) {
     let strip_len = strip_len(k, layout);
-    let mut runs: Vec<Range<u32>> = vec![0..directory_len];
+    let mut runs: Vec<Range<u32>> = Vec::with_capacity(lens.len() + 1);
+    runs.push(0..directory_len);
     let mut crossing = 0;
     for (&len, &offset) in lens.iter().zip(&layout.offsets).filter(|(len, _)| **len > 0) {
         runs.push(offset..offset + len);
