@@ -266,11 +266,9 @@ async fn a_check_tells_again_what_a_gateway_did_not_that_was_killed_as_a_pack_wa
     bench.store.create_bucket("b").await.expect("made");
     put(&bench.store, "k", b"was there before").await;
     let before = object(&bench, "k").await;
-    let members = [
-        put_member("k", b"refused", Condition::Absent),
-        put_member("l", b"refused, too", Condition::Present),
-        put_member("m", b"put", Condition::None),
-    ];
+    // There is room for each alone, and for the first of all.
+    set_quota(&bench, Some(1000), None);
+    let members = ["m", "k", "l"].map(|key| put_member(key, &[7; 700], Condition::None));
     let refused = write_batch(&bench.store, members).await;
     assert_eq!(refused.iter().filter(|it| it.is_err()).count(), 2);
     let again = object(&bench, "k").await;
@@ -329,7 +327,7 @@ async fn a_check_tells_again_what_a_gateway_did_not_that_was_killed_as_a_pack_wa
     settle(&bench).await;
     for _ in 0..2 {
         assert_eq!(get(&bench.store, "k").await.expect("read"), b"was there before");
-        assert_eq!(get(&bench.store, "m").await.expect("read"), b"put");
+        assert_eq!(get(&bench.store, "m").await.expect("read"), [7; 700]);
         assert!(get(&bench.store, "l").await.is_err());
         assert!(rebuild(&mut bench).await.is_whole());
     }
