@@ -17,7 +17,7 @@ use ripstop_catalog::{Change, Stripe};
 use ripstop_host::unix_ms;
 use ripstop_model::{BlockLen, FragmentId, StripeId};
 use ripstop_runtime::{FragmentState, Look, Pool, Purpose, StripePlace};
-use ripstop_store::StoreError;
+use ripstop_store::{DIRECTORY_LEN_MAX, StoreError};
 use std::time::Duration;
 
 /// How soon a repair may be asked for again where another gateway sweeps and mends.
@@ -140,6 +140,8 @@ impl Keeper {
         let found = self.catalog().stripes(&[id]).await?.pop().flatten();
         // Whoever is writing it does so before it answers.
         let Some(stripe) = found.filter(|_| !self.pins().contains(id)) else { return Ok(()) };
+        let memory = self.keeping().memory();
+        let _share = memory.acquire(Purpose::Background, DIRECTORY_LEN_MAX).await;
         match self.keeping().reassert(id, &stripe).await {
             Ok(0) => {}
             Ok(keys) => {

@@ -93,6 +93,30 @@ async fn a_rebuild_reads_a_directory_from_any_k_fragments_and_counts_what_fewer_
     assert_eq!((report.objects, report.lost.count), (0, LENS.len() as u64 + 1), "{report:?}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_only_sealed_is_rebuilt_without_its_key_if_the_digest_holds() {
+    for is_changed in [false, true] {
+        let (mut bench, contents) = packed(Form::spread(6, 4), &seals(), false).await;
+        let pack = object(&bench, "p2").await.told_by;
+        if is_changed {
+            // No seal is verified; the digest tells which strip to leave out.
+            for (node, name, whole) in of(&bench, pack).await.into_iter().take(1) {
+                let mut changed = whole.to_vec();
+                let (_, len) = Header::parse(&whole, &seals()).expect("a header");
+                changed[len as usize + 50] ^= 1;
+                bench.nodes[node].put(name, vec![changed.into()]).await.expect("put");
+            }
+        }
+        bench.seals = Seals::default().unsealed();
+        let report = rebuild(&mut bench).await;
+        assert!(report.is_whole() && report.unsealed > 0, "{report:?}");
+        assert_eq!(report.objects, LENS.len() as u64);
+        if !is_changed {
+            read_all(&bench, &contents).await;
+        }
+    }
+}
+
 /// Changes one byte of a fragment's first block and mends the checksum behind it: what somebody can
 /// do who has no key, where there is none.
 fn forge(whole: &Bytes, name: FragmentId) -> Bytes {
