@@ -138,7 +138,7 @@ impl Keeper {
     /// is a finding already.
     async fn reassert(&self, id: StripeId) -> Result<(), StoreError> {
         let found = self.catalog().stripes(&[id]).await?.pop().flatten();
-        // Whoever is writing it does so before it answers.
+        // A gateway that is writing it does so before it answers.
         let Some(stripe) = found.filter(|_| !self.pins().contains(id)) else { return Ok(()) };
         let memory = self.keeping().memory();
         let _share = memory.acquire(Purpose::Background, DIRECTORY_LEN_MAX).await;

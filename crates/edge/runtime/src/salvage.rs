@@ -1,4 +1,4 @@
-//! The beginning of a payload, straight from nodes: for who rebuilds a catalog, and has no pool.
+//! The beginning of a payload, straight from nodes: a rebuild of a catalog has no pool.
 
 use crate::{
     Chunk, Seals, StripePlace,

@@ -212,4 +212,13 @@ fn a_batch_has_each_key_once_and_an_end() {
     }
     assert_eq!(batch.len(), MEMBERS_MAX);
     assert!(batch.add(delete_member("one more", Condition::None)).is_err());
+    let mut small = Batch::within(1000);
+    small.add(put_member("k", &[1; 5000], Condition::None)).expect("one alone always has room");
+    assert!(small.add(put_member("l", b"l", Condition::None)).is_err());
+    let mut small = Batch::within(1000);
+    for key in ["k", "l", "m"] {
+        small.add(put_member(key, &[1; 200], Condition::None)).expect("room");
+    }
+    assert!(small.bytes() <= 1000);
+    assert!(small.add(put_member("n", &[1; 200], Condition::None)).is_err());
 }

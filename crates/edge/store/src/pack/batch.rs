@@ -34,8 +34,7 @@ pub enum Deed {
         /// What the client said of them.
         attributes: Attributes,
     },
-    /// Puts an object whose bytes are stored already, as the same version with other attributes
-    /// (its tags, say) or another time.
+    /// Puts an object whose bytes are stored already, with other attributes (its tags, say).
     Retell(Object),
     /// Removes what the key stands for.
     Delete,
@@ -83,22 +82,36 @@ fn said(attributes: &Attributes) -> usize {
 }
 
 /// Members that are written together, each of another key.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Batch {
     pub(super) members: Vec<Member>,
+    /// Most bytes of objects and what is told of them, unless one member alone is more.
+    room: usize,
     keys: BTreeSet<(String, String)>,
     payload_len: usize,
     entries_len: usize,
 }
 
+impl Default for Batch {
+    fn default() -> Self {
+        Self::within(PAYLOAD_LEN_MAX)
+    }
+}
+
 impl Batch {
+    /// An empty one, for this many bytes of objects and what is told of them.
+    pub fn within(room: usize) -> Self {
+        let (members, keys) = Default::default();
+        Self { members, room: room.min(PAYLOAD_LEN_MAX), keys, payload_len: 0, entries_len: 0 }
+    }
+
     /// Takes a member; hands it back if it must go in another batch, because one of its key is in
     /// this one or because there is no room.
     pub fn add(&mut self, member: Member) -> Result<(), Box<Member>> {
         let name = (member.target.bucket.clone(), member.target.key.clone());
         let entries_len = self.entries_len + member.entry_len();
         let payload_len = self.payload_len + member.payload_len();
-        let is_small = entries_len <= ENTRIES_LEN_MAX && payload_len <= PAYLOAD_LEN_MAX;
+        let is_small = entries_len <= ENTRIES_LEN_MAX && payload_len + entries_len <= self.room;
         let has_room = self.members.len() < MEMBERS_MAX && (is_small || self.members.is_empty());
         if !has_room || self.keys.contains(&name) {
             return Err(Box::new(member));

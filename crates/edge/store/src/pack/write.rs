@@ -39,6 +39,11 @@ impl Body for Whole {
 }
 
 impl Store {
+    /// An empty batch, with room for as much as one stripe is to hold.
+    pub fn batch(&self) -> Batch {
+        Batch::within(self.inner.settings.stripe_max as usize)
+    }
+
     /// Does what a batch is to do, all of it with buckets of one pool: writes one pack and commits
     /// it, and answers each member in its order. A lone member, and few deletions alone, are
     /// written as if there were no packs. It runs to its end even if the caller leaves.
@@ -283,12 +288,5 @@ fn fill_to(draft: &mut StripeDraft, at: u32) {
     while draft.filled() < at {
         let gap = (at - draft.filled()).min(ZEROS.len() as u32) as usize;
         draft.fill(&mut Bytes::from_static(&ZEROS[..gap]));
-    }
-}
-
-impl Member {
-    /// What must hold of its key.
-    pub fn condition(&self) -> &Condition {
-        &self.target.condition
     }
 }
