@@ -10,6 +10,7 @@
 //! ```
 #![no_std]
 
+mod block_len;
 mod code;
 mod id;
 mod layout;
@@ -19,6 +20,7 @@ mod strip_set;
 mod stripe;
 mod timestamp;
 
+pub use block_len::BlockLen;
 pub use code::{Code, CodeError};
 pub use id::{FragmentId, NodeId, ParseIdError, PoolId, RequestId, StripeId, TaskId, TenantId};
 pub use layout::Layout;

@@ -1,22 +1,43 @@
-use crate::Code;
+use crate::{BlockLen, Code};
 
 /// Most bytes of payload that one stripe may hold.
 pub const STRIPE_PAYLOAD_MAX: u32 = 64 << 20;
 
 /// How a payload lies in a stripe: K data strips of equal length, the last padded with zeros, and
 /// N−K parity strips of the same length. Data strip `j` holds payload bytes
-/// `j·strip_len .. (j+1)·strip_len`.
+/// `j·strip_len .. (j+1)·strip_len`. A strip is sealed block by block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct StripeShape {
     code: Code,
     payload_len: u32,
+    block_len: BlockLen,
 }
 
 impl StripeShape {
-    /// The shape of `payload_len` bytes under the storage code (N,K); none above
-    /// [`STRIPE_PAYLOAD_MAX`].
+    /// The shape of `payload_len` bytes under the storage code (N,K), in the longest blocks; none
+    /// above [`STRIPE_PAYLOAD_MAX`].
     pub const fn new(code: Code, payload_len: u32) -> Option<Self> {
-        if payload_len <= STRIPE_PAYLOAD_MAX { Some(Self { code, payload_len }) } else { None }
+        let block_len = BlockLen::LONGEST;
+        if payload_len > STRIPE_PAYLOAD_MAX {
+            return None;
+        }
+        Some(Self { code, payload_len, block_len })
+    }
+
+    /// The same, sealed in blocks of this length.
+    #[must_use]
+    pub const fn in_blocks(self, block_len: BlockLen) -> Self {
+        Self { block_len, ..self }
+    }
+
+    /// Bytes of a strip between two seals.
+    pub const fn block_len(self) -> BlockLen {
+        self.block_len
+    }
+
+    /// Blocks of one strip.
+    pub const fn blocks(self) -> u32 {
+        self.block_len.count(self.strip_len())
     }
 
     /// The storage code (N,K).

@@ -28,7 +28,7 @@ use ripstop_model::{NodeId, StripeId};
 ///
 /// When something stops being so, the stripe that told it is *outlived* there (unless it tells what
 /// is so now too), until its fragments are forgotten as garbage. A tombstone stays, and holds its
-/// stripe, until the key is put again or no stripe is outlived there.
+/// stripe, until the key is put again, a later deletion is told, or no stripe is outlived there.
 ///
 /// Of several reasons to refuse a change, the first is answered: bucket or upload, then parts, then
 /// condition, then `Behind`, then quota, then stripes. A stripe that is new is refused with

@@ -1,6 +1,6 @@
 use crate::Unknown;
 use alloc::vec::Vec;
-use ripstop_model::{Code, NodeId, PoolId, StripeId, StripeShape};
+use ripstop_model::{BlockLen, Code, NodeId, PoolId, StripeId, StripeShape};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// One stripe: how it is coded and where its fragments are.
@@ -25,6 +25,9 @@ pub struct Stripe {
     /// How its fragments are sealed: 0 by checksums, others as the headers' numbers say.
     #[serde(skip)]
     pub sealing: u8,
+    /// The number of the length of its blocks ([`BlockLen`]).
+    #[serde(skip)]
+    pub block_len: u8,
     /// What a newer program wrote of it.
     #[serde(skip)]
     pub unknown: Unknown,
@@ -42,6 +45,12 @@ impl Stripe {
         PoolId(self.pool)
     }
 
+    /// Whether it is a pack, whose payload is many small objects: those alone are sealed in other
+    /// blocks than the longest.
+    pub const fn is_pack(&self) -> bool {
+        self.block_len != 0
+    }
+
     /// The node that holds fragment `index`, if any does.
     pub fn node(&self, index: usize) -> Option<NodeId> {
         self.nodes.get(index).copied().flatten().map(NodeId)
@@ -50,7 +59,8 @@ impl Stripe {
     /// Its shape; `None` if the record is corrupt.
     pub fn shape(&self) -> Option<StripeShape> {
         let code = Code::new(self.n.into(), self.k.into()).ok()?;
-        StripeShape::new(code, self.payload_len)
+        let block_len = BlockLen::from_number(self.block_len)?;
+        Some(StripeShape::new(code, self.payload_len)?.in_blocks(block_len))
     }
 }
 

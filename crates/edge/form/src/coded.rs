@@ -37,7 +37,10 @@ impl Record for Object {
         to.number(1, self.len);
         to.number(2, self.modified_ms);
         to.record(3, &self.attributes);
-        to.bytes(4, &id(self.told_by));
+        // In a pack's directory it goes without saying.
+        if self.told_by != StripeId(0) {
+            to.bytes(4, &id(self.told_by));
+        }
         write_extents(to, 5, &self.extents);
         write_stamp(to, 8, self.stamp);
         to.unknown(&self.unknown);
@@ -139,6 +142,7 @@ impl Record for Stripe {
         to.options(6, self.nodes.iter().map(|node| node.map(u64::from)));
         to.number(7, self.run.into());
         to.number(8, self.sealing.into());
+        to.number(9, self.block_len.into());
         to.unknown(&self.unknown);
     }
 
@@ -152,6 +156,7 @@ impl Record for Stripe {
             6 => self.nodes = from.options()?,
             7 => self.run = from.small()?,
             8 => self.sealing = from.small()?,
+            9 => self.block_len = from.small()?,
             _ => return Ok(false),
         }
         Ok(true)

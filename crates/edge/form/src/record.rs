@@ -222,6 +222,17 @@ impl Fields {
         self.map(|to| record.write(to));
     }
 
+    /// Records in this one; an empty list is left out.
+    pub fn records<R: Record>(&mut self, field: u64, records: impl ExactSizeIterator<Item = R>) {
+        if records.len() == 0 {
+            return;
+        }
+        taken(self.value(field).array(records.len() as u64));
+        for record in records {
+            self.map(|to| record.write(to));
+        }
+    }
+
     /// What was unknown as the record was read.
     pub fn unknown(&mut self, unknown: &Unknown) {
         // How many fields that is, nobody has counted.

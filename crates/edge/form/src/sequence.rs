@@ -7,7 +7,7 @@
 //! to.
 
 use crate::{
-    Fields, Found, PASSABLE, Unreadable,
+    Fields, Found, PASSABLE, Record, Unreadable,
     record::{NEGATIVE, UNSIGNED, taken},
 };
 use minicbor::{Decoder, data::Type};
@@ -82,6 +82,18 @@ impl Fields {
         self.short_map(write);
     }
 
+    /// Texts; an empty list is left out.
+    pub fn texts<'a>(&mut self, field: u64, texts: impl ExactSizeIterator<Item = &'a str>) {
+        if texts.len() == 0 {
+            return;
+        }
+        let to = self.value(field);
+        taken(to.array(texts.len() as u64));
+        for text in texts {
+            taken(to.str(text));
+        }
+    }
+
     /// A list of maps, each of which `write` writes; an empty list is written, too.
     pub fn maps<T>(
         &mut self,
@@ -125,6 +137,24 @@ impl Found<'_> {
             maps.push(read(self)?);
         }
         Ok(maps)
+    }
+
+    /// Texts, of which there may be `max`.
+    pub fn texts(&mut self, max: usize) -> Result<Vec<String>, Unreadable> {
+        let count = self.bounded(max)?;
+        (0..count).map(|_| Ok(self.from.str()?.to_owned())).collect()
+    }
+
+    /// Records, of which there may be `max`.
+    pub fn records<R: Record>(&mut self, max: usize) -> Result<Vec<R>, Unreadable> {
+        let count = self.bounded(max)?;
+        (0..count).map(|_| self.record()).collect()
+    }
+
+    /// How many elements a list has, before there is room for them.
+    fn bounded(&mut self, max: usize) -> Result<usize, Unreadable> {
+        let count = usize::try_from(self.len()?).unwrap_or(usize::MAX);
+        if count <= max { Ok(count) } else { Err(self.wrong("has more elements than it can have")) }
     }
 
     /// A number that may be below 0.

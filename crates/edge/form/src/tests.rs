@@ -321,3 +321,20 @@ fn a_scan_reads_what_it_wants_and_ends_where_it_wants() {
     .unwrap();
     assert_eq!((seen, text), (vec![1, 2, 3, 4], "text"));
 }
+
+#[test]
+fn a_stripe_says_how_long_its_blocks_are_only_where_they_are_not_the_longest() {
+    use ripstop_object::Stripe;
+    let stripe = Stripe { n: 6, k: 4, payload_len: 100, run: 1, ..Stripe::default() };
+    let longest = encode(&stripe, vec![]);
+    let short = Stripe { block_len: 12, ..stripe.clone() };
+    let bytes = encode(&short, vec![]);
+    // The field's number is one that must be known.
+    assert_eq!(bytes, [&longest[..longest.len() - 1], &[9, 12, 0xff]].concat());
+    assert_eq!((decode(&longest), decode(&bytes)), (Ok(stripe.clone()), Ok(short.clone())));
+    assert_eq!(stripe.shape().expect("a shape").block_len().bytes(), 64 << 10);
+    assert_eq!(short.shape().expect("a shape").block_len().bytes(), 4 << 10);
+    for block_len in [1, 11, 16, 17, 255] {
+        assert_eq!(Stripe { block_len, ..stripe.clone() }.shape(), None, "{block_len}");
+    }
+}

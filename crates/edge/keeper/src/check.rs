@@ -15,9 +15,9 @@ use futures::StreamExt as _;
 use report::Findings;
 use ripstop_catalog::{Change, Stripe};
 use ripstop_host::unix_ms;
-use ripstop_model::{FragmentId, StripeId};
+use ripstop_model::{BlockLen, FragmentId, StripeId};
 use ripstop_runtime::{FragmentState, Look, Pool, Purpose, StripePlace};
-use ripstop_store::StoreError;
+use ripstop_store::{DIRECTORY_LEN_MAX, StoreError};
 use std::time::Duration;
 
 /// How soon a repair may be asked for again where another gateway sweeps and mends.
@@ -72,6 +72,9 @@ impl Keeper {
             while let Some(examined) = examined.next().await {
                 let (pool, mut place, looks) = examined.expect("looking does not panic")?;
                 self.judge(options, &pool, &mut place, &looks, findings).await?;
+                if options.repair && place.shape.block_len() != BlockLen::LONGEST {
+                    self.reassert(place.id).await?;
+                }
                 progress(findings.report.stripes);
             }
         }
@@ -127,6 +130,25 @@ impl Keeper {
                 && self.mend(pool, place, index as u8, flaw).await;
             let name = FragmentId { stripe: place.id, index: index as u8 };
             findings.add(flaw, name.to_string(), node, repaired);
+        }
+        Ok(())
+    }
+
+    /// Sees to it that nothing of a pack is believed later that is not so. One that cannot be read
+    /// is a finding already.
+    async fn reassert(&self, id: StripeId) -> Result<(), StoreError> {
+        let found = self.catalog().stripes(&[id]).await?.pop().flatten();
+        // A gateway that is writing it does so before it answers.
+        let Some(stripe) = found.filter(|_| !self.pins().contains(id)) else { return Ok(()) };
+        let memory = self.keeping().memory();
+        let _share = memory.acquire(Purpose::Background, DIRECTORY_LEN_MAX).await;
+        match self.keeping().reassert(id, &stripe).await {
+            Ok(0) => {}
+            Ok(keys) => {
+                tracing::info!(stripe = %id, keys, "told again what a pack tells otherwise");
+            }
+            Err(StoreError::Catalog(error)) => return Err(error.into()),
+            Err(error) => tracing::warn!(stripe = %id, %error, "not told again"),
         }
         Ok(())
     }

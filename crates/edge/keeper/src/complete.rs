@@ -1,5 +1,5 @@
 use crate::{
-    listing::{Buckets, Keys, Listing as _},
+    listing::{Buckets, Keys, Listing as _, Stripes},
     reach::reach,
 };
 use ripstop_catalog::{
@@ -9,6 +9,9 @@ use ripstop_host::unix_ms;
 use ripstop_model::StripeId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+
+/// Keys that are looked at together of those of which a pack tells what is not so.
+const OUTLIVED_PAGE: usize = 256;
 
 /// What was brought into a catalog.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -43,6 +46,7 @@ pub async fn complete(
     let mut completing = Completing { catalog, found, report: CompleteReport::default(), seen: 0 };
     completing.walk(&progress, false).await?;
     completing.walk(&progress, true).await?;
+    completing.outlived().await?;
     Ok(completing.report)
 }
 
@@ -158,6 +162,84 @@ impl Completing<'_> {
             // It was deleted later.
             Err(CatalogError::Refused(Refusal::Behind { .. })) => {}
             Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Notes of packs, which one of their members may have brought, what they tell of others that
+    /// is not so: for as long as they do, deletions of those must be told.
+    async fn outlived(&self) -> Result<(), CatalogError> {
+        let mut buckets = Buckets::default();
+        while let Some(page) = buckets.page(self.found).await? {
+            for bucket in page {
+                let mut keys = Keys::of(bucket.name.clone());
+                while let Some(page) = keys.page(self.found).await? {
+                    for key in page {
+                        self.outlived_version(&bucket.name, &key).await?;
+                    }
+                }
+            }
+        }
+        let mut stripes = Stripes::default();
+        while let Some(page) = stripes.page(self.found).await? {
+            for (id, stripe) in page.into_iter().filter(|(_, stripe)| stripe.is_pack()) {
+                self.outlived_by(id, stripe).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// If a key stands for another version than was found, told by a pack that is in force.
+    async fn outlived_version(&self, bucket: &str, key: &str) -> Result<(), CatalogError> {
+        let Some(Located { object, .. }) = self.found.object(bucket, key).await? else {
+            return Ok(());
+        };
+        let present = self.catalog.object(bucket, key).await?;
+        if present.is_some_and(|present| present.object.told_by == object.told_by) {
+            return Ok(());
+        }
+        match self.catalog.stripes(&[object.told_by]).await?.pop().flatten() {
+            Some(stripe) if stripe.is_pack() => {
+                let (bucket, key) = (bucket.to_owned(), key.to_owned());
+                let stripe = (object.told_by, stripe);
+                self.note(vec![Change::Outlive { bucket, key, stripe }]).await
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// What a pack was found to tell that is not so, if it is in force, with the deletions that
+    /// were found to be later.
+    async fn outlived_by(&self, id: StripeId, stripe: Stripe) -> Result<(), CatalogError> {
+        if self.catalog.stripes(&[id]).await?.pop().flatten().is_none() {
+            return Ok(());
+        }
+        let mut after = (String::new(), String::new());
+        loop {
+            let page = self.found.outlived_by(id, (&after.0, &after.1), OUTLIVED_PAGE).await?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = last.clone();
+            let mut changes = Vec::with_capacity(2 * page.len());
+            for (bucket, key) in page {
+                let stripe = (id, stripe.clone());
+                if let Some(tombstone) = self.found.tombstone(&bucket, &key).await? {
+                    let stripes = self.new_stripes([tombstone.told_by].into()).await?;
+                    let (bucket, key) = (bucket.clone(), key.clone());
+                    changes.push(Change::Bury { bucket, key, tombstone, stripes });
+                }
+                changes.push(Change::Outlive { bucket, key, stripe });
+            }
+            self.note(changes).await?;
+        }
+    }
+
+    async fn note(&self, changes: Vec<Change>) -> Result<(), CatalogError> {
+        for outcome in self.catalog.commit(unix_ms(), changes).await? {
+            match outcome {
+                // What told of the deletion is garbage here: it is as old as what it was told of.
+                Ok(_) | Err(Refusal::StripeGone { .. }) => {}
+                Err(refusal) => return Err(refusal.into()),
+            }
         }
         Ok(())
     }

@@ -5,6 +5,7 @@
 mod bring;
 mod error;
 mod judged;
+mod packs;
 mod progress;
 mod report;
 mod roster;
@@ -31,6 +32,7 @@ use ripstop_store::adopt;
 use scratch::Scratch;
 use std::{path::Path, sync::Arc};
 use survey::survey;
+use tokio::sync::mpsc;
 
 /// Makes the records of an empty catalog from the fragments at the nodes of `pools`, which it has
 /// named already. `scratch` is a folder for what is put aside, in one that exists: what is there is
@@ -65,10 +67,14 @@ pub async fn rebuild(
     }
     let Some(store) = vote::elect(&survey.nodes)? else { return Ok(report) };
     adopt(catalog, store).await?;
+    let roster = survey.roster.clone();
+    let (ask, asked) = mpsc::channel(packs::PACKS_AT_ONCE);
     let judging = ripstop_host::spawn_blocking(move || {
-        let judged = Judged::new(survey, &scratch, store, &mut report)?;
+        let judged = Judged::new(survey, &scratch, store, &mut report, ask)?;
         Ok::<_, RebuildError>((judged, scratch, report))
     });
+    // Until the judge has nothing more to ask.
+    packs::answer(asked, &roster, store, seals).await;
     let (judged, scratch, report) = judging.await.expect("judging does not panic")?;
     if let Some(latest) = judged.latest {
         reach(catalog, Session::of(latest.stripe), latest.unix_ms() + 1).await?;

@@ -16,7 +16,7 @@ use ripstop_catalog::{
     Object, Refusal,
 };
 use ripstop_keeper::{CheckOptions, KeeperSettings};
-use ripstop_store::{StoreError, StoreSettings, Target, WriteError};
+use ripstop_store::{Batch, Deed, Done, Member, StoreError, StoreSettings, Target, WriteError};
 use scene::{Life, World, plan};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -58,23 +58,65 @@ type Name = (&'static str, &'static str);
 
 #[derive(Clone, Debug)]
 enum Act {
-    Put { name: Name, len: usize, condition: Condition },
+    Put {
+        name: Name,
+        len: usize,
+        condition: Condition,
+    },
     Delete(Name),
-    Copy { from: Name, to: Name },
+    Copy {
+        from: Name,
+        to: Name,
+    },
     Tag(Name),
-    Multipart { name: Name, parts: u16, is_aborted: bool },
+    Multipart {
+        name: Name,
+        parts: u16,
+        is_aborted: bool,
+    },
     MakeBucket(&'static str),
     RemoveBucket(&'static str),
+    /// Several keys at once: each a put, a put that must find nothing, or a deletion.
+    Pack(Vec<(Name, Packed)>),
     Move([u16; 4]),
     Sweep,
     SweepUnclaimed,
     LoseNode(usize),
 }
 
+/// What a member of a batch does.
+#[derive(Clone, Copy, Debug)]
+enum Packed {
+    Put(usize),
+    PutAbsent(usize),
+    Delete,
+    DeletePresent,
+    Tag,
+}
+
 impl Act {
+    /// A batch of up to as many members as there are keys.
+    fn draw_pack(draw: &mut Draw) -> Self {
+        let mut members: BTreeMap<Name, Packed> = BTreeMap::new();
+        for _ in 0..=draw.below(6) {
+            let name = (draw.of(&BUCKETS), draw.of(&KEYS));
+            let len = draw.of(&[0, 1, 256, 700, 3000]);
+            let packed = match draw.below(10) {
+                0..=3 => Packed::Put(len),
+                4 | 5 => Packed::PutAbsent(len),
+                6 | 7 => Packed::Delete,
+                8 => Packed::DeletePresent,
+                _ => Packed::Tag,
+            };
+            members.insert(name, packed);
+        }
+        Self::Pack(members.into_iter().collect())
+    }
+
     fn draw(draw: &mut Draw) -> Self {
         let name = (draw.of(&BUCKETS), draw.of(&KEYS));
-        match draw.below(24) {
+        match draw.below(32) {
+            24.. => Self::draw_pack(draw),
             0..=7 => {
                 let len = draw.of(&[0, 1, 700, 4096, 9000]);
                 let condition = draw.of(&[0, 0, 0, 1]);
@@ -108,7 +150,14 @@ impl Act {
     }
 
     /// What it may change.
-    fn touches(&self) -> Option<Name> {
+    fn touches(&self) -> Vec<Name> {
+        if let Self::Pack(members) = self {
+            return members.iter().map(|(name, _)| *name).collect();
+        }
+        self.touches_one().into_iter().collect()
+    }
+
+    fn touches_one(&self) -> Option<Name> {
         match self {
             Self::Put { name, .. }
             | Self::Delete(name)
@@ -116,7 +165,11 @@ impl Act {
             | Self::Tag(name)
             | Self::Multipart { name, .. } => Some(*name),
             Self::MakeBucket(bucket) | Self::RemoveBucket(bucket) => Some((bucket, "")),
-            Self::Move(_) | Self::Sweep | Self::SweepUnclaimed | Self::LoseNode(_) => None,
+            Self::Pack(_)
+            | Self::Move(_)
+            | Self::Sweep
+            | Self::SweepUnclaimed
+            | Self::LoseNode(_) => None,
         }
     }
 
@@ -168,6 +221,7 @@ impl Act {
             }
             Self::MakeBucket(bucket) => store.create_bucket(bucket).await,
             Self::RemoveBucket(bucket) => store.delete_bucket(bucket).await,
+            Self::Pack(members) => write_pack(store, members).await,
             Self::Move(nodes) => {
                 store.keeper.follow(scene::POOL, &plan(&[(1, nodes)]));
                 Ok(())
@@ -179,6 +233,42 @@ impl Act {
                 store.keeper.check(CheckOptions { repair: true }, |_| {}).await.map(drop)
             }
         }
+    }
+}
+
+/// Writes a batch: refused if nothing of it was done.
+async fn write_pack(store: &Kept, members: &[(Name, Packed)]) -> Result<(), StoreError> {
+    let mut batch = Batch::default();
+    for ((bucket, key), packed) in members {
+        let put = |len: usize| Deed::Put {
+            bytes: bytes(len, 7).into(),
+            attributes: Attributes { etag: "etag".into(), ..Attributes::default() },
+        };
+        let (deed, condition) = match packed {
+            Packed::Put(len) => (put(*len), Condition::None),
+            Packed::PutAbsent(len) => (put(*len), Condition::Absent),
+            Packed::Delete => (Deed::Delete, Condition::None),
+            Packed::DeletePresent => (Deed::Delete, Condition::Present),
+            Packed::Tag => {
+                let Ok(read) = store.object(bucket, key).await else { continue };
+                let mut object = read.object.clone();
+                object.attributes.tags = vec![("in".into(), "a pack".into())];
+                let condition = Condition::ToldBy(object.told_by);
+                (Deed::Retell(object), condition)
+            }
+        };
+        let target = Target { bucket: (*bucket).into(), key: (*key).into(), condition };
+        batch.add(Member { target, deed }).expect("each key once");
+    }
+    let done = store.write_batch(scene::POOL, batch).await;
+    // What there was nothing to delete of may not have been packed.
+    let is_applied = done.iter().flatten().any(|done| !matches!(done, Done::Deleted(None)));
+    let refused: Vec<StoreError> = done.into_iter().filter_map(Result::err).collect();
+    assert!(refused.iter().all(is_refusal), "{members:?}: {refused:?}");
+    match refused.into_iter().next() {
+        // What was refused of a pack that is in force was told again before the answer.
+        Some(refused) if !is_applied => Err(refused),
+        Some(_) | None => Ok(()),
     }
 }
 
@@ -255,7 +345,7 @@ impl History {
                     for group in [alone, group] {
                         *is_hurt |= group.iter().any(|act| matches!(act, Act::LoseNode(_)));
                         *at.lock().expect("not poisoned") =
-                            group.iter().filter_map(Act::touches).collect();
+                            group.iter().flat_map(Act::touches).collect();
                         let done = join_all(group.iter().map(|act| act.run(world, &store))).await;
                         for (act, done) in group.iter().zip(done) {
                             if let Err(error) = done {
@@ -285,13 +375,13 @@ impl History {
         self.world.begin(Life::Endless);
         let world = &self.world;
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-        let (held, found, again, audit) = runtime.block_on(async {
+        let (held, found, again, audit, report) = runtime.block_on(async {
             // What was asked for before the kill is done, or never will be.
             let nothing = Change::ForgetGarbage { stripes: vec![] };
             world.catalog().commit_one(0, nothing).await.expect("committed");
-            let (again, _) = rebuilt(world.surveyed()).await;
+            let (again, report) = rebuilt(world.surveyed()).await;
             let audit = [world.catalog().audit().await, again.audit().await];
-            (held(&*world.catalog()).await, held(&*again).await, again, audit)
+            (held(&*world.catalog()).await, held(&*again).await, again, audit, report)
         });
         for audit in audit {
             let audit = audit.expect("audited");
@@ -307,7 +397,7 @@ impl History {
                 continue;
             }
             panic!(
-                "seed {}, {when}: {name:?}\nthe catalog holds {held:?}\na rebuild finds {found:?}",
+                "seed {}, {when}: {name:?}\nthe catalog holds {held:?}\na rebuild finds {found:?}\n{report:?}",
                 self.seed
             );
         }

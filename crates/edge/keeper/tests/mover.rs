@@ -5,10 +5,10 @@ mod scene;
 
 use common::*;
 use futures::TryStreamExt;
-use ripstop_catalog::Condition;
+use ripstop_catalog::{Catalog as _, Condition};
 use ripstop_gateway::Placement;
 use ripstop_keeper::{KeeperSettings, MoveProgress};
-use ripstop_model::{NodeId, PoolId};
+use ripstop_model::{NodeId, PoolId, StripeId};
 use scene::*;
 use std::{collections::BTreeMap, time::Duration};
 
@@ -187,4 +187,30 @@ async fn with_the_rate_at_nothing_new_stripes_follow_the_plan_and_old_ones_stay(
     nodes.sort_unstable();
     assert_eq!(nodes, LOW);
     assert_eq!(scene.keeper.moves(), MoveProgress::default());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn packs_move_as_other_stripes_do_and_their_members_with_them() {
+    let scene = Scene::new().await;
+    let contents = put_pack(&scene.store, &[0, 1, 256, 3000, 9000, 40]).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let (_, before) = scene
+        .catalog
+        .stripes_after(StripeId(0), 9)
+        .await
+        .expect("read")
+        .into_iter()
+        .find(|(_, stripe)| stripe.is_pack())
+        .expect("there is a pack");
+    for groups in [[(1, LOW)], [(1, HIGH)]] {
+        follow(&scene.keeper, &groups).await;
+        let spots = scene.spots().await;
+        assert_eq!(spots.keys().collect::<Vec<_>>(), [groups[0].1]);
+        for (at, content) in contents.iter().enumerate() {
+            assert_eq!(get(&scene.store, &format!("p{at}")).await.expect("read"), *content);
+        }
+    }
+    let packs = scene.catalog.stripes_after(StripeId(0), 9).await.expect("read");
+    let (_, after) = packs.iter().find(|(_, it)| it.is_pack()).expect("there is a pack");
+    assert_eq!((after.block_len, after.payload_len), (before.block_len, before.payload_len));
 }

@@ -103,25 +103,25 @@ impl Judge<'_> {
     fn judge(&self, bytes: &Bytes, into: &Blocks) -> Found {
         let Self { place, name, guard, .. } = self;
         let header_len = place.header_len as usize;
-        let (code, strip_len) = (place.shape.code(), place.shape.strip_len());
+        let (code, shape) = (place.shape.code(), place.shape);
         let first = self.header_at(bytes, 0);
         let end = bytes.len().saturating_sub(header_len);
         let last = self.header_at(bytes, end).filter(|_| place.cut.is_together());
         let headers = first.is_some() && (last == first || !place.cut.is_together());
         let header = first.or(last);
         let strips = place.cut.strips_of(code, name.index);
-        let (count, body) = (strips.len(), body_len(strip_len, place.sealing) as usize);
+        let (count, body) = (strips.len(), body_len(shape, place.sealing) as usize);
         let mut forged = header.is_none() && self.is_forged_header(bytes);
         let strips: Vec<_> = strips
             .enumerate()
             // Without payload a fragment is no more than its header.
-            .filter(|_| strip_len > 0 || header.is_some())
+            .filter(|_| shape.strip_len() > 0 || header.is_some())
             .filter_map(|(before, strip)| {
                 let (start, number) = (header_len + before * body, strip as u8);
                 let sealed =
                     (start + body <= bytes.len()).then(|| bytes.slice(start..start + body))?;
-                let chunk = Chunk::verify_whole(guard, number, strip_len, &sealed, into);
-                forged |= chunk.is_none() && Chunk::is_forged(guard, number, strip_len, &sealed);
+                let chunk = Chunk::verify_whole(guard, number, shape, &sealed, into);
+                forged |= chunk.is_none() && Chunk::is_forged(guard, number, shape, &sealed);
                 Some((strip, chunk?))
             })
             .collect();

@@ -71,14 +71,14 @@ impl Sought {
                 (at * run..(at + 1) * run).map(|strip| (strip, columns.clone())).collect()
             }
         };
-        let (code, strip_len) = (self.shape.code(), self.shape.strip_len());
+        let (code, shape) = (self.shape.code(), self.shape);
         let sealing = self.guard.sealing();
         let (first, at) = &columns[0];
         let (index, before) = self.cut.place_of(code, *first);
         let start = u64::from(self.header_len)
-            + before as u64 * u64::from(body_len(strip_len, sealing))
-            + u64::from(body_range(at, strip_len, sealing).start);
-        let lens = |(_, columns): &(usize, Range<u32>)| piece_lens(columns, strip_len, sealing);
+            + before as u64 * u64::from(body_len(shape, sealing))
+            + u64::from(body_range(at, shape, sealing).start);
+        let lens = |(_, columns): &(usize, Range<u32>)| piece_lens(columns, shape, sealing);
         let lens = columns.iter().flat_map(lens).collect();
         Fetch { name: FragmentId { stripe: self.stripe, index }, start, lens, columns }
     }

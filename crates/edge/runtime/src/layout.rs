@@ -111,7 +111,7 @@ impl Cut {
     /// Bytes of each fragment, headers included.
     pub(crate) fn fragment_len(self, shape: StripeShape, header_len: u32, sealing: Sealing) -> u64 {
         let headers = if self.is_together() { 2 } else { 1 };
-        let strip = u64::from(body_len(shape.strip_len(), sealing));
+        let strip = u64::from(body_len(shape, sealing));
         let body = self.run(shape.code()) as u64 * strip;
         headers * u64::from(header_len) + body
     }

@@ -29,6 +29,6 @@ impl StripePlace {
         let code = self.shape.code();
         // Where runs are fetched whole, strips are computed beside them.
         let beside = if self.cut.is_together() { code.parity() } else { 0 };
-        (code.n() + beside) * body_len(self.shape.strip_len(), self.sealing) as usize
+        (code.n() + beside) * body_len(self.shape, self.sealing) as usize
     }
 }

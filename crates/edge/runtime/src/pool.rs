@@ -7,6 +7,7 @@ use crate::{
     fragment::{Guard, body_len},
     job::{Job, WriteJob},
 };
+use bytes::Bytes;
 use ripstop_block::Blocks;
 use ripstop_gateway::{
     Cause, Event, Machine, MachineSettings, NodeSpec, Placement, RequestSpec, Shaping,
@@ -235,7 +236,7 @@ impl Pool {
     ) -> (Layout, RequestSpec, u32) {
         let code = shape.code();
         let (n, k) = (code.n() as u8, code.k() as u8);
-        let strip = body_len(shape.strip_len(), sealing);
+        let strip = body_len(shape, sealing);
         match self.layout {
             Layout::Spread => (Layout::Spread, RequestSpec::Write { n, k }, strip + header_len),
             Layout::Unique if shape.payload_len() > 0 => {
@@ -270,6 +271,20 @@ impl Pool {
 
 /// A fragment's header, straight from a node.
 impl Pool {
+    /// What the headers of a stripe tell, in plain text, by the first that is whole.
+    pub async fn told(&self, place: &StripePlace) -> Option<Bytes> {
+        for (index, node) in (0..).zip(&place.nodes) {
+            let Some(node) = node.and_then(|id| self.shared.node(id)) else { continue };
+            let name = FragmentId { stripe: place.id, index };
+            let found = self.header(&**node, name, place.fragment_len()).await;
+            let header = found.map(|(header, _)| header).filter(|it| it.is_of(place, name));
+            if let Some(told) = header.and_then(|header| header.told(&self.seals)) {
+                return Some(told);
+            }
+        }
+        None
+    }
+
     /// Reads and verifies the header of a fragment of `len` bytes, or the one that it ends
     /// with; `None` if the node has no whole one.
     pub async fn header(

@@ -100,7 +100,7 @@ impl Pool {
             wanted: span.wanted(),
             places: (0..code.n()).map(node_of).collect(),
         };
-        let moved = body_range(&span.columns, place.shape.strip_len(), place.sealing);
+        let moved = body_range(&span.columns, place.shape, place.sealing);
         let part = Part::Columns { columns: span.columns.clone(), unit: 1 };
         self.fetch(place, operation, moved.end - moved.start, part, span.wanted()).await
     }
@@ -120,7 +120,7 @@ impl Pool {
     ) -> Result<Vec<Bytes>, FailedStripe> {
         let (code, strip_len) = (place.shape.code(), place.shape.strip_len());
         let (run, fragments) = (place.cut.run(code), place.cut.fragments(code));
-        let strip = body_len(strip_len, place.sealing);
+        let strip = body_len(place.shape, place.sealing);
         let (operation, strip_bytes, unit) = if fragments == 1 && run == code.n() {
             let (n, k) = (code.n() as u8, code.k() as u8);
             (RequestSpec::ReadShared { n, k, node: self.known(place, 0) }, strip, 1)
@@ -163,10 +163,9 @@ impl Pool {
         place: &StripePlace,
         range: Range<u32>,
     ) -> Result<Vec<Bytes>, FailedStripe> {
-        let strip_len = place.shape.strip_len();
         let touched: Vec<_> = columns(place.shape, &range).collect();
         let moved = |(_, columns): &(usize, Range<u32>)| {
-            body_range(columns, strip_len, place.sealing).len()
+            body_range(columns, place.shape, place.sealing).len()
         };
         let bytes = touched.iter().map(moved).sum::<usize>();
         let wanted: StripSet = touched.iter().map(|&(strip, _)| strip).collect();

@@ -61,12 +61,12 @@ fn verify(
     pieces: Vec<Bytes>,
     blocks: &Blocks,
 ) -> Option<Vec<(usize, Chunk)>> {
-    let strip_len = sought.shape.strip_len();
+    let shape = sought.shape;
     let mut pieces = pieces.into_iter();
     let strips = fetch.columns.iter().map(|(strip, columns)| {
         let number = *strip as u8;
         let guard = &sought.guard;
-        let chunk = Chunk::verify(guard, number, strip_len, columns, &mut pieces, blocks)?;
+        let chunk = Chunk::verify(guard, number, shape, columns, &mut pieces, blocks)?;
         Some((*strip, chunk))
     });
     strips.collect()

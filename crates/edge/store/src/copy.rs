@@ -2,16 +2,18 @@
 //!
 //! Within one pool a copy shares the stripes of what it copies. Between pools its bytes are read
 //! and written again: what a bucket's pool promises (where bytes lie, how many nodes may be lost)
-//! holds for copies, too.
+//! holds for copies, too. So are those few of a pack's member: what of a pack is of use is known
+//! from the keys in its directory.
 
 use crate::{
     Body, PartSeal, Store, StoreError, Target, WriteError, cut::cut, read::told, upload::part,
 };
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use futures::{StreamExt as _, stream::BoxStream};
 use ripstop_catalog::{Attributes, Extent, Located, Object, Upload, UploadedPart};
 use ripstop_host::unix_ms;
 use ripstop_model::PoolId;
+use ripstop_runtime::Pool;
 use std::{ops::Range, sync::Arc, time::Duration};
 use tokio::{sync::Semaphore, time::timeout};
 
@@ -22,6 +24,8 @@ static BETWEEN_POOLS: Semaphore = Semaphore::const_new(2);
 const TURN_WAIT_MAX: Duration = Duration::from_secs(30);
 /// Longest that one waits for its next bytes: then it gives up, and what memory it has.
 const PIECE_WAIT_MAX: Duration = Duration::from_mins(2);
+/// Longest that the bytes of a pack's member are copied at once, beside those that wait their turn.
+const COPIED_MAX: u64 = 1 << 20;
 /// Stripes that are looked up at once.
 const STRIPES_AT_ONCE: usize = 256;
 
@@ -45,6 +49,22 @@ impl<S: Send> Body for Stored<S> {
     }
 }
 
+impl<S> Stored<S> {
+    /// Bytes that are all here before the first of them is written: what read them holds nothing
+    /// that others wait for.
+    async fn whole(
+        mut pieces: BoxStream<'static, Result<Bytes, StoreError>>,
+        seal: S,
+    ) -> Result<Self, StoreError> {
+        let mut bytes = BytesMut::new();
+        while let Some(piece) = pieces.next().await {
+            bytes.extend_from_slice(&piece?);
+        }
+        let piece = (!bytes.is_empty()).then(|| Ok(bytes.freeze()));
+        Ok(Self { pieces: futures::stream::iter(piece).boxed(), seal: Some(seal) })
+    }
+}
+
 fn flat(error: WriteError<StoreError>) -> StoreError {
     match error {
         WriteError::Body(error) | WriteError::Store(error) => error,
@@ -62,10 +82,11 @@ impl Store {
     ) -> Result<Object, StoreError> {
         let len = source.object.len;
         self.admit(&target, len).await?;
-        if !self
-            .is_within(source, &source.object.extents, self.pool_for(&target.bucket).id())
-            .await?
-        {
+        if is_packed(source) && len <= COPIED_MAX {
+            let body = Stored::whole(self.read(source.clone(), 0..len).await?, attributes).await?;
+            return self.put(target, len, body).await.map_err(flat);
+        }
+        if !self.may_share(source, &source.object.extents, self.pool_for(&target.bucket)).await? {
             let _turn = turn().await?;
             let pieces = self.read(source.clone(), 0..len).await?;
             let body = Stored { pieces, seal: Some(attributes) };
@@ -99,7 +120,11 @@ impl Store {
         let extents: Vec<Extent> = cut(&source.object.extents, &range).map(extent).collect();
         let len = range.end - range.start;
         self.admit_part(upload, number, len).await?;
-        if !self.is_within(source, &extents, self.pool_for(&upload.bucket).id()).await? {
+        if is_packed(source) && len <= COPIED_MAX {
+            let body = Stored::whole(self.read(source.clone(), range).await?, seal).await?;
+            return self.put_part(upload, number, len, body).await.map_err(flat);
+        }
+        if !self.may_share(source, &extents, self.pool_for(&upload.bucket)).await? {
             let _turn = turn().await?;
             let pieces = self.read(source.clone(), range).await?;
             let body = Stored { pieces, seal: Some(seal) };
@@ -108,6 +133,16 @@ impl Store {
         let part = part(number, len, seal, extents);
         self.commit_part(upload, part.clone(), Vec::new()).await?;
         Ok(part)
+    }
+
+    /// Whether a copy in a pool may share these extents of an object.
+    async fn may_share(
+        &self,
+        source: &Located,
+        extents: &[Extent],
+        pool: &Pool,
+    ) -> Result<bool, StoreError> {
+        Ok(!is_packed(source) && self.is_within(source, extents, pool.id()).await?)
     }
 
     /// Whether all of these extents of an object are in a pool.
@@ -138,6 +173,12 @@ impl Store {
         }
         Ok(true)
     }
+}
+
+/// Whether bytes of an object are in a pack. An object with more extents than come with it has
+/// none there: what is written in parts is never packed, nor is a copy.
+fn is_packed(source: &Located) -> bool {
+    source.stripes.iter().any(|(_, stripe)| stripe.is_pack())
 }
 
 async fn turn() -> Result<tokio::sync::SemaphorePermit<'static>, StoreError> {

@@ -4,15 +4,12 @@
 
 mod line;
 
-pub(crate) use line::Deletions;
+pub(crate) use line::{Deletions, NAMES_LEN_MAX, Waiting};
 
 use crate::{
-    Store, StoreError,
-    error::STAMPS_MAX,
-    record::{Deletion, Telling},
-    stripe::record_of,
+    Store, StoreError, deletion::Deletion, error::STAMPS_MAX, record::Telling, stripe::record_of,
 };
-use line::{EndOfLine, Waiting};
+use line::EndOfLine;
 use ripstop_catalog::{CatalogError, Condition, Object, Outcome, Refusal, Tombstone};
 use ripstop_host::unix_ms;
 use ripstop_model::{PoolId, TenantId};
@@ -62,7 +59,7 @@ impl Store {
     }
 
     /// Tells deletions in one stripe, and applies them; answers those that must be told again.
-    async fn tell_together(&self, pool: PoolId, batch: Vec<Waiting>) -> Vec<Waiting> {
+    pub(crate) async fn tell_together(&self, pool: PoolId, batch: Vec<Waiting>) -> Vec<Waiting> {
         let gone: Vec<_> = batch.iter().map(|one| (one.bucket.clone(), one.key.clone())).collect();
         let pool = self.pool(pool).expect("lines are of pools that there are");
         let (written, tombstones) = match self.tell_gone(pool, &gone).await {

@@ -3,7 +3,7 @@ use ripstop_catalog::{CatalogError, Refusal};
 use ripstop_gateway::Cause;
 use ripstop_model::StripeId;
 use ripstop_runtime::{FailedStripe, RECORD_LEN_MAX, Setback};
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 use thiserror::Error;
 
 /// When what is too much now may be tried again.
@@ -63,6 +63,24 @@ pub enum StoreError {
         /// Bytes that were announced.
         announced: u64,
     },
+}
+
+impl StoreError {
+    /// The same for each of several callers that waited for one thing.
+    pub(crate) fn for_each_of(self, callers: usize) -> Vec<Self> {
+        let shared = Arc::new(self);
+        let each = || match *shared {
+            Self::Busy { retry_after } => Self::Busy { retry_after },
+            Self::Unavailable { stripe } => Self::Unavailable { stripe },
+            Self::Lost { stripe } => Self::Lost { stripe },
+            Self::Catalog(_)
+            | Self::Extents { .. }
+            | Self::RecordTooLong { .. }
+            | Self::NoSuchPool { .. }
+            | Self::Length { .. } => CatalogError::Unavailable(Box::new(shared.clone())).into(),
+        };
+        (0..callers).map(|_| each()).collect()
+    }
 }
 
 /// Why a write that reads a body failed: the body's own reason, or the store's.

@@ -20,6 +20,11 @@ impl Store {
 }
 
 impl<'a> Keeping<'a> {
+    /// The store itself.
+    pub(crate) fn store(self) -> &'a Store {
+        self.0
+    }
+
     /// What is stored where.
     pub fn catalog(self) -> &'a Arc<dyn Catalog> {
         &self.0.inner.catalog

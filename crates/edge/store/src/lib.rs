@@ -36,6 +36,7 @@ mod clock;
 mod commit;
 mod copy;
 mod cut;
+mod deletion;
 mod deletions;
 mod error;
 mod extents;
@@ -45,6 +46,7 @@ mod keeping;
 mod lineage;
 mod narrow;
 mod object;
+mod pack;
 mod quota;
 mod read;
 mod record;
@@ -57,14 +59,19 @@ mod upload;
 mod write;
 
 pub use body::Body;
+pub use deletion::Deletion;
 pub use error::{StoreError, WriteError};
 pub use extents::EXTENTS_MAX;
 pub use identity::{adopt, identity, identity_or};
 pub use keeping::Keeping;
 pub use lineage::Lineage;
 pub use narrow::narrowed;
+pub use pack::{
+    Batch, DIRECTORY_LEN_MAX, Deed, Done, MEMBERS_MAX, Member, PackDirectory, PackEntry,
+    PackLayout, PackMark, lay_out,
+};
 pub use quota::Quotas;
-pub use record::{Deletion, Telling};
+pub use record::Telling;
 pub use settings::StoreSettings;
 pub use store::{Store, Target};
 pub use stranger::POOL_NAME_PREFIX;

@@ -1,4 +1,9 @@
-use crate::{StoreError, extents::EXTENTS_MAX};
+use crate::{
+    StoreError,
+    deletion::Deletion,
+    extents::EXTENTS_MAX,
+    pack::{DIRECTORY_LEN_MAX, PackMark},
+};
 use bytes::Bytes;
 use ripstop_catalog::{Bucket, Object, Stamp};
 use ripstop_form::{Found, PASSABLE, Unreadable, paired};
@@ -37,17 +42,8 @@ pub enum Telling {
         /// Of what.
         of: Vec<Deletion>,
     },
-}
-
-/// A name that stands for nothing since its stamp.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Deletion {
-    /// The bucket's name.
-    pub bucket: String,
-    /// The key; empty where the bucket itself is gone.
-    pub key: String,
-    /// When it was deleted.
-    pub stamp: Stamp,
+    /// That it is a pack: what it tells is in its payload.
+    Pack(PackMark),
 }
 
 /// What records without numbers of fields told.
@@ -83,13 +79,17 @@ mod field {
     pub(super) const DELETED: u64 = 6;
     pub(super) const DELETED_WHEN: u64 = 7;
     pub(super) const DELETED_FIRST_BY: u64 = 8;
+    pub(super) const PACK: u64 = 9;
+    pub(super) const MEMBERS: u64 = 10;
+    pub(super) const DIRECTORY_LEN: u64 = 11;
+    pub(super) const DIRECTORY_DIGEST: u64 = 12;
 }
 
 impl Telling {
     /// As bytes of a header's record, if there is room for them.
     pub(crate) async fn record(self) -> Result<Bytes, StoreError> {
         let extents = match &self {
-            Self::Bucket(_) | Self::Deletions { .. } => 0,
+            Self::Bucket(_) | Self::Deletions { .. } | Self::Pack(_) => 0,
             Self::Object { object, .. } => object.extents.len(),
         };
         check_extents(extents)?;
@@ -124,6 +124,12 @@ impl Telling {
                     to.column(field::DELETED_FIRST_BY, stripes);
                 }
             }
+            Self::Pack(mark) => {
+                to.bytes(field::PACK, &mark.told_by.0.to_be_bytes());
+                to.number(field::MEMBERS, mark.members.into());
+                to.number(field::DIRECTORY_LEN, mark.directory_len.into());
+                to.bytes(field::DIRECTORY_DIGEST, &mark.digest);
+            }
         });
         record.into()
     }
@@ -144,7 +150,7 @@ impl Telling {
 
     fn read(fields: &[u8]) -> Result<Self, Unreadable> {
         let (mut told, mut of, mut name, mut object) = (None, String::new(), String::new(), None);
-        let (mut deleted_by, mut deleted) = (None, Vec::new());
+        let (mut deleted_by, mut deleted, mut pack) = (None, Vec::new(), None);
         ripstop_form::scan(fields, |field, from| {
             match field {
                 field::BUCKET => told = Some(from.record()?),
@@ -157,15 +163,17 @@ impl Telling {
                 field::DELETED..=field::DELETED_FIRST_BY => {
                     read_deletions(field, from, deleted_by, &mut deleted)?;
                 }
+                field::PACK..=field::DIRECTORY_DIGEST => read_mark(field, from, &mut pack)?,
                 PASSABLE.. => return Ok(Some(false)),
                 _ => return Err(Unreadable::Newer(field)),
             }
             Ok(Some(true))
         })?;
-        match (told, object, deleted_by) {
-            (Some(bucket), None, None) => Ok(Self::Bucket(bucket)),
-            (None, Some(object), None) => Ok(Self::Object { bucket: of, key: name, object }),
-            (None, None, Some(told_by)) => Ok(Self::Deletions { told_by, of: deleted }),
+        match (told, object, deleted_by, pack) {
+            (Some(bucket), None, None, None) => Ok(Self::Bucket(bucket)),
+            (None, Some(object), None, None) => Ok(Self::Object { bucket: of, key: name, object }),
+            (None, None, Some(told_by), None) => Ok(Self::Deletions { told_by, of: deleted }),
+            (None, None, None, Some(mark)) => Ok(Self::Pack(mark)),
             _ => Err(Unreadable::Form("it tells of no bucket, no object and no deletion".into())),
         }
     }
@@ -176,6 +184,7 @@ impl Telling {
             Self::Bucket(bucket) => bucket.told_by,
             Self::Object { object, .. } => object.told_by,
             Self::Deletions { told_by, .. } => *told_by,
+            Self::Pack(mark) => mark.told_by,
         }
     }
 
@@ -185,8 +194,29 @@ impl Telling {
             Self::Bucket(bucket) => !bucket.name.is_empty(),
             Self::Object { bucket, key, .. } => !bucket.is_empty() && !key.is_empty(),
             Self::Deletions { of, .. } => of.iter().all(|one| !one.bucket.is_empty()),
+            Self::Pack(mark) => (1..=DIRECTORY_LEN_MAX).contains(&(mark.directory_len as usize)),
         }
     }
+}
+
+/// One field of what headers tell of a pack; its name, which comes first, makes it one.
+fn read_mark(
+    field: u64,
+    from: &mut Found<'_>,
+    pack: &mut Option<PackMark>,
+) -> Result<(), Unreadable> {
+    if field == field::PACK {
+        let told_by = StripeId(u128::from_be_bytes(from.array()?));
+        *pack = Some(PackMark { told_by, members: 0, directory_len: 0, digest: [0; 32] });
+        return Ok(());
+    }
+    let Some(mark) = pack else { return Err(from.wrong("has no stripe before it")) };
+    match field {
+        field::MEMBERS => mark.members = from.small()?,
+        field::DIRECTORY_LEN => mark.directory_len = from.small()?,
+        _ => mark.digest = from.array()?,
+    }
+    Ok(())
 }
 
 /// One column of deletions; the names, which come first, say how many there are.
@@ -322,7 +352,7 @@ mod tests {
         assert_eq!(record.pop(), Some(0xff));
         let more = |field: &[u8]| Telling::decode(&[&record, field, &[0xff]].concat());
         assert_eq!(more(&[0x18, 128, 1]), Ok(told));
-        assert_eq!(more(&[9, 1]), Err(Unreadable::Newer(9)));
+        assert_eq!(more(&[13, 1]), Err(Unreadable::Newer(13)));
         record[0] = 3;
         assert_eq!(Telling::decode(&record), Err(Unreadable::Version(3)));
         assert!(matches!(Telling::decode(&[]), Err(Unreadable::Form(_))));

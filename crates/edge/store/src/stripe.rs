@@ -27,6 +27,7 @@ pub fn stripe_record(
         nodes: nodes.iter().map(|node| node.map(|id| id.0)).collect(),
         run: cut.number(code),
         sealing: sealing.number(),
+        block_len: shape.block_len().number(),
         ..Stripe::default()
     }
 }

@@ -162,6 +162,13 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
             self.entomb(&mut turnover, &at, old.told_by, tombstone.as_ref())?;
             self.set_account(at.bucket.clone(), account);
             self.writes.objects.insert(at, None);
+        } else if let (Some(earlier), Some(tombstone)) = (standing.buried, tombstone) {
+            // Both are told: what is overtaken by the later one must be seen to be.
+            turnover.gain(self, &told_by(tombstone.told_by))?;
+            turnover.lose(self, &told_by(earlier.told_by))?;
+            let again = self.is_believed_again(&turnover, &at, tombstone.told_by)?;
+            self.believe(&at, tombstone.told_by, again);
+            self.writes.tombstones.insert(at, Some(Cow::Borrowed(tombstone)));
         }
         turnover.settle(self, now_ms)?;
         Ok(Applied { replaced, ..Applied::default() })

@@ -69,6 +69,7 @@ listed! {
         what_was_replaced_is_outlived_until_its_fragments_are_forgotten
         a_deletion_leaves_a_tombstone_while_something_is_outlived
         a_put_lets_go_of_the_tombstone
+        a_later_deletion_of_what_is_deleted_takes_over_its_tombstone
         a_deletion_that_is_behind_is_overtaken_or_refused
         deletions_of_one_stripe_may_each_bring_it
         a_stripe_that_tells_a_version_and_its_end_needs_no_tombstone

@@ -205,7 +205,7 @@ impl Bringing {
                 self.put(put, weight);
             }
             // Those were put where they belong, one for each name.
-            Telling::Deletions { .. } => return Err(RebuildError::Scratch),
+            Telling::Deletions { .. } | Telling::Pack(_) => return Err(RebuildError::Scratch),
         }
         Ok(Some(Taken::Present))
     }

@@ -2,6 +2,7 @@
 
 use super::{
     error::RebuildError,
+    packs::{Asked, PACKS_AT_ONCE},
     report::RebuildReport,
     roster::Roster,
     scratch::{Records, Scratch, ScratchError},
@@ -18,12 +19,13 @@ use ripstop_catalog::{Stamp, Stripe};
 use ripstop_form::Unreadable;
 use ripstop_model::{NodeId, StripeId};
 use ripstop_runtime::Layout;
-use ripstop_store::{Telling, stripe_record};
+use ripstop_store::{PackDirectory, PackEntry, PackMark, Telling, stripe_record};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
     sync::Arc,
 };
+use tokio::sync::{mpsc, oneshot};
 
 /// Stripe → [`Standing`].
 const STRIPES: TableDefinition<u128, &[u8]> = TableDefinition::new("stripes");
@@ -91,12 +93,14 @@ impl Witnesses {
 }
 
 impl Judged {
-    /// Judges what was surveyed. `store` is the number of the store whose stripes are wanted.
+    /// Judges what was surveyed. `store` is the number of the store whose stripes are wanted; what
+    /// packs tell is asked for through `ask`.
     pub(super) fn new(
         survey: Survey,
         scratch: &Arc<Scratch>,
         store: u64,
         report: &mut RebuildReport,
+        ask: mpsc::Sender<Asked>,
     ) -> Result<Self, RebuildError> {
         let Survey { roster, nodes, mut sightings, records } = survey;
         let path = scratch.path("stripes");
@@ -121,8 +125,11 @@ impl Judged {
                 records: &records,
                 report,
                 latest: None,
+                ask,
+                packs: Vec::new(),
             };
             judging.take(&mut sightings)?;
+            judging.read_packs()?;
             (judging.tellings.finish()?, judging.latest)
         };
         txn.commit().map_err(|error| failed(error.into()))?;
@@ -174,6 +181,9 @@ struct Judging<'a> {
     records: &'a Records,
     report: &'a mut RebuildReport,
     latest: Option<Stamp>,
+    ask: mpsc::Sender<Asked>,
+    /// Believed, and not asked yet what they tell.
+    packs: Vec<(StripeId, Stripe, PackMark)>,
 }
 
 impl Judging<'_> {
@@ -274,11 +284,60 @@ impl Judging<'_> {
         let record = match telling {
             Telling::Deletions { .. } => ToldRecord::Deletion,
             Telling::Bucket(_) | Telling::Object { .. } => record,
+            Telling::Pack(mark) => return self.take_pack(id, mark, standing),
         };
         let told = Told { standing, record };
         for (name, stamp) in Name::of(&telling) {
             self.latest = self.latest.max(Some(stamp));
             self.tellings.push(&told.encode(&name, stamp, id))?;
+        }
+        Ok(())
+    }
+
+    /// Asks what a pack tells, if it is believed, together with some others.
+    fn take_pack(
+        &mut self,
+        id: StripeId,
+        mark: PackMark,
+        standing: Standing,
+    ) -> Result<(), RebuildError> {
+        self.latest = self.latest.max(Some(Stamp::of(id)));
+        let Standing::Believed(stripe) = standing else {
+            self.report.note_many(&standing, mark.members.into(), || pack_name(id, &mark));
+            return Ok(());
+        };
+        self.packs.push((id, stripe, mark));
+        if self.packs.len() < PACKS_AT_ONCE { Ok(()) } else { self.read_packs() }
+    }
+
+    /// Puts what packs tell where its names sort.
+    fn read_packs(&mut self) -> Result<(), RebuildError> {
+        let mut answers = Vec::with_capacity(self.packs.len());
+        for (id, stripe, mark) in std::mem::take(&mut self.packs) {
+            let (answer, answered) = oneshot::channel();
+            let asked = Asked { id, stripe: stripe.clone(), mark, answer };
+            // Who answers outlives who asks.
+            self.ask.blocking_send(asked).map_err(|_| RebuildError::Scratch)?;
+            answers.push((id, stripe, mark, answered));
+        }
+        for (id, stripe, mark, answered) in answers {
+            let Ok(Some(PackDirectory { entries, .. })) = answered.blocking_recv() else {
+                self.report.lost.note_many(mark.members.into(), || pack_name(id, &mark));
+                continue;
+            };
+            for entry in entries {
+                let (name, stamp) = (Name::of_entry(&entry), entry.stamp());
+                let record = match entry {
+                    PackEntry::Deletion(_) => ToldRecord::Deletion,
+                    PackEntry::Object { bucket, key, object } => {
+                        let telling = Telling::Object { bucket, key, object };
+                        ToldRecord::Inline(telling.encode().to_vec())
+                    }
+                };
+                let told = Told { standing: Standing::Believed(stripe.clone()), record };
+                self.latest = self.latest.max(Some(stamp));
+                self.tellings.push(&told.encode(&name, stamp, id))?;
+            }
         }
         Ok(())
     }
@@ -300,6 +359,11 @@ impl Judging<'_> {
             format!("; told of: {}", names.join(", "))
         })
     }
+}
+
+/// What a pack is called in reports: nobody knows any more what it told of.
+fn pack_name(id: StripeId, mark: &PackMark) -> String {
+    format!("{} keys that pack {id} told of", mark.members)
 }
 
 /// Where the record is of those that say this.

@@ -60,7 +60,12 @@ pub struct Roll {
 
 impl Roll {
     pub(super) fn note(&mut self, name: impl FnOnce() -> String) {
-        self.count += 1;
+        self.note_many(1, name);
+    }
+
+    /// Notes several that have one name together.
+    pub(super) fn note_many(&mut self, count: u64, name: impl FnOnce() -> String) {
+        self.count += count;
         if self.named.len() < NAMED_MAX {
             self.named.push(name());
         }
@@ -78,11 +83,16 @@ impl RebuildReport {
 
     /// Notes something that cannot be read, and why.
     pub(super) fn note(&mut self, why: &Standing, name: impl FnOnce() -> String) {
+        self.note_many(why, 1, name);
+    }
+
+    /// Notes several things that cannot be read together.
+    pub(super) fn note_many(&mut self, why: &Standing, count: u64, name: impl FnOnce() -> String) {
         match why {
             Standing::Believed(_) => {}
-            Standing::Unfinished => self.unfinished.note(name),
+            Standing::Unfinished => self.unfinished.note_many(count, name),
             // It is among the disputed stripes as well.
-            Standing::Lost | Standing::Disputed => self.lost.note(name),
+            Standing::Lost | Standing::Disputed => self.lost.note_many(count, name),
         }
     }
 }

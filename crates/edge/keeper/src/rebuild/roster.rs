@@ -55,6 +55,12 @@ impl Roster {
         place.map_or("", |&(pool, nth)| &self.pools[pool].nodes[nth].name)
     }
 
+    /// A node by its number.
+    pub(super) fn node(&self, id: NodeId) -> Option<&Arc<dyn Node>> {
+        let &(pool, nth) = self.nodes.get(&id)?;
+        Some(&self.pools[pool].nodes[nth].node)
+    }
+
     pub(super) fn all(&self) -> impl Iterator<Item = &SurveyedNode> {
         self.pools.iter().flat_map(|pool| &pool.nodes)
     }

@@ -1,5 +1,5 @@
 use super::scratch::{Records, ScratchError};
-use ripstop_model::{Code, FragmentId, NodeId, PoolId, StripeId, StripeShape};
+use ripstop_model::{BlockLen, Code, FragmentId, NodeId, PoolId, StripeId, StripeShape};
 use ripstop_runtime::{Cut, Header, Origin, Sealing, Seals};
 use sha2::{Digest as _, Sha256};
 
@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 const INLINE_MAX: usize = 1024;
 /// Bytes of a sighting before what its header says: stripe, node, index.
 const KEY_LEN: usize = 19;
-const FACTS_LEN: usize = 27;
+const FACTS_LEN: usize = 28;
 const DIGEST_LEN: usize = 32;
 
 /// What a header says but for its index, in short: equal exactly when all of it is equal.
@@ -76,6 +76,7 @@ impl Facts {
         out[18..22].copy_from_slice(&self.record_len.to_be_bytes());
         out[22..26].copy_from_slice(&self.header_len.to_be_bytes());
         out[26] = self.sealing.number();
+        out[27] = self.shape.block_len().number();
         out
     }
 
@@ -83,7 +84,8 @@ impl Facts {
         let code = Code::new(bytes[0].into(), bytes[1].into()).ok()?;
         let pool = PoolId(u16::from_be_bytes([bytes[8], bytes[9]]));
         Some(Self {
-            shape: StripeShape::new(code, u32::from_be_bytes(bytes[4..8].try_into().ok()?))?,
+            shape: StripeShape::new(code, u32::from_be_bytes(bytes[4..8].try_into().ok()?))?
+                .in_blocks(BlockLen::from_number(bytes[27])?),
             cut: Cut::new(code, bytes[2], bytes[3].into())?,
             origin: Origin { store: u64::from_be_bytes(bytes[10..18].try_into().ok()?), pool },
             record_len: u32::from_be_bytes(bytes[18..22].try_into().ok()?),

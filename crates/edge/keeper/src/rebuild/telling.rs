@@ -3,7 +3,7 @@
 use super::error::RebuildError;
 use ripstop_catalog::{Stamp, Stripe};
 use ripstop_model::StripeId;
-use ripstop_store::Telling;
+use ripstop_store::{PackEntry, Telling};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -93,7 +93,14 @@ impl Name {
             Telling::Deletions { of, .. } => {
                 of.iter().map(|one| (name(&one.bucket, &one.key), one.stamp)).collect()
             }
+            // What it tells is not in its headers.
+            Telling::Pack(_) => Vec::new(),
         }
+    }
+
+    /// The name that a pack tells of.
+    pub(super) fn of_entry(entry: &PackEntry) -> Self {
+        Self { bucket: entry.bucket().to_owned(), key: Some(entry.key().to_owned()) }
     }
 
     /// The key; empty where it is a bucket.

@@ -119,6 +119,15 @@ impl Catalog for Tampered {
         now_ms: u64,
         changes: Vec<Change>,
     ) -> Result<Vec<Outcome>, CatalogError> {
+        self.life.step().await;
+        let is_held = |change: &Change| {
+            matches!(change, Change::MoveFragment { .. } | Change::ForgetLeftovers { .. })
+        };
+        if !changes.iter().any(is_held) {
+            let outcomes = self.inner.commit(now_ms, changes).await;
+            self.life.step().await;
+            return outcomes;
+        }
         let mut outcomes = Vec::new();
         for change in changes {
             outcomes.push(match self.commit_move(now_ms, change).await {

@@ -1,9 +1,10 @@
 use super::{
     Guard, Strip,
-    block::{BLOCK_LEN, body_range, cover, piece_lens},
+    block::{body_range, cover, piece_lens},
 };
 use bytes::Bytes;
 use ripstop_block::Blocks;
+use ripstop_model::StripeShape;
 use std::ops::Range;
 
 /// Whole blocks of one strip, in plain text, whose seals hold, or that were computed from such.
@@ -16,23 +17,22 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// Checks the blocks that cover `columns` of a strip of `strip_len` bytes, taken from the front
-    /// of `pieces`: each block, then its seal. `None` if one does not hold or is not as long as it
+    /// Checks the blocks that cover `columns` of a strip of this shape, taken from the front of
+    /// `pieces`: each block, then its seal. `None` if one does not hold or is not as long as it
     /// was written. What is decrypted goes into `into`.
     pub(crate) fn verify(
         guard: &Guard,
         strip: u8,
-        strip_len: u32,
+        shape: StripeShape,
         columns: &Range<u32>,
         pieces: &mut impl Iterator<Item = Bytes>,
         into: &Blocks,
     ) -> Option<Self> {
-        let covered = cover(columns, strip_len);
-        let first = covered.start / BLOCK_LEN;
-        let numbers = first..covered.end.div_ceil(BLOCK_LEN);
+        let (covered, block) = (cover(columns, shape), shape.block_len());
+        let numbers = block.of(covered.start)..block.count(covered.end);
         let mut blocks = Vec::with_capacity(numbers.len());
         for number in numbers {
-            let len = (covered.end - number * BLOCK_LEN).min(BLOCK_LEN) as usize;
+            let len = (covered.end - block.start(number)).min(block.bytes()) as usize;
             let (block, found) = (pieces.next()?, pieces.next()?);
             if block.len() != len {
                 return None;
@@ -46,22 +46,22 @@ impl Chunk {
     pub(crate) fn verify_whole(
         guard: &Guard,
         strip: u8,
-        strip_len: u32,
+        shape: StripeShape,
         bytes: &Bytes,
         into: &Blocks,
     ) -> Option<Self> {
-        let columns = 0..strip_len;
-        if bytes.len() != body_range(&columns, strip_len, guard.sealing()).len() {
+        let columns = 0..shape.strip_len();
+        if bytes.len() != body_range(&columns, shape, guard.sealing()).len() {
             return None;
         }
-        Self::verify(guard, strip, strip_len, &columns, &mut pieces(guard, bytes, strip_len), into)
+        Self::verify(guard, strip, shape, &columns, &mut pieces(guard, bytes, shape), into)
     }
 
     /// Whether a strip that should be sealed with a key has a block with a checksum that holds:
     /// somebody changed it who has no key.
-    pub(crate) fn is_forged(guard: &Guard, strip: u8, strip_len: u32, bytes: &Bytes) -> bool {
-        let mut pieces = pieces(guard, bytes, strip_len);
-        (0..strip_len.div_ceil(BLOCK_LEN)).any(|number| match (pieces.next(), pieces.next()) {
+    pub(crate) fn is_forged(guard: &Guard, strip: u8, shape: StripeShape, bytes: &Bytes) -> bool {
+        let mut pieces = pieces(guard, bytes, shape);
+        (0..shape.blocks()).any(|number| match (pieces.next(), pieces.next()) {
             (Some(block), Some(seal)) => guard.is_downgraded(strip, number, &block, &seal),
             _ => false,
         })
@@ -104,8 +104,8 @@ impl Chunk {
 }
 
 /// Blocks of a strip and their seals by turns, of bytes that stand one behind the other.
-fn pieces(guard: &Guard, bytes: &Bytes, strip_len: u32) -> impl Iterator<Item = Bytes> + use<> {
+fn pieces(guard: &Guard, bytes: &Bytes, shape: StripeShape) -> impl Iterator<Item = Bytes> + use<> {
     let mut rest = bytes.clone();
-    let lens = piece_lens(&(0..strip_len), strip_len, guard.sealing());
+    let lens = piece_lens(&(0..shape.strip_len()), shape, guard.sealing());
     lens.map(move |len| rest.split_to(rest.len().min(len as usize)))
 }

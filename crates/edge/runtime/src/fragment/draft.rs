@@ -1,5 +1,5 @@
 use super::{
-    BLOCK_LEN, Guard, Header, Origin, body_len,
+    Guard, Header, Origin, body_len,
     header::RecordTag,
     strip::{Strip, StripDraft},
 };
@@ -85,7 +85,7 @@ impl StripeDraft {
 
     /// Bytes that all fragments of such a stripe take.
     pub(crate) fn memory_of(shape: StripeShape, sealing: Sealing) -> usize {
-        shape.code().n() * body_len(shape.strip_len(), sealing) as usize
+        shape.code().n() * body_len(shape, sealing) as usize
     }
 
     /// Its name.
@@ -123,7 +123,8 @@ impl StripeDraft {
     #[must_use]
     pub fn close(self) -> Self {
         let shape = StripeShape::new(self.shape.code(), self.filled)
-            .expect("less than a stripe within limits is within limits");
+            .expect("less than a stripe within limits is within limits")
+            .in_blocks(self.shape.block_len());
         let Self { id, seals, guard, strips, mut share, pin, .. } = self;
         share.shrink_to(Self::memory_of(shape, guard.sealing()));
         let mut closed = Self::guarded(id, shape, share, seals, guard);
@@ -148,7 +149,7 @@ impl StripeDraft {
             if self.strips.last().is_none_or(StripDraft::is_whole) {
                 let number = self.strips.len() as u8;
                 let guard = self.guard.clone();
-                self.strips.push(StripDraft::new(guard, number, self.shape.strip_len()));
+                self.strips.push(StripDraft::new(guard, number, self.shape));
             }
             let strip = self.strips.last_mut().expect("one was added where there was none");
             bytes = strip.append(bytes, &self.blocks);
@@ -166,7 +167,7 @@ impl StripeDraft {
         self.append(&vec![0; padding]);
         let Self { id, shape, seals, guard, strips: mut drafts, blocks, share, pin, .. } = self;
         // Without payload none was begun.
-        let more = (drafts.len()..k).map(|at| StripDraft::new(guard.clone(), at as u8, 0));
+        let more = (drafts.len()..k).map(|at| StripDraft::new(guard.clone(), at as u8, shape));
         drafts.extend(more.collect::<Vec<_>>());
         let (record, tag) = guard.close_record(record);
         let (cut, strips) = (None, Vec::new());
@@ -207,13 +208,13 @@ impl Sealed {
         if parity == 0 {
             return Vec::new();
         }
-        let (k, strip_len) = (code.k(), self.shape.strip_len());
+        let k = code.k();
         let wanted: Vec<usize> = (k..k + parity).collect();
         let some = (parity < code.parity())
             .then(|| codec.plan(StripSet::first(k), &wanted).expect("K strips are there"));
-        let draft = |&strip: &usize| StripDraft::new(self.guard.clone(), strip as u8, strip_len);
+        let draft = |&strip: &usize| StripDraft::new(self.guard.clone(), strip as u8, self.shape);
         let mut drafts: Vec<StripDraft> = wanted.iter().map(draft).collect();
-        for number in 0..strip_len.div_ceil(BLOCK_LEN) as usize {
+        for number in 0..self.shape.blocks() as usize {
             let data: Vec<&[u8]> = data.iter().map(|strip| strip.block(number)).collect();
             let len = data[0].len();
             let mut out: Vec<Buffer> = (0..parity).map(|_| self.blocks.buffer(len)).collect();

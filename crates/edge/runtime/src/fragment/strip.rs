@@ -1,12 +1,13 @@
-use super::{Guard, block::BLOCK_LEN};
+use super::Guard;
 use crate::Sealing;
 use bytes::Bytes;
 use ripstop_block::{Blocks, Buffer};
+use ripstop_model::StripeShape;
 
 /// A strip as it stands in a fragment's body: blocks, and behind each its seal.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Strip {
-    /// In order, all but the last of [`BLOCK_LEN`] bytes.
+    /// In order, all but the last as long as the stripe's shape says.
     pub blocks: Vec<Bytes>,
     /// One behind the other.
     seals: Bytes,
@@ -18,7 +19,7 @@ pub(crate) struct Strip {
 pub(crate) struct StripDraft {
     guard: Guard,
     number: u8,
-    strip_len: u32,
+    shape: StripeShape,
     /// In plain text: parity is computed of that.
     blocks: Vec<Buffer>,
     seals: Vec<u8>,
@@ -61,20 +62,22 @@ impl Strip {
 
 impl StripDraft {
     /// The strip `number` of a stripe, empty.
-    pub(crate) fn new(guard: Guard, number: u8, strip_len: u32) -> Self {
-        let count = strip_len.div_ceil(BLOCK_LEN) as usize;
+    pub(crate) fn new(guard: Guard, number: u8, shape: StripeShape) -> Self {
+        let count = shape.blocks() as usize;
         let seals = Vec::with_capacity(count * guard.sealing().seal_len() as usize);
-        Self { guard, number, strip_len, blocks: Vec::with_capacity(count), seals, open: None }
+        Self { guard, number, shape, blocks: Vec::with_capacity(count), seals, open: None }
     }
 
     /// Whether all blocks are there.
     pub(crate) fn is_whole(&self) -> bool {
-        self.blocks.len() == self.strip_len.div_ceil(BLOCK_LEN) as usize
+        self.blocks.len() == self.shape.blocks() as usize
     }
 
     /// Bytes of the block under way, or of the next.
     fn block_len(&self) -> usize {
-        (self.strip_len - self.blocks.len() as u32 * BLOCK_LEN).min(BLOCK_LEN) as usize
+        let block = self.shape.block_len();
+        let start = block.start(self.blocks.len() as u32);
+        (self.shape.strip_len() - start).min(block.bytes()) as usize
     }
 
     /// Takes from the front of `bytes` up to the end of the strip; answers the rest.

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 /// Bytes of names, about, that one stripe tells the deletion of: a record of this length needs no
 /// memory beside the stripe's.
-const NAMES_LEN_MAX: usize = 12 << 10;
+pub(crate) const NAMES_LEN_MAX: usize = 12 << 10;
 /// What a deletion takes besides its name.
 const DELETION_LEN: usize = 32;
 /// Deletions that wait for one pool on behalf of one tenant; further ones are told to come back.
@@ -34,7 +34,7 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.bucket.len() + self.key.len() + DELETION_LEN
     }
 

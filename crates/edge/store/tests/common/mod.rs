@@ -10,7 +10,10 @@ use ripstop_model::{Code, FragmentId, NodeId, PoolId, Timestamp};
 use ripstop_node::{Fault, FaultSettings, MemoryNode, Meter, Node, Operation as NodeOperation};
 use ripstop_policy::{Choice, Chunking, Load, Operation, Policy, Redundancy, RequestClass};
 use ripstop_runtime::{Aftermath, Layout, Memory, Observer, Origin, Pins, Pool, PoolNode, Seals};
-use ripstop_store::{Body, PartSeal, Quotas, Store, StoreError, StoreSettings, Target, WriteError};
+use ripstop_store::{
+    Batch, Body, Deed, Done, Member, PartSeal, Quotas, Store, StoreError, StoreSettings, Target,
+    WriteError,
+};
 use std::{collections::BTreeMap, ops::Range, sync::Arc, time::Duration};
 use tokio::sync::mpsc;
 
@@ -53,6 +56,50 @@ impl Bench {
         let gets = |meter: &Arc<Meter>| meter.readings()[NodeOperation::Get as usize].started;
         self.meters.iter().map(gets).sum()
     }
+}
+
+impl Bench {
+    /// Bytes that gets moved.
+    pub(crate) fn got_bytes(&self) -> u64 {
+        let bytes = |meter: &Arc<Meter>| meter.readings()[NodeOperation::Get as usize].bytes;
+        self.meters.iter().map(bytes).sum()
+    }
+}
+
+/// A member of a batch that puts an object.
+pub(crate) fn put_member(key: &str, bytes: &[u8], condition: Condition) -> Member {
+    let attributes = Attributes { etag: "etag".into(), ..Attributes::default() };
+    let deed = Deed::Put { bytes: Bytes::copy_from_slice(bytes), attributes };
+    Member { target: Target { condition, ..target(key) }, deed }
+}
+
+/// One that deletes.
+pub(crate) fn delete_member(key: &str, condition: Condition) -> Member {
+    Member { target: Target { condition, ..target(key) }, deed: Deed::Delete }
+}
+
+/// Writes members together; each must have a key of its own.
+pub(crate) async fn write_batch(
+    store: &Store,
+    members: impl IntoIterator<Item = Member>,
+) -> Vec<Result<Done, StoreError>> {
+    let mut batch = Batch::default();
+    for member in members {
+        batch.add(member).expect("there is room");
+    }
+    store.write_batch(store.keeping().pools()[0].id(), batch).await
+}
+
+/// Writes a pack of objects of these lengths at keys "p0", "p1" ...; answers their bytes.
+pub(crate) async fn put_pack(store: &Store, lens: &[usize]) -> Vec<Vec<u8>> {
+    let contents: Vec<Vec<u8>> = (1..).zip(lens).map(|(seed, &len)| bytes(len, seed)).collect();
+    let members = (0..)
+        .zip(&contents)
+        .map(|(at, bytes): (usize, _)| put_member(&format!("p{at}"), bytes, Condition::None));
+    for done in write_batch(store, members).await {
+        assert!(matches!(done, Ok(Done::Put(_))), "{done:?}");
+    }
+    contents
 }
 
 pub(crate) fn settings() -> StoreSettings {

@@ -241,6 +241,27 @@ pub(super) async fn a_put_lets_go_of_the_tombstone(catalog: &dyn Audited) {
     assert_eq!(tables(catalog).await, (vec![1, 5], vec![2, 3, 4]));
 }
 
+pub(super) async fn a_later_deletion_of_what_is_deleted_takes_over_its_tombstone(
+    catalog: &dyn Audited,
+) {
+    applied(catalog, create("b", 1)).await;
+    applied(catalog, put_at(1, "k", 2)).await;
+    applied(catalog, delete_at(3, "k", 3)).await;
+    assert_eq!(applied(catalog, delete_at(6, "k", 4)).await, Applied::default());
+    assert_eq!(catalog.tombstone("b", "k").await.expect("read"), Some(tombstone(6, 4)));
+    assert_eq!(tables(catalog).await, (vec![1, 4], vec![2, 3]));
+    // Both deletions are told, so a slower put is overtaken by the later of them.
+    superseded(catalog, put_at(5, "k", 5)).await;
+    assert_eq!((told_by(catalog, "k").await, outlived(catalog, "k").await), (None, vec![2, 5]));
+    // What is not told changes nothing of it; nor does a deletion where nothing is outlived.
+    applied(catalog, delete("k")).await;
+    assert_eq!(buried_by(catalog, "k").await, Some(4));
+    applied(catalog, delete_at(7, "never", 6)).await;
+    assert_eq!(buried_by(catalog, "never").await, None);
+    applied(catalog, forget(&[2, 5])).await;
+    assert_eq!(buried_by(catalog, "k").await, None);
+}
+
 pub(super) async fn a_deletion_that_is_behind_is_overtaken_or_refused(catalog: &dyn Audited) {
     applied(catalog, create("b", 1)).await;
     applied(catalog, put_at(10, "k", 2)).await;

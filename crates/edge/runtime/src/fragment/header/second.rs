@@ -6,7 +6,7 @@ use crate::{Sealing, Seals};
 use bytes::Bytes;
 use crc_fast::{CrcAlgorithm, Digest};
 use ripstop_form::{Fields, Found, Record, Unknown, Unreadable};
-use ripstop_model::{Code, FragmentId, PoolId, StripeShape};
+use ripstop_model::{BlockLen, Code, FragmentId, PoolId, StripeShape};
 use ripstop_seal::{HEADER_SEAL_LEN, KeyId};
 
 pub(super) const VERSION: u8 = 2;
@@ -50,6 +50,8 @@ struct Numbered {
     key: Option<KeyId>,
     /// 11: the tag of an encrypted record.
     tag: Option<RecordTag>,
+    /// 12: the length of blocks, where they are not the longest.
+    block_len: u8,
     unknown: Unknown,
 }
 
@@ -66,6 +68,7 @@ impl Record for Numbered {
         to.number(9, self.sealing.into());
         to.bytes(10, self.key.map(KeyId::to_bytes).as_ref().map_or(&[], |key| &key[..]));
         to.bytes(11, self.tag.as_ref().map_or(&[], |tag| &tag[..]));
+        to.number(12, self.block_len.into());
         to.unknown(&self.unknown);
     }
 
@@ -82,6 +85,7 @@ impl Record for Numbered {
             9 => self.sealing = from.small()?,
             10 => self.key = Some(KeyId::from_bytes(from.array()?)),
             11 => self.tag = Some(from.array()?),
+            12 => self.block_len = from.small()?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -114,6 +118,7 @@ fn fields(header: &Header, after: Vec<u8>) -> Vec<u8> {
         sealing: header.sealing.number(),
         key: header.key,
         tag: header.tag,
+        block_len: header.shape.block_len().number(),
         unknown: header.unknown.clone(),
     };
     ripstop_form::encode(&numbered, after)
@@ -185,6 +190,8 @@ pub(super) fn parse(bytes: &Bytes, seals: &Seals) -> Result<Header, HeaderError>
         .ok()
         .and_then(|code| StripeShape::new(code, fields.payload_len))
         .ok_or(HeaderError::Damaged("shape"))?;
+    let block_len = BlockLen::from_number(fields.block_len);
+    let shape = shape.in_blocks(block_len.ok_or(HeaderError::Damaged("length of blocks"))?);
     let (stripe, index) = fields.name.split_first_chunk().expect("longer than a stripe's id");
     Ok(Header {
         name: FragmentId { stripe: stripe_id(*stripe), index: index[0] },

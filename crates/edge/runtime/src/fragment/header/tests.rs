@@ -1,7 +1,7 @@
 use super::{second::LENS_LEN, *};
 use proptest::prelude::*;
 use ripstop_form::{PASSABLE, Unreadable};
-use ripstop_model::{Code, PoolId, StripeId};
+use ripstop_model::{BlockLen, Code, PoolId, StripeId};
 use ripstop_seal::StoreKey;
 
 fn seals() -> Seals {
@@ -189,6 +189,37 @@ fn what_a_newer_program_says_is_kept_or_refused_by_its_number() {
     bytes[end - 4] = 100;
     let error = read(&bytes).expect_err("its meaning is not known");
     assert_eq!(error, HeaderError::Unreadable(Unreadable::Newer(100)));
+}
+
+#[test]
+fn short_blocks_are_said_in_a_field_that_cannot_be_passed_over_and_long_ones_are_not() {
+    const BLOCK_LEN: u64 = 12;
+    const { assert!(BLOCK_LEN < PASSABLE, "a program that does not know it refuses the header") };
+    for (kind, len) in KINDS[1..].iter().zip([0, 1, 60]) {
+        let long = header_of(*kind, vec![7; len]);
+        let said = ripstop_form::compose(Vec::new(), |to| to.number(BLOCK_LEN, 12));
+        let said = &said[1..said.len() - 1];
+        assert!(!encoded(&long).windows(said.len()).any(|window| window == said));
+        for number in 12..16 {
+            let block_len = BlockLen::from_number(number).unwrap();
+            let short = Header { shape: long.shape.in_blocks(block_len), ..long.clone() };
+            let bytes = encoded(&short);
+            assert_eq!(read(&bytes), Ok(short));
+        }
+        // Of lengths that are none, and of the one that is said by saying nothing.
+        for number in [1, 11, 16, 17, 255] {
+            let shorter = encoded(&with_block_len(&long, number));
+            assert_eq!(read(&shorter), Err(HeaderError::Damaged("length of blocks")), "{number}");
+        }
+    }
+}
+
+/// A header with the field that says how long blocks are.
+fn with_block_len(header: &Header, number: u64) -> Header {
+    let fields = ripstop_form::compose(Vec::new(), |to| to.number(12, number));
+    let mut unknown = Unknown::default();
+    unknown.keep(&fields[1..fields.len() - 1]);
+    Header { unknown, ..header.clone() }
 }
 
 proptest! {

@@ -1,0 +1,145 @@
+//! What is written together.
+
+use super::MEMBERS_MAX;
+use crate::Target;
+use bytes::Bytes;
+use ripstop_catalog::{Attributes, Object};
+use ripstop_model::STRIPE_PAYLOAD_MAX;
+use std::collections::BTreeSet;
+
+/// What a member takes in a directory besides its names and what a client said of it, about.
+const ENTRY_LEN: usize = 64;
+/// Most bytes of names and records in a batch: its directory is shorter than one may be, however
+/// little each member has to say.
+const ENTRIES_LEN_MAX: usize = super::DIRECTORY_LEN_MAX / 2;
+/// Most bytes of objects in a batch: with a directory they fit a stripe, however they lie.
+const PAYLOAD_LEN_MAX: usize = STRIPE_PAYLOAD_MAX as usize / 2;
+
+/// What is to become of one key.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// The key, and what must hold of it as the batch is committed.
+    pub target: Target,
+    /// What is done.
+    pub deed: Deed,
+}
+
+/// What a member of a batch does.
+#[derive(Clone, Debug)]
+pub enum Deed {
+    /// Puts an object of these bytes, which are all there.
+    Put {
+        /// The bytes.
+        bytes: Bytes,
+        /// What the client said of them.
+        attributes: Attributes,
+    },
+    /// Puts an object whose bytes are stored already, with other attributes (its tags, say).
+    Retell(Object),
+    /// Removes what the key stands for.
+    Delete,
+}
+
+/// What became of a member.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Done {
+    /// The object is what the key stands for, or was for a moment.
+    Put(Object),
+    /// The key stands for nothing; this is what it stood for.
+    Deleted(Option<Object>),
+}
+
+impl Member {
+    /// Bytes of payload that it brings, besides what is told of it.
+    pub fn payload_len(&self) -> usize {
+        match &self.deed {
+            Deed::Put { bytes, .. } => bytes.len(),
+            Deed::Retell(_) | Deed::Delete => 0,
+        }
+    }
+
+    /// Bytes that telling of it takes, about, and rather more.
+    fn entry_len(&self) -> usize {
+        let Target { bucket, key, .. } = &self.target;
+        let said = match &self.deed {
+            Deed::Put { attributes, .. } => said(attributes),
+            Deed::Retell(object) => said(&object.attributes) + 32 * object.extents.len(),
+            Deed::Delete => 0,
+        };
+        ENTRY_LEN + bucket.len() + key.len() + said
+    }
+}
+
+/// Bytes that attributes take in a record, about, and rather more.
+fn said(attributes: &Attributes) -> usize {
+    let Attributes { etag, headers, user, tags, checksum, parts, unknown } = attributes;
+    let pairs = headers.iter().chain(user).chain(tags);
+    let pairs = pairs.map(|(name, value)| name.len() + value.len() + 8).sum::<usize>();
+    let checksum = checksum.as_ref().map_or(0, |checksum| checksum.value.len() + 8);
+    let part = |part: &ripstop_catalog::Part| part.checksum.as_ref().map_or(0, Vec::len) + 16;
+    let parts = parts.iter().map(part).sum::<usize>();
+    etag.len() + pairs + checksum + parts + unknown.bytes().len() + 16
+}
+
+/// Members that are written together, each of another key.
+#[derive(Debug)]
+pub struct Batch {
+    pub(super) members: Vec<Member>,
+    /// Most bytes of objects and what is told of them, unless one member alone is more.
+    room: usize,
+    keys: BTreeSet<(String, String)>,
+    payload_len: usize,
+    entries_len: usize,
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self::within(PAYLOAD_LEN_MAX)
+    }
+}
+
+impl Batch {
+    /// An empty one, for this many bytes of objects and what is told of them.
+    pub fn within(room: usize) -> Self {
+        let (members, keys) = Default::default();
+        Self { members, room: room.min(PAYLOAD_LEN_MAX), keys, payload_len: 0, entries_len: 0 }
+    }
+
+    /// Takes a member; hands it back if it must go in another batch, because one of its key is in
+    /// this one or because there is no room.
+    pub fn add(&mut self, member: Member) -> Result<(), Box<Member>> {
+        let name = (member.target.bucket.clone(), member.target.key.clone());
+        let entries_len = self.entries_len + member.entry_len();
+        let payload_len = self.payload_len + member.payload_len();
+        let is_small = entries_len <= ENTRIES_LEN_MAX && payload_len + entries_len <= self.room;
+        let has_room = self.members.len() < MEMBERS_MAX && (is_small || self.members.is_empty());
+        if !has_room || self.keys.contains(&name) {
+            return Err(Box::new(member));
+        }
+        self.keys.insert(name);
+        self.entries_len = entries_len;
+        self.payload_len = payload_len;
+        self.members.push(member);
+        Ok(())
+    }
+
+    /// Whether a member of this key is in it.
+    pub fn has(&self, bucket: &str, key: &str) -> bool {
+        self.keys.contains(&(bucket.to_owned(), key.to_owned()))
+    }
+
+    /// Members in it.
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Whether nothing is in it.
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// Bytes of its objects, and about as many as a directory takes.
+    pub fn bytes(&self) -> usize {
+        self.payload_len + self.entries_len
+    }
+}

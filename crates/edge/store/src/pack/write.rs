@@ -1,0 +1,292 @@
+//! A batch becomes one stripe and one transaction.
+
+use super::{
+    Batch, DIRECTORY_LEN_MAX, Deed, Done, Member, PackDirectory, PackEntry, commit::Packed, lay_out,
+};
+use crate::{
+    Body, Store, StoreError, Target, WriteError,
+    deletion::Deletion,
+    deletions::{NAMES_LEN_MAX, Waiting},
+    record::Telling,
+};
+use bytes::Bytes;
+use ripstop_catalog::{Attributes, CatalogError, Condition, Extent, Object, Quota};
+use ripstop_host::unix_ms;
+use ripstop_model::{BlockLen, PoolId, StripeId, StripeShape};
+use ripstop_runtime::{Pool, StripeDraft};
+use std::convert::Infallible;
+use tokio::sync::oneshot;
+
+/// Packs that take no more memory than this wait among short stripes for it, not behind whole ones.
+const SHORT_LEN_MAX: usize = 256 << 10;
+/// What is between members.
+static ZEROS: [u8; 4096] = [0; 4096];
+
+/// A body that is all there.
+struct Whole(Option<Bytes>, Option<Attributes>);
+
+impl Body for Whole {
+    type Seal = Attributes;
+    type Error = Infallible;
+
+    async fn next(&mut self) -> Option<Result<Bytes, Infallible>> {
+        self.0.take().filter(|bytes| !bytes.is_empty()).map(Ok)
+    }
+
+    fn seal(&mut self) -> Result<Attributes, Infallible> {
+        Ok(self.1.take().expect("sealed once"))
+    }
+}
+
+impl Store {
+    /// An empty batch, with room for as much as one stripe is to hold.
+    pub fn batch(&self) -> Batch {
+        Batch::within(self.inner.settings.stripe_max as usize)
+    }
+
+    /// Does what a batch is to do, all of it with buckets of one pool: writes one pack and commits
+    /// it, and answers each member in its order. A lone member, and few deletions alone, are
+    /// written as if there were no packs. It runs to its end even if the caller leaves.
+    pub async fn write_batch(&self, pool: PoolId, batch: Batch) -> Vec<Result<Done, StoreError>> {
+        let (store, count) = (self.clone(), batch.len());
+        let writing = ripstop_host::spawn(async move {
+            let Some(pool) = store.pool(pool).cloned() else {
+                let unknown =
+                    StoreError::NoSuchPool { stripe: StripeId(0), pool: pool.to_string() };
+                return unknown.for_each_of(count).into_iter().map(Err).collect();
+            };
+            store.write_admitted(&pool, batch.members).await
+        });
+        writing.await.unwrap_or_else(|error| {
+            let error = StoreError::Catalog(CatalogError::Unavailable(error.into()));
+            error.for_each_of(count).into_iter().map(Err).collect()
+        })
+    }
+
+    /// Answers at once what is refused or done already, and has the rest written.
+    async fn write_admitted(
+        &self,
+        pool: &Pool,
+        members: Vec<Member>,
+    ) -> Vec<Result<Done, StoreError>> {
+        let mut done: Vec<Option<Result<Done, StoreError>>> = Vec::with_capacity(members.len());
+        let mut rest = Vec::with_capacity(members.len());
+        for member in members {
+            let answer = self.admit_member(&member).await.transpose();
+            if answer.is_none() {
+                rest.push(member);
+            }
+            done.push(answer);
+        }
+        let mut written = self.write_together(pool, rest).await.into_iter();
+        let answer = |answer: Option<_>| {
+            answer.unwrap_or_else(|| written.next().expect("the rest is answered in order"))
+        };
+        done.into_iter().map(answer).collect()
+    }
+
+    /// What is to be answered without writing anything: that a condition or a quota refuses it, or
+    /// that there is nothing to delete. What a pack tells of a key that a slower write is putting
+    /// would be later than that, and not be so.
+    async fn admit_member(&self, member: &Member) -> Result<Option<Done>, StoreError> {
+        let Target { bucket, key, condition } = &member.target;
+        match &member.deed {
+            Deed::Put { bytes, .. } => {
+                if *condition != Condition::None || self.quota(bucket) != Quota::NONE {
+                    self.admit(&member.target, bytes.len() as u64).await?;
+                }
+            }
+            Deed::Retell(_) => {}
+            Deed::Delete => {
+                let present = self.inner.catalog.object(bucket, key).await?;
+                if present.is_none() {
+                    self.bucket(bucket).await?;
+                }
+                condition.check(present.as_ref().map(|located| &located.object))?;
+                if present.is_none() {
+                    return Ok(Some(Done::Deleted(None)));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    async fn write_together(
+        &self,
+        pool: &Pool,
+        mut members: Vec<Member>,
+    ) -> Vec<Result<Done, StoreError>> {
+        if members.len() < 2 {
+            let Some(member) = members.pop() else { return Vec::new() };
+            return vec![self.write_lone(member).await];
+        }
+        let is_deletion = |member: &Member| matches!(member.deed, Deed::Delete);
+        if members.iter().all(is_deletion) {
+            let (waiting, answers): (Vec<_>, Vec<_>) = members.iter().map(waiting).unzip();
+            if waiting.iter().map(Waiting::len).sum::<usize>() <= NAMES_LEN_MAX {
+                return self.delete_together(pool, waiting, answers).await;
+            }
+        }
+        let packed = match self.store_pack(pool, &members).await {
+            Ok(packed) => packed,
+            Err(error) => return self.give_up(pool, members, error).await,
+        };
+        self.commit_pack(packed, members).await
+    }
+
+    /// Does what one member is to do, as a request of its own.
+    pub(super) async fn write_lone(&self, member: Member) -> Result<Done, StoreError> {
+        let Member { target, deed } = member;
+        match deed {
+            Deed::Put { bytes, attributes } => {
+                let len = bytes.len() as u64;
+                match self.put(target, len, Whole(Some(bytes), Some(attributes))).await {
+                    Ok(object) => Ok(Done::Put(object)),
+                    Err(WriteError::Store(error)) => Err(error),
+                    Err(WriteError::Body(never)) => match never {},
+                }
+            }
+            Deed::Retell(object) => self.put_told(target, object, None).await.map(Done::Put),
+            Deed::Delete => {
+                let Target { bucket, key, condition } = target;
+                self.delete(&bucket, &key, condition).await.map(Done::Deleted)
+            }
+        }
+    }
+
+    async fn delete_together(
+        &self,
+        pool: &Pool,
+        mut waiting: Vec<Waiting>,
+        answers: Vec<Deleted>,
+    ) -> Vec<Result<Done, StoreError>> {
+        while !waiting.is_empty() {
+            waiting = self.tell_together(pool.id(), waiting).await;
+        }
+        let mut done = Vec::with_capacity(answers.len());
+        for answered in answers {
+            let answer = answered.await.expect("each is answered before its line ends");
+            done.push(answer.map(Done::Deleted));
+        }
+        done
+    }
+
+    /// A pack could not be stored: what is to be deleted is deleted all the same, told or not,
+    /// unless there is too much to do.
+    async fn give_up(
+        &self,
+        pool: &Pool,
+        members: Vec<Member>,
+        error: StoreError,
+    ) -> Vec<Result<Done, StoreError>> {
+        let is_busy = matches!(error, StoreError::Busy { .. });
+        let mut errors = error.for_each_of(members.len()).into_iter();
+        let mut done = Vec::with_capacity(members.len());
+        let (mut gone, mut answers, mut at) = (Vec::new(), Vec::new(), Vec::new());
+        for (place, member) in members.iter().enumerate() {
+            done.push(Err(errors.next().expect("one for each")));
+            if matches!(member.deed, Deed::Delete) && !is_busy {
+                let (waiting, answer) = waiting(member);
+                gone.push(waiting);
+                answers.push(answer);
+                at.push(place);
+            }
+        }
+        let deleted = self.delete_together(pool, gone, answers).await;
+        for (place, deleted) in at.into_iter().zip(deleted) {
+            done[place] = deleted;
+        }
+        done
+    }
+
+    /// Stores a pack of these members.
+    async fn store_pack(&self, pool: &Pool, members: &[Member]) -> Result<Packed, StoreError> {
+        let (told_by, pin) = self.name().await?;
+        let mut entries = Vec::with_capacity(members.len());
+        for member in members {
+            entries.push(self.entry(told_by, member).await?);
+        }
+        let mut directory = PackDirectory { told_by, entries };
+        let mut encoded = directory.encode();
+        let len = encoded.len();
+        if len > DIRECTORY_LEN_MAX {
+            return Err(StoreError::RecordTooLong { len });
+        }
+        let lens: Vec<u32> = members.iter().map(|member| member.payload_len() as u32).collect();
+        let layout = lay_out(pool.code().k(), len as u32, &lens);
+        let layout = layout.expect("a batch and its directory are within a stripe's limits");
+        directory.place(&layout.offsets, &mut encoded);
+        let record = Telling::Pack(directory.mark(&encoded)).encode();
+        let shape = StripeShape::new(pool.code(), layout.payload_len);
+        let shape = shape.expect("a layout is within a stripe's limits");
+        let shape = shape.in_blocks(BlockLen::SHORTEST);
+        let (memory, bytes) = (self.memory(), pool.draft_memory(shape));
+        let share = if bytes <= SHORT_LEN_MAX {
+            self.wait_for(memory.acquire_complete(bytes)).await?
+        } else {
+            self.wait_for(memory.acquire(bytes)).await?
+        };
+        let mut draft = pool.draft(told_by, shape, share);
+        drop(pin);
+        draft.fill(&mut encoded.into());
+        let mut order: Vec<_> = layout.offsets.iter().zip(members).collect();
+        order.sort_by_key(|(offset, _)| **offset);
+        for (&offset, member) in order {
+            if let Deed::Put { bytes, .. } = &member.deed
+                && !bytes.is_empty()
+            {
+                fill_to(&mut draft, offset);
+                draft.fill(&mut bytes.clone());
+            }
+        }
+        fill_to(&mut draft, layout.payload_len);
+        let sealed = draft.seal(pool.origin(), record);
+        let written = pool.on_behalf_of(self.tenant).write(sealed).await?;
+        Ok(Packed { directory, written })
+    }
+
+    /// What a pack is to tell of a member, which has no place yet.
+    async fn entry(&self, told_by: StripeId, member: &Member) -> Result<PackEntry, StoreError> {
+        let Target { bucket, key, .. } = &member.target;
+        let (bucket, key) = (bucket.clone(), key.clone());
+        let stamp = self.stamp(told_by).await?;
+        Ok(match &member.deed {
+            Deed::Put { bytes, attributes } => {
+                let extent = Extent { stripe: told_by, offset: 0, len: bytes.len() as u32 };
+                let object = Object {
+                    len: bytes.len() as u64,
+                    modified_ms: unix_ms(),
+                    attributes: attributes.clone(),
+                    extents: if bytes.is_empty() { Vec::new() } else { vec![extent] },
+                    told_by,
+                    stamp: Some(stamp),
+                    ..Object::default()
+                };
+                PackEntry::Object { bucket, key, object }
+            }
+            Deed::Retell(object) => {
+                let object = Object { told_by, stamp: Some(stamp), ..object.clone() };
+                PackEntry::Object { bucket, key, object }
+            }
+            Deed::Delete => PackEntry::Deletion(Deletion { bucket, key, stamp }),
+        })
+    }
+}
+
+/// The answer to a deletion.
+type Deleted = oneshot::Receiver<Result<Option<Object>, StoreError>>;
+
+/// A deletion as it is told beside others.
+fn waiting(member: &Member) -> (Waiting, Deleted) {
+    let Target { bucket, key, condition } = member.target.clone();
+    let (answer, answered) = oneshot::channel();
+    (Waiting { bucket, key, condition, told: 0, answer }, answered)
+}
+
+/// Fills a draft with zeros up to this byte of its payload.
+fn fill_to(draft: &mut StripeDraft, at: u32) {
+    while draft.filled() < at {
+        let gap = (at - draft.filled()).min(ZEROS.len() as u32) as usize;
+        draft.fill(&mut Bytes::from_static(&ZEROS[..gap]));
+    }
+}
