@@ -8,8 +8,8 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// A catalog that commits on the caller's thread, which waits for the disk meanwhile: that spares the
-/// way to another thread and back.
+/// A catalog that commits on the caller's thread, which waits for the disk meanwhile: that spares
+/// the way to another thread and back.
 pub trait CommitHere {
     /// [`Catalog::commit`].
     fn commit_here(&self, now_ms: u64, changes: Vec<Change>) -> Result<Vec<Outcome>, CatalogError>;

@@ -24,8 +24,8 @@ const GATHERING_MAX: Duration = Duration::from_secs(1);
 /// A catalog whose callers share commits: while one is under way, further changes wait, and then go
 /// into the next one together, as changes of one commit at the latest of their times.
 ///
-/// Changes that were asked for are committed also if their caller gives up. What fails, fails for all
-/// of a group. Committing needs a tokio runtime.
+/// Changes that were asked for are committed also if their caller gives up. What fails, fails for
+/// all of a group. Committing needs a tokio runtime.
 #[derive(Debug)]
 pub struct Grouped<C: ?Sized> {
     line: Arc<Line>,
