@@ -5,6 +5,7 @@ use clap::{Args, Subcommand};
 use ripstop_experiment::{Budget, Check, Report, Verdict, duel, promises, tofec};
 use ripstop_figure::{Progress, Table, ready_folder};
 use ripstop_placing::jlcm;
+use ripstop_stout as stout;
 use std::{
     num::{NonZeroU16, NonZeroU32, NonZeroUsize},
     path::{Path, PathBuf},
@@ -35,6 +36,29 @@ pub(crate) enum Figures {
     /// Writes a CSV file and a drawing for each of the figures 6 to 13 and one about lanes,
     /// checks.csv and report.html; prints what was checked. Exits with 1 if a check fails.
     Jlcm(Jlcm),
+    /// Stout (McCullough, Dunagan, Wolman, Snoeren): adaptive batching of writes, and an interval by
+    /// a model. See docs/stout.md.
+    ///
+    /// Writes a CSV file and a drawing for latency against load on three kinds of store, capacity,
+    /// fairness and drawn settings, checks.csv and report.html; prints what was checked. Exits with
+    /// 1 if a check fails. Takes about three minutes on two cores.
+    Stout(Stout),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Stout {
+    /// Folder to write into.
+    #[arg(long, value_name = "DIR", default_value = "docs/figures/stout")]
+    pub out: PathBuf,
+    /// Runs for each point, with the seeds 1 to N.
+    #[arg(long, value_name = "N", default_value = "2")]
+    pub seeds: NonZeroU16,
+    /// Cycles of all writers that each run measures at least.
+    #[arg(long, value_name = "N", default_value = "40")]
+    pub cycles: NonZeroU16,
+    /// Threads; the figures do not depend on it [default: one a core].
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
 }
 
 #[derive(Args, Debug)]
@@ -114,7 +138,8 @@ pub(crate) fn run(figures: &Figures) -> Result<ExitCode> {
         Figures::Tofec(Tofec { out, .. })
         | Figures::Backfill(Backfill { out, .. })
         | Figures::Promises(Promises { out, .. })
-        | Figures::Jlcm(Jlcm { out, .. }) => out,
+        | Figures::Jlcm(Jlcm { out, .. })
+        | Figures::Stout(Stout { out, .. }) => out,
     };
     ready_folder(out)?;
     match figures {
@@ -122,6 +147,7 @@ pub(crate) fn run(figures: &Figures) -> Result<ExitCode> {
         Figures::Backfill(arguments) => backfill(arguments),
         Figures::Promises(arguments) => promised(arguments),
         Figures::Jlcm(arguments) => placed(arguments),
+        Figures::Stout(arguments) => batched(arguments),
     }
 }
 
@@ -187,6 +213,16 @@ fn placed(arguments: &Jlcm) -> Result<ExitCode> {
     let evaluation = {
         let progress = Progress::new(jlcm::PARTS, "figures");
         jlcm::evaluate(budget, || progress.advance(1))?
+    };
+    end(&evaluation.report(), &evaluation.checks, seeds, &arguments.out)
+}
+
+fn batched(arguments: &Stout) -> Result<ExitCode> {
+    let (seeds, cycles) = (arguments.seeds.get().into(), arguments.cycles.get().into());
+    let budget = stout::Budget { seeds, cycles };
+    let evaluation = {
+        let progress = Progress::new(stout::runs(budget), "runs");
+        stout::evaluate(budget, arguments.threads, || progress.advance(1))?
     };
     end(&evaluation.report(), &evaluation.checks, seeds, &arguments.out)
 }

@@ -31,7 +31,8 @@ pub(crate) enum Bench {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
-    /// The cost of a decision: the machine with its policies, per task and per request.
+    /// The cost of a decision: the machine with its policies, per task and per request; a batcher
+    /// with its controllers, per member.
     Core {
         /// Arguments for Criterion.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -129,9 +130,12 @@ fn example(name: &str, words: &[String]) -> Result<()> {
 }
 
 fn core(words: &[String]) -> Result<()> {
-    let mut bench = cargo(&["bench", "-p", "ripstop-gateway", "--bench", "machine", "--"])?;
-    bench.args(words);
-    run(bench, BENCH_MAX)
+    for (package, name) in [("ripstop-gateway", "machine"), ("ripstop-batching", "batcher")] {
+        let mut bench = cargo(&["bench", "-p", package, "--bench", name, "--"])?;
+        bench.args(words);
+        run(bench, BENCH_MAX)?;
+    }
+    Ok(())
 }
 
 /// What serves in a process of its own is the program as it is shipped.

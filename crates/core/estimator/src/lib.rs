@@ -13,6 +13,7 @@
 //! * [`MovingAverage`], [`MeanSpan`]: what a number is on average, lately.
 //! * [`since_change`]: what a node did since it became faster or slower.
 //! * [`Bins`], [`Survival`]: the same in bounded memory, for a policy that asks often.
+//! * [`line`]: the nearest line without negative coefficients.
 //! * [`Quantiles`]: a percentile of what came last. [`Sketch`]: of what was counted, to be added
 //!   up.
 //!
@@ -68,6 +69,7 @@ pub use curve::Survival;
 pub use distribution::{Distribution, equally_likely};
 pub use empirical::Empirical;
 pub use fit::{Fit, SIZE_FINISHED_MIN, SPREAD_MIN};
+pub use line::{Point, line};
 pub use log::{
     LOG_HEADER, LogError, LogRecord, LoggedOutcome, TASK_LOG_MAX, TaskLogFormat, parse_log,
 };

@@ -1,9 +1,12 @@
 /// One point: where, how high, how much it counts.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Point {
-    pub(crate) x: f64,
-    pub(crate) y: f64,
-    pub(crate) weight: f64,
+pub struct Point {
+    /// Where.
+    pub x: f64,
+    /// How high.
+    pub y: f64,
+    /// How much it counts.
+    pub weight: f64,
 }
 
 /// Intercept and slope, neither below 0, of the line with the least weighted sum of squared
@@ -12,7 +15,7 @@ pub(crate) struct Point {
 ///
 /// Where the free line has a negative slope, that is the level of the weighted mean; where it has a
 /// negative intercept, the best line through the origin.
-pub(crate) fn line(points: &[Point]) -> (f64, f64) {
+pub fn line(points: &[Point]) -> (f64, f64) {
     let sum = |term: fn(&Point) -> f64| points.iter().map(|p| p.weight * term(p)).sum::<f64>();
     let weight = sum(|_| 1.0);
     let (x, y) = (sum(|p| p.x) / weight, sum(|p| p.y) / weight);
