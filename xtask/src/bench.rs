@@ -75,6 +75,9 @@ pub(crate) enum Bench {
     /// Ripstop beside MinIO and versitygw on one disk, by turns, under the same load. Takes 15
     /// minutes, with `--short` four. Fails if Ripstop is slower in comparison than it should be.
     Rivals(rivals::Arguments),
+    /// Small objects in packs, beside a stripe for each and beside MinIO and versitygw. Takes 15
+    /// minutes, with `--short` four. Fails where a bound does not hold.
+    Small(rivals::Arguments),
     /// How fast a lost catalog is rebuilt, and the memory that takes: `ripstop-lab rebuild`.
     Rebuild {
         /// Arguments for the measuring program.
@@ -100,6 +103,7 @@ pub(crate) fn bench(bench: &Bench) -> Result<()> {
         Bench::Placement { words } => lab("placement", words),
         Bench::Replan { words } => lab("replan", words),
         Bench::Rivals(arguments) => rivals::rivals(arguments),
+        Bench::Small(arguments) => rivals::small(arguments),
         Bench::Rebuild { words } => lab("rebuild", words),
         Bench::Gateway { words } => lab("gateway", words),
         Bench::Sim { words } => example("simulator", words),

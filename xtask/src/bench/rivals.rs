@@ -7,6 +7,7 @@ mod machine;
 mod report;
 mod round;
 mod server;
+mod small;
 
 use crate::{
     command::{cargo, command, run as run_command, say},
@@ -17,9 +18,10 @@ use anyhow::{Context, Result, bail, ensure};
 use cell::{Cell, groups};
 use contender::{Contender, Kind};
 use ground::Ground;
-use machine::{machine, said};
+use machine::{machine, said, sync_ms};
 use report::Verdict;
 use round::{Observation, load};
+pub(crate) use small::small;
 use std::{
     env, fs,
     io::{IsTerminal as _, Write as _, stderr},
@@ -38,8 +40,8 @@ const SHORT: (usize, f64) = (2, 2.0);
 /// What to measure, and where.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// What is measured: operation, size and clients at once.
-    #[arg(long, value_delimiter = ',', default_value = cell::ALL)]
+    /// What is measured: operation, size and clients at once [default: what the bounds are about].
+    #[arg(long, value_delimiter = ',')]
     cells: Vec<Cell>,
     /// How many turns each server has [default: 5].
     #[arg(long)]
@@ -50,10 +52,10 @@ pub(crate) struct Arguments {
     /// Two rounds of two seconds, to see whether everything runs.
     #[arg(long)]
     short: bool,
-    /// Folder on the disk to be measured [default: target/rivals/data].
+    /// Folder on the disk to be measured [default: target/rivals/data or target/small/data].
     #[arg(long)]
     dir: Option<PathBuf>,
-    /// Folder for rounds.csv and report.md [default: target/rivals].
+    /// Folder for rounds.csv and report.md [default: target/rivals or target/small].
     #[arg(long)]
     out: Option<PathBuf>,
     /// Measure this build of Ripstop instead of one from these sources.
@@ -70,28 +72,51 @@ pub(crate) struct Arguments {
 /// Measures, says what was found and leaves it in a folder; fails where something does not hold
 /// that should.
 pub(crate) fn rivals(arguments: &Arguments) -> Result<()> {
+    compare(arguments, "rivals", cell::ALL, |_| {}, |all, cells, _| report::verdicts(all, cells))
+}
+
+/// What should hold of what was observed in cells, on a disk that syncs a small file in this many
+/// milliseconds.
+type Judge = fn(&[Observation], &[Cell], f64) -> Vec<Verdict>;
+
+/// Measures those who are compared, `more` among them, in these cells unless others are asked for.
+fn compare(
+    arguments: &Arguments,
+    name: &str,
+    cells: &str,
+    more: impl FnOnce(&mut Vec<Contender>),
+    judge: Judge,
+) -> Result<()> {
     let (rounds, seconds) = if arguments.short { SHORT } else { (ROUNDS, SECONDS) };
     let rounds = arguments.rounds.unwrap_or(rounds);
     let seconds = arguments.seconds.unwrap_or(seconds);
     ensure!((1..=ROUNDS_MAX).contains(&rounds), "--rounds is {rounds}, not 1 to {ROUNDS_MAX}");
     ensure!((0.1..=600.0).contains(&seconds), "--seconds is {seconds}, not 0.1 to 600");
-    let folder = target()?.join("rivals");
+    let folder = target()?.join(name);
+    let cells = match &arguments.cells[..] {
+        [] => cells.split(',').map(str::parse).collect::<Result<Vec<Cell>>>()?,
+        asked => asked.to_vec(),
+    };
     let data = absolute(arguments.dir.as_deref())?.unwrap_or_else(|| folder.join("data"));
     let out = absolute(arguments.out.as_deref())?.unwrap_or(folder);
     for made in [&data, &out] {
         fs::create_dir_all(made).with_context(|| format!("making {}", made.display()))?;
     }
-    let (contenders, loader) = contenders(arguments)?;
+    let (mut contenders, loader) = contenders(arguments)?;
+    more(&mut contenders);
+    let sync_ms = sync_ms(&data)?;
     let mut bench = Bench {
         ground: Ground::new(&data)?,
         loader,
         contenders,
         seconds,
+        sync_ms,
+        judge,
         found: Vec::new(),
         failures: Vec::new(),
     };
-    bench.measure(rounds, &arguments.cells);
-    bench.conclude(&arguments.cells, rounds, &data, &out)
+    bench.measure(rounds, &cells);
+    bench.conclude(&cells, rounds, &data, &out)
 }
 
 fn absolute(path: Option<&Path>) -> Result<Option<PathBuf>> {
@@ -143,6 +168,9 @@ struct Bench {
     loader: PathBuf,
     contenders: Vec<Contender>,
     seconds: f64,
+    /// How long the disk takes to sync a small file, in milliseconds.
+    sync_ms: f64,
+    judge: Judge,
     found: Vec<Observation>,
     failures: Vec<String>,
 }
@@ -181,7 +209,7 @@ impl Bench {
     }
 
     fn conclude(&self, cells: &[Cell], rounds: usize, data: &Path, out: &Path) -> Result<()> {
-        let verdicts = report::verdicts(&self.found, cells);
+        let verdicts = (self.judge)(&self.found, cells, self.sync_ms);
         let report = self.report(cells, rounds, &machine(data)?, &verdicts);
         say(&report);
         for (name, text) in [("rounds.csv", report::csv(&self.found)), ("report.md", report)] {
@@ -204,7 +232,7 @@ impl Bench {
         let words: Vec<String> = env::args().skip(1).collect();
         let (words, seconds) = (words.join(" "), self.seconds);
         let mut lines = vec![
-            format!("Machine: {machine}."),
+            format!("Machine: {machine}; a file of 4 KiB is synced in {:.1} ms.", self.sync_ms),
             format!(
                 "Command: `cargo xtask {words}`: {rounds} rounds of {seconds} s a cell, medians."
             ),

@@ -146,6 +146,7 @@ pub async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assembly> {
     let (mut pools, mut rosters) = (Vec::new(), Vec::new());
     let (mut bucket_pools, mut delays) = (BTreeMap::new(), BTreeMap::new());
     let mut directories = Vec::new();
+    let mut settings = config.store.clone();
     for pool in &config.pools {
         let id = pool_id(&*catalog, pool).await?;
         let nodes = number_nodes(&*catalog, pool, Some(store), memory.blocks()).await?;
@@ -158,6 +159,7 @@ pub async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assembly> {
             Shared { seals: &seals, memory: &memory, spent: &spent, pins: &pins, aftermath: &to };
         let (built, roster) = build_pool(pool, origin, nodes, watch, &shared)?;
         rosters.push(roster);
+        settings.packs.insert(id, pool.packs.clone());
         bucket_pools.extend(pool.buckets.iter().map(|bucket| (bucket.clone(), id)));
         pools.push((pool.name.clone(), built));
     }
@@ -167,7 +169,7 @@ pub async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assembly> {
         bucket_pools,
         memory.clone(),
         pins,
-        config.store.clone(),
+        settings,
     );
     let keeper = Keeper::begin(store.clone(), aftermath, config.keeper.clone());
     let mut watched = Vec::with_capacity(pools.len());

@@ -7,7 +7,8 @@ mod line;
 pub(crate) use line::{Deletions, NAMES_LEN_MAX, Waiting};
 
 use crate::{
-    Store, StoreError, deletion::Deletion, error::STAMPS_MAX, record::Telling, stripe::record_of,
+    Deed, Done, Member, Store, StoreError, Target, deletion::Deletion, error::STAMPS_MAX,
+    record::Telling, stripe::record_of,
 };
 use line::EndOfLine;
 use ripstop_catalog::{CatalogError, Condition, Object, Outcome, Refusal, Tombstone};
@@ -36,6 +37,23 @@ impl Store {
         if present.is_none() {
             return Ok(None);
         }
+        if !self.is_gathered(bucket, 0) {
+            return self.delete_alone(bucket, key, condition).await;
+        }
+        let target = Target { bucket: bucket.to_owned(), key: key.to_owned(), condition };
+        match self.gather(Member { target, deed: Deed::Delete }, None).await? {
+            Done::Deleted(replaced) => Ok(replaced),
+            Done::Put(_) => unreachable!("a deletion is not answered with an object"),
+        }
+    }
+
+    /// The same beside deletions only.
+    pub(crate) async fn delete_alone(
+        &self,
+        bucket: &str,
+        key: &str,
+        condition: Condition,
+    ) -> Result<Option<Object>, StoreError> {
         let line = (self.pool_for(bucket).id(), self.tenant);
         let (answer, answered) = oneshot::channel();
         let (bucket, key) = (bucket.to_owned(), key.to_owned());

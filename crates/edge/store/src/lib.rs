@@ -47,6 +47,7 @@ mod lineage;
 mod narrow;
 mod object;
 mod pack;
+mod packing;
 mod quota;
 mod read;
 mod record;
@@ -70,6 +71,7 @@ pub use pack::{
     Batch, DIRECTORY_LEN_MAX, Deed, Done, MEMBERS_MAX, Member, PackDirectory, PackEntry,
     PackLayout, PackMark, lay_out,
 };
+pub use packing::PackSettings;
 pub use quota::Quotas;
 pub use record::Telling;
 pub use settings::StoreSettings;

@@ -12,6 +12,7 @@ mod reassert;
 mod retrieve;
 mod write;
 
+pub(crate) use batch::ENTRIES_LEN_MAX;
 pub use batch::{Batch, Deed, Done, Member};
 pub use directory::{DIRECTORY_LEN_MAX, MEMBERS_MAX, PackDirectory, PackEntry, PackMark};
 pub use layout::{PackLayout, lay_out};

@@ -1,4 +1,6 @@
-use std::time::Duration;
+use crate::PackSettings;
+use ripstop_model::PoolId;
+use std::{collections::BTreeMap, time::Duration};
 
 /// What an operator may set.
 #[derive(Clone, PartialEq, Debug)]
@@ -14,6 +16,8 @@ pub struct StoreSettings {
     /// Whether other gateways may have the catalog open too: then all say what they may be writing,
     /// and one of them keeps the store. Default no.
     pub is_shared: bool,
+    /// How pools gather small writes; those that are not here do not.
+    pub packs: BTreeMap<PoolId, PackSettings>,
 }
 
 impl Default for StoreSettings {
@@ -24,6 +28,7 @@ impl Default for StoreSettings {
             stripes_ahead: 2,
             memory_wait: Duration::from_secs(10),
             is_shared: false,
+            packs: BTreeMap::new(),
         }
     }
 }

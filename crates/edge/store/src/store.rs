@@ -1,6 +1,6 @@
 use crate::{
-    StoreError, StoreSettings, deletions::Deletions, lineage::Lineage, quota::InForce,
-    stranger::Strangers, strays::Strays,
+    StoreError, StoreSettings, deletions::Deletions, lineage::Lineage, packing::Lines,
+    quota::InForce, stranger::Strangers, strays::Strays,
 };
 use ripstop_catalog::{Catalog, CatalogError, Condition, Stamp, Stripe};
 use ripstop_model::{FragmentId, PoolId, StripeId, TenantId};
@@ -28,6 +28,8 @@ pub(crate) struct Inner {
     /// Shared with the tasks that reserve names beside the requests.
     pub lineage: Arc<Lineage>,
     pub deletions: Deletions,
+    /// What waits to be written together.
+    pub lines: Lines,
     pub strays: Strays,
     /// Shared with the task that learns what they are called.
     pub strangers: Arc<Strangers>,
@@ -69,6 +71,7 @@ impl Store {
             pins,
             lineage: Arc::new(lineage),
             deletions: Deletions::default(),
+            lines: Lines::default(),
             strays: Strays::default(),
             strangers,
             settings,

@@ -21,14 +21,29 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 const RECORD_LEN_FREE: usize = 16 << 10;
 
 impl Store {
-    /// Stores `len` bytes of `body` as the key's object. Dropping the future abandons the write.
+    /// Stores `len` bytes of `body` as the key's object. Dropping the future abandons the write,
+    /// unless the object is so short that it is written together with others, and has come.
     pub async fn put<B: Body<Seal = Attributes>>(
+        &self,
+        target: Target,
+        len: u64,
+        body: B,
+    ) -> Result<Object, WriteError<B::Error>> {
+        self.admit(&target, len).await?;
+        if self.is_gathered(&target.bucket, len) {
+            self.put_gathered(target, len, body).await
+        } else {
+            self.put_alone(target, len, body).await
+        }
+    }
+
+    /// The same in stripes of its own, for a write that was admitted.
+    pub(crate) async fn put_alone<B: Body<Seal = Attributes>>(
         &self,
         target: Target,
         len: u64,
         mut body: B,
     ) -> Result<Object, WriteError<B::Error>> {
-        self.admit(&target, len).await?;
         let mut writing = Writing::new(self, self.pool_for(&target.bucket), len)?;
         writing.take(&mut body).await?;
         let attributes = body.seal().map_err(WriteError::Body)?;

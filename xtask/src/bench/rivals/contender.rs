@@ -8,6 +8,8 @@ pub(super) enum Kind {
     Ripstop,
     /// Another build of Ripstop.
     Before,
+    /// Ripstop with a stripe for each object, however small.
+    Lone,
     Minio,
     Versitygw,
 }
@@ -17,6 +19,7 @@ impl Kind {
         match self {
             Self::Ripstop => "Ripstop",
             Self::Before => "Ripstop before",
+            Self::Lone => "Ripstop, no packs",
             Self::Minio => "MinIO",
             Self::Versitygw => "versitygw",
         }
@@ -25,7 +28,7 @@ impl Kind {
     /// Where it keeps objects, and what a loss of power leaves of those it has answered for.
     pub(super) fn durability(self) -> &'static str {
         match self {
-            Self::Ripstop | Self::Before => {
+            Self::Ripstop | Self::Before | Self::Lone => {
                 "six directories, coded (6,4); default settings: a write is answered when its fragments \
                  and its record are synced"
             }
@@ -41,6 +44,9 @@ impl Kind {
     }
 }
 
+/// Has Ripstop write a stripe for each object.
+const NO_PACKS: (&str, &str) = ("RIPSTOP_POOL_DEFAULT_PACK_BELOW", "0");
+
 /// A server that can be started as often as it is measured.
 pub(super) struct Contender {
     pub(super) kind: Kind,
@@ -55,7 +61,7 @@ impl Contender {
         let (access, secret) = (Server::ACCESS_KEY, Server::SECRET_KEY);
         let at = |name: &str| folder.join(name).into_os_string();
         let (words, variables, ready) = match self.kind {
-            Kind::Ripstop | Kind::Before => (
+            Kind::Ripstop | Kind::Before | Kind::Lone => (
                 vec![
                     "serve".into(),
                     "--data".into(),
@@ -63,7 +69,10 @@ impl Contender {
                     format!("--listen={address}").into(),
                     format!("--admin={admin}").into(),
                 ],
-                vec![("RIPSTOP_ACCESS_KEY", access), ("RIPSTOP_SECRET_KEY", secret)],
+                [("RIPSTOP_ACCESS_KEY", access), ("RIPSTOP_SECRET_KEY", secret)]
+                    .into_iter()
+                    .chain((self.kind == Kind::Lone).then_some(NO_PACKS))
+                    .collect(),
                 "/",
             ),
             Kind::Minio => (
@@ -96,7 +105,7 @@ impl Contender {
             ),
         };
         let folders: &[&str] = match self.kind {
-            Kind::Ripstop | Kind::Before => &[],
+            Kind::Ripstop | Kind::Before | Kind::Lone => &[],
             Kind::Minio => &["d1", "d2", "d3", "d4", "d5", "d6"],
             Kind::Versitygw => &["data"],
         };

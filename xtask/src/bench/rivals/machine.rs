@@ -1,5 +1,15 @@
 use anyhow::Result;
-use std::{fs, path::Path, process::Command, thread::available_parallelism};
+use std::{
+    fs::{self, File},
+    io::Write as _,
+    path::Path,
+    process::Command,
+    thread::available_parallelism,
+    time::Instant,
+};
+
+/// How often a small file is synced to see how long that takes.
+const SYNCS: usize = 41;
 
 /// The machine and the folder's file system, in words.
 pub(super) fn machine(folder: &Path) -> Result<String> {
@@ -17,6 +27,24 @@ pub(super) fn machine(folder: &Path) -> Result<String> {
         kernel.trim(),
         system.as_deref().unwrap_or("unknown file system"),
     ))
+}
+
+/// How long it takes to make a small file in the folder and sync it and its name, in milliseconds:
+/// the middle of several times.
+pub(super) fn sync_ms(folder: &Path) -> Result<f64> {
+    let (file, directory) = (folder.join("sync"), File::open(folder)?);
+    let mut times = Vec::with_capacity(SYNCS);
+    for _ in 0..SYNCS {
+        let begun = Instant::now();
+        let mut made = File::create(&file)?;
+        made.write_all(&[1; 4096])?;
+        made.sync_all()?;
+        directory.sync_all()?;
+        times.push(begun.elapsed().as_secs_f64() * 1000.0);
+        fs::remove_file(&file)?;
+    }
+    times.sort_unstable_by(f64::total_cmp);
+    Ok(times[SYNCS / 2])
 }
 
 /// What a command says, if it does well.

@@ -34,12 +34,32 @@ fn of(all: &[Observation], kind: Kind, cell: Cell) -> impl Iterator<Item = &Obse
     all.iter().filter(move |one| one.kind == kind && one.cell == cell)
 }
 
-/// How many times a rival's throughput Ripstop's was, round by round.
-pub(super) fn ratio(all: &[Observation], rival: Kind, cell: Cell) -> Option<Spread> {
+/// How many times a rival's figure Ripstop's was, round by round.
+pub(super) fn ratio(
+    all: &[Observation],
+    rival: Kind,
+    cell: Cell,
+    figure: fn(&Observation) -> f64,
+) -> Option<Spread> {
     Spread::of(of(all, Kind::Ripstop, cell).filter_map(|ours| {
         let theirs = of(all, rival, cell).find(|theirs| theirs.round == ours.round)?;
-        Some(ours.per_s / theirs.per_s)
+        Some(figure(ours) / figure(theirs))
     }))
+}
+
+/// The middle of a server's figures.
+pub(super) fn median(
+    all: &[Observation],
+    kind: Kind,
+    cell: Cell,
+    figure: fn(&Observation) -> f64,
+) -> Option<f64> {
+    Spread::of(of(all, kind, cell).map(figure)).map(|spread| spread.median)
+}
+
+/// How many times as fast as a rival Ripstop was.
+fn speed(all: &[Observation], rival: Kind, cell: Cell) -> Option<Spread> {
+    ratio(all, rival, cell, |one| one.per_s)
 }
 
 /// The table of medians, in Markdown.
@@ -68,7 +88,7 @@ fn line(all: &[Observation], kind: Kind, cell: Cell) -> Option<String> {
     let rate = spread(|one| one.per_s)?;
     let ratio = match kind {
         Kind::Ripstop => String::new(),
-        Kind::Before | Kind::Minio | Kind::Versitygw => ratio(all, kind, cell)
+        Kind::Before | Kind::Lone | Kind::Minio | Kind::Versitygw => speed(all, kind, cell)
             .map(|r| format!("{:.2} × ({:.2}–{:.2})", r.median, r.least, r.greatest))
             .unwrap_or_default(),
     };
@@ -141,7 +161,7 @@ fn verdict(
 ) -> Option<Verdict> {
     let cells = cells.iter().filter(|&cell| counts(cell));
     let ratios: Vec<(f64, Cell)> =
-        cells.filter_map(|&cell| Some((ratio(all, rival, cell)?.median, cell))).collect();
+        cells.filter_map(|&cell| Some((speed(all, rival, cell)?.median, cell))).collect();
     let (least, at) = ratios.iter().min_by(|a, b| a.0.total_cmp(&b.0))?;
     let short: Vec<String> = ratios
         .iter()
@@ -219,8 +239,8 @@ mod tests {
     fn ratios_are_taken_round_by_round() {
         let mut all = rounds(Kind::Ripstop, "get-4k-16", &[100.0, 200.0, 400.0]);
         all.extend(rounds(Kind::Minio, "get-4k-16", &[100.0, 100.0, 100.0, 1.0]));
-        let ratio = ratio(&all, Kind::Minio, cell("get-4k-16")).unwrap();
-        assert_eq!(ratio, Spread { least: 1.0, median: 2.0, greatest: 4.0 });
+        let speed = speed(&all, Kind::Minio, cell("get-4k-16")).unwrap();
+        assert_eq!(speed, Spread { least: 1.0, median: 2.0, greatest: 4.0 });
     }
 
     #[test]

@@ -13,9 +13,11 @@ use ripstop_model::Code;
 use ripstop_placement::planning::AutoPlan;
 use ripstop_policy::PolicySettings;
 use ripstop_runtime::Layout;
+use ripstop_store::PackSettings;
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 /// A pool and its nodes.
@@ -31,6 +33,8 @@ pub struct PoolConfig {
     pub encrypt: bool,
     /// Those whose objects it stores.
     pub buckets: Vec<String>,
+    /// How it gathers small writes.
+    pub packs: PackSettings,
     /// Its policy by name.
     pub policy: String,
     /// What the policy is told.
@@ -81,6 +85,9 @@ pub enum PlanSource {
     Auto(AutoPlan),
 }
 
+/// How long a batch may be told to wait for company.
+const MIN_INTERVAL: Duration = Duration::from_millis(1);
+const MAX_INTERVAL: Duration = Duration::from_secs(1);
 /// Nodes of the pool that is there when none is configured.
 const DEFAULT_NODES: usize = 6;
 const DEFAULT_CODE: [usize; 2] = [6, 4];
@@ -144,6 +151,34 @@ pub(super) fn pools(
     Ok(resolved)
 }
 
+/// Longest objects that are gathered in packs: others gain nothing by it.
+const PACK_BELOW_MAX: u64 = 128 << 10;
+
+fn packs(raw: &raw::Pool) -> Result<PackSettings> {
+    let mut packs = PackSettings::default();
+    if let Some(below) = raw.pack_below {
+        ensure!(below.0 <= PACK_BELOW_MAX, "pack_below is {}, at most 128 KiB", below.0);
+        packs.below = below.0 as u32;
+    }
+    if let Some(batching) = &raw.batching {
+        packs.batching.clone_from(batching);
+        packs.controller().context("batching")?;
+    }
+    if let Some(interval) = raw.batch_interval {
+        ensure!(
+            (MIN_INTERVAL..=MAX_INTERVAL).contains(&interval.0),
+            "batch_interval is {:?}, not 1 ms to 1 s",
+            interval.0
+        );
+        packs.interval = interval.0;
+    }
+    if let Some(most) = raw.puts_per_second_max {
+        ensure!(most.is_finite() && most > 0.0, "puts_per_second_max is {most}, not above 0");
+        packs.puts_per_second_max = Some(most);
+    }
+    Ok(packs)
+}
+
 fn default_pool() -> raw::Pool {
     toml::from_str("name = \"default\"").expect("a pool needs no more than a name")
 }
@@ -185,6 +220,7 @@ fn pool(raw: raw::Pool, is_remote: bool, memory_max: usize) -> Result<PoolConfig
     let plan = plan_source(&raw).with_context(at)?;
     let (policy, policy_settings) =
         policy::resolve(&raw, layout, code, is_remote).with_context(at)?;
+    let packs = packs(&raw).with_context(at)?;
     let (buckets, task_log) = (raw.buckets.clone(), raw.task_log.clone());
     Ok(PoolConfig {
         name: raw.name,
@@ -192,6 +228,7 @@ fn pool(raw: raw::Pool, is_remote: bool, memory_max: usize) -> Result<PoolConfig
         code,
         encrypt: raw.encrypt,
         buckets,
+        packs,
         policy,
         policy_settings,
         task_log,

@@ -96,6 +96,10 @@ pub(super) struct Pool {
     pub encrypt: bool,
     #[serde(default)]
     pub buckets: Vec<String>,
+    pub pack_below: Option<Size>,
+    pub batching: Option<String>,
+    pub batch_interval: Option<Span>,
+    pub puts_per_second_max: Option<f64>,
     pub policy: Option<String>,
     pub read_chunks: Option<u8>,
     pub policy_code: Option<[usize; 2]>,

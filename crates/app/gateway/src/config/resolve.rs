@@ -232,6 +232,7 @@ fn store_settings(
             default.memory_wait,
             &bounds::WAIT,
         )?,
+        packs: default.packs,
     })
 }
 

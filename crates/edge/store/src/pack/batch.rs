@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 const ENTRY_LEN: usize = 64;
 /// Most bytes of names and records in a batch: its directory is shorter than one may be, however
 /// little each member has to say.
-const ENTRIES_LEN_MAX: usize = super::DIRECTORY_LEN_MAX / 2;
+pub(crate) const ENTRIES_LEN_MAX: usize = super::DIRECTORY_LEN_MAX / 2;
 /// Most bytes of objects in a batch: with a directory they fit a stripe, however they lie.
 const PAYLOAD_LEN_MAX: usize = STRIPE_PAYLOAD_MAX as usize / 2;
 
@@ -56,6 +56,11 @@ impl Member {
             Deed::Put { bytes, .. } => bytes.len(),
             Deed::Retell(_) | Deed::Delete => 0,
         }
+    }
+
+    /// Bytes of payload that it takes with what is told of it, about, and rather more.
+    pub(crate) fn weight(&self) -> usize {
+        self.payload_len() + self.entry_len()
     }
 
     /// Bytes that telling of it takes, about, and rather more.

@@ -8,7 +8,7 @@ use ripstop_model::StripeId;
 use ripstop_runtime::Written;
 
 /// A pack that is stored, and what it tells, by member.
-pub(super) struct Packed {
+pub(crate) struct Packed {
     pub(super) directory: PackDirectory,
     pub(super) written: Written,
 }

@@ -38,6 +38,27 @@ impl Body for Whole {
     }
 }
 
+/// A batch that only has to be made visible.
+pub(crate) struct Prepared {
+    /// What is answered already, without anything being written.
+    answers: Vec<Option<Result<Done, StoreError>>>,
+    rest: Rest,
+}
+
+/// Those of its members that are written.
+enum Rest {
+    /// One, or none: as if there were no packs, and not begun.
+    Lone(Vec<Member>),
+    /// Few deletions, not begun.
+    Deletions(Pool, Vec<Waiting>, Vec<Deleted>),
+    /// A pack that is stored.
+    Packed(Box<Packed>, Vec<Member>),
+    /// One that could not be.
+    NotStored(Pool, Vec<Member>, StoreError),
+    /// This many, for a pool that does not exist, and why.
+    Unknown(StoreError, usize),
+}
+
 impl Store {
     /// An empty batch, with room for as much as one stripe is to hold.
     pub fn batch(&self) -> Batch {
@@ -50,39 +71,13 @@ impl Store {
     pub async fn write_batch(&self, pool: PoolId, batch: Batch) -> Vec<Result<Done, StoreError>> {
         let (store, count) = (self.clone(), batch.len());
         let writing = ripstop_host::spawn(async move {
-            let Some(pool) = store.pool(pool).cloned() else {
-                let unknown =
-                    StoreError::NoSuchPool { stripe: StripeId(0), pool: pool.to_string() };
-                return unknown.for_each_of(count).into_iter().map(Err).collect();
-            };
-            store.write_admitted(&pool, batch.members).await
+            let prepared = store.prepare(pool, batch).await;
+            store.finish(prepared).await
         });
         writing.await.unwrap_or_else(|error| {
             let error = StoreError::Catalog(CatalogError::Unavailable(error.into()));
             error.for_each_of(count).into_iter().map(Err).collect()
         })
-    }
-
-    /// Answers at once what is refused or done already, and has the rest written.
-    async fn write_admitted(
-        &self,
-        pool: &Pool,
-        members: Vec<Member>,
-    ) -> Vec<Result<Done, StoreError>> {
-        let mut done: Vec<Option<Result<Done, StoreError>>> = Vec::with_capacity(members.len());
-        let mut rest = Vec::with_capacity(members.len());
-        for member in members {
-            let answer = self.admit_member(&member).await.transpose();
-            if answer.is_none() {
-                rest.push(member);
-            }
-            done.push(answer);
-        }
-        let mut written = self.write_together(pool, rest).await.into_iter();
-        let answer = |answer: Option<_>| {
-            answer.unwrap_or_else(|| written.next().expect("the rest is answered in order"))
-        };
-        done.into_iter().map(answer).collect()
     }
 
     /// What is to be answered without writing anything: that a condition or a quota refuses it, or
@@ -111,27 +106,68 @@ impl Store {
         Ok(None)
     }
 
-    async fn write_together(
-        &self,
-        pool: &Pool,
-        mut members: Vec<Member>,
-    ) -> Vec<Result<Done, StoreError>> {
+    /// Stores a batch, if it is a pack: nobody sees it yet. What comes after it may be stored while
+    /// it is finished.
+    pub(crate) async fn prepare(&self, pool: PoolId, batch: Batch) -> Prepared {
+        let mut answers = Vec::with_capacity(batch.members.len());
+        let mut members = Vec::with_capacity(batch.members.len());
+        for member in batch.members {
+            let answer = self.admit_member(&member).await.transpose();
+            if answer.is_none() {
+                members.push(member);
+            }
+            answers.push(answer);
+        }
+        let Some(pool) = self.pool(pool).cloned() else {
+            let unknown = StoreError::NoSuchPool { stripe: StripeId(0), pool: pool.to_string() };
+            return Prepared { answers, rest: Rest::Unknown(unknown, members.len()) };
+        };
+        Prepared { answers, rest: self.prepare_rest(pool, members).await }
+    }
+
+    async fn prepare_rest(&self, pool: Pool, members: Vec<Member>) -> Rest {
         if members.len() < 2 {
-            let Some(member) = members.pop() else { return Vec::new() };
-            return vec![self.write_lone(member).await];
+            return Rest::Lone(members);
         }
         let is_deletion = |member: &Member| matches!(member.deed, Deed::Delete);
         if members.iter().all(is_deletion) {
             let (waiting, answers): (Vec<_>, Vec<_>) = members.iter().map(waiting).unzip();
             if waiting.iter().map(Waiting::len).sum::<usize>() <= NAMES_LEN_MAX {
-                return self.delete_together(pool, waiting, answers).await;
+                return Rest::Deletions(pool, waiting, answers);
             }
         }
-        let packed = match self.store_pack(pool, &members).await {
-            Ok(packed) => packed,
-            Err(error) => return self.give_up(pool, members, error).await,
+        match self.store_pack(&pool, &members).await {
+            Ok(packed) => Rest::Packed(Box::new(packed), members),
+            Err(error) => Rest::NotStored(pool, members, error),
+        }
+    }
+
+    /// Makes a batch visible, and answers each of its members in order.
+    pub(crate) async fn finish(&self, prepared: Prepared) -> Vec<Result<Done, StoreError>> {
+        let Prepared { answers, rest } = prepared;
+        let mut written = self.finish_rest(rest).await.into_iter();
+        let answer = |answer: Option<_>| {
+            answer.unwrap_or_else(|| written.next().expect("the rest is answered in order"))
         };
-        self.commit_pack(packed, members).await
+        answers.into_iter().map(answer).collect()
+    }
+
+    async fn finish_rest(&self, rest: Rest) -> Vec<Result<Done, StoreError>> {
+        match rest {
+            Rest::Lone(members) => {
+                let mut done = Vec::with_capacity(1);
+                for member in members {
+                    done.push(self.write_lone(member).await);
+                }
+                done
+            }
+            Rest::Deletions(pool, waiting, answers) => {
+                self.delete_together(&pool, waiting, answers).await
+            }
+            Rest::Packed(packed, members) => self.commit_pack(*packed, members).await,
+            Rest::NotStored(pool, members, error) => self.give_up(&pool, members, error).await,
+            Rest::Unknown(error, count) => error.for_each_of(count).into_iter().map(Err).collect(),
+        }
     }
 
     /// Does what one member is to do, as a request of its own.
@@ -140,7 +176,7 @@ impl Store {
         match deed {
             Deed::Put { bytes, attributes } => {
                 let len = bytes.len() as u64;
-                match self.put(target, len, Whole(Some(bytes), Some(attributes))).await {
+                match self.put_alone(target, len, Whole(Some(bytes), Some(attributes))).await {
                     Ok(object) => Ok(Done::Put(object)),
                     Err(WriteError::Store(error)) => Err(error),
                     Err(WriteError::Body(never)) => match never {},
@@ -149,7 +185,7 @@ impl Store {
             Deed::Retell(object) => self.put_told(target, object, None).await.map(Done::Put),
             Deed::Delete => {
                 let Target { bucket, key, condition } = target;
-                self.delete(&bucket, &key, condition).await.map(Done::Deleted)
+                self.delete_alone(&bucket, &key, condition).await.map(Done::Deleted)
             }
         }
     }

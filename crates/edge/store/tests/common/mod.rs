@@ -188,6 +188,16 @@ pub(crate) fn bench_with(
     seals: &Seals,
     encrypt: bool,
 ) -> (Bench, mpsc::Receiver<Aftermath>) {
+    bench_by(form, seals, encrypt, settings())
+}
+
+/// The same, with a store of these settings.
+pub(crate) fn bench_by(
+    form: Form,
+    seals: &Seals,
+    encrypt: bool,
+    settings: StoreSettings,
+) -> (Bench, mpsc::Receiver<Aftermath>) {
     let nodes: Vec<_> = (0..form.nodes).map(|_| Arc::new(MemoryNode::new(1 << 30))).collect();
     let (mut wrapped, mut faults) = (Vec::<Arc<dyn Node>>::new(), Vec::new());
     let mut meters = Vec::new();
@@ -206,7 +216,7 @@ pub(crate) fn bench_with(
     let memory = Memory::new(16 << 20);
     let sealing = (seals, encrypt);
     let (store, aftermaths) =
-        opened(PoolId(0), catalog.clone(), wrapped, form, memory.clone(), settings(), sealing);
+        opened(PoolId(0), catalog.clone(), wrapped, form, memory.clone(), settings, sealing);
     let seals = seals.clone();
     let bench =
         Bench { form, seals, encrypt, store, catalog, nodes, memory, folder, faults, meters };

@@ -1,0 +1,174 @@
+//! Small writes and deletions wait for company: which leave together, and when, is for
+//! [`ripstop_batching`] to say. What is here carries that out.
+//!
+//! Each tenant has a line of its own in each pool, so that a batch is one request of that tenant's
+//! to the pool, with its place in the queue and its memory.
+
+mod line;
+mod settings;
+
+pub use settings::PackSettings;
+
+pub(crate) use line::Lines;
+
+use crate::{Body, Deed, Done, Member, Store, StoreError, StoreSettings, Target, WriteError};
+use bytes::{Bytes, BytesMut};
+use line::{Departing, Line};
+use ripstop_batching::{BatchEnd, BatchEvent, BatchId, KeyMark};
+use ripstop_catalog::{Attributes, CatalogError, Condition, Object};
+use ripstop_model::PoolId;
+use ripstop_runtime::Share;
+use sha2::{Digest as _, Sha256};
+use std::sync::Arc;
+use tokio::sync::oneshot;
+
+impl StoreSettings {
+    /// How a pool gathers small writes, if it does.
+    pub(crate) fn packs_of(&self, pool: PoolId) -> Option<&PackSettings> {
+        self.packs.get(&pool).filter(|packs| packs.below > 0)
+    }
+}
+
+impl Store {
+    /// Whether an object of this length waits for company in its bucket's pool.
+    pub(crate) fn is_gathered(&self, bucket: &str, len: u64) -> bool {
+        let packs = self.inner.settings.packs_of(self.pool_for(bucket).id());
+        packs.is_some_and(|packs| len < u64::from(packs.below))
+    }
+
+    /// Stores an object that is written together with others.
+    pub(crate) async fn put_gathered<B: Body<Seal = Attributes>>(
+        &self,
+        target: Target,
+        len: u64,
+        mut body: B,
+    ) -> Result<Object, WriteError<B::Error>> {
+        let (bytes, share) = self.receive(&mut body, len as usize).await?;
+        let attributes = body.seal().map_err(WriteError::Body)?;
+        let member = Member { target, deed: Deed::Put { bytes, attributes } };
+        match self.gather(member, Some(share)).await? {
+            Done::Put(object) => Ok(object),
+            Done::Deleted(_) => unreachable!("a put is answered with an object"),
+        }
+    }
+
+    /// A short body, all of it, in memory that counts until it is answered.
+    async fn receive<B: Body>(
+        &self,
+        body: &mut B,
+        len: usize,
+    ) -> Result<(Bytes, Share), WriteError<B::Error>> {
+        let first = body.next().await.transpose().map_err(WriteError::Body)?.unwrap_or_default();
+        // Memory of its own kind: packs never wait for what their members hold.
+        let share = self.wait_for(self.memory().acquire_arriving(len.max(1))).await?;
+        let (mut bytes, mut more) = (first, BytesMut::new());
+        while let Some(next) = body.next().await.transpose().map_err(WriteError::Body)? {
+            if more.is_empty() {
+                more.reserve(len);
+                more.extend_from_slice(&bytes);
+            }
+            more.extend_from_slice(&next);
+            if more.len() > len {
+                break;
+            }
+        }
+        if !more.is_empty() {
+            bytes = more.freeze();
+        }
+        let (got, announced) = (bytes.len() as u64, len as u64);
+        if got == announced {
+            Ok((bytes, share))
+        } else {
+            Err(StoreError::Length { got, announced }.into())
+        }
+    }
+
+    /// Has a member written in the next batch of its line, and waits for its answer. It is written
+    /// even if the caller leaves.
+    pub(crate) async fn gather(
+        &self,
+        member: Member,
+        share: Option<Share>,
+    ) -> Result<Done, StoreError> {
+        let pool = self.pool_for(&member.target.bucket).id();
+        let line = self.inner.lines.of((pool, self.tenant), &self.inner.settings);
+        let (answer, answered) = oneshot::channel();
+        self.carry_out(&line, |line, now| line.enter(now, member, share, answer));
+        let ended = |_| StoreError::Catalog(CatalogError::Unavailable("it was given up".into()));
+        answered.await.map_err(ended)?
+    }
+
+    /// Tells a line what happened, and does what it says.
+    fn carry_out(
+        &self,
+        line: &Arc<Line>,
+        happened: impl FnOnce(&Line, ripstop_model::Timestamp) -> Vec<Departing>,
+    ) {
+        for departing in happened(line, line.now()) {
+            let (store, line) = (self.clone(), line.clone());
+            ripstop_host::spawn(async move { store.write_departing(&line, departing).await });
+        }
+        if line.needs_timer() {
+            let (store, line) = (self.clone(), line.clone());
+            ripstop_host::spawn(async move { store.wake(&line).await });
+        }
+    }
+
+    /// Wakes a line for as long as it waits for a time.
+    async fn wake(&self, line: &Arc<Line>) {
+        while let Some(at) = line.due() {
+            tokio::time::sleep_until(at.into()).await;
+            self.carry_out(line, |line, now| line.happened(now, BatchEvent::TimerFired));
+        }
+    }
+
+    async fn write_departing(&self, line: &Arc<Line>, departing: Departing) {
+        let Departing { id, batch, tickets, go } = departing;
+        // Those that wait are told even if this breaks off.
+        let mut ending = Ending { store: self, line, id, is_over: false };
+        let prepared = self.prepare(line.pool(), batch).await;
+        self.carry_out(line, |line, now| line.happened(now, BatchEvent::BatchStored(id)));
+        // It is told to go when all before it have ended.
+        if go.await.is_err() {
+            return;
+        }
+        let results = self.finish(prepared).await;
+        ending.is_over = true;
+        self.carry_out(line, |line, now| line.ended(now, id, tickets, results));
+    }
+}
+
+/// Ends a batch whose task broke off.
+struct Ending<'a> {
+    store: &'a Store,
+    line: &'a Arc<Line>,
+    id: BatchId,
+    is_over: bool,
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        if self.is_over {
+            return;
+        }
+        let failed = BatchEvent::BatchEnded(self.id, BatchEnd::Failed);
+        self.store.carry_out(self.line, |line, now| line.happened(now, failed));
+    }
+}
+
+/// What is the same for writes of one key only.
+fn mark(target: &Target) -> KeyMark {
+    let mut digest = Sha256::new();
+    // No bucket's name has a zero byte.
+    digest.update(target.bucket.as_bytes());
+    digest.update([0]);
+    digest.update(target.key.as_bytes());
+    let digest: [u8; 32] = digest.finalize().into();
+    let (first, _) = digest.split_first_chunk::<16>().expect("it has 32 bytes");
+    KeyMark(u128::from_le_bytes(*first))
+}
+
+fn is_conditional(member: &Member) -> bool {
+    // Who tells others what is stored already read what it is derived from.
+    member.target.condition != Condition::None || matches!(member.deed, Deed::Retell(_))
+}

@@ -1,0 +1,260 @@
+//! One line: what waits, and what its batcher says.
+
+use super::{is_conditional, mark};
+use crate::{Batch, Deed, Done, Member, StoreError, StoreSettings, error::RETRY_AFTER};
+use ripstop_batching::{
+    BatchAction, BatchEnd, BatchEvent, BatchId, BatchMember, BatchRefusal, Batcher, Fate,
+    WriteTicket,
+};
+use ripstop_catalog::{CatalogError, Object};
+use ripstop_host::unix_ms;
+use ripstop_model::{PoolId, TenantId, Timestamp};
+use ripstop_runtime::Share;
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Instant,
+};
+use tokio::sync::oneshot;
+
+type Answer = Result<Done, StoreError>;
+
+/// The lines that there are: one for each pool and tenant that ever gathered something.
+#[derive(Debug, Default)]
+pub(crate) struct Lines(Mutex<BTreeMap<(PoolId, TenantId), Arc<Line>>>);
+
+impl Lines {
+    pub(super) fn of(&self, whose: (PoolId, TenantId), settings: &StoreSettings) -> Arc<Line> {
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let line = lines.entry(whose).or_insert_with(|| {
+            let packs = settings.packs_of(whose.0).cloned().unwrap_or_default();
+            Arc::new(Line::new(whose, packs.batcher(settings.stripe_max)))
+        });
+        line.clone()
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Line {
+    pool: PoolId,
+    tenant: TenantId,
+    /// The batcher's times count from here.
+    begun: Instant,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    batcher: Batcher,
+    next: u64,
+    waiting: HashMap<WriteTicket, Waiting>,
+    /// Who waits to be told to commit.
+    going: HashMap<BatchId, oneshot::Sender<()>>,
+    /// Whether somebody wakes it when the batcher's time comes.
+    has_timer: bool,
+}
+
+/// A write that has no answer yet.
+#[derive(Debug)]
+struct Waiting {
+    /// Until it departs.
+    member: Option<Member>,
+    /// The object that it puts, for its answer if it is collapsed; none of a deletion.
+    puts: Option<Object>,
+    /// Which later write of its key took its place.
+    collapsed_into: Option<WriteTicket>,
+    share: Option<Share>,
+    answer: oneshot::Sender<Answer>,
+}
+
+/// A batch that departs.
+#[derive(Debug)]
+pub(super) struct Departing {
+    pub(super) id: BatchId,
+    pub(super) batch: Batch,
+    pub(super) tickets: Vec<WriteTicket>,
+    pub(super) go: oneshot::Receiver<()>,
+}
+
+impl Line {
+    fn new((pool, tenant): (PoolId, TenantId), batcher: Batcher) -> Self {
+        let state = State {
+            batcher,
+            next: 0,
+            waiting: HashMap::new(),
+            going: HashMap::new(),
+            has_timer: false,
+        };
+        Self { pool, tenant, begun: ripstop_host::now(), state: Mutex::new(state) }
+    }
+
+    pub(super) fn pool(&self) -> PoolId {
+        self.pool
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        Timestamp::ZERO + ripstop_host::since(self.begun)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A member comes; what departs now.
+    pub(super) fn enter(
+        &self,
+        now: Timestamp,
+        member: Member,
+        share: Option<Share>,
+        answer: oneshot::Sender<Answer>,
+    ) -> Vec<Departing> {
+        let mut state = self.state();
+        let ticket = WriteTicket(state.next);
+        state.next += 1;
+        let came = BatchMember {
+            ticket,
+            key: Some(mark(&member.target)),
+            bytes: u32::try_from(member.weight()).unwrap_or(u32::MAX),
+            tenant: self.tenant,
+            is_conditional: is_conditional(&member),
+        };
+        let puts = match &member.deed {
+            Deed::Put { bytes, attributes } => Some(Object {
+                len: bytes.len() as u64,
+                modified_ms: unix_ms(),
+                attributes: attributes.clone(),
+                ..Object::default()
+            }),
+            Deed::Retell(object) => Some(object.clone()),
+            Deed::Delete => None,
+        };
+        let (member, collapsed_into) = (Some(member), None);
+        state.waiting.insert(ticket, Waiting { member, puts, collapsed_into, share, answer });
+        state.take(now, BatchEvent::MemberCame(came), Some(ticket), &mut HashMap::new())
+    }
+
+    pub(super) fn happened(&self, now: Timestamp, event: BatchEvent) -> Vec<Departing> {
+        self.state().take(now, event, None, &mut HashMap::new())
+    }
+
+    /// A batch ended with these results, one for each of its tickets.
+    pub(super) fn ended(
+        &self,
+        now: Timestamp,
+        id: BatchId,
+        tickets: Vec<WriteTicket>,
+        results: Vec<Answer>,
+    ) -> Vec<Departing> {
+        let mut results = tickets.into_iter().zip(results).collect();
+        let event = BatchEvent::BatchEnded(id, BatchEnd::Committed);
+        self.state().take(now, event, None, &mut results)
+    }
+
+    /// Whether somebody must wake it from now on, who does not yet.
+    pub(super) fn needs_timer(&self) -> bool {
+        let mut state = self.state();
+        let is_needed = !state.has_timer && state.batcher.deadline().is_some();
+        state.has_timer |= is_needed;
+        is_needed
+    }
+
+    /// When to wake it next; nobody does any more if that is never.
+    pub(super) fn due(&self) -> Option<Instant> {
+        let mut state = self.state();
+        let due = state.batcher.deadline();
+        state.has_timer = due.is_some();
+        due.map(|due| self.begun + due.since(Timestamp::ZERO))
+    }
+}
+
+impl State {
+    /// Tells the batcher what happened, and answers whoever has an answer now. `came` is the write
+    /// that came; `results` are those of a batch that ended.
+    fn take(
+        &mut self,
+        now: Timestamp,
+        event: BatchEvent,
+        came: Option<WriteTicket>,
+        results: &mut HashMap<WriteTicket, Answer>,
+    ) -> Vec<Departing> {
+        let (mut actions, mut departing) = (Vec::new(), Vec::new());
+        if let BatchEvent::BatchEnded(id, _) = event {
+            self.going.remove(&id);
+        }
+        self.batcher.handle(now, event, &mut actions);
+        for action in actions {
+            match action {
+                BatchAction::Refuse { ticket, why } => self.refuse(ticket, why),
+                BatchAction::Drop(ticket) => {
+                    if let Some(dropped) = self.waiting.get_mut(&ticket) {
+                        (dropped.member, dropped.share) = (None, None);
+                        dropped.collapsed_into = came;
+                    }
+                }
+                BatchAction::Depart(left) => {
+                    let (go, told) = oneshot::channel();
+                    self.going.insert(left.batch, go);
+                    let (id, tickets) = (left.batch, left.tickets);
+                    let batch = self.batch(&tickets);
+                    departing.push(Departing { id, batch, tickets, go: told });
+                }
+                BatchAction::Commit(batch) => {
+                    if let Some(go) = self.going.remove(&batch) {
+                        // Its task may have broken off: then it says so.
+                        let _ = go.send(());
+                    }
+                }
+                BatchAction::Answer { ticket, fate } => self.answer(ticket, fate, results),
+            }
+        }
+        departing
+    }
+
+    /// The members that leave together.
+    fn batch(&mut self, tickets: &[WriteTicket]) -> Batch {
+        let mut batch = Batch::default();
+        for ticket in tickets {
+            let waiting = self.waiting.get_mut(ticket);
+            let member = waiting.and_then(|waiting| waiting.member.take());
+            let member = member.expect("what departs waited until then");
+            batch.add(member).expect("a batcher's limits are a batch's: one of each key, and room");
+        }
+        batch
+    }
+
+    fn refuse(&mut self, ticket: WriteTicket, why: BatchRefusal) {
+        let Some(refused) = self.waiting.remove(&ticket) else { return };
+        tracing::debug!(?why, "a small write was refused");
+        _ = refused.answer.send(Err(StoreError::Busy { retry_after: RETRY_AFTER }));
+    }
+
+    fn answer(
+        &mut self,
+        ticket: WriteTicket,
+        fate: Fate,
+        results: &mut HashMap<WriteTicket, Answer>,
+    ) {
+        let Some(waiting) = self.waiting.remove(&ticket) else { return };
+        let given_up = || Err(CatalogError::Unavailable("it was given up".into()).into());
+        let answer = match fate {
+            Fate::Failed => given_up(),
+            Fate::Committed => results.remove(&ticket).unwrap_or_else(given_up),
+            Fate::Collapsed => self.collapsed(&waiting, results),
+        };
+        // The caller may have left.
+        _ = waiting.answer.send(answer);
+    }
+
+    /// The answer of a write that another took the place of: as if it had been committed just
+    /// before, if that was.
+    fn collapsed(&self, waiting: &Waiting, results: &HashMap<WriteTicket, Answer>) -> Answer {
+        let mut by = waiting.collapsed_into;
+        while let Some(next) = by.and_then(|by| self.waiting.get(&by)?.collapsed_into) {
+            by = Some(next);
+        }
+        match by.and_then(|by| results.get(&by)) {
+            Some(Ok(_)) => Ok(waiting.puts.clone().map_or(Done::Deleted(None), Done::Put)),
+            Some(Err(_)) | None => Err(StoreError::Busy { retry_after: RETRY_AFTER }),
+        }
+    }
+}
