@@ -41,7 +41,7 @@ pub(crate) enum Figures {
     ///
     /// Writes a CSV file and a drawing for latency against load on three kinds of store, capacity,
     /// fairness and drawn settings, checks.csv and report.html; prints what was checked. Exits with
-    /// 1 if a check fails. Takes about three minutes on two cores.
+    /// 1 if a check fails. Takes some minutes on two cores.
     Stout(Stout),
 }
 
@@ -51,10 +51,10 @@ pub(crate) struct Stout {
     #[arg(long, value_name = "DIR", default_value = "docs/figures/stout")]
     pub out: PathBuf,
     /// Runs for each point, with the seeds 1 to N.
-    #[arg(long, value_name = "N", default_value = "2")]
+    #[arg(long, value_name = "N", default_value = "1")]
     pub seeds: NonZeroU16,
     /// Cycles of all writers that each run measures at least.
-    #[arg(long, value_name = "N", default_value = "40")]
+    #[arg(long, value_name = "N", default_value = "20")]
     pub cycles: NonZeroU16,
     /// Threads; the figures do not depend on it [default: one a core].
     #[arg(long, value_name = "N")]

@@ -14,8 +14,13 @@ use std::{
 const FIGURES_MAX: Duration = Duration::from_mins(20);
 /// The figures that are committed, each paper's in a folder of its own, and the table that those
 /// are drawn from again whose playing takes minutes.
-const PAPERS: [(&str, Option<&str>); 4] =
-    [("tofec", None), ("backfill", Some("duels.csv")), ("promises", None), ("jlcm", None)];
+const PAPERS: [(&str, Option<&str>); 5] = [
+    ("tofec", None),
+    ("backfill", Some("duels.csv")),
+    ("promises", None),
+    ("jlcm", None),
+    ("stout", None),
+];
 /// What is made and not committed.
 const UNCOMMITTED: [&str; 1] = ["report.html"];
 

@@ -103,11 +103,11 @@ impl Account {
         let (member, stand) = self.members.get_mut(&ticket).expect("it came");
         match (*stand, fate) {
             (Stand::Departed(its), Fate::Committed) => {
-                assert_eq!((its, end), (batch, BatchEnd::Committed))
+                assert_eq!((its, end), (batch, BatchEnd::Committed));
             }
             (Stand::Dropped, Fate::Collapsed) => assert_eq!(end, BatchEnd::Committed),
             (Stand::Departed(its), Fate::Failed) => {
-                assert_eq!((its, end), (batch, BatchEnd::Failed))
+                assert_eq!((its, end), (batch, BatchEnd::Failed));
             }
             (Stand::Dropped, Fate::Failed) => assert_eq!(end, BatchEnd::Failed),
             other => panic!("{ticket:?}: {other:?}"),
@@ -147,7 +147,9 @@ impl Course {
         }
         let mut actions = Vec::new();
         self.batcher.handle(self.now, event, &mut actions);
-        actions.iter().for_each(|action| self.account.took(action, ended));
+        for action in &actions {
+            self.account.took(action, ended);
+        }
         self.account.log.extend(actions);
         assert!(self.account.waiting().count() <= LIMITS.waiting_members_max);
         let bytes = self.account.waiting().map(|it| u64::from(it.bytes)).sum::<u64>();

@@ -16,9 +16,11 @@ use std::collections::VecDeque;
 /// A document, in bytes.
 const BYTES: u32 = 256;
 /// Writes that are measured at least, and cycles of all writers.
-const WRITES_MIN: f64 = 30_000.0;
+const WRITES_MIN: f64 = 12_000.0;
+/// Cycles of all writers together that are measured at least: few writers need more to tell.
+const TURNS_MIN: f64 = 160.0;
 /// Before measuring begins, in parts of what is measured.
-const WARM_UP: f64 = 1.0;
+const WARM_UP: f64 = 2.0;
 /// What is measured must be answered within as much time again.
 const GRACE: f64 = 1.0;
 /// Parts of what is measured whose means are compared, and how much longer the last may take than
@@ -83,7 +85,8 @@ impl Run {
 
     /// How long is measured.
     fn measured_s(&self) -> f64 {
-        let cycles = self.cycles * self.cycle_ms() / 1e3;
+        let cycles = self.cycles.max(TURNS_MIN / f64::from(self.writers));
+        let cycles = cycles * self.cycle_ms() / 1e3;
         cycles.max(WRITES_MIN / self.load_per_s)
     }
 
