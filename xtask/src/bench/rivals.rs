@@ -132,17 +132,17 @@ fn contenders(arguments: &Arguments) -> Result<(Vec<Contender>, PathBuf)> {
         run_command(cargo(&["build", "--release", "-p", "ripstop"])?, BUILD_MAX)?;
     }
     let version = if arguments.program.is_some() { describe(&program)? } else { commit()? };
-    let mut contenders = vec![Contender { kind: Kind::Ripstop, program, version }];
+    let mut contenders = vec![Contender { kind: Kind::Ripstop, program, version, config: None }];
     if let Some(program) = absolute(arguments.before.as_deref())? {
         let version = describe(&program)?;
-        contenders.push(Contender { kind: Kind::Before, program, version });
+        contenders.push(Contender { kind: Kind::Before, program, version, config: None });
     }
     for (kind, had) in
         [(Kind::Minio, tool::minio()), (Kind::Versitygw, tool::versitygw_as_released())]
     {
         match had {
             Ok((program, version)) => {
-                contenders.push(Contender { kind, program, version: version.into() });
+                contenders.push(Contender { kind, program, version: version.into(), config: None });
             }
             Err(refused) => say(&format!("\n!!! SKIPPED: {}: {refused:#}\n", kind.name())),
         }

@@ -225,13 +225,15 @@ impl Course {
 fn play(name: &str, collapse: bool, steps: &[[u8; 3]]) -> Vec<BatchAction> {
     let interval = Duration::from_millis(9);
     let settings = ControllerSettings { interval, ..ControllerSettings::default() };
-    let controller = by_name(name, &settings).unwrap();
+    let controller = by_name(name, &settings).expect("it is registered");
     let puts_per_second_max = (!collapse).then_some(200.0);
     let settings = BatchSettings { limits: LIMITS, collapse, puts_per_second_max };
     let batcher = Batcher::new(settings, controller);
     let account = Account::default();
     let mut course = Course { batcher, account, now: Timestamp::ZERO, next: 0 };
-    steps.iter().for_each(|step| course.step(*step));
+    for step in steps {
+        course.step(*step);
+    }
     course.finish();
     course.account.log
 }

@@ -1,6 +1,9 @@
 use super::server::{Server, Start};
-use anyhow::Result;
-use std::path::{Path, PathBuf};
+use anyhow::{Context as _, Result};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 /// Who is measured.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -44,14 +47,13 @@ impl Kind {
     }
 }
 
-/// Has Ripstop write a stripe for each object.
-const NO_PACKS: (&str, &str) = ("RIPSTOP_POOL_DEFAULT_PACK_BELOW", "0");
-
 /// A server that can be started as often as it is measured.
 pub(super) struct Contender {
     pub(super) kind: Kind,
     pub(super) program: PathBuf,
     pub(super) version: String,
+    /// Ripstop's configuration, where it is not the default.
+    pub(super) config: Option<&'static str>,
 }
 
 impl Contender {
@@ -60,19 +62,21 @@ impl Contender {
         let (address, admin) = (Server::free_address()?, Server::free_address()?);
         let (access, secret) = (Server::ACCESS_KEY, Server::SECRET_KEY);
         let at = |name: &str| folder.join(name).into_os_string();
+        let config = folder.with_extension("toml");
+        if let Some(text) = self.config {
+            fs::write(&config, text).with_context(|| format!("writing {}", config.display()))?;
+        }
+        let config = self.config.map(|_| ["--config".into(), config.into_os_string()]);
         let (words, variables, ready) = match self.kind {
             Kind::Ripstop | Kind::Before | Kind::Lone => (
-                vec![
-                    "serve".into(),
-                    "--data".into(),
-                    at("data"),
-                    format!("--listen={address}").into(),
-                    format!("--admin={admin}").into(),
-                ],
-                [("RIPSTOP_ACCESS_KEY", access), ("RIPSTOP_SECRET_KEY", secret)]
+                ["serve".into(), "--data".into(), at("data")]
                     .into_iter()
-                    .chain((self.kind == Kind::Lone).then_some(NO_PACKS))
+                    .chain(
+                        [format!("--listen={address}"), format!("--admin={admin}")].map(Into::into),
+                    )
+                    .chain(config.into_iter().flatten())
                     .collect(),
+                vec![("RIPSTOP_ACCESS_KEY", access), ("RIPSTOP_SECRET_KEY", secret)],
                 "/",
             ),
             Kind::Minio => (

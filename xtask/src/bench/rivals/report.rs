@@ -232,7 +232,7 @@ mod tests {
     }
 
     fn contender(kind: Kind) -> Contender {
-        Contender { kind, program: "x".into(), version: "1".into() }
+        Contender { kind, program: "x".into(), version: "1".into(), config: None }
     }
 
     #[test]
