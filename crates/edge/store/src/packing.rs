@@ -16,7 +16,7 @@ use bytes::{Bytes, BytesMut};
 use line::{Departing, Line};
 use ripstop_batching::{BatchEnd, BatchEvent, BatchId, KeyMark};
 use ripstop_catalog::{Attributes, CatalogError, Condition, Object};
-use ripstop_model::PoolId;
+use ripstop_model::{PoolId, Timestamp};
 use ripstop_runtime::Share;
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
@@ -61,30 +61,26 @@ impl Store {
         let first = body.next().await.transpose().map_err(WriteError::Body)?.unwrap_or_default();
         // Memory of its own kind: packs never wait for what their members hold.
         let share = self.wait_for(self.memory().acquire_arriving(len.max(1))).await?;
-        let (mut bytes, mut more) = (first, BytesMut::new());
+        // A piece may be a small part of what a connection received at once.
+        let mut bytes = BytesMut::with_capacity(len);
+        bytes.extend_from_slice(&first);
+        drop(first);
         while let Some(next) = body.next().await.transpose().map_err(WriteError::Body)? {
-            if more.is_empty() {
-                more.reserve(len);
-                more.extend_from_slice(&bytes);
-            }
-            more.extend_from_slice(&next);
-            if more.len() > len {
+            bytes.extend_from_slice(&next);
+            if bytes.len() > len {
                 break;
             }
         }
-        if !more.is_empty() {
-            bytes = more.freeze();
-        }
         let (got, announced) = (bytes.len() as u64, len as u64);
         if got == announced {
-            Ok((bytes, share))
+            Ok((bytes.freeze(), share))
         } else {
             Err(StoreError::Length { got, announced }.into())
         }
     }
 
-    /// Has a member written in the next batch of its line, and waits for its answer. It is written
-    /// even if the caller leaves.
+    /// Has a member written in the next batch of its line, and waits for its answer. With others it
+    /// is written even if the caller leaves.
     pub(crate) async fn gather(
         &self,
         member: Member,
@@ -93,7 +89,13 @@ impl Store {
         let pool = self.pool_for(&member.target.bucket).id();
         let line = self.inner.lines.of((pool, self.tenant), &self.inner.settings);
         let (answer, answered) = oneshot::channel();
-        self.carry_out(&line, |line, now| line.enter(now, member, share, answer));
+        let (ticket, mut departing) = line.enter(line.now(), member, share, answer);
+        // A lone one needs no task of its own: what its caller abandons fails alone.
+        let own = departing.pop_if(|departing| departing.tickets == [ticket]);
+        self.begin(&line, departing);
+        if let Some(own) = own {
+            self.write_departing(&line, own).await;
+        }
         let ended = |_| StoreError::Catalog(CatalogError::Unavailable("it was given up".into()));
         answered.await.map_err(ended)?
     }
@@ -102,9 +104,15 @@ impl Store {
     fn carry_out(
         &self,
         line: &Arc<Line>,
-        happened: impl FnOnce(&Line, ripstop_model::Timestamp) -> Vec<Departing>,
+        happened: impl FnOnce(&Line, Timestamp) -> Vec<Departing>,
     ) {
-        for departing in happened(line, line.now()) {
+        let departing = happened(line, line.now());
+        self.begin(line, departing);
+    }
+
+    /// Has batches written that depart, and the line woken when its time comes.
+    fn begin(&self, line: &Arc<Line>, departing: Vec<Departing>) {
+        for departing in departing {
             let (store, line) = (self.clone(), line.clone());
             ripstop_host::spawn(async move { store.write_departing(&line, departing).await });
         }

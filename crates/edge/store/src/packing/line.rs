@@ -100,14 +100,14 @@ impl Line {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A member comes; what departs now.
+    /// A member comes: what it is known by from now on, and what departs.
     pub(super) fn enter(
         &self,
         now: Timestamp,
         member: Member,
         share: Option<Share>,
         answer: oneshot::Sender<Answer>,
-    ) -> Vec<Departing> {
+    ) -> (WriteTicket, Vec<Departing>) {
         let mut state = self.state();
         let ticket = WriteTicket(state.next);
         state.next += 1;
@@ -130,7 +130,8 @@ impl Line {
         };
         let (member, collapsed_into) = (Some(member), None);
         state.waiting.insert(ticket, Waiting { member, puts, collapsed_into, share, answer });
-        state.take(now, BatchEvent::MemberCame(came), Some(ticket), &mut HashMap::new())
+        let event = BatchEvent::MemberCame(came);
+        (ticket, state.take(now, event, Some(ticket), &mut HashMap::new()))
     }
 
     pub(super) fn happened(&self, now: Timestamp, event: BatchEvent) -> Vec<Departing> {
