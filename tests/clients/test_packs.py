@@ -17,7 +17,7 @@ from support.payload import SEED, small
 pytestmark = pytest.mark.own
 WORKERS = 16
 KEYS_PER_WORKER = 24
-STEPS = 50
+STEPS = 35
 
 
 @pytest.fixture
