@@ -302,11 +302,9 @@ def test_a_hundred_kills_lose_no_small_write_that_was_answered(gateway):
 class Pack:
     """One pack, its fragment files and what its members hold."""
 
-    def __init__(self, folder, seed, sizes):
-        # Long enough for all of them to come, once one has been written.
-        settings = {"batching": "fixed", "batch_interval": "1s"}
-        self.gateway = Gateway(folder, pool=PACKS | settings).start()
-        self.client = self.gateway.endpoint().client()
+    def __init__(self, gateway, seed, sizes):
+        self.gateway = gateway
+        self.client = gateway.endpoint().client()
         self.client.create_bucket(Bucket=BUCKET)
         self.client.put_object(Bucket=BUCKET, Key="first", Body=b"alone")
         alone = {file.stem for file in self.gateway.fragments()}
@@ -357,9 +355,12 @@ def sizes():
 
 @pytest.fixture
 def pack(tmp_path, seed, sizes):
-    made = Pack(tmp_path / "own", seed, sizes)
-    yield made
-    made.gateway.kill()
+    # Long enough for all of them to come, once one has been written.
+    own = Gateway(tmp_path / "own", pool=PACKS | {"batching": "fixed", "batch_interval": "1s"})
+    try:
+        yield Pack(own.start(), seed, sizes)
+    finally:
+        own.kill()
 
 
 def test_a_flipped_bit_in_a_pack_is_found_and_never_served(pack, seed):
