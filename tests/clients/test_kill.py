@@ -13,7 +13,6 @@ from support.gateway import clean, wait_clean
 from support.payload import KIB, MIB, SEED, Stream, digest, digest_of
 
 pytestmark = pytest.mark.own
-WORKERS = 4
 KEYS_PER_WORKER = 12
 BYSTANDERS = 20
 LOAD_SECONDS_MAX = 1.5
@@ -43,6 +42,9 @@ class Model:
 class Worker(threading.Thread):
     """Writes keys of its own until the gateway is gone."""
 
+    # Workers at once, and how long what they and bystanders write may be.
+    at_once, sizes = 4, SIZES
+
     def __init__(self, number, gateway, model, dice):
         super().__init__(name=f"worker-{number}")
         self.client = gateway.endpoint().client(read_timeout=20)
@@ -62,7 +64,7 @@ class Worker(threading.Thread):
             self.model.unanswered += 1
 
     def fresh(self):
-        return self.dice.getrandbits(32), self.dice.choice(SIZES)
+        return self.dice.getrandbits(32), self.dice.choice(self.sizes)
 
     def write(self, key, state, call):
         self.model.expect(key, state)
@@ -149,10 +151,10 @@ def verify(client, model, keys):
     assert sizes == {key: next(iter(model.may[key]))[1] for key in wanted}
 
 
-def load_and_kill(gateway, model, dice):
-    """One life of the gateway under load."""
+def load_and_kill(gateway, model, dice, kind=Worker):
+    """One life of the gateway under load by workers of this kind."""
     workers = [
-        Worker(number, gateway, model, random.Random(dice.getrandbits(64))) for number in range(WORKERS)
+        kind(number, gateway, model, random.Random(dice.getrandbits(64))) for number in range(kind.at_once)
     ]
     for worker in workers:
         worker.start()
@@ -167,17 +169,18 @@ def load_and_kill(gateway, model, dice):
     assert not early, f"failed before the kill: {early}\n{gateway.log_tail()}"
 
 
-def kills(gateway, count, seed):
+def kills(gateway, count, seed, kind=Worker):
+    """Kills it this often; answers what is there in the end."""
     dice, model = random.Random(seed), Model()
     client = gateway.endpoint().client()
     client.create_bucket(Bucket=BUCKET)
     for number in range(BYSTANDERS):
-        key, state = f"bystander/{number:02}", (dice.getrandbits(32), dice.choice(SIZES))
+        key, state = f"bystander/{number:02}", (dice.getrandbits(32), dice.choice(kind.sizes))
         client.put_object(Bucket=BUCKET, Key=key, Body=Stream(*state), ContentLength=state[1])
         model.may[key] = {state}
     for life in range(1, count + 1):
         model.touched.clear()
-        load_and_kill(gateway, model, dice)
+        load_and_kill(gateway, model, dice, kind)
         gateway.start()
         everything = life % 10 == 0 or life == count
         verify(client, model, model.may if everything else model.touched)
@@ -206,6 +209,7 @@ def kills(gateway, count, seed):
     gateway.stop()
     gateway.start()
     verify(client, model, model.may)
+    return model
 
 
 def s3_uploads(client):
