@@ -36,8 +36,8 @@ pub(crate) enum Figures {
     /// Writes a CSV file and a drawing for each of the figures 6 to 13 and one about lanes,
     /// checks.csv and report.html; prints what was checked. Exits with 1 if a check fails.
     Jlcm(Jlcm),
-    /// Stout (McCullough, Dunagan, Wolman, Snoeren): adaptive batching of writes, and an interval by
-    /// a model. See docs/stout.md.
+    /// Stout (McCullough, Dunagan, Wolman, Snoeren): adaptive batching of writes, and an interval
+    /// by a model. See docs/stout.md.
     ///
     /// Writes a CSV file and a drawing for latency against load on three kinds of store, capacity,
     /// fairness and drawn settings, checks.csv and report.html; prints what was checked. Exits with

@@ -3,6 +3,9 @@ use ripstop_model::StripeId;
 
 /// Bits of a clock's reading that count within its millisecond.
 const COUNTER_BITS: u32 = 16;
+/// The highest of them says that what is told was decided by what was there: a stamp with it may
+/// not be preceded by a write that comes later. One without a condition may have it, too.
+const DECIDED: u64 = 1 << (COUNTER_BITS - 1);
 
 /// When something was first told, and where: of two versions of a key, the one with the later stamp
 /// is what the key stands for.
@@ -28,6 +31,16 @@ impl Stamp {
         unix_ms << COUNTER_BITS
     }
 
+    /// The first reading, from this one on, of what was decided by what was there.
+    pub const fn decided(when: u64) -> u64 {
+        if when & DECIDED == 0 { (when & !(DECIDED - 1)) | DECIDED } else { when }
+    }
+
+    /// Whether what is told may have been decided by what was there.
+    pub const fn is_decided(self) -> bool {
+        self.when & DECIDED != 0
+    }
+
     /// Its time, in milliseconds since 1970.
     pub const fn unix_ms(self) -> u64 {
         self.when >> COUNTER_BITS
@@ -51,6 +64,16 @@ pub struct Tombstone {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_decided_reading_is_not_before_the_one_that_was_asked_for() {
+        for when in [0, 1, DECIDED - 1, DECIDED, DECIDED + 9, 7 << 16, (7 << 16) | 0xffff] {
+            let decided = Stamp { when: Stamp::decided(when), stripe: StripeId(1) };
+            assert!(decided.when >= when && decided.is_decided());
+            assert_eq!(decided.unix_ms(), when >> COUNTER_BITS);
+        }
+        assert!(!Stamp { when: Stamp::at(1000), stripe: StripeId(1) }.is_decided());
+    }
 
     #[test]
     fn what_has_no_stamp_was_told_when_its_stripe_was_named() {

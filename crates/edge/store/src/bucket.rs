@@ -3,7 +3,7 @@ use crate::{
     error::{RETRY_AFTER, STAMPS_MAX},
     record::Telling,
 };
-use ripstop_catalog::{Bucket, Change, ListingRequest, Refusal};
+use ripstop_catalog::{Bucket, Change, Condition, ListingRequest, Refusal};
 use ripstop_host::unix_ms;
 
 impl Store {
@@ -15,7 +15,7 @@ impl Store {
         let created_ms = unix_ms();
         for _ in 0..STAMPS_MAX {
             let (told_by, _pin) = self.name().await?;
-            let stamp = Some(self.stamp(told_by).await?);
+            let stamp = Some(self.stamp(told_by, &Condition::None).await?);
             let name = name.to_owned();
             let bucket = Bucket { name, created_ms, told_by, stamp, ..Bucket::default() };
             let told = Telling::Bucket(bucket.clone());
@@ -38,7 +38,7 @@ impl Store {
             return Err(Refusal::BucketNotEmpty.into());
         }
         for _ in 0..STAMPS_MAX {
-            let gone = [(name.to_owned(), String::new())];
+            let gone = [(name.to_owned(), String::new(), Condition::None)];
             let (written, mut tombstones) = self.tell_gone(self.pool_for(name), &gone).await?;
             let (name, tombstone) = (name.to_owned(), tombstones.pop());
             let change = |stripes| Change::DeleteBucket { name, tombstone, stripes };

@@ -1,4 +1,4 @@
-use ripstop_catalog::{Session, Stamp};
+use ripstop_catalog::{Condition, Session, Stamp};
 use ripstop_host::{random_u64, unix_ms};
 use ripstop_model::StripeId;
 use ripstop_runtime::{Pin, Pins};
@@ -70,13 +70,16 @@ impl StripeNames {
 pub(crate) struct StampClock(AtomicU64);
 
 impl StampClock {
-    /// A stamp later than all before, of something that `stripe` is the first to tell.
-    pub(crate) fn next(&self, stripe: StripeId) -> Stamp {
+    /// A stamp later than all before, of something that `stripe` is the first to tell, under this
+    /// condition.
+    pub(crate) fn next(&self, stripe: StripeId, condition: &Condition) -> Stamp {
         let wall = Stamp::at(unix_ms());
-        let tick = |last: u64| Some(wall.max(last + 1));
-        let last = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, tick);
-        let last = last.expect("a tick is never refused");
-        Stamp { when: wall.max(last + 1), stripe }
+        let tick = |last: u64| match condition {
+            Condition::None => wall.max(last + 1),
+            _ => Stamp::decided(wall.max(last + 1)),
+        };
+        let last = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, |it| Some(tick(it)));
+        Stamp { when: tick(last.expect("a tick is never refused")), stripe }
     }
 
     /// From now on stamps are later than this reading.
@@ -134,13 +137,16 @@ mod tests {
     #[test]
     fn stamps_only_grow_and_pass_what_was_seen() {
         let (clock, stripe) = (StampClock::default(), StripeId(7));
-        let first = clock.next(stripe);
+        let first = clock.next(stripe, &Condition::None);
         assert!(first.unix_ms().abs_diff(unix_ms()) < 1000);
         let ahead = Stamp::at(unix_ms() + 3_600_000);
         clock.observe(ahead);
         clock.observe(first.when);
-        let stamps: Vec<Stamp> = (0..100_000).map(|_| clock.next(stripe)).collect();
+        let condition = |at: u32| if at % 7 == 3 { Condition::Present } else { Condition::None };
+        let stamps: Vec<Stamp> =
+            (0..100_000).map(|at| clock.next(stripe, &condition(at))).collect();
         assert!(stamps[0].when > ahead && stamps.is_sorted_by(|one, next| one < next));
+        assert!(stamps.iter().skip(3).step_by(7).all(|stamp| stamp.is_decided()));
     }
 
     #[test]

@@ -78,7 +78,10 @@ impl Store {
 
     /// Tells deletions in one stripe, and applies them; answers those that must be told again.
     pub(crate) async fn tell_together(&self, pool: PoolId, batch: Vec<Waiting>) -> Vec<Waiting> {
-        let gone: Vec<_> = batch.iter().map(|one| (one.bucket.clone(), one.key.clone())).collect();
+        let gone: Vec<_> = batch
+            .iter()
+            .map(|one| (one.bucket.clone(), one.key.clone(), one.condition.clone()))
+            .collect();
         let pool = self.pool(pool).expect("lines are of pools that there are");
         let (written, tombstones) = match self.tell_gone(pool, &gone).await {
             Ok(told) => told,
@@ -109,13 +112,14 @@ impl Store {
         self.answer(batch, outcomes)
     }
 
-    /// Has a stripe tell that names (bucket and key; no key for the bucket itself) were deleted;
+    /// Has a stripe tell that names (bucket and key; no key for the bucket itself) were deleted,
+    /// each under its condition;
     /// none does, if too few nodes take it. Where too much waits, nothing is deleted: that passes,
     /// and what is not told stays untold.
     pub(crate) async fn tell_gone(
         &self,
         pool: &Pool,
-        gone: &[(String, String)],
+        gone: &[(String, String, Condition)],
     ) -> Result<(Option<Written>, Vec<Tombstone>), Busy> {
         match self.try_tell_gone(pool, gone).await {
             Ok((written, tombstones)) => Ok((Some(written), tombstones)),
@@ -130,12 +134,12 @@ impl Store {
     async fn try_tell_gone(
         &self,
         pool: &Pool,
-        gone: &[(String, String)],
+        gone: &[(String, String, Condition)],
     ) -> Result<(Written, Vec<Tombstone>), StoreError> {
         let (told_by, _pin) = self.name().await?;
         let (mut of, mut tombstones) = (Vec::with_capacity(gone.len()), Vec::new());
-        for (bucket, key) in gone {
-            let stamp = self.stamp(told_by).await?;
+        for (bucket, key, condition) in gone {
+            let stamp = self.stamp(told_by, condition).await?;
             of.push(Deletion { bucket: bucket.clone(), key: key.clone(), stamp });
             tombstones.push(Tombstone { stamp, told_by, ..Tombstone::default() });
         }

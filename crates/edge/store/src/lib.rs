@@ -56,6 +56,7 @@ mod store;
 mod stranger;
 mod strays;
 mod stripe;
+mod target;
 mod upload;
 mod write;
 
@@ -75,8 +76,9 @@ pub use packing::PackSettings;
 pub use quota::Quotas;
 pub use record::Telling;
 pub use settings::StoreSettings;
-pub use store::{Store, Target};
+pub use store::Store;
 pub use stranger::POOL_NAME_PREFIX;
 pub use strays::{Strays, is_spread, spot};
 pub use stripe::stripe_record;
+pub use target::Target;
 pub use upload::PartSeal;

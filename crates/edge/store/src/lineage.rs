@@ -10,7 +10,7 @@ use crate::{
     clock::{StampClock, StripeNames},
     error::RETRY_AFTER,
 };
-use ripstop_catalog::{Catalog, CatalogError, Change, Refusal, Session, Stamp, Vouched};
+use ripstop_catalog::{Catalog, CatalogError, Change, Condition, Refusal, Session, Stamp, Vouched};
 use ripstop_host::unix_ms;
 use ripstop_model::{FragmentId, StripeId};
 use ripstop_runtime::{Pin, Pins};
@@ -222,11 +222,15 @@ impl Lineage {
         Err(StoreError::Busy { retry_after: RETRY_AFTER })
     }
 
-    /// The stamp of what a stripe is the first to tell: later than all that this gateway, or one
-    /// before it on this catalog, gave to anything.
-    pub(crate) async fn stamp(self: &Arc<Self>, stripe: StripeId) -> Result<Stamp, StoreError> {
+    /// The stamp of what a stripe is the first to tell, under this condition: later than all that
+    /// this gateway, or one before it on this catalog, gave to anything.
+    pub(crate) async fn stamp(
+        self: &Arc<Self>,
+        stripe: StripeId,
+        condition: &Condition,
+    ) -> Result<Stamp, StoreError> {
         self.vouched().await?;
-        let stamp = self.stamps.next(stripe);
+        let stamp = self.stamps.next(stripe, condition);
         self.reserve_to(stamp.unix_ms()).await?;
         Ok(stamp)
     }

@@ -68,7 +68,7 @@ impl Store {
     ) -> Result<Written, StoreError> {
         let (told_by, _pin) = self.name().await?;
         object.told_by = told_by;
-        object.stamp = Some(self.stamp(object.told_by).await?);
+        object.stamp = Some(self.stamp(object.told_by, &target.condition).await?);
         let (bucket, key) = (target.bucket.clone(), target.key.clone());
         let told = Telling::Object { bucket, key, object: object.clone() };
         self.tell(self.pool_for(&target.bucket), object.told_by, told).await

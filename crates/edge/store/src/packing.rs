@@ -11,23 +11,15 @@ pub use settings::PackSettings;
 
 pub(crate) use line::Lines;
 
-use crate::{Body, Deed, Done, Member, Store, StoreError, StoreSettings, Target, WriteError};
+use crate::{Body, Deed, Done, Member, Store, StoreError, Target, WriteError};
 use bytes::{Bytes, BytesMut};
 use line::{Departing, Line};
-use ripstop_batching::{BatchEnd, BatchEvent, BatchId, KeyMark};
-use ripstop_catalog::{Attributes, CatalogError, Condition, Object};
-use ripstop_model::{PoolId, Timestamp};
+use ripstop_batching::{BatchEnd, BatchEvent, BatchId};
+use ripstop_catalog::{Attributes, CatalogError, Object};
+use ripstop_model::Timestamp;
 use ripstop_runtime::Share;
-use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 use tokio::sync::oneshot;
-
-impl StoreSettings {
-    /// How a pool gathers small writes, if it does.
-    pub(crate) fn packs_of(&self, pool: PoolId) -> Option<&PackSettings> {
-        self.packs.get(&pool).filter(|packs| packs.below > 0)
-    }
-}
 
 impl Store {
     /// Whether an object of this length waits for company in its bucket's pool.
@@ -162,21 +154,4 @@ impl Drop for Ending<'_> {
         let failed = BatchEvent::BatchEnded(self.id, BatchEnd::Failed);
         self.store.carry_out(self.line, |line, now| line.happened(now, failed));
     }
-}
-
-/// What is the same for writes of one key only.
-fn mark(target: &Target) -> KeyMark {
-    let mut digest = Sha256::new();
-    // No bucket's name has a zero byte.
-    digest.update(target.bucket.as_bytes());
-    digest.update([0]);
-    digest.update(target.key.as_bytes());
-    let digest: [u8; 32] = digest.finalize().into();
-    let (first, _) = digest.split_first_chunk::<16>().expect("it has 32 bytes");
-    KeyMark(u128::from_le_bytes(*first))
-}
-
-fn is_conditional(member: &Member) -> bool {
-    // Who tells others what is stored already read what it is derived from.
-    member.target.condition != Condition::None || matches!(member.deed, Deed::Retell(_))
 }

@@ -32,3 +32,10 @@ impl Default for StoreSettings {
         }
     }
 }
+
+impl StoreSettings {
+    /// How a pool gathers small writes, if it does.
+    pub(crate) fn packs_of(&self, pool: PoolId) -> Option<&PackSettings> {
+        self.packs.get(&pool).filter(|packs| packs.below > 0)
+    }
+}

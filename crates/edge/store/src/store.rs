@@ -36,17 +36,6 @@ pub(crate) struct Inner {
     pub settings: StoreSettings,
 }
 
-/// Where a write goes, and what must hold for it to take effect.
-#[derive(Clone, Debug)]
-pub struct Target {
-    /// The bucket's name.
-    pub bucket: String,
-    /// The key.
-    pub key: String,
-    /// Checked before the first byte is read, and again in the transaction that makes it visible.
-    pub condition: Condition,
-}
-
 impl Store {
     /// A store over these pools, of which there is at least one.
     pub fn new(
@@ -103,8 +92,12 @@ impl Store {
 
     /// The stamp of what a stripe is the first to tell: later than all that this gateway, or one
     /// before it on this catalog, gave to anything.
-    pub(crate) async fn stamp(&self, stripe: StripeId) -> Result<Stamp, StoreError> {
-        self.inner.lineage.stamp(stripe).await
+    pub(crate) async fn stamp(
+        &self,
+        stripe: StripeId,
+        condition: &Condition,
+    ) -> Result<Stamp, StoreError> {
+        self.inner.lineage.stamp(stripe, condition).await
     }
 
     /// The pool that a bucket's objects are written to.

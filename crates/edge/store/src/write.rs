@@ -55,7 +55,7 @@ impl Store {
             attributes,
             extents: writing.extents.clone(),
             told_by: last.id(),
-            stamp: Some(self.stamp(last.id()).await?),
+            stamp: Some(self.stamp(last.id(), &target.condition).await?),
             ..Object::default()
         };
         let told = Telling::Object { bucket, key, object: object.clone() };

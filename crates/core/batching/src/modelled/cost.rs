@@ -32,7 +32,7 @@ pub(super) struct Cost {
 }
 
 impl Cost {
-    /// Of a batch of this size while so many wait.
+    /// Of a batch of this size while this many wait.
     pub(super) fn of(&self, members: f64, queue: f64) -> f64 {
         (self.fixed + self.each * members) * (1.0 + self.slowdown * queue)
     }
@@ -63,7 +63,7 @@ pub(super) struct Costs {
 }
 
 impl Costs {
-    /// Takes in what a batch of this size, which nobody held back, cost while so many waited, and
+    /// Takes in what a batch of this size, which nobody held back, cost while this many waited, and
     /// what the squared coefficient of variation of such a cost is.
     pub(super) fn calibrate(&mut self, members: f64, queue: f64, cost: f64, noise: f64) {
         self.calibrating = (self.calibrating + 1.0).min(MEMORY);

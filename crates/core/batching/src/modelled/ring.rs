@@ -6,7 +6,9 @@
 //! the store idles between them, take longer than it was held. Let S and σ be mean and deviation of
 //! a service, δ = held − (m−1)·S, and s = σ·√(m−1). Then
 //!
-//!     wait = s·(h(x) − x),   variance s²·(1 − h(x)·(h(x) − x)),   x = δ/s,
+//! ```text
+//! wait = s·(h(x) − x),   variance s²·(1 − h(x)·(h(x) − x)),   x = δ/s,
+//! ```
 //!
 //! which are mean and variance of a normal variable with mean −δ and deviation s, given that it is
 //! positive; h is the normal distribution's hazard. Why: if services were exponential, the number

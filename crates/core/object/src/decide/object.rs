@@ -39,10 +39,12 @@ impl Standing {
 
 /// Whether what is told was overtaken on its way by what is there. Of two writes of one session the
 /// later stamp may be committed first: then the other is as if it had come before. Between
-/// sessions, whose clocks may differ, and where a condition was answered, it must be told again.
+/// sessions, whose clocks may differ, and where a condition was answered, be it this one's or that
+/// of what is there, which had not found it, it must be told again.
 fn is_overtaken(stamp: Stamp, standing: &Standing, condition: &Condition) -> Result<bool, Refusal> {
     let Some(seen) = standing.stamp().filter(|seen| stamp < *seen) else { return Ok(false) };
-    if *condition == Condition::None && Session::of(stamp.stripe) == Session::of(seen.stripe) {
+    let is_asked = *condition != Condition::None || seen.is_decided();
+    if !is_asked && Session::of(stamp.stripe) == Session::of(seen.stripe) {
         return Ok(true);
     }
     must_follow(stamp, Some(seen)).map(|()| false)

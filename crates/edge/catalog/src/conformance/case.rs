@@ -62,6 +62,7 @@ listed! {
         nodes_keep_the_numbers_they_were_given
     }
     telling {
+        a_put_that_a_conditional_one_overtook_must_be_told_again
         a_put_that_was_overtaken_in_its_session_is_as_if_it_had_come_before
         a_put_that_is_behind_another_session_or_has_a_condition_is_refused
         completing_what_was_overtaken_ends_the_upload

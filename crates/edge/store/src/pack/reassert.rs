@@ -99,7 +99,8 @@ impl Store {
         let (mut of, mut tombstones) = (Vec::with_capacity(gone.len()), Vec::new());
         for entry in gone {
             let (bucket, key) = (entry.bucket().to_owned(), entry.key().to_owned());
-            let stamp = self.stamp(told_by).await?;
+            // Nobody deleted anything: a put that is on its way comes after this.
+            let stamp = self.stamp(told_by, &Condition::Absent).await?;
             tombstones.push(Tombstone { stamp, told_by, ..Tombstone::default() });
             of.push(Deletion { bucket, key, stamp });
         }

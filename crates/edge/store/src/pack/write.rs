@@ -285,7 +285,7 @@ impl Store {
     async fn entry(&self, told_by: StripeId, member: &Member) -> Result<PackEntry, StoreError> {
         let Target { bucket, key, .. } = &member.target;
         let (bucket, key) = (bucket.clone(), key.clone());
-        let stamp = self.stamp(told_by).await?;
+        let stamp = self.stamp(told_by, &member.target.condition).await?;
         Ok(match &member.deed {
             Deed::Put { bytes, attributes } => {
                 let extent = Extent { stripe: told_by, offset: 0, len: bytes.len() as u32 };

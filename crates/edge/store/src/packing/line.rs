@@ -1,21 +1,27 @@
 //! One line: what waits, and what its batcher says.
 
-use super::{is_conditional, mark};
-use crate::{Batch, Deed, Done, Member, StoreError, StoreSettings, error::RETRY_AFTER};
-use ripstop_batching::{
-    BatchAction, BatchEnd, BatchEvent, BatchId, BatchMember, BatchRefusal, Batcher, Fate,
-    WriteTicket,
+use crate::{
+    Batch, Deed, Done, MEMBERS_MAX, Member, PackSettings, StoreError, StoreSettings, Target,
+    error::RETRY_AFTER, pack::ENTRIES_LEN_MAX,
 };
-use ripstop_catalog::{CatalogError, Object};
+use ripstop_batching::{
+    BatchAction, BatchEnd, BatchEvent, BatchId, BatchLimits, BatchMember, BatchRefusal,
+    BatchSettings, Batcher, Fate, KeyMark, WriteTicket,
+};
+use ripstop_catalog::{CatalogError, Condition, Object};
 use ripstop_host::unix_ms;
 use ripstop_model::{PoolId, TenantId, Timestamp};
 use ripstop_runtime::Share;
+use sha2::{Digest as _, Sha256};
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Instant,
 };
 use tokio::sync::oneshot;
+
+/// Batches under way at once: while one is committed, the next is stored.
+const OUTSTANDING_MAX: usize = 2;
 
 type Answer = Result<Done, StoreError>;
 
@@ -28,7 +34,7 @@ impl Lines {
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let line = lines.entry(whose).or_insert_with(|| {
             let packs = settings.packs_of(whose.0).cloned().unwrap_or_default();
-            Arc::new(Line::new(whose, packs.batcher(settings.stripe_max)))
+            Arc::new(Line::new(whose, batcher(&packs, settings.stripe_max)))
         });
         line.clone()
     }
@@ -258,4 +264,35 @@ impl State {
             Some(Err(_)) | None => Err(StoreError::Busy { retry_after: RETRY_AFTER }),
         }
     }
+}
+
+/// A batcher, whose batches are stripes of at most this many bytes.
+fn batcher(packs: &PackSettings, stripe_max: u32) -> Batcher {
+    let controller = packs.controller().expect("its name is checked as the settings are");
+    let limits = BatchLimits {
+        // Whatever its members' parts of that are, a batch's directory is within its limit.
+        batch_bytes_max: (ENTRIES_LEN_MAX as u64).min(stripe_max.into()),
+        batch_members_max: MEMBERS_MAX,
+        outstanding_max: OUTSTANDING_MAX,
+        ..BatchLimits::default()
+    };
+    let puts_per_second_max = packs.puts_per_second_max;
+    Batcher::new(BatchSettings { limits, collapse: true, puts_per_second_max }, controller)
+}
+
+/// What is the same for writes of one key only.
+fn mark(target: &Target) -> KeyMark {
+    let mut digest = Sha256::new();
+    // No bucket's name has a zero byte.
+    digest.update(target.bucket.as_bytes());
+    digest.update([0]);
+    digest.update(target.key.as_bytes());
+    let digest: [u8; 32] = digest.finalize().into();
+    let (first, _) = digest.split_first_chunk::<16>().expect("it has 32 bytes");
+    KeyMark(u128::from_le_bytes(*first))
+}
+
+fn is_conditional(member: &Member) -> bool {
+    // Who tells others what is stored already read what it is derived from.
+    member.target.condition != Condition::None || matches!(member.deed, Deed::Retell(_))
 }

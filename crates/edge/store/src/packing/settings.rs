@@ -1,7 +1,4 @@
-use crate::pack::{ENTRIES_LEN_MAX, MEMBERS_MAX};
-use ripstop_batching::{
-    BatchLimits, BatchSettings, Batcher, Controller, ControllerSettings, UnknownController, by_name,
-};
+use ripstop_batching::{Controller, ControllerSettings, UnknownController, by_name};
 use std::time::Duration;
 
 /// How a pool gathers small writes.
@@ -36,21 +33,4 @@ impl PackSettings {
             ControllerSettings { interval: self.interval, ..ControllerSettings::default() };
         by_name(&self.batching, &settings)
     }
-
-    /// A batcher, whose batches are stripes of at most this many bytes.
-    pub(super) fn batcher(&self, stripe_max: u32) -> Batcher {
-        let controller = self.controller().expect("its name is checked as the settings are");
-        let limits = BatchLimits {
-            // Whatever its members' parts of that are, a batch's directory is within its limit.
-            batch_bytes_max: (ENTRIES_LEN_MAX as u64).min(stripe_max.into()),
-            batch_members_max: MEMBERS_MAX,
-            outstanding_max: OUTSTANDING_MAX,
-            ..BatchLimits::default()
-        };
-        let puts_per_second_max = self.puts_per_second_max;
-        Batcher::new(BatchSettings { limits, collapse: true, puts_per_second_max }, controller)
-    }
 }
-
-/// Batches under way at once: while one is committed, the next is stored.
-const OUTSTANDING_MAX: usize = 2;

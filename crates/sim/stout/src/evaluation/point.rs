@@ -31,7 +31,7 @@ const SCANNED_ALWAYS_MS: u64 = 35;
 pub(super) enum Batching {
     /// A controller.
     Named(&'static str),
-    /// Every so many milliseconds.
+    /// Every interval of this many milliseconds.
     Every(u64),
     /// So many milliseconds after each end.
     Fixed(u64),

@@ -95,6 +95,25 @@ async fn outlived(catalog: &dyn Audited, key: &str) -> Vec<u128> {
     found.into_iter().map(|id| id.0).collect()
 }
 
+pub(super) async fn a_put_that_a_conditional_one_overtook_must_be_told_again(
+    catalog: &dyn Audited,
+) {
+    applied(catalog, create("b", 1)).await;
+    applied(catalog, put_at(10, "k", 2)).await;
+    let decided = Stamp::decided(11);
+    let Change::PutObject { bucket, key, object, stripes, quota, .. } = put_at(decided, "k", 3)
+    else {
+        unreachable!()
+    };
+    let condition = Condition::ToldBy(StripeId(2));
+    applied(catalog, Change::PutObject { bucket, key, object, stripes, condition, quota }).await;
+    // What it was derived from had not this one in it.
+    behind(catalog, put_at(11, "k", 4), stamp(decided, 3)).await;
+    assert_eq!(told_by(catalog, "k").await, Some(3));
+    applied(catalog, put_at(decided + 1, "k", 5)).await;
+    assert_eq!(told_by(catalog, "k").await, Some(5));
+}
+
 pub(super) async fn a_put_that_was_overtaken_in_its_session_is_as_if_it_had_come_before(
     catalog: &dyn Audited,
 ) {

@@ -9,12 +9,13 @@ use super::disk::Disk;
 use crate::conformance::{bucket, object, part, stripe, upload};
 use crate::{
     AuditFinding, Audited, Catalog, CatalogError, CatalogSettings, Change, Condition, Embedded,
-    Garbage, Grouped, Held, Object, Quota, Trouble,
+    Garbage, Gather, Gathered, Grouped, Held, Object, Quota, Trouble, Verdict,
 };
 use futures::future::join_all;
 use redb::Database;
 use ripstop_model::StripeId;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A catalog of bucket "b" (told by stripe 1) and whatever `plant` adds.
 fn planted(plant: impl FnOnce(&mut Tables<'_>)) -> Embedded {
@@ -176,10 +177,23 @@ fn put(at: usize) -> Change {
     }
 }
 
+/// Commits once this many changes wait.
+#[derive(Debug)]
+struct Together(usize);
+
+impl Gather for Together {
+    fn gather(&mut self, gathered: &Gathered) -> Verdict {
+        match gathered.changes >= self.0 {
+            true => Verdict::Commit { changes_max: usize::MAX },
+            false => Verdict::Wait(Duration::from_secs(1)),
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_group_that_meets_damage_changes_nothing_and_all_of_it_are_told() {
     let catalog = Arc::new(damaged());
-    let grouped = Grouped::over(Arc::clone(&catalog));
+    let grouped = Grouped::by(Together(100), 4096, Arc::clone(&catalog));
     for answer in join_all((0..100).map(|at| grouped.commit_one(1, put(at)))).await {
         assert!(matches!(answer, Err(CatalogError::Corrupt { .. })), "{answer:?}");
     }
