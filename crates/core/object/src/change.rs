@@ -22,9 +22,10 @@ use ripstop_model::{NodeId, StripeId};
 ///
 /// What is told of a key (an object, or with a tombstone that it was deleted) has a stamp. If that
 /// is below the stamp of what the key stands for, or of its tombstone, the change was overtaken on
-/// its way: where both stamps are of one session and neither has a condition
-/// ([`Stamp::is_decided`](crate::Stamp::is_decided)), it is applied as if it had come before ([`Applied::superseded`](crate::Applied::superseded)); else it is refused with
-/// `Behind`, and so is a bucket always.
+/// its way. Where both stamps are of one session and neither has a condition
+/// ([`Stamp::is_decided`](crate::Stamp::is_decided)), it is applied as if it had come before
+/// ([`Applied::superseded`](crate::Applied::superseded)); else it is refused with `Behind`, and so
+/// is a bucket always.
 ///
 /// When something stops being so, the stripe that told it is *outlived* there (unless it tells what
 /// is so now too), until its fragments are forgotten as garbage. A tombstone stays, and holds its

@@ -74,9 +74,9 @@ impl StampClock {
     /// condition.
     pub(crate) fn next(&self, stripe: StripeId, condition: &Condition) -> Stamp {
         let wall = Stamp::at(unix_ms());
-        let tick = |last: u64| match condition {
-            Condition::None => wall.max(last + 1),
-            _ => Stamp::decided(wall.max(last + 1)),
+        let tick = |last: u64| {
+            let next = wall.max(last + 1);
+            if *condition == Condition::None { next } else { Stamp::decided(next) }
         };
         let last = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, |it| Some(tick(it)));
         Stamp { when: tick(last.expect("a tick is never refused")), stripe }

@@ -41,7 +41,7 @@ impl Store {
         1e3 / ((1.0 - self.overlap) * self.each_ms)
     }
 
-    /// The cycle of each of so many writers with one batch each and no interval, in milliseconds:
+    /// The cycle of each of this many writers with one batch each and no interval, in milliseconds:
     /// what one batch of each takes, of the members that come in the meantime. For a load that is
     /// less than the capacity.
     pub fn cycle_ms(&self, writers: u32, load_per_s: f64) -> f64 {

@@ -22,7 +22,7 @@ const PACKS: &str = "[[pool]]\nname = \"default\"\npack_below = \"64 KiB\"\n";
 /// What should hold in a cell.
 #[derive(Clone, Copy)]
 enum Bound {
-    /// So many times a rival's rate, at least.
+    /// This many times a rival's rate, at least.
     Times(Kind, f64),
     /// A client waits at most this many times as long as at a rival.
     Wait(Kind, f64),

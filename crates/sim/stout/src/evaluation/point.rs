@@ -33,7 +33,7 @@ pub(super) enum Batching {
     Named(&'static str),
     /// Every interval of this many milliseconds.
     Every(u64),
-    /// So many milliseconds after each end.
+    /// This many milliseconds after each end.
     Fixed(u64),
 }
 

@@ -183,9 +183,10 @@ struct Together(usize);
 
 impl Gather for Together {
     fn gather(&mut self, gathered: &Gathered) -> Verdict {
-        match gathered.changes >= self.0 {
-            true => Verdict::Commit { changes_max: usize::MAX },
-            false => Verdict::Wait(Duration::from_secs(1)),
+        if gathered.changes >= self.0 {
+            Verdict::Commit { changes_max: usize::MAX }
+        } else {
+            Verdict::Wait(Duration::from_secs(1))
         }
     }
 }
