@@ -13,7 +13,7 @@
 //! * [`MovingAverage`], [`MeanSpan`]: what a number is on average, lately.
 //! * [`since_change`]: what a node did since it became faster or slower.
 //! * [`Bins`], [`Survival`]: the same in bounded memory, for a policy that asks often.
-//! * [`line`]: the nearest line without negative coefficients.
+//! * [`line()`]: the nearest line without negative coefficients.
 //! * [`Quantiles`]: a percentile of what came last. [`Sketch`]: of what was counted, to be added
 //!   up.
 //!

@@ -136,7 +136,7 @@ impl PackEntry {
 }
 
 impl PackDirectory {
-    /// As bytes, the offsets last: [`PackDirectory::place`] changes them.
+    /// As bytes, the offsets last: `place` changes them.
     pub fn encode(&self) -> Vec<u8> {
         let Self { told_by, entries } = self;
         let names: BTreeSet<&str> = entries.iter().map(PackEntry::bucket).collect();
