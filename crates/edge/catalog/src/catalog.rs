@@ -8,13 +8,6 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// A catalog that commits on the caller's thread, which waits for the disk meanwhile: that spares
-/// the way to another thread and back.
-pub trait CommitHere {
-    /// [`Catalog::commit`].
-    fn commit_here(&self, now_ms: u64, changes: Vec<Change>) -> Result<Vec<Outcome>, CatalogError>;
-}
-
 /// Each question once: it becomes a [`Query`], a [`Reply`], and a method of [`Catalog`].
 macro_rules! questions {
     ($($(#[$doc:meta])*
@@ -65,11 +58,6 @@ macro_rules! questions {
                 now_ms: u64,
                 changes: Vec<Change>,
             ) -> Result<Vec<Outcome>, CatalogError>;
-
-            /// The same catalog for callers that have a thread to wait on, if it can commit there.
-            fn here(&self) -> Option<&dyn CommitHere> {
-                None
-            }
 
             /// Answers a query with the [`Reply`] of its name.
             async fn read(&self, query: Query<'_>) -> Result<Reply, CatalogError>;

@@ -8,9 +8,12 @@ pub use gather::{AtOnce, Gather, Gathered, LastCommit, Verdict};
 
 use crate::{Audit, Audited, Catalog, CatalogError, Change, Outcome, Query, Reply};
 use async_trait::async_trait;
+use futures::FutureExt as _;
 use std::collections::VecDeque;
 use std::iter;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot::error::RecvError;
@@ -24,8 +27,9 @@ const GATHERING_MAX: Duration = Duration::from_secs(1);
 /// A catalog whose callers share commits: while one is under way, further changes wait, and then go
 /// into the next one together, as changes of one commit at the latest of their times.
 ///
-/// Changes that were asked for are committed also if their caller gives up. What fails, fails for
-/// all of a group. Committing needs a tokio runtime.
+/// Changes that were asked for are committed also if their caller gives up. One of the callers
+/// commits for all: a future that was polled once must be polled until it is ready, or dropped.
+/// What fails, fails for all of a group. Committing needs a tokio runtime.
 #[derive(Debug)]
 pub struct Grouped<C: ?Sized> {
     line: Arc<Line>,
@@ -174,63 +178,12 @@ impl Queue {
 
 /// That somebody commits what waits. If that ends before its time, with its runtime perhaps, those
 /// that wait are told.
-struct Driving<C: ?Sized> {
+struct Driving {
     line: Arc<Line>,
-    inner: Arc<C>,
     is_over: bool,
 }
 
-impl<C: Catalog + ?Sized + 'static> Driving<C> {
-    /// Commits what waits. Goes on being if somebody waits then.
-    async fn group(self) -> Option<Self> {
-        let Group { now_ms, changes, callers } = self.line.next().await;
-        let (begun, count) = (ripstop_host::now(), changes.len());
-        let committed = self.inner.commit(now_ms, changes).await;
-        self.ended(begun, count, callers, committed)
-    }
-
-    /// Commits group after group, until nobody waits any more.
-    async fn groups(self) {
-        let mut driving = Some(self);
-        while let Some(still) = driving {
-            // Those that were answered together ask again together: they come before the next group
-            // is closed, not one of them before all others.
-            tokio::task::yield_now().await;
-            driving = still.group().await;
-        }
-    }
-
-    /// The same on this thread, for as long as the policy has nobody wait for more.
-    fn groups_here(self, runtime: &Handle) {
-        let mut driving = Some(self);
-        while let Some(still) = driving {
-            let Some(here) = still.inner.here() else { return drop(runtime.spawn(still.groups())) };
-            let next = still.line.queue().next(ripstop_host::now());
-            let Next::Commit(group) = next else { return drop(runtime.spawn(still.groups())) };
-            let Group { now_ms, changes, callers } = group;
-            let (begun, count) = (ripstop_host::now(), changes.len());
-            let committed = here.commit_here(now_ms, changes);
-            driving = still.ended(begun, count, callers, committed);
-        }
-    }
-
-    fn ended(
-        mut self,
-        begun: Instant,
-        changes: usize,
-        callers: Vec<Caller>,
-        committed: Committed,
-    ) -> Option<Self> {
-        let took = ripstop_host::since(begun);
-        self.is_over = self.line.ended(LastCommit { changes, took });
-        // Who was answered last may drop the catalog and open its file again at once.
-        let still = (!self.is_over).then_some(self);
-        answer(callers, committed);
-        still
-    }
-}
-
-impl<C: ?Sized> Drop for Driving<C> {
+impl Drop for Driving {
     fn drop(&mut self) {
         if !self.is_over {
             let mut queue = self.line.queue();
@@ -240,15 +193,55 @@ impl<C: ?Sized> Drop for Driving<C> {
     }
 }
 
-/// Has what waits committed, group after group, until nobody waits any more.
-fn drive<C: Catalog + ?Sized + 'static>(driving: Driving<C>) {
-    if driving.inner.here().is_some() {
-        // While many ask, a runtime's workers are busy with them: a task that a commit's end wakes
-        // would stand in line behind them, and the disk idle meanwhile.
-        let runtime = Handle::current();
-        ripstop_host::spawn_blocking(move || driving.groups_here(&runtime));
-    } else {
-        ripstop_host::spawn(driving.groups());
+/// Commits group after group until nobody waits any more.
+async fn drive<C: Catalog + ?Sized>(line: Arc<Line>, inner: Arc<C>) {
+    let mut driving = Driving { line, is_over: false };
+    loop {
+        // Those that were answered together ask again together: they come before the next group is
+        // closed, not one of them before all others.
+        tokio::task::yield_now().await;
+        let Group { now_ms, changes, callers } = driving.line.next().await;
+        let (begun, count) = (ripstop_host::now(), changes.len());
+        let committed = inner.commit(now_ms, changes).await;
+        let took = ripstop_host::since(begun);
+        driving.is_over = driving.line.ended(LastCommit { changes: count, took });
+        if driving.is_over {
+            // Who was answered last may drop the catalog and open its file again at once.
+            drop((inner, driving));
+            return answer(callers, committed);
+        }
+        answer(callers, committed);
+    }
+}
+
+type Drive = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// A caller that came while nobody committed: it does so itself, which spares it a task's waking,
+/// until it has its answer or gives up. A task goes on from there.
+struct Leading {
+    driving: Option<Drive>,
+    answered: oneshot::Receiver<Committed>,
+}
+
+impl Future for Leading {
+    type Output = Committed;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Committed> {
+        if self.driving.as_mut().is_some_and(|driving| driving.as_mut().poll(context).is_ready()) {
+            self.driving = None;
+        }
+        self.answered.poll_unpin(context).map(|answer| answer.map_err(broken_off)?)
+    }
+}
+
+impl Drop for Leading {
+    fn drop(&mut self) {
+        // Without a runtime nothing goes on: those that wait are told.
+        if let Some(driving) = self.driving.take()
+            && Handle::try_current().is_ok()
+        {
+            ripstop_host::spawn(driving);
+        }
     }
 }
 
@@ -298,11 +291,11 @@ impl<C: Catalog + ?Sized + 'static> Catalog for Grouped<C> {
         let (answer, answered) = oneshot::channel();
         let caller = Caller { changes: count, answer, _places };
         let waiting = Waiting { now_ms, changes, since: ripstop_host::now(), caller };
-        if self.line.enter(waiting) {
-            let (line, inner) = (Arc::clone(&self.line), Arc::clone(&self.inner));
-            drive(Driving { line, inner, is_over: false });
+        if !self.line.enter(waiting) {
+            return answered.await.map_err(broken_off)?;
         }
-        answered.await.map_err(broken_off)?
+        let driving: Drive = Box::pin(drive(Arc::clone(&self.line), Arc::clone(&self.inner)));
+        Leading { driving: Some(driving), answered }.await
     }
 
     async fn read(&self, query: Query<'_>) -> Result<Reply, CatalogError> {

@@ -43,9 +43,7 @@ mod model;
 mod rollup;
 
 pub use audit::{Audit, AuditFinding, Audited, FINDINGS_MAX};
-pub use catalog::{
-    Catalog, CommitHere, LOCATED_EXTENTS_MAX, Located, Lookup, PARTS_LEN_MAX, Query, Reply,
-};
+pub use catalog::{Catalog, LOCATED_EXTENTS_MAX, Located, Lookup, PARTS_LEN_MAX, Query, Reply};
 pub use embedded::{
     CatalogSettings, Copied, Durability, Embedded, Extracted, HEADER_LEN, Health, Inspection,
     Reading, Snapshot, Trouble, copy, verify,

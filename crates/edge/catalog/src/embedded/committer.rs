@@ -12,7 +12,6 @@ use super::table::{Tables, View};
 use crate::{CatalogError, Change, Outcome};
 use redb::{Database, ReadableDatabase};
 use ripstop_object::decide;
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -25,7 +24,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// The same in times that opening took: a large catalog is not opened all the time.
 const RETRY_AFTER_OPENINGS: u32 = 4;
 
-pub(super) type Answer = Result<Vec<Outcome>, CatalogError>;
+type Answer = Result<Vec<Outcome>, CatalogError>;
 
 /// What the committer is asked.
 #[derive(Debug)]
@@ -36,8 +35,6 @@ pub(super) enum Asked {
     Snapshot(oneshot::Sender<Result<Snapshot, CatalogError>>),
     /// To see whether the database still works: a reader found it closed.
     Look,
-    /// Nothing, but when it is to wake may have changed.
-    Wake,
 }
 
 /// Changes, and who waits for them.
@@ -70,12 +67,6 @@ pub(super) struct Committer {
     unflushed_since: Option<Instant>,
     /// When the disk is tried again.
     retry_at: Option<Instant>,
-}
-
-impl fmt::Debug for Committer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Committer").field("health", &self.health).finish_non_exhaustive()
-    }
 }
 
 /// Why a whole transaction came to nothing.
@@ -118,33 +109,19 @@ impl Committer {
 
     /// Does what is due, and then what is asked.
     pub(super) fn step(&mut self, asked: Option<Asked>) {
-        self.catch_up();
-        match asked {
-            Some(Asked::Commit(commit)) => self.commit(commit),
-            Some(Asked::Look) => self.look(),
-            // One who has gone needs none.
-            Some(Asked::Snapshot(answer)) => drop(answer.send(self.snapshot())),
-            Some(Asked::Wake) | None => {}
-        }
-    }
-
-    /// Does what is due, and then applies changes, all in one transaction.
-    pub(super) fn commit_now(&mut self, now_ms: u64, changes: &[Change]) -> Answer {
-        self.catch_up();
-        let (answer, is_closed) = self.apply(now_ms, changes);
-        if is_closed {
-            self.reopen();
-        }
-        answer
-    }
-
-    fn catch_up(&mut self) {
         let now = ripstop_host::now();
         if self.flush_at().is_some_and(|at| at <= now) {
             self.flush();
         }
         if self.retry_at.is_some_and(|at| at <= now) {
             self.retry();
+        }
+        match asked {
+            Some(Asked::Commit(commit)) => self.commit(commit),
+            Some(Asked::Look) => self.look(),
+            // One who has gone needs none.
+            Some(Asked::Snapshot(answer)) => drop(answer.send(self.snapshot())),
+            None => {}
         }
     }
 
@@ -155,25 +132,19 @@ impl Committer {
     }
 
     fn commit(&mut self, commit: Commit) {
-        let (answer, is_closed) = self.apply(commit.now_ms, &commit.changes);
-        commit.answer(answer);
-        if is_closed {
-            self.reopen();
-        }
-    }
-
-    /// Applies changes; the answer, and whether the database must be opened again.
-    fn apply(&mut self, now_ms: u64, changes: &[Change]) -> (Answer, bool) {
         if let Some(trouble) = self.health.trouble() {
-            return (Err(CatalogError::Unavailable(Box::new(trouble))), false);
+            return commit.answer(Err(CatalogError::Unavailable(Box::new(trouble))));
         }
-        match self.guarded(|this| this.transact(now_ms, changes)) {
-            Ok(outcomes) => (Ok(outcomes), false),
+        match self.guarded(|this| this.transact(commit.now_ms, &commit.changes)) {
+            Ok(outcomes) => commit.answer(Ok(outcomes)),
             Err(lost) => {
-                let error = lost.error();
-                tracing::error!(%error, changes = changes.len(), "a catalog transaction failed");
+                let (error, changes) = (lost.error(), commit.changes.len());
+                tracing::error!(%error, changes, "a catalog transaction failed");
                 let is_closed = self.fall(&error);
-                (Err(error), is_closed)
+                commit.answer(Err(error));
+                if is_closed {
+                    self.reopen();
+                }
             }
         }
     }

@@ -37,7 +37,7 @@ pub use inspect::Inspection;
 pub use settings::{CatalogSettings, Durability};
 pub use snapshot::{Extracted, HEADER_LEN, Reading, Snapshot};
 
-use crate::{Audit, Audited, Catalog, CatalogError, Change, CommitHere, Outcome, Query, Reply};
+use crate::{Audit, Audited, Catalog, CatalogError, Change, Outcome, Query, Reply};
 use async_trait::async_trait;
 use committer::{Asked, Commit, Committer};
 use drive::{Drive, ended};
@@ -276,12 +276,6 @@ impl Audited for Embedded {
     }
 }
 
-impl CommitHere for Embedded {
-    fn commit_here(&self, now_ms: u64, changes: Vec<Change>) -> Result<Vec<Outcome>, CatalogError> {
-        self.committer.commit_here(now_ms, &changes)
-    }
-}
-
 #[async_trait]
 impl Catalog for Embedded {
     async fn commit(
@@ -295,10 +289,6 @@ impl Catalog for Embedded {
         let commit = Commit { now_ms, changes, answer, _place: place };
         self.committer.ask(Asked::Commit(commit))?;
         answered.await.map_err(|_| ended())?
-    }
-
-    fn here(&self) -> Option<&dyn CommitHere> {
-        self.committer.is_thread().then_some(self)
     }
 
     async fn read(&self, query: Query<'_>) -> Result<Reply, CatalogError> {
