@@ -1,9 +1,5 @@
 """What was deleted stays so, also where the catalog is lost before a sweep has taken the fragments."""
 
-import json
-import os
-import subprocess
-
 import pytest
 
 from support import s3
@@ -36,18 +32,7 @@ def keys(client, bucket=BUCKET):
 
 def rebuild(gateway):
     """Loses the catalog and makes it again."""
-    gateway.kill()
-    (gateway.data / "catalog.redb").unlink()
-    done = subprocess.run(
-        [gateway.binary, "rebuild", "--json", "--config", str(gateway.config)],
-        cwd=gateway.folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={k: v for k, v in os.environ.items() if not k.startswith(("AWS_", "RIPSTOP_"))},
-    )
-    assert done.returncode == 0, done
-    return json.loads(done.stdout), gateway.start().endpoint().client()
+    return gateway.rebuild(), gateway.endpoint().client()
 
 
 def delete_some(client):

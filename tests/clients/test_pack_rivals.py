@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 
 from support import golden, s3
 from support.gateway import Gateway
-from support.packs import BUCKET, LARGE, PACKS, SMALL, at_once, must_be_clean, rebuild
+from support.packs import BUCKET, LARGE, PACKS, SMALL, at_once, must_be_clean
 
 pytestmark = pytest.mark.own
 RIVALS = 12
@@ -106,7 +106,7 @@ def rivals_write(gateway, seed, rounds):
                 rivals[0].get(key)
                 history.must_hold(key)
             must_be_clean(gateway)
-            rebuild(gateway)
+            gateway.rebuild()
             golden.must_agree(before, golden.seen(client))
 
 

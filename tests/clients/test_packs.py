@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 import test_kill
 from support import golden, s3
 from support.gateway import Gateway
-from support.packs import BUCKET, LARGE, PACKS, SMALL, at_once, must_be_clean, rebuild
+from support.packs import BUCKET, LARGE, PACKS, SMALL, at_once, must_be_clean
 from support.payload import SEED, small
 
 pytestmark = pytest.mark.own
@@ -171,7 +171,7 @@ def many_write(gateway, seed, rounds, members_least):
         print(f"{len(held)} objects, {len(gateway.fragments())} fragment files, {counts}")
         # Twice: the second time from what the first rebuild knew.
         for _ in range(2):
-            report = rebuild(gateway)
+            report = gateway.rebuild()
             assert (report["objects"], report["lost"]["count"]) == (len(held), 0), report
             golden.must_agree(before, golden.seen(client))
         must_be_clean(gateway)
@@ -179,7 +179,7 @@ def many_write(gateway, seed, rounds, members_least):
         client.delete_objects(Bucket=BUCKET, Delete={"Objects": [{"Key": key} for key in writer.keys]})
     assert s3.keys(client, BUCKET) == []
     client.delete_bucket(Bucket=BUCKET)
-    rebuild(gateway)
+    gateway.rebuild()
     assert client.list_buckets()["Buckets"] == []
 
 
@@ -227,7 +227,7 @@ def test_of_many_that_write_where_nothing_is_one_wins(gateway):
         assert {key: s3.read(client, BUCKET, key) for key in keys} == wanted
         assert len(s3.keys(client, BUCKET)) == 13 * len(keys)
         must_be_clean(gateway)
-        rebuild(gateway)
+        gateway.rebuild()
     assert {key: s3.read(client, BUCKET, key) for key in keys} == wanted
 
 
@@ -254,7 +254,7 @@ def test_no_change_is_lost_that_was_made_on_condition_of_what_was_read(gateway):
     at_once(changers, change)
     body = s3.read(client, BUCKET, "k")
     assert sorted(body) == [number for number in range(changers) for _ in range(times)]
-    rebuild(gateway)
+    gateway.rebuild()
     assert s3.read(client, BUCKET, "k") == body
 
 
@@ -282,7 +282,7 @@ class SmallWorker(test_kill.Worker):
 
 def kills(gateway, count, seed):
     model = test_kill.kills(gateway, count, seed, SmallWorker)
-    rebuild(gateway)
+    gateway.rebuild()
     test_kill.verify(gateway.endpoint().client(), model, model.may)
     must_be_clean(gateway)
 
@@ -384,7 +384,7 @@ def test_a_rebuild_from_a_flipped_pack_tells_the_same(pack, seed):
             spoilt[at] ^= 1 << dice.randrange(8)
         pack.gateway.stop()
         file.write_bytes(spoilt)
-        report = rebuild(pack.gateway)
+        report = pack.gateway.rebuild()
         assert (report["objects"], report["lost"]["count"]) == (len(pack.bodies), 0), (file.name, report)
         golden.must_agree(before, golden.seen(pack.client))
         file.write_bytes(whole)

@@ -20,6 +20,7 @@ from . import s3
 READY_SECONDS_MAX = 60
 STOP_SECONDS_MAX = 60
 CHECK_SECONDS_MAX = 600
+REBUILD_SECONDS_MAX = 120
 NAME = re.compile(r"^[0-9a-f]{32}\.[0-9]{3}$")
 ACCESS_KEY = "SUITEACCESSKEY000001"
 FLAWS = ("missing", "damaged", "forged", "unknown", "unclaimed", "misplaced", "newer", "lost")
@@ -290,6 +291,22 @@ class Gateway:
             return done.returncode, json.loads(text)
         except ValueError:
             raise AssertionError(f"check printed no JSON: {text!r} {done.stderr.decode()!r}") from None
+
+    def rebuild(self):
+        """Loses the catalog, has `ripstop rebuild` make another, and starts on it; what that printed."""
+        self.kill()
+        (self.data / "catalog.redb").unlink()
+        done = subprocess.run(
+            [self.binary, "rebuild", "--json", "--config", str(self.config)],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=REBUILD_SECONDS_MAX,
+            env={k: v for k, v in os.environ.items() if not k.startswith(("AWS_", "RIPSTOP_"))},
+        )
+        assert done.returncode == 0, done
+        self.start()
+        return json.loads(done.stdout)
 
     # Endpoint
 

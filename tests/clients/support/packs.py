@@ -1,9 +1,6 @@
-"""What tests of packs share: settings, sizes, a catalog that is lost, and many clients at once."""
+"""What tests of packs share: settings, sizes, and many clients at once."""
 
 import concurrent.futures
-import json
-import os
-import subprocess
 import threading
 
 from .gateway import clean, wait_clean
@@ -15,25 +12,7 @@ BELOW = 64 * KIB
 # Below, just below and beyond what is gathered, and about the length of a block.
 SMALL = [0, 1, 100, 256, 511, 512, 513, 1000, 4095, 4096, 4097, 16 * KIB, 40_000, 63 * KIB, BELOW - 1]
 LARGE = [BELOW, BELOW + 1, 300 * KIB]
-SECONDS_MAX = 120
 CLEAN_SECONDS_MAX = 30
-
-
-def rebuild(gateway):
-    """Loses the catalog and makes it again; what that printed."""
-    gateway.kill()
-    (gateway.data / "catalog.redb").unlink()
-    done = subprocess.run(
-        [gateway.binary, "rebuild", "--json", "--config", str(gateway.config)],
-        cwd=gateway.folder,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS_MAX,
-        env={k: v for k, v in os.environ.items() if not k.startswith(("AWS_", "RIPSTOP_"))},
-    )
-    assert done.returncode == 0, done
-    gateway.start()
-    return json.loads(done.stdout)
 
 
 def at_once(count, call):

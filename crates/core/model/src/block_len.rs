@@ -22,7 +22,7 @@ impl BlockLen {
         if self.shift == Self::LONGEST.shift { 0 } else { self.shift }
     }
 
-    /// What a number stands for; `None` if it stands for nothing.
+    /// The length with this number; `None` if no length has it.
     pub const fn from_number(number: u8) -> Option<Self> {
         match number {
             0 => Some(Self::LONGEST),

@@ -1,6 +1,6 @@
 use ripstop_catalog::Stamp;
 
-/// A name that stands for nothing since its stamp.
+/// A name that was deleted, and when.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Deletion {
     /// The bucket's name.

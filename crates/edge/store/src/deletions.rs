@@ -113,9 +113,8 @@ impl Store {
     }
 
     /// Has a stripe tell that names (bucket and key; no key for the bucket itself) were deleted,
-    /// each under its condition;
-    /// none does, if too few nodes take it. Where too much waits, nothing is deleted: that passes,
-    /// and what is not told stays untold.
+    /// each under its condition; none does, if too few nodes take it. Where too much waits, nothing
+    /// is deleted: that passes, and what is not told stays untold.
     pub(crate) async fn tell_gone(
         &self,
         pool: &Pool,

@@ -19,7 +19,7 @@ use ripstop_catalog::{Attributes, CatalogError, Object};
 use ripstop_model::Timestamp;
 use ripstop_runtime::Share;
 use std::sync::Arc;
-use tokio::sync::oneshot;
+use tokio::{runtime::Handle, sync::oneshot};
 
 impl Store {
     /// Whether an object of this length waits for company in its bucket's pool.
@@ -78,6 +78,9 @@ impl Store {
         member: Member,
         share: Option<Share>,
     ) -> Result<Done, StoreError> {
+        if member.weight() > line::batch_bytes_max(self.inner.settings.stripe_max) {
+            return self.write_lone(member).await;
+        }
         let pool = self.pool_for(&member.target.bucket).id();
         let line = self.inner.lines.of((pool, self.tenant), &self.inner.settings);
         let (answer, answered) = oneshot::channel();
@@ -148,7 +151,8 @@ struct Ending<'a> {
 
 impl Drop for Ending<'_> {
     fn drop(&mut self) {
-        if self.is_over {
+        // With its runtime gone nobody waits any more.
+        if self.is_over || Handle::try_current().is_err() {
             return;
         }
         let failed = BatchEvent::BatchEnded(self.id, BatchEnd::Failed);

@@ -176,6 +176,20 @@ async fn a_body_that_is_shorter_or_longer_than_announced_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_more_than_a_stripe_is_written_alone() {
+    let packs = PackSettings { below: 64 << 10, ..PackSettings::default() };
+    let packs = BTreeMap::from([(PoolId(0), packs)]);
+    let settings = StoreSettings { packs, stripe_max: 4 << 10, ..settings() };
+    let bench = bench_by(Form::spread(6, 4), &Seals::default(), false, settings).0;
+    bench.store.create_bucket("b").await.expect("made");
+    for len in [100, 3000, 4096, 20_000] {
+        let content = bytes(len, len as u64);
+        put(&bench.store, "k", &content).await;
+        assert_eq!(get(&bench.store, "k").await.expect("read"), content);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_a_caller_asked_for_that_has_gone_is_whole_or_not_there() {
     let bench = packing("fixed");
     bench.store.create_bucket("b").await.expect("made");

@@ -45,7 +45,7 @@ pub enum Deed {
 pub enum Done {
     /// The object is what the key stands for, or was for a moment.
     Put(Object),
-    /// The key stands for nothing; this is what it stood for.
+    /// The key's object is deleted; this is what it was, if there was one.
     Deleted(Option<Object>),
 }
 

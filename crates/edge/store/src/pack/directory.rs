@@ -80,7 +80,7 @@ pub enum PackEntry {
         /// The object, told by the pack; its bytes are one extent there, or elsewhere.
         object: Object,
     },
-    /// That it stands for nothing.
+    /// That it was deleted.
     Deletion(Deletion),
 }
 

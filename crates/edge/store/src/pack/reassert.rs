@@ -91,7 +91,7 @@ impl Store {
         }
     }
 
-    /// Has one stripe tell that these keys stand for nothing.
+    /// Has one stripe tell that these keys have no object.
     async fn bury(&self, gone: &[PackEntry]) -> Result<(), StoreError> {
         let Some(first) = gone.first() else { return Ok(()) };
         let pool = self.pool_for(first.bucket());

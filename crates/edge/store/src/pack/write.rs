@@ -171,7 +171,7 @@ impl Store {
     }
 
     /// Does what one member is to do, as a request of its own.
-    pub(super) async fn write_lone(&self, member: Member) -> Result<Done, StoreError> {
+    pub(crate) async fn write_lone(&self, member: Member) -> Result<Done, StoreError> {
         let Member { target, deed } = member;
         match deed {
             Deed::Put { bytes, attributes } => {

@@ -65,10 +65,8 @@ struct State {
 struct Waiting {
     /// Until it departs.
     member: Option<Member>,
-    /// The object that it puts, for its answer if it is collapsed; none of a deletion.
-    puts: Option<Object>,
-    /// Which later write of its key took its place.
-    collapsed_into: Option<WriteTicket>,
+    /// Which later write of its key took its place, and its answer if that is committed.
+    collapsed: Option<(WriteTicket, Done)>,
     share: Option<Share>,
     answer: oneshot::Sender<Answer>,
 }
@@ -124,18 +122,8 @@ impl Line {
             tenant: self.tenant,
             is_conditional: is_conditional(&member),
         };
-        let puts = match &member.deed {
-            Deed::Put { bytes, attributes } => Some(Object {
-                len: bytes.len() as u64,
-                modified_ms: unix_ms(),
-                attributes: attributes.clone(),
-                ..Object::default()
-            }),
-            Deed::Retell(object) => Some(object.clone()),
-            Deed::Delete => None,
-        };
-        let (member, collapsed_into) = (Some(member), None);
-        state.waiting.insert(ticket, Waiting { member, puts, collapsed_into, share, answer });
+        let (member, collapsed) = (Some(member), None);
+        state.waiting.insert(ticket, Waiting { member, collapsed, share, answer });
         let event = BatchEvent::MemberCame(came);
         (ticket, state.take(now, event, Some(ticket), &mut HashMap::new()))
     }
@@ -194,8 +182,9 @@ impl State {
                 BatchAction::Refuse { ticket, why } => self.refuse(ticket, why),
                 BatchAction::Drop(ticket) => {
                     if let Some(dropped) = self.waiting.get_mut(&ticket) {
-                        (dropped.member, dropped.share) = (None, None);
-                        dropped.collapsed_into = came;
+                        let member = dropped.member.take();
+                        dropped.collapsed = came.zip(member.map(as_if_done));
+                        dropped.share = None;
                     }
                 }
                 BatchAction::Depart(left) => {
@@ -246,7 +235,7 @@ impl State {
         let answer = match fate {
             Fate::Failed => given_up(),
             Fate::Committed => results.remove(&ticket).unwrap_or_else(given_up),
-            Fate::Collapsed => self.collapsed(&waiting, results),
+            Fate::Collapsed => self.collapsed(waiting.collapsed, results),
         };
         // The caller may have left.
         _ = waiting.answer.send(answer);
@@ -254,24 +243,45 @@ impl State {
 
     /// The answer of a write that another took the place of: as if it had been committed just
     /// before, if that was.
-    fn collapsed(&self, waiting: &Waiting, results: &HashMap<WriteTicket, Answer>) -> Answer {
-        let mut by = waiting.collapsed_into;
-        while let Some(next) = by.and_then(|by| self.waiting.get(&by)?.collapsed_into) {
-            by = Some(next);
+    fn collapsed(
+        &self,
+        collapsed: Option<(WriteTicket, Done)>,
+        results: &HashMap<WriteTicket, Answer>,
+    ) -> Answer {
+        let busy = Err(StoreError::Busy { retry_after: RETRY_AFTER });
+        let Some((mut by, done)) = collapsed else { return busy };
+        while let Some((next, _)) = self.waiting.get(&by).and_then(|it| it.collapsed.as_ref()) {
+            by = *next;
         }
-        match by.and_then(|by| results.get(&by)) {
-            Some(Ok(_)) => Ok(waiting.puts.clone().map_or(Done::Deleted(None), Done::Put)),
-            Some(Err(_)) | None => Err(StoreError::Busy { retry_after: RETRY_AFTER }),
-        }
+        if matches!(results.get(&by), Some(Ok(_))) { Ok(done) } else { busy }
     }
+}
+
+/// What a member that never leaves is answered with.
+fn as_if_done(member: Member) -> Done {
+    match member.deed {
+        Deed::Put { bytes, attributes } => Done::Put(Object {
+            len: bytes.len() as u64,
+            modified_ms: unix_ms(),
+            attributes,
+            ..Object::default()
+        }),
+        Deed::Retell(object) => Done::Put(object),
+        Deed::Delete => Done::Deleted(None),
+    }
+}
+
+/// Most that a batch weighs: its directory is within its limit whatever its members' parts of that
+/// are, and it is a stripe.
+pub(super) fn batch_bytes_max(stripe_max: u32) -> usize {
+    ENTRIES_LEN_MAX.min(stripe_max as usize)
 }
 
 /// A batcher, whose batches are stripes of at most this many bytes.
 fn batcher(packs: &PackSettings, stripe_max: u32) -> Batcher {
     let controller = packs.controller().expect("its name is checked as the settings are");
     let limits = BatchLimits {
-        // Whatever its members' parts of that are, a batch's directory is within its limit.
-        batch_bytes_max: (ENTRIES_LEN_MAX as u64).min(stripe_max.into()),
+        batch_bytes_max: batch_bytes_max(stripe_max) as u64,
         batch_members_max: MEMBERS_MAX,
         outstanding_max: OUTSTANDING_MAX,
         ..BatchLimits::default()
@@ -293,6 +303,6 @@ fn mark(target: &Target) -> KeyMark {
 }
 
 fn is_conditional(member: &Member) -> bool {
-    // Who tells others what is stored already read what it is derived from.
+    // What is told again was read before.
     member.target.condition != Condition::None || matches!(member.deed, Deed::Retell(_))
 }
