@@ -21,6 +21,8 @@ CLEAN_SECONDS_MAX = 30
 PART = 5 * MIB
 # One bucket in each pool.
 BUCKETS = ("plain", "copies", "shared", "unique")
+# Words of older programs that were reworded since.
+REWORDED = {"in the mean": "on average"}
 
 
 @pytest.fixture(params=golden.stores(), ids=lambda found: found.name)
@@ -285,4 +287,11 @@ def named(decision):
 def test_what_was_recorded_and_planned_is_told_the_same(decision):
     done = ripstop(*decision.asked, folder=decision.folder)
     assert done.returncode == 0, done
-    assert done.stdout.splitlines() == decision.printed, named(decision)
+    assert done.stdout.splitlines() == [said_now(line) for line in decision.printed], named(decision)
+
+
+def said_now(line):
+    """What an older program printed, in the words of today's: figures are to be the same, words are not."""
+    for then, now in REWORDED.items():
+        line = line.replace(then, now)
+    return line
