@@ -11,6 +11,7 @@
 //! * [`Controller`], [`by_name`]: how long to wait for company, a file per controller: `natural`,
 //!   `fixed`, `stout`, `modelled` …
 //! * [`BatchLimits`]: what bounds all of it.
+//! * [`CleaningSurvey`]: which stripes of small objects are written again, together.
 //!
 //! It deliberately knows nothing of objects, nodes and catalogs: a member is some bytes, a mark
 //! that its key has, a tenant, and a ticket by which the caller knows it. It has no clock, and
@@ -55,6 +56,7 @@
 extern crate alloc;
 
 mod batcher;
+mod cleaning;
 mod controller;
 mod event;
 mod fixed;
@@ -69,6 +71,7 @@ mod settings;
 mod stout;
 
 pub use batcher::Batcher;
+pub use cleaning::{CleaningPlan, CleaningRule, CleaningSurvey, Wear};
 pub use controller::{BatchCourse, Controller, Rhythm};
 pub use event::{BatchAction, BatchEnd, BatchEvent, BatchRefusal, Departure, Fate};
 pub use limits::{BatchLimits, BatchSettings};

@@ -95,7 +95,8 @@ pub enum Change {
         stripe: (StripeId, Stripe),
     },
     /// That a key's object was deleted, or a bucket if the key is empty, as it was told: kept
-    /// unless the key stands for an object or was deleted later.
+    /// unless the key stands for an object or was deleted later. A deletion of the same stamp is
+    /// told by this stripe from now on.
     Bury {
         /// The bucket's name; it need not be there.
         bucket: String,

@@ -43,6 +43,21 @@ pub struct Held {
     pub unknown: Unknown,
 }
 
+impl Held {
+    /// Bytes of its payload that are of use: those of objects that hold it, and, of a pack, of what
+    /// else is in it (what it tells, and what lies between) the share of the keys that still hold
+    /// it.
+    pub fn useful(&self) -> u64 {
+        let Stripe { payload_len, members, member_bytes, .. } = self.stripe;
+        let rest = u64::from(payload_len.saturating_sub(member_bytes));
+        let told = match u64::from(members) {
+            0 => 0,
+            members => rest * self.holders.min(members) / members,
+        };
+        (self.live + told).min(payload_len.into())
+    }
+}
+
 /// A stripe that nothing holds any more.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Garbage {

@@ -28,6 +28,13 @@ pub struct Stripe {
     /// The number of the length of its blocks ([`BlockLen`]).
     #[serde(skip)]
     pub block_len: u8,
+    /// Of how many keys a pack told as it was written; 0 of other stripes, and where nobody noted
+    /// it.
+    #[serde(skip)]
+    pub members: u32,
+    /// Bytes of objects in a pack as it was written; noted together with its members.
+    #[serde(skip)]
+    pub member_bytes: u32,
     /// What a newer program wrote of it.
     #[serde(skip)]
     pub unknown: Unknown,

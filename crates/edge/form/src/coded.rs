@@ -143,6 +143,8 @@ impl Record for Stripe {
         to.number(7, self.run.into());
         to.number(8, self.sealing.into());
         to.number(9, self.block_len.into());
+        to.number(128, self.members.into());
+        to.number(129, self.member_bytes.into());
         to.unknown(&self.unknown);
     }
 
@@ -157,6 +159,8 @@ impl Record for Stripe {
             7 => self.run = from.small()?,
             8 => self.sealing = from.small()?,
             9 => self.block_len = from.small()?,
+            128 => self.members = from.small()?,
+            129 => self.member_bytes = from.small()?,
             _ => return Ok(false),
         }
         Ok(true)

@@ -1,5 +1,11 @@
 use crate::{
-    Keeper, KeeperSettings, aftermath::Noting, alive::Alive, expiry::Expiry, mend::Mending, round,
+    Keeper, KeeperSettings,
+    aftermath::Noting,
+    alive::Alive,
+    cleaning::Cleaning,
+    expiry::Expiry,
+    mend::Mending,
+    round::{self, Pace},
     sweep::Sweep,
 };
 use ripstop_runtime::Aftermath;
@@ -20,6 +26,9 @@ impl Keeper {
         round::begin(&keeper, Noting::of(aftermaths));
         round::begin(&keeper, Sweep::new(settings));
         round::begin(&keeper, Mending::new());
+        if settings.clean_rate_max > 0 {
+            round::begin_at(&keeper, Pace::of(settings.clean_rate_max), Cleaning::new(settings));
+        }
         if !settings.uploads_expire_after.is_zero() {
             round::begin(&keeper, Expiry { after: settings.uploads_expire_after });
         }

@@ -1,4 +1,5 @@
 use crate::{
+    cleaning::Cleanings,
     lease::Upkeep,
     mend::Mends,
     mover::{MoveProgress, Movers},
@@ -24,6 +25,7 @@ struct Inner {
     upkeep: Upkeep,
     mends: Mends,
     movers: Movers,
+    cleanings: Cleanings,
 }
 
 /// Who a round is done for, which does not keep it.
@@ -40,8 +42,9 @@ impl Owner {
 impl Keeper {
     /// A keeper that does nothing by itself.
     pub(crate) fn of(store: Store, settings: KeeperSettings) -> Self {
-        let (upkeep, mends, movers) = Default::default();
-        Self { inner: Arc::new(Inner { store, settings, upkeep, mends, movers }) }
+        let (upkeep, mends, movers, cleanings) = Default::default();
+        let inner = Inner { store, settings, upkeep, mends, movers, cleanings };
+        Self { inner: Arc::new(inner) }
     }
 
     pub(crate) fn owner(&self) -> Owner {
@@ -84,6 +87,10 @@ impl Keeper {
 
     pub(crate) fn movers(&self) -> &Movers {
         &self.inner.movers
+    }
+
+    pub(crate) fn cleanings(&self) -> &Cleanings {
+        &self.inner.cleanings
     }
 
     pub(crate) fn keeping(&self) -> Keeping<'_> {

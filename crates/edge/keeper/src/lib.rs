@@ -1,7 +1,8 @@
 //! Keeps a store: does what is to be done beside requests.
 //!
 //! A [`Keeper`] notes what became of writes after their answer, sweeps garbage, leftovers and what
-//! nothing claims, mends what lacks fragments, moves fragments to where a plan wants them, aborts
+//! nothing claims, mends what lacks fragments, writes small
+//! objects together that are alone or among dead ones, moves fragments to where a plan wants them, aborts
 //! old uploads, and checks everything when it is asked to. All of it goes in one kind of round
 //! (`round`): a job has its turn again and again while somebody has the keeper, goes through a
 //! listing page by page, at a pace, and, where several gateways share a catalog, under the one
@@ -31,6 +32,7 @@ mod alive;
 mod away;
 mod begin;
 mod check;
+mod cleaning;
 mod complete;
 mod expiry;
 mod garbage;
@@ -50,6 +52,7 @@ mod unclaimed;
 mod watched;
 
 pub use check::{CatalogReport, CheckFinding, CheckOptions, CheckReport, Flaw};
+pub use cleaning::{Cleaned, PacksGauge};
 pub use complete::{CompleteReport, complete};
 pub use keeper::Keeper;
 pub use lease::UPKEEP;

@@ -74,11 +74,17 @@ impl Round {
         listing: &mut L,
     ) -> Result<Option<Vec<L::Row>>, Halt> {
         self.rest(|| false, |_| Ok(())).await?;
+        let keeper = self.under_lease().await?;
+        Ok(listing.page(&**keeper.catalog()).await?)
+    }
+
+    /// The keeper, if it still has the lease that the round is under.
+    pub(crate) async fn under_lease(&self) -> Result<Keeper, Halt> {
         let keeper = self.keeper()?;
         if self.is_upkeep && !keeper.has_upkeep().await? {
             return Err(StoreError::Busy { retry_after: ASK_AGAIN_AFTER }.into());
         }
-        Ok(listing.page(&**keeper.catalog()).await?)
+        Ok(keeper)
     }
 
     /// Counts bytes that the round stored: what comes next waits until they are paid for.

@@ -1,6 +1,9 @@
 use ripstop_placement::moving::{HOME_AFTER, MOVE_RATE_MAX};
 use std::time::Duration;
 
+/// Bytes of small objects that are written again each second at most, unless it is said how many.
+const CLEAN_RATE_MAX: u64 = 8 << 20;
+
 /// What an operator may set.
 #[derive(Clone, PartialEq, Debug)]
 pub struct KeeperSettings {
@@ -17,6 +20,12 @@ pub struct KeeperSettings {
     /// Most bytes that are moved each second to bring stripes to where their pool's plan wants
     /// them; 0: none are moved. Default 8 MiB.
     pub move_rate_max: u64,
+    /// How often packs are looked through for what is dead of them, and short stripes for company;
+    /// what is younger than this is left. After a look that took long, the next one waits longer.
+    /// Default 1 minute.
+    pub clean_every: Duration,
+    /// Most bytes of small objects that are written again each second; 0: none are. Default 8 MiB.
+    pub clean_rate_max: u64,
     /// How long the nodes of a plan must have been as they are, and the last walk through its
     /// pool's stripes over, before stripes that others stood in for are brought home. Default 1
     /// minute.
@@ -31,6 +40,8 @@ impl Default for KeeperSettings {
             list_every: Duration::from_hours(6),
             uploads_expire_after: Duration::from_hours(7 * 24),
             move_rate_max: MOVE_RATE_MAX,
+            clean_every: Duration::from_mins(1),
+            clean_rate_max: CLEAN_RATE_MAX,
             home_after: HOME_AFTER,
         }
     }

@@ -15,8 +15,11 @@ use ripstop_catalog::{
     Attributes, Audited as _, Catalog, CatalogError, Change, Condition, Embedded, ListingRequest,
     Object, Refusal,
 };
+use ripstop_batching::CleaningRule;
 use ripstop_keeper::{CheckOptions, KeeperSettings};
-use ripstop_store::{Batch, Deed, Done, Member, StoreError, StoreSettings, Target, WriteError};
+use ripstop_store::{
+    Batch, Deed, Done, Member, PackSettings, StoreError, StoreSettings, Target, WriteError,
+};
 use scene::{Life, World, plan};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -55,6 +58,8 @@ impl Draw {
 
 /// A key or, without one, a bucket.
 type Name = (&'static str, &'static str);
+/// What is told of any key may be told elsewhere too, and where it lies.
+const ELSEWHERE: Name = ("", "");
 
 #[derive(Clone, Debug)]
 enum Act {
@@ -79,6 +84,8 @@ enum Act {
     /// Several keys at once: each a put, a put that must find nothing, or a deletion.
     Pack(Vec<(Name, Packed)>),
     Move([u16; 4]),
+    /// Small objects are written again, together: this share of what is packed may be dead.
+    Clean(f64),
     Sweep,
     SweepUnclaimed,
     LoseNode(usize),
@@ -115,7 +122,8 @@ impl Act {
 
     fn draw(draw: &mut Draw) -> Self {
         let name = (draw.of(&BUCKETS), draw.of(&KEYS));
-        match draw.below(32) {
+        match draw.below(36) {
+            32.. => Self::Clean(draw.of(&[0.0, 0.25])),
             24.. => Self::draw_pack(draw),
             0..=7 => {
                 let len = draw.of(&[0, 1, 700, 4096, 9000]);
@@ -151,10 +159,11 @@ impl Act {
 
     /// What it may change.
     fn touches(&self) -> Vec<Name> {
-        if let Self::Pack(members) = self {
-            return members.iter().map(|(name, _)| *name).collect();
+        match self {
+            Self::Pack(members) => members.iter().map(|(name, _)| *name).collect(),
+            Self::Clean(_) => vec![ELSEWHERE],
+            _ => self.touches_one().into_iter().collect(),
         }
-        self.touches_one().into_iter().collect()
     }
 
     fn touches_one(&self) -> Option<Name> {
@@ -167,6 +176,7 @@ impl Act {
             Self::MakeBucket(bucket) | Self::RemoveBucket(bucket) => Some((bucket, "")),
             Self::Pack(_)
             | Self::Move(_)
+            | Self::Clean(_)
             | Self::Sweep
             | Self::SweepUnclaimed
             | Self::LoseNode(_) => None,
@@ -226,6 +236,7 @@ impl Act {
                 store.keeper.follow(scene::POOL, &plan(&[(1, nodes)]));
                 Ok(())
             }
+            Self::Clean(dead_share_max) => clean(store, *dead_share_max).await,
             Self::Sweep => store.keeper.sweep_garbage().await.map(drop),
             Self::SweepUnclaimed => store.keeper.sweep_unclaimed().await.map(drop),
             Self::LoseNode(node) => {
@@ -233,6 +244,17 @@ impl Act {
                 store.keeper.check(CheckOptions { repair: true }, |_| {}).await.map(drop)
             }
         }
+    }
+}
+
+/// Has small objects written again: all that are short, and of packs more than this share of which
+/// are dead.
+async fn clean(store: &Kept, dead_share_max: f64) -> Result<(), StoreError> {
+    let rule = CleaningRule { dead_share_max, short_below: 3000, merged_len: 1, short_max: 2 };
+    match store.keeper.clean(&rule).await {
+        // Another session named the stripes in this millisecond.
+        Ok(_) | Err(StoreError::Busy { .. }) => Ok(()),
+        Err(error) => Err(error),
     }
 }
 
@@ -320,7 +342,10 @@ impl History {
     }
 
     fn settings() -> (StoreSettings, KeeperSettings) {
-        (StoreSettings { stripe_max: 4096, ..store_settings() }, settings())
+        // Nothing waits for company but what is a batch; what is as short may be cleaned.
+        let packs = PackSettings { below: 1000, ..PackSettings::default() };
+        let packs = [(scene::POOL, packs)].into();
+        (StoreSettings { stripe_max: 4096, packs, ..store_settings() }, settings())
     }
 
     /// Has one gateway do some things, or a part of them; answers of which names something may have
@@ -339,9 +364,13 @@ impl History {
                 for _ in 0..=draw.below(GROUPS_MAX) {
                     let group = (0..=draw.below(TOGETHER_MAX)).map(|_| Act::draw(draw));
                     // A node that is lost is made good before anything else is asked of the others.
-                    let (mut alone, group): (Vec<Act>, Vec<Act>) =
+                    let (mut alone, mut group): (Vec<Act>, Vec<Act>) =
                         group.partition(|act| matches!(act, Act::LoseNode(_)));
                     alone.truncate(1);
+                    // Of two that clean the same, each may have some of it: whoever has the lease
+                    // is the only one.
+                    let mut cleans = 0..;
+                    group.retain(|act| !matches!(act, Act::Clean(_)) || cleans.next() == Some(0));
                     for group in [alone, group] {
                         *is_hurt |= group.iter().any(|act| matches!(act, Act::LoseNode(_)));
                         *at.lock().expect("not poisoned") =
@@ -393,7 +422,8 @@ impl History {
             let of_open = |open: &Name| open.0 == name.0 && (open.1 == name.1 || name.1.is_empty());
             let is_open = open.iter().any(of_open);
             let (held, found) = (held.get(name), found.get(name));
-            if held == found || is_open && is_later(held, found) {
+            let is_elsewhere = open.contains(&ELSEWHERE) && is_same(held, found);
+            if held == found || is_elsewhere || is_open && is_later(held, found) {
                 continue;
             }
             panic!(
@@ -438,6 +468,14 @@ impl History {
             }
         }
     }
+}
+
+/// Whether it is the same object, wherever its bytes are.
+fn is_same(held: Option<&Option<Object>>, found: Option<&Option<Object>>) -> bool {
+    let (Some(Some(held)), Some(Some(found))) = (held, found) else { return false };
+    let (told_by, extents) = (held.told_by, held.extents.clone());
+    let found = Object { told_by, extents, ..found.clone() };
+    held.stamp() == found.stamp() && Object { stamp: held.stamp, ..found } == *held
 }
 
 /// Whether what was found is what somebody wrote who was not answered.

@@ -40,6 +40,11 @@ impl<'a> Keeping<'a> {
         self.0.pool(id)
     }
 
+    /// Objects shorter than this are gathered in a pool; 0: none are.
+    pub fn gathered_below(self, pool: PoolId) -> u32 {
+        self.0.inner.settings.packs_of(pool).map_or(0, |packs| packs.below)
+    }
+
     /// The nodes of all pools.
     pub fn nodes(self) -> impl Iterator<Item = (NodeId, &'a Arc<dyn Node>)> {
         self.pools().iter().flat_map(Pool::nodes)

@@ -10,6 +10,7 @@ mod directory;
 mod layout;
 mod reassert;
 mod retrieve;
+mod survivors;
 mod write;
 
 pub(crate) use batch::ENTRIES_LEN_MAX;

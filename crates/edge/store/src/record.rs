@@ -83,6 +83,7 @@ mod field {
     pub(super) const MEMBERS: u64 = 10;
     pub(super) const DIRECTORY_LEN: u64 = 11;
     pub(super) const DIRECTORY_DIGEST: u64 = 12;
+    pub(super) const MEMBER_BYTES: u64 = 13;
 }
 
 impl Telling {
@@ -129,6 +130,7 @@ impl Telling {
                 to.number(field::MEMBERS, mark.members.into());
                 to.number(field::DIRECTORY_LEN, mark.directory_len.into());
                 to.bytes(field::DIRECTORY_DIGEST, &mark.digest);
+                to.number(field::MEMBER_BYTES, mark.member_bytes.into());
             }
         });
         record.into()
@@ -163,7 +165,7 @@ impl Telling {
                 field::DELETED..=field::DELETED_FIRST_BY => {
                     read_deletions(field, from, deleted_by, &mut deleted)?;
                 }
-                field::PACK..=field::DIRECTORY_DIGEST => read_mark(field, from, &mut pack)?,
+                field::PACK..=field::MEMBER_BYTES => read_mark(field, from, &mut pack)?,
                 PASSABLE.. => return Ok(Some(false)),
                 _ => return Err(Unreadable::Newer(field)),
             }
@@ -207,13 +209,15 @@ fn read_mark(
 ) -> Result<(), Unreadable> {
     if field == field::PACK {
         let told_by = StripeId(u128::from_be_bytes(from.array()?));
-        *pack = Some(PackMark { told_by, members: 0, directory_len: 0, digest: [0; 32] });
+        let (members, member_bytes, directory_len, digest) = Default::default();
+        *pack = Some(PackMark { told_by, members, member_bytes, directory_len, digest });
         return Ok(());
     }
     let Some(mark) = pack else { return Err(from.wrong("has no stripe before it")) };
     match field {
         field::MEMBERS => mark.members = from.small()?,
         field::DIRECTORY_LEN => mark.directory_len = from.small()?,
+        field::MEMBER_BYTES => mark.member_bytes = from.small()?,
         _ => mark.digest = from.array()?,
     }
     Ok(())

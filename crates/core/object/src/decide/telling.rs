@@ -110,7 +110,11 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
             self.object(&at, Absence::Believed)?.is_some()
         };
         let present = self.tombstone(&at)?;
-        let is_later = present.as_ref().is_none_or(|present| present.stamp < tombstone.stamp);
+        // With the same stamp it is the same deletion, told elsewhere now.
+        let is_later = present.as_ref().is_none_or(|present| {
+            present.stamp < tombstone.stamp
+                || present.stamp == tombstone.stamp && present.told_by != tombstone.told_by
+        });
         let mut turnover = Turnover::new(self, stripes)?;
         if !stands && is_later {
             turnover.gain(self, &told_by(tombstone.told_by))?;

@@ -228,13 +228,18 @@ impl Judging<'_> {
                 (None, Standing::Disputed)
             }
         };
-        let bytes = standing.encode();
-        let inserted = self.table.insert(id.0, bytes.as_slice());
-        inserted.map_err(|error| table_error(self.path, error.into()))?;
+        self.stands(id, &standing)?;
         match digest {
             Some(digest) => self.tell(id, seen, &digest, standing),
             None => Ok(()),
         }
+    }
+
+    /// Notes what is believed of a stripe.
+    fn stands(&mut self, id: StripeId, standing: &Standing) -> Result<(), RebuildError> {
+        let bytes = standing.encode();
+        let inserted = self.table.insert(id.0, bytes.as_slice());
+        inserted.map(drop).map_err(|error| table_error(self.path, error.into()))
     }
 
     fn record(&self, believed: &Believed) -> Stripe {
@@ -302,10 +307,12 @@ impl Judging<'_> {
         standing: Standing,
     ) -> Result<(), RebuildError> {
         self.latest = self.latest.max(Some(Stamp::of(id)));
-        let Standing::Believed(stripe) = standing else {
+        let Standing::Believed(mut stripe) = standing else {
             self.report.note_many(&standing, mark.members.into(), || pack_name(id, &mark));
             return Ok(());
         };
+        mark.note(&mut stripe);
+        self.stands(id, &Standing::Believed(stripe.clone()))?;
         self.packs.push((id, stripe, mark));
         if self.packs.len() < PACKS_AT_ONCE { Ok(()) } else { self.read_packs() }
     }

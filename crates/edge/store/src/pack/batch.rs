@@ -3,7 +3,7 @@
 use super::MEMBERS_MAX;
 use crate::Target;
 use bytes::Bytes;
-use ripstop_catalog::{Attributes, Object};
+use ripstop_catalog::{Attributes, Object, Stamp};
 use ripstop_model::STRIPE_PAYLOAD_MAX;
 use std::collections::BTreeSet;
 
@@ -36,8 +36,25 @@ pub enum Deed {
     },
     /// Puts an object whose bytes are stored already, with other attributes (its tags, say).
     Retell(Object),
+    /// Tells again of an object as it is, with its stamp, and brings its bytes if they are given:
+    /// what told of it before may go.
+    Move {
+        /// The object.
+        object: Object,
+        /// Its bytes; else they stay where they are.
+        bytes: Option<Bytes>,
+    },
     /// Removes what the key stands for.
     Delete,
+    /// Tells again that the key was deleted, with this stamp: what told of it before may go.
+    Rebury(Stamp),
+}
+
+impl Deed {
+    /// Whether something that is told already is told elsewhere: it is only of use in a pack.
+    pub(super) fn is_again(&self) -> bool {
+        matches!(self, Self::Move { .. } | Self::Rebury(_))
+    }
 }
 
 /// What became of a member.
@@ -50,12 +67,18 @@ pub enum Done {
 }
 
 impl Member {
+    /// The bytes that it brings, if it is to bring any.
+    pub(super) fn bytes(&self) -> Option<&Bytes> {
+        match &self.deed {
+            Deed::Put { bytes, .. } => Some(bytes),
+            Deed::Move { bytes, .. } => bytes.as_ref(),
+            Deed::Retell(_) | Deed::Delete | Deed::Rebury(_) => None,
+        }
+    }
+
     /// Bytes of payload that it brings, besides what is told of it.
     pub fn payload_len(&self) -> usize {
-        match &self.deed {
-            Deed::Put { bytes, .. } => bytes.len(),
-            Deed::Retell(_) | Deed::Delete => 0,
-        }
+        self.bytes().map_or(0, Bytes::len)
     }
 
     /// Bytes of payload that it takes with what is told of it, about, and rather more.
@@ -68,8 +91,10 @@ impl Member {
         let Target { bucket, key, .. } = &self.target;
         let said = match &self.deed {
             Deed::Put { attributes, .. } => said(attributes),
-            Deed::Retell(object) => said(&object.attributes) + 32 * object.extents.len(),
-            Deed::Delete => 0,
+            Deed::Retell(object) | Deed::Move { object, .. } => {
+                said(&object.attributes) + 32 * object.extents.len()
+            }
+            Deed::Delete | Deed::Rebury(_) => 0,
         };
         ENTRY_LEN + bucket.len() + key.len() + said
     }

@@ -1,8 +1,8 @@
 //! One transaction makes a pack's members visible, and each answers for itself.
 
-use super::{Done, Member, PackDirectory, PackEntry};
+use super::{Done, Member, PackDirectory, PackEntry, PackMark};
 use crate::{Store, StoreError, Target, deletion::Deletion, stripe::record_of};
-use ripstop_catalog::{Change, Outcome, Refusal, Stripe, Tombstone};
+use ripstop_catalog::{Change, Outcome, Quota, Refusal, Stripe, Tombstone};
 use ripstop_host::unix_ms;
 use ripstop_model::StripeId;
 use ripstop_runtime::Written;
@@ -10,6 +10,7 @@ use ripstop_runtime::Written;
 /// A pack that is stored, and what it tells, by member.
 pub(crate) struct Packed {
     pub(super) directory: PackDirectory,
+    pub(super) mark: PackMark,
     pub(super) written: Written,
 }
 
@@ -28,13 +29,21 @@ impl Store {
             let stripes = vec![stripe.clone()];
             changes.push(match entry {
                 PackEntry::Object { object, .. } => {
-                    let (object, quota) = (object.clone(), self.quota(&bucket));
+                    // What is told again brings nothing new.
+                    let is_new = !member.deed.is_again();
+                    let quota = if is_new { self.quota(&bucket) } else { Quota::NONE };
+                    let object = object.clone();
                     Change::PutObject { bucket, key, object, stripes, condition, quota }
                 }
                 PackEntry::Deletion(Deletion { stamp, .. }) => {
                     let (stamp, told_by) = (*stamp, directory.told_by);
-                    let tombstone = Some(Tombstone { stamp, told_by, ..Tombstone::default() });
-                    Change::DeleteObject { bucket, key, condition, tombstone, stripes }
+                    let tombstone = Tombstone { stamp, told_by, ..Tombstone::default() };
+                    if member.deed.is_again() {
+                        Change::Bury { bucket, key, tombstone, stripes }
+                    } else {
+                        let tombstone = Some(tombstone);
+                        Change::DeleteObject { bucket, key, condition, tombstone, stripes }
+                    }
                 }
             });
         }
@@ -53,8 +62,9 @@ impl Store {
         packed: Packed,
         members: Vec<Member>,
     ) -> Vec<Result<Done, StoreError>> {
-        let Packed { directory, written } = packed;
-        let stripe = (written.id, record_of(&written));
+        let Packed { directory, mark, written } = packed;
+        let mut stripe = (written.id, record_of(&written));
+        mark.note(&mut stripe.1);
         let strays = self.inner.strays.of(std::slice::from_ref(&stripe));
         let changes = self.changes(&directory, &members, &stripe);
         let mut outcomes = match self.inner.catalog.commit(unix_ms(), changes).await {
@@ -101,7 +111,9 @@ impl Store {
                 }
                 Err(why) => why,
             };
-            if let Refusal::Behind { seen } = &why {
+            if let Refusal::Behind { seen } = &why
+                && !member.deed.is_again()
+            {
                 self.inner.lineage.observe(*seen);
                 again.push((at, member));
             } else if let Refusal::Retired { session } = &why {

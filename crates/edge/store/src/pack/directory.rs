@@ -1,7 +1,7 @@
 //! What a pack tells: of each key an object or that it was deleted.
 
 use crate::deletion::Deletion;
-use ripstop_catalog::{Extent, Object, Stamp};
+use ripstop_catalog::{Extent, Object, Stamp, Stripe};
 use ripstop_form::{Found, PASSABLE, Unreadable};
 use ripstop_model::StripeId;
 use sha2::{Digest as _, Sha256};
@@ -45,6 +45,8 @@ pub struct PackMark {
     pub told_by: StripeId,
     /// Members that the directory tells of, for reports on packs that are lost.
     pub members: u32,
+    /// Bytes of objects in it.
+    pub member_bytes: u32,
     /// Bytes of the directory, the first of the payload.
     pub directory_len: u32,
     /// Its SHA-256: what single nodes make of it is not believed.
@@ -52,6 +54,11 @@ pub struct PackMark {
 }
 
 impl PackMark {
+    /// Has a pack's record say how much is in it.
+    pub fn note(&self, stripe: &mut Stripe) {
+        (stripe.members, stripe.member_bytes) = (self.members, self.member_bytes);
+    }
+
     /// Whether these bytes are the directory.
     pub fn is_of(&self, bytes: &[u8]) -> bool {
         bytes.len() == self.directory_len as usize && Sha256::digest(bytes)[..] == self.digest
@@ -184,9 +191,11 @@ impl PackDirectory {
 
     /// What the headers of the pack are to tell of it, `encoded` being its bytes.
     pub fn mark(&self, encoded: &[u8]) -> PackMark {
+        let lens = self.entries.iter().filter_map(|entry| entry.extent(self.told_by));
         PackMark {
             told_by: self.told_by,
             members: self.entries.len() as u32,
+            member_bytes: lens.map(|extent| extent.len).sum(),
             directory_len: encoded.len() as u32,
             digest: Sha256::digest(encoded).into(),
         }

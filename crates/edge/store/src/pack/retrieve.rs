@@ -8,7 +8,11 @@ use ripstop_model::StripeId;
 
 impl Store {
     /// What a pack in force tells, read from its nodes.
-    async fn directory(&self, id: StripeId, stripe: &Stripe) -> Result<PackDirectory, StoreError> {
+    pub(super) async fn directory(
+        &self,
+        id: StripeId,
+        stripe: &Stripe,
+    ) -> Result<PackDirectory, StoreError> {
         let lost = || StoreError::Lost { stripe: id };
         let (pool, place) = self.locate(id, stripe)?;
         let told = pool.told(&place).await.ok_or_else(lost)?;

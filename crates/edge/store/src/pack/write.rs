@@ -7,6 +7,7 @@ use crate::{
     Body, Store, StoreError, Target, WriteError,
     deletion::Deletion,
     deletions::{NAMES_LEN_MAX, Waiting},
+    error::RETRY_AFTER,
     record::Telling,
 };
 use bytes::Bytes;
@@ -91,7 +92,7 @@ impl Store {
                     self.admit(&member.target, bytes.len() as u64).await?;
                 }
             }
-            Deed::Retell(_) => {}
+            Deed::Retell(_) | Deed::Move { .. } | Deed::Rebury(_) => {}
             Deed::Delete => {
                 let present = self.inner.catalog.object(bucket, key).await?;
                 if present.is_none() {
@@ -126,7 +127,7 @@ impl Store {
     }
 
     async fn prepare_rest(&self, pool: Pool, members: Vec<Member>) -> Rest {
-        if members.len() < 2 {
+        if members.len() < 2 && !members.iter().any(|member| member.deed.is_again()) {
             return Rest::Lone(members);
         }
         let is_deletion = |member: &Member| matches!(member.deed, Deed::Delete);
@@ -183,6 +184,7 @@ impl Store {
                 }
             }
             Deed::Retell(object) => self.put_told(target, object, None).await.map(Done::Put),
+            Deed::Move { .. } | Deed::Rebury(_) => unreachable!("they are never alone"),
             Deed::Delete => {
                 let Target { bucket, key, condition } = target;
                 self.delete_alone(&bucket, &key, condition).await.map(Done::Deleted)
@@ -252,7 +254,8 @@ impl Store {
         let layout = lay_out(pool.code().k(), len as u32, &lens);
         let layout = layout.expect("a batch and its directory are within a stripe's limits");
         directory.place(&layout.offsets, &mut encoded);
-        let record = Telling::Pack(directory.mark(&encoded)).encode();
+        let mark = directory.mark(&encoded);
+        let record = Telling::Pack(mark).encode();
         let shape = StripeShape::new(pool.code(), layout.payload_len);
         let shape = shape.expect("a layout is within a stripe's limits");
         let shape = shape.in_blocks(BlockLen::SHORTEST);
@@ -268,9 +271,7 @@ impl Store {
         let mut order: Vec<_> = layout.offsets.iter().zip(members).collect();
         order.sort_by_key(|(offset, _)| **offset);
         for (&offset, member) in order {
-            if let Deed::Put { bytes, .. } = &member.deed
-                && !bytes.is_empty()
-            {
+            if let Some(bytes) = member.bytes().filter(|bytes| !bytes.is_empty()) {
                 fill_to(&mut draft, offset);
                 draft.fill(&mut bytes.clone());
             }
@@ -278,33 +279,51 @@ impl Store {
         fill_to(&mut draft, layout.payload_len);
         let sealed = draft.seal(pool.origin(), record);
         let written = pool.on_behalf_of(self.tenant).write(sealed).await?;
-        Ok(Packed { directory, written })
+        Ok(Packed { directory, mark, written })
     }
 
     /// What a pack is to tell of a member, which has no place yet.
     async fn entry(&self, told_by: StripeId, member: &Member) -> Result<PackEntry, StoreError> {
-        let Target { bucket, key, .. } = &member.target;
+        let Target { bucket, key, condition } = &member.target;
         let (bucket, key) = (bucket.clone(), key.clone());
-        let stamp = self.stamp(told_by, &member.target.condition).await?;
+        let here = |bytes: &Bytes| {
+            let extent = Extent { stripe: told_by, offset: 0, len: bytes.len() as u32 };
+            if bytes.is_empty() { Vec::new() } else { vec![extent] }
+        };
         Ok(match &member.deed {
             Deed::Put { bytes, attributes } => {
-                let extent = Extent { stripe: told_by, offset: 0, len: bytes.len() as u32 };
                 let object = Object {
                     len: bytes.len() as u64,
                     modified_ms: unix_ms(),
                     attributes: attributes.clone(),
-                    extents: if bytes.is_empty() { Vec::new() } else { vec![extent] },
+                    extents: here(bytes),
                     told_by,
-                    stamp: Some(stamp),
+                    stamp: Some(self.stamp(told_by, condition).await?),
                     ..Object::default()
                 };
                 PackEntry::Object { bucket, key, object }
             }
             Deed::Retell(object) => {
-                let object = Object { told_by, stamp: Some(stamp), ..object.clone() };
+                let stamp = Some(self.stamp(told_by, condition).await?);
+                PackEntry::Object { bucket, key, object: Object { told_by, stamp, ..object.clone() } }
+            }
+            Deed::Move { object, bytes } => {
+                // Of two that tell the same a rebuild believes the later one.
+                if told_by <= object.told_by {
+                    return Err(StoreError::Busy { retry_after: RETRY_AFTER });
+                }
+                let stamp = Some(object.stamp());
+                let mut object = Object { told_by, stamp, ..object.clone() };
+                if let Some(bytes) = bytes {
+                    object.extents = here(bytes);
+                }
                 PackEntry::Object { bucket, key, object }
             }
-            Deed::Delete => PackEntry::Deletion(Deletion { bucket, key, stamp }),
+            Deed::Delete => {
+                let stamp = self.stamp(told_by, condition).await?;
+                PackEntry::Deletion(Deletion { bucket, key, stamp })
+            }
+            Deed::Rebury(stamp) => PackEntry::Deletion(Deletion { bucket, key, stamp: *stamp }),
         })
     }
 }

@@ -266,8 +266,8 @@ fn as_if_done(member: Member) -> Done {
             attributes,
             ..Object::default()
         }),
-        Deed::Retell(object) => Done::Put(object),
-        Deed::Delete => Done::Deleted(None),
+        Deed::Retell(object) | Deed::Move { object, .. } => Done::Put(object),
+        Deed::Delete | Deed::Rebury(_) => Done::Deleted(None),
     }
 }
 

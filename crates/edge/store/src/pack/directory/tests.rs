@@ -45,7 +45,8 @@ fn placed(mut directory: PackDirectory) -> (PackDirectory, Vec<u8>, u32) {
 fn forged(bytes: &[u8], payload_len: u32) -> Result<PackDirectory, Unreadable> {
     let digest = Sha256::digest(bytes).into();
     let directory_len = bytes.len() as u32;
-    let mark = PackMark { told_by: PACK, members: 6, directory_len, digest };
+    let member_bytes = 700;
+    let mark = PackMark { told_by: PACK, members: 6, member_bytes, directory_len, digest };
     PackDirectory::decode(&mark, payload_len, bytes)
 }
 
@@ -57,7 +58,7 @@ fn a_directory_survives_its_bytes_which_are_as_many_wherever_members_lie() {
     assert_eq!(bytes.len(), unplaced.encode().len());
     assert_eq!(bytes, directory.encode(), "places are the same in both");
     let mark = directory.mark(&bytes);
-    assert_eq!(mark.members, 6);
+    assert_eq!((mark.members, mark.member_bytes), (6, 700));
     assert_eq!(PackDirectory::decode(&mark, payload_len, &bytes), Ok(directory));
 }
 

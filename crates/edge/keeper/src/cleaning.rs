@@ -1,0 +1,167 @@
+//! Writes small objects again, together: those in packs of which much is dead, and those in stripes
+//! so short that each would be a file at every node for ever.
+//!
+//! Nothing changes for who reads them: an object keeps its stamp, its time and its attributes, and
+//! the catalog takes the new place of each only if nobody has written to its key since. What told
+//! of it before becomes garbage once nothing holds it any more.
+
+mod counts;
+mod rewrite;
+
+pub use counts::{Cleaned, PacksGauge};
+pub(crate) use counts::Cleanings;
+
+use crate::{
+    Keeper, KeeperSettings,
+    listing::Stripes,
+    round::{Halt, Job, Round},
+};
+use rewrite::rewrite;
+use ripstop_batching::{CleaningRule, CleaningSurvey, Wear};
+use ripstop_catalog::{Held, Stripe};
+use ripstop_host::unix_ms;
+use ripstop_model::{PoolId, StripeId};
+use ripstop_store::StoreError;
+use std::{
+    collections::{BTreeMap, HashSet},
+    time::Duration,
+};
+
+/// How many times as long as a look through the stripes took the next one is waited for, at least:
+/// looking takes a twentieth of the time at most.
+const REST: u32 = 19;
+/// Stripes that are known not to be of small objects, at most; beyond that all are looked at again.
+const OTHERS_MAX: usize = 65_536;
+
+/// Stripes that look as if they held one small object, and do not: parts of larger objects, say.
+#[derive(Debug, Default)]
+struct Others(HashSet<StripeId>);
+
+impl Others {
+    fn add(&mut self, id: StripeId) {
+        if self.0.len() >= OTHERS_MAX {
+            self.0.clear();
+        }
+        self.0.insert(id);
+    }
+
+    fn has(&self, id: StripeId) -> bool {
+        self.0.contains(&id)
+    }
+}
+
+pub(crate) struct Cleaning {
+    every: Duration,
+    /// How long the last look through the stripes took.
+    looked: Duration,
+    others: Others,
+}
+
+impl Cleaning {
+    pub(crate) fn new(settings: &KeeperSettings) -> Self {
+        let (looked, others) = Default::default();
+        Self { every: settings.clean_every, looked, others }
+    }
+}
+
+impl Job for Cleaning {
+    const NAME: &'static str = "cleaning";
+    const IS_UPKEEP: bool = true;
+
+    fn pause(&mut self) -> Duration {
+        self.every.max(REST * self.looked)
+    }
+
+    async fn turn(&mut self, round: &Round) -> Result<(), Halt> {
+        let (begun, rule) = (ripstop_host::now(), CleaningRule::default());
+        let surveys = survey(round, &rule, self.every, &self.others).await?;
+        self.looked = ripstop_host::since(begun);
+        clean(round, surveys, &mut self.others).await.map(drop)
+    }
+}
+
+impl Keeper {
+    /// Writes small objects again where a rule says so, as fast as it goes, however young they are;
+    /// answers what came of it.
+    pub async fn clean(&self, rule: &CleaningRule) -> Result<Cleaned, StoreError> {
+        let (round, mut others) = (Round::by_hand(self), Others::default());
+        let surveys = survey(&round, rule, Duration::ZERO, &others).await?;
+        Ok(clean(&round, surveys, &mut others).await?)
+    }
+
+    /// What is in a pool's packs, as it was last seen, and what was written again since the start.
+    pub fn packs_of(&self, pool: PoolId) -> PacksGauge {
+        self.cleanings().of(pool)
+    }
+
+    /// Whether a stripe may be worth a look: a pack, or what may hold one small object or none.
+    fn is_small(&self, stripe: &Stripe) -> bool {
+        stripe.is_pack() || stripe.payload_len < self.keeping().gathered_below(stripe.pool())
+    }
+}
+
+/// Looks through all stripes that are not younger than this.
+async fn survey(
+    round: &Round,
+    rule: &CleaningRule,
+    least_age: Duration,
+    others: &Others,
+) -> Result<BTreeMap<PoolId, CleaningSurvey>, Halt> {
+    let (mut surveys, mut stripes) = (BTreeMap::new(), Stripes::default());
+    let now_ms = unix_ms();
+    while let Some(page) = round.page(&mut stripes).await? {
+        let keeper = round.keeper()?;
+        let age = |id: StripeId| Duration::from_millis(now_ms.saturating_sub(id.unix_ms()));
+        let wanted = page.iter().filter(|(id, stripe)| {
+            keeper.is_small(stripe) && age(*id) >= least_age && !others.has(*id)
+        });
+        let ids: Vec<StripeId> = wanted.map(|(id, _)| *id).collect();
+        let held = keeper.catalog().held(&ids).await?;
+        for (id, held) in ids.into_iter().zip(held) {
+            if let Some(held) = held.filter(is_whole) {
+                let pool = held.stripe.pool();
+                let survey = surveys.entry(pool).or_insert_with(|| CleaningSurvey::new(*rule));
+                survey.see(wear(id, &held, age(id)));
+            }
+        }
+    }
+    Ok(surveys)
+}
+
+/// Whether what holds a stripe that is no pack may be all that it has: one object, or only names.
+fn is_whole(held: &Held) -> bool {
+    let Held { holders, live, ref stripe, .. } = *held;
+    let len = stripe.payload_len;
+    stripe.is_pack() || len == 0 || (holders == 1 && live == u64::from(len))
+}
+
+fn wear(id: StripeId, held: &Held, age: Duration) -> Wear {
+    let Stripe { payload_len, .. } = held.stripe;
+    let useful = u32::try_from(held.useful()).unwrap_or(payload_len);
+    Wear { id, payload_len, useful, age, is_pack: held.stripe.is_pack() }
+}
+
+/// Writes again what surveys pick.
+async fn clean(
+    round: &Round,
+    surveys: BTreeMap<PoolId, CleaningSurvey>,
+    others: &mut Others,
+) -> Result<Cleaned, Halt> {
+    let mut all = Cleaned::default();
+    round.keeper()?.cleanings().saw(&surveys);
+    for (pool, survey) in surveys {
+        let plan = survey.plan();
+        for stripes in [plan.short, plan.worn] {
+            let mut cleaned = Cleaned::default();
+            let done = rewrite(round, pool, &stripes, others, &mut cleaned).await;
+            if cleaned != Cleaned::default() {
+                round.keeper()?.cleanings().add(pool, &cleaned);
+                let Cleaned { stripes, packs, objects, bytes, .. } = cleaned;
+                tracing::info!(pool = %pool, stripes, packs, objects, bytes, "cleaned packs");
+            }
+            all = all.with(&cleaned);
+            done?;
+        }
+    }
+    Ok(all)
+}

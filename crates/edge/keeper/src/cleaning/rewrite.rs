@@ -1,0 +1,97 @@
+//! Stripes become fewer ones.
+
+use super::{Cleaned, Others};
+use crate::{
+    Keeper,
+    round::{Halt, Round},
+};
+use futures::future::join_all;
+use ripstop_catalog::CatalogError;
+use ripstop_model::{PoolId, StripeId};
+use ripstop_store::{Batch, Member, StoreError};
+
+/// Bytes of objects and what is told of them that one pack is made of.
+const PACK_LEN: usize = 2 << 20;
+/// Stripes that are read, and in memory, at once: none is longer than a pack may be.
+const READ_AT_ONCE: usize = 8;
+
+/// Writes again what is of use of these stripes of a pool, and counts it.
+pub(super) async fn rewrite(
+    round: &Round,
+    pool: PoolId,
+    stripes: &[StripeId],
+    others: &mut Others,
+    cleaned: &mut Cleaned,
+) -> Result<(), Halt> {
+    let mut rewriting = Rewriting { round, pool, batch: Batch::within(PACK_LEN), stripes: 0 };
+    for some in stripes.chunks(READ_AT_ONCE) {
+        let found = read(&round.under_lease().await?, some).await;
+        for (id, found) in some.iter().zip(found) {
+            match found {
+                Ok(Some(members)) => rewriting.take(members, cleaned).await?,
+                Ok(None) => others.add(*id),
+                Err(error) => tracing::debug!(stripe = %id, %error, "left as it is"),
+            }
+        }
+    }
+    rewriting.write(cleaned).await
+}
+
+/// What of stripes is of use.
+async fn read(
+    keeper: &Keeper,
+    stripes: &[StripeId],
+) -> Vec<Result<Option<Vec<Member>>, StoreError>> {
+    let keeping = keeper.keeping();
+    join_all(stripes.iter().copied().map(|id| keeping.survivors(id))).await
+}
+
+struct Rewriting<'a> {
+    round: &'a Round,
+    pool: PoolId,
+    batch: Batch,
+    /// How many stripes it was made of.
+    stripes: u64,
+}
+
+impl Rewriting<'_> {
+    async fn take(&mut self, members: Vec<Member>, cleaned: &mut Cleaned) -> Result<(), Halt> {
+        for member in members {
+            // A key's object may have been told by one of them and have its bytes in another.
+            if self.batch.has(&member.target.bucket, &member.target.key) {
+                continue;
+            }
+            if let Err(member) = self.batch.add(member) {
+                self.write(cleaned).await?;
+                self.batch.add(*member).expect("an empty batch takes any member");
+            }
+        }
+        self.stripes += 1;
+        Ok(())
+    }
+
+    async fn write(&mut self, cleaned: &mut Cleaned) -> Result<(), Halt> {
+        let batch = std::mem::replace(&mut self.batch, Batch::within(PACK_LEN));
+        let stripes = std::mem::take(&mut self.stripes);
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let found = self.round.keeper()?.keeping().pool(self.pool).cloned();
+        let Some(pool) = found else { return Ok(()) };
+        self.round.give_way(&pool, |_| Ok(())).await?;
+        let (store, bytes) = (self.round.under_lease().await?.store().clone(), batch.bytes());
+        let done = store.write_batch(self.pool, batch).await;
+        self.round.pay(bytes as u64);
+        cleaned.bytes += bytes as u64;
+        cleaned.packs += 1;
+        cleaned.stripes += stripes;
+        for done in done {
+            match done {
+                Ok(_) => cleaned.objects += 1,
+                Err(StoreError::Catalog(CatalogError::Refused(_))) => cleaned.overtaken += 1,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+}
