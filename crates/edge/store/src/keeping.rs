@@ -1,6 +1,6 @@
 //! What a keeper needs of a store, and no request does.
 
-use crate::{Store, StoreError, lineage::Lineage, strays::Strays};
+use crate::{Batch, Store, StoreError, lineage::Lineage, strays::Strays};
 use ripstop_catalog::{Catalog, Stripe};
 use ripstop_model::{NodeId, PoolId, StripeId};
 use ripstop_node::Node;
@@ -38,6 +38,11 @@ impl<'a> Keeping<'a> {
     /// A pool by number.
     pub fn pool(self, id: PoolId) -> Option<&'a Pool> {
         self.0.pool(id)
+    }
+
+    /// An empty batch, with room for as much as one stripe is to hold, and no more than this.
+    pub fn batch_within(self, room: usize) -> Batch {
+        Batch::within(room.min(self.0.inner.settings.stripe_max as usize))
     }
 
     /// Objects shorter than this are gathered in a pool; 0: none are.

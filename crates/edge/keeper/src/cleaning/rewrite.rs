@@ -23,7 +23,8 @@ pub(super) async fn rewrite(
     others: &mut Others,
     cleaned: &mut Cleaned,
 ) -> Result<(), Halt> {
-    let mut rewriting = Rewriting { round, pool, batch: Batch::within(PACK_LEN), stripes: 0 };
+    let batch = round.keeper()?.keeping().batch_within(PACK_LEN);
+    let mut rewriting = Rewriting { round, pool, batch, stripes: 0 };
     for some in stripes.chunks(READ_AT_ONCE) {
         let found = read(&round.under_lease().await?, some).await;
         for (id, found) in some.iter().zip(found) {
@@ -71,7 +72,8 @@ impl Rewriting<'_> {
     }
 
     async fn write(&mut self, cleaned: &mut Cleaned) -> Result<(), Halt> {
-        let batch = std::mem::replace(&mut self.batch, Batch::within(PACK_LEN));
+        let empty = self.round.keeper()?.keeping().batch_within(PACK_LEN);
+        let batch = std::mem::replace(&mut self.batch, empty);
         let stripes = std::mem::take(&mut self.stripes);
         if batch.is_empty() {
             return Ok(());

@@ -15,7 +15,7 @@ use ripstop_keeper::{
 use ripstop_model::{Code, NodeId, PoolId};
 use ripstop_node::Node;
 use ripstop_runtime::{Memory, Seals};
-use ripstop_store::{Store, StoreSettings};
+use ripstop_store::{PackSettings, Store, StoreSettings};
 use std::{
     ops::{Deref, DerefMut},
     sync::Arc,
@@ -85,6 +85,16 @@ pub(crate) fn bench_of(form: Form) -> Bench {
 /// One that seals, or encrypts, with these keys.
 pub(crate) fn bench_sealed(form: Form, seals: &Seals, encrypt: bool) -> Bench {
     let (requests, aftermaths) = bench_with(form, seals, encrypt);
+    let keeper = Keeper::begin(requests.store.clone(), aftermaths, settings());
+    Bench { requests, keeper }
+}
+
+/// One that gathers objects shorter than this, and has stripes of up to 8 MiB.
+pub(crate) fn bench_gathering(form: Form, below: u32) -> Bench {
+    let packs = PackSettings { below, ..PackSettings::default() };
+    let of_store =
+        StoreSettings { packs: [(PoolId(0), packs)].into(), ..StoreSettings::default() };
+    let (requests, aftermaths) = bench_by(form, &Seals::default(), false, of_store);
     let keeper = Keeper::begin(requests.store.clone(), aftermaths, settings());
     Bench { requests, keeper }
 }
