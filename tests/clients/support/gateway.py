@@ -77,7 +77,7 @@ class Gateway:
         self.log = self.folder / "log"
         self.port, self.admin_port = free_port(), free_port()
         self.backend, self.nodes, self.code = backend, nodes, code
-        self.store = {"grace": "3s", "sweep_every": "1s", "list_every": "2s"} | (store or {})
+        self.store = {"grace": "3s", "sweep_every": "1s", "list_every": "2s", "clean_every": "1s"} | (store or {})
         self.settings, self.pool, self.node_settings = settings or {}, pool or {}, node or {}
         # Its limit of open files: one number, or the soft and the hard one.
         self.files = (files, files) if isinstance(files, int) else files

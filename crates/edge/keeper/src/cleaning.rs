@@ -8,8 +8,8 @@
 mod counts;
 mod rewrite;
 
-pub use counts::{Cleaned, PacksGauge};
 pub(crate) use counts::Cleanings;
+pub use counts::{Cleaned, PacksGauge};
 
 use crate::{
     Keeper, KeeperSettings,

@@ -11,11 +11,11 @@ use common::{
     Kept, PartPieces, Pieces, bytes, rebuilt, settings, store_settings, target, upload_of,
 };
 use futures::future::join_all;
+use ripstop_batching::CleaningRule;
 use ripstop_catalog::{
     Attributes, Audited as _, Catalog, CatalogError, Change, Condition, Embedded, ListingRequest,
     Object, Refusal,
 };
-use ripstop_batching::CleaningRule;
 use ripstop_keeper::{CheckOptions, KeeperSettings};
 use ripstop_store::{
     Batch, Deed, Done, Member, PackSettings, StoreError, StoreSettings, Target, WriteError,

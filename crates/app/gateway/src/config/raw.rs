@@ -83,6 +83,8 @@ pub(super) struct Store {
     pub list_every: Option<Span>,
     pub uploads_expire_after: Option<Span>,
     pub move_rate_max: Option<Size>,
+    pub clean_every: Option<Span>,
+    pub clean_rate_max: Option<Size>,
     pub key_file: Option<PathBuf>,
 }
 

@@ -239,6 +239,7 @@ fn store_settings(
 /// What the section of the store says of what is done beside requests.
 fn keeper_settings(raw: &raw::Store) -> Result<KeeperSettings> {
     let (default, span) = (KeeperSettings::default(), bounds::span);
+    let rate = |name, given, default| bounds::size(name, given, default, &bounds::RATE);
     Ok(KeeperSettings {
         grace: span("store.grace", raw.grace, default.grace, &bounds::AGE)?,
         sweep_every: span(
@@ -254,12 +255,14 @@ fn keeper_settings(raw: &raw::Store) -> Result<KeeperSettings> {
             default.uploads_expire_after,
             &bounds::AGE,
         )?,
-        move_rate_max: bounds::size(
-            "store.move_rate_max",
-            raw.move_rate_max,
-            default.move_rate_max,
-            &bounds::RATE,
+        move_rate_max: rate("store.move_rate_max", raw.move_rate_max, default.move_rate_max)?,
+        clean_every: span(
+            "store.clean_every",
+            raw.clean_every,
+            default.clean_every,
+            &bounds::SWEEP,
         )?,
+        clean_rate_max: rate("store.clean_rate_max", raw.clean_rate_max, default.clean_rate_max)?,
         home_after: default.home_after,
     })
 }

@@ -92,8 +92,7 @@ pub(crate) fn bench_sealed(form: Form, seals: &Seals, encrypt: bool) -> Bench {
 /// One that gathers objects shorter than this, and has stripes of up to 8 MiB.
 pub(crate) fn bench_gathering(form: Form, below: u32) -> Bench {
     let packs = PackSettings { below, ..PackSettings::default() };
-    let of_store =
-        StoreSettings { packs: [(PoolId(0), packs)].into(), ..StoreSettings::default() };
+    let of_store = StoreSettings { packs: [(PoolId(0), packs)].into(), ..StoreSettings::default() };
     let (requests, aftermaths) = bench_by(form, &Seals::default(), false, of_store);
     let keeper = Keeper::begin(requests.store.clone(), aftermaths, settings());
     Bench { requests, keeper }

@@ -12,8 +12,8 @@ use ripstop_catalog::{Condition, Held, LOCATED_EXTENTS_MAX, Located};
 use ripstop_model::StripeId;
 use std::sync::Arc;
 
-/// Longest that an object's bytes from elsewhere come along.
-const BROUGHT_MAX: u64 = 64 << 10;
+/// Longest that an object's bytes from elsewhere come along: about as long as what is gathered.
+const BROUGHT_MAX: u64 = 128 << 10;
 
 /// What holds a stripe.
 enum Holder {

@@ -305,7 +305,11 @@ impl Store {
             }
             Deed::Retell(object) => {
                 let stamp = Some(self.stamp(told_by, condition).await?);
-                PackEntry::Object { bucket, key, object: Object { told_by, stamp, ..object.clone() } }
+                PackEntry::Object {
+                    bucket,
+                    key,
+                    object: Object { told_by, stamp, ..object.clone() },
+                }
             }
             Deed::Move { object, bytes } => {
                 // Of two that tell the same a rebuild believes the later one.
