@@ -2,6 +2,7 @@
 //! left when it is quiet is few packs, and little of them is dead.
 //!
 //! `RIPSTOP_TRICKLE` says how many objects are put; half of them are deleted afterwards.
+#![expect(clippy::print_stdout, reason = "the figures, for who asks for more than a test")]
 
 mod common;
 
@@ -99,7 +100,7 @@ async fn course(objects: u64) {
     let (mut left, mut written) = (payload, payload);
     let mut gone = 0;
     for at in 0..objects {
-        if random_u64() % 2 == 0 {
+        if random_u64().is_multiple_of(2) {
             scene.store.delete("b", &format!("k{at}"), Condition::None).await.expect("deleted");
             left -= std::mem::take(&mut lens[at as usize]);
             gone += 1;

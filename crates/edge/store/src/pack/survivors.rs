@@ -8,7 +8,7 @@ use super::{Deed, Member, PackEntry};
 use crate::{Keeping, Store, StoreError, Target, record::Telling};
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt as _;
-use ripstop_catalog::{Condition, Held, LOCATED_EXTENTS_MAX, Located};
+use ripstop_catalog::{Condition, Held, LOCATED_EXTENTS_MAX, Located, Stamp};
 use ripstop_model::StripeId;
 use std::sync::Arc;
 
@@ -18,7 +18,8 @@ const BROUGHT_MAX: u64 = 128 << 10;
 /// What holds a stripe.
 enum Holder {
     Object(Arc<Located>),
-    Deletion(Deed),
+    /// When it was deleted.
+    Deletion(Stamp),
 }
 
 impl Keeping<'_> {
@@ -83,7 +84,7 @@ impl Store {
         }
         let buried = self.inner.catalog.tombstone(bucket, key).await?;
         let buried = buried.filter(|buried| buried.told_by == id);
-        Ok(buried.map(|buried| Holder::Deletion(Deed::Rebury(buried.stamp))))
+        Ok(buried.map(|buried| Holder::Deletion(buried.stamp)))
     }
 
     async fn members(
@@ -96,7 +97,7 @@ impl Store {
         let mut members = Vec::with_capacity(holders.len());
         for (bucket, key, holder) in holders {
             let (condition, deed) = match holder {
-                Holder::Deletion(deed) => (Condition::None, deed),
+                Holder::Deletion(stamp) => (Condition::None, Deed::Rebury(stamp)),
                 Holder::Object(located) => {
                     let told_by = located.object.told_by;
                     let Some(deed) = self.moved(id, &payload, located).await? else {
