@@ -159,11 +159,10 @@ impl Act {
 
     /// What it may change.
     fn touches(&self) -> Vec<Name> {
-        match self {
-            Self::Pack(members) => members.iter().map(|(name, _)| *name).collect(),
-            Self::Clean(_) => vec![ELSEWHERE],
-            _ => self.touches_one().into_iter().collect(),
+        if let Self::Pack(members) = self {
+            return members.iter().map(|(name, _)| *name).collect();
         }
+        self.touches_one().into_iter().collect()
     }
 
     fn touches_one(&self) -> Option<Name> {
@@ -174,9 +173,9 @@ impl Act {
             | Self::Tag(name)
             | Self::Multipart { name, .. } => Some(*name),
             Self::MakeBucket(bucket) | Self::RemoveBucket(bucket) => Some((bucket, "")),
+            Self::Clean(_) => Some(ELSEWHERE),
             Self::Pack(_)
             | Self::Move(_)
-            | Self::Clean(_)
             | Self::Sweep
             | Self::SweepUnclaimed
             | Self::LoseNode(_) => None,
