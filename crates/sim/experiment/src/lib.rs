@@ -30,6 +30,7 @@ mod delays;
 pub mod duel;
 mod evaluation;
 mod fit;
+mod gathering;
 mod load;
 mod plan_report;
 mod plan_setting;
@@ -60,6 +61,7 @@ pub use delay_figures::{
 };
 pub use delays::Delays;
 pub use evaluation::{Evaluation, Part};
+pub use gathering::Gathering;
 pub use load::{Load, Process};
 pub use plan_setting::PlanSetting;
 pub use report::Report;
