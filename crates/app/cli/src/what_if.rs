@@ -46,20 +46,27 @@ pub(crate) fn run(arguments: &WhatIf) -> Result<ExitCode> {
         let progress = Progress::new(what_if.steps() as u64, "runs");
         what_if.play(arguments.threads, || progress.advance(1))
     };
+    let batcher = || packs.batcher(config.store.stripe_max).expect("it was checked as it was read");
+    let (below, batching) = (packs.below, &*packs.batching);
+    let packed = what_if.packed(Gathering { below, batcher: &batcher, batching });
     let intro = intro(arguments, pool, &workload, &summary, &source, what_if.load());
     if let Some(folder) = &arguments.out {
-        what_if.report(&answer, &intro.replace('\n', "\n\n"))?.write(folder)?;
+        let mut report = what_if.report(&answer, &intro.replace('\n', "\n\n"))?;
+        if let Some(packed) = &packed {
+            let caption = "The small writes each by itself, and gathered in packs.";
+            report.table("packs", caption, what_if.packed_table(packed));
+        }
+        report.write(folder)?;
     }
     say_line!("{intro}")?;
     say!("{}", what_if.text(&answer)?)?;
-    if packs.below > 0 {
-        let stripe_max = config.store.stripe_max;
-        let batcher = || packs.batcher(stripe_max).expect("its name was checked as it was read");
-        let gathering =
-            Gathering { below: packs.below, batching: &packs.batching, batcher: &batcher };
-        say!("\n{}", what_if.packs_text(gathering))?;
+    let none = "no write of the log is shorter than";
+    match &packed {
+        Some(packed) => say!("\n{}", what_if.packed_text(packed))?,
+        None if below > 0 => say_line!("\nPacks: {none} {below} bytes.")?,
+        None => {}
     }
-    say_line!("\n{}", legend(&workload, &prices, packs.below > 0))?;
+    say_line!("\n{}", legend(&workload, &prices, packed.is_some()))?;
     if let Some(folder) = &arguments.out {
         say_line!("\nWritten to {}: report.html and its figures and tables.", folder.display())?;
     }

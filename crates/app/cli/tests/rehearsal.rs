@@ -216,6 +216,8 @@ fn what_packs_would_change_is_said_where_it_is_asked() {
         "Packs under fixed(2,2), batching natural: 600 writes are shorter than 8192 bytes; ";
     assert!(asked.contains(words), "{asked}");
     assert_eq!(with(&["packs.toml"]), asked);
+    with(&["packs.toml", "--out", "out"]);
+    has(&folder.join("out"), &["packs.csv"]);
     let row = |name: &str| {
         let row = asked.lines().find_map(|line| line.strip_prefix(name)).expect("there is one");
         let cells: Vec<f64> = row.split_whitespace().map(|cell| cell.parse().unwrap()).collect();
@@ -226,7 +228,7 @@ fn what_packs_would_change_is_said_where_it_is_asked() {
     assert!((stripes, failed, none) == (600.0, 0.0, 0.0) && packs < 400.0, "{asked}");
     assert!(fewer < requests && cheaper < dollars, "{asked}");
     let none = with(&["packs.toml", "--pack-below", "1000"]);
-    assert!(none.contains("no write of the log is shorter than 1000 bytes"), "{none}");
+    assert!(none.contains("Packs: no write of the log is shorter than 1000 bytes"), "{none}");
     let wrong = complaint(folder, &[&ask[..], &["r.toml", "--pack-below", "1 MiB"]].concat());
     assert!(wrong.contains("--pack-below is 1048576: it must be from 1 B to 128 KiB"), "{wrong}");
 }

@@ -14,7 +14,7 @@ use ripstop_gateway::{Machine, NodeSpec, Report, TaskEnd};
 use ripstop_model::{NodeId, Operation, RequestId, TenantId, Timestamp};
 use std::collections::{BTreeMap, VecDeque};
 
-/// What is told of a member takes so many bytes of its pack, names and etag included, about.
+/// Bytes of its pack that what is told of a member takes, names and etag included, about.
 const ENTRY_BYTES: u64 = 128;
 
 /// How small writes are gathered.
@@ -53,6 +53,11 @@ pub(crate) struct SmallWrites {
 impl SmallWrites {
     pub(crate) fn delays(&self) -> Delays {
         Delays::of(&mut self.took_ns.clone())
+    }
+
+    /// Requests at nodes for all that the log asks.
+    pub(crate) fn node_requests(&self) -> u64 {
+        self.nodes.iter().map(|node| node.reads + node.writes).sum()
     }
 
     /// As they are where each is a stripe of its own.

@@ -77,7 +77,7 @@ pub use summary::{best_fixed_table, summary_table};
 pub use sweep::sweep;
 pub use tenant::TenantOutcome;
 pub use text::text_columns;
-pub use what_if::{Answer, WhatIf};
+pub use what_if::{Answer, Packed, WhatIf};
 pub use workload::{
     CLASSES_MAX, ObjectDelays, STRIPES_MAX, Workload, WorkloadError, WorkloadObject,
     WorkloadOptions,

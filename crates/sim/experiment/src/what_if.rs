@@ -2,6 +2,8 @@
 
 mod packs;
 
+pub use packs::Packed;
+
 use crate::{
     Delays, NodeTasks, ObjectDelays, PolicyChoice, Report, Run, Setting, Tasks, Workload, sweep,
     text::{number, percent},

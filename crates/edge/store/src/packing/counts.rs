@@ -21,7 +21,7 @@ pub struct PackCounts {
 }
 
 impl PackCounts {
-    /// A batch departs, with so many members and bytes of objects.
+    /// A batch departs, of this many members and bytes of objects.
     pub(super) fn departed(&self, members: usize, bytes: usize) {
         let left = if members < 2 { &self.alone } else { &self.together };
         left.fetch_add(members as u64, Relaxed);

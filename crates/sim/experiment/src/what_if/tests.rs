@@ -228,14 +228,16 @@ fn of_small_writes_of_a_few_keys_those_that_are_overwritten_are_not_stored() {
 }
 
 #[test]
-fn packs_are_shown_beside_what_is_or_why_they_would_change_nothing() {
+fn packs_are_shown_beside_what_is_where_there_are_small_writes() {
     let batcher = || batcher("natural");
     let gathering = Gathering { below: 64 << 10, batcher: &batcher, batching: "natural" };
     let prices = [Price { per_1000_puts: Some(5.0), ..Price::default() }];
     let policies = policies(&["fixed(1,1)"]);
     let workload = small("shown", 1000, 1000, 20_000);
     let setting = pool(&workload, Delay::Preset(Preset::S3In2025));
-    let text = what_if(&setting, &workload, &policies, &prices).packs_text(gathering);
+    let what_if_small = what_if(&setting, &workload, &policies, &prices);
+    let packed = what_if_small.packed(gathering).unwrap();
+    let text = what_if_small.packed_text(&packed);
     let begin =
         "Packs under fixed(1,1), batching natural: 600 writes are shorter than 65536 bytes; ";
     assert!(text.starts_with(begin) && text.contains("0 were collapsed"), "{text}");
@@ -243,9 +245,11 @@ fn packs_are_shown_beside_what_is_or_why_they_would_change_nothing() {
     assert!(lines[1].ends_with("$/month") && lines[2].starts_with("each by itself"), "{text}");
     let dollars = |line: &str| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap();
     assert!(dollars(lines[3]) < dollars(lines[2]), "{text}");
+    let table = what_if_small.packed_table(&packed);
+    let of = |name| table.only("small_writes", name).unwrap().numbers("dollars_per_month").unwrap();
+    assert!(of("in packs")[0] < of("each by itself")[0]);
 
     let large = mixed("large", 100, 20);
     let setting = pool(&large, Delay::Preset(Preset::S3In2025));
-    let text = what_if(&setting, &large, &policies, &prices).packs_text(gathering);
-    assert!(text.contains("no write of the log is shorter than 65536 bytes"), "{text}");
+    assert!(what_if(&setting, &large, &policies, &prices).packed(gathering).is_none());
 }
