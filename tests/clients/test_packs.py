@@ -192,6 +192,53 @@ def test_many_writers_and_lost_catalogs_by_turns(gateway, seed):
     many_write(gateway, seed, 10, members_least=1)
 
 
+# Metrics
+
+
+def counted(gateway):
+    """Rows about small writes, by name and labels."""
+    lines = [line for line in gateway.metrics().splitlines() if line and not line.startswith("#")]
+    rows = {row: float(value) for row, value in (line.rsplit(" ", 1) for line in lines)}
+    return {row: value for row, value in rows.items() if "_pool_gathered_" in row or "_pool_batch_" in row}
+
+
+def test_how_small_writes_fare_is_on_the_metrics_page(patient):
+    client = patient.endpoint().client()
+    client.create_bucket(Bucket=BUCKET)
+    own, same, size = 5, 20, 100
+
+    def write(number):
+        client, body = patient.endpoint().client(), b"b" * size
+        for key in [*(f"{number}/{at}" for at in range(own)), *["same"] * same]:
+            client.put_object(Bucket=BUCKET, Key=key, Body=body)
+        client.put_object(Bucket=BUCKET, Key=f"{number}/large", Body=b"l" * LARGE[0])
+
+    at_once(WORKERS, write)
+    client.delete_object(Bucket=BUCKET, Key="same")
+    rows = counted(patient)
+    outcomes = ["together", "alone", "collapsed", "refused"]
+    how = {outcome: rows[f'ripstop_pool_gathered_total{{pool="default",outcome="{outcome}"}}'] for outcome in outcomes}
+    # Large objects are not among them, the deletion is.
+    assert sum(how.values()) == WORKERS * (own + same) + 1 and how["refused"] == 0, how
+    assert how["together"] > 1 and how["collapsed"] > 0, how
+    of = lambda name: rows[f'ripstop_pool_batch_{name}{{pool="default"}}']
+    left = how["together"] + how["alone"]
+    assert of("members_sum") == of("wait_seconds_count") == left, rows
+    assert how["alone"] < of("members_count") < left and of("bytes_total") == size * (left - 1), rows
+    assert of("wait_seconds_sum") > 0 and of("interval_seconds") == 0.02, rows
+
+
+def test_a_pool_that_gathers_nothing_has_no_metrics_of_small_writes(tmp_path):
+    own = Gateway(tmp_path / "own")
+    try:
+        client = own.start().endpoint().client()
+        client.create_bucket(Bucket=BUCKET)
+        client.put_object(Bucket=BUCKET, Key="k", Body=b"small")
+        assert counted(own) == {}
+    finally:
+        own.kill()
+
+
 # Conditions
 
 

@@ -8,7 +8,7 @@ pub(crate) use arguments::WhatIf;
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use pool::DelaySource;
 use ripstop_assembly::config::{self, Config, PoolConfig};
-use ripstop_experiment::{PolicyChoice, Workload, WorkloadError, WorkloadOptions};
+use ripstop_experiment::{Gathering, PolicyChoice, Workload, WorkloadError, WorkloadOptions};
 use ripstop_figure::Progress;
 use ripstop_trace::{BadLine, Summary, TraceError};
 use std::{fmt::Write as _, num::NonZero, path::Path, process::ExitCode};
@@ -29,6 +29,7 @@ pub(crate) fn run(arguments: &WhatIf) -> Result<ExitCode> {
     let source = DelaySource::of(arguments)?;
     let setting = pool::setting(pool, &source, &workload, arguments)?;
     let policies = policies(&arguments.policies, pool)?;
+    let packs = pool::packs(pool, arguments.pack_below)?;
     let seeds: Vec<u64> = (1..=u64::from(arguments.seeds.get())).collect();
     let prices: Vec<_> = pool.nodes.iter().map(|node| node.price).collect();
     let what_if = ripstop_experiment::WhatIf {
@@ -45,13 +46,27 @@ pub(crate) fn run(arguments: &WhatIf) -> Result<ExitCode> {
         let progress = Progress::new(what_if.steps() as u64, "runs");
         what_if.play(arguments.threads, || progress.advance(1))
     };
+    let batcher = || packs.batcher(config.store.stripe_max).expect("it was checked as it was read");
+    let (below, batching) = (packs.below, &*packs.batching);
+    let packed = what_if.packed(Gathering { below, batcher: &batcher, batching });
     let intro = intro(arguments, pool, &workload, &summary, &source, what_if.load());
     if let Some(folder) = &arguments.out {
-        what_if.report(&answer, &intro.replace('\n', "\n\n"))?.write(folder)?;
+        let mut report = what_if.report(&answer, &intro.replace('\n', "\n\n"))?;
+        if let Some(packed) = &packed {
+            let caption = "The small writes each by itself, and gathered in packs.";
+            report.table("packs", caption, what_if.packed_table(packed));
+        }
+        report.write(folder)?;
     }
     say_line!("{intro}")?;
     say!("{}", what_if.text(&answer)?)?;
-    say_line!("\n{}", legend(&workload, &prices))?;
+    let none = "no write of the log is shorter than";
+    match &packed {
+        Some(packed) => say!("\n{}", what_if.packed_text(packed))?,
+        None if below > 0 => say_line!("\nPacks: {none} {below} bytes.")?,
+        None => {}
+    }
+    say_line!("\n{}", legend(&workload, &prices, packed.is_some()))?;
     if let Some(folder) = &arguments.out {
         say_line!("\nWritten to {}: report.html and its figures and tables.", folder.display())?;
     }
@@ -173,7 +188,7 @@ fn intro(
 }
 
 /// What the columns mean.
-fn legend(workload: &Workload, prices: &[ripstop_experiment::Price]) -> String {
+fn legend(workload: &Workload, prices: &[ripstop_experiment::Price], packs: bool) -> String {
     let mut text = String::from(
         "Delays of objects in milliseconds. tasks/req: tasks that had a lane, per stripe. bytes moved: more \
          than clients asked for, cancelled tasks as if they had moved all of theirs. wasted: share of the \
@@ -181,6 +196,11 @@ fn legend(workload: &Workload, prices: &[ripstop_experiment::Price]) -> String {
          part of the log may come, if it went on like that, before p99 doubles, 1% fails or the queue grows \
          without end.",
     );
+    if packs {
+        text += " Packs: under the first seed; the delays are those of the small writes, the requests at nodes \
+                 and the price those of the whole log. Reads stay as they are, and commits of the catalog take \
+                 no time.";
+    }
     let kept = prices.iter().any(|price| price.per_gb_month.is_some());
     if prices.iter().any(|price| *price != ripstop_experiment::Price::default()) {
         text += " $/month: what the nodes' prices make of it, at 730 hours a month";

@@ -21,7 +21,7 @@ pub use address::{AdminAddress, TlsFiles};
 pub use describe::describe;
 pub use node::{NodeConfig, NodeDelay, NodePlace};
 pub use plan_file::{PLAN_FORMAT, PlanFile, PlanGroup};
-pub use pool::{PlanSource, PoolConfig};
+pub use pool::{PACK_BELOW_MAX, PlanSource, PoolConfig};
 pub use raw::{BucketTable, LogFormatName};
 pub use resolve::{Config, KEY_FILE};
 pub use ripstop_placement::planning::AutoPlan;

@@ -36,7 +36,8 @@ impl Telemetry {
         let Some(metrics) = &self.metrics else { return };
         metrics.watch_memory(assembly.memory.clone(), memory_max);
         metrics.watch_spent(assembly.spent.clone());
-        metrics.watch_store(assembly.store.clone());
+        let pools = assembly.pools.iter().map(|(name, pool)| (name.clone(), pool.id()));
+        metrics.watch_store(assembly.store.clone(), pools.collect());
     }
 }
 

@@ -26,6 +26,7 @@ mod aftermath;
 mod driver;
 mod examine;
 mod fragment;
+mod histogram;
 mod job;
 mod layout;
 mod memory;
@@ -49,6 +50,7 @@ pub use fragment::{
     Chunk, HEADER_PROBE_LEN, Header, HeaderError, Origin, RECORD_LEN_MAX, RecordTag, Sealed,
     StripeDraft,
 };
+pub use histogram::{Buckets, NumberHistogram, TimeHistogram};
 pub use layout::Cut;
 pub use memory::{Memory, MemoryClaim, Purpose, ReadSlice, Share, TenantMemory};
 pub use pin::{Pin, Pins};

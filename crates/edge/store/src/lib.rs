@@ -72,7 +72,7 @@ pub use pack::{
     Batch, DIRECTORY_LEN_MAX, Deed, Done, MEMBERS_MAX, Member, PackDirectory, PackEntry,
     PackLayout, PackMark, lay_out,
 };
-pub use packing::PackSettings;
+pub use packing::{PackCounts, PackSettings};
 pub use quota::Quotas;
 pub use record::Telling;
 pub use settings::StoreSettings;

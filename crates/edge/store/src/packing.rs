@@ -4,9 +4,11 @@
 //! Each tenant has a line of its own in each pool, so that a batch is one request of that tenant's
 //! to the pool, with its place in the queue and its memory.
 
+mod counts;
 mod line;
 mod settings;
 
+pub use counts::PackCounts;
 pub use settings::PackSettings;
 
 pub(crate) use line::Lines;
@@ -16,12 +18,25 @@ use bytes::{Bytes, BytesMut};
 use line::{Departing, Line};
 use ripstop_batching::{BatchEnd, BatchEvent, BatchId};
 use ripstop_catalog::{Attributes, CatalogError, Object};
-use ripstop_model::Timestamp;
+use ripstop_model::{PoolId, Timestamp};
 use ripstop_runtime::Share;
-use std::sync::Arc;
+use std::{
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
+};
 use tokio::{runtime::Handle, sync::oneshot};
 
 impl Store {
+    /// What is counted of a pool's small writes; none if it does not gather them.
+    pub fn pack_counts(&self, pool: PoolId) -> Option<&PackCounts> {
+        self.inner.lines.counts_of(pool).map(|counts| &**counts)
+    }
+
+    /// How long a batch of a pool waits for company now: of all tenants' the longest.
+    pub fn pack_interval(&self, pool: PoolId) -> Duration {
+        self.inner.lines.interval_of(pool)
+    }
+
     /// Whether an object of this length waits for company in its bucket's pool.
     pub(crate) fn is_gathered(&self, bucket: &str, len: u64) -> bool {
         let packs = self.inner.settings.packs_of(self.pool_for(bucket).id());
@@ -78,10 +93,13 @@ impl Store {
         member: Member,
         share: Option<Share>,
     ) -> Result<Done, StoreError> {
-        if member.weight() > line::batch_bytes_max(self.inner.settings.stripe_max) {
+        let pool = self.pool_for(&member.target.bucket).id();
+        if member.weight() > settings::batch_bytes_max(self.inner.settings.stripe_max) {
+            if let Some(counts) = self.pack_counts(pool) {
+                counts.alone.fetch_add(1, Relaxed);
+            }
             return self.write_lone(member).await;
         }
-        let pool = self.pool_for(&member.target.bucket).id();
         let line = self.inner.lines.of((pool, self.tenant), &self.inner.settings);
         let (answer, answered) = oneshot::channel();
         let (ticket, mut departing) = line.enter(line.now(), member, share, answer);

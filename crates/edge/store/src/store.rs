@@ -60,7 +60,7 @@ impl Store {
             pins,
             lineage: Arc::new(lineage),
             deletions: Deletions::default(),
-            lines: Lines::default(),
+            lines: Lines::new(&settings),
             strays: Strays::default(),
             strangers,
             settings,

@@ -8,7 +8,11 @@ use ripstop_catalog::{CatalogError, Condition, Refusal};
 use ripstop_model::PoolId;
 use ripstop_runtime::Seals;
 use ripstop_store::{PackSettings, Store, StoreError, StoreSettings, Target, WriteError};
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    time::Duration,
+};
 
 /// A store that packs what is shorter than 64 KiB.
 fn packing(batching: &str) -> Bench {
@@ -205,4 +209,61 @@ async fn what_a_caller_asked_for_that_has_gone_is_whole_or_not_there() {
             assert_eq!(found, b"whole");
         }
     }
+}
+
+/// How many times something was counted.
+fn times(count: &AtomicU64) -> usize {
+    count.load(Relaxed) as usize
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_becomes_of_small_writes_is_counted_where_it_happens() {
+    let bench = packing("fixed");
+    assert!(bench.store.pack_counts(PoolId(1)).is_none(), "it gathers nothing");
+    let counts = bench.store.pack_counts(PoolId(0)).expect("it gathers");
+    bench.store.create_bucket("b").await.expect("made");
+    put(&bench.store, "first", &bytes(100, 0)).await;
+    assert_eq!((times(&counts.alone), times(&counts.bytes)), (1, 100));
+    // Until the interval after it is over, the others wait.
+    let keys: Vec<String> = (0..40).map(|at| format!("k{}", at.min(30))).collect();
+    let content = bytes(10, 1);
+    join_all(keys.iter().map(|key| put(&bench.store, key, &content))).await;
+    let (alone, together) = (times(&counts.alone), times(&counts.together));
+    let collapsed = times(&counts.collapsed);
+    assert_eq!((alone + together + collapsed, times(&counts.refused)), (41, 0));
+    assert!(together > 1 && collapsed > 0, "{counts:?}");
+    let left = alone + together;
+    assert_eq!(times(&counts.bytes), 100 + 10 * (left - 1));
+    let (members, waited) = (counts.members.buckets(), counts.waited.buckets());
+    assert_eq!((members.sum as usize, members.counts[0]), (left, (1.0, alone as u64)));
+    assert_eq!(waited.counts.iter().map(|(_, count)| count).sum::<u64>(), left as u64);
+    assert!(waited.sum > 0.001, "they waited {} s", waited.sum);
+    assert_eq!(bench.store.pack_interval(PoolId(0)), Duration::from_millis(30));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn writes_that_find_their_line_full_are_counted_as_refused() {
+    let bench = packing("fixed");
+    bench.store.create_bucket("b").await.expect("made");
+    put(&bench.store, "first", b"alone").await;
+    // More of one key than may wait, none of which may take another's place.
+    let writes = (0..200).map(|_| put_if(&bench.store, "k", b"new", Condition::Absent));
+    let is_busy = |answer: &Result<(), WriteError<_>>| {
+        matches!(answer, Err(WriteError::Store(StoreError::Busy { .. })))
+    };
+    let busy = join_all(writes).await.iter().filter(|answer| is_busy(answer)).count();
+    let counts = bench.store.pack_counts(PoolId(0)).expect("it gathers");
+    assert!(busy > 0 && times(&counts.refused) == busy, "{busy} were refused, {counts:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_has_no_room_in_any_batch_is_counted_as_alone() {
+    let packs = PackSettings { below: 64 << 10, ..PackSettings::default() };
+    let packs = BTreeMap::from([(PoolId(0), packs)]);
+    let settings = StoreSettings { packs, stripe_max: 4 << 10, ..settings() };
+    let bench = bench_by(Form::spread(6, 4), &Seals::default(), false, settings).0;
+    bench.store.create_bucket("b").await.expect("made");
+    put(&bench.store, "k", &bytes(20_000, 1)).await;
+    let counts = bench.store.pack_counts(PoolId(0)).expect("it gathers");
+    assert_eq!((times(&counts.alone), counts.members.buckets().sum as usize), (1, 0));
 }

@@ -3,7 +3,7 @@ mod stream;
 use crate::{ClassSetting, Layout, Load, Setting};
 use ripstop_engine::Arrival;
 use ripstop_gateway::RequestSpec as Wanted;
-use ripstop_model::{NodeId, Operation, StripSet};
+use ripstop_model::{NodeId, Operation, StripSet, Timestamp};
 use stream::{Coming, Stream};
 
 /// Makes the arrivals of a run from streams of their own: equal seeds give equal arrivals, whatever
@@ -46,9 +46,9 @@ impl<'a> Arrivals<'a> {
             (Layout::Unique | Layout::Shared, Operation::Read) => {
                 Wanted::ReadShared { n, k, node: Some(NodeId(first as u16)) }
             }
-            (Layout::Unique, Operation::Write) => Wanted::WriteUnique { n, k },
-            (Layout::Spread, Operation::Write) => Wanted::Write { n, k },
-            (Layout::Shared, Operation::Write) => Wanted::Write { n: 1, k: 1 },
+            (Layout::Unique | Layout::Spread | Layout::Shared, Operation::Write) => {
+                write(self.setting)
+            }
             (Layout::Spread, Operation::Read) if self.setting.plan.is_some() => {
                 // Where they are is known when they come: stripes move.
                 let places = Vec::new();
@@ -73,12 +73,38 @@ impl Iterator for Arrivals<'_> {
         let class = class.map_or_else(|| self.class(stream), usize::from);
         let kind = self.setting.classes[class];
         let operation = self.operation(stream, &kind);
-        let strips = match (self.setting.layout, kind.operation) {
-            (Layout::Shared, Operation::Write) => self.setting.code.n() as u32,
-            (Layout::Spread | Layout::Unique, _) | (Layout::Shared, Operation::Read) => 1,
-        };
-        let strip_bytes = self.setting.strip_bytes(&kind).saturating_mul(strips);
+        let strip_bytes = task_bytes(self.setting, &kind);
         let tenant = kind.tenant;
         Some((class as u16, Arrival { at, tenant, operation, strip_bytes, luck: number }))
     }
+}
+
+/// How a write is asked of the pool.
+fn write(setting: &Setting) -> Wanted {
+    let (n, k) = (setting.code.n() as u8, setting.code.k() as u8);
+    match setting.layout {
+        Layout::Unique => Wanted::WriteUnique { n, k },
+        Layout::Spread => Wanted::Write { n, k },
+        Layout::Shared => Wanted::Write { n: 1, k: 1 },
+    }
+}
+
+/// Bytes that a task moves for one strip of what is asked.
+fn task_bytes(setting: &Setting, class: &ClassSetting) -> u32 {
+    let strips = match (setting.layout, class.operation) {
+        (Layout::Shared, Operation::Write) => setting.code.n() as u32,
+        (Layout::Spread | Layout::Unique, _) | (Layout::Shared, Operation::Read) => 1,
+    };
+    setting.strip_bytes(class).saturating_mul(strips)
+}
+
+/// A write that was not in the load.
+pub(crate) fn write_arrival(
+    setting: &Setting,
+    class: &ClassSetting,
+    at: Timestamp,
+    luck: u64,
+) -> Arrival {
+    let (tenant, strip_bytes) = (class.tenant, task_bytes(setting, class));
+    Arrival { at, tenant, operation: write(setting), strip_bytes, luck }
 }

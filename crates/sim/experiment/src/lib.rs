@@ -30,6 +30,7 @@ mod delays;
 pub mod duel;
 mod evaluation;
 mod fit;
+mod gathering;
 mod load;
 mod plan_report;
 mod plan_setting;
@@ -60,6 +61,7 @@ pub use delay_figures::{
 };
 pub use delays::Delays;
 pub use evaluation::{Evaluation, Part};
+pub use gathering::Gathering;
 pub use load::{Load, Process};
 pub use plan_setting::PlanSetting;
 pub use report::Report;
@@ -75,7 +77,7 @@ pub use summary::{best_fixed_table, summary_table};
 pub use sweep::sweep;
 pub use tenant::TenantOutcome;
 pub use text::text_columns;
-pub use what_if::{Answer, WhatIf};
+pub use what_if::{Answer, Packed, WhatIf};
 pub use workload::{
     CLASSES_MAX, ObjectDelays, STRIPES_MAX, Workload, WorkloadError, WorkloadObject,
     WorkloadOptions,

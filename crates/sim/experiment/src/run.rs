@@ -290,7 +290,7 @@ impl Outcome {
         recorder.outcome()
     }
 
-    fn count_at_node(&mut self, node: NodeId, write: bool, bytes: u64) {
+    pub(crate) fn count_at_node(&mut self, node: NodeId, write: bool, bytes: u64) {
         let index = usize::from(node.0);
         if self.nodes.len() <= index {
             self.nodes.resize(index + 1, NodeTasks::default());

@@ -1,5 +1,9 @@
 //! What other policies would have made of a log, on the same pool.
 
+mod packs;
+
+pub use packs::Packed;
+
 use crate::{
     Delays, NodeTasks, ObjectDelays, PolicyChoice, Report, Run, Setting, Tasks, Workload, sweep,
     text::{number, percent},
@@ -210,11 +214,11 @@ impl WhatIf<'_> {
 
     /// Dollars a month: for tasks, for bytes fetched, for bytes kept; what has no price counts
     /// nothing.
-    fn dollars(&self, verdict: &Verdict) -> [f64; 3] {
+    fn dollars(&self, nodes: &[NodeTasks]) -> [f64; 3] {
         let month = MONTH_S / self.workload.span_s();
         let (mut tasks, mut moved) = (0.0, 0.0);
         let (mut stored, mut kept) = (0, 0.0);
-        for (price, node) in self.prices.iter().zip(&verdict.nodes) {
+        for (price, node) in self.prices.iter().zip(nodes) {
             tasks += price.per_1000_gets.unwrap_or(0.0) * node.reads as f64 / 1000.0;
             tasks += price.per_1000_puts.unwrap_or(0.0) * node.writes as f64 / 1000.0;
             moved += price.per_gb_out.unwrap_or(0.0) * node.bytes_read as f64 / 1e9;
@@ -292,7 +296,7 @@ impl WhatIf<'_> {
                     tasks.wasted_s / tasks.lane_s.max(1e-12),
                     tasks.lane_s / verdict.span_s.max(1e-12),
                 ];
-                let dollars = self.dollars(verdict);
+                let dollars = self.dollars(&verdict.nodes);
                 let of_all = of_all
                     .map(Some)
                     .into_iter()

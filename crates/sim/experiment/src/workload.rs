@@ -86,6 +86,8 @@ pub struct WorkloadObject {
     pub operation: Operation,
     /// Its first stripe; its last is before the next object's first.
     pub first: u32,
+    /// What is the same for requests of one key only, if the log names keys.
+    pub key: Option<u64>,
 }
 
 /// How long objects took in one run.
@@ -108,6 +110,7 @@ struct Asked {
     at: Duration,
     operation: Operation,
     bytes: u64,
+    key: Option<u64>,
 }
 
 impl Workload {
@@ -155,7 +158,8 @@ impl Workload {
         let (mut stripes, mut objects) = (Vec::new(), Vec::with_capacity(asked.len()));
         for one in asked {
             let at = Timestamp::from_nanos((one.at.as_nanos() as f64 / options.speed) as u64);
-            objects.push(WorkloadObject { operation: one.operation, first: stripes.len() as u32 });
+            let (operation, first) = (one.operation, stripes.len() as u32);
+            objects.push(WorkloadObject { operation, first, key: one.key });
             for (bytes, count) in cut(one.bytes, options.stripe_max) {
                 let class = class_of[&(one.operation, bytes)];
                 stripes.extend((0..count).map(|_| (at, class)));
@@ -191,6 +195,19 @@ impl Workload {
     fn stripes_of(&self, object: usize) -> core::ops::Range<usize> {
         let next = self.objects.get(object + 1).map_or(self.stripes.len(), |o| o.first as usize);
         self.objects[object].first as usize..next
+    }
+
+    /// Bytes of an object, as its stripes' classes have them.
+    pub(crate) fn bytes_of(&self, object: usize) -> u64 {
+        let stripes = &self.stripes[self.stripes_of(object)];
+        stripes.iter().map(|&(_, class)| self.classes[usize::from(class)].bytes).sum()
+    }
+
+    /// Whether an object is written and has fewer bytes than this.
+    pub(crate) fn is_small(&self, object: usize, below: u32) -> bool {
+        let is_write = self.objects[object].operation == Operation::Write;
+        let is_one = self.stripes_of(object).len() == 1;
+        is_write && is_one && self.bytes_of(object) < u64::from(below)
     }
 
     /// The part in which about this many stripes follow one another fastest; all of it, if there
@@ -307,7 +324,7 @@ fn read(path: &Path, options: &WorkloadOptions) -> Result<Log, WorkloadError> {
             (None, Some(_)) => {}
         }
         let (at, operation, bytes) = (record.time, record.operation, record.bytes);
-        asked.push(Asked { at, operation, bytes });
+        asked.push(Asked { at, operation, bytes, key: record.key });
         if asked.len() > STRIPES_MAX {
             return Err(WorkloadError::TooLarge);
         }

@@ -1,4 +1,5 @@
 use clap::Args;
+use ripstop_assembly::config::Size;
 use ripstop_trace::Format;
 use std::{num::NonZero, path::PathBuf};
 
@@ -47,6 +48,10 @@ pub(crate) struct WhatIf {
     /// Milliseconds for which a lane is busy after its task was cancelled.
     #[arg(long, value_name = "MS", default_value_t = 0.0)]
     pub cancellation_ms: f64,
+    /// Also say what packs would change: node requests, dollars, and how long small writes take, if
+    /// writes shorter than this were gathered [default: the pool's `pack_below`].
+    #[arg(long, value_name = "SIZE")]
+    pub pack_below: Option<Size>,
     /// Format of the log: s3, ripstop, csv, spc, sectors [default: detected].
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<Format>,

@@ -1,12 +1,13 @@
 use super::arguments::WhatIf;
 use anyhow::{Context as _, Result, bail, ensure};
-use ripstop_assembly::config::{NodeConfig, PoolConfig};
+use ripstop_assembly::config::{NodeConfig, PACK_BELOW_MAX, PoolConfig, Size};
 use ripstop_delay::{Preset, Recorded, Replay};
 use ripstop_estimator::{Empirical, Fit, LogRecord, Sample, parse_log};
 use ripstop_experiment::{ByOperation, Delay, NodeSetting, Setting, Tenants, Workload};
 use ripstop_model::{NodeId, Operation};
 use ripstop_planner::read_log;
 use ripstop_runtime::Layout;
+use ripstop_store::PackSettings;
 use std::{collections::BTreeMap, fmt, path::Path, time::Duration};
 
 /// Where the delays of the nodes come from.
@@ -170,6 +171,20 @@ pub(super) fn setting(
         tenants: Tenants::default(),
         plan: None,
     })
+}
+
+/// How the pool gathers small writes: as it is configured, but for the length below which they are
+/// gathered, if one is given.
+pub(super) fn packs(pool: &PoolConfig, below: Option<Size>) -> Result<PackSettings> {
+    let mut packs = pool.packs.clone();
+    if let Some(Size(below)) = below {
+        ensure!(
+            (1..=PACK_BELOW_MAX).contains(&below),
+            "--pack-below is {below}: it must be from 1 B to 128 KiB"
+        );
+        packs.below = below as u32;
+    }
+    Ok(packs)
 }
 
 /// The pool's own policy with what it is told, as a choice is written.

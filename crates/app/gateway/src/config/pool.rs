@@ -152,7 +152,7 @@ pub(super) fn pools(
 }
 
 /// Longest objects that are gathered in packs: others gain nothing by it.
-const PACK_BELOW_MAX: u64 = 128 << 10;
+pub const PACK_BELOW_MAX: u64 = 128 << 10;
 
 fn packs(raw: &raw::Pool) -> Result<PackSettings> {
     let mut packs = PackSettings::default();

@@ -1,12 +1,10 @@
 //! One line: what waits, and what its batcher says.
 
-use crate::{
-    Batch, Deed, Done, MEMBERS_MAX, Member, PackSettings, StoreError, StoreSettings, Target,
-    error::RETRY_AFTER, pack::ENTRIES_LEN_MAX,
-};
+use super::PackCounts;
+use crate::{Batch, Deed, Done, Member, StoreError, StoreSettings, Target, error::RETRY_AFTER};
 use ripstop_batching::{
-    BatchAction, BatchEnd, BatchEvent, BatchId, BatchLimits, BatchMember, BatchRefusal,
-    BatchSettings, Batcher, Fate, KeyMark, WriteTicket,
+    BatchAction, BatchEnd, BatchEvent, BatchId, BatchMember, BatchRefusal, Batcher, Fate, KeyMark,
+    Rhythm, WriteTicket,
 };
 use ripstop_catalog::{CatalogError, Condition, Object};
 use ripstop_host::unix_ms;
@@ -15,28 +13,55 @@ use ripstop_runtime::Share;
 use sha2::{Digest as _, Sha256};
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Instant,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering::Relaxed},
+    time::{Duration, Instant},
 };
 use tokio::sync::oneshot;
 
-/// Batches under way at once: while one is committed, the next is stored.
-const OUTSTANDING_MAX: usize = 2;
-
 type Answer = Result<Done, StoreError>;
 
-/// The lines that there are: one for each pool and tenant that ever gathered something.
-#[derive(Debug, Default)]
-pub(crate) struct Lines(Mutex<BTreeMap<(PoolId, TenantId), Arc<Line>>>);
+/// The lines that there are.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    /// One for each pool and tenant that ever gathered something.
+    lines: Mutex<BTreeMap<(PoolId, TenantId), Arc<Line>>>,
+    /// Of each pool that gathers.
+    counts: BTreeMap<PoolId, Arc<PackCounts>>,
+}
 
 impl Lines {
+    pub(crate) fn new(settings: &StoreSettings) -> Self {
+        let gather = settings.packs.keys().filter(|pool| settings.packs_of(**pool).is_some());
+        let counts = gather.map(|pool| (*pool, Arc::default())).collect();
+        Self { lines: Mutex::default(), counts }
+    }
+
     pub(super) fn of(&self, whose: (PoolId, TenantId), settings: &StoreSettings) -> Arc<Line> {
-        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines = self.lines();
         let line = lines.entry(whose).or_insert_with(|| {
             let packs = settings.packs_of(whose.0).cloned().unwrap_or_default();
-            Arc::new(Line::new(whose, batcher(&packs, settings.stripe_max)))
+            let counts = self.counts_of(whose.0).cloned().unwrap_or_default();
+            let batcher = packs.batcher(settings.stripe_max);
+            let batcher = batcher.expect("its name is checked as the settings are");
+            Arc::new(Line::new(whose, batcher, counts))
         });
         line.clone()
+    }
+
+    pub(super) fn counts_of(&self, pool: PoolId) -> Option<&Arc<PackCounts>> {
+        self.counts.get(&pool)
+    }
+
+    /// The longest that a line of the pool waits for company now.
+    pub(super) fn interval_of(&self, pool: PoolId) -> Duration {
+        // Lines' own locks are not taken under ours.
+        let lines: Vec<Arc<Line>> = self.lines().values().cloned().collect();
+        let of_pool = lines.iter().filter(|line| line.pool == pool);
+        of_pool.map(|line| line.interval()).max().unwrap_or_default()
+    }
+
+    fn lines(&self) -> MutexGuard<'_, BTreeMap<(PoolId, TenantId), Arc<Line>>> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -52,6 +77,7 @@ pub(super) struct Line {
 #[derive(Debug)]
 struct State {
     batcher: Batcher,
+    counts: Arc<PackCounts>,
     next: u64,
     waiting: HashMap<WriteTicket, Waiting>,
     /// Who waits to be told to commit.
@@ -63,6 +89,7 @@ struct State {
 /// A write that has no answer yet.
 #[derive(Debug)]
 struct Waiting {
+    came: Timestamp,
     /// Until it departs.
     member: Option<Member>,
     /// Which later write of its key took its place, and its answer if that is committed.
@@ -81,9 +108,10 @@ pub(super) struct Departing {
 }
 
 impl Line {
-    fn new((pool, tenant): (PoolId, TenantId), batcher: Batcher) -> Self {
+    fn new((pool, tenant): (PoolId, TenantId), batcher: Batcher, counts: Arc<PackCounts>) -> Self {
         let state = State {
             batcher,
+            counts,
             next: 0,
             waiting: HashMap::new(),
             going: HashMap::new(),
@@ -98,6 +126,14 @@ impl Line {
 
     pub(super) fn now(&self) -> Timestamp {
         Timestamp::ZERO + ripstop_host::since(self.begun)
+    }
+
+    /// How long it waits for company now.
+    fn interval(&self) -> Duration {
+        match self.state().batcher.rhythm() {
+            Rhythm::AfterEnd(interval) | Rhythm::Every(interval) => interval,
+            Rhythm::Alone => Duration::ZERO,
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -122,9 +158,9 @@ impl Line {
             tenant: self.tenant,
             is_conditional: is_conditional(&member),
         };
-        let (member, collapsed) = (Some(member), None);
-        state.waiting.insert(ticket, Waiting { member, collapsed, share, answer });
         let event = BatchEvent::MemberCame(came);
+        let (came, member, collapsed) = (now, Some(member), None);
+        state.waiting.insert(ticket, Waiting { came, member, collapsed, share, answer });
         (ticket, state.take(now, event, Some(ticket), &mut HashMap::new()))
     }
 
@@ -186,12 +222,13 @@ impl State {
                         dropped.collapsed = came.zip(member.map(as_if_done));
                         dropped.share = None;
                     }
+                    self.counts.collapsed.fetch_add(1, Relaxed);
                 }
                 BatchAction::Depart(left) => {
                     let (go, told) = oneshot::channel();
                     self.going.insert(left.batch, go);
                     let (id, tickets) = (left.batch, left.tickets);
-                    let batch = self.batch(&tickets);
+                    let batch = self.batch(now, &tickets);
                     departing.push(Departing { id, batch, tickets, go: told });
                 }
                 BatchAction::Commit(batch) => {
@@ -207,19 +244,22 @@ impl State {
     }
 
     /// The members that leave together.
-    fn batch(&mut self, tickets: &[WriteTicket]) -> Batch {
-        let mut batch = Batch::default();
+    fn batch(&mut self, now: Timestamp, tickets: &[WriteTicket]) -> Batch {
+        let (mut batch, mut bytes) = (Batch::default(), 0);
         for ticket in tickets {
-            let waiting = self.waiting.get_mut(ticket);
-            let member = waiting.and_then(|waiting| waiting.member.take());
-            let member = member.expect("what departs waited until then");
+            let waiting = self.waiting.get_mut(ticket).expect("what departs waited until then");
+            let member = waiting.member.take().expect("it departs once");
+            self.counts.waited.add(now.since(waiting.came));
+            bytes += member.payload_len();
             batch.add(member).expect("a batcher's limits are a batch's: one of each key, and room");
         }
+        self.counts.departed(batch.len(), bytes);
         batch
     }
 
     fn refuse(&mut self, ticket: WriteTicket, why: BatchRefusal) {
         let Some(refused) = self.waiting.remove(&ticket) else { return };
+        self.counts.refused.fetch_add(1, Relaxed);
         tracing::debug!(?why, "a small write was refused");
         _ = refused.answer.send(Err(StoreError::Busy { retry_after: RETRY_AFTER }));
     }
@@ -269,25 +309,6 @@ fn as_if_done(member: Member) -> Done {
         Deed::Retell(object) | Deed::Move { object, .. } => Done::Put(object),
         Deed::Delete | Deed::Rebury(_) => Done::Deleted(None),
     }
-}
-
-/// Most that a batch weighs: its directory is within its limit whatever its members' parts of that
-/// are, and it is a stripe.
-pub(super) fn batch_bytes_max(stripe_max: u32) -> usize {
-    ENTRIES_LEN_MAX.min(stripe_max as usize)
-}
-
-/// A batcher, whose batches are stripes of at most this many bytes.
-fn batcher(packs: &PackSettings, stripe_max: u32) -> Batcher {
-    let controller = packs.controller().expect("its name is checked as the settings are");
-    let limits = BatchLimits {
-        batch_bytes_max: batch_bytes_max(stripe_max) as u64,
-        batch_members_max: MEMBERS_MAX,
-        outstanding_max: OUTSTANDING_MAX,
-        ..BatchLimits::default()
-    };
-    let puts_per_second_max = packs.puts_per_second_max;
-    Batcher::new(BatchSettings { limits, collapse: true, puts_per_second_max }, controller)
 }
 
 /// What is the same for writes of one key only.

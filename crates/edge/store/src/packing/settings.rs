@@ -1,5 +1,17 @@
-use ripstop_batching::{Controller, ControllerSettings, UnknownController, by_name};
+use crate::{MEMBERS_MAX, pack::ENTRIES_LEN_MAX};
+use ripstop_batching::{
+    BatchLimits, BatchSettings, Batcher, Controller, ControllerSettings, UnknownController, by_name,
+};
 use std::time::Duration;
+
+/// Batches under way at once: while one is committed, the next is stored.
+const OUTSTANDING_MAX: usize = 2;
+
+/// Most that a batch weighs: its directory is within its limit whatever its members' parts of that
+/// are, and it is a stripe.
+pub(super) fn batch_bytes_max(stripe_max: u32) -> usize {
+    ENTRIES_LEN_MAX.min(stripe_max as usize)
+}
 
 /// How a pool gathers small writes.
 #[derive(Clone, PartialEq, Debug)]
@@ -32,5 +44,19 @@ impl PackSettings {
         let settings =
             ControllerSettings { interval: self.interval, ..ControllerSettings::default() };
         by_name(&self.batching, &settings)
+    }
+
+    /// What gathers as these say, with nothing in it; its batches are stripes of at most this many
+    /// bytes.
+    pub fn batcher(&self, stripe_max: u32) -> Result<Batcher, UnknownController> {
+        let limits = BatchLimits {
+            batch_bytes_max: batch_bytes_max(stripe_max) as u64,
+            batch_members_max: MEMBERS_MAX,
+            outstanding_max: OUTSTANDING_MAX,
+            ..BatchLimits::default()
+        };
+        let puts_per_second_max = self.puts_per_second_max;
+        let settings = BatchSettings { limits, collapse: true, puts_per_second_max };
+        Ok(Batcher::new(settings, self.controller()?))
     }
 }

@@ -1,5 +1,6 @@
 mod buckets;
 mod keys;
+mod packs;
 mod stranger;
 
 use super::{Admin, AdminSettings, Check, Checked, Reload, Status, check_of, serve_admin};
@@ -16,7 +17,7 @@ use ripstop_policy::Fixed;
 use ripstop_roster::{PoolGauges, PoolNames, Roster};
 use ripstop_runtime::{Memory, Observer, Pins, Pool, PoolNode, Spent};
 use ripstop_shaping::Fraction;
-use ripstop_store::{Store, StoreSettings};
+use ripstop_store::Store;
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
@@ -152,7 +153,7 @@ async fn stored(metrics: &Metrics) -> (Store, Keeper, Vec<Arc<MemoryNode>>) {
     counts.roster().watch(move || PoolGauges::of(&watched));
     let catalog = Embedded::in_memory(ripstop_catalog::CatalogSettings::default()).unwrap();
     let catalog = Arc::new(metrics.metered(Arc::new(catalog)));
-    let settings = StoreSettings::default();
+    let settings = packs::gathering();
     let store = Store::new(catalog, vec![pool], BTreeMap::new(), memory, pins, settings);
     let keeper = Keeper::begin(store.clone(), told, KeeperSettings::default());
     store.create_bucket("photos").await.unwrap();

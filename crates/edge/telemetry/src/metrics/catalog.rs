@@ -1,6 +1,7 @@
-use super::{family as of, histogram::Histogram, sheet::Sheet};
+use super::{family as of, sheet::Sheet};
 use async_trait::async_trait;
 use ripstop_catalog::{Catalog, CatalogError, Change, Outcome, Query, Reply};
+use ripstop_runtime::TimeHistogram;
 use std::{
     fmt, iter,
     sync::{
@@ -27,7 +28,7 @@ pub(crate) struct CatalogCounts {
 #[derive(Debug, Default)]
 struct OperationCounts {
     outcomes: [AtomicU64; OUTCOMES.len()],
-    took: Histogram,
+    took: TimeHistogram,
 }
 
 impl OperationCounts {
@@ -87,7 +88,7 @@ impl CatalogCounts {
         sheet.family(&of::CATALOG_CORRUPT)?.single(self.corrupt.load(Relaxed) as f64)?;
         let mut rows = sheet.family(&of::CATALOG_SECONDS)?;
         for (operation, counts) in self.operations() {
-            rows.histogram(&[("operation", operation)], &counts.took)?;
+            rows.histogram(&[("operation", operation)], &counts.took.buckets())?;
         }
         Ok(())
     }

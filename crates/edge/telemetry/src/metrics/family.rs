@@ -110,6 +110,12 @@ families! {
     DELAY_MODEL = Gauge "pool_delay_model" Seconds: "The delay model that the policy goes by, by parameter.";
     LOG_MISSED = Counter "pool_task_log_missed": "Records that the file of the task log lacks.";
 
+    GATHERED = Counter "pool_gathered": "Small writes and deletions that came to be gathered, by how they left.";
+    BATCH_MEMBERS = Histogram "pool_batch_members": "Small writes and deletions in each batch that departed, lone ones included.";
+    BATCH_BYTES = Counter "pool_batch" Bytes: "Bytes of the objects in these batches.";
+    BATCH_WAIT = Histogram "pool_batch_wait" Seconds: "From the coming of a small write or deletion to the departure of its batch.";
+    BATCH_INTERVAL = Gauge "pool_batch_interval" Seconds: "How long a batch is held back now after the one before it: of all tenants' the longest.";
+
     PLANS = Counter "pool_plans": "Plans that a pool which plans itself has made and followed.";
     PLAN_GROUPS = Gauge "pool_plan_groups": "Groups of nodes in the plan.";
     PLAN_BOUND = Gauge "pool_plan_latency_bound" Seconds: "The plan's bound on the mean latency of a read, by the rates and service times it was made from.";

@@ -1,7 +1,7 @@
 mod bucket;
 mod catalog;
 mod family;
-mod histogram;
+mod pack_rows;
 mod plan_rows;
 mod pool;
 mod pool_rows;
@@ -11,7 +11,7 @@ mod sheet;
 mod tenant;
 mod tenant_rows;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use bucket::BUCKETS_SHOWN_MAX;
 pub use catalog::MeteredCatalog;
@@ -33,6 +33,7 @@ use prometheus_client::{
 };
 use request::RequestCounts;
 use ripstop_catalog::Catalog;
+use ripstop_model::PoolId;
 use ripstop_node::{Meter, MeterReading, Node as _};
 use ripstop_roster::Roster;
 use ripstop_runtime::{Memory, Spent};
@@ -74,6 +75,8 @@ struct Watched {
     memory: Option<(Memory, usize)>,
     spent: Option<Arc<Spent>>,
     store: Option<Store>,
+    /// Of the store, by name.
+    store_pools: Vec<(String, PoolId)>,
 }
 
 impl Metrics {
@@ -115,9 +118,11 @@ impl Metrics {
         self.counted.watched().spent = Some(spent);
     }
 
-    /// Shows what the store counts.
-    pub fn watch_store(&self, store: Store) {
-        self.counted.watched().store = Some(store);
+    /// Shows what the store counts, of these pools by their names.
+    pub fn watch_store(&self, store: Store, pools: Vec<(String, PoolId)>) {
+        let mut watched = self.counted.watched();
+        watched.store = Some(store);
+        watched.store_pools = pools;
     }
 
     /// Looks at what buckets hold: the page shows what was seen last.
@@ -208,8 +213,12 @@ impl Counted {
     }
 
     fn encode_store(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
-        let store = self.watched().store.clone();
+        let (store, pools) = {
+            let watched = self.watched();
+            (watched.store.clone(), watched.store_pools.clone())
+        };
         let Some(store) = store else { return Ok(()) };
+        pack_rows::encode(&store, &pools, sheet)?;
         sheet.family(&of::STRANGE)?.single(store.strange_stripes() as f64)
     }
 

@@ -1,11 +1,8 @@
-use super::{
-    histogram::Histogram,
-    tenant::{TenantNames, Tenants},
-};
+use super::tenant::{TenantNames, Tenants};
 use ripstop_gateway::{Report, TaskEnd, TaskOutcome};
 use ripstop_model::{Code, NodeId, Timestamp};
 use ripstop_roster::{PoolGauges, Roster};
-use ripstop_runtime::Observer;
+use ripstop_runtime::{Observer, TimeHistogram};
 use std::{
     fmt,
     sync::{
@@ -84,8 +81,8 @@ pub(crate) type Seen = (Arc<PoolCounts>, Option<PoolGauges>);
 pub struct PoolCounts {
     pub(crate) roster: Arc<Roster>,
     pub(crate) nodes: Box<[NodeCounts]>,
-    pub(crate) queueing: Histogram,
-    pub(crate) decode: Histogram,
+    pub(crate) queueing: TimeHistogram,
+    pub(crate) decode: TimeHistogram,
     /// Reads, writes, mends.
     pub(crate) operations: [OperationCounts; REQUESTS.len()],
     pub(crate) lost: [AtomicU64; LOSSES.len()],
@@ -97,8 +94,8 @@ pub struct PoolCounts {
 pub(crate) struct OperationCounts {
     pub codes: CodeCounts,
     pub answers: [AtomicU64; ANSWERS.len()],
-    pub took: Histogram,
-    pub task_queueing: Histogram,
+    pub took: TimeHistogram,
+    pub task_queueing: TimeHistogram,
     pub redundant: [AtomicU64; OUTCOMES.len()],
     pub extra: [AtomicU64; FATES.len()],
 }
@@ -108,8 +105,8 @@ impl OperationCounts {
         Self {
             codes: CodeCounts::new(n_max),
             answers: Default::default(),
-            took: Histogram::default(),
-            task_queueing: Histogram::default(),
+            took: TimeHistogram::default(),
+            task_queueing: TimeHistogram::default(),
             redundant: Default::default(),
             extra: Default::default(),
         }
@@ -127,7 +124,7 @@ pub(crate) struct NodeCounts {
 pub(crate) struct NodeOperationCounts {
     pub tasks: [AtomicU64; OUTCOMES.len()],
     pub bytes: AtomicU64,
-    pub service: Histogram,
+    pub service: TimeHistogram,
 }
 
 /// Requests by code (n,k), up to n = N.
@@ -159,8 +156,8 @@ impl PoolCounts {
     pub(crate) fn new(roster: Arc<Roster>) -> Self {
         Self {
             nodes: roster.nodes().iter().map(|_| NodeCounts::default()).collect(),
-            queueing: Histogram::default(),
-            decode: Histogram::default(),
+            queueing: TimeHistogram::default(),
+            decode: TimeHistogram::default(),
             operations: REQUESTS.map(|_| OperationCounts::new(roster.names().code.n())),
             lost: Default::default(),
             wasted: Default::default(),

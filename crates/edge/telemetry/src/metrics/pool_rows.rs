@@ -87,7 +87,7 @@ fn encode_gauges(pools: &[Seen], sheet: &mut Sheet<'_>) -> fmt::Result {
 fn encode_counts(pools: &[Seen], sheet: &mut Sheet<'_>) -> fmt::Result {
     let mut rows = sheet.family(&of::QUEUEING)?;
     for (counts, _) in pools {
-        rows.histogram(&[("pool", &counts.roster.names().name)], &counts.queueing)?;
+        rows.histogram(&[("pool", &counts.roster.names().name)], &counts.queueing.buckets())?;
     }
     encode_operations(pools, sheet)?;
     let mut rows = sheet.family(&of::WASTED)?;
@@ -104,7 +104,7 @@ fn encode_counts(pools: &[Seen], sheet: &mut Sheet<'_>) -> fmt::Result {
     }
     let mut rows = sheet.family(&of::DECODE)?;
     for (counts, _) in pools {
-        rows.histogram(&[("pool", &counts.roster.names().name)], &counts.decode)?;
+        rows.histogram(&[("pool", &counts.roster.names().name)], &counts.decode.buckets())?;
     }
     let mut rows = sheet.family(&of::LOG_MISSED)?;
     for (counts, _) in pools {
@@ -139,11 +139,11 @@ fn encode_operations(pools: &[Seen], sheet: &mut Sheet<'_>) -> fmt::Result {
     }
     let mut rows = sheet.family(&of::ANSWER_SECONDS)?;
     for (labels, counts) in each() {
-        rows.histogram(&labels, &counts.took)?;
+        rows.histogram(&labels, &counts.took.buckets())?;
     }
     let mut rows = sheet.family(&of::TASK_QUEUEING)?;
     for (labels, counts) in each() {
-        rows.histogram(&labels, &counts.task_queueing)?;
+        rows.histogram(&labels, &counts.task_queueing.buckets())?;
     }
     let mut rows = sheet.family(&of::REDUNDANT)?;
     for (labels, counts) in each() {
@@ -198,7 +198,7 @@ fn encode_nodes(pools: &[Seen], sheet: &mut Sheet<'_>) -> fmt::Result {
     }
     let mut rows = sheet.family(&of::SERVICE)?;
     for (labels, NodeOperationCounts { service, .. }) in each() {
-        rows.histogram(&labels, service)?;
+        rows.histogram(&labels, &service.buckets())?;
     }
     Ok(())
 }

@@ -1,4 +1,5 @@
-use super::{family as of, histogram::Histogram, sheet::Sheet};
+use super::{family as of, sheet::Sheet};
+use ripstop_runtime::TimeHistogram;
 use std::{
     fmt,
     sync::atomic::{AtomicU64, Ordering::Relaxed},
@@ -45,8 +46,8 @@ struct OperationCounts {
     received: AtomicU64,
     sent: AtomicU64,
     hashing_ns: AtomicU64,
-    duration: Histogram,
-    first_byte: Histogram,
+    duration: TimeHistogram,
+    first_byte: TimeHistogram,
 }
 
 impl RequestCounts {
@@ -87,11 +88,11 @@ impl RequestCounts {
         }
         let mut rows = sheet.family(&of::REQUEST_SECONDS)?;
         for (operation, counts) in &asked {
-            rows.histogram(&[("operation", operation)], &counts.duration)?;
+            rows.histogram(&[("operation", operation)], &counts.duration.buckets())?;
         }
         let mut rows = sheet.family(&of::FIRST_BYTE_SECONDS)?;
         for (operation, counts) in &asked {
-            rows.histogram(&[("operation", operation)], &counts.first_byte)?;
+            rows.histogram(&[("operation", operation)], &counts.first_byte.buckets())?;
         }
         let mut rows = sheet.family(&of::BROKEN)?;
         for (operation, counts) in &asked {

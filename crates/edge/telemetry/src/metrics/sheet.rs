@@ -1,5 +1,6 @@
-use super::{family::Family, histogram::Histogram};
+use super::family::Family;
 use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
+use ripstop_runtime::Buckets;
 use std::{
     fmt,
     sync::atomic::{AtomicU64, Ordering::Relaxed},
@@ -55,10 +56,9 @@ impl Rows<'_> {
     }
 
     /// The rows of one histogram.
-    pub(crate) fn histogram(&mut self, labels: Labels<'_>, histogram: &Histogram) -> fmt::Result {
-        let buckets = histogram.buckets();
-        let count = buckets.iter().map(|(_, count)| count).sum();
-        let sum = histogram.sum_seconds();
-        self.0.encode_family(&labels)?.encode_histogram::<NoLabelSet>(sum, count, &buckets, None)
+    pub(crate) fn histogram(&mut self, labels: Labels<'_>, buckets: &Buckets) -> fmt::Result {
+        let Buckets { counts, sum } = buckets;
+        let count = counts.iter().map(|(_, count)| count).sum();
+        self.0.encode_family(&labels)?.encode_histogram::<NoLabelSet>(*sum, count, counts, None)
     }
 }

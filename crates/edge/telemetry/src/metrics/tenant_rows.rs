@@ -1,12 +1,12 @@
 use super::{
     family::{self as of, Family},
-    histogram::Histogram,
     pool::{PoolCounts, Seen},
     sheet::Sheet,
     tenant::{Promised, Standing, TierCounts, place},
 };
 use ripstop_gateway::TierGauge;
 use ripstop_roster::PoolGauges;
+use ripstop_runtime::TimeHistogram;
 use std::fmt;
 
 /// Shares of requests whose times are on the page.
@@ -97,13 +97,13 @@ fn encode_counts(rows: &[Row<'_>], sheet: &mut Sheet<'_>) -> fmt::Result {
 fn encode_times(rows: &[Row<'_>], sheet: &mut Sheet<'_>) -> fmt::Result {
     let mut page = sheet.family(&of::TENANT_SECONDS)?;
     for row in rows {
-        let took = Histogram::sum(row.standing.tiers.iter().map(|tier| &*tier.took));
-        page.histogram(&row.labels, &took)?;
+        let took = TimeHistogram::sum(row.standing.tiers.iter().map(|tier| &*tier.took));
+        page.histogram(&row.labels, &took.buckets())?;
     }
     let mut page = sheet.family(&of::TENANT_TIER_SECONDS)?;
     for row in rows {
         for (tier, counts) in row.tiers() {
-            page.histogram(&row.tier(&tier), &counts.took)?;
+            page.histogram(&row.tier(&tier), &counts.took.buckets())?;
         }
     }
     let mut page = sheet.family(&of::TENANT_QUANTILE)?;

@@ -13,7 +13,7 @@ use std::{
 
 /// The page by row (name and labels), after a look at its form: each family once, with help and
 /// type before its rows, and rows that fit the type.
-pub(super) fn parse(page: &str) -> BTreeMap<String, f64> {
+pub(crate) fn parse(page: &str) -> BTreeMap<String, f64> {
     let mut rows = BTreeMap::new();
     let mut families = BTreeSet::new();
     let (mut helped, mut family, mut kind) = ("", "", "");

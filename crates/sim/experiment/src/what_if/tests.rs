@@ -1,6 +1,8 @@
 use super::*;
-use crate::{Delay, Layout, WorkloadOptions};
+use crate::{Delay, Gathering, Layout, Run, WorkloadOptions, gathering::SmallWrites};
+use ripstop_batching::{BatchLimits, BatchSettings, Batcher, ControllerSettings, by_name};
 use ripstop_delay::{Preset, ShiftedExponential};
+use ripstop_model::Code;
 use std::fmt::Write as _;
 
 fn workload(name: &str, csv: &str) -> Workload {
@@ -73,7 +75,7 @@ fn money_is_counted_by_task_byte_and_month() {
     let policies = policies(&["fixed(1,1)", "fixed(2,1)"]);
     let what_if = what_if(&setting, &workload, &policies, &prices);
     let answer = what_if.play(None, || ());
-    let [tasks, transfer, storage] = what_if.dollars(&answer.verdicts[0]);
+    let [tasks, transfer, storage] = what_if.dollars(&answer.verdicts[0].nodes);
     let months = MONTH_S / workload.span_s();
     assert!((tasks / months - (0.9 * 0.4 + 0.3 * 5.0)).abs() < 1e-9, "{tasks}");
     assert!((transfer / months / (0.9 * 90.0) - 1.0).abs() < 1e-4, "{transfer}");
@@ -81,7 +83,7 @@ fn money_is_counted_by_task_byte_and_month() {
     let bytes = 45.0 * 1e6 + 5.0 * 2.5e6;
     assert!((storage - bytes * 2.0 / 1e9 * 23.0).abs() < 1e-9, "{storage}");
     // Twice the reads, the writes as before.
-    let [twice, ..] = what_if.dollars(&answer.verdicts[2]);
+    let [twice, ..] = what_if.dollars(&answer.verdicts[2].nodes);
     assert!((twice / months - (1.8 * 0.4 + 0.3 * 5.0)).abs() < 1e-9, "{twice}");
     let text = what_if.text(&answer).unwrap();
     assert!(text.lines().next().unwrap().ends_with("$/month"), "{text}");
@@ -137,4 +139,117 @@ fn a_queue_that_grows_is_an_overload_before_anything_fails() {
             assert_eq!(text == "overloaded", overloaded, "{per_s}/s: {text}");
         }
     }
+}
+
+/// A batcher with this controller, two of whose batches may be under way.
+fn batcher(controller: &str) -> Batcher {
+    let controller = by_name(controller, &ControllerSettings::default()).unwrap();
+    let limits = BatchLimits { outstanding_max: 2, ..BatchLimits::default() };
+    Batcher::new(BatchSettings { limits, ..BatchSettings::default() }, controller)
+}
+
+/// The small writes of a workload each by itself and gathered.
+fn small_writes(
+    setting: &Setting,
+    workload: &Workload,
+    controller: &'static str,
+) -> [SmallWrites; 2] {
+    let policy = if setting.layout == Layout::Spread { "fixed(4,4)" } else { "fixed(1,1)" };
+    let (load, policy) = (workload.load(1.0), policy.parse().unwrap());
+    let (limits, memory, seed, warmup) = (Limits::default(), 0.99, 1, 0);
+    let (load, policy, keep_courses) = (&load, &policy, true);
+    let run = Run { setting, load, policy, limits, memory, seed, warmup, keep_courses };
+    let batcher = || batcher(controller);
+    let gathering = Gathering { below: 64 << 10, batcher: &batcher, batching: controller };
+    let alone = SmallWrites::alone(workload, &run.play(), gathering.below);
+    [alone, SmallWrites::gathered(&run, workload, gathering)]
+}
+
+/// Small writes, a read or a large write among every five, this many a second.
+fn small(name: &str, count: u64, per_s: u64, keys: u64) -> Workload {
+    let mut csv = String::from("time_us,operation,bytes,key\n");
+    for at in 0..count {
+        let (operation, bytes) = match at % 5 {
+            1 => ("get", 400_000),
+            3 => ("put", 2_500_000),
+            _ => ("put", 300 + at % 7),
+        };
+        writeln!(csv, "{},{operation},{bytes},k{}", at * 1_000_000 / per_s, at % keys).unwrap();
+    }
+    workload(name, &csv)
+}
+
+#[test]
+fn small_writes_that_leave_alone_and_at_once_are_as_the_log_has_them() {
+    for layout in [Layout::Spread, Layout::Shared, Layout::Unique] {
+        // So few that none waits for the commit of the one before it.
+        let workload = small("none", 1500, 4, 10_000);
+        let mut setting = pool(&workload, Delay::Preset(Preset::S3In2013A));
+        (setting.layout, setting.code) = (layout, Code::new(6, 4).unwrap());
+        setting.nodes = vec![setting.nodes[0].clone(); 6];
+        let [alone, mut gathered] = small_writes(&setting, &workload, "none");
+        assert_eq!(alone.took_ns.len(), 900);
+        let mut alone = alone;
+        alone.took_ns.sort_unstable();
+        gathered.took_ns.sort_unstable();
+        assert_eq!(alone, gathered);
+    }
+}
+
+#[test]
+fn gathered_small_writes_take_fewer_requests_and_not_much_longer() {
+    // Each task takes 10 ms, whatever it moves: in that time five small writes come, and a batch of
+    // them departs when the one before but one has ended.
+    let workload = small("natural", 10_000, 1000, 20_000);
+    let model = ShiftedExponential { shift_ms: 10.0, ..Default::default() };
+    let mut setting = pool(&workload, Delay::ShiftedExponential(model));
+    setting.nodes[0].lanes = 1000;
+    let [alone, gathered] = small_writes(&setting, &workload, "natural");
+    assert_eq!((alone.stripes, gathered.failed, gathered.collapsed), (6000, 0, 0));
+    assert_eq!(gathered.took_ns.len(), 6000);
+    assert!((1800..2100).contains(&gathered.stripes), "{}", gathered.stripes);
+    let writes = |of: &SmallWrites| of.nodes.iter().map(|node| node.writes).sum::<u64>();
+    assert_eq!(writes(&alone) - writes(&gathered), alone.stripes - gathered.stripes);
+    let [alone, gathered] = [alone.delays(), gathered.delays()];
+    assert!((alone.p50_ms - 10.0).abs() < 0.01 && (alone.p99_ms - 10.0).abs() < 0.01);
+    assert!(gathered.p50_ms > 10.0 && gathered.p99_ms < 20.0, "{gathered:?}");
+}
+
+#[test]
+fn of_small_writes_of_a_few_keys_those_that_are_overwritten_are_not_stored() {
+    let model = ShiftedExponential { shift_ms: 100.0, ..Default::default() };
+    let workload = small("collapse", 5000, 1000, 5);
+    let mut setting = pool(&workload, Delay::ShiftedExponential(model));
+    setting.nodes[0].lanes = 1000;
+    let [_, gathered] = small_writes(&setting, &workload, "natural");
+    assert_eq!((gathered.took_ns.len(), gathered.failed), (3000, 0));
+    // Of three keys about thirty are written in the time of a batch.
+    assert!((2500..2900).contains(&gathered.collapsed), "{}", gathered.collapsed);
+}
+
+#[test]
+fn packs_are_shown_beside_what_is_where_there_are_small_writes() {
+    let batcher = || batcher("natural");
+    let gathering = Gathering { below: 64 << 10, batcher: &batcher, batching: "natural" };
+    let prices = [Price { per_1000_puts: Some(5.0), ..Price::default() }];
+    let policies = policies(&["fixed(1,1)"]);
+    let workload = small("shown", 1000, 1000, 20_000);
+    let setting = pool(&workload, Delay::Preset(Preset::S3In2025));
+    let what_if_small = what_if(&setting, &workload, &policies, &prices);
+    let packed = what_if_small.packed(gathering).unwrap();
+    let text = what_if_small.packed_text(&packed);
+    let begin =
+        "Packs under fixed(1,1), batching natural: 600 writes are shorter than 65536 bytes; ";
+    assert!(text.starts_with(begin) && text.contains("0 were collapsed"), "{text}");
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[1].ends_with("$/month") && lines[2].starts_with("each by itself"), "{text}");
+    let dollars = |line: &str| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap();
+    assert!(dollars(lines[3]) < dollars(lines[2]), "{text}");
+    let table = what_if_small.packed_table(&packed);
+    let of = |name| table.only("small_writes", name).unwrap().numbers("dollars_per_month").unwrap();
+    assert!(of("in packs")[0] < of("each by itself")[0]);
+
+    let large = mixed("large", 100, 20);
+    let setting = pool(&large, Delay::Preset(Preset::S3In2025));
+    assert!(what_if(&setting, &large, &policies, &prices).packed(gathering).is_none());
 }

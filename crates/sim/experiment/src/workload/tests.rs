@@ -3,7 +3,10 @@ use crate::Course;
 use std::fmt::Write as _;
 
 fn asked(requests: &[(u64, Operation, u64)]) -> Vec<Asked> {
-    let one = |&(ms, operation, bytes)| Asked { at: Duration::from_millis(ms), operation, bytes };
+    let one = |&(ms, operation, bytes)| {
+        let (at, key) = (Duration::from_millis(ms), None);
+        Asked { at, operation, bytes, key }
+    };
     requests.iter().map(one).collect()
 }
 

@@ -9,7 +9,7 @@ use ripstop_catalog::{Attributes, Condition, Quota};
 use ripstop_store::{Body, Quotas, Store, Target};
 use std::collections::BTreeMap;
 
-struct Text(Option<&'static str>);
+pub(super) struct Text(pub(super) Option<&'static str>);
 
 impl Body for Text {
     type Seal = Attributes;
@@ -28,7 +28,7 @@ impl Body for Text {
 async fn shown() -> (Store, Served) {
     let metrics = Metrics::new("1", &[]);
     let (store, _keeper, _nodes) = stored(&metrics).await;
-    metrics.watch_store(store.clone());
+    metrics.watch_store(store.clone(), Vec::new());
     let (bucket, key) = ("photos".into(), "k".into());
     let target = Target { bucket, key, condition: Condition::None };
     store.put(target, 5, Text(Some("hello"))).await.unwrap();

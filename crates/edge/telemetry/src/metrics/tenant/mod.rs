@@ -7,10 +7,10 @@ mod window;
 pub(crate) use window::Tally;
 pub use window::{TENANT_SLOT, TENANT_SLOTS};
 
-use super::histogram::Histogram;
 use ripstop_estimator::Sketch;
 use ripstop_gateway::Report;
 use ripstop_model::{TenantId, Timestamp};
+use ripstop_runtime::TimeHistogram;
 use ripstop_shaping::Fraction;
 use std::{
     iter::zip,
@@ -85,12 +85,12 @@ pub(crate) struct TierCounts {
     pub late: u64,
     pub failed: u64,
     /// Of what was done as asked.
-    pub took: Arc<Histogram>,
+    pub took: Arc<TimeHistogram>,
 }
 
 impl TierCounts {
     pub(crate) fn is_used(&self) -> bool {
-        self.admitted > 0 || self.failed > 0 || self.took.sum_seconds() > 0.0
+        self.admitted > 0 || self.failed > 0 || self.took.buckets().sum > 0.0
     }
 }
 

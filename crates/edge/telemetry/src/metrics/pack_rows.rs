@@ -1,0 +1,46 @@
+use super::{family as of, sheet::Sheet};
+use ripstop_model::PoolId;
+use ripstop_store::{PackCounts, Store};
+use std::fmt;
+
+/// Writes how small writes fare in the pools that gather them.
+pub(crate) fn encode(
+    store: &Store,
+    pools: &[(String, PoolId)],
+    sheet: &mut Sheet<'_>,
+) -> fmt::Result {
+    let gather = pools.iter().filter_map(|(pool, id)| {
+        let counts = store.pack_counts(*id)?;
+        Some(([("pool", &**pool)], counts, store.pack_interval(*id)))
+    });
+    let gather: Vec<_> = gather.collect();
+    let mut rows = sheet.family(&of::GATHERED)?;
+    for ([pool], counts, _) in &gather {
+        let PackCounts { together, alone, collapsed, refused, .. } = counts;
+        for (outcome, count) in [
+            ("together", together),
+            ("alone", alone),
+            ("collapsed", collapsed),
+            ("refused", refused),
+        ] {
+            rows.count(&[*pool, ("outcome", outcome)], count)?;
+        }
+    }
+    let mut rows = sheet.family(&of::BATCH_MEMBERS)?;
+    for (labels, counts, _) in &gather {
+        rows.histogram(labels, &counts.members.buckets())?;
+    }
+    let mut rows = sheet.family(&of::BATCH_BYTES)?;
+    for (labels, counts, _) in &gather {
+        rows.count(labels, &counts.bytes)?;
+    }
+    let mut rows = sheet.family(&of::BATCH_WAIT)?;
+    for (labels, counts, _) in &gather {
+        rows.histogram(labels, &counts.waited.buckets())?;
+    }
+    let mut rows = sheet.family(&of::BATCH_INTERVAL)?;
+    for (labels, _, interval) in &gather {
+        rows.gauge(labels, interval.as_secs_f64())?;
+    }
+    Ok(())
+}
