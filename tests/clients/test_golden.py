@@ -1,6 +1,7 @@
 """What earlier programs wrote is read byte for byte, goes on, and is found again without its catalog; what
 they decided is decided the same."""
 
+import concurrent.futures
 import copy
 import hashlib
 import json
@@ -21,6 +22,8 @@ CLEAN_SECONDS_MAX = 30
 PART = 5 * MIB
 # One bucket in each pool.
 BUCKETS = ("plain", "copies", "shared", "unique")
+# What is there of programs that have packs.
+PACKED_BUCKETS = ("packs", "copies", "secret")
 # Words of older programs that were reworded since.
 REWORDED = {"in the mean": "on average"}
 
@@ -196,6 +199,27 @@ def change(client, found, wanted, wrote, seed):
     wrote("quota", "a", b"smaller")
     client.delete_bucket(Bucket="empty")
     del wanted["empty"]
+    for bucket in PACKED_BUCKETS if "packs" in wanted else ():
+        change_members(client, found, bucket, wanted[bucket]["objects"], wrote, seed)
+
+
+def change_members(client, found, bucket, objects, wrote, seed):
+    """The same of members of packs, at once and one after the other."""
+    bodies = {key: Stream(seed + at, 600 * at).read() for at, key in enumerate(("pack/new", "pack/0", "pack/4096"))}
+    with concurrent.futures.ThreadPoolExecutor(len(bodies) + 1) as threads:
+        deleted = threads.submit(client.delete_object, Bucket=bucket, Key="pack/256")
+        list(threads.map(lambda key: client.put_object(Bucket=bucket, Key=key, Body=bodies[key]), bodies))
+        deleted.result()
+    for key, body in bodies.items():
+        wrote(bucket, key, body)
+    client.copy_object(Bucket=bucket, Key="copy/new", CopySource={"Bucket": bucket, "Key": "goes/4"})
+    wrote(bucket, "copy/new", found.body(bucket, "goes/4"))
+    client.put_object_tagging(Bucket=bucket, Key="pack/tags", Tagging={"TagSet": [{"Key": "k", "Value": "v"}]})
+    wrote(bucket, "pack/tags", found.body(bucket, "pack/tags"))
+    # A copy of it stays, and of its pack nothing else.
+    client.delete_object(Bucket=bucket, Key="goes/4")
+    for key in ("pack/256", "goes/4"):
+        del objects[key]
 
 
 def finish(client, found, bucket, upload, entry, seed):

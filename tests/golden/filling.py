@@ -1,9 +1,11 @@
 """What a golden folder is filled with: every kind of thing that a store can hold, some of each."""
 
 import datetime
+import functools
 import urllib.parse
 
 from support.golden import PREFIXES, content, made_of, sha256
+from support.packs import at_once
 from support.payload import KIB, MIB
 
 PART = 5 * MIB
@@ -18,6 +20,14 @@ POOLS = [
     {"name": "shared", "layout": "shared", "code": [24, 12], "buckets": ["shared"], "nodes": ["s1"]},
     {"name": "unique", "layout": "unique", "code": [24, 12], "buckets": ["unique"], "nodes": ["u1"]},
 ]
+# What pools are of programs that write small objects together.
+PACK = {"pack_below": "64 KiB"}
+SECRET = {"name": "secret", "code": [3, 2], "encrypt": True, "buckets": ["secret"], "nodes": ["e1", "e2", "e3"]}
+PACKING_POOLS = [pool if "layout" in pool else pool | PACK for pool in [*POOLS, SECRET]]
+# How long they wait while packs are written, so that all that comes is in one.
+PATIENT = {"batching": "fixed", "batch_interval": "1s"}
+PACKED_BUCKETS = ("packs", "copies", "secret")
+MEMBERS = (0, 1, 2, 100, 256, 511, 512, 513, 1000, 4095, 4096, 4097, 9000)
 KEYS = (
     "ünï/日本語/🗝.txt",
     "e\u0301 is not \u00e9",
@@ -221,6 +231,67 @@ class Filling:
         self.upload("quota", "way/in a bucket with a quota", {2: 1000})
         for pool, number in (("copies", 2), ("shared", 1), ("unique", 1)):
             self.upload(pool, "way/ünder", {number: 70_000})
+
+    # Packs, of programs that have them
+
+    def packs(self, stripes):
+        """Small writes that come together; `stripes` tells which stripes there are."""
+        for bucket in ("packs", "secret"):
+            self.client.create_bucket(Bucket=bucket)
+            self.contents[bucket] = {}
+        for bucket in PACKED_BUCKETS:
+            together = functools.partial(self.together, bucket, stripes)
+            self.members(bucket, together)
+            self.members_gone(bucket, together)
+            self.members_changed(bucket)
+
+    def together(self, bucket, stripes, calls):
+        """Has these be one pack: what came before them has just been written."""
+        self.put(bucket, f"alone/{len(self.contents[bucket])}", 10)
+        before = stripes()
+        at_once(len(calls), lambda number: calls[number]())
+        made = stripes() - before
+        assert len(made) == 1, f"{len(calls)} writes are {len(made)} stripes"
+
+    def members(self, bucket, together):
+        """Packs of puts, of puts and deletions, and of deletions."""
+        put = lambda key, size, **more: functools.partial(self.put, bucket, key, size, **more)
+        delete = lambda key: functools.partial(self.delete, bucket, key)
+        some = [put(f"pack/{size}", size, Metadata={"size": str(size)}) for size in MEMBERS]
+        some += [put(f"pack/{name}", 333, Tagging=TEN_TAGS) for name in ("tags", "tags changed", "tags removed")]
+        some += [put(f"pack/{algorithm}", 700, ChecksumAlgorithm=algorithm) for algorithm in ALGORITHMS]
+        some += [put("pack/headers", 20, **EVERY_HEADER), put("pack/if none", 21, IfNoneMatch="*")]
+        # The other buckets of a pool share its packs.
+        others = ("plain", "quota") if bucket == "packs" else ()
+        some += [functools.partial(self.put, other, "pack/of others", 200) for other in others]
+        together(some)
+        again = [put(f"pack/{size}", size + 9, name=f"{bucket} again") for size in (0, 256, 4096)]
+        together([*again, put("pack/later", 50), delete("pack/1"), delete("pack/511")])
+        together([put(f"goes/{number}", 600, name=f"{bucket} goes {number}") for number in range(9)])
+
+    def members_gone(self, bucket, together):
+        """Of one pack a single member stays, and of another nothing."""
+        together([functools.partial(self.delete, bucket, f"goes/{number}") for number in range(9) if number != 4])
+        together([functools.partial(self.put, bucket, f"all go/{number}", 10) for number in range(4)])
+        together([functools.partial(self.delete, bucket, f"all go/{number}") for number in range(4)])
+
+    def members_changed(self, bucket):
+        """Tags and copies of members, and what is written alone in place of them."""
+        changed = {"TagSet": [{"Key": "new", "Value": "2"}]}
+        self.client.put_object_tagging(Bucket=bucket, Key="pack/tags changed", Tagging=changed)
+        self.asked[bucket, "pack/tags changed"]["Tagging"] = "new=2"
+        self.client.delete_object_tagging(Bucket=bucket, Key="pack/tags removed")
+        del self.asked[bucket, "pack/tags removed"]["Tagging"]
+        for target in (bucket, "plain", "shared", "unique", "secret"):
+            self.copy((bucket, "pack/512"), (target, f"copy/of a member of {bucket}"))
+        self.copy((bucket, "pack/tags changed"), (bucket, "copy/of tags"))
+        # Its source goes.
+        self.copy((bucket, "pack/513"), (bucket, "copy/alone"))
+        self.delete(bucket, "pack/513")
+        # What is encrypted does not pack well.
+        large = 3000 if bucket == "secret" else 70_000
+        self.put(bucket, "pack/2", large, name=f"{bucket} large")
+        self.uploaded(bucket, "pack/1000", {1: large})
 
     # Afterwards
 

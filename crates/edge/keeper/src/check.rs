@@ -7,7 +7,7 @@ pub use report::{CatalogReport, CheckFinding, CheckOptions, CheckReport, Flaw};
 use crate::{
     Keeper,
     listing::{AtNode, Stripes},
-    misfit::Misfit,
+    misfit::{Misfit, Removal},
     round::{Halt, Round},
     unclaimed,
 };
@@ -225,16 +225,12 @@ impl Keeper {
                     let (flaw, repaired) = match misfit {
                         Misfit::Newer if !self.is_newer(&**node, &found).await => continue,
                         Misfit::Newer => (Flaw::Newer, false),
-                        Misfit::Unclaimed => (
-                            Flaw::Unclaimed,
-                            options.repair
-                                && self.delete_misfit(id, &**node, &found, &watched).await?,
-                        ),
-                        Misfit::Misplaced => (
-                            Flaw::Misplaced,
-                            options.repair
-                                && self.delete_misfit(id, &**node, &found, &watched).await?,
-                        ),
+                        Misfit::Unclaimed | Misfit::Misplaced => {
+                            let is_placed = matches!(misfit, Misfit::Misplaced);
+                            let flaw = if is_placed { Flaw::Misplaced } else { Flaw::Unclaimed };
+                            let delete = self.delete_misfit(id, &**node, &found, &watched);
+                            (flaw, options.repair && delete.await? == Removal::Gone)
+                        }
                         Misfit::Grown(mut place, pool) => {
                             let index = found.name.index;
                             let mended = options.repair

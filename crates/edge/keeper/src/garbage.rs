@@ -70,6 +70,7 @@ pub(crate) async fn sweep(round: &Round) -> Result<usize, Halt> {
     let away = &Away::default();
     leftovers::sweep(round, due_ms, away).await?;
     let (mut garbage, mut swept) = (Garbage::until(due_ms), 0);
+    let mut is_all = true;
     while let Some(page) = round.page(&mut garbage).await? {
         let keeper = &round.keeper()?;
         let deleted: Vec<Option<StripeId>> = futures::stream::iter(page)
@@ -79,12 +80,16 @@ pub(crate) async fn sweep(round: &Round) -> Result<usize, Halt> {
             .buffer_unordered(DELETES)
             .collect()
             .await;
+        is_all &= deleted.iter().all(Option::is_some);
         let stripes: Vec<StripeId> = deleted.into_iter().flatten().collect();
         swept += stripes.len();
         let tombstones = keeper.tombstones_of(&stripes).await?;
         let change = keeper.under_lease(Change::ForgetGarbage { stripes });
         keeper.catalog().commit_one(unix_ms(), change).await?;
         keeper.sweep_tombstones(tombstones, away).await?;
+    }
+    if is_all {
+        round.keeper()?.keeping().lineage().emptied(due_ms);
     }
     Ok(swept)
 }

@@ -21,6 +21,16 @@ pub(crate) enum Misfit {
     Grown(StripePlace, Pool),
 }
 
+/// What became of a fragment that was to be deleted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Removal {
+    Gone,
+    /// It is claimed again, or another store's, or nobody can tell whose.
+    Left,
+    /// Its node did not delete it.
+    Failed,
+}
+
 impl Keeper {
     /// Whether this store wrote a fragment whose name the catalog does not know: then it is noted.
     pub(crate) async fn is_newer(&self, node: &dyn Node, found: &Listed) -> bool {
@@ -32,37 +42,38 @@ impl Keeper {
     }
 
     /// Deletes a fragment that the catalog does not place at a node, if that is still so and this
-    /// store wrote it; answers whether it is gone.
+    /// store wrote it.
     pub(crate) async fn delete_misfit(
         &self,
         id: NodeId,
         node: &dyn Node,
         found: &Listed,
         watched: &Watched,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Removal, StoreError> {
         if self.keeping().lineage().newer().is_some() {
-            return Ok(false);
+            return Ok(Removal::Left);
         }
         // A move may have brought it there since it was listed.
-        let Some(_pin) = self.pins().try_pin(found.name.stripe) else { return Ok(false) };
+        let pin = self.pins().try_pin(found.name.stripe);
+        let Some(_pin) = pin else { return Ok(Removal::Left) };
         let stripe = self.catalog().stripes(&[found.name.stripe]).await?.pop().flatten();
         match self.judge_listed(id, found, stripe, watched).await? {
             Some(Misfit::Unclaimed | Misfit::Misplaced) => Ok(self.delete_own(node, found).await),
-            Some(Misfit::Newer | Misfit::Grown(..)) | None => Ok(false),
+            Some(Misfit::Newer | Misfit::Grown(..)) | None => Ok(Removal::Left),
         }
     }
 
-    /// Deletes an unclaimed fragment if its header says that this store wrote it; answers whether
-    /// it is gone. What another store wrote, or nobody can tell who, stays.
-    async fn delete_own(&self, node: &dyn Node, found: &Listed) -> bool {
+    /// Deletes an unclaimed fragment if its header says that this store wrote it. What another store
+    /// wrote, or nobody can tell who, stays.
+    async fn delete_own(&self, node: &dyn Node, found: &Listed) -> Removal {
         if !self.is_own(node, found).await {
-            return false;
+            return Removal::Left;
         }
         match node.delete(found.name).await {
-            Ok(()) => true,
+            Ok(()) => Removal::Gone,
             Err(error) => {
                 tracing::debug!(fragment = %found.name, %error, "not deleted");
-                false
+                Removal::Failed
             }
         }
     }

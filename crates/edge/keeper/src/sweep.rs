@@ -51,18 +51,19 @@ impl Job for Sweep {
     }
 
     async fn turn(&mut self, round: &Round) -> Result<(), Halt> {
-        if let Some(stripes) = told(garbage::sweep(round).await, "garbage")?
-            && stripes > 0
-        {
-            tracing::info!(stripes, "swept garbage");
-        }
-        leftovers::free(round).await?;
+        // First, since what tells of deletions is garbage: it goes after what it contradicts.
         if ripstop_host::now() >= self.list_at {
             self.list_at = ripstop_host::now() + self.list_every;
             if let Some(fragments) = told(unclaimed::sweep(round).await, "nodes")? {
                 tracing::info!(fragments, "swept unclaimed fragments");
             }
         }
+        if let Some(stripes) = told(garbage::sweep(round).await, "garbage")?
+            && stripes > 0
+        {
+            tracing::info!(stripes, "swept garbage");
+        }
+        leftovers::free(round).await?;
         Ok(())
     }
 }

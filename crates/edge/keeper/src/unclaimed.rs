@@ -3,9 +3,10 @@
 use crate::{
     Keeper,
     listing::AtNode,
-    misfit::Misfit,
+    misfit::{Misfit, Removal},
     round::{Halt, Round},
 };
+use ripstop_host::unix_ms;
 use ripstop_store::StoreError;
 
 /// Most fragments that one listing of the nodes deletes; the next one goes on.
@@ -26,6 +27,7 @@ pub(crate) async fn sweep(round: &Round) -> Result<u64, Halt> {
         keeper.keeping().lineage().give_up_others().await?;
     }
     let mut doomed = Vec::new();
+    let old_ms = unix_ms().saturating_sub(keeper.grace_ms());
     for (id, node) in keeper.keeping().nodes() {
         let mut fragments = AtNode::of(&**node);
         while let Some(listed) = round.page(&mut fragments).await? {
@@ -42,15 +44,23 @@ pub(crate) async fn sweep(round: &Round) -> Result<u64, Halt> {
         }
     }
     if doomed.is_empty() {
+        keeper.keeping().lineage().swept(old_ms);
         return Ok(0);
     }
     // A catalog that hides a stripe would have its fragments deleted.
     keeper.catalog().verify().await?;
     // Only now is it known what the other nodes hold.
     let watched = keeper.watched().await?;
+    // Whether nothing is left for the next sweep.
+    let mut is_all = doomed.len() < DOOMED_MAX;
     let mut swept = 0;
     for (id, node, found) in doomed {
-        swept += u64::from(keeper.delete_misfit(id, &**node, &found, &watched).await?);
+        let removal = keeper.delete_misfit(id, &**node, &found, &watched).await?;
+        swept += u64::from(removal == Removal::Gone);
+        is_all &= removal != Removal::Failed;
+    }
+    if is_all {
+        keeper.keeping().lineage().swept(old_ms);
     }
     Ok(swept)
 }

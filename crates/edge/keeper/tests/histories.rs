@@ -182,7 +182,19 @@ impl Act {
         }
     }
 
-    async fn run(&self, world: &World, store: &Kept) -> Result<(), StoreError> {
+    /// Answers of which names something was told that is so.
+    async fn run(&self, world: &World, store: &Kept) -> Result<Vec<Name>, StoreError> {
+        match self {
+            Self::Pack(members) => return write_pack(store, members).await,
+            Self::Multipart { is_aborted: true, .. } | Self::Clean(_) => {
+                return self.run_one(world, store).await.map(|()| Vec::new());
+            }
+            _ => {}
+        }
+        self.run_one(world, store).await.map(|()| self.touches())
+    }
+
+    async fn run_one(&self, world: &World, store: &Kept) -> Result<(), StoreError> {
         match self {
             Self::Put { name: (bucket, key), len, condition } => {
                 let to = Target {
@@ -230,7 +242,7 @@ impl Act {
             }
             Self::MakeBucket(bucket) => store.create_bucket(bucket).await,
             Self::RemoveBucket(bucket) => store.delete_bucket(bucket).await,
-            Self::Pack(members) => write_pack(store, members).await,
+            Self::Pack(_) => unreachable!("it answers for each of its members"),
             Self::Move(nodes) => {
                 store.keeper.follow(scene::POOL, &plan(&[(1, nodes)]));
                 Ok(())
@@ -257,9 +269,9 @@ async fn clean(store: &Kept, dead_share_max: f64) -> Result<(), StoreError> {
     }
 }
 
-/// Writes a batch: refused if nothing of it was done.
-async fn write_pack(store: &Kept, members: &[(Name, Packed)]) -> Result<(), StoreError> {
-    let mut batch = Batch::default();
+/// Writes a batch: refused if nothing of it was done. Answers of which names it tells what is so.
+async fn write_pack(store: &Kept, members: &[(Name, Packed)]) -> Result<Vec<Name>, StoreError> {
+    let (mut batch, mut names) = (Batch::default(), Vec::new());
     for ((bucket, key), packed) in members {
         let put = |len: usize| Deed::Put {
             bytes: bytes(len, 7).into(),
@@ -280,16 +292,21 @@ async fn write_pack(store: &Kept, members: &[(Name, Packed)]) -> Result<(), Stor
         };
         let target = Target { bucket: (*bucket).into(), key: (*key).into(), condition };
         batch.add(Member { target, deed }).expect("each key once");
+        names.push((*bucket, *key));
     }
     let done = store.write_batch(scene::POOL, batch).await;
     // What there was nothing to delete of may not have been packed.
-    let is_applied = done.iter().flatten().any(|done| !matches!(done, Done::Deleted(None)));
+    let is_told = |done: &Result<Done, StoreError>| {
+        done.as_ref().is_ok_and(|done| !matches!(done, Done::Deleted(None)))
+    };
+    let told = names.into_iter().zip(&done).filter(|(_, done)| is_told(done));
+    let told: Vec<Name> = told.map(|(name, _)| name).collect();
     let refused: Vec<StoreError> = done.into_iter().filter_map(Result::err).collect();
     assert!(refused.iter().all(is_refusal), "{members:?}: {refused:?}");
     match refused.into_iter().next() {
         // What was refused of a pack that is in force was told again before the answer.
-        Some(refused) if !is_applied => Err(refused),
-        Some(_) | None => Ok(()),
+        Some(refused) if told.is_empty() => Err(refused),
+        Some(_) | None => Ok(told),
     }
 }
 
@@ -348,13 +365,14 @@ impl History {
     }
 
     /// Has one gateway do some things, or a part of them; answers of which names something may have
-    /// been told that is not so: what it was at as it was killed, and what was refused.
-    fn session(&mut self, life: Life) -> BTreeSet<Name> {
+    /// been told that is not so: what it was at as it was killed, what was refused, and what was
+    /// left so by those before it and nothing was answered for since.
+    fn session(&mut self, life: Life, left: &BTreeSet<Name>) -> BTreeSet<Name> {
         self.world.begin(life);
         let (world, draw, seed) = (&self.world, &mut self.draw, self.seed);
         let is_hurt = &mut self.is_hurt;
         let at = Mutex::new(BTreeSet::new());
-        let mut refused = BTreeSet::new();
+        let (mut refused, mut left) = (BTreeSet::new(), left.clone());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.expect("a runtime");
         runtime.block_on(async {
@@ -376,9 +394,12 @@ impl History {
                             group.iter().flat_map(Act::touches).collect();
                         let done = join_all(group.iter().map(|act| act.run(world, &store))).await;
                         for (act, done) in group.iter().zip(done) {
-                            if let Err(error) = done {
-                                assert!(is_refusal(&error), "seed {seed}: {act:?}: {error:?}");
-                                refused.extend(act.touches());
+                            match done {
+                                Ok(told) => told.iter().for_each(|name| _ = left.remove(name)),
+                                Err(error) => {
+                                    assert!(is_refusal(&error), "seed {seed}: {act:?}: {error:?}");
+                                    refused.extend(act.touches());
+                                }
                             }
                         }
                         *is_hurt = false;
@@ -394,7 +415,7 @@ impl History {
         });
         // As a kill does: nothing of it goes on but what the catalog's disk has taken.
         runtime.shutdown_background();
-        &at.into_inner().expect("not poisoned") | &refused
+        &(&at.into_inner().expect("not poisoned") | &refused) | &left
     }
 
     /// Compares what the catalog holds with what a rebuild finds. `open` are names of which
@@ -449,13 +470,20 @@ impl History {
     }
 
     fn play(mut self) {
+        let mut left = BTreeSet::new();
         for session in 0..=self.draw.below(SESSIONS_MAX) {
             let life = match self.draw.below(3) {
                 0 => Life::Endless,
                 _ => Life::Steps(1 + self.draw.below(STEPS_MAX) as usize),
             };
-            let open = self.session(life);
+            let open = self.session(life, &left);
             self.compare(&open, &format!("session {session}"));
+            if !self.is_hurt && self.draw.below(2) == 0 {
+                // The next begins before what this one left is swept.
+                left = open;
+                continue;
+            }
+            left.clear();
             if !open.is_empty() || self.is_hurt {
                 self.sweep();
                 self.is_hurt = false;

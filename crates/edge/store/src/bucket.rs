@@ -1,5 +1,6 @@
 use crate::{
     Store, StoreError,
+    deletions::Gone,
     error::{RETRY_AFTER, STAMPS_MAX},
     record::Telling,
 };
@@ -38,7 +39,11 @@ impl Store {
             return Err(Refusal::BucketNotEmpty.into());
         }
         for _ in 0..STAMPS_MAX {
-            let gone = [(name.to_owned(), String::new(), Condition::None)];
+            let gone = [Gone {
+                bucket: name.to_owned(),
+                key: String::new(),
+                condition: Some(Condition::None),
+            }];
             let (written, mut tombstones) = self.tell_gone(self.pool_for(name), &gone).await?;
             let (name, tombstone) = (name.to_owned(), tombstones.pop());
             let change = |stripes| Change::DeleteBucket { name, tombstone, stripes };

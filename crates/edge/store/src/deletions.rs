@@ -21,6 +21,9 @@ use tokio::sync::oneshot;
 impl Store {
     /// Removes the key's object; answers what it was.
     ///
+    /// Where there is nothing to remove, nothing is told, unless nodes may hold what an earlier
+    /// session wrote and nobody was answered: a rebuild would find that.
+    ///
     /// Where too few nodes take the stripe that tells of it (they are down, or full), the key is
     /// removed all the same: until its fragments are gone, a rebuild would find it again.
     pub async fn delete(
@@ -35,7 +38,10 @@ impl Store {
         }
         condition.check(present.as_ref().map(|located| &located.object))?;
         if present.is_none() {
-            return Ok(None);
+            if !self.inner.lineage.may_have_left().await? {
+                return Ok(None);
+            }
+            return self.delete_told(bucket, key, Condition::None, true).await;
         }
         if !self.is_gathered(bucket, 0) {
             return self.delete_alone(bucket, key, condition).await;
@@ -54,10 +60,20 @@ impl Store {
         key: &str,
         condition: Condition,
     ) -> Result<Option<Object>, StoreError> {
+        self.delete_told(bucket, key, condition, false).await
+    }
+
+    async fn delete_told(
+        &self,
+        bucket: &str,
+        key: &str,
+        condition: Condition,
+        found_nothing: bool,
+    ) -> Result<Option<Object>, StoreError> {
         let line = (self.pool_for(bucket).id(), self.tenant);
         let (answer, answered) = oneshot::channel();
         let (bucket, key) = (bucket.to_owned(), key.to_owned());
-        let waiting = Waiting { bucket, key, condition, told: 0, answer };
+        let waiting = Waiting { bucket, key, condition, found_nothing, told: 0, answer };
         if self.inner.deletions.add(line, waiting)? {
             // To its end even if this caller leaves: others gather behind it.
             ripstop_host::spawn(self.clone().tell_deletions(line));
@@ -78,10 +94,7 @@ impl Store {
 
     /// Tells deletions in one stripe, and applies them; answers those that must be told again.
     pub(crate) async fn tell_together(&self, pool: PoolId, batch: Vec<Waiting>) -> Vec<Waiting> {
-        let gone: Vec<_> = batch
-            .iter()
-            .map(|one| (one.bucket.clone(), one.key.clone(), one.condition.clone()))
-            .collect();
+        let gone: Vec<_> = batch.iter().map(Gone::of).collect();
         let pool = self.pool(pool).expect("lines are of pools that there are");
         let (written, tombstones) = match self.tell_gone(pool, &gone).await {
             Ok(told) => told,
@@ -112,13 +125,12 @@ impl Store {
         self.answer(batch, outcomes)
     }
 
-    /// Has a stripe tell that names (bucket and key; no key for the bucket itself) were deleted,
-    /// each under its condition; none does, if too few nodes take it. Where too much waits, nothing
+    /// Has a stripe tell that names were deleted; none does, if too few nodes take it. Where too much waits, nothing
     /// is deleted: that passes, and what is not told stays untold.
     pub(crate) async fn tell_gone(
         &self,
         pool: &Pool,
-        gone: &[(String, String, Condition)],
+        gone: &[Gone],
     ) -> Result<(Option<Written>, Vec<Tombstone>), Busy> {
         match self.try_tell_gone(pool, gone).await {
             Ok((written, tombstones)) => Ok((Some(written), tombstones)),
@@ -133,17 +145,37 @@ impl Store {
     async fn try_tell_gone(
         &self,
         pool: &Pool,
-        gone: &[(String, String, Condition)],
+        gone: &[Gone],
     ) -> Result<(Written, Vec<Tombstone>), StoreError> {
         let (told_by, _pin) = self.name().await?;
         let (mut of, mut tombstones) = (Vec::with_capacity(gone.len()), Vec::new());
-        for (bucket, key, condition) in gone {
-            let stamp = self.stamp(told_by, condition).await?;
+        for Gone { bucket, key, condition } in gone {
+            let stamp = match condition {
+                Some(condition) => self.stamp(told_by, condition).await?,
+                None => self.inner.lineage.first_stamp(told_by).await?,
+            };
             of.push(Deletion { bucket: bucket.clone(), key: key.clone(), stamp });
             tombstones.push(Tombstone { stamp, told_by, ..Tombstone::default() });
         }
         let written = self.tell(pool, told_by, Telling::Deletions { told_by, of }).await?;
         Ok((written, tombstones))
+    }
+}
+
+/// A name that a stripe is to tell as deleted.
+pub(crate) struct Gone {
+    pub bucket: String,
+    /// Empty for the bucket itself.
+    pub key: String,
+    /// Under which condition. Where there was nothing, there is none: it is told as of before this
+    /// session, since a put of this one that is on its way comes after that.
+    pub condition: Option<Condition>,
+}
+
+impl Gone {
+    fn of(waiting: &Waiting) -> Self {
+        let condition = (!waiting.found_nothing).then(|| waiting.condition.clone());
+        Self { bucket: waiting.bucket.clone(), key: waiting.key.clone(), condition }
     }
 }
 
@@ -179,6 +211,8 @@ impl Store {
         let mut again = Vec::new();
         for (mut one, outcome) in batch.into_iter().zip(outcomes) {
             match outcome {
+                // Whatever came since, nothing was there when it was asked.
+                _ if one.found_nothing => _ = one.answer.send(Ok(None)),
                 Err(Refusal::Behind { seen }) if one.told < STAMPS_MAX => {
                     self.inner.lineage.observe(seen);
                     one.told += 1;

@@ -52,6 +52,12 @@ pub struct Lineage {
     alive_ms: AtomicU64,
     /// A fragment that was written under a newer catalog.
     newer: Mutex<Option<FragmentId>>,
+    /// When this session began.
+    begun_ms: u64,
+    /// Of what was named until then, nodes hold only what the catalog has, in force or as garbage.
+    swept_ms: AtomicU64,
+    /// What was garbage before then is gone.
+    emptied_ms: AtomicU64,
 }
 
 impl Lineage {
@@ -68,6 +74,9 @@ impl Lineage {
             later: Mutex::default(),
             alive_ms: AtomicU64::new(0),
             newer: Mutex::default(),
+            begun_ms: unix_ms(),
+            swept_ms: AtomicU64::new(0),
+            emptied_ms: AtomicU64::new(0),
         }
     }
 
@@ -167,14 +176,46 @@ impl Lineage {
     async fn vouched(&self) -> Result<&Vouched, CatalogError> {
         let look = || async {
             let vouched = self.catalog.vouched().await?;
-            // No session gave a stamp beyond what it had reserved.
-            let own = self.names.session();
-            let others = vouched.sessions.iter().filter(|(session, _)| **session != own);
-            let until_ms = others.map(|(_, until_ms)| *until_ms).chain([vouched.before_ms]).max();
-            self.stamps.observe(Stamp::at(until_ms.unwrap_or_default() + 1));
+            self.stamps.observe(self.first_reading(&vouched));
             Ok(vouched)
         };
         self.vouched.get_or_try_init(look).await
+    }
+
+    /// The clock's first reading beyond those of the sessions before: none gave a stamp beyond what
+    /// it had reserved.
+    fn first_reading(&self, vouched: &Vouched) -> u64 {
+        let own = self.names.session();
+        let others = vouched.sessions.iter().filter(|(session, _)| **session != own);
+        let until_ms = others.map(|(_, until_ms)| *until_ms).chain([vouched.before_ms]).max();
+        Stamp::at(until_ms.unwrap_or_default() + 1)
+    }
+
+    /// Of what was named until then, nodes hold from now on only what the catalog has, in force or
+    /// as garbage.
+    pub fn swept(&self, until_ms: u64) {
+        self.swept_ms.fetch_max(until_ms, Ordering::AcqRel);
+    }
+
+    /// What was garbage before then is gone from the nodes.
+    pub fn emptied(&self, before_ms: u64) {
+        self.emptied_ms.fetch_max(before_ms, Ordering::AcqRel);
+    }
+
+    /// Whether nodes may still tell what a session before this one began to write, and the catalog
+    /// never had.
+    pub(crate) async fn may_have_left(&self) -> Result<bool, CatalogError> {
+        let since = [&self.swept_ms, &self.emptied_ms].map(|at| at.load(Ordering::Acquire));
+        if since.into_iter().all(|at| at > self.begun_ms) {
+            return Ok(false);
+        }
+        let (vouched, own) = (self.vouched().await?, self.session());
+        Ok(vouched.before_ms > 0 || vouched.sessions.keys().any(|session| *session != own))
+    }
+
+    /// A stamp later than all that sessions before this one gave, and earlier than all of its own.
+    pub(crate) async fn first_stamp(&self, stripe: StripeId) -> Result<Stamp, CatalogError> {
+        Ok(Stamp { when: self.first_reading(self.vouched().await?), stripe })
     }
 
     /// Whether the catalog knows a name, or this session has given it.

@@ -9,6 +9,7 @@ use futures::future::join_all;
 use ripstop_catalog::CatalogError;
 use ripstop_model::{PoolId, StripeId};
 use ripstop_store::{Batch, Member, StoreError};
+use std::collections::HashSet;
 
 /// Bytes of objects and what is told of them that one pack is made of.
 const PACK_LEN: usize = 2 << 20;
@@ -24,8 +25,9 @@ pub(super) async fn rewrite(
     cleaned: &mut Cleaned,
 ) -> Result<(), Halt> {
     let batch = round.keeper()?.keeping().batch_within(PACK_LEN);
-    let mut rewriting = Rewriting { round, pool, batch, stripes: 0 };
+    let mut rewriting = Rewriting { round, pool, batch, names: HashSet::new(), stripes: 0 };
     for some in stripes.chunks(READ_AT_ONCE) {
+        rewriting.forget_written();
         let found = read(&round.under_lease().await?, some).await;
         for (id, found) in some.iter().zip(found) {
             match found {
@@ -51,15 +53,23 @@ struct Rewriting<'a> {
     round: &'a Round,
     pool: PoolId,
     batch: Batch,
+    /// Bucket and key of what is in it, and of what was written since the stripes were read.
+    names: HashSet<(String, String)>,
     /// How many stripes it was made of.
     stripes: u64,
 }
 
 impl Rewriting<'_> {
+    /// What is read from now on is read after what was written.
+    fn forget_written(&mut self) {
+        self.names.retain(|(bucket, key)| self.batch.has(bucket, key));
+    }
+
     async fn take(&mut self, members: Vec<Member>, cleaned: &mut Cleaned) -> Result<(), Halt> {
         for member in members {
             // A key's object may have been told by one of them and have its bytes in another.
-            if self.batch.has(&member.target.bucket, &member.target.key) {
+            let name = (member.target.bucket.clone(), member.target.key.clone());
+            if !self.names.insert(name) {
                 continue;
             }
             if let Err(member) = self.batch.add(member) {

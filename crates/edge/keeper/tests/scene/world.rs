@@ -144,6 +144,11 @@ impl World {
         self.life.over.notified().await;
     }
 
+    /// What is at the nodes.
+    pub(crate) async fn fragments(&self) -> Vec<(usize, FragmentId)> {
+        fragments(&self.nodes).await
+    }
+
     /// Deletes everything at a node.
     pub(crate) async fn wipe(&self, node: usize) {
         for (at, name) in fragments(&self.nodes).await {

@@ -28,6 +28,8 @@ pub(crate) struct Waiting {
     pub bucket: String,
     pub key: String,
     pub condition: Condition,
+    /// Whether there was nothing to delete but what nobody was answered.
+    pub found_nothing: bool,
     /// How often it was told.
     pub told: usize,
     pub answer: oneshot::Sender<Result<Option<Object>, StoreError>>,

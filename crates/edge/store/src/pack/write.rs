@@ -339,7 +339,7 @@ type Deleted = oneshot::Receiver<Result<Option<Object>, StoreError>>;
 fn waiting(member: &Member) -> (Waiting, Deleted) {
     let Target { bucket, key, condition } = member.target.clone();
     let (answer, answered) = oneshot::channel();
-    (Waiting { bucket, key, condition, told: 0, answer }, answered)
+    (Waiting { bucket, key, condition, found_nothing: false, told: 0, answer }, answered)
 }
 
 /// Fills a draft with zeros up to this byte of its payload.
