@@ -200,8 +200,6 @@ fn what_packs_would_change_is_said_where_it_is_asked() {
     let prices = "price_per_put = 5\n";
     let pool = configuration("delay = \"s3-2025\"\n", prices);
     fs::write(folder.join("r.toml"), &pool).unwrap();
-    let gathering = pool.replace("[[pool]]", "[[pool]]\npack_below = \"8 KiB\"");
-    fs::write(folder.join("packs.toml"), gathering).unwrap();
     let mut log = String::from("time_ms,operation,bytes,key\n");
     for at in 0..900 {
         let (operation, bytes) = if at % 3 == 2 { ("get", 400_000) } else { ("put", 1000) };
@@ -215,8 +213,7 @@ fn what_packs_would_change_is_said_where_it_is_asked() {
     let words =
         "Packs under fixed(2,2), batching natural: 600 writes are shorter than 8192 bytes; ";
     assert!(asked.contains(words), "{asked}");
-    assert_eq!(with(&["packs.toml"]), asked);
-    with(&["packs.toml", "--out", "out"]);
+    with(&["r.toml", "--pack-below", "8 KiB", "--out", "out"]);
     has(&folder.join("out"), &["packs.csv"]);
     let row = |name: &str| {
         let row = asked.lines().find_map(|line| line.strip_prefix(name)).expect("there is one");
@@ -227,7 +224,7 @@ fn what_packs_would_change_is_said_where_it_is_asked() {
     let [packs, fewer, _, _, none, cheaper] = row("in packs");
     assert!((stripes, failed, none) == (600.0, 0.0, 0.0) && packs < 400.0, "{asked}");
     assert!(fewer < requests && cheaper < dollars, "{asked}");
-    let none = with(&["packs.toml", "--pack-below", "1000"]);
+    let none = with(&["r.toml", "--pack-below", "1000"]);
     assert!(none.contains("Packs: no write of the log is shorter than 1000 bytes"), "{none}");
     let wrong = complaint(folder, &[&ask[..], &["r.toml", "--pack-below", "1 MiB"]].concat());
     assert!(wrong.contains("--pack-below is 1048576: it must be from 1 B to 128 KiB"), "{wrong}");

@@ -178,7 +178,8 @@ pub async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assembly> {
         let weak = Arc::downgrade(&looked_at);
         roster.watch(move || {
             let (pool, keeper) = &*weak.upgrade()?;
-            Some(PoolGauges { moves: keeper.moves_of(pool.id()), ..PoolGauges::of(pool) })
+            let (moves, packs) = (keeper.moves_of(pool.id()), keeper.packs_of(pool.id()));
+            Some(PoolGauges { moves, packs, ..PoolGauges::of(pool) })
         });
         watched.push(looked_at);
     }

@@ -1,6 +1,6 @@
 use ripstop_delay::ShiftedExponential;
 use ripstop_gateway::{Load, NodeGauge, TierGauge};
-use ripstop_keeper::MoveProgress;
+use ripstop_keeper::{MoveProgress, PacksGauge};
 use ripstop_model::Operation;
 use ripstop_runtime::Pool;
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,8 @@ pub struct PoolGauges {
     pub tiers: Vec<TierGauge>,
     /// How far stripes have been brought to where plans want them.
     pub moves: MoveProgress,
+    /// Its packs, and what was written again of them.
+    pub packs: PacksGauge,
 }
 
 /// How a pool that plans itself stands.
@@ -38,7 +40,7 @@ pub struct PlanStanding {
 }
 
 impl PoolGauges {
-    /// How `pool` stands now; of its moves its store knows. Takes the pool's lock for a moment.
+    /// How `pool` stands now; of its moves and packs its keeper knows. Takes the pool's lock for a moment.
     pub fn of(pool: &Pool) -> Self {
         pool.inspect(|machine| Self {
             load: machine.load(),
@@ -48,6 +50,7 @@ impl PoolGauges {
             delay_models: Operation::ALL.map(|operation| machine.delay_model(operation)),
             tiers: machine.tiers().collect(),
             moves: MoveProgress::default(),
+            packs: PacksGauge::default(),
         })
     }
 }

@@ -49,7 +49,7 @@ pub(crate) struct WhatIf {
     #[arg(long, value_name = "MS", default_value_t = 0.0)]
     pub cancellation_ms: f64,
     /// Also say what packs would change: node requests, dollars, and how long small writes take, if
-    /// writes shorter than this were gathered [default: the pool's `pack_below`].
+    /// writes shorter than this were gathered.
     #[arg(long, value_name = "SIZE")]
     pub pack_below: Option<Size>,
     /// Format of the log: s3, ripstop, csv, spc, sectors [default: detected].

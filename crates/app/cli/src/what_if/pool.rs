@@ -173,10 +173,10 @@ pub(super) fn setting(
     })
 }
 
-/// How the pool gathers small writes: as it is configured, but for the length below which they are
-/// gathered, if one is given.
+/// How the pool is to gather small writes: as it is configured, but for the length below which they
+/// are gathered; without one, nothing is.
 pub(super) fn packs(pool: &PoolConfig, below: Option<Size>) -> Result<PackSettings> {
-    let mut packs = pool.packs.clone();
+    let mut packs = PackSettings { below: 0, ..pool.packs.clone() };
     if let Some(Size(below)) = below {
         ensure!(
             (1..=PACK_BELOW_MAX).contains(&below),

@@ -154,8 +154,11 @@ pub(super) fn pools(
 /// Longest objects that are gathered in packs: others gain nothing by it.
 pub const PACK_BELOW_MAX: u64 = 128 << 10;
 
+/// Objects shorter than this are gathered unless it is said otherwise.
+const PACK_BELOW: u32 = 64 << 10;
+
 fn packs(raw: &raw::Pool) -> Result<PackSettings> {
-    let mut packs = PackSettings::default();
+    let mut packs = PackSettings { below: PACK_BELOW, ..PackSettings::default() };
     if let Some(below) = raw.pack_below {
         ensure!(below.0 <= PACK_BELOW_MAX, "pack_below is {}, at most 128 KiB", below.0);
         packs.below = below.0 as u32;

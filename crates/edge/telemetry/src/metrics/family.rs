@@ -115,6 +115,10 @@ families! {
     BATCH_BYTES = Counter "pool_batch" Bytes: "Bytes of the objects in these batches.";
     BATCH_WAIT = Histogram "pool_batch_wait" Seconds: "From the coming of a small write or deletion to the departure of its batch.";
     BATCH_INTERVAL = Gauge "pool_batch_interval" Seconds: "How long a batch is held back now after the one before it: of all tenants' the longest.";
+    PACKED = Gauge "pool_packs" Bytes: "Bytes of the payloads of packs, as they were last looked through.";
+    PACKED_DEAD = Gauge "pool_packs_dead" Bytes: "Those of them that are of no use any more.";
+    CLEANED = Counter "pool_cleaned_stripes": "Packs and short stripes of which what was of use was written again.";
+    REWRITTEN = Counter "pool_cleaned" Bytes: "Bytes that were written again for that, of objects and what is told of them.";
 
     PLANS = Counter "pool_plans": "Plans that a pool which plans itself has made and followed.";
     PLAN_GROUPS = Gauge "pool_plan_groups": "Groups of nodes in the plan.";

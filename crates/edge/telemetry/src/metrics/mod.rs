@@ -268,6 +268,7 @@ impl Collector for Counted {
         self.requests.encode(&mut sheet)?;
         let pools = self.pools();
         pool_rows::encode(&pools, &mut sheet)?;
+        pack_rows::encode_cleaning(&pools, &mut sheet)?;
         tenant_rows::encode(&pools, &mut sheet)?;
         self.encode_store(&mut sheet)?;
         self.buckets.encode(&mut sheet)?;

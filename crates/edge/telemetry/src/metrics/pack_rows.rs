@@ -1,7 +1,37 @@
-use super::{family as of, sheet::Sheet};
+use super::{
+    family::{self as of, Family},
+    pool::Seen,
+    sheet::Sheet,
+};
+use ripstop_keeper::PacksGauge;
 use ripstop_model::PoolId;
 use ripstop_store::{PackCounts, Store};
-use std::fmt;
+use std::{fmt, sync::atomic::AtomicU64};
+
+type PackReading = (&'static Family, fn(&PacksGauge) -> u64);
+const PACKED: [PackReading; 2] =
+    [(&of::PACKED, |packs| packs.bytes), (&of::PACKED_DEAD, |packs| packs.dead)];
+const CLEANED: [PackReading; 2] =
+    [(&of::CLEANED, |packs| packs.cleaned.stripes), (&of::REWRITTEN, |packs| packs.cleaned.bytes)];
+
+/// Writes how much of pools' packs is of use, and what was written again.
+pub(crate) fn encode_cleaning(pools: &[Seen], sheet: &mut Sheet<'_>) -> fmt::Result {
+    let packs =
+        || pools.iter().filter_map(|(counts, now)| Some((counts.name(), now.as_ref()?.packs)));
+    for (family, read) in PACKED {
+        let mut rows = sheet.family(family)?;
+        for (pool, packs) in packs() {
+            rows.gauge(&[("pool", pool)], read(&packs) as f64)?;
+        }
+    }
+    for (family, read) in CLEANED {
+        let mut rows = sheet.family(family)?;
+        for (pool, packs) in packs() {
+            rows.count(&[("pool", pool)], &AtomicU64::new(read(&packs)))?;
+        }
+    }
+    Ok(())
+}
 
 /// Writes how small writes fare in the pools that gather them.
 pub(crate) fn encode(

@@ -1,7 +1,7 @@
 use super::*;
 use ripstop_catalog::{CatalogError, CatalogSettings, Embedded, Refusal};
 use ripstop_gateway::{Load, NodeGauge, NodeState, Report, Task, TaskEnd, TaskOutcome};
-use ripstop_keeper::MoveProgress;
+use ripstop_keeper::{Cleaned, MoveProgress, PacksGauge};
 use ripstop_model::{Code, NodeId, RequestId, TaskId, TenantId, Timestamp};
 use ripstop_node::{MemoryNode, Node};
 use ripstop_roster::{PlanStanding, PoolGauges, PoolNames};
@@ -226,6 +226,11 @@ fn gauges_of_a_watched_pool_are_read_when_the_page_is_made() {
             failed: 14,
             walks: 15,
         },
+        packs: PacksGauge {
+            bytes: 16,
+            dead: 17,
+            cleaned: Cleaned { stripes: 18, bytes: 19, ..Cleaned::default() },
+        },
     };
     counts.roster().watch(move || gauges.clone());
     assert!(!metrics.page().contains("ripstop_pool_plans_total{"), "it has no plan");
@@ -255,6 +260,10 @@ fn gauges_of_a_watched_pool_are_read_when_the_page_is_made() {
         ("pool_moved_bytes_total{pool=\"main\"}", 12.0),
         ("pool_moves_left{pool=\"main\"}", 13.0),
         ("pool_moves_failed_total{pool=\"main\"}", 14.0),
+        ("pool_packs_bytes{pool=\"main\"}", 16.0),
+        ("pool_packs_dead_bytes{pool=\"main\"}", 17.0),
+        ("pool_cleaned_stripes_total{pool=\"main\"}", 18.0),
+        ("pool_cleaned_bytes_total{pool=\"main\"}", 19.0),
         ("node_up{pool=\"main\",node=\"disk \\\"a\\\"\"}", 1.0),
         ("node_up{pool=\"main\",node=\"b\"}", 0.0),
         ("node_tasks_waiting{pool=\"main\",node=\"b\"}", 2.0),
