@@ -229,7 +229,7 @@ def test_how_small_writes_fare_is_on_the_metrics_page(patient):
 
 
 def test_a_pool_that_gathers_nothing_has_no_metrics_of_small_writes(tmp_path):
-    own = Gateway(tmp_path / "own")
+    own = Gateway(tmp_path / "own", pool={"pack_below": 0})
     try:
         client = own.start().endpoint().client()
         client.create_bucket(Bucket=BUCKET)

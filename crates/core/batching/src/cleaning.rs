@@ -2,7 +2,10 @@
 //! benefit and cost of the log-structured file system (Rosenblum and Ousterhout, SOSP 1991, section
 //! 3.5), and stripes so short that a trickle of writes would leave a file each for ever.
 
-use alloc::{collections::BinaryHeap, vec::Vec};
+use alloc::{
+    collections::{BTreeSet, BinaryHeap},
+    vec::Vec,
+};
 use core::{
     cmp::{Ordering, Reverse},
     time::Duration,
@@ -120,16 +123,19 @@ impl CleaningSurvey {
             self.packed += u64::from(wear.payload_len);
             self.dead += wear.dead();
         }
-        if !wear.is_pack || wear.payload_len < self.rule.short_below {
-            if self.short.len() < SHORT_MAX {
-                self.short.push(wear);
-            }
-        } else if wear.dead() > 0 {
+        if self.is_short(&wear) && self.short.len() < SHORT_MAX {
+            self.short.push(wear);
+        }
+        if wear.is_pack && wear.dead() > 0 {
             self.worn.push(Reverse(Scored(wear.score(), wear)));
             if self.worn.len() > WORN_MAX {
                 self.worn.pop();
             }
         }
+    }
+
+    const fn is_short(&self, wear: &Wear) -> bool {
+        !wear.is_pack || wear.payload_len < self.rule.short_below
     }
 
     /// Bytes in the pool's packs.
@@ -143,18 +149,21 @@ impl CleaningSurvey {
     }
 
     /// What is to be written again after all that was seen.
-    pub fn plan(self) -> CleaningPlan {
-        let Self { rule, mut packed, mut dead, worn, short } = self;
-        let useful: u64 = short.iter().map(|wear| u64::from(wear.useful)).sum();
-        let is_enough = useful >= rule.merged_len || short.len() >= rule.short_max;
+    pub fn plan(mut self) -> CleaningPlan {
+        let rule = self.rule;
+        let useful: u64 = self.short.iter().map(|wear| u64::from(wear.useful)).sum();
+        let is_enough = useful >= rule.merged_len || self.short.len() >= rule.short_max;
         let mut plan = CleaningPlan::default();
-        if is_enough && short.len() > 1 {
-            plan.short = short.iter().map(|wear| wear.id).collect();
-            for wear in short.iter().filter(|wear| wear.is_pack) {
-                dead -= wear.dead();
-                packed -= wear.dead();
+        if is_enough && self.short.len() > 1 {
+            plan.short = self.short.iter().map(|wear| wear.id).collect();
+            for wear in self.short.iter().filter(|wear| wear.is_pack) {
+                self.dead -= wear.dead();
+                self.packed -= wear.dead();
             }
+            let merged: BTreeSet<StripeId> = plan.short.iter().copied().collect();
+            self.worn.retain(|Reverse(Scored(_, wear))| !merged.contains(&wear.id));
         }
+        let Self { mut packed, mut dead, worn, .. } = self;
         let mut worn: Vec<Scored> = worn.into_iter().map(|Reverse(scored)| scored).collect();
         worn.sort_unstable_by(|one, other| other.cmp(one));
         for Scored(_, wear) in worn {
@@ -233,7 +242,9 @@ mod tests {
         let mut wears: Vec<Wear> = (1..=5).map(|id| pack(id, 90, 10, 10)).collect();
         wears.push(pack(9, 1000, 800, 10));
         let expected = CleaningPlan { short: ids(1..=5), worn: vec![] };
-        assert_eq!(plan(RULE, wears), expected);
+        assert_eq!(plan(RULE, wears.clone()), expected);
+        // Too few to be merged, and mostly dead.
+        assert_eq!(plan(RULE, wears[..2].to_vec()).worn, ids([1, 2]));
     }
 
     #[test]
