@@ -2,17 +2,15 @@
 
 import concurrent.futures
 import hashlib
-import os
 import random
 
 import pytest
 from botocore.exceptions import ClientError
 
-import test_kill
 from support import golden, s3
 from support.gateway import Gateway
 from support.packs import BUCKET, LARGE, PACKS, SMALL, at_once, must_be_clean
-from support.payload import SEED, small
+from support.payload import small
 
 pytestmark = pytest.mark.own
 WORKERS = 16
@@ -256,44 +254,6 @@ def test_no_change_is_lost_that_was_made_on_condition_of_what_was_read(gateway):
     assert sorted(body) == [number for number in range(changers) for _ in range(times)]
     gateway.rebuild()
     assert s3.read(client, BUCKET, "k") == body
-
-
-# Kills
-
-
-class SmallWorker(test_kill.Worker):
-    """Writes small objects, each with company."""
-
-    at_once, sizes = 12, [*SMALL, 256, 256, 256]
-
-    def __init__(self, *rest):
-        super().__init__(*rest)
-        self.steps = [self.put, self.put, self.put, self.delete, self.copy, self.tag]
-
-    def tag(self, key):
-        """Its bytes stay as they are, and are told of elsewhere."""
-        (state,) = self.model.may.get(key, {None})
-        if state is not None:
-            tags = {"TagSet": [{"Key": "k", "Value": str(self.dice.random())}]}
-            self.write(
-                key, state, lambda: self.client.put_object_tagging(Bucket=BUCKET, Key=key, Tagging=tags)
-            )
-
-
-def kills(gateway, count, seed):
-    model = test_kill.kills(gateway, count, seed, SmallWorker)
-    gateway.rebuild()
-    test_kill.verify(gateway.endpoint().client(), model, model.may)
-    must_be_clean(gateway)
-
-
-def test_three_kills_lose_no_small_write_that_was_answered(gateway):
-    kills(gateway, int(os.environ.get("RIPSTOP_KILLS", "3")), SEED + 3)
-
-
-@pytest.mark.long
-def test_a_hundred_kills_lose_no_small_write_that_was_answered(gateway):
-    kills(gateway, int(os.environ.get("RIPSTOP_KILLS", "100")), SEED + 101)
 
 
 # Damage
