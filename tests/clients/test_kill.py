@@ -21,10 +21,13 @@ BUCKET = "suite"
 
 
 class Model:
-    """What each key may hold: a set of (seed, size), or None for nothing."""
+    """What each key may hold: a set of (seed, size) or, where an object has tags, (seed, size, tags); None
+    for nothing."""
 
     def __init__(self):
         self.may = {}
+        # What nodes may tell of a key besides, since nothing has been answered for it after that.
+        self.left = {}
         self.touched = set()
         self.answered = 0
         self.unanswered = 0
@@ -33,25 +36,31 @@ class Model:
         """Before a write: the old or the new may be found. Called by the key's only writer."""
         self.touched.add(key)
         self.may[key] = self.may.get(key, {None}) | {state}
+        self.left[key] = self.left.get(key, set()) | self.may[key]
 
     def answer(self, key, state):
         self.may[key] = {state}
+        self.left.pop(key, None)
         self.answered += 1
+
+    def lose_catalog(self):
+        """A rebuild finds what was answered, and may find what was not."""
+        for key, states in self.left.items():
+            self.may[key] |= states
 
 
 class Worker(threading.Thread):
     """Writes keys of its own until the gateway is gone."""
 
-    # Workers at once, and how long what they and bystanders write may be.
-    at_once, sizes = 4, SIZES
+    # Workers at once, how long what they and bystanders write may be, and how long they write.
+    at_once, sizes, load_seconds_max = 4, SIZES, LOAD_SECONDS_MAX
 
-    def __init__(self, number, gateway, model, dice):
+    def __init__(self, number, client, model, dice):
         super().__init__(name=f"worker-{number}")
-        self.client = gateway.endpoint().client(read_timeout=20)
-        self.model, self.dice = model, dice
+        self.client, self.model, self.dice = client, model, dice
         self.keys = [f"w{number}/k{i:02}" for i in range(KEYS_PER_WORKER)]
         self.end = threading.Event()
-        self.failure = None
+        self.failure = self.wrong = None
         # Kept here, since another thread may still be told of it while this one writes.
         self.steps = [self.put, self.put, self.put, self.delete, self.copy, self.parts]
 
@@ -62,6 +71,8 @@ class Worker(threading.Thread):
         except (ClientError, BotoCoreError, OSError) as error:
             self.failure = error
             self.model.unanswered += 1
+        except AssertionError as error:
+            self.wrong = error
 
     def fresh(self):
         return self.dice.getrandbits(32), self.dice.choice(self.sizes)
@@ -118,8 +129,13 @@ class Worker(threading.Thread):
         )
 
 
+def held(state):
+    """What `observe` tells of a key in this state."""
+    return state and (state[1], digest_of(*state[:2]), *state[2:])
+
+
 def observe(client, key):
-    """(length, digest) of what is at a key, or None."""
+    """(length, digest) of what is at a key, and its tags if it has any, or None."""
     try:
         got = client.get_object(Bucket=BUCKET, Key=key)
     except ClientError as error:
@@ -128,19 +144,17 @@ def observe(client, key):
     chunks = list(got["Body"].iter_chunks(MIB))
     size = sum(map(len, chunks))
     assert size == got["ContentLength"], key
-    return size, digest(chunks)
+    if not got.get("TagCount"):
+        return size, digest(chunks)
+    tags = client.get_object_tagging(Bucket=BUCKET, Key=key)["TagSet"]
+    return size, digest(chunks), tuple((tag["Key"], tag["Value"]) for tag in tags)
 
 
 def verify(client, model, keys):
     """Each key holds one of what it may; from now on it may hold only that."""
     for key in sorted(keys):
         found = observe(client, key)
-        fitting = {
-            state
-            for state in model.may[key]
-            if (found is None and state is None)
-            or (found and state and found == (state[1], digest_of(*state)))
-        }
+        fitting = {state for state in model.may[key] if held(state) == found}
         assert fitting, f"{key} holds {found}, may hold {model.may[key]}"
         model.may[key] = {sorted(fitting, key=str)[0]}
     wanted = sorted(key for key, may in model.may.items() if may != {None})
@@ -151,14 +165,12 @@ def verify(client, model, keys):
     assert sizes == {key: next(iter(model.may[key]))[1] for key in wanted}
 
 
-def load_and_kill(gateway, model, dice, kind=Worker):
+def load_and_kill(gateway, client, model, dice, kind=Worker):
     """One life of the gateway under load by workers of this kind."""
-    workers = [
-        kind(number, gateway, model, random.Random(dice.getrandbits(64))) for number in range(kind.at_once)
-    ]
+    workers = [kind(number, client, model, random.Random(dice.getrandbits(64))) for number in range(kind.at_once)]
     for worker in workers:
         worker.start()
-    time.sleep(dice.uniform(0.02, LOAD_SECONDS_MAX))
+    time.sleep(dice.uniform(0.02, kind.load_seconds_max))
     early = [worker.failure for worker in workers if worker.failure]
     gateway.kill()
     for worker in workers:
@@ -166,13 +178,17 @@ def load_and_kill(gateway, model, dice, kind=Worker):
     for worker in workers:
         worker.join(60)
         assert not worker.is_alive(), f"{worker.name} hangs"
+    wrong = [worker.wrong for worker in workers if worker.wrong]
+    assert not wrong, f"answered wrong: {wrong}"
     assert not early, f"failed before the kill: {early}\n{gateway.log_tail()}"
 
 
-def kills(gateway, count, seed, kind=Worker):
-    """Kills it this often; answers what is there in the end."""
+def kills(gateway, count, seed, kind=Worker, rebuild_every=None):
+    """Kills it this often, and has it lose its catalog too, each time after so many; answers what is there
+    in the end."""
     dice, model = random.Random(seed), Model()
-    client = gateway.endpoint().client()
+    # One for all, in all lives: to make one takes longer than most of what it is asked.
+    client = gateway.endpoint().client(read_timeout=20)
     client.create_bucket(Bucket=BUCKET)
     for number in range(BYSTANDERS):
         key, state = f"bystander/{number:02}", (dice.getrandbits(32), dice.choice(kind.sizes))
@@ -180,9 +196,14 @@ def kills(gateway, count, seed, kind=Worker):
         model.may[key] = {state}
     for life in range(1, count + 1):
         model.touched.clear()
-        load_and_kill(gateway, model, dice, kind)
-        gateway.start()
-        everything = life % 10 == 0 or life == count
+        load_and_kill(gateway, client, model, dice, kind)
+        loses_catalog = rebuild_every is not None and life % rebuild_every == 0
+        if loses_catalog:
+            model.lose_catalog()
+            gateway.rebuild()
+        else:
+            gateway.start()
+        everything = loses_catalog or life % 10 == 0 or life == count
         verify(client, model, model.may if everything else model.touched)
     print(f"{count} kills, {model.answered} writes answered, {model.unanswered} workers cut off")
     assert model.answered > count, "the load wrote almost nothing"

@@ -63,8 +63,8 @@ impl Keeper {
         }
     }
 
-    /// Deletes an unclaimed fragment if its header says that this store wrote it. What another store
-    /// wrote, or nobody can tell who, stays.
+    /// Deletes an unclaimed fragment if its header says that this store wrote it. What another
+    /// store wrote, or nobody can tell who, stays.
     async fn delete_own(&self, node: &dyn Node, found: &Listed) -> Removal {
         if !self.is_own(node, found).await {
             return Removal::Left;

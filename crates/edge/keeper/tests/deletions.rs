@@ -78,7 +78,7 @@ fn live(world: &mut World, life: Life, acts: impl AsyncFnOnce(&World, &Kept)) ->
 }
 
 /// What is left of a gateway that made a bucket, and of the next, which was killed as it put `k`
-/// after so many steps; none if it lived on.
+/// after this many steps; none if it lived on.
 fn killed_after(steps: usize) -> Option<World> {
     let mut world = World::new();
     live(&mut world, Life::Endless, async |_, store| {

@@ -184,14 +184,13 @@ impl Act {
 
     /// Answers of which names something was told that is so.
     async fn run(&self, world: &World, store: &Kept) -> Result<Vec<Name>, StoreError> {
-        match self {
-            Self::Pack(members) => return write_pack(store, members).await,
-            Self::Multipart { is_aborted: true, .. } | Self::Clean(_) => {
-                return self.run_one(world, store).await.map(|()| Vec::new());
-            }
-            _ => {}
+        if let Self::Pack(members) = self {
+            return write_pack(store, members).await;
         }
-        self.run_one(world, store).await.map(|()| self.touches())
+        self.run_one(world, store).await?;
+        let is_told =
+            !matches!(self, Self::Multipart { is_aborted: true, .. } | Self::Clean(_));
+        Ok(if is_told { self.touches() } else { Vec::new() })
     }
 
     async fn run_one(&self, world: &World, store: &Kept) -> Result<(), StoreError> {

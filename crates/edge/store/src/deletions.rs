@@ -125,8 +125,8 @@ impl Store {
         self.answer(batch, outcomes)
     }
 
-    /// Has a stripe tell that names were deleted; none does, if too few nodes take it. Where too much waits, nothing
-    /// is deleted: that passes, and what is not told stays untold.
+    /// Has a stripe tell that names were deleted; none does, if too few nodes take it. Where too
+    /// much waits, nothing is deleted: that passes, and what is not told stays untold.
     pub(crate) async fn tell_gone(
         &self,
         pool: &Pool,
