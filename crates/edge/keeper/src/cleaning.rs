@@ -6,6 +6,7 @@
 //! of it before becomes garbage once nothing holds it any more.
 
 mod counts;
+mod others;
 mod rewrite;
 
 pub(crate) use counts::Cleanings;
@@ -16,40 +17,18 @@ use crate::{
     listing::Stripes,
     round::{Halt, Job, Round},
 };
+use others::Others;
 use rewrite::rewrite;
 use ripstop_batching::{CleaningRule, CleaningSurvey, Wear};
 use ripstop_catalog::{Held, Stripe};
 use ripstop_host::unix_ms;
 use ripstop_model::{PoolId, StripeId};
 use ripstop_store::StoreError;
-use std::{
-    collections::{BTreeMap, HashSet},
-    time::Duration,
-};
+use std::{collections::BTreeMap, time::Duration};
 
 /// How many times as long as a look through the stripes took the next one is waited for, at least:
 /// looking takes a twentieth of the time at most.
 const REST: u32 = 19;
-/// Stripes that are known not to be of small objects, at most; beyond that all are looked at again.
-const OTHERS_MAX: usize = 65_536;
-
-/// Stripes that look as if they held one small object, and do not: parts of larger objects, say.
-#[derive(Debug, Default)]
-struct Others(HashSet<StripeId>);
-
-impl Others {
-    fn add(&mut self, id: StripeId) {
-        if self.0.len() >= OTHERS_MAX {
-            self.0.clear();
-        }
-        self.0.insert(id);
-    }
-
-    fn has(&self, id: StripeId) -> bool {
-        self.0.contains(&id)
-    }
-}
-
 pub(crate) struct Cleaning {
     every: Duration,
     /// How long the last look through the stripes took.

@@ -1,14 +1,14 @@
 //! Keeps a store: does what is to be done beside requests.
 //!
-//! A [`Keeper`] notes what became of writes after their answer, sweeps garbage, leftovers and what
-//! nothing claims, mends what lacks fragments, writes small
-//! objects together that are alone or among dead ones, moves fragments to where a plan wants them, aborts
-//! old uploads, and checks everything when it is asked to. All of it goes in one kind of round
-//! (`round`): a job has its turn again and again while somebody has the keeper, goes through a
-//! listing page by page, at a pace, and, where several gateways share a catalog, under the one
-//! lease ([`UPKEEP`]). It rebuilds a lost catalog from what the nodes hold ([`rebuild`]), and
-//! brings into one what it lacks ([`complete`]). It deliberately knows nothing of who asks a store
-//! for what.
+//! A [`Keeper`] notes what became of writes after their answer, sweeps garbage, leftovers and
+//! what nothing claims, mends what lacks fragments, writes small objects together that are alone
+//! or among dead ones, moves fragments to where a plan wants them, aborts old uploads, and
+//! checks everything when it is asked to. All of it goes in one kind of round (`round`): a job
+//! has its turn again and again while somebody has the keeper, goes through a listing page by
+//! page, at a pace, and, where several gateways share a catalog, under the one lease
+//! ([`UPKEEP`]). It rebuilds a lost catalog from what the nodes hold ([`rebuild`]), and brings
+//! into one what it lacks ([`complete`]). It deliberately knows nothing of who asks a store for
+//! what.
 //!
 //! ```no_run
 //! use ripstop_keeper::{CheckOptions, Keeper, KeeperSettings};

@@ -1,5 +1,5 @@
-//! A trickle of small writes, in virtual time: each comes alone, and is a stripe of its own; what is
-//! left when it is quiet is few packs, and little of them is dead.
+//! A trickle of small writes, in virtual time: each comes alone, and is a stripe of its own; what
+//! is left when it is quiet is few packs, and little of them is dead.
 //!
 //! `RIPSTOP_TRICKLE` says how many objects are put; half of them are deleted afterwards.
 #![expect(clippy::print_stdout, reason = "the figures, for who asks for more than a test")]
@@ -68,7 +68,7 @@ impl Scene {
         }
     }
 
-    /// That there are as few files at each node as there should be for so many bytes of objects.
+    /// That there are as few files at each node as there should be for this many bytes.
     async fn must_be_few(&self, payload: u64) {
         let stripes = self.stripes().await;
         let is_short = |held: &&Held| held.stripe.payload_len < 256 << 10;

@@ -40,7 +40,8 @@ pub struct PlanStanding {
 }
 
 impl PoolGauges {
-    /// How `pool` stands now; of its moves and packs its keeper knows. Takes the pool's lock for a moment.
+    /// How `pool` stands now; of its moves and packs its keeper knows. Takes the pool's lock for a
+    /// moment.
     pub fn of(pool: &Pool) -> Self {
         pool.inspect(|machine| Self {
             load: machine.load(),

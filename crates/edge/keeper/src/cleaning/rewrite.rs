@@ -1,6 +1,6 @@
 //! Stripes become fewer ones.
 
-use super::{Cleaned, Others};
+use super::{counts::Cleaned, others::Others};
 use crate::{
     Keeper,
     round::{Halt, Round},

@@ -197,6 +197,11 @@ fn mends_are_counted_apart_from_writes() {
     assert_eq!(rows.get(&format!("ripstop_pool_requests_started_total{code}")), Some(&1.0));
 }
 
+fn packs() -> PacksGauge {
+    let cleaned = Cleaned { stripes: 18, bytes: 19, ..Cleaned::default() };
+    PacksGauge { bytes: 16, dead: 17, cleaned }
+}
+
 #[test]
 fn gauges_of_a_watched_pool_are_read_when_the_page_is_made() {
     let metrics = Metrics::new("1.2.3", &[]);
@@ -226,11 +231,7 @@ fn gauges_of_a_watched_pool_are_read_when_the_page_is_made() {
             failed: 14,
             walks: 15,
         },
-        packs: PacksGauge {
-            bytes: 16,
-            dead: 17,
-            cleaned: Cleaned { stripes: 18, bytes: 19, ..Cleaned::default() },
-        },
+        packs: packs(),
     };
     counts.roster().watch(move || gauges.clone());
     assert!(!metrics.page().contains("ripstop_pool_plans_total{"), "it has no plan");

@@ -1,0 +1,298 @@
+//! What a gateway does in a history.
+
+use crate::{
+    common::{Kept, PartPieces, Pieces, bytes, target, upload_of},
+    scene::{self, World, plan},
+};
+use ripstop_batching::CleaningRule;
+use ripstop_catalog::{Attributes, CatalogError, Condition, Refusal};
+use ripstop_keeper::CheckOptions;
+use ripstop_store::{Batch, Deed, Done, Member, StoreError, Target, WriteError};
+use std::collections::BTreeMap;
+
+const BUCKETS: [&str; 2] = ["b", "c"];
+const KEYS: [&str; 3] = ["k", "l", "m"];
+
+/// What is drawn from a seed (xorshift64*).
+pub(crate) struct Draw(pub(crate) u64);
+
+impl Draw {
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % end
+    }
+
+    pub(crate) fn of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len() as u64) as usize]
+    }
+}
+
+/// A key or, without one, a bucket.
+pub(crate) type Name = (&'static str, &'static str);
+/// What is told of any key may be told elsewhere too, and where it lies.
+pub(crate) const ELSEWHERE: Name = ("", "");
+
+#[derive(Clone, Debug)]
+pub(crate) enum Act {
+    Put {
+        name: Name,
+        len: usize,
+        condition: Condition,
+    },
+    Delete(Name),
+    Copy {
+        from: Name,
+        to: Name,
+    },
+    Tag(Name),
+    Multipart {
+        name: Name,
+        parts: u16,
+        is_aborted: bool,
+    },
+    MakeBucket(&'static str),
+    RemoveBucket(&'static str),
+    /// Several keys at once: each a put, a put that must find nothing, or a deletion.
+    Pack(Vec<(Name, Packed)>),
+    Move([u16; 4]),
+    /// Small objects are written again, together: this share of what is packed may be dead.
+    Clean(f64),
+    Sweep,
+    SweepUnclaimed,
+    LoseNode(usize),
+}
+
+/// What a member of a batch does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Packed {
+    Put(usize),
+    PutAbsent(usize),
+    Delete,
+    DeletePresent,
+    Tag,
+}
+
+impl Act {
+    /// A batch of up to as many members as there are keys.
+    fn draw_pack(draw: &mut Draw) -> Self {
+        let mut members: BTreeMap<Name, Packed> = BTreeMap::new();
+        for _ in 0..=draw.below(6) {
+            let name = (draw.of(&BUCKETS), draw.of(&KEYS));
+            let len = draw.of(&[0, 1, 256, 700, 3000]);
+            let packed = match draw.below(10) {
+                0..=3 => Packed::Put(len),
+                4 | 5 => Packed::PutAbsent(len),
+                6 | 7 => Packed::Delete,
+                8 => Packed::DeletePresent,
+                _ => Packed::Tag,
+            };
+            members.insert(name, packed);
+        }
+        Self::Pack(members.into_iter().collect())
+    }
+
+    pub(crate) fn draw(draw: &mut Draw) -> Self {
+        let name = (draw.of(&BUCKETS), draw.of(&KEYS));
+        match draw.below(36) {
+            32.. => Self::Clean(draw.of(&[0.0, 0.25])),
+            24.. => Self::draw_pack(draw),
+            0..=7 => {
+                let len = draw.of(&[0, 1, 700, 4096, 9000]);
+                let condition = draw.of(&[0, 0, 0, 1]);
+                let condition = if condition == 0 { Condition::None } else { Condition::Absent };
+                Self::Put { name, len, condition }
+            }
+            8..=12 => Self::Delete(name),
+            13 | 14 => Self::Copy { from: name, to: (draw.of(&BUCKETS), draw.of(&KEYS)) },
+            15 | 16 => Self::Tag(name),
+            17 | 18 => {
+                let (parts, is_aborted) = (1 + draw.below(2) as u16, draw.below(4) == 0);
+                Self::Multipart { name, parts, is_aborted }
+            }
+            19 => Self::MakeBucket(name.0),
+            20 => Self::RemoveBucket(name.0),
+            21 => Self::Sweep,
+            22 => draw.of(&[Self::sweep_unclaimed, Self::sweep_unclaimed, Self::lose])(draw),
+            _ => {
+                let first = draw.below(5) as u16;
+                Self::Move(std::array::from_fn(|at| first + at as u16))
+            }
+        }
+    }
+
+    fn sweep_unclaimed(_: &mut Draw) -> Self {
+        Self::SweepUnclaimed
+    }
+
+    fn lose(draw: &mut Draw) -> Self {
+        Self::LoseNode(draw.below(8) as usize)
+    }
+
+    /// What it may change.
+    pub(crate) fn touches(&self) -> Vec<Name> {
+        if let Self::Pack(members) = self {
+            return members.iter().map(|(name, _)| *name).collect();
+        }
+        self.touches_one().into_iter().collect()
+    }
+
+    fn touches_one(&self) -> Option<Name> {
+        match self {
+            Self::Put { name, .. }
+            | Self::Delete(name)
+            | Self::Copy { to: name, .. }
+            | Self::Tag(name)
+            | Self::Multipart { name, .. } => Some(*name),
+            Self::MakeBucket(bucket) | Self::RemoveBucket(bucket) => Some((bucket, "")),
+            Self::Clean(_) => Some(ELSEWHERE),
+            Self::Pack(_)
+            | Self::Move(_)
+            | Self::Sweep
+            | Self::SweepUnclaimed
+            | Self::LoseNode(_) => None,
+        }
+    }
+
+    /// Answers of which names something was told that is so.
+    pub(crate) async fn run(&self, world: &World, store: &Kept) -> Result<Vec<Name>, StoreError> {
+        if let Self::Pack(members) = self {
+            return write_pack(store, members).await;
+        }
+        self.run_one(world, store).await?;
+        let is_told = !matches!(self, Self::Multipart { is_aborted: true, .. } | Self::Clean(_));
+        Ok(if is_told { self.touches() } else { Vec::new() })
+    }
+
+    async fn run_one(&self, world: &World, store: &Kept) -> Result<(), StoreError> {
+        match self {
+            Self::Put { name: (bucket, key), len, condition } => {
+                let to = Target {
+                    bucket: (*bucket).into(),
+                    key: (*key).into(),
+                    condition: condition.clone(),
+                };
+                let body = Pieces::new(bytes(*len, 7));
+                match store.put(to, *len as u64, body).await {
+                    Ok(_) => Ok(()),
+                    Err(WriteError::Store(error)) => Err(error),
+                    Err(WriteError::Body(error)) => panic!("{error}"),
+                }
+            }
+            Self::Delete((bucket, key)) => {
+                store.delete(bucket, key, Condition::None).await.map(drop)
+            }
+            Self::Copy { from, to } => {
+                let source = store.object(from.0, from.1).await?;
+                let to = Target { bucket: to.0.into(), ..target(to.1) };
+                store.copy(&source, to, source.object.attributes.clone()).await.map(drop)
+            }
+            Self::Tag((bucket, key)) => {
+                let read = store.object(bucket, key).await?;
+                let tags = vec![("at".into(), read.object.told_by.to_string())];
+                let attributes = Attributes { tags, ..read.object.attributes.clone() };
+                store.set_attributes(bucket, key, &read, attributes).await.map(drop)
+            }
+            Self::Multipart { name: (bucket, key), parts, is_aborted } => {
+                let upload = store.create_upload(upload_of(bucket, key)).await?;
+                let mut put = Vec::new();
+                for number in 1..=*parts {
+                    let body = PartPieces(Pieces::new(bytes(5000, number.into())));
+                    match store.put_part(&upload, number, 5000, body).await {
+                        Ok(part) => put.push(part),
+                        Err(WriteError::Store(error)) => return Err(error),
+                        Err(WriteError::Body(error)) => panic!("{error}"),
+                    }
+                }
+                if *is_aborted {
+                    return store.abort_upload(&upload.id).await;
+                }
+                let (attributes, condition) = (Attributes::default(), Condition::None);
+                store.complete_upload(&upload, &put, attributes, condition).await.map(drop)
+            }
+            Self::MakeBucket(bucket) => store.create_bucket(bucket).await,
+            Self::RemoveBucket(bucket) => store.delete_bucket(bucket).await,
+            Self::Pack(_) => unreachable!("it answers for each of its members"),
+            Self::Move(nodes) => {
+                store.keeper.follow(scene::POOL, &plan(&[(1, nodes)]));
+                Ok(())
+            }
+            Self::Clean(dead_share_max) => clean(store, *dead_share_max).await,
+            Self::Sweep => store.keeper.sweep_garbage().await.map(drop),
+            Self::SweepUnclaimed => store.keeper.sweep_unclaimed().await.map(drop),
+            Self::LoseNode(node) => {
+                world.wipe(*node).await;
+                store.keeper.check(CheckOptions { repair: true }, |_| {}).await.map(drop)
+            }
+        }
+    }
+}
+
+/// Has small objects written again: all that are short, and of packs more than this share of which
+/// are dead.
+async fn clean(store: &Kept, dead_share_max: f64) -> Result<(), StoreError> {
+    let rule = CleaningRule { dead_share_max, short_below: 3000, merged_len: 1, short_max: 2 };
+    match store.keeper.clean(&rule).await {
+        // Another session named the stripes in this millisecond.
+        Ok(_) | Err(StoreError::Busy { .. }) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes a batch: refused if nothing of it was done. Answers of which names it tells what is so.
+async fn write_pack(store: &Kept, members: &[(Name, Packed)]) -> Result<Vec<Name>, StoreError> {
+    let (mut batch, mut names) = (Batch::default(), Vec::new());
+    for ((bucket, key), packed) in members {
+        let put = |len: usize| Deed::Put {
+            bytes: bytes(len, 7).into(),
+            attributes: Attributes { etag: "etag".into(), ..Attributes::default() },
+        };
+        let (deed, condition) = match packed {
+            Packed::Put(len) => (put(*len), Condition::None),
+            Packed::PutAbsent(len) => (put(*len), Condition::Absent),
+            Packed::Delete => (Deed::Delete, Condition::None),
+            Packed::DeletePresent => (Deed::Delete, Condition::Present),
+            Packed::Tag => {
+                let Ok(read) = store.object(bucket, key).await else { continue };
+                let mut object = read.object.clone();
+                object.attributes.tags = vec![("in".into(), "a pack".into())];
+                let condition = Condition::ToldBy(object.told_by);
+                (Deed::Retell(object), condition)
+            }
+        };
+        let target = Target { bucket: (*bucket).into(), key: (*key).into(), condition };
+        batch.add(Member { target, deed }).expect("each key once");
+        names.push((*bucket, *key));
+    }
+    let done = store.write_batch(scene::POOL, batch).await;
+    // What there was nothing to delete of may not have been packed.
+    let is_told = |done: &Result<Done, StoreError>| {
+        done.as_ref().is_ok_and(|done| !matches!(done, Done::Deleted(None)))
+    };
+    let told = names.into_iter().zip(&done).filter(|(_, done)| is_told(done));
+    let told: Vec<Name> = told.map(|(name, _)| name).collect();
+    let refused: Vec<StoreError> = done.into_iter().filter_map(Result::err).collect();
+    assert!(refused.iter().all(is_refusal), "{members:?}: {refused:?}");
+    match refused.into_iter().next() {
+        // What was refused of a pack that is in force was told again before the answer.
+        Some(refused) if told.is_empty() => Err(refused),
+        Some(_) | None => Ok(told),
+    }
+}
+
+/// Whether it is what a client may be told, when others write beside it.
+pub(crate) fn is_refusal(error: &StoreError) -> bool {
+    matches!(
+        error,
+        StoreError::Catalog(CatalogError::Refused(
+            Refusal::NoSuchBucket
+                | Refusal::BucketExists
+                | Refusal::BucketNotEmpty
+                | Refusal::NoSuchKey
+                | Refusal::NoSuchUpload
+                | Refusal::ConditionFailed
+                | Refusal::StripeGone { .. }
+        ))
+    )
+}
