@@ -7,11 +7,13 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 use common::*;
 use crc_fast::{CrcAlgorithm, Digest, checksum};
 use ripstop_catalog::Object;
+use ripstop_gateway::{NodeGauge, NodeState};
 use ripstop_keeper::{CheckOptions, CheckReport};
 use ripstop_model::{FragmentId, StripeId};
 use ripstop_node::Node as _;
 use ripstop_runtime::{Cut, Header, Seals};
 use ripstop_seal::StoreKey;
+use std::time::Duration;
 
 fn key() -> StoreKey {
     StoreKey::from_bytes([3; 32])
@@ -233,6 +235,15 @@ async fn an_encrypted_pool_reads_ranges_degraded_and_mends_what_it_was() {
             bench.down(&[0, 3], true);
             assert!(get(&bench.store, "k").await.expect("read") == content);
             bench.down(&[0, 3], false);
+            // Until they are probed they are out of service.
+            let pool = &bench.store.keeping().pools()[0];
+            let up = |node: NodeGauge| node.state == NodeState::Up;
+            for _ in 0..500 {
+                if pool.inspect(|machine| machine.nodes().all(up)) {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
         }
         // Of every stripe a fragment is gone, and there are strips enough to make it again.
         let gone = before.iter().filter(|(_, name, _)| name.index == 1);
