@@ -38,8 +38,7 @@ pub(crate) struct Cleaning {
 
 impl Cleaning {
     pub(crate) fn new(settings: &KeeperSettings) -> Self {
-        let (looked, others) = Default::default();
-        Self { every: settings.clean_every, looked, others }
+        Self { every: settings.clean_every, looked: Duration::ZERO, others: Others::new() }
     }
 }
 
@@ -53,6 +52,7 @@ impl Job for Cleaning {
 
     async fn turn(&mut self, round: &Round) -> Result<(), Halt> {
         let (begun, rule) = (ripstop_host::now(), CleaningRule::default());
+        self.others.expire();
         let surveys = survey(round, &rule, self.every, &self.others).await?;
         self.looked = ripstop_host::since(begun);
         clean(round, surveys, &mut self.others).await.map(drop)
@@ -63,7 +63,7 @@ impl Keeper {
     /// Writes small objects again where a rule says so, as fast as it goes, however young they are;
     /// answers what came of it.
     pub async fn clean(&self, rule: &CleaningRule) -> Result<Cleaned, StoreError> {
-        let (round, mut others) = (Round::by_hand(self), Others::default());
+        let (round, mut others) = (Round::by_hand(self), Others::new());
         let surveys = survey(&round, rule, Duration::ZERO, &others).await?;
         Ok(clean(&round, surveys, &mut others).await?)
     }

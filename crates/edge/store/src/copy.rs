@@ -2,15 +2,16 @@
 //!
 //! Within one pool a copy shares the stripes of what it copies. Between pools its bytes are read
 //! and written again: what a bucket's pool promises (where bytes lie, how many nodes may be lost)
-//! holds for copies, too. So are those few of a pack's member: what of a pack is of use is known
-//! from the keys in its directory.
+//! holds for copies, too. So are those few of a small object, where such are gathered: what of a
+//! pack is of use is known from the keys in its directory, and what lies alone is written again,
+//! together with others, one day.
 
 use crate::{
     Body, PartSeal, Store, StoreError, Target, WriteError, cut::cut, read::told, upload::part,
 };
 use bytes::{Bytes, BytesMut};
 use futures::{StreamExt as _, stream::BoxStream};
-use ripstop_catalog::{Attributes, Extent, Located, Object, Upload, UploadedPart};
+use ripstop_catalog::{Attributes, Extent, Located, Object, Stripe, Upload, UploadedPart};
 use ripstop_host::unix_ms;
 use ripstop_model::PoolId;
 use ripstop_runtime::Pool;
@@ -82,7 +83,7 @@ impl Store {
     ) -> Result<Object, StoreError> {
         let len = source.object.len;
         self.admit(&target, len).await?;
-        if is_packed(source) && len <= COPIED_MAX {
+        if self.is_small(source) && len <= COPIED_MAX {
             let body = Stored::whole(self.read(source.clone(), 0..len).await?, attributes).await?;
             return self.put(target, len, body).await.map_err(flat);
         }
@@ -120,7 +121,7 @@ impl Store {
         let extents: Vec<Extent> = cut(&source.object.extents, &range).map(extent).collect();
         let len = range.end - range.start;
         self.admit_part(upload, number, len).await?;
-        if is_packed(source) && len <= COPIED_MAX {
+        if self.is_small(source) && len <= COPIED_MAX {
             let body = Stored::whole(self.read(source.clone(), range).await?, seal).await?;
             return self.put_part(upload, number, len, body).await.map_err(flat);
         }
@@ -133,6 +134,13 @@ impl Store {
         let part = part(number, len, seal, extents);
         self.commit_part(upload, part.clone(), Vec::new()).await?;
         Ok(part)
+    }
+
+    /// Whether an object is in a pack, or may come to be in one.
+    fn is_small(&self, source: &Located) -> bool {
+        let below = |stripe: &Stripe| self.keeping().gathered_below(stripe.pool());
+        let mut stripes = source.stripes.iter().map(|(_, stripe)| stripe);
+        stripes.any(|stripe| stripe.is_pack() || source.object.len < below(stripe).into())
     }
 
     /// Whether a copy in a pool may share these extents of an object.

@@ -16,8 +16,8 @@ pub(super) const CELLS: &str = "put-4k-1,put-4k-64,get-4k-64,put-4k-256,put-256-
 /// A rate that holds on a disk which syncs a small file in this many milliseconds.
 const SYNC_MS: f64 = 3.4;
 
-/// A configuration that has Ripstop write small objects in packs.
-const PACKS: &str = "[[pool]]\nname = \"default\"\npack_below = \"64 KiB\"\n";
+/// A configuration that has Ripstop write each small object by itself.
+const LONE: &str = "[[pool]]\nname = \"default\"\npack_below = 0\n";
 
 /// What should hold in a cell.
 #[derive(Clone, Copy)]
@@ -45,10 +45,10 @@ const BOUNDS: [(&str, Bound); 9] = [
 /// Measures Ripstop with packs, without them, and rivals; fails where something does not hold.
 pub(crate) fn small(arguments: &Arguments) -> Result<()> {
     let more = |contenders: &mut Vec<Contender>| {
-        let ours = &mut contenders[0];
+        let ours = &contenders[0];
         let (program, version) = (ours.program.clone(), ours.version.clone());
-        ours.config = Some(PACKS);
-        contenders.insert(1, Contender { kind: Kind::Lone, program, version, config: None });
+        let lone = Contender { kind: Kind::Lone, program, version, config: Some(LONE) };
+        contenders.insert(1, lone);
     };
     compare(arguments, "small", CELLS, more, verdicts)
 }

@@ -143,7 +143,8 @@ impl Store {
             && extent.stripe == id
         {
             let part = extent.offset as usize..(extent.offset + extent.len) as usize;
-            let bytes = (part.end <= payload.len()).then(|| payload.slice(part));
+            // What is dead of the payload must not stay in memory with them.
+            let bytes = payload.get(part).map(Bytes::copy_from_slice);
             return Ok(bytes.map(|bytes| Deed::Move { object, bytes: Some(bytes) }));
         }
         let is_in_it = object.extents.iter().any(|extent| extent.stripe == id);
