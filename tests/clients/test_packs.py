@@ -409,8 +409,9 @@ def sizes():
 
 @pytest.fixture
 def pack(tmp_path, seed, sizes):
-    # Long enough for all of them to come, once one has been written.
-    own = Gateway(tmp_path / "own", pool=PACKS | {"batching": "fixed", "batch_interval": "1s"})
+    # Long enough for all of them to come, once one has been written. It stays where it is, although some are dead.
+    gathers = PACKS | {"batching": "fixed", "batch_interval": "1s"}
+    own = Gateway(tmp_path / "own", pool=gathers, store={"clean_rate_max": 0})
     try:
         yield Pack(own.start(), seed, sizes)
     finally:

@@ -356,7 +356,7 @@ mod tests {
         assert_eq!(record.pop(), Some(0xff));
         let more = |field: &[u8]| Telling::decode(&[&record, field, &[0xff]].concat());
         assert_eq!(more(&[0x18, 128, 1]), Ok(told));
-        assert_eq!(more(&[13, 1]), Err(Unreadable::Newer(13)));
+        assert_eq!(more(&[14, 1]), Err(Unreadable::Newer(14)));
         record[0] = 3;
         assert_eq!(Telling::decode(&record), Err(Unreadable::Version(3)));
         assert!(matches!(Telling::decode(&[]), Err(Unreadable::Form(_))));
