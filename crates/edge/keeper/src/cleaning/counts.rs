@@ -16,7 +16,7 @@ pub struct Cleaned {
     pub objects: u64,
     /// Of how many keys somebody wrote meanwhile: they are left as those wrote them.
     pub overtaken: u64,
-    /// Bytes that were written, of objects and what is told of them, about.
+    /// Bytes of these packs' payloads: objects, and what is told of them.
     pub bytes: u64,
 }
 

@@ -91,10 +91,10 @@ impl Rewriting<'_> {
         let found = self.round.keeper()?.keeping().pool(self.pool).cloned();
         let Some(pool) = found else { return Ok(()) };
         self.round.give_way(&pool, |_| Ok(())).await?;
-        let (store, bytes) = (self.round.under_lease().await?.store().clone(), batch.bytes());
-        let done = store.write_batch(self.pool, batch).await;
-        self.round.pay(bytes as u64);
-        cleaned.bytes += bytes as u64;
+        let store = self.round.under_lease().await?.store().clone();
+        let (bytes, done) = store.write_measured(self.pool, batch).await;
+        self.round.pay(bytes.into());
+        cleaned.bytes += u64::from(bytes);
         cleaned.packs += 1;
         cleaned.stripes += stripes;
         for done in done {

@@ -14,6 +14,13 @@ pub(crate) struct Packed {
     pub(super) written: Written,
 }
 
+impl Packed {
+    /// Bytes of its payload.
+    pub(super) fn payload_len(&self) -> u32 {
+        self.written.shape.payload_len()
+    }
+}
+
 impl Store {
     /// The changes of a pack: one for each member, and then one for each that is an object: if it
     /// is refused, the pack tells what is not so, and is known to from the same moment on.

@@ -70,14 +70,27 @@ impl Store {
     /// it, and answers each member in its order. A lone member, and few deletions alone, are
     /// written as if there were no packs. It runs to its end even if the caller leaves.
     pub async fn write_batch(&self, pool: PoolId, batch: Batch) -> Vec<Result<Done, StoreError>> {
+        self.write_measured(pool, batch).await.1
+    }
+
+    /// The same; answers also how many bytes of payload the pack has, 0 if there is none.
+    pub async fn write_measured(
+        &self,
+        pool: PoolId,
+        batch: Batch,
+    ) -> (u32, Vec<Result<Done, StoreError>>) {
         let (store, count) = (self.clone(), batch.len());
         let writing = ripstop_host::spawn(async move {
             let prepared = store.prepare(pool, batch).await;
-            store.finish(prepared).await
+            let payload_len = match &prepared.rest {
+                Rest::Packed(packed, _) => packed.payload_len(),
+                Rest::Lone(_) | Rest::Deletions(..) | Rest::NotStored(..) | Rest::Unknown(..) => 0,
+            };
+            (payload_len, store.finish(prepared).await)
         });
         writing.await.unwrap_or_else(|error| {
             let error = StoreError::Catalog(CatalogError::Unavailable(error.into()));
-            error.for_each_of(count).into_iter().map(Err).collect()
+            (0, error.for_each_of(count).into_iter().map(Err).collect())
         })
     }
 
