@@ -9,7 +9,7 @@
 use crate::{
     Body, PartSeal, Store, StoreError, Target, WriteError, cut::cut, read::told, upload::part,
 };
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures::{StreamExt as _, stream::BoxStream};
 use ripstop_catalog::{Attributes, Extent, Located, Object, Stripe, Upload, UploadedPart};
 use ripstop_host::unix_ms;
@@ -51,18 +51,10 @@ impl<S: Send> Body for Stored<S> {
 }
 
 impl<S> Stored<S> {
-    /// Bytes that are all here before the first of them is written: what read them holds nothing
-    /// that others wait for.
-    async fn whole(
-        mut pieces: BoxStream<'static, Result<Bytes, StoreError>>,
-        seal: S,
-    ) -> Result<Self, StoreError> {
-        let mut bytes = BytesMut::new();
-        while let Some(piece) = pieces.next().await {
-            bytes.extend_from_slice(&piece?);
-        }
-        let piece = (!bytes.is_empty()).then(|| Ok(bytes.freeze()));
-        Ok(Self { pieces: futures::stream::iter(piece).boxed(), seal: Some(seal) })
+    /// Bytes that are all here before the first of them is written.
+    fn whole(bytes: Bytes, seal: S) -> Self {
+        let piece = (!bytes.is_empty()).then_some(Ok(bytes));
+        Self { pieces: futures::stream::iter(piece).boxed(), seal: Some(seal) }
     }
 }
 
@@ -84,7 +76,7 @@ impl Store {
         let len = source.object.len;
         self.admit(&target, len).await?;
         if self.is_small(source) && len <= COPIED_MAX {
-            let body = Stored::whole(self.read(source.clone(), 0..len).await?, attributes).await?;
+            let body = Stored::whole(self.read_whole(source.clone(), 0..len).await?, attributes);
             return self.put(target, len, body).await.map_err(flat);
         }
         if !self.may_share(source, &source.object.extents, self.pool_for(&target.bucket)).await? {
@@ -122,7 +114,7 @@ impl Store {
         let len = range.end - range.start;
         self.admit_part(upload, number, len).await?;
         if self.is_small(source) && len <= COPIED_MAX {
-            let body = Stored::whole(self.read(source.clone(), range).await?, seal).await?;
+            let body = Stored::whole(self.read_whole(source.clone(), range).await?, seal);
             return self.put_part(upload, number, len, body).await.map_err(flat);
         }
         if !self.may_share(source, &extents, self.pool_for(&upload.bucket)).await? {

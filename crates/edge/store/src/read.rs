@@ -1,5 +1,5 @@
 use crate::{Store, StoreError, cut::Cursor};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use futures::{Stream, StreamExt, stream, stream::BoxStream};
 use ripstop_catalog::{CatalogError, Extent, Located, Refusal, Stripe};
 use ripstop_model::StripeId;
@@ -46,6 +46,20 @@ impl Store {
                 Ok(stream::once(async { Ok(first) }).chain(pieces).boxed())
             }
         }
+    }
+
+    /// The same to its end: for few bytes, which hold no memory that others wait for.
+    pub(crate) async fn read_whole(
+        &self,
+        object: Arc<Located>,
+        range: Range<u64>,
+    ) -> Result<Bytes, StoreError> {
+        let mut pieces = self.read(object, range).await?;
+        let mut bytes = BytesMut::new();
+        while let Some(piece) = pieces.next().await {
+            bytes.extend_from_slice(&piece?);
+        }
+        Ok(bytes.freeze())
     }
 
     /// Memory for the first slice of a read. Only its beginning is refused: what has begun may take

@@ -179,13 +179,19 @@ async fn a_body_that_is_shorter_or_longer_than_announced_is_refused() {
     settle(&bench).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn what_is_more_than_a_stripe_is_written_alone() {
+/// A store that gathers what is longer than its stripes.
+async fn narrow() -> Bench {
     let packs = PackSettings { below: 64 << 10, ..PackSettings::default() };
     let packs = BTreeMap::from([(PoolId(0), packs)]);
     let settings = StoreSettings { packs, stripe_max: 4 << 10, ..settings() };
     let bench = bench_by(Form::spread(6, 4), &Seals::default(), false, settings).0;
     bench.store.create_bucket("b").await.expect("made");
+    bench
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_more_than_a_stripe_is_written_alone() {
+    let bench = narrow().await;
     for len in [100, 3000, 4096, 20_000] {
         let content = bytes(len, len as u64);
         put(&bench.store, "k", &content).await;
@@ -258,11 +264,7 @@ async fn writes_that_find_their_line_full_are_counted_as_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_has_no_room_in_any_batch_is_counted_as_alone() {
-    let packs = PackSettings { below: 64 << 10, ..PackSettings::default() };
-    let packs = BTreeMap::from([(PoolId(0), packs)]);
-    let settings = StoreSettings { packs, stripe_max: 4 << 10, ..settings() };
-    let bench = bench_by(Form::spread(6, 4), &Seals::default(), false, settings).0;
-    bench.store.create_bucket("b").await.expect("made");
+    let bench = narrow().await;
     put(&bench.store, "k", &bytes(20_000, 1)).await;
     let counts = bench.store.pack_counts(PoolId(0)).expect("it gathers");
     assert_eq!((times(&counts.alone), counts.members.buckets().sum as usize), (1, 0));

@@ -6,8 +6,7 @@
 
 use super::{Deed, Member, PackEntry};
 use crate::{Keeping, Store, StoreError, Target, record::Telling};
-use bytes::{Bytes, BytesMut};
-use futures::StreamExt as _;
+use bytes::Bytes;
 use ripstop_catalog::{Condition, Held, LOCATED_EXTENTS_MAX, Located, Stamp};
 use ripstop_model::StripeId;
 use std::sync::Arc;
@@ -154,11 +153,7 @@ impl Store {
         if object.len == 0 || object.len > BROUGHT_MAX {
             return Ok(Some(Deed::Move { object, bytes: None }));
         }
-        let mut pieces = self.read(located, 0..object.len).await?;
-        let mut bytes = BytesMut::with_capacity(object.len as usize);
-        while let Some(piece) = pieces.next().await {
-            bytes.extend_from_slice(&piece?);
-        }
-        Ok(Some(Deed::Move { object, bytes: Some(bytes.freeze()) }))
+        let bytes = Some(self.read_whole(located, 0..object.len).await?);
+        Ok(Some(Deed::Move { object, bytes }))
     }
 }
