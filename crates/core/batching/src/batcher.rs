@@ -141,7 +141,10 @@ impl Batcher {
 
     /// When the next batch may depart, given that another may be outstanding.
     fn due(&self) -> Timestamp {
-        let after = |since: Option<Timestamp>, span| since.map(|since| since + span);
+        let early = self.settings.timer_step / 2;
+        let after = |since: Option<Timestamp>, span: Duration| {
+            since.map(|since| since + span.saturating_sub(early))
+        };
         let rhythm = match self.controller.rhythm() {
             _ if self.is_full() => None,
             Rhythm::AfterEnd(interval) => after(self.ended, interval),

@@ -1,3 +1,5 @@
+use core::time::Duration;
+
 /// What bounds a batcher. Zeros count as one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BatchLimits {
@@ -45,10 +47,19 @@ pub struct BatchSettings {
     /// Batches that depart in a second at most: what a budget for puts buys. None, or what is not
     /// above 0, bounds nothing.
     pub puts_per_second_max: Option<f64>,
+    /// The step in which the timer that is set for the deadline counts: it fires up to one late.
+    /// Intervals end by half a step sooner, so that they last as long as they should on average,
+    /// and one that is shorter than that lets a lone write leave at once.
+    pub timer_step: Duration,
 }
 
 impl Default for BatchSettings {
     fn default() -> Self {
-        Self { limits: BatchLimits::default(), collapse: true, puts_per_second_max: None }
+        Self {
+            limits: BatchLimits::default(),
+            collapse: true,
+            puts_per_second_max: None,
+            timer_step: Duration::ZERO,
+        }
     }
 }

@@ -227,7 +227,9 @@ fn play(name: &str, collapse: bool, steps: &[[u8; 3]]) -> Vec<BatchAction> {
     let settings = ControllerSettings { interval, ..ControllerSettings::default() };
     let controller = by_name(name, &settings).expect("it is registered");
     let puts_per_second_max = (!collapse).then_some(200.0);
-    let settings = BatchSettings { limits: LIMITS, collapse, puts_per_second_max };
+    // Half of them with a timer as coarse as the interval.
+    let timer_step = if collapse { Duration::ZERO } else { interval };
+    let settings = BatchSettings { limits: LIMITS, collapse, puts_per_second_max, timer_step };
     let batcher = Batcher::new(settings, controller);
     let account = Account::default();
     let mut course = Course { batcher, account, now: Timestamp::ZERO, next: 0 };

@@ -1,6 +1,9 @@
 use crate::rehearsal::current;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+/// The step in which the runtime's timers count: they fire up to one later than told.
+pub const TIMER_STEP: Duration = Duration::from_millis(1);
+
 /// The steady clock: only for durations and deadlines. It never goes back, whatever the wall clock
 /// does.
 #[inline]

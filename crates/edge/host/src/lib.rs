@@ -19,7 +19,7 @@ mod rehearsal;
 mod seeded;
 mod spawn;
 
-pub use clock::{now, since, since_1970, unix_ms, wall};
+pub use clock::{TIMER_STEP, now, since, since_1970, unix_ms, wall};
 pub use dice::{fill, random_u64};
 #[cfg(feature = "seeded")]
 pub use seeded::{Host, rehearse};

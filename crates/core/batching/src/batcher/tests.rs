@@ -115,6 +115,26 @@ fn an_interval_runs_from_the_end_before() {
 }
 
 #[test]
+fn an_interval_too_short_for_the_timer_is_none_and_others_end_half_a_step_sooner() {
+    let coarse = BatchSettings { timer_step: Duration::from_millis(4), ..Default::default() };
+    let mut scene = Scene::new(coarse, controller("fixed", 2));
+    scene.come(0, member(1));
+    scene.come(1, member(2));
+    assert_eq!(scene.commit(5, 0), [2]);
+    let mut scene = Scene::new(coarse, controller("fixed", 10));
+    scene.come(0, member(1));
+    scene.come(1, member(2));
+    assert!(scene.commit(5, 0).is_empty());
+    assert_eq!(scene.batcher.deadline(), Some(at(13)));
+    let paid = BatchSettings { puts_per_second_max: Some(100.0), ..coarse };
+    let mut scene = Scene::new(paid, controller("natural", 0));
+    scene.come(0, member(1));
+    scene.come(1, member(2));
+    assert!(scene.commit(5, 0).is_empty());
+    assert_eq!(scene.batcher.deadline(), Some(at(10)), "what is paid for is not had sooner");
+}
+
+#[test]
 fn a_full_batch_does_not_wait_for_the_interval_but_for_the_end() {
     let limits = BatchLimits { batch_members_max: 2, ..BatchLimits::default() };
     let settings = BatchSettings { limits, ..BatchSettings::default() };

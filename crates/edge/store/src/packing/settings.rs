@@ -56,7 +56,8 @@ impl PackSettings {
             ..BatchLimits::default()
         };
         let puts_per_second_max = self.puts_per_second_max;
-        let settings = BatchSettings { limits, collapse: true, puts_per_second_max };
+        let timer_step = ripstop_host::TIMER_STEP;
+        let settings = BatchSettings { limits, collapse: true, puts_per_second_max, timer_step };
         Ok(Batcher::new(settings, self.controller()?))
     }
 }
