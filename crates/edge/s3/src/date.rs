@@ -43,6 +43,10 @@ pub(crate) fn document(ms: u64) -> String {
 /// is none of them (HTTP wants such a header ignored).
 pub(crate) fn parse_http(text: &str) -> Option<i64> {
     let text = text.trim();
+    // As RFC 5322 writes times whose zone is not told; S3 takes them.
+    let zoned = text.strip_suffix("-0000").or_else(|| text.strip_suffix("+0000"));
+    let zoned = zoned.filter(|start| start.ends_with(' ')).map(|start| format!("{start}GMT"));
+    let text = zoned.as_deref().unwrap_or(text);
     if let Ok(date) = OffsetDateTime::parse(text, &Rfc3339) {
         return Some(date.unix_timestamp());
     }
@@ -90,6 +94,8 @@ mod tests {
             "Sunday, 06-Nov-94 08:49:37 GMT",
             "Sun Nov  6 08:49:37 1994",
             "1994-11-06T08:49:37Z",
+            "Sun, 06 Nov 1994 08:49:37 -0000",
+            "Sun, 06 Nov 1994 08:49:37 +0000",
         ] {
             assert_eq!(parse_http(text), Some(784_111_777), "{text}");
         }

@@ -67,10 +67,9 @@ fn standard(headers: &HeaderMap) -> Vec<(String, String)> {
         let mut value = values.join(", ");
         if name == "content-encoding" {
             // How the request was framed, not what the object is.
-            let codings = value.split(',').map(str::trim);
-            let codings: Vec<_> =
-                codings.filter(|coding| !coding.eq_ignore_ascii_case("aws-chunked")).collect();
-            value = codings.join(",");
+            let is_framing = |coding: &&str| coding.trim().eq_ignore_ascii_case("aws-chunked");
+            let codings: Vec<_> = value.split(',').filter(|it| !is_framing(it)).collect();
+            value = codings.join(",").trim().to_owned();
         }
         if !value.is_empty() {
             kept.push((name.to_owned(), value));

@@ -138,8 +138,23 @@ impl Target {
             };
         }
         check_key(key)?;
+        check_path(key)?;
         Ok(Self { bucket: Some(bucket), key: (!key.is_empty()).then(|| key.to_owned()) })
     }
+}
+
+/// Refuses keys that lead out of their bucket where they are read as paths: at some place more of
+/// their steps go up than down.
+pub(crate) fn check_path(key: &str) -> Outcome<()> {
+    let mut depth = 0_usize;
+    for step in key.split('/') {
+        depth = match step {
+            ".." => depth.checked_sub(1).ok_or(Code::InvalidUri)?,
+            "" | "." => depth,
+            _ => depth + 1,
+        };
+    }
+    Ok(())
 }
 
 /// Refuses keys that are too long.
@@ -209,7 +224,7 @@ mod tests {
             ("/b/", "b", ""),
             ("/b/k", "b", "k"),
             ("/b//k", "b", "/k"),
-            ("/b/../k/./", "b", "../k/./"),
+            ("/b/j/../k/./", "b", "j/../k/./"),
             ("/b/a%2Fb%25", "b", "a/b%"),
             ("/b/a+b", "b", "a+b"),
             ("/b/dir/", "b", "dir/"),

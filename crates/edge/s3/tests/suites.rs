@@ -250,3 +250,82 @@ async fn keys_that_xml_cannot_hold_are_listed_as_urls_have_them_and_every_answer
     assert!(deleted.status == 200 && is_xml(&text(&deleted)), "{deleted:?}");
     assert_eq!(Call::new("HEAD", "/bkt/a%00b").send(to, b"").await.status, 404);
 }
+
+#[tokio::test]
+async fn what_s3_refuses_by_documentation_is_refused_here() {
+    let (to, _folder) = face().await;
+    assert_eq!(Call::new("PUT", "/bkt/k").send(to, b"1").await.status, 200);
+    let put = || Call::new("PUT", "/bkt/k");
+    let get = || Call::new("GET", "/bkt/k");
+    let located = |text: &str| {
+        format!("<CreateBucketConfiguration>{text}</CreateBucketConfiguration>").into_bytes()
+    };
+    let region = located("<LocationConstraint>us-east-1</LocationConstraint>");
+    let tags = located("<Tags><Tag><Key>a</Key><Value>b</Value></Tag></Tags>");
+    let nothing = Vec::new();
+    for (call, body, code) in [
+        (put().header("x-amz-checksum-sha512", "AAAA"), &nothing, "InvalidRequest"),
+        (put().header("x-amz-checksum-md5", "AAAA"), &nothing, "InvalidRequest"),
+        (put().header("x-amz-checksum-xxhash64", "AAAA"), &nothing, "InvalidRequest"),
+        (put().header("x-amz-checksum-colour", "red"), &nothing, "InvalidRequest"),
+        (Call::new("PUT", "/bkt/../etc"), &nothing, "InvalidURI"),
+        (Call::new("PUT", "/bkt/a/../../etc"), &nothing, "InvalidURI"),
+        (get().query("uploads="), &nothing, "InvalidRequest"),
+        (get().query("versions="), &nothing, "InvalidRequest"),
+        (Call::new("PUT", "/other"), &region, "InvalidLocationConstraint"),
+        (Call::new("PUT", "/other"), &tags, "NotImplemented"),
+    ] {
+        assert_eq!(call.send(to, body).await.code(), code);
+    }
+    assert_eq!(get().send(to, b"").await.body, b"1");
+    assert_eq!(Call::new("PUT", "/bkt/a/../etc").send(to, b"1").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_bucket_made_again_by_its_owner_is_answered_as_in_s3s_oldest_region() {
+    let (to, _folder) = face().await;
+    let again = Call::new("PUT", "/bkt").send(to, b"").await;
+    assert_eq!((again.status, again.header("x-amz-bucket-arn")), (200, Some("arn:aws:s3:::bkt")));
+}
+
+#[tokio::test]
+async fn the_coding_of_an_object_comes_back_as_it_was_written() {
+    let (to, _folder) = face().await;
+    for coding in ["deflate, gzip", "aws-chunked, deflate, gzip"] {
+        let put = Call::new("PUT", "/bkt/k").header("content-encoding", coding);
+        assert_eq!(put.send(to, b"1").await.status, 200);
+        let got = Call::new("GET", "/bkt/k").send(to, b"").await;
+        assert_eq!(got.header("content-encoding"), Some("deflate, gzip"), "{coding}");
+    }
+}
+
+#[tokio::test]
+async fn a_digest_that_differs_is_told_beside_the_computed_one() {
+    let (to, _folder) = face().await;
+    let put = || Call::new("PUT", "/bkt/k");
+    let answer = text(&put().header("content-md5", md5(b"other")).send(to, b"body").await);
+    assert!(answer.contains(&format!("<CalculatedDigest>{}<", md5(b"body"))), "{answer}");
+    assert!(answer.contains("<ExpectedDigest>795f3202b17cb6bc3d4b771d8c6c9eaf<"), "{answer}");
+    let other = client::sha256(b"other");
+    let answer = text(&put().payload(&other).send(to, b"body").await);
+    assert!(answer.contains(&format!("<ClientComputedContentSHA256>{other}<")), "{answer}");
+    let computed = client::sha256(b"body");
+    assert!(answer.contains(&format!("<S3ComputedContentSHA256>{computed}<")), "{answer}");
+}
+
+#[tokio::test]
+async fn failures_are_told_in_s3s_own_words() {
+    let (to, _folder) = face().await;
+    let get = Call::new("GET", "/bkt").query("uploads=").secret("wrong").send(to, b"").await;
+    assert!(text(&get).contains("you provided. Check your key and signing method.<"), "{get:?}");
+    let put = Call::new("PUT", "/bkt/k").header("if-match", "*");
+    let missing = put.send(to, b"1").await;
+    assert_eq!(missing.code(), "NoSuchKey");
+    assert_eq!(Call::new("PUT", "/bkt/k").send(to, b"1").await.status, 200);
+    let failed = Call::new("PUT", "/bkt/k").header("if-none-match", "*").send(to, b"1").await;
+    let words = "<Message>At least one of the pre-conditions you specified did not hold</Message>";
+    assert!(text(&failed).contains(words), "{failed:?}");
+    let head = Call::new("GET", "/bkt").header("authorization", "Basic c2VjcmV0").unsigned();
+    let basic = text(&exchange(to, &[head.as_bytes()], false).await);
+    assert!(basic.contains("<ArgumentValue>Basic</ArgumentValue>"), "{basic}");
+}

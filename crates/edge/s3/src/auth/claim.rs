@@ -95,7 +95,8 @@ impl Claim {
             return Err(Failure::argument(
                 "Unsupported Authorization Type",
                 "Authorization",
-                value,
+                // Not what follows it, which may be somebody's password.
+                algorithm,
             ));
         }
         let field = |name: &str| {

@@ -1,4 +1,4 @@
-use super::{algorithm, unbase64};
+use super::{algorithm, base64, unbase64};
 use crate::{
     body::Payload,
     error::{Code, Failure, Outcome},
@@ -28,6 +28,10 @@ fn unknown_algorithm() -> Failure {
 
 /// The one checksum that the headers give a value for.
 pub(crate) fn header_checksum(headers: &HeaderMap) -> Outcome<Option<(ChecksumAlgorithm, String)>> {
+    if headers.keys().any(|name| is_unknown(name.as_str())) {
+        let message = "The algorithm type you specified in x-amz-checksum- header is invalid.";
+        return Err(Failure::new(Code::InvalidRequest, message));
+    }
     let mut given = algorithm::ALL.into_iter().filter_map(|algorithm| {
         Some((algorithm, text(headers, algorithm::header(algorithm))?.to_owned()))
     });
@@ -39,6 +43,13 @@ pub(crate) fn header_checksum(headers: &HeaderMap) -> Outcome<Option<(ChecksumAl
         ));
     }
     Ok(first)
+}
+
+/// Whether a header gives a value of a function that is not computed here: to take it would be to
+/// vouch for what nobody looked at.
+fn is_unknown(name: &str) -> bool {
+    let Some(rest) = name.strip_prefix("x-amz-checksum-") else { return false };
+    !matches!(rest, "algorithm" | "mode" | "type") && algorithm::parse(rest).is_none()
 }
 
 fn value(algorithm: ChecksumAlgorithm, text: &str) -> Outcome<Vec<u8>> {
@@ -148,17 +159,27 @@ impl Expectation {
         computed: &[Checksum],
     ) -> Outcome<()> {
         if payload.sha256.is_some() && payload.sha256 != sha256 {
-            return Err(Code::XAmzContentSha256Mismatch.into());
+            let shown = |sha256: Option<[u8; 32]>| sha256.map(hex::encode).unwrap_or_default();
+            return Err(Failure::from(Code::XAmzContentSha256Mismatch)
+                .with("ClientComputedContentSHA256", shown(payload.sha256))
+                .with("S3ComputedContentSHA256", shown(sha256)));
         }
-        if self.md5.is_some_and(|expected| expected != md5) {
-            let message = "The Content-MD5 you specified did not match what we received.";
-            return Err(Failure::new(Code::BadDigest, message));
+        if let Some(expected) = self.md5.filter(|expected| *expected != md5) {
+            return Err(Failure::from(Code::BadDigest)
+                .with("ExpectedDigest", hex::encode(expected))
+                .with("CalculatedDigest", base64(&md5)));
         }
         let Some((algorithm, given)) = &self.checksum else { return Ok(()) };
         let header = algorithm::header(*algorithm);
         let given = match given {
             Some(given) => given.clone(),
-            None => value(*algorithm, payload.trailer(header).ok_or(Code::MalformedTrailer)?)?,
+            None => {
+                let text = payload.trailer(header).ok_or(Code::MalformedTrailer)?;
+                unbase64(text, algorithm::len(*algorithm)).ok_or_else(|| {
+                    let message = format!("Value for {header} trailing header is invalid.");
+                    Failure::new(Code::InvalidRequest, message)
+                })?
+            }
         };
         let matches = computed.iter().any(|c| c.algorithm == *algorithm && c.value == given);
         if matches { Ok(()) } else { Err(mismatch(*algorithm)) }

@@ -55,6 +55,10 @@ impl Operate for Create {
         match desk.store.create_bucket(&self.bucket).await {
             Ok(()) => Ok(self.bucket),
             Err(StoreError::Catalog(CatalogError::Refused(Refusal::BucketExists))) => {
+                // S3 answers so everywhere but in its oldest region.
+                if desk.settings.region == UNCONSTRAINED {
+                    return Ok(self.bucket);
+                }
                 let exists = Failure::from(Code::BucketAlreadyOwnedByYou);
                 Err(exists.with("BucketName", &self.bucket))
             }
@@ -63,7 +67,9 @@ impl Operate for Create {
     }
 
     fn render(bucket: String, _: &FrontSettings) -> Reply {
-        Reply::empty(StatusCode::OK).with("location", &format!("/{bucket}"))
+        Reply::empty(StatusCode::OK)
+            .with("location", &format!("/{bucket}"))
+            .with("x-amz-bucket-arn", &format!("arn:aws:s3:::{bucket}"))
     }
 }
 
@@ -80,6 +86,10 @@ fn check_ownership(ownership: &str) -> Outcome<()> {
 
 fn check_configuration(root: &Node<'_>, region: &str) -> Outcome<()> {
     let root = root.named("CreateBucketConfiguration")?;
+    if root.child("Tags")?.is_some() {
+        let message = "Tags of buckets are not implemented";
+        return Err(Failure::new(Code::NotImplemented, message));
+    }
     match root.text_of("LocationConstraint")?.filter(|location| !location.is_empty()) {
         None => Ok(()),
         Some(location) => check_location(location, region),
@@ -87,7 +97,9 @@ fn check_configuration(root: &Node<'_>, region: &str) -> Outcome<()> {
 }
 
 fn check_location(location: &str, region: &str) -> Outcome<()> {
-    if location == region || location == "EU" && region == "eu-west-1" {
+    let is_here = location == region || location == "EU" && region == "eu-west-1";
+    // S3's oldest region has no name there.
+    if is_here && location != UNCONSTRAINED {
         return Ok(());
     }
     let looks_like_a_region = location.len() <= 32

@@ -136,6 +136,8 @@ operations! {
 
     OPTIONS BucketOrObject [] Preflight: Nothing Anybody Know => cors::Preflight;
 
+    GET Object [Has("uploads")] = uploads_of_key;
+    GET Object [Has("versions")] = versions_of_key;
     ANY Object [Has("legal-hold")] = not_implemented;
     ANY Object [Has("retention")] = not_implemented;
     ANY Object [Has("restore")] = not_implemented;
@@ -249,6 +251,16 @@ pub(crate) fn covered() -> &'static [&'static str] {
 
 fn not_implemented(_: &Query) -> Failure {
     Code::NotImplemented.into()
+}
+
+fn uploads_of_key(_: &Query) -> Failure {
+    let message = "Key is not expected for the GET method ?uploads subresource";
+    Failure::new(Code::InvalidRequest, message)
+}
+
+fn versions_of_key(_: &Query) -> Failure {
+    let message = "There is no such thing as the ?versions sub-resource for a key";
+    Failure::new(Code::InvalidRequest, message)
 }
 
 fn part_of_nothing(query: &Query) -> Failure {

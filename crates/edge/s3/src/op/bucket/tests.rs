@@ -26,11 +26,14 @@ fn desk(folder: &std::path::Path, principal: Principal) -> Desk {
 #[tokio::test]
 async fn an_operation_is_done_and_told_without_a_request() {
     let folder = tempfile::tempdir().unwrap();
-    let desk = desk(folder.path(), reader());
+    let mut desk = desk(folder.path(), reader());
     let create = |name: &str| Create { bucket: name.to_owned() };
     for name in ["other", "shop-a", "shop-b", "shop-c"] {
         assert_eq!(create(name).run(&desk).await.unwrap(), name);
     }
+    assert_eq!(create("shop-a").run(&desk).await.unwrap(), "shop-a", "as in us-east-1");
+    desk.settings =
+        Arc::new(FrontSettings { region: "eu-west-1".to_owned(), ..FrontSettings::default() });
     let again = create("shop-a").run(&desk).await.unwrap_err();
     assert_eq!(again.code, Code::BucketAlreadyOwnedByYou);
     let (prefix, after, elsewhere) = (String::new(), String::new(), false);
