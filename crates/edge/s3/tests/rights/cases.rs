@@ -142,7 +142,7 @@ pub(crate) fn case(operation: S3Operation) -> Case {
         S3Operation::GetAcl => bucket(Of(Read), "GET", "acl="),
         S3Operation::PutAcl => bucket(Of(Owner), "PUT", "acl=").header("x-amz-acl", "private"),
         // It is there: who may create it is told so.
-        S3Operation::CreateBucket => bucket(Of(Owner), "PUT", "").answered(409),
+        S3Operation::CreateBucket => bucket(Of(Owner), "PUT", ""),
         // It is not empty: who may delete it is told so.
         S3Operation::DeleteBucket => bucket(Of(Owner), "DELETE", "").answered(409),
         S3Operation::DeleteObjects => bucket(Of(Write), "POST", "delete=")
