@@ -69,7 +69,7 @@ fn standard(headers: &HeaderMap) -> Vec<(String, String)> {
             // How the request was framed, not what the object is.
             let is_framing = |coding: &&str| coding.trim().eq_ignore_ascii_case("aws-chunked");
             let codings: Vec<_> = value.split(',').filter(|it| !is_framing(it)).collect();
-            value = codings.join(",").trim().to_owned();
+            codings.join(",").trim().clone_into(&mut value);
         }
         if !value.is_empty() {
             kept.push((name.to_owned(), value));

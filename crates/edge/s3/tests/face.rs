@@ -155,6 +155,7 @@ async fn signed_chunks_and_trailers_are_verified() {
         (false, crc.as_str(), ""),
         (true, &crc, "SignatureDoesNotMatch"),
         (false, "AAAAAA==", "BadDigest"),
+        (false, "bad", "InvalidRequest"),
     ] {
         let call = put("STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER").header("x-amz-trailer", NAME);
         let mut signed = call.header("transfer-encoding", "chunked").sign();

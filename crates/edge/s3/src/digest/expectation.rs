@@ -56,6 +56,15 @@ fn value(algorithm: ChecksumAlgorithm, text: &str) -> Outcome<Vec<u8>> {
     unbase64(text, algorithm::len(algorithm)).ok_or_else(|| no_value(algorithm, text))
 }
 
+/// A value that came after the last chunk.
+fn trailing(algorithm: ChecksumAlgorithm, text: &str) -> Outcome<Vec<u8>> {
+    unbase64(text, algorithm::len(algorithm)).ok_or_else(|| {
+        let header = algorithm::header(algorithm);
+        let message = format!("Value for {header} trailing header is invalid.");
+        Failure::new(Code::InvalidRequest, message)
+    })
+}
+
 /// What a client is told whose value cannot be read: that the digest is bad where the value is cut
 /// off and otherwise spelled well, else that the header is.
 pub(crate) fn no_value(algorithm: ChecksumAlgorithm, text: &str) -> Failure {
@@ -173,13 +182,7 @@ impl Expectation {
         let header = algorithm::header(*algorithm);
         let given = match given {
             Some(given) => given.clone(),
-            None => {
-                let text = payload.trailer(header).ok_or(Code::MalformedTrailer)?;
-                unbase64(text, algorithm::len(*algorithm)).ok_or_else(|| {
-                    let message = format!("Value for {header} trailing header is invalid.");
-                    Failure::new(Code::InvalidRequest, message)
-                })?
-            }
+            None => trailing(*algorithm, payload.trailer(header).ok_or(Code::MalformedTrailer)?)?,
         };
         let matches = computed.iter().any(|c| c.algorithm == *algorithm && c.value == given);
         if matches { Ok(()) } else { Err(mismatch(*algorithm)) }
