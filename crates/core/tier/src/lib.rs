@@ -1,0 +1,35 @@
+//! A memory tier over many servers, after ECHash (Cheng, Hu, Lee, `SoCC` 2019): objects lie on
+//! hash rings, and are coded across rings where they lie.
+//!
+//! * [`Tier`], [`TierEvent`], [`TierAction`]: what happened, and what is to be done.
+//! * A key's hash names one of N rings, and a server on it. A *chunk* is a list of objects of one
+//!   ring, 4 KiB together, wherever they are; K full chunks of K rings and N - K parity chunks on
+//!   the others are a *stripe*. Coding takes bytes at equal offsets, so it does not matter to
+//!   parity which server of a ring has them.
+//! * A value is appended to its ring's open chunk, never written over. Until the chunk's stripe is
+//!   sealed, copies are on N - K other rings.
+//! * What a lost server had is decoded from what overlaps it in K other strips ([`ReadPlan`]).
+//!
+//! It deliberately has no bytes, no clock and no sockets: whatever takes time is an action that an
+//! event answers. It does not yet clean dead bytes, evict, repair what was lost, change the servers
+//! of a ring, hold values longer than a chunk, or know when a value expires.
+#![no_std]
+extern crate alloc;
+
+mod chunk;
+mod event;
+mod id;
+mod index;
+mod machine;
+mod read;
+mod ring;
+mod seal;
+mod state;
+mod write;
+
+pub use event::{
+    FetchEnd, Fragment, ItemSource, Presence, ReadPlan, TierAction, TierAnswer, TierEvent,
+    TierRefusal, TierWrite,
+};
+pub use id::{ChunkId, ItemName, KeyHash, SealId, ServerId, TierTask, TierTicket, Version};
+pub use state::{TIER_READS_MAX, TIER_SEALS_MAX, TIER_TRIES_MAX, TIER_WRITES_MAX, Tier};

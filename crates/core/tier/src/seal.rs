@@ -1,0 +1,146 @@
+use crate::{
+    ChunkId, Fragment, ItemName, ItemSource, KeyHash, SealId, ServerId, TIER_SEALS_MAX, Tier,
+    TierAction,
+    chunk::{CHUNK_LEN, HOLE, LOST},
+    state::{Fetching, Put, Sealing, Stripe},
+};
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+impl Tier {
+    /// Makes stripes of full chunks, as many as there are.
+    pub(crate) fn seal(&mut self, actions: &mut Vec<TierAction>) {
+        while self.sealing.len() < TIER_SEALS_MAX {
+            let is_ready = |ring: &usize| {
+                let first = self.fillings[*ring].full.front();
+                first.is_some_and(|id| self.chunks[id].pending == 0)
+            };
+            let mut ready: Vec<usize> = (0..self.rings.len()).filter(is_ready).collect();
+            if ready.len() < self.code.k() {
+                return;
+            }
+            // Those that wait longest, then those that have the most parity.
+            ready.sort_by_key(|&ring| {
+                let filling = &self.fillings[ring];
+                Reverse((filling.full.len(), filling.parities))
+            });
+            ready.truncate(self.code.k());
+            ready.sort_unstable();
+            self.begin_seal(&ready, actions);
+        }
+    }
+
+    fn begin_seal(&mut self, data: &[usize], actions: &mut Vec<TierAction>) {
+        let id = SealId(self.next_stripe);
+        self.next_stripe = self.next_stripe.checked_add(1).expect("fewer than chunks");
+        let parity_rings: Vec<usize> = (0..self.rings.len()).filter(|ring| !data.contains(ring)).collect();
+        let mut take = |&ring: &usize| self.fillings[ring].full.pop_front().expect("it is ready");
+        let chunks = data.iter().map(&mut take).collect();
+        for &ring in &parity_rings {
+            let filling = &mut self.fillings[ring];
+            filling.parities += 1;
+        }
+        self.stripes.insert(id, Stripe { chunks, parity: Vec::new() });
+        self.sealing.insert(id, Sealing { parity_rings, waiting: 0 });
+        self.encode(id, actions);
+    }
+
+    /// Also when an earlier try failed.
+    pub(crate) fn encode(&mut self, stripe: SealId, actions: &mut Vec<TierAction>) {
+        let chunks = self.stripes[&stripe].chunks.clone();
+        let mut fragments: Vec<Fragment> = Vec::new();
+        for (strip, id) in (0u8..).zip(chunks) {
+            self.dig_holes(id);
+            let all = self.chunks[&id].overlapping(id, strip, 0, CHUNK_LEN);
+            fragments.extend(all.expect("what has no source is a hole"));
+        }
+        let task = self.task();
+        self.fetches.insert(task, Fetching::Seal(stripe));
+        actions.push(TierAction::Encode { task, stripe, fragments });
+    }
+
+    /// What is lost before it is encoded is gone: zeros take its place, so that its neighbours are
+    /// protected.
+    fn dig_holes(&mut self, id: ChunkId) {
+        for slot in 0..self.chunks[&id].members.len() as u16 {
+            if self.chunks[&id].source(slot).is_some() {
+                continue;
+            }
+            if let Some(key) = self.index.key_at(id, slot) {
+                self.unindex(key);
+            }
+            let chunk = self.chunks.get_mut(&id).expect("it is being sealed");
+            chunk.members[usize::from(slot)].server = HOLE;
+        }
+    }
+
+    pub(crate) fn encoded(&mut self, stripe: SealId, actions: &mut Vec<TierAction>) {
+        let rings = self.sealing[&stripe].parity_rings.clone();
+        let place = |ring: &usize| self.parity_server(stripe, *ring);
+        let servers: Vec<Option<ServerId>> = rings.iter().map(place).collect();
+        let parity = servers.iter().map(|server| server.unwrap_or(LOST)).collect();
+        self.stripes.get_mut(&stripe).expect("it is being sealed").parity = parity;
+        let waiting = servers.iter().flatten().count() as u16;
+        self.sealing.get_mut(&stripe).expect("it is being sealed").waiting = waiting;
+        for (strip, server) in (self.code.k() as u8..).zip(servers) {
+            if let Some(server) = server {
+                self.store_parity(stripe, strip, server, actions);
+            }
+        }
+        self.end_seal(stripe, actions);
+    }
+
+    fn parity_server(&self, stripe: SealId, ring: usize) -> Option<ServerId> {
+        // Odd, so that stripes one after another are spread over all of the ring.
+        let place = u64::from(stripe.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.rings[ring].server(KeyHash(place.into()), &self.down)
+    }
+
+    fn store_parity(
+        &mut self,
+        stripe: SealId,
+        strip: u8,
+        server: ServerId,
+        actions: &mut Vec<TierAction>,
+    ) {
+        let name = ItemName::Parity { stripe, strip };
+        self.store(Put { server, name, source: ItemSource::Parity(stripe), tries: 0 }, actions);
+    }
+
+    pub(crate) fn parity_put_ended(
+        &mut self,
+        stripe: SealId,
+        strip: u8,
+        actions: &mut Vec<TierAction>,
+    ) {
+        let at = usize::from(strip) - self.code.k();
+        let is_lost = self.stripes[&stripe].parity[at] == LOST;
+        let sealing = &self.sealing[&stripe];
+        let again = self.parity_server(stripe, sealing.parity_rings[at]).filter(|_| is_lost);
+        if let Some(server) = again {
+            self.stripes.get_mut(&stripe).expect("it is being sealed").parity[at] = server;
+            return self.store_parity(stripe, strip, server, actions);
+        }
+        self.sealing.get_mut(&stripe).expect("it is being sealed").waiting -= 1;
+        self.end_seal(stripe, actions);
+    }
+
+    /// Once all parity is acknowledged the copies go.
+    fn end_seal(&mut self, stripe: SealId, actions: &mut Vec<TierAction>) {
+        if self.sealing[&stripe].waiting > 0 {
+            return;
+        }
+        self.sealing.remove(&stripe);
+        let chunks = self.stripes[&stripe].chunks.clone();
+        for (strip, id) in (0u8..).zip(chunks) {
+            let chunk = self.chunks.get_mut(&id).expect("chunks of stripes are kept");
+            chunk.sealed = Some((stripe, strip));
+            chunk.members.shrink_to_fit();
+            for (slot, server) in core::mem::take(&mut chunk.copies) {
+                let name = ItemName::Object { chunk: id, slot };
+                actions.push(TierAction::Delete { server, name });
+            }
+        }
+        actions.push(TierAction::Forget(stripe));
+    }
+}
