@@ -90,7 +90,8 @@ impl Tier {
         actions.push(TierAction::Expel(server));
         let there = self.puts.iter().filter(|(_, put)| put.server == server);
         let there: Vec<TierTask> = there.map(|(task, _)| *task).collect();
-        for put in there.into_iter().filter_map(|task| self.puts.remove(&task)).collect::<Vec<_>>() {
+        for put in there.into_iter().filter_map(|task| self.puts.remove(&task)).collect::<Vec<_>>()
+        {
             self.put_ended(put, actions);
         }
     }

@@ -33,7 +33,8 @@ impl Tier {
     fn begin_seal(&mut self, data: &[usize], actions: &mut Vec<TierAction>) {
         let id = SealId(self.next_stripe);
         self.next_stripe = self.next_stripe.checked_add(1).expect("fewer than chunks");
-        let parity_rings: Vec<usize> = (0..self.rings.len()).filter(|ring| !data.contains(ring)).collect();
+        let parity_rings: Vec<usize> =
+            (0..self.rings.len()).filter(|ring| !data.contains(ring)).collect();
         let mut take = |&ring: &usize| self.fillings[ring].full.pop_front().expect("it is ready");
         let chunks = data.iter().map(&mut take).collect();
         for &ring in &parity_rings {

@@ -51,7 +51,12 @@ pub(crate) struct Put {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fetching {
     /// With the server, if it is one alone.
-    Read { ticket: TierTicket, key: KeyHash, version: Version, from: Option<ServerId> },
+    Read {
+        ticket: TierTicket,
+        key: KeyHash,
+        version: Version,
+        from: Option<ServerId>,
+    },
     Seal(SealId),
 }
 

@@ -116,8 +116,7 @@ impl Tier {
         chunk.copies.extend(copies.iter().map(|&server| (slot, server)));
         let waiting = (copies.len() + usize::from(first.is_some())) as u16;
         self.appending.insert((id, slot), Appending { key, ticket, waiting });
-        let (name, source) =
-            (ItemName::Object { chunk: id, slot }, ItemSource::Write(ticket));
+        let (name, source) = (ItemName::Object { chunk: id, slot }, ItemSource::Write(ticket));
         for server in first.into_iter().chain(copies) {
             self.store(Put { server, name, source, tries: 0 }, actions);
         }

@@ -12,7 +12,7 @@ const CHUNK_LEN: usize = 4096;
 
 /// What a client saw, with the steps at which it asked and was answered.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub(crate) struct Call {
     pub key: KeyHash,
     pub asked: u64,
     pub answered: Option<u64>,
@@ -22,7 +22,7 @@ pub struct Call {
     pub answer: Option<TierAnswer>,
 }
 
-pub struct World {
+pub(crate) struct World {
     pub tier: Tier,
     codec: Codec,
     pub servers: BTreeMap<ServerId, BTreeMap<ItemName, Vec<u8>>>,
@@ -40,7 +40,7 @@ pub struct World {
 }
 
 impl World {
-    pub fn new(code: Code, servers_per_ring: u16, seed: u64) -> Self {
+    pub(crate) fn new(code: Code, servers_per_ring: u16, seed: u64) -> Self {
         let server = |ring: u16, at: u16| ServerId(ring * 100 + at);
         let rings: Vec<Vec<ServerId>> = (0..code.n() as u16)
             .map(|ring| (0..servers_per_ring).map(|at| server(ring, at)).collect())
@@ -62,22 +62,23 @@ impl World {
         }
     }
 
-    pub fn dice(&mut self, below: u64) -> u64 {
-        self.seed = self.seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+    pub(crate) fn dice(&mut self, below: u64) -> u64 {
+        self.seed =
+            self.seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
         (self.seed >> 33) % below
     }
 
-    pub fn key(number: u64) -> KeyHash {
+    pub(crate) fn key(number: u64) -> KeyHash {
         KeyHash(u128::from(number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
     }
 
-    pub fn read(&mut self, key: KeyHash) -> TierTicket {
+    pub(crate) fn read(&mut self, key: KeyHash) -> TierTicket {
         let ticket = self.call(key, None, true);
         self.tell(TierEvent::ReadArrived { ticket, key });
         ticket
     }
 
-    pub fn put(&mut self, key: KeyHash, len: usize, presence: Presence) -> TierTicket {
+    pub(crate) fn put(&mut self, key: KeyHash, len: usize, presence: Presence) -> TierTicket {
         let number = self.calls.len() as u64 + 1;
         let ticket = self.call(key, Some(number), false);
         self.sent.insert(ticket, bytes(number, len));
@@ -86,7 +87,7 @@ impl World {
         ticket
     }
 
-    pub fn delete(&mut self, key: KeyHash) -> TierTicket {
+    pub(crate) fn delete(&mut self, key: KeyHash) -> TierTicket {
         let ticket = self.call(key, None, false);
         let (write, presence) = (TierWrite::Delete, Presence::Any);
         self.tell(TierEvent::WriteArrived { ticket, key, write, presence });
@@ -96,14 +97,13 @@ impl World {
     fn call(&mut self, key: KeyHash, value: Option<u64>, is_read: bool) -> TierTicket {
         let ticket = TierTicket(self.calls.len() as u64 + 1);
         self.step += 1;
-        let call =
-            Call { key, asked: self.step, answered: None, value, is_read, answer: None };
+        let call = Call { key, asked: self.step, answered: None, value, is_read, answer: None };
         self.calls.insert(ticket, call);
         ticket
     }
 
     /// The server dies; the tier hears of it now, or finds out.
-    pub fn kill(&mut self, server: ServerId, is_told: bool) {
+    pub(crate) fn kill(&mut self, server: ServerId, is_told: bool) {
         self.servers.get_mut(&server).expect("it is a server").clear();
         self.dead.push(server);
         if is_told {
@@ -112,7 +112,7 @@ impl World {
     }
 
     /// The server is there again, empty.
-    pub fn restart(&mut self, server: ServerId) {
+    pub(crate) fn restart(&mut self, server: ServerId) {
         self.dead.retain(|dead| *dead != server);
         // What sees that a server returned has seen that it was gone.
         self.tell(TierEvent::ServerLost(server));
@@ -149,14 +149,18 @@ impl World {
         if call.is_read && matches!(answer, TierAnswer::Value(_)) {
             let got = &self.fetched[&ticket];
             let is_it = |written: &&TierTicket| self.sent[written] == *got;
-            let by = self.sent.keys().filter(is_it).find(|by| self.calls[by].key == call_key(&self.calls, ticket));
+            let by = self
+                .sent
+                .keys()
+                .filter(is_it)
+                .find(|by| self.calls[by].key == call_key(&self.calls, ticket));
             let by = *by.expect("no write of this key left these bytes");
             self.calls.get_mut(&ticket).expect("it was asked").value = Some(by.0);
         }
     }
 
     /// Something that is under way happens; false if nothing is.
-    pub fn advance(&mut self) -> bool {
+    pub(crate) fn advance(&mut self) -> bool {
         if self.under_way.is_empty() {
             return false;
         }
@@ -188,7 +192,7 @@ impl World {
         true
     }
 
-    pub fn drain(&mut self) {
+    pub(crate) fn drain(&mut self) {
         while self.advance() {}
     }
 
@@ -266,7 +270,7 @@ impl World {
     }
 
     /// Every read saw a value that some order of the key's writes allows.
-    pub fn check(&self) {
+    pub(crate) fn check(&self) {
         for read in self.calls.values().filter(|call| call.is_read) {
             let end = read.answered.expect("a read has no answer");
             assert!(!matches!(read.answer, Some(TierAnswer::Refused(_))), "lost: {read:?}");
@@ -278,9 +282,13 @@ impl World {
                     Some(TierAnswer::Nothing | TierAnswer::Value(_) | TierAnswer::Refused(_))
                     | None => false,
                 };
-                first.chain(self.calls.values().filter(of_key).filter(move |call| took(call)).map(
-                    |call| (call.asked, call.answered.unwrap_or(u64::MAX), call.value),
-                ))
+                first.chain(
+                    self.calls
+                        .values()
+                        .filter(of_key)
+                        .filter(move |call| took(call))
+                        .map(|call| (call.asked, call.answered.unwrap_or(u64::MAX), call.value)),
+                )
             };
             let is_allowed = |(asked, answered, value): (u64, u64, Option<u64>)| {
                 value == read.value
@@ -298,7 +306,7 @@ fn call_key(calls: &BTreeMap<TierTicket, Call>, ticket: TierTicket) -> KeyHash {
 }
 
 /// Bytes that tell the write, if there are eight of them.
-pub fn bytes(number: u64, len: usize) -> Vec<u8> {
+pub(crate) fn bytes(number: u64, len: usize) -> Vec<u8> {
     let scattered = |at: usize| (number.wrapping_mul(0x9e37_79b9) >> (at % 24)) as u8 ^ at as u8;
     let mut bytes: Vec<u8> = (0..len).map(scattered).collect();
     let count = len.min(8);
