@@ -17,7 +17,7 @@ pub enum Presence {
 /// What a write does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TierWrite {
-    /// Gives the key a value of so many bytes, as they are stored and coded.
+    /// Gives the key a value of this many bytes, as they are stored and coded.
     Put {
         /// How many.
         len: u32,

@@ -1,7 +1,7 @@
 //! A memory tier over many servers, after ECHash (Cheng, Hu, Lee, `SoCC` 2019): objects lie on
 //! hash rings, and are coded across rings where they lie.
 //!
-//! * [`Tier`], [`TierEvent`], [`TierAction`]: what happened, and what is to be done.
+//! * [`MemoryTier`], [`TierEvent`], [`TierAction`]: what happened, and what is to be done.
 //! * A key's hash names one of N rings, and a server on it. A *chunk* is a list of objects of one
 //!   ring, 4 KiB together, wherever they are; K full chunks of K rings and N - K parity chunks on
 //!   the others are a *stripe*. Coding takes bytes at equal offsets, so it does not matter to
@@ -32,4 +32,4 @@ pub use event::{
     TierRefusal, TierWrite,
 };
 pub use id::{ChunkId, ItemName, KeyHash, SealId, ServerId, TierTask, TierTicket, Version};
-pub use state::{TIER_READS_MAX, TIER_SEALS_MAX, TIER_TRIES_MAX, TIER_WRITES_MAX, Tier};
+pub use state::{MemoryTier, TIER_READS_MAX, TIER_SEALS_MAX, TIER_TRIES_MAX, TIER_WRITES_MAX};

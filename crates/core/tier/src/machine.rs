@@ -1,5 +1,5 @@
 use crate::{
-    FetchEnd, ItemName, ServerId, TIER_TRIES_MAX, Tier, TierAction, TierAnswer, TierEvent,
+    FetchEnd, ItemName, MemoryTier, ServerId, TIER_TRIES_MAX, TierAction, TierAnswer, TierEvent,
     TierTask,
     chunk::LOST,
     state::{Fetching, Put, WaitingWrite},
@@ -7,7 +7,7 @@ use crate::{
 use alloc::vec::Vec;
 use ripstop_model::Timestamp;
 
-impl Tier {
+impl MemoryTier {
     /// Takes what happened and says what is to be done. Answers of tasks that are not known any
     /// more are ignored.
     pub fn handle(&mut self, _now: Timestamp, event: TierEvent, actions: &mut Vec<TierAction>) {

@@ -1,5 +1,5 @@
 use crate::{
-    Fragment, ItemName, KeyHash, ReadPlan, TIER_READS_MAX, Tier, TierAction, TierAnswer,
+    Fragment, ItemName, KeyHash, MemoryTier, ReadPlan, TIER_READS_MAX, TierAction, TierAnswer,
     TierRefusal, TierTicket,
     chunk::{HOLE, LOST},
     index::Location,
@@ -7,7 +7,7 @@ use crate::{
 };
 use alloc::vec::Vec;
 
-impl Tier {
+impl MemoryTier {
     pub(crate) fn read_arrived(
         &mut self,
         ticket: TierTicket,

@@ -1,5 +1,5 @@
 use crate::{
-    ChunkId, Fragment, ItemName, ItemSource, KeyHash, SealId, ServerId, TIER_SEALS_MAX, Tier,
+    ChunkId, Fragment, ItemName, ItemSource, KeyHash, MemoryTier, SealId, ServerId, TIER_SEALS_MAX,
     TierAction,
     chunk::{CHUNK_LEN, HOLE, LOST},
     state::{Fetching, Put, Sealing, Stripe},
@@ -7,7 +7,7 @@ use crate::{
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-impl Tier {
+impl MemoryTier {
     /// Makes stripes of full chunks, as many as there are.
     pub(crate) fn seal(&mut self, actions: &mut Vec<TierAction>) {
         while self.sealing.len() < TIER_SEALS_MAX {

@@ -89,7 +89,7 @@ pub(crate) struct Filling {
 
 /// Objects on hash rings of memory servers, coded across rings.
 #[derive(Clone, Debug)]
-pub struct Tier {
+pub struct MemoryTier {
     pub(crate) code: Code,
     pub(crate) rings: Vec<Ring>,
     pub(crate) fillings: Vec<Filling>,
@@ -112,7 +112,7 @@ pub struct Tier {
     pub(crate) next_stripe: u32,
 }
 
-impl Tier {
+impl MemoryTier {
     /// A tier over the servers of N rings; no server may be in two.
     pub fn new(code: Code, rings: &[Vec<ServerId>]) -> Self {
         assert_eq!(rings.len(), code.n(), "a ring for each strip");

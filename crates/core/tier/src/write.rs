@@ -1,5 +1,5 @@
 use crate::{
-    ChunkId, ItemName, ItemSource, KeyHash, Presence, TIER_WRITES_MAX, Tier, TierAction,
+    ChunkId, ItemName, ItemSource, KeyHash, MemoryTier, Presence, TIER_WRITES_MAX, TierAction,
     TierAnswer, TierRefusal, TierTicket, TierWrite, Version,
     chunk::{CHUNK_LEN, Chunk, LOST, Member},
     index::Location,
@@ -8,7 +8,7 @@ use crate::{
 };
 use alloc::vec::Vec;
 
-impl Tier {
+impl MemoryTier {
     pub(crate) fn write_arrived(
         &mut self,
         key: KeyHash,

@@ -3,8 +3,8 @@
 use ripstop_codec::Codec;
 use ripstop_model::{Code, StripSet, Timestamp};
 use ripstop_tier::{
-    FetchEnd, Fragment, ItemName, ItemSource, KeyHash, Presence, ReadPlan, SealId, ServerId, Tier,
-    TierAction, TierAnswer, TierEvent, TierTask, TierTicket, TierWrite,
+    FetchEnd, Fragment, ItemName, ItemSource, KeyHash, MemoryTier, Presence, ReadPlan, SealId,
+    ServerId, TierAction, TierAnswer, TierEvent, TierTask, TierTicket, TierWrite,
 };
 use std::collections::BTreeMap;
 
@@ -23,11 +23,11 @@ pub(crate) struct Call {
 }
 
 pub(crate) struct World {
-    pub tier: Tier,
+    pub tier: MemoryTier,
     codec: Codec,
     pub servers: BTreeMap<ServerId, BTreeMap<ItemName, Vec<u8>>>,
     pub dead: Vec<ServerId>,
-    /// Of a hundred requests to servers, so many are lost before they act, and as many after.
+    /// How many of a hundred requests to servers are lost before they act; as many are after.
     pub losses: u64,
     under_way: Vec<TierAction>,
     pub calls: BTreeMap<TierTicket, Call>,
@@ -46,7 +46,7 @@ impl World {
             .map(|ring| (0..servers_per_ring).map(|at| server(ring, at)).collect())
             .collect();
         Self {
-            tier: Tier::new(code, &rings),
+            tier: MemoryTier::new(code, &rings),
             codec: Codec::new(code),
             servers: rings.into_iter().flatten().map(|id| (id, BTreeMap::new())).collect(),
             dead: Vec::new(),
@@ -128,7 +128,7 @@ impl World {
             match action {
                 TierAction::Answer(ticket, answer) => self.answer(ticket, answer),
                 TierAction::Forget(stripe) => {
-                    assert_eq!(self.encoded.remove(&stripe).is_some(), true, "encoded once");
+                    assert!(self.encoded.remove(&stripe).is_some(), "encoded once");
                 }
                 TierAction::Expel(server) => {
                     self.servers.get_mut(&server).expect("it is a server").clear();
