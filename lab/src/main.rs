@@ -61,8 +61,6 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    // As in the program: a gateway in this process is to be measured as it is shipped.
-    ripstop_assembly::give_memory_back();
     let arguments = Arguments::parse();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let result = runtime.map_err(Into::into).and_then(|it| it.block_on(run(arguments.command)));

@@ -28,7 +28,6 @@ use std::{pin::Pin, process::ExitCode, time::Duration};
 const LEFT_WITHIN: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
-    ripstop_assembly::give_memory_back();
     let arguments = Arguments::parse();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let result = match runtime {

@@ -34,7 +34,6 @@ mod telemetry;
 mod watch;
 
 pub use admin_port::{AdminPort, Kept, Lines};
-pub use allocator::give_memory_back;
 pub use assembly::{Assembly, NumberedNode, assemble, number_nodes, open_catalog, pool_id};
 pub use check::{catalog_report, told_of};
 pub use credentials::CredentialsOrigin;
