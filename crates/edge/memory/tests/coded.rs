@@ -315,15 +315,13 @@ async fn spoil(server: &Server, bytes: &Bytes) -> usize {
     let names: BTreeSet<String> = names.filter(|name| !name.ends_with('!')).collect();
     let client = MemcachedClient::new(server.at(), link());
     for name in &names {
-        let mut item =
-            client.get(name.as_bytes()).await.expect("it is there").expect("it is listed").to_vec();
-        if bytes.is_empty() {
-            let at = item.len() / 2;
-            item[at] ^= 4;
-            client.set(name.as_bytes(), &item.into()).await.expect("it is there");
-        } else {
-            client.set(name.as_bytes(), bytes).await.expect("it is there");
-        }
+        // A copy may be deleted meanwhile: its chunk is sealed.
+        let item = client.get(name.as_bytes()).await.expect("it is there");
+        let Some(mut item) = item.map(Vec::from) else { continue };
+        let at = item.len() / 2;
+        item[at] ^= 4;
+        let item = if bytes.is_empty() { item.into() } else { bytes.clone() };
+        client.set(name.as_bytes(), &item).await.expect("it is there");
     }
     names.len()
 }
