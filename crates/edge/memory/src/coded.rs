@@ -4,7 +4,9 @@ use crate::{
     link::{Keepsake, Link},
     name::Names,
     settings::LinkSettings,
-    shell::{CodedMemoryStatus, Shell, Waiter, Wish},
+    shell::Shell,
+    state::{Waiter, Wish},
+    status::CodedMemoryStatus,
 };
 use bytes::Bytes;
 use ripstop_model::Code;

@@ -148,7 +148,7 @@ impl<T> Connection<T> {
             read = reader.read_buf(&mut self.input) => {
                 self.unbroken(read)?;
             }
-            () = queue.came.notified(), if !is_writing => {}
+            () = queue.woken(), if !is_writing => {}
             _ = tick.tick() => self.check_age()?,
         }
         Ok(())

@@ -34,7 +34,7 @@ pub enum ClientError {
 /// leave together, and answers come back in order. Values are not copied.
 #[derive(Debug)]
 pub struct MemcachedClient {
-    link: Link<Waiters>,
+    link: Link<Waiter>,
     // The link tells it only while it is there.
     _waiters: Arc<Waiters>,
 }
@@ -44,7 +44,7 @@ pub struct MemcachedClient {
 struct Waiters;
 
 impl Deliver for Waiters {
-    type Ticket = oneshot::Sender<Reply>;
+    type Ticket = Waiter;
 
     fn deliver(&self, _server: u16, replies: &mut Replies<Self::Ticket>) {
         for (waiter, reply) in replies.drain(..) {
@@ -58,7 +58,8 @@ impl Deliver for Waiters {
     fn returned(&self, _server: u16) {}
 }
 
-type Asking = Result<(), (Shut, oneshot::Sender<Reply>)>;
+type Waiter = oneshot::Sender<Reply>;
+type Asking = Result<(), (Shut, Waiter)>;
 
 impl MemcachedClient {
     /// A client of the server at this address, which need not be there yet.
@@ -84,7 +85,9 @@ impl MemcachedClient {
             self.link.get(key, waiter).map_err(|(shut, _)| ClientError::from(shut))?;
             Ok(answer)
         };
-        let answers: Vec<_> = keys.iter().map(ask).collect::<Result<_, ClientError>>()?;
+        let answers = keys.iter().map(ask).collect::<Result<Vec<_>, ClientError>>();
+        self.link.wake();
+        let answers = answers?;
         let mut found = Vec::with_capacity(keys.len());
         for answer in answers {
             found.push(item(answered(answer).await?)?);
@@ -110,7 +113,8 @@ impl MemcachedClient {
         is_done(self.ask(key, |link, waiter| link.delete(key, waiter)).await?)
     }
 
-    /// Deletes an item, without being told whether there was one.
+    /// Deletes an item, without being told whether there was one: with the next request, or a
+    /// little later.
     pub fn delete_quietly(&self, key: &[u8]) -> Result<(), ClientError> {
         check(key)?;
         self.link.delete_quietly(key);
@@ -121,6 +125,7 @@ impl MemcachedClient {
     pub async fn fence(&self) -> Result<(), ClientError> {
         let (waiter, answer) = oneshot::channel();
         self.link.fence(waiter).map_err(|(shut, _)| ClientError::from(shut))?;
+        self.link.wake();
         answered(answer).await.map(drop)
     }
 
@@ -132,11 +137,12 @@ impl MemcachedClient {
     async fn ask(
         &self,
         key: &[u8],
-        ask: impl FnOnce(&Link<Waiters>, oneshot::Sender<Reply>) -> Asking,
+        ask: impl FnOnce(&Link<Waiter>, Waiter) -> Asking,
     ) -> Result<Reply, ClientError> {
         check(key)?;
         let (waiter, answer) = oneshot::channel();
         ask(&self.link, waiter).map_err(|(shut, _)| ClientError::from(shut))?;
+        self.link.wake();
         answered(answer).await
     }
 }

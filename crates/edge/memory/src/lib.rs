@@ -31,6 +31,8 @@ mod queue;
 mod settings;
 mod shell;
 mod slab;
+mod state;
+mod status;
 mod wire;
 
 pub use answer::{CodedMemoryError, StoredValue};
@@ -39,5 +41,5 @@ pub use direct::{ClientError, MemcachedClient, SERVER_KEY_MAX};
 pub use fault::LinkFault;
 pub use ripstop_tier::{Presence, Version};
 pub use settings::LinkSettings;
-pub use shell::CodedMemoryStatus;
+pub use status::CodedMemoryStatus;
 pub use wire::{ANSWER_LEN_MAX, Nonsense};

@@ -49,8 +49,8 @@ pub(crate) struct Keepsake {
 
 /// A server, and what waits for it.
 #[derive(Debug)]
-pub(crate) struct Link<D: Deliver> {
-    wire: Arc<Wire<D::Ticket>>,
+pub(crate) struct Link<T> {
+    wire: Arc<Wire<T>>,
 }
 
 #[derive(Debug)]
@@ -66,10 +66,10 @@ struct Wire<T> {
     changed: Notify,
 }
 
-impl<D: Deliver> Link<D> {
+impl<T: Send + fmt::Debug + 'static> Link<T> {
     /// A link to the server, whose answers and changes `owner` is told under this number. Without a
     /// keepsake nobody asks whether the server still has what it had.
-    pub(crate) fn start(
+    pub(crate) fn start<D: Deliver<Ticket = T>>(
         number: u16,
         at: SocketAddr,
         settings: LinkSettings,
@@ -91,7 +91,7 @@ impl<D: Deliver> Link<D> {
         Self { wire }
     }
 
-    pub(crate) fn get(&self, key: &[u8], ticket: D::Ticket) -> Result<(), (Shut, D::Ticket)> {
+    pub(crate) fn get(&self, key: &[u8], ticket: T) -> Result<(), (Shut, T)> {
         self.wire.queue.get(key, ticket)
     }
 
@@ -100,12 +100,12 @@ impl<D: Deliver> Link<D> {
         key: &[u8],
         payload: &Payload<'_>,
         is_add: bool,
-        ticket: D::Ticket,
-    ) -> Result<(), (Shut, D::Ticket)> {
+        ticket: T,
+    ) -> Result<(), (Shut, T)> {
         self.wire.queue.set(key, payload, is_add, ticket)
     }
 
-    pub(crate) fn delete(&self, key: &[u8], ticket: D::Ticket) -> Result<(), (Shut, D::Ticket)> {
+    pub(crate) fn delete(&self, key: &[u8], ticket: T) -> Result<(), (Shut, T)> {
         self.wire.queue.delete(key, ticket)
     }
 
@@ -113,8 +113,13 @@ impl<D: Deliver> Link<D> {
         self.wire.queue.delete_quietly(key);
     }
 
-    pub(crate) fn fence(&self, ticket: D::Ticket) -> Result<(), (Shut, D::Ticket)> {
+    pub(crate) fn fence(&self, ticket: T) -> Result<(), (Shut, T)> {
         self.wire.queue.fence(ticket)
+    }
+
+    /// What was asked for leaves.
+    pub(crate) fn wake(&self) {
+        self.wire.queue.wake();
     }
 
     /// Requests outstanding, and their bytes.
@@ -129,7 +134,7 @@ impl<D: Deliver> Link<D> {
     }
 }
 
-impl<D: Deliver> Drop for Link<D> {
+impl<T> Drop for Link<T> {
     fn drop(&mut self) {
         self.wire.is_closed.store(true, Ordering::Release);
         self.wire.changed.notify_one();

@@ -137,6 +137,8 @@ struct Waiting<T> {
     awaited: VecDeque<Awaited<T>>,
     /// Never begins again at a new connection, so an answer of an old one names nothing.
     next_opaque: u32,
+    /// Whoever writes it knows that something waits.
+    is_told: bool,
     down: Option<Arc<LinkFault>>,
 }
 
@@ -148,14 +150,20 @@ pub(crate) struct Queue<T> {
     bytes: AtomicUsize,
     requests_max: usize,
     bytes_max: usize,
-    pub(crate) came: Notify,
+    came: Notify,
 }
 
 impl<T> Queue<T> {
     pub(crate) fn new(requests_max: usize, bytes_max: usize) -> Self {
         let (out, awaited) = (Outgoing::default(), VecDeque::new());
         Self {
-            waiting: Mutex::new(Waiting { out, awaited, next_opaque: 1, down: None }),
+            waiting: Mutex::new(Waiting {
+                out,
+                awaited,
+                next_opaque: 1,
+                is_told: false,
+                down: None,
+            }),
             requests: AtomicUsize::new(0),
             bytes: AtomicUsize::new(0),
             requests_max,
@@ -199,7 +207,7 @@ impl<T> Queue<T> {
         })
     }
 
-    /// Nobody is told whether it was there.
+    /// Nobody is told whether it was there. It leaves with the next request, or a little later.
     pub(crate) fn delete_quietly(&self, key: &[u8]) {
         // A server that is not there has nothing to delete, and one that has too much to do keeps
         // an item that nothing names.
@@ -234,21 +242,34 @@ impl<T> Queue<T> {
         }
         self.requests.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(len, Ordering::Relaxed);
-        let is_first = waiting.awaited.is_empty();
         let opaque = waiting.next_opaque;
         waiting.next_opaque = opaque.wrapping_add(1);
         put(&mut waiting.out, opaque);
         waiting.awaited.push_back(Awaited { opaque, asked, len, ticket });
+        Ok(())
+    }
+
+    /// What was asked for leaves. Apart from asking, so that it is not done under others' locks:
+    /// waking whoever writes can take a call of the system.
+    pub(crate) fn wake(&self) {
+        let mut waiting = self.waiting();
+        let is_needed = !waiting.is_told && !waiting.awaited.is_empty();
+        waiting.is_told |= is_needed;
         drop(waiting);
-        if is_first {
+        if is_needed {
             self.came.notify_one();
         }
-        Ok(())
+    }
+
+    /// Waits until something is to be taken.
+    pub(crate) async fn woken(&self) {
+        self.came.notified().await;
     }
 
     /// Takes all that waits; `out` must be empty.
     pub(crate) fn take(&self, out: &mut Outgoing, awaited: &mut VecDeque<Awaited<T>>) -> usize {
         let mut waiting = self.waiting();
+        waiting.is_told = false;
         if waiting.awaited.is_empty() {
             return 0;
         }

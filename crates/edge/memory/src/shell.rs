@@ -1,217 +1,87 @@
-//! Carries out what the tier says, and tells it what happened.
+//! A tier, its servers, and who waits for answers.
 
 use crate::{
-    answer::{CodedMemoryError, Done, StoredValue},
-    coder::{Coder, Strips},
+    coder::Coder,
     connection::{Replies, Reply},
-    gather::{Gather, Purpose},
     link::{Deliver, Link},
-    name::{CHECK_LEN, KeyDigest, Names, SEAL_LEN},
-    open::OpenChunks,
-    queue::Payload,
-    slab::Slab,
+    name::{KeyDigest, Names, SEAL_LEN},
+    state::{After, Errand, Servers, State, Waiter, Wish},
+    status::CodedMemoryStatus,
 };
-use bytes::{Buf as _, Bytes, BytesMut};
+use bytes::Bytes;
 use ripstop_model::Timestamp;
-use ripstop_tier::{
-    ChunkId, FetchEnd, Fragment, ItemName, ItemSource, MemoryTier, Presence, ReadPlan, SealId,
-    ServerId, TierAction, TierAnswer, TierEvent, TierTask, TierTicket, TierWrite,
-};
+use ripstop_tier::{ItemName, MemoryTier, ServerId, TierEvent};
 use std::{
-    collections::{BTreeMap, VecDeque},
     fmt, mem,
     sync::{
-        Mutex, MutexGuard, OnceLock, PoisonError,
+        Mutex, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Instant,
 };
-use tokio::sync::oneshot;
-
-/// Bytes of a chunk; a value with what is coded before it is no longer.
-pub(crate) const CHUNK_LEN: usize = 4096;
-/// Bytes before an object's value at a server.
-const HEAD_LEN: usize = SEAL_LEN + CHECK_LEN;
-/// Bytes that a request counts as, besides its value.
-const CALL_LEN: usize = 256;
-
-/// Who waits for how a request ended.
-pub(crate) type Waiter = oneshot::Sender<Result<Done, CodedMemoryError>>;
-
-/// What an answer of a server is for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Errand {
-    /// An item that is stored.
-    Store(TierTask),
-    /// A whole value.
-    Whole { task: TierTask, ticket: TierTicket, name: ItemName, len: u16, is_again: bool },
-    /// A part of several that are fetched together.
-    Part { gather: u64, at: u16, name: ItemName, is_again: bool },
-}
-
-impl Errand {
-    const fn name(&self) -> Option<ItemName> {
-        match self {
-            Self::Store(_) => None,
-            Self::Whole { name, .. } | Self::Part { name, .. } => Some(*name),
-        }
-    }
-}
-
-/// A caller's request.
-#[derive(Debug)]
-struct Call {
-    check: [u8; CHECK_LEN],
-    /// What is written.
-    value: Bytes,
-    /// What is stored before it, once it has a name.
-    head: Option<(ItemName, [u8; HEAD_LEN])>,
-    /// What was read: the digest of a key, and a value.
-    fetched: Option<Bytes>,
-    /// Bytes that it counts as.
-    held: usize,
-    waiter: Waiter,
-}
-
-/// Parity that was encoded and is not stored everywhere yet.
-#[derive(Debug, Default)]
-struct Encoded {
-    parity: Vec<([u8; SEAL_LEN], Bytes)>,
-    chunks: Vec<ChunkId>,
-}
 
 /// A tier, its servers, and what is under way.
 pub(crate) struct Shell {
     state: Mutex<State>,
-    links: OnceLock<Vec<Link<Self>>>,
+    // Links tell the shell what happens, so they are made after it.
+    servers: OnceLock<Servers>,
     names: Names,
-    bytes_max: usize,
     begun: Instant,
     damaged: AtomicU64,
 }
 
-struct State {
-    tier: MemoryTier,
-    coder: Coder,
-    calls: Slab<Call>,
-    gathers: Slab<Gather>,
-    encoded: BTreeMap<SealId, Encoded>,
-    open: OpenChunks,
-    /// Bytes of calls.
-    held: usize,
-    decoded: u64,
-    refused: u64,
-    // What follows is empty between steps.
-    events: VecDeque<TierEvent>,
-    actions: Vec<TierAction>,
-    key: BytesMut,
-}
-
-/// What a memory did and has.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct CodedMemoryStatus {
-    /// Keys that have a value.
-    pub keys: usize,
-    /// Bytes of memory of the index and of lists of objects.
-    pub metadata_bytes: usize,
-    /// Bytes of objects in chunks, dead ones included.
-    pub chunk_bytes: u64,
-    /// Those of them that are dead.
-    pub dead_bytes: u64,
-    /// Stripes whose parity is stored.
-    pub sealed_stripes: usize,
-    /// Requests of callers under way.
-    pub calls: usize,
-    /// Bytes that these count as.
-    pub held_bytes: usize,
-    /// Values that were decoded, since their server is lost.
-    pub decoded: u64,
-    /// Items whose seal did not hold.
-    pub damaged: u64,
-    /// Items that a server would not store, for want of memory for example.
-    pub refused: u64,
-}
-
-/// What a caller asks for.
-#[derive(Debug)]
-pub(crate) enum Wish {
-    Get,
-    Put(Bytes, Presence),
-    Delete(Presence),
-}
-
 impl Shell {
     pub(crate) fn new(tier: MemoryTier, coder: Coder, names: Names, bytes_max: usize) -> Self {
-        let state = State {
-            tier,
-            coder,
-            calls: Slab::new(),
-            gathers: Slab::new(),
-            encoded: BTreeMap::new(),
-            open: OpenChunks::default(),
-            held: 0,
-            decoded: 0,
-            refused: 0,
-            events: VecDeque::new(),
-            actions: Vec::new(),
-            key: BytesMut::new(),
-        };
         Self {
-            state: Mutex::new(state),
-            links: OnceLock::new(),
+            state: Mutex::new(State::new(tier, coder, bytes_max)),
+            servers: OnceLock::new(),
             names,
-            bytes_max,
             begun: ripstop_host::now(),
             damaged: AtomicU64::new(0),
         }
     }
 
     /// The servers, by their numbers; before anything else.
-    pub(crate) fn set_links(&self, links: Vec<Link<Self>>) {
-        self.links.set(links).expect("links are set once");
+    pub(crate) fn set_links(&self, links: Vec<Link<Errand>>) {
+        let servers = Servers { links, names: self.names.clone() };
+        self.servers.set(servers).expect("servers are set once");
     }
 
     pub(crate) const fn names(&self) -> &Names {
         &self.names
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        // A panic under the lock would be a bug of the tier; serving others is better than nothing.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn link(&self, server: ServerId) -> &Link<Self> {
-        &self.links.get().expect("links are set first")[usize::from(server.0)]
-    }
-
-    fn now(&self) -> Timestamp {
-        Timestamp::ZERO + ripstop_host::since(self.begun)
-    }
-
     /// Begins requests of callers.
     pub(crate) fn ask(&self, wishes: impl IntoIterator<Item = (KeyDigest, Wish, Waiter)>) {
-        let mut state = self.state();
-        for (key, wish, waiter) in wishes {
-            state.ask(self, key, wish, waiter);
+        self.step(|state, _| {
+            for (key, wish, waiter) in wishes {
+                state.ask(key, wish, waiter);
+            }
+        });
+    }
+
+    /// Notes what happened, and carries out what the tier says to it.
+    fn step(&self, note: impl FnOnce(&mut State, &Servers)) {
+        // A server that was connected before the others were made waits for them.
+        let servers = self.servers.wait();
+        // A panic under the lock would be a bug of the tier; serving others is better than nothing.
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        note(&mut state, servers);
+        state.run(servers, Timestamp::ZERO + ripstop_host::since(self.begun));
+        let After { answers, asked } = mem::take(&mut state.after);
+        drop(state);
+        for server in asked {
+            servers.link(ServerId(server)).wake();
         }
-        state.run(self);
+        for (waiter, answer) in answers {
+            // Who gave up waiting does not want it.
+            drop(waiter.send(answer));
+        }
     }
 
     pub(crate) fn status(&self) -> CodedMemoryStatus {
-        let state = self.state();
-        let (chunk_bytes, dead_bytes) = state.tier.chunk_bytes();
-        CodedMemoryStatus {
-            keys: state.tier.len(),
-            metadata_bytes: state.tier.metadata_bytes(),
-            chunk_bytes,
-            dead_bytes,
-            sealed_stripes: state.tier.sealed_stripes(),
-            calls: state.calls.len(),
-            held_bytes: state.held,
-            decoded: state.decoded,
-            damaged: self.damaged.load(Ordering::Relaxed),
-            refused: state.refused,
-        }
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        CodedMemoryStatus { damaged: self.damaged.load(Ordering::Relaxed), ..state.status() }
     }
 
     /// Takes the seal off an item, if it holds.
@@ -238,318 +108,72 @@ impl Deliver for Shell {
                 *reply = Reply::Missing;
             }
         }
-        let mut state = self.state();
-        for (errand, reply) in replies.drain(..) {
-            state.replied(self, ServerId(server), errand, reply);
-        }
-        state.run(self);
+        self.step(|state, servers| {
+            for (errand, reply) in replies.drain(..) {
+                state.replied(servers, ServerId(server), errand, reply);
+            }
+        });
     }
 
     fn lost(&self, server: u16) {
-        let mut state = self.state();
-        state.events.push_back(TierEvent::ServerLost(ServerId(server)));
-        state.run(self);
+        self.step(|state, _| state.events.push_back(TierEvent::ServerLost(ServerId(server))));
     }
 
     fn returned(&self, server: u16) {
-        let mut state = self.state();
-        state.events.push_back(TierEvent::ServerReturned(ServerId(server)));
-        state.run(self);
+        self.step(|state, _| state.events.push_back(TierEvent::ServerReturned(ServerId(server))));
     }
-}
-
-impl State {
-    fn ask(&mut self, shell: &Shell, key: KeyDigest, wish: Wish, waiter: Waiter) {
-        let (value, held) = match &wish {
-            // A value of any length may come.
-            Wish::Get => (Bytes::new(), CHUNK_LEN),
-            Wish::Put(value, _) => {
-                (value.clone(), (value.len() + HEAD_LEN) * (1 + self.coder.code().parity()))
-            }
-            Wish::Delete(_) => (Bytes::new(), 0),
-        };
-        let held = held + CALL_LEN;
-        if self.held + held > shell.bytes_max {
-            drop(waiter.send(Err(CodedMemoryError::Busy)));
-            return;
-        }
-        self.held += held;
-        let call = Call { check: key.check, value, head: None, fetched: None, held, waiter };
-        let (ticket, key) = (TierTicket(self.calls.insert(call)), key.hash);
-        self.events.push_back(match wish {
-            Wish::Get => TierEvent::ReadArrived { ticket, key },
-            Wish::Put(value, presence) => {
-                let len = (CHECK_LEN + value.len()) as u32;
-                TierEvent::WriteArrived { ticket, key, write: TierWrite::Put { len }, presence }
-            }
-            Wish::Delete(presence) => {
-                TierEvent::WriteArrived { ticket, key, write: TierWrite::Delete, presence }
-            }
-        });
-    }
-
-    /// Tells the tier everything that happened, and carries out what it says.
-    fn run(&mut self, shell: &Shell) {
-        let now = shell.now();
-        let mut actions = mem::take(&mut self.actions);
-        while let Some(event) = self.events.pop_front() {
-            self.tier.handle(now, event, &mut actions);
-            for action in actions.drain(..) {
-                self.act(shell, action);
-            }
-        }
-        self.actions = actions;
-    }
-
-    fn act(&mut self, shell: &Shell, action: TierAction) {
-        match action {
-            TierAction::Store { task, server, name, source } => {
-                self.store(shell, task, server, name, source);
-            }
-            TierAction::Fetch { task, ticket, plan: ReadPlan::Whole(whole) } => {
-                let Fragment { server, name, len, .. } = whole;
-                let errand = Errand::Whole { task, ticket, name, len, is_again: false };
-                self.fetch(shell, server, name, errand);
-            }
-            TierAction::Fetch { task, ticket, plan } => self.fetch_parts(shell, task, ticket, plan),
-            TierAction::Encode { task, stripe, fragments } => {
-                self.encode(shell, task, stripe, fragments);
-            }
-            TierAction::Forget(stripe) => {
-                let encoded = self.encoded.remove(&stripe).unwrap_or_default();
-                encoded.chunks.into_iter().for_each(|chunk| self.open.forget(chunk));
-            }
-            TierAction::Delete { server, name } => {
-                shell.link(server).delete_quietly(self.key(shell, name));
-            }
-            TierAction::Expel(server) => shell.link(server).expel(),
-            TierAction::Answer(ticket, answer) => self.answer(ticket, answer),
-        }
-    }
-
-    /// What the item is called at servers.
-    fn key(&mut self, shell: &Shell, name: ItemName) -> &[u8] {
-        self.key.clear();
-        shell.names.put_name(&mut self.key, name);
-        &self.key
-    }
-
-    fn store(
-        &mut self,
-        shell: &Shell,
-        task: TierTask,
-        server: ServerId,
-        name: ItemName,
-        source: ItemSource,
-    ) {
-        self.key(shell, name);
-        let link = shell.link(server);
-        let stored = match source {
-            ItemSource::Write(ticket) => {
-                let call = self.calls.get_mut(ticket.0).expect("a write waits for its items");
-                let head = *seal_once(call, shell, name, &mut self.open);
-                let payload = Payload { head: &head, body: &call.value };
-                link.set(&self.key, &payload, false, Errand::Store(task))
-            }
-            ItemSource::Parity(stripe) => {
-                let ItemName::Parity { strip, .. } = name else { unreachable!("it is parity") };
-                let encoded = self.encoded.get(&stripe).expect("it is kept until it is stored");
-                let at = usize::from(strip) - self.coder.code().k();
-                let (seal, body) = &encoded.parity[at];
-                let payload = Payload { head: seal, body };
-                link.set(&self.key, &payload, false, Errand::Store(task))
-            }
-        };
-        if stored.is_err() {
-            self.events.push_back(TierEvent::StoreFailed(task));
-        }
-    }
-
-    fn fetch(&mut self, shell: &Shell, server: ServerId, name: ItemName, errand: Errand) {
-        let fetched = shell.link(server).get(self.key(shell, name), errand);
-        if let Err((_, errand)) = fetched {
-            self.fetch_failed(errand, FetchEnd::Silent { server });
-        }
-    }
-
-    fn fetch_parts(&mut self, shell: &Shell, task: TierTask, ticket: TierTicket, plan: ReadPlan) {
-        let ReadPlan::Decode { wanted, sources, len, fragments } = plan else {
-            unreachable!("the other plan has no parts")
-        };
-        let strips = Strips::new(self.coder.code().n(), len.into());
-        let purpose = Purpose::Read { ticket, wanted, sources };
-        self.decoded += 1;
-        self.gather(shell, Gather { task, purpose, strips, waiting: fragments.len(), fragments });
-    }
-
-    /// Fetches fragments; without any the purpose is fulfilled at once.
-    fn gather(&mut self, shell: &Shell, gather: Gather) {
-        if gather.waiting == 0 {
-            return self.gathered(shell, gather);
-        }
-        let fragments = gather.fragments.clone();
-        let gather = self.gathers.insert(gather);
-        for (at, Fragment { server, name, .. }) in (0u16..).zip(fragments) {
-            let errand = Errand::Part { gather, at, name, is_again: false };
-            self.fetch(shell, server, name, errand);
-        }
-    }
-
-    fn encode(&mut self, shell: &Shell, task: TierTask, stripe: SealId, fragments: Vec<Fragment>) {
-        let code = self.coder.code();
-        let mut strips = Strips::new(code.k(), CHUNK_LEN);
-        // Without parity there is nothing to encode.
-        let mut fetched = fragments;
-        let encoded = self.encoded.entry(stripe).or_default();
-        fetched.retain(|fragment| {
-            if let ItemName::Object { chunk, .. } = fragment.name
-                && encoded.chunks.last() != Some(&chunk)
-            {
-                encoded.chunks.push(chunk);
-            }
-            let kept = self.open.fragment(fragment);
-            if let Some(bytes) = kept {
-                strips.put(fragment, bytes);
-            }
-            code.parity() > 0 && kept.is_none()
-        });
-        let purpose = Purpose::Seal(stripe);
-        let waiting = fetched.len();
-        self.gather(shell, Gather { task, purpose, strips, fragments: fetched, waiting });
-    }
-
-    /// All fragments came.
-    fn gathered(&mut self, shell: &Shell, gather: Gather) {
-        let Gather { task, purpose, strips, .. } = gather;
-        match purpose {
-            Purpose::Read { ticket, wanted, sources } => {
-                let value = self.coder.decode(&strips, &sources, wanted);
-                if let Some(call) = self.calls.get_mut(ticket.0) {
-                    call.fetched = Some(value);
-                }
-            }
-            Purpose::Seal(stripe) => {
-                let parity = self.coder.encode(&strips);
-                let sealed = (self.coder.code().k() as u8..).zip(parity).map(|(strip, bytes)| {
-                    (shell.names.seal(ItemName::Parity { stripe, strip }, [&bytes]), bytes)
-                });
-                self.encoded.entry(stripe).or_default().parity = sealed.collect();
-            }
-        }
-        self.events.push_back(TierEvent::FetchEnded(task, FetchEnd::Done));
-    }
-
-    /// A server answered, or will not.
-    fn replied(&mut self, shell: &Shell, server: ServerId, errand: Errand, reply: Reply) {
-        match (errand, reply) {
-            (Errand::Store(task), Reply::Done) => {
-                self.events.push_back(TierEvent::ItemStored(task));
-            }
-            (Errand::Store(task), reply) => {
-                self.refused += u64::from(matches!(reply, Reply::Refused(_)));
-                self.events.push_back(TierEvent::StoreFailed(task));
-            }
-            (Errand::Whole { task, ticket, len, .. }, Reply::Value(coded))
-                if coded.len() == usize::from(len) =>
-            {
-                if let Some(call) = self.calls.get_mut(ticket.0) {
-                    call.fetched = Some(coded);
-                }
-                self.events.push_back(TierEvent::FetchEnded(task, FetchEnd::Done));
-            }
-            (Errand::Part { gather, at, .. }, Reply::Value(coded))
-                if self.gathers.get_mut(gather).is_none_or(|gather| gather.put(at, &coded)) =>
-            {
-                if self.gathers.get_mut(gather).is_some_and(|gather| gather.waiting == 0)
-                    && let Some(gather) = self.gathers.remove(gather)
-                {
-                    self.gathered(shell, gather);
-                }
-            }
-            // What is as long as it was not is not there, like what is damaged.
-            (
-                Errand::Whole { name, .. } | Errand::Part { name, .. },
-                Reply::Value(_) | Reply::Missing,
-            ) => self.fetch_failed(errand, FetchEnd::Missing { server, name }),
-            (Errand::Whole { .. } | Errand::Part { .. }, Reply::Lost(_)) => {
-                self.ask_again(shell, server, errand);
-            }
-            (
-                Errand::Whole { .. } | Errand::Part { .. },
-                Reply::Refused(_) | Reply::Done | Reply::NotStored,
-            ) => self.fetch_failed(errand, FetchEnd::Silent { server }),
-        }
-    }
-
-    /// A connection that broke says nothing of the server: the next one is asked once.
-    fn ask_again(&mut self, shell: &Shell, server: ServerId, errand: Errand) {
-        let again = match errand {
-            Errand::Whole { task, ticket, name, len, is_again: false } => {
-                (name, Errand::Whole { task, ticket, name, len, is_again: true })
-            }
-            Errand::Part { gather, at, name, is_again: false } => {
-                (name, Errand::Part { gather, at, name, is_again: true })
-            }
-            Errand::Whole { .. } | Errand::Part { .. } | Errand::Store(_) => {
-                return self.fetch_failed(errand, FetchEnd::Silent { server });
-            }
-        };
-        self.fetch(shell, server, again.0, again.1);
-    }
-
-    fn fetch_failed(&mut self, errand: Errand, end: FetchEnd) {
-        let task = match errand {
-            Errand::Whole { task, .. } => Some(task),
-            // The others that are fetched with it are of no use.
-            Errand::Part { gather, .. } => self.gathers.remove(gather).map(|gather| gather.task),
-            Errand::Store(_) => None,
-        };
-        self.events.extend(task.map(|task| TierEvent::FetchEnded(task, end)));
-    }
-
-    fn answer(&mut self, ticket: TierTicket, answer: TierAnswer) {
-        let Some(call) = self.calls.remove(ticket.0) else { return };
-        self.held -= call.held;
-        let done = match answer {
-            TierAnswer::Value(version) => {
-                // The value of another key of this hash is none of this key's.
-                let mut coded = call.fetched.unwrap_or_default();
-                let is_its = coded.get(..CHECK_LEN) == Some(&call.check);
-                coded.advance(CHECK_LEN.min(coded.len()));
-                Ok(Done::Value(is_its.then_some(StoredValue { bytes: coded, version })))
-            }
-            TierAnswer::Nothing => Ok(Done::Nothing),
-            TierAnswer::Written(version) => Ok(Done::Written(version)),
-            TierAnswer::Deleted => Ok(Done::Deleted),
-            TierAnswer::Refused(refusal) => Err(refusal.into()),
-        };
-        // Who gave up waiting does not want it.
-        drop(call.waiter.send(done));
-    }
-}
-
-/// What is stored before a call's value. Its copies have its name, and so the same.
-fn seal_once<'a>(
-    call: &'a mut Call,
-    shell: &Shell,
-    name: ItemName,
-    open: &mut OpenChunks,
-) -> &'a [u8; HEAD_LEN] {
-    let Call { head, check, value, .. } = call;
-    if head.is_none_or(|head| head.0 != name) {
-        let mut bytes = [0; HEAD_LEN];
-        bytes[..SEAL_LEN].copy_from_slice(&shell.names.seal(name, [&check[..], &value[..]]));
-        bytes[SEAL_LEN..].copy_from_slice(check);
-        *head = Some((name, bytes));
-        if let ItemName::Object { chunk, slot } = name {
-            open.put(chunk, slot, [check, value]);
-        }
-    }
-    &head.as_ref().expect("it was just made").1
 }
 
 impl fmt::Debug for Shell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shell").field("links", &self.links).finish_non_exhaustive()
+        f.debug_struct("Shell").field("servers", &self.servers).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{answer::Done, settings::LinkSettings};
+    use ripstop_model::Code;
+    use ripstop_seal::{Sealer, StoreKey};
+    use ripstop_tier::{ChunkId, KeyHash, Presence, TierTask, TierTicket};
+    use std::sync::{Arc, Weak};
+    use tokio::sync::oneshot;
+
+    const NAME: ItemName = ItemName::Object { chunk: ChunkId(0), slot: 0 };
+
+    fn digest(check: u8) -> KeyDigest {
+        KeyDigest { hash: KeyHash(7), check: [check; 4] }
+    }
+
+    #[tokio::test]
+    async fn the_value_of_another_key_of_the_same_hash_is_no_answer() {
+        let code = Code::new(1, 1).unwrap();
+        let tier = MemoryTier::new(code, &[vec![ServerId(0)]]);
+        let names = Names::new(Sealer::new(&StoreKey::from_bytes([1; 32])), "tier", 1);
+        let shell = Arc::new(Shell::new(tier, Coder::new(code), names, 1 << 20));
+        // What it would be told is told below.
+        let at = ([127, 0, 0, 1], 1).into();
+        let nobody = Weak::<Shell>::new();
+        shell.set_links(vec![Link::start(0, at, LinkSettings::default(), None, nobody)]);
+        let (waiter, written) = oneshot::channel();
+        let wish = Wish::Put(Bytes::from_static(b"mine"), Presence::Any);
+        shell.ask([(digest(1), wish, waiter)]);
+        shell.deliver(0, &mut vec![(Errand::Store(TierTask(1)), Reply::Done)]);
+        assert!(matches!(written.await.unwrap(), Ok(Done::Written(_))));
+        let coded = [&[1; 4], &b"mine"[..]].concat();
+        let seal = shell.names().seal(NAME, [&coded]);
+        let item = Bytes::from([&seal[..], &coded].concat());
+        for (turn, check, expected) in [(2, 1, Some(&b"mine"[..])), (3, 2, None)] {
+            let (waiter, read) = oneshot::channel();
+            shell.ask([(digest(check), Wish::Get, waiter)]);
+            // The first and only call under way is that of place 0, for the turn's time.
+            let ticket = TierTicket((turn - 1) << 32);
+            let (task, len) = (TierTask(turn), coded.len() as u16);
+            let errand = Errand::Whole { task, ticket, name: NAME, len, is_again: false };
+            shell.deliver(0, &mut vec![(errand, Reply::Value(item.clone()))]);
+            let Ok(Done::Value(value)) = read.await.unwrap() else { panic!("it is read") };
+            assert_eq!(value.map(|value| value.bytes).as_deref(), expected, "{check}");
+        }
     }
 }

@@ -68,7 +68,7 @@ impl Server {
         fs::set_permissions(folder.path(), open).expect("it is ours");
         let port = if self.port == 0 { "-1".to_owned() } else { self.port.to_string() };
         let child = Command::new(program())
-            .args(["-M", "-l", "127.0.0.1", "-U", "0", "-t", "1", "-m", "64", "-u", "nobody"])
+            .args(["-M", "-l", "127.0.0.1", "-U", "0", "-t", "1", "-m", "1024", "-u", "nobody"])
             .args(["-p", &port])
             .env("MEMCACHED_PORT_FILENAME", &file)
             .stdin(Stdio::null())
