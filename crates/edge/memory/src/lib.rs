@@ -1,7 +1,7 @@
 //! A memory tier over real memcached servers.
 //!
-//! * [`CodedMemory`] runs `ripstop-tier`: it stores what that says where that says, fetches, decodes
-//!   and encodes, and tells it what happened.
+//! * [`CodedMemory`] runs `ripstop-tier`: it stores what that says where that says, fetches,
+//!   decodes and encodes, and tells it what happened.
 //! * [`MemcachedClient`] speaks to one server. Requests that come while others are being written
 //!   leave together, and answers come back in their order.
 //!
