@@ -1,5 +1,6 @@
 //! Requests a second through the tier, beside its uncoded mode and the client alone, against the
-//! same servers in one run: `throughput [SECONDS [VALUE_LEN [AT_ONCE]]]`.
+//! same servers in one run: `throughput [SECONDS [VALUE_LEN [AT_ONCE [TARGET [PUTS_PERCENT]]]]]`,
+//! where the last two measure only some of it.
 
 #![allow(clippy::print_stdout, reason = "it prints what it measured")]
 
@@ -121,7 +122,7 @@ async fn measure(
 
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
+    values.get(values.len() / 2).copied().unwrap_or_default()
 }
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
@@ -131,6 +132,7 @@ async fn main() {
     let span = Duration::from_secs_f64(number(1, "1"));
     let (len, at_once) = (number(2, "256") as usize, number(3, "128") as u64);
     let only = argument(4, "");
+    let puts_only: Option<u64> = argument(5, "").parse().ok();
     let servers: Vec<Server> = (0..SERVERS).map(|_| Server::start()).collect();
     let value = Bytes::from(vec![7; len]);
     let link = LinkSettings { answer_timeout: Duration::from_secs(5), ..LinkSettings::default() };
@@ -157,7 +159,8 @@ async fn main() {
     println!("requests/s (beside the first)     gets       95:5      50:50       puts");
     let mut results = vec![vec![Vec::new(); MIXES.len()]; targets.len()];
     for _ in 0..ROUNDS {
-        for (mix, puts) in MIXES.into_iter().enumerate() {
+        let asked = |mix: &(usize, u64)| puts_only.is_none_or(|only| only == mix.1);
+        for (mix, puts) in MIXES.into_iter().enumerate().filter(asked) {
             for (result, (_, target)) in results.iter_mut().zip(&targets) {
                 result[mix].push(measure(target, &value, puts, at_once, span).await);
             }
