@@ -250,7 +250,7 @@ impl<D: Deliver> Keeper<D> {
             self.tell(|owner| owner.lost(self.wire.number));
         }
         self.fail(waiting, fault);
-        // Who was told may have expelled it: it is about to be emptied anyway.
+        // Whoever expelled it meanwhile has what was wanted: it is about to be emptied.
         self.wire.is_expelled.store(false, Ordering::Release);
     }
 

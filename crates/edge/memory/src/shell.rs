@@ -14,7 +14,7 @@ use ripstop_tier::{ItemName, MemoryTier, ServerId, TierEvent};
 use std::{
     fmt, mem,
     sync::{
-        Mutex, OnceLock, PoisonError,
+        Mutex, MutexGuard, OnceLock, PoisonError, TryLockError,
         atomic::{AtomicU64, Ordering},
     },
     time::Instant,
@@ -23,6 +23,8 @@ use std::{
 /// A tier, its servers, and what is under way.
 pub(crate) struct Shell {
     state: Mutex<State>,
+    /// What happened, for whoever has the tier: nobody waits for it.
+    inbox: Mutex<Vec<Note>>,
     // Links tell the shell what happens, so they are made after it.
     servers: OnceLock<Servers>,
     names: Names,
@@ -30,10 +32,18 @@ pub(crate) struct Shell {
     damaged: AtomicU64,
 }
 
+/// Something that happened.
+enum Note {
+    Asked(KeyDigest, Wish, Waiter),
+    Replied(ServerId, Errand, Reply),
+    Happened(TierEvent),
+}
+
 impl Shell {
     pub(crate) fn new(tier: MemoryTier, coder: Coder, names: Names, bytes_max: usize) -> Self {
         Self {
             state: Mutex::new(State::new(tier, coder, bytes_max)),
+            inbox: Mutex::default(),
             servers: OnceLock::new(),
             names,
             begun: ripstop_host::now(),
@@ -53,20 +63,43 @@ impl Shell {
 
     /// Begins requests of callers.
     pub(crate) fn ask(&self, wishes: impl IntoIterator<Item = (KeyDigest, Wish, Waiter)>) {
-        self.step(|state, _| {
-            for (key, wish, waiter) in wishes {
-                state.ask(key, wish, waiter);
-            }
-        });
+        self.note(wishes.into_iter().map(|(key, wish, waiter)| Note::Asked(key, wish, waiter)));
     }
 
-    /// Notes what happened, and carries out what the tier says to it.
-    fn step(&self, note: impl FnOnce(&mut State, &Servers)) {
+    /// Notes what happened, and has the tier hear of it: from here, or from whoever has it.
+    fn note(&self, notes: impl Iterator<Item = Note>) {
+        self.inbox().extend(notes);
+        // Who has the tier looks again after it is released, so nothing is left behind.
+        while !self.inbox().is_empty() {
+            let state = match self.state.try_lock() {
+                Ok(state) => state,
+                // A panic under it would be a bug of the tier; serving others is better than
+                // nothing.
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => return,
+            };
+            self.step(state);
+        }
+    }
+
+    fn inbox(&self) -> MutexGuard<'_, Vec<Note>> {
+        // Nothing that can panic is done under it.
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes all notes, and carries out what the tier says to them.
+    fn step(&self, mut state: MutexGuard<'_, State>) {
         // A server that was connected before the others were made waits for them.
         let servers = self.servers.wait();
-        // A panic under the lock would be a bug of the tier; serving others is better than nothing.
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        note(&mut state, servers);
+        for note in mem::take(&mut *self.inbox()) {
+            match note {
+                Note::Asked(key, wish, waiter) => state.ask(key, wish, waiter),
+                Note::Replied(server, errand, reply) => {
+                    state.replied(servers, server, errand, reply);
+                }
+                Note::Happened(event) => state.events.push_back(event),
+            }
+        }
         state.run(servers, Timestamp::ZERO + ripstop_host::since(self.begun));
         let After { answers, asked } = mem::take(&mut state.after);
         drop(state);
@@ -81,7 +114,11 @@ impl Shell {
 
     pub(crate) fn status(&self) -> CodedMemoryStatus {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        CodedMemoryStatus { damaged: self.damaged.load(Ordering::Relaxed), ..state.status() }
+        let status = state.status();
+        drop(state);
+        // What was noted meanwhile was left to this.
+        self.note([].into_iter());
+        CodedMemoryStatus { damaged: self.damaged.load(Ordering::Relaxed), ..status }
     }
 
     /// Takes the seal off an item, if it holds.
@@ -108,19 +145,16 @@ impl Deliver for Shell {
                 *reply = Reply::Missing;
             }
         }
-        self.step(|state, servers| {
-            for (errand, reply) in replies.drain(..) {
-                state.replied(servers, ServerId(server), errand, reply);
-            }
-        });
+        let server = ServerId(server);
+        self.note(replies.drain(..).map(|(errand, reply)| Note::Replied(server, errand, reply)));
     }
 
     fn lost(&self, server: u16) {
-        self.step(|state, _| state.events.push_back(TierEvent::ServerLost(ServerId(server))));
+        self.note([Note::Happened(TierEvent::ServerLost(ServerId(server)))].into_iter());
     }
 
     fn returned(&self, server: u16) {
-        self.step(|state, _| state.events.push_back(TierEvent::ServerReturned(ServerId(server))));
+        self.note([Note::Happened(TierEvent::ServerReturned(ServerId(server)))].into_iter());
     }
 }
 

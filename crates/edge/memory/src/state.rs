@@ -206,7 +206,14 @@ impl State {
         while let Some(event) = self.events.pop_front() {
             self.tier.handle(now, event, &mut actions);
             for action in actions.drain(..) {
-                self.act(servers, action);
+                let is_known = match (&event, &action) {
+                    // Its link said so, and is about to empty it.
+                    (TierEvent::ServerLost(lost), TierAction::Expel(server)) => lost == server,
+                    _ => false,
+                };
+                if !is_known {
+                    self.act(servers, action);
+                }
             }
         }
         self.actions = actions;
@@ -260,7 +267,9 @@ impl State {
         let stored = match source {
             ItemSource::Write(ticket) => {
                 let call = self.calls.get_mut(ticket.0).expect("a write waits for its items");
-                let head = *seal_once(call, servers, name, &mut self.open);
+                let is_coded = self.coder.code().parity() > 0;
+                let open = is_coded.then_some(&mut self.open);
+                let head = *seal_once(call, servers, name, open);
                 let payload = Payload { head: &head, body: &call.value };
                 link.set(&self.key, &payload, false, Errand::Store(task))
             }
@@ -465,7 +474,7 @@ fn seal_once<'a>(
     call: &'a mut Call,
     servers: &Servers,
     name: ItemName,
-    open: &mut OpenChunks,
+    open: Option<&mut OpenChunks>,
 ) -> &'a [u8; HEAD_LEN] {
     let Call { head, check, value, .. } = call;
     if head.is_none_or(|head| head.0 != name) {
@@ -473,7 +482,7 @@ fn seal_once<'a>(
         bytes[..SEAL_LEN].copy_from_slice(&servers.names.seal(name, [&check[..], &value[..]]));
         bytes[SEAL_LEN..].copy_from_slice(check);
         *head = Some((name, bytes));
-        if let ItemName::Object { chunk, slot } = name {
+        if let (Some(open), ItemName::Object { chunk, slot }) = (open, name) {
             open.put(chunk, slot, [check, value]);
         }
     }

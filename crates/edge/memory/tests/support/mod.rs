@@ -102,6 +102,21 @@ impl Server {
     /// It answers nothing, and keeps its connections.
     pub(crate) fn stop(&self) {
         self.signal(Signal::STOP);
+        let begun = Instant::now();
+        while !self.is_stopped() {
+            assert!(begun.elapsed() < START_MAX, "memcached does not stop");
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Whether each of its threads is.
+    fn is_stopped(&self) -> bool {
+        let id = self.child.as_ref().expect("it runs").id();
+        let threads = fs::read_dir(format!("/proc/{id}/task")).expect("it is our child");
+        threads.flatten().all(|thread| {
+            let text = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+            text.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+        })
     }
 
     /// It goes on.
