@@ -31,6 +31,13 @@ use ripstop_model::{NodeId, StripeId};
 /// is so now too), until its fragments are forgotten as garbage. A tombstone stays, and holds its
 /// stripe, until the key is put again, a later deletion is told, or no stripe is outlived there.
 ///
+/// A version of a key that has an id is named by the space of versions of its bucket and its name
+/// there ([`Place::of_version`](crate::Place::of_version)), and is a name like any other, with two
+/// differences. A condition on what the key stands for is judged by the latest of all its versions,
+/// where a delete marker counts as nothing. And a new version that is not the latest was overtaken
+/// too: within a session, and without a condition, it takes its place behind the later ones, else
+/// it is `Behind`.
+///
 /// Of several reasons to refuse a change, the first is answered: bucket or upload, then parts, then
 /// condition, then `Behind`, then quota, then stripes. A stripe that is new is refused with
 /// `Retired` if the session that named it was given up ([`Change::Retire`]). A quota is compared
@@ -56,9 +63,9 @@ pub enum Change {
     },
     /// Makes `object` what the key stands for; fails with `NoSuchBucket`. Keys are never empty.
     PutObject {
-        /// The bucket's name.
+        /// The bucket's name, or that of its space of versions.
         bucket: String,
-        /// The key.
+        /// The key, or the version's name.
         key: String,
         /// The object.
         object: Object,
@@ -132,6 +139,9 @@ pub enum Change {
         parts: Vec<(u16, String)>,
         /// The object; its extents are those of the parts.
         object: Object,
+        /// If it is a version with an id: the space of versions of the upload's bucket, and the
+        /// version's name there.
+        version: Option<(String, String)>,
         /// The stripe that tells of it, new.
         stripes: Vec<(StripeId, Stripe)>,
         /// What must hold of the key's present object.
@@ -299,15 +309,30 @@ pub enum Condition {
     /// There must be one: else `NoSuchKey`.
     Present,
     /// There must be one told by this stripe (nobody has written since it was read): else
-    /// `ConditionFailed`.
+    /// `ConditionFailed`. Where there are versions, the one that is written to is meant.
     ToldBy(StripeId),
+    /// Nothing: what is put was told once, and takes its place among the versions of its key,
+    /// whichever is the latest.
+    AsTold,
 }
 
 impl Condition {
+    /// Whether anything is asked, so that its outcome is an answer to the caller.
+    pub fn is_asked(&self) -> bool {
+        !matches!(self, Self::None | Self::AsTold)
+    }
+
+    /// Whether it is about what its key stands for, whatever version is written to.
+    pub(crate) fn is_of_key(&self) -> bool {
+        matches!(self, Self::Absent | Self::Etag(_) | Self::Present)
+    }
+
     /// Whether it holds of a key's `present` object; says why not.
     pub fn check(&self, present: Option<&Object>) -> Result<(), Refusal> {
         match (self, present) {
-            (Self::None, _) | (Self::Absent, None) | (Self::Present, Some(_)) => Ok(()),
+            (Self::None | Self::AsTold, _)
+            | (Self::Absent, None)
+            | (Self::Present, Some(_)) => Ok(()),
             (Self::Etag(etag), Some(object)) if object.attributes.etag == *etag => Ok(()),
             (Self::ToldBy(stripe), Some(object)) if object.told_by == *stripe => Ok(()),
             (Self::Etag(_) | Self::Present, None) => Err(Refusal::NoSuchKey),

@@ -34,6 +34,7 @@ mod stripe_id;
 mod unknown;
 mod upload;
 mod usage;
+mod version;
 mod writes;
 
 pub use change::{Change, Condition};
@@ -51,4 +52,8 @@ pub use stripe::{Leftover, Stripe};
 pub use unknown::Unknown;
 pub use upload::{Upload, UploadedPart};
 pub use usage::{Limit, Usage};
+pub use version::{
+    Version, VersionId, Versioning, bucket_of, split_version_name, version_name, versions_begin,
+    versions_end, versions_of, versions_prefix,
+};
 pub use writes::{Row, Writes};

@@ -1,7 +1,8 @@
 //! Which rows changes may look at, so that a catalog that is asked for them over a network can
 //! fetch them before it decides.
 
-use crate::{Bucket, Change, Object, Place, Session, Tombstone, Upload, UploadedPart};
+use crate::{Bucket, Change, Object, Place, Session, Tombstone, Upload, UploadedPart, bucket_of};
+use alloc::borrow::Cow;
 use alloc::vec;
 use alloc::vec::Vec;
 use ripstop_model::StripeId;
@@ -36,8 +37,12 @@ pub enum Named<'a> {
     Lease(&'a str),
     /// Before when all names of stripes are known.
     VouchedBefore,
-    /// The first keys of a bucket: one more than there are changes that are decided on together.
+    /// The first keys of a bucket, and the first names in its space of versions: of each one more
+    /// than there are changes that are decided on together.
     Keys(&'a str),
+    /// The names of the latest versions of a key: one more than there are such changes. The rows of
+    /// these are read too.
+    Versions(Cow<'a, str>, Cow<'a, str>),
     /// Its first uploads, as many.
     Uploads(&'a str),
     /// All parts of an upload.
@@ -70,6 +75,8 @@ pub enum FoundRow<'a> {
     Bucket(&'a Bucket),
     /// A key of which a forgotten stripe told what was no longer so.
     Outlived(Place<'a>),
+    /// One of the latest versions of a key.
+    Version(Place<'a>),
 }
 
 impl<'a> FoundRow<'a> {
@@ -89,15 +96,25 @@ impl<'a> FoundRow<'a> {
             }
             Self::Bucket(bucket) => vec![Named::Stripe(bucket.told_by)],
             Self::Upload(upload) => {
-                let mut named = vec![Named::Account(&upload.bucket)];
-                named.extend(at(Place::new(&upload.bucket, &upload.key)));
+                let place = Place::new(&upload.bucket, &upload.key);
+                let mut named = vec![Named::Account(&upload.bucket), Named::Bucket(&upload.bucket)];
+                named.extend(at(place.clone()).into_iter().chain(among(place)));
                 named
             }
             Self::Outlived(place) => {
                 vec![Named::Tombstone(place.clone()), Named::OutlivedAt(place)]
             }
+            Self::Version(place) => vec![Named::Object(place)],
         }
     }
+}
+
+/// What else its key stood for.
+fn among(place: Place<'_>) -> [Named<'_>; 2] {
+    let bucket = place.bucket_name();
+    let key = place.version().map_or_else(|| place.key.clone(), |(key, _)| Cow::Owned(key));
+    let null = Place { bucket: bucket.clone(), key: key.clone() };
+    [Named::Object(null), Named::Versions(bucket, key)]
 }
 
 /// What stands at a place.
@@ -120,11 +137,14 @@ impl Change {
                 named.extend(told(Place::of_bucket(name), tombstone.as_ref()));
             }
             Self::PutObject { bucket, key, object, .. } => {
-                named.extend([Named::Bucket(bucket), Named::Account(bucket)]);
+                let name = bucket_of(bucket);
+                named.extend([Named::Bucket(name), Named::Account(name)]);
                 named.extend(put(Place::new(bucket, key), object));
+                named.extend(among(Place::new(bucket, key)));
             }
             Self::DeleteObject { bucket, key, tombstone, .. } => {
-                named.extend([Named::Bucket(bucket), Named::Account(bucket)]);
+                let name = bucket_of(bucket);
+                named.extend([Named::Bucket(name), Named::Account(name)]);
                 named.extend(at(Place::new(bucket, key)));
                 named.extend(told(Place::new(bucket, key), tombstone.as_ref()));
             }
@@ -146,8 +166,11 @@ impl Change {
                 named.extend([Named::Upload(upload), Named::Part(upload, part.number)]);
                 named.extend(FoundRow::Part(part).names());
             }
-            Self::CompleteUpload { upload, object, .. } => {
+            Self::CompleteUpload { upload, object, version, .. } => {
                 named.extend([Named::Upload(upload), Named::Parts(upload)]);
+                if let Some((space, name)) = version {
+                    named.extend(at(Place::new(space, name)));
+                }
                 named.extend(FoundRow::Object(object).names());
                 // Where the object will be only the upload's record says.
                 named.push(Named::OutlivedBy(object.told_by));

@@ -1,4 +1,4 @@
-use crate::{Stamp, Unknown, stripe_id};
+use crate::{Stamp, Unknown, Versioning, stripe_id};
 use alloc::string::String;
 use alloc::vec::Vec;
 use ripstop_model::StripeId;
@@ -17,6 +17,9 @@ pub struct Bucket {
     /// When it was first told; `None` in what was written before there were stamps.
     #[serde(skip)]
     pub stamp: Option<Stamp>,
+    /// Whether it keeps what its keys have stood for.
+    #[serde(skip)]
+    pub versioning: Versioning,
     /// What a newer program wrote of it.
     #[serde(skip)]
     pub unknown: Unknown,
@@ -118,6 +121,14 @@ pub struct Object {
     /// When it was first told; `None` in what was written before there were stamps.
     #[serde(skip)]
     pub stamp: Option<Stamp>,
+    /// Whether it only says, in a bucket that keeps versions, that the key was deleted: a *delete
+    /// marker*, without bytes or attributes.
+    #[serde(skip)]
+    pub is_marker: bool,
+    /// Of a null version that was told again with other attributes since: the reading of its first
+    /// stamp, which orders it among the versions of its key.
+    #[serde(skip)]
+    pub born: Option<u64>,
     /// What a newer program wrote of it.
     #[serde(skip)]
     pub unknown: Unknown,

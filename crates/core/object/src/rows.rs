@@ -53,7 +53,11 @@ pub trait Rows {
     /// Before when all names of stripes are known.
     fn vouched_before(&self) -> Result<u64, Self::Error>;
 
-    /// The first keys of a bucket that stand for objects, at most `max`.
+    /// The names of the latest versions with ids of a key, in the space of versions of its bucket,
+    /// at most `max`.
+    fn versions(&self, bucket: &str, key: &str, max: usize) -> Result<Vec<String>, Self::Error>;
+    /// The first keys of a bucket that stand for objects, at most `max`; the first names in a space
+    /// of versions.
     fn keys(&self, bucket: &str, max: usize) -> Result<Vec<String>, Self::Error>;
     /// Key and id of the first uploads of a bucket, at most `max`.
     fn uploads(&self, bucket: &str, max: usize) -> Result<Vec<(String, String)>, Self::Error>;

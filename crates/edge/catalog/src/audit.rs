@@ -1,8 +1,10 @@
 use crate::{
     Bucket, Catalog, CatalogError, Extent, Held, Object, Tombstone, Upload, UploadedPart, Usage,
+    bucket_of,
 };
 use async_trait::async_trait;
 use ripstop_model::StripeId;
+use ripstop_object::Place;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -239,7 +241,12 @@ impl Recount {
 
     pub(crate) fn object(&mut self, bucket: &str, key: &str, object: &Object) {
         self.audit.objects += 1;
-        let holder = format!("object {bucket}/{key}");
+        let place = Place::new(bucket, key);
+        let holder = match place.version() {
+            Some((key, id)) => format!("version {id} of object {}/{key}", place.bucket_name()),
+            None => format!("object {bucket}/{key}"),
+        };
+        let bucket = bucket_of(bucket);
         if !self.buckets.contains(bucket) {
             self.find(AuditFinding::Orphan { holder: holder.clone() });
         }

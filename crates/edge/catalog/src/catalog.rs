@@ -1,6 +1,7 @@
 use crate::{
     Applied, Bucket, CatalogError, Change, Held, Lease, Leftover, Listing, ListingRequest, Object,
-    Outcome, Session, Stripe, Tombstone, Upload, UploadedPart, Usage, Vouched, Watermark,
+    Outcome, Session, Stripe, Tombstone, Upload, UploadedPart, Usage, Version, Vouched,
+    Watermark,
 };
 use async_trait::async_trait;
 use ripstop_model::{NodeId, StripeId};
@@ -99,6 +100,12 @@ questions! {
     /// The object that a key stands for. If it has at most [`LOCATED_EXTENTS_MAX`] extents its
     /// stripes come along, each once, in the order of its extents; of a larger one, none do.
     object as Object(bucket: &'a str, key: &'a str) -> Option<Located>;
+    /// The latest of a key's versions, which may be a delete marker; where its bucket keeps none,
+    /// the object that it stands for.
+    current as Current(bucket: &'a str, key: &'a str) -> Option<Located>;
+    /// A page of the versions of a bucket's keys, the latest of each first, grouped by a delimiter
+    /// like objects; fails with `NoSuchBucket`.
+    versions as Versions(request: &'a ListingRequest) -> Listing;
     /// A page of a bucket's keys in byte order, grouped by a delimiter; fails with `NoSuchBucket`.
     list as List(request: &'a ListingRequest) -> Listing;
     /// An upload by id.
@@ -160,6 +167,8 @@ pub struct Located {
     /// Its stripes in the order of their first use by an extent; none if there are too many
     /// extents.
     pub stripes: Vec<(StripeId, Stripe)>,
+    /// Which version it is, if it was found as the latest in a bucket that keeps them.
+    pub version: Option<Version>,
 }
 
 type Reading<'a> = Pin<Box<dyn Future<Output = Result<Reply, CatalogError>> + Send + 'a>>;

@@ -1,4 +1,4 @@
-use crate::{ChecksumAlgorithm, Object, Upload};
+use crate::{ChecksumAlgorithm, Object, Upload, Version};
 
 /// Which page of a bucket's keys (or uploads) is wanted.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -15,8 +15,8 @@ pub struct ListingRequest {
     /// rolled-up prefix (`photos/2021` for `photos/`), the prefix is given if keys after `after`
     /// are rolled up to it.
     pub after: String,
-    /// Uploads only: among those of the key `after`, only ids above this; empty skips the whole
-    /// key.
+    /// Uploads: among those of the key `after`, only ids above this. Versions: only those behind
+    /// this one, in the order of a listing. Empty skips the whole key.
     pub after_upload: String,
     /// Most keys and rolled-up prefixes, together; fewer where they are long ([`PAGE_LEN_MAX`]).
     /// With 0 the page is empty and says that there is no more.
@@ -53,6 +53,21 @@ impl ListedObject {
     }
 }
 
+/// What a listing shows of a version of a key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ListedVersion {
+    /// The key.
+    pub key: String,
+    /// Which version.
+    pub version: Version,
+    /// Whether it is what the key stands for.
+    pub is_latest: bool,
+    /// Whether it is a delete marker.
+    pub is_marker: bool,
+    /// Its object; of a delete marker, nothing but when it was made.
+    pub object: ListedObject,
+}
+
 /// What a listing shows of an upload.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ListedUpload {
@@ -75,16 +90,18 @@ impl ListedUpload {
 }
 
 /// One page. Entries and prefixes are in byte order, merged they would be too.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Listing {
     /// Keys with their objects (for a listing of objects).
     pub objects: Vec<(String, ListedObject)>,
     /// Uploads (for a listing of uploads).
     pub uploads: Vec<ListedUpload>,
+    /// Versions (for a listing of versions).
+    pub versions: Vec<ListedVersion>,
     /// Rolled-up prefixes.
     pub prefixes: Vec<String>,
     /// Where the next page begins (`after` of the next request), if there is more.
     pub next: Option<String>,
-    /// Uploads only: `after_upload` of the next request.
+    /// Uploads and versions only: `after_upload` of the next request.
     pub next_upload: Option<String>,
 }

@@ -7,6 +7,7 @@ mod page;
 #[cfg(test)]
 mod prefetch;
 mod rows;
+mod versions;
 
 use crate::{
     Account, Bucket, Catalog, CatalogError, Change, Garbage, Held, Lease, Leftover, Object,

@@ -4,7 +4,8 @@ use crate::{Fields, Found, Record, Unreadable, paired};
 use ripstop_model::StripeId;
 use ripstop_object::{
     Account, Attributes, Bucket, Checksum, ChecksumAlgorithm, Extent, Garbage, Held, Lease, Object,
-    Part, Session, Stamp, Stripe, Tombstone, Unknown, Upload, UploadedPart, Watermark,
+    Part, Session, Stamp, Stripe, Tombstone, Unknown, Upload, UploadedPart, Versioning,
+    Watermark,
 };
 
 impl Record for Bucket {
@@ -13,6 +14,14 @@ impl Record for Bucket {
         to.number(2, self.created_ms);
         to.bytes(3, &id(self.told_by));
         write_stamp(to, 4, self.stamp);
+        to.number(
+            8,
+            match self.versioning {
+                Versioning::Never => 0,
+                Versioning::Enabled => 1,
+                Versioning::Suspended => 2,
+            },
+        );
         to.unknown(&self.unknown);
     }
 
@@ -22,6 +31,7 @@ impl Record for Bucket {
             2 => self.created_ms = from.number()?,
             3 => self.told_by = read_id(from)?,
             4..=5 => read_stamp(field - 4, from, self.stamp.get_or_insert_default())?,
+            8 => self.versioning = versioning(from)?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -43,6 +53,8 @@ impl Record for Object {
         }
         write_extents(to, 5, &self.extents);
         write_stamp(to, 8, self.stamp);
+        to.truth(10, self.is_marker);
+        to.number(11, self.born.unwrap_or_default());
         to.unknown(&self.unknown);
     }
 
@@ -54,6 +66,8 @@ impl Record for Object {
             4 => self.told_by = read_id(from)?,
             5..=7 => read_extents(field - 5, from, &mut self.extents)?,
             8..=9 => read_stamp(field - 8, from, self.stamp.get_or_insert_default())?,
+            10 => self.is_marker = from.truth()?,
+            11 => self.born = Some(from.number()?),
             _ => return Ok(false),
         }
         Ok(true)
@@ -350,6 +364,14 @@ pub fn checksum_algorithm(from: &mut Found<'_>) -> Result<ChecksumAlgorithm, Unr
         4 => ChecksumAlgorithm::Sha1,
         5 => ChecksumAlgorithm::Sha256,
         _ => return Err(from.wrong("is a checksum's function that is not known")),
+    })
+}
+
+fn versioning(from: &mut Found<'_>) -> Result<Versioning, Unreadable> {
+    Ok(match from.number()? {
+        1 => Versioning::Enabled,
+        2 => Versioning::Suspended,
+        _ => return Err(from.wrong("is no way to keep versions that is known")),
     })
 }
 

@@ -4,14 +4,15 @@ use super::draft::Decision;
 use super::stop::Decided;
 use super::telling::must_follow;
 use super::turnover::{Turnover, told_by};
-use crate::{Applied, Bucket, Place, Refusal, Rows, Stripe, Tombstone};
+use crate::{Applied, Bucket, Place, Refusal, Rows, Stripe, Tombstone, Versioning, versions_of};
 use alloc::borrow::Cow;
 use ripstop_model::StripeId;
 
 impl<'a, R: Rows> Decision<'_, 'a, R> {
-    pub(super) fn must_have_bucket(&self, name: &str) -> Decided<(), R> {
+    /// Whether the bucket, which must be there, keeps versions.
+    pub(super) fn must_have_bucket(&self, name: &str) -> Decided<Versioning, R> {
         match self.bucket(name)? {
-            Some(_) => Ok(()),
+            Some(bucket) => Ok(bucket.versioning),
             None => Err(Refusal::NoSuchBucket.into()),
         }
     }
@@ -52,7 +53,9 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
         let Some(bucket) = self.bucket(name)?.map(Cow::into_owned) else {
             return Err(Refusal::NoSuchBucket.into());
         };
-        if !self.has_no_objects(name)? || !self.has_no_uploads(name)? {
+        let has_versions = bucket.versioning != Versioning::Never
+            && !self.has_no_objects(&versions_of(name))?;
+        if has_versions || !self.has_no_objects(name)? || !self.has_no_uploads(name)? {
             return Err(Refusal::BucketNotEmpty.into());
         }
         if let Some(tombstone) = tombstone {

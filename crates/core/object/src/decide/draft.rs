@@ -3,10 +3,12 @@
 use super::stop::{Decided, Stop};
 use crate::{
     Absence, Account, Applied, Bucket, Change, Held, Inconsistent, Lease, Object, Place, Rows,
-    Session, Tombstone, Upload, UploadedPart, Watermark, Writes,
+    Session, Tombstone, Upload, UploadedPart, VersionId, Watermark, Writes, split_version_name,
+    versions_begin, versions_end, versions_of,
 };
 use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ripstop_model::{NodeId, StripeId};
@@ -89,6 +91,33 @@ impl<'r, 'a, R: Rows> Decision<'r, 'a, R> {
             Some(row) => Ok(row.as_deref().cloned()),
             None => self.rows.object(at, absence).map_err(Stop::Failed),
         }
+    }
+
+    /// The latest version with an id of a key, and its id.
+    pub(super) fn latest_named(
+        &self,
+        bucket: &str,
+        key: &str,
+    ) -> Decided<Option<(VersionId, Object)>, R> {
+        let space = versions_of(bucket);
+        let (begin, end) = (versions_begin(key), versions_end(key));
+        let range = Place::new(&space, &begin)..Place::new(&space, &end);
+        let (mut removed, mut written) = (BTreeSet::new(), None);
+        for (at, row) in self.writes.objects.range(range) {
+            if row.is_some() {
+                written = Some(&*at.key);
+                break;
+            }
+            removed.insert(&*at.key);
+        }
+        let known = self.rows.versions(bucket, key, removed.len() + 1).map_err(Stop::Failed)?;
+        let known = known.iter().map(String::as_str).find(|name| !removed.contains(name));
+        let Some(name) = known.into_iter().chain(written).min() else { return Ok(None) };
+        let Some((_, id)) = split_version_name(name) else {
+            return Err(inconsistent(format!("{name:?} is no name of a version")));
+        };
+        let object = self.object(&Place::new(&space, name), Absence::Believed)?;
+        Ok(object.map(|object| (id, object)))
     }
 
     pub(super) fn tombstone(&self, at: &Place<'_>) -> Decided<Option<Tombstone>, R> {

@@ -6,7 +6,7 @@ use super::telling::must_follow;
 use super::turnover::{Turnover, held_by, named, told_by};
 use crate::{
     Absence, Account, Applied, Change, Condition, Object, Place, Quota, Refusal, Rows, Session,
-    Stamp, Stripe, Tombstone, UploadedPart,
+    Stamp, Stripe, Tombstone, UploadedPart, VersionId, Versioning,
 };
 use alloc::borrow::Cow;
 use ripstop_model::StripeId;
@@ -43,11 +43,16 @@ impl Standing {
 /// of what is there, which had not found it, it must be told again.
 fn is_overtaken(stamp: Stamp, standing: &Standing, condition: &Condition) -> Result<bool, Refusal> {
     let Some(seen) = standing.stamp().filter(|seen| stamp < *seen) else { return Ok(false) };
-    let is_asked = *condition != Condition::None || seen.is_decided();
-    if !is_asked && Session::of(stamp.stripe) == Session::of(seen.stripe) {
+    if may_come_before(stamp, seen, condition) {
         return Ok(true);
     }
     must_follow(stamp, Some(seen)).map(|()| false)
+}
+
+/// Whether nobody can tell that what is told with this stamp came after what is `seen`.
+fn may_come_before(stamp: Stamp, seen: Stamp, condition: &Condition) -> bool {
+    let is_asked = condition.is_asked() || seen.is_decided();
+    !is_asked && Session::of(stamp.stripe) == Session::of(seen.stripe)
 }
 
 impl<'a, R: Rows> Decision<'_, 'a, R> {
@@ -55,20 +60,59 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
         let Change::PutObject { bucket, key, object, stripes, condition, quota } = change else {
             unreachable!("asked for this change alone")
         };
-        self.must_have_bucket(bucket)?;
+        let at = Place::new(bucket, key);
+        let versioning = self.must_have_bucket(&at.bucket_name())?;
         let new = New { object, stripes, condition, quota };
-        self.put(now_ms, Place::new(bucket, key), &new, &[])
+        self.put(now_ms, (at, versioning), &new, &[])
     }
 
-    /// What a key stands for, if the condition holds of it. A condition is an answer to the caller:
-    /// that there is nothing must be certain then.
+    /// What stands at a place, if the condition holds of it. A condition is an answer to the
+    /// caller: that there is nothing must be certain then.
     fn standing(&self, at: &Place<'_>, condition: &Condition) -> Decided<Standing, R> {
-        let is_asked = *condition != Condition::None;
-        let absence = if is_asked { Absence::Certain } else { Absence::Believed };
+        let absence = if condition.is_asked() { Absence::Certain } else { Absence::Believed };
         let present = self.object(at, absence)?;
-        condition.check(present.as_ref())?;
+        condition.check(present.as_ref().filter(|present| !present.is_marker))?;
         let buried = if present.is_none() { self.tombstone(at)? } else { None };
         Ok(Standing { present, buried })
+    }
+
+    /// The same where the bucket keeps versions, for an object that is to be put there: what its
+    /// key stands for decides.
+    fn standing_among(
+        &self,
+        at: &Place<'_>,
+        object: &Object,
+        condition: &Condition,
+    ) -> Decided<Standing, R> {
+        let of_place = if condition.is_of_key() { &Condition::None } else { condition };
+        let standing = self.standing(at, of_place)?;
+        let retold = matches!(condition, Condition::ToldBy(_) | Condition::AsTold);
+        if retold {
+            return Ok(standing);
+        }
+        let latest = self.latest(at)?;
+        let stands = latest.as_ref().map(|(_, latest)| latest).filter(|latest| !latest.is_marker);
+        if condition.is_of_key() {
+            condition.check(stands)?;
+        }
+        let own = at.version().map_or_else(|| object.null_order(), |(_, id)| id);
+        if let Some((order, latest)) = latest
+            && own < order
+            && !may_come_before(object.stamp(), latest.stamp(), condition)
+        {
+            return Err(Refusal::Behind { seen: latest.stamp() }.into());
+        }
+        Ok(standing)
+    }
+
+    /// The latest version of the key that a place is of, and what orders it among them.
+    fn latest(&self, at: &Place<'_>) -> Decided<Option<(VersionId, Object)>, R> {
+        let bucket = at.bucket_name();
+        let key = at.version().map_or_else(|| at.key.clone().into_owned(), |(key, _)| key);
+        let null = self.object(&Place::new(&bucket, &key), Absence::Believed)?;
+        let null = null.map(|object| (object.null_order(), object));
+        let named = self.latest_named(&bucket, &key)?;
+        Ok(null.into_iter().chain(named).max_by_key(|(order, _)| *order))
     }
 
     /// Puts the object if the condition holds of the present one, whose stripes it lets go of, and
@@ -76,16 +120,20 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
     pub(super) fn put(
         &mut self,
         now_ms: u64,
-        at: Place<'a>,
+        (at, versioning): (Place<'a>, Versioning),
         new: &New<'a>,
         ended: &[UploadedPart],
     ) -> Decided<Applied, R> {
         let New { object, stripes, condition, quota } = *new;
-        let standing = self.standing(&at, condition)?;
+        let standing = if versioning == Versioning::Never {
+            self.standing(&at, condition)?
+        } else {
+            self.standing_among(&at, object, condition)?
+        };
         if is_overtaken(object.stamp(), &standing, condition)? {
             return self.put_overtaken(now_ms, at, new, ended, &standing);
         }
-        let before = self.account(&at.bucket)?;
+        let before = self.account(&at.bucket_name())?;
         let Standing { present, buried } = standing;
         let after = before.exchange(present.as_ref(), Some(object)).exchange_parts(ended, None);
         quota.check(before.usage(), after.usage())?;
@@ -107,7 +155,7 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
             self.writes.tombstones.insert(at.clone(), None);
         }
         turnover.settle(self, now_ms)?;
-        self.set_account(at.bucket.clone(), after);
+        self.set_account(at.bucket_name(), after);
         self.writes.objects.insert(at, Some(Cow::Borrowed(object)));
         Ok(Applied { replaced: present, ..Applied::default() })
     }
@@ -126,10 +174,10 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
         turnover.gain(self, &holding)?;
         turnover.lose(self, &holding)?;
         self.lose_parts(&mut turnover, ended)?;
-        let account = self.account(&at.bucket)?.exchange_parts(ended, None);
+        let account = self.account(&at.bucket_name())?.exchange_parts(ended, None);
         self.outdate(&at, new.object.told_by, standing.told_by());
         turnover.settle(self, now_ms)?;
-        self.set_account(at.bucket, account);
+        self.set_account(at.bucket_name(), account);
         Ok(Applied { superseded: true, ..Applied::default() })
     }
 
@@ -145,8 +193,8 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
         let Change::DeleteObject { bucket, key, condition, tombstone, stripes } = change else {
             unreachable!("asked for this change alone")
         };
-        self.must_have_bucket(bucket)?;
         let at = Place::new(bucket, key);
+        self.must_have_bucket(&at.bucket_name())?;
         let standing = self.standing(&at, condition)?;
         let is_overtaken = match tombstone {
             Some(tombstone) => is_overtaken(tombstone.stamp, &standing, condition)?,
@@ -159,10 +207,10 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
         }
         let replaced = standing.present;
         if let Some(old) = &replaced {
-            let account: Account = self.account(bucket)?.exchange(Some(old), None);
+            let account: Account = self.account(&at.bucket_name())?.exchange(Some(old), None);
             turnover.lose(self, &held_by(old))?;
             self.entomb(&mut turnover, &at, old.told_by, tombstone.as_ref())?;
-            self.set_account(at.bucket.clone(), account);
+            self.set_account(at.bucket_name(), account);
             self.writes.objects.insert(at, None);
         } else if let (Some(earlier), Some(tombstone)) = (standing.buried, tombstone) {
             // Both are told: what is overtaken by the later one must be seen to be.

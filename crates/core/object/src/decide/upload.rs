@@ -57,7 +57,7 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
         now_ms: u64,
         change: &'a Change,
     ) -> Decided<Applied, R> {
-        let Change::CompleteUpload { upload: id, parts: used, object, stripes, condition, quota } =
+        let Change::CompleteUpload { upload: id, parts: used, object, version, stripes, condition, quota } =
             change
         else {
             unreachable!("asked for this change alone")
@@ -65,9 +65,13 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
         let upload = self.must_have_upload(id)?;
         let parts = self.parts(id)?;
         must_be_as_they_were(&parts, used, object)?;
+        let versioning = self.must_have_bucket(&upload.bucket)?;
         let new = New { object, stripes, condition, quota };
-        let place = Place::new(&upload.bucket, &upload.key).into_owned();
-        let applied = self.put(now_ms, place, &new, &parts)?;
+        let place = match version {
+            Some((space, name)) => Place::new(space, name),
+            None => Place::new(&upload.bucket, &upload.key).into_owned(),
+        };
+        let applied = self.put(now_ms, (place, versioning), &new, &parts)?;
         self.forget_upload(id, upload, &parts);
         Ok(applied)
     }

@@ -4,6 +4,7 @@ use super::script::{ScriptStep, Step};
 use super::writer::Writer;
 use crate::{Audited, Catalog, Leftover, ListingRequest, Model, State};
 use ripstop_model::{NodeId, StripeId};
+use ripstop_object::Place;
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
@@ -42,6 +43,7 @@ pub async fn follow(catalog: &dyn Audited, steps: &[Step], together: usize) -> M
         for step in steps {
             match &step.action {
                 ScriptStep::List(request) => compare_list(catalog, &model, request).await,
+                ScriptStep::Versions(request) => compare_versions(catalog, &model, request).await,
                 ScriptStep::Uploads(request) => compare_uploads(catalog, &model, request).await,
                 ScriptStep::CreateBucket { .. }
                 | ScriptStep::DeleteBucket { .. }
@@ -89,6 +91,7 @@ pub async fn compare(catalog: &dyn Audited, model: &Model) {
         same("bucket", shown(&catalog.bucket(name).await), shown(&model.bucket(name).await));
         let request = super::listing_of(name);
         compare_list(catalog, model, &request).await;
+        compare_versions(catalog, model, &request).await;
         compare_uploads(catalog, model, &request).await;
         paged(catalog, &request).await;
     }
@@ -98,6 +101,11 @@ pub async fn compare(catalog: &dyn Audited, model: &Model) {
             shown(&catalog.object(name, key).await),
             shown(&model.object(name, key).await),
         );
+        let place = Place::new(name, key);
+        let key = place.version().map_or_else(|| key.clone(), |(key, _)| key);
+        let name = place.bucket_name();
+        let (is, should) = (catalog.current(&name, &key).await, model.current(&name, &key).await);
+        same("latest version", shown(&is), shown(&should));
     }
     for id in state.uploads.keys() {
         same("upload", shown(&catalog.upload(id).await), shown(&model.upload(id).await));
@@ -181,6 +189,11 @@ async fn compare_list(catalog: &dyn Audited, model: &Model, request: &ListingReq
     assert_eq!(shown(&is), shown(&should), "listing {request:?}");
 }
 
+async fn compare_versions(catalog: &dyn Audited, model: &Model, request: &ListingRequest) {
+    let (is, should) = (catalog.versions(request).await, model.versions(request).await);
+    assert_eq!(shown(&is), shown(&should), "versions {request:?}");
+}
+
 async fn compare_uploads(catalog: &dyn Audited, model: &Model, request: &ListingRequest) {
     let (is, should) = (catalog.uploads(request).await, model.uploads(request).await);
     assert_eq!(shown(&is), shown(&should), "uploads {request:?}");
@@ -201,6 +214,19 @@ async fn paged(catalog: &dyn Audited, all: &ListingRequest) {
         }
         let whole = catalog.list(&all).await.expect("the bucket is there");
         assert_eq!((keys, prefixes), (whole.objects, whole.prefixes), "pages by {delimiter:?}");
+
+        let mut request = ListingRequest { max: 1, ..all.clone() };
+        let (mut versions, mut prefixes) = (Vec::new(), Vec::new());
+        loop {
+            let page = catalog.versions(&request).await.expect("the bucket is there");
+            versions.extend(page.versions);
+            prefixes.extend(page.prefixes);
+            let Some(next) = page.next else { break };
+            request.after = next;
+            request.after_upload = page.next_upload.unwrap_or_default();
+        }
+        let whole = catalog.versions(&all).await.expect("the bucket is there");
+        assert_eq!((versions, prefixes), (whole.versions, whole.prefixes), "pages by {delimiter:?}");
 
         let mut request = ListingRequest { max: 1, ..all.clone() };
         let (mut uploads, mut prefixes) = (Vec::new(), Vec::new());
@@ -256,6 +282,12 @@ pub async fn whole(catalog: &dyn Catalog) -> String {
             whole.push(shown(&catalog.object(&bucket.name, key).await));
         }
         whole.push(shown(&listing));
+        let versions = catalog.versions(&request).await.expect("the bucket is there");
+        for listed in &versions.versions {
+            let place = Place::of_version(&bucket.name, &listed.key, listed.version);
+            whole.push(shown(&catalog.object(&place.bucket, &place.key).await));
+        }
+        whole.push(shown(&versions));
         let uploads = catalog.uploads(&request).await.expect("the bucket is there").uploads;
         for upload in &uploads {
             whole.push(shown(&catalog.parts(&upload.id, 0, ALL).await));

@@ -1,6 +1,6 @@
 //! Made-up sequences of changes and listings, over few names so that they often meet.
 
-use crate::{ListingRequest, Quota};
+use crate::{ListingRequest, Quota, VersionId};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -34,10 +34,12 @@ pub enum ScriptStep {
         material: Material,
         condition: Wish,
         quota: Quota,
+        version: Kept,
     },
     Delete {
         bucket: u8,
         key: Key,
+        version: Kept,
         condition: Wish,
         told: Option<(When, Material)>,
     },
@@ -70,6 +72,7 @@ pub enum ScriptStep {
         material: Material,
         condition: Wish,
         quota: Quota,
+        version: Kept,
     },
     Abort {
         upload: u8,
@@ -99,7 +102,17 @@ pub enum ScriptStep {
     },
     Gateway(Turn),
     List(ListingRequest),
+    Versions(ListingRequest),
     Uploads(ListingRequest),
+}
+
+/// Which version is written to, in a bucket that keeps them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Kept {
+    /// Whether it has an id, and not the null version.
+    pub is_named: bool,
+    /// Whether it is a delete marker.
+    pub is_marker: bool,
 }
 
 /// What a gateway does among others.
@@ -148,6 +161,7 @@ pub enum Wish {
     EtagOther,
     ToldByAsItIs,
     ToldByOther,
+    AsTold,
 }
 
 /// With which stamp something is told.
@@ -209,8 +223,10 @@ fn material() -> impl Strategy<Value = Material> {
 }
 
 fn wish() -> impl Strategy<Value = Wish> {
-    use Wish::{Absent, EtagAsItIs, EtagOther, None, Present, ToldByAsItIs, ToldByOther};
-    let others = vec![Absent, Present, EtagAsItIs, EtagOther, ToldByAsItIs, ToldByOther];
+    use Wish::{
+        Absent, AsTold, EtagAsItIs, EtagOther, None, Present, ToldByAsItIs, ToldByOther,
+    };
+    let others = vec![Absent, Present, EtagAsItIs, EtagOther, ToldByAsItIs, ToldByOther, AsTold];
     prop_oneof![2 => Just(None), 1 => select(others)]
 }
 
@@ -247,6 +263,21 @@ fn request() -> impl Strategy<Value = ListingRequest> {
     )
 }
 
+/// The same of versions: behind one that may be there.
+fn versions() -> impl Strategy<Value = ListingRequest> {
+    let id = |when: u128| VersionId(when << 80).to_string();
+    let after = prop_oneof![Just(String::new()), Just("null".into()), (0..60u128).prop_map(id)];
+    (request(), after).prop_map(|(request, after)| ListingRequest {
+        after_upload: if request.after.is_empty() { String::new() } else { after },
+        ..request
+    })
+}
+
+fn kept() -> impl Strategy<Value = Kept> {
+    (any::<bool>(), prop::bool::weighted(0.2))
+        .prop_map(|(is_named, is_marker)| Kept { is_named, is_marker })
+}
+
 fn turn() -> impl Strategy<Value = Turn> {
     prop_oneof![
         2 => (1..5u8, any::<u8>(), 0..60u8)
@@ -267,13 +298,15 @@ fn action() -> impl Strategy<Value = ScriptStep> {
             .prop_map(|(bucket, when, material)| ScriptStep::CreateBucket { bucket, when, material }),
         1 => (bucket(), prop::option::of(told()))
             .prop_map(|(bucket, told)| ScriptStep::DeleteBucket { bucket, told }),
-        12 => (bucket(), key(), when(), material(), wish(), quota()).prop_map(
-            |(bucket, key, when, material, condition, quota)| ScriptStep::Put {
-                bucket, key, when, material, condition, quota
+        12 => (bucket(), key(), when(), material(), wish(), quota(), kept()).prop_map(
+            |(bucket, key, when, material, condition, quota, version)| ScriptStep::Put {
+                bucket, key, when, material, condition, quota, version
             }
         ),
-        5 => (bucket(), key(), wish(), prop::option::of(told())).prop_map(
-            |(bucket, key, condition, told)| ScriptStep::Delete { bucket, key, condition, told }
+        5 => (bucket(), key(), wish(), prop::option::of(told()), kept()).prop_map(
+            |(bucket, key, condition, told, version)| ScriptStep::Delete {
+                bucket, key, version, condition, told
+            }
         ),
         1 => (bucket(), key(), any::<u8>())
             .prop_map(|(bucket, key, stripe)| ScriptStep::Outlive { bucket, key, stripe }),
@@ -285,10 +318,13 @@ fn action() -> impl Strategy<Value = ScriptStep> {
             |(upload, number, material, quota)| ScriptStep::PutPart { upload, number, material, quota }
         ),
         3 => (
-            (0..5u8, any::<u8>(), prop::bool::weighted(0.2)), when(), material(), wish(), quota()
+            (0..5u8, any::<u8>(), prop::bool::weighted(0.2)), when(), material(), wish(), quota(),
+            kept()
         ).prop_map(
-            |((upload, used, lies), when, material, condition, quota)| ScriptStep::Complete {
-                upload, used, lies, when, material, condition, quota
+            |((upload, used, lies), when, material, condition, quota, version)| {
+                ScriptStep::Complete {
+                    upload, used, lies, when, material, condition, quota, version
+                }
             }
         ),
         1 => (0..5u8).prop_map(|upload| ScriptStep::Abort { upload }),
@@ -303,6 +339,7 @@ fn action() -> impl Strategy<Value = ScriptStep> {
         1 => (0..4u8).prop_map(|node| ScriptStep::Name { node }),
         6 => turn().prop_map(ScriptStep::Gateway),
         5 => request().prop_map(ScriptStep::List),
+        4 => versions().prop_map(ScriptStep::Versions),
         3 => request().prop_map(ScriptStep::Uploads),
     ]
 }

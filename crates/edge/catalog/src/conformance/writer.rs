@@ -1,9 +1,13 @@
 //! Turns scripts into changes.
 
 use super::make::{bucket, object, part, stripe, upload};
-use super::script::{Key, Material, ScriptStep, Step, Turn, When, Wish};
-use crate::{Change, Condition, Model, Object, Quota, Session, Stamp, State, Stripe, Tombstone};
+use super::script::{Kept, Key, Material, ScriptStep, Step, Turn, When, Wish};
+use crate::{
+    Change, Condition, Model, Object, Quota, Session, Stamp, State, Stripe, Tombstone, VersionId,
+    Versioning, version_name, versions_of,
+};
 use ripstop_model::{NodeId, StripeId};
+use ripstop_object::Place;
 
 /// Turns actions into changes.
 #[derive(Default)]
@@ -119,20 +123,24 @@ impl Writer {
                 let Made { told_by, brought, .. } = self.make(material);
                 let mut bucket = bucket(&format!("bucket{number}"), told_by);
                 bucket.stamp = self.stamp(told_by, *when);
+                bucket.versioning = versioning(*number);
                 Change::CreateBucket { bucket, stripes: brought }
             }
             ScriptStep::DeleteBucket { bucket, told } => {
                 let (tombstone, stripes) = self.tombstone(told.as_ref());
                 Change::DeleteBucket { name: format!("bucket{bucket}"), tombstone, stripes }
             }
-            ScriptStep::Put { bucket, key, when, material, condition, quota } => {
-                let (bucket, key) = place(state, *bucket, key);
+            ScriptStep::Put { bucket, key, when, material, condition, quota, version } => {
+                let kept = kept(*bucket, *version);
+                let (mut object, stripes) = self.object(*when, material);
+                object.is_marker = kept.is_marker;
+                let (bucket, key) = version_place(state, *bucket, key, kept, object.stamp());
                 let condition = wished(state, &bucket, &key, *condition);
-                let (object, stripes) = self.object(*when, material);
                 Change::PutObject { bucket, key, object, stripes, condition, quota: *quota }
             }
-            ScriptStep::Delete { bucket, key, condition, told } => {
-                let (bucket, key) = place(state, *bucket, key);
+            ScriptStep::Delete { bucket, key, version, condition, told } => {
+                let (kept, taken) = (kept(*bucket, *version), Stamp { when: self.taken << 16, ..Stamp::default() });
+                let (bucket, key) = version_place(state, *bucket, key, kept, taken);
                 let condition = wished(state, &bucket, &key, *condition);
                 let (tombstone, stripes) = self.tombstone(told.as_ref());
                 Change::DeleteObject { bucket, key, condition, tombstone, stripes }
@@ -158,11 +166,13 @@ impl Writer {
                 let (upload, quota) = (format!("u{upload}"), *quota);
                 Change::PutPart { upload, part, stripes: brought, quota }
             }
-            ScriptStep::Complete { upload, used, lies, when, material, condition, quota } => {
+            ScriptStep::Complete {
+                upload, used, lies, when, material, condition, quota, version,
+            } => {
                 let made = self.make(material);
                 let stamp = self.stamp(made.told_by, *when);
                 let (upload, used) = (format!("u{upload}"), (*used, *lies));
-                complete(state, upload, used, (made, stamp), *condition, *quota)
+                complete(state, upload, used, (made, stamp, *version), *condition, *quota)
             }
             ScriptStep::Abort { upload } => Change::AbortUpload { upload: format!("u{upload}") },
             ScriptStep::Discard { material } => {
@@ -188,7 +198,7 @@ impl Writer {
             }
             ScriptStep::Gateway(turn) => self.turn(turn),
             ScriptStep::Name { node } => Change::NameNode { name: format!("node{node}") },
-            ScriptStep::List(_) | ScriptStep::Uploads(_) => return None,
+            ScriptStep::List(_) | ScriptStep::Versions(_) | ScriptStep::Uploads(_) => return None,
         })
     }
 }
@@ -206,7 +216,7 @@ fn complete(
     state: &State,
     id: String,
     (used, lies): (u8, bool),
-    (made, stamp): (Made, Option<Stamp>),
+    (made, stamp, version): (Made, Option<Stamp>, Kept),
     condition: Wish,
     quota: Quota,
 ) -> Change {
@@ -228,7 +238,50 @@ fn complete(
         None => Condition::None,
     };
     let object = Object { stamp, ..object("whole", &named, told_by) };
-    Change::CompleteUpload { upload: id, parts, object, stripes, condition, quota }
+    let keeps = |name: &String| {
+        let bucket = state.buckets.get(name);
+        bucket.is_some_and(|bucket| bucket.versioning != Versioning::Never)
+    };
+    let upload = state.uploads.get(&id).filter(|it| version.is_named && keeps(&it.bucket));
+    let version = upload.map(|upload| {
+        let name = version_name(&upload.key, VersionId::of(object.stamp()));
+        (versions_of(&upload.bucket), name)
+    });
+    Change::CompleteUpload { upload: id, parts, object, version, stripes, condition, quota }
+}
+
+/// How buckets of the script keep versions.
+fn versioning(bucket: u8) -> Versioning {
+    [Versioning::Never, Versioning::Enabled, Versioning::Suspended][usize::from(bucket) % 3]
+}
+
+fn kept(bucket: u8, wanted: Kept) -> Kept {
+    if versioning(bucket) == Versioning::Never { Kept::default() } else { wanted }
+}
+
+/// Where a version is; a new one is named by its stamp.
+fn version_place(
+    state: &State,
+    bucket: u8,
+    key: &Key,
+    kept: Kept,
+    stamp: Stamp,
+) -> (String, String) {
+    if !kept.is_named {
+        return place(state, bucket, key);
+    }
+    let space = versions_of(&format!("bucket{bucket}"));
+    let name = match key {
+        Key::Named(key) => version_name(key, VersionId::of(stamp)),
+        Key::Present(pick) => {
+            let names: Vec<&String> =
+                state.objects.keys().filter(|(of, _)| *of == space).map(|(_, name)| name).collect();
+            names
+                .get(usize::from(*pick) % names.len().max(1))
+                .map_or_else(|| version_name("a", VersionId::of(stamp)), |name| (*name).clone())
+        }
+    };
+    (space, name)
 }
 
 fn place(state: &State, bucket: u8, key: &Key) -> (String, String) {
@@ -247,12 +300,17 @@ fn place(state: &State, bucket: u8, key: &Key) -> (String, String) {
 
 fn wished(state: &State, bucket: &str, key: &str, wish: Wish) -> Condition {
     let present = state.objects.get(&(bucket.to_owned(), key.to_owned()));
+    let place = Place::new(bucket, key);
+    let of_key = place.version().map_or_else(|| key.to_owned(), |(key, _)| key);
+    let latest = state.current(&place.bucket_name(), &of_key);
+    let latest = latest.map(|latest| latest.object).filter(|latest| !latest.is_marker);
     match wish {
+        Wish::AsTold => Condition::AsTold,
         Wish::None => Condition::None,
         Wish::Absent => Condition::Absent,
         Wish::Present => Condition::Present,
         Wish::EtagAsItIs => {
-            Condition::Etag(present.map_or("none".into(), |it| it.attributes.etag.clone()))
+            Condition::Etag(latest.map_or("none".into(), |it| it.attributes.etag))
         }
         Wish::EtagOther => Condition::Etag("other".into()),
         Wish::ToldByAsItIs => Condition::ToldBy(present.map_or(StripeId(0), |it| it.told_by)),

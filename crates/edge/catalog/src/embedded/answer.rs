@@ -29,7 +29,11 @@ impl Embedded {
     /// Answers a query with the answer of its name.
     pub(super) async fn answer(&self, query: Query<'_>) -> Result<Reply, CatalogError> {
         Ok(match query {
-            Query::Object { bucket, key } => Reply::Object(self.located(bucket, key).await?),
+            Query::Object { bucket, key } => {
+                let key = object_key(bucket, key.as_bytes());
+                Reply::Object(self.located(move |view, len| view.object(&key, len)).await?)
+            }
+            Query::Current { bucket, key } => Reply::Current(self.current(bucket, key).await?),
             Query::Bucket { name } => Reply::Bucket(self.here(|view| view.bucket(name)).await?),
             Query::Usage { bucket } => Reply::Usage(self.here(|view| view.usage(bucket)).await?),
             Query::Upload { id } => Reply::Upload(self.here(|view| view.upload(id)).await?),
@@ -66,6 +70,10 @@ impl Embedded {
                 let request = request.clone();
                 Reply::List(self.elsewhere(move |view| view.list(&request)).await?)
             }
+            Query::Versions { request } => {
+                let request = request.clone();
+                Reply::Versions(self.elsewhere(move |view| view.versions(&request)).await?)
+            }
             Query::Parts { id, after, max } => {
                 let id = id.to_owned();
                 Reply::Parts(self.elsewhere(move |view| view.parts(&id, after, max)).await?)
@@ -96,12 +104,20 @@ impl Embedded {
         })
     }
 
-    async fn located(&self, bucket: &str, key: &str) -> Result<Option<Located>, CatalogError> {
-        let key = object_key(bucket, key.as_bytes());
-        let found = match self.here(|view| view.object(&key, DECODED_HERE_MAX)).await? {
+    async fn current(&self, bucket: &str, key: &str) -> Result<Option<Located>, CatalogError> {
+        let at = own((bucket, key));
+        self.located(move |view, len| view.current(&at.0, &at.1, len)).await
+    }
+
+    /// What `find` finds, on a thread of its own if its record is long.
+    async fn located(
+        &self,
+        find: impl Fn(&View, usize) -> Result<Found, CatalogError> + Send + Sync + 'static,
+    ) -> Result<Option<Located>, CatalogError> {
+        let found = match self.here(|view| find(view, DECODED_HERE_MAX)).await? {
             Found::Long => {
                 let _place = DECODINGS.acquire().await.expect("the semaphore is never closed");
-                self.elsewhere(move |view| view.object(&key, usize::MAX)).await?
+                self.elsewhere(move |view| find(view, usize::MAX)).await?
             }
             found @ (Found::None | Found::Object(_)) => found,
         };

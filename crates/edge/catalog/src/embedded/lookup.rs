@@ -11,7 +11,7 @@ use crate::{
 };
 use redb::Key;
 use ripstop_model::{NodeId, StripeId};
-use ripstop_object::{Absence, Inconsistent, Place};
+use ripstop_object::{Absence, Inconsistent, Place, versions_begin, versions_of};
 use std::borrow::Cow;
 
 impl From<Inconsistent> for CatalogError {
@@ -104,6 +104,20 @@ impl ripstop_object::Rows for Tables<'_> {
 
     fn vouched_before(&self) -> Result<u64, CatalogError> {
         Ok(self.facts.number(&VOUCHED)?.unwrap_or(0))
+    }
+
+    fn versions(&self, bucket: &str, key: &str, max: usize) -> Result<Vec<String>, CatalogError> {
+        let space = object_key(&versions_of(bucket), b"");
+        let begin = object_key(&versions_of(bucket), versions_begin(key).as_bytes());
+        let mut names = Vec::new();
+        for entry in self.objects.range(begin.as_slice()..)?.take(max) {
+            let entry = entry?;
+            if !entry.key().starts_with(&begin) {
+                break;
+            }
+            names.push(text(&entry.key()[space.len()..])?);
+        }
+        Ok(names)
     }
 
     fn keys(&self, bucket: &str, max: usize) -> Result<Vec<String>, CatalogError> {

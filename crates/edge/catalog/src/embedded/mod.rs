@@ -26,6 +26,7 @@ mod source;
 mod storage;
 mod table;
 mod usage;
+mod versions;
 mod write;
 
 #[cfg(test)]

@@ -6,11 +6,12 @@ use super::kinds::{LeftoverKey, VOUCHED, leftover_key};
 use super::short::{garbage_since, listed};
 use super::source::{Objects, Uploads};
 use super::table::View;
+use super::versions::Latest;
 use crate::rollup::page;
 use crate::{
     Bucket, CatalogError, Extent, Held, LOCATED_EXTENTS_MAX, Lease, Leftover, ListedUpload,
     Listing, ListingRequest, Located, PARTS_LEN_MAX, Refusal, Session, Stripe, Tombstone, Upload,
-    UploadedPart, Vouched, Watermark,
+    UploadedPart, Versioning, Vouched, Watermark,
 };
 use ripstop_model::{NodeId, StripeId};
 use std::ops::Bound;
@@ -45,7 +46,7 @@ impl View {
         let object = self.objects.decode(&key, record.value())?;
         let few = object.extents.len() <= LOCATED_EXTENTS_MAX;
         let stripes = if few { self.stripes_of(&object.extents)? } else { Vec::new() };
-        Ok(Found::Object(Located { object, stripes }))
+        Ok(Found::Object(Located { object, stripes, version: None }))
     }
 
     pub(super) fn stripe(&self, id: StripeId) -> Result<Option<Stripe>, CatalogError> {
@@ -70,8 +71,12 @@ impl View {
     }
 
     pub(super) fn list(&self, request: &ListingRequest) -> Result<Listing, CatalogError> {
-        self.must_have_bucket(request)?;
-        let page = page(request, &mut Objects::new(self, &request.bucket))?;
+        let page = match self.must_have_bucket(request)? {
+            Versioning::Never => page(request, &mut Objects::new(self, &request.bucket))?,
+            Versioning::Enabled | Versioning::Suspended => {
+                page(request, &mut Latest::new(self, &request.bucket))?
+            }
+        };
         let objects = page
             .items
             .into_iter()
@@ -80,7 +85,7 @@ impl View {
         let last_key = objects.last().map(|(key, _)| key);
         let last = if page.ends_with_prefix { page.prefixes.last() } else { last_key };
         let next = last.filter(|_| page.is_truncated).cloned();
-        Ok(Listing { objects, uploads: vec![], prefixes: page.prefixes, next, next_upload: None })
+        Ok(Listing { objects, prefixes: page.prefixes, next, ..Listing::default() })
     }
 
     pub(super) fn uploads(&self, request: &ListingRequest) -> Result<Listing, CatalogError> {
@@ -96,13 +101,7 @@ impl View {
                 Ok(ListedUpload::of(&upload))
             })
             .collect::<Result<Vec<_>, CatalogError>>()?;
-        let mut listing = Listing {
-            objects: vec![],
-            uploads,
-            prefixes: page.prefixes,
-            next: None,
-            next_upload: None,
-        };
+        let mut listing = Listing { uploads, prefixes: page.prefixes, ..Listing::default() };
         if page.is_truncated && page.ends_with_prefix {
             listing.next = listing.prefixes.last().cloned();
         } else if page.is_truncated {
@@ -112,11 +111,13 @@ impl View {
         Ok(listing)
     }
 
-    fn must_have_bucket(&self, request: &ListingRequest) -> Result<(), CatalogError> {
-        match self.bucket(&request.bucket)? {
-            Some(_) => Ok(()),
-            None => Err(CatalogError::Refused(Refusal::NoSuchBucket)),
-        }
+    /// Whether the bucket, which must be there, keeps versions.
+    pub(super) fn must_have_bucket(
+        &self,
+        request: &ListingRequest,
+    ) -> Result<Versioning, CatalogError> {
+        let versioning = self.versioning(&request.bucket)?;
+        versioning.ok_or(CatalogError::Refused(Refusal::NoSuchBucket))
     }
 
     pub(super) fn upload(&self, id: &str) -> Result<Option<Upload>, CatalogError> {

@@ -36,6 +36,23 @@ pub(super) fn listed(entry: &Entry<'_, Bytes, Object>) -> Result<ListedObject, C
     Ok(listed)
 }
 
+/// Whether an object is a delete marker.
+pub(super) fn is_marker(entry: &Entry<'_, Bytes, Object>) -> Result<bool, CatalogError> {
+    if entry.older().is_some() {
+        return Ok(false);
+    }
+    let mut is_marker = false;
+    let seen = scan(entry.fields()?, |field, found| {
+        let is_it = field == 10;
+        if is_it {
+            is_marker = found.truth()?;
+        }
+        Ok(Some(is_it))
+    });
+    seen.map_err(|why| unreadable(&why))?;
+    Ok(is_marker)
+}
+
 /// Since when a stripe is garbage.
 pub(super) fn garbage_since(entry: &Entry<'_, u128, Garbage>) -> Result<u64, CatalogError> {
     if entry.older().is_some() {

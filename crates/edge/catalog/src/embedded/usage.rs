@@ -5,7 +5,7 @@
 use super::key::{object_bucket, text};
 use super::kinds::{COUNTED, Number};
 use super::table::{Tables, View};
-use crate::{Account, CatalogError, UploadedPart, Usage};
+use crate::{Account, CatalogError, UploadedPart, Usage, bucket_of};
 use std::collections::BTreeMap;
 
 /// What buckets hold, by name.
@@ -31,7 +31,7 @@ fn counted(tables: &Tables<'_>) -> Result<Accounts, CatalogError> {
         let (Ok(bucket), Ok(object)) = (object_bucket(entry.key()), entry.read()) else {
             continue;
         };
-        let account = of(&mut accounts, bucket);
+        let account = of(&mut accounts, bucket_of(bucket));
         *account = account.exchange(None, Some(&object));
     }
     count_parts(tables, |bucket, part| {

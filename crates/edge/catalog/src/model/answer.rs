@@ -3,7 +3,7 @@
 use super::State;
 use super::page::{Entry, empty_page, grouped};
 use crate::{
-    Bucket, Extent, Held, LOCATED_EXTENTS_MAX, Leftover, ListedObject, ListedUpload, Listing,
+    Bucket, Extent, Held, LOCATED_EXTENTS_MAX, Leftover, ListedUpload, ListedVersion, Listing,
     ListingRequest, Located, Query, Refusal, Reply, Stripe, Upload, UploadedPart, Usage, Vouched,
 };
 use ripstop_model::StripeId;
@@ -26,7 +26,9 @@ impl State {
             Query::Usage { bucket } => Reply::Usage(self.usage(bucket)),
             Query::Usages { after, max } => Reply::Usages(self.usages_after(after, max)),
             Query::Object { bucket, key } => Reply::Object(self.located((bucket, key))),
+            Query::Current { bucket, key } => Reply::Current(self.current(bucket, key)),
             Query::List { request } => Reply::List(self.page(request)?),
+            Query::Versions { request } => Reply::Versions(self.page_of_versions(request)?),
             Query::Upload { id } => Reply::Upload(self.uploads.get(id).cloned()),
             Query::Parts { id, after, max } => Reply::Parts(self.parts_after(id, after, max)),
             Query::Uploads { request } => Reply::Uploads(self.page_of_uploads(request)?),
@@ -62,7 +64,7 @@ impl State {
         })
     }
 
-    fn must_have(&self, bucket: &str) -> Result<(), Refusal> {
+    pub(super) fn must_have(&self, bucket: &str) -> Result<(), Refusal> {
         self.buckets.get(bucket).map(|_| ()).ok_or(Refusal::NoSuchBucket)
     }
 
@@ -81,7 +83,7 @@ impl State {
         after.take(max).map(|name| (name.clone(), self.usage(name))).collect()
     }
 
-    fn located(&self, at: (&str, &str)) -> Option<Located> {
+    pub(super) fn located(&self, at: (&str, &str)) -> Option<Located> {
         let object = self.objects.get(&own(at))?;
         let mut stripes: Vec<(StripeId, Stripe)> = Vec::new();
         let few = object.extents.len() <= LOCATED_EXTENTS_MAX;
@@ -90,14 +92,15 @@ impl State {
                 stripes.push((*stripe, self.stripes[stripe].stripe.clone()));
             }
         }
-        Some(Located { object: object.clone(), stripes })
+        Some(Located { object: object.clone(), stripes, version: None })
     }
 
     fn page(&self, request: &ListingRequest) -> Result<Listing, Refusal> {
         self.must_have(&request.bucket)?;
-        let of_bucket = self.objects.iter().filter(|((bucket, _), _)| *bucket == request.bucket);
-        let items = of_bucket.map(|((_, key), object)| {
-            (key.clone(), String::new(), (key.clone(), ListedObject::of(object)))
+        let latest = self.versions_of(&request.bucket).into_iter();
+        let latest = latest.filter(|(_, listed)| listed.is_latest && !listed.is_marker);
+        let items = latest.map(|(_, ListedVersion { key, object, .. })| {
+            (key.clone(), String::new(), (key, object))
         });
         let (entries, is_truncated) = grouped(request, items);
         let mut page = empty_page();

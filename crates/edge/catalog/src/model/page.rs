@@ -47,5 +47,5 @@ pub(super) fn grouped<T>(
 }
 
 pub(super) fn empty_page() -> Listing {
-    Listing { objects: vec![], uploads: vec![], prefixes: vec![], next: None, next_upload: None }
+    Listing::default()
 }

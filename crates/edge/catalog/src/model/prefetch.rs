@@ -9,7 +9,9 @@ use crate::{
 };
 use proptest::prelude::*;
 use ripstop_model::{NodeId, StripeId};
-use ripstop_object::{Absence, FoundRow, Named, Place, Rows, decide};
+use ripstop_object::{
+    Absence, FoundRow, Named, Place, Rows, bucket_of, decide, versions_begin, versions_of,
+};
 use std::collections::BTreeSet;
 
 /// Rows of which only those that were named are there to be read.
@@ -42,6 +44,13 @@ fn found<'a>(state: &'a State, named: &Named<'a>) -> Vec<FoundRow<'a>> {
         Named::OutlivedBy(stripe) => {
             let outlived = state.outlived.iter().filter(|(id, _, _)| id == stripe);
             outlived.map(|(_, bucket, key)| FoundRow::Outlived(Place::new(bucket, key))).collect()
+        }
+        Named::Versions(bucket, key) => {
+            let (space, begin) = (versions_of(bucket), versions_begin(key));
+            let names = state.objects.keys().filter(|(of, name)| {
+                *of == space && name.starts_with(&begin)
+            });
+            names.map(|(space, name)| FoundRow::Version(Place::new(space, name))).collect()
         }
         Named::Stripe(_)
         | Named::Outlived(..)
@@ -164,8 +173,13 @@ impl Rows for Fetched<'_> {
         self.state.vouched_before()
     }
 
+    fn versions(&self, bucket: &str, key: &str, max: usize) -> Result<Vec<String>, CatalogError> {
+        self.must_have(&Named::Versions(bucket.into(), key.into()));
+        self.state.versions(bucket, key, max)
+    }
+
     fn keys(&self, bucket: &str, max: usize) -> Result<Vec<String>, CatalogError> {
-        self.must_have(&Named::Keys(bucket));
+        self.must_have(&Named::Keys(bucket_of(bucket)));
         self.state.keys(bucket, max)
     }
 

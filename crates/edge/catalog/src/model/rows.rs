@@ -6,7 +6,7 @@ use crate::{
     Upload, UploadedPart, Watermark,
 };
 use ripstop_model::{NodeId, StripeId};
-use ripstop_object::{Absence, Place, Rows, Writes, decide};
+use ripstop_object::{Absence, Place, Rows, Writes, decide, versions_begin, versions_of};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -147,6 +147,14 @@ impl Rows for State {
 
     fn vouched_before(&self) -> Result<u64, CatalogError> {
         Ok(self.vouched_before)
+    }
+
+    fn versions(&self, bucket: &str, key: &str, max: usize) -> Result<Vec<String>, CatalogError> {
+        let (space, begin) = (versions_of(bucket), versions_begin(key));
+        let of_key = self.objects.keys().filter(|(of, name)| {
+            *of == space && name.starts_with(&begin)
+        });
+        Ok(of_key.take(max).map(|(_, name)| name.clone()).collect())
     }
 
     fn keys(&self, bucket: &str, max: usize) -> Result<Vec<String>, CatalogError> {

@@ -174,6 +174,7 @@ pub(super) async fn completing_what_was_overtaken_ends_the_upload(catalog: &dyn 
     };
     applied(catalog, stored).await;
     let complete = Change::CompleteUpload {
+        version: None,
         upload: "u".into(),
         parts: vec![(1, "p".into())],
         object: Object { stamp: Some(stamp(9, 4)), ..object("whole", &[3], 4) },

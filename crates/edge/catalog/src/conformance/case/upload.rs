@@ -14,6 +14,7 @@ fn put_part(upload: &str, number: u16, etag: &str, stripes: &[u128]) -> Change {
 
 fn complete(upload: &str, parts: &[(u16, &str)], named: &[u128], told_by: u128) -> Change {
     Change::CompleteUpload {
+        version: None,
         upload: upload.into(),
         parts: parts.iter().map(|(number, etag)| (*number, (*etag).into())).collect(),
         object: object("whole", named, told_by),

@@ -33,6 +33,7 @@ fn put_part(number: u16, stripes: &[u128]) -> Change {
 
 fn complete(parts: &[u16], named: &[u128], told_by: u128) -> Change {
     Change::CompleteUpload {
+        version: None,
         upload: "u".into(),
         parts: parts.iter().map(|number| (*number, "p".into())).collect(),
         object: object("whole", named, told_by),

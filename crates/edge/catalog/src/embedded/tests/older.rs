@@ -9,7 +9,8 @@ use super::flips::{changes_of_a_script, run};
 use crate::conformance::{bucket, stripe, whole};
 use crate::{
     Audited, Bucket, Catalog, CatalogError, CatalogSettings, Change, Embedded, Garbage, Held,
-    Object, Reading, Session, Stripe, Upload, UploadedPart, copy, verify,
+    Object, Reading, Session, Stripe, Upload, UploadedPart, Versioning, bucket_of, copy,
+    split_version_name, verify,
 };
 use redb::{Database, Key, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
 use ripstop_model::{NodeId, StripeId};
@@ -172,24 +173,41 @@ fn older_file(path: &Path) -> String {
     said
 }
 
-/// As it could be told of when there was this format: without stamps and tombstones.
+/// As it could be told of when there was this format: without stamps, tombstones and versions.
 #[expect(clippy::wildcard_enum_match_arm, reason = "others are as they were")]
 pub(super) fn untold(mut change: Change) -> Change {
     match &mut change {
-        Change::CreateBucket { bucket, .. } => bucket.stamp = None,
-        Change::PutObject { object, .. } | Change::CompleteUpload { object, .. } => {
-            object.stamp = None;
+        Change::CreateBucket { bucket, .. } => {
+            (bucket.stamp, bucket.versioning) = (None, Versioning::Never);
         }
-        Change::DeleteBucket { tombstone, stripes, .. }
-        | Change::DeleteObject { tombstone, stripes, .. } => {
+        Change::PutObject { bucket, key, object, .. } => {
+            (object.stamp, object.is_marker) = (None, false);
+            at_key(bucket, key);
+        }
+        Change::CompleteUpload { object, version, .. } => {
+            (object.stamp, *version) = (None, None);
+        }
+        Change::DeleteBucket { tombstone, stripes, .. } => {
             *tombstone = None;
             stripes.clear();
+        }
+        Change::DeleteObject { bucket, key, tombstone, stripes, .. } => {
+            *tombstone = None;
+            stripes.clear();
+            at_key(bucket, key);
         }
         Change::Bury { stripes, .. } => return Change::Discard { stripes: stripes.clone() },
         Change::Outlive { stripe, .. } => return Change::Discard { stripes: vec![stripe.clone()] },
         _ => {}
     }
     change
+}
+
+/// Where the version is, if it has an id, its key is meant.
+fn at_key(bucket: &mut String, key: &mut String) {
+    if let Some((of, _)) = split_version_name(key) {
+        (*bucket, *key) = (bucket_of(bucket).to_owned(), of);
+    }
 }
 
 /// All that a file of an older format says too: what is outlived is not known there.
