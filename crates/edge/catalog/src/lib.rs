@@ -55,7 +55,7 @@ pub use listing::{ListedObject, ListedUpload, ListedVersion, Listing, ListingReq
 pub use model::{Model, State};
 pub use ripstop_object::{
     Account, Applied, Attributes, Bucket, Change, Checksum, ChecksumAlgorithm, Condition, Extent,
-    Garbage, Held, Lease, Leftover, Limit, Object, Outcome, Part, Quota, RETIRED_MAX, Refusal,
+    Garbage, Held, Lease, Leftover, Limit, Object, Outcome, Part, Place, Quota, RETIRED_MAX, Refusal,
     SESSIONS_MAX, Session, Stamp, Stripe, Tombstone, Upload, UploadedPart, Usage, Version, VersionId,
     Versioning, Vouched, Watermark, bucket_of, split_version_name, version_name, versions_of,
 };

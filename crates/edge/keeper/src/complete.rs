@@ -1,5 +1,5 @@
 use crate::{
-    listing::{Buckets, Keys, Listing as _, Stripes},
+    listing::{Buckets, Places, Listing as _, Stripes},
     reach::reach,
 };
 use ripstop_catalog::{
@@ -10,7 +10,7 @@ use ripstop_model::StripeId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// Keys that are looked at together of those of which a pack tells what is not so.
+/// Places that are looked at together of those of which a pack tells what is not so.
 const OUTLIVED_PAGE: usize = 256;
 
 /// What was brought into a catalog.
@@ -73,13 +73,13 @@ impl Completing<'_> {
                 if !for_deletions {
                     self.bucket(bucket.clone()).await?;
                 }
-                let mut keys = Keys::of(bucket.name.clone());
-                while let Some(page) = keys.page(through).await? {
-                    for key in page {
+                let mut places = Places::of(bucket.name.clone());
+                while let Some(page) = places.page(through).await? {
+                    for (space, key) in page {
                         if for_deletions {
-                            self.deletion(&bucket.name, key).await?;
+                            self.deletion(&space, key).await?;
                         } else {
-                            self.object(&bucket.name, key).await?;
+                            self.object(&space, key).await?;
                         }
                         self.seen += 1;
                         progress(self.seen);
@@ -149,7 +149,7 @@ impl Completing<'_> {
         }
         let extents = object.extents.iter().map(|extent| extent.stripe);
         let stripes = self.new_stripes(extents.chain([object.told_by]).collect()).await?;
-        let (bucket, condition) = (bucket.to_owned(), Condition::None);
+        let (bucket, condition) = (bucket.to_owned(), Condition::AsTold);
         // What the nodes hold was let in once.
         let quota = Quota::NONE;
         let change = Change::PutObject { bucket, key, object, stripes, condition, quota };
@@ -172,10 +172,10 @@ impl Completing<'_> {
         let mut buckets = Buckets::default();
         while let Some(page) = buckets.page(self.found).await? {
             for bucket in page {
-                let mut keys = Keys::of(bucket.name.clone());
-                while let Some(page) = keys.page(self.found).await? {
-                    for key in page {
-                        self.outlived_version(&bucket.name, &key).await?;
+                let mut places = Places::of(bucket.name.clone());
+                while let Some(page) = places.page(self.found).await? {
+                    for (space, key) in page {
+                        self.outlived_version(&space, &key).await?;
                     }
                 }
             }

@@ -2,7 +2,8 @@
 
 use futures::{StreamExt as _, stream::BoxStream, stream::ReadyChunks};
 use ripstop_catalog::{
-    Bucket, Catalog, CatalogError, Leftover, ListedUpload, ListingRequest, Refusal, Stripe,
+    Bucket, Catalog, CatalogError, Leftover, ListedUpload, ListedVersion, ListingRequest, Place,
+    Refusal, Stripe,
 };
 use ripstop_model::StripeId;
 use ripstop_node::{Listed, Node, NodeError};
@@ -120,30 +121,37 @@ fn whole(bucket: String) -> ListingRequest {
     ListingRequest { bucket, max: ROWS, ..ListingRequest::default() }
 }
 
-/// Keys of a bucket, in order.
+/// Places of a bucket's objects, of all versions of them: what the catalog has them under.
 #[derive(Debug)]
-pub(crate) struct Keys {
+pub(crate) struct Places {
     /// Where it goes on; nowhere after the last page.
     next: Option<ListingRequest>,
 }
 
-impl Keys {
+impl Places {
     pub(crate) fn of(bucket: String) -> Self {
         Self { next: Some(whole(bucket)) }
     }
 }
 
-impl Listing for Keys {
-    type Row = String;
+impl Listing for Places {
+    /// Names of bucket and key.
+    type Row = (String, String);
 
     async fn page(
         &mut self,
         catalog: &dyn Catalog,
     ) -> Result<Option<Vec<Self::Row>>, CatalogError> {
         let Some(request) = self.next.take() else { return Ok(None) };
-        let page = catalog.list(&request).await?;
-        self.next = page.next.map(|after| ListingRequest { after, ..request });
-        Ok(Some(page.objects.into_iter().map(|(key, _)| key).collect()))
+        let bucket = request.bucket.clone();
+        let page = catalog.versions(&request).await?;
+        let after_upload = page.next_upload.unwrap_or_default();
+        self.next = page.next.map(|after| ListingRequest { after, after_upload, ..request });
+        let place = |listed: ListedVersion| {
+            let place = Place::of_version(&bucket, &listed.key, listed.version);
+            (place.bucket.into_owned(), place.key.into_owned())
+        };
+        Ok(Some(page.versions.into_iter().map(place).collect()))
     }
 }
 

@@ -5,7 +5,7 @@
 //! kept.
 
 use crate::{Quotas, Store, StoreError, Target};
-use ripstop_catalog::{Condition, Located, Object, Quota, Refusal, Upload, Usage};
+use ripstop_catalog::{Located, Object, Quota, Refusal, Upload, Usage, Versioning, bucket_of};
 use std::sync::Arc;
 
 /// What a write brings to a bucket.
@@ -37,7 +37,7 @@ impl Store {
 
     /// How much a bucket may hold.
     pub fn quota(&self, bucket: &str) -> Quota {
-        self.quotas().of(bucket)
+        self.quotas().of(bucket_of(bucket))
     }
 
     /// What a bucket holds; nothing if it is not there.
@@ -55,21 +55,32 @@ impl Store {
     }
 
     /// Refuses a write of `len` bytes early whose bucket is not there, whose condition does not
-    /// hold, or which the bucket's quota has no room for.
-    pub(crate) async fn admit(&self, target: &Target, len: u64) -> Result<(), StoreError> {
+    /// hold, or which the bucket's quota has no room for. Answers whether the bucket keeps versions.
+    pub(crate) async fn admit(
+        &self,
+        target: &Target,
+        len: u64,
+    ) -> Result<Versioning, StoreError> {
         let Target { bucket, key, condition } = target;
-        self.bucket(bucket).await?;
+        let versioning = self.bucket(bucket).await?.versioning;
         let refusal = self.refusal(bucket, Growth { bytes: len, objects: 1 }).await?;
-        if *condition == Condition::None && refusal.is_none() {
-            return Ok(());
+        if !condition.is_asked() && refusal.is_none() {
+            return Ok(versioning);
         }
-        let present = self.inner.catalog.object(bucket, key).await?;
-        condition.check(present.as_ref().map(|located| &located.object))?;
-        let Some(refusal) = refusal else { return Ok(()) };
-        let Some(Located { object: Object { len: replaced, .. }, .. }) = present else {
+        let latest = self.inner.catalog.current(bucket, key).await?;
+        let stands = latest.as_ref().map(|located| &located.object);
+        condition.check(stands.filter(|object| !object.is_marker))?;
+        let Some(refusal) = refusal else { return Ok(versioning) };
+        let replaced = match versioning {
+            Versioning::Never => latest,
+            Versioning::Enabled => None,
+            Versioning::Suspended => self.inner.catalog.object(bucket, key).await?,
+        };
+        let Some(Located { object: Object { len: replaced, .. }, .. }) = replaced else {
             return Err(refusal.into());
         };
-        self.fits(bucket, Growth { bytes: len.saturating_sub(replaced), objects: 0 }).await
+        self.fits(bucket, Growth { bytes: len.saturating_sub(replaced), objects: 0 }).await?;
+        Ok(versioning)
     }
 
     /// Refuses a part of `len` bytes early that the quota of its bucket has no room for.

@@ -35,7 +35,7 @@ impl Store {
     pub async fn delete_bucket(&self, name: &str) -> Result<(), StoreError> {
         self.bucket(name).await?;
         let first = ListingRequest { bucket: name.to_owned(), max: 1, ..Default::default() };
-        if !self.inner.catalog.list(&first).await?.objects.is_empty() {
+        if !self.inner.catalog.versions(&first).await?.versions.is_empty() {
             return Err(Refusal::BucketNotEmpty.into());
         }
         for _ in 0..STAMPS_MAX {

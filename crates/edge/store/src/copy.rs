@@ -7,7 +7,7 @@
 //! together with others, one day.
 
 use crate::{
-    Body, PartSeal, Store, StoreError, Target, WriteError, cut::cut, read::told, upload::part,
+    Body, PartSeal, Store, StoreError, StoredObject, Target, WriteError, cut::cut, read::told, upload::part,
 };
 use bytes::Bytes;
 use futures::{StreamExt as _, stream::BoxStream};
@@ -72,9 +72,9 @@ impl Store {
         source: &Arc<Located>,
         target: Target,
         attributes: Attributes,
-    ) -> Result<Object, StoreError> {
+    ) -> Result<StoredObject, StoreError> {
         let len = source.object.len;
-        self.admit(&target, len).await?;
+        let versioning = self.admit(&target, len).await?;
         if self.is_small(source) && len <= COPIED_MAX {
             let body = Stored::whole(self.read_whole(source.clone(), 0..len).await?, attributes);
             return self.put(target, len, body).await.map_err(flat);
@@ -92,7 +92,8 @@ impl Store {
             extents: source.object.extents.clone(),
             ..Object::default()
         };
-        self.put_told(target, object, None).await
+        let object = self.put_told((target, versioning), object, None).await?;
+        Ok(StoredObject::new(versioning, object))
     }
 
     /// Makes a range of an object a part. Where the upload's bucket goes to the pool of its bytes,

@@ -11,7 +11,9 @@ use crate::{
     record::Telling, stripe::record_of,
 };
 use line::EndOfLine;
-use ripstop_catalog::{CatalogError, Condition, Object, Outcome, Refusal, Tombstone};
+use ripstop_catalog::{
+    CatalogError, Condition, Object, Outcome, Refusal, Tombstone, bucket_of,
+};
 use ripstop_host::unix_ms;
 use ripstop_model::{PoolId, TenantId};
 use ripstop_runtime::{Pool, Written};
@@ -19,14 +21,8 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 impl Store {
-    /// Removes the key's object; answers what it was.
-    ///
-    /// Where there is nothing to remove, nothing is told, unless nodes may hold what an earlier
-    /// session wrote and nobody was answered: a rebuild would find that.
-    ///
-    /// Where too few nodes take the stripe that tells of it (they are down, or full), the key is
-    /// removed all the same: until its fragments are gone, a rebuild would find it again.
-    pub async fn delete(
+    /// Removes what stands under a name; answers what it was.
+    pub(crate) async fn remove(
         &self,
         bucket: &str,
         key: &str,
@@ -34,7 +30,7 @@ impl Store {
     ) -> Result<Option<Object>, StoreError> {
         let present = self.inner.catalog.object(bucket, key).await?;
         if present.is_none() {
-            self.bucket(bucket).await?;
+            self.bucket(bucket_of(bucket)).await?;
         }
         condition.check(present.as_ref().map(|located| &located.object))?;
         if present.is_none() {

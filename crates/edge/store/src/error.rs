@@ -1,5 +1,5 @@
 use crate::extents::EXTENTS_MAX;
-use ripstop_catalog::{CatalogError, Refusal};
+use ripstop_catalog::{CatalogError, Refusal, Version};
 use ripstop_gateway::Cause;
 use ripstop_model::StripeId;
 use ripstop_runtime::{FailedStripe, RECORD_LEN_MAX, Setback};
@@ -55,6 +55,19 @@ pub enum StoreError {
         /// The pool's name, or its number as long as that is not known.
         pool: String,
     },
+    /// There is no such version of the key.
+    #[error("no such version")]
+    NoSuchVersion,
+    /// What was asked for is a delete marker.
+    #[error("version {version} is a delete marker")]
+    Marker {
+        /// Which.
+        version: Version,
+        /// Whether what the key stands for was asked for, and not this version.
+        is_latest: bool,
+        /// When it was made, milliseconds since 1970.
+        modified_ms: u64,
+    },
     /// The body did not have the length that was announced.
     #[error("body of {got} bytes, announced as {announced}")]
     Length {
@@ -77,6 +90,8 @@ impl StoreError {
             | Self::Extents { .. }
             | Self::RecordTooLong { .. }
             | Self::NoSuchPool { .. }
+            | Self::NoSuchVersion
+            | Self::Marker { .. }
             | Self::Length { .. } => CatalogError::Unavailable(Box::new(shared.clone())).into(),
         };
         (0..callers).map(|_| each()).collect()

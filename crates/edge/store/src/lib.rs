@@ -58,6 +58,7 @@ mod strays;
 mod stripe;
 mod target;
 mod upload;
+mod version;
 mod write;
 
 pub use body::Body;
@@ -80,5 +81,6 @@ pub use store::Store;
 pub use stranger::POOL_NAME_PREFIX;
 pub use strays::{Strays, is_spread, spot};
 pub use stripe::stripe_record;
-pub use target::Target;
+pub use target::{StoredObject, Target};
+pub use version::Removed;
 pub use upload::PartSeal;

@@ -26,7 +26,7 @@ pub fn narrowed(located: &Located, range: &Range<u64>) -> (Located, Range<u64>) 
         ..Object::default()
     };
     let stripes = located.stripes.clone();
-    (Located { object, stripes }, range.start - begin..range.end - begin)
+    (Located { object, stripes, version: None }, range.start - begin..range.end - begin)
 }
 
 #[cfg(test)]
@@ -48,7 +48,7 @@ mod tests {
             let len: u64 = lens.iter().copied().map(u64::from).sum();
             let attributes = Attributes::default();
             let object = Object { len, modified_ms: 1, attributes, extents, told_by: StripeId(9), ..Object::default() };
-            let located = Located { object, stripes: Vec::new() };
+            let located = Located { object, stripes: Vec::new(), version: None };
             let (a, b) = (a.index(len as usize + 1) as u64, b.index(len as usize + 1) as u64);
             let range = a.min(b)..a.max(b);
             let (narrow, within) = narrowed(&located, &range);

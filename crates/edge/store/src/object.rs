@@ -2,9 +2,11 @@ use crate::{
     Store, StoreError, Target,
     error::{RETRY_AFTER, STAMPS_MAX},
     record::Telling,
+    stripe::record_of,
 };
 use ripstop_catalog::{
-    Attributes, Change, Condition, Listing, ListingRequest, Located, Object, Refusal,
+    Attributes, Change, Condition, Listing, ListingRequest, Located, Object, Place, Refusal,
+    Version, Versioning,
 };
 use ripstop_runtime::Written;
 use std::sync::Arc;
@@ -23,13 +25,18 @@ impl Store {
         Ok(self.inner.catalog.list(request).await?)
     }
 
-    /// What a key stands for; `NoSuchBucket` or `NoSuchKey`.
+    /// What a key stands for; `NoSuchBucket`, `NoSuchKey` or `Marker`.
     pub async fn object(&self, bucket: &str, key: &str) -> Result<Arc<Located>, StoreError> {
-        if let Some(located) = self.inner.catalog.object(bucket, key).await? {
-            return Ok(Arc::new(located));
+        match self.inner.catalog.current(bucket, key).await? {
+            Some(Located { object, version: Some(version), .. }) if object.is_marker => {
+                Err(StoreError::Marker { version, is_latest: true, modified_ms: object.modified_ms })
+            }
+            Some(located) => Ok(Arc::new(located)),
+            None => {
+                self.bucket(bucket).await?;
+                Err(Refusal::NoSuchKey.into())
+            }
         }
-        self.bucket(bucket).await?;
-        Err(Refusal::NoSuchKey.into())
     }
 
     /// Gives an object other attributes (its tags, say). `read` is what they were derived from: if
@@ -42,16 +49,22 @@ impl Store {
         attributes: Attributes,
     ) -> Result<Object, StoreError> {
         let condition = Condition::ToldBy(read.object.told_by);
-        let target = Target { bucket: bucket.to_owned(), key: key.to_owned(), condition };
-        let object = Object { attributes, ..read.object.clone() };
-        self.put_told(target, object, None).await
+        let place = Place::of_version(bucket, key, read.version.unwrap_or(Version::Null));
+        let (bucket, key) = (place.bucket.into_owned(), place.key.into_owned());
+        let mut object = Object { attributes, ..read.object.clone() };
+        if read.version == Some(Version::Null) {
+            // It stays where it is among the versions.
+            object.born.get_or_insert(read.object.stamp().when);
+        }
+        let target = Target { bucket, key, condition };
+        self.put_told((target, Versioning::Never), object, None).await
     }
 
     /// Puts an object whose bytes are stored already: a stripe is made that tells of it. `ending`
     /// is the upload that ends with it.
     pub(crate) async fn put_told(
         &self,
-        target: Target,
+        target: (Target, Versioning),
         object: Object,
         ending: Option<EndedUpload>,
     ) -> Result<Object, StoreError> {
@@ -63,13 +76,13 @@ impl Store {
     /// Has a stripe of its own tell of an object, as a version that was made now.
     async fn tell_object(
         &self,
-        target: &Target,
+        (target, versioning): &(Target, Versioning),
         object: &mut Object,
     ) -> Result<Written, StoreError> {
         let (told_by, _pin) = self.name().await?;
         object.told_by = told_by;
         object.stamp = Some(self.stamp(object.told_by, &target.condition).await?);
-        let (bucket, key) = (target.bucket.clone(), target.key.clone());
+        let (bucket, key) = target.place(*versioning, object);
         let told = Telling::Object { bucket, key, object: object.clone() };
         self.tell(self.pool_for(&target.bucket), object.told_by, told).await
     }
@@ -79,25 +92,41 @@ impl Store {
     /// that.
     pub(crate) async fn commit_object(
         &self,
-        target: Target,
+        target: (Target, Versioning),
         object: Object,
         written: Vec<Written>,
         ending: Option<EndedUpload>,
     ) -> Result<Object, StoreError> {
-        let quota = self.quota(&target.bucket);
-        let (mut object, mut written) = (object, written);
+        let (to, versioning) = (&target.0, target.1);
+        let quota = self.quota(&to.bucket);
+        let (mut object, mut written, mut untrue) = (object, written, Vec::new());
         for _ in 0..STAMPS_MAX {
-            let Target { bucket, key, condition } = target.clone();
-            let (put, ending) = (object.clone(), ending.clone());
+            let (bucket, key) = to.place(versioning, &object);
+            let (put, ending, condition) = (object.clone(), ending.clone(), to.condition.clone());
             let change = move |stripes| match ending {
                 None => Change::PutObject { bucket, key, object: put, stripes, condition, quota },
-                Some(EndedUpload { upload, parts }) => {
-                    Change::CompleteUpload { upload, parts, object: put, stripes, condition, quota }
-                }
+                Some(EndedUpload { upload, parts }) => Change::CompleteUpload {
+                    upload,
+                    parts,
+                    object: put,
+                    version: (versioning == Versioning::Enabled).then_some((bucket, key)),
+                    stripes,
+                    condition,
+                    quota,
+                },
             };
             match self.commit(written, change).await {
-                Ok(_) => return Ok(object),
+                Ok(_) => {
+                    Box::pin(self.disown(untrue)).await?;
+                    return Ok(object);
+                }
                 Err(why) => written = self.behind(why)?,
+            }
+            if versioning == Versioning::Enabled {
+                let (bucket, key) = to.place(versioning, &object);
+                let stripe = written.iter().find(|stripe| stripe.id == object.told_by);
+                let told = stripe.map(|stripe| (stripe.id, record_of(stripe)));
+                untrue.extend(told.map(|told| (told, bucket, key, object.clone())));
             }
             written.push(self.tell_object(&target, &mut object).await?);
         }

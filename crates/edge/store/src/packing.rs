@@ -17,7 +17,7 @@ use crate::{Body, Deed, Done, Member, Store, StoreError, Target, WriteError};
 use bytes::{Bytes, BytesMut};
 use line::{Departing, Line};
 use ripstop_batching::{BatchEnd, BatchEvent, BatchId};
-use ripstop_catalog::{Attributes, CatalogError, Object};
+use ripstop_catalog::{Attributes, CatalogError, Object, Versioning};
 use ripstop_model::{PoolId, Timestamp};
 use ripstop_runtime::Share;
 use std::{
@@ -46,13 +46,13 @@ impl Store {
     /// Stores an object that is written together with others.
     pub(crate) async fn put_gathered<B: Body<Seal = Attributes>>(
         &self,
-        target: Target,
+        (target, versioning): (Target, Versioning),
         len: u64,
         mut body: B,
     ) -> Result<Object, WriteError<B::Error>> {
         let (bytes, share) = self.receive(&mut body, len as usize).await?;
         let attributes = body.seal().map_err(WriteError::Body)?;
-        let member = Member { target, deed: Deed::Put { bytes, attributes } };
+        let member = Member { target, deed: Deed::Put { bytes, attributes, versioning } };
         match self.gather(member, Some(share)).await? {
             Done::Put(object) => Ok(object),
             Done::Deleted(_) => unreachable!("a put is answered with an object"),

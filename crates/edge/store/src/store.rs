@@ -2,7 +2,7 @@ use crate::{
     StoreError, StoreSettings, deletions::Deletions, lineage::Lineage, packing::Lines,
     quota::InForce, stranger::Strangers, strays::Strays,
 };
-use ripstop_catalog::{Catalog, CatalogError, Condition, Stamp, Stripe};
+use ripstop_catalog::{Catalog, CatalogError, Condition, Stamp, Stripe, bucket_of};
 use ripstop_model::{FragmentId, PoolId, StripeId, TenantId};
 use ripstop_runtime::{Cut, Memory, Pin, Pins, Pool, Sealing, StripePlace, TenantMemory};
 use std::{collections::BTreeMap, sync::Arc};
@@ -100,9 +100,9 @@ impl Store {
         self.inner.lineage.stamp(stripe, condition).await
     }
 
-    /// The pool that a bucket's objects are written to.
+    /// The pool that a bucket's objects are written to, and its versions.
     pub(crate) fn pool_for(&self, bucket: &str) -> &Pool {
-        let wanted = self.inner.bucket_pools.get(bucket);
+        let wanted = self.inner.bucket_pools.get(bucket_of(bucket));
         wanted.and_then(|&id| self.pool(id)).unwrap_or(&self.inner.pools[0])
     }
 

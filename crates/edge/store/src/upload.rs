@@ -1,5 +1,5 @@
 use crate::{
-    Body, Store, StoreError, Target, WriteError, clock::upload_id, object::EndedUpload,
+    Body, Store, StoreError, StoredObject, Target, WriteError, clock::upload_id, object::EndedUpload,
     record::check_extents, write::Writing,
 };
 use bytes::Bytes;
@@ -98,12 +98,12 @@ impl Store {
         parts: &[UploadedPart],
         attributes: Attributes,
         condition: Condition,
-    ) -> Result<Object, StoreError> {
+    ) -> Result<StoredObject, StoreError> {
         check_extents(parts.iter().map(|part| part.extents.len()).sum())?;
         let Upload { bucket, key, id, .. } = upload.clone();
         let target = Target { bucket, key, condition };
         // Its bytes are in the bucket already.
-        self.admit(&target, 0).await?;
+        let versioning = self.admit(&target, 0).await?;
         let object = Object {
             len: parts.iter().map(|part| part.len).sum(),
             modified_ms: unix_ms(),
@@ -112,7 +112,9 @@ impl Store {
             ..Object::default()
         };
         let parts = parts.iter().map(|part| (part.number, part.etag.clone())).collect();
-        self.put_told(target, object, Some(EndedUpload { upload: id, parts })).await
+        let ending = Some(EndedUpload { upload: id, parts });
+        let object = self.put_told((target, versioning), object, ending).await?;
+        Ok(StoredObject::new(versioning, object))
     }
 
     /// Ends an upload and lets go of its parts.

@@ -1,10 +1,10 @@
 use crate::{
-    Body, Store, StoreError, Target, WriteError,
+    Body, Store, StoreError, StoredObject, Target, WriteError,
     intake::{CLOSED_MIN, Pace},
     record::{Telling, check_extents},
 };
 use bytes::{Bytes, BytesMut};
-use ripstop_catalog::{Attributes, Extent, Object};
+use ripstop_catalog::{Attributes, Extent, Object, Versioning};
 use ripstop_host::carried;
 use ripstop_host::unix_ms;
 use ripstop_model::StripeShape;
@@ -28,26 +28,26 @@ impl Store {
         target: Target,
         len: u64,
         body: B,
-    ) -> Result<Object, WriteError<B::Error>> {
-        self.admit(&target, len).await?;
-        if self.is_gathered(&target.bucket, len) {
-            self.put_gathered(target, len, body).await
+    ) -> Result<StoredObject, WriteError<B::Error>> {
+        let versioning = self.admit(&target, len).await?;
+        let object = if self.is_gathered(&target.bucket, len) {
+            self.put_gathered((target, versioning), len, body).await?
         } else {
-            self.put_alone(target, len, body).await
-        }
+            self.put_alone((target, versioning), len, body).await?
+        };
+        Ok(StoredObject::new(versioning, object))
     }
 
     /// The same in stripes of its own, for a write that was admitted.
     pub(crate) async fn put_alone<B: Body<Seal = Attributes>>(
         &self,
-        target: Target,
+        (target, versioning): (Target, Versioning),
         len: u64,
         mut body: B,
     ) -> Result<Object, WriteError<B::Error>> {
         let mut writing = Writing::new(self, self.pool_for(&target.bucket), len)?;
         writing.take(&mut body).await?;
         let attributes = body.seal().map_err(WriteError::Body)?;
-        let Target { bucket, key, .. } = target.clone();
         let last = writing.last_draft().await?;
         let object = Object {
             len,
@@ -58,10 +58,11 @@ impl Store {
             stamp: Some(self.stamp(last.id(), &target.condition).await?),
             ..Object::default()
         };
+        let (bucket, key) = target.place(versioning, &object);
         let told = Telling::Object { bucket, key, object: object.clone() };
         writing.store(last, told.record().await?).await?;
         let written = writing.finish().await?;
-        Ok(self.commit_object(target, object, written, None).await?)
+        Ok(self.commit_object((target, versioning), object, written, None).await?)
     }
 
     /// Waits for memory for as long as a request may; then it is to come back later.

@@ -127,7 +127,7 @@ async fn deletions_leave_with_writes() {
     let written = join_all(keys[50..].iter().map(|key| put(&bench.store, key, b"new")));
     let (deleted, _) = tokio::join!(deleted, written);
     for answer in deleted {
-        assert_eq!(answer.expect("deleted").expect("it was there").len, 3);
+        assert_eq!(answer.expect("deleted").object.expect("it was there").len, 3);
     }
     settle(&bench).await;
     let stripes = (fragments(&bench.nodes).await.len() - before) / 6;

@@ -12,6 +12,7 @@ use super::{
 use futures::{StreamExt, stream::FuturesUnordered};
 use ripstop_catalog::{
     Bucket, Catalog, CatalogError, Change, Condition, Object, Quota, Stamp, Stripe, Tombstone,
+    Versioning, bucket_of,
 };
 use ripstop_host::unix_ms;
 use ripstop_model::StripeId;
@@ -83,6 +84,11 @@ pub(super) async fn bring_in(
     Ok(RebuildReport { buckets, objects, ..report })
 }
 
+/// How a bucket that nothing tells of kept versions, as far as this name shows.
+fn versioning_of(space: &str) -> Versioning {
+    if bucket_of(space) == space { Versioning::Never } else { Versioning::Enabled }
+}
+
 /// Goes through what was told, name by name.
 struct Bringing {
     judged: Judged,
@@ -124,8 +130,9 @@ impl Bringing {
         let (mut open, mut place): (Option<Open>, Option<Place>) = (None, None);
         while let Some(item) = self.judged.tellings.next()? {
             let (name, stamp, told_by, told) = Told::decode(item)?;
-            if place.as_ref().is_none_or(|place| place.name != name.bucket) {
-                place = Some(Place { name: name.bucket.clone(), is_made: false, deleted: None });
+            let bucket = bucket_of(&name.bucket);
+            if place.as_ref().is_none_or(|place| place.name != bucket) {
+                place = Some(Place { name: bucket.to_owned(), is_made: false, deleted: None });
             }
             let place = place.as_mut().expect("it was made just now, if it was not there");
             let same = open.take_if(|open| open.name == name);
@@ -188,7 +195,8 @@ impl Bringing {
                     // told, that was refused, or it was made again since.
                     let when = place.deleted.map_or(0, |deleted| deleted.when + 1).max(stamp.when);
                     let untold = Bucket {
-                        name: bucket.clone(),
+                        name: bucket_of(&bucket).to_owned(),
+                        versioning: versioning_of(&bucket),
                         created_ms: object.modified_ms,
                         told_by,
                         stamp: Some(Stamp { when, stripe: told_by }),
@@ -199,7 +207,7 @@ impl Bringing {
                     place.is_made = true;
                 }
                 // What the nodes hold was let in once.
-                let (condition, quota) = (Condition::None, Quota::NONE);
+                let (condition, quota) = (Condition::AsTold, Quota::NONE);
                 let put = Change::PutObject { bucket, key, object, stripes, condition, quota };
                 self.batch.objects += 1;
                 self.put(put, weight);

@@ -3,12 +3,14 @@
 use super::MEMBERS_MAX;
 use crate::Target;
 use bytes::Bytes;
-use ripstop_catalog::{Attributes, Object, Stamp};
+use ripstop_catalog::{Attributes, Object, Stamp, Versioning};
 use ripstop_model::STRIPE_PAYLOAD_MAX;
 use std::collections::BTreeSet;
 
 /// What a member takes in a directory besides its names and what a client said of it, about.
 const ENTRY_LEN: usize = 64;
+/// What the name of a version takes besides its key.
+const VERSION_LEN: usize = 40;
 /// Most bytes of names and records in a batch: its directory is shorter than one may be, however
 /// little each member has to say.
 pub(crate) const ENTRIES_LEN_MAX: usize = super::DIRECTORY_LEN_MAX / 2;
@@ -33,7 +35,11 @@ pub enum Deed {
         bytes: Bytes,
         /// What the client said of them.
         attributes: Attributes,
+        /// How its bucket keeps versions.
+        versioning: Versioning,
     },
+    /// Puts a delete marker where versions are kept like this.
+    Mark(Versioning),
     /// Puts an object whose bytes are stored already, with other attributes (its tags, say).
     Retell(Object),
     /// Tells again of an object as it is, with its stamp, and brings its bytes if they are given:
@@ -55,6 +61,21 @@ impl Deed {
     pub(super) fn is_again(&self) -> bool {
         matches!(self, Self::Move { .. } | Self::Rebury(_))
     }
+
+    /// How versions are kept where it puts something new.
+    pub(super) fn versioning(&self) -> Versioning {
+        match self {
+            Self::Put { versioning, .. } | Self::Mark(versioning) => *versioning,
+            Self::Retell(_) | Self::Move { .. } | Self::Delete | Self::Rebury(_) => {
+                Versioning::Never
+            }
+        }
+    }
+
+    /// Whether it puts a version with an id, under a name of its own.
+    pub(crate) fn is_version(&self) -> bool {
+        self.versioning() == Versioning::Enabled
+    }
 }
 
 /// What became of a member.
@@ -72,7 +93,7 @@ impl Member {
         match &self.deed {
             Deed::Put { bytes, .. } => Some(bytes),
             Deed::Move { bytes, .. } => bytes.as_ref(),
-            Deed::Retell(_) | Deed::Delete | Deed::Rebury(_) => None,
+            Deed::Retell(_) | Deed::Mark(_) | Deed::Delete | Deed::Rebury(_) => None,
         }
     }
 
@@ -94,9 +115,10 @@ impl Member {
             Deed::Retell(object) | Deed::Move { object, .. } => {
                 said(&object.attributes) + 32 * object.extents.len()
             }
-            Deed::Delete | Deed::Rebury(_) => 0,
+            Deed::Mark(_) | Deed::Delete | Deed::Rebury(_) => 0,
         };
-        ENTRY_LEN + bucket.len() + key.len() + said
+        let key_len = if self.deed.is_version() { VERSION_LEN + 2 * key.len() } else { key.len() };
+        ENTRY_LEN + bucket.len() + key_len + said
     }
 }
 
@@ -111,7 +133,7 @@ fn said(attributes: &Attributes) -> usize {
     etag.len() + pairs + checksum + parts + unknown.bytes().len() + 16
 }
 
-/// Members that are written together, each of another key.
+/// Members that are written together, each of another key, or a version of its own.
 #[derive(Debug)]
 pub struct Batch {
     pub(super) members: Vec<Member>,
@@ -143,10 +165,12 @@ impl Batch {
         let payload_len = self.payload_len + member.payload_len();
         let is_small = entries_len <= ENTRIES_LEN_MAX && payload_len + entries_len <= self.room;
         let has_room = self.members.len() < MEMBERS_MAX && (is_small || self.members.is_empty());
-        if !has_room || self.keys.contains(&name) {
+        if !has_room || !member.deed.is_version() && self.keys.contains(&name) {
             return Err(Box::new(member));
         }
-        self.keys.insert(name);
+        if !member.deed.is_version() {
+            self.keys.insert(name);
+        }
         self.entries_len = entries_len;
         self.payload_len = payload_len;
         self.members.push(member);

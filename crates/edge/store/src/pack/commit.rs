@@ -1,7 +1,7 @@
 //! One transaction makes a pack's members visible, and each answers for itself.
 
 use super::{Done, Member, PackDirectory, PackEntry, PackMark};
-use crate::{Store, StoreError, Target, deletion::Deletion, stripe::record_of};
+use crate::{Store, StoreError, deletion::Deletion, stripe::record_of};
 use ripstop_catalog::{Change, Outcome, Quota, Refusal, Stripe, Tombstone};
 use ripstop_host::unix_ms;
 use ripstop_model::StripeId;
@@ -32,7 +32,8 @@ impl Store {
     ) -> Vec<Change> {
         let mut changes = Vec::with_capacity(2 * members.len());
         for (entry, member) in directory.entries.iter().zip(members) {
-            let Target { bucket, key, condition } = member.target.clone();
+            let (bucket, key) = (entry.bucket().to_owned(), entry.key().to_owned());
+            let condition = member.target.condition.clone();
             let stripes = vec![stripe.clone()];
             changes.push(match entry {
                 PackEntry::Object { object, .. } => {

@@ -136,6 +136,8 @@ impl PackEntry {
             modified_ms: object.modified_ms,
             attributes: object.attributes.clone(),
             extents: if is_here { Vec::new() } else { object.extents.clone() },
+            is_marker: object.is_marker,
+            born: object.born,
             unknown: object.unknown.clone(),
             ..Object::default()
         }

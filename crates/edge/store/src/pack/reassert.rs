@@ -14,7 +14,9 @@ use crate::{
     record::Telling,
     stripe::record_of,
 };
-use ripstop_catalog::{CatalogError, Change, Condition, Object, Refusal, Tombstone};
+use ripstop_catalog::{
+    CatalogError, Change, Condition, Object, Refusal, Tombstone, Versioning,
+};
 use ripstop_host::unix_ms;
 use ripstop_model::StripeId;
 
@@ -27,7 +29,7 @@ enum Standing {
 impl Store {
     /// Sees to it that what keys stand for is told later than these entries of packs, which are
     /// not so.
-    pub(super) async fn reassert(&self, entries: Vec<PackEntry>) -> Result<(), StoreError> {
+    pub(crate) async fn reassert(&self, entries: Vec<PackEntry>) -> Result<(), StoreError> {
         let mut open = entries;
         for _ in 0..STAMPS_MAX {
             let (mut still, mut gone) = (Vec::new(), Vec::new());
@@ -84,7 +86,8 @@ impl Store {
     async fn retell(&self, entry: &PackEntry, present: Object) -> Result<(), StoreError> {
         let (bucket, key) = (entry.bucket().to_owned(), entry.key().to_owned());
         let condition = Condition::ToldBy(present.told_by);
-        match self.put_told(Target { bucket, key, condition }, present, None).await {
+        let target = Target { bucket, key, condition };
+        match self.put_told((target, Versioning::Never), present, None).await {
             // Somebody wrote since.
             Ok(_) | Err(StoreError::Catalog(CatalogError::Refused(_))) => Ok(()),
             Err(error) => Err(error),

@@ -9,9 +9,12 @@ use crate::{
     deletions::{NAMES_LEN_MAX, Waiting},
     error::RETRY_AFTER,
     record::Telling,
+    version::marker,
 };
 use bytes::Bytes;
-use ripstop_catalog::{Attributes, CatalogError, Condition, Extent, Object, Quota};
+use ripstop_catalog::{
+    Attributes, CatalogError, Condition, Extent, Object, Quota, Versioning, bucket_of,
+};
 use ripstop_host::unix_ms;
 use ripstop_model::{BlockLen, PoolId, StripeId, StripeShape};
 use ripstop_runtime::{Pool, StripeDraft};
@@ -105,11 +108,13 @@ impl Store {
                     self.admit(&member.target, bytes.len() as u64).await?;
                 }
             }
+            Deed::Mark(_) if !condition.is_asked() => {}
+            Deed::Mark(_) => drop(self.admit(&member.target, 0).await?),
             Deed::Retell(_) | Deed::Move { .. } | Deed::Rebury(_) => {}
             Deed::Delete => {
                 let present = self.inner.catalog.object(bucket, key).await?;
                 if present.is_none() {
-                    self.bucket(bucket).await?;
+                    self.bucket(bucket_of(bucket)).await?;
                 }
                 condition.check(present.as_ref().map(|located| &located.object))?;
                 if present.is_none() {
@@ -188,15 +193,19 @@ impl Store {
     pub(crate) async fn write_lone(&self, member: Member) -> Result<Done, StoreError> {
         let Member { target, deed } = member;
         match deed {
-            Deed::Put { bytes, attributes } => {
-                let len = bytes.len() as u64;
+            Deed::Put { bytes, attributes, versioning } => {
+                let (target, len) = ((target, versioning), bytes.len() as u64);
                 match self.put_alone(target, len, Whole(Some(bytes), Some(attributes))).await {
                     Ok(object) => Ok(Done::Put(object)),
                     Err(WriteError::Store(error)) => Err(error),
                     Err(WriteError::Body(never)) => match never {},
                 }
             }
-            Deed::Retell(object) => self.put_told(target, object, None).await.map(Done::Put),
+            Deed::Mark(versioning) => self.mark_alone(target, versioning).await.map(Done::Put),
+            Deed::Retell(object) => {
+                let target = (target, Versioning::Never);
+                self.put_told(target, object, None).await.map(Done::Put)
+            }
             Deed::Move { .. } | Deed::Rebury(_) => unreachable!("they are never alone"),
             Deed::Delete => {
                 let Target { bucket, key, condition } = target;
@@ -304,7 +313,7 @@ impl Store {
             if bytes.is_empty() { Vec::new() } else { vec![extent] }
         };
         Ok(match &member.deed {
-            Deed::Put { bytes, attributes } => {
+            Deed::Put { bytes, attributes, versioning } => {
                 let object = Object {
                     len: bytes.len() as u64,
                     modified_ms: unix_ms(),
@@ -314,6 +323,13 @@ impl Store {
                     stamp: Some(self.stamp(told_by, condition).await?),
                     ..Object::default()
                 };
+                let (bucket, key) = member.target.place(*versioning, &object);
+                PackEntry::Object { bucket, key, object }
+            }
+            Deed::Mark(versioning) => {
+                let stamp = Some(self.stamp(told_by, condition).await?);
+                let object = Object { told_by, stamp, ..marker() };
+                let (bucket, key) = member.target.place(*versioning, &object);
                 PackEntry::Object { bucket, key, object }
             }
             Deed::Retell(object) => {

@@ -1,7 +1,10 @@
 //! One line: what waits, and what its batcher says.
 
 use super::PackCounts;
-use crate::{Batch, Deed, Done, Member, StoreError, StoreSettings, Target, error::RETRY_AFTER};
+use crate::{
+    Batch, Deed, Done, Member, StoreError, StoreSettings, Target, error::RETRY_AFTER,
+    version::marker,
+};
 use ripstop_batching::{
     BatchAction, BatchEnd, BatchEvent, BatchId, BatchMember, BatchRefusal, Batcher, Fate, KeyMark,
     Rhythm, WriteTicket,
@@ -153,7 +156,8 @@ impl Line {
         state.next += 1;
         let came = BatchMember {
             ticket,
-            key: Some(mark(&member.target)),
+            // Versions do not stand in each other's way.
+            key: (!member.deed.is_version()).then(|| mark(&member.target)),
             bytes: u32::try_from(member.weight()).unwrap_or(u32::MAX),
             tenant: self.tenant,
             is_conditional: is_conditional(&member),
@@ -300,13 +304,14 @@ impl State {
 /// What a member that never leaves is answered with.
 fn as_if_done(member: Member) -> Done {
     match member.deed {
-        Deed::Put { bytes, attributes } => Done::Put(Object {
+        Deed::Put { bytes, attributes, .. } => Done::Put(Object {
             len: bytes.len() as u64,
             modified_ms: unix_ms(),
             attributes,
             ..Object::default()
         }),
         Deed::Retell(object) | Deed::Move { object, .. } => Done::Put(object),
+        Deed::Mark(_) => Done::Put(marker()),
         Deed::Delete | Deed::Rebury(_) => Done::Deleted(None),
     }
 }

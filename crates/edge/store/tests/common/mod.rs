@@ -4,7 +4,7 @@
 
 use bytes::Bytes;
 use futures::TryStreamExt;
-use ripstop_catalog::{Attributes, Catalog, Condition, Embedded, Quota, Upload};
+use ripstop_catalog::{Attributes, Catalog, Condition, Embedded, Quota, Upload, Versioning};
 use ripstop_gateway::{AfterAnswer, MachineSettings, Report};
 use ripstop_model::{Code, FragmentId, NodeId, PoolId, Timestamp};
 use ripstop_node::{Fault, FaultSettings, MemoryNode, Meter, Node, Operation as NodeOperation};
@@ -69,7 +69,8 @@ impl Bench {
 /// A member of a batch that puts an object.
 pub(crate) fn put_member(key: &str, bytes: &[u8], condition: Condition) -> Member {
     let attributes = Attributes { etag: "etag".into(), ..Attributes::default() };
-    let deed = Deed::Put { bytes: Bytes::copy_from_slice(bytes), attributes };
+    let bytes = Bytes::copy_from_slice(bytes);
+    let deed = Deed::Put { bytes, attributes, versioning: Versioning::Never };
     Member { target: Target { condition, ..target(key) }, deed }
 }
 
