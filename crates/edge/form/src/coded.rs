@@ -14,14 +14,8 @@ impl Record for Bucket {
         to.number(2, self.created_ms);
         to.bytes(3, &id(self.told_by));
         write_stamp(to, 4, self.stamp);
-        to.number(
-            8,
-            match self.versioning {
-                Versioning::Never => 0,
-                Versioning::Enabled => 1,
-                Versioning::Suspended => 2,
-            },
-        );
+        to.pairs(6, self.documents.pairs());
+        to.number(8, number_of(self.versioning));
         to.unknown(&self.unknown);
     }
 
@@ -31,6 +25,7 @@ impl Record for Bucket {
             2 => self.created_ms = from.number()?,
             3 => self.told_by = read_id(from)?,
             4..=5 => read_stamp(field - 4, from, self.stamp.get_or_insert_default())?,
+            6 => self.documents = from.pairs()?.into(),
             8 => self.versioning = versioning(from)?,
             _ => return Ok(false),
         }
@@ -365,6 +360,14 @@ pub fn checksum_algorithm(from: &mut Found<'_>) -> Result<ChecksumAlgorithm, Unr
         5 => ChecksumAlgorithm::Sha256,
         _ => return Err(from.wrong("is a checksum's function that is not known")),
     })
+}
+
+const fn number_of(versioning: Versioning) -> u64 {
+    match versioning {
+        Versioning::Never => 0,
+        Versioning::Enabled => 1,
+        Versioning::Suspended => 2,
+    }
 }
 
 fn versioning(from: &mut Found<'_>) -> Result<Versioning, Unreadable> {

@@ -4,7 +4,9 @@ use crate::{
     error::{RETRY_AFTER, STAMPS_MAX},
     record::Telling,
 };
-use ripstop_catalog::{Bucket, Change, Condition, ListingRequest, Refusal};
+use ripstop_catalog::{
+    BUCKET_DOCUMENTS_LEN_MAX, Bucket, Change, Condition, ListingRequest, Refusal, Versioning,
+};
 use ripstop_host::unix_ms;
 
 impl Store {
@@ -24,6 +26,67 @@ impl Store {
             let change = |stripes| Change::CreateBucket { bucket, stripes };
             match self.commit(vec![written], change).await {
                 Ok(_) => return Ok(()),
+                Err(why) => _ = self.behind(why)?,
+            }
+        }
+        Err(StoreError::Busy { retry_after: RETRY_AFTER })
+    }
+
+    /// Has a bucket have this document of that name in the place of any other; with `None`, none.
+    pub async fn set_bucket_document(
+        &self,
+        bucket: &str,
+        name: &str,
+        document: Option<&str>,
+    ) -> Result<(), StoreError> {
+        let with_it = |old: Bucket| {
+            let documents = old.documents.with(name, document.map(str::to_owned));
+            Bucket { documents, ..old }
+        };
+        self.change_bucket(bucket, with_it).await
+    }
+
+    /// Has a bucket keep versions like this from now on; one that ever did goes on keeping those
+    /// that it has, so `Versioning::Never` changes nothing.
+    pub async fn set_versioning(
+        &self,
+        bucket: &str,
+        versioning: Versioning,
+    ) -> Result<(), StoreError> {
+        if versioning == Versioning::Never {
+            return self.bucket(bucket).await.map(drop);
+        }
+        self.change_bucket(bucket, |old| Bucket { versioning, ..old }).await
+    }
+
+    /// Makes a bucket other than it is. It is told anew, so that a lost catalog can be rebuilt with
+    /// the change.
+    async fn change_bucket(
+        &self,
+        name: &str,
+        change: impl Fn(Bucket) -> Bucket,
+    ) -> Result<(), StoreError> {
+        for _ in 0..STAMPS_MAX {
+            let old = self.bucket(name).await?;
+            let was = old.told_by;
+            let new = change(old.clone());
+            if new == old {
+                return Ok(());
+            }
+            let len = new.documents.byte_len();
+            if len > BUCKET_DOCUMENTS_LEN_MAX {
+                return Err(Refusal::DocumentsTooLong { len }.into());
+            }
+            let (told_by, _pin) = self.name().await?;
+            let stamp = Some(self.stamp(told_by, &Condition::None).await?);
+            let bucket = Bucket { told_by, stamp, ..new };
+            let told = Telling::Bucket(bucket.clone());
+            let written = self.tell(self.pool_for(&bucket.name), told_by, told).await?;
+            let change = |stripes| Change::SetBucket { bucket, was, stripes };
+            match self.commit(vec![written], change).await {
+                Ok(_) => return Ok(()),
+                // Somebody else has changed it since.
+                Err(why) if why.is_refusal(&Refusal::ConditionFailed) => {}
                 Err(why) => _ = self.behind(why)?,
             }
         }
@@ -61,7 +124,7 @@ impl Store {
         found.ok_or_else(|| Refusal::NoSuchBucket.into())
     }
 
-    /// Buckets by name, ascending, after `after`.
+    /// Buckets by name, ascending, after `after`; fewer than `max` where much is configured of them.
     pub async fn buckets(&self, after: &str, max: usize) -> Result<Vec<Bucket>, StoreError> {
         Ok(self.inner.catalog.buckets(after, max).await?)
     }

@@ -173,7 +173,8 @@ fn older_file(path: &Path) -> String {
     said
 }
 
-/// As it could be told of when there was this format: without stamps, tombstones and versions.
+/// As it could be told of when there was this format: without stamps, tombstones, documents and
+/// versions.
 #[expect(clippy::wildcard_enum_match_arm, reason = "others are as they were")]
 pub(super) fn untold(mut change: Change) -> Change {
     match &mut change {
@@ -196,7 +197,9 @@ pub(super) fn untold(mut change: Change) -> Change {
             stripes.clear();
             at_key(bucket, key);
         }
-        Change::Bury { stripes, .. } => return Change::Discard { stripes: stripes.clone() },
+        Change::Bury { stripes, .. } | Change::SetBucket { stripes, .. } => {
+            return Change::Discard { stripes: stripes.clone() };
+        }
         Change::Outlive { stripe, .. } => return Change::Discard { stripes: vec![stripe.clone()] },
         _ => {}
     }
