@@ -5,7 +5,7 @@ mod scene;
 
 use common::{Kept, get, put, rebuilt, settings, store_settings, target};
 use ripstop_catalog::{Attributes, Catalog as _, Condition};
-use ripstop_store::{StoreError, StoreSettings};
+use ripstop_store::{Removed, StoreError, StoreSettings};
 use scene::{Life, Scene, World};
 use std::time::Duration;
 use tokio::runtime;
@@ -30,7 +30,7 @@ async fn a_deletion_for_which_too_much_waits_is_told_to_come_back_and_deletes_no
             tokio::spawn(async move { store.copy(&source, to, Attributes::default()).await })
         })
         .collect();
-    let mut deleted = Ok(None);
+    let mut deleted = Ok(Removed::default());
     for _ in 0..5000 {
         if copies.iter().any(tokio::task::JoinHandle::is_finished) {
             deleted = scene.store.delete("b", "k", Condition::None).await;
@@ -45,7 +45,7 @@ async fn a_deletion_for_which_too_much_waits_is_told_to_come_back_and_deletes_no
     for _ in 0..1000 {
         match scene.store.delete("b", "k", Condition::None).await {
             Err(StoreError::Busy { .. }) => tokio::time::sleep(Duration::from_millis(5)).await,
-            deleted => return assert!(deleted.expect("deleted").is_some()),
+            deleted => return assert!(deleted.expect("deleted").object.is_some()),
         }
     }
     panic!("too much waits although all was let go");
@@ -56,7 +56,7 @@ async fn a_key_is_deleted_although_too_few_nodes_are_there_to_tell_of_it() {
     let scene = Scene::with(settings()).await;
     put(&scene.store, "k", b"content").await;
     scene.down(&[0, 1, 2, 3, 4, 5, 6], true);
-    assert!(scene.store.delete("b", "k", Condition::None).await.expect("deleted").is_some());
+    assert!(scene.store.delete("b", "k", Condition::None).await.expect("deleted").object.is_some());
     assert!(scene.store.object("b", "k").await.is_err());
 }
 
@@ -98,7 +98,7 @@ fn what_a_killed_gateway_wrote_and_the_next_was_told_to_delete_does_not_come_bac
         live(&mut world, Life::Endless, async |_, store| {
             let deleted = store.delete("b", "k", Condition::None).await.expect("answered");
             assert!(store.object("b", "k").await.is_err(), "killed after {steps} steps");
-            found_nothing += usize::from(deleted.is_none());
+            found_nothing += usize::from(deleted.object.is_none());
         });
         live(&mut world, Life::Endless, async |world, _| {
             let (again, _) = rebuilt(world.surveyed()).await;
@@ -115,7 +115,7 @@ fn a_put_that_comes_after_such_a_deletion_stays() {
     live(&mut world, Life::Endless, async |world, store| {
         let deleted = store.delete("b", "k", Condition::None);
         let ((), deleted) = tokio::join!(put(store, "k", b"answered"), deleted);
-        assert!(deleted.expect("answered").is_none());
+        assert!(deleted.expect("answered").object.is_none());
         assert_eq!(get(store, "k").await.expect("read"), b"answered");
         let (again, _) = rebuilt(world.surveyed()).await;
         let found = again.object("b", "k").await.expect("read").expect("there");
@@ -129,7 +129,7 @@ fn once_what_a_killed_gateway_left_is_swept_a_deletion_of_nothing_writes_nothing
     live(&mut world, Life::Endless, async |world, store| {
         let delete = async || {
             let before = world.fragments().await;
-            assert!(store.delete("b", "k", Condition::None).await.expect("answered").is_none());
+            assert!(store.delete("b", "k", Condition::None).await.expect("answered").object.is_none());
             world.fragments().await != before
         };
         assert!(delete().await, "it is told");

@@ -13,7 +13,7 @@ use act::{Act, Draw, ELSEWHERE, Name, is_refusal};
 use common::{rebuilt, settings, store_settings};
 use futures::future::join_all;
 use ripstop_catalog::{
-    Attributes, Audited as _, Catalog, Change, Embedded, ListingRequest, Object,
+    Attributes, Audited as _, Catalog, Change, Embedded, ListingRequest, Object, Place,
 };
 use ripstop_keeper::{CheckOptions, KeeperSettings};
 use ripstop_store::{PackSettings, StoreSettings};
@@ -43,11 +43,14 @@ async fn held(catalog: &dyn Catalog) -> Held {
     for bucket in catalog.buckets("", 100).await.expect("read") {
         let request =
             ListingRequest { bucket: bucket.name.clone(), max: 1000, ..Default::default() };
-        for (key, _) in catalog.list(&request).await.expect("listed").objects {
-            let found = catalog.object(&bucket.name, &key).await.expect("read").expect("listed");
-            held.insert((bucket.name.clone(), key), found.object);
+        for listed in catalog.versions(&request).await.expect("listed").versions {
+            let place = Place::of_version(&bucket.name, &listed.key, listed.version).into_owned();
+            let found = catalog.object(&place.bucket, &place.key).await;
+            let found = found.expect("read").expect("listed");
+            held.insert((place.bucket.into_owned(), place.key.into_owned()), found.object);
         }
-        let tags = bucket.documents.pairs().to_vec();
+        let mut tags = bucket.documents.pairs().to_vec();
+        tags.push(("versioning".into(), format!("{:?}", bucket.versioning)));
         let attributes = Attributes { tags, ..Attributes::default() };
         let like = Object { attributes, stamp: Some(bucket.stamp()), ..Object::default() };
         held.insert((bucket.name, String::new()), like);
@@ -151,7 +154,11 @@ impl History {
         let names: BTreeSet<_> = held.keys().chain(found.keys()).collect();
         for name in names {
             // Of a key of which something is told there is a bucket, too.
-            let of_open = |open: &Name| open.0 == name.0 && (open.1 == name.1 || name.1.is_empty());
+            let place = Place::new(&name.0, &name.1);
+            let key = place.version().map_or_else(|| name.1.clone(), |(key, _)| key);
+            let of_open = |open: &Name| {
+                open.0 == place.bucket_name() && (open.1 == key || name.1.is_empty())
+            };
             let is_open = open.iter().any(of_open);
             let (held, found) = (held.get(name), found.get(name));
             let is_elsewhere = open.contains(&ELSEWHERE) && is_same(held, found);

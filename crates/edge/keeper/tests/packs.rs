@@ -4,7 +4,9 @@ mod common;
 
 use bytes::Bytes;
 use common::*;
-use ripstop_catalog::{Attributes, Audited as _, Catalog as _, Change, Condition, Object};
+use ripstop_catalog::{
+    Attributes, Audited as _, Catalog as _, Change, Condition, Object, Versioning,
+};
 use ripstop_keeper::{CheckOptions, complete};
 use ripstop_model::{FragmentId, StripeId};
 use ripstop_node::Node as _;
@@ -193,7 +195,7 @@ async fn an_encrypted_pack_shows_neither_bytes_nor_names() {
                 ..Attributes::default()
             };
             let bytes = Bytes::from_static(b"what a-secret is about");
-            member.deed = Deed::Put { bytes, attributes };
+            member.deed = Deed::Put { bytes, attributes, versioning: Versioning::Never };
             member
         });
         for done in write_batch(&bench.store, members).await {
@@ -262,9 +264,9 @@ async fn tags_share_a_members_bytes_and_copies_do_not() {
     let (pack, attributes) = (source.object.told_by, source.object.attributes.clone());
     let to = |key: &str| Target { key: key.into(), ..target("") };
     let copy = bench.store.copy(&source, to("copy"), attributes.clone()).await.expect("copied");
-    assert!(copy.extents.iter().all(|extent| extent.stripe != pack), "{copy:?}");
+    assert!(copy.object.extents.iter().all(|extent| extent.stripe != pack), "{copy:?}");
     let onto = bench.store.copy(&source, to("p5"), attributes.clone()).await.expect("copied");
-    assert!(onto.extents.iter().all(|extent| extent.stripe != pack));
+    assert!(onto.object.extents.iter().all(|extent| extent.stripe != pack));
     let upload = bench.store.create_upload(upload_of("b", "parts")).await.expect("begun");
     let seal = ripstop_store::PartSeal { etag: "e".into(), checksum: None };
     let part = bench.store.copy_part(&source, 10..2000, &upload, 1, seal).await.expect("copied");

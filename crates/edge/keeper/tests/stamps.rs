@@ -74,7 +74,7 @@ async fn tags_copies_and_deletions_behind_what_another_gateway_wrote_take_effect
     assert_eq!(object(&bench, "k").await, tagged);
     // This gateway knows of the later clock by now; another of its own clock does not.
     let ahead = written_ahead(&bench).await;
-    assert!(bench.store.delete("b", "k", Condition::None).await.expect("deleted").is_some());
+    assert!(bench.store.delete("b", "k", Condition::None).await.expect("deleted").object.is_some());
     assert!(bench.store.object("b", "k").await.is_err(), "{ahead:?}");
     settle(&bench).await;
     rebuild(&mut bench).await;
@@ -110,7 +110,7 @@ async fn deletions_that_come_together_are_told_by_one_stripe() {
         tokio::spawn(async move { store.delete("b", &format!("o{at}"), Condition::None).await })
     });
     for deleted in futures::future::join_all(deletions).await {
-        assert!(deleted.expect("it does not panic").expect("deleted").is_some());
+        assert!(deleted.expect("it does not panic").expect("deleted").object.is_some());
     }
     let after = bench.catalog.stripes_after(StripeId(0), 1000).await.expect("read").len();
     // The hundred that told of the objects are garbage.

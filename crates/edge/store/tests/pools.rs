@@ -80,11 +80,11 @@ async fn a_copy_to_another_pool_outlives_the_pool_it_was_copied_from() {
         Attributes { etag: "e-2".into(), checksum: Some(checksum), ..Attributes::default() };
     let copied = store.copy(&source, at("b", "far"), attributes.clone()).await.unwrap();
     assert_eq!(
-        copied.attributes, attributes,
+        copied.object.attributes, attributes,
         "the bytes are the same, and so what is said of them"
     );
     let near = store.copy(&source, at("a", "near"), attributes).await.unwrap();
-    assert_eq!(near.extents, source.object.extents, "within a pool stripes are shared");
+    assert_eq!(near.object.extents, source.object.extents, "within a pool stripes are shared");
     nodes[..3].iter().for_each(|node| node.down(true));
     assert!(read(&store, "a", "near").await.is_err());
     assert!(read(&store, "b", "far").await.unwrap() == content);

@@ -71,7 +71,9 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
     fn standing(&self, at: &Place<'_>, condition: &Condition) -> Decided<Standing, R> {
         let absence = if condition.is_asked() { Absence::Certain } else { Absence::Believed };
         let present = self.object(at, absence)?;
-        condition.check(present.as_ref().filter(|present| !present.is_marker))?;
+        // A delete marker stands for nothing, but is told like anything else.
+        let judged = present.as_ref().filter(|it| !(it.is_marker && condition.is_of_key()));
+        condition.check(judged)?;
         let buried = if present.is_none() { self.tombstone(at)? } else { None };
         Ok(Standing { present, buried })
     }

@@ -5,7 +5,9 @@ use crate::{
     scene::{self, World, plan},
 };
 use ripstop_batching::CleaningRule;
-use ripstop_catalog::{Attributes, CatalogError, Condition, Refusal};
+use ripstop_catalog::{
+    Attributes, CatalogError, Condition, ListingRequest, Refusal, Versioning,
+};
 use ripstop_keeper::CheckOptions;
 use ripstop_store::{Batch, Deed, Done, Member, StoreError, Target, WriteError};
 use std::collections::BTreeMap;
@@ -56,6 +58,10 @@ pub(crate) enum Act {
     RemoveBucket(&'static str),
     /// Something is configured of a bucket.
     Configure(&'static str, Option<&'static str>),
+    /// A bucket keeps versions from now on, or no more.
+    Keep(&'static str, Versioning),
+    /// One of a key's versions is deleted for good.
+    DeleteVersion(Name, u64),
     /// Several keys at once: each a put, a put that must find nothing, or a deletion.
     Pack(Vec<(Name, Packed)>),
     Move([u16; 4]),
@@ -97,7 +103,9 @@ impl Act {
 
     pub(crate) fn draw(draw: &mut Draw) -> Self {
         let name = (draw.of(&BUCKETS), draw.of(&KEYS));
-        match draw.below(38) {
+        match draw.below(44) {
+            42.. => Self::Keep(BUCKETS[1], draw.of(&[Versioning::Enabled, Versioning::Suspended])),
+            38.. => Self::DeleteVersion((BUCKETS[1], name.1), draw.below(8)),
             36.. => Self::Configure(name.0, draw.of(&[None, Some("one"), Some("another")])),
             32.. => Self::Clean(draw.of(&[0.0, 0.25])),
             24.. => Self::draw_pack(draw),
@@ -147,10 +155,12 @@ impl Act {
             | Self::Delete(name)
             | Self::Copy { to: name, .. }
             | Self::Tag(name)
+            | Self::DeleteVersion(name, _)
             | Self::Multipart { name, .. } => Some(*name),
-            Self::MakeBucket(bucket) | Self::RemoveBucket(bucket) | Self::Configure(bucket, _) => {
-                Some((bucket, ""))
-            }
+            Self::MakeBucket(bucket)
+            | Self::RemoveBucket(bucket)
+            | Self::Configure(bucket, _)
+            | Self::Keep(bucket, _) => Some((bucket, "")),
             Self::Clean(_) => Some(ELSEWHERE),
             Self::Pack(_)
             | Self::Move(_)
@@ -162,12 +172,21 @@ impl Act {
 
     /// Answers of which names something was told that is so.
     pub(crate) async fn run(&self, world: &World, store: &Kept) -> Result<Vec<Name>, StoreError> {
-        if let Self::Pack(members) = self {
-            return write_pack(store, members).await;
+        let mut told = if let Self::Pack(members) = self {
+            write_pack(store, members).await?
+        } else {
+            self.run_one(world, store).await?;
+            let is_told = !matches!(self, Self::Multipart { is_aborted: true, .. } | Self::Clean(_));
+            if is_told { self.touches() } else { Vec::new() }
+        };
+        // What is put as another version says nothing of those before it.
+        for at in (0..told.len()).rev() {
+            let (bucket, key) = told[at];
+            if !key.is_empty() && versioning(store, bucket).await != Versioning::Never {
+                told.remove(at);
+            }
         }
-        self.run_one(world, store).await?;
-        let is_told = !matches!(self, Self::Multipart { is_aborted: true, .. } | Self::Clean(_));
-        Ok(if is_told { self.touches() } else { Vec::new() })
+        Ok(told)
     }
 
     async fn run_one(&self, world: &World, store: &Kept) -> Result<(), StoreError> {
@@ -221,6 +240,18 @@ impl Act {
             Self::Configure(bucket, document) => {
                 store.set_bucket_document(bucket, "name", *document).await
             }
+            Self::Keep(bucket, versioning) => store.set_versioning(bucket, *versioning).await,
+            Self::DeleteVersion((bucket, key), pick) => {
+                let bucket = (*bucket).to_owned();
+                let prefix = (*key).to_owned();
+                let all = ListingRequest { bucket, prefix, max: 100, ..Default::default() };
+                let versions = store.versions(&all).await?.versions;
+                let Some(picked) = versions.get(*pick as usize % versions.len().max(1)) else {
+                    return Ok(());
+                };
+                let (version, none) = (picked.version, Condition::None);
+                store.delete_version(&all.bucket, key, version, none).await.map(drop)
+            }
             Self::Pack(_) => unreachable!("it answers for each of its members"),
             Self::Move(nodes) => {
                 store.keeper.follow(scene::POOL, &plan(&[(1, nodes)]));
@@ -248,21 +279,37 @@ async fn clean(store: &Kept, dead_share_max: f64) -> Result<(), StoreError> {
     }
 }
 
+/// How a bucket keeps versions; one that is not there keeps none.
+async fn versioning(store: &Kept, bucket: &str) -> Versioning {
+    store.bucket(bucket).await.map_or(Versioning::Never, |bucket| bucket.versioning)
+}
+
 /// Writes a batch: refused if nothing of it was done. Answers of which names it tells what is so.
 async fn write_pack(store: &Kept, members: &[(Name, Packed)]) -> Result<Vec<Name>, StoreError> {
     let (mut batch, mut names) = (Batch::default(), Vec::new());
     for ((bucket, key), packed) in members {
+        let versioning = versioning(store, bucket).await;
         let put = |len: usize| Deed::Put {
+            versioning,
             bytes: bytes(len, 7).into(),
             attributes: Attributes { etag: "etag".into(), ..Attributes::default() },
+        };
+        let delete = if versioning == Versioning::Never {
+            Deed::Delete
+        } else {
+            Deed::Mark(versioning)
         };
         let (deed, condition) = match packed {
             Packed::Put(len) => (put(*len), Condition::None),
             Packed::PutAbsent(len) => (put(*len), Condition::Absent),
-            Packed::Delete => (Deed::Delete, Condition::None),
-            Packed::DeletePresent => (Deed::Delete, Condition::Present),
+            Packed::Delete => (delete, Condition::None),
+            Packed::DeletePresent => (delete, Condition::Present),
             Packed::Tag => {
                 let Ok(read) = store.object(bucket, key).await else { continue };
+                if read.version.is_some() {
+                    // Which version is told again is for those who list them to say.
+                    continue;
+                }
                 let mut object = read.object.clone();
                 object.attributes.tags = vec![("in".into(), "a pack".into())];
                 let condition = Condition::ToldBy(object.told_by);
