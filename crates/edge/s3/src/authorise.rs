@@ -44,6 +44,6 @@ fn may_read_source(row: &Row, principal: &Principal, headers: &HeaderMap) -> boo
         return true;
     }
     let source = headers.get(COPY_SOURCE).and_then(|source| source.to_str().ok());
-    let Ok((bucket, key)) = copy_source(source.unwrap_or_default()) else { return true };
+    let Ok((bucket, key, _)) = copy_source(source.unwrap_or_default()) else { return true };
     allows(principal, Privilege::Read, &Resource::Object { bucket: &bucket, key: &key })
 }

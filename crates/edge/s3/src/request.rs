@@ -94,16 +94,6 @@ impl Request {
         Ok(Some(number as usize))
     }
 
-    /// Buckets here have no versions: only the one that is called `null` exists.
-    pub(crate) fn check_version(&self) -> Outcome<()> {
-        match self.query.get("versionId") {
-            None | Some("null") => Ok(()),
-            Some(other) => {
-                Err(Failure::argument("Invalid version id specified", "versionId", other))
-            }
-        }
-    }
-
     /// Refuses requests that are meant for another owner's bucket.
     pub(crate) fn check_owner(&self) -> Outcome<()> {
         for name in ["x-amz-expected-bucket-owner", "x-amz-source-expected-bucket-owner"] {

@@ -348,6 +348,7 @@ pub(crate) fn is_refusal(error: &StoreError) -> bool {
                 | Refusal::NoSuchUpload
                 | Refusal::ConditionFailed
                 | Refusal::StripeGone { .. }
-        ))
+        )) | StoreError::Marker { .. }
+            | StoreError::NoSuchVersion
     )
 }

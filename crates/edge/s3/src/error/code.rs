@@ -42,6 +42,7 @@ codes! {
     EntityTooLarge 400 "EntityTooLarge": "Your proposed upload exceeds the maximum allowed size",
     EntityTooSmall 400 "EntityTooSmall": "Your proposed upload is smaller than the minimum allowed size",
     IllegalLocationConstraint 400 "IllegalLocationConstraintException": "The location constraint does not fit the region this request was sent to.",
+    IllegalVersioningConfiguration 400 "IllegalVersioningConfigurationException": "The versioning configuration is not valid.",
     IncompleteBody 400 "IncompleteBody": "The request body terminated unexpectedly",
     InternalError 500 "InternalError": "We encountered an internal error. Please try again.",
     InvalidAccessKeyId 403 "InvalidAccessKeyId": "The AWS Access Key Id you provided does not exist in our records.",

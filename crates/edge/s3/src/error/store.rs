@@ -1,6 +1,7 @@
 //! What clients are told of what the store says.
 
 use super::{Code, Failure};
+use http::{HeaderName, header};
 use ripstop_catalog::{CatalogError, Refusal};
 use ripstop_store::{StoreError, WriteError};
 
@@ -34,17 +35,31 @@ impl From<StoreError> for Failure {
                 Code::InternalError
             }
             StoreError::Length { .. } => Code::IncompleteBody,
+            StoreError::NoSuchVersion => Code::NoSuchVersion,
+            StoreError::Marker { is_latest: true, .. } => Code::NoSuchKey,
+            StoreError::Marker { is_latest: false, .. } => Code::MethodNotAllowed,
             StoreError::Extents { .. } | StoreError::RecordTooLong { .. } => Code::EntityTooLarge,
         };
         if let StoreError::Busy { retry_after } = error {
             // As many as a tenant that asks for too much likes: no matter for the log.
             let seconds = retry_after.as_secs_f64().ceil().max(1.0);
-            return Self::from(code).header(http::header::RETRY_AFTER, &seconds.to_string());
+            return Self::from(code).header(header::RETRY_AFTER, &seconds.to_string());
         }
         if let StoreError::Catalog(CatalogError::Refused(Refusal::QuotaExceeded { limit })) = error
         {
             let message = format!("The bucket may hold {limit}, and would hold more with this.");
             return Self::new(code, message);
+        }
+        if let StoreError::Marker { version, modified_ms, is_latest } = error {
+            let failure = Self::from(code)
+                .header(HeaderName::from_static("x-amz-delete-marker"), "true")
+                .header(HeaderName::from_static("x-amz-version-id"), &version.to_string());
+            if is_latest {
+                return failure;
+            }
+            return failure
+                .header(header::ALLOW, "DELETE")
+                .header(header::LAST_MODIFIED, &crate::date::http(modified_ms));
         }
         if code == Code::EntityTooLarge {
             return Self::new(code, format!("The object cannot be kept: {error}."));

@@ -1,6 +1,6 @@
 //! Access lists: there is one, and it says that the owner owns.
 
-use super::{Desk, Operate, Outcome, Reply, Request};
+use super::{Desk, Operate, Outcome, Reply, Request, version};
 use crate::{
     FrontSettings,
     document::Envelope,
@@ -11,25 +11,24 @@ use crate::{
 use http::StatusCode;
 
 /// What an access list is about.
-struct Subject {
-    bucket: String,
-    /// Empty for the bucket itself.
-    key: String,
+enum Subject {
+    Bucket(String),
+    Object(version::Subject),
 }
 
 impl Subject {
     fn parse(request: &Request) -> Outcome<Self> {
-        if !request.key.is_empty() {
-            request.check_version()?;
+        if request.key.is_empty() {
+            Ok(Self::Bucket(request.bucket.clone()))
+        } else {
+            version::Subject::parse(request).map(Self::Object)
         }
-        Ok(Self { bucket: request.bucket.clone(), key: request.key.clone() })
     }
 
     async fn check_exists(&self, desk: &Desk) -> Outcome<()> {
-        if self.key.is_empty() {
-            desk.store.bucket(&self.bucket).await?;
-        } else {
-            desk.store.object(&self.bucket, &self.key).await?;
+        match self {
+            Self::Bucket(bucket) => drop(desk.store.bucket(bucket).await?),
+            Self::Object(object) => drop(object.find(desk).await?),
         }
         Ok(())
     }

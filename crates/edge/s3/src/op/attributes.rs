@@ -1,4 +1,7 @@
-use super::{Desk, Operate, Outcome, Reply, Request};
+use super::{
+    Desk, Operate, Outcome, Reply, Request,
+    version::{Subject, show_version},
+};
 use crate::{
     FrontSettings, date,
     digest::{self, base64},
@@ -14,8 +17,7 @@ const KNOWN: [&str; 5] = ["ETag", "Checksum", "ObjectParts", "StorageClass", "Ob
 
 /// What is known of an object, as far as it was asked for.
 pub(super) struct Get {
-    bucket: String,
-    key: String,
+    subject: Subject,
     /// Names out of [`KNOWN`].
     wanted: Vec<&'static str>,
     parts_max: Outcome<Option<usize>>,
@@ -40,7 +42,7 @@ impl Operate for Get {
     type Done = Told;
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
-        request.check_version()?;
+        let subject = Subject::parse(request)?;
         let asked = request.headers.get_all("x-amz-object-attributes").iter();
         let asked = asked.filter_map(|value| value.to_str().ok());
         let asked = asked.flat_map(|text| text.split(',')).map(str::trim);
@@ -54,8 +56,7 @@ impl Operate for Get {
         let wanted = asked.filter(|name| !name.is_empty()).map(known);
         Ok(Self {
             wanted: wanted.collect::<Outcome<_>>()?,
-            bucket: request.bucket.clone(),
-            key: request.key.clone(),
+            subject,
             parts_max: header_count(request, "x-amz-max-parts"),
             parts_after: header_count(request, "x-amz-part-number-marker"),
         })
@@ -63,14 +64,14 @@ impl Operate for Get {
 
     async fn run(self, desk: &Desk) -> Outcome<Told> {
         if self.wanted.is_empty() {
-            desk.store.bucket(&self.bucket).await?;
+            desk.store.bucket(&self.subject.bucket).await?;
             return Err(Failure::new(
                 Code::InvalidRequest,
                 "The x-amz-object-attributes header specifying the attributes to be retrieved is \
                  either missing or empty",
             ));
         }
-        let located = desk.store.object(&self.bucket, &self.key).await?;
+        let located = self.subject.find(desk).await?;
         let mut told = Told { located, wanted: self.wanted, parts_max: PARTS_MAX, parts_after: 0 };
         if told.wants("ObjectParts") && !told.located.object.attributes.parts.is_empty() {
             told.parts_max = self.parts_max?.unwrap_or(PARTS_MAX).min(PARTS_MAX);
@@ -98,7 +99,8 @@ impl Operate for Get {
         if told.wants("ObjectSize") {
             root.value("ObjectSize", object.len);
         }
-        Reply::document(root.document()).with("last-modified", &date::http(object.modified_ms))
+        show_version(Reply::document(root.document()), told.located.version)
+            .with("last-modified", &date::http(object.modified_ms))
     }
 }
 

@@ -148,7 +148,7 @@ impl Operate for Delete {
 async fn abort_uploads(desk: &Desk, bucket: &str) -> Outcome<()> {
     let bucket = bucket.to_owned();
     let wanted = ListingRequest { bucket, max: 1, ..ListingRequest::default() };
-    if !desk.store.list(&wanted).await?.objects.is_empty() {
+    if !desk.store.versions(&wanted).await?.versions.is_empty() {
         return Err(Code::BucketNotEmpty.into());
     }
     let wanted = ListingRequest { max: 1000, ..wanted };

@@ -4,6 +4,7 @@ use super::{
     Desk, Operate, Outcome, Reply, Request,
     multipart::{PART_NUMBER_MAX, UploadName},
     put::demanded,
+    version::show_version,
     whole::{Said, announced, check_checksum, check_len, computed, etag_of},
 };
 use crate::{
@@ -14,7 +15,7 @@ use crate::{
     error::{Code, Failure},
     xml::{Element, Malformed, Node},
 };
-use ripstop_catalog::{Checksum, ChecksumAlgorithm, Extent, Located, Object, Upload, UploadedPart};
+use ripstop_catalog::{Checksum, ChecksumAlgorithm, Extent, Located, Object, Upload, UploadedPart, Version};
 use ripstop_store::{EXTENTS_MAX, StoreError};
 use std::sync::Arc;
 
@@ -96,6 +97,7 @@ pub(super) struct Completed {
     etag: String,
     checksum: Option<Checksum>,
     parts: usize,
+    version: Option<Version>,
 }
 
 impl Operate for Complete {
@@ -114,19 +116,20 @@ impl Operate for Complete {
     async fn run(self, desk: &Desk) -> Outcome<Completed> {
         let Self { name, parts, said, demand, origin } = self;
         let UploadName { bucket, key, .. } = &name;
-        let told = |object: &Object| Completed {
+        let told = |object: &Object, version| Completed {
             bucket: bucket.clone(),
             key: key.clone(),
             origin: origin.clone(),
             etag: object.attributes.etag.clone(),
             checksum: object.attributes.checksum.clone(),
             parts: object.attributes.parts.len(),
+            version,
         };
         let upload = match name.find(desk).await {
             Ok(upload) => upload,
             Err(failure) if failure.code == Code::NoSuchUpload => {
                 let before = completed_before(desk, &name, &parts).await;
-                return before.map(|located| told(&located.object)).ok_or(failure);
+                return before.map(|it| told(&it.object, it.version)).ok_or(failure);
             }
             Err(failure) => return Err(failure),
         };
@@ -137,12 +140,12 @@ impl Operate for Complete {
         let (attributes, uploaded) = computed(upload.clone(), uploaded).await?;
         check_checksum(&announced, &attributes)?;
         match desk.store.complete_upload(&upload, &uploaded, attributes, condition).await {
-            Ok(object) => Ok(told(&object)),
+            Ok(stored) => Ok(told(&stored.object, stored.version)),
             Err(error) => {
                 let failure = Failure::from(error);
                 let again = failure.code == Code::NoSuchUpload;
                 match completed_before(desk, &name, &parts).await.filter(|_| again) {
-                    Some(located) => Ok(told(&located.object)),
+                    Some(located) => Ok(told(&located.object, located.version)),
                     None => Err(failure),
                 }
             }
@@ -160,7 +163,7 @@ impl Operate for Complete {
             root.text(&name, &digest::shown(checksum, done.parts));
             root.text("ChecksumType", digest::kind(checksum.composite));
         }
-        Reply::document(root.document())
+        show_version(Reply::document(root.document()), done.version)
     }
 }
 

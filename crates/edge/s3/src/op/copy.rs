@@ -6,6 +6,7 @@ use super::{
     part::{number_of, part_algorithm},
     put::demanded,
     source::{self, Source},
+    version::{Subject, show_version},
 };
 use crate::{
     FrontSettings,
@@ -15,8 +16,8 @@ use crate::{
     metadata, range,
     xml::Element,
 };
-use ripstop_catalog::{Attributes, Checksum, ChecksumAlgorithm, Located, Object, UploadedPart};
-use ripstop_store::{PartSeal, Target};
+use ripstop_catalog::{Attributes, Checksum, ChecksumAlgorithm, Located, UploadedPart, Version};
+use ripstop_store::{PartSeal, StoredObject, Target};
 use std::sync::Arc;
 
 /// Whether something is taken from the source or from the request.
@@ -36,6 +37,12 @@ fn wanted_algorithm(request: &Request) -> Outcome<Option<ChecksumAlgorithm>> {
     digest::parse(name).map(Some).ok_or_else(|| Failure::new(Code::InvalidRequest, message))
 }
 
+/// A copy, and which version it was made of.
+pub(super) struct CopiedObject {
+    copy: StoredObject,
+    source: Option<Version>,
+}
+
 pub(super) struct Copy {
     source: Source,
     bucket: String,
@@ -48,7 +55,7 @@ pub(super) struct Copy {
 }
 
 impl Operate for Copy {
-    type Done = Object;
+    type Done = CopiedObject;
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
         let given = metadata::read(&request.headers)?;
@@ -57,7 +64,9 @@ impl Operate for Copy {
         let algorithm = wanted_algorithm(request)?;
         let source = Source::parse(request)?;
         let (bucket, key) = (request.bucket.clone(), request.key.clone());
-        let onto_itself = source.bucket == bucket && source.key == key;
+        let Subject { bucket: of, key: named, version } = &source.subject;
+        // Of a version it makes another one.
+        let onto_itself = *of == bucket && *named == key && version.is_none();
         let names_a_class = request.headers.contains_key("x-amz-storage-class");
         if onto_itself && !new_metadata && !new_tags && algorithm.is_none() && !names_a_class {
             return Err(Failure::new(
@@ -71,7 +80,7 @@ impl Operate for Copy {
         Ok(Self { source, bucket, key, given, new_metadata, new_tags, algorithm, demand })
     }
 
-    async fn run(self, desk: &Desk) -> Outcome<Object> {
+    async fn run(self, desk: &Desk) -> Outcome<CopiedObject> {
         let Self { source, bucket, key, given, new_metadata, new_tags, algorithm, demand } = self;
         let condition = demanded(demand, desk, &bucket, &key).await?;
         let located = source.find(desk).await?;
@@ -92,10 +101,13 @@ impl Operate for Copy {
             // The parts' own checksums are of another function.
             attributes.parts.iter_mut().for_each(|part| part.checksum = None);
         }
-        Ok(desk.store.copy(&located, Target { bucket, key, condition }, attributes).await?)
+        let target = Target { bucket, key, condition };
+        let copy = desk.store.copy(&located, target, attributes).await?;
+        Ok(CopiedObject { copy, source: located.version })
     }
 
-    fn render(object: Object, _: &FrontSettings) -> Reply {
+    fn render(copied: CopiedObject, _: &FrontSettings) -> Reply {
+        let CopiedObject { copy: StoredObject { object, version }, source } = copied;
         let mut root = Element::in_namespace("CopyObjectResult");
         root.text("LastModified", &date::document(object.modified_ms));
         root.text("ETag", &format!("\"{}\"", object.attributes.etag));
@@ -104,7 +116,15 @@ impl Operate for Copy {
             root.text(&name, &digest::shown(checksum, object.attributes.parts.len()));
             root.text("ChecksumType", digest::kind(checksum.composite));
         }
-        Reply::document(root.document())
+        show_source(show_version(Reply::document(root.document()), version), source)
+    }
+}
+
+/// With the id of the version that was copied, if its bucket keeps any.
+fn show_source(reply: Reply, version: Option<Version>) -> Reply {
+    match version {
+        Some(version) => reply.with("x-amz-copy-source-version-id", &version.to_string()),
+        None => reply,
     }
 }
 
@@ -140,6 +160,7 @@ pub(super) struct Part {
 pub(super) struct Copied {
     part: UploadedPart,
     with_checksum: bool,
+    source: Option<Version>,
 }
 
 impl Operate for Part {
@@ -165,11 +186,12 @@ impl Operate for Part {
         let _held = desk.allowances.extents_of(&located.object).await?;
         let algorithm = part_algorithm(&upload, None)?;
         let seal = seal(desk, &located, range.clone(), algorithm).await?;
+        let source = located.version;
         let part = desk.store.copy_part(&located, range, &upload, self.number, seal).await?;
-        Ok(Copied { part, with_checksum: upload.checksum.is_some() })
+        Ok(Copied { part, with_checksum: upload.checksum.is_some(), source })
     }
 
-    fn render(Copied { part, with_checksum }: Copied, _: &FrontSettings) -> Reply {
+    fn render(Copied { part, with_checksum, source }: Copied, _: &FrontSettings) -> Reply {
         let mut root = Element::in_namespace("CopyPartResult");
         root.text("LastModified", &date::document(part.modified_ms));
         root.text("ETag", &format!("\"{}\"", part.etag));
@@ -177,7 +199,7 @@ impl Operate for Part {
             let name = format!("Checksum{}", digest::word(checksum.algorithm));
             root.text(&name, &digest::base64(&checksum.value));
         }
-        Reply::document(root.document())
+        show_source(Reply::document(root.document()), source)
     }
 }
 

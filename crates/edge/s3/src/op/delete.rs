@@ -1,6 +1,7 @@
 use super::{
     Desk, Operate, Outcome, Reply, Request,
     list::{ENTRY_MEMORY, KEY_FACTOR},
+    version::{Subject, show_version, version_of},
 };
 use crate::{
     FrontSettings,
@@ -15,7 +16,7 @@ use futures::{StreamExt as _, stream};
 use http::StatusCode;
 use ripstop_catalog::{Condition, Object};
 use ripstop_identity::{Privilege, Resource};
-use ripstop_store::Store;
+use ripstop_store::Removed;
 
 /// Most keys in one request.
 const KEYS_MAX: usize = 1000;
@@ -40,7 +41,7 @@ impl Demands {
     }
 
     /// The catalog's condition, with a look at the object where tags do not say it all.
-    async fn condition(&self, store: &Store, bucket: &str, key: &str) -> Outcome<Condition> {
+    async fn condition(&self, desk: &Desk, subject: &Subject) -> Outcome<Condition> {
         if self.modified_s.is_none() && self.len.is_none() {
             return Ok(match self.etag.as_deref() {
                 None => Condition::None,
@@ -48,7 +49,7 @@ impl Demands {
                 Some(tag) => Condition::Etag(tag.to_owned()),
             });
         }
-        let located = store.object(bucket, key).await?;
+        let located = subject.find(desk).await?;
         if self.hold(&located.object) {
             Ok(Condition::ToldBy(located.object.told_by))
         } else {
@@ -58,16 +59,15 @@ impl Demands {
 }
 
 pub(super) struct One {
-    bucket: String,
-    key: String,
+    subject: Subject,
     demands: Demands,
 }
 
 impl Operate for One {
-    type Done = ();
+    type Done = Removed;
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
-        request.check_version()?;
+        let subject = Subject::parse(request)?;
         let date = request.header("x-amz-if-match-last-modified-time");
         let len = request.header("x-amz-if-match-size");
         let demands = Demands {
@@ -75,15 +75,16 @@ impl Operate for One {
             modified_s: date.and_then(date::parse_http),
             len: len.and_then(|len| len.parse().ok()),
         };
-        Ok(Self { bucket: request.bucket.clone(), key: request.key.clone(), demands })
+        Ok(Self { subject, demands })
     }
 
-    async fn run(self, desk: &Desk) -> Outcome<()> {
-        delete(&desk.store, &self.bucket, &self.key, &self.demands).await
+    async fn run(self, desk: &Desk) -> Outcome<Removed> {
+        delete(desk, &self.subject, &self.demands).await
     }
 
-    fn render((): (), _: &FrontSettings) -> Reply {
-        Reply::empty(StatusCode::NO_CONTENT)
+    fn render(removed: Removed, _: &FrontSettings) -> Reply {
+        let reply = show_version(Reply::empty(StatusCode::NO_CONTENT), removed.version);
+        if removed.is_marker { reply.with("x-amz-delete-marker", "true") } else { reply }
     }
 }
 
@@ -125,7 +126,7 @@ pub(super) struct Many {
 
 /// What came of each entry.
 pub(super) struct Outcomes {
-    each: Vec<(Entry, Outcome<()>)>,
+    each: Vec<(Entry, Outcome<Removed>)>,
     quiet: bool,
     held: Held,
 }
@@ -161,12 +162,9 @@ impl Operate for Many {
         let mut result = Element::in_namespace("DeleteResult");
         for (entry, outcome) in each {
             match outcome {
-                Ok(()) if quiet => {}
-                Ok(()) => {
-                    result.child("Deleted", |deleted| {
-                        deleted.text("Key", &entry.key);
-                        deleted.optional("VersionId", entry.version.as_deref());
-                    });
+                Ok(_) if quiet => {}
+                Ok(removed) => {
+                    result.child("Deleted", |deleted| show(&entry, &removed, deleted));
                 }
                 Err(failure) => {
                     result.child("Error", |error| {
@@ -181,26 +179,38 @@ impl Operate for Many {
     }
 }
 
-async fn delete_entry(desk: &Desk, bucket: &str, entry: &Entry) -> Outcome<()> {
+fn show(entry: &Entry, removed: &Removed, deleted: &mut Element) {
+    deleted.text("Key", &entry.key);
+    deleted.optional("VersionId", entry.version.as_deref());
+    if let Some(version) = removed.version.filter(|_| removed.is_marker) {
+        deleted.value("DeleteMarker", true).value("DeleteMarkerVersionId", version);
+    }
+}
+
+async fn delete_entry(desk: &Desk, bucket: &str, entry: &Entry) -> Outcome<Removed> {
     if !desk.allows(Privilege::Write, &Resource::Object { bucket, key: &entry.key }) {
         return Err(Code::AccessDenied.into());
     }
     uri::check_key(&entry.key)?;
-    if entry.version.as_deref().is_some_and(|version| version != "null") {
-        return Err(Failure::from(Code::NoSuchVersion));
-    }
-    delete(&desk.store, bucket, &entry.key, &entry.demands).await
+    let version = entry.version.as_deref().map(|text| version_of(text, "VersionId"));
+    let version = version.transpose().map_err(|_| Failure::from(Code::NoSuchVersion))?;
+    let subject = Subject { bucket: bucket.to_owned(), key: entry.key.clone(), version };
+    delete(desk, &subject, &entry.demands).await
 }
 
 /// What is not there is deleted already, whatever was demanded of it.
-async fn delete(store: &Store, bucket: &str, key: &str, demands: &Demands) -> Outcome<()> {
+async fn delete(desk: &Desk, subject: &Subject, demands: &Demands) -> Outcome<Removed> {
+    let Subject { bucket, key, version } = subject;
     let deleted = async {
-        let condition = demands.condition(store, bucket, key).await?;
-        store.delete(bucket, key, condition).await?;
-        Ok(())
+        let condition = demands.condition(desk, subject).await?;
+        let removed = match version {
+            None => desk.store.delete(bucket, key, condition).await?,
+            Some(version) => desk.store.delete_version(bucket, key, *version, condition).await?,
+        };
+        Ok(removed)
     };
     match deleted.await {
-        Err(Failure { code: Code::NoSuchKey, .. }) => Ok(()),
+        Err(Failure { code: Code::NoSuchKey | Code::NoSuchVersion, .. }) => Ok(Removed::default()),
         outcome => outcome,
     }
 }

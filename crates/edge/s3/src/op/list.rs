@@ -5,7 +5,7 @@ use crate::{
     FrontSettings,
     allowance::Held,
     date, digest,
-    error::{Code, Failure},
+    error::Failure,
     uri,
     xml::{self, Element},
 };
@@ -134,9 +134,6 @@ impl Page {
         for (key, object) in &self.listing.objects {
             root.child(name, |element| {
                 element.text("Key", &self.spelling.spell(key));
-                if name == "Version" {
-                    element.text("VersionId", "null").text("IsLatest", "true");
-                }
                 show_object(object, element);
                 if let Some(settings) = owner {
                     show_owner("Owner", settings, element);
@@ -151,7 +148,7 @@ impl Page {
     }
 }
 
-fn show_object(object: &ListedObject, element: &mut Element) {
+pub(super) fn show_object(object: &ListedObject, element: &mut Element) {
     element.text("LastModified", &date::document(object.modified_ms));
     element.text("ETag", &format!("\"{}\"", object.etag));
     if let Some((algorithm, composite)) = object.checksum {
@@ -251,53 +248,6 @@ impl Operate for Version2 {
             root.text("StartAfter", &page.spelling.spell(start_after));
         }
         page.show_entries("Contents", with_owner.then_some(settings), &mut root);
-        Reply::page(root.document(), page.held)
-    }
-}
-
-/// Objects as the only versions there are.
-pub(super) struct Versions {
-    asked: Asked,
-    marker: String,
-}
-
-pub(super) struct VersionPage {
-    page: Page,
-    marker: String,
-}
-
-impl Operate for Versions {
-    type Done = VersionPage;
-
-    async fn parse(request: &mut Request) -> Outcome<Self> {
-        let key = request.query.get("key-marker").unwrap_or_default();
-        let version = request.query.filled("version-id-marker");
-        if let Some(version) = version.filter(|_| key.is_empty()) {
-            let message = "A version-id marker cannot be specified without a key marker.";
-            return Err(Failure::argument(message, "version-id-marker", version));
-        }
-        if version.is_some_and(|version| version != "null") {
-            return Err(Failure::new(Code::InvalidArgument, "Invalid version id specified"));
-        }
-        let marker = version.unwrap_or_default().to_owned();
-        Ok(Self { asked: Asked::parse(request, key.to_owned())?, marker })
-    }
-
-    async fn run(self, desk: &Desk) -> Outcome<VersionPage> {
-        Ok(VersionPage { page: self.asked.run(desk).await?, marker: self.marker })
-    }
-
-    fn render(done: VersionPage, settings: &FrontSettings) -> Reply {
-        let VersionPage { page, marker } = done;
-        let mut root = Element::in_namespace("ListVersionsResult");
-        page.show_head(&mut root);
-        root.text("KeyMarker", &page.spelling.spell(&page.wanted.after));
-        root.text("VersionIdMarker", &marker);
-        if let Some(next) = &page.listing.next {
-            root.text("NextKeyMarker", &page.spelling.spell(next));
-            root.text("NextVersionIdMarker", "null");
-        }
-        page.show_entries("Version", Some(settings), &mut root);
         Reply::page(root.document(), page.held)
     }
 }

@@ -10,6 +10,7 @@ mod cors;
 mod delete;
 mod list;
 mod list_uploads;
+mod list_versions;
 mod multipart;
 mod object;
 mod part;
@@ -20,6 +21,8 @@ mod settings;
 mod source;
 mod table;
 mod tags;
+mod version;
+mod versioning;
 mod whole;
 mod word;
 

@@ -1,6 +1,9 @@
 //! Reading an object, or only what is known of it.
 
-use super::{Desk, Operate, Outcome, Reply, Request};
+use super::{
+    Desk, Operate, Outcome, Reply, Request,
+    version::{Subject, show_version},
+};
 use crate::{
     FrontSettings,
     allowance::FEW_EXTENTS,
@@ -32,8 +35,7 @@ const LOOKS_MAX: usize = 3;
 
 /// What is wanted of an object.
 struct Wish {
-    bucket: String,
-    key: String,
+    subject: Subject,
     preconditions: Preconditions,
     /// The part, as S3 counts them.
     part: Outcome<Option<u32>>,
@@ -52,7 +54,7 @@ struct Shown {
 
 impl Wish {
     fn parse(request: &Request) -> Outcome<Self> {
-        request.check_version()?;
+        let subject = Subject::parse(request)?;
         metadata::refuse_unsupported(&request.headers)?;
         let mode = request.header("x-amz-checksum-mode");
         let shown = Shown {
@@ -60,8 +62,7 @@ impl Wish {
             parts_count: request.query.has("partNumber"),
         };
         Ok(Self {
-            bucket: request.bucket.clone(),
-            key: request.key.clone(),
+            subject,
             preconditions: Preconditions::read(&request.headers, ""),
             part: part_number(request),
             range: request.header("range").map(str::to_owned),
@@ -72,11 +73,9 @@ impl Wish {
     }
 
     async fn look(&self, desk: &Desk) -> Outcome<Found> {
-        let located = desk.store.object(&self.bucket, &self.key).await.map_err(|error| {
-            let missing =
-                matches!(error, StoreError::Catalog(CatalogError::Refused(Refusal::NoSuchKey)));
-            let failure = Failure::from(error);
-            if missing { failure.with("Key", &self.key) } else { failure }
+        let located = self.subject.find(desk).await.map_err(|failure| {
+            let missing = matches!(failure.code, Code::NoSuchKey | Code::NoSuchVersion);
+            if missing { failure.with("Key", &self.subject.key) } else { failure }
         })?;
         let object = &located.object;
         self.check_preconditions(object)?;
@@ -139,6 +138,7 @@ impl Found {
         let object = &self.located.object;
         let mut reply = Reply::empty(StatusCode::OK);
         metadata::show(object, &mut reply.headers);
+        reply = show_version(reply, self.located.version);
         if self.shown.checksum {
             reply = show_checksum(reply, object, self.part, self.wanted == Wanted::Whole);
         }

@@ -1,4 +1,4 @@
-use super::{Desk, Operate, Outcome, Reply, Request};
+use super::{Desk, Operate, Outcome, Reply, Request, version::show_version};
 use crate::{
     FrontSettings,
     body::Payload,
@@ -8,8 +8,8 @@ use crate::{
     metadata,
 };
 use http::StatusCode;
-use ripstop_catalog::{Attributes, CatalogError, Checksum, Condition, Object, Refusal};
-use ripstop_store::{StoreError, Target};
+use ripstop_catalog::{Attributes, CatalogError, Checksum, Condition, Refusal};
+use ripstop_store::{StoreError, StoredObject, Target};
 
 /// Stores an object.
 pub(super) struct Put {
@@ -23,7 +23,7 @@ pub(super) struct Put {
 }
 
 impl Operate for Put {
-    type Done = Object;
+    type Done = StoredObject;
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
         let attributes = metadata::read(&request.headers)?;
@@ -35,7 +35,7 @@ impl Operate for Put {
         Ok(Self { bucket, key, attributes, len, expectation, demand, payload })
     }
 
-    async fn run(self, desk: &Desk) -> Outcome<Object> {
+    async fn run(self, desk: &Desk) -> Outcome<StoredObject> {
         let Self { bucket, key, attributes, len, expectation, demand, payload } = self;
         let condition = demanded(demand, desk, &bucket, &key).await?;
         let conditional = condition != Condition::None;
@@ -51,9 +51,9 @@ impl Operate for Put {
         })
     }
 
-    fn render(object: Object, _: &FrontSettings) -> Reply {
-        let reply =
-            Reply::empty(StatusCode::OK).with("etag", &format!("\"{}\"", object.attributes.etag));
+    fn render(StoredObject { object, version }: StoredObject, _: &FrontSettings) -> Reply {
+        let reply = show_version(Reply::empty(StatusCode::OK), version)
+            .with("etag", &format!("\"{}\"", object.attributes.etag));
         with_checksum(reply, object.attributes.checksum.as_ref(), 0, true)
             .with("x-amz-object-size", &object.len.to_string())
     }
@@ -82,7 +82,10 @@ pub(super) async fn demanded(
         Demand::Plain(condition) => Ok(condition),
         Demand::NoneOf(tags) => match desk.store.object(bucket, key).await {
             Ok(located) => condition::none_of(&tags, Some(&located.object)),
-            Err(StoreError::Catalog(CatalogError::Refused(Refusal::NoSuchKey))) => {
+            Err(
+                StoreError::Catalog(CatalogError::Refused(Refusal::NoSuchKey))
+                | StoreError::Marker { .. },
+            ) => {
                 condition::none_of(&tags, None)
             }
             Err(error) => Err(error.into()),

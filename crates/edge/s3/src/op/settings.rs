@@ -51,7 +51,6 @@ settings! {
     "replication": Absent(Code::ReplicationConfigurationNotFound);
     "requestPayment": Fixed(payment);
     "tagging": Absent(Code::NoSuchTagSet);
-    "versioning": Fixed(|| Element::in_namespace("VersioningConfiguration").document());
 }
 
 fn ownership() -> String {

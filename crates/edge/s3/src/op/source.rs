@@ -1,6 +1,9 @@
 //! The source of a copy.
 
-use super::{Desk, Outcome, Request};
+use super::{
+    Desk, Outcome, Request,
+    version::{Subject, version_of},
+};
 use crate::{
     condition::{Judgement, Preconditions, failed},
     digest::{Digests, Verdict},
@@ -8,7 +11,7 @@ use crate::{
     uri,
 };
 use futures::StreamExt as _;
-use ripstop_catalog::{ChecksumAlgorithm, Located};
+use ripstop_catalog::{ChecksumAlgorithm, Located, Version};
 use std::{
     ops::Range,
     sync::{Arc, atomic::Ordering},
@@ -17,16 +20,14 @@ use std::{
 /// Names the object that a copy reads.
 pub(crate) const COPY_SOURCE: &str = "x-amz-copy-source";
 
-/// Bucket and key that `x-amz-copy-source` names.
-pub(crate) fn named(header: &str) -> Outcome<(String, String)> {
+/// Bucket, key and version that `x-amz-copy-source` names.
+pub(crate) fn named(header: &str) -> Outcome<(String, String, Option<Version>)> {
     let invalid = |message: &'static str| Failure::argument(message, "x-amz-copy-source", header);
     let (path, version) = match header.split_once("?versionId=") {
         Some((path, version)) => (path, Some(version)),
         None => (header, None),
     };
-    if version.is_some_and(|version| version != "null") {
-        return Err(invalid("Invalid version id specified"));
-    }
+    let version = version.map(|text| version_of(text, "x-amz-copy-source")).transpose()?;
     let path = uri::decode(path, false).ok_or_else(|| invalid("Invalid copy source encoding"))?;
     let path = path.strip_prefix('/').unwrap_or(&path);
     let message = "Copy Source must mention the source bucket and key: sourcebucket/sourcekey";
@@ -36,26 +37,32 @@ pub(crate) fn named(header: &str) -> Outcome<(String, String)> {
     }
     uri::check_bucket_name(bucket).map_err(|_| invalid("Invalid copy source bucket name"))?;
     uri::check_key(key)?;
-    Ok((bucket.to_owned(), key.to_owned()))
+    Ok((bucket.to_owned(), key.to_owned(), version))
 }
 
 /// The source of a copy, and what must hold of it.
 pub(super) struct Source {
-    pub(super) bucket: String,
-    pub(super) key: String,
+    pub(super) subject: Subject,
     preconditions: Preconditions,
 }
 
 impl Source {
     pub(super) fn parse(request: &Request) -> Outcome<Self> {
-        let (bucket, key) = named(request.header(COPY_SOURCE).unwrap_or_default())?;
+        let named = named(request.header(COPY_SOURCE).unwrap_or_default())?;
+        let (bucket, key, version) = named;
+        let subject = Subject { bucket, key, version };
         let preconditions = Preconditions::read(&request.headers, "x-amz-copy-source-");
-        Ok(Self { bucket, key, preconditions })
+        Ok(Self { subject, preconditions })
     }
 
     /// The object, if its preconditions hold.
     pub(super) async fn find(&self, desk: &Desk) -> Outcome<Arc<Located>> {
-        let located = desk.store.object(&self.bucket, &self.key).await?;
+        let located = self.subject.find(desk).await.map_err(|failure| {
+            // What is copied must be an object.
+            let is_marker = failure.code == Code::MethodNotAllowed;
+            let message = "The source of a copy request may not specifically refer to a delete marker by version id.";
+            if is_marker { Failure::new(Code::InvalidRequest, message) } else { failure }
+        })?;
         let object = &located.object;
         match self.preconditions.judge(&object.attributes.etag, object.modified_ms) {
             Judgement::Holds => Ok(located),
@@ -118,7 +125,9 @@ mod tests {
             ("src//k", "src", "/k"),
             ("src/a+b%2B?versionId=null", "src", "a+b+"),
         ] {
-            assert_eq!(named(header).unwrap(), (bucket.to_owned(), key.to_owned()), "{header}");
+            let version = header.contains("versionId").then_some(Version::Null);
+            let expected = (bucket.to_owned(), key.to_owned(), version);
+            assert_eq!(named(header).unwrap(), expected, "{header}");
         }
         for bad in
             ["", "src", "src/", "/", "//k", "src/%zz", "src/k?versionId=1", "1.2.3.4/k", "s(c)/k"]

@@ -4,8 +4,8 @@
 
 use super::{
     COPY_SOURCE, Desk, Input, Level, Outcome, Reply, Request, Selector, Signer, When, acl,
-    act::perform, attributes, bucket, complete, copy, cors, delete, list, list_uploads, multipart,
-    object, part, post, put, setting, settings::SETTINGS, tags,
+    act::perform, attributes, bucket, complete, copy, cors, delete, list, list_uploads,
+    list_versions, multipart, object, part, post, put, setting, settings::SETTINGS, tags, versioning,
 };
 use crate::{
     error::{Code, Failure},
@@ -150,7 +150,10 @@ operations! {
     GET BucketOrObject [Has("acl")] GetAcl: Nothing KeyOrNobody Read + VERSION => acl::Get;
     GET Bucket [Has("uploads")] ListMultipartUploads: Nothing KeyOrNobody Read
         => list_uploads::List;
-    GET Bucket [Has("versions")] ListObjectVersions: Nothing KeyOrNobody Read => list::Versions;
+    GET Bucket [Has("versions")] ListObjectVersions: Nothing KeyOrNobody Read
+        => list_versions::List;
+    GET Bucket [Has("versioning")] GetBucketVersioning: Nothing KeyOrNobody Read
+        => versioning::Get;
     GET Bucket [NamesSetting] GetBucketSetting: Nothing KeyOrNobody Read => setting::Get;
     GET Bucket [Is("list-type", "2")] ListObjectsV2: Nothing KeyOrNobody Read => list::Version2;
     GET Bucket [] ListObjects: Nothing KeyOrNobody Read => list::Version1;
@@ -166,6 +169,8 @@ operations! {
         => tags::Put;
     PUT BucketOrObject [Has("acl")] PutAcl: Document(GRANTS) KeyOrNobody Configure + VERSION
         => acl::Put;
+    PUT Bucket [Has("versioning")] PutBucketVersioning: Document(SMALL) Key Configure
+        => versioning::Put;
     PUT Bucket [NamesSetting] = not_implemented;
     PUT Bucket [] CreateBucket: Document(BUCKET) Key Own => bucket::Create;
     PUT Object [Has("uploadId"), Header(COPY_SOURCE)] UploadPartCopy: Nothing KeyOrNobody Write
@@ -197,6 +202,8 @@ operations! {
 const TAGS: Limits = Limits { bytes: 64 << 10, depth: 8, elements: 1024 };
 /// A hundred grants, the most that S3 takes.
 const GRANTS: Limits = Limits { bytes: 64 << 10, depth: 8, elements: 1024 };
+/// A few words.
+const SMALL: Limits = Limits { bytes: 64 << 10, depth: 8, elements: 64 };
 /// A region, a place, fifty tags.
 const BUCKET: Limits = Limits { bytes: 64 << 10, depth: 8, elements: 256 };
 /// A thousand keys of full length, each with what else S3 lets an entry say.

@@ -1,94 +1,92 @@
-use super::{Desk, Operate, Outcome, Reply, Request};
+use super::{
+    Desk, Operate, Outcome, Reply, Request,
+    version::{Subject, show_version},
+};
 use crate::{
     FrontSettings,
     error::Code,
     tagging::{self, Tags},
 };
 use http::StatusCode;
-use ripstop_catalog::{Attributes, CatalogError, Refusal};
+use ripstop_catalog::{Attributes, CatalogError, Refusal, Version};
 use ripstop_store::StoreError;
 
 /// A write in between makes another attempt needed; after this many it is the client's turn.
 const ATTEMPTS_MAX: usize = 4;
 
-pub(super) struct Get {
-    bucket: String,
-    key: String,
-}
+pub(super) struct Get(Subject);
 
 impl Operate for Get {
-    type Done = Tags;
+    /// And of which version they are.
+    type Done = (Tags, Option<Version>);
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
-        request.check_version()?;
-        Ok(Self { bucket: request.bucket.clone(), key: request.key.clone() })
+        Subject::parse(request).map(Self)
     }
 
-    async fn run(self, desk: &Desk) -> Outcome<Tags> {
-        let located = desk.store.object(&self.bucket, &self.key).await?;
-        Ok(located.object.attributes.tags.clone())
+    async fn run(self, desk: &Desk) -> Outcome<(Tags, Option<Version>)> {
+        let located = self.0.find(desk).await?;
+        Ok((located.object.attributes.tags.clone(), located.version))
     }
 
-    fn render(tags: Tags, _: &FrontSettings) -> Reply {
-        Reply::document(tagging::document(&tags))
+    fn render((tags, version): (Tags, Option<Version>), _: &FrontSettings) -> Reply {
+        show_version(Reply::document(tagging::document(&tags)), version)
     }
 }
 
 pub(super) struct Put {
-    bucket: String,
-    key: String,
+    subject: Subject,
     tags: Tags,
 }
 
 impl Operate for Put {
-    type Done = ();
+    /// Which version it is.
+    type Done = Option<Version>;
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
-        request.check_version()?;
+        let subject = Subject::parse(request)?;
         let document = request.vouched_document().await?;
         let tags = document.read(Code::MalformedXml, tagging::from_root).await?;
-        Ok(Self { bucket: request.bucket.clone(), key: request.key.clone(), tags })
+        Ok(Self { subject, tags })
     }
 
-    async fn run(self, desk: &Desk) -> Outcome<()> {
-        set(desk, &self.bucket, &self.key, self.tags).await
+    async fn run(self, desk: &Desk) -> Outcome<Option<Version>> {
+        set(desk, &self.subject, self.tags).await
     }
 
-    fn render((): (), _: &FrontSettings) -> Reply {
-        Reply::empty(StatusCode::OK)
+    fn render(version: Option<Version>, _: &FrontSettings) -> Reply {
+        show_version(Reply::empty(StatusCode::OK), version)
     }
 }
 
-pub(super) struct Delete {
-    bucket: String,
-    key: String,
-}
+pub(super) struct Delete(Subject);
 
 impl Operate for Delete {
-    type Done = ();
+    /// Which version it is.
+    type Done = Option<Version>;
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
-        request.check_version()?;
-        Ok(Self { bucket: request.bucket.clone(), key: request.key.clone() })
+        Subject::parse(request).map(Self)
     }
 
-    async fn run(self, desk: &Desk) -> Outcome<()> {
-        set(desk, &self.bucket, &self.key, Tags::new()).await
+    async fn run(self, desk: &Desk) -> Outcome<Option<Version>> {
+        set(desk, &self.0, Tags::new()).await
     }
 
-    fn render((): (), _: &FrontSettings) -> Reply {
-        Reply::empty(StatusCode::NO_CONTENT)
+    fn render(version: Option<Version>, _: &FrontSettings) -> Reply {
+        show_version(Reply::empty(StatusCode::NO_CONTENT), version)
     }
 }
 
-async fn set(desk: &Desk, bucket: &str, key: &str, tags: Tags) -> Outcome<()> {
+async fn set(desk: &Desk, subject: &Subject, tags: Tags) -> Outcome<Option<Version>> {
+    let Subject { bucket, key, .. } = subject;
     let mut attempt = 1;
     loop {
-        let located = desk.store.object(bucket, key).await?;
+        let located = subject.find(desk).await?;
         let _held = desk.allowances.extents_of(&located.object).await?;
         let attributes = Attributes { tags: tags.clone(), ..located.object.attributes.clone() };
         match desk.store.set_attributes(bucket, key, &located, attributes).await {
-            Ok(_) => return Ok(()),
+            Ok(_) => return Ok(located.version),
             Err(StoreError::Catalog(CatalogError::Refused(Refusal::ConditionFailed)))
                 if attempt < ATTEMPTS_MAX =>
             {
