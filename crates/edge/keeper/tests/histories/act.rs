@@ -176,7 +176,11 @@ impl Act {
             write_pack(store, members).await?
         } else {
             self.run_one(world, store).await?;
-            let is_told = !matches!(self, Self::Multipart { is_aborted: true, .. } | Self::Clean(_));
+            // There may have been no version to delete.
+            let is_told = !matches!(
+                self,
+                Self::Multipart { is_aborted: true, .. } | Self::Clean(_) | Self::DeleteVersion(..)
+            );
             if is_told { self.touches() } else { Vec::new() }
         };
         // What is put as another version says nothing of those before it.
