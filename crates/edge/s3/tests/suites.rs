@@ -329,3 +329,59 @@ async fn failures_are_told_in_s3s_own_words() {
     let basic = text(&exchange(to, &[head.as_bytes()], false).await);
     assert!(basic.contains("<ArgumentValue>Basic</ArgumentValue>"), "{basic}");
 }
+
+#[tokio::test]
+async fn uploads_of_a_key_are_listed_as_they_began_and_a_marker_is_one_of_them() {
+    let (to, _folder) = face().await;
+    let mut begun = Vec::new();
+    for _ in 0..6 {
+        begun.push(begin(to, &[]).await);
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+    let list = |query: &str| Call::new("GET", "/bkt").query(&format!("{query}&uploads="));
+    let shown = |answer: &Answer| -> Vec<String> {
+        let text = text(answer);
+        let ids = text.split("<UploadId>").skip(1);
+        ids.map(|rest| rest.split('<').next().unwrap().to_owned()).collect()
+    };
+    let all = list("prefix=k").send(to, b"").await;
+    assert_eq!(shown(&all), begun);
+    let after = list(&format!("key-marker=k&upload-id-marker={}", begun[3])).send(to, b"").await;
+    assert_eq!(shown(&after), begun[4..]);
+    for marker in ["nonsense", "zz345678901234567890123456789012"] {
+        let query = format!("key-marker=k&upload-id-marker={marker}");
+        let answer = list(&query).send(to, b"").await;
+        assert_eq!((answer.status, answer.code()), (400, "InvalidArgument".to_owned()));
+        assert!(text(&answer).contains("<Message>Invalid uploadId marker</Message>"), "{marker}");
+    }
+    let ignored = list("upload-id-marker=nonsense").send(to, b"").await;
+    assert_eq!(shown(&ignored), begun, "it means nothing without a key");
+}
+
+#[tokio::test]
+async fn pages_of_uploads_end_at_prefixes_too_and_go_on_after_them() {
+    let (to, _folder) = face().await;
+    for key in ["a", "b/1", "b/2", "c", "d/1"] {
+        let call = Call::new("POST", &format!("/bkt/{key}")).query("uploads=");
+        assert_eq!(call.send(to, b"").await.status, 200);
+    }
+    let field = |text: &str, name: &str| {
+        let found = text.split_once(&format!("<{name}>")).map(|(_, rest)| rest);
+        found.and_then(|rest| rest.split('<').next()).unwrap_or_default().to_owned()
+    };
+    let (mut after, mut id, mut markers) = (String::new(), String::new(), Vec::new());
+    for _ in 0..4 {
+        let query = format!(
+            "delimiter=%2F&key-marker={after}&max-uploads=1&upload-id-marker={id}&uploads="
+        );
+        let page = text(&Call::new("GET", "/bkt").query(&query).send(to, b"").await);
+        let key = field(&page, "NextKeyMarker");
+        if field(&page, "IsTruncated") == "false" {
+            assert!(page.contains("<CommonPrefixes><Prefix>d/</Prefix>"), "{page}");
+            break;
+        }
+        (after, id) = (key.replace('/', "%2F"), field(&page, "NextUploadIdMarker"));
+        markers.push(key);
+    }
+    assert_eq!(markers, ["a", "b/", "c"]);
+}
