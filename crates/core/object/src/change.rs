@@ -45,6 +45,17 @@ pub enum Change {
         /// The stripe that tells of it, new.
         stripes: Vec<(StripeId, Stripe)>,
     },
+    /// Makes a bucket other than it was, of the same name; fails with `NoSuchBucket`, with
+    /// `ConditionFailed` if it is no longer told by `was` (somebody changed it since it was read),
+    /// or with `DocumentsTooLong`.
+    SetBucket {
+        /// The bucket, as it is to be.
+        bucket: Bucket,
+        /// What told of it as it was.
+        was: StripeId,
+        /// The stripe that tells of it, new.
+        stripes: Vec<(StripeId, Stripe)>,
+    },
     /// Removes an empty bucket; fails with `NoSuchBucket` or `BucketNotEmpty` (objects or uploads).
     DeleteBucket {
         /// Its name.
@@ -259,6 +270,7 @@ impl Change {
     pub fn stripes(&self) -> &[(StripeId, Stripe)] {
         match self {
             Self::CreateBucket { stripes, .. }
+            | Self::SetBucket { stripes, .. }
             | Self::DeleteBucket { stripes, .. }
             | Self::PutObject { stripes, .. }
             | Self::DeleteObject { stripes, .. }

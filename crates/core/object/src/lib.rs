@@ -40,7 +40,10 @@ pub use change::{Change, Condition};
 pub use decide::decide;
 pub use lease::{Lease, RETIRED_MAX, Watermark};
 pub use named::{FoundRow, Named};
-pub use object::{Attributes, Bucket, Checksum, ChecksumAlgorithm, Extent, Object, Part};
+pub use object::{
+    Attributes, BUCKET_DOCUMENTS_LEN_MAX, Bucket, BucketDocuments, Checksum, ChecksumAlgorithm,
+    Extent, Object, Part,
+};
 pub use quota::Quota;
 pub use refusal::{Applied, Outcome, Refusal};
 pub use row::{Account, Garbage, Held, Place};

@@ -113,7 +113,9 @@ impl Change {
             named.extend([Named::Stripe(*id), Named::Watermark(Session::of(*id))]);
         }
         match self {
-            Self::CreateBucket { bucket, .. } => named.extend(created(bucket)),
+            Self::CreateBucket { bucket, .. } | Self::SetBucket { bucket, .. } => {
+                named.extend(created(bucket))
+            }
             Self::DeleteBucket { name, tombstone, .. } => {
                 named.extend([Named::Bucket(name), Named::Keys(name), Named::Uploads(name)]);
                 named.push(Named::Tombstone(Place::of_bucket(name)));
@@ -183,7 +185,7 @@ impl Change {
     }
 }
 
-/// What the making of a bucket looks at.
+/// What the making of a bucket looks at, and its change.
 fn created(bucket: &Bucket) -> [Named<'_>; 4] {
     let place = Place::of_bucket(&bucket.name);
     [

@@ -1,4 +1,5 @@
 use crate::{Stamp, Unknown, stripe_id};
+use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ripstop_model::StripeId;
@@ -14,12 +15,57 @@ pub struct Bucket {
     /// The stripe whose fragments' headers tell of it, for the rebuilding of a lost catalog.
     #[serde(with = "stripe_id")]
     pub told_by: StripeId,
-    /// When it was first told; `None` in what was written before there were stamps.
+    /// When it was first told as it is; `None` in what was written before there were stamps.
     #[serde(skip)]
     pub stamp: Option<Stamp>,
+    /// What is configured of it.
+    #[serde(skip)]
+    pub documents: BucketDocuments,
     /// What a newer program wrote of it.
     #[serde(skip)]
     pub unknown: Unknown,
+}
+
+/// Most bytes of a bucket's documents: names and contents together. The bucket's record, which has
+/// them, is read with each write to it.
+pub const BUCKET_DOCUMENTS_LEN_MAX: usize = 256 << 10;
+
+/// What is configured of a bucket (which other origins it lets in, say): documents by their names,
+/// each as whoever put it there writes it. A catalog does not look into them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct BucketDocuments(Vec<(String, String)>);
+
+impl BucketDocuments {
+    /// The document of that name.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(given, _)| given == name);
+        found.map(|(_, document)| document.as_str())
+    }
+
+    /// With this document of that name in the place of any other; with `None`, without any.
+    #[must_use]
+    pub fn with(mut self, name: &str, document: Option<String>) -> Self {
+        self.0.retain(|(given, _)| given != name);
+        self.0.extend(document.map(|document| (name.to_owned(), document)));
+        self.0.sort_unstable();
+        self
+    }
+
+    /// Names and documents, by name.
+    pub fn pairs(&self) -> &[(String, String)] {
+        &self.0
+    }
+
+    /// Their bytes, names included.
+    pub fn byte_len(&self) -> usize {
+        self.0.iter().map(|(name, document)| name.len() + document.len()).sum()
+    }
+}
+
+impl From<Vec<(String, String)>> for BucketDocuments {
+    fn from(pairs: Vec<(String, String)>) -> Self {
+        Self(pairs)
+    }
 }
 
 impl Bucket {

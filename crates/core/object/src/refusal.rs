@@ -1,4 +1,4 @@
-use crate::{Limit, Object, Session, Stamp};
+use crate::{BUCKET_DOCUMENTS_LEN_MAX, Limit, Object, Session, Stamp};
 use core::{error, fmt};
 use ripstop_model::{NodeId, StripeId};
 
@@ -11,6 +11,11 @@ pub enum Refusal {
     BucketExists,
     /// The bucket still has objects or uploads.
     BucketNotEmpty,
+    /// The bucket's documents are longer than its record has room for.
+    DocumentsTooLong {
+        /// Their bytes.
+        len: usize,
+    },
     /// The key stands for no object.
     NoSuchKey,
     /// The upload is not there (ended, aborted, or never begun).
@@ -65,6 +70,10 @@ impl fmt::Display for Refusal {
             Self::NoSuchBucket => f.write_str("no such bucket"),
             Self::BucketExists => f.write_str("bucket exists"),
             Self::BucketNotEmpty => f.write_str("bucket not empty"),
+            Self::DocumentsTooLong { len } => write!(
+                f,
+                "documents of {len} bytes; a bucket's may have {BUCKET_DOCUMENTS_LEN_MAX} together"
+            ),
             Self::NoSuchKey => f.write_str("no such key"),
             Self::NoSuchUpload => f.write_str("no such upload"),
             Self::PartChanged { number } => write!(f, "part {number} is not as it was"),

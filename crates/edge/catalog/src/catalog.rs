@@ -90,7 +90,8 @@ macro_rules! questions {
 questions! {
     /// A bucket by name.
     bucket as Bucket(name: &'a str) -> Option<Bucket>;
-    /// All buckets by name, ascending, after `after`.
+    /// Buckets by name, ascending, after `after`; fewer than `max` where their records are longer
+    /// than [`BUCKETS_LEN_MAX`] together, but one at least if there is any.
     buckets as Buckets(after: &'a str, max: usize) -> Vec<Bucket>;
     /// What a bucket holds; nothing if it is not there.
     usage as Usage(bucket: &'a str) -> Usage;
@@ -148,6 +149,9 @@ questions! {
 /// Extents of an object, at most, whose stripes are looked up together with it: a range of a large
 /// object needs few of them.
 pub const LOCATED_EXTENTS_MAX: usize = 64;
+
+/// Most bytes of the records of buckets that are read together, unless a single one is longer.
+pub const BUCKETS_LEN_MAX: usize = 512 << 10;
 
 /// Most bytes of the records of parts that are read together, unless a single one is longer.
 pub const PARTS_LEN_MAX: usize = 512 << 10;

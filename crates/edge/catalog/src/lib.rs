@@ -43,7 +43,9 @@ mod model;
 mod rollup;
 
 pub use audit::{Audit, AuditFinding, Audited, FINDINGS_MAX};
-pub use catalog::{Catalog, LOCATED_EXTENTS_MAX, Located, Lookup, PARTS_LEN_MAX, Query, Reply};
+pub use catalog::{
+    BUCKETS_LEN_MAX, Catalog, LOCATED_EXTENTS_MAX, Located, Lookup, PARTS_LEN_MAX, Query, Reply,
+};
 pub use embedded::{
     CatalogSettings, Copied, Durability, Embedded, Extracted, HEADER_LEN, Health, Inspection,
     Reading, Snapshot, Trouble, copy, verify,
@@ -54,8 +56,8 @@ pub use listing::{ListedObject, ListedUpload, Listing, ListingRequest, PAGE_LEN_
 #[cfg(any(test, feature = "conformance"))]
 pub use model::{Model, State};
 pub use ripstop_object::{
-    Account, Applied, Attributes, Bucket, Change, Checksum, ChecksumAlgorithm, Condition, Extent,
-    Garbage, Held, Lease, Leftover, Limit, Object, Outcome, Part, Quota, RETIRED_MAX, Refusal,
-    SESSIONS_MAX, Session, Stamp, Stripe, Tombstone, Upload, UploadedPart, Usage, Vouched,
-    Watermark,
+    Account, Applied, Attributes, BUCKET_DOCUMENTS_LEN_MAX, Bucket, BucketDocuments, Change,
+    Checksum, ChecksumAlgorithm, Condition, Extent, Garbage, Held, Lease, Leftover, Limit, Object,
+    Outcome, Part, Quota, RETIRED_MAX, Refusal, SESSIONS_MAX, Session, Stamp, Stripe, Tombstone,
+    Upload, UploadedPart, Usage, Vouched, Watermark,
 };

@@ -13,6 +13,7 @@ impl Record for Bucket {
         to.number(2, self.created_ms);
         to.bytes(3, &id(self.told_by));
         write_stamp(to, 4, self.stamp);
+        to.pairs(6, self.documents.pairs());
         to.unknown(&self.unknown);
     }
 
@@ -22,6 +23,7 @@ impl Record for Bucket {
             2 => self.created_ms = from.number()?,
             3 => self.told_by = read_id(from)?,
             4..=5 => read_stamp(field - 4, from, self.stamp.get_or_insert_default())?,
+            6 => self.documents = from.pairs()?.into(),
             _ => return Ok(false),
         }
         Ok(true)

@@ -16,7 +16,7 @@ const OUTLIVED_PAGE: usize = 256;
 /// What was brought into a catalog.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct CompleteReport {
-    /// Buckets that it lacked.
+    /// Buckets that it lacked, or knew as they were before they were configured anew.
     pub buckets: u64,
     /// Objects that it lacked, or had older versions of.
     pub objects: u64,
@@ -128,12 +128,17 @@ impl Completing<'_> {
     }
 
     async fn bucket(&mut self, bucket: Bucket) -> Result<(), CatalogError> {
-        let is_gone = self.catalog.is_garbage(bucket.told_by).await?;
-        if is_gone || self.catalog.bucket(&bucket.name).await?.is_some() {
+        let present = self.catalog.bucket(&bucket.name).await?;
+        let is_known = present.as_ref().is_some_and(|present| present.stamp() >= bucket.stamp());
+        if is_known || self.catalog.is_garbage(bucket.told_by).await? {
             return Ok(());
         }
         let stripes = self.new_stripes([bucket.told_by].into()).await?;
-        self.catalog.commit_one(unix_ms(), Change::CreateBucket { bucket, stripes }).await?;
+        let change = match present {
+            Some(present) => Change::SetBucket { bucket, was: present.told_by, stripes },
+            None => Change::CreateBucket { bucket, stripes },
+        };
+        self.catalog.commit_one(unix_ms(), change).await?;
         self.report.buckets += 1;
         Ok(())
     }

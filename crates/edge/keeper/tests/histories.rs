@@ -12,7 +12,9 @@ mod scene;
 use act::{Act, Draw, ELSEWHERE, Name, is_refusal};
 use common::{rebuilt, settings, store_settings};
 use futures::future::join_all;
-use ripstop_catalog::{Audited as _, Catalog, Change, Embedded, ListingRequest, Object};
+use ripstop_catalog::{
+    Attributes, Audited as _, Catalog, Change, Embedded, ListingRequest, Object,
+};
 use ripstop_keeper::{CheckOptions, KeeperSettings};
 use ripstop_store::{PackSettings, StoreSettings};
 use scene::{Life, World};
@@ -32,8 +34,9 @@ const TOGETHER_MAX: u64 = 3;
 /// Steps (what is asked of a node or the catalog, and what it answers) before a gateway is killed,
 /// at most.
 const STEPS_MAX: u64 = 150;
-/// What a catalog holds: by bucket and key; a bucket under the empty key.
-type Held = BTreeMap<(String, String), Option<Object>>;
+/// What a catalog holds: by bucket and key; a bucket under the empty key, as if it were an object
+/// whose tags are what is configured of it.
+type Held = BTreeMap<(String, String), Object>;
 
 async fn held(catalog: &dyn Catalog) -> Held {
     let mut held = Held::new();
@@ -42,9 +45,12 @@ async fn held(catalog: &dyn Catalog) -> Held {
             ListingRequest { bucket: bucket.name.clone(), max: 1000, ..Default::default() };
         for (key, _) in catalog.list(&request).await.expect("listed").objects {
             let found = catalog.object(&bucket.name, &key).await.expect("read").expect("listed");
-            held.insert((bucket.name.clone(), key), Some(found.object));
+            held.insert((bucket.name.clone(), key), found.object);
         }
-        held.insert((bucket.name, String::new()), None);
+        let tags = bucket.documents.pairs().to_vec();
+        let attributes = Attributes { tags, ..Attributes::default() };
+        let like = Object { attributes, stamp: Some(bucket.stamp()), ..Object::default() };
+        held.insert((bucket.name, String::new()), like);
     }
     held
 }
@@ -204,20 +210,20 @@ impl History {
 }
 
 /// Whether it is the same object, wherever its bytes are.
-fn is_same(held: Option<&Option<Object>>, found: Option<&Option<Object>>) -> bool {
-    let (Some(Some(held)), Some(Some(found))) = (held, found) else { return false };
+fn is_same(held: Option<&Object>, found: Option<&Object>) -> bool {
+    let (Some(held), Some(found)) = (held, found) else { return false };
     let (told_by, extents) = (held.told_by, held.extents.clone());
     let found = Object { told_by, extents, ..found.clone() };
     held.stamp() == found.stamp() && Object { stamp: held.stamp, ..found } == *held
 }
 
 /// Whether what was found is what somebody wrote who was not answered.
-fn is_later(held: Option<&Option<Object>>, found: Option<&Option<Object>>) -> bool {
+fn is_later(held: Option<&Object>, found: Option<&Object>) -> bool {
     match (held, found) {
-        (Some(Some(held)), Some(Some(found))) => found.stamp() > held.stamp(),
+        (Some(held), Some(found)) => found.stamp() > held.stamp(),
         // It was being made, or removed.
         (None, Some(_)) | (Some(_), None) => true,
-        (Some(None), Some(_)) | (Some(Some(_)), Some(None)) | (None, None) => false,
+        (None, None) => false,
     }
 }
 

@@ -4,7 +4,9 @@ use crate::{
     error::{RETRY_AFTER, STAMPS_MAX},
     record::Telling,
 };
-use ripstop_catalog::{Bucket, Change, Condition, ListingRequest, Refusal};
+use ripstop_catalog::{
+    BUCKET_DOCUMENTS_LEN_MAX, Bucket, Change, Condition, ListingRequest, Refusal,
+};
 use ripstop_host::unix_ms;
 
 impl Store {
@@ -24,6 +26,41 @@ impl Store {
             let change = |stripes| Change::CreateBucket { bucket, stripes };
             match self.commit(vec![written], change).await {
                 Ok(_) => return Ok(()),
+                Err(why) => _ = self.behind(why)?,
+            }
+        }
+        Err(StoreError::Busy { retry_after: RETRY_AFTER })
+    }
+
+    /// Has a bucket have this document of that name in the place of any other; with `None`, none.
+    /// It is told anew, so that a lost catalog can be rebuilt with it.
+    pub async fn set_bucket_document(
+        &self,
+        bucket: &str,
+        name: &str,
+        document: Option<&str>,
+    ) -> Result<(), StoreError> {
+        for _ in 0..STAMPS_MAX {
+            let old = self.bucket(bucket).await?;
+            let was = old.told_by;
+            if old.documents.get(name) == document {
+                return Ok(());
+            }
+            let documents = old.documents.with(name, document.map(str::to_owned));
+            let len = documents.byte_len();
+            if len > BUCKET_DOCUMENTS_LEN_MAX {
+                return Err(Refusal::DocumentsTooLong { len }.into());
+            }
+            let (told_by, _pin) = self.name().await?;
+            let stamp = Some(self.stamp(told_by, &Condition::None).await?);
+            let bucket = Bucket { documents, told_by, stamp, ..old };
+            let told = Telling::Bucket(bucket.clone());
+            let written = self.tell(self.pool_for(&bucket.name), told_by, told).await?;
+            let change = |stripes| Change::SetBucket { bucket, was, stripes };
+            match self.commit(vec![written], change).await {
+                Ok(_) => return Ok(()),
+                // Somebody else has set another since.
+                Err(why) if why.is_refusal(&Refusal::ConditionFailed) => {}
                 Err(why) => _ = self.behind(why)?,
             }
         }
@@ -61,7 +98,7 @@ impl Store {
         found.ok_or_else(|| Refusal::NoSuchBucket.into())
     }
 
-    /// Buckets by name, ascending, after `after`.
+    /// Buckets by name, ascending, after `after`; fewer than `max` where much is configured of them.
     pub async fn buckets(&self, after: &str, max: usize) -> Result<Vec<Bucket>, StoreError> {
         Ok(self.inner.catalog.buckets(after, max).await?)
     }

@@ -14,6 +14,13 @@ pub(crate) struct Uncommitted {
     written: Vec<Written>,
 }
 
+impl Uncommitted {
+    /// Whether it was refused for this reason.
+    pub(crate) fn is_refusal(&self, reason: &Refusal) -> bool {
+        matches!(&self.error, CatalogError::Refused(refusal) if refusal == reason)
+    }
+}
+
 impl From<Uncommitted> for StoreError {
     fn from(why: Uncommitted) -> Self {
         Self::Catalog(why.error)

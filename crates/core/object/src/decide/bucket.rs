@@ -4,7 +4,7 @@ use super::draft::Decision;
 use super::stop::Decided;
 use super::telling::must_follow;
 use super::turnover::{Turnover, told_by};
-use crate::{Applied, Bucket, Place, Refusal, Rows, Stripe, Tombstone};
+use crate::{Applied, BUCKET_DOCUMENTS_LEN_MAX, Bucket, Place, Refusal, Rows, Stripe, Tombstone};
 use alloc::borrow::Cow;
 use ripstop_model::StripeId;
 
@@ -35,6 +35,37 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
             turnover.lose(self, &told_by(buried.told_by))?;
             self.writes.tombstones.insert(at.clone(), None);
         }
+        self.believe(&at, bucket.told_by, again);
+        let name = Cow::Borrowed(bucket.name.as_str());
+        self.writes.buckets.insert(name, Some(Cow::Borrowed(bucket)));
+        turnover.settle(self, now_ms)?;
+        Ok(Applied::default())
+    }
+
+    pub(super) fn set_bucket(
+        &mut self,
+        now_ms: u64,
+        bucket: &'a Bucket,
+        was: StripeId,
+        stripes: &[(StripeId, Stripe)],
+    ) -> Decided<Applied, R> {
+        let Some(old) = self.bucket(&bucket.name)?.map(Cow::into_owned) else {
+            return Err(Refusal::NoSuchBucket.into());
+        };
+        if old.told_by != was {
+            return Err(Refusal::ConditionFailed.into());
+        }
+        must_follow(bucket.stamp(), Some(old.stamp()))?;
+        let len = bucket.documents.byte_len();
+        if len > BUCKET_DOCUMENTS_LEN_MAX {
+            return Err(Refusal::DocumentsTooLong { len }.into());
+        }
+        let at = Place::of_bucket(&bucket.name);
+        let mut turnover = Turnover::new(self, stripes)?;
+        turnover.gain(self, &told_by(bucket.told_by))?;
+        turnover.lose(self, &told_by(old.told_by))?;
+        let again = self.is_believed_again(&turnover, &at, bucket.told_by)?;
+        self.outdate(&at, old.told_by, Some(bucket.told_by));
         self.believe(&at, bucket.told_by, again);
         let name = Cow::Borrowed(bucket.name.as_str());
         self.writes.buckets.insert(name, Some(Cow::Borrowed(bucket)));

@@ -33,6 +33,9 @@ impl<'r, 'a, R: Rows> Decision<'r, 'a, R> {
     pub(super) fn apply(&mut self, now_ms: u64, change: &'a Change) -> Decided<Applied, R> {
         match change {
             Change::CreateBucket { bucket, stripes } => self.create_bucket(now_ms, bucket, stripes),
+            Change::SetBucket { bucket, was, stripes } => {
+                self.set_bucket(now_ms, bucket, *was, stripes)
+            }
             Change::DeleteBucket { name, tombstone, stripes } => {
                 self.delete_bucket(now_ms, name, tombstone.as_ref(), stripes)
             }

@@ -75,6 +75,7 @@ listed! {
         deletions_of_one_stripe_may_each_bring_it
         a_stripe_that_tells_a_version_and_its_end_needs_no_tombstone
         a_deleted_bucket_leaves_a_tombstone_too
+        a_bucket_that_is_set_is_told_anew_and_outlives_what_told_it
         what_outlives_what_is_known_from_what_was_told
         a_deletion_that_was_told_is_buried_again
         a_stripe_that_tells_what_is_so_again_is_believed

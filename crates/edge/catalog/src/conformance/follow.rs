@@ -44,6 +44,7 @@ pub async fn follow(catalog: &dyn Audited, steps: &[Step], together: usize) -> M
                 ScriptStep::List(request) => compare_list(catalog, &model, request).await,
                 ScriptStep::Uploads(request) => compare_uploads(catalog, &model, request).await,
                 ScriptStep::CreateBucket { .. }
+                | ScriptStep::SetBucket { .. }
                 | ScriptStep::DeleteBucket { .. }
                 | ScriptStep::Put { .. }
                 | ScriptStep::Delete { .. }

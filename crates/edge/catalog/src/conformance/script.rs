@@ -23,6 +23,13 @@ pub enum ScriptStep {
         when: When,
         material: Material,
     },
+    SetBucket {
+        bucket: u8,
+        document: Option<u8>,
+        is_stale: bool,
+        when: When,
+        material: Material,
+    },
     DeleteBucket {
         bucket: u8,
         told: Option<(When, Material)>,
@@ -265,6 +272,10 @@ fn action() -> impl Strategy<Value = ScriptStep> {
     prop_oneof![
         2 => (bucket(), when(), material())
             .prop_map(|(bucket, when, material)| ScriptStep::CreateBucket { bucket, when, material }),
+        2 => (bucket(), prop::option::of(0..3u8), prop::bool::weighted(0.2), when(), material())
+            .prop_map(|(bucket, document, is_stale, when, material)| ScriptStep::SetBucket {
+                bucket, document, is_stale, when, material
+            }),
         1 => (bucket(), prop::option::of(told()))
             .prop_map(|(bucket, told)| ScriptStep::DeleteBucket { bucket, told }),
         12 => (bucket(), key(), when(), material(), wish(), quota()).prop_map(

@@ -121,6 +121,17 @@ impl Writer {
                 bucket.stamp = self.stamp(told_by, *when);
                 Change::CreateBucket { bucket, stripes: brought }
             }
+            ScriptStep::SetBucket { bucket: number, document, is_stale, when, material } => {
+                let Made { told_by, brought, .. } = self.make(material);
+                let mut bucket = bucket(&format!("bucket{number}"), told_by);
+                bucket.stamp = self.stamp(told_by, *when);
+                let present = state.buckets.get(&bucket.name);
+                let was = present.filter(|_| !is_stale).map_or(StripeId(0), |it| it.told_by);
+                let documents = present.map(|it| it.documents.clone()).unwrap_or_default();
+                let document = document.map(|number| format!("document {number}"));
+                bucket.documents = documents.with("name", document);
+                Change::SetBucket { bucket, was, stripes: brought }
+            }
             ScriptStep::DeleteBucket { bucket, told } => {
                 let (tombstone, stripes) = self.tombstone(told.as_ref());
                 Change::DeleteBucket { name: format!("bucket{bucket}"), tombstone, stripes }

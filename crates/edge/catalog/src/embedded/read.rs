@@ -3,17 +3,37 @@
 use super::failure::corrupt;
 use super::key::text;
 use super::kinds::{LeftoverKey, VOUCHED, leftover_key};
+use super::rows::{Entry, Stored};
 use super::short::{garbage_since, listed};
 use super::source::{Objects, Uploads};
 use super::table::View;
 use crate::rollup::page;
 use crate::{
-    Bucket, CatalogError, Extent, Held, LOCATED_EXTENTS_MAX, Lease, Leftover, ListedUpload,
-    Listing, ListingRequest, Located, PARTS_LEN_MAX, Refusal, Session, Stripe, Tombstone, Upload,
-    UploadedPart, Vouched, Watermark,
+    BUCKETS_LEN_MAX, Bucket, CatalogError, Extent, Held, LOCATED_EXTENTS_MAX, Lease, Leftover,
+    ListedUpload, Listing, ListingRequest, Located, PARTS_LEN_MAX, Refusal, Session, Stripe,
+    Tombstone, Upload, UploadedPart, Vouched, Watermark,
 };
+use redb::Key;
 use ripstop_model::{NodeId, StripeId};
 use std::ops::Bound;
+
+/// Records as they come, until they are longer than `len_max` together; one at least, if there is
+/// any.
+fn read_bounded<'a, K: Key + 'static, R: Stored>(
+    entries: impl Iterator<Item = Result<Entry<'a, K, R>, CatalogError>>,
+    len_max: usize,
+) -> Result<Vec<R>, CatalogError> {
+    let (mut records, mut len) = (Vec::new(), 0);
+    for entry in entries {
+        let entry = entry?;
+        len += entry.len();
+        if len > len_max && !records.is_empty() {
+            break;
+        }
+        records.push(entry.read()?);
+    }
+    Ok(records)
+}
 
 /// What a key was found to stand for.
 #[expect(clippy::large_enum_variant, reason = "made one at a time, and mostly the large one")]
@@ -31,7 +51,7 @@ impl View {
 
     pub(super) fn buckets(&self, after: &str, max: usize) -> Result<Vec<Bucket>, CatalogError> {
         let after = (Bound::Excluded(after.as_bytes()), Bound::Unbounded);
-        self.buckets.range::<&[u8]>(after)?.take(max).map(|entry| entry?.read()).collect()
+        read_bounded(self.buckets.range::<&[u8]>(after)?.take(max), BUCKETS_LEN_MAX)
     }
 
     /// The object of a key, unless its record is longer than `len_max` bytes.
@@ -134,16 +154,7 @@ impl View {
         if after == u16::MAX {
             return Ok(vec![]);
         }
-        let (mut parts, mut len) = (Vec::new(), 0);
-        for entry in self.parts.range::<(&[u8], u16)>(range)?.take(max) {
-            let entry = entry?;
-            len += entry.len();
-            if len > PARTS_LEN_MAX && !parts.is_empty() {
-                break;
-            }
-            parts.push(entry.read()?);
-        }
-        Ok(parts)
+        read_bounded(self.parts.range::<(&[u8], u16)>(range)?.take(max), PARTS_LEN_MAX)
     }
 
     pub(super) fn stripes_after(

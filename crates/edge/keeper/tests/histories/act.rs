@@ -54,6 +54,8 @@ pub(crate) enum Act {
     },
     MakeBucket(&'static str),
     RemoveBucket(&'static str),
+    /// Something is configured of a bucket.
+    Configure(&'static str, Option<&'static str>),
     /// Several keys at once: each a put, a put that must find nothing, or a deletion.
     Pack(Vec<(Name, Packed)>),
     Move([u16; 4]),
@@ -95,7 +97,8 @@ impl Act {
 
     pub(crate) fn draw(draw: &mut Draw) -> Self {
         let name = (draw.of(&BUCKETS), draw.of(&KEYS));
-        match draw.below(36) {
+        match draw.below(38) {
+            36.. => Self::Configure(name.0, draw.of(&[None, Some("one"), Some("another")])),
             32.. => Self::Clean(draw.of(&[0.0, 0.25])),
             24.. => Self::draw_pack(draw),
             0..=7 => {
@@ -145,7 +148,9 @@ impl Act {
             | Self::Copy { to: name, .. }
             | Self::Tag(name)
             | Self::Multipart { name, .. } => Some(*name),
-            Self::MakeBucket(bucket) | Self::RemoveBucket(bucket) => Some((bucket, "")),
+            Self::MakeBucket(bucket) | Self::RemoveBucket(bucket) | Self::Configure(bucket, _) => {
+                Some((bucket, ""))
+            }
             Self::Clean(_) => Some(ELSEWHERE),
             Self::Pack(_)
             | Self::Move(_)
@@ -213,6 +218,9 @@ impl Act {
             }
             Self::MakeBucket(bucket) => store.create_bucket(bucket).await,
             Self::RemoveBucket(bucket) => store.delete_bucket(bucket).await,
+            Self::Configure(bucket, document) => {
+                store.set_bucket_document(bucket, "name", *document).await
+            }
             Self::Pack(_) => unreachable!("it answers for each of its members"),
             Self::Move(nodes) => {
                 store.keeper.follow(scene::POOL, &plan(&[(1, nodes)]));

@@ -11,6 +11,7 @@ impl From<StoreError> for Failure {
                 Refusal::NoSuchBucket => Code::NoSuchBucket,
                 Refusal::BucketExists => Code::BucketAlreadyOwnedByYou,
                 Refusal::BucketNotEmpty => Code::BucketNotEmpty,
+                Refusal::DocumentsTooLong { .. } => Code::MaxMessageLengthExceeded,
                 Refusal::NoSuchKey => Code::NoSuchKey,
                 Refusal::NoSuchUpload => Code::NoSuchUpload,
                 Refusal::PartChanged { .. } => Code::InvalidPart,

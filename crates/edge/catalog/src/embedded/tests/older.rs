@@ -172,7 +172,7 @@ fn older_file(path: &Path) -> String {
     said
 }
 
-/// As it could be told of when there was this format: without stamps and tombstones.
+/// As it could be told of when there was this format: without stamps, tombstones and documents.
 #[expect(clippy::wildcard_enum_match_arm, reason = "others are as they were")]
 pub(super) fn untold(mut change: Change) -> Change {
     match &mut change {
@@ -185,7 +185,9 @@ pub(super) fn untold(mut change: Change) -> Change {
             *tombstone = None;
             stripes.clear();
         }
-        Change::Bury { stripes, .. } => return Change::Discard { stripes: stripes.clone() },
+        Change::Bury { stripes, .. } | Change::SetBucket { stripes, .. } => {
+            return Change::Discard { stripes: stripes.clone() };
+        }
         Change::Outlive { stripe, .. } => return Change::Discard { stripes: vec![stripe.clone()] },
         _ => {}
     }
