@@ -47,6 +47,7 @@ codes! {
     InvalidAccessKeyId 403 "InvalidAccessKeyId": "The AWS Access Key Id you provided does not exist in our records.",
     InvalidArgument 400 "InvalidArgument": "Invalid argument.",
     InvalidBucketName 400 "InvalidBucketName": "The specified bucket is not valid.",
+    InvalidChunkSize 400 "InvalidChunkSizeError": "Only the last chunk is allowed to have a size less than 8192 bytes",
     InvalidDigest 400 "InvalidDigest": "The Content-MD5 you specified was invalid.",
     InvalidLocationConstraint 400 "InvalidLocationConstraint": "The specified location-constraint is not valid",
     InvalidPart 400 "InvalidPart": "One or more of the specified parts could not be found.  The part may not have been uploaded, or the specified entity tag may not match the part's entity tag.",
