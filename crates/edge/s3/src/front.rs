@@ -9,7 +9,7 @@ use crate::{
     body::{Chunked, Outgoing, Payload, Source},
     date,
     error::{Code, Failure, Outcome},
-    op::{self, Desk, Input, Row, Signer},
+    op::{self, Desk, Input, Level, Row, Signer},
     request::{Reply, Request},
     route::route,
     uri::{self, Query, Target},
@@ -157,6 +157,10 @@ impl Front {
             Some(signed) => signed,
             None => (auth::unsigned_payload(&head.presented())?, None),
         };
+        if row.when.method == "PUT" && row.when.level == Level::Bucket && !claim.is_plain() {
+            let message = "The value of x-amz-content-sha256 header is invalid.";
+            return Err(Failure::new(Code::InvalidRequest, message));
+        }
         if self.settings.unsigned_payload_needs_tls && !client.secure {
             refuse_unsigned(&claim, announced, headers)?;
         }

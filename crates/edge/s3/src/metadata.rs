@@ -15,6 +15,8 @@ const USER_LEN_MAX: usize = 2048;
 /// answers and fragments' headers all carry them.
 const KEPT_LEN_MAX: usize = 8 << 10;
 const USER_PREFIX: &str = "x-amz-meta-";
+/// Kept like the standard headers, but no copy takes it along.
+pub(crate) const REDIRECT: &str = "x-amz-website-redirect-location";
 
 /// Standard headers that are kept and handed back.
 const STANDARD: [&str; 6] = [
@@ -33,9 +35,20 @@ pub(crate) fn read(headers: &HeaderMap) -> Outcome<Attributes> {
         Some(value) => tagging::from_header(&text_of(value))?,
         None => Vec::new(),
     };
-    let (standard, user) = (standard(headers), user(headers)?);
+    let (mut standard, user) = (standard(headers), user(headers)?);
+    standard.extend(redirect(headers)?);
     check_kept(&standard, &user)?;
     Ok(Attributes { headers: standard, user, tags, ..Attributes::default() })
+}
+
+/// Where a website would send who asks for the object: there are none here, so it is only kept.
+fn redirect(headers: &HeaderMap) -> Outcome<Option<(String, String)>> {
+    let Some(value) = headers.get(REDIRECT) else { return Ok(None) };
+    let location = text_of(value);
+    if !["/", "http://", "https://"].iter().any(|start| location.starts_with(start)) {
+        return Err(Failure::from(Code::InvalidRedirectLocation).with("Location", location));
+    }
+    Ok(Some((REDIRECT.to_owned(), location)))
 }
 
 fn check_kept(standard: &[(String, String)], user: &[(String, String)]) -> Outcome<()> {
@@ -99,11 +112,10 @@ fn user(headers: &HeaderMap) -> Outcome<Vec<(String, String)>> {
 
 /// Refuses what we could only ignore: encryption, locks, other storage classes, redirects, grants.
 pub(crate) fn refuse_unsupported(headers: &HeaderMap) -> Outcome<()> {
-    const PREFIXES: [&str; 5] = [
+    const PREFIXES: [&str; 4] = [
         "x-amz-server-side-encryption",
         "x-amz-copy-source-server-side-encryption",
         "x-amz-object-lock-",
-        "x-amz-website-redirect-location",
         "x-amz-write-offset-bytes",
     ];
     for (name, value) in headers {

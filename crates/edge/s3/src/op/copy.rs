@@ -12,7 +12,8 @@ use crate::{
     condition::{self, Demand},
     date, digest,
     error::{Code, Failure},
-    metadata, range,
+    metadata::{self, REDIRECT},
+    range,
     xml::Element,
 };
 use ripstop_catalog::{Attributes, Checksum, ChecksumAlgorithm, Located, Object, UploadedPart};
@@ -24,16 +25,16 @@ fn replaces(request: &Request, directive: &'static str) -> Outcome<bool> {
     match request.header(directive) {
         None | Some("COPY") => Ok(false),
         Some("REPLACE") => Ok(true),
-        Some(other) => Err(Failure::argument("Unknown directive.", directive, other)),
+        Some(other) => {
+            let what = if directive == "x-amz-tagging-directive" { "tagging" } else { "metadata" };
+            Err(Failure::argument(format!("Unknown {what} directive."), directive, other))
+        }
     }
 }
 
 /// The checksum function that the client asks for.
 fn wanted_algorithm(request: &Request) -> Outcome<Option<ChecksumAlgorithm>> {
-    let Some(name) = request.header("x-amz-checksum-algorithm") else { return Ok(None) };
-    let message = "Checksum algorithm provided is unsupported. Please try again with any of the \
-                   valid types: [CRC32, CRC32C, CRC64NVME, SHA1, SHA256]";
-    digest::parse(name).map(Some).ok_or_else(|| Failure::new(Code::InvalidRequest, message))
+    request.header("x-amz-checksum-algorithm").map(digest::named).transpose()
 }
 
 pub(super) struct Copy {
@@ -81,7 +82,9 @@ impl Operate for Copy {
         let mut attributes =
             Attributes { etag: old.etag.clone(), parts: old.parts.clone(), ..given };
         if !new_metadata {
-            attributes.headers.clone_from(&old.headers);
+            let redirect = attributes.headers.into_iter().find(|(name, _)| *name == REDIRECT);
+            let kept = old.headers.iter().filter(|(name, _)| name != REDIRECT).cloned();
+            attributes.headers = kept.chain(redirect).collect();
             attributes.user.clone_from(&old.user);
         }
         if !new_tags {
@@ -130,7 +133,7 @@ async fn copied_checksum(
 
 /// Makes a range of an object a part.
 pub(super) struct Part {
-    source: Source,
+    source: Outcome<Source>,
     name: UploadName,
     number: u16,
     range: Option<String>,
@@ -148,14 +151,16 @@ impl Operate for Part {
     async fn parse(request: &mut Request) -> Outcome<Self> {
         metadata::refuse_unsupported(&request.headers)?;
         let number = number_of(request)?;
-        let source = Source::parse(request)?;
+        let source = Source::parse(request);
         let range = request.header("x-amz-copy-source-range").map(str::to_owned);
         Ok(Self { source, name: UploadName::parse(request), number, range })
     }
 
     async fn run(self, desk: &Desk) -> Outcome<Copied> {
+        desk.store.bucket(&self.name.bucket).await?;
+        let source = self.source?;
         let upload = self.name.find(desk).await?;
-        let located = self.source.find(desk).await?;
+        let located = source.find(desk).await?;
         let len = located.object.len;
         let range = match &self.range {
             Some(range) => range::of_source(range, len)?,

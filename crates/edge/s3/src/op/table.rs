@@ -4,8 +4,8 @@
 
 use super::{
     COPY_SOURCE, Desk, Input, Level, Outcome, Reply, Request, Selector, Signer, When, acl,
-    act::perform, attributes, bucket, complete, copy, cors, delete, list, list_uploads, multipart,
-    object, part, post, put, setting, settings::SETTINGS, tags,
+    act::perform, attributes, bucket, bucket_tags, complete, copy, cors, delete, list,
+    list_uploads, multipart, object, ownership, part, post, put, setting, settings::SETTINGS, tags,
 };
 use crate::{
     error::{Code, Failure},
@@ -151,6 +151,9 @@ operations! {
     GET Bucket [Has("uploads")] ListMultipartUploads: Nothing KeyOrNobody Read
         => list_uploads::List;
     GET Bucket [Has("versions")] ListObjectVersions: Nothing KeyOrNobody Read => list::Versions;
+    GET Bucket [Has("tagging")] GetBucketTagging: Nothing KeyOrNobody Read => bucket_tags::Get;
+    GET Bucket [Has("ownershipControls")] GetBucketOwnershipControls: Nothing KeyOrNobody Read
+        => ownership::Get;
     GET Bucket [NamesSetting] GetBucketSetting: Nothing KeyOrNobody Read => setting::Get;
     GET Bucket [Is("list-type", "2")] ListObjectsV2: Nothing KeyOrNobody Read => list::Version2;
     GET Bucket [] ListObjects: Nothing KeyOrNobody Read => list::Version1;
@@ -166,6 +169,10 @@ operations! {
         => tags::Put;
     PUT BucketOrObject [Has("acl")] PutAcl: Document(GRANTS) KeyOrNobody Configure + VERSION
         => acl::Put;
+    PUT Bucket [Has("tagging")] PutBucketTagging: Document(BUCKET) Key Configure
+        => bucket_tags::Put;
+    PUT Bucket [Has("ownershipControls")] PutBucketOwnershipControls: Document(BUCKET) Key Configure
+        => ownership::Put;
     PUT Bucket [NamesSetting] = not_implemented;
     PUT Bucket [] CreateBucket: Document(BUCKET) Key Own => bucket::Create;
     PUT Object [Has("uploadId"), Header(COPY_SOURCE)] UploadPartCopy: Nothing KeyOrNobody Write
@@ -175,6 +182,10 @@ operations! {
     PUT Object [Header(COPY_SOURCE)] CopyObject: Nothing KeyOrNobody Write => copy::Copy;
     PUT Object [] PutObject: Bytes KeyOrNobody Write => put::Put;
 
+    DELETE Bucket [Has("tagging")] DeleteBucketTagging: Nothing Key Configure
+        => bucket_tags::Delete;
+    DELETE Bucket [Has("ownershipControls")] DeleteBucketOwnershipControls: Nothing Key Configure
+        => ownership::Delete;
     DELETE Bucket [NamesSetting] DeleteBucketSetting: Nothing Key Configure => setting::Delete;
     DELETE Bucket [] DeleteBucket: Nothing Key Own => bucket::Delete;
     DELETE Object [Has("tagging")] DeleteObjectTagging: Nothing KeyOrNobody Configure + VERSION
@@ -197,8 +208,8 @@ operations! {
 const TAGS: Limits = Limits { bytes: 64 << 10, depth: 8, elements: 1024 };
 /// A hundred grants, the most that S3 takes.
 const GRANTS: Limits = Limits { bytes: 64 << 10, depth: 8, elements: 1024 };
-/// A region, a place, fifty tags.
-const BUCKET: Limits = Limits { bytes: 64 << 10, depth: 8, elements: 256 };
+/// A region, a place, fifty tags; and some more, which are told what is wrong with them.
+const BUCKET: Limits = Limits { bytes: 256 << 10, depth: 8, elements: 512 };
 /// A thousand keys of full length, each with what else S3 lets an entry say.
 const KEYS: Limits = Limits { bytes: 4 << 20, depth: 8, elements: 2 + 1000 * 8 };
 /// Ten thousand parts of nine fields each.

@@ -30,7 +30,7 @@ impl Operate for Get {
     }
 
     fn render(tags: Tags, _: &FrontSettings) -> Reply {
-        Reply::document(tagging::document(&tags))
+        Reply::document(tagging::document(tags))
     }
 }
 
@@ -46,7 +46,9 @@ impl Operate for Put {
     async fn parse(request: &mut Request) -> Outcome<Self> {
         request.check_version()?;
         let document = request.vouched_document().await?;
-        let tags = document.read(Code::MalformedXml, tagging::from_root).await?;
+        let tags = document
+            .read(Code::MalformedXml, |root| tagging::from_root(root, tagging::OBJECT))
+            .await?;
         Ok(Self { bucket: request.bucket.clone(), key: request.key.clone(), tags })
     }
 
