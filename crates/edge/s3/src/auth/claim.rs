@@ -8,6 +8,8 @@ use crate::{
 pub(super) const EXPIRY_S_MAX: i64 = 7 * 24 * 60 * 60;
 
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
+const MALFORMED_CREDENTIAL: &str = "the Credential is mal-formed; expecting \
+     \"<YOUR-AKID>/YYYYMMDD/REGION/SERVICE/aws4_request\".";
 /// Version 4A, for many regions at once.
 const ALGORITHM_4A: &str = "AWS4-ECDSA-P256-SHA256";
 /// Most headers that a signature covers: as many as a request may have.
@@ -159,13 +161,14 @@ impl Claim {
     ) -> Outcome<Self> {
         // Access keys may hold slashes: the scope is what comes last.
         let mut parts = credential.rsplitn(5, '/');
-        let (Some(terminal), Some(service), Some(region), Some(date), Some(access_key)) =
-            (parts.next(), parts.next(), parts.next(), parts.next(), parts.next())
+        let scope = (parts.next(), parts.next(), parts.next(), parts.next(), parts.next());
+        let (Some(terminal), Some(service), Some(region), Some(date), Some(access_key)) = scope
         else {
-            return Err(place.malformed(
-                "the Credential is mal-formed; expecting \"<YOUR-AKID>/YYYYMMDD/REGION/SERVICE/aws4_request\".",
-            ));
+            return Err(place.malformed(MALFORMED_CREDENTIAL));
         };
+        if terminal != "aws4_request" && access_key.contains('/') {
+            return Err(place.malformed(MALFORMED_CREDENTIAL));
+        }
         if terminal != "aws4_request" {
             return Err(place.malformed(format!(
                 "incorrect terminal \"{terminal}\". This endpoint uses \"aws4_request\"."

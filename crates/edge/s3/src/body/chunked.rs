@@ -218,6 +218,9 @@ impl Chunked {
             self.trailers.iter().position(|(name, _)| name == "x-amz-trailer-signature");
         let signature = signature_at.map(|at| self.trailers.remove(at).1);
         let is_signed = self.signer.is_some() && !self.announced.is_empty();
+        if self.trailers.is_empty() && !self.announced.is_empty() {
+            return Err(Code::MalformedTrailer.into());
+        }
         if is_signed && !signature.as_deref().is_some_and(is_signature) {
             return Err(incomplete());
         }

@@ -249,12 +249,14 @@ impl Operate for List {
     type Done = Listed;
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
-        let max = match request.count("max-buckets")? {
+        let max = match request.query.filled("max-buckets") {
             None => BUCKETS_MAX,
-            Some(max @ 1..=BUCKETS_MAX) => max,
-            Some(max) => {
-                let message = "Argument max-buckets must be an integer between 1 and 10000.";
-                return Err(Failure::argument(message, "max-buckets", &max.to_string()));
+            Some(text) => {
+                let max = text.parse().ok().filter(|max| (1..=BUCKETS_MAX).contains(max));
+                max.ok_or_else(|| {
+                    let message = "Argument max-buckets must be an integer between 1 and 10000.";
+                    Failure::argument(message, "max-buckets", text)
+                })?
             }
         };
         let region = request.query.filled("bucket-region");

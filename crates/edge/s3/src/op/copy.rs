@@ -59,8 +59,9 @@ impl Operate for Copy {
         let source = Source::parse(request)?;
         let (bucket, key) = (request.bucket.clone(), request.key.clone());
         let onto_itself = source.bucket == bucket && source.key == key;
-        let names_a_class = request.headers.contains_key("x-amz-storage-class");
-        if onto_itself && !new_metadata && !new_tags && algorithm.is_none() && !names_a_class {
+        let says = |name| request.headers.contains_key(name);
+        let alters = new_metadata || new_tags || says("x-amz-storage-class") || says(REDIRECT);
+        if onto_itself && !alters && algorithm.is_none() {
             return Err(Failure::new(
                 Code::InvalidRequest,
                 "This copy request is illegal because it is trying to copy an object to itself without \
