@@ -115,6 +115,16 @@ pub enum ChecksumAlgorithm {
     Sha1,
     /// SHA-256.
     Sha256,
+    /// SHA-512.
+    Sha512,
+    /// MD5.
+    Md5,
+    /// XXH64.
+    XxHash64,
+    /// XXH3 of 64 bits.
+    XxHash3,
+    /// XXH3 of 128 bits.
+    XxHash128,
 }
 
 /// What the S3 face knows of an object besides its bytes.

@@ -347,6 +347,11 @@ const fn number(algorithm: ChecksumAlgorithm) -> u64 {
         ChecksumAlgorithm::Crc64Nvme => 3,
         ChecksumAlgorithm::Sha1 => 4,
         ChecksumAlgorithm::Sha256 => 5,
+        ChecksumAlgorithm::Sha512 => 6,
+        ChecksumAlgorithm::Md5 => 7,
+        ChecksumAlgorithm::XxHash64 => 8,
+        ChecksumAlgorithm::XxHash3 => 9,
+        ChecksumAlgorithm::XxHash128 => 10,
     }
 }
 
@@ -358,6 +363,11 @@ pub fn checksum_algorithm(from: &mut Found<'_>) -> Result<ChecksumAlgorithm, Unr
         3 => ChecksumAlgorithm::Crc64Nvme,
         4 => ChecksumAlgorithm::Sha1,
         5 => ChecksumAlgorithm::Sha256,
+        6 => ChecksumAlgorithm::Sha512,
+        7 => ChecksumAlgorithm::Md5,
+        8 => ChecksumAlgorithm::XxHash64,
+        9 => ChecksumAlgorithm::XxHash3,
+        10 => ChecksumAlgorithm::XxHash128,
         _ => return Err(from.wrong("is a checksum's function that is not known")),
     })
 }

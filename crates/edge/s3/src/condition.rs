@@ -89,10 +89,7 @@ pub(crate) fn demand(headers: &HeaderMap) -> Outcome<Demand> {
     let text =
         |name: &str| headers.get(name).map(|v| String::from_utf8_lossy(v.as_bytes()).into_owned());
     match (text("if-match"), text("if-none-match")) {
-        (Some(_), Some(_)) => Err(Failure::new(
-            Code::NotImplemented,
-            "If-Match and If-None-Match are not implemented together",
-        )),
+        (Some(_), Some(_)) => Err(Code::NotImplemented.into()),
         (Some(tag), None) => Ok(Demand::Plain(match bare_tag(&tag) {
             "*" => Condition::Present,
             tag => Condition::Etag(tag.to_owned()),

@@ -9,7 +9,7 @@ use crate::{
     body::{Chunked, Outgoing, Payload, Source},
     date,
     error::{Code, Failure, Outcome},
-    op::{self, Desk, Input, Row, Signer},
+    op::{self, Desk, Input, Level, Row, Signer},
     request::{Reply, Request},
     route::route,
     uri::{self, Query, Target},
@@ -157,6 +157,10 @@ impl Front {
             Some(signed) => signed,
             None => (auth::unsigned_payload(&head.presented())?, None),
         };
+        if row.when.method == "PUT" && row.when.level == Level::Bucket && !claim.is_plain() {
+            let message = "The value of x-amz-content-sha256 header is invalid.";
+            return Err(Failure::new(Code::InvalidRequest, message));
+        }
         if self.settings.unsigned_payload_needs_tls && !client.secure {
             refuse_unsigned(&claim, announced, headers)?;
         }
@@ -309,14 +313,9 @@ fn payload(
         PayloadClaim::Unsigned => Ok(Payload::plain(source, announced, None)),
         PayloadClaim::Sha256(sha256) => Ok(Payload::plain(source, announced, Some(sha256))),
         PayloadClaim::Chunks { trailer, .. } => {
-            let len = match headers.get("x-amz-decoded-content-length") {
-                None => None,
-                Some(value) => Some(
-                    value.to_str().ok().and_then(|text| text.parse().ok()).ok_or_else(|| {
-                        Failure::new(Code::InvalidArgument, "Invalid x-amz-decoded-content-length")
-                    })?,
-                ),
-            };
+            let len = headers.get("x-amz-decoded-content-length");
+            let len = len.and_then(|len| len.to_str().ok()?.parse().ok());
+            let len = Some(len.ok_or(Code::MissingContentLength)?);
             let names = headers.get("x-amz-trailer").filter(|_| trailer);
             let names = names.and_then(|names| names.to_str().ok()).unwrap_or_default();
             let names = names.split(',').map(|name| name.trim().to_ascii_lowercase());

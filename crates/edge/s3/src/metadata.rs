@@ -15,6 +15,8 @@ const USER_LEN_MAX: usize = 2048;
 /// answers and fragments' headers all carry them.
 const KEPT_LEN_MAX: usize = 8 << 10;
 const USER_PREFIX: &str = "x-amz-meta-";
+/// Kept like the standard headers, but no copy takes it along.
+pub(crate) const REDIRECT: &str = "x-amz-website-redirect-location";
 
 /// Standard headers that are kept and handed back.
 const STANDARD: [&str; 6] = [
@@ -33,9 +35,20 @@ pub(crate) fn read(headers: &HeaderMap) -> Outcome<Attributes> {
         Some(value) => tagging::from_header(&text_of(value))?,
         None => Vec::new(),
     };
-    let (standard, user) = (standard(headers), user(headers)?);
+    let (mut standard, user) = (standard(headers), user(headers)?);
+    standard.extend(redirect(headers)?);
     check_kept(&standard, &user)?;
     Ok(Attributes { headers: standard, user, tags, ..Attributes::default() })
+}
+
+/// Where a website would send who asks for the object: there are none here, so it is only kept.
+fn redirect(headers: &HeaderMap) -> Outcome<Option<(String, String)>> {
+    let Some(value) = headers.get(REDIRECT) else { return Ok(None) };
+    let location = text_of(value);
+    if !["/", "http://", "https://"].iter().any(|start| location.starts_with(start)) {
+        return Err(Failure::from(Code::InvalidRedirectLocation).with("Location", location));
+    }
+    Ok(Some((REDIRECT.to_owned(), location)))
 }
 
 fn check_kept(standard: &[(String, String)], user: &[(String, String)]) -> Outcome<()> {
@@ -97,15 +110,34 @@ fn user(headers: &HeaderMap) -> Outcome<Vec<(String, String)>> {
     Ok(user)
 }
 
-/// Refuses what we could only ignore: encryption, locks, other storage classes, redirects, grants.
+/// Refuses locks: no bucket here has any.
+fn refuse_locks(headers: &HeaderMap) -> Outcome<()> {
+    const MODE: &str = "x-amz-object-lock-mode";
+    const UNTIL: &str = "x-amz-object-lock-retain-until-date";
+    let missing = match (headers.contains_key(MODE), headers.contains_key(UNTIL)) {
+        (true, false) => Some(UNTIL),
+        (false, true) => Some(MODE),
+        (true, true) | (false, false) => None,
+    };
+    if let Some(missing) = missing {
+        let message = format!("{UNTIL} and {MODE} must both be supplied");
+        return Err(Failure::argument(message, missing, ""));
+    }
+    if headers.keys().any(|name| name.as_str().starts_with("x-amz-object-lock-")) {
+        let message = "Bucket is missing ObjectLockConfiguration";
+        return Err(Failure::new(Code::InvalidRequest, message));
+    }
+    Ok(())
+}
+
+/// Refuses what we could only ignore: encryption, locks, other storage classes, grants.
 pub(crate) fn refuse_unsupported(headers: &HeaderMap) -> Outcome<()> {
-    const PREFIXES: [&str; 5] = [
+    const PREFIXES: [&str; 3] = [
         "x-amz-server-side-encryption",
         "x-amz-copy-source-server-side-encryption",
-        "x-amz-object-lock-",
-        "x-amz-website-redirect-location",
         "x-amz-write-offset-bytes",
     ];
+    refuse_locks(headers)?;
     for (name, value) in headers {
         let name = name.as_str();
         if PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
@@ -215,7 +247,8 @@ mod tests {
     fn what_would_change_the_meaning_is_refused() {
         for (name, value, code) in [
             ("x-amz-server-side-encryption", "AES256", Code::NotImplemented),
-            ("x-amz-object-lock-mode", "GOVERNANCE", Code::NotImplemented),
+            ("x-amz-object-lock-mode", "GOVERNANCE", Code::InvalidArgument),
+            ("x-amz-object-lock-legal-hold", "ON", Code::InvalidRequest),
             ("x-amz-storage-class", "GLACIER", Code::InvalidStorageClass),
             ("x-amz-acl", "public-read", Code::AccessControlListNotSupported),
             ("x-amz-acl", "mine", Code::InvalidArgument),

@@ -26,6 +26,10 @@ pub(crate) fn wanted(range: &str, len: u64) -> Outcome<Wanted> {
         (None, Some(suffix)) => len.saturating_sub(suffix)..len,
         (None, None) => return Ok(Wanted::Whole),
     };
+    // The last bytes of nothing are all of it.
+    if len == 0 && first.is_none() && last != Some(0) {
+        return Ok(Wanted::Whole);
+    }
     if part.is_empty() {
         return Err(unsatisfiable(range, len));
     }
@@ -106,7 +110,9 @@ mod tests {
             ("bytes=99999999999999999999999-", 10, "InvalidRange"),
             ("bytes=-0", 10, "InvalidRange"),
             ("bytes=0-", 0, "InvalidRange"),
-            ("bytes=-1", 0, "InvalidRange"),
+            ("bytes=-1", 0, "whole"),
+            ("bytes=-0", 0, "InvalidRange"),
+            ("bytes=00-01", 0, "InvalidRange"),
             ("bytes=5-4", 10, "whole"),
             ("bytes=0-1,3-4", 10, "whole"),
             ("bytes=a-b", 10, "whole"),

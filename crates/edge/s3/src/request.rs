@@ -52,12 +52,15 @@ impl Request {
     /// The same where S3 takes none that its sender does not vouch for.
     pub(crate) async fn vouched_document(&mut self) -> Outcome<Document> {
         let envelope = self.envelope()?;
-        if !envelope.is_vouched_for() {
+        let is_vouched_for = envelope.is_vouched_for();
+        // That it is not what was signed goes first.
+        let document = envelope.open(&mut self.held).await?;
+        if !is_vouched_for {
             let message =
                 "Missing required header for this request: Content-MD5 OR x-amz-checksum-*";
             return Err(Failure::new(Code::InvalidRequest, message));
         }
-        envelope.open(&mut self.held).await
+        Ok(document)
     }
 
     /// The document in the body, held against its signature and nothing else: where headers of a
@@ -82,16 +85,7 @@ impl Request {
     /// A number from the query that must be within 0 and 2³¹−1, as S3 has it; `None` if it is
     /// absent.
     pub(crate) fn count(&self, name: &str) -> Outcome<Option<usize>> {
-        let Some(text) = self.query.filled(name) else { return Ok(None) };
-        let invalid = |message: String| Failure::argument(message, name, text);
-        let number: i64 = text.parse().map_err(|_| {
-            invalid(format!("Provided {name} not an integer or within integer range"))
-        })?;
-        if !(0..=i64::from(i32::MAX)).contains(&number) {
-            let message = format!("Argument {name} must be an integer between 0 and 2147483647");
-            return Err(invalid(message));
-        }
-        Ok(Some(number as usize))
+        self.query.filled(name).map(|text| count(name, text)).transpose()
     }
 
     /// Refuses requests that are meant for another owner's bucket.
@@ -103,6 +97,19 @@ impl Request {
         }
         Ok(())
     }
+}
+
+/// A number that must be within 0 and 2³¹−1, as S3 has it.
+pub(crate) fn count(name: &str, text: &str) -> Outcome<usize> {
+    let invalid = |message: String| Failure::argument(message, name, text);
+    let number: i64 = text
+        .parse()
+        .map_err(|_| invalid(format!("Provided {name} not an integer or within integer range")))?;
+    if !(0..=i64::from(i32::MAX)).contains(&number) {
+        let message = format!("Argument {name} must be an integer between 0 and 2147483647");
+        return Err(invalid(message));
+    }
+    Ok(number as usize)
 }
 
 /// A document with its memory.

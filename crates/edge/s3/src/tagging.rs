@@ -6,8 +6,21 @@ use crate::{
     xml::{Element, Malformed, Node},
 };
 
-/// Most tags of an object.
-const TAGS_MAX: usize = 10;
+/// What tags are of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bearer {
+    /// Most tags that it may have.
+    max: usize,
+    /// What a client is told that gives more.
+    too_many: (Code, &'static str),
+}
+
+/// Tags of an object.
+pub(crate) const OBJECT: Bearer =
+    Bearer { max: 10, too_many: (Code::InvalidTag, "Object tags cannot be greater than 10") };
+/// Tags of a bucket.
+pub(crate) const BUCKET: Bearer =
+    Bearer { max: 50, too_many: (Code::BadRequest, "Bucket tag count cannot be greater than 50") };
 const KEY_LEN_MAX: usize = 128;
 const VALUE_LEN_MAX: usize = 256;
 
@@ -18,16 +31,18 @@ fn invalid(message: &'static str) -> Failure {
     Failure::new(Code::InvalidTag, message)
 }
 
-fn check(tags: Tags) -> Outcome<Tags> {
-    if tags.len() > TAGS_MAX {
-        return Err(invalid("Object tags cannot be greater than 10"));
+fn check(tags: Tags, bearer: Bearer) -> Outcome<Tags> {
+    if tags.len() > bearer.max {
+        let (code, message) = bearer.too_many;
+        return Err(Failure::new(code, message));
     }
     for (at, (key, value)) in tags.iter().enumerate() {
         if key.is_empty() || key.chars().count() > KEY_LEN_MAX || !allowed(key) {
-            return Err(invalid("The TagKey you have provided is invalid"));
+            return Err(invalid("The TagKey you have provided is invalid").with("TagKey", key));
         }
         if value.chars().count() > VALUE_LEN_MAX || !allowed(value) {
-            return Err(invalid("The TagValue you have provided is invalid"));
+            let failure = invalid("The TagValue you have provided is invalid");
+            return Err(failure.with("TagKey", key).with("TagValue", value));
         }
         if key.to_ascii_lowercase().starts_with("aws:") {
             return Err(invalid("System tags cannot be added/updated by requester"));
@@ -47,7 +62,7 @@ fn allowed(text: &str) -> bool {
 
 /// Reads `x-amz-tagging`: pairs as in a query string.
 pub(crate) fn from_header(text: &str) -> Outcome<Tags> {
-    let pairs = text.split('&').filter(|pair| !pair.is_empty()).take(TAGS_MAX + 1).map(|pair| {
+    let pairs = text.split('&').filter(|pair| !pair.is_empty()).take(OBJECT.max + 1).map(|pair| {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
         Some((uri::decode(key, true)?, uri::decode(value, true)?))
     });
@@ -63,23 +78,29 @@ pub(crate) fn from_header(text: &str) -> Outcome<Tags> {
                        query parameters without tag name duplicates.";
         Failure::argument(message, "x-amz-tagging", text)
     })?;
-    check(tags)
+    check(tags, OBJECT)
 }
 
 /// Reads a `Tagging` document's root.
-pub(crate) fn from_root(root: &Node<'_>) -> Outcome<Tags> {
+pub(crate) fn from_root(root: &Node<'_>, bearer: Bearer) -> Outcome<Tags> {
     let set = root.named("Tagging")?.child("TagSet")?.ok_or(Malformed)?;
-    let text = |tag: &Node<'_>, name| Ok(tag.text_of(name)?.ok_or(Malformed)?.to_owned());
-    let pair = |tag| Ok((text(tag, "Key")?, text(tag, "Value")?));
-    let tags = set.all("Tag").take(TAGS_MAX + 1).map(pair).collect::<Result<_, Malformed>>();
-    check(tags?)
+    from_set(set, bearer)
 }
 
-/// Writes a `Tagging` document.
-pub(crate) fn document(tags: &[(String, String)]) -> String {
+/// Reads the `Tag`s of an element.
+pub(crate) fn from_set(set: &Node<'_>, bearer: Bearer) -> Outcome<Tags> {
+    let text = |tag: &Node<'_>, name| Ok(tag.text_of(name)?.ok_or(Malformed)?.to_owned());
+    let pair = |tag| Ok((text(tag, "Key")?, text(tag, "Value")?));
+    let tags = set.all("Tag").take(bearer.max + 1).map(pair).collect::<Result<_, Malformed>>();
+    check(tags?, bearer)
+}
+
+/// Writes a `Tagging` document: by key, as S3 lists tags.
+pub(crate) fn document(mut tags: Tags) -> String {
+    tags.sort_unstable();
     let mut root = Element::in_namespace("Tagging");
     root.child("TagSet", |set| {
-        for (key, value) in tags {
+        for (key, value) in &tags {
             set.child("Tag", |tag| {
                 tag.text("Key", key).text("Value", value);
             });
@@ -95,7 +116,7 @@ mod tests {
 
     fn from_document(document: &[u8]) -> Outcome<Tags> {
         let limits = Limits { bytes: 1 << 20, depth: 8, elements: 1000 };
-        from_root(&parse(document, limits)?)
+        from_root(&parse(document, limits)?, OBJECT)
     }
 
     #[test]
@@ -103,7 +124,10 @@ mod tests {
         let tags = from_header("a=1&b%20c=%C3%A9+x&empty").unwrap();
         let expected = [("a", "1"), ("b c", "é x"), ("empty", "")];
         assert_eq!(tags, expected.map(|(k, v)| (k.to_owned(), v.to_owned())));
-        assert_eq!(from_document(document(&tags).as_bytes()).unwrap(), tags);
+        assert_eq!(from_document(document(tags.clone()).as_bytes()).unwrap(), tags);
+        let (sorted, mut turned) = (tags.clone(), tags);
+        turned.reverse();
+        assert_eq!(document(turned), document(sorted));
     }
 
     #[test]

@@ -175,19 +175,31 @@ async fn signed_chunks_and_trailers_are_verified() {
             assert_eq!(answer.header(NAME), Some(crc.as_str()));
         }
     }
-    // Without signatures of chunks, and without a last line end.
-    let framed =
-        [b"30d40\r\n", body.as_slice(), b"\r\n0\r\n", format!("{NAME}:{crc}\r\n").as_bytes()]
-            .concat();
+    // Without signatures of chunks.
+    let trailer = format!("{NAME}:{crc}\r\n\r\n");
+    let framed = [b"30d40\r\n", body.as_slice(), b"\r\n0\r\n", trailer.as_bytes()].concat();
     let call = put("STREAMING-UNSIGNED-PAYLOAD-TRAILER").header("x-amz-trailer", NAME);
     assert_eq!(call.send(face.address, &framed).await.status, 200);
     let answer = Call::new("GET", "/bkt/k").header("x-amz-checksum-mode", "ENABLED");
     let answer = answer.send(face.address, b"").await;
     assert_eq!((answer.header(NAME), answer.body == body), (Some(crc.as_str()), true));
     assert_eq!(answer.header("content-encoding"), None);
-    let cut = &framed[..150_000];
-    let call = put("STREAMING-UNSIGNED-PAYLOAD-TRAILER").header("x-amz-trailer", NAME);
-    assert_eq!(call.send(face.address, cut).await.code(), "IncompleteBody");
+    let (short, last) = (b"5\r\nhello\r\n".repeat(2), b"0\r\n\r\n");
+    for (body, len, code) in [
+        (&framed[..150_000], "200000", "IncompleteBody"),
+        (&framed[..framed.len() - 2], "200000", "IncompleteBody"),
+        (&framed, "199999", "IncompleteBody"),
+        (&framed, "200001", "IncompleteBody"),
+        (&framed, "many", "MissingContentLength"),
+        (&[&short, &last[..]].concat(), "10", "InvalidChunkSizeError"),
+    ] {
+        let call = put("STREAMING-UNSIGNED-PAYLOAD-TRAILER").header("x-amz-trailer", NAME);
+        let call = call.header("x-amz-decoded-content-length", len);
+        assert_eq!(call.send(face.address, body).await.code(), code, "{len}");
+    }
+    let undeclared = Call::new("PUT", "/bkt/k").payload("STREAMING-UNSIGNED-PAYLOAD-TRAILER");
+    let answer = undeclared.send(face.address, &framed).await;
+    assert_eq!((answer.status, answer.code()), (411, "MissingContentLength".to_owned()));
 }
 
 #[tokio::test]

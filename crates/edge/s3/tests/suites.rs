@@ -6,27 +6,14 @@
 mod client;
 #[path = "common/mod.rs"]
 mod common;
+#[path = "common/served.rs"]
+mod served;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use client::{Answer, Call, exchange};
-use ripstop_s3::{Credentials, FrontSettings, Unobserved, serve};
+use served::face;
 use sha2::{Digest as _, Sha256};
-use std::{net::SocketAddr, sync::Arc};
-use tokio_util::sync::CancellationToken;
-
-/// A face with a bucket `bkt` whose parts may be short; gone with the folder.
-async fn face() -> (SocketAddr, tempfile::TempDir) {
-    let folder = tempfile::tempdir().unwrap();
-    let (store, _nodes) = common::store(folder.path(), ripstop_store::StoreSettings::default());
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let credentials: Credentials = [("test", "testtest")].into_iter().collect();
-    let settings = FrontSettings { part_len_min: 1000, ..FrontSettings::default() };
-    let shutdown = CancellationToken::new();
-    tokio::spawn(serve(listener, store, credentials, settings, Arc::new(Unobserved), shutdown));
-    assert_eq!(Call::new("PUT", "/bkt").send(address, b"").await.status, 200);
-    (address, folder)
-}
+use std::net::SocketAddr;
 
 fn text(answer: &Answer) -> String {
     String::from_utf8_lossy(&answer.body).into_owned()
@@ -261,19 +248,14 @@ async fn what_s3_refuses_by_documentation_is_refused_here() {
         format!("<CreateBucketConfiguration>{text}</CreateBucketConfiguration>").into_bytes()
     };
     let region = located("<LocationConstraint>us-east-1</LocationConstraint>");
-    let tags = located("<Tags><Tag><Key>a</Key><Value>b</Value></Tag></Tags>");
     let nothing = Vec::new();
     for (call, body, code) in [
-        (put().header("x-amz-checksum-sha512", "AAAA"), &nothing, "InvalidRequest"),
-        (put().header("x-amz-checksum-md5", "AAAA"), &nothing, "InvalidRequest"),
-        (put().header("x-amz-checksum-xxhash64", "AAAA"), &nothing, "InvalidRequest"),
         (put().header("x-amz-checksum-colour", "red"), &nothing, "InvalidRequest"),
         (Call::new("PUT", "/bkt/../etc"), &nothing, "InvalidURI"),
         (Call::new("PUT", "/bkt/a/../../etc"), &nothing, "InvalidURI"),
         (get().query("uploads="), &nothing, "InvalidRequest"),
         (get().query("versions="), &nothing, "InvalidRequest"),
         (Call::new("PUT", "/other"), &region, "InvalidLocationConstraint"),
-        (Call::new("PUT", "/other"), &tags, "NotImplemented"),
     ] {
         assert_eq!(call.send(to, body).await.code(), code);
     }
@@ -328,4 +310,154 @@ async fn failures_are_told_in_s3s_own_words() {
     let head = Call::new("GET", "/bkt").header("authorization", "Basic c2VjcmV0").unsigned();
     let basic = text(&exchange(to, &[head.as_bytes()], false).await);
     assert!(basic.contains("<ArgumentValue>Basic</ArgumentValue>"), "{basic}");
+}
+
+#[tokio::test]
+async fn uploads_of_a_key_are_listed_as_they_began_and_a_marker_is_one_of_them() {
+    let (to, _folder) = face().await;
+    let mut begun = Vec::new();
+    for _ in 0..6 {
+        begun.push(begin(to, &[]).await);
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+    let list = |query: &str| Call::new("GET", "/bkt").query(&format!("{query}&uploads="));
+    let shown = |answer: &Answer| -> Vec<String> {
+        let text = text(answer);
+        let ids = text.split("<UploadId>").skip(1);
+        ids.map(|rest| rest.split('<').next().unwrap().to_owned()).collect()
+    };
+    let all = list("prefix=k").send(to, b"").await;
+    assert_eq!(shown(&all), begun);
+    let after = list(&format!("key-marker=k&upload-id-marker={}", begun[3])).send(to, b"").await;
+    assert_eq!(shown(&after), begun[4..]);
+    for marker in ["nonsense", "zz345678901234567890123456789012"] {
+        let query = format!("key-marker=k&upload-id-marker={marker}");
+        let answer = list(&query).send(to, b"").await;
+        assert_eq!((answer.status, answer.code()), (400, "InvalidArgument".to_owned()));
+        assert!(text(&answer).contains("<Message>Invalid uploadId marker</Message>"), "{marker}");
+    }
+    let ignored = list("upload-id-marker=nonsense").send(to, b"").await;
+    assert_eq!(shown(&ignored), begun, "it means nothing without a key");
+}
+
+#[tokio::test]
+async fn pages_of_uploads_end_at_prefixes_too_and_go_on_after_them() {
+    let (to, _folder) = face().await;
+    for key in ["a", "b/1", "b/2", "c", "d/1"] {
+        let call = Call::new("POST", &format!("/bkt/{key}")).query("uploads=");
+        assert_eq!(call.send(to, b"").await.status, 200);
+    }
+    let field = |text: &str, name: &str| {
+        let found = text.split_once(&format!("<{name}>")).map(|(_, rest)| rest);
+        found.and_then(|rest| rest.split('<').next()).unwrap_or_default().to_owned()
+    };
+    let (mut after, mut id, mut markers) = (String::new(), String::new(), Vec::new());
+    for _ in 0..4 {
+        let query = format!(
+            "delimiter=%2F&key-marker={after}&max-uploads=1&upload-id-marker={id}&uploads="
+        );
+        let page = text(&Call::new("GET", "/bkt").query(&query).send(to, b"").await);
+        let key = field(&page, "NextKeyMarker");
+        if field(&page, "IsTruncated") == "false" {
+            assert!(page.contains("<CommonPrefixes><Prefix>d/</Prefix>"), "{page}");
+            break;
+        }
+        (after, id) = (key.replace('/', "%2F"), field(&page, "NextUploadIdMarker"));
+        markers.push(key);
+    }
+    assert_eq!(markers, ["a", "b/", "c"]);
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_request_alone_is_told_before_what_is_not_there() {
+    let (to, _folder) = face().await;
+    let get = Call::new("GET", "/bkt/none").query("partNumber=-3").send(to, b"").await;
+    assert_eq!((get.status, get.code()), (400, "InvalidArgument".to_owned()));
+    let head = Call::new("HEAD", "/bkt/none").query("partNumber=-3").send(to, b"").await;
+    assert_eq!(head.status, 400);
+    let copy = Call::new("PUT", "/nobucket/k").query("partNumber=1&uploadId=u");
+    let copy = copy.header("x-amz-copy-source", "nonsense").send(to, b"").await;
+    assert_eq!((copy.status, copy.code()), (404, "NoSuchBucket".to_owned()));
+    let tagged = Call::new("PUT", "/bkt/none").query("tagging=").payload(&client::sha256(b"x"));
+    assert_eq!(tagged.send(to, b"").await.code(), "XAmzContentSHA256Mismatch");
+    let listed = Call::new("GET", "/bkt").query("allow-unordered=true&delimiter=%2F");
+    assert_eq!(listed.send(to, b"").await.code(), "InvalidArgument");
+}
+
+#[tokio::test]
+async fn the_last_bytes_of_an_empty_object_are_all_of_it() {
+    let (to, _folder) = face().await;
+    assert_eq!(Call::new("PUT", "/bkt/k").send(to, b"").await.status, 200);
+    for method in ["GET", "HEAD"] {
+        for (range, status) in [("bytes=-1", 200), ("bytes=-0", 416), ("bytes=0-0", 416)] {
+            let answer = Call::new(method, "/bkt/k").header("range", range).send(to, b"").await;
+            assert_eq!(answer.status, status, "{method} {range}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_part_that_is_named_twice_is_the_later_one() {
+    let (to, _folder) = face().await;
+    let id = begin(to, &[]).await;
+    let query = format!("partNumber=1&uploadId={id}");
+    let mut named = Vec::new();
+    for body in [b"earlier", b"later !"] {
+        let part = Call::new("PUT", "/bkt/k").query(&query).send(to, body).await;
+        let etag = part.header("etag").unwrap();
+        named.push(format!("<PartNumber>1</PartNumber><ETag>{etag}</ETag>"));
+    }
+    let turned = [named[1].clone(), named[0].clone()];
+    assert_eq!(complete(&id).send(to, &document(&turned)).await.code(), "InvalidPart");
+    assert_eq!(complete(&id).send(to, &document(&named)).await.status, 200);
+    assert_eq!(Call::new("GET", "/bkt/k").send(to, b"").await.body, b"later !");
+}
+
+#[tokio::test]
+async fn an_upload_is_abandoned_only_if_it_began_when_its_client_says() {
+    let (to, _folder) = face().await;
+    let abort = |id: &str, date: &str| {
+        let call = Call::new("DELETE", "/bkt/k").query(&format!("uploadId={id}"));
+        call.header("x-amz-if-match-initiated-time", date)
+    };
+    let id = begin(to, &[]).await;
+    let past = abort(&id, "Sun, 06 Nov 1994 08:49:37 GMT").send(to, b"").await;
+    assert_eq!((past.status, past.code()), (412, "PreconditionFailed".to_owned()));
+    let listed = text(&Call::new("GET", "/bkt").query("uploads=").send(to, b"").await);
+    let (_, initiated) = listed.split_once("<Initiated>").unwrap();
+    let initiated = initiated.split('<').next().unwrap();
+    assert_eq!(abort(&id, initiated).send(to, b"").await.status, 204);
+    let id = begin(to, &[]).await;
+    assert_eq!(abort(&id, "Fri, 01 Jan 2999 00:00:00 GMT").send(to, b"").await.status, 204);
+}
+
+#[tokio::test]
+async fn where_a_website_would_redirect_is_kept_and_no_copy_takes_it_along() {
+    const NAME: &str = "x-amz-website-redirect-location";
+    let (to, _folder) = face().await;
+    let put = || Call::new("PUT", "/bkt/k");
+    let wrong = put().header(NAME, "ftp://example.com").send(to, b"1").await;
+    assert_eq!((wrong.status, wrong.code()), (400, "InvalidRedirectLocation".to_owned()));
+    assert_eq!(put().header(NAME, "/there").send(to, b"1").await.status, 200);
+    let shown = |path: &'static str| async move {
+        let got = Call::new("HEAD", path).send(to, b"").await;
+        assert_eq!(got.status, 200);
+        got.header(NAME).map(str::to_owned)
+    };
+    assert_eq!(shown("/bkt/k").await.as_deref(), Some("/there"));
+    let copy = || Call::new("PUT", "/bkt/copy").header("x-amz-copy-source", "bkt/k");
+    assert_eq!(copy().send(to, b"").await.status, 200);
+    assert_eq!(shown("/bkt/copy").await, None);
+    assert_eq!(copy().header(NAME, "https://there").send(to, b"").await.status, 200);
+    assert_eq!(shown("/bkt/copy").await.as_deref(), Some("https://there"));
+}
+
+#[tokio::test]
+async fn tags_are_listed_by_key() {
+    let (to, _folder) = face().await;
+    let put = Call::new("PUT", "/bkt/k").header("x-amz-tagging", "foo=bar&bar=");
+    assert_eq!(put.send(to, b"1").await.status, 200);
+    let tags = text(&Call::new("GET", "/bkt/k").query("tagging=").send(to, b"").await);
+    let sorted = "<Tag><Key>bar</Key><Value/></Tag><Tag><Key>foo</Key>";
+    assert!(tags.replace("<Value></Value>", "<Value/>").contains(sorted), "{tags}");
 }

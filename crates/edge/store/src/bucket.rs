@@ -5,13 +5,23 @@ use crate::{
     record::Telling,
 };
 use ripstop_catalog::{
-    BUCKET_DOCUMENTS_LEN_MAX, Bucket, Change, Condition, ListingRequest, Refusal, Versioning,
+    BUCKET_DOCUMENTS_LEN_MAX, Bucket, BucketDocuments, Change, Condition, ListingRequest, Refusal,
+    Versioning,
 };
 use ripstop_host::unix_ms;
 
 impl Store {
-    /// Makes a bucket.
+    /// Makes a bucket of which nothing is configured.
     pub async fn create_bucket(&self, name: &str) -> Result<(), StoreError> {
+        self.create_bucket_with(name, BucketDocuments::default()).await
+    }
+
+    /// Makes a bucket that has these documents.
+    pub async fn create_bucket_with(
+        &self,
+        name: &str,
+        documents: BucketDocuments,
+    ) -> Result<(), StoreError> {
         if self.inner.catalog.bucket(name).await?.is_some() {
             return Err(Refusal::BucketExists.into());
         }
@@ -19,8 +29,9 @@ impl Store {
         for _ in 0..STAMPS_MAX {
             let (told_by, _pin) = self.name().await?;
             let stamp = Some(self.stamp(told_by, &Condition::None).await?);
-            let name = name.to_owned();
-            let bucket = Bucket { name, created_ms, told_by, stamp, ..Bucket::default() };
+            let (name, documents) = (name.to_owned(), documents.clone());
+            let bucket =
+                Bucket { name, created_ms, told_by, stamp, documents, ..Bucket::default() };
             let told = Telling::Bucket(bucket.clone());
             let written = self.tell(self.pool_for(&bucket.name), told_by, told).await?;
             let change = |stripes| Change::CreateBucket { bucket, stripes };

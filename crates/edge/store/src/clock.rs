@@ -88,11 +88,13 @@ impl StampClock {
     }
 }
 
-/// A random name of an upload: 32 hexadecimal digits.
+/// A new name of an upload, 32 hexadecimal digits: the millisecond, so that names are listed in the
+/// order of initiation, and then random ones, so that nobody guesses it.
 pub(crate) fn upload_id() -> String {
-    let mut random = [0; 16];
-    ripstop_host::fill(&mut random);
-    hex::encode(random)
+    let mut name = [0; 16];
+    ripstop_host::fill(&mut name);
+    name[..6].copy_from_slice(&unix_ms().to_be_bytes()[2..]);
+    hex::encode(name)
 }
 
 #[cfg(test)]

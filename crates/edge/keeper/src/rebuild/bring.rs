@@ -84,11 +84,6 @@ pub(super) async fn bring_in(
     Ok(RebuildReport { buckets, objects, ..report })
 }
 
-/// How a bucket that nothing tells of kept versions, as far as this name shows.
-fn versioning_of(space: &str) -> Versioning {
-    if bucket_of(space) == space { Versioning::Never } else { Versioning::Enabled }
-}
-
 /// Goes through what was told, name by name.
 struct Bringing {
     judged: Judged,
@@ -123,6 +118,8 @@ struct Place {
     is_made: bool,
     /// Since when it is deleted.
     deleted: Option<Stamp>,
+    /// As it was made, if nothing but its objects tells of it.
+    untold: Option<Bucket>,
 }
 
 impl Bringing {
@@ -132,7 +129,8 @@ impl Bringing {
             let (name, stamp, told_by, told) = Told::decode(item)?;
             let bucket = bucket_of(&name.bucket);
             if place.as_ref().is_none_or(|place| place.name != bucket) {
-                place = Some(Place { name: bucket.to_owned(), is_made: false, deleted: None });
+                let (name, is_made) = (bucket.to_owned(), false);
+                place = Some(Place { name, is_made, deleted: None, untold: None });
             }
             let place = place.as_mut().expect("it was made just now, if it was not there");
             let same = open.take_if(|open| open.name == name);
@@ -190,22 +188,8 @@ impl Bringing {
                         return Ok(None);
                     }
                 };
-                if !place.is_made {
-                    // Its own telling is gone, so it is told of by its objects. If its deletion is
-                    // told, that was refused, or it was made again since.
-                    let when = place.deleted.map_or(0, |deleted| deleted.when + 1).max(stamp.when);
-                    let untold = Bucket {
-                        name: bucket_of(&bucket).to_owned(),
-                        versioning: versioning_of(&bucket),
-                        created_ms: object.modified_ms,
-                        told_by,
-                        stamp: Some(Stamp { when, stripe: told_by }),
-                        ..Bucket::default()
-                    };
-                    let own = stripes.iter().find(|(stripe, _)| *stripe == told_by).cloned();
-                    self.make(untold, own.into_iter().collect());
-                    place.is_made = true;
-                }
+                let own = stripes.iter().find(|(stripe, _)| *stripe == told_by).cloned();
+                self.make_untold(place, &bucket, (told_by, stamp, object.modified_ms), own);
                 // What the nodes hold was let in once.
                 let (condition, quota) = (Condition::AsTold, Quota::NONE);
                 let put = Change::PutObject { bucket, key, object, stripes, condition, quota };
@@ -280,6 +264,46 @@ impl Bringing {
         }
         stripes.push((told_by, own));
         Ok(why.map_or(Ok(stripes), Err))
+    }
+
+    /// Makes the bucket of an object, if its own telling is gone: then its objects tell of it, and
+    /// whether it keeps versions. If its deletion is told, that was refused, or it was made again
+    /// since.
+    fn make_untold(
+        &mut self,
+        place: &mut Place,
+        space: &str,
+        (told_by, stamp, created_ms): (StripeId, Stamp, u64),
+        own: Option<(StripeId, Stripe)>,
+    ) {
+        let is_version = bucket_of(space) != space;
+        let versioning = if is_version { Versioning::Enabled } else { Versioning::Never };
+        let keeps_none = |bucket: &Bucket| bucket.versioning == Versioning::Never;
+        let was = place.untold.as_ref().filter(|bucket| is_version && keeps_none(bucket)).cloned();
+        if place.is_made && was.is_none() {
+            return;
+        }
+        let after = was.as_ref().map(Bucket::stamp).or(place.deleted);
+        let when = after.map_or(0, |after| after.when + 1).max(stamp.when);
+        let created_ms = was.as_ref().map_or(created_ms, |was| was.created_ms);
+        let untold = Bucket {
+            name: place.name.clone(),
+            created_ms,
+            told_by,
+            stamp: Some(Stamp { when, stripe: told_by }),
+            versioning,
+            ..Bucket::default()
+        };
+        (place.is_made, place.untold) = (true, Some(untold.clone()));
+        let stripes = own.into_iter().collect();
+        match was {
+            None => self.make(untold, stripes),
+            Some(was) => {
+                self.flush();
+                let change = Change::SetBucket { bucket: untold, was: was.told_by, stripes };
+                self.send(Batch { changes: vec![change], is_barrier: true, ..Batch::default() });
+            }
+        }
     }
 
     fn make(&mut self, bucket: Bucket, stripes: Vec<(StripeId, Stripe)>) {

@@ -8,6 +8,8 @@ use crate::{
 pub(super) const EXPIRY_S_MAX: i64 = 7 * 24 * 60 * 60;
 
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
+const MALFORMED_CREDENTIAL: &str = "the Credential is mal-formed; expecting \
+     \"<YOUR-AKID>/YYYYMMDD/REGION/SERVICE/aws4_request\".";
 /// Version 4A, for many regions at once.
 const ALGORITHM_4A: &str = "AWS4-ECDSA-P256-SHA256";
 /// Most headers that a signature covers: as many as a request may have.
@@ -84,7 +86,12 @@ impl Claim {
 
     fn in_header(presented: &Presented<'_>, value: &str) -> Outcome<Self> {
         let place = Place::Header;
-        let (algorithm, fields) = value.trim().split_once(' ').unwrap_or((value, ""));
+        let Some((algorithm, fields)) = value.trim().split_once(' ') else {
+            let message =
+                "Authorization header is invalid -- one and only one ' ' (space) required.";
+            // Not the value, which may be somebody's password.
+            return Err(Failure::argument(message, "Authorization", ""));
+        };
         if algorithm == "AWS" {
             return Err(version_2());
         }
@@ -99,20 +106,7 @@ impl Claim {
                 algorithm,
             ));
         }
-        let field = |name: &str| {
-            let found = fields
-                .split(',')
-                .find_map(|field| field.trim().strip_prefix(name)?.strip_prefix('='));
-            found.filter(|text| !text.is_empty()).ok_or_else(|| {
-                place.malformed(
-                    "the authorization header requires three components: Credential, \
-                     SignedHeaders, and Signature.",
-                )
-            })
-        };
-        let credential = field("Credential")?;
-        let signed_headers = field("SignedHeaders")?;
-        let signature = field("Signature")?;
+        let [credential, signed_headers, signature] = components(fields)?;
         let (date_time, at_s) = header_date(presented)?;
         Self::assemble(place, credential, signed_headers, signature, date_time, at_s)
     }
@@ -167,13 +161,19 @@ impl Claim {
     ) -> Outcome<Self> {
         // Access keys may hold slashes: the scope is what comes last.
         let mut parts = credential.rsplitn(5, '/');
-        let (Some("aws4_request"), Some(service), Some(region), Some(date), Some(access_key)) =
-            (parts.next(), parts.next(), parts.next(), parts.next(), parts.next())
+        let scope = (parts.next(), parts.next(), parts.next(), parts.next(), parts.next());
+        let (Some(terminal), Some(service), Some(region), Some(date), Some(access_key)) = scope
         else {
-            return Err(place.malformed(
-                "the Credential is mal-formed; expecting \"<YOUR-AKID>/YYYYMMDD/REGION/SERVICE/aws4_request\".",
-            ));
+            return Err(place.malformed(MALFORMED_CREDENTIAL));
         };
+        if terminal != "aws4_request" && access_key.contains('/') {
+            return Err(place.malformed(MALFORMED_CREDENTIAL));
+        }
+        if terminal != "aws4_request" {
+            return Err(place.malformed(format!(
+                "incorrect terminal \"{terminal}\". This endpoint uses \"aws4_request\"."
+            )));
+        }
         if access_key.is_empty() {
             return Err(place.malformed("the access key is empty."));
         }
@@ -203,6 +203,29 @@ impl Claim {
     pub(super) fn scope(&self) -> String {
         format!("{}/{}/{}/aws4_request", self.date, self.region, self.service)
     }
+}
+
+/// Credential, signed headers and signature of an `Authorization` header.
+fn components(fields: &str) -> Outcome<[&str; 3]> {
+    let place = Place::Header;
+    let mut found = Vec::new();
+    for field in fields.split(',').map(str::trim).filter(|field| !field.is_empty()) {
+        found.push(field.split_once('=').ok_or_else(|| {
+            place.malformed(format!("the authorization component \"{field}\" is malformed."))
+        })?);
+    }
+    if found.len() < 3 {
+        return Err(place.malformed(
+            "the authorization header requires three components: Credential, SignedHeaders, and \
+             Signature.",
+        ));
+    }
+    let value = |name: &str| {
+        let value = found.iter().find(|(given, value)| *given == name && !value.is_empty());
+        let value = value.map(|(_, value)| *value);
+        value.ok_or_else(|| place.malformed(format!("missing {name}.")))
+    };
+    Ok([value("Credential")?, value("SignedHeaders")?, value("Signature")?])
 }
 
 fn version_4a() -> Failure {

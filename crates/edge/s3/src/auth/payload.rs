@@ -18,6 +18,11 @@ pub(crate) enum PayloadClaim {
 }
 
 impl PayloadClaim {
+    /// Whether it comes without framing.
+    pub(crate) const fn is_plain(self) -> bool {
+        !matches!(self, Self::Chunks { .. })
+    }
+
     /// Whether each chunk has a signature.
     pub(crate) const fn chunks_are_signed(self) -> bool {
         matches!(self, Self::Chunks { signed: true, .. })

@@ -121,23 +121,38 @@ fn check_time(claim: &Claim, now_s: i64) -> Outcome<()> {
 }
 
 fn check_scope(claim: &Claim, region: &str) -> Outcome<()> {
-    if !claim.date_time.starts_with(&claim.date) || claim.date.len() != 8 {
-        return Err(claim.place.malformed(format!(
-            "Invalid credential date \"{}\". This date is not the same as X-Amz-Date: \"{}\".",
-            claim.date, claim.date_time
-        )));
-    }
-    if claim.region != region {
-        return Err(claim
-            .place
-            .malformed(format!("the region '{}' is wrong; expecting '{region}'", claim.region))
-            .with("Region", region));
-    }
+    let malformed = |message: String| Err(claim.place.malformed(message));
     if claim.service != "s3" {
-        return Err(claim.place.malformed(format!(
+        return malformed(format!(
             "incorrect service \"{}\". This endpoint belongs to \"s3\".",
             claim.service
-        )));
+        ));
+    }
+    if claim.region != region {
+        let failure = claim
+            .place
+            .malformed(format!("the region '{}' is wrong; expecting '{region}'", claim.region));
+        return Err(failure.with("Region", region));
+    }
+    if claim.date.len() != 8 || !claim.date.bytes().all(|byte| byte.is_ascii_digit()) {
+        return malformed(format!(
+            "incorrect date format \"{}\". This date in the credential must be in the format \
+             \"yyyyMMdd\".",
+            claim.date
+        ));
+    }
+    let day = claim.date_time.get(..8).unwrap_or_default();
+    if claim.date != day {
+        let message = format!(
+            "Invalid credential date \"{}\". This date is not the same as X-Amz-Date: \"{day}\".",
+            claim.date
+        );
+        return match claim.place {
+            Place::Header => malformed(message),
+            Place::Query { .. } => {
+                Err(Failure::new(Code::AuthorizationQueryParametersError, message))
+            }
+        };
     }
     Ok(())
 }

@@ -10,6 +10,10 @@ const LINE_LEN_MAX: usize = 4096;
 /// Shorter pieces of the body are gathered up to this many bytes: each costs its hashing and its
 /// storing something, and a sender may make chunks of one byte.
 const PIECE_MIN: usize = 4096;
+/// Fewest bytes of a chunk that others follow.
+const CHUNK_LEN_MIN: u64 = 8 << 10;
+/// Hexadecimal digits of a signature.
+const SIGNATURE_LEN: usize = 64;
 /// Most lines of a trailer.
 const TRAILERS_MAX: usize = 16;
 
@@ -39,6 +43,9 @@ pub(crate) struct Chunked {
     signer: Option<ChunkSigner>,
     signature: String,
     sha256: Sha256,
+    /// How many chunks came, and how long the last of them was.
+    chunks: u64,
+    chunk_len: u64,
     /// Names that the request announced, lower case.
     announced: Vec<String>,
     trailers: Vec<(String, String)>,
@@ -46,6 +53,17 @@ pub(crate) struct Chunked {
 
 fn incomplete() -> Failure {
     Code::IncompleteBody.into()
+}
+
+/// A line without its end, which must be a carriage return and a line feed; no other carriage
+/// return is in a line.
+fn ended_line(line: &[u8]) -> Outcome<&[u8]> {
+    let line = line.strip_suffix(b"\r\n").filter(|line| !line.contains(&b'\r'));
+    line.ok_or_else(incomplete)
+}
+
+fn is_signature(text: &str) -> bool {
+    text.len() == SIGNATURE_LEN && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 impl Chunked {
@@ -59,6 +77,8 @@ impl Chunked {
             signer,
             signature: String::new(),
             sha256: Sha256::new(),
+            chunks: 0,
+            chunk_len: 0,
             announced,
             trailers: Vec::new(),
         }
@@ -96,12 +116,8 @@ impl Chunked {
                 return Ok(None);
             };
             self.push_line(&input.split_to(end + 1))?;
-            let mut line = std::mem::take(&mut self.line);
-            line.pop();
-            if line.last() == Some(&b'\r') {
-                line.pop();
-            }
-            self.end_line(&line)?;
+            let line = std::mem::take(&mut self.line);
+            self.end_line(ended_line(&line)?)?;
         }
     }
 
@@ -156,10 +172,16 @@ impl Chunked {
         }
         let size = u64::from_str_radix(size, 16).map_err(|_| incomplete())?;
         if self.signer.is_some() {
-            let signature =
-                extension.trim().strip_prefix("chunk-signature=").ok_or_else(incomplete)?;
+            let signature = extension.trim().strip_prefix("chunk-signature=");
+            let signature = signature.filter(|text| is_signature(text)).ok_or_else(incomplete)?;
             signature.clone_into(&mut self.signature);
         }
+        if size > 0 && self.chunks > 0 && self.chunk_len < CHUNK_LEN_MIN {
+            return Err(Failure::from(Code::InvalidChunkSize)
+                .with("Chunk", self.chunks.to_string())
+                .with("BadChunkSize", self.chunk_len.to_string()));
+        }
+        (self.chunks, self.chunk_len) = (self.chunks + 1, size);
         if size == 0 {
             self.verify_chunk()?;
             self.state = State::Trailer;
@@ -195,6 +217,13 @@ impl Chunked {
         let signature_at =
             self.trailers.iter().position(|(name, _)| name == "x-amz-trailer-signature");
         let signature = signature_at.map(|at| self.trailers.remove(at).1);
+        let is_signed = self.signer.is_some() && !self.announced.is_empty();
+        if self.trailers.is_empty() && !self.announced.is_empty() {
+            return Err(Code::MalformedTrailer.into());
+        }
+        if is_signed && !signature.as_deref().is_some_and(is_signature) {
+            return Err(incomplete());
+        }
         if self.announced.iter().any(|name| self.trailer(name).is_none())
             || self.trailers.iter().any(|(name, _)| !self.announced.contains(name))
         {
@@ -216,19 +245,15 @@ impl Chunked {
         }
     }
 
-    /// The connection delivers no more. Some clients leave out the last line end.
+    /// The connection delivers no more. Some clients leave out the last line end where there is no
+    /// trailer.
     pub(crate) fn finish(&mut self) -> Outcome<()> {
         match self.state {
-            State::Trailer => {
-                let line = std::mem::take(&mut self.line);
-                let line = line.trim_ascii_end();
-                if !line.is_empty() {
-                    self.trailer_line(line)?;
-                }
+            State::Trailer if self.announced.is_empty() && self.line.trim_ascii().is_empty() => {
                 self.end_trailer()
             }
             State::Ended => Ok(()),
-            State::Size | State::Data { .. } | State::DataEnd => Err(incomplete()),
+            State::Trailer | State::Size | State::Data { .. } | State::DataEnd => Err(incomplete()),
         }
     }
 }
@@ -258,14 +283,20 @@ mod tests {
 
     #[test]
     fn chunks_and_trailers_are_read_whatever_the_pieces() {
-        let framed = b"5\r\nhello\r\n6;x=y\r\n world\r\n0\r\nx-amz-checksum-crc32: AAAA\r\n\r\n";
-        for step in 1..=framed.len() {
-            let (bytes, chunked) = decode(framed, step, &["x-amz-checksum-crc32"]).unwrap();
-            assert_eq!(bytes, b"hello world");
+        let first = [7; CHUNK_LEN_MIN as usize];
+        let framed = [
+            &b"2000\r\n"[..],
+            &first,
+            b"\r\n6;x=y\r\n world\r\n0\r\nx-amz-checksum-crc32: AAAA\r\n\r\n",
+        ]
+        .concat();
+        for step in (1..50).chain([framed.len() - 1, framed.len()]) {
+            let (bytes, chunked) = decode(&framed, step, &["x-amz-checksum-crc32"]).unwrap();
+            assert_eq!(bytes, [&first[..], b" world"].concat());
             assert_eq!(chunked.trailer("x-amz-checksum-crc32"), Some("AAAA"));
         }
         assert_eq!(decode(b"0\r\n\r\n", 9, &[]).unwrap().0, b"");
-        assert_eq!(decode(b"0\r\nx:y", 9, &["x"]).unwrap().1.trailer("x"), Some("y"));
+        assert_eq!(decode(b"0\r\n", 9, &[]).unwrap().0, b"");
     }
 
     /// The lengths of the pieces in which `framed` is handed on, and all of it.
@@ -284,16 +315,10 @@ mod tests {
     }
 
     #[test]
-    fn chunks_of_one_byte_are_handed_on_together() {
+    fn bytes_that_come_one_by_one_are_handed_on_together() {
         let body: Vec<u8> = (0..10_000u32).map(|at| at as u8).collect();
-        let mut framed = Vec::new();
-        for byte in &body {
-            framed.extend_from_slice(b"1\r\n");
-            framed.push(*byte);
-            framed.extend_from_slice(b"\r\n");
-        }
-        framed.extend_from_slice(b"0\r\n\r\n");
-        for step in [1, 7, 1000, framed.len()] {
+        let framed = [b"2710\r\n", body.as_slice(), b"\r\n0\r\n\r\n"].concat();
+        for step in [1, 7, 1000] {
             let (lens, whole) = pieces(&framed, step);
             assert_eq!(whole, body);
             assert_eq!(lens, [PIECE_MIN, PIECE_MIN, 10_000 - 2 * PIECE_MIN]);
@@ -322,6 +347,11 @@ mod tests {
             b"5\r\nhello",
             b"5\r\nhello\r\n",
             b"5\r\nhelloo\r\n0\r\n\r\n",
+            b"5\nhello\r\n0\r\n\r\n",
+            b"5\r\nhello\n0\r\n\r\n",
+            b"5\r\nhello\r\n0\n\r\n",
+            b"5\r\nhello\r\n0\r\nx",
+            b"5\r\nhello\r\n0\r\nx:y\rz:a\r\n\r\n",
             b"g\r\n",
             b"\r\n",
             b"-1\r\n",
@@ -335,6 +365,35 @@ mod tests {
         }
         let long = vec![b'1'; 2 * LINE_LEN_MAX];
         assert_eq!(decode(&long, 1000, &[]).unwrap_err().code, Code::IncompleteBody);
+    }
+
+    #[test]
+    fn only_the_last_chunk_may_be_short() {
+        let chunk =
+            |len: usize| [format!("{len:x}\r\n").as_bytes(), &vec![1; len], b"\r\n"].concat();
+        let framed = |lens: &[usize]| {
+            let chunks: Vec<u8> = lens.iter().flat_map(|&len| chunk(len)).collect();
+            [chunks.as_slice(), b"0\r\n\r\n"].concat()
+        };
+        for lens in [&[100][..], &[8192, 8192, 100], &[10_000, 8192, 8191]] {
+            let whole: usize = lens.iter().sum();
+            assert_eq!(decode(&framed(lens), 1000, &[]).unwrap().0.len(), whole, "{lens:?}");
+        }
+        for (lens, chunk, len) in [(&[100, 8192][..], "1", "100"), (&[8192, 8191, 1], "2", "8191")]
+        {
+            let failure = decode(&framed(lens), 1000, &[]).unwrap_err();
+            assert_eq!(failure.code, Code::InvalidChunkSize);
+            let details = [("Chunk", chunk.to_owned()), ("BadChunkSize", len.to_owned())];
+            assert_eq!(failure.details, details);
+        }
+    }
+
+    #[test]
+    fn a_trailer_that_was_announced_ends_with_an_empty_line() {
+        for framed in [&b"0\r\n"[..], b"0\r\nx:y", b"0\r\nx:y\r\n"] {
+            let failure = decode(framed, 64, &["x"]).unwrap_err();
+            assert_eq!(failure.code, Code::IncompleteBody, "{framed:?}");
+        }
     }
 
     #[test]

@@ -67,15 +67,24 @@ impl Payload {
             }
             self.came += piece.len() as u64;
             if self.len.is_some_and(|len| self.came > len) {
-                let message = "The body is longer than announced.";
-                return Err(Failure::new(Code::IncompleteBody, message));
+                return Err(self.other_length());
             }
             return Ok(Some(piece));
         }
-        if self.len.is_some_and(|len| self.came < len) {
-            return Err(Code::IncompleteBody.into());
+        match self.len {
+            // Only with framing does a body come to its end without all of its bytes.
+            Some(len) if self.came < len && self.chunked.is_some() => Err(self.other_length()),
+            Some(len) if self.came < len => Err(Code::IncompleteBody.into()),
+            Some(_) | None => Ok(None),
         }
-        Ok(None)
+    }
+
+    fn other_length(&self) -> Failure {
+        let message = "You did not provide the number of bytes specified by the Content-Length \
+                       HTTP header";
+        Failure::new(Code::IncompleteBody, message)
+            .with("NumberBytesExpected", self.len.unwrap_or_default().to_string())
+            .with("NumberBytesProvided", self.came.to_string())
     }
 
     /// The next bytes without framing, whatever their length.

@@ -26,7 +26,13 @@ const fn field(algorithm: ChecksumAlgorithm) -> Option<&'static Field> {
         ChecksumAlgorithm::Crc32 => Some(&CRC32),
         ChecksumAlgorithm::Crc32c => Some(&CRC32C),
         ChecksumAlgorithm::Crc64Nvme => Some(&CRC64_NVME),
-        ChecksumAlgorithm::Sha1 | ChecksumAlgorithm::Sha256 => None,
+        ChecksumAlgorithm::Sha1
+        | ChecksumAlgorithm::Sha256
+        | ChecksumAlgorithm::Sha512
+        | ChecksumAlgorithm::Md5
+        | ChecksumAlgorithm::XxHash64
+        | ChecksumAlgorithm::XxHash3
+        | ChecksumAlgorithm::XxHash128 => None,
     }
 }
 

@@ -18,14 +18,6 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).map(|value| value.to_str().unwrap_or("\u{fffd}"))
 }
 
-fn unknown_algorithm() -> Failure {
-    Failure::new(
-        Code::InvalidRequest,
-        "Checksum algorithm provided is unsupported. Please try again with any of the valid types: \
-         [CRC32, CRC32C, CRC64NVME, SHA1, SHA256]",
-    )
-}
-
 /// The one checksum that the headers give a value for.
 pub(crate) fn header_checksum(headers: &HeaderMap) -> Outcome<Option<(ChecksumAlgorithm, String)>> {
     if headers.keys().any(|name| is_unknown(name.as_str())) {
@@ -130,7 +122,7 @@ impl Expectation {
     fn check_announced(&self, headers: &HeaderMap) -> Outcome<()> {
         for name in ["x-amz-sdk-checksum-algorithm", "x-amz-checksum-algorithm"] {
             let Some(announced) = text(headers, name) else { continue };
-            let announced = algorithm::parse(announced).ok_or_else(unknown_algorithm)?;
+            let announced = algorithm::named(announced)?;
             match self.algorithm() {
                 Some(given) if given != announced => {
                     let message = format!("Value for {name} header is invalid.");

@@ -7,7 +7,7 @@ mod pipeline;
 mod received;
 
 pub(crate) use algorithm::{
-    Hasher, combine, composite, full_object_is_possible, header, len, parse, word,
+    ALL, Hasher, combine, composite, full_object_is_possible, header, len, named, word,
 };
 pub(crate) use expectation::{Expectation, header_checksum, mismatch, no_value};
 pub(crate) use pipeline::{Digests, Pipeline, Verdict};

@@ -6,6 +6,7 @@ use crate::{
     FrontSettings, date,
     digest::{self, base64},
     error::{Code, Failure},
+    request::count,
     xml::Element,
 };
 use ripstop_catalog::{Checksum, Located, Object};
@@ -112,8 +113,7 @@ fn show_checksum(element: &mut Element, checksum: &Checksum, object: &Object) {
 
 fn header_count(request: &Request, name: &str) -> Outcome<Option<usize>> {
     let Some(text) = request.header(name).filter(|text| !text.is_empty()) else { return Ok(None) };
-    let count = text.parse().map_err(|_| Failure::argument("Invalid number", name, text))?;
-    Ok(Some(count))
+    count(name, text).map(Some)
 }
 
 fn show_parts(told: &Told, root: &mut Element) {

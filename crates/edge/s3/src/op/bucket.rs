@@ -1,18 +1,19 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Desk, Operate, Outcome, Reply, Request};
+use super::{Desk, Operate, Outcome, Reply, Request, bucket_tags};
 use crate::{
     FrontSettings,
     allowance::Held,
     date,
     error::{Code, Failure},
     metadata,
+    tagging::Tags,
     xml::{Element, Node},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::StatusCode;
-use ripstop_catalog::{Bucket, CatalogError, ListingRequest, Refusal};
+use ripstop_catalog::{Bucket, BucketDocuments, CatalogError, ListingRequest, Refusal};
 use ripstop_identity::{Privilege, Resource};
 use ripstop_store::StoreError;
 
@@ -25,6 +26,7 @@ const UNCONSTRAINED: &str = "us-east-1";
 
 pub(super) struct Create {
     bucket: String,
+    tags: Tags,
 }
 
 impl Operate for Create {
@@ -32,6 +34,7 @@ impl Operate for Create {
     type Done = String;
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
+        refuse_lists(request)?;
         metadata::refuse_unsupported(&request.headers)?;
         if request
             .header("x-amz-bucket-object-lock-enabled")
@@ -42,17 +45,20 @@ impl Operate for Create {
         if let Some(ownership) = request.header("x-amz-object-ownership") {
             check_ownership(ownership)?;
         }
+        let mut tags = Tags::new();
         let document = request.document().await?;
         if !document.is_blank() {
             let region = request.settings.region.clone();
             let check = move |root: &Node<'_>| check_configuration(root, &region);
-            document.read(Code::MalformedXml, check).await?;
+            tags = document.read(Code::MalformedXml, check).await?;
         }
-        Ok(Self { bucket: request.bucket.clone() })
+        Ok(Self { bucket: request.bucket.clone(), tags })
     }
 
     async fn run(self, desk: &Desk) -> Outcome<String> {
-        match desk.store.create_bucket(&self.bucket).await {
+        let tags = bucket_tags::document(self.tags);
+        let documents = BucketDocuments::default().with(bucket_tags::DOCUMENT, tags);
+        match desk.store.create_bucket_with(&self.bucket, documents).await {
             Ok(()) => Ok(self.bucket),
             Err(StoreError::Catalog(CatalogError::Refused(Refusal::BucketExists))) => {
                 // S3 answers so everywhere but in its oldest region.
@@ -73,6 +79,17 @@ impl Operate for Create {
     }
 }
 
+/// Who says that lists mean nothing gives none.
+fn refuse_lists(request: &Request) -> Outcome<()> {
+    let enforced = request.header("x-amz-object-ownership") == Some("BucketOwnerEnforced");
+    let public = request.header("x-amz-acl").is_some_and(|acl| acl != "private");
+    let granted = request.headers.keys().any(|name| name.as_str().starts_with("x-amz-grant-"));
+    if enforced && (public || granted) {
+        return Err(Code::InvalidBucketAclWithObjectOwnership.into());
+    }
+    Ok(())
+}
+
 fn check_ownership(ownership: &str) -> Outcome<()> {
     match ownership {
         "BucketOwnerEnforced" => Ok(()),
@@ -84,16 +101,13 @@ fn check_ownership(ownership: &str) -> Outcome<()> {
     }
 }
 
-fn check_configuration(root: &Node<'_>, region: &str) -> Outcome<()> {
+/// The tags of a bucket that may be made.
+fn check_configuration(root: &Node<'_>, region: &str) -> Outcome<Tags> {
     let root = root.named("CreateBucketConfiguration")?;
-    if root.child("Tags")?.is_some() {
-        let message = "Tags of buckets are not implemented";
-        return Err(Failure::new(Code::NotImplemented, message));
+    if let Some(location) = root.text_of("LocationConstraint")?.filter(|text| !text.is_empty()) {
+        check_location(location, region)?;
     }
-    match root.text_of("LocationConstraint")?.filter(|location| !location.is_empty()) {
-        None => Ok(()),
-        Some(location) => check_location(location, region),
-    }
+    root.child("Tags")?.map_or_else(|| Ok(Tags::new()), bucket_tags::read)
 }
 
 fn check_location(location: &str, region: &str) -> Outcome<()> {
@@ -235,12 +249,14 @@ impl Operate for List {
     type Done = Listed;
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
-        let max = match request.count("max-buckets")? {
+        let max = match request.query.filled("max-buckets") {
             None => BUCKETS_MAX,
-            Some(max @ 1..=BUCKETS_MAX) => max,
-            Some(max) => {
-                let message = "max-buckets must be between 1 and 10000";
-                return Err(Failure::argument(message, "max-buckets", &max.to_string()));
+            Some(text) => {
+                let max = text.parse().ok().filter(|max| (1..=BUCKETS_MAX).contains(max));
+                max.ok_or_else(|| {
+                    let message = "Argument max-buckets must be an integer between 1 and 10000.";
+                    Failure::argument(message, "max-buckets", text)
+                })?
             }
         };
         let region = request.query.filled("bucket-region");

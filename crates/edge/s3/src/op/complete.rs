@@ -19,14 +19,6 @@ use ripstop_catalog::{Checksum, ChecksumAlgorithm, Extent, Located, Object, Uplo
 use ripstop_store::{EXTENTS_MAX, StoreError};
 use std::sync::Arc;
 
-const ALGORITHMS: [ChecksumAlgorithm; 5] = [
-    ChecksumAlgorithm::Crc32,
-    ChecksumAlgorithm::Crc32c,
-    ChecksumAlgorithm::Crc64Nvme,
-    ChecksumAlgorithm::Sha1,
-    ChecksumAlgorithm::Sha256,
-];
-
 /// Parts that are looked up together.
 const PARTS_AT_ONCE: usize = 250;
 
@@ -45,14 +37,17 @@ struct Named {
 fn named(node: &Node<'_>) -> Outcome<Named> {
     let number = node.text_of("PartNumber")?.ok_or(Malformed)?;
     let number: i64 = number.trim().parse().map_err(|_| Code::MalformedXml)?;
-    let number = u16::try_from(number).ok().filter(|number| (1..=PART_NUMBER_MAX).contains(number));
-    let number = number.ok_or_else(|| {
-        let message = "PartNumber must be >= 1 and <= 10000";
-        Failure::new(Code::InvalidArgument, message)
+    let known = u16::try_from(number).ok().filter(|number| (1..=PART_NUMBER_MAX).contains(number));
+    let number = known.ok_or_else(|| {
+        let message = match number {
+            ..1 => "PartNumber must be >= 1",
+            _ => "Part number must be an integer between 1 and 10000, inclusive",
+        };
+        Failure::argument(message, "partNumber", &number.to_string())
     })?;
     let etag = bare_tag(node.text_of("ETag")?.ok_or(Malformed)?).to_owned();
     let mut checksums = Vec::new();
-    for algorithm in ALGORITHMS {
+    for algorithm in digest::ALL {
         let value = node.text_of(&format!("Checksum{}", digest::word(algorithm)))?;
         checksums.extend(value.map(|value| (algorithm, value.to_owned())));
     }
@@ -69,14 +64,18 @@ fn named(node: &Node<'_>) -> Outcome<Named> {
 }
 
 fn read_parts(root: &Node<'_>) -> Outcome<Vec<Named>> {
-    let parts: Vec<Named> = root.all("Part").map(named).collect::<Outcome<_>>()?;
+    let mut parts: Vec<Named> = root.all("Part").map(named).collect::<Outcome<_>>()?;
     root.named("CompleteMultipartUpload")?;
     if parts.is_empty() || parts.len() > PART_NUMBER_MAX.into() {
         return Err(Malformed.into());
     }
-    if parts.windows(2).any(|pair| pair[0].number >= pair[1].number) {
+    if parts.windows(2).any(|pair| pair[0].number > pair[1].number) {
         return Err(Code::InvalidPartOrder.into());
     }
+    // A part that was sent again is named again; the later one is meant.
+    parts.reverse();
+    parts.dedup_by_key(|part| part.number);
+    parts.reverse();
     Ok(parts)
 }
 

@@ -13,7 +13,8 @@ use crate::{
     condition::{self, Demand},
     date, digest,
     error::{Code, Failure},
-    metadata, range,
+    metadata::{self, REDIRECT},
+    range,
     xml::Element,
 };
 use ripstop_catalog::{Attributes, Checksum, ChecksumAlgorithm, Located, UploadedPart, Version};
@@ -25,16 +26,16 @@ fn replaces(request: &Request, directive: &'static str) -> Outcome<bool> {
     match request.header(directive) {
         None | Some("COPY") => Ok(false),
         Some("REPLACE") => Ok(true),
-        Some(other) => Err(Failure::argument("Unknown directive.", directive, other)),
+        Some(other) => {
+            let what = if directive == "x-amz-tagging-directive" { "tagging" } else { "metadata" };
+            Err(Failure::argument(format!("Unknown {what} directive."), directive, other))
+        }
     }
 }
 
 /// The checksum function that the client asks for.
 fn wanted_algorithm(request: &Request) -> Outcome<Option<ChecksumAlgorithm>> {
-    let Some(name) = request.header("x-amz-checksum-algorithm") else { return Ok(None) };
-    let message = "Checksum algorithm provided is unsupported. Please try again with any of the \
-                   valid types: [CRC32, CRC32C, CRC64NVME, SHA1, SHA256]";
-    digest::parse(name).map(Some).ok_or_else(|| Failure::new(Code::InvalidRequest, message))
+    request.header("x-amz-checksum-algorithm").map(digest::named).transpose()
 }
 
 /// A copy, and which version it was made of.
@@ -67,8 +68,9 @@ impl Operate for Copy {
         let Subject { bucket: of, key: named, version } = &source.subject;
         // Of a version it makes another one.
         let onto_itself = *of == bucket && *named == key && version.is_none();
-        let names_a_class = request.headers.contains_key("x-amz-storage-class");
-        if onto_itself && !new_metadata && !new_tags && algorithm.is_none() && !names_a_class {
+        let says = |name| request.headers.contains_key(name);
+        let alters = new_metadata || new_tags || says("x-amz-storage-class") || says(REDIRECT);
+        if onto_itself && !alters && algorithm.is_none() {
             return Err(Failure::new(
                 Code::InvalidRequest,
                 "This copy request is illegal because it is trying to copy an object to itself without \
@@ -90,7 +92,9 @@ impl Operate for Copy {
         let mut attributes =
             Attributes { etag: old.etag.clone(), parts: old.parts.clone(), ..given };
         if !new_metadata {
-            attributes.headers.clone_from(&old.headers);
+            let redirect = attributes.headers.into_iter().find(|(name, _)| *name == REDIRECT);
+            let kept = old.headers.iter().filter(|(name, _)| name != REDIRECT).cloned();
+            attributes.headers = kept.chain(redirect).collect();
             attributes.user.clone_from(&old.user);
         }
         if !new_tags {
@@ -150,7 +154,7 @@ async fn copied_checksum(
 
 /// Makes a range of an object a part.
 pub(super) struct Part {
-    source: Source,
+    source: Outcome<Source>,
     name: UploadName,
     number: u16,
     range: Option<String>,
@@ -169,14 +173,16 @@ impl Operate for Part {
     async fn parse(request: &mut Request) -> Outcome<Self> {
         metadata::refuse_unsupported(&request.headers)?;
         let number = number_of(request)?;
-        let source = Source::parse(request)?;
+        let source = Source::parse(request);
         let range = request.header("x-amz-copy-source-range").map(str::to_owned);
         Ok(Self { source, name: UploadName::parse(request), number, range })
     }
 
     async fn run(self, desk: &Desk) -> Outcome<Copied> {
+        desk.store.bucket(&self.name.bucket).await?;
+        let source = self.source?;
         let upload = self.name.find(desk).await?;
-        let located = self.source.find(desk).await?;
+        let located = source.find(desk).await?;
         let len = located.object.len;
         let range = match &self.range {
             Some(range) => range::of_source(range, len)?,

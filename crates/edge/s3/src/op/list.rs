@@ -70,6 +70,18 @@ impl Spelling {
     }
 }
 
+/// Ceph's clients may ask for a page in whatever order; what is rolled up needs the order, and Ceph
+/// refuses both together.
+fn refuse_unordered(request: &Request) -> Outcome<()> {
+    let asked = request.query.get("allow-unordered");
+    let asked = asked.filter(|asked| asked.eq_ignore_ascii_case("true"));
+    if asked.is_some() && request.query.filled("delimiter").is_some() {
+        let message = "Unordered listings have no delimiter";
+        return Err(Failure::argument(message, "allow-unordered", "true"));
+    }
+    Ok(())
+}
+
 /// What the three shapes ask for alike.
 struct Asked {
     spelling: Spelling,
@@ -80,6 +92,7 @@ struct Asked {
 impl Asked {
     fn parse(request: &Request, after: String) -> Outcome<Self> {
         let spelling = Spelling::read(request)?;
+        refuse_unordered(request)?;
         let max = request.count("max-keys")?.unwrap_or(ENTRIES_MAX).min(ENTRIES_MAX);
         let text = |name: &str| request.query.get(name).map(str::to_owned);
         let wanted = ListingRequest {

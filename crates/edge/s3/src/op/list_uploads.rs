@@ -2,7 +2,7 @@ use super::{
     Desk, Operate, Outcome, Reply, Request,
     list::{ENTRIES_MAX, Spelling, page_memory, show_owner},
 };
-use crate::{FrontSettings, allowance::Held, date, digest, xml::Element};
+use crate::{FrontSettings, allowance::Held, date, digest, error::Failure, xml::Element};
 use ripstop_catalog::{ListedUpload, Listing, ListingRequest};
 
 /// A page of uploads that are under way.
@@ -28,6 +28,10 @@ impl Operate for List {
         let after = text("key-marker");
         // Without a key the marker of an upload means nothing.
         let after_upload = if after.is_empty() { after.clone() } else { text("upload-id-marker") };
+        if !after_upload.is_empty() && !could_name_upload(&after_upload) {
+            let name = "upload-id-marker";
+            return Err(Failure::argument("Invalid uploadId marker", name, &after_upload));
+        }
         let wanted = ListingRequest {
             bucket: request.bucket.clone(),
             prefix: text("prefix"),
@@ -75,6 +79,11 @@ impl Operate for List {
         }
         Reply::page(root.document(), held)
     }
+}
+
+/// Whether it has the form that the store gives names of uploads, whether or not one has it.
+fn could_name_upload(marker: &str) -> bool {
+    marker.len() == 32 && marker.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 fn show_upload(

@@ -2,7 +2,7 @@
 
 use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
-    FrontSettings, digest,
+    FrontSettings, condition, date, digest,
     error::{Code, Failure},
     metadata,
     xml::Element,
@@ -102,13 +102,7 @@ fn checksum(request: &Request) -> Outcome<Option<(ChecksumAlgorithm, bool)>> {
             )),
         };
     };
-    let algorithm = digest::parse(name).ok_or_else(|| {
-        invalid(
-            "Checksum algorithm provided is unsupported. Please try again with any of the valid \
-             types: [CRC32, CRC32C, CRC64NVME, SHA1, SHA256]"
-                .to_owned(),
-        )
-    })?;
+    let algorithm = digest::named(name)?;
     let composite = composite.unwrap_or(algorithm != ChecksumAlgorithm::Crc64Nvme);
     let possible = if composite {
         algorithm != ChecksumAlgorithm::Crc64Nvme
@@ -125,17 +119,29 @@ fn checksum(request: &Request) -> Outcome<Option<(ChecksumAlgorithm, bool)>> {
     Ok(Some((algorithm, composite)))
 }
 
-pub(super) struct Abort(UploadName);
+pub(super) struct Abort {
+    name: UploadName,
+    /// When it began, if its client says so; seconds since 1970.
+    initiated_s: Option<i64>,
+}
 
 impl Operate for Abort {
     type Done = ();
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
-        Ok(Self(UploadName::parse(request)))
+        let initiated = request.header("x-amz-if-match-initiated-time");
+        let initiated_s = initiated.and_then(date::parse_http);
+        Ok(Self { name: UploadName::parse(request), initiated_s })
     }
 
     async fn run(self, desk: &Desk) -> Outcome<()> {
-        let upload = self.0.find(desk).await?;
+        let upload = self.name.find(desk).await?;
+        let now_s = (date::now_ms() / 1000).cast_signed();
+        // As with other conditions, a date that is still to come is as if it were not there.
+        let demanded = self.initiated_s.filter(|initiated_s| *initiated_s <= now_s);
+        if demanded.is_some_and(|at_s| at_s != (upload.created_ms / 1000).cast_signed()) {
+            return Err(condition::failed("If-Match-Initiated-Time"));
+        }
         Ok(desk.store.abort_upload(&upload.id).await?)
     }
 

@@ -38,7 +38,7 @@ struct Wish {
     subject: Subject,
     preconditions: Preconditions,
     /// The part, as S3 counts them.
-    part: Outcome<Option<u32>>,
+    part: Option<u32>,
     range: Option<String>,
     if_range: Option<String>,
     shown: Shown,
@@ -64,7 +64,7 @@ impl Wish {
         Ok(Self {
             subject,
             preconditions: Preconditions::read(&request.headers, ""),
-            part: part_number(request),
+            part: part_number(request)?,
             range: request.header("range").map(str::to_owned),
             if_range: request.header("if-range").map(str::to_owned),
             shown,
@@ -79,7 +79,7 @@ impl Wish {
         })?;
         let object = &located.object;
         self.check_preconditions(object)?;
-        let part = self.part.clone()?.map(|number| part_at(object, number)).transpose()?;
+        let part = self.part.map(|number| part_at(object, number)).transpose()?;
         let wanted = self.wanted(object, part)?;
         let overrides = self.overrides.clone()?;
         Ok(Found { wanted, part, shown: self.shown, overrides, pieces: None, located })
@@ -251,8 +251,10 @@ fn show_checksum(reply: Reply, object: &Object, part: Option<usize>, whole: bool
         return reply;
     };
     let value = match part {
+        // Of the others S3 has the whole's alone.
         Some(at) if !parts.is_empty() => {
-            parts[at].checksum.as_ref().map(|value| digest::base64(value))
+            let value = parts[at].checksum.as_ref().filter(|_| checksum.composite);
+            value.map(|value| digest::base64(value))
         }
         Some(_) => Some(digest::shown(checksum, parts.len())),
         None if whole => Some(digest::shown(checksum, parts.len())),

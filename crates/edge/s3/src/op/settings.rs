@@ -44,21 +44,11 @@ settings! {
     "metrics": NoneOfSeveral;
     "notification": Fixed(|| Element::in_namespace("NotificationConfiguration").document());
     "object-lock": Absent(Code::ObjectLockConfigurationNotFound);
-    "ownershipControls": Fixed(ownership);
     "policy": Absent(Code::NoSuchBucketPolicy);
     "policyStatus": Absent(Code::NoSuchBucketPolicy);
     "publicAccessBlock": Absent(Code::NoSuchPublicAccessBlockConfiguration);
     "replication": Absent(Code::ReplicationConfigurationNotFound);
     "requestPayment": Fixed(payment);
-    "tagging": Absent(Code::NoSuchTagSet);
-}
-
-fn ownership() -> String {
-    let mut root = Element::in_namespace("OwnershipControls");
-    root.child("Rule", |rule| {
-        rule.text("ObjectOwnership", "BucketOwnerEnforced");
-    });
-    root.document()
 }
 
 fn payment() -> String {

@@ -4,8 +4,9 @@
 
 use super::{
     COPY_SOURCE, Desk, Input, Level, Outcome, Reply, Request, Selector, Signer, When, acl,
-    act::perform, attributes, bucket, complete, copy, cors, delete, list, list_uploads,
-    list_versions, multipart, object, part, post, put, setting, settings::SETTINGS, tags, versioning,
+    act::perform, attributes, bucket, bucket_tags, complete, copy, cors, delete, list,
+    list_uploads, list_versions, multipart, object, ownership, part, post, put, setting,
+    settings::SETTINGS, tags, versioning,
 };
 use crate::{
     error::{Code, Failure},
@@ -154,6 +155,9 @@ operations! {
         => list_versions::List;
     GET Bucket [Has("versioning")] GetBucketVersioning: Nothing KeyOrNobody Read
         => versioning::Get;
+    GET Bucket [Has("tagging")] GetBucketTagging: Nothing KeyOrNobody Read => bucket_tags::Get;
+    GET Bucket [Has("ownershipControls")] GetBucketOwnershipControls: Nothing KeyOrNobody Read
+        => ownership::Get;
     GET Bucket [NamesSetting] GetBucketSetting: Nothing KeyOrNobody Read => setting::Get;
     GET Bucket [Is("list-type", "2")] ListObjectsV2: Nothing KeyOrNobody Read => list::Version2;
     GET Bucket [] ListObjects: Nothing KeyOrNobody Read => list::Version1;
@@ -171,6 +175,10 @@ operations! {
         => acl::Put;
     PUT Bucket [Has("versioning")] PutBucketVersioning: Document(SMALL) Key Configure
         => versioning::Put;
+    PUT Bucket [Has("tagging")] PutBucketTagging: Document(BUCKET) Key Configure
+        => bucket_tags::Put;
+    PUT Bucket [Has("ownershipControls")] PutBucketOwnershipControls: Document(BUCKET) Key Configure
+        => ownership::Put;
     PUT Bucket [NamesSetting] = not_implemented;
     PUT Bucket [] CreateBucket: Document(BUCKET) Key Own => bucket::Create;
     PUT Object [Has("uploadId"), Header(COPY_SOURCE)] UploadPartCopy: Nothing KeyOrNobody Write
@@ -180,6 +188,10 @@ operations! {
     PUT Object [Header(COPY_SOURCE)] CopyObject: Nothing KeyOrNobody Write => copy::Copy;
     PUT Object [] PutObject: Bytes KeyOrNobody Write => put::Put;
 
+    DELETE Bucket [Has("tagging")] DeleteBucketTagging: Nothing Key Configure
+        => bucket_tags::Delete;
+    DELETE Bucket [Has("ownershipControls")] DeleteBucketOwnershipControls: Nothing Key Configure
+        => ownership::Delete;
     DELETE Bucket [NamesSetting] DeleteBucketSetting: Nothing Key Configure => setting::Delete;
     DELETE Bucket [] DeleteBucket: Nothing Key Own => bucket::Delete;
     DELETE Object [Has("tagging")] DeleteObjectTagging: Nothing KeyOrNobody Configure + VERSION
@@ -204,8 +216,8 @@ const TAGS: Limits = Limits { bytes: 64 << 10, depth: 8, elements: 1024 };
 const GRANTS: Limits = Limits { bytes: 64 << 10, depth: 8, elements: 1024 };
 /// A few words.
 const SMALL: Limits = Limits { bytes: 64 << 10, depth: 8, elements: 64 };
-/// A region, a place, fifty tags.
-const BUCKET: Limits = Limits { bytes: 64 << 10, depth: 8, elements: 256 };
+/// A region, a place, fifty tags; and some more, which are told what is wrong with them.
+const BUCKET: Limits = Limits { bytes: 256 << 10, depth: 8, elements: 512 };
 /// A thousand keys of full length, each with what else S3 lets an entry say.
 const KEYS: Limits = Limits { bytes: 4 << 20, depth: 8, elements: 2 + 1000 * 8 };
 /// Ten thousand parts of nine fields each.

@@ -30,7 +30,7 @@ impl Operate for Get {
     }
 
     fn render((tags, version): (Tags, Option<Version>), _: &FrontSettings) -> Reply {
-        show_version(Reply::document(tagging::document(&tags)), version)
+        show_version(Reply::document(tagging::document(tags)), version)
     }
 }
 
@@ -46,7 +46,9 @@ impl Operate for Put {
     async fn parse(request: &mut Request) -> Outcome<Self> {
         let subject = Subject::parse(request)?;
         let document = request.vouched_document().await?;
-        let tags = document.read(Code::MalformedXml, tagging::from_root).await?;
+        let tags = document
+            .read(Code::MalformedXml, |root| tagging::from_root(root, tagging::OBJECT))
+            .await?;
         Ok(Self { subject, tags })
     }
 

@@ -86,12 +86,17 @@ pub(super) fn announced(said: Said, upload: &Upload) -> Outcome<Announced> {
         Some(text) => match text.parse() {
             Ok(len) => Some(len),
             Err(_) => {
+                let fault = match text.parse::<i64>() {
+                    Ok(_) => "less than zero",
+                    Err(_) => "invalid",
+                };
                 return invalid(format!(
-                    "Value for x-amz-mp-object-size header is invalid: {text}"
+                    "Value for x-amz-mp-object-size header is {fault}: '{text}'"
                 ));
             }
         },
     };
+    let checksum = said.checksum?;
     let (expected, composite) = upload.checksum.unwrap_or((digest::DEFAULT_ALGORITHM, false));
     match said.kind.as_deref() {
         None => {}
@@ -105,7 +110,7 @@ pub(super) fn announced(said: Said, upload: &Upload) -> Outcome<Announced> {
         }
         Some(_) => return invalid("Value for x-amz-checksum-type header is invalid.".to_owned()),
     }
-    let Some((algorithm, value)) = said.checksum? else {
+    let Some((algorithm, value)) = checksum else {
         return Ok(Announced { len, checksum: None });
     };
     let (bare, count) = value.split_once('-').map_or((value.as_str(), None), |(bare, count)| {

@@ -26,7 +26,7 @@ fn of_rows_that_fit_the_first_is_meant() {
         ("GET", "/b", "versions&uploads&policy", "ListMultipartUploads"),
         ("GET", "/b", "policy&versions", "ListObjectVersions"),
         ("GET", "/b", "list-type=2&policy", "GetBucketSetting"),
-        ("GET", "/b", "tagging", "GetBucketSetting"),
+        ("GET", "/b", "tagging", "GetBucketTagging"),
         ("GET", "/b", "list-type=2", "ListObjectsV2"),
         ("GET", "/b", "list-type=1", "ListObjects"),
         ("HEAD", "/b", "acl", "HeadBucket"),

@@ -133,6 +133,20 @@ pub(crate) fn case(operation: S3Operation) -> Case {
             .answered(501),
         S3Operation::HeadBucket => bucket(Any, "HEAD", ""),
         S3Operation::GetBucketLocation => bucket(Any, "GET", "location="),
+        S3Operation::GetBucketTagging => bucket(Of(Read), "GET", "tagging=").answered(404),
+        S3Operation::PutBucketTagging => bucket(Of(Owner), "PUT", "tagging=")
+            .body("<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tagging>")
+            .answered(204),
+        S3Operation::DeleteBucketTagging => bucket(Of(Owner), "DELETE", "tagging=").answered(204),
+        S3Operation::GetBucketOwnershipControls => bucket(Of(Read), "GET", "ownershipControls="),
+        S3Operation::PutBucketOwnershipControls => bucket(Of(Owner), "PUT", "ownershipControls=")
+            .body(
+                "<OwnershipControls><Rule><ObjectOwnership>BucketOwnerEnforced</ObjectOwnership>\
+                 </Rule></OwnershipControls>",
+            ),
+        S3Operation::DeleteBucketOwnershipControls => {
+            bucket(Of(Owner), "DELETE", "ownershipControls=").answered(204)
+        }
         S3Operation::GetBucketSetting => bucket(Of(Read), "GET", "requestPayment="),
         S3Operation::GetBucketVersioning => bucket(Of(Read), "GET", "versioning="),
         S3Operation::PutBucketVersioning => bucket(Of(Owner), "PUT", "versioning=").body(
