@@ -16,6 +16,11 @@ pub(crate) trait Source {
     fn seek_within(&mut self, key: &str, id: &str) -> Result<(), CatalogError>;
     /// The item reached, if its key begins with `prefix`; then goes to the next one.
     fn next(&mut self, prefix: &str) -> Result<Option<(String, Self::Item)>, CatalogError>;
+    /// The key that it came to last, if there is no next item because too much that is none was
+    /// passed over.
+    fn stopped_at(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// One page of keys and rolled-up prefixes.
@@ -27,6 +32,8 @@ pub(crate) struct Page<T> {
     pub(crate) is_truncated: bool,
     /// Whether the last thing on the page is a prefix.
     pub(crate) ends_with_prefix: bool,
+    /// The key behind which it goes on, if that is not on the page.
+    pub(crate) stopped_at: Option<String>,
 }
 
 /// Reads the page that `request` asks for.
@@ -40,6 +47,7 @@ pub(crate) fn page<S: Source>(
         prefixes: Vec::new(),
         is_truncated: false,
         ends_with_prefix: false,
+        stopped_at: None,
     };
     if request.max == 0 {
         return Ok(page);
@@ -62,6 +70,10 @@ pub(crate) fn page<S: Source>(
             page.items.push((key, item));
             page.ends_with_prefix = false;
         }
+    }
+    if !page.is_truncated {
+        page.stopped_at = source.stopped_at().map(str::to_owned);
+        page.is_truncated = page.stopped_at.is_some();
     }
     Ok(page)
 }

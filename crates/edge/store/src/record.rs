@@ -256,7 +256,9 @@ fn read_deletions(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ripstop_catalog::{Attributes, Checksum, ChecksumAlgorithm, Extent, Part};
+    use ripstop_catalog::{
+        Attributes, Checksum, ChecksumAlgorithm, Extent, Part, VersionId, version_name, versions_of,
+    };
     use ripstop_model::STRIPE_PAYLOAD_MAX;
 
     fn longest(extents: usize) -> Telling {
@@ -289,7 +291,8 @@ mod tests {
             told_by: StripeId(u128::MAX),
             ..Object::default()
         };
-        Telling::Object { bucket: "b".repeat(63), key: "k".repeat(1024), object }
+        let key = version_name(&"\0".repeat(1024), VersionId(0));
+        Telling::Object { bucket: versions_of(&"b".repeat(63)), key, object }
     }
 
     #[tokio::test]

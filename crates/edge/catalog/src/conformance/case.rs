@@ -7,6 +7,7 @@ mod session;
 mod telling;
 mod upload;
 mod usage;
+mod version;
 
 use super::make::{bucket, object, stripe};
 use crate::{Applied, Audited, CatalogError, Change, Condition, Quota, Stripe};
@@ -90,6 +91,14 @@ listed! {
         what_is_done_under_a_lease_that_another_took_over_changes_nothing
         the_least_watermark_is_of_those_that_are_alive
         a_session_that_was_given_up_brings_nothing
+    }
+    version {
+        a_version_stays_when_another_is_put
+        the_null_version_is_one_among_others
+        conditions_are_judged_by_the_latest_version
+        a_version_that_was_overtaken_takes_its_place
+        a_bucket_of_versions_is_not_empty
+        a_version_that_was_deleted_leaves_a_tombstone_of_its_own
     }
     usage {
         usage_follows_every_change

@@ -104,7 +104,7 @@ impl View {
             .collect::<Result<Vec<_>, CatalogError>>()?;
         let last_key = objects.last().map(|(key, _)| key);
         let last = if page.ends_with_prefix { page.prefixes.last() } else { last_key };
-        let next = last.filter(|_| page.is_truncated).cloned();
+        let next = page.stopped_at.or_else(|| last.filter(|_| page.is_truncated).cloned());
         Ok(Listing { objects, prefixes: page.prefixes, next, ..Listing::default() })
     }
 

@@ -147,12 +147,24 @@ fn escaped(key: &[u8]) -> Vec<u8> {
     escaped
 }
 
+/// Deleted keys that a page passes over, at most: behind them the next begins.
+const PASSED_MAX: usize = 10_000;
+
 /// Keys of a bucket that stand for objects.
-pub(super) struct Latest<'a>(Heads<'a>);
+pub(super) struct Latest<'a> {
+    heads: Heads<'a>,
+    passed_max: usize,
+    passed: usize,
+    stopped_at: Option<String>,
+}
 
 impl<'a> Latest<'a> {
     pub(super) fn new(view: &'a View, bucket: &'a str) -> Self {
-        Self(Heads::new(view, bucket))
+        Self::passing(PASSED_MAX, view, bucket)
+    }
+
+    fn passing(passed_max: usize, view: &'a View, bucket: &'a str) -> Self {
+        Self { heads: Heads::new(view, bucket), passed_max, passed: 0, stopped_at: None }
     }
 }
 
@@ -160,23 +172,32 @@ impl<'a> Source for Latest<'a> {
     type Item = ObjectEntry<'a>;
 
     fn seek(&mut self, from: &[u8]) -> Result<(), CatalogError> {
-        self.0.seek(from)
+        self.heads.seek(from)
     }
 
     fn seek_within(&mut self, key: &str, _id: &str) -> Result<(), CatalogError> {
         // Of each key there is one, so ids mean nothing here.
-        self.0.seek(&[key.as_bytes(), b"\0"].concat())
+        self.heads.seek(&[key.as_bytes(), b"\0"].concat())
     }
 
     fn next(&mut self, prefix: &str) -> Result<Option<(String, Self::Item)>, CatalogError> {
-        while let Some(turn) = self.0.next(prefix)? {
+        while let Some(turn) = self.heads.next(prefix)? {
             let (Turn::Null(key, entry) | Turn::Named(key, _, entry)) = turn;
-            self.0.pass(&key)?;
+            self.heads.pass(&key)?;
             if !is_marker(&entry)? {
                 return Ok(Some((key, entry)));
             }
+            self.passed += 1;
+            if self.passed >= self.passed_max {
+                self.stopped_at = Some(key);
+                break;
+            }
         }
         Ok(None)
+    }
+
+    fn stopped_at(&self) -> Option<&str> {
+        self.stopped_at.as_deref()
     }
 }
 
@@ -287,5 +308,64 @@ impl View {
             listing.next_upload = listing.versions.last().map(|last| last.version.to_string());
         }
         Ok(listing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conformance::{bucket, object, stripe};
+    use crate::{Catalog as _, CatalogSettings, Change, Condition, Embedded, Object, Quota, Stamp};
+    use ripstop_model::StripeId;
+    use ripstop_object::Place;
+
+    fn put(key: &str, when: u64, is_marker: bool) -> Change {
+        let stamp = Stamp { when, stripe: StripeId(u128::from(when)) };
+        let version = Version::Id(VersionId::of(stamp));
+        let place = Place::of_version("b", key, version).into_owned();
+        let told_by = u128::from(when) + 1;
+        let object = object("e", &[], told_by);
+        Change::PutObject {
+            bucket: place.bucket.into_owned(),
+            key: place.key.into_owned(),
+            object: Object { stamp: Some(stamp), is_marker, ..object },
+            stripes: vec![(StripeId(told_by), stripe())],
+            condition: Condition::None,
+            quota: Quota::NONE,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_page_passes_over_so_many_deleted_keys_and_says_where_it_goes_on() {
+        let catalog = Embedded::in_memory(CatalogSettings::default()).unwrap();
+        let kept = crate::Bucket { versioning: Versioning::Enabled, ..bucket("b", 1) };
+        let stripes = vec![(StripeId(1), stripe())];
+        let mut changes = vec![Change::CreateBucket { bucket: kept, stripes }];
+        let keys = ["a", "b", "c", "d", "e", "f"];
+        changes.extend((10..).zip(keys).map(|(at, key)| put(key, at, key != "a" && key != "f")));
+        for outcome in catalog.commit(1, changes).await.unwrap() {
+            outcome.unwrap();
+        }
+        let pages = |passed_max| {
+            let reading = catalog.here(move |view| {
+                let mut request =
+                    ListingRequest { bucket: "b".into(), max: 10, ..Default::default() };
+                let (mut pages, mut keys) = (0, Vec::new());
+                loop {
+                    let latest = &mut Latest::passing(passed_max, view, "b");
+                    let page = page(&request, latest)?;
+                    pages += 1;
+                    keys.extend(page.items.into_iter().map(|(key, _)| key));
+                    assert_eq!(page.is_truncated, page.stopped_at.is_some());
+                    let Some(at) = page.stopped_at else { return Ok((pages, keys)) };
+                    request.after = at;
+                }
+            });
+            async { reading.await.unwrap() }
+        };
+        let both: Vec<String> = vec!["a".into(), "f".into()];
+        assert_eq!(pages(5).await, (1, both.clone()));
+        assert_eq!(pages(4).await, (2, both.clone()), "the page ends with the last that is deleted");
+        assert_eq!(pages(1).await, (5, both));
     }
 }

@@ -199,8 +199,10 @@ impl Operate for Version1 {
         let mut root = Element::in_namespace("ListBucketResult");
         page.show_head_with(&page.spelling.spell_prefix(&page.wanted.prefix), &mut root);
         root.text("Marker", &page.spelling.spell(&page.wanted.after));
-        // Without a delimiter clients go on from the last key.
-        let next = page.listing.next.as_ref().filter(|_| !page.wanted.delimiter.is_empty());
+        // Without a delimiter clients go on from the last key, if that is where it goes on.
+        let last = page.listing.objects.last().map(|(key, _)| key);
+        let has_delimiter = !page.wanted.delimiter.is_empty();
+        let next = page.listing.next.as_ref().filter(|next| has_delimiter || Some(*next) != last);
         if let Some(next) = next {
             root.text("NextMarker", &page.spelling.spell(next));
         }
