@@ -318,7 +318,6 @@ async fn uploads_of_a_key_are_listed_as_they_began_and_a_marker_is_one_of_them()
     let mut begun = Vec::new();
     for _ in 0..6 {
         begun.push(begin(to, &[]).await);
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
     }
     let list = |query: &str| Call::new("GET", "/bkt").query(&format!("{query}&uploads="));
     let shown = |answer: &Answer| -> Vec<String> {
