@@ -7,7 +7,7 @@ use crate::{
 /// Longest that a presigned URL may last.
 pub(super) const EXPIRY_S_MAX: i64 = 7 * 24 * 60 * 60;
 
-const ALGORITHM: &str = "AWS4-HMAC-SHA256";
+pub(super) const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 /// Version 4A, for many regions at once.
 const ALGORITHM_4A: &str = "AWS4-ECDSA-P256-SHA256";
 /// Most headers that a signature covers: as many as a request may have.
@@ -165,14 +165,8 @@ impl Claim {
         date_time: String,
         at_s: i64,
     ) -> Outcome<Self> {
-        // Access keys may hold slashes: the scope is what comes last.
-        let mut parts = credential.rsplitn(5, '/');
-        let (Some("aws4_request"), Some(service), Some(region), Some(date), Some(access_key)) =
-            (parts.next(), parts.next(), parts.next(), parts.next(), parts.next())
-        else {
-            return Err(place.malformed(
-                "the Credential is mal-formed; expecting \"<YOUR-AKID>/YYYYMMDD/REGION/SERVICE/aws4_request\".",
-            ));
+        let Some(Scoped { access_key, date, region, service }) = scoped(credential) else {
+            return Err(place.malformed(MALFORMED));
         };
         if access_key.is_empty() {
             return Err(place.malformed("the access key is empty."));
@@ -203,6 +197,29 @@ impl Claim {
     pub(super) fn scope(&self) -> String {
         format!("{}/{}/{}/aws4_request", self.date, self.region, self.service)
     }
+}
+
+/// What is said of a credential that is none.
+pub(super) const MALFORMED: &str = "the Credential is mal-formed; expecting \
+     \"<YOUR-AKID>/YYYYMMDD/REGION/SERVICE/aws4_request\".";
+
+/// An access key, and what a signature of its owner's is good for.
+pub(super) struct Scoped<'a> {
+    pub(super) access_key: &'a str,
+    pub(super) date: &'a str,
+    pub(super) region: &'a str,
+    pub(super) service: &'a str,
+}
+
+/// The parts of a credential. Access keys may hold slashes: the scope is what comes last.
+pub(super) fn scoped(credential: &str) -> Option<Scoped<'_>> {
+    let mut parts = credential.rsplitn(5, '/');
+    let (Some("aws4_request"), Some(service), Some(region), Some(date), Some(access_key)) =
+        (parts.next(), parts.next(), parts.next(), parts.next(), parts.next())
+    else {
+        return None;
+    };
+    Some(Scoped { access_key, date, region, service })
 }
 
 fn version_4a() -> Failure {
