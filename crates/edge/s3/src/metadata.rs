@@ -16,14 +16,20 @@ const USER_LEN_MAX: usize = 2048;
 const KEPT_LEN_MAX: usize = 8 << 10;
 const USER_PREFIX: &str = "x-amz-meta-";
 
+/// Where a website sends who asks for the object.
+const REDIRECT: &str = "x-amz-website-redirect-location";
+/// Longest such place, in bytes.
+const REDIRECT_LEN_MAX: usize = 2048;
+
 /// Standard headers that are kept and handed back.
-const STANDARD: [&str; 6] = [
+const STANDARD: [&str; 7] = [
     "cache-control",
     "content-disposition",
     "content-encoding",
     "content-language",
     "content-type",
     "expires",
+    REDIRECT,
 ];
 
 /// Reads everything that a write says of its object.
@@ -97,13 +103,40 @@ fn user(headers: &HeaderMap) -> Outcome<Vec<(String, String)>> {
     Ok(user)
 }
 
-/// Refuses what we could only ignore: encryption, locks, other storage classes, redirects, grants.
+/// Whether a request says where its object's visitors are to go.
+pub(crate) fn names_redirect(headers: &HeaderMap) -> bool {
+    headers.contains_key(REDIRECT)
+}
+
+/// The standard headers of a copy that is to have its source's: all but where visitors go, which is
+/// what the request says of the copy.
+pub(crate) fn copied(
+    old: &[(String, String)],
+    given: Vec<(String, String)>,
+) -> Vec<(String, String)> {
+    let is_redirect = |(name, _): &(String, String)| name == REDIRECT;
+    let kept = old.iter().filter(|header| !is_redirect(header)).cloned();
+    kept.chain(given.into_iter().filter(is_redirect)).collect()
+}
+
+fn check_redirect(to: &str) -> Outcome<()> {
+    let is_place = ["/", "http://", "https://"].iter().any(|start| to.starts_with(start));
+    if !is_place {
+        return Err(Code::InvalidRedirectLocation.into());
+    }
+    if to.len() > REDIRECT_LEN_MAX {
+        let message = format!("A website redirect location may have {REDIRECT_LEN_MAX} bytes.");
+        return Err(Failure::new(Code::InvalidRedirectLocation, message));
+    }
+    Ok(())
+}
+
+/// Refuses what we could only ignore: encryption, locks, other storage classes, grants.
 pub(crate) fn refuse_unsupported(headers: &HeaderMap) -> Outcome<()> {
-    const PREFIXES: [&str; 5] = [
+    const PREFIXES: [&str; 4] = [
         "x-amz-server-side-encryption",
         "x-amz-copy-source-server-side-encryption",
         "x-amz-object-lock-",
-        "x-amz-website-redirect-location",
         "x-amz-write-offset-bytes",
     ];
     for (name, value) in headers {
@@ -119,6 +152,7 @@ pub(crate) fn refuse_unsupported(headers: &HeaderMap) -> Outcome<()> {
                 );
             }
             "x-amz-acl" => check_canned_acl(text)?,
+            REDIRECT => check_redirect(text)?,
             _ if name.starts_with("x-amz-grant-") => {
                 return Err(Code::AccessControlListNotSupported.into());
             }
@@ -219,6 +253,7 @@ mod tests {
             ("x-amz-storage-class", "GLACIER", Code::InvalidStorageClass),
             ("x-amz-acl", "public-read", Code::AccessControlListNotSupported),
             ("x-amz-acl", "mine", Code::InvalidArgument),
+            ("x-amz-website-redirect-location", "ftp://x", Code::InvalidRedirectLocation),
             ("x-amz-grant-read", "id=x", Code::AccessControlListNotSupported),
         ] {
             assert_eq!(read(&headers(&[(name, value)])).unwrap_err().code, code, "{name}");

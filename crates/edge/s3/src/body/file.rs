@@ -77,6 +77,8 @@ impl File {
                 .with("ProposedSize", self.came.to_string())
                 .with("MaxSizeAllowed", max.to_string())),
             Some((min, _)) if self.ended && self.came < min => Err(too_small(self.came, min)),
+            // There is no room left for the delimiter.
+            Some(_) | None if self.came > self.len_max => Err(Code::MalformedPostRequest.into()),
             Some(_) | None => Ok(piece),
         }
     }

@@ -55,6 +55,7 @@ codes! {
     InvalidPartOrder 400 "InvalidPartOrder": "The list of parts was not in ascending order. Parts must be ordered by part number.",
     InvalidPolicyDocument 400 "InvalidPolicyDocument": "The content of the form does not meet the conditions specified in the policy document.",
     InvalidRange 416 "InvalidRange": "The requested range is not satisfiable",
+    InvalidRedirectLocation 400 "InvalidRedirectLocation": "The website redirect location must have a prefix of 'http://' or 'https://' or '/'.",
     InvalidRequest 400 "InvalidRequest": "Invalid request.",
     InvalidStorageClass 400 "InvalidStorageClass": "The storage class you specified is not valid",
     InvalidTag 400 "InvalidTag": "The tag you provided is not valid.",

@@ -58,8 +58,9 @@ impl Operate for Copy {
         let source = Source::parse(request)?;
         let (bucket, key) = (request.bucket.clone(), request.key.clone());
         let onto_itself = source.bucket == bucket && source.key == key;
-        let names_a_class = request.headers.contains_key("x-amz-storage-class");
-        if onto_itself && !new_metadata && !new_tags && algorithm.is_none() && !names_a_class {
+        let changes_more = request.headers.contains_key("x-amz-storage-class")
+            || metadata::names_redirect(&request.headers);
+        if onto_itself && !new_metadata && !new_tags && algorithm.is_none() && !changes_more {
             return Err(Failure::new(
                 Code::InvalidRequest,
                 "This copy request is illegal because it is trying to copy an object to itself without \
@@ -81,7 +82,7 @@ impl Operate for Copy {
         let mut attributes =
             Attributes { etag: old.etag.clone(), parts: old.parts.clone(), ..given };
         if !new_metadata {
-            attributes.headers.clone_from(&old.headers);
+            attributes.headers = metadata::copied(&old.headers, attributes.headers);
             attributes.user.clone_from(&old.user);
         }
         if !new_tags {
