@@ -26,10 +26,12 @@ mod auth;
 mod authorise;
 mod body;
 mod condition;
+mod cors;
 mod date;
 mod digest;
 mod document;
 mod error;
+mod form;
 mod front;
 #[cfg(any(test, feature = "fuzz"))]
 #[doc(hidden)]

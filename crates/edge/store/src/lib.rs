@@ -60,7 +60,7 @@ mod target;
 mod upload;
 mod write;
 
-pub use body::Body;
+pub use body::{Body, BodyLen};
 pub use deletion::Deletion;
 pub use error::{StoreError, WriteError};
 pub use extents::EXTENTS_MAX;
