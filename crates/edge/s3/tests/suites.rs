@@ -329,3 +329,30 @@ async fn failures_are_told_in_s3s_own_words() {
     let basic = text(&exchange(to, &[head.as_bytes()], false).await);
     assert!(basic.contains("<ArgumentValue>Basic</ArgumentValue>"), "{basic}");
 }
+
+#[tokio::test]
+async fn where_visitors_of_a_website_go_is_kept_and_no_copy_takes_it() {
+    let (to, _folder) = face().await;
+    const NAME: &str = "x-amz-website-redirect-location";
+    let put = |value: &str| Call::new("PUT", "/bkt/k").header(NAME, value).send(to, b"x");
+    let long = format!("/{}", "x".repeat(2048));
+    for bad in ["elsewhere", "ftp://example.com", long.as_str()] {
+        assert_eq!(put(bad).await.code(), "InvalidRedirectLocation", "{bad}");
+    }
+    assert_eq!(put("https://example.com/").await.status, 200);
+    let told = async |method, path| {
+        Call::new(method, path).send(to, b"").await.header(NAME).map(str::to_owned)
+    };
+    for method in ["GET", "HEAD"] {
+        assert_eq!(told(method, "/bkt/k").await.as_deref(), Some("https://example.com/"));
+    }
+    let copy = || Call::new("PUT", "/bkt/copy").header("x-amz-copy-source", "/bkt/k");
+    assert_eq!(copy().send(to, b"").await.status, 200);
+    assert_eq!(told("HEAD", "/bkt/copy").await, None);
+    assert_eq!(copy().header(NAME, "/its-own").send(to, b"").await.status, 200);
+    assert_eq!(told("HEAD", "/bkt/copy").await.as_deref(), Some("/its-own"));
+    // Onto itself it is a change.
+    let itself = Call::new("PUT", "/bkt/k").header("x-amz-copy-source", "/bkt/k");
+    assert_eq!(itself.header(NAME, "/new").send(to, b"").await.status, 200);
+    assert_eq!(told("HEAD", "/bkt/k").await.as_deref(), Some("/new"));
+}
