@@ -15,23 +15,20 @@ use crate::{
     request::{Reply, Request},
     route::route,
     uri::{self, Query, Target},
+    watched::{Counts, Watch, Watched},
 };
-use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Response, Uri, header, request::Parts, uri::Authority};
-use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use ripstop_identity::Principal;
 use ripstop_listen::{Patience, Peer};
 use ripstop_store::Store;
 use std::{
     hash::{BuildHasher as _, RandomState},
-    pin::Pin,
     sync::{
         Arc, LazyLock,
         atomic::{AtomicU64, Ordering},
     },
-    task::{Context, Poll},
-    time::{Duration, Instant},
+    time::Duration,
 };
 use tracing::Instrument as _;
 
@@ -44,13 +41,6 @@ pub(crate) struct Front {
     pub(crate) allowances: Arc<Allowances>,
     pub(crate) observer: Arc<dyn RequestObserver>,
     pub(crate) strangers: Arc<Strangers>,
-}
-
-/// What is counted while a request runs.
-#[derive(Debug, Default)]
-struct Counts {
-    received: Arc<AtomicU64>,
-    hashing_ns: Arc<AtomicU64>,
 }
 
 /// Sixteen hexadecimal digits, different for each request of a run, and most likely between runs.
@@ -442,68 +432,5 @@ fn payload(
             let announced = names.filter(|name| !name.is_empty()).collect();
             Ok(Payload::chunked(source, Chunked::new(chunks, announced), len))
         }
-    }
-}
-
-/// An answer's body that reports when it has ended or was dropped.
-#[derive(Debug)]
-pub(crate) struct Watched {
-    body: Outgoing,
-    watch: Watch,
-}
-
-#[derive(Debug)]
-struct Watch {
-    answered: Answered,
-    begun: Instant,
-    counts: Counts,
-    observer: Arc<dyn RequestObserver>,
-    span: tracing::Span,
-    note: Note,
-    strangers: Arc<Strangers>,
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        let _entered = self.span.enter();
-        let answered = &mut self.answered;
-        answered.duration = ripstop_host::since(self.begun);
-        answered.received = self.counts.received.load(Ordering::Relaxed);
-        answered.hashing = Duration::from_nanos(self.counts.hashing_ns.load(Ordering::Relaxed));
-        self.note.write(answered, &self.strangers);
-        self.observer.answered(answered);
-    }
-}
-
-impl Body for Watched {
-    type Data = Bytes;
-    type Error = <Outgoing as Body>::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        let polled = Pin::new(&mut self.body).poll_frame(context);
-        if let Poll::Ready(Some(frame)) = &polled {
-            match frame {
-                Ok(frame) => {
-                    self.watch.answered.sent += frame.data_ref().map_or(0, Bytes::len) as u64;
-                }
-                Err(error) => {
-                    self.watch.answered.broken = true;
-                    let _entered = self.watch.span.enter();
-                    tracing::error!(error = error as &dyn std::error::Error, "answer broke off");
-                }
-            }
-        }
-        polled
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }

@@ -83,6 +83,37 @@ pub(crate) async fn open(
     }
 }
 
+/// Fields, name of the file and its length, of a form with the boundary `b` that comes in pieces of
+/// `step` bytes: as far as it came.
+#[cfg(any(test, feature = "fuzz"))]
+pub(crate) fn read_form(
+    form: &[u8],
+    step: usize,
+) -> Outcome<(Vec<(String, String)>, String, usize)> {
+    let mut head = Head::new("b");
+    for (at, piece) in form.chunks(step).enumerate() {
+        let taken = piece.len().min(head.room());
+        head.bytes.extend_from_slice(&piece[..taken]);
+        let Some(filename) = head.advance()? else {
+            if head.room() == 0 {
+                return Err(too_long());
+            }
+            continue;
+        };
+        let rest = &form[form.len().min((at + 1) * step)..];
+        let mut file = File::new(head.delimiter, form.len() as u64);
+        let mut len = 0;
+        for piece in std::iter::once(&head.bytes[head.at..]).chain(rest.chunks(step)) {
+            let mut input = Bytes::copy_from_slice(piece);
+            while let Some(piece) = file.decode(&mut input)? {
+                len += piece.len();
+            }
+        }
+        return Ok((head.fields, filename, len));
+    }
+    Err(malformed())
+}
+
 /// What came of a form before its file.
 struct Head {
     /// What came, behind the line end that the first delimiter begins with.

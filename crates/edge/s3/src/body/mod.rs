@@ -8,6 +8,8 @@ mod incoming;
 mod outgoing;
 
 pub(crate) use chunked::Chunked;
+#[cfg(any(test, feature = "fuzz"))]
+pub(crate) use form::read_form;
 pub(crate) use form::{boundary, open};
 pub(crate) use incoming::Source;
 pub(crate) use outgoing::{Outgoing, Pieces};
