@@ -1,5 +1,6 @@
 //! Whether the sender of a request may have it done: asked in one place, by what the table says of
-//! the operation, before any of the body is taken and before the store is asked what there is.
+//! the operation, before any of the body is taken and before the store is asked what there is. Of a
+//! form the fields are read before, since one is the signature.
 
 use crate::{
     error::{Code, Outcome},
@@ -19,9 +20,9 @@ pub(crate) fn check(
 ) -> Outcome<()> {
     let signed = principal.access_key().is_some();
     let may_send = match row.signer {
-        Signer::Anybody | Signer::Form => return Ok(()),
+        Signer::Anybody => return Ok(()),
         Signer::Key => signed,
-        Signer::KeyOrNobody => true,
+        Signer::KeyOrNobody | Signer::Form => true,
     };
     let allowed = may_send && allows(principal, row.action, &resource(target));
     if !allowed || !may_read_source(row, principal, headers) {

@@ -57,6 +57,14 @@ pub(crate) fn parse_http(text: &str) -> Option<i64> {
     Some(date.assume_offset(UtcOffset::UTC).unix_timestamp())
 }
 
+/// Seconds since 1970 of a date as documents write it: `2026-01-31T12:00:00Z`, or with parts of a
+/// second.
+pub(crate) fn parse_document(text: &str) -> Option<i64> {
+    let is_one = text.as_bytes().get(10) == Some(&b'T');
+    let date = OffsetDateTime::parse(text, &Rfc3339).ok();
+    date.filter(|_| is_one).map(OffsetDateTime::unix_timestamp)
+}
+
 /// `Sunday, 06-Nov-94 08:49:37 GMT`: two digits of year, from 1970 to 2069.
 fn rfc_850(text: &str) -> Option<PrimitiveDateTime> {
     let (start, clock) = text.rsplit_once('-').and_then(|(start, rest)| {

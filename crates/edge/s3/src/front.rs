@@ -6,30 +6,29 @@ use crate::{
     allowance::Allowances,
     auth::{self, ChunkSigner, PayloadClaim, Presented, Terms},
     authorise,
-    body::{Chunked, Outgoing, Payload, Source},
+    body::{self, Chunked, Outgoing, Payload, Source},
+    cors::Crossing,
     date,
     error::{Code, Failure, Outcome},
+    form::{Fields, Wish},
     op::{self, Desk, Input, Level, Row, Signer},
     request::{Reply, Request},
     route::route,
     uri::{self, Query, Target},
+    watched::{Counts, Watch, Watched},
 };
-use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, Response, Uri, header, request::Parts};
-use http_body::{Body, Frame, SizeHint};
+use http::{HeaderMap, HeaderValue, Method, Response, Uri, header, request::Parts, uri::Authority};
 use hyper::body::Incoming;
 use ripstop_identity::Principal;
 use ripstop_listen::{Patience, Peer};
 use ripstop_store::Store;
 use std::{
     hash::{BuildHasher as _, RandomState},
-    pin::Pin,
     sync::{
         Arc, LazyLock,
         atomic::{AtomicU64, Ordering},
     },
-    task::{Context, Poll},
-    time::{Duration, Instant},
+    time::Duration,
 };
 use tracing::Instrument as _;
 
@@ -42,13 +41,6 @@ pub(crate) struct Front {
     pub(crate) allowances: Arc<Allowances>,
     pub(crate) observer: Arc<dyn RequestObserver>,
     pub(crate) strangers: Arc<Strangers>,
-}
-
-/// What is counted while a request runs.
-#[derive(Debug, Default)]
-struct Counts {
-    received: Arc<AtomicU64>,
-    hashing_ns: Arc<AtomicU64>,
 }
 
 /// Sixteen hexadecimal digits, different for each request of a run, and most likely between runs.
@@ -84,6 +76,8 @@ impl Front {
         );
         // On the heap: as large as the largest handler's, it would be moved with each layer around
         // it.
+        let crossing = Crossing::of(&parts.method, &parts.headers);
+        let crossing = crossing.zip(self.bucket_of(&parts));
         let handled = Box::pin(self.handle(parts, incoming, client, &counts, &mut note));
         let outcome = handled.instrument(span.clone()).await;
         if note.access_key.is_some() {
@@ -95,6 +89,9 @@ impl Front {
             note.refused(&failure);
             Reply::failure(&failure, &resource, &id)
         });
+        if let Some((crossing, bucket)) = crossing {
+            self.admit(&crossing, &bucket, &mut reply.headers).instrument(span.clone()).await;
+        }
         if let Ok(id) = HeaderValue::from_str(&id) {
             reply.headers.insert("x-amz-request-id", id.clone());
             reply.headers.insert("x-amz-id-2", id);
@@ -127,6 +124,25 @@ impl Front {
         reply.into_response().map(|body| Watched { body, watch })
     }
 
+    /// The bucket that a request is for, if it can be made out.
+    fn bucket_of(&self, parts: &Parts) -> Option<String> {
+        let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        let host = host.or_else(|| parts.uri.authority().map(Authority::as_str));
+        Target::parse(parts.uri.path(), host, self.settings.domain.as_deref()).ok()?.bucket
+    }
+
+    /// Tells the browser that it may show an answer, be it a failure, to a page of another origin
+    /// that the bucket's rules let in.
+    async fn admit(&self, crossing: &Crossing, bucket: &str, headers: &mut HeaderMap) {
+        match op::rules_of(&self.store, bucket).await {
+            Ok(Some(rules)) => _ = rules.admit(crossing).map(|it| it.tell(headers)),
+            Ok(None) => {}
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "no rules of CORS");
+            }
+        }
+    }
+
     async fn handle(
         &self,
         parts: Parts,
@@ -140,19 +156,61 @@ impl Front {
         let holds_back = holds_back(&parts.headers);
         let source = Source::new(incoming, patience, holds_back, counts.received.clone());
         let head = Head::read(parts, self.settings.domain.as_deref())?;
-        let Head { target, headers, .. } = &head;
-        let routed = route(&head.method, target, &head.query, headers);
+        let arrived = Arrived { source, announced, secure: client.secure };
+        let routed = route(&head.method, &head.target, &head.query, &head.headers);
         if let Ok(row) = &routed {
             note.operation = row.operation;
         }
+        let asked = match routed {
+            Ok(row) if row.signer == Signer::Form => self.form(row, head, arrived, note).await?,
+            routed => self.head_alone(routed, head, arrived, note)?,
+        };
+        let Asked { row, principal, bucket, key, query, headers, payload, wish } = asked;
+        if !bucket.is_empty() {
+            uri::check_bucket_name(&bucket)?;
+        }
+        let desk = Desk {
+            store: self.store.on_behalf_of(principal.tenant()),
+            settings: self.settings.clone(),
+            allowances: self.allowances.clone(),
+            principal,
+            hashing_ns: counts.hashing_ns.clone(),
+        };
+        let request = Request {
+            settings: self.settings.clone(),
+            held: self.allowances.documents.nothing(),
+            bucket,
+            key,
+            query,
+            headers,
+            payload: (row.input != Input::Nothing).then_some(payload),
+            limits: row.input.limits(),
+            scheme: client.scheme(),
+            wish,
+        };
+        op::run(row.operation, request, desk).await
+    }
+
+    /// What is asked for by a request whose head says all of it but a document and bytes, if its
+    /// sender may have it done.
+    fn head_alone(
+        &self,
+        routed: Outcome<&'static Row>,
+        head: Head,
+        arrived: Arrived,
+        note: &mut Note,
+    ) -> Outcome<Asked> {
         let sender = self.sender(&head, routed.as_ref().ok().copied())?;
         note.access_key = sender.principal.access_key().map(str::to_owned);
         tracing::debug!(operation = note.operation.name(), "identified");
-        // What nobody signed is refused before it is told what would make it a request.
+        // What nobody signed is refused before it is told what would make it a request; but for
+        // forms, whose signature is inside.
         let row = routed.map_err(|failure| {
-            if note.access_key.is_some() { failure } else { Code::AccessDenied.into() }
+            let is_told = note.access_key.is_some() || failure.code == Code::PreconditionFailed;
+            if is_told { failure } else { Code::AccessDenied.into() }
         })?;
-        authorise::check(row, &sender.principal, target, headers)?;
+        let Arrived { source, announced, secure } = arrived;
+        authorise::check(row, &sender.principal, &head.target, &head.headers)?;
         let (claim, chunks) = match sender.signed {
             Some(signed) => signed,
             None => (auth::unsigned_payload(&head.presented())?, None),
@@ -161,37 +219,64 @@ impl Front {
             let message = "The value of x-amz-content-sha256 header is invalid.";
             return Err(Failure::new(Code::InvalidRequest, message));
         }
-        if self.settings.unsigned_payload_needs_tls && !client.secure {
-            refuse_unsigned(&claim, announced, headers)?;
+        if self.settings.unsigned_payload_needs_tls && !secure {
+            refuse_unsigned(&claim, announced, &head.headers)?;
         }
-        let payload = payload(claim, chunks, source, announced, headers)?;
-        let bucket = head.target.bucket.unwrap_or_default();
-        if !bucket.is_empty() {
-            uri::check_bucket_name(&bucket)?;
-        }
-        let desk = Desk {
-            store: self.store.on_behalf_of(sender.principal.tenant()),
-            settings: self.settings.clone(),
-            allowances: self.allowances.clone(),
-            principal: sender.principal,
-            hashing_ns: counts.hashing_ns.clone(),
-        };
-        let request = Request {
-            settings: self.settings.clone(),
-            held: self.allowances.documents.nothing(),
-            bucket,
-            key: head.target.key.unwrap_or_default(),
-            query: head.query,
-            headers: head.headers,
-            payload: (row.input != Input::Nothing).then_some(payload),
-            limits: row.input.limits(),
-            scheme: client.scheme(),
-        };
-        op::run(row.operation, request, desk).await
+        let payload = payload(claim, chunks, source, announced, &head.headers)?;
+        let Head { target, query, headers, .. } = head;
+        let (bucket, key) = (target.bucket.unwrap_or_default(), target.key.unwrap_or_default());
+        let principal = sender.principal;
+        Ok(Asked { row, principal, bucket, key, query, headers, payload, wish: None })
     }
 
-    /// Who sends a request, as far as its head tells: nobody in particular where its row says that
-    /// no signature is to be looked at there.
+    /// What is asked for by a form, if its signer may have it done and the policy lets the sender.
+    async fn form(
+        &self,
+        row: &'static Row,
+        head: Head,
+        arrived: Arrived,
+        note: &mut Note,
+    ) -> Outcome<Asked> {
+        let Arrived { source, announced, secure } = arrived;
+        if self.settings.unsigned_payload_needs_tls && !secure {
+            refuse_unsigned(&PayloadClaim::Unsigned, announced, &head.headers)?;
+        }
+        let Head { mut target, query, headers, .. } = head;
+        let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        let boundary = body::boundary(kind.unwrap_or_default())?;
+        let len = announced.ok_or(Code::MissingContentLength)?;
+        let mut held = self.allowances.documents.nothing();
+        let opened = body::open(source, boundary, len, &mut held).await?;
+        let fields = Fields::new(opened.fields, &opened.filename)?;
+        let (key, mut payload) = (fields.key()?.to_owned(), opened.payload);
+        let credentials = self.keyring.credentials();
+        let signer = auth::signer_of_form(|name| fields.get(name), &credentials, &self.terms())?;
+        let principal = match &signer {
+            Some(access_key) => credentials.principal(access_key),
+            None => Some(credentials.unsigned()),
+        };
+        let principal = principal.ok_or(Code::InvalidAccessKeyId)?;
+        note.access_key = signer;
+        tracing::debug!(operation = note.operation.name(), "identified");
+        let bucket = target.bucket.clone().unwrap_or_default();
+        let range = match fields.policy()? {
+            Some(policy) => Some(policy.check(&fields, &bucket, now_s())?),
+            None => None,
+        };
+        target.key = Some(key.clone());
+        authorise::check(row, &principal, &target, &headers)?;
+        if let (Some(range), Some(file)) = (range, payload.as_file()) {
+            file.bound(range)?;
+        }
+        let host = headers.get(header::HOST).cloned();
+        let mut headers = fields.headers()?;
+        headers.extend(host.map(|host| (header::HOST, host)));
+        let wish = Some(fields.wish());
+        Ok(Asked { row, principal, bucket, key, query, headers, payload, wish })
+    }
+
+    /// Who sends a request, as its head tells: nobody in particular where its row says that no
+    /// signature is to be looked at.
     fn sender(&self, head: &Head, row: Option<&Row>) -> Outcome<Sender> {
         match row.map(|row| row.signer) {
             Some(Signer::Anybody | Signer::Form) => Ok(self.nobody()),
@@ -209,8 +294,7 @@ impl Front {
             return Ok(self.nobody());
         }
         let credentials = self.keyring.credentials();
-        let now_s = (date::now_ms() / 1000).cast_signed();
-        let verified = auth::verify(presented, &credentials, &self.terms(), now_s)?;
+        let verified = auth::verify(presented, &credentials, &self.terms(), now_s())?;
         let principal = credentials.principal(&verified.access_key);
         let principal = principal.ok_or(Code::InvalidAccessKeyId)?;
         Ok(Sender { principal, signed: Some((verified.payload, verified.chunks)) })
@@ -263,6 +347,32 @@ impl Head {
             host_bucket: self.host_bucket.as_deref(),
         }
     }
+}
+
+/// What comes with a request's head.
+struct Arrived {
+    source: Source,
+    /// Bytes of the body, as they came.
+    announced: Option<u64>,
+    /// Whether nobody on the way can read or change it.
+    secure: bool,
+}
+
+/// What a request asks for, and who asks and may.
+struct Asked {
+    row: &'static Row,
+    principal: Principal,
+    bucket: String,
+    key: String,
+    query: Query,
+    headers: HeaderMap,
+    payload: Payload,
+    wish: Option<Wish>,
+}
+
+/// Seconds since 1970, now.
+fn now_s() -> i64 {
+    (date::now_ms() / 1000).cast_signed()
 }
 
 /// Who sends a request, and what the signature says of the body, if there is one.
@@ -322,68 +432,5 @@ fn payload(
             let announced = names.filter(|name| !name.is_empty()).collect();
             Ok(Payload::chunked(source, Chunked::new(chunks, announced), len))
         }
-    }
-}
-
-/// An answer's body that reports when it has ended or was dropped.
-#[derive(Debug)]
-pub(crate) struct Watched {
-    body: Outgoing,
-    watch: Watch,
-}
-
-#[derive(Debug)]
-struct Watch {
-    answered: Answered,
-    begun: Instant,
-    counts: Counts,
-    observer: Arc<dyn RequestObserver>,
-    span: tracing::Span,
-    note: Note,
-    strangers: Arc<Strangers>,
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        let _entered = self.span.enter();
-        let answered = &mut self.answered;
-        answered.duration = ripstop_host::since(self.begun);
-        answered.received = self.counts.received.load(Ordering::Relaxed);
-        answered.hashing = Duration::from_nanos(self.counts.hashing_ns.load(Ordering::Relaxed));
-        self.note.write(answered, &self.strangers);
-        self.observer.answered(answered);
-    }
-}
-
-impl Body for Watched {
-    type Data = Bytes;
-    type Error = <Outgoing as Body>::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        let polled = Pin::new(&mut self.body).poll_frame(context);
-        if let Poll::Ready(Some(frame)) = &polled {
-            match frame {
-                Ok(frame) => {
-                    self.watch.answered.sent += frame.data_ref().map_or(0, Bytes::len) as u64;
-                }
-                Err(error) => {
-                    self.watch.answered.broken = true;
-                    let _entered = self.watch.span.enter();
-                    tracing::error!(error = error as &dyn std::error::Error, "answer broke off");
-                }
-            }
-        }
-        polled
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }

@@ -4,7 +4,8 @@
 use crate::{
     Credentials,
     auth::{self, Presented, Terms},
-    body::Chunked,
+    body::{self, Chunked},
+    form::Fields,
     op,
     route::route,
     uri::{Query, Target},
@@ -80,6 +81,20 @@ pub fn chunked(bytes: &[u8]) {
     assert!(handed_on <= framed.len(), "more was handed on than came");
 }
 
+/// A form: the first byte says how long the pieces are in which the others come.
+pub fn form(bytes: &[u8]) {
+    let Some((&step, form)) = bytes.split_first() else { return };
+    let read = body::read_form(form, usize::from(step).max(1));
+    if let Ok((fields, filename, len)) = read {
+        assert!(len <= form.len(), "the file is longer than the form");
+        let Ok(fields) = Fields::new(fields, &filename) else { return };
+        let _ = (fields.key(), fields.headers(), fields.wish());
+        if let Ok(Some(policy)) = fields.policy() {
+            let _ = policy.check(&fields, "bucket", NOW_S);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,6 +107,10 @@ mod tests {
         <Quiet>true</Quiet></Delete>";
     const FRAMED: &str =
         "\x075\r\nhello\r\n6;x=y\r\n world\r\n0\r\nx-amz-checksum-crc32: AAAA\r\n\r\n";
+
+    const FORM: &str = "\x07--b\r\nContent-Disposition: form-data; name=\"key\"\r\n\r\na${filename}\r\n\
+        --b\r\nContent-Disposition: form-data; name=\"policy\"\r\n\r\neyJleHBpcmF0aW9uIjoiMjAzMC0wMS0wMVQwMDowMDowMFoiLCJjb25kaXRpb25zIjpbeyJhIjoiYiJ9XX0=\r\n\
+        --b\r\nContent-Disposition: form-data; name=file; filename=\"x\"\r\n\r\nbytes\r\n--b--\r\n";
 
     /// A valid text with some of its bytes changed, and bytes of no meaning.
     fn bytes(valid: &'static str) -> impl Strategy<Value = Vec<u8>> {
@@ -116,6 +135,11 @@ mod tests {
         #[test]
         fn no_document_panics(bytes in bytes(DOCUMENT)) {
             document(&bytes);
+        }
+
+        #[test]
+        fn no_form_panics(bytes in bytes(FORM)) {
+            form(&bytes);
         }
 
         #[test]

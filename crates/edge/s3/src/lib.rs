@@ -1,11 +1,11 @@
 //! The S3 face: protocol, signatures, checksums, conditions.
 //!
 //! [`serve`] answers S3 requests on a listener from a [`Store`](ripstop_store::Store). It verifies
-//! Signature Version 4 (in headers, in presigned URLs, over chunks and trailers), hashes bodies
+//! Signature Version 4 (in headers, presigned URLs and forms, over chunks and trailers), hashes bodies
 //! while they arrive, and hands objects on without copying them. Memory per request is bounded.
 //!
 //! It deliberately has no access lists or policies beside rights, no versions, no encryption with
-//! clients' keys, and nothing of Signature Version 2 but presigned URLs. It answers what clients
+//! clients' keys, and nothing of Signature Version 2 but presigned URLs and forms. It answers what clients
 //! may ask of these as S3 does where there is none, and it refuses what it could only ignore.
 //!
 //! ```no_run
@@ -26,10 +26,12 @@ mod auth;
 mod authorise;
 mod body;
 mod condition;
+mod cors;
 mod date;
 mod digest;
 mod document;
 mod error;
+mod form;
 mod front;
 #[cfg(any(test, feature = "fuzz"))]
 #[doc(hidden)]
@@ -44,6 +46,7 @@ mod serve;
 mod settings;
 mod tagging;
 mod uri;
+mod watched;
 mod xml;
 
 pub use observe::{Answered, RequestObserver, Unobserved};

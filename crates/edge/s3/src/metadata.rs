@@ -15,17 +15,21 @@ const USER_LEN_MAX: usize = 2048;
 /// answers and fragments' headers all carry them.
 const KEPT_LEN_MAX: usize = 8 << 10;
 const USER_PREFIX: &str = "x-amz-meta-";
-/// Kept like the standard headers, but no copy takes it along.
-pub(crate) const REDIRECT: &str = "x-amz-website-redirect-location";
+
+/// Where a website sends who asks for the object.
+const REDIRECT: &str = "x-amz-website-redirect-location";
+/// Longest such place, in bytes.
+const REDIRECT_LEN_MAX: usize = 2048;
 
 /// Standard headers that are kept and handed back.
-const STANDARD: [&str; 6] = [
+const STANDARD: [&str; 7] = [
     "cache-control",
     "content-disposition",
     "content-encoding",
     "content-language",
     "content-type",
     "expires",
+    REDIRECT,
 ];
 
 /// Reads everything that a write says of its object.
@@ -35,20 +39,9 @@ pub(crate) fn read(headers: &HeaderMap) -> Outcome<Attributes> {
         Some(value) => tagging::from_header(&text_of(value))?,
         None => Vec::new(),
     };
-    let (mut standard, user) = (standard(headers), user(headers)?);
-    standard.extend(redirect(headers)?);
+    let (standard, user) = (standard(headers), user(headers)?);
     check_kept(&standard, &user)?;
     Ok(Attributes { headers: standard, user, tags, ..Attributes::default() })
-}
-
-/// Where a website would send who asks for the object: there are none here, so it is only kept.
-fn redirect(headers: &HeaderMap) -> Outcome<Option<(String, String)>> {
-    let Some(value) = headers.get(REDIRECT) else { return Ok(None) };
-    let location = text_of(value);
-    if !["/", "http://", "https://"].iter().any(|start| location.starts_with(start)) {
-        return Err(Failure::from(Code::InvalidRedirectLocation).with("Location", location));
-    }
-    Ok(Some((REDIRECT.to_owned(), location)))
 }
 
 fn check_kept(standard: &[(String, String)], user: &[(String, String)]) -> Outcome<()> {
@@ -110,6 +103,34 @@ fn user(headers: &HeaderMap) -> Outcome<Vec<(String, String)>> {
     Ok(user)
 }
 
+/// Whether a request says where its object's visitors are to go.
+pub(crate) fn names_redirect(headers: &HeaderMap) -> bool {
+    headers.contains_key(REDIRECT)
+}
+
+/// The standard headers of a copy that is to have its source's: all but where visitors go, which is
+/// what the request says of the copy.
+pub(crate) fn copied(
+    old: &[(String, String)],
+    given: Vec<(String, String)>,
+) -> Vec<(String, String)> {
+    let is_redirect = |(name, _): &(String, String)| name == REDIRECT;
+    let kept = old.iter().filter(|header| !is_redirect(header)).cloned();
+    kept.chain(given.into_iter().filter(is_redirect)).collect()
+}
+
+fn check_redirect(to: &str) -> Outcome<()> {
+    let is_place = ["/", "http://", "https://"].iter().any(|start| to.starts_with(start));
+    if !is_place {
+        return Err(Code::InvalidRedirectLocation.into());
+    }
+    if to.len() > REDIRECT_LEN_MAX {
+        let message = format!("A website redirect location may have {REDIRECT_LEN_MAX} bytes.");
+        return Err(Failure::new(Code::InvalidRedirectLocation, message));
+    }
+    Ok(())
+}
+
 /// Refuses locks: no bucket here has any.
 fn refuse_locks(headers: &HeaderMap) -> Outcome<()> {
     const MODE: &str = "x-amz-object-lock-mode";
@@ -151,6 +172,7 @@ pub(crate) fn refuse_unsupported(headers: &HeaderMap) -> Outcome<()> {
                 );
             }
             "x-amz-acl" => check_canned_acl(text)?,
+            REDIRECT => check_redirect(text)?,
             _ if name.starts_with("x-amz-grant-") => {
                 return Err(Code::AccessControlListNotSupported.into());
             }
@@ -252,6 +274,7 @@ mod tests {
             ("x-amz-storage-class", "GLACIER", Code::InvalidStorageClass),
             ("x-amz-acl", "public-read", Code::AccessControlListNotSupported),
             ("x-amz-acl", "mine", Code::InvalidArgument),
+            ("x-amz-website-redirect-location", "ftp://x", Code::InvalidRedirectLocation),
             ("x-amz-grant-read", "id=x", Code::AccessControlListNotSupported),
         ] {
             assert_eq!(read(&headers(&[(name, value)])).unwrap_err().code, code, "{name}");

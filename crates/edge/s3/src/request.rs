@@ -7,6 +7,7 @@ use crate::{
     digest::Expectation,
     document::{Document, Envelope},
     error::{Code, Failure, Outcome},
+    form::Wish,
     uri::Query,
     xml::Limits,
 };
@@ -31,6 +32,8 @@ pub(crate) struct Request {
     pub(crate) held: Held,
     /// How URLs of this gateway begin for the client.
     pub(crate) scheme: &'static str,
+    /// How the sender of a form wants to be answered.
+    pub(crate) wish: Option<Wish>,
 }
 
 impl Request {

@@ -201,7 +201,9 @@ async fn whether_a_bucket_or_an_object_is_there_is_not_told_to_those_without_rig
 #[tokio::test]
 async fn a_body_is_not_asked_for_by_those_who_may_not_send_it() {
     let face = Face::new(Rights::none(), Rights::none()).await;
-    for (operation, case) in operations().filter(|(_, case)| !case.body.is_empty()) {
+    // Of a form, who sends it is known once its fields are there.
+    let of_head = |(_, case): &(S3Operation, Case)| case.needed != Needed::Form;
+    for (operation, case) in operations().filter(of_head).filter(|(_, it)| !it.body.is_empty()) {
         let head = || {
             let call = case.call(&face.upload).key("KEY", SECRET);
             let call = call.header("content-length", case.body.len());

@@ -318,7 +318,6 @@ async fn uploads_of_a_key_are_listed_as_they_began_and_a_marker_is_one_of_them()
     let mut begun = Vec::new();
     for _ in 0..6 {
         begun.push(begin(to, &[]).await);
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
     }
     let list = |query: &str| Call::new("GET", "/bkt").query(&format!("{query}&uploads="));
     let shown = |answer: &Answer| -> Vec<String> {
@@ -432,27 +431,6 @@ async fn an_upload_is_abandoned_only_if_it_began_when_its_client_says() {
 }
 
 #[tokio::test]
-async fn where_a_website_would_redirect_is_kept_and_no_copy_takes_it_along() {
-    const NAME: &str = "x-amz-website-redirect-location";
-    let (to, _folder) = face().await;
-    let put = || Call::new("PUT", "/bkt/k");
-    let wrong = put().header(NAME, "ftp://example.com").send(to, b"1").await;
-    assert_eq!((wrong.status, wrong.code()), (400, "InvalidRedirectLocation".to_owned()));
-    assert_eq!(put().header(NAME, "/there").send(to, b"1").await.status, 200);
-    let shown = |path: &'static str| async move {
-        let got = Call::new("HEAD", path).send(to, b"").await;
-        assert_eq!(got.status, 200);
-        got.header(NAME).map(str::to_owned)
-    };
-    assert_eq!(shown("/bkt/k").await.as_deref(), Some("/there"));
-    let copy = || Call::new("PUT", "/bkt/copy").header("x-amz-copy-source", "bkt/k");
-    assert_eq!(copy().send(to, b"").await.status, 200);
-    assert_eq!(shown("/bkt/copy").await, None);
-    assert_eq!(copy().header(NAME, "https://there").send(to, b"").await.status, 200);
-    assert_eq!(shown("/bkt/copy").await.as_deref(), Some("https://there"));
-}
-
-#[tokio::test]
 async fn tags_are_listed_by_key() {
     let (to, _folder) = face().await;
     let put = Call::new("PUT", "/bkt/k").header("x-amz-tagging", "foo=bar&bar=");
@@ -460,4 +438,31 @@ async fn tags_are_listed_by_key() {
     let tags = text(&Call::new("GET", "/bkt/k").query("tagging=").send(to, b"").await);
     let sorted = "<Tag><Key>bar</Key><Value/></Tag><Tag><Key>foo</Key>";
     assert!(tags.replace("<Value></Value>", "<Value/>").contains(sorted), "{tags}");
+}
+
+#[tokio::test]
+async fn where_visitors_of_a_website_go_is_kept_and_no_copy_takes_it() {
+    let (to, _folder) = face().await;
+    const NAME: &str = "x-amz-website-redirect-location";
+    let put = |value: &str| Call::new("PUT", "/bkt/k").header(NAME, value).send(to, b"x");
+    let long = format!("/{}", "x".repeat(2048));
+    for bad in ["elsewhere", "ftp://example.com", long.as_str()] {
+        assert_eq!(put(bad).await.code(), "InvalidRedirectLocation", "{bad}");
+    }
+    assert_eq!(put("https://example.com/").await.status, 200);
+    let told = async |method, path| {
+        Call::new(method, path).send(to, b"").await.header(NAME).map(str::to_owned)
+    };
+    for method in ["GET", "HEAD"] {
+        assert_eq!(told(method, "/bkt/k").await.as_deref(), Some("https://example.com/"));
+    }
+    let copy = || Call::new("PUT", "/bkt/copy").header("x-amz-copy-source", "/bkt/k");
+    assert_eq!(copy().send(to, b"").await.status, 200);
+    assert_eq!(told("HEAD", "/bkt/copy").await, None);
+    assert_eq!(copy().header(NAME, "/its-own").send(to, b"").await.status, 200);
+    assert_eq!(told("HEAD", "/bkt/copy").await.as_deref(), Some("/its-own"));
+    // Onto itself it is a change.
+    let itself = Call::new("PUT", "/bkt/k").header("x-amz-copy-source", "/bkt/k");
+    assert_eq!(itself.header(NAME, "/new").send(to, b"").await.status, 200);
+    assert_eq!(told("HEAD", "/bkt/k").await.as_deref(), Some("/new"));
 }

@@ -14,3 +14,35 @@ pub trait Body: Send {
     /// Called once, after the end, for the verdict on all bytes. An error leaves nothing behind.
     fn seal(&mut self) -> Result<Self::Seal, Self::Error>;
 }
+
+/// How many bytes a body has, as far as that is known before it comes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BodyLen {
+    /// So many; with any other number it is refused.
+    Exactly(u64),
+    /// It ends by itself after so many or fewer.
+    AtMost(u64),
+}
+
+impl BodyLen {
+    /// The most that may come.
+    pub const fn max(self) -> u64 {
+        match self {
+            Self::Exactly(len) | Self::AtMost(len) => len,
+        }
+    }
+
+    /// Whether a body may be of this length.
+    pub const fn admits(self, len: u64) -> bool {
+        match self {
+            Self::Exactly(announced) => len == announced,
+            Self::AtMost(max) => len <= max,
+        }
+    }
+}
+
+impl From<u64> for BodyLen {
+    fn from(len: u64) -> Self {
+        Self::Exactly(len)
+    }
+}

@@ -61,7 +61,7 @@ mod upload;
 mod version;
 mod write;
 
-pub use body::Body;
+pub use body::{Body, BodyLen};
 pub use deletion::Deletion;
 pub use error::{StoreError, WriteError};
 pub use extents::EXTENTS_MAX;

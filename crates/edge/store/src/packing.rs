@@ -13,7 +13,7 @@ pub use settings::PackSettings;
 
 pub(crate) use line::Lines;
 
-use crate::{Body, Deed, Done, Member, Store, StoreError, Target, WriteError};
+use crate::{Body, BodyLen, Deed, Done, Member, Store, StoreError, Target, WriteError};
 use bytes::{Bytes, BytesMut};
 use line::{Departing, Line};
 use ripstop_batching::{BatchEnd, BatchEvent, BatchId};
@@ -47,10 +47,10 @@ impl Store {
     pub(crate) async fn put_gathered<B: Body<Seal = Attributes>>(
         &self,
         (target, versioning): (Target, Versioning),
-        len: u64,
+        len: BodyLen,
         mut body: B,
     ) -> Result<Object, WriteError<B::Error>> {
-        let (bytes, share) = self.receive(&mut body, len as usize).await?;
+        let (bytes, share) = self.receive(&mut body, len).await?;
         let attributes = body.seal().map_err(WriteError::Body)?;
         let member = Member { target, deed: Deed::Put { bytes, attributes, versioning } };
         match self.gather(member, Some(share)).await? {
@@ -63,8 +63,9 @@ impl Store {
     async fn receive<B: Body>(
         &self,
         body: &mut B,
-        len: usize,
+        announced: BodyLen,
     ) -> Result<(Bytes, Share), WriteError<B::Error>> {
+        let len = announced.max() as usize;
         let first = body.next().await.transpose().map_err(WriteError::Body)?.unwrap_or_default();
         // Memory of its own kind: packs never wait for what their members hold.
         let share = self.wait_for(self.memory().acquire_arriving(len.max(1))).await?;
@@ -78,11 +79,11 @@ impl Store {
                 break;
             }
         }
-        let (got, announced) = (bytes.len() as u64, len as u64);
-        if got == announced {
+        let got = bytes.len() as u64;
+        if announced.admits(got) {
             Ok((bytes.freeze(), share))
         } else {
-            Err(StoreError::Length { got, announced }.into())
+            Err(StoreError::Length { got, announced: announced.max() }.into())
         }
     }
 

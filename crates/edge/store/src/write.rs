@@ -1,5 +1,5 @@
 use crate::{
-    Body, Store, StoreError, StoredObject, Target, WriteError,
+    Body, BodyLen, Store, StoreError, StoredObject, Target, WriteError,
     intake::{CLOSED_MIN, Pace},
     record::{Telling, check_extents},
 };
@@ -26,11 +26,12 @@ impl Store {
     pub async fn put<B: Body<Seal = Attributes>>(
         &self,
         target: Target,
-        len: u64,
+        len: impl Into<BodyLen>,
         body: B,
     ) -> Result<StoredObject, WriteError<B::Error>> {
-        let versioning = self.admit(&target, len).await?;
-        let object = if self.is_gathered(&target.bucket, len) {
+        let len = len.into();
+        let versioning = self.admit(&target, len.max()).await?;
+        let object = if self.is_gathered(&target.bucket, len.max()) {
             self.put_gathered((target, versioning), len, body).await?
         } else {
             self.put_alone((target, versioning), len, body).await?
@@ -42,7 +43,7 @@ impl Store {
     pub(crate) async fn put_alone<B: Body<Seal = Attributes>>(
         &self,
         (target, versioning): (Target, Versioning),
-        len: u64,
+        len: BodyLen,
         mut body: B,
     ) -> Result<Object, WriteError<B::Error>> {
         let mut writing = Writing::new(self, self.pool_for(&target.bucket), len)?;
@@ -50,7 +51,7 @@ impl Store {
         let attributes = body.seal().map_err(WriteError::Body)?;
         let last = writing.last_draft().await?;
         let object = Object {
-            len,
+            len: writing.came(),
             modified_ms: unix_ms(),
             attributes,
             extents: writing.extents.clone(),
@@ -100,7 +101,7 @@ pub(crate) struct Writing<'a> {
     pool: Pool,
     /// Bytes that are yet to come.
     left: u64,
-    len: u64,
+    len: BodyLen,
     pace: Pace,
     gathered: Gathered,
     draft: Option<StripeDraft>,
@@ -111,13 +112,18 @@ pub(crate) struct Writing<'a> {
 }
 
 impl<'a> Writing<'a> {
-    pub(crate) fn new(store: &'a Store, pool: &Pool, len: u64) -> Result<Self, StoreError> {
-        let stripes = len.div_ceil(store.inner.settings.stripe_max.into());
+    pub(crate) fn new(
+        store: &'a Store,
+        pool: &Pool,
+        len: impl Into<BodyLen>,
+    ) -> Result<Self, StoreError> {
+        let len = len.into();
+        let stripes = len.max().div_ceil(store.inner.settings.stripe_max.into());
         check_extents(usize::try_from(stripes).unwrap_or(usize::MAX))?;
         Ok(Self {
             store,
             pool: pool.on_behalf_of(store.tenant),
-            left: len,
+            left: len.max(),
             len,
             pace: Pace::default(),
             gathered: Gathered::default(),
@@ -133,19 +139,48 @@ impl<'a> Writing<'a> {
         while let Some(mut bytes) = self.next(body).await? {
             let got = bytes.len() as u64;
             if got > self.left {
-                let got = self.len - self.left + got;
-                return Err(StoreError::Length { got, announced: self.len }.into());
+                return Err(self.wrong_len(self.came() + got).into());
             }
             self.left -= got;
             while !bytes.is_empty() {
                 self.fill(&mut bytes).await?;
             }
         }
-        if self.left > 0 {
-            let got = self.len - self.left;
-            return Err(StoreError::Length { got, announced: self.len }.into());
+        if !self.len.admits(self.came()) {
+            return Err(self.wrong_len(self.came()).into());
+        }
+        Ok(self.end_early().await?)
+    }
+
+    /// Bytes that have come.
+    fn came(&self) -> u64 {
+        self.len.max() - self.left
+    }
+
+    fn wrong_len(&self, got: u64) -> StoreError {
+        StoreError::Length { got, announced: self.len.max() }
+    }
+
+    /// The body has ended: the stripe that more of it was to go to is of just what came.
+    async fn end_early(&mut self) -> Result<(), StoreError> {
+        if self.left == 0 {
+            return Ok(());
+        }
+        (self.len, self.left) = (BodyLen::Exactly(self.came()), 0);
+        if !self.gathered.bytes.is_empty() {
+            self.draft = self.gather(&mut Bytes::new()).await?;
+        } else if let Some(draft) = self.draft.take_if(|draft| draft.room() > 0) {
+            self.draft = Some(self.close(draft));
         }
         Ok(())
+    }
+
+    /// The stripe of just what came of one that more was to come of.
+    fn close(&mut self, draft: StripeDraft) -> StripeDraft {
+        let closed = draft.close();
+        let extent = self.extents.last_mut().expect("a stripe under way has its extent");
+        extent.len = closed.shape().payload_len();
+        closed
     }
 
     /// The next bytes of the body. While it keeps others waiting, its stripe is closed early, or it
@@ -177,9 +212,7 @@ impl<'a> Writing<'a> {
         if draft.filled() < CLOSED_MIN {
             return Err(StoreError::Busy { retry_after: self.store.inner.settings.memory_wait });
         }
-        let closed = draft.close();
-        let extent = self.extents.last_mut().expect("a stripe under way has its extent");
-        extent.len = closed.shape().payload_len();
+        let closed = self.close(draft);
         self.store(closed, Bytes::new()).await
     }
 

@@ -3,8 +3,10 @@
 mod common;
 
 use common::*;
-use ripstop_catalog::{Attributes, CatalogError, Condition, Refusal, UploadedPart};
-use ripstop_store::{Body, EXTENTS_MAX, PartSeal, StoreError, WriteError};
+use ripstop_catalog::{
+    Attributes, BUCKET_DOCUMENTS_LEN_MAX, CatalogError, Condition, Refusal, UploadedPart,
+};
+use ripstop_store::{Body, BodyLen, EXTENTS_MAX, PartSeal, StoreError, WriteError};
 use std::time::Duration;
 
 const SIZES: &[usize] =
@@ -41,6 +43,55 @@ async fn every_range_is_the_slice_of_the_whole() {
             }
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_ends_before_its_bound_is_stored_as_it_came() {
+    for form in [Form::spread(6, 4), Form::shared((6, 3), (3, 3))] {
+        let bench = bench_of(form);
+        bench.store.create_bucket("b").await.unwrap();
+        for (&len, more) in
+            SIZES.iter().flat_map(|len| [0, 1, 70_000, 600_000].map(|more| (len, more)))
+        {
+            let content = bytes(len, len as u64);
+            let most = BodyLen::AtMost((len + more) as u64);
+            let put = bench.store.put(target("k"), most, Pieces::new(content.clone())).await;
+            assert_eq!(put.unwrap().object.len, len as u64);
+            assert!(get(&bench.store, "k").await.unwrap() == content, "{form:?}: {len} + {more}");
+        }
+        let long =
+            bench.store.put(target("k"), BodyLen::AtMost(9999), Pieces::new(bytes(10_000, 1)));
+        assert!(matches!(long.await, Err(WriteError::Store(StoreError::Length { .. }))));
+        let short = bench.store.put(target("k"), 10_001, Pieces::new(bytes(10_000, 1)));
+        assert!(matches!(short.await, Err(WriteError::Store(StoreError::Length { .. }))));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_configured_of_a_bucket_is_kept_and_bounded() {
+    let bench = bench(3, 2);
+    let store = &bench.store;
+    let set = |name, document| store.set_bucket_document("b", name, document);
+    let missing = set("cors", Some("x")).await.unwrap_err();
+    assert_eq!(missing.to_string(), CatalogError::Refused(Refusal::NoSuchBucket).to_string());
+    store.create_bucket("b").await.unwrap();
+    // Those that come together do not undo one another.
+    let done = futures::join!(set("cors", Some("one")), set("tags", Some("two")));
+    assert!(done.0.is_ok() && done.1.is_ok());
+    let documents = store.bucket("b").await.unwrap().documents;
+    assert_eq!((documents.get("cors"), documents.get("tags")), (Some("one"), Some("two")));
+    let told_by = store.bucket("b").await.unwrap().told_by;
+    set("cors", Some("one")).await.unwrap();
+    assert_eq!(store.bucket("b").await.unwrap().told_by, told_by, "it was so already");
+    let long = "x".repeat(BUCKET_DOCUMENTS_LEN_MAX);
+    let refused = set("cors", Some(&long)).await.unwrap_err();
+    assert!(refused.to_string().contains("262155 bytes"), "{refused}");
+    set("cors", None).await.unwrap();
+    let documents = store.bucket("b").await.unwrap().documents;
+    assert_eq!((documents.get("cors"), documents.get("tags")), (None, Some("two")));
+    store.delete_bucket("b").await.unwrap();
+    store.create_bucket("b").await.unwrap();
+    assert_eq!(store.bucket("b").await.unwrap().documents.get("tags"), None);
 }
 
 #[tokio::test(flavor = "multi_thread")]

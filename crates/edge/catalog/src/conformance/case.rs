@@ -1,5 +1,6 @@
 //! Facts with names. Each is put to a new, empty catalog.
 
+mod bucket;
 mod fragment;
 mod listing;
 mod object;
@@ -9,7 +10,8 @@ mod upload;
 mod usage;
 mod version;
 
-use super::make::{bucket, object, stripe};
+use super::make;
+use super::make::{object, stripe};
 use crate::{Applied, Audited, CatalogError, Change, Condition, Quota, Stripe};
 use futures::future::BoxFuture;
 use ripstop_model::StripeId;
@@ -76,12 +78,14 @@ listed! {
         deletions_of_one_stripe_may_each_bring_it
         a_stripe_that_tells_a_version_and_its_end_needs_no_tombstone
         a_deleted_bucket_leaves_a_tombstone_too
-        a_bucket_that_is_set_is_told_anew_and_outlives_what_told_it
         what_outlives_what_is_known_from_what_was_told
         a_deletion_that_was_told_is_buried_again
         a_stripe_that_tells_what_is_so_again_is_believed
         live_bytes_are_those_that_holders_name
         changes_of_one_commit_see_those_before_them
+    }
+    bucket {
+        a_bucket_that_is_set_is_told_anew_and_outlives_what_told_it
     }
     session {
         a_session_reserves_names_and_never_gives_one_back
@@ -123,7 +127,7 @@ fn brought(stripes: &[u128]) -> Vec<(StripeId, Stripe)> {
 }
 
 fn create(name: &str, told_by: u128) -> Change {
-    Change::CreateBucket { bucket: bucket(name, told_by), stripes: brought(&[told_by]) }
+    Change::CreateBucket { bucket: make::bucket(name, told_by), stripes: brought(&[told_by]) }
 }
 
 /// Puts an object that brings `new` stripes and names `named`, told by the first.

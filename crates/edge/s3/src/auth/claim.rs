@@ -3,13 +3,12 @@ use crate::{
     date,
     error::{Code, Failure, Outcome},
 };
+use std::borrow::Cow;
 
 /// Longest that a presigned URL may last.
 pub(super) const EXPIRY_S_MAX: i64 = 7 * 24 * 60 * 60;
 
-const ALGORITHM: &str = "AWS4-HMAC-SHA256";
-const MALFORMED_CREDENTIAL: &str = "the Credential is mal-formed; expecting \
-     \"<YOUR-AKID>/YYYYMMDD/REGION/SERVICE/aws4_request\".";
+pub(super) const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 /// Version 4A, for many regions at once.
 const ALGORITHM_4A: &str = "AWS4-ECDSA-P256-SHA256";
 /// Most headers that a signature covers: as many as a request may have.
@@ -159,21 +158,8 @@ impl Claim {
         date_time: String,
         at_s: i64,
     ) -> Outcome<Self> {
-        // Access keys may hold slashes: the scope is what comes last.
-        let mut parts = credential.rsplitn(5, '/');
-        let scope = (parts.next(), parts.next(), parts.next(), parts.next(), parts.next());
-        let (Some(terminal), Some(service), Some(region), Some(date), Some(access_key)) = scope
-        else {
-            return Err(place.malformed(MALFORMED_CREDENTIAL));
-        };
-        if terminal != "aws4_request" && access_key.contains('/') {
-            return Err(place.malformed(MALFORMED_CREDENTIAL));
-        }
-        if terminal != "aws4_request" {
-            return Err(place.malformed(format!(
-                "incorrect terminal \"{terminal}\". This endpoint uses \"aws4_request\"."
-            )));
-        }
+        let scope = scoped(credential).map_err(|message| place.malformed(message))?;
+        let Scoped { access_key, date, region, service } = scope;
         if access_key.is_empty() {
             return Err(place.malformed("the access key is empty."));
         }
@@ -226,6 +212,36 @@ fn components(fields: &str) -> Outcome<[&str; 3]> {
         value.ok_or_else(|| place.malformed(format!("missing {name}.")))
     };
     Ok([value("Credential")?, value("SignedHeaders")?, value("Signature")?])
+}
+
+/// What is said of a credential that is none.
+pub(super) const MALFORMED: &str = "the Credential is mal-formed; expecting \
+     \"<YOUR-AKID>/YYYYMMDD/REGION/SERVICE/aws4_request\".";
+
+/// An access key, and what a signature of its owner's is good for.
+pub(super) struct Scoped<'a> {
+    pub(super) access_key: &'a str,
+    pub(super) date: &'a str,
+    pub(super) region: &'a str,
+    pub(super) service: &'a str,
+}
+
+/// The parts of a credential, or what is wrong with it. Access keys may hold slashes: the scope is
+/// what comes last.
+pub(super) fn scoped(credential: &str) -> Result<Scoped<'_>, Cow<'static, str>> {
+    let mut parts = credential.rsplitn(5, '/');
+    let scope = (parts.next(), parts.next(), parts.next(), parts.next(), parts.next());
+    let (Some(terminal), Some(service), Some(region), Some(date), Some(access_key)) = scope else {
+        return Err(MALFORMED.into());
+    };
+    match terminal {
+        "aws4_request" => Ok(Scoped { access_key, date, region, service }),
+        _ if access_key.contains('/') => Err(MALFORMED.into()),
+        _ => {
+            let fault = format!("incorrect terminal \"{terminal}\".");
+            Err(format!("{fault} This endpoint uses \"aws4_request\".").into())
+        }
+    }
 }
 
 fn version_4a() -> Failure {

@@ -5,6 +5,7 @@
 
 mod canonical;
 mod claim;
+mod form;
 mod legacy;
 mod payload;
 mod presented;
@@ -14,6 +15,7 @@ mod terms;
 mod tests;
 mod verify;
 
+pub(crate) use form::{missing as missing_field, signer_of_form};
 pub(crate) use payload::PayloadClaim;
 pub(crate) use presented::Presented;
 pub(crate) use signature::ChunkSigner;

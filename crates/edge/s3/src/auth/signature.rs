@@ -26,13 +26,23 @@ pub(super) struct SigningKey(Zeroizing<[u8; 32]>);
 
 impl SigningKey {
     pub(super) fn derive(secret: &str, claim: &Claim) -> Self {
+        Self::of(secret, &claim.date, &claim.region, &claim.service)
+    }
+
+    /// The key of this day, region and service.
+    pub(super) fn of(secret: &str, date: &str, region: &str, service: &str) -> Self {
         let mut first = Zeroizing::new(String::with_capacity(PREFIX.len() + secret.len()));
         first.push_str(PREFIX);
         first.push_str(secret);
-        let date = derived(first.as_bytes(), claim.date.as_bytes());
-        let region = derived(&*date, claim.region.as_bytes());
-        let service = derived(&*region, claim.service.as_bytes());
+        let date = derived(first.as_bytes(), date.as_bytes());
+        let region = derived(&*date, region.as_bytes());
+        let service = derived(&*region, service.as_bytes());
         Self(derived(&*service, b"aws4_request"))
+    }
+
+    /// The signature of a form's policy as it came, hexadecimal.
+    pub(super) fn sign_policy(&self, policy: &str) -> String {
+        hex::encode(hmac(&*self.0, policy.as_bytes()))
     }
 
     /// The signature of a canonical request, hexadecimal.

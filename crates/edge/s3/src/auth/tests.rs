@@ -217,6 +217,41 @@ fn the_region_error_tells_the_region() {
 }
 
 #[test]
+fn what_is_wrong_with_a_claim_is_told_in_s3s_words() {
+    let header = authorization("host;range;x-amz-content-sha256;x-amz-date", "00");
+    let scope = "20130524/us-east-1/s3/aws4_request";
+    assert!(header.contains(scope), "{header}");
+    for (from, to, words) in [
+        (" ", "_", "Authorization header is invalid -- one and only one ' ' (space) required."),
+        ("Credential=", "Key=", "missing Credential."),
+        ("SignedHeaders=", "Headers=", "missing SignedHeaders."),
+        ("Signature=", "Sign=", "missing Signature."),
+        (
+            "Signature=00",
+            "Signature-00",
+            "the authorization component \"Signature-00\" is malformed.",
+        ),
+        (scope, "mine", "the Credential is mal-formed; expecting"),
+        (
+            "aws4_request",
+            "aws4",
+            "incorrect terminal \"aws4\". This endpoint uses \"aws4_request\".",
+        ),
+        ("/s3/", "/ec2/", "incorrect service \"ec2\". This endpoint belongs to \"s3\"."),
+        ("/us-east-1/", "/mars-1/", "the region 'mars-1' is wrong; expecting 'us-east-1'"),
+        ("20130524/", "2013/", "incorrect date format \"2013\"."),
+        ("20130524/", "20130523/", "This date is not the same as X-Amz-Date: \"20130524\"."),
+    ] {
+        let failure = get_object().header("authorization", &header.replace(from, to)).verify();
+        let failure = failure.unwrap_err();
+        assert!(failure.message.contains(words), "{from} {to}: {failure}");
+    }
+    let short = header.rsplit_once(',').unwrap().0;
+    let failure = get_object().header("authorization", short).verify().unwrap_err();
+    assert!(failure.message.contains("requires three components"), "{failure}");
+}
+
+#[test]
 fn presigned_urls_have_an_end() {
     let with = |from: &str, to: &str| Example {
         query: presigned().query.replace(from, to),

@@ -2,10 +2,15 @@
 //! back.
 
 mod chunked;
+mod file;
+mod form;
 mod incoming;
 mod outgoing;
 
 pub(crate) use chunked::Chunked;
+#[cfg(any(test, feature = "fuzz"))]
+pub(crate) use form::read_form;
+pub(crate) use form::{boundary, open};
 pub(crate) use incoming::Source;
 pub(crate) use outgoing::{Outgoing, Pieces};
 
@@ -14,6 +19,7 @@ use crate::{
     error::{Code, Failure, Outcome},
 };
 use bytes::Bytes;
+use file::File;
 
 /// Slowest that a document may come, bytes per second, after the first wait: memory is held until
 /// it is there, and there is less of it than for objects.
@@ -23,8 +29,8 @@ const DOCUMENT_PACE_MIN: u64 = 32 << 10;
 #[derive(Debug)]
 pub(crate) struct Payload {
     source: Source,
-    chunked: Option<Box<Chunked>>,
-    /// Came from the source and is not decoded yet; chunked only.
+    framing: Framing,
+    /// Came from the source and is not decoded yet.
     undecoded: Bytes,
     /// The length that was announced, without framing.
     pub(crate) len: Option<u64>,
@@ -34,20 +40,52 @@ pub(crate) struct Payload {
     ended: bool,
 }
 
+/// What a body is in.
+#[derive(Debug)]
+enum Framing {
+    Nothing,
+    Chunks(Box<Chunked>),
+    Form(Box<File>),
+}
+
 impl Payload {
     /// A body that is sent as it is.
     pub(crate) const fn plain(source: Source, len: Option<u64>, sha256: Option<[u8; 32]>) -> Self {
-        Self { source, chunked: None, undecoded: Bytes::new(), len, sha256, came: 0, ended: false }
+        let framing = Framing::Nothing;
+        Self { source, framing, undecoded: Bytes::new(), len, sha256, came: 0, ended: false }
     }
 
     /// A body that comes in chunks.
     pub(crate) fn chunked(source: Source, chunked: Chunked, len: Option<u64>) -> Self {
-        Self { chunked: Some(Box::new(chunked)), ..Self::plain(source, len, None) }
+        Self { framing: Framing::Chunks(Box::new(chunked)), ..Self::plain(source, len, None) }
     }
 
-    /// The length that was announced; without one S3 takes no object.
+    /// The file in a form, of which something came already.
+    fn file(source: Source, file: File, undecoded: Bytes) -> Self {
+        let framing = Framing::Form(Box::new(file));
+        Self { framing, undecoded, ..Self::plain(source, None, None) }
+    }
+
+    /// The file that it is, if it is in a form.
+    pub(crate) fn as_file(&mut self) -> Option<&mut File> {
+        match &mut self.framing {
+            Framing::Form(file) => Some(file),
+            Framing::Nothing | Framing::Chunks(_) => None,
+        }
+    }
+
+    /// The most bytes that it has, as far as that is known.
+    pub(crate) fn len_max(&self) -> Option<u64> {
+        match &self.framing {
+            Framing::Form(file) => Some(file.len_max),
+            Framing::Nothing | Framing::Chunks(_) => self.len,
+        }
+    }
+
+    /// The length that was announced, of a file the most that it may have; without one S3 takes no
+    /// object.
     pub(crate) fn announced(&self) -> Outcome<u64> {
-        self.len.ok_or_else(|| Code::MissingContentLength.into())
+        self.len_max().ok_or_else(|| Code::MissingContentLength.into())
     }
 
     /// The next bytes; `None` at the end, which is where it was announced.
@@ -73,8 +111,10 @@ impl Payload {
         }
         match self.len {
             // Only with framing does a body come to its end without all of its bytes.
-            Some(len) if self.came < len && self.chunked.is_some() => Err(self.other_length()),
-            Some(len) if self.came < len => Err(Code::IncompleteBody.into()),
+            Some(len) if self.came < len => Err(match self.framing {
+                Framing::Nothing => Code::IncompleteBody.into(),
+                Framing::Chunks(_) | Framing::Form(_) => self.other_length(),
+            }),
             Some(_) | None => Ok(None),
         }
     }
@@ -89,29 +129,43 @@ impl Payload {
 
     /// The next bytes without framing, whatever their length.
     async fn piece(&mut self) -> Outcome<Option<Bytes>> {
-        let Some(chunked) = &mut self.chunked else { return self.source.next().await };
         loop {
-            if let Some(piece) = chunked.decode(&mut self.undecoded)? {
-                return Ok(Some(piece));
+            let decoded = match &mut self.framing {
+                Framing::Nothing => return self.source.next().await,
+                Framing::Chunks(chunked) => chunked.decode(&mut self.undecoded)?,
+                Framing::Form(file) => file.decode(&mut self.undecoded)?,
+            };
+            if decoded.is_some() {
+                return Ok(decoded);
+            }
+            if let Framing::Form(file) = &self.framing
+                && file.ended()
+            {
+                return Ok(None);
             }
             let input = self.source.next().await?;
-            match input {
-                Some(_) if chunked.ended() => {
+            match (&mut self.framing, input) {
+                (Framing::Chunks(chunked), Some(_)) if chunked.ended() => {
                     let message = "Bytes after the last chunk.";
                     return Err(Failure::new(Code::IncompleteBody, message));
                 }
-                Some(input) => self.undecoded = input,
-                None => {
+                (_, Some(input)) => self.undecoded = input,
+                (Framing::Form(_), None) => return Err(Code::MalformedPostRequest.into()),
+                (Framing::Chunks(chunked), None) => {
                     chunked.finish()?;
                     return Ok(None);
                 }
+                (Framing::Nothing, None) => return Ok(None),
             }
         }
     }
 
     /// A header that came after the last chunk.
     pub(crate) fn trailer(&self, name: &str) -> Option<&str> {
-        self.chunked.as_ref()?.trailer(name)
+        match &self.framing {
+            Framing::Chunks(chunked) => chunked.trailer(name),
+            Framing::Nothing | Framing::Form(_) => None,
+        }
     }
 
     /// The whole body, for documents, which are short: its bytes are taken from `held` as they

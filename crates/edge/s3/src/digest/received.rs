@@ -34,7 +34,7 @@ impl Received {
         let mut algorithms = vec![wanted.or(expectation.algorithm()).unwrap_or(DEFAULT_ALGORITHM)];
         algorithms.extend(expectation.algorithm().filter(|given| *given != algorithms[0]));
         let digests = Digests::new(payload.sha256.is_some(), &algorithms);
-        let aside = payload.len.is_none_or(|len| len > aside_above);
+        let aside = payload.len_max().is_none_or(|len| len > aside_above);
         let pipeline = Some(Pipeline::new(digests, aside));
         Self { payload, expectation, pipeline, verdict: None, hashing_ns }
     }

@@ -13,13 +13,13 @@ use crate::{
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::StatusCode;
-use ripstop_catalog::{Bucket, BucketDocuments, CatalogError, ListingRequest, Refusal};
+use ripstop_catalog::{BucketDocuments, CatalogError, ListingRequest, Refusal};
 use ripstop_identity::{Privilege, Resource};
 use ripstop_store::StoreError;
 
 /// Most buckets on a page.
 const BUCKETS_MAX: usize = 10_000;
-/// What a bucket takes on a page: itself, and its part of the document.
+/// What a bucket takes on a page: its name, and its part of the document.
 const BUCKET_MEMORY: usize = 512;
 /// Where a bucket made without a location constraint is.
 const UNCONSTRAINED: &str = "us-east-1";
@@ -239,7 +239,8 @@ pub(super) struct List {
 
 /// A page of buckets.
 pub(super) struct Listed {
-    buckets: Vec<Bucket>,
+    /// Their names, and when they were made.
+    buckets: Vec<(String, u64)>,
     prefix: String,
     truncated: bool,
     held: Held,
@@ -286,7 +287,9 @@ impl Operate for List {
             let page = desk.store.buckets(&after, 1000).await?;
             let Some(last) = page.last() else { break };
             after.clone_from(&last.name);
-            buckets.extend(page.into_iter().filter(|bucket| shown(&bucket.name)));
+            let page = page.into_iter().filter(|bucket| shown(&bucket.name));
+            // What is configured of them is not shown, and may be long.
+            buckets.extend(page.map(|bucket| (bucket.name, bucket.created_ms)));
         }
         let truncated = buckets.len() > max;
         buckets.truncate(max);
@@ -301,16 +304,16 @@ impl Operate for List {
             element.text("ID", owner).text("DisplayName", owner);
         });
         root.child("Buckets", |buckets| {
-            for bucket in &found {
+            for (name, created_ms) in &found {
                 buckets.child("Bucket", |element| {
-                    element.text("Name", &bucket.name);
-                    element.text("CreationDate", &date::document(bucket.created_ms));
+                    element.text("Name", name);
+                    element.text("CreationDate", &date::document(*created_ms));
                     element.text("BucketRegion", &settings.region);
                 });
             }
         });
-        if let Some(last) = found.last().filter(|_| truncated) {
-            root.text("ContinuationToken", &URL_SAFE_NO_PAD.encode(&last.name));
+        if let Some((last, _)) = found.last().filter(|_| truncated) {
+            root.text("ContinuationToken", &URL_SAFE_NO_PAD.encode(last));
         }
         if !prefix.is_empty() {
             root.text("Prefix", &prefix);

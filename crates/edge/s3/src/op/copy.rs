@@ -13,8 +13,7 @@ use crate::{
     condition::{self, Demand},
     date, digest,
     error::{Code, Failure},
-    metadata::{self, REDIRECT},
-    range,
+    metadata, range,
     xml::Element,
 };
 use ripstop_catalog::{Attributes, Checksum, ChecksumAlgorithm, Located, UploadedPart, Version};
@@ -68,9 +67,9 @@ impl Operate for Copy {
         let Subject { bucket: of, key: named, version } = &source.subject;
         // Of a version it makes another one.
         let onto_itself = *of == bucket && *named == key && version.is_none();
-        let says = |name| request.headers.contains_key(name);
-        let alters = new_metadata || new_tags || says("x-amz-storage-class") || says(REDIRECT);
-        if onto_itself && !alters && algorithm.is_none() {
+        let changes_more = request.headers.contains_key("x-amz-storage-class")
+            || metadata::names_redirect(&request.headers);
+        if onto_itself && !new_metadata && !new_tags && algorithm.is_none() && !changes_more {
             return Err(Failure::new(
                 Code::InvalidRequest,
                 "This copy request is illegal because it is trying to copy an object to itself without \
@@ -92,9 +91,7 @@ impl Operate for Copy {
         let mut attributes =
             Attributes { etag: old.etag.clone(), parts: old.parts.clone(), ..given };
         if !new_metadata {
-            let redirect = attributes.headers.into_iter().find(|(name, _)| *name == REDIRECT);
-            let kept = old.headers.iter().filter(|(name, _)| name != REDIRECT).cloned();
-            attributes.headers = kept.chain(redirect).collect();
+            attributes.headers = metadata::copied(&old.headers, attributes.headers);
             attributes.user.clone_from(&old.user);
         }
         if !new_tags {

@@ -1,47 +1,145 @@
-//! What browsers ask before they send what a page of another origin wants sent.
+//! Which other origins a bucket lets in; and what browsers ask before they send what a page of
+//! another origin wants sent.
 
 use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
     FrontSettings,
+    cors::{Admission, Crossing, DOCUMENT, METHODS, Rules, requested},
     error::{Code, Failure},
 };
 use http::StatusCode;
+use ripstop_catalog::{CatalogError, Refusal};
+use ripstop_store::{Store, StoreError};
 
-/// Methods that another origin could be let use.
-const METHODS: [&str; 5] = ["GET", "PUT", "POST", "DELETE", "HEAD"];
-
-/// Whether a page may send a request: asked without a signature, before any that has one.
-pub(super) struct Preflight {
-    /// By which method.
-    method: String,
-    is_for_bucket: bool,
+/// The rules of a bucket; none if there are none, or no such bucket.
+pub(crate) async fn rules_of(store: &Store, bucket: &str) -> Result<Option<Rules>, StoreError> {
+    match store.bucket(bucket).await {
+        Ok(bucket) => Ok(bucket.documents.get(DOCUMENT).map(Rules::stored)),
+        Err(StoreError::Catalog(CatalogError::Refused(Refusal::NoSuchBucket))) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
-impl Operate for Preflight {
+pub(super) struct Put {
+    bucket: String,
+    rules: Rules,
+}
+
+impl Operate for Put {
     type Done = ();
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
-        let bad = |message: String| Failure::new(Code::BadRequest, message);
-        if request.header("origin").is_none_or(str::is_empty) {
-            return Err(bad("Insufficient information. Origin request header needed.".to_owned()));
-        }
-        let method = request.header("access-control-request-method").unwrap_or("null");
-        if !METHODS.contains(&method) {
-            return Err(bad(format!("Invalid Access-Control-Request-Method: {method}")));
-        }
-        Ok(Self { method: method.to_owned(), is_for_bucket: request.key.is_empty() })
+        let document = request.vouched_document().await?;
+        let rules = document.read(Code::MalformedXml, Rules::from_root).await?;
+        Ok(Self { bucket: request.bucket.clone(), rules })
     }
 
-    /// No bucket lets other origins in. Whether there is such a bucket is not looked at: it would
-    /// be told to everybody.
-    async fn run(self, _: &Desk) -> Outcome<()> {
-        let message = "CORSResponse: CORS is not enabled for this bucket.";
-        let kind = if self.is_for_bucket { "BUCKET" } else { "OBJECT" };
-        let refused = Failure::new(Code::AccessForbidden, message);
-        Err(refused.with("Method", self.method).with("ResourceType", kind))
+    async fn run(self, desk: &Desk) -> Outcome<()> {
+        let document = self.rules.document();
+        Ok(desk.store.set_bucket_document(&self.bucket, DOCUMENT, Some(&document)).await?)
     }
 
     fn render((): (), _: &FrontSettings) -> Reply {
         Reply::empty(StatusCode::OK)
+    }
+}
+
+pub(super) struct Get {
+    bucket: String,
+}
+
+impl Operate for Get {
+    /// The document.
+    type Done = String;
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        Ok(Self { bucket: request.bucket.clone() })
+    }
+
+    async fn run(self, desk: &Desk) -> Outcome<String> {
+        let bucket = desk.store.bucket(&self.bucket).await?;
+        let document = bucket.documents.get(DOCUMENT).map(str::to_owned);
+        document.ok_or_else(|| {
+            Failure::from(Code::NoSuchCorsConfiguration).with("BucketName", self.bucket)
+        })
+    }
+
+    fn render(document: String, _: &FrontSettings) -> Reply {
+        Reply::document(document)
+    }
+}
+
+pub(super) struct Delete {
+    bucket: String,
+}
+
+impl Operate for Delete {
+    type Done = ();
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        Ok(Self { bucket: request.bucket.clone() })
+    }
+
+    async fn run(self, desk: &Desk) -> Outcome<()> {
+        Ok(desk.store.set_bucket_document(&self.bucket, DOCUMENT, None).await?)
+    }
+
+    fn render((): (), _: &FrontSettings) -> Reply {
+        Reply::empty(StatusCode::NO_CONTENT)
+    }
+}
+
+/// Whether a page may send a request: asked without a signature, before any that has one.
+pub(super) struct Preflight {
+    bucket: String,
+    crossing: Crossing,
+    is_for_bucket: bool,
+}
+
+impl Operate for Preflight {
+    type Done = Admission;
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        let bad = |message: String| Failure::new(Code::BadRequest, message);
+        let Some(origin) = request.header("origin").filter(|origin| !origin.is_empty()) else {
+            return Err(bad("Insufficient information. Origin request header needed.".to_owned()));
+        };
+        let method = request.header("access-control-request-method").unwrap_or("null");
+        if !METHODS.contains(&method) {
+            return Err(bad(format!("Invalid Access-Control-Request-Method: {method}")));
+        }
+        let headers = request.headers.get("access-control-request-headers");
+        let headers = headers.map(|value| String::from_utf8_lossy(value.as_bytes()));
+        let headers = requested(&headers.unwrap_or_default())?;
+        let crossing = Crossing { origin: origin.to_owned(), method: method.to_owned(), headers };
+        let (bucket, is_for_bucket) = (request.bucket.clone(), request.key.is_empty());
+        Ok(Self { bucket, crossing, is_for_bucket })
+    }
+
+    /// A bucket that is not there is like one without rules: which there are is not told to
+    /// everybody.
+    async fn run(self, desk: &Desk) -> Outcome<Admission> {
+        let Self { bucket, crossing, is_for_bucket } = self;
+        let message = match rules_of(&desk.store, &bucket).await? {
+            Some(rules) => match rules.admit(&crossing) {
+                Some(admission) => return Ok(admission),
+                None => {
+                    "CORSResponse: This CORS request is not allowed. This is usually because the \
+                     evalution of Origin, request method / Access-Control-Request-Method or \
+                     Access-Control-Request-Headers are not whitelisted by the resource's CORS \
+                     spec."
+                }
+            },
+            None => "CORSResponse: CORS is not enabled for this bucket.",
+        };
+        let kind = if is_for_bucket { "BUCKET" } else { "OBJECT" };
+        let refused = Failure::new(Code::AccessForbidden, message);
+        Err(refused.with("Method", crossing.method).with("ResourceType", kind))
+    }
+
+    fn render(admission: Admission, _: &FrontSettings) -> Reply {
+        let mut reply = Reply::empty(StatusCode::OK);
+        admission.tell(&mut reply.headers);
+        reply
     }
 }

@@ -33,6 +33,7 @@ pub(crate) use crate::{
     request::{Reply, Request},
 };
 pub(crate) use act::{Desk, Operate};
+pub(crate) use cors::rules_of;
 pub(crate) use source::{COPY_SOURCE, named as copy_source};
 pub use table::S3Operation;
 pub(crate) use table::{ENTRIES, Entry, Row, covered, run};

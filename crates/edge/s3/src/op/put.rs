@@ -9,14 +9,14 @@ use crate::{
 };
 use http::StatusCode;
 use ripstop_catalog::{Attributes, CatalogError, Checksum, Condition, Refusal};
-use ripstop_store::{StoreError, StoredObject, Target};
+use ripstop_store::{BodyLen, StoreError, StoredObject, Target};
 
 /// Stores an object.
 pub(super) struct Put {
     bucket: String,
     key: String,
-    attributes: Attributes,
-    len: u64,
+    pub(super) attributes: Attributes,
+    len: BodyLen,
     expectation: Expectation,
     demand: Demand,
     payload: Payload,
@@ -27,8 +27,11 @@ impl Operate for Put {
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
         let attributes = metadata::read(&request.headers)?;
-        let payload = request.body()?;
+        let mut payload = request.body()?;
         let len = announced(&payload, &request.settings)?;
+        // Where the file of a form ends is seen as it comes.
+        let is_file = payload.as_file().is_some();
+        let len = if is_file { BodyLen::AtMost(len) } else { BodyLen::Exactly(len) };
         let expectation = Expectation::read(&request.headers)?;
         let demand = condition::demand(&request.headers)?;
         let (bucket, key) = (request.bucket.clone(), request.key.clone());
@@ -59,7 +62,7 @@ impl Operate for Put {
     }
 }
 
-/// The announced length, if we take as much.
+/// The announced length, or the most that it may come to, if we take as much.
 pub(super) fn announced(payload: &Payload, settings: &FrontSettings) -> Outcome<u64> {
     let len = payload.announced()?;
     let max = settings.put_len_max;

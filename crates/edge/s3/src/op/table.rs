@@ -158,6 +158,7 @@ operations! {
     GET Bucket [Has("tagging")] GetBucketTagging: Nothing KeyOrNobody Read => bucket_tags::Get;
     GET Bucket [Has("ownershipControls")] GetBucketOwnershipControls: Nothing KeyOrNobody Read
         => ownership::Get;
+    GET Bucket [Has("cors")] GetBucketCors: Nothing KeyOrNobody Read => cors::Get;
     GET Bucket [NamesSetting] GetBucketSetting: Nothing KeyOrNobody Read => setting::Get;
     GET Bucket [Is("list-type", "2")] ListObjectsV2: Nothing KeyOrNobody Read => list::Version2;
     GET Bucket [] ListObjects: Nothing KeyOrNobody Read => list::Version1;
@@ -179,6 +180,7 @@ operations! {
         => bucket_tags::Put;
     PUT Bucket [Has("ownershipControls")] PutBucketOwnershipControls: Document(BUCKET) Key Configure
         => ownership::Put;
+    PUT Bucket [Has("cors")] PutBucketCors: Document(CORS) Key Configure => cors::Put;
     PUT Bucket [NamesSetting] = not_implemented;
     PUT Bucket [] CreateBucket: Document(BUCKET) Key Own => bucket::Create;
     PUT Object [Has("uploadId"), Header(COPY_SOURCE)] UploadPartCopy: Nothing KeyOrNobody Write
@@ -192,6 +194,7 @@ operations! {
         => bucket_tags::Delete;
     DELETE Bucket [Has("ownershipControls")] DeleteBucketOwnershipControls: Nothing Key Configure
         => ownership::Delete;
+    DELETE Bucket [Has("cors")] DeleteBucketCors: Nothing Key Configure => cors::Delete;
     DELETE Bucket [NamesSetting] DeleteBucketSetting: Nothing Key Configure => setting::Delete;
     DELETE Bucket [] DeleteBucket: Nothing Key Own => bucket::Delete;
     DELETE Object [Has("tagging")] DeleteObjectTagging: Nothing KeyOrNobody Configure + VERSION
@@ -201,8 +204,8 @@ operations! {
     DELETE Object [] DeleteObject: Nothing KeyOrNobody Write + VERSION => delete::One;
 
     POST Bucket [Has("delete")] DeleteObjects: Document(KEYS) KeyOrNobody Write => delete::Many;
-    POST Bucket [Selector::Form] PostObject: Nothing Form Write => post::Post;
-    POST Bucket [] = not_implemented;
+    POST Bucket [Selector::Form] PostObject: Bytes Form Write => post::Post;
+    POST Bucket [] = no_form;
     POST Object [Has("uploads")] CreateMultipartUpload: Nothing KeyOrNobody Write
         => multipart::Create;
     POST Object [Has("uploadId")] CompleteMultipartUpload: Document(PARTS) KeyOrNobody Write
@@ -216,6 +219,8 @@ const TAGS: Limits = Limits { bytes: 64 << 10, depth: 8, elements: 1024 };
 const GRANTS: Limits = Limits { bytes: 64 << 10, depth: 8, elements: 1024 };
 /// A few words.
 const SMALL: Limits = Limits { bytes: 64 << 10, depth: 8, elements: 64 };
+/// A hundred rules.
+const CORS: Limits = crate::cors::LIMITS;
 /// A region, a place, fifty tags; and some more, which are told what is wrong with them.
 const BUCKET: Limits = Limits { bytes: 256 << 10, depth: 8, elements: 512 };
 /// A thousand keys of full length, each with what else S3 lets an entry say.
@@ -270,6 +275,11 @@ pub(crate) fn covered() -> &'static [&'static str] {
 
 fn not_implemented(_: &Query) -> Failure {
     Code::NotImplemented.into()
+}
+
+fn no_form(_: &Query) -> Failure {
+    let condition = "Bucket POST must be of the enclosure-type multipart/form-data";
+    Failure::from(Code::PreconditionFailed).with("Condition", condition)
 }
 
 fn uploads_of_key(_: &Query) -> Failure {

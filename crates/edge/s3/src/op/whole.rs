@@ -78,24 +78,19 @@ impl Said {
     }
 }
 
+/// The length that the client gives the whole.
+fn whole_len(text: &str) -> Outcome<u64> {
+    text.parse().map_err(|_| {
+        let fault = if text.parse::<i64>().is_ok() { "less than zero" } else { "invalid" };
+        let message = format!("Value for x-amz-mp-object-size header is {fault}: '{text}'");
+        Failure::new(Code::InvalidRequest, message)
+    })
+}
+
 /// What they say of the object of this upload.
 pub(super) fn announced(said: Said, upload: &Upload) -> Outcome<Announced> {
     let invalid = |message: String| Err(Failure::new(Code::InvalidRequest, message));
-    let len = match &said.len {
-        None => None,
-        Some(text) => match text.parse() {
-            Ok(len) => Some(len),
-            Err(_) => {
-                let fault = match text.parse::<i64>() {
-                    Ok(_) => "less than zero",
-                    Err(_) => "invalid",
-                };
-                return invalid(format!(
-                    "Value for x-amz-mp-object-size header is {fault}: '{text}'"
-                ));
-            }
-        },
-    };
+    let len = said.len.as_deref().map(whole_len).transpose()?;
     let checksum = said.checksum?;
     let (expected, composite) = upload.checksum.unwrap_or((digest::DEFAULT_ALGORITHM, false));
     match said.kind.as_deref() {

@@ -129,7 +129,7 @@ pub(crate) enum Signer {
     /// that is stored.
     Anybody,
     /// Whose signature is in the body, among a form's fields: neither that nor rights can be looked
-    /// at before the operation has read these.
+    /// at before these are read. Or anybody without a signature who was given rights.
     Form,
     /// The owner of an access key.
     Key,

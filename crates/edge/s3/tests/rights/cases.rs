@@ -2,9 +2,11 @@
 
 use crate::{client::Call, rights};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use md5::Digest as _;
 use ripstop_identity::{Right, Rights};
 use ripstop_s3::S3Operation;
+use sha1::Sha1;
 
 /// The bucket that is asked for.
 pub(crate) const BUCKET: &str = "theirs";
@@ -26,6 +28,8 @@ pub(crate) enum Needed {
     Of(Right),
     /// To write here and to read there.
     Copy,
+    /// To write, for whoever signed the form in the body.
+    Form,
 }
 
 impl Needed {
@@ -41,7 +45,7 @@ impl Needed {
             Self::NoKey | Self::Nothing => return Vec::new(),
             Self::Any => &[&[]],
             Self::Of(Read) => &[&[], &[Write]],
-            Self::Of(Write) | Self::Copy => &[&[], &[Read]],
+            Self::Of(Write) | Self::Copy | Self::Form => &[&[], &[Read]],
             Self::Of(Owner) => &[&[], &[Read], &[Write], &[Read, Write]],
         };
         let here = here.iter().map(|given| rights(&[(BUCKET, given), (OTHER, &[Owner])]));
@@ -55,6 +59,7 @@ impl Needed {
             Self::NoKey | Self::Nothing => vec![Rights::none()],
             Self::Any => [Read, Write].map(|right| rights(&[(BUCKET, &[right])])).to_vec(),
             Self::Of(right) => vec![rights(&[(BUCKET, &[right])]), rights(&[("the*", &[right])])],
+            Self::Form => vec![rights(&[(BUCKET, &[Write])])],
             Self::Copy => vec![rights(&[(BUCKET, &[Write]), (OTHER, &[Read])])],
         };
         let everything = [rights(&[("*", &[Owner])]), Rights::administrator()];
@@ -92,6 +97,28 @@ impl Case {
         self.header("content-md5", &STANDARD.encode(md5::Md5::digest(body)))
     }
 
+    /// With a form that `KEY` signed, for any bucket.
+    fn form(mut self) -> Self {
+        let policy = "{\"expiration\": \"2099-01-01T00:00:00Z\", \"conditions\": \
+            [[\"starts-with\", \"$bucket\", \"\"], [\"starts-with\", \"$key\", \"\"]]}";
+        let policy = STANDARD.encode(policy);
+        let mut mac = Hmac::<Sha1>::new_from_slice(crate::SECRET.as_bytes()).unwrap();
+        mac.update(policy.as_bytes());
+        let signature = STANDARD.encode(mac.finalize().into_bytes());
+        for (name, value) in [
+            ("key", KEY),
+            ("AWSAccessKeyId", "KEY"),
+            ("policy", &policy),
+            ("signature", &signature),
+            ("file", "something new"),
+        ] {
+            let head = format!("--b\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n");
+            self.body.extend_from_slice(format!("{head}{value}\r\n").as_bytes());
+        }
+        self.body.extend_from_slice(b"--b--\r\n");
+        self.header("content-type", "multipart/form-data; boundary=b")
+    }
+
     fn copy(self) -> Self {
         self.header("x-amz-copy-source", &format!("/{OTHER}/{KEY}"))
     }
@@ -114,7 +141,7 @@ impl Case {
 
 /// The case of each operation: one that is new has none, and does not compile.
 pub(crate) fn case(operation: S3Operation) -> Case {
-    use Needed::{Any, Copy, NoKey, Nothing, Of};
+    use Needed::{Any, Copy, Form, NoKey, Nothing, Of};
     use Right::{Owner, Read, Write};
     let bucket = |needed, method, query| Case::new(needed, method, &format!("/{BUCKET}"), query);
     let object =
@@ -122,15 +149,18 @@ pub(crate) fn case(operation: S3Operation) -> Case {
     match operation {
         S3Operation::Unknown => unreachable!("it is what is no operation"),
         S3Operation::ListBuckets => Case::new(Nothing, "GET", "/", ""),
-        // No other origin is let in, which everybody is told.
+        // No bucket lets other origins in unless that is configured, which everybody is told.
         S3Operation::Preflight => object(NoKey, "OPTIONS", "")
             .header("origin", "https://example.com")
             .header("access-control-request-method", "PUT")
             .answered(403),
-        // The signature would be in the body, which is not asked for.
-        S3Operation::PostObject => bucket(NoKey, "POST", "")
-            .header("content-type", "multipart/form-data; boundary=b")
-            .answered(501),
+        S3Operation::PostObject => bucket(Form, "POST", "").form().answered(204),
+        S3Operation::GetBucketCors => bucket(Of(Read), "GET", "cors=").answered(404),
+        S3Operation::DeleteBucketCors => bucket(Of(Owner), "DELETE", "cors=").answered(204),
+        S3Operation::PutBucketCors => bucket(Of(Owner), "PUT", "cors=").body(
+            "<CORSConfiguration><CORSRule><AllowedOrigin>*</AllowedOrigin>\
+             <AllowedMethod>GET</AllowedMethod></CORSRule></CORSConfiguration>",
+        ),
         S3Operation::HeadBucket => bucket(Any, "HEAD", ""),
         S3Operation::GetBucketLocation => bucket(Any, "GET", "location="),
         S3Operation::GetBucketTagging => bucket(Of(Read), "GET", "tagging=").answered(404),

@@ -9,6 +9,11 @@ use crate::{
 use ripstop_identity::{Right, Rights};
 use ripstop_s3::S3Operation;
 
+/// Whether a case is one that its head's signature decides on.
+fn is_of_head((_, case): &(S3Operation, Case)) -> bool {
+    !matches!(case.needed, Needed::NoKey | Needed::Form)
+}
+
 async fn send(face: &Face, case: &Case) -> crate::client::Answer {
     case.call(&face.upload).send_unsigned(face.to, &case.body).await
 }
@@ -17,7 +22,7 @@ async fn send(face: &Face, case: &Case) -> crate::client::Answer {
 async fn nothing_is_done_without_a_signature_unless_it_was_given() {
     let face = Face::new(Rights::administrator(), Rights::none()).await;
     let before = face.state().await;
-    for (operation, case) in operations().filter(|(_, case)| case.needed != Needed::NoKey) {
+    for (operation, case) in operations().filter(is_of_head) {
         assert_refused(&send(&face, &case).await, &format!("{operation:?}"));
     }
     assert_eq!(face.state().await, before);
@@ -26,7 +31,7 @@ async fn nothing_is_done_without_a_signature_unless_it_was_given() {
 #[tokio::test]
 async fn what_was_given_is_done_without_a_signature_in_that_bucket_alone() {
     for (right, given) in [(Right::Read, &[Right::Read][..]), (Right::Write, &[Right::Write])] {
-        for (operation, case) in operations().filter(|(_, case)| case.needed != Needed::NoKey) {
+        for (operation, case) in operations().filter(is_of_head) {
             let face = Face::new(Rights::none(), rights(&[(BUCKET, given)])).await;
             let answer = send(&face, &case).await;
             // Copies read elsewhere, where nothing was given.
@@ -139,9 +144,7 @@ async fn what_browsers_ask_first_is_answered_without_a_signature_and_tells_nothi
 }
 
 #[tokio::test]
-async fn a_form_is_refused_before_its_body_is_asked_for_with_a_signature_and_without() {
-    let face = Face::new(Rights::none(), rights(&[(BUCKET, &[Right::Write])])).await;
-    let before = face.state().await;
+async fn a_form_without_a_signature_does_what_was_given_whoever_signed_its_head() {
     let form = "--b\r\nContent-Disposition: form-data; name=\"key\"\r\n\r\nnew\r\n--b\r\n\
                 Content-Disposition: form-data; name=\"file\"\r\n\r\nbytes\r\n--b--\r\n";
     let post = |path: &str| {
@@ -149,19 +152,27 @@ async fn a_form_is_refused_before_its_body_is_asked_for_with_a_signature_and_wit
             Call::new("POST", path).header("content-type", "Multipart/Form-Data; boundary=b");
         call.header("content-length", form.len())
     };
-    for path in [format!("/{BUCKET}"), format!("/{BUCKET}/"), "/none-here".to_owned()] {
-        let waiting = || post(&path).header("expect", "100-continue");
-        for answer in [
-            crate::exchange(face.to, &[waiting().unsigned().as_bytes()], false).await,
-            crate::exchange(face.to, &[waiting().sign().head.as_bytes()], false).await,
-            post(&path).send_unsigned(face.to, form.as_bytes()).await,
-        ] {
-            let told = (answer.status, answer.code());
-            assert_eq!(told, (501, "NotImplemented".to_owned()), "{path}: {answer:?}");
+    let here = format!("/{BUCKET}");
+    for given in [Rights::none(), rights(&[(BUCKET, &[Right::Read]), (OTHER, &[Right::Write])])] {
+        let face = Face::new(Rights::administrator(), given).await;
+        let before = face.state().await;
+        for path in [here.clone(), "/none-here".to_owned()] {
+            let signed = [post(&path).sign().head.as_bytes(), form.as_bytes()].concat();
+            for answer in [
+                crate::exchange(face.to, &[&signed], false).await,
+                post(&path).send_unsigned(face.to, form.as_bytes()).await,
+            ] {
+                assert_refused(&answer, &path);
+            }
         }
+        assert_eq!(face.last_operation(), S3Operation::PostObject);
+        assert_eq!(face.state().await, before);
     }
-    assert_eq!(face.last_operation(), S3Operation::PostObject);
-    assert_eq!(face.state().await, before);
-    let plain = Call::new("POST", &format!("/{BUCKET}")).send_unsigned(face.to, b"").await;
-    assert_refused(&plain, "what is no form");
+    let face = Face::new(Rights::none(), rights(&[(BUCKET, &[Right::Write])])).await;
+    let answer = post(&here).send_unsigned(face.to, form.as_bytes()).await;
+    assert_eq!((answer.status, answer.body.len()), (204, 0), "{answer:?}");
+    assert_eq!(face.store.object(BUCKET, "new").await.unwrap().object.len, 5);
+    // What is no form is told so.
+    let plain = Call::new("POST", &here).send_unsigned(face.to, b"").await;
+    assert_eq!((plain.status, plain.code().as_str()), (412, "PreconditionFailed"));
 }

@@ -195,7 +195,8 @@ impl Store {
         match deed {
             Deed::Put { bytes, attributes, versioning } => {
                 let (target, len) = ((target, versioning), bytes.len() as u64);
-                match self.put_alone(target, len, Whole(Some(bytes), Some(attributes))).await {
+                match self.put_alone(target, len.into(), Whole(Some(bytes), Some(attributes))).await
+                {
                     Ok(object) => Ok(Done::Put(object)),
                     Err(WriteError::Store(error)) => Err(error),
                     Err(WriteError::Body(never)) => match never {},

@@ -3,8 +3,8 @@
 use super::{applied, brought, create, delete, put, refused, tables};
 use crate::conformance::make::{bucket, object, part, stripe, upload};
 use crate::{
-    Applied, Audited, BUCKET_DOCUMENTS_LEN_MAX, Bucket, BucketDocuments, CatalogError, Change,
-    Condition, Object, Quota, Refusal, Session, Stamp, Tombstone, Usage,
+    Applied, Audited, Bucket, CatalogError, Change, Condition, Object, Quota, Refusal, Session, Stamp,
+    Tombstone, Usage,
 };
 use ripstop_model::StripeId;
 
@@ -13,7 +13,7 @@ fn elsewhere(id: u128) -> u128 {
     Session(9).name(0, 0).0 | id
 }
 
-fn stamp(when: u64, id: u128) -> Stamp {
+pub(super) fn stamp(when: u64, id: u128) -> Stamp {
     Stamp { when, stripe: StripeId(id) }
 }
 
@@ -43,7 +43,7 @@ fn delete_at(when: u64, key: &str, id: u128) -> Change {
     }
 }
 
-fn delete_bucket(when: u64, id: u128) -> Change {
+pub(super) fn delete_bucket(when: u64, id: u128) -> Change {
     let stripes = brought(&[id]);
     Change::DeleteBucket { name: "b".into(), tombstone: Some(tombstone(when, id)), stripes }
 }
@@ -58,7 +58,7 @@ fn bury(when: u64, key: &str, id: u128) -> Change {
     Change::Bury { bucket, key, tombstone: tombstone(when, id), stripes }
 }
 
-fn forget(ids: &[u128]) -> Change {
+pub(super) fn forget(ids: &[u128]) -> Change {
     Change::ForgetGarbage { stripes: ids.iter().map(|id| StripeId(*id)).collect() }
 }
 
@@ -67,7 +67,7 @@ async fn superseded(catalog: &dyn Audited, change: Change) {
     assert_eq!(applied(catalog, change).await, expected);
 }
 
-async fn behind(catalog: &dyn Audited, change: Change, seen: Stamp) {
+pub(super) async fn behind(catalog: &dyn Audited, change: Change, seen: Stamp) {
     let error = refused(catalog, change).await;
     let CatalogError::Refused(Refusal::Behind { seen: told }) = error else { panic!("{error}") };
     assert_eq!(told, seen);
@@ -80,13 +80,13 @@ async fn told_by(catalog: &dyn Audited, key: &str) -> Option<u128> {
 }
 
 /// Which stripe tells that the key was deleted.
-async fn buried_by(catalog: &dyn Audited, key: &str) -> Option<u128> {
+pub(super) async fn buried_by(catalog: &dyn Audited, key: &str) -> Option<u128> {
     let found = catalog.tombstone("b", key).await.expect("read");
     found.map(|tombstone| tombstone.told_by.0)
 }
 
 /// Which stripes tell of a key what is no longer so; what each tells agrees.
-async fn outlived(catalog: &dyn Audited, key: &str) -> Vec<u128> {
+pub(super) async fn outlived(catalog: &dyn Audited, key: &str) -> Vec<u128> {
     let found = catalog.outlived_at(("b", key), StripeId(0), 1000).await.expect("read");
     for stripe in &found {
         let keys = catalog.outlived_by(*stripe, ("", ""), 1000).await.expect("read");
@@ -352,47 +352,6 @@ pub(super) async fn a_deleted_bucket_leaves_a_tombstone_too(catalog: &dyn Audite
     applied(catalog, untold).await;
     assert_eq!((buried_by(catalog, "").await, outlived(catalog, "").await), (None, vec![1, 3]));
     assert_eq!(tables(catalog).await, (vec![], vec![1, 2, 3, 4]));
-}
-
-pub(super) async fn a_bucket_that_is_set_is_told_anew_and_outlives_what_told_it(
-    catalog: &dyn Audited,
-) {
-    let set = |when, id, was, document: &str| {
-        let documents = BucketDocuments::default().with("cors", Some(document.to_owned()));
-        let bucket = Bucket { stamp: Some(stamp(when, id)), documents, ..bucket("b", id) };
-        Change::SetBucket { bucket, was: StripeId(was), stripes: brought(&[id]) }
-    };
-    let document = async || {
-        let found = catalog.bucket("b").await.expect("read").expect("it is there");
-        (found.told_by.0, found.documents.get("cors").map(str::to_owned))
-    };
-    let missing = refused(catalog, set(5, 1, 1, "none")).await;
-    assert!(matches!(missing, CatalogError::Refused(Refusal::NoSuchBucket)), "{missing}");
-    applied(catalog, create("b", 1)).await;
-    applied(catalog, set(5, 2, 1, "first")).await;
-    assert_eq!(document().await, (2, Some("first".into())));
-    assert_eq!((outlived(catalog, "").await, tables(catalog).await), (vec![1], (vec![2], vec![1])));
-    let stale = refused(catalog, set(6, 3, 1, "stale")).await;
-    assert!(matches!(stale, CatalogError::Refused(Refusal::ConditionFailed)), "{stale}");
-    behind(catalog, set(4, 4, 2, "behind"), stamp(5, 2)).await;
-    let len = BUCKET_DOCUMENTS_LEN_MAX + 1;
-    let long = refused(catalog, set(6, 5, 2, &"x".repeat(len - "cors".len()))).await;
-    assert_eq!(long.to_string(), CatalogError::from(Refusal::DocumentsTooLong { len }).to_string());
-    assert_eq!(document().await, (2, Some("first".into())));
-    applied(catalog, set(6, 6, 2, "second")).await;
-    assert_eq!(document().await, (6, Some("second".into())));
-    assert_eq!(
-        (outlived(catalog, "").await, tables(catalog).await),
-        (vec![1, 2], (vec![6], vec![1, 2]))
-    );
-    // What told it is at the nodes yet, so its end must be told.
-    applied(catalog, delete_bucket(7, 7)).await;
-    assert_eq!(
-        (buried_by(catalog, "").await, outlived(catalog, "").await),
-        (Some(7), vec![1, 2, 6])
-    );
-    applied(catalog, forget(&[1, 2, 6])).await;
-    assert_eq!((buried_by(catalog, "").await, tables(catalog).await), (None, (vec![], vec![7])));
 }
 
 pub(super) async fn what_outlives_what_is_known_from_what_was_told(catalog: &dyn Audited) {

@@ -38,7 +38,7 @@ async fn an_operation_is_done_and_told_without_a_request() {
     assert_eq!(again.code, Code::BucketAlreadyOwnedByYou);
     let (prefix, after, elsewhere) = (String::new(), String::new(), false);
     let listed = List { max: 2, prefix, elsewhere, after }.run(&desk).await.unwrap();
-    let names: Vec<_> = listed.buckets.iter().map(|bucket| bucket.name.as_str()).collect();
+    let names: Vec<_> = listed.buckets.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!((names, listed.truncated), (vec!["shop-a", "shop-b"], true));
     let reply = List::render(listed, &desk.settings);
     assert_eq!(reply.status, StatusCode::OK);

@@ -1,0 +1,140 @@
+//! Signatures of forms: over the policy, which is a field like those of the signature.
+
+use super::{
+    Terms,
+    claim::{self, Scoped, scoped},
+    signature::SigningKey,
+};
+use crate::{
+    date,
+    error::{Code, Failure, Outcome},
+};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use ripstop_identity::Credentials;
+use sha1::Sha1;
+use subtle::ConstantTimeEq as _;
+
+/// Fields of a signature of Version 4, the policy among them.
+const VERSION_4: [&str; 5] =
+    ["policy", "x-amz-signature", "x-amz-credential", "x-amz-date", "x-amz-algorithm"];
+/// The same of Version 2.
+const VERSION_2: [&str; 3] = ["policy", "signature", "awsaccesskeyid"];
+const TOKEN: &str = "x-amz-security-token";
+
+/// Who signed a form's policy; `None` if the form has no part of a signature.
+pub(crate) fn signer_of_form<'f>(
+    field: impl Fn(&str) -> Option<&'f str>,
+    credentials: &Credentials,
+    terms: &Terms<'_>,
+) -> Outcome<Option<String>> {
+    let is_there = |name: &&str| field(name).is_some();
+    let is_legacy = VERSION_2[1..].iter().any(|name| is_there(name))
+        && !VERSION_4[1..].iter().any(|name| is_there(name));
+    let names: &[&str] = if is_legacy { &VERSION_2 } else { &VERSION_4 };
+    let has_token = field(TOKEN).is_some_and(|token| !token.is_empty());
+    if !names.iter().any(|name| is_there(name)) {
+        return if has_token { Err(Code::InvalidToken.into()) } else { Ok(None) };
+    }
+    if let Some(name) = names.iter().find(|name| !is_there(name)) {
+        return Err(missing(name));
+    }
+    let value = |name| field(name).unwrap_or_default();
+    let access_key = if is_legacy {
+        if !terms.signature_v2 {
+            return Err(claim::version_2());
+        }
+        verify_version_2(value, credentials)?
+    } else {
+        verify_version_4(value, credentials, terms.region)?
+    };
+    if has_token { Err(Code::InvalidToken.into()) } else { Ok(Some(access_key)) }
+}
+
+/// What a form is told that lacks a field.
+pub(crate) fn missing(name: &str) -> Failure {
+    let message = format!(
+        "Bucket POST must contain a field named '{name}'.  If it is specified, please check the \
+         order of the fields."
+    );
+    Failure::argument(message, name, "")
+}
+
+fn verify_version_4<'f>(
+    value: impl Fn(&'static str) -> &'f str,
+    credentials: &Credentials,
+    region: &str,
+) -> Outcome<String> {
+    let (policy, algorithm) = (value("policy"), value("x-amz-algorithm"));
+    if algorithm != claim::ALGORITHM {
+        let message = "X-Amz-Algorithm only supports \"AWS4-HMAC-SHA256\"";
+        return Err(Failure::argument(message, "x-amz-algorithm", algorithm));
+    }
+    let date_time = value("x-amz-date");
+    if date::parse_basic(date_time).is_none() {
+        let message = "X-Amz-Date must be in the ISO8601 Long Format \"yyyyMMdd'T'HHmmss'Z'\"";
+        return Err(Failure::argument(message, "x-amz-date", date_time));
+    }
+    let credential = value("x-amz-credential");
+    let malformed = |message: &str| {
+        let message = format!("Error parsing the X-Amz-Credential parameter; {message}");
+        Failure::argument(message, "x-amz-credential", credential)
+    };
+    let scope = scoped(credential).map_err(|message| malformed(&message))?;
+    let Scoped { access_key, date, region: of, service } = scope;
+    if access_key.is_empty() {
+        return Err(malformed(claim::MALFORMED));
+    }
+    if date.len() != 8 || !date_time.starts_with(date) {
+        return Err(malformed(&format!(
+            "Invalid credential date \"{date}\". This date is not the same as X-Amz-Date: \
+             \"{date_time}\"."
+        )));
+    }
+    if of != region {
+        let message = format!("the region '{of}' is wrong; expecting '{region}'");
+        return Err(malformed(&message).with("Region", region));
+    }
+    if service != "s3" {
+        let message = format!("incorrect service \"{service}\". This endpoint belongs to \"s3\".");
+        return Err(malformed(&message));
+    }
+    let (secret, is_known) = credentials.secret(access_key);
+    let expected = SigningKey::of(secret, date, region, service).sign_policy(policy);
+    judge(access_key, is_known, &expected, value("x-amz-signature"), policy)
+}
+
+fn verify_version_2<'f>(
+    value: impl Fn(&'static str) -> &'f str,
+    credentials: &Credentials,
+) -> Outcome<String> {
+    let (access_key, policy) = (value("awsaccesskeyid"), value("policy"));
+    let (secret, is_known) = credentials.secret(access_key);
+    let mut mac = Hmac::<Sha1>::new_from_slice(secret.as_bytes()).expect("HMAC takes any key");
+    mac.update(policy.as_bytes());
+    let expected = STANDARD.encode(mac.finalize().into_bytes());
+    judge(access_key, is_known, &expected, value("signature"), policy)
+}
+
+/// The access key, if what was given is the signature of its owner.
+fn judge(
+    access_key: &str,
+    is_known: bool,
+    expected: &str,
+    given: &str,
+    policy: &str,
+) -> Outcome<String> {
+    let matches = bool::from(expected.as_bytes().ct_eq(given.as_bytes()));
+    if !is_known {
+        return Err(Failure::from(Code::InvalidAccessKeyId).with("AWSAccessKeyId", access_key));
+    }
+    if !matches {
+        let bytes: Vec<String> = policy.bytes().map(|byte| format!("{byte:02x}")).collect();
+        return Err(Failure::from(Code::SignatureDoesNotMatch)
+            .with("AWSAccessKeyId", access_key)
+            .with("StringToSign", policy)
+            .with("SignatureProvided", given)
+            .with("StringToSignBytes", bytes.join(" ")));
+    }
+    Ok(access_key.to_owned())
+}
