@@ -43,7 +43,7 @@ impl Store {
     }
 
     /// Has a bucket have this document of that name in the place of any other; with `None`, none.
-    /// It is told anew, so that a lost catalog can be rebuilt with it.
+    /// It is told again, so that a lost catalog can be rebuilt with it.
     pub async fn set_bucket_document(
         &self,
         bucket: &str,
@@ -108,7 +108,8 @@ impl Store {
         found.ok_or_else(|| Refusal::NoSuchBucket.into())
     }
 
-    /// Buckets by name, ascending, after `after`; fewer than `max` where much is configured of them.
+    /// Buckets by name, ascending, after `after`; fewer than `max` where much is configured of
+    /// them.
     pub async fn buckets(&self, after: &str, max: usize) -> Result<Vec<Bucket>, StoreError> {
         Ok(self.inner.catalog.buckets(after, max).await?)
     }
