@@ -131,7 +131,7 @@ impl Change {
         }
         match self {
             Self::CreateBucket { bucket, .. } | Self::SetBucket { bucket, .. } => {
-                named.extend(created(bucket))
+                named.extend(created(bucket));
             }
             Self::DeleteBucket { name, tombstone, .. } => {
                 named.extend([Named::Bucket(name), Named::Keys(name), Named::Uploads(name)]);
@@ -169,7 +169,7 @@ impl Change {
                 named.extend(FoundRow::Part(part).names());
             }
             Self::CompleteUpload { upload, object, version, .. } => {
-                named.extend([Named::Upload(upload), Named::Parts(upload)]);
+                named.extend(ended(upload));
                 if let Some((space, name)) = version {
                     named.extend(at(Place::new(space, name)));
                 }
@@ -177,9 +177,7 @@ impl Change {
                 // Where the object will be only the upload's record says.
                 named.push(Named::OutlivedBy(object.told_by));
             }
-            Self::AbortUpload { upload } => {
-                named.extend([Named::Upload(upload), Named::Parts(upload)]);
-            }
+            Self::AbortUpload { upload } => named.extend(ended(upload)),
             Self::PlaceFragment { stripe, .. } | Self::MoveFragment { stripe, .. } => {
                 named.push(Named::Stripe(*stripe));
             }
@@ -217,6 +215,11 @@ fn created(bucket: &Bucket) -> [Named<'_>; 4] {
         Named::Stripe(bucket.told_by),
         Named::Outlived(bucket.told_by, place),
     ]
+}
+
+/// What the end of an upload looks at.
+const fn ended(upload: &str) -> [Named<'_>; 2] {
+    [Named::Upload(upload), Named::Parts(upload)]
 }
 
 /// What an object that is put looks at.

@@ -16,7 +16,7 @@ const OUTLIVED_PAGE: usize = 256;
 /// What was brought into a catalog.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct CompleteReport {
-    /// Buckets that it lacked, or knew as they were before they were configured anew.
+    /// Buckets that it lacked, or knew as they were before they were configured again.
     pub buckets: u64,
     /// Objects that it lacked, or had older versions of.
     pub objects: u64,

@@ -177,7 +177,9 @@ impl Rule {
             ("AllowedHeader", &self.headers),
             ("ExposeHeader", &self.exposed),
         ] {
-            texts.iter().for_each(|text| _ = to.text(name, text));
+            for text in texts {
+                to.text(name, text);
+            }
         }
         if let Some(seconds) = self.max_age_s {
             to.value("MaxAgeSeconds", seconds);

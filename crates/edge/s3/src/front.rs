@@ -10,7 +10,7 @@ use crate::{
     cors::Crossing,
     date,
     error::{Code, Failure, Outcome},
-    form::{Fields, Wish},
+    form::{Fields, Policy, Wish},
     op::{self, Desk, Input, Level, Row, Signer},
     request::{Reply, Request},
     route::route,
@@ -259,7 +259,7 @@ impl Front {
         note.access_key = signer;
         tracing::debug!(operation = note.operation.name(), "identified");
         let bucket = target.bucket.clone().unwrap_or_default();
-        let range = match fields.policy()? {
+        let range = match fields.get("policy").map(Policy::read).transpose()? {
             Some(policy) => Some(policy.check(&fields, &bucket, now_s())?),
             None => None,
         };

@@ -5,7 +5,7 @@ use crate::{
     Credentials,
     auth::{self, Presented, Terms},
     body::{self, Chunked},
-    form::Fields,
+    form::{Fields, Policy},
     op,
     route::route,
     uri::{Query, Target},
@@ -89,7 +89,7 @@ pub fn form(bytes: &[u8]) {
         assert!(len <= form.len(), "the file is longer than the form");
         let Ok(fields) = Fields::new(fields, &filename) else { return };
         let _ = (fields.key(), fields.headers(), fields.wish());
-        if let Ok(Some(policy)) = fields.policy() {
+        if let Some(Ok(policy)) = fields.get("policy").map(Policy::read) {
             let _ = policy.check(&fields, "bucket", NOW_S);
         }
     }

@@ -1,12 +1,14 @@
 //! The S3 face: protocol, signatures, checksums, conditions.
 //!
 //! [`serve`] answers S3 requests on a listener from a [`Store`](ripstop_store::Store). It verifies
-//! Signature Version 4 (in headers, presigned URLs and forms, over chunks and trailers), hashes bodies
-//! while they arrive, and hands objects on without copying them. Memory per request is bounded.
+//! Signature Version 4 (in headers, presigned URLs and forms, over chunks and trailers), hashes
+//! bodies while they arrive, and hands objects on without copying them. Memory per request is
+//! bounded.
 //!
 //! It deliberately has no access lists or policies beside rights, no versions, no encryption with
-//! clients' keys, and nothing of Signature Version 2 but presigned URLs and forms. It answers what clients
-//! may ask of these as S3 does where there is none, and it refuses what it could only ignore.
+//! clients' keys, and nothing of Signature Version 2 but presigned URLs and forms. It answers what
+//! clients may ask of these as S3 does where there is none, and it refuses what it could only
+//! ignore.
 //!
 //! ```no_run
 //! use ripstop_s3::{Credentials, FrontSettings, Unobserved, serve};

@@ -442,8 +442,8 @@ async fn tags_are_listed_by_key() {
 
 #[tokio::test]
 async fn where_visitors_of_a_website_go_is_kept_and_no_copy_takes_it() {
-    let (to, _folder) = face().await;
     const NAME: &str = "x-amz-website-redirect-location";
+    let (to, _folder) = face().await;
     let put = |value: &str| Call::new("PUT", "/bkt/k").header(NAME, value).send(to, b"x");
     let long = format!("/{}", "x".repeat(2048));
     for bad in ["elsewhere", "ftp://example.com", long.as_str()] {

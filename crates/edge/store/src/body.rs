@@ -18,9 +18,9 @@ pub trait Body: Send {
 /// How many bytes a body has, as far as that is known before it comes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BodyLen {
-    /// So many; with any other number it is refused.
+    /// This many; with any other number it is refused.
     Exactly(u64),
-    /// It ends by itself after so many or fewer.
+    /// It ends by itself after this many or fewer.
     AtMost(u64),
 }
 

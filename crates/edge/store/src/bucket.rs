@@ -70,7 +70,7 @@ impl Store {
         self.change_bucket(bucket, |old| Bucket { versioning, ..old }).await
     }
 
-    /// Makes a bucket other than it is. It is told anew, so that a lost catalog can be rebuilt with
+    /// Makes a bucket other than it is. It is told again, so that a lost catalog can be rebuilt with
     /// the change.
     async fn change_bucket(
         &self,
@@ -135,7 +135,8 @@ impl Store {
         found.ok_or_else(|| Refusal::NoSuchBucket.into())
     }
 
-    /// Buckets by name, ascending, after `after`; fewer than `max` where much is configured of them.
+    /// Buckets by name, ascending, after `after`; fewer than `max` where much is configured of
+    /// them.
     pub async fn buckets(&self, after: &str, max: usize) -> Result<Vec<Bucket>, StoreError> {
         Ok(self.inner.catalog.buckets(after, max).await?)
     }

@@ -85,7 +85,7 @@ listed! {
         changes_of_one_commit_see_those_before_them
     }
     bucket {
-        a_bucket_that_is_set_is_told_anew_and_outlives_what_told_it
+        a_bucket_that_is_set_is_told_again_and_outlives_what_told_it
     }
     session {
         a_session_reserves_names_and_never_gives_one_back

@@ -29,11 +29,10 @@ pub(crate) fn signer_of_form<'f>(
     terms: &Terms<'_>,
 ) -> Outcome<Option<String>> {
     let is_there = |name: &&str| field(name).is_some();
-    let is_legacy = VERSION_2[1..].iter().any(|name| is_there(name))
-        && !VERSION_4[1..].iter().any(|name| is_there(name));
+    let is_legacy = VERSION_2[1..].iter().any(&is_there) && !VERSION_4[1..].iter().any(&is_there);
     let names: &[&str] = if is_legacy { &VERSION_2 } else { &VERSION_4 };
     let has_token = field(TOKEN).is_some_and(|token| !token.is_empty());
-    if !names.iter().any(|name| is_there(name)) {
+    if !names.iter().any(&is_there) {
         return if has_token { Err(Code::InvalidToken.into()) } else { Ok(None) };
     }
     if let Some(name) = names.iter().find(|name| !is_there(name)) {

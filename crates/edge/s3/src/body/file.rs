@@ -52,7 +52,7 @@ impl File {
         Self { delimiter, begun, len_max, range: None, came: 0, ended: false }
     }
 
-    /// From now on it may have so few bytes and so many.
+    /// From now on it may have this many bytes, from the least to the most.
     pub(crate) fn bound(&mut self, range: (u64, u64)) -> Outcome<()> {
         self.range = Some(range);
         // There is no room for as many as it must have.
@@ -139,11 +139,8 @@ mod tests {
         let mut whole = Vec::new();
         for piece in form.chunks(step) {
             let mut input = Bytes::copy_from_slice(piece);
-            loop {
-                match file.decode(&mut input)? {
-                    Some(piece) => whole.extend_from_slice(&piece),
-                    None => break,
-                }
+            while let Some(piece) = file.decode(&mut input)? {
+                whole.extend_from_slice(&piece);
             }
         }
         Ok((whole, file.ended()))

@@ -20,11 +20,14 @@ const BOUNDARY_LEN_MAX: usize = 70;
 /// How the file's field is called.
 const FILE: &str = "file";
 
+/// Names and values.
+type Pairs = Vec<(String, String)>;
+
 /// A form up to its file.
 #[derive(Debug)]
 pub(crate) struct Opened {
     /// Names, in lower case, and values, in the order they came; each name once.
-    pub(crate) fields: Vec<(String, String)>,
+    pub(crate) fields: Pairs,
     /// How the file is called where it comes from.
     pub(crate) filename: String,
     /// The file.
@@ -86,10 +89,7 @@ pub(crate) async fn open(
 /// Fields, name of the file and its length, of a form with the boundary `b` that comes in pieces of
 /// `step` bytes: as far as it came.
 #[cfg(any(test, feature = "fuzz"))]
-pub(crate) fn read_form(
-    form: &[u8],
-    step: usize,
-) -> Outcome<(Vec<(String, String)>, String, usize)> {
+pub(crate) fn read_form(form: &[u8], step: usize) -> Outcome<(Pairs, String, usize)> {
     let mut head = Head::new("b");
     for (at, piece) in form.chunks(step).enumerate() {
         let taken = piece.len().min(head.room());
@@ -124,7 +124,7 @@ struct Head {
     looked: usize,
     delimiter: Vec<u8>,
     within: Within,
-    fields: Vec<(String, String)>,
+    fields: Pairs,
     fields_len: usize,
 }
 
@@ -270,8 +270,8 @@ impl Disposition {
     }
 }
 
-/// The parameters of a header, in quotation marks or without. Browsers write a mark within as `%22`,
-/// others behind a backslash; any other backslash is one.
+/// The parameters of a header, in quotation marks or without. Browsers write a mark within as
+/// `%22`, others behind a backslash; any other backslash is one.
 fn parameters(text: &str) -> Vec<(&str, String)> {
     let (mut found, mut rest) = (Vec::new(), text);
     while let Some((name, value)) = rest.split_once('=') {
@@ -313,7 +313,7 @@ mod tests {
 
     /// Fields and the file's name, of a form that comes in pieces of `step` bytes; and what is left
     /// for the file of what came.
-    fn read(form: &[u8], step: usize) -> Outcome<Option<(Vec<(String, String)>, String, Vec<u8>)>> {
+    fn read(form: &[u8], step: usize) -> Outcome<Option<(Pairs, String, Vec<u8>)>> {
         let mut head = Head::new("b");
         for (at, piece) in form.chunks(step).enumerate() {
             head.bytes.extend_from_slice(piece);

@@ -1,4 +1,3 @@
-use super::Policy;
 use crate::{
     auth,
     error::{Code, Failure, Outcome},
@@ -83,11 +82,6 @@ impl Fields {
         uri::check_key(key)?;
         uri::check_path(key)?;
         Ok(key)
-    }
-
-    /// The policy, if there is one.
-    pub(crate) fn policy(&self) -> Outcome<Option<Policy>> {
-        self.get("policy").map(Policy::read).transpose()
     }
 
     /// How the sender wants to be answered.

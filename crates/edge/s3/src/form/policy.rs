@@ -31,7 +31,7 @@ enum Test {
     StartsWith(String, String),
     /// Of a field that cannot be named so: it holds of none.
     Misnamed,
-    /// The file has so many bytes at least, and at most.
+    /// The file has this many bytes at least, and this many at most.
     Length(u64, u64),
 }
 
@@ -51,7 +51,7 @@ fn denied(message: impl AsRef<str>) -> Failure {
 
 impl Policy {
     /// Reads a policy as it is in a form: JSON in base64.
-    pub(super) fn read(text: &str) -> Outcome<Self> {
+    pub(crate) fn read(text: &str) -> Outcome<Self> {
         let text: String = text.split_ascii_whitespace().collect();
         let json = STANDARD.decode(text).map_err(|_| invalid("invalid Base64 encoding."))?;
         if json.trim_ascii().is_empty() {

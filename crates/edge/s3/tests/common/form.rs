@@ -75,7 +75,7 @@ pub(crate) fn text(answer: &Answer) -> String {
     String::from_utf8_lossy(&answer.body).into_owned()
 }
 
-/// Now, or so many seconds from now.
+/// Now, or this many seconds from now.
 pub(crate) fn date(after_s: i64) -> String {
     let at = OffsetDateTime::now_utc() + time::Duration::seconds(after_s);
     at.format(&format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].000Z")).unwrap()
@@ -123,12 +123,12 @@ impl Form {
     /// A policy that speaks of the fields that are there, as it goes into the form.
     pub(crate) fn policy(&self, until: &str) -> String {
         let named = self.fields.iter().filter(|(name, _)| !name.starts_with("x-ignore-"));
-        let named = named.map(|(name, value)| match value.contains("${filename}") {
-            true => format!("[\"starts-with\", \"${name}\", \"\"]"),
-            false => {
-                let value = value.replace('\\', "\\\\").replace('"', "\\\"");
-                format!("{{\"{name}\": \"{value}\"}}")
+        let named = named.map(|(name, value)| {
+            if value.contains("${filename}") {
+                return format!("[\"starts-with\", \"${name}\", \"\"]");
             }
+            let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+            format!("{{\"{name}\": \"{value}\"}}")
         });
         let conditions: Vec<_> = named.chain(self.conditions.iter().cloned()).collect();
         let conditions = conditions.join(", ");

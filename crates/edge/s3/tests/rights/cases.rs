@@ -14,6 +14,12 @@ pub(crate) const BUCKET: &str = "theirs";
 pub(crate) const OTHER: &str = "other";
 /// An object in both.
 pub(crate) const KEY: &str = "some-key";
+/// What is configured of it.
+const TAGS: &str = "<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tagging>";
+const CORS: &str = "<CORSConfiguration><CORSRule><AllowedOrigin>*</AllowedOrigin>\
+    <AllowedMethod>GET</AllowedMethod></CORSRule></CORSConfiguration>";
+const OWNERSHIP: &str = "<OwnershipControls><Rule><ObjectOwnership>BucketOwnerEnforced\
+    </ObjectOwnership></Rule></OwnershipControls>";
 
 /// What a key must have been given in [`BUCKET`]; for a copy also [`Right::Read`] in [`OTHER`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -157,23 +163,18 @@ pub(crate) fn case(operation: S3Operation) -> Case {
         S3Operation::PostObject => bucket(Form, "POST", "").form().answered(204),
         S3Operation::GetBucketCors => bucket(Of(Read), "GET", "cors=").answered(404),
         S3Operation::DeleteBucketCors => bucket(Of(Owner), "DELETE", "cors=").answered(204),
-        S3Operation::PutBucketCors => bucket(Of(Owner), "PUT", "cors=").body(
-            "<CORSConfiguration><CORSRule><AllowedOrigin>*</AllowedOrigin>\
-             <AllowedMethod>GET</AllowedMethod></CORSRule></CORSConfiguration>",
-        ),
+        S3Operation::PutBucketCors => bucket(Of(Owner), "PUT", "cors=").body(CORS),
         S3Operation::HeadBucket => bucket(Any, "HEAD", ""),
         S3Operation::GetBucketLocation => bucket(Any, "GET", "location="),
         S3Operation::GetBucketTagging => bucket(Of(Read), "GET", "tagging=").answered(404),
-        S3Operation::PutBucketTagging => bucket(Of(Owner), "PUT", "tagging=")
-            .body("<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tagging>")
-            .answered(204),
+        S3Operation::PutBucketTagging => {
+            bucket(Of(Owner), "PUT", "tagging=").body(TAGS).answered(204)
+        }
         S3Operation::DeleteBucketTagging => bucket(Of(Owner), "DELETE", "tagging=").answered(204),
         S3Operation::GetBucketOwnershipControls => bucket(Of(Read), "GET", "ownershipControls="),
-        S3Operation::PutBucketOwnershipControls => bucket(Of(Owner), "PUT", "ownershipControls=")
-            .body(
-                "<OwnershipControls><Rule><ObjectOwnership>BucketOwnerEnforced</ObjectOwnership>\
-                 </Rule></OwnershipControls>",
-            ),
+        S3Operation::PutBucketOwnershipControls => {
+            bucket(Of(Owner), "PUT", "ownershipControls=").body(OWNERSHIP)
+        }
         S3Operation::DeleteBucketOwnershipControls => {
             bucket(Of(Owner), "DELETE", "ownershipControls=").answered(204)
         }
@@ -200,8 +201,7 @@ pub(crate) fn case(operation: S3Operation) -> Case {
         S3Operation::GetObjectAttributes => object(Of(Read), "GET", "attributes=")
             .header("x-amz-object-attributes", "ETag,ObjectSize"),
         S3Operation::GetObjectTagging => object(Of(Read), "GET", "tagging="),
-        S3Operation::PutObjectTagging => object(Of(Write), "PUT", "tagging=")
-            .body("<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tagging>"),
+        S3Operation::PutObjectTagging => object(Of(Write), "PUT", "tagging=").body(TAGS),
         S3Operation::DeleteObjectTagging => object(Of(Write), "DELETE", "tagging=").answered(204),
         S3Operation::PutObject => object(Of(Write), "PUT", "").body("something new"),
         S3Operation::CopyObject => object(Copy, "PUT", "").copy(),

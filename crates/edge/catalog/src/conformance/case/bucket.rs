@@ -8,7 +8,7 @@ use crate::{
 };
 use ripstop_model::StripeId;
 
-pub(super) async fn a_bucket_that_is_set_is_told_anew_and_outlives_what_told_it(
+pub(super) async fn a_bucket_that_is_set_is_told_again_and_outlives_what_told_it(
     catalog: &dyn Audited,
 ) {
     let set = |when, id, was, document: &str| {

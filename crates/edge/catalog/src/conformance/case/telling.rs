@@ -336,7 +336,7 @@ pub(super) async fn a_stripe_that_tells_a_version_and_its_end_needs_no_tombstone
 
 pub(super) async fn a_deleted_bucket_leaves_a_tombstone_too(catalog: &dyn Audited) {
     let made = |when, id| {
-        let bucket = Bucket { stamp: Some(stamp(when, id)), ..bucket("b", id) };
+        let bucket = crate::Bucket { stamp: Some(stamp(when, id)), ..bucket("b", id) };
         Change::CreateBucket { bucket, stripes: brought(&[id]) }
     };
     applied(catalog, made(5, 1)).await;
