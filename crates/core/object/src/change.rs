@@ -342,9 +342,9 @@ impl Condition {
     /// Whether it holds of a key's `present` object; says why not.
     pub fn check(&self, present: Option<&Object>) -> Result<(), Refusal> {
         match (self, present) {
-            (Self::None | Self::AsTold, _)
-            | (Self::Absent, None)
-            | (Self::Present, Some(_)) => Ok(()),
+            (Self::None | Self::AsTold, _) | (Self::Absent, None) | (Self::Present, Some(_)) => {
+                Ok(())
+            }
             (Self::Etag(etag), Some(object)) if object.attributes.etag == *etag => Ok(()),
             (Self::ToldBy(stripe), Some(object)) if object.told_by == *stripe => Ok(()),
             (Self::Etag(_) | Self::Present, None) => Err(Refusal::NoSuchKey),

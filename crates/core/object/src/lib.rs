@@ -56,7 +56,7 @@ pub use unknown::Unknown;
 pub use upload::{Upload, UploadedPart};
 pub use usage::{Limit, Usage};
 pub use version::{
-    Version, VersionId, Versioning, bucket_of, split_version_name, version_name, versions_begin,
-    versions_end, versions_of, versions_prefix,
+    ObjectVersion, VersionId, Versioning, bucket_of, split_version_name, version_name,
+    versions_begin, versions_end, versions_of, versions_prefix,
 };
 pub use writes::{Row, Writes};

@@ -98,7 +98,7 @@ impl<'a> FoundRow<'a> {
             Self::Upload(upload) => {
                 let place = Place::new(&upload.bucket, &upload.key);
                 let mut named = vec![Named::Account(&upload.bucket), Named::Bucket(&upload.bucket)];
-                named.extend(at(place.clone()).into_iter().chain(among(place)));
+                named.extend(among(&place).into_iter().chain(at(place)));
                 named
             }
             Self::Outlived(place) => {
@@ -110,7 +110,7 @@ impl<'a> FoundRow<'a> {
 }
 
 /// What else its key stood for.
-fn among(place: Place<'_>) -> [Named<'_>; 2] {
+fn among<'a>(place: &Place<'a>) -> [Named<'a>; 2] {
     let bucket = place.bucket_name();
     let key = place.version().map_or_else(|| place.key.clone(), |(key, _)| Cow::Owned(key));
     let null = Place { bucket: bucket.clone(), key: key.clone() };
@@ -139,24 +139,17 @@ impl Change {
                 named.extend(told(Place::of_bucket(name), tombstone.as_ref()));
             }
             Self::PutObject { bucket, key, object, .. } => {
-                let name = bucket_of(bucket);
-                named.extend([Named::Bucket(name), Named::Account(name)]);
+                named.extend(counted(bucket));
                 named.extend(put(Place::new(bucket, key), object));
-                named.extend(among(Place::new(bucket, key)));
             }
             Self::DeleteObject { bucket, key, tombstone, .. } => {
-                let name = bucket_of(bucket);
-                named.extend([Named::Bucket(name), Named::Account(name)]);
+                named.extend(counted(bucket));
                 named.extend(at(Place::new(bucket, key)));
                 named.extend(told(Place::new(bucket, key), tombstone.as_ref()));
             }
-            Self::Outlive { bucket, key, .. } => {
-                named.push(Named::Bucket(bucket));
-                named.extend(at(Place::new(bucket, key)));
-            }
+            Self::Outlive { bucket, key, .. } => named.extend(standing(bucket, key)),
             Self::Bury { bucket, key, tombstone, .. } => {
-                named.push(Named::Bucket(bucket));
-                named.extend(at(Place::new(bucket, key)));
+                named.extend(standing(bucket, key));
                 named.extend(told(Place::new(bucket, key), Some(tombstone)));
             }
             Self::CreateUpload(upload) => {
@@ -170,9 +163,8 @@ impl Change {
             }
             Self::CompleteUpload { upload, object, version, .. } => {
                 named.extend(ended(upload));
-                if let Some((space, name)) = version {
-                    named.extend(at(Place::new(space, name)));
-                }
+                let version = version.iter().map(|(space, name)| Place::new(space, name));
+                named.extend(version.flat_map(at));
                 named.extend(FoundRow::Object(object).names());
                 // Where the object will be only the upload's record says.
                 named.push(Named::OutlivedBy(object.told_by));
@@ -217,6 +209,18 @@ fn created(bucket: &Bucket) -> [Named<'_>; 4] {
     ]
 }
 
+/// What stands at a place, or as a bucket.
+fn standing<'a>(bucket: &'a str, key: &'a str) -> [Named<'a>; 3] {
+    let [object, tombstone] = at(Place::new(bucket, key));
+    [Named::Bucket(bucket), object, tombstone]
+}
+
+/// What is to be known of the bucket whose space something is put in or taken out of.
+fn counted(space: &str) -> [Named<'_>; 2] {
+    let bucket = bucket_of(space);
+    [Named::Bucket(bucket), Named::Account(bucket)]
+}
+
 /// What the end of an upload looks at.
 const fn ended(upload: &str) -> [Named<'_>; 2] {
     [Named::Upload(upload), Named::Parts(upload)]
@@ -225,7 +229,7 @@ const fn ended(upload: &str) -> [Named<'_>; 2] {
 /// What an object that is put looks at.
 fn put<'a>(place: Place<'a>, object: &'a Object) -> Vec<Named<'a>> {
     let mut named = FoundRow::Object(object).names();
-    named.extend(at(place.clone()));
+    named.extend(at(place.clone()).into_iter().chain(among(&place)));
     named.push(Named::Outlived(object.told_by, place));
     named
 }

@@ -48,14 +48,14 @@ impl fmt::Display for VersionId {
 
 /// Which of the things that a key has stood for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Version {
+pub enum ObjectVersion {
     /// What was put while its bucket gave no ids.
     Null,
     /// What was given this id.
     Id(VersionId),
 }
 
-impl fmt::Display for Version {
+impl fmt::Display for ObjectVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Null => f.write_str("null"),
@@ -117,10 +117,10 @@ pub fn split_version_name(name: &str) -> Option<(String, VersionId)> {
 
 impl<'a> Place<'a> {
     /// Of a version of a key.
-    pub fn of_version(bucket: &'a str, key: &'a str, version: Version) -> Self {
+    pub fn of_version(bucket: &'a str, key: &'a str, version: ObjectVersion) -> Self {
         match version {
-            Version::Null => Self::new(bucket, key),
-            Version::Id(id) => Self {
+            ObjectVersion::Null => Self::new(bucket, key),
+            ObjectVersion::Id(id) => Self {
                 bucket: Cow::Owned(versions_of(bucket)),
                 key: Cow::Owned(version_name(key, id)),
             },
@@ -146,7 +146,10 @@ impl Object {
     /// What orders it among the versions of its key, as the null version.
     pub fn null_order(&self) -> VersionId {
         let stripe = self.stamp().stripe;
-        self.born.map_or_else(|| VersionId::of(self.stamp()), |when| VersionId::of(Stamp { when, stripe }))
+        self.born.map_or_else(
+            || VersionId::of(self.stamp()),
+            |when| VersionId::of(Stamp { when, stripe }),
+        )
     }
 }
 
@@ -187,9 +190,9 @@ mod tests {
     #[test]
     fn a_place_tells_its_bucket_and_its_version() {
         let id = VersionId(5);
-        let at = Place::of_version("b", "k", Version::Id(id));
+        let at = Place::of_version("b", "k", ObjectVersion::Id(id));
         assert_eq!((&*at.bucket_name(), at.version()), ("b", Some(("k".into(), id))));
-        let null = Place::of_version("b", "k", Version::Null);
+        let null = Place::of_version("b", "k", ObjectVersion::Null);
         assert_eq!((&*null.bucket_name(), null.version()), ("b", None));
         assert_eq!(Place::new("b", &at.key).version(), None);
     }

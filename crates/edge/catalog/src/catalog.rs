@@ -1,6 +1,6 @@
 use crate::{
     Applied, Bucket, CatalogError, Change, Held, Lease, Leftover, Listing, ListingRequest, Object,
-    Outcome, Session, Stripe, Tombstone, Upload, UploadedPart, Usage, Version, Vouched,
+    ObjectVersion, Outcome, Session, Stripe, Tombstone, Upload, UploadedPart, Usage, Vouched,
     Watermark,
 };
 use async_trait::async_trait;
@@ -172,7 +172,7 @@ pub struct Located {
     /// extents.
     pub stripes: Vec<(StripeId, Stripe)>,
     /// Which version it is, if it was found as the latest in a bucket that keeps them.
-    pub version: Option<Version>,
+    pub version: Option<ObjectVersion>,
 }
 
 type Reading<'a> = Pin<Box<dyn Future<Output = Result<Reply, CatalogError>> + Send + 'a>>;

@@ -52,13 +52,15 @@ pub use embedded::{
 };
 pub use error::CatalogError;
 pub use grouped::{AtOnce, CHANGES_WAITING_MAX, Gather, Gathered, Grouped, LastCommit, Verdict};
-pub use listing::{ListedObject, ListedUpload, ListedVersion, Listing, ListingRequest, PAGE_LEN_MAX};
+pub use listing::{
+    ListedObject, ListedUpload, ListedVersion, Listing, ListingRequest, PAGE_LEN_MAX,
+};
 #[cfg(any(test, feature = "conformance"))]
 pub use model::{Model, State};
 pub use ripstop_object::{
     Account, Applied, Attributes, BUCKET_DOCUMENTS_LEN_MAX, Bucket, BucketDocuments, Change,
     Checksum, ChecksumAlgorithm, Condition, Extent, Garbage, Held, Lease, Leftover, Limit, Object,
-    Outcome, Part, Place, Quota, RETIRED_MAX, Refusal, SESSIONS_MAX, Session, Stamp, Stripe, Tombstone,
-    Upload, UploadedPart, Usage, Version, VersionId, Versioning, Vouched, Watermark,
+    ObjectVersion, Outcome, Part, Place, Quota, RETIRED_MAX, Refusal, SESSIONS_MAX, Session, Stamp,
+    Stripe, Tombstone, Upload, UploadedPart, Usage, VersionId, Versioning, Vouched, Watermark,
     bucket_of, split_version_name, version_name, versions_of,
 };

@@ -1,4 +1,4 @@
-use crate::{ChecksumAlgorithm, Object, Upload, Version};
+use crate::{ChecksumAlgorithm, Object, ObjectVersion, Upload};
 
 /// Which page of a bucket's keys (or uploads) is wanted.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -59,7 +59,7 @@ pub struct ListedVersion {
     /// The key.
     pub key: String,
     /// Which version.
-    pub version: Version,
+    pub version: ObjectVersion,
     /// Whether it is what the key stands for.
     pub is_latest: bool,
     /// Whether it is a delete marker.

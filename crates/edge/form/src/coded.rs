@@ -4,8 +4,7 @@ use crate::{Fields, Found, Record, Unreadable, paired};
 use ripstop_model::StripeId;
 use ripstop_object::{
     Account, Attributes, Bucket, Checksum, ChecksumAlgorithm, Extent, Garbage, Held, Lease, Object,
-    Part, Session, Stamp, Stripe, Tombstone, Unknown, Upload, UploadedPart, Versioning,
-    Watermark,
+    Part, Session, Stamp, Stripe, Tombstone, Unknown, Upload, UploadedPart, Versioning, Watermark,
 };
 
 impl Record for Bucket {

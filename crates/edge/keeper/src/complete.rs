@@ -1,5 +1,5 @@
 use crate::{
-    listing::{Buckets, Places, Listing as _, Stripes},
+    listing::{Buckets, Listing as _, Places, Stripes},
     reach::reach,
 };
 use ripstop_catalog::{

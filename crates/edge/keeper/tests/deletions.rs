@@ -129,7 +129,9 @@ fn once_what_a_killed_gateway_left_is_swept_a_deletion_of_nothing_writes_nothing
     live(&mut world, Life::Endless, async |world, store| {
         let delete = async || {
             let before = world.fragments().await;
-            assert!(store.delete("b", "k", Condition::None).await.expect("answered").object.is_none());
+            assert!(
+                store.delete("b", "k", Condition::None).await.expect("answered").object.is_none()
+            );
             world.fragments().await != before
         };
         assert!(delete().await, "it is told");

@@ -156,13 +156,12 @@ impl History {
             // Of a key of which something is told there is a bucket, too.
             let place = Place::new(&name.0, &name.1);
             let key = place.version().map_or_else(|| name.1.clone(), |(key, _)| key);
-            let of_open = |open: &Name| {
-                open.0 == place.bucket_name() && (open.1 == key || name.1.is_empty())
-            };
+            let of_open =
+                |open: &Name| open.0 == place.bucket_name() && (open.1 == key || name.1.is_empty());
             let is_open = open.iter().any(of_open);
             let (held, found) = (held.get(name), found.get(name));
             let is_elsewhere = open.contains(&ELSEWHERE) && is_same(held, found);
-            // Who finds a bucket to be as it is wanted may have told so before another was answered.
+            // Who finds a bucket as it is wanted may have told so before another was answered.
             let is_retold = name.1.is_empty() && is_alike(held, found);
             if held == found || is_retold || is_elsewhere || is_open && is_later(held, found) {
                 continue;

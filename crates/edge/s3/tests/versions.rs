@@ -60,9 +60,8 @@ impl Face {
     }
 
     async fn configure(&self, status: &str) -> Answer {
-        let document = format!(
-            "<VersioningConfiguration><Status>{status}</Status></VersioningConfiguration>"
-        );
+        let document =
+            format!("<VersioningConfiguration><Status>{status}</Status></VersioningConfiguration>");
         self.send(Call::new("PUT", "/bkt").query("versioning="), document.as_bytes()).await
     }
 
@@ -163,7 +162,10 @@ async fn a_deletion_is_a_marker_that_can_be_deleted() {
         let marker = id(&deleted);
         assert_eq!((deleted.status, deleted.header("x-amz-delete-marker")), (204, Some("true")));
         let gone = face.get("k", "").await;
-        assert_eq!((gone.code(), gone.header("x-amz-delete-marker")), ("NoSuchKey".into(), Some("true")));
+        assert_eq!(
+            (gone.code(), gone.header("x-amz-delete-marker")),
+            ("NoSuchKey".into(), Some("true"))
+        );
         assert_eq!(id(&gone), marker);
         let named = face.get("k", &marker).await;
         assert_eq!((named.status, named.code()), (405, "MethodNotAllowed".into()));
@@ -207,7 +209,10 @@ async fn a_suspended_bucket_puts_over_the_null_version_only() {
         assert_eq!(texts(&face.list("versions=").await, "VersionId"), ["null", kept.as_str()]);
         assert_eq!(face.read("k", &kept).await, "kept");
         let deleted = face.delete("k", "").await;
-        assert_eq!((id(&deleted).as_str(), deleted.header("x-amz-delete-marker")), ("null", Some("true")));
+        assert_eq!(
+            (id(&deleted).as_str(), deleted.header("x-amz-delete-marker")),
+            ("null", Some("true"))
+        );
         assert_eq!(face.get("k", "").await.code(), "NoSuchKey");
         let versions = face.list("versions=").await;
         assert_eq!(texts(&versions, "VersionId"), ["null", kept.as_str()], "third is gone");
@@ -272,7 +277,8 @@ async fn versions_are_listed_page_by_page() {
     let all = texts(&face.list("").await, "Key");
     assert_eq!(all, ["a/1", "a/2", "b", "c"]);
     for after in ["a/1", "a/2", "b"] {
-        let keys = texts(&face.list(&format!("list-type=2&max-keys=1&start-after={after}")).await, "Key");
+        let keys =
+            texts(&face.list(&format!("list-type=2&max-keys=1&start-after={after}")).await, "Key");
         assert_eq!(keys, [all[all.iter().position(|key| key == after).unwrap() + 1].clone()]);
     }
 }
@@ -287,7 +293,10 @@ async fn conditions_are_about_what_the_key_stands_for() {
         assert_eq!(first.status, 200);
         let etag = first.header("etag").unwrap();
         assert_eq!(face.send(put("if-none-match", "*"), b"2").await.code(), "PreconditionFailed");
-        assert_eq!(face.send(put("if-match", "\"other\""), b"2").await.code(), "PreconditionFailed");
+        assert_eq!(
+            face.send(put("if-match", "\"other\""), b"2").await.code(),
+            "PreconditionFailed"
+        );
         assert_eq!(face.send(put("if-match", etag), b"2").await.status, 200);
         assert_eq!(face.send(put("if-match", etag), b"3").await.code(), "PreconditionFailed");
         assert_eq!(face.read("k", "").await, "2");

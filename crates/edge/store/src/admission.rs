@@ -55,12 +55,8 @@ impl Store {
     }
 
     /// Refuses a write of `len` bytes early whose bucket is not there, whose condition does not
-    /// hold, or which the bucket's quota has no room for. Answers whether the bucket keeps versions.
-    pub(crate) async fn admit(
-        &self,
-        target: &Target,
-        len: u64,
-    ) -> Result<Versioning, StoreError> {
+    /// hold, or which the bucket's quota has no room for. Answers how the bucket keeps versions.
+    pub(crate) async fn admit(&self, target: &Target, len: u64) -> Result<Versioning, StoreError> {
         let Target { bucket, key, condition } = target;
         let versioning = self.bucket(bucket).await?.versioning;
         let refusal = self.refusal(bucket, Growth { bytes: len, objects: 1 }).await?;

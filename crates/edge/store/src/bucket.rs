@@ -70,8 +70,7 @@ impl Store {
         self.change_bucket(bucket, |old| Bucket { versioning, ..old }).await
     }
 
-    /// Makes a bucket other than it is. It is told again, so that a lost catalog can be rebuilt with
-    /// the change.
+    /// Makes a bucket other than it is. It is told again, so that a rebuild knows the change.
     async fn change_bucket(
         &self,
         name: &str,

@@ -7,7 +7,8 @@
 //! together with others, one day.
 
 use crate::{
-    Body, PartSeal, Store, StoreError, StoredObject, Target, WriteError, cut::cut, read::told, upload::part,
+    Body, PartSeal, Store, StoreError, StoredObject, Target, WriteError, cut::cut, read::told,
+    upload::part,
 };
 use bytes::Bytes;
 use futures::{StreamExt as _, stream::BoxStream};

@@ -11,9 +11,7 @@ use crate::{
     record::Telling, stripe::record_of,
 };
 use line::EndOfLine;
-use ripstop_catalog::{
-    CatalogError, Condition, Object, Outcome, Refusal, Tombstone, bucket_of,
-};
+use ripstop_catalog::{CatalogError, Condition, Object, Outcome, Refusal, Tombstone, bucket_of};
 use ripstop_host::unix_ms;
 use ripstop_model::{PoolId, TenantId};
 use ripstop_runtime::{Pool, Written};

@@ -1,5 +1,5 @@
 use crate::extents::EXTENTS_MAX;
-use ripstop_catalog::{CatalogError, Refusal, Version};
+use ripstop_catalog::{CatalogError, ObjectVersion, Refusal};
 use ripstop_gateway::Cause;
 use ripstop_model::StripeId;
 use ripstop_runtime::{FailedStripe, RECORD_LEN_MAX, Setback};
@@ -62,7 +62,7 @@ pub enum StoreError {
     #[error("version {version} is a delete marker")]
     Marker {
         /// Which.
-        version: Version,
+        version: ObjectVersion,
         /// Whether what the key stands for was asked for, and not this version.
         is_latest: bool,
         /// When it was made, milliseconds since 1970.

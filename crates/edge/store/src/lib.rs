@@ -82,5 +82,5 @@ pub use stranger::POOL_NAME_PREFIX;
 pub use strays::{Strays, is_spread, spot};
 pub use stripe::stripe_record;
 pub use target::{StoredObject, Target};
-pub use version::Removed;
 pub use upload::PartSeal;
+pub use version::Removed;

@@ -5,8 +5,8 @@ use crate::{
     stripe::record_of,
 };
 use ripstop_catalog::{
-    Attributes, Change, Condition, Listing, ListingRequest, Located, Object, Place, Refusal,
-    Version, Versioning,
+    Attributes, Change, Condition, Listing, ListingRequest, Located, Object, ObjectVersion, Place,
+    Refusal, Versioning,
 };
 use ripstop_runtime::Written;
 use std::sync::Arc;
@@ -29,7 +29,11 @@ impl Store {
     pub async fn object(&self, bucket: &str, key: &str) -> Result<Arc<Located>, StoreError> {
         match self.inner.catalog.current(bucket, key).await? {
             Some(Located { object, version: Some(version), .. }) if object.is_marker => {
-                Err(StoreError::Marker { version, is_latest: true, modified_ms: object.modified_ms })
+                Err(StoreError::Marker {
+                    version,
+                    is_latest: true,
+                    modified_ms: object.modified_ms,
+                })
             }
             Some(located) => Ok(Arc::new(located)),
             None => {
@@ -49,10 +53,10 @@ impl Store {
         attributes: Attributes,
     ) -> Result<Object, StoreError> {
         let condition = Condition::ToldBy(read.object.told_by);
-        let place = Place::of_version(bucket, key, read.version.unwrap_or(Version::Null));
+        let place = Place::of_version(bucket, key, read.version.unwrap_or(ObjectVersion::Null));
         let (bucket, key) = (place.bucket.into_owned(), place.key.into_owned());
         let mut object = Object { attributes, ..read.object.clone() };
-        if read.version == Some(Version::Null) {
+        if read.version == Some(ObjectVersion::Null) {
             // It stays where it is among the versions.
             object.born.get_or_insert(read.object.stamp().when);
         }

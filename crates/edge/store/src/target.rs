@@ -1,6 +1,7 @@
 use ripstop_catalog::{
-    Condition, Object, Version, VersionId, Versioning, version_name, versions_of,
+    Condition, Object, ObjectVersion, VersionId, Versioning, version_name, versions_of,
 };
+use ripstop_host::unix_ms;
 
 /// Where a write goes, and what must hold for it to take effect.
 #[derive(Clone, Debug)]
@@ -18,20 +19,25 @@ impl Target {
     /// has its stamp.
     pub(crate) fn place(&self, versioning: Versioning, object: &Object) -> (String, String) {
         match version_of(versioning, object) {
-            Some(Version::Id(id)) => (versions_of(&self.bucket), version_name(&self.key, id)),
-            Some(Version::Null) | None => (self.bucket.clone(), self.key.clone()),
+            Some(ObjectVersion::Id(id)) => (versions_of(&self.bucket), version_name(&self.key, id)),
+            Some(ObjectVersion::Null) | None => (self.bucket.clone(), self.key.clone()),
         }
     }
 }
 
 /// Which version an object is that is put where versions are kept like this; `None` where they are
 /// not.
-pub(crate) fn version_of(versioning: Versioning, object: &Object) -> Option<Version> {
+pub(crate) fn version_of(versioning: Versioning, object: &Object) -> Option<ObjectVersion> {
     match versioning {
         Versioning::Never => None,
-        Versioning::Enabled => Some(Version::Id(VersionId::of(object.stamp()))),
-        Versioning::Suspended => Some(Version::Null),
+        Versioning::Enabled => Some(ObjectVersion::Id(VersionId::of(object.stamp()))),
+        Versioning::Suspended => Some(ObjectVersion::Null),
     }
+}
+
+/// A delete marker that is made now.
+pub(crate) fn marker() -> Object {
+    Object { modified_ms: unix_ms(), is_marker: true, ..Object::default() }
 }
 
 /// An object as it was put.
@@ -40,7 +46,7 @@ pub struct StoredObject {
     /// The object.
     pub object: Object,
     /// Which version of its key it is, if its bucket keeps them.
-    pub version: Option<Version>,
+    pub version: Option<ObjectVersion>,
 }
 
 impl StoredObject {

@@ -1,6 +1,6 @@
 use crate::{
-    Body, Store, StoreError, StoredObject, Target, WriteError, clock::upload_id, object::EndedUpload,
-    record::check_extents, write::Writing,
+    Body, Store, StoreError, StoredObject, Target, WriteError, clock::upload_id,
+    object::EndedUpload, record::check_extents, write::Writing,
 };
 use bytes::Bytes;
 use ripstop_catalog::{

@@ -1,11 +1,13 @@
 //! Versions: what buckets that keep them make of a deletion, and how one of them is found.
 
 use crate::{
-    Deed, Done, Member, Store, StoreError, Target, pack::PackEntry, target::version_of,
+    Deed, Done, Member, Store, StoreError, Target,
+    pack::PackEntry,
+    target::{marker, version_of},
 };
 use ripstop_catalog::{
-    CatalogError, Change, Condition, Listing, ListingRequest, Located, Object, Place, Refusal,
-    Stripe, Version, Versioning,
+    CatalogError, Change, Condition, Listing, ListingRequest, Located, Object, ObjectVersion,
+    Place, Refusal, Stripe, Versioning,
 };
 use ripstop_host::unix_ms;
 use ripstop_model::StripeId;
@@ -18,7 +20,7 @@ pub struct Removed {
     pub object: Option<Object>,
     /// The version that was removed, or the delete marker that was made; `None` where the bucket
     /// keeps no versions.
-    pub version: Option<Version>,
+    pub version: Option<ObjectVersion>,
     /// Whether that is a delete marker.
     pub is_marker: bool,
 }
@@ -79,7 +81,7 @@ impl Store {
         &self,
         bucket: &str,
         key: &str,
-        version: Version,
+        version: ObjectVersion,
         condition: Condition,
     ) -> Result<Removed, StoreError> {
         let versioning = self.bucket(bucket).await?.versioning;
@@ -98,7 +100,7 @@ impl Store {
         &self,
         bucket: &str,
         key: &str,
-        version: Version,
+        version: ObjectVersion,
     ) -> Result<Arc<Located>, StoreError> {
         let versioning = self.bucket(bucket).await?.versioning;
         let place = Place::of_version(bucket, key, version);
@@ -137,9 +139,4 @@ impl Store {
         let entry = |(_, bucket, key, object)| PackEntry::Object { bucket, key, object };
         self.reassert(told.into_iter().map(entry).collect()).await
     }
-}
-
-/// A delete marker that is made now.
-pub(crate) fn marker() -> Object {
-    Object { modified_ms: unix_ms(), is_marker: true, ..Object::default() }
 }

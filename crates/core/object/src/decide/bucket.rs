@@ -87,8 +87,8 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
         let Some(bucket) = self.bucket(name)?.map(Cow::into_owned) else {
             return Err(Refusal::NoSuchBucket.into());
         };
-        let has_versions = bucket.versioning != Versioning::Never
-            && !self.has_no_objects(&versions_of(name))?;
+        let has_versions =
+            bucket.versioning != Versioning::Never && !self.has_no_objects(&versions_of(name))?;
         if has_versions || !self.has_no_objects(name)? || !self.has_no_uploads(name)? {
             return Err(Refusal::BucketNotEmpty.into());
         }

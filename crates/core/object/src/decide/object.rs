@@ -133,7 +133,7 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
             self.standing_among(&at, object, condition)?
         };
         if is_overtaken(object.stamp(), &standing, condition)? {
-            return self.put_overtaken(now_ms, at, new, ended, &standing);
+            return self.put_overtaken(now_ms, &at, new, ended, &standing);
         }
         let before = self.account(&at.bucket_name())?;
         let Standing { present, buried } = standing;
@@ -166,7 +166,7 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
     fn put_overtaken(
         &mut self,
         now_ms: u64,
-        at: Place<'a>,
+        at: &Place<'a>,
         new: &New<'a>,
         ended: &[UploadedPart],
         standing: &Standing,
@@ -177,7 +177,7 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
         turnover.lose(self, &holding)?;
         self.lose_parts(&mut turnover, ended)?;
         let account = self.account(&at.bucket_name())?.exchange_parts(ended, None);
-        self.outdate(&at, new.object.told_by, standing.told_by());
+        self.outdate(at, new.object.told_by, standing.told_by());
         turnover.settle(self, now_ms)?;
         self.set_account(at.bucket_name(), account);
         Ok(Applied { superseded: true, ..Applied::default() })

@@ -57,8 +57,15 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
         now_ms: u64,
         change: &'a Change,
     ) -> Decided<Applied, R> {
-        let Change::CompleteUpload { upload: id, parts: used, object, version, stripes, condition, quota } =
-            change
+        let Change::CompleteUpload {
+            upload: id,
+            parts: used,
+            object,
+            version,
+            stripes,
+            condition,
+            quota,
+        } = change
         else {
             unreachable!("asked for this change alone")
         };

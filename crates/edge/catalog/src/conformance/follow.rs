@@ -227,7 +227,11 @@ async fn paged(catalog: &dyn Audited, all: &ListingRequest) {
             request.after_upload = page.next_upload.unwrap_or_default();
         }
         let whole = catalog.versions(&all).await.expect("the bucket is there");
-        assert_eq!((versions, prefixes), (whole.versions, whole.prefixes), "pages by {delimiter:?}");
+        assert_eq!(
+            (versions, prefixes),
+            (whole.versions, whole.prefixes),
+            "pages by {delimiter:?}"
+        );
 
         let mut request = ListingRequest { max: 1, ..all.clone() };
         let (mut uploads, mut prefixes) = (Vec::new(), Vec::new());

@@ -41,12 +41,12 @@ pub enum ScriptStep {
         material: Material,
         condition: Wish,
         quota: Quota,
-        version: Kept,
+        version: VersionWish,
     },
     Delete {
         bucket: u8,
         key: Key,
-        version: Kept,
+        version: VersionWish,
         condition: Wish,
         told: Option<(When, Material)>,
     },
@@ -79,7 +79,7 @@ pub enum ScriptStep {
         material: Material,
         condition: Wish,
         quota: Quota,
-        version: Kept,
+        version: VersionWish,
     },
     Abort {
         upload: u8,
@@ -115,7 +115,7 @@ pub enum ScriptStep {
 
 /// Which version is written to, in a bucket that keeps them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Kept {
+pub struct VersionWish {
     /// Whether it has an id, and not the null version.
     pub is_named: bool,
     /// Whether it is a delete marker.
@@ -230,9 +230,7 @@ fn material() -> impl Strategy<Value = Material> {
 }
 
 fn wish() -> impl Strategy<Value = Wish> {
-    use Wish::{
-        Absent, AsTold, EtagAsItIs, EtagOther, None, Present, ToldByAsItIs, ToldByOther,
-    };
+    use Wish::{Absent, AsTold, EtagAsItIs, EtagOther, None, Present, ToldByAsItIs, ToldByOther};
     let others = vec![Absent, Present, EtagAsItIs, EtagOther, ToldByAsItIs, ToldByOther, AsTold];
     prop_oneof![2 => Just(None), 1 => select(others)]
 }
@@ -280,9 +278,9 @@ fn versions() -> impl Strategy<Value = ListingRequest> {
     })
 }
 
-fn kept() -> impl Strategy<Value = Kept> {
+fn kept() -> impl Strategy<Value = VersionWish> {
     (any::<bool>(), prop::bool::weighted(0.2))
-        .prop_map(|(is_named, is_marker)| Kept { is_named, is_marker })
+        .prop_map(|(is_named, is_marker)| VersionWish { is_named, is_marker })
 }
 
 fn turn() -> impl Strategy<Value = Turn> {

@@ -1,7 +1,7 @@
 //! Turns scripts into changes.
 
 use super::make::{bucket, object, part, stripe, upload};
-use super::script::{Kept, Key, Material, ScriptStep, Step, Turn, When, Wish};
+use super::script::{Key, Material, ScriptStep, Step, Turn, VersionWish, When, Wish};
 use crate::{
     Change, Condition, Model, Object, Quota, Session, Stamp, State, Stripe, Tombstone, VersionId,
     Versioning, version_name, versions_of,
@@ -151,7 +151,8 @@ impl Writer {
                 Change::PutObject { bucket, key, object, stripes, condition, quota: *quota }
             }
             ScriptStep::Delete { bucket, key, version, condition, told } => {
-                let (kept, taken) = (kept(*bucket, *version), Stamp { when: self.taken << 16, ..Stamp::default() });
+                let (kept, taken) =
+                    (kept(*bucket, *version), Stamp { when: self.taken << 16, ..Stamp::default() });
                 let (bucket, key) = version_place(state, *bucket, key, kept, taken);
                 let condition = wished(state, &bucket, &key, *condition);
                 let (tombstone, stripes) = self.tombstone(told.as_ref());
@@ -179,7 +180,14 @@ impl Writer {
                 Change::PutPart { upload, part, stripes: brought, quota }
             }
             ScriptStep::Complete {
-                upload, used, lies, when, material, condition, quota, version,
+                upload,
+                used,
+                lies,
+                when,
+                material,
+                condition,
+                quota,
+                version,
             } => {
                 let made = self.make(material);
                 let stamp = self.stamp(made.told_by, *when);
@@ -228,7 +236,7 @@ fn complete(
     state: &State,
     id: String,
     (used, lies): (u8, bool),
-    (made, stamp, version): (Made, Option<Stamp>, Kept),
+    (made, stamp, version): (Made, Option<Stamp>, VersionWish),
     condition: Wish,
     quota: Quota,
 ) -> Change {
@@ -267,8 +275,8 @@ fn versioning(bucket: u8) -> Versioning {
     [Versioning::Never, Versioning::Enabled, Versioning::Suspended][usize::from(bucket) % 3]
 }
 
-fn kept(bucket: u8, wanted: Kept) -> Kept {
-    if versioning(bucket) == Versioning::Never { Kept::default() } else { wanted }
+fn kept(bucket: u8, wanted: VersionWish) -> VersionWish {
+    if versioning(bucket) == Versioning::Never { VersionWish::default() } else { wanted }
 }
 
 /// Where a version is; a new one is named by its stamp.
@@ -276,7 +284,7 @@ fn version_place(
     state: &State,
     bucket: u8,
     key: &Key,
-    kept: Kept,
+    kept: VersionWish,
     stamp: Stamp,
 ) -> (String, String) {
     if !kept.is_named {
@@ -321,9 +329,7 @@ fn wished(state: &State, bucket: &str, key: &str, wish: Wish) -> Condition {
         Wish::None => Condition::None,
         Wish::Absent => Condition::Absent,
         Wish::Present => Condition::Present,
-        Wish::EtagAsItIs => {
-            Condition::Etag(latest.map_or("none".into(), |it| it.attributes.etag))
-        }
+        Wish::EtagAsItIs => Condition::Etag(latest.map_or("none".into(), |it| it.attributes.etag)),
         Wish::EtagOther => Condition::Etag("other".into()),
         Wish::ToldByAsItIs => Condition::ToldBy(present.map_or(StripeId(0), |it| it.told_by)),
         Wish::ToldByOther => Condition::ToldBy(StripeId(0)),

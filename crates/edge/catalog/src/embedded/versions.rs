@@ -12,7 +12,8 @@ use super::source::Objects;
 use super::table::View;
 use crate::rollup::{Source, page};
 use crate::{
-    CatalogError, ListedVersion, Listing, ListingRequest, Object, Version, VersionId, Versioning,
+    CatalogError, ListedVersion, Listing, ListingRequest, Object, ObjectVersion, VersionId,
+    Versioning,
 };
 use ripstop_object::{
     split_version_name, version_name, versions_begin, versions_end, versions_of, versions_prefix,
@@ -210,7 +211,7 @@ struct All<'a> {
 
 /// A version as it was come to.
 struct Come<'a> {
-    version: Version,
+    version: ObjectVersion,
     is_latest: bool,
     entry: ObjectEntry<'a>,
 }
@@ -231,8 +232,8 @@ impl<'a> Source for All<'a> {
     fn next(&mut self, prefix: &str) -> Result<Option<(String, Come<'a>)>, CatalogError> {
         let (key, version, entry) = match self.heads.next(prefix)? {
             None => return Ok(None),
-            Some(Turn::Null(key, entry)) => (key, Version::Null, entry),
-            Some(Turn::Named(key, id, entry)) => (key, Version::Id(id), entry),
+            Some(Turn::Null(key, entry)) => (key, ObjectVersion::Null, entry),
+            Some(Turn::Named(key, id, entry)) => (key, ObjectVersion::Id(id), entry),
         };
         let is_latest = self.last.as_ref() != Some(&key);
         if is_latest {
@@ -263,7 +264,9 @@ impl View {
         let begin = object_key(&space, versions_begin(key).as_bytes());
         let latest = self.objects.range(begin.as_slice()..)?.next().transpose()?;
         let latest = latest.filter(|entry| entry.key().starts_with(&begin));
-        let Some(latest) = latest else { return self.version(&at_key, Version::Null, len_max) };
+        let Some(latest) = latest else {
+            return self.version(&at_key, ObjectVersion::Null, len_max);
+        };
         let null = self.objects.raw(&at_key.as_slice())?;
         let len = null.as_ref().map_or(0, |null| null.value().len()).max(latest.len());
         if len > len_max {
@@ -276,12 +279,17 @@ impl View {
         if let Some(null) = null
             && self.objects.decode(&at_key.as_slice(), null.value())?.null_order() > id
         {
-            return self.version(&at_key, Version::Null, len_max);
+            return self.version(&at_key, ObjectVersion::Null, len_max);
         }
-        self.version(latest.key(), Version::Id(id), len_max)
+        self.version(latest.key(), ObjectVersion::Id(id), len_max)
     }
 
-    fn version(&self, at: &[u8], version: Version, len_max: usize) -> Result<Found, CatalogError> {
+    fn version(
+        &self,
+        at: &[u8],
+        version: ObjectVersion,
+        len_max: usize,
+    ) -> Result<Found, CatalogError> {
         let mut found = self.object(at, len_max)?;
         if let Found::Object(located) = &mut found {
             located.version = Some(version);
@@ -321,7 +329,7 @@ mod tests {
 
     fn put(key: &str, when: u64, is_marker: bool) -> Change {
         let stamp = Stamp { when, stripe: StripeId(u128::from(when)) };
-        let version = Version::Id(VersionId::of(stamp));
+        let version = ObjectVersion::Id(VersionId::of(stamp));
         let place = Place::of_version("b", key, version).into_owned();
         let told_by = u128::from(when) + 1;
         let object = object("e", &[], told_by);
@@ -365,7 +373,11 @@ mod tests {
         };
         let both: Vec<String> = vec!["a".into(), "f".into()];
         assert_eq!(pages(5).await, (1, both.clone()));
-        assert_eq!(pages(4).await, (2, both.clone()), "the page ends with the last that is deleted");
+        assert_eq!(
+            pages(4).await,
+            (2, both.clone()),
+            "the page ends with the last that is deleted"
+        );
         assert_eq!(pages(1).await, (5, both));
     }
 }

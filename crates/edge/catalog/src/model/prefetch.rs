@@ -47,9 +47,8 @@ fn found<'a>(state: &'a State, named: &Named<'a>) -> Vec<FoundRow<'a>> {
         }
         Named::Versions(bucket, key) => {
             let (space, begin) = (versions_of(bucket), versions_begin(key));
-            let names = state.objects.keys().filter(|(of, name)| {
-                *of == space && name.starts_with(&begin)
-            });
+            let names =
+                state.objects.keys().filter(|(of, name)| *of == space && name.starts_with(&begin));
             names.map(|(space, name)| FoundRow::Version(Place::new(space, name))).collect()
         }
         Named::Stripe(_)

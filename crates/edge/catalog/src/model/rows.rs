@@ -151,9 +151,8 @@ impl Rows for State {
 
     fn versions(&self, bucket: &str, key: &str, max: usize) -> Result<Vec<String>, CatalogError> {
         let (space, begin) = (versions_of(bucket), versions_begin(key));
-        let of_key = self.objects.keys().filter(|(of, name)| {
-            *of == space && name.starts_with(&begin)
-        });
+        let of_key =
+            self.objects.keys().filter(|(of, name)| *of == space && name.starts_with(&begin));
         Ok(of_key.take(max).map(|(_, name)| name.clone()).collect())
     }
 

@@ -3,8 +3,8 @@
 use super::State;
 use super::page::{Entry, empty_page, grouped};
 use crate::{
-    ListedObject, ListedVersion, Listing, ListingRequest, Located, Refusal, Version, VersionId,
-    Versioning, bucket_of,
+    ListedObject, ListedVersion, Listing, ListingRequest, Located, ObjectVersion, Refusal,
+    VersionId, Versioning, bucket_of,
 };
 use ripstop_object::Place;
 
@@ -15,15 +15,15 @@ impl State {
         let mut versions: Vec<(VersionId, ListedVersion)> = of_bucket
             .map(|((space, name), object)| {
                 let (key, order, version) = match Place::new(space, name).version() {
-                    Some((key, id)) => (key, id, Version::Id(id)),
-                    None => (name.clone(), object.null_order(), Version::Null),
+                    Some((key, id)) => (key, id, ObjectVersion::Id(id)),
+                    None => (name.clone(), object.null_order(), ObjectVersion::Null),
                 };
                 let (is_marker, object) = (object.is_marker, ListedObject::of(object));
                 (order, ListedVersion { key, version, is_latest: false, is_marker, object })
             })
             .collect();
         let rank = |(order, listed): &(VersionId, ListedVersion)| {
-            (listed.key.clone(), !order.0, listed.version != Version::Null)
+            (listed.key.clone(), !order.0, listed.version != ObjectVersion::Null)
         };
         versions.sort_by_key(|version| {
             let (key, order, is_named) = rank(version);
@@ -57,7 +57,7 @@ impl State {
         let at = |(order, _): &(VersionId, ListedVersion)| format!("{:032x}", !order.0);
         let of_after = versions.iter().filter(|(_, it)| it.key == request.after);
         let named = VersionId::parse(&request.after_upload);
-        let null = of_after.clone().find(|(_, it)| it.version == Version::Null).map(at);
+        let null = of_after.clone().find(|(_, it)| it.version == ObjectVersion::Null).map(at);
         let after_upload = match (request.after_upload.as_str(), named) {
             ("", _) => String::new(),
             (_, Some(id)) => format!("{:032x}", !id.0),

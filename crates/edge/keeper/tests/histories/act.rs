@@ -5,9 +5,7 @@ use crate::{
     scene::{self, World, plan},
 };
 use ripstop_batching::CleaningRule;
-use ripstop_catalog::{
-    Attributes, CatalogError, Condition, ListingRequest, Refusal, Versioning,
-};
+use ripstop_catalog::{Attributes, CatalogError, Condition, ListingRequest, Refusal, Versioning};
 use ripstop_keeper::CheckOptions;
 use ripstop_store::{Batch, Deed, Done, Member, StoreError, Target, WriteError};
 use std::collections::BTreeMap;
@@ -298,11 +296,8 @@ async fn write_pack(store: &Kept, members: &[(Name, Packed)]) -> Result<Vec<Name
             bytes: bytes(len, 7).into(),
             attributes: Attributes { etag: "etag".into(), ..Attributes::default() },
         };
-        let delete = if versioning == Versioning::Never {
-            Deed::Delete
-        } else {
-            Deed::Mark(versioning)
-        };
+        let delete =
+            if versioning == Versioning::Never { Deed::Delete } else { Deed::Mark(versioning) };
         let (deed, condition) = match packed {
             Packed::Put(len) => (put(*len), Condition::None),
             Packed::PutAbsent(len) => (put(*len), Condition::Absent),

@@ -15,7 +15,9 @@ use crate::{
     error::{Code, Failure},
     xml::{Element, Malformed, Node},
 };
-use ripstop_catalog::{Checksum, ChecksumAlgorithm, Extent, Located, Object, Upload, UploadedPart, Version};
+use ripstop_catalog::{
+    Checksum, ChecksumAlgorithm, Extent, Located, Object, ObjectVersion, Upload, UploadedPart,
+};
 use ripstop_store::{EXTENTS_MAX, StoreError};
 use std::sync::Arc;
 
@@ -96,7 +98,7 @@ pub(super) struct Completed {
     etag: String,
     checksum: Option<Checksum>,
     parts: usize,
-    version: Option<Version>,
+    version: Option<ObjectVersion>,
 }
 
 impl Operate for Complete {

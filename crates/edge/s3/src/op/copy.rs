@@ -16,7 +16,9 @@ use crate::{
     metadata, range,
     xml::Element,
 };
-use ripstop_catalog::{Attributes, Checksum, ChecksumAlgorithm, Located, UploadedPart, Version};
+use ripstop_catalog::{
+    Attributes, Checksum, ChecksumAlgorithm, Located, ObjectVersion, UploadedPart,
+};
 use ripstop_store::{PartSeal, StoredObject, Target};
 use std::sync::Arc;
 
@@ -40,7 +42,7 @@ fn wanted_algorithm(request: &Request) -> Outcome<Option<ChecksumAlgorithm>> {
 /// A copy, and which version it was made of.
 pub(super) struct CopiedObject {
     copy: StoredObject,
-    source: Option<Version>,
+    source: Option<ObjectVersion>,
 }
 
 pub(super) struct Copy {
@@ -122,7 +124,7 @@ impl Operate for Copy {
 }
 
 /// With the id of the version that was copied, if its bucket keeps any.
-fn show_source(reply: Reply, version: Option<Version>) -> Reply {
+fn show_source(reply: Reply, version: Option<ObjectVersion>) -> Reply {
     match version {
         Some(version) => reply.with("x-amz-copy-source-version-id", &version.to_string()),
         None => reply,
@@ -161,7 +163,7 @@ pub(super) struct Part {
 pub(super) struct Copied {
     part: UploadedPart,
     with_checksum: bool,
-    source: Option<Version>,
+    source: Option<ObjectVersion>,
 }
 
 impl Operate for Part {

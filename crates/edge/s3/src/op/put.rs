@@ -88,9 +88,7 @@ pub(super) async fn demanded(
             Err(
                 StoreError::Catalog(CatalogError::Refused(Refusal::NoSuchKey))
                 | StoreError::Marker { .. },
-            ) => {
-                condition::none_of(&tags, None)
-            }
+            ) => condition::none_of(&tags, None),
             Err(error) => Err(error.into()),
         },
     }

@@ -11,7 +11,7 @@ use crate::{
     uri,
 };
 use futures::StreamExt as _;
-use ripstop_catalog::{ChecksumAlgorithm, Located, Version};
+use ripstop_catalog::{ChecksumAlgorithm, Located, ObjectVersion};
 use std::{
     ops::Range,
     sync::{Arc, atomic::Ordering},
@@ -21,7 +21,7 @@ use std::{
 pub(crate) const COPY_SOURCE: &str = "x-amz-copy-source";
 
 /// Bucket, key and version that `x-amz-copy-source` names.
-pub(crate) fn named(header: &str) -> Outcome<(String, String, Option<Version>)> {
+pub(crate) fn named(header: &str) -> Outcome<(String, String, Option<ObjectVersion>)> {
     let invalid = |message: &'static str| Failure::argument(message, "x-amz-copy-source", header);
     let (path, version) = match header.split_once("?versionId=") {
         Some((path, version)) => (path, Some(version)),
@@ -125,7 +125,7 @@ mod tests {
             ("src//k", "src", "/k"),
             ("src/a+b%2B?versionId=null", "src", "a+b+"),
         ] {
-            let version = header.contains("versionId").then_some(Version::Null);
+            let version = header.contains("versionId").then_some(ObjectVersion::Null);
             let expected = (bucket.to_owned(), key.to_owned(), version);
             assert_eq!(named(header).unwrap(), expected, "{header}");
         }

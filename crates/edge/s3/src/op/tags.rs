@@ -8,7 +8,7 @@ use crate::{
     tagging::{self, Tags},
 };
 use http::StatusCode;
-use ripstop_catalog::{Attributes, CatalogError, Refusal, Version};
+use ripstop_catalog::{Attributes, CatalogError, ObjectVersion, Refusal};
 use ripstop_store::StoreError;
 
 /// A write in between makes another attempt needed; after this many it is the client's turn.
@@ -18,18 +18,18 @@ pub(super) struct Get(Subject);
 
 impl Operate for Get {
     /// And of which version they are.
-    type Done = (Tags, Option<Version>);
+    type Done = (Tags, Option<ObjectVersion>);
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
         Subject::parse(request).map(Self)
     }
 
-    async fn run(self, desk: &Desk) -> Outcome<(Tags, Option<Version>)> {
+    async fn run(self, desk: &Desk) -> Outcome<(Tags, Option<ObjectVersion>)> {
         let located = self.0.find(desk).await?;
         Ok((located.object.attributes.tags.clone(), located.version))
     }
 
-    fn render((tags, version): (Tags, Option<Version>), _: &FrontSettings) -> Reply {
+    fn render((tags, version): (Tags, Option<ObjectVersion>), _: &FrontSettings) -> Reply {
         show_version(Reply::document(tagging::document(tags)), version)
     }
 }
@@ -41,7 +41,7 @@ pub(super) struct Put {
 
 impl Operate for Put {
     /// Which version it is.
-    type Done = Option<Version>;
+    type Done = Option<ObjectVersion>;
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
         let subject = Subject::parse(request)?;
@@ -52,11 +52,11 @@ impl Operate for Put {
         Ok(Self { subject, tags })
     }
 
-    async fn run(self, desk: &Desk) -> Outcome<Option<Version>> {
+    async fn run(self, desk: &Desk) -> Outcome<Option<ObjectVersion>> {
         set(desk, &self.subject, self.tags).await
     }
 
-    fn render(version: Option<Version>, _: &FrontSettings) -> Reply {
+    fn render(version: Option<ObjectVersion>, _: &FrontSettings) -> Reply {
         show_version(Reply::empty(StatusCode::OK), version)
     }
 }
@@ -65,22 +65,22 @@ pub(super) struct Delete(Subject);
 
 impl Operate for Delete {
     /// Which version it is.
-    type Done = Option<Version>;
+    type Done = Option<ObjectVersion>;
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
         Subject::parse(request).map(Self)
     }
 
-    async fn run(self, desk: &Desk) -> Outcome<Option<Version>> {
+    async fn run(self, desk: &Desk) -> Outcome<Option<ObjectVersion>> {
         set(desk, &self.0, Tags::new()).await
     }
 
-    fn render(version: Option<Version>, _: &FrontSettings) -> Reply {
+    fn render(version: Option<ObjectVersion>, _: &FrontSettings) -> Reply {
         show_version(Reply::empty(StatusCode::NO_CONTENT), version)
     }
 }
 
-async fn set(desk: &Desk, subject: &Subject, tags: Tags) -> Outcome<Option<Version>> {
+async fn set(desk: &Desk, subject: &Subject, tags: Tags) -> Outcome<Option<ObjectVersion>> {
     let Subject { bucket, key, .. } = subject;
     let mut attempt = 1;
     loop {

@@ -2,19 +2,19 @@
 
 use super::{Desk, Outcome, Reply, Request};
 use crate::error::Failure;
-use ripstop_catalog::{Located, Version, VersionId};
+use ripstop_catalog::{Located, ObjectVersion, VersionId};
 use std::sync::Arc;
 
 /// Names the version that an answer is about.
 pub(super) const VERSION_HEADER: &str = "x-amz-version-id";
 
 /// The version that a client names so. Ids that were never given name none, as S3 has it.
-pub(super) fn version_of(text: &str, argument: &str) -> Outcome<Version> {
+pub(super) fn version_of(text: &str, argument: &str) -> Outcome<ObjectVersion> {
     match text {
-        "null" => Ok(Version::Null),
+        "null" => Ok(ObjectVersion::Null),
         "" => Err(Failure::argument("Version id cannot be the empty string", argument, text)),
         _ => VersionId::parse(text)
-            .map(Version::Id)
+            .map(ObjectVersion::Id)
             .ok_or_else(|| Failure::argument("Invalid version id specified", argument, text)),
     }
 }
@@ -24,7 +24,7 @@ pub(super) fn version_of(text: &str, argument: &str) -> Outcome<Version> {
 pub(super) struct Subject {
     pub(super) bucket: String,
     pub(super) key: String,
-    pub(super) version: Option<Version>,
+    pub(super) version: Option<ObjectVersion>,
 }
 
 impl Subject {
@@ -45,7 +45,7 @@ impl Subject {
 }
 
 /// With the version's id, if its bucket keeps any.
-pub(super) fn show_version(reply: Reply, version: Option<Version>) -> Reply {
+pub(super) fn show_version(reply: Reply, version: Option<ObjectVersion>) -> Reply {
     match version {
         Some(version) => reply.with(VERSION_HEADER, &version.to_string()),
         None => reply,

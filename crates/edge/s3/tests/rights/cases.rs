@@ -180,9 +180,8 @@ pub(crate) fn case(operation: S3Operation) -> Case {
         }
         S3Operation::GetBucketSetting => bucket(Of(Read), "GET", "requestPayment="),
         S3Operation::GetBucketVersioning => bucket(Of(Read), "GET", "versioning="),
-        S3Operation::PutBucketVersioning => bucket(Of(Owner), "PUT", "versioning=").body(
-            "<VersioningConfiguration><Status>Suspended</Status></VersioningConfiguration>",
-        ),
+        S3Operation::PutBucketVersioning => bucket(Of(Owner), "PUT", "versioning=")
+            .body("<VersioningConfiguration><Status>Suspended</Status></VersioningConfiguration>"),
         S3Operation::DeleteBucketSetting => bucket(Of(Owner), "DELETE", "policy=").answered(204),
         S3Operation::ListObjects => bucket(Of(Read), "GET", ""),
         S3Operation::ListObjectsV2 => bucket(Of(Read), "GET", "list-type=2"),

@@ -14,9 +14,7 @@ use crate::{
     record::Telling,
     stripe::record_of,
 };
-use ripstop_catalog::{
-    CatalogError, Change, Condition, Object, Refusal, Tombstone, Versioning,
-};
+use ripstop_catalog::{CatalogError, Change, Condition, Object, Refusal, Tombstone, Versioning};
 use ripstop_host::unix_ms;
 use ripstop_model::StripeId;
 

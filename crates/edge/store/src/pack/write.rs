@@ -9,7 +9,7 @@ use crate::{
     deletions::{NAMES_LEN_MAX, Waiting},
     error::RETRY_AFTER,
     record::Telling,
-    version::marker,
+    target::marker,
 };
 use bytes::Bytes;
 use ripstop_catalog::{

@@ -3,7 +3,7 @@
 use super::PackCounts;
 use crate::{
     Batch, Deed, Done, Member, StoreError, StoreSettings, Target, error::RETRY_AFTER,
-    version::marker,
+    target::marker,
 };
 use ripstop_batching::{
     BatchAction, BatchEnd, BatchEvent, BatchId, BatchMember, BatchRefusal, Batcher, Fate, KeyMark,

@@ -3,7 +3,7 @@
 use super::{applied, brought, create, delete, put, refused, tables};
 use crate::conformance::make::{bucket, object, part, stripe, upload};
 use crate::{
-    Applied, Audited, Bucket, CatalogError, Change, Condition, Object, Quota, Refusal, Session, Stamp,
+    Applied, Audited, CatalogError, Change, Condition, Object, Quota, Refusal, Session, Stamp,
     Tombstone, Usage,
 };
 use ripstop_model::StripeId;

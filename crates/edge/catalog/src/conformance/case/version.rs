@@ -2,8 +2,8 @@
 
 use super::{applied, brought, refused, tables};
 use crate::{
-    Audited, Bucket, CatalogError, Change, Condition, Object, Quota, Refusal, Session, Stamp,
-    Tombstone, Version, VersionId, Versioning,
+    Audited, Bucket, CatalogError, Change, Condition, Object, ObjectVersion, Quota, Refusal,
+    Session, Stamp, Tombstone, VersionId, Versioning,
     conformance::make::{bucket, listing_of, object},
 };
 use ripstop_model::StripeId;
@@ -15,8 +15,8 @@ fn stamp(when: u64, session: u32) -> Stamp {
     Stamp { when: when << 16, stripe: StripeId(stripe) }
 }
 
-fn version(when: u64) -> Version {
-    Version::Id(VersionId::of(stamp(when, 0)))
+fn version(when: u64) -> ObjectVersion {
+    ObjectVersion::Id(VersionId::of(stamp(when, 0)))
 }
 
 fn create(versioning: Versioning) -> Change {
@@ -25,9 +25,10 @@ fn create(versioning: Versioning) -> Change {
 }
 
 /// Puts a version, told by the stripe of that number.
-fn put(stamp: Stamp, told_by: u128, version: Version, condition: Condition) -> Change {
+fn put(stamp: Stamp, told_by: u128, version: ObjectVersion, condition: Condition) -> Change {
     let place = Place::of_version("b", "k", version).into_owned();
-    let object = Object { stamp: Some(stamp), ..object(&format!("e{told_by}"), &[told_by], told_by) };
+    let object =
+        Object { stamp: Some(stamp), ..object(&format!("e{told_by}"), &[told_by], told_by) };
     Change::PutObject {
         bucket: place.bucket.into_owned(),
         key: place.key.into_owned(),
@@ -50,7 +51,7 @@ fn marked(change: Change) -> Change {
     Change::PutObject { bucket, key, object, stripes, condition, quota }
 }
 
-fn delete(version: Version) -> Change {
+fn delete(version: ObjectVersion) -> Change {
     let place = Place::of_version("b", "k", version).into_owned();
     Change::DeleteObject {
         bucket: place.bucket.into_owned(),
@@ -61,12 +62,12 @@ fn delete(version: Version) -> Change {
     }
 }
 
-async fn latest(catalog: &dyn Audited) -> Option<(Option<Version>, u128)> {
+async fn latest(catalog: &dyn Audited) -> Option<(Option<ObjectVersion>, u128)> {
     let found = catalog.current("b", "k").await.expect("read");
     found.map(|found| (found.version, found.object.told_by.0))
 }
 
-async fn listed(catalog: &dyn Audited) -> Vec<(Version, bool)> {
+async fn listed(catalog: &dyn Audited) -> Vec<(ObjectVersion, bool)> {
     let listing = catalog.versions(&listing_of("b")).await.expect("listed");
     listing.versions.into_iter().map(|listed| (listed.version, listed.is_latest)).collect()
 }
@@ -88,17 +89,17 @@ pub(super) async fn a_version_stays_when_another_is_put(catalog: &dyn Audited) {
 
 pub(super) async fn the_null_version_is_one_among_others(catalog: &dyn Audited) {
     applied(catalog, create(Versioning::Suspended)).await;
-    let null = |when: u64| put(stamp(when, 0), when.into(), Version::Null, Condition::None);
+    let null = |when: u64| put(stamp(when, 0), when.into(), ObjectVersion::Null, Condition::None);
     applied(catalog, put_at(2)).await;
     applied(catalog, null(3)).await;
-    assert_eq!(latest(catalog).await, Some((Some(Version::Null), 3)));
+    assert_eq!(latest(catalog).await, Some((Some(ObjectVersion::Null), 3)));
     applied(catalog, put_at(4)).await;
     assert_eq!(latest(catalog).await, Some((Some(version(4)), 4)));
-    let all = [(version(4), true), (Version::Null, false), (version(2), false)];
+    let all = [(version(4), true), (ObjectVersion::Null, false), (version(2), false)];
     assert_eq!(listed(catalog).await, all);
     let done = applied(catalog, null(5)).await;
     assert_eq!(done.replaced.map(|object| object.told_by), Some(StripeId(3)));
-    let all = [(Version::Null, true), (version(4), false), (version(2), false)];
+    let all = [(ObjectVersion::Null, true), (version(4), false), (version(2), false)];
     assert_eq!(listed(catalog).await, all);
 }
 
@@ -125,7 +126,7 @@ pub(super) async fn a_version_that_was_overtaken_takes_its_place(catalog: &dyn A
     applied(catalog, put_at(5)).await;
     assert_eq!(listed(catalog).await, [(version(9), true), (version(5), false)]);
     // Of another session, or with a condition, its caller may know that it came later.
-    let other = Version::Id(VersionId::of(stamp(6, 1)));
+    let other = ObjectVersion::Id(VersionId::of(stamp(6, 1)));
     let elsewhere = put(stamp(6, 1), 6, other, Condition::None);
     let behind = |error| matches!(error, CatalogError::Refused(Refusal::Behind { seen }) if seen == stamp(9, 0));
     assert!(behind(refused(catalog, elsewhere.clone()).await));
@@ -143,8 +144,7 @@ pub(super) async fn a_version_that_was_overtaken_takes_its_place(catalog: &dyn A
 pub(super) async fn a_bucket_of_versions_is_not_empty(catalog: &dyn Audited) {
     applied(catalog, create(Versioning::Enabled)).await;
     applied(catalog, marked(put_at(2))).await;
-    let removal =
-        || Change::DeleteBucket { name: "b".into(), tombstone: None, stripes: vec![] };
+    let removal = || Change::DeleteBucket { name: "b".into(), tombstone: None, stripes: vec![] };
     let error = refused(catalog, removal()).await;
     assert!(matches!(error, CatalogError::Refused(Refusal::BucketNotEmpty)), "{error}");
     let listing = catalog.list(&listing_of("b")).await.expect("listed");
