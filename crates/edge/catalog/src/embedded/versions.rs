@@ -21,16 +21,53 @@ use ripstop_object::{
 
 type ObjectEntry<'a> = Entry<'a, Bytes, Object>;
 
+/// What comes next of a table.
+enum Head<T> {
+    /// Not looked at yet.
+    Unread,
+    Is(T),
+    /// Nothing any more.
+    End,
+}
+
+impl<T> Head<T> {
+    /// What is next, which has been looked at.
+    const fn get(&self) -> Option<&T> {
+        match self {
+            Self::Is(next) => Some(next),
+            Self::Unread | Self::End => None,
+        }
+    }
+
+    /// Takes what is next; what follows is to be looked at.
+    fn take(&mut self) -> Option<T> {
+        match std::mem::replace(self, Self::Unread) {
+            Self::Is(next) => Some(next),
+            Self::Unread => None,
+            Self::End => {
+                *self = Self::End;
+                None
+            }
+        }
+    }
+}
+
+impl<T> From<Option<T>> for Head<T> {
+    fn from(next: Option<T>) -> Self {
+        next.map_or(Self::End, Self::Is)
+    }
+}
+
 /// Both tables' keys in step.
 struct Heads<'a> {
     view: &'a View,
     bucket: &'a str,
     nulls: Objects<'a>,
-    /// The next null version, once it is known; `Some(None)` if there is none any more.
-    null: Option<Option<(String, ObjectEntry<'a>)>>,
+    /// The next null version, with its key.
+    null: Head<(String, ObjectEntry<'a>)>,
     named: Objects<'a>,
-    /// The next version with an id, in the same way.
-    version: Option<Option<(String, VersionId, ObjectEntry<'a>)>>,
+    /// The next version with an id, with its key.
+    version: Head<(String, VersionId, ObjectEntry<'a>)>,
 }
 
 /// Whose turn it is.
@@ -42,42 +79,38 @@ enum Turn<'a> {
 impl<'a> Heads<'a> {
     fn new(view: &'a View, bucket: &'a str) -> Self {
         let (nulls, named) = (Objects::new(view, bucket), Objects::new(view, &versions_of(bucket)));
-        Self { view, bucket, nulls, null: None, named, version: None }
+        Self { view, bucket, nulls, null: Head::Unread, named, version: Head::Unread }
     }
 
     /// Goes to the first version of a key that is `from` or greater.
     fn seek(&mut self, from: &[u8]) -> Result<(), CatalogError> {
-        self.nulls.seek(from)?;
-        self.null = None;
+        self.seek_null(from)?;
         self.seek_named(&escaped(from))
     }
 
+    fn seek_null(&mut self, from: &[u8]) -> Result<(), CatalogError> {
+        self.null = Head::Unread;
+        self.nulls.seek(from)
+    }
+
     fn seek_named(&mut self, from: &[u8]) -> Result<(), CatalogError> {
-        self.named.seek(from)?;
-        self.version = None;
-        Ok(())
+        self.version = Head::Unread;
+        self.named.seek(from)
     }
 
     /// Goes behind a version of a key.
     fn seek_behind(&mut self, key: &str, id: &str) -> Result<(), CatalogError> {
         let null = self.null_order(key)?;
         let behind_key = [key.as_bytes(), b"\0"].concat();
-        let behind = match VersionId::parse(id) {
-            Some(id) => {
-                let is_to_come = null.is_some_and(|order| order < id);
-                self.nulls.seek(if is_to_come { key.as_bytes() } else { &behind_key })?;
-                [version_name(key, id).as_bytes(), b"\0"].concat()
-            }
-            None => {
-                self.nulls.seek(&behind_key)?;
-                // Those that were made before it; of one that is gone, nobody knows which.
-                null.map_or_else(
-                    || versions_end(key).into_bytes(),
-                    |order| version_name(key, order).into_bytes(),
-                )
-            }
-        };
-        self.null = None;
+        if let Some(id) = VersionId::parse(id) {
+            let is_to_come = null.is_some_and(|order| order < id);
+            self.seek_null(if is_to_come { key.as_bytes() } else { &behind_key })?;
+            return self.seek_named(&[version_name(key, id).as_bytes(), b"\0"].concat());
+        }
+        self.seek_null(&behind_key)?;
+        // Those that were made before it; of one that is gone, nobody knows which.
+        let behind =
+            null.map_or_else(|| versions_end(key), |order| version_name(key, order)).into_bytes();
         self.seek_named(&behind)
     }
 
@@ -88,52 +121,54 @@ impl<'a> Heads<'a> {
         Ok(found.map(|object: Object| object.null_order()))
     }
 
-    /// The next version: by key, and of each key the latest first.
-    fn next(&mut self, prefix: &str) -> Result<Option<Turn<'a>>, CatalogError> {
-        if self.null.is_none() {
-            self.null = Some(self.nulls.next(prefix)?);
+    /// Looks at what comes next of both.
+    fn look(&mut self, prefix: &str) -> Result<(), CatalogError> {
+        if matches!(self.null, Head::Unread) {
+            self.null = self.nulls.next(prefix)?.into();
         }
-        if self.version.is_none() {
+        if matches!(self.version, Head::Unread) {
             let next = self.named.next(&versions_prefix(prefix))?;
             let split = |(name, entry): (String, ObjectEntry<'a>)| {
-                let odd = || corrupt(format!("{name:?} is no name of a version"));
-                let (key, id) = split_version_name(&name).ok_or_else(odd)?;
+                let (key, id) = split_version_name(&name).ok_or_else(|| odd(&name))?;
                 Ok::<_, CatalogError>((key, id, entry))
             };
-            self.version = Some(next.map(split).transpose()?);
+            self.version = next.map(split).transpose()?.into();
         }
-        let null_is_next = match (self.null.as_ref().and_then(Option::as_ref), &self.version) {
+        Ok(())
+    }
+
+    /// The next version: by key, and of each key the latest first.
+    fn next(&mut self, prefix: &str) -> Result<Option<Turn<'a>>, CatalogError> {
+        self.look(prefix)?;
+        let null_is_next = match (self.null.get(), self.version.get()) {
             (None, _) => false,
-            (Some(_), None | Some(None)) => true,
-            (Some((null, entry)), Some(Some((key, id, _)))) => {
+            (Some(_), None) => true,
+            (Some((null, entry)), Some((key, id, _))) => {
                 null < key || null == key && entry.read()?.null_order() > *id
             }
         };
-        Ok(if null_is_next {
-            self.null.take().flatten().map(|(key, entry)| Turn::Null(key, entry))
-        } else {
-            let next = self.version.take().flatten();
-            if next.is_none() {
-                self.version = Some(None);
-            }
-            next.map(|(key, id, entry)| Turn::Named(key, id, entry))
-        })
+        if null_is_next {
+            return Ok(self.null.take().map(|(key, entry)| Turn::Null(key, entry)));
+        }
+        Ok(self.version.take().map(|(key, id, entry)| Turn::Named(key, id, entry)))
     }
 
     /// Passes over what is left of a key's versions.
     fn pass(&mut self, key: &str) -> Result<(), CatalogError> {
-        if self.null.as_ref().and_then(Option::as_ref).is_some_and(|(null, _)| null == key) {
-            self.null = None;
+        if self.null.get().is_some_and(|(null, _)| null == key) {
+            self.null.take();
         }
-        // Mostly a key has few: the next is looked at before anything is sought.
-        let of_key = |head: &Option<Option<(String, VersionId, ObjectEntry<'a>)>>| {
-            head.as_ref().and_then(Option::as_ref).is_none_or(|(next, _, _)| next == key)
+        let is_beyond = match &self.version {
+            Head::Is((next, ..)) => next != key,
+            Head::End => true,
+            Head::Unread => false,
         };
-        if of_key(&self.version) {
-            self.seek_named(versions_end(key).as_bytes())?;
-        }
-        Ok(())
+        if is_beyond { Ok(()) } else { self.seek_named(versions_end(key).as_bytes()) }
     }
+}
+
+fn odd(name: &str) -> CatalogError {
+    corrupt(format!("{name:?} is no name of a version"))
 }
 
 /// Bytes of a key, or of something between keys, as they sort among names of versions.
@@ -274,8 +309,7 @@ impl View {
         }
         let at = object_key(&space, b"").len();
         let name = super::key::text(&latest.key()[at..])?;
-        let odd = || corrupt(format!("{name:?} is no name of a version"));
-        let (_, id) = split_version_name(&name).ok_or_else(odd)?;
+        let (_, id) = split_version_name(&name).ok_or_else(|| odd(&name))?;
         if let Some(null) = null
             && self.objects.decode(&at_key.as_slice(), null.value())?.null_order() > id
         {

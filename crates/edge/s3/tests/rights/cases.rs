@@ -145,6 +145,10 @@ impl Case {
     }
 }
 
+/// What a bucket's versions are put with.
+const SUSPENDED: &str =
+    "<VersioningConfiguration><Status>Suspended</Status></VersioningConfiguration>";
+
 /// The case of each operation: one that is new has none, and does not compile.
 pub(crate) fn case(operation: S3Operation) -> Case {
     use Needed::{Any, Copy, Form, NoKey, Nothing, Of};
@@ -180,8 +184,7 @@ pub(crate) fn case(operation: S3Operation) -> Case {
         }
         S3Operation::GetBucketSetting => bucket(Of(Read), "GET", "requestPayment="),
         S3Operation::GetBucketVersioning => bucket(Of(Read), "GET", "versioning="),
-        S3Operation::PutBucketVersioning => bucket(Of(Owner), "PUT", "versioning=")
-            .body("<VersioningConfiguration><Status>Suspended</Status></VersioningConfiguration>"),
+        S3Operation::PutBucketVersioning => bucket(Of(Owner), "PUT", "versioning=").body(SUSPENDED),
         S3Operation::DeleteBucketSetting => bucket(Of(Owner), "DELETE", "policy=").answered(204),
         S3Operation::ListObjects => bucket(Of(Read), "GET", ""),
         S3Operation::ListObjectsV2 => bucket(Of(Read), "GET", "list-type=2"),
