@@ -170,13 +170,14 @@ async fn what_is_known_of_parts_comes_in_pages() {
     let (to, _folder) = face().await;
     let begin = Call::new("POST", "/bkt/k").query("uploads=");
     let id = field(&text(&begin.send(to, b"").await), "UploadId");
-    let mut parts = String::new();
+    let mut parts = Vec::new();
     for number in [2, 5, 9] {
         let put = Call::new("PUT", "/bkt/k").query(&format!("partNumber={number}&uploadId={id}"));
         let part = put.send(to, &vec![number; 1500]).await;
         let etag = part.header("etag").unwrap();
-        parts += &format!("<Part><PartNumber>{number}</PartNumber><ETag>{etag}</ETag></Part>");
+        parts.push(format!("<Part><PartNumber>{number}</PartNumber><ETag>{etag}</ETag></Part>"));
     }
+    let parts = parts.concat();
     let document = format!("<CompleteMultipartUpload>{parts}</CompleteMultipartUpload>");
     let complete = Call::new("POST", "/bkt/k").query(&format!("uploadId={id}"));
     assert_eq!(complete.send(to, document.as_bytes()).await.status, 200);
