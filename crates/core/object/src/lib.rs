@@ -35,6 +35,7 @@ mod unknown;
 mod upload;
 mod usage;
 mod version;
+mod versioning;
 mod writes;
 
 pub use change::{Change, Condition};
@@ -56,7 +57,8 @@ pub use unknown::Unknown;
 pub use upload::{Upload, UploadedPart};
 pub use usage::{Limit, Usage};
 pub use version::{
-    ObjectVersion, VersionId, Versioning, bucket_of, split_version_name, version_name,
-    versions_begin, versions_end, versions_of, versions_prefix,
+    ObjectVersion, VersionId, bucket_of, split_version_name, version_name, versions_begin,
+    versions_end, versions_of, versions_prefix,
 };
+pub use versioning::Versioning;
 pub use writes::{Row, Writes};

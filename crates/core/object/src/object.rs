@@ -1,4 +1,4 @@
-use crate::{Stamp, Unknown, Versioning, stripe_id};
+use crate::{Stamp, Unknown, VersionId, Versioning, stripe_id};
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -195,5 +195,11 @@ impl Object {
     /// it was named.
     pub fn stamp(&self) -> Stamp {
         self.stamp.unwrap_or_else(|| Stamp::of(self.told_by))
+    }
+
+    /// What orders it among the versions of its key, as the null version.
+    pub fn null_order(&self) -> VersionId {
+        let Stamp { when, stripe } = self.stamp();
+        VersionId::of(Stamp { when: self.born.unwrap_or(when), stripe })
     }
 }

@@ -1,5 +1,9 @@
-use crate::{Object, Stripe, Unknown, UploadedPart, Usage};
-use alloc::borrow::Cow;
+use crate::{
+    Object, ObjectVersion, Stripe, Unknown, UploadedPart, Usage, VersionId, bucket_of,
+    split_version_name, version_name, versions_of,
+};
+use alloc::borrow::{Cow, ToOwned};
+use alloc::string::String;
 
 /// Where an object is: its bucket and its key. With an empty key, it stands for the bucket itself.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -27,6 +31,33 @@ impl<'a> Place<'a> {
             bucket: Cow::Owned(self.bucket.into_owned()),
             key: Cow::Owned(self.key.into_owned()),
         }
+    }
+}
+
+impl<'a> Place<'a> {
+    /// Of a version of a key.
+    pub fn of_version(bucket: &'a str, key: &'a str, version: ObjectVersion) -> Self {
+        match version {
+            ObjectVersion::Null => Self::new(bucket, key),
+            ObjectVersion::Id(id) => Self {
+                bucket: Cow::Owned(versions_of(bucket)),
+                key: Cow::Owned(version_name(key, id)),
+            },
+        }
+    }
+
+    /// The name of its bucket, where this is a version's too.
+    pub fn bucket_name(&self) -> Cow<'a, str> {
+        match &self.bucket {
+            Cow::Borrowed(space) => Cow::Borrowed(bucket_of(space)),
+            Cow::Owned(space) => Cow::Owned(bucket_of(space).to_owned()),
+        }
+    }
+
+    /// Key and id, if it is the place of a version that has one.
+    pub fn version(&self) -> Option<(String, VersionId)> {
+        let is_space = bucket_of(&self.bucket) != self.bucket;
+        is_space.then(|| split_version_name(&self.key))?
     }
 }
 
@@ -112,5 +143,20 @@ impl Account {
         }
         self.part_bytes = self.part_bytes.saturating_add(new.map_or(0, |part| part.len));
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_tells_its_bucket_and_its_version() {
+        let id = VersionId(5);
+        let at = Place::of_version("b", "k", ObjectVersion::Id(id));
+        assert_eq!((&*at.bucket_name(), at.version()), ("b", Some(("k".into(), id))));
+        let null = Place::of_version("b", "k", ObjectVersion::Null);
+        assert_eq!((&*null.bucket_name(), null.version()), ("b", None));
+        assert_eq!(Place::new("b", &at.key).version(), None);
     }
 }

@@ -5,8 +5,8 @@
 //! outlived, packs' directories, a rebuild) holds for versions without knowing of them. What has no
 //! id, the *null version*, is at the key itself.
 
-use crate::{Object, Place, Stamp};
-use alloc::borrow::{Cow, ToOwned};
+use crate::Stamp;
+use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
 use core::fmt;
@@ -64,18 +64,6 @@ impl fmt::Display for ObjectVersion {
     }
 }
 
-/// Whether a bucket keeps what its keys have stood for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Versioning {
-    /// It never has: a key has the null version, or none.
-    #[default]
-    Never,
-    /// What is put gets an id, and so does a deletion.
-    Enabled,
-    /// What is put takes the place of the null version; versions with ids stay.
-    Suspended,
-}
-
 /// The bucket whose space this is: its own, or that of its versions.
 pub fn bucket_of(space: &str) -> &str {
     space.strip_suffix(SPACE).unwrap_or(space)
@@ -115,44 +103,6 @@ pub fn split_version_name(name: &str) -> Option<(String, VersionId)> {
     Some((key.replace(ZERO, "\0"), VersionId(!VersionId::parse(digits)?.0)))
 }
 
-impl<'a> Place<'a> {
-    /// Of a version of a key.
-    pub fn of_version(bucket: &'a str, key: &'a str, version: ObjectVersion) -> Self {
-        match version {
-            ObjectVersion::Null => Self::new(bucket, key),
-            ObjectVersion::Id(id) => Self {
-                bucket: Cow::Owned(versions_of(bucket)),
-                key: Cow::Owned(version_name(key, id)),
-            },
-        }
-    }
-
-    /// The name of its bucket, where this is a version's too.
-    pub fn bucket_name(&self) -> Cow<'a, str> {
-        match &self.bucket {
-            Cow::Borrowed(space) => Cow::Borrowed(bucket_of(space)),
-            Cow::Owned(space) => Cow::Owned(bucket_of(space).to_owned()),
-        }
-    }
-
-    /// Key and id, if it is the place of a version that has one.
-    pub fn version(&self) -> Option<(String, VersionId)> {
-        let is_space = self.bucket.ends_with(SPACE);
-        is_space.then(|| split_version_name(&self.key))?
-    }
-}
-
-impl Object {
-    /// What orders it among the versions of its key, as the null version.
-    pub fn null_order(&self) -> VersionId {
-        let stripe = self.stamp().stripe;
-        self.born.map_or_else(
-            || VersionId::of(self.stamp()),
-            |when| VersionId::of(Stamp { when, stripe }),
-        )
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,15 +135,5 @@ mod tests {
         for wrong in ["", "12", "+000000000000012ffffffffffffffff", &"F".repeat(32)] {
             assert_eq!(VersionId::parse(wrong), None, "{wrong}");
         }
-    }
-
-    #[test]
-    fn a_place_tells_its_bucket_and_its_version() {
-        let id = VersionId(5);
-        let at = Place::of_version("b", "k", ObjectVersion::Id(id));
-        assert_eq!((&*at.bucket_name(), at.version()), ("b", Some(("k".into(), id))));
-        let null = Place::of_version("b", "k", ObjectVersion::Null);
-        assert_eq!((&*null.bucket_name(), null.version()), ("b", None));
-        assert_eq!(Place::new("b", &at.key).version(), None);
     }
 }

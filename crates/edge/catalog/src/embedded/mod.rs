@@ -11,6 +11,7 @@ mod health;
 mod inspect;
 mod key;
 mod kinds;
+mod latest;
 mod live;
 mod lookup;
 mod older;

@@ -5,18 +5,14 @@
 
 use super::failure::corrupt;
 use super::key::object_key;
-use super::read::Found;
 use super::rows::{Bytes, Entry};
 use super::short::is_marker;
 use super::source::Objects;
 use super::table::View;
-use crate::rollup::{Source, page};
-use crate::{
-    CatalogError, ListedVersion, Listing, ListingRequest, Object, ObjectVersion, VersionId,
-    Versioning,
-};
+use crate::rollup::Source;
+use crate::{CatalogError, Object, ObjectVersion, VersionId};
 use ripstop_object::{
-    split_version_name, version_name, versions_begin, versions_end, versions_of, versions_prefix,
+    split_version_name, version_name, versions_end, versions_of, versions_prefix,
 };
 
 type ObjectEntry<'a> = Entry<'a, Bytes, Object>;
@@ -167,7 +163,7 @@ impl<'a> Heads<'a> {
     }
 }
 
-fn odd(name: &str) -> CatalogError {
+pub(super) fn odd(name: &str) -> CatalogError {
     corrupt(format!("{name:?} is no name of a version"))
 }
 
@@ -238,17 +234,23 @@ impl<'a> Source for Latest<'a> {
 }
 
 /// All versions of a bucket's keys.
-struct All<'a> {
+pub(super) struct All<'a> {
     heads: Heads<'a>,
     /// The key that was come to last: what follows of it is not the latest.
     last: Option<String>,
 }
 
 /// A version as it was come to.
-struct Come<'a> {
-    version: ObjectVersion,
-    is_latest: bool,
-    entry: ObjectEntry<'a>,
+pub(super) struct Come<'a> {
+    pub(super) version: ObjectVersion,
+    pub(super) is_latest: bool,
+    pub(super) entry: ObjectEntry<'a>,
+}
+
+impl<'a> All<'a> {
+    pub(super) fn new(view: &'a View, bucket: &'a str) -> Self {
+        Self { heads: Heads::new(view, bucket), last: None }
+    }
 }
 
 impl<'a> Source for All<'a> {
@@ -278,86 +280,15 @@ impl<'a> Source for All<'a> {
     }
 }
 
-impl View {
-    /// Whether a bucket keeps versions; `None` where there is no such bucket.
-    pub(super) fn versioning(&self, bucket: &str) -> Result<Option<Versioning>, CatalogError> {
-        Ok(self.bucket(bucket)?.map(|bucket| bucket.versioning))
-    }
-
-    /// The latest of a key's versions, unless its record is longer than `len_max` bytes.
-    pub(super) fn current(
-        &self,
-        bucket: &str,
-        key: &str,
-        len_max: usize,
-    ) -> Result<Found, CatalogError> {
-        let at_key = object_key(bucket, key.as_bytes());
-        if matches!(self.versioning(bucket)?, None | Some(Versioning::Never)) {
-            return self.object(&at_key, len_max);
-        }
-        let space = versions_of(bucket);
-        let begin = object_key(&space, versions_begin(key).as_bytes());
-        let latest = self.objects.range(begin.as_slice()..)?.next().transpose()?;
-        let latest = latest.filter(|entry| entry.key().starts_with(&begin));
-        let Some(latest) = latest else {
-            return self.version(&at_key, ObjectVersion::Null, len_max);
-        };
-        let null = self.objects.raw(&at_key.as_slice())?;
-        let len = null.as_ref().map_or(0, |null| null.value().len()).max(latest.len());
-        if len > len_max {
-            return Ok(Found::Long);
-        }
-        let at = object_key(&space, b"").len();
-        let name = super::key::text(&latest.key()[at..])?;
-        let (_, id) = split_version_name(&name).ok_or_else(|| odd(&name))?;
-        if let Some(null) = null
-            && self.objects.decode(&at_key.as_slice(), null.value())?.null_order() > id
-        {
-            return self.version(&at_key, ObjectVersion::Null, len_max);
-        }
-        self.version(latest.key(), ObjectVersion::Id(id), len_max)
-    }
-
-    fn version(
-        &self,
-        at: &[u8],
-        version: ObjectVersion,
-        len_max: usize,
-    ) -> Result<Found, CatalogError> {
-        let mut found = self.object(at, len_max)?;
-        if let Found::Object(located) = &mut found {
-            located.version = Some(version);
-        }
-        Ok(found)
-    }
-
-    pub(super) fn versions(&self, request: &ListingRequest) -> Result<Listing, CatalogError> {
-        self.must_have_bucket(request)?;
-        let heads = Heads::new(self, &request.bucket);
-        let page = page(request, &mut All { heads, last: None })?;
-        let versions = page.items.into_iter().map(|(key, come)| {
-            let Come { version, is_latest, entry } = come;
-            let is_marker = is_marker(&entry)?;
-            let object = super::short::listed(&entry)?;
-            Ok(ListedVersion { key, version, is_latest, is_marker, object })
-        });
-        let versions = versions.collect::<Result<Vec<_>, CatalogError>>()?;
-        let mut listing = Listing { versions, prefixes: page.prefixes, ..Listing::default() };
-        if page.is_truncated && page.ends_with_prefix {
-            listing.next = listing.prefixes.last().cloned();
-        } else if page.is_truncated {
-            listing.next = listing.versions.last().map(|last| last.key.clone());
-            listing.next_upload = listing.versions.last().map(|last| last.version.to_string());
-        }
-        Ok(listing)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::conformance::{bucket, object, stripe};
-    use crate::{Catalog as _, CatalogSettings, Change, Condition, Embedded, Object, Quota, Stamp};
+    use crate::rollup::page;
+    use crate::{
+        Catalog as _, CatalogSettings, Change, Condition, Embedded, ListingRequest, Quota, Stamp,
+        Versioning,
+    };
     use ripstop_model::StripeId;
     use ripstop_object::Place;
 

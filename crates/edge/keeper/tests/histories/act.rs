@@ -243,17 +243,7 @@ impl Act {
                 store.set_bucket_document(bucket, "name", *document).await
             }
             Self::Keep(bucket, versioning) => store.set_versioning(bucket, *versioning).await,
-            Self::DeleteVersion((bucket, key), pick) => {
-                let bucket = (*bucket).to_owned();
-                let prefix = (*key).to_owned();
-                let all = ListingRequest { bucket, prefix, max: 100, ..Default::default() };
-                let versions = store.versions(&all).await?.versions;
-                let Some(picked) = versions.get(*pick as usize % versions.len().max(1)) else {
-                    return Ok(());
-                };
-                let (version, none) = (picked.version, Condition::None);
-                store.delete_version(&all.bucket, key, version, none).await.map(drop)
-            }
+            Self::DeleteVersion(name, pick) => delete_version(store, *name, *pick).await,
             Self::Pack(_) => unreachable!("it answers for each of its members"),
             Self::Move(nodes) => {
                 store.keeper.follow(scene::POOL, &plan(&[(1, nodes)]));
@@ -279,6 +269,17 @@ async fn clean(store: &Kept, dead_share_max: f64) -> Result<(), StoreError> {
         Ok(_) | Err(StoreError::Busy { .. }) => Ok(()),
         Err(error) => Err(error),
     }
+}
+
+/// Deletes one of a key's versions, if it has any.
+async fn delete_version(store: &Kept, (bucket, key): Name, pick: u64) -> Result<(), StoreError> {
+    let (bucket, prefix) = (bucket.to_owned(), key.to_owned());
+    let all = ListingRequest { bucket, prefix, max: 100, ..Default::default() };
+    let versions = store.versions(&all).await?.versions;
+    let Some(picked) = versions.get(pick as usize % versions.len().max(1)) else {
+        return Ok(());
+    };
+    store.delete_version(&all.bucket, key, picked.version, Condition::None).await.map(drop)
 }
 
 /// How a bucket keeps versions; one that is not there keeps none.

@@ -1,0 +1,84 @@
+//! What readers ask of versions.
+
+use super::key::{object_key, text};
+use super::read::Found;
+use super::short::{is_marker, listed};
+use super::table::View;
+use super::versions::{All, Come, odd};
+use crate::rollup::page;
+use crate::{CatalogError, ListedVersion, Listing, ListingRequest, ObjectVersion, Versioning};
+use ripstop_object::{split_version_name, versions_begin, versions_of};
+
+impl View {
+    /// Whether a bucket keeps versions; `None` where there is no such bucket.
+    pub(super) fn versioning(&self, bucket: &str) -> Result<Option<Versioning>, CatalogError> {
+        Ok(self.bucket(bucket)?.map(|bucket| bucket.versioning))
+    }
+
+    /// The latest of a key's versions, unless its record is longer than `len_max` bytes.
+    pub(super) fn current(
+        &self,
+        bucket: &str,
+        key: &str,
+        len_max: usize,
+    ) -> Result<Found, CatalogError> {
+        let at_key = object_key(bucket, key.as_bytes());
+        if matches!(self.versioning(bucket)?, None | Some(Versioning::Never)) {
+            return self.object(&at_key, len_max);
+        }
+        let space = versions_of(bucket);
+        let begin = object_key(&space, versions_begin(key).as_bytes());
+        let latest = self.objects.range(begin.as_slice()..)?.next().transpose()?;
+        let latest = latest.filter(|entry| entry.key().starts_with(&begin));
+        let Some(latest) = latest else {
+            return self.version(&at_key, ObjectVersion::Null, len_max);
+        };
+        let null = self.objects.raw(&at_key.as_slice())?;
+        let len = null.as_ref().map_or(0, |null| null.value().len()).max(latest.len());
+        if len > len_max {
+            return Ok(Found::Long);
+        }
+        let at = object_key(&space, b"").len();
+        let name = text(&latest.key()[at..])?;
+        let (_, id) = split_version_name(&name).ok_or_else(|| odd(&name))?;
+        if let Some(null) = null
+            && self.objects.decode(&at_key.as_slice(), null.value())?.null_order() > id
+        {
+            return self.version(&at_key, ObjectVersion::Null, len_max);
+        }
+        self.version(latest.key(), ObjectVersion::Id(id), len_max)
+    }
+
+    fn version(
+        &self,
+        at: &[u8],
+        version: ObjectVersion,
+        len_max: usize,
+    ) -> Result<Found, CatalogError> {
+        let mut found = self.object(at, len_max)?;
+        if let Found::Object(located) = &mut found {
+            located.version = Some(version);
+        }
+        Ok(found)
+    }
+
+    pub(super) fn versions(&self, request: &ListingRequest) -> Result<Listing, CatalogError> {
+        self.must_have_bucket(request)?;
+        let page = page(request, &mut All::new(self, &request.bucket))?;
+        let versions = page.items.into_iter().map(|(key, come)| {
+            let Come { version, is_latest, entry } = come;
+            let is_marker = is_marker(&entry)?;
+            let object = listed(&entry)?;
+            Ok(ListedVersion { key, version, is_latest, is_marker, object })
+        });
+        let versions = versions.collect::<Result<Vec<_>, CatalogError>>()?;
+        let mut listing = Listing { versions, prefixes: page.prefixes, ..Listing::default() };
+        if page.is_truncated && page.ends_with_prefix {
+            listing.next = listing.prefixes.last().cloned();
+        } else if page.is_truncated {
+            listing.next = listing.versions.last().map(|last| last.key.clone());
+            listing.next_upload = listing.versions.last().map(|last| last.version.to_string());
+        }
+        Ok(listing)
+    }
+}
