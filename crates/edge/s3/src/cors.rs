@@ -41,7 +41,7 @@ struct Rule {
 pub(crate) struct Crossing {
     pub(crate) origin: String,
     pub(crate) method: String,
-    /// Names of headers that it wants to send, lower case; of a request that is sent already, none.
+    /// Names of headers that it wants to send, lower case.
     pub(crate) headers: Vec<String>,
 }
 
@@ -241,7 +241,7 @@ pub(crate) fn requested(text: &str) -> Outcome<Vec<String>> {
 
 impl Crossing {
     /// What a request was sent for from a page of another origin, if it was. What a browser asked
-    /// before may be said in it again.
+    /// before may be said in it again, and counts then.
     pub(crate) fn of(method: &Method, headers: &HeaderMap) -> Option<Self> {
         let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
         let origin = text(header::ORIGIN).filter(|origin| !origin.is_empty())?.to_owned();
@@ -250,7 +250,9 @@ impl Crossing {
         }
         let asked = text(header::ACCESS_CONTROL_REQUEST_METHOD);
         let method = asked.unwrap_or(method.as_str()).to_owned();
-        Some(Self { origin, method, headers: Vec::new() })
+        let headers = headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS);
+        let headers = headers.map_or("", |value| value.to_str().unwrap_or(" "));
+        Some(Self { origin, method, headers: requested(headers).ok()? })
     }
 }
 

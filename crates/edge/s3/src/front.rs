@@ -77,7 +77,7 @@ impl Front {
         // On the heap: as large as the largest handler's, it would be moved with each layer around
         // it.
         let crossing = Crossing::of(&parts.method, &parts.headers);
-        let crossing = crossing.zip(self.bucket_of(&parts));
+        let crossing = crossing.and_then(|crossing| Some((crossing, self.bucket_of(&parts)?)));
         let handled = Box::pin(self.handle(parts, incoming, client, &counts, &mut note));
         let outcome = handled.instrument(span.clone()).await;
         if note.access_key.is_some() {
@@ -266,7 +266,7 @@ impl Front {
         target.key = Some(key.clone());
         authorise::check(row, &principal, &target, &headers)?;
         if let (Some(range), Some(file)) = (range, payload.as_file()) {
-            file.bound(range)?;
+            file.bound(range);
         }
         let host = headers.get(header::HOST).cloned();
         let mut headers = fields.headers()?;

@@ -358,6 +358,13 @@ async fn answers_and_failures_tell_the_browser_whom_they_may_be_shown_to() {
         assert_eq!((answer.status, told(&answer)), (status, expected), "{said}: {answer:?}");
         assert_eq!(answer.header("vary").is_some(), expected[0].is_some(), "{said}");
     }
+    // What was asked before may be said again.
+    for (name, expected) in [("x-amz-meta-a", None), ("no name", None)] {
+        let call = Call::new("GET", "/bkt").header("origin", "foo.suffix");
+        let answer =
+            call.header("access-control-request-headers", name).send_unsigned(to, b"").await;
+        assert_eq!((answer.status, told(&answer)[0]), (200, expected), "{name}");
+    }
     // The same for who signs, and of what is no request at all.
     let put = Call::new("PUT", "/bkt/k").header("origin", "foo.put").send(to, b"x").await;
     assert_eq!((put.status, told(&put)), (200, put_rule));

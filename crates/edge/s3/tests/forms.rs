@@ -188,15 +188,15 @@ async fn a_signature_is_verified_and_says_what_is_wrong_with_it() {
     let face = Face::new().await;
     let form = || Form::new("k", b"x").signed();
     for (name, value, said) in [
-        ("x-amz-algorithm", "invalid", "X-Amz-Algorithm only supports \"AWS4-HMAC-SHA256\""),
-        ("x-amz-date", "invalid_date", "X-Amz-Date must be in the ISO8601 Long Format"),
+        ("x-amz-algorithm", "invalid", "Only AWS4-HMAC-SHA256 is supported"),
+        ("x-amz-date", "invalid_date", "X-Amz-Date must be formated via ISO8601 Long format"),
         ("x-amz-credential", "malformed-no-slashes", "the Credential is mal-formed; expecting"),
         ("x-amz-credential", "test/20200101/us-east-1/s3/aws4_request", "Invalid credential date"),
     ] {
         face.assert_refused(&form().field(name, value), "InvalidArgument", said).await;
     }
     let elsewhere = Form::new("k", b"x").signed_for("test", "us-west-2", "testtest");
-    let said = "the region 'us-west-2' is wrong; expecting 'us-east-1'";
+    let said = "the region \"us-west-2\" is wrong; expecting \"us-east-1\"";
     face.assert_refused(&elsewhere, "InvalidArgument", said).await;
     let stranger = Form::new("k", b"x").signed_for("nobody", "us-east-1", "secret");
     face.assert_refused(&stranger, "InvalidAccessKeyId", "<AWSAccessKeyId>nobody<").await;

@@ -66,19 +66,17 @@ fn verify_version_4<'f>(
 ) -> Outcome<String> {
     let (policy, algorithm) = (value("policy"), value("x-amz-algorithm"));
     if algorithm != claim::ALGORITHM {
-        let message = "X-Amz-Algorithm only supports \"AWS4-HMAC-SHA256\"";
+        let message = "Only AWS4-HMAC-SHA256 is supported";
         return Err(Failure::argument(message, "x-amz-algorithm", algorithm));
     }
     let date_time = value("x-amz-date");
     if date::parse_basic(date_time).is_none() {
-        let message = "X-Amz-Date must be in the ISO8601 Long Format \"yyyyMMdd'T'HHmmss'Z'\"";
+        let message = "X-Amz-Date must be formated via ISO8601 Long format";
         return Err(Failure::argument(message, "x-amz-date", date_time));
     }
     let credential = value("x-amz-credential");
-    let malformed = |message: &str| {
-        let message = format!("Error parsing the X-Amz-Credential parameter; {message}");
-        Failure::argument(message, "x-amz-credential", credential)
-    };
+    let malformed =
+        |message: &str| Failure::argument(message.to_owned(), "x-amz-credential", credential);
     let scope = scoped(credential).map_err(|message| malformed(&message))?;
     let Scoped { access_key, date, region: of, service } = scope;
     if access_key.is_empty() {
@@ -91,7 +89,7 @@ fn verify_version_4<'f>(
         )));
     }
     if of != region {
-        let message = format!("the region '{of}' is wrong; expecting '{region}'");
+        let message = format!("the region \"{of}\" is wrong; expecting \"{region}\"");
         return Err(malformed(&message).with("Region", region));
     }
     if service != "s3" {
