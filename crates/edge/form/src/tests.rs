@@ -338,3 +338,28 @@ fn a_stripe_says_how_long_its_blocks_are_only_where_they_are_not_the_longest() {
         assert_eq!(Stripe { block_len, ..stripe.clone() }.shape(), None, "{block_len}");
     }
 }
+
+#[test]
+fn every_function_of_checksums_is_written_as_its_number_and_read_again() {
+    use ripstop_object::{
+        Attributes, Checksum,
+        ChecksumAlgorithm::{
+            Crc32, Crc32c, Crc64Nvme, Md5, Sha1, Sha256, Sha512, XxHash3, XxHash64, XxHash128,
+        },
+    };
+    let functions =
+        [Crc32, Crc32c, Crc64Nvme, Sha1, Sha256, Sha512, Md5, XxHash64, XxHash3, XxHash128];
+    for (number, algorithm) in (1..).zip(functions) {
+        let checksum = Some(Checksum { algorithm, value: vec![7; 4], composite: true });
+        let written = encode(&Attributes { checksum, ..Attributes::default() }, Vec::new());
+        assert_eq!(decode::<Attributes>(&written).unwrap().checksum.unwrap().algorithm, algorithm);
+        let bare = compose(Vec::new(), |to| to.number(1, number));
+        let mut read = None;
+        scan(&bare, |_, from| {
+            read = Some(checksum_algorithm(from)?);
+            Ok(Some(true))
+        })
+        .unwrap();
+        assert_eq!(read, Some(algorithm), "{number}");
+    }
+}
