@@ -67,12 +67,12 @@ fn verify_version_4<'f>(
     let (policy, algorithm) = (value("policy"), value("x-amz-algorithm"));
     if algorithm != claim::ALGORITHM {
         let message = "Only AWS4-HMAC-SHA256 is supported";
-        return Err(Failure::argument(message, "x-amz-algorithm", algorithm));
+        return Err(Failure::argument(message, "X-Amz-Algorithm", algorithm));
     }
     let date_time = value("x-amz-date");
     if date::parse_basic(date_time).is_none() {
         let message = "X-Amz-Date must be formated via ISO8601 Long format";
-        return Err(Failure::argument(message, "x-amz-date", date_time));
+        return Err(Failure::argument(message, "X-Amz-Date", date_time));
     }
     let credential = value("x-amz-credential");
     let malformed =

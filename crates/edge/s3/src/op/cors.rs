@@ -108,9 +108,7 @@ impl Operate for Preflight {
         if !METHODS.contains(&method) {
             return Err(bad(format!("Invalid Access-Control-Request-Method: {method}")));
         }
-        let headers = request.headers.get("access-control-request-headers");
-        let headers = headers.map(|value| String::from_utf8_lossy(value.as_bytes()));
-        let headers = requested(&headers.unwrap_or_default())?;
+        let headers = requested(&request.headers)?;
         let crossing = Crossing { origin: origin.to_owned(), method: method.to_owned(), headers };
         let (bucket, is_for_bucket) = (request.bucket.clone(), request.key.is_empty());
         Ok(Self { bucket, crossing, is_for_bucket })
