@@ -1,5 +1,6 @@
 use crate::{ItemName, KeyHash, SealId, ServerId, TierTask, TierTicket, Version};
 use alloc::vec::Vec;
+use ripstop_model::Timestamp;
 
 /// On what a write depends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,6 +22,8 @@ pub enum TierWrite {
     Put {
         /// How many.
         len: u32,
+        /// From when on the key has no value again.
+        expires: Option<Timestamp>,
     },
     /// Leaves the key without a value.
     Delete,
@@ -38,7 +41,7 @@ pub enum FetchEnd {
         /// Which item.
         name: ItemName,
     },
-    /// A server gave no answer.
+    /// A server gave no answer in time.
     Silent {
         /// Which server.
         server: ServerId,
@@ -68,8 +71,18 @@ pub enum TierEvent {
     },
     /// A server acknowledged an item.
     ItemStored(TierTask),
-    /// A server did not acknowledge an item.
+    /// A server did not acknowledge an item in time; it may be stored yet.
     StoreFailed(TierTask),
+    /// A server acknowledged that an item is gone, or that it never had it.
+    ItemDeleted(TierTask),
+    /// A server did not acknowledge in time that an item is gone.
+    DeleteFailed(TierTask),
+    /// A server answered a probe.
+    ServerAnswered(ServerId),
+    /// A server did not answer a probe in time.
+    ServerSilent(ServerId),
+    /// It is as late as [`MemoryTier::deadline`](crate::MemoryTier::deadline) said.
+    TimePassed,
     /// What was to be fetched was fetched, or not.
     FetchEnded(TierTask, FetchEnd),
     /// A server lost what it had: it died, or restarted.
@@ -84,11 +97,11 @@ pub struct Fragment {
     /// Which strip of the stripe it belongs to.
     pub strip: u8,
     /// Where it begins in the range.
-    pub at: u16,
+    pub at: u32,
     /// How many bytes of the item come before it.
-    pub skip: u16,
+    pub skip: u32,
     /// Bytes.
-    pub len: u16,
+    pub len: u32,
     /// Where the item is.
     pub server: ServerId,
     /// What it is called.
@@ -107,8 +120,20 @@ pub enum ReadPlan {
         /// The K strips it is decoded from, in their order.
         sources: Vec<u8>,
         /// Bytes of the range.
-        len: u16,
+        len: u32,
         /// What is to be fetched.
+        fragments: Vec<Fragment>,
+    },
+    /// A value that is coded by itself: its K data strips one after another, those that are not
+    /// among the sources decoded. The last ends in zeros that do not belong to it.
+    Join {
+        /// The K strips that it is had from, in their order.
+        sources: Vec<u8>,
+        /// Bytes of a strip.
+        strip_len: u32,
+        /// Bytes of the value.
+        len: u32,
+        /// What is to be fetched: whole strips.
         fragments: Vec<Fragment>,
     },
 }
@@ -118,8 +143,37 @@ pub enum ReadPlan {
 pub enum ItemSource {
     /// Those that a client sent.
     Write(TierTicket),
+    /// A strip of those that a client sent: K of equal length, filled up with zeros, and N - K of
+    /// parity.
+    Strip {
+        /// Names the bytes.
+        ticket: TierTicket,
+        /// Which strip.
+        strip: u8,
+    },
+    /// None: the item says that the key has no value.
+    Tombstone,
     /// Those that were encoded.
     Parity(SealId),
+}
+
+/// What an item says of itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ItemLabel {
+    /// What it is called: its chunk and its position there, or its strip.
+    pub name: ItemName,
+    /// Whose value it is.
+    pub key: KeyHash,
+    /// The value's version. Of items of one key those of the highest are right.
+    pub version: Version,
+    /// Where it begins in its chunk.
+    pub offset: u16,
+    /// Bytes of the value.
+    pub len: u32,
+    /// From when on it is none.
+    pub expires: Option<Timestamp>,
+    /// Whether it says that the key has no value.
+    pub is_tombstone: bool,
 }
 
 /// Why a request was not done.
@@ -127,7 +181,7 @@ pub enum ItemSource {
 pub enum TierRefusal {
     /// As many are under way as may be.
     Busy,
-    /// The value is longer than a chunk.
+    /// The value is longer than may be.
     TooLong,
     /// The write's condition does not hold; this is the key's version, if it has a value.
     Condition(Option<Version>),
@@ -163,6 +217,8 @@ pub enum TierAction {
         name: ItemName,
         /// What is in it.
         source: ItemSource,
+        /// What it says of itself; none of parity, of which `Encode` said it.
+        label: Option<ItemLabel>,
     },
     /// Fetch, and decode if need be; answered by `FetchEnded`.
     Fetch {
@@ -182,17 +238,26 @@ pub enum TierAction {
         stripe: SealId,
         /// What its chunks consist of.
         fragments: Vec<Fragment>,
+        /// What its parity items say: all objects of its chunks.
+        labels: Vec<ItemLabel>,
     },
     /// The stripe's parity is stored: the bytes that `Encode` left can go.
     Forget(SealId),
-    /// Delete an item that nothing needs; no answer is expected.
+    /// Delete an item that nothing needs; answered by `ItemDeleted` or `DeleteFailed`.
     Delete {
+        /// Names the answer.
+        task: TierTask,
         /// Where.
         server: ServerId,
         /// What it is called.
         name: ItemName,
     },
-    /// This server counts as lost: it must be emptied before it returns.
+    /// What was fetched for a ticket of the tier's own can go.
+    Release(TierTicket),
+    /// Ask a server for any sign of life; answered by `ServerAnswered` or `ServerSilent`.
+    Probe(ServerId),
+    /// This server counts as lost: it must be emptied before it returns, and no store of before
+    /// may reach it after.
     Expel(ServerId),
     /// Answer a client.
     Answer(TierTicket, TierAnswer),

@@ -16,8 +16,14 @@
 #![no_std]
 extern crate alloc;
 
+mod bulk;
 mod chunk;
+mod clean;
+mod death;
+mod errand;
 mod event;
+mod evict;
+mod health;
 mod id;
 mod index;
 mod machine;
@@ -27,9 +33,15 @@ mod seal;
 mod state;
 mod write;
 
+pub use bulk::TIER_VALUE_LEN_MAX;
+pub use clean::TIER_CLEANINGS_MAX;
 pub use event::{
-    FetchEnd, Fragment, ItemSource, Presence, ReadPlan, TierAction, TierAnswer, TierEvent,
-    TierRefusal, TierWrite,
+    FetchEnd, Fragment, ItemLabel, ItemSource, Presence, ReadPlan, TierAction, TierAnswer,
+    TierEvent, TierRefusal, TierWrite,
 };
+pub use health::{TIER_PROBE_PAUSE_NANOS, TIER_PROBES_MAX};
 pub use id::{ChunkId, ItemName, KeyHash, SealId, ServerId, TierTask, TierTicket, Version};
-pub use state::{MemoryTier, TIER_READS_MAX, TIER_SEALS_MAX, TIER_TRIES_MAX, TIER_WRITES_MAX};
+pub use state::{
+    MemoryTier, TIER_READ_TRIES_MAX, TIER_READS_MAX, TIER_SEALS_MAX, TIER_TRIES_MAX,
+    TIER_WRITES_MAX,
+};

@@ -1,8 +1,10 @@
 use crate::{
-    ChunkId, Fragment, ItemName, ItemSource, KeyHash, MemoryTier, SealId, ServerId, TIER_SEALS_MAX,
-    TierAction,
+    ChunkId, Fragment, ItemLabel, ItemName, ItemSource, KeyHash, MemoryTier, SealId, ServerId,
+    TIER_SEALS_MAX, TierAction,
     chunk::{CHUNK_LEN, HOLE, LOST},
-    state::{Fetching, Put, Sealing, Stripe},
+    health::NONE_AVOIDED,
+    index::Location,
+    state::{Fetching, Sealing, Stripe},
 };
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -32,7 +34,7 @@ impl MemoryTier {
 
     fn begin_seal(&mut self, data: &[usize], actions: &mut Vec<TierAction>) {
         let id = SealId(self.next_stripe);
-        self.next_stripe = self.next_stripe.checked_add(1).expect("fewer than chunks");
+        self.next_stripe += 1;
         let parity_rings: Vec<usize> =
             (0..self.rings.len()).filter(|ring| !data.contains(ring)).collect();
         let mut take = |&ring: &usize| self.fillings[ring].full.pop_front().expect("it is ready");
@@ -49,29 +51,50 @@ impl MemoryTier {
     /// Also when an earlier try failed.
     pub(crate) fn encode(&mut self, stripe: SealId, actions: &mut Vec<TierAction>) {
         let chunks = self.stripes[&stripe].chunks.clone();
-        let mut fragments: Vec<Fragment> = Vec::new();
+        let (mut fragments, mut labels): (Vec<Fragment>, Vec<ItemLabel>) = (Vec::new(), Vec::new());
         for (strip, id) in (0u8..).zip(chunks) {
-            self.dig_holes(id);
-            let all = self.chunks[&id].overlapping(id, strip, 0, CHUNK_LEN);
+            self.dig_holes(id, actions);
+            let all = (0, CHUNK_LEN);
+            let all = self.chunks[&id].overlapping((id, strip), all, &NONE_AVOIDED);
             fragments.extend(all.expect("what has no source is a hole"));
+            labels.extend(self.labels(id));
         }
         let task = self.task();
         self.fetches.insert(task, Fetching::Seal(stripe));
-        actions.push(TierAction::Encode { task, stripe, fragments });
+        actions.push(TierAction::Encode { task, stripe, fragments, labels });
+    }
+
+    /// What a chunk's objects say of themselves. Those that expired say it as tombstones.
+    fn labels(&self, id: ChunkId) -> impl Iterator<Item = ItemLabel> {
+        let chunk = &self.chunks[&id];
+        let is_there = |slot: &u16| chunk.members[usize::from(*slot)].server != HOLE;
+        let slots = (0..chunk.members.len() as u16).filter(is_there);
+        slots.map(move |slot| {
+            let key = chunk.members[usize::from(slot)].key();
+            let is_here = |it: &Location| it.chunk == id && it.slot == slot;
+            let is_value = self.index.get(key).is_some_and(|it| is_here(&it));
+            let expires = self.expiries.get(&key).copied().filter(|_| is_value);
+            let label = chunk.label(id, slot, expires);
+            let is_grave = self.graves.get(&key).is_some_and(is_here);
+            ItemLabel { is_tombstone: label.is_tombstone || is_grave, ..label }
+        })
     }
 
     /// What is lost before it is encoded is gone: zeros take its place, so that its neighbours are
     /// protected.
-    fn dig_holes(&mut self, id: ChunkId) {
+    fn dig_holes(&mut self, id: ChunkId, actions: &mut Vec<TierAction>) {
         for slot in 0..self.chunks[&id].members.len() as u16 {
-            if self.chunks[&id].source(slot).is_some() {
-                continue;
-            }
-            if let Some(key) = self.index.key_at(id, slot) {
-                self.unindex(key);
-            }
             let chunk = self.chunks.get_mut(&id).expect("it is being sealed");
-            chunk.members[usize::from(slot)].server = HOLE;
+            let is_hole = chunk.members[usize::from(slot)].server == HOLE;
+            if !is_hole && chunk.source(slot, &NONE_AVOIDED).is_none() {
+                let member = &mut chunk.members[usize::from(slot)];
+                member.server = HOLE;
+                let key = member.key();
+                let lost = self.index.get(key).filter(|it| it.chunk == id && it.slot == slot);
+                if lost.is_some() {
+                    self.unindex(key, actions);
+                }
+            }
         }
     }
 
@@ -93,7 +116,7 @@ impl MemoryTier {
 
     fn parity_server(&self, stripe: SealId, ring: usize) -> Option<ServerId> {
         // Odd, so that stripes one after another are spread over all of the ring.
-        let place = u64::from(stripe.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let place = stripe.0.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.rings[ring].server(KeyHash(place.into()), &self.down)
     }
 
@@ -105,7 +128,7 @@ impl MemoryTier {
         actions: &mut Vec<TierAction>,
     ) {
         let name = ItemName::Parity { stripe, strip };
-        self.store(Put { server, name, source: ItemSource::Parity(stripe), tries: 0 }, actions);
+        self.store(server, name, (ItemSource::Parity(stripe), None), actions);
     }
 
     pub(crate) fn parity_put_ended(
@@ -133,14 +156,19 @@ impl MemoryTier {
         }
         self.sealing.remove(&stripe);
         let chunks = self.stripes[&stripe].chunks.clone();
+        let mut leaving = Vec::new();
         for (strip, id) in (0u8..).zip(chunks) {
             let chunk = self.chunks.get_mut(&id).expect("chunks of stripes are kept");
             chunk.sealed = Some((stripe, strip));
             chunk.members.shrink_to_fit();
             for (slot, server) in core::mem::take(&mut chunk.copies) {
                 let name = ItemName::Object { chunk: id, slot };
-                actions.push(TierAction::Delete { server, name });
+                leaving.push(((chunk.ring, id), server, name));
             }
+        }
+        self.consider_cleaning(stripe);
+        for (of, server, name) in leaving {
+            self.delete_of(of, server, name, actions);
         }
         actions.push(TierAction::Forget(stripe));
     }

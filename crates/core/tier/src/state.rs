@@ -1,15 +1,20 @@
 use crate::{
-    ChunkId, FetchEnd, ItemName, ItemSource, KeyHash, Presence, SealId, ServerId, TierAction,
-    TierTask, TierTicket, TierWrite, Version,
-    chunk::{Chunk, Member},
-    index::KeyIndex,
+    ChunkId, ItemName, KeyHash, Presence, SealId, ServerId, TierTask, TierTicket, TierWrite,
+    Version,
+    chunk::{Bulk, Chunk, LOST, Member},
+    clean::{Cleaning, Rewrite},
+    errand::Errand,
+    health::{NONE_AVOIDED, Suspects},
+    index::{KeyIndex, Location},
+    read::Reading,
     ring::Ring,
+    write::Append,
 };
 use alloc::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     vec::Vec,
 };
-use ripstop_model::Code;
+use ripstop_model::{Code, Timestamp};
 
 /// Reads under way at once, at most.
 pub const TIER_READS_MAX: usize = 65_536;
@@ -17,9 +22,11 @@ pub const TIER_READS_MAX: usize = 65_536;
 pub const TIER_WRITES_MAX: usize = 65_536;
 /// Stripes that are being sealed at once, at most.
 pub const TIER_SEALS_MAX: usize = 64;
-/// As often a server may leave an item without acknowledgement, or a fetch without answer, before
+/// As often a server may leave one item without acknowledgement, though it answers probes, before
 /// it counts as lost.
-pub const TIER_TRIES_MAX: u8 = 3;
+pub const TIER_TRIES_MAX: u8 = 4;
+/// As often servers may leave one read without answer before it is refused.
+pub const TIER_READ_TRIES_MAX: u8 = 8;
 
 /// A write that waits for its turn, or for acknowledgements.
 #[derive(Clone, Copy, Debug)]
@@ -29,22 +36,33 @@ pub(crate) struct WaitingWrite {
     pub(crate) presence: Presence,
 }
 
+/// What has its turn at a key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Turn {
+    Client(WaitingWrite),
+    /// The key's grave is a long value: a tombstone is to take its place.
+    Bury(Location),
+    /// What a stripe has of it is to be appended again.
+    Rewrite(Rewrite),
+}
+
+/// Who wants something appended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Origin {
+    Client(TierTicket),
+    /// The key's grave is a long value.
+    Burial,
+    /// A write whose condition held no more when it was stored.
+    Refusal(TierTicket),
+    Rewrite(Rewrite),
+}
+
 /// An object whose items are being stored.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Appending {
-    pub(crate) key: KeyHash,
-    pub(crate) ticket: TierTicket,
+    pub(crate) append: Append,
     /// Acknowledgements that are outstanding.
     pub(crate) waiting: u16,
-}
-
-/// An item that is being stored.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Put {
-    pub(crate) server: ServerId,
-    pub(crate) name: ItemName,
-    pub(crate) source: ItemSource,
-    pub(crate) tries: u8,
 }
 
 /// What a fetch is for.
@@ -52,12 +70,12 @@ pub(crate) struct Put {
 pub(crate) enum Fetching {
     /// With the server, if it is one alone.
     Read {
-        ticket: TierTicket,
-        key: KeyHash,
+        reading: Reading,
         version: Version,
         from: Option<ServerId>,
     },
     Seal(SealId),
+    Rewrite(Rewrite),
 }
 
 /// A stripe.
@@ -94,22 +112,46 @@ pub struct MemoryTier {
     pub(crate) rings: Vec<Ring>,
     pub(crate) fillings: Vec<Filling>,
     pub(crate) down: BTreeSet<ServerId>,
-    /// How often in a row a server gave no answer to a fetch.
-    pub(crate) silences: BTreeMap<ServerId, u8>,
+    pub(crate) suspects: Suspects,
+    pub(crate) now: Timestamp,
     pub(crate) index: KeyIndex,
+    /// Last items of keys without a value.
+    pub(crate) graves: BTreeMap<KeyHash, Location>,
+    /// When values of keys expire, and the same by time.
+    pub(crate) expiries: BTreeMap<KeyHash, Timestamp>,
+    pub(crate) due: BTreeSet<(Timestamp, KeyHash)>,
+    /// Chunks and long values that have dead items, by ring.
+    pub(crate) tainted: BTreeSet<(usize, ChunkId)>,
+    /// How many items of these are being deleted.
+    pub(crate) leaving: BTreeMap<ChunkId, (usize, u32)>,
+    pub(crate) bulks: BTreeMap<ChunkId, Bulk>,
+    /// Stripes of which much is dead.
+    pub(crate) cleanable: BTreeSet<SealId>,
+    pub(crate) cleanings: BTreeMap<SealId, Cleaning>,
+    /// What was evicted last: the next waits until its items are deleted.
+    pub(crate) evicted: Vec<ChunkId>,
+    pub(crate) evicting: Option<SealId>,
+    /// Where the clock's hand is among the long values.
+    pub(crate) hand: ChunkId,
+    pub(crate) bytes_max: u64,
+    /// Bytes that servers have, in all and each.
+    pub(crate) stored: u64,
+    pub(crate) ledger: BTreeMap<ServerId, u64>,
+    /// Of these, what is being deleted.
+    pub(crate) deleting: u64,
     pub(crate) chunks: BTreeMap<ChunkId, Chunk>,
     pub(crate) stripes: BTreeMap<SealId, Stripe>,
     pub(crate) sealing: BTreeMap<SealId, Sealing>,
-    pub(crate) lines: BTreeMap<KeyHash, VecDeque<WaitingWrite>>,
+    pub(crate) lines: BTreeMap<KeyHash, VecDeque<Turn>>,
     pub(crate) writes: usize,
     pub(crate) appending: BTreeMap<(ChunkId, u16), Appending>,
-    pub(crate) puts: BTreeMap<TierTask, Put>,
+    pub(crate) errands: BTreeMap<TierTask, Errand>,
     pub(crate) fetches: BTreeMap<TierTask, Fetching>,
     pub(crate) reads: usize,
     pub(crate) next_task: u64,
     pub(crate) next_version: u64,
-    pub(crate) next_chunk: u32,
-    pub(crate) next_stripe: u32,
+    pub(crate) next_chunk: u64,
+    pub(crate) next_stripe: u64,
 }
 
 impl MemoryTier {
@@ -124,15 +166,31 @@ impl MemoryTier {
             rings: rings.iter().map(|servers| Ring::new(servers)).collect(),
             fillings: rings.iter().map(|_| Filling::default()).collect(),
             down: BTreeSet::new(),
-            silences: BTreeMap::new(),
+            suspects: NONE_AVOIDED,
+            now: Timestamp::from_nanos(0),
             index: KeyIndex::new(),
+            graves: BTreeMap::new(),
+            expiries: BTreeMap::new(),
+            due: BTreeSet::new(),
+            tainted: BTreeSet::new(),
+            leaving: BTreeMap::new(),
+            bulks: BTreeMap::new(),
+            cleanable: BTreeSet::new(),
+            cleanings: BTreeMap::new(),
+            evicted: Vec::new(),
+            evicting: None,
+            hand: ChunkId(0),
+            bytes_max: u64::MAX,
+            stored: 0,
+            ledger: BTreeMap::new(),
+            deleting: 0,
             chunks: BTreeMap::new(),
             stripes: BTreeMap::new(),
             sealing: BTreeMap::new(),
             lines: BTreeMap::new(),
             writes: 0,
             appending: BTreeMap::new(),
-            puts: BTreeMap::new(),
+            errands: BTreeMap::new(),
             fetches: BTreeMap::new(),
             reads: 0,
             next_task: 0,
@@ -147,16 +205,32 @@ impl MemoryTier {
         TierTask(self.next_task)
     }
 
-    pub(crate) fn store(&mut self, put: Put, actions: &mut Vec<TierAction>) {
-        let task = self.task();
-        self.puts.insert(task, put);
-        let Put { server, name, source, tries: _ } = put;
-        actions.push(TierAction::Store { task, server, name, source });
+    pub(crate) const fn version(&mut self) -> Version {
+        self.next_version += 1;
+        Version(self.next_version)
+    }
+
+    pub(crate) const fn chunk_id(&mut self) -> ChunkId {
+        self.next_chunk += 1;
+        ChunkId(self.next_chunk)
+    }
+
+    /// Everything that the server had is an erasure.
+    pub(crate) fn forget_items_of(&mut self, server: ServerId) {
+        for chunk in self.chunks.values_mut() {
+            let lost = chunk.members.iter_mut().filter(|member| member.server == server);
+            lost.for_each(|member| member.server = LOST);
+            chunk.copies.retain(|copy| copy.1 != server);
+        }
+        self.stored -= self.ledger.remove(&server).unwrap_or(0);
+        let parity = self.stripes.values_mut().flat_map(|stripe| &mut stripe.parity);
+        let strips = self.bulks.values_mut().flat_map(|bulk| &mut bulk.servers);
+        parity.chain(strips).filter(|at| **at == server).for_each(|at| *at = LOST);
     }
 
     /// Whether the item should be where a server says it is not. If not, what was asked for has
     /// moved meanwhile, and the server is innocent.
-    pub(crate) fn expects(&self, server: ServerId, name: ItemName) -> bool {
+    pub fn expects(&self, server: ServerId, name: ItemName) -> bool {
         match name {
             ItemName::Object { chunk, slot } => self.chunks.get(&chunk).is_some_and(|chunk| {
                 chunk.members[usize::from(slot)].server == server
@@ -165,19 +239,10 @@ impl MemoryTier {
             ItemName::Parity { stripe, strip } => self.stripes.get(&stripe).is_some_and(|stripe| {
                 stripe.parity.get(usize::from(strip) - self.code.k()) == Some(&server)
             }),
-        }
-    }
-
-    /// The server that is to be blamed for how a fetch ended.
-    pub(crate) fn blamed(&mut self, end: FetchEnd) -> Option<ServerId> {
-        match end {
-            FetchEnd::Done => None,
-            FetchEnd::Missing { server, name } => self.expects(server, name).then_some(server),
-            FetchEnd::Silent { server } => {
-                let silences = self.silences.entry(server).or_default();
-                *silences += 1;
-                (*silences >= TIER_TRIES_MAX).then_some(server)
-            }
+            ItemName::Strip { value, strip } => self
+                .bulks
+                .get(&value)
+                .is_some_and(|bulk| bulk.servers[usize::from(strip)] == server),
         }
     }
 
@@ -203,7 +268,14 @@ impl MemoryTier {
                 + stripe.chunks.capacity() * size_of::<ChunkId>()
                 + stripe.parity.capacity() * size_of::<ServerId>()
         };
+        let of_bulk = |bulk: &Bulk| {
+            size_of::<(ChunkId, Bulk)>() + bulk.servers.capacity() * size_of::<ServerId>()
+        };
         self.index.bytes()
+            + self.bulks.values().map(of_bulk).sum::<usize>()
+            + self.graves.len() * size_of::<(KeyHash, Location)>()
+            + self.expiries.len() * 2 * size_of::<(KeyHash, Timestamp)>()
+            + self.tainted.len() * size_of::<ChunkId>()
             + self.chunks.values().map(of_chunk).sum::<usize>()
             + self.stripes.values().map(of_stripe).sum::<usize>()
     }
@@ -211,7 +283,7 @@ impl MemoryTier {
     /// Bytes of objects in chunks, and those of them that are dead.
     pub fn chunk_bytes(&self) -> (u64, u64) {
         let sums = |(used, dead), chunk: &Chunk| {
-            (used + u64::from(chunk.used), dead + u64::from(chunk.used - chunk.live))
+            (used + u64::from(chunk.used), dead + u64::from(chunk.dead))
         };
         self.chunks.values().fold((0, 0), sums)
     }
