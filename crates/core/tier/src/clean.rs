@@ -1,0 +1,251 @@
+//! Stripes of which much is dead: what lives is appended again, and the rest deleted.
+
+use crate::{
+    ItemName, KeyHash, MemoryTier, SealId, TierAction, TierTicket,
+    chunk::{CHUNK_OBJECTS_MAX, HOLE, LOST},
+    health::NONE_AVOIDED,
+    index::Location,
+    state::{Fetching, Origin, Turn},
+    write::Append,
+};
+use alloc::vec::Vec;
+
+/// Stripes that are cleaned at once, at most.
+pub const TIER_CLEANINGS_MAX: usize = 4;
+/// Beside its value, of each item, about: key, label and the server's own.
+pub(crate) const ITEM_OVERHEAD: u64 = 160;
+/// An object's share of a parity item's list.
+const LABEL_LEN: u64 = 40;
+/// First of the tier's own tickets.
+const OWN_TICKETS: u64 = 1 << 63;
+
+/// A stripe that is being cleaned.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cleaning {
+    /// Objects that are not appended again yet.
+    pub(crate) left: u32,
+    /// One of them could not be: the stripe stays.
+    is_failed: bool,
+    /// Of the servers' memory.
+    pub(crate) bytes: u64,
+}
+
+/// An object that is to be appended again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Rewrite {
+    pub(crate) key: KeyHash,
+    from: Location,
+    stripe: SealId,
+    /// Names its bytes.
+    pub(crate) ticket: TierTicket,
+}
+
+impl MemoryTier {
+    /// Whether less than three quarters of the stripe live.
+    pub(crate) fn consider_cleaning(&mut self, stripe: SealId) {
+        let chunks = self.stripes[&stripe].chunks.iter().map(|id| &self.chunks[id]);
+        let weight = |bytes: u16, count: usize| u64::from(bytes) + ITEM_OVERHEAD * count as u64;
+        let sums = chunks.fold((0, 0), |(all, dead), chunk| {
+            let of_dead = weight(chunk.dead, chunk.corpses.into());
+            (all + weight(chunk.used, chunk.members.len()), dead + of_dead)
+        });
+        let is_busy = self.sealing.contains_key(&stripe) || self.cleanings.contains_key(&stripe);
+        if sums.1 * 4 > sums.0 && !is_busy {
+            self.cleanable.insert(stripe);
+        }
+    }
+
+    pub(crate) fn clean(&mut self, actions: &mut Vec<TierAction>) {
+        self.evict(actions);
+        while self.cleanings.len() < TIER_CLEANINGS_MAX {
+            let Some(stripe) = self.cleanable.pop_first() else { return };
+            self.begin_cleaning(stripe, actions);
+        }
+    }
+
+    pub(crate) fn begin_cleaning(&mut self, stripe: SealId, actions: &mut Vec<TierAction>) {
+        self.cleanable.remove(&stripe);
+        let bytes = self.stripe_bytes(stripe);
+        self.cleanings.insert(stripe, Cleaning { left: 1, is_failed: false, bytes });
+        for (key, from) in self.last_items(stripe) {
+            self.cleanings.get_mut(&stripe).expect("it is being cleaned").left += 1;
+            self.next_task += 1;
+            let ticket = TierTicket(OWN_TICKETS + self.next_task);
+            self.queue(key, Turn::Rewrite(Rewrite { key, from, stripe, ticket }), actions);
+        }
+        self.cleaned_one(stripe, false, actions);
+    }
+
+    /// The values and graves that are in the stripe.
+    pub(crate) fn last_items(&self, stripe: SealId) -> Vec<(KeyHash, Location)> {
+        let mut items = Vec::with_capacity(CHUNK_OBJECTS_MAX);
+        for &chunk in &self.stripes[&stripe].chunks {
+            for (slot, member) in (0u16..).zip(&self.chunks[&chunk].members) {
+                let from = Location { version: member.version, chunk, slot };
+                let key = member.key();
+                let is_grave = self.graves.get(&key) == Some(&from);
+                if is_grave || self.index.get(key) == Some(from) {
+                    items.push((key, from));
+                }
+            }
+        }
+        items
+    }
+
+    /// Whether it waits for servers.
+    pub(crate) fn begin_rewrite(
+        &mut self,
+        rewrite: Rewrite,
+        actions: &mut Vec<TierAction>,
+    ) -> bool {
+        let Rewrite { key, from, stripe, ticket } = rewrite;
+        if self.index.get(key) == Some(from) {
+            let plan = self.plan_read(from, &self.suspects);
+            let plan = plan.or_else(|| self.plan_read(from, &NONE_AVOIDED));
+            if let Some(plan) = plan {
+                let task = self.task();
+                self.fetches.insert(task, Fetching::Rewrite(rewrite));
+                actions.push(TierAction::Fetch { task, ticket, plan });
+                return true;
+            }
+            // Too many servers are lost: it is gone for ever.
+            self.bury(key, actions);
+        }
+        let is_grave = self.graves.get(&key) == Some(&from);
+        if is_grave && self.is_haunted(key, from) {
+            let tombstone = Append::tombstone(key, Origin::Rewrite(rewrite), from.version);
+            if self.append(tombstone, actions) {
+                return true;
+            }
+            self.cleaned_one(stripe, true, actions);
+            return false;
+        }
+        if is_grave {
+            self.graves.remove(&key);
+            self.kill_grave(from, actions);
+        }
+        self.cleaned_one(stripe, false, actions);
+        false
+    }
+
+    /// Its bytes are fetched.
+    pub(crate) fn rewrite(&mut self, rewrite: Rewrite, actions: &mut Vec<TierAction>) {
+        let Rewrite { key, from, stripe, ticket } = rewrite;
+        let len = self.chunks[&from.chunk].members[usize::from(from.slot)].len.into();
+        let expires = self.expiries.get(&key).copied();
+        let tombstone = Append::tombstone(key, Origin::Rewrite(rewrite), from.version);
+        let append = Append { len, expires, is_tombstone: false, ..tombstone };
+        if self.index.get(key) != Some(from) {
+            // It expired meanwhile.
+            actions.push(TierAction::Release(ticket));
+            return self.run_line(key, actions);
+        }
+        if !self.append(append, actions) {
+            actions.push(TierAction::Release(ticket));
+            self.cleaned_one(stripe, true, actions);
+            self.run_line_on(key, actions);
+        }
+    }
+
+    /// The index is switched, if it says what it said.
+    pub(crate) fn rewritten(
+        &mut self,
+        rewrite: &Rewrite,
+        to: Location,
+        is_stored: bool,
+        actions: &mut Vec<TierAction>,
+    ) {
+        let Rewrite { key, from, stripe, ticket } = *rewrite;
+        let is_tombstone = self.chunks[&to.chunk].members[usize::from(to.slot)].is_tombstone;
+        if is_stored && self.index.get(key) == Some(from) {
+            self.index.insert(key, to);
+            self.kill(from, actions);
+        } else {
+            self.kill(to, actions);
+            if is_stored && self.graves.get(&key) == Some(&from) {
+                self.kill_grave(from, actions);
+                self.graves.insert(key, to);
+                if is_tombstone {
+                    self.revive(to);
+                }
+            }
+        }
+        actions.push(TierAction::Release(ticket));
+        self.cleaned_one(stripe, !is_stored, actions);
+    }
+
+    fn cleaned_one(&mut self, stripe: SealId, is_failed: bool, actions: &mut Vec<TierAction>) {
+        let cleaning = self.cleanings.get_mut(&stripe).expect("it is being cleaned");
+        cleaning.left -= 1;
+        cleaning.is_failed |= is_failed;
+        if cleaning.left > 0 {
+            return;
+        }
+        let is_failed = cleaning.is_failed;
+        self.cleanings.remove(&stripe);
+        if !is_failed {
+            self.drop_stripe(stripe, actions);
+        }
+    }
+
+    /// Nothing reads anything of it any more.
+    fn drop_stripe(&mut self, id: SealId, actions: &mut Vec<TierAction>) {
+        self.cleanable.remove(&id);
+        let stripe = &self.stripes[&id];
+        let (chunks, parity) = (stripe.chunks.clone(), stripe.parity.clone());
+        for (strip, server) in (self.code.k() as u8..).zip(parity) {
+            if server != LOST {
+                self.delete(server, ItemName::Parity { stripe: id, strip }, actions);
+            }
+        }
+        for &chunk in &chunks {
+            let ring = self.chunks[&chunk].ring;
+            for slot in 0..self.chunks[&chunk].members.len() as u16 {
+                let server = self.chunks[&chunk].members[usize::from(slot)].server;
+                if server != LOST && server != HOLE {
+                    let name = ItemName::Object { chunk, slot };
+                    self.delete_of((ring, chunk), server, name, actions);
+                }
+            }
+        }
+        for chunk in &chunks {
+            let ring = self.chunks.remove(chunk).expect("chunks of stripes are kept").ring;
+            if !self.leaving.contains_key(chunk) {
+                self.tainted.remove(&(ring, *chunk));
+            }
+        }
+        self.stripes.remove(&id);
+    }
+
+    fn stripe_bytes(&self, id: SealId) -> u64 {
+        let stripe = &self.stripes[&id];
+        let slots = |chunk| (0..self.chunks[chunk].members.len() as u16).map(|slot| (*chunk, slot));
+        let objects = stripe.chunks.iter().flat_map(slots);
+        let objects = objects.map(|(chunk, slot)| ItemName::Object { chunk, slot });
+        let parities =
+            (0..stripe.parity.len() as u8).map(|strip| ItemName::Parity { stripe: id, strip });
+        objects.chain(parities).map(|name| self.item_bytes(name)).sum()
+    }
+
+    /// Of its server's memory, about.
+    pub(crate) fn item_bytes(&self, name: ItemName) -> u64 {
+        let len = match name {
+            ItemName::Object { chunk, slot } => {
+                u64::from(self.chunks[&chunk].members[usize::from(slot)].len)
+            }
+            ItemName::Strip { value, .. } => self.bulks[&value].strip_len(self.code.k()).into(),
+            ItemName::Parity { stripe, .. } => {
+                let counts =
+                    self.stripes[&stripe].chunks.iter().map(|id| self.chunks[id].members.len());
+                u64::from(crate::chunk::CHUNK_LEN) + LABEL_LEN * counts.sum::<usize>() as u64
+            }
+        };
+        ITEM_OVERHEAD + len
+    }
+
+    /// Of the tombstone that took a grave's place nothing is dead.
+    fn revive(&mut self, location: Location) {
+        let chunk = self.chunks.get_mut(&location.chunk).expect("it was appended");
+        chunk.corpses -= 1;
+    }
+}

@@ -1,0 +1,148 @@
+//! How a key loses its value without a new one.
+//!
+//! Items of older values stay on the servers until their stripe is cleaned. So that none of them
+//! is taken for the key's value when the index is made anew from the servers, the last item of a
+//! key without a value, its *grave*, says that it has none: it is a tombstone, or has expired. A
+//! grave may go when no chunk older than it has anything dead any more.
+
+use crate::{
+    ChunkId, ItemName, KeyHash, MemoryTier, ServerId, TierAction,
+    chunk::BULK,
+    index::Location,
+    ring::ring_of,
+    state::{Origin, Turn},
+    write::Append,
+};
+use alloc::vec::Vec;
+
+impl MemoryTier {
+    /// What the key had is dead from now on.
+    pub(crate) fn unindex(&mut self, key: KeyHash, actions: &mut Vec<TierAction>) {
+        let value = self.index.get(key);
+        self.index.remove(key);
+        if let Some(expires) = self.expiries.remove(&key) {
+            self.due.remove(&(expires, key));
+        }
+        if let Some(location) = value {
+            self.kill(location, actions);
+        }
+        if let Some(location) = self.graves.remove(&key) {
+            self.kill_grave(location, actions);
+        }
+    }
+
+    pub(crate) fn kill(&mut self, location: Location, actions: &mut Vec<TierAction>) {
+        let Location { chunk: id, slot, .. } = location;
+        if slot == BULK {
+            return self.drop_bulk(id, actions);
+        }
+        let chunk = self.chunks.get_mut(&id).expect("the index names chunks that are there");
+        chunk.dead += chunk.members[usize::from(slot)].len;
+        chunk.corpses += 1;
+        let (ring, sealed) = (chunk.ring, chunk.sealed);
+        self.tainted.insert((ring, id));
+        if let Some((stripe, _)) = sealed {
+            self.consider_cleaning(stripe);
+        }
+    }
+
+    /// What expired was dead already when it became a grave.
+    pub(crate) fn kill_grave(&mut self, location: Location, actions: &mut Vec<TierAction>) {
+        let Location { chunk: id, slot, .. } = location;
+        let is_tombstone = |id| {
+            self.chunks.get(&id).is_some_and(|chunk: &crate::chunk::Chunk| {
+                chunk.members[usize::from(slot)].is_tombstone
+            })
+        };
+        if slot == BULK || is_tombstone(id) {
+            self.kill(location, actions);
+        }
+    }
+
+    /// Values whose time is over.
+    pub(crate) fn expire(&mut self, actions: &mut Vec<TierAction>) {
+        while let Some(&(expires, key)) = self.due.first() {
+            if expires > self.now {
+                return;
+            }
+            self.due.pop_first();
+            self.expiries.remove(&key);
+            self.bury(key, actions);
+        }
+    }
+
+    /// The key has no value any more, and its last item says so.
+    pub(crate) fn bury(&mut self, key: KeyHash, actions: &mut Vec<TierAction>) {
+        let Some(location) = self.index.get(key) else { return };
+        self.index.remove(key);
+        if location.slot != BULK {
+            // Its bytes are dead, and it is a grave as it is.
+            self.kill(location, actions);
+        }
+        self.graves.insert(key, location);
+        if location.slot == BULK {
+            self.queue(key, Turn::Bury(location), actions);
+        }
+    }
+
+    /// Whether a grave there is needed: something older may have dead items of its key.
+    pub(crate) fn is_haunted(&self, key: KeyHash, grave: Location) -> bool {
+        let ring = ring_of(key, self.rings.len());
+        let older = (ring, ChunkId(0))..(ring, grave.chunk);
+        let beside = self.chunks.get(&grave.chunk).is_some_and(|chunk| {
+            let before = &chunk.members[..usize::from(grave.slot)];
+            before.iter().any(|member| member.key() == key)
+        });
+        beside || self.tainted.range(older).next().is_some()
+    }
+
+    /// A long value is not kept as a grave: a tombstone takes its place, if one is needed.
+    pub(crate) fn begin_burial(
+        &mut self,
+        key: KeyHash,
+        from: Location,
+        actions: &mut Vec<TierAction>,
+    ) -> bool {
+        if self.graves.get(&key) != Some(&from) {
+            return false;
+        }
+        let (origin, version) = (Origin::Burial, self.version());
+        let append = Append::tombstone(key, origin, version);
+        if self.is_haunted(key, from) && self.append(append, actions) {
+            return true;
+        }
+        self.graves.remove(&key);
+        self.kill(from, actions);
+        false
+    }
+
+    /// Deletes an item of a chunk or a long value, which taints what is newer until it is gone.
+    pub(crate) fn delete_of(
+        &mut self,
+        (ring, id): (usize, ChunkId),
+        server: ServerId,
+        name: ItemName,
+        actions: &mut Vec<TierAction>,
+    ) {
+        self.leaving.entry(id).or_insert((ring, 0)).1 += 1;
+        self.tainted.insert((ring, id));
+        self.delete(server, name, actions);
+    }
+
+    pub(crate) fn item_deleted(&mut self, name: ItemName) {
+        let (ItemName::Object { chunk: id, .. } | ItemName::Strip { value: id, .. }) = name else {
+            return;
+        };
+        let Some((ring, count)) = self.leaving.get_mut(&id) else { return };
+        let ring = *ring;
+        *count -= 1;
+        if *count > 0 {
+            return;
+        }
+        self.leaving.remove(&id);
+        let is_clean = self.chunks.get(&id).is_none_or(|chunk| chunk.corpses == 0);
+        if is_clean && !self.bulks.contains_key(&id) {
+            self.tainted.remove(&(ring, id));
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Items that are being stored or deleted. An errand ends when its server acknowledges it or is
+//! lost, and not before: so no delete of an item can overtake its store.
+
+use crate::{
+    ItemLabel, ItemName, ItemSource, MemoryTier, ServerId, TIER_TRIES_MAX, TierAction, TierTask,
+    health::Held,
+};
+use alloc::vec::Vec;
+
+/// What is to be done with an item.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Deed {
+    Store { source: ItemSource, label: Option<ItemLabel> },
+    Delete,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Errand {
+    pub(crate) server: ServerId,
+    pub(crate) name: ItemName,
+    pub(crate) deed: Deed,
+    pub(crate) tries: u8,
+    /// Of its server's memory.
+    pub(crate) bytes: u64,
+}
+
+impl MemoryTier {
+    pub(crate) fn store(
+        &mut self,
+        server: ServerId,
+        name: ItemName,
+        (source, label): (ItemSource, Option<ItemLabel>),
+        actions: &mut Vec<TierAction>,
+    ) {
+        let deed = Deed::Store { source, label };
+        let bytes = self.item_bytes(name);
+        self.stored += bytes;
+        *self.ledger.entry(server).or_default() += bytes;
+        self.run_errand(Errand { server, name, deed, tries: 0, bytes }, actions);
+    }
+
+    pub(crate) fn delete(
+        &mut self,
+        server: ServerId,
+        name: ItemName,
+        actions: &mut Vec<TierAction>,
+    ) {
+        let bytes = self.item_bytes(name);
+        self.deleting += bytes;
+        self.run_errand(Errand { server, name, deed: Deed::Delete, tries: 0, bytes }, actions);
+    }
+
+    /// Also when an earlier try failed.
+    pub(crate) fn run_errand(&mut self, errand: Errand, actions: &mut Vec<TierAction>) {
+        if self.down.contains(&errand.server) {
+            return self.errand_ended(errand, actions);
+        }
+        let task = self.task();
+        self.errands.insert(task, errand);
+        let Errand { server, name, deed, .. } = errand;
+        actions.push(match deed {
+            Deed::Store { source, label } => {
+                TierAction::Store { task, server, name, source, label }
+            }
+            Deed::Delete => TierAction::Delete { task, server, name },
+        });
+    }
+
+    pub(crate) fn errand_done(&mut self, task: TierTask, actions: &mut Vec<TierAction>) {
+        let Some(errand) = self.errands.remove(&task) else { return };
+        self.server_answered(errand.server, actions);
+        self.errand_ended(errand, actions);
+    }
+
+    pub(crate) fn errand_failed(&mut self, task: TierTask, actions: &mut Vec<TierAction>) {
+        let Some(mut errand) = self.errands.remove(&task) else { return };
+        errand.tries += 1;
+        let server = errand.server;
+        // A server that answers probes and never this is of no use.
+        let is_useless = errand.tries >= TIER_TRIES_MAX;
+        self.hold(server, Held::Errand(errand), actions);
+        if is_useless {
+            self.lose(server, actions);
+        }
+    }
+
+    /// The item is stored or deleted, or its server is lost.
+    pub(crate) fn errand_ended(&mut self, errand: Errand, actions: &mut Vec<TierAction>) {
+        match (errand.deed, errand.name) {
+            (Deed::Store { .. }, ItemName::Object { chunk, slot }) => {
+                self.object_put_ended(chunk, slot, actions);
+            }
+            (Deed::Store { .. }, ItemName::Strip { value, .. }) => {
+                self.object_put_ended(value, crate::chunk::BULK, actions);
+            }
+            (Deed::Store { .. }, ItemName::Parity { stripe, strip }) => {
+                self.parity_put_ended(stripe, strip, actions);
+            }
+            (Deed::Delete, name) => {
+                self.deleting -= errand.bytes;
+                if let Some(bytes) = self.ledger.get_mut(&errand.server) {
+                    *bytes -= errand.bytes;
+                    self.stored -= errand.bytes;
+                }
+                self.item_deleted(name);
+            }
+        }
+    }
+}
