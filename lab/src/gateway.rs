@@ -52,6 +52,9 @@ pub(crate) struct Gateway {
     /// Encrypt what is stored.
     #[arg(long)]
     pub encrypt: bool,
+    /// Pack objects below this size, such as `64 KiB`; 0 stores each by itself.
+    #[arg(long)]
+    pub pack_below: Option<String>,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -105,7 +108,9 @@ pub(crate) async fn run(arguments: &Gateway) -> Result<ExitCode> {
         for &clients in &arguments.clients {
             for policy in &arguments.policies {
                 // A gateway of its own for each row: none pays for the garbage of another.
-                let gateway = Served::start(code, policy, delay, arguments.encrypt).await?;
+                let (encrypt, pack_below) = (arguments.encrypt, arguments.pack_below.as_deref());
+                let pool = served::Pool { code, policy, delay, encrypt, pack_below };
+                let gateway = Served::start(pool).await?;
                 for &operation in &arguments.operations {
                     let seconds = Duration::from_secs_f64(arguments.seconds);
                     let measured = measure(&gateway, operation, bytes, clients, seconds).await?;

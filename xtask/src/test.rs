@@ -45,6 +45,13 @@ pub(crate) fn test(arguments: &Arguments) -> Result<Tally> {
         match run(cargo(&workspace(&["--no-run"]))?, BUILD_MAX) {
             Ok(()) => {
                 let mut tests = cargo(&workspace(&[]))?;
+                match tool::memcached() {
+                    Ok(path) => tests.env("RIPSTOP_MEMCACHED", path),
+                    Err(error) => {
+                        tally.skip(&format!("the memory tier's tests: memcached: {error:#}"));
+                        tests.env("RIPSTOP_MEMCACHED", "")
+                    }
+                };
                 if arguments.all {
                     tests.env("RIPSTOP_HISTORIES", HISTORIES);
                 }

@@ -33,6 +33,14 @@ pub(crate) fn rclone() -> Result<PathBuf> {
     }
 }
 
+/// memcached: from PATH, else Debian's.
+pub(crate) fn memcached() -> Result<PathBuf> {
+    if find("memcached").is_none() {
+        debian(&["memcached"])?;
+    }
+    find("memcached").context("installed, and not on PATH")
+}
+
 /// versitygw, an S3 server over a folder: from PATH, else built from source.
 pub(crate) fn versitygw() -> Result<PathBuf> {
     find("versitygw").map_or_else(|| go("versitygw", VERSITYGW), Ok)

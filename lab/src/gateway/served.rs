@@ -60,35 +60,36 @@ impl ripstop_s3::RequestObserver for Hashing {
     }
 }
 
-fn configuration(
-    data: &std::path::Path,
-    code: Code,
-    policy: &str,
-    delay: Option<&str>,
-    encrypt: bool,
-) -> String {
-    let (data, n, k) = (data.display(), code.n(), code.k());
+/// The pool that is measured.
+pub(super) struct Pool<'a> {
+    pub(super) code: Code,
+    pub(super) policy: &'a str,
+    pub(super) delay: Option<&'a str>,
+    pub(super) encrypt: bool,
+    pub(super) pack_below: Option<&'a str>,
+}
+
+fn configuration(data: &std::path::Path, pool: &Pool) -> String {
+    let (data, n, k) = (data.display(), pool.code.n(), pool.code.k());
+    let (policy, encrypt) = (pool.policy, pool.encrypt);
+    let pack_below = pool.pack_below.map(|below| format!("pack_below = {below:?}\n"));
+    let pack_below = pack_below.unwrap_or_default();
     let node = |node| {
-        let delay = delay.map(|delay| format!("delay = {delay:?}\nseed = {node}\n"));
+        let delay = pool.delay.map(|delay| format!("delay = {delay:?}\nseed = {node}\n"));
         let memory = "kind = \"memory\"\nbytes_max = \"8 GiB\"\n";
         format!("[[node]]\nname = \"m{node}\"\n{memory}{}", delay.unwrap_or_default())
     };
     let nodes: String = (0..n).map(node).collect();
     format!(
         "[gateway]\ndata = \"{data}\"\n[store]\ngrace = \"1s\"\nsweep_every = \"1s\"\n\
-         [[pool]]\nname = \"memory\"\ncode = [{n}, {k}]\npolicy = {policy:?}\nencrypt = {encrypt}\n{nodes}"
+         [[pool]]\nname = \"memory\"\ncode = [{n}, {k}]\npolicy = {policy:?}\nencrypt = {encrypt}\n{pack_below}{nodes}"
     )
 }
 
 impl Served {
-    pub(super) async fn start(
-        code: Code,
-        policy: &str,
-        delay: Option<&str>,
-        encrypt: bool,
-    ) -> Result<Self> {
+    pub(super) async fn start(pool: Pool<'_>) -> Result<Self> {
         let folder = tempfile::tempdir()?;
-        let text = configuration(folder.path(), code, policy, delay, encrypt);
+        let text = configuration(folder.path(), &pool);
         let config = config::parse(&text, [])?;
         let data = DataFolder::create(&config)?;
         let telemetry = Telemetry::new(true, None);

@@ -1,0 +1,195 @@
+use crate::{
+    answer::{CodedMemoryError, Done, StoredValue},
+    coder::Coder,
+    link::{Keepsake, Link},
+    name::Names,
+    settings::LinkSettings,
+    shell::Shell,
+    state::{Waiter, Wish},
+    status::CodedMemoryStatus,
+};
+use bytes::Bytes;
+use ripstop_model::Code;
+use ripstop_seal::{Sealer, StoreKey};
+use ripstop_tier::{MemoryTier, Presence, ServerId, Version};
+use std::{collections::BTreeSet, net::SocketAddr, sync::Arc};
+use thiserror::Error;
+use tokio::sync::oneshot;
+
+/// Bytes of a caller's key, at most.
+pub const CALLER_KEY_MAX: usize = 250;
+/// Servers of all rings, at most: what the tier can number.
+const SERVERS_MAX: usize = u16::MAX as usize - 1;
+
+/// Over which servers a memory is, and how.
+#[derive(Clone, Debug)]
+pub struct CodedMemorySettings {
+    /// What the tier is called; two that share servers have two names.
+    pub name: String,
+    /// N rings, any K of which suffice. With K = N nothing is coded or copied.
+    pub code: Code,
+    /// The servers of each of the N rings.
+    pub rings: Vec<Vec<SocketAddr>>,
+    /// Others store items at these servers too: they are never emptied, so what is left there from
+    /// an earlier run takes memory until they restart.
+    pub is_shared: bool,
+    /// How servers are spoken to. Its bounds are not used: the next one is.
+    pub link: LinkSettings,
+    /// Bytes of requests under way, at most; more are refused as busy.
+    pub bytes_max: usize,
+}
+
+/// The settings are none.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum CodedMemorySettingsError {
+    /// Another number of rings than the code has.
+    #[error("{rings} rings of memory servers for a code of {n}")]
+    Rings {
+        /// How many there are.
+        rings: usize,
+        /// How many there should be.
+        n: usize,
+    },
+    /// A ring without servers.
+    #[error("ring {0} has no memory servers")]
+    Empty(usize),
+    /// A server that is there twice.
+    #[error("memory server {0} is in two places")]
+    Twice(SocketAddr),
+    /// More servers than can be numbered.
+    #[error("{0} memory servers, at most {SERVERS_MAX}")]
+    Many(usize),
+}
+
+/// Small values in the memory of memcached servers, coded across them: what is answered survives
+/// the loss of any N - K of them.
+///
+/// Requests go on if their caller gives up. What is under way when the last clone is dropped is
+/// not done.
+#[derive(Clone, Debug)]
+pub struct CodedMemory {
+    shell: Arc<Shell>,
+}
+
+impl CodedMemory {
+    /// A memory over servers, which need not be there yet, and are emptied. Hashes and seals are
+    /// made with the key.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub fn new(
+        settings: CodedMemorySettings,
+        key: &StoreKey,
+    ) -> Result<Self, CodedMemorySettingsError> {
+        let rings = numbered(&settings)?;
+        let CodedMemorySettings { name, code, rings: servers, is_shared, link, bytes_max } =
+            settings;
+        let names = Names::new(Sealer::new(key), &name, ripstop_host::random_u64());
+        let (tier, coder) = (MemoryTier::new(code, &rings), Coder::new(code));
+        let shell = Arc::new(Shell::new(tier, coder, names, bytes_max));
+        let (keep, token) = shell.names().keepsake();
+        let keepsake = Keepsake { key: keep, token, is_alone: !is_shared };
+        // Requests are bounded where callers ask: what the tier itself asks for is never refused.
+        let link = LinkSettings { requests_max: usize::MAX, bytes_max: usize::MAX, ..link };
+        let start = |(number, at)| {
+            Link::start(number, at, link, Some(keepsake.clone()), Arc::downgrade(&shell))
+        };
+        shell.set_links((0u16..).zip(servers.into_iter().flatten()).map(start).collect());
+        Ok(Self { shell })
+    }
+
+    /// The key's value, if it has one.
+    pub async fn get(&self, key: &[u8]) -> Result<Option<StoredValue>, CodedMemoryError> {
+        value(self.ask(key, Wish::Get).await?)
+    }
+
+    /// The values of keys, in their order; all are asked for at once.
+    pub async fn get_many(
+        &self,
+        keys: &[&[u8]],
+    ) -> Result<Vec<Option<StoredValue>>, CodedMemoryError> {
+        keys.iter().try_for_each(|key| check(key))?;
+        let mut answers = Vec::with_capacity(keys.len());
+        let wishes: Vec<_> = keys
+            .iter()
+            .map(|key| {
+                let (waiter, answer): (Waiter, _) = oneshot::channel();
+                answers.push(answer);
+                (self.shell.names().key(key), Wish::Get, waiter)
+            })
+            .collect();
+        self.shell.ask(wishes);
+        let mut values = Vec::with_capacity(keys.len());
+        for answer in answers {
+            values.push(value(answer.await.map_err(|_| CodedMemoryError::Ended)??)?);
+        }
+        Ok(values)
+    }
+
+    /// Gives the key a value if the condition holds; its version.
+    pub async fn put(
+        &self,
+        key: &[u8],
+        value: Bytes,
+        presence: Presence,
+    ) -> Result<Version, CodedMemoryError> {
+        match self.ask(key, Wish::Put(value, presence)).await? {
+            Done::Written(version) => Ok(version),
+            Done::Value(_) | Done::Nothing | Done::Deleted => Err(CodedMemoryError::Ended),
+        }
+    }
+
+    /// Leaves the key without a value if the condition holds; whether it had one.
+    pub async fn delete(&self, key: &[u8], presence: Presence) -> Result<bool, CodedMemoryError> {
+        let done = self.ask(key, Wish::Delete(presence)).await?;
+        Ok(done == Done::Deleted)
+    }
+
+    /// What it did and has. Looks at all chunks: not for every request.
+    pub fn status(&self) -> CodedMemoryStatus {
+        self.shell.status()
+    }
+
+    async fn ask(&self, key: &[u8], wish: Wish) -> Result<Done, CodedMemoryError> {
+        check(key)?;
+        let (waiter, answer) = oneshot::channel();
+        self.shell.ask([(self.shell.names().key(key), wish, waiter)]);
+        answer.await.map_err(|_| CodedMemoryError::Ended)?
+    }
+}
+
+fn check(key: &[u8]) -> Result<(), CodedMemoryError> {
+    let is_key = (1..=CALLER_KEY_MAX).contains(&key.len());
+    is_key.then_some(()).ok_or(CodedMemoryError::Key(key.len()))
+}
+
+fn value(done: Done) -> Result<Option<StoredValue>, CodedMemoryError> {
+    match done {
+        Done::Value(value) => Ok(value),
+        Done::Nothing => Ok(None),
+        Done::Written(_) | Done::Deleted => Err(CodedMemoryError::Ended),
+    }
+}
+
+/// The numbers of each ring's servers: their order.
+fn numbered(
+    settings: &CodedMemorySettings,
+) -> Result<Vec<Vec<ServerId>>, CodedMemorySettingsError> {
+    let (rings, n) = (&settings.rings, settings.code.n());
+    if rings.len() != n {
+        return Err(CodedMemorySettingsError::Rings { rings: rings.len(), n });
+    }
+    if let Some(empty) = rings.iter().position(Vec::is_empty) {
+        return Err(CodedMemorySettingsError::Empty(empty));
+    }
+    let count = rings.iter().map(Vec::len).sum();
+    if count > SERVERS_MAX {
+        return Err(CodedMemorySettingsError::Many(count));
+    }
+    let mut seen = BTreeSet::new();
+    if let Some(twice) = rings.iter().flatten().find(|&&server| !seen.insert(server)) {
+        return Err(CodedMemorySettingsError::Twice(*twice));
+    }
+    let mut numbers = (0u16..).map(ServerId);
+    Ok(rings.iter().map(|ring| numbers.by_ref().take(ring.len()).collect()).collect())
+}

@@ -1,0 +1,213 @@
+//! A tier, its servers, and who waits for answers.
+
+use crate::{
+    coder::Coder,
+    connection::{Replies, Reply},
+    link::{Deliver, Link},
+    name::{KeyDigest, Names, SEAL_LEN},
+    state::{After, Errand, Servers, State, Waiter, Wish},
+    status::CodedMemoryStatus,
+};
+use bytes::Bytes;
+use ripstop_model::Timestamp;
+use ripstop_tier::{ItemName, MemoryTier, ServerId, TierEvent};
+use std::{
+    fmt, mem,
+    sync::{
+        Mutex, MutexGuard, OnceLock, PoisonError, TryLockError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Instant,
+};
+
+/// A tier, its servers, and what is under way.
+pub(crate) struct Shell {
+    state: Mutex<State>,
+    /// What happened, for whoever has the tier: nobody waits for it.
+    inbox: Mutex<Vec<Note>>,
+    // Links tell the shell what happens, so they are made after it.
+    servers: OnceLock<Servers>,
+    names: Names,
+    begun: Instant,
+    damaged: AtomicU64,
+}
+
+/// Something that happened.
+enum Note {
+    Asked(KeyDigest, Wish, Waiter),
+    Replied(ServerId, Errand, Reply),
+    Happened(TierEvent),
+}
+
+impl Shell {
+    pub(crate) fn new(tier: MemoryTier, coder: Coder, names: Names, bytes_max: usize) -> Self {
+        Self {
+            state: Mutex::new(State::new(tier, coder, bytes_max)),
+            inbox: Mutex::default(),
+            servers: OnceLock::new(),
+            names,
+            begun: ripstop_host::now(),
+            damaged: AtomicU64::new(0),
+        }
+    }
+
+    /// The servers, by their numbers; before anything else.
+    pub(crate) fn set_links(&self, links: Vec<Link<Errand>>) {
+        let servers = Servers { links, names: self.names.clone() };
+        self.servers.set(servers).expect("servers are set once");
+    }
+
+    pub(crate) const fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// Begins requests of callers.
+    pub(crate) fn ask(&self, wishes: impl IntoIterator<Item = (KeyDigest, Wish, Waiter)>) {
+        self.note(wishes.into_iter().map(|(key, wish, waiter)| Note::Asked(key, wish, waiter)));
+    }
+
+    /// Notes what happened, and has the tier hear of it: from here, or from whoever has it.
+    fn note(&self, notes: impl Iterator<Item = Note>) {
+        self.inbox().extend(notes);
+        // Who has the tier looks again after it is released, so nothing is left behind.
+        while !self.inbox().is_empty() {
+            let state = match self.state.try_lock() {
+                Ok(state) => state,
+                // A panic under it would be a bug of the tier; serving others is better than
+                // nothing.
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => return,
+            };
+            self.step(state);
+        }
+    }
+
+    fn inbox(&self) -> MutexGuard<'_, Vec<Note>> {
+        // Nothing that can panic is done under it.
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes all notes, and carries out what the tier says to them.
+    fn step(&self, mut state: MutexGuard<'_, State>) {
+        // A server that was connected before the others were made waits for them.
+        let servers = self.servers.wait();
+        for note in mem::take(&mut *self.inbox()) {
+            match note {
+                Note::Asked(key, wish, waiter) => state.ask(key, wish, waiter),
+                Note::Replied(server, errand, reply) => {
+                    state.replied(servers, server, errand, reply);
+                }
+                Note::Happened(event) => state.events.push_back(event),
+            }
+        }
+        state.run(servers, Timestamp::ZERO + ripstop_host::since(self.begun));
+        let After { answers, asked } = mem::take(&mut state.after);
+        drop(state);
+        for server in asked {
+            servers.link(ServerId(server)).wake();
+        }
+        for (waiter, answer) in answers {
+            // Who gave up waiting does not want it.
+            drop(waiter.send(answer));
+        }
+    }
+
+    pub(crate) fn status(&self) -> CodedMemoryStatus {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let status = state.status();
+        drop(state);
+        // What was noted meanwhile was left to this.
+        self.note([].into_iter());
+        CodedMemoryStatus { damaged: self.damaged.load(Ordering::Relaxed), ..status }
+    }
+
+    /// Takes the seal off an item, if it holds.
+    fn unseal(&self, name: ItemName, item: &mut Bytes) -> bool {
+        if item.len() < SEAL_LEN {
+            return false;
+        }
+        let seal = item.split_to(SEAL_LEN);
+        self.names.holds(name, item, &seal)
+    }
+}
+
+impl Deliver for Shell {
+    type Ticket = Errand;
+
+    fn deliver(&self, server: u16, replies: &mut Replies<Errand>) {
+        // Seals are verified before the lock is taken.
+        for (errand, reply) in replies.iter_mut() {
+            if let (Some(name), Reply::Value(item)) = (errand.name(), &mut *reply)
+                && !self.unseal(name, item)
+            {
+                self.damaged.fetch_add(1, Ordering::Relaxed);
+                // What is not as it was stored is not there.
+                *reply = Reply::Missing;
+            }
+        }
+        let server = ServerId(server);
+        self.note(replies.drain(..).map(|(errand, reply)| Note::Replied(server, errand, reply)));
+    }
+
+    fn lost(&self, server: u16) {
+        self.note([Note::Happened(TierEvent::ServerLost(ServerId(server)))].into_iter());
+    }
+
+    fn returned(&self, server: u16) {
+        self.note([Note::Happened(TierEvent::ServerReturned(ServerId(server)))].into_iter());
+    }
+}
+
+impl fmt::Debug for Shell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shell").field("servers", &self.servers).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{answer::Done, settings::LinkSettings};
+    use ripstop_model::Code;
+    use ripstop_seal::{Sealer, StoreKey};
+    use ripstop_tier::{ChunkId, KeyHash, Presence, TierTask, TierTicket};
+    use std::sync::{Arc, Weak};
+    use tokio::sync::oneshot;
+
+    const NAME: ItemName = ItemName::Object { chunk: ChunkId(0), slot: 0 };
+
+    fn digest(check: u8) -> KeyDigest {
+        KeyDigest { hash: KeyHash(7), check: [check; 4] }
+    }
+
+    #[tokio::test]
+    async fn the_value_of_another_key_of_the_same_hash_is_no_answer() {
+        let code = Code::new(1, 1).unwrap();
+        let tier = MemoryTier::new(code, &[vec![ServerId(0)]]);
+        let names = Names::new(Sealer::new(&StoreKey::from_bytes([1; 32])), "tier", 1);
+        let shell = Arc::new(Shell::new(tier, Coder::new(code), names, 1 << 20));
+        // What it would be told is told below.
+        let at = ([127, 0, 0, 1], 1).into();
+        let nobody = Weak::<Shell>::new();
+        shell.set_links(vec![Link::start(0, at, LinkSettings::default(), None, nobody)]);
+        let (waiter, written) = oneshot::channel();
+        let wish = Wish::Put(Bytes::from_static(b"mine"), Presence::Any);
+        shell.ask([(digest(1), wish, waiter)]);
+        shell.deliver(0, &mut vec![(Errand::Store(TierTask(1)), Reply::Done)]);
+        assert!(matches!(written.await.unwrap(), Ok(Done::Written(_))));
+        let coded = [&[1; 4], &b"mine"[..]].concat();
+        let seal = shell.names().seal(NAME, [&coded]);
+        let item = Bytes::from([&seal[..], &coded].concat());
+        for (turn, check, expected) in [(2, 1, Some(&b"mine"[..])), (3, 2, None)] {
+            let (waiter, read) = oneshot::channel();
+            shell.ask([(digest(check), Wish::Get, waiter)]);
+            // The first and only call under way is that of place 0, for the turn's time.
+            let ticket = TierTicket((turn - 1) << 32);
+            let (task, len) = (TierTask(turn), coded.len() as u16);
+            let errand = Errand::Whole { task, ticket, name: NAME, len, is_again: false };
+            shell.deliver(0, &mut vec![(errand, Reply::Value(item.clone()))]);
+            let Ok(Done::Value(value)) = read.await.unwrap() else { panic!("it is read") };
+            assert_eq!(value.map(|value| value.bytes).as_deref(), expected, "{check}");
+        }
+    }
+}
