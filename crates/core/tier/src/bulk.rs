@@ -8,8 +8,8 @@ use crate::{
 };
 use alloc::vec::Vec;
 
-/// Bytes of a value, at most.
-pub const TIER_VALUE_LEN_MAX: u32 = 1 << 20;
+/// Bytes of a value, at most: a mebibyte, and what callers code before it.
+pub const TIER_VALUE_LEN_MAX: u32 = (1 << 20) + 64;
 
 impl MemoryTier {
     /// Stores a strip on every ring; false if fewer than K rings have a server.

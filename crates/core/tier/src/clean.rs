@@ -183,7 +183,9 @@ impl MemoryTier {
         }
         let is_failed = cleaning.is_failed;
         self.cleanings.remove(&stripe);
-        if !is_failed {
+        if is_failed {
+            self.refuse_stalled(actions);
+        } else {
             self.drop_stripe(stripe, actions);
         }
     }
@@ -217,7 +219,7 @@ impl MemoryTier {
         self.stripes.remove(&id);
     }
 
-    fn stripe_bytes(&self, id: SealId) -> u64 {
+    pub(crate) fn stripe_bytes(&self, id: SealId) -> u64 {
         let stripe = &self.stripes[&id];
         let slots = |chunk| (0..self.chunks[chunk].members.len() as u16).map(|slot| (*chunk, slot));
         let objects = stripe.chunks.iter().flat_map(slots);

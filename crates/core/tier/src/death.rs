@@ -93,7 +93,13 @@ impl MemoryTier {
             let before = &chunk.members[..usize::from(grave.slot)];
             before.iter().any(|member| member.key() == key)
         });
-        beside || self.tainted.range(older).next().is_some()
+        // All of a batch that is evicted goes: of a key that it has once nothing is older.
+        let counts = |it: &&(usize, ChunkId)| {
+            self.evicted.binary_search(&it.1).is_err()
+                || self.evicted.binary_search(&grave.chunk).is_err()
+                || self.evicted_twice.contains(&key)
+        };
+        beside || self.tainted.range(older).any(|it| counts(&it))
     }
 
     /// A long value is not kept as a grave: a tombstone takes its place, if one is needed.

@@ -41,6 +41,13 @@ pub enum FetchEnd {
         /// Which item.
         name: ItemName,
     },
+    /// What a server answered is not what was stored there: this item is an erasure.
+    Damaged {
+        /// Which server.
+        server: ServerId,
+        /// Which item.
+        name: ItemName,
+    },
     /// A server gave no answer in time.
     Silent {
         /// Which server.
@@ -115,7 +122,9 @@ pub enum ReadPlan {
     Whole(Fragment),
     /// From the same range of other strips. What no fragment covers of these is zeros.
     Decode {
-        /// The strip that is wanted.
+        /// The item whose bytes are wanted.
+        item: ItemName,
+        /// The strip that they are of.
         wanted: u8,
         /// The K strips it is decoded from, in their order.
         sources: Vec<u8>,

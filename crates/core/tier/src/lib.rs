@@ -20,6 +20,7 @@ mod bulk;
 mod chunk;
 mod clean;
 mod death;
+mod erasure;
 mod errand;
 mod event;
 mod evict;
@@ -39,6 +40,7 @@ pub use event::{
     FetchEnd, Fragment, ItemLabel, ItemSource, Presence, ReadPlan, TierAction, TierAnswer,
     TierEvent, TierRefusal, TierWrite,
 };
+pub use evict::TIER_EVICTIONS_MAX;
 pub use health::{TIER_PROBE_PAUSE_NANOS, TIER_PROBES_MAX};
 pub use id::{ChunkId, ItemName, KeyHash, SealId, ServerId, TierTask, TierTicket, Version};
 pub use state::{

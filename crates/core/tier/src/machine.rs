@@ -1,5 +1,5 @@
 use crate::{
-    FetchEnd, MemoryTier, TierAction, TierAnswer, TierEvent, TierTask,
+    FetchEnd, MemoryTier, ServerId, TierAction, TierAnswer, TierEvent, TierTask,
     health::Held,
     read::Reading,
     state::{Fetching, WaitingWrite},
@@ -35,44 +35,65 @@ impl MemoryTier {
         }
         self.seal(actions);
         self.clean(actions);
+        self.go_on(actions);
         self.probe(actions);
     }
 
     fn fetch_ended(&mut self, task: TierTask, end: FetchEnd, actions: &mut Vec<TierAction>) {
         let Some(fetching) = self.fetches.remove(&task) else { return };
-        if let FetchEnd::Missing { server, name } = end {
-            self.server_answered(server, actions);
-            if self.expects(server, name) {
-                // It restarted.
-                self.lose(server, actions);
+        match end {
+            FetchEnd::Missing { server, name } => {
+                self.server_answered(server, actions);
+                if self.expects(server, name) {
+                    // It restarted.
+                    self.lose(server, actions);
+                }
             }
+            FetchEnd::Damaged { server, name } => {
+                self.server_answered(server, actions);
+                self.forget_item(server, name, actions);
+            }
+            FetchEnd::Done | FetchEnd::Silent { .. } => {}
         }
-        match (fetching, end) {
-            (Fetching::Read { reading, version, from }, FetchEnd::Done) => {
+        match end {
+            FetchEnd::Done => self.fetched(fetching, actions),
+            FetchEnd::Missing { .. } | FetchEnd::Damaged { .. } => {
+                self.fetch_otherwise(fetching, actions);
+            }
+            FetchEnd::Silent { server } => self.fetch_later(fetching, server, actions),
+        }
+    }
+
+    fn fetched(&mut self, fetching: Fetching, actions: &mut Vec<TierAction>) {
+        match fetching {
+            Fetching::Read { reading, version, from } => {
                 if let Some(server) = from {
                     self.server_answered(server, actions);
                 }
                 self.end_read(reading.ticket, TierAnswer::Value(version), actions);
             }
-            (Fetching::Seal(stripe), FetchEnd::Done) => self.encoded(stripe, actions),
-            (Fetching::Rewrite(rewrite), FetchEnd::Done) => self.rewrite(rewrite, actions),
-            (Fetching::Rewrite(rewrite), FetchEnd::Missing { .. }) => {
-                self.run_line(rewrite.key, actions);
-            }
-            (Fetching::Rewrite(rewrite), FetchEnd::Silent { server }) => {
-                self.hold(server, Held::Turn(rewrite.key), actions);
-            }
-            (Fetching::Read { reading, .. }, FetchEnd::Missing { .. }) => {
-                self.start_read(reading, actions);
-            }
-            (Fetching::Seal(stripe), FetchEnd::Missing { .. }) => self.encode(stripe, actions),
-            (Fetching::Read { reading, .. }, FetchEnd::Silent { server }) => {
+            Fetching::Seal(stripe) => self.encoded(stripe, actions),
+            Fetching::Rewrite(rewrite) => self.rewrite(rewrite, actions),
+        }
+    }
+
+    /// An item is not where it was: at once in another way.
+    fn fetch_otherwise(&mut self, fetching: Fetching, actions: &mut Vec<TierAction>) {
+        match fetching {
+            Fetching::Read { reading, .. } => self.start_read(reading, actions),
+            Fetching::Seal(stripe) => self.encode(stripe, actions),
+            Fetching::Rewrite(rewrite) => self.run_line(rewrite.key, actions),
+        }
+    }
+
+    fn fetch_later(&mut self, fetching: Fetching, server: ServerId, actions: &mut Vec<TierAction>) {
+        match fetching {
+            Fetching::Read { reading, .. } => {
                 let reading = Reading { tries: reading.tries + 1, ..reading };
                 self.read_again(reading, server, actions);
             }
-            (Fetching::Seal(stripe), FetchEnd::Silent { server }) => {
-                self.hold(server, Held::Encode(stripe), actions);
-            }
+            Fetching::Seal(stripe) => self.hold(server, Held::Encode(stripe), actions),
+            Fetching::Rewrite(rewrite) => self.hold(server, Held::Turn(rewrite.key), actions),
         }
     }
 }

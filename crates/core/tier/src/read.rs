@@ -140,7 +140,8 @@ impl MemoryTier {
             }
         }
         let (is_enough, len) = (sources.len() == self.code.k(), member.len.into());
-        is_enough.then_some(ReadPlan::Decode { wanted, sources, len, fragments })
+        let item = ItemName::Object { chunk: id, slot };
+        is_enough.then_some(ReadPlan::Decode { item, wanted, sources, len, fragments })
     }
 
     /// Any K strips, data first.

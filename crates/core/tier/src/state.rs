@@ -1,7 +1,6 @@
 use crate::{
-    ChunkId, ItemName, KeyHash, Presence, SealId, ServerId, TierTask, TierTicket, TierWrite,
-    Version,
-    chunk::{Bulk, Chunk, LOST, Member},
+    ChunkId, KeyHash, Presence, SealId, ServerId, TierTask, TierTicket, TierWrite, Version,
+    chunk::{Bulk, Chunk, Member},
     clean::{Cleaning, Rewrite},
     errand::Errand,
     health::{NONE_AVOIDED, Suspects},
@@ -44,6 +43,14 @@ pub(crate) enum Turn {
     Bury(Location),
     /// What a stripe has of it is to be appended again.
     Rewrite(Rewrite),
+}
+
+/// What waits for its turn at a key.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Line {
+    pub(crate) turns: VecDeque<Turn>,
+    /// The first waits for room, not for servers.
+    pub(crate) is_stalled: bool,
 }
 
 /// Who wants something appended.
@@ -128,9 +135,13 @@ pub struct MemoryTier {
     /// Stripes of which much is dead.
     pub(crate) cleanable: BTreeSet<SealId>,
     pub(crate) cleanings: BTreeMap<SealId, Cleaning>,
-    /// What was evicted last: the next waits until its items are deleted.
+    /// What was evicted last, in order: the next waits until its items are deleted.
     pub(crate) evicted: Vec<ChunkId>,
-    pub(crate) evicting: Option<SealId>,
+    pub(crate) evicting: Vec<SealId>,
+    /// Keys of which that has more than one item.
+    pub(crate) evicted_twice: BTreeSet<KeyHash>,
+    /// Keys whose first turn waits for room, or waited.
+    pub(crate) stalled: VecDeque<KeyHash>,
     /// Where the clock's hand is among the long values.
     pub(crate) hand: ChunkId,
     pub(crate) bytes_max: u64,
@@ -142,7 +153,7 @@ pub struct MemoryTier {
     pub(crate) chunks: BTreeMap<ChunkId, Chunk>,
     pub(crate) stripes: BTreeMap<SealId, Stripe>,
     pub(crate) sealing: BTreeMap<SealId, Sealing>,
-    pub(crate) lines: BTreeMap<KeyHash, VecDeque<Turn>>,
+    pub(crate) lines: BTreeMap<KeyHash, Line>,
     pub(crate) writes: usize,
     pub(crate) appending: BTreeMap<(ChunkId, u16), Appending>,
     pub(crate) errands: BTreeMap<TierTask, Errand>,
@@ -178,7 +189,9 @@ impl MemoryTier {
             cleanable: BTreeSet::new(),
             cleanings: BTreeMap::new(),
             evicted: Vec::new(),
-            evicting: None,
+            evicting: Vec::new(),
+            evicted_twice: BTreeSet::new(),
+            stalled: VecDeque::new(),
             hand: ChunkId(0),
             bytes_max: u64::MAX,
             stored: 0,
@@ -213,37 +226,6 @@ impl MemoryTier {
     pub(crate) const fn chunk_id(&mut self) -> ChunkId {
         self.next_chunk += 1;
         ChunkId(self.next_chunk)
-    }
-
-    /// Everything that the server had is an erasure.
-    pub(crate) fn forget_items_of(&mut self, server: ServerId) {
-        for chunk in self.chunks.values_mut() {
-            let lost = chunk.members.iter_mut().filter(|member| member.server == server);
-            lost.for_each(|member| member.server = LOST);
-            chunk.copies.retain(|copy| copy.1 != server);
-        }
-        self.stored -= self.ledger.remove(&server).unwrap_or(0);
-        let parity = self.stripes.values_mut().flat_map(|stripe| &mut stripe.parity);
-        let strips = self.bulks.values_mut().flat_map(|bulk| &mut bulk.servers);
-        parity.chain(strips).filter(|at| **at == server).for_each(|at| *at = LOST);
-    }
-
-    /// Whether the item should be where a server says it is not. If not, what was asked for has
-    /// moved meanwhile, and the server is innocent.
-    pub fn expects(&self, server: ServerId, name: ItemName) -> bool {
-        match name {
-            ItemName::Object { chunk, slot } => self.chunks.get(&chunk).is_some_and(|chunk| {
-                chunk.members[usize::from(slot)].server == server
-                    || chunk.copies.contains(&(slot, server))
-            }),
-            ItemName::Parity { stripe, strip } => self.stripes.get(&stripe).is_some_and(|stripe| {
-                stripe.parity.get(usize::from(strip) - self.code.k()) == Some(&server)
-            }),
-            ItemName::Strip { value, strip } => self
-                .bulks
-                .get(&value)
-                .is_some_and(|bulk| bulk.servers[usize::from(strip)] == server),
-        }
     }
 
     /// Keys that have a value.

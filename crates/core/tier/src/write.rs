@@ -41,10 +41,6 @@ impl MemoryTier {
         if self.writes >= TIER_WRITES_MAX {
             return actions.push(refuse(TierRefusal::Busy));
         }
-        let is_put = matches!(write.write, TierWrite::Put { .. });
-        if is_put && self.stored > self.bytes_max.saturating_add(self.bytes_max / 8) {
-            return actions.push(refuse(TierRefusal::Busy));
-        }
         if matches!(write.write, TierWrite::Put { len, .. } if len > TIER_VALUE_LEN_MAX) {
             return actions.push(refuse(TierRefusal::TooLong));
         }
@@ -54,15 +50,21 @@ impl MemoryTier {
 
     pub(crate) fn queue(&mut self, key: KeyHash, turn: Turn, actions: &mut Vec<TierAction>) {
         let line = self.lines.entry(key).or_default();
-        line.push_back(turn);
-        if line.len() == 1 {
+        let is_client = matches!(turn, Turn::Client(_));
+        if line.is_stalled && !is_client {
+            line.is_stalled = false;
+            line.turns.push_front(turn);
+            return self.run_line(key, actions);
+        }
+        line.turns.push_back(turn);
+        if line.turns.len() == 1 {
             self.run_line(key, actions);
         }
     }
 
     /// Takes the key's writes by turns, until one has to wait for servers.
     pub(crate) fn run_line(&mut self, key: KeyHash, actions: &mut Vec<TierAction>) {
-        while let Some(&first) = self.lines.get(&key).and_then(|line| line.front()) {
+        while let Some(first) = self.first_turn(key) {
             let is_waiting = match first {
                 Turn::Client(write) => self.begin(key, write, actions),
                 Turn::Bury(from) => self.begin_burial(key, from, actions),
@@ -71,9 +73,32 @@ impl MemoryTier {
             if is_waiting {
                 return;
             }
-            self.lines.get_mut(&key).expect("it has this turn").pop_front();
+            self.lines.get_mut(&key).expect("it has this turn").turns.pop_front();
         }
-        self.lines.remove(&key);
+    }
+
+    /// Whose turn it is. Values wait while there is no room, and what may make room goes first.
+    fn first_turn(&mut self, key: KeyHash) -> Option<Turn> {
+        let has_room = self.has_room();
+        let line = self.lines.get_mut(&key)?;
+        let Some(&first) = line.turns.front() else {
+            self.lines.remove(&key);
+            return None;
+        };
+        let is_put = |turn: &Turn| {
+            matches!(turn, Turn::Client(WaitingWrite { write: TierWrite::Put { .. }, .. }))
+        };
+        if has_room || !is_put(&first) {
+            return Some(first);
+        }
+        let other = line.turns.iter().position(|turn| !matches!(turn, Turn::Client(_)));
+        let Some(turn) = other.and_then(|at| line.turns.remove(at)) else {
+            line.is_stalled = true;
+            self.stalled.push_back(key);
+            return None;
+        };
+        line.turns.push_front(turn);
+        Some(turn)
     }
 
     fn end_write(&mut self, ticket: TierTicket, answer: TierAnswer, actions: &mut Vec<TierAction>) {
@@ -107,6 +132,17 @@ impl MemoryTier {
             self.end_write(ticket, refusal, actions);
         }
         is_waiting
+    }
+
+    /// Refuses a write that there is no room for, if it is the key's first turn.
+    pub(crate) fn refuse_turn(&mut self, key: KeyHash, actions: &mut Vec<TierAction>) {
+        let Some(line) = self.lines.get_mut(&key).filter(|line| line.is_stalled) else { return };
+        line.is_stalled = false;
+        if let Some(&Turn::Client(write)) = line.turns.front() {
+            let refusal = TierAnswer::Refused(TierRefusal::Busy);
+            self.end_write(write.ticket, refusal, actions);
+            self.run_line_on(key, actions);
+        }
     }
 
     fn holds(&self, key: KeyHash, presence: Presence) -> bool {
@@ -239,7 +275,7 @@ impl MemoryTier {
 
     /// The first turn is over.
     pub(crate) fn run_line_on(&mut self, key: KeyHash, actions: &mut Vec<TierAction>) {
-        self.lines.get_mut(&key).expect("it has this turn").pop_front();
+        self.lines.get_mut(&key).expect("it has this turn").turns.pop_front();
         self.run_line(key, actions);
     }
 

@@ -1,18 +1,18 @@
 use crate::{
     answer::{CodedMemoryError, Done, StoredValue},
+    call::{Waiter, Wish},
     coder::Coder,
     link::{Keepsake, Link},
     name::Names,
     settings::LinkSettings,
     shell::Shell,
-    state::{Waiter, Wish},
     status::CodedMemoryStatus,
 };
 use bytes::Bytes;
-use ripstop_model::Code;
+use ripstop_model::{Code, Timestamp};
 use ripstop_seal::{Sealer, StoreKey};
 use ripstop_tier::{MemoryTier, Presence, ServerId, Version};
-use std::{collections::BTreeSet, net::SocketAddr, sync::Arc};
+use std::{collections::BTreeSet, net::SocketAddr, sync::Arc, time::SystemTime};
 use thiserror::Error;
 use tokio::sync::oneshot;
 
@@ -95,6 +95,7 @@ impl CodedMemory {
             Link::start(number, at, link, Some(keepsake.clone()), Arc::downgrade(&shell))
         };
         shell.set_links((0u16..).zip(servers.into_iter().flatten()).map(start).collect());
+        shell.keep_time();
         Ok(Self { shell })
     }
 
@@ -133,7 +134,22 @@ impl CodedMemory {
         value: Bytes,
         presence: Presence,
     ) -> Result<Version, CodedMemoryError> {
-        match self.ask(key, Wish::Put(value, presence)).await? {
+        self.put_until(key, value, presence, None).await
+    }
+
+    /// Gives the key a value if the condition holds, until the wall clock says so; its version.
+    pub async fn put_until(
+        &self,
+        key: &[u8],
+        value: Bytes,
+        presence: Presence,
+        expires: Option<SystemTime>,
+    ) -> Result<Version, CodedMemoryError> {
+        let expires = expires.map(|at| {
+            let after_1970 = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+            Timestamp::from_nanos(u64::try_from(after_1970.as_nanos()).unwrap_or(u64::MAX))
+        });
+        match self.ask(key, Wish::Put { value, presence, expires }).await? {
             Done::Written(version) => Ok(version),
             Done::Value(_) | Done::Nothing | Done::Deleted => Err(CodedMemoryError::Ended),
         }
@@ -143,6 +159,12 @@ impl CodedMemory {
     pub async fn delete(&self, key: &[u8], presence: Presence) -> Result<bool, CodedMemoryError> {
         let done = self.ask(key, Wish::Delete(presence)).await?;
         Ok(done == Done::Deleted)
+    }
+
+    /// Limits the memory of all servers together, with what each item costs beside its value. What
+    /// was read least goes when more is stored; without a limit nothing does.
+    pub fn limit_memory(&self, bytes_max: u64) {
+        self.shell.limit_memory(bytes_max);
     }
 
     /// What it did and has. Looks at all chunks: not for every request.

@@ -17,12 +17,15 @@
 //! It deliberately has no proxy and no pool of connections: a memcached server serves one
 //! connection from one thread, and a tier has many servers. It does not keep its index in files.
 
+mod alarm;
 mod answer;
+mod call;
 mod coded;
 mod coder;
 mod connection;
 mod direct;
 mod fault;
+mod fetch;
 mod gather;
 mod link;
 mod name;

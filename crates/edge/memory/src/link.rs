@@ -109,8 +109,8 @@ impl<T: Send + fmt::Debug + 'static> Link<T> {
         self.wire.queue.delete(key, ticket)
     }
 
-    pub(crate) fn delete_quietly(&self, key: &[u8]) {
-        self.wire.queue.delete_quietly(key);
+    pub(crate) fn delete_quietly(&self, key: &[u8], ticket: T) -> Result<(), (Shut, T)> {
+        self.wire.queue.delete_quietly(key, ticket)
     }
 
     pub(crate) fn fence(&self, ticket: T) -> Result<(), (Shut, T)> {

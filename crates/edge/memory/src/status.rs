@@ -5,6 +5,8 @@ pub struct CodedMemoryStatus {
     pub keys: usize,
     /// Bytes of memory of the index and of lists of objects.
     pub metadata_bytes: usize,
+    /// Bytes of servers' memory that items take, about.
+    pub stored_bytes: u64,
     /// Bytes of objects in chunks, dead ones included.
     pub chunk_bytes: u64,
     /// Those of them that are dead.

@@ -12,7 +12,7 @@ use ripstop_model::Code;
 use std::{
     collections::BTreeSet,
     sync::atomic::{AtomicBool, Ordering},
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 use support::{Server, is_there, key, link, memory, over, settings};
 use tokio::{
@@ -123,7 +123,7 @@ async fn conditions_hold_or_are_refused_and_versions_grow() {
     let longest = Bytes::from(vec![7; 4092]);
     memory.put(b"long", longest.clone(), Presence::Any).await.unwrap();
     assert_eq!(memory.get(b"long").await.unwrap().unwrap().bytes, longest);
-    let longer = memory.put(b"long", vec![7; 4093].into(), Presence::Any).await;
+    let longer = memory.put(b"long", vec![7; (1 << 20) + 100].into(), Presence::Any).await;
     assert_eq!(longer, Err(CodedMemoryError::TooLong));
     assert_eq!(memory.get(&[]).await, Err(CodedMemoryError::Key(0)));
     assert_eq!(memory.get(&[0; 251]).await, Err(CodedMemoryError::Key(251)));
@@ -340,6 +340,94 @@ async fn a_flipped_bit_and_other_bytes_are_erasures() {
         read_all(&memory, 0..500, 1).await;
         let status = memory.status();
         assert!(status.damaged > 0 && status.decoded > 0, "{status:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn long_values_are_coded_by_themselves_and_survive_two_servers() {
+    if !is_there() {
+        return;
+    }
+    for (code, count) in [((5, 3), 5), ((3, 3), 3), ((6, 4), 9)] {
+        let (mut servers, memory) = memory(code, count);
+        let lens = [4093, 4100, 10_000, 65_536, 300_001, 1 << 20];
+        let long = |len: usize| -> Bytes { (0..len).map(|at| (at * 7 + at / 251) as u8).collect() };
+        for len in lens {
+            let key = format!("{len}");
+            memory.put(key.as_bytes(), Bytes::from_static(b"x"), Presence::Any).await.unwrap();
+            memory.put(key.as_bytes(), long(len), Presence::Any).await.unwrap();
+        }
+        for is_killed in [false, code.0 > code.1] {
+            if is_killed {
+                servers[0].kill();
+                servers[4].kill();
+            }
+            for len in lens {
+                let got = memory.get(format!("{len}").as_bytes()).await.unwrap().unwrap();
+                assert!(got.bytes == long(len), "{len}, {is_killed}");
+            }
+        }
+        let status = memory.status();
+        assert_eq!(status.decoded > 0, code.0 > code.1, "{status:?}");
+        assert_eq!((status.keys, status.held_bytes, status.damaged), (6, 0, 0), "{status:?}");
+    }
+}
+
+#[tokio::test]
+async fn values_expire_when_the_wall_clock_says_so() {
+    if !is_there() {
+        return;
+    }
+    let (_servers, memory) = memory((5, 3), 5);
+    let soon = SystemTime::now() + Duration::from_millis(300);
+    let bytes = || Bytes::from_static(b"value");
+    memory.put_until(b"soon", bytes(), Presence::Any, Some(soon)).await.unwrap();
+    memory.put_until(b"long", vec![7; 9000].into(), Presence::Any, Some(soon)).await.unwrap();
+    let later = SystemTime::now() + Duration::from_secs(3600);
+    memory.put_until(b"later", bytes(), Presence::Any, Some(later)).await.unwrap();
+    memory.put_until(b"past", bytes(), Presence::Any, Some(SystemTime::UNIX_EPOCH)).await.unwrap();
+    assert_eq!(memory.get(b"past").await, Ok(None));
+    assert!(memory.get(b"soon").await.unwrap().is_some());
+    assert!(memory.get(b"long").await.unwrap().is_some());
+    until("they expire unasked", || memory.status().keys == 1).await;
+    assert_eq!(memory.get(b"soon").await, Ok(None));
+    assert_eq!(memory.get(b"long").await, Ok(None));
+    assert_eq!(memory.get(b"later").await.unwrap().unwrap().bytes, bytes());
+    memory.put(b"soon", bytes(), Presence::Absent).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn servers_have_no_more_than_the_limit_and_dead_bytes_go() {
+    if !is_there() {
+        return;
+    }
+    let (servers, memory) = memory((5, 3), 5);
+    for turn in 0..20 {
+        put_all(&memory, 0..300, turn).await;
+    }
+    read_all(&memory, 0..300, 19).await;
+    until("dead items are deleted", || {
+        let status = memory.status();
+        status.dead_bytes * 3 < status.chunk_bytes + 15 * 4096
+    })
+    .await;
+    let limit = 1 << 20;
+    memory.limit_memory(limit);
+    put_all(&memory, 300..3000, 1).await;
+    let mut bytes = 0;
+    for server in &servers {
+        let text = said(server, "stats\r\n").await;
+        let of_server = text.lines().find_map(|line| line.strip_prefix("STAT bytes "));
+        bytes += of_server.and_then(|of| of.parse::<u64>().ok()).expect("it counts bytes");
+    }
+    let status = memory.status();
+    assert!(bytes < limit * 5 / 4, "{bytes} bytes, {status:?}");
+    assert!(bytes > limit / 2 && bytes < status.stored_bytes * 5 / 4, "{bytes}, {status:?}");
+    // What is left is right.
+    for number in 0..3000 {
+        let got = memory.get(name(number).as_bytes()).await.unwrap();
+        let turn = if number < 300 { 19 } else { 1 };
+        assert!(got.is_none_or(|got| got.bytes == value(number, turn)), "{number}");
     }
 }
 

@@ -21,6 +21,8 @@ pub(crate) struct Item {
     /// Of parity: what its stripe has.
     pub labels: Vec<ItemLabel>,
     pub bytes: Vec<u8>,
+    /// Its seal does not hold.
+    pub is_damaged: bool,
 }
 
 pub(crate) type Items = BTreeMap<ItemName, Item>;
@@ -151,6 +153,16 @@ impl World {
         self.tell(TierEvent::ServerLost(server));
         self.empty(server);
         self.tell(TierEvent::ServerReturned(server));
+    }
+
+    /// Flips bits of one item of the server, if it has any.
+    pub(crate) fn damage(&mut self, server: ServerId) {
+        let at = self.dice(1000) as usize;
+        let items = self.servers.get_mut(&server).expect("it is a server");
+        let count = items.len().max(1);
+        if let Some(item) = items.values_mut().nth(at % count) {
+            item.is_damaged = true;
+        }
     }
 
     fn empty(&mut self, server: ServerId) {

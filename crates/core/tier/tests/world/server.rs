@@ -106,7 +106,7 @@ impl World {
                 unreachable!("it is no parity")
             }
         };
-        Some(Item { label, labels, bytes })
+        Some(Item { label, labels, bytes, is_damaged: false })
     }
 
     fn put_item(&mut self, server: ServerId, name: ItemName, item: Item) {
@@ -201,7 +201,10 @@ impl World {
                 return Err(FetchEnd::Silent { server });
             }
             let item = self.servers[&server].get(&name);
-            let bytes = &item.ok_or(FetchEnd::Missing { server, name })?.bytes;
+            let Item { bytes, is_damaged, .. } = item.ok_or(FetchEnd::Missing { server, name })?;
+            if *is_damaged {
+                return Err(FetchEnd::Damaged { server, name });
+            }
             let (at, skip, len) = (at as usize, skip as usize, len as usize);
             strips[usize::from(strip)][at..at + len].copy_from_slice(&bytes[skip..skip + len]);
         }
