@@ -3,6 +3,7 @@
 use crate::{
     ItemLabel, ItemName, ItemSource, MemoryTier, ServerId, TierAction,
     chunk::{BULK, Bulk, LOST},
+    mend::Wound,
     state::{Appending, Origin},
     write::Append,
 };
@@ -26,7 +27,7 @@ impl MemoryTier {
             return false;
         }
         let id = self.chunk_id();
-        let bulk = Bulk { key, len, servers: servers.clone(), is_wanted: false };
+        let bulk = Bulk { key, version, len, servers: servers.clone(), is_wanted: false };
         self.bulks.insert(id, bulk);
         self.appending.insert((id, BULK), Appending { append, waiting: up as u16 });
         for (strip, server) in (0u8..).zip(servers) {
@@ -57,5 +58,6 @@ impl MemoryTier {
             }
         }
         self.bulks.remove(&value);
+        self.forget_wound(Wound::Value(value));
     }
 }

@@ -121,6 +121,7 @@ impl Chunk {
 #[derive(Clone, Debug)]
 pub(crate) struct Bulk {
     pub(crate) key: KeyHash,
+    pub(crate) version: Version,
     pub(crate) len: u32,
     /// Servers of its strips.
     pub(crate) servers: Vec<ServerId>,

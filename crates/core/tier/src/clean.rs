@@ -5,6 +5,7 @@ use crate::{
     chunk::{CHUNK_OBJECTS_MAX, HOLE, LOST},
     health::NONE_AVOIDED,
     index::Location,
+    mend::Wound,
     state::{Fetching, Origin, Turn},
     write::Append,
 };
@@ -16,8 +17,6 @@ pub const TIER_CLEANINGS_MAX: usize = 4;
 pub(crate) const ITEM_OVERHEAD: u64 = 160;
 /// An object's share of a parity item's list.
 const LABEL_LEN: u64 = 40;
-/// First of the tier's own tickets.
-const OWN_TICKETS: u64 = 1 << 63;
 
 /// A stripe that is being cleaned.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +56,7 @@ impl MemoryTier {
 
     pub(crate) fn clean(&mut self, actions: &mut Vec<TierAction>) {
         self.evict(actions);
-        while self.cleanings.len() < TIER_CLEANINGS_MAX {
+        while self.cleanings.len() < TIER_CLEANINGS_MAX && self.flushes.is_empty() {
             let Some(stripe) = self.cleanable.pop_first() else { return };
             self.begin_cleaning(stripe, actions);
         }
@@ -69,8 +68,7 @@ impl MemoryTier {
         self.cleanings.insert(stripe, Cleaning { left: 1, is_failed: false, bytes });
         for (key, from) in self.last_items(stripe) {
             self.cleanings.get_mut(&stripe).expect("it is being cleaned").left += 1;
-            self.next_task += 1;
-            let ticket = TierTicket(OWN_TICKETS + self.next_task);
+            let ticket = self.own_ticket();
             self.queue(key, Turn::Rewrite(Rewrite { key, from, stripe, ticket }), actions);
         }
         self.cleaned_one(stripe, false, actions);
@@ -191,7 +189,7 @@ impl MemoryTier {
     }
 
     /// Nothing reads anything of it any more.
-    fn drop_stripe(&mut self, id: SealId, actions: &mut Vec<TierAction>) {
+    pub(crate) fn drop_stripe(&mut self, id: SealId, actions: &mut Vec<TierAction>) {
         self.cleanable.remove(&id);
         let stripe = &self.stripes[&id];
         let (chunks, parity) = (stripe.chunks.clone(), stripe.parity.clone());
@@ -210,7 +208,9 @@ impl MemoryTier {
                 }
             }
         }
+        self.forget_wound(Wound::Stripe(id));
         for chunk in &chunks {
+            self.forget_wound(Wound::Chunk(*chunk));
             let ring = self.chunks.remove(chunk).expect("chunks of stripes are kept").ring;
             if !self.leaving.contains_key(chunk) {
                 self.tainted.remove(&(ring, *chunk));

@@ -130,9 +130,24 @@ impl MemoryTier {
         name: ItemName,
         actions: &mut Vec<TierAction>,
     ) {
+        self.keep_of((ring, id));
+        self.delete(server, name, actions);
+    }
+
+    fn keep_of(&mut self, (ring, id): (usize, ChunkId)) {
         self.leaving.entry(id).or_insert((ring, 0)).1 += 1;
         self.tainted.insert((ring, id));
-        self.delete(server, name, actions);
+    }
+
+    /// An item is on its way to a server: nothing of its chunk counts as gone until it is over.
+    pub(crate) fn keep(&mut self, name: ItemName) {
+        match name {
+            ItemName::Object { chunk, .. } => self.keep_of((self.chunks[&chunk].ring, chunk)),
+            ItemName::Strip { value, .. } => {
+                self.keep_of((ring_of(self.bulks[&value].key, self.rings.len()), value));
+            }
+            ItemName::Parity { .. } => {}
+        }
     }
 
     pub(crate) fn item_deleted(&mut self, name: ItemName) {
@@ -146,8 +161,7 @@ impl MemoryTier {
             return;
         }
         self.leaving.remove(&id);
-        let is_clean = self.chunks.get(&id).is_none_or(|chunk| chunk.corpses == 0);
-        if is_clean && !self.bulks.contains_key(&id) {
+        if self.chunks.get(&id).is_none_or(|chunk| chunk.corpses == 0) {
             self.tainted.remove(&(ring, id));
         }
     }

@@ -1,20 +1,41 @@
 //! What servers should have, and have no more.
 
-use crate::{ItemName, MemoryTier, ServerId, TierAction, chunk::LOST, ring::ring_of};
+use crate::{
+    ItemName, MemoryTier, ServerId, TierAction,
+    chunk::LOST,
+    mend::{Wound, wound_of},
+    ring::ring_of,
+};
 use alloc::vec::Vec;
 
 impl MemoryTier {
     /// Everything that the server had is an erasure.
     pub(crate) fn forget_items_of(&mut self, server: ServerId) {
-        for chunk in self.chunks.values_mut() {
-            let lost = chunk.members.iter_mut().filter(|member| member.server == server);
-            lost.for_each(|member| member.server = LOST);
+        for (id, chunk) in self.chunks.iter_mut() {
+            let before = chunk.copies.len();
             chunk.copies.retain(|copy| copy.1 != server);
+            let mut is_hurt = chunk.copies.len() < before;
+            for member in chunk.members.iter_mut().filter(|member| member.server == server) {
+                member.server = LOST;
+                is_hurt = true;
+            }
+            if is_hurt {
+                self.wounds.insert(Wound::Chunk(id));
+            }
         }
         self.stored -= self.ledger.remove(&server).unwrap_or(0);
-        let parity = self.stripes.values_mut().flat_map(|stripe| &mut stripe.parity);
-        let strips = self.bulks.values_mut().flat_map(|bulk| &mut bulk.servers);
-        parity.chain(strips).filter(|at| **at == server).for_each(|at| *at = LOST);
+        for (id, stripe) in self.stripes.iter_mut() {
+            for at in stripe.parity.iter_mut().filter(|at| **at == server) {
+                *at = LOST;
+                self.wounds.insert(Wound::Stripe(id));
+            }
+        }
+        for (&id, bulk) in &mut self.bulks {
+            for at in bulk.servers.iter_mut().filter(|at| **at == server) {
+                *at = LOST;
+                self.wounds.insert(Wound::Value(id));
+            }
+        }
     }
 
     /// One item is an erasure, and what there is of it goes.
@@ -27,6 +48,7 @@ impl MemoryTier {
         if !self.expects(server, name) {
             return;
         }
+        self.wounds.insert(wound_of(name));
         match name {
             ItemName::Object { chunk: id, slot } => {
                 let chunk = self.chunks.get_mut(&id).expect("it has the item");

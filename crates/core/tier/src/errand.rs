@@ -3,14 +3,27 @@
 
 use crate::{
     ItemLabel, ItemName, ItemSource, MemoryTier, ServerId, TIER_TRIES_MAX, TierAction, TierTask,
-    health::Held,
+    health::Held, mend::Mend,
 };
 use alloc::vec::Vec;
 
 /// What is to be done with an item.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Deed {
-    Store { source: ItemSource, label: Option<ItemLabel> },
+    Store {
+        source: ItemSource,
+        label: Option<ItemLabel>,
+    },
+    /// It is made anew.
+    Mend {
+        mend: Mend,
+        source: ItemSource,
+        label: Option<ItemLabel>,
+    },
+    /// It is moved.
+    Move {
+        from: ServerId,
+    },
     Delete,
 }
 
@@ -32,7 +45,16 @@ impl MemoryTier {
         (source, label): (ItemSource, Option<ItemLabel>),
         actions: &mut Vec<TierAction>,
     ) {
-        let deed = Deed::Store { source, label };
+        self.put(server, name, Deed::Store { source, label }, actions);
+    }
+
+    pub(crate) fn put(
+        &mut self,
+        server: ServerId,
+        name: ItemName,
+        deed: Deed,
+        actions: &mut Vec<TierAction>,
+    ) {
         let bytes = self.item_bytes(name);
         self.stored += bytes;
         *self.ledger.entry(server).or_default() += bytes;
@@ -45,7 +67,17 @@ impl MemoryTier {
         name: ItemName,
         actions: &mut Vec<TierAction>,
     ) {
-        let bytes = self.item_bytes(name);
+        self.discard(server, name, self.item_bytes(name), actions);
+    }
+
+    /// Deletes an item of what may be gone already.
+    pub(crate) fn discard(
+        &mut self,
+        server: ServerId,
+        name: ItemName,
+        bytes: u64,
+        actions: &mut Vec<TierAction>,
+    ) {
         self.deleting += bytes;
         self.run_errand(Errand { server, name, deed: Deed::Delete, tries: 0, bytes }, actions);
     }
@@ -59,9 +91,10 @@ impl MemoryTier {
         self.errands.insert(task, errand);
         let Errand { server, name, deed, .. } = errand;
         actions.push(match deed {
-            Deed::Store { source, label } => {
+            Deed::Store { source, label } | Deed::Mend { source, label, .. } => {
                 TierAction::Store { task, server, name, source, label }
             }
+            Deed::Move { from } => TierAction::Copy { task, from, to: server, name },
             Deed::Delete => TierAction::Delete { task, server, name },
         });
     }
@@ -87,6 +120,8 @@ impl MemoryTier {
     /// The item is stored or deleted, or its server is lost.
     pub(crate) fn errand_ended(&mut self, errand: Errand, actions: &mut Vec<TierAction>) {
         match (errand.deed, errand.name) {
+            (Deed::Mend { mend, .. }, _) => self.mend_ended(&errand, mend, actions),
+            (Deed::Move { from }, _) => self.move_ended(&errand, from, actions),
             (Deed::Store { .. }, ItemName::Object { chunk, slot }) => {
                 self.object_put_ended(chunk, slot, actions);
             }

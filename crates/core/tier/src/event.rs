@@ -1,4 +1,4 @@
-use crate::{ItemName, KeyHash, SealId, ServerId, TierTask, TierTicket, Version};
+use crate::{ChunkId, ItemName, KeyHash, SealId, ServerId, TierTask, TierTicket, Version};
 use alloc::vec::Vec;
 use ripstop_model::Timestamp;
 
@@ -88,6 +88,20 @@ pub enum TierEvent {
     ServerAnswered(ServerId),
     /// A server did not answer a probe in time.
     ServerSilent(ServerId),
+    /// A client wants everything to go.
+    FlushArrived {
+        /// Names the answer.
+        ticket: TierTicket,
+    },
+    /// A server that no ring had belongs to this one; it is there, and empty.
+    ServerAdded {
+        /// Which ring.
+        ring: u8,
+        /// Which server. Numbers are not used again for others.
+        server: ServerId,
+    },
+    /// A server is to have nothing any more. The last one of a ring has to stay.
+    ServerLeaves(ServerId),
     /// It is as late as [`MemoryTier::deadline`](crate::MemoryTier::deadline) said.
     TimePassed,
     /// What was to be fetched was fetched, or not.
@@ -209,6 +223,8 @@ pub enum TierAnswer {
     Written(Version),
     /// It is deleted.
     Deleted,
+    /// All that there was is gone.
+    Flushed,
     /// It was not done.
     Refused(TierRefusal),
 }
@@ -229,6 +245,18 @@ pub enum TierAction {
         /// What it says of itself; none of parity, of which `Encode` said it.
         label: Option<ItemLabel>,
     },
+    /// Store an item as another server has it, under the same name. Answered by `ItemStored` or
+    /// `StoreFailed`, or by `FetchEnded` if it could not be had.
+    Copy {
+        /// Names the answer.
+        task: TierTask,
+        /// Who has it.
+        from: ServerId,
+        /// Who gets it.
+        to: ServerId,
+        /// What it is called.
+        name: ItemName,
+    },
     /// Fetch, and decode if need be; answered by `FetchEnded`.
     Fetch {
         /// Names the answer.
@@ -245,6 +273,8 @@ pub enum TierAction {
         task: TierTask,
         /// The stripe.
         stripe: SealId,
+        /// Its chunks, by strip.
+        chunks: Vec<ChunkId>,
         /// What its chunks consist of.
         fragments: Vec<Fragment>,
         /// What its parity items say: all objects of its chunks.
@@ -268,6 +298,8 @@ pub enum TierAction {
     /// This server counts as lost: it must be emptied before it returns, and no store of before
     /// may reach it after.
     Expel(ServerId),
+    /// A server that was to leave has nothing any more, and belongs to no ring.
+    Dismiss(ServerId),
     /// Answer a client.
     Answer(TierTicket, TierAnswer),
 }

@@ -27,7 +27,7 @@ impl MemoryTier {
         let cleaned: u64 = self.cleanings.values().map(|cleaning| cleaning.bytes).sum();
         let going = self.deleting + cleaned;
         let mut excess = self.stored.saturating_sub(going.saturating_add(self.bytes_max));
-        if excess == 0 || self.is_evicting() {
+        if excess == 0 || self.is_evicting() || !self.flushes.is_empty() {
             return;
         }
         let (bulks, stripes) = self.choose_victims(&mut excess);
@@ -59,10 +59,9 @@ impl MemoryTier {
     fn choose_victims(&mut self, excess: &mut u64) -> (Vec<ChunkId>, Vec<SealId>) {
         let (mut bulks, mut stripes) = (Vec::new(), Vec::new());
         let is_idle =
-            |id: &&SealId| !self.sealing.contains_key(id) && !self.cleanings.contains_key(id);
+            |id: &SealId| !self.sealing.contains_key(id) && !self.cleanings.contains_key(id);
         let looked_at = self.stripes.keys().take(2 * TIER_SEALS_MAX);
-        let idle: Vec<SealId> =
-            looked_at.filter(is_idle).take(TIER_EVICTIONS_MAX).copied().collect();
+        let idle: Vec<SealId> = looked_at.filter(is_idle).take(TIER_EVICTIONS_MAX).collect();
         let mut oldest = idle.into_iter().peekable();
         while *excess > 0 && bulks.len() + stripes.len() < TIER_EVICTIONS_MAX {
             let age = oldest.peek().and_then(|id| self.stripes[id].chunks.iter().min().copied());
@@ -97,7 +96,7 @@ impl MemoryTier {
 
     /// Whether the tier has room for a value. If not it waits.
     pub(crate) fn has_room(&self) -> bool {
-        self.stored <= self.bytes_max.saturating_add(self.bytes_max / 8)
+        self.flushes.is_empty() && self.stored <= self.bytes_max.saturating_add(self.bytes_max / 8)
     }
 
     /// Writes that waited for room go on; if there will be none they are refused.
@@ -111,7 +110,7 @@ impl MemoryTier {
         }
         let is_hopeless =
             self.stripes.is_empty() && self.bulks.is_empty() && self.leaving.is_empty();
-        if is_hopeless {
+        if is_hopeless && self.flushes.is_empty() {
             self.refuse_stalled(actions);
         }
     }

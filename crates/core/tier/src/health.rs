@@ -2,7 +2,8 @@
 //! requests one incident let down.
 
 use crate::{
-    KeyHash, MemoryTier, SealId, ServerId, TierAction, TierTask, errand::Errand, read::Reading,
+    KeyHash, MemoryTier, SealId, ServerId, TierAction, TierTask, errand::Errand, mend::Mend,
+    read::Reading,
 };
 use alloc::{collections::BTreeMap, vec::Vec};
 use core::mem::take;
@@ -23,6 +24,7 @@ pub(crate) enum Held {
     Errand(Errand),
     Read(Reading),
     Encode(SealId),
+    Mend(Mend),
     /// The first turn of the key's line is begun again.
     Turn(KeyHash),
 }
@@ -42,12 +44,16 @@ impl MemoryTier {
         let waiting = self.suspects.values().filter(|suspect| !suspect.is_probed);
         let probe = waiting.map(|suspect| suspect.probe_at).min();
         let expiry = self.due.first().map(|due| due.0);
-        probe.into_iter().chain(expiry).min()
+        let shift = self.shifts.deadline();
+        probe.into_iter().chain(expiry).chain(shift).min()
     }
 
     /// Whether nothing is under way, nor waits for a server.
     pub fn is_idle(&self) -> bool {
-        self.errands.is_empty() && self.fetches.is_empty() && self.suspects.is_empty()
+        self.errands.is_empty()
+            && self.fetches.is_empty()
+            && self.suspects.is_empty()
+            && self.shifts.is_empty()
     }
 
     /// Holds what the server let down. It is back at once if the server is lost already.
@@ -95,6 +101,7 @@ impl MemoryTier {
         for it in suspect.held {
             self.release(it, actions);
         }
+        self.look_at_scars();
     }
 
     fn release(&mut self, held: Held, actions: &mut Vec<TierAction>) {
@@ -102,6 +109,7 @@ impl MemoryTier {
             Held::Errand(errand) => self.run_errand(errand, actions),
             Held::Read(reading) => self.start_read(reading, actions),
             Held::Encode(stripe) => self.encode(stripe, actions),
+            Held::Mend(mend) => self.fetch_mend(mend, actions),
             Held::Turn(key) => self.run_line(key, actions),
         }
     }
@@ -115,7 +123,7 @@ impl MemoryTier {
         self.forget_items_of(server);
         actions.push(TierAction::Expel(server));
         let there = self.errands.iter().filter(|(_, errand)| errand.server == server);
-        let there: Vec<TierTask> = there.map(|(task, _)| *task).collect();
+        let there: Vec<TierTask> = there.map(|(task, _)| task).collect();
         let there: Vec<Errand> =
             there.into_iter().filter_map(|task| self.errands.remove(&task)).collect();
         for errand in there {
@@ -125,5 +133,6 @@ impl MemoryTier {
         for it in held {
             self.release(it, actions);
         }
+        self.look_at_scars();
     }
 }

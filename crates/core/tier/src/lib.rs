@@ -24,14 +24,18 @@ mod erasure;
 mod errand;
 mod event;
 mod evict;
+mod flush;
 mod health;
 mod id;
 mod index;
 mod machine;
+mod mend;
 mod read;
 mod ring;
+mod scale;
 mod seal;
 mod state;
+mod table;
 mod write;
 
 pub use bulk::TIER_VALUE_LEN_MAX;
@@ -43,6 +47,7 @@ pub use event::{
 pub use evict::TIER_EVICTIONS_MAX;
 pub use health::{TIER_PROBE_PAUSE_NANOS, TIER_PROBES_MAX};
 pub use id::{ChunkId, ItemName, KeyHash, SealId, ServerId, TierTask, TierTicket, Version};
+pub use mend::TIER_MENDS_MAX;
 pub use state::{
     MemoryTier, TIER_READ_TRIES_MAX, TIER_READS_MAX, TIER_SEALS_MAX, TIER_TRIES_MAX,
     TIER_WRITES_MAX,

@@ -1,6 +1,8 @@
 use crate::{
     FetchEnd, MemoryTier, ServerId, TierAction, TierAnswer, TierEvent, TierTask,
+    errand::Deed,
     health::Held,
+    mend::Wound,
     read::Reading,
     state::{Fetching, WaitingWrite},
 };
@@ -30,17 +32,31 @@ impl MemoryTier {
             TierEvent::ServerLost(server) => self.lose(server, actions),
             TierEvent::ServerReturned(server) => {
                 self.down.remove(&server);
+                self.look_at_scars();
             }
+            TierEvent::ServerAdded { ring, server } => {
+                self.server_added(ring, server);
+                self.look_at_scars();
+            }
+            TierEvent::ServerLeaves(server) => self.server_leaves(server),
+            TierEvent::FlushArrived { ticket } => self.flush_arrived(ticket),
             TierEvent::TimePassed => {}
         }
         self.seal(actions);
         self.clean(actions);
         self.go_on(actions);
+        self.mend(actions);
+        self.shift(actions);
+        self.flush(actions);
         self.probe(actions);
     }
 
     fn fetch_ended(&mut self, task: TierTask, end: FetchEnd, actions: &mut Vec<TierAction>) {
-        let Some(fetching) = self.fetches.remove(&task) else { return };
+        let fetching = self.fetches.remove(&task);
+        let moving = self.errands.get(&task).is_some_and(|it| matches!(it.deed, Deed::Move { .. }));
+        if fetching.is_none() && !moving {
+            return;
+        }
         match end {
             FetchEnd::Missing { server, name } => {
                 self.server_answered(server, actions);
@@ -55,6 +71,13 @@ impl MemoryTier {
             }
             FetchEnd::Done | FetchEnd::Silent { .. } => {}
         }
+        let Some(fetching) = fetching else {
+            // Its server may be lost by now, and it with it.
+            if let Some(errand) = self.errands.remove(&task) {
+                self.move_failed(&errand, end, actions);
+            }
+            return;
+        };
         match end {
             FetchEnd::Done => self.fetched(fetching, actions),
             FetchEnd::Missing { .. } | FetchEnd::Damaged { .. } => {
@@ -74,6 +97,8 @@ impl MemoryTier {
             }
             Fetching::Seal(stripe) => self.encoded(stripe, actions),
             Fetching::Rewrite(rewrite) => self.rewrite(rewrite, actions),
+            Fetching::Mend(mend) => self.store_mend(mend, actions),
+            Fetching::Parity(stripe) => self.parity_again(stripe, actions),
         }
     }
 
@@ -83,6 +108,11 @@ impl MemoryTier {
             Fetching::Read { reading, .. } => self.start_read(reading, actions),
             Fetching::Seal(stripe) => self.encode(stripe, actions),
             Fetching::Rewrite(rewrite) => self.run_line(rewrite.key, actions),
+            Fetching::Mend(mend) => self.fetch_mend(mend, actions),
+            Fetching::Parity(stripe) => {
+                self.parity_failed(stripe, actions);
+                self.wounds.insert(Wound::Stripe(stripe));
+            }
         }
     }
 
@@ -94,6 +124,15 @@ impl MemoryTier {
             }
             Fetching::Seal(stripe) => self.hold(server, Held::Encode(stripe), actions),
             Fetching::Rewrite(rewrite) => self.hold(server, Held::Turn(rewrite.key), actions),
+            Fetching::Mend(mend) => self.hold(server, Held::Mend(mend), actions),
+            Fetching::Parity(stripe) => {
+                self.parity_failed(stripe, actions);
+                if self.down.contains(&server) {
+                    self.wounds.insert(Wound::Stripe(stripe));
+                } else {
+                    self.suspect(server);
+                }
+            }
         }
     }
 }

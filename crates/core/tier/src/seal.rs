@@ -1,9 +1,10 @@
 use crate::{
     ChunkId, Fragment, ItemLabel, ItemName, ItemSource, KeyHash, MemoryTier, SealId, ServerId,
-    TIER_SEALS_MAX, TierAction,
+    TIER_SEALS_MAX, TierAction, TierTask,
     chunk::{CHUNK_LEN, HOLE, LOST},
     health::NONE_AVOIDED,
     index::Location,
+    mend::Wound,
     state::{Fetching, Sealing, Stripe},
 };
 use alloc::vec::Vec;
@@ -51,33 +52,48 @@ impl MemoryTier {
     /// Also when an earlier try failed.
     pub(crate) fn encode(&mut self, stripe: SealId, actions: &mut Vec<TierAction>) {
         let chunks = self.stripes[&stripe].chunks.clone();
-        let (mut fragments, mut labels): (Vec<Fragment>, Vec<ItemLabel>) = (Vec::new(), Vec::new());
+        let mut fragments: Vec<Fragment> = Vec::new();
         for (strip, id) in (0u8..).zip(chunks) {
             self.dig_holes(id, actions);
             let all = (0, CHUNK_LEN);
             let all = self.chunks[&id].overlapping((id, strip), all, &NONE_AVOIDED);
             fragments.extend(all.expect("what has no source is a hole"));
-            labels.extend(self.labels(id));
         }
         let task = self.task();
         self.fetches.insert(task, Fetching::Seal(stripe));
-        actions.push(TierAction::Encode { task, stripe, fragments, labels });
+        actions.push(self.encode_action(task, stripe, fragments));
     }
 
-    /// What a chunk's objects say of themselves. Those that expired say it as tombstones.
+    pub(crate) fn encode_action(
+        &self,
+        task: TierTask,
+        stripe: SealId,
+        fragments: Vec<Fragment>,
+    ) -> TierAction {
+        let chunks = self.stripes[&stripe].chunks.clone();
+        let labels = chunks.iter().flat_map(|id| self.labels(*id)).collect();
+        TierAction::Encode { task, stripe, chunks, fragments, labels }
+    }
+
+    /// What a chunk's objects say of themselves.
     fn labels(&self, id: ChunkId) -> impl Iterator<Item = ItemLabel> {
         let chunk = &self.chunks[&id];
         let is_there = |slot: &u16| chunk.members[usize::from(*slot)].server != HOLE;
         let slots = (0..chunk.members.len() as u16).filter(is_there);
-        slots.map(move |slot| {
-            let key = chunk.members[usize::from(slot)].key();
-            let is_here = |it: &Location| it.chunk == id && it.slot == slot;
-            let is_value = self.index.get(key).is_some_and(|it| is_here(&it));
-            let expires = self.expiries.get(&key).copied().filter(|_| is_value);
-            let label = chunk.label(id, slot, expires);
-            let is_grave = self.graves.get(&key).is_some_and(is_here);
-            ItemLabel { is_tombstone: label.is_tombstone || is_grave, ..label }
-        })
+        slots.map(move |slot| self.object_label(id, slot))
+    }
+
+    /// What an object says of itself. Of a key that has no value any more the last one is a
+    /// tombstone.
+    pub(crate) fn object_label(&self, id: ChunkId, slot: u16) -> ItemLabel {
+        let chunk = &self.chunks[&id];
+        let key = chunk.members[usize::from(slot)].key();
+        let is_here = |it: &Location| it.chunk == id && it.slot == slot;
+        let is_value = self.index.get(key).is_some_and(|it| is_here(&it));
+        let expires = self.expiries.get(&key).copied().filter(|_| is_value);
+        let label = chunk.label(id, slot, expires);
+        let is_grave = self.graves.get(&key).is_some_and(is_here);
+        ItemLabel { is_tombstone: label.is_tombstone || is_grave, ..label }
     }
 
     /// What is lost before it is encoded is gone: zeros take its place, so that its neighbours are
@@ -114,10 +130,8 @@ impl MemoryTier {
         self.end_seal(stripe, actions);
     }
 
-    fn parity_server(&self, stripe: SealId, ring: usize) -> Option<ServerId> {
-        // Odd, so that stripes one after another are spread over all of the ring.
-        let place = stripe.0.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.rings[ring].server(KeyHash(place.into()), &self.down)
+    pub(crate) fn parity_server(&self, stripe: SealId, ring: usize) -> Option<ServerId> {
+        self.rings[ring].server(parity_place(stripe), &self.down)
     }
 
     fn store_parity(
@@ -155,12 +169,18 @@ impl MemoryTier {
             return;
         }
         self.sealing.remove(&stripe);
-        let chunks = self.stripes[&stripe].chunks.clone();
+        let Stripe { chunks, parity } = self.stripes[&stripe].clone();
+        if parity.contains(&LOST) {
+            self.wounds.insert(Wound::Stripe(stripe));
+        }
         let mut leaving = Vec::new();
         for (strip, id) in (0u8..).zip(chunks) {
             let chunk = self.chunks.get_mut(&id).expect("chunks of stripes are kept");
             chunk.sealed = Some((stripe, strip));
             chunk.members.shrink_to_fit();
+            if chunk.members.iter().any(|member| member.server == LOST) {
+                self.wounds.insert(Wound::Chunk(id));
+            }
             for (slot, server) in core::mem::take(&mut chunk.copies) {
                 let name = ItemName::Object { chunk: id, slot };
                 leaving.push(((chunk.ring, id), server, name));
@@ -172,4 +192,10 @@ impl MemoryTier {
         }
         actions.push(TierAction::Forget(stripe));
     }
+}
+
+/// Where on each ring a stripe's parity belongs.
+pub(crate) const fn parity_place(stripe: SealId) -> KeyHash {
+    // Odd, so that stripes one after another are spread over all of the ring.
+    KeyHash(stripe.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) as u128)
 }

@@ -1,12 +1,16 @@
 use crate::{
-    ChunkId, KeyHash, Presence, SealId, ServerId, TierTask, TierTicket, TierWrite, Version,
+    ChunkId, ItemName, KeyHash, Presence, SealId, ServerId, TierTask, TierTicket, TierWrite,
+    Version,
     chunk::{Bulk, Chunk, Member},
     clean::{Cleaning, Rewrite},
     errand::Errand,
     health::{NONE_AVOIDED, Suspects},
     index::{KeyIndex, Location},
+    mend::{Mend, Wound},
     read::Reading,
     ring::Ring,
+    scale::Shifts,
+    table::Table,
     write::Append,
 };
 use alloc::{
@@ -83,6 +87,9 @@ pub(crate) enum Fetching {
     },
     Seal(SealId),
     Rewrite(Rewrite),
+    Mend(Mend),
+    /// A stripe is encoded again.
+    Parity(SealId),
 }
 
 /// A stripe.
@@ -150,14 +157,26 @@ pub struct MemoryTier {
     pub(crate) ledger: BTreeMap<ServerId, u64>,
     /// Of these, what is being deleted.
     pub(crate) deleting: u64,
-    pub(crate) chunks: BTreeMap<ChunkId, Chunk>,
-    pub(crate) stripes: BTreeMap<SealId, Stripe>,
+    pub(crate) chunks: Table<ChunkId, Chunk>,
+    pub(crate) stripes: Table<SealId, Stripe>,
     pub(crate) sealing: BTreeMap<SealId, Sealing>,
     pub(crate) lines: BTreeMap<KeyHash, Line>,
     pub(crate) writes: usize,
     pub(crate) appending: BTreeMap<(ChunkId, u16), Appending>,
-    pub(crate) errands: BTreeMap<TierTask, Errand>,
-    pub(crate) fetches: BTreeMap<TierTask, Fetching>,
+    pub(crate) errands: Table<TierTask, Errand>,
+    /// What lacks an item, or may; and what cannot be mended now.
+    pub(crate) wounds: BTreeSet<Wound>,
+    pub(crate) scars: BTreeSet<Wound>,
+    /// Items that are made anew or moved, and where to.
+    pub(crate) mends: BTreeSet<(ItemName, ServerId)>,
+    /// Stripes whose parity is encoded again, and how many items of it are not stored yet.
+    pub(crate) reparities: BTreeMap<SealId, u16>,
+    pub(crate) shifts: Shifts,
+    /// Which ring a server is of.
+    pub(crate) homes: BTreeMap<ServerId, usize>,
+    /// Who wants everything to go.
+    pub(crate) flushes: Vec<TierTicket>,
+    pub(crate) fetches: Table<TierTask, Fetching>,
     pub(crate) reads: usize,
     pub(crate) next_task: u64,
     pub(crate) next_version: u64,
@@ -172,6 +191,8 @@ impl MemoryTier {
         let all: BTreeSet<ServerId> = rings.iter().flatten().copied().collect();
         assert_eq!(all.len(), rings.iter().map(Vec::len).sum(), "a server has one ring");
         assert!(all.iter().all(|server| server.0 < u16::MAX - 1), "these numbers are no servers");
+        let homes = rings.iter().enumerate();
+        let homes = homes.flat_map(|(ring, servers)| servers.iter().map(move |it| (*it, ring)));
         Self {
             code,
             rings: rings.iter().map(|servers| Ring::new(servers)).collect(),
@@ -197,14 +218,21 @@ impl MemoryTier {
             stored: 0,
             ledger: BTreeMap::new(),
             deleting: 0,
-            chunks: BTreeMap::new(),
-            stripes: BTreeMap::new(),
+            chunks: Table::new(),
+            stripes: Table::new(),
             sealing: BTreeMap::new(),
             lines: BTreeMap::new(),
             writes: 0,
             appending: BTreeMap::new(),
-            errands: BTreeMap::new(),
-            fetches: BTreeMap::new(),
+            errands: Table::new(),
+            wounds: BTreeSet::new(),
+            scars: BTreeSet::new(),
+            mends: BTreeSet::new(),
+            reparities: BTreeMap::new(),
+            shifts: Shifts::default(),
+            homes: homes.collect(),
+            flushes: Vec::new(),
+            fetches: Table::new(),
             reads: 0,
             next_task: 0,
             next_version: 1,
@@ -241,13 +269,11 @@ impl MemoryTier {
     /// Bytes of memory that the index takes, and the lists of objects with their stripes.
     pub fn metadata_bytes(&self) -> usize {
         let of_chunk = |chunk: &Chunk| {
-            size_of::<(ChunkId, Chunk)>()
-                + chunk.members.capacity() * size_of::<Member>()
+            chunk.members.capacity() * size_of::<Member>()
                 + chunk.copies.capacity() * size_of::<(u16, ServerId)>()
         };
         let of_stripe = |stripe: &Stripe| {
-            size_of::<(SealId, Stripe)>()
-                + stripe.chunks.capacity() * size_of::<ChunkId>()
+            stripe.chunks.capacity() * size_of::<ChunkId>()
                 + stripe.parity.capacity() * size_of::<ServerId>()
         };
         let of_bulk = |bulk: &Bulk| {
@@ -258,7 +284,9 @@ impl MemoryTier {
             + self.graves.len() * size_of::<(KeyHash, Location)>()
             + self.expiries.len() * 2 * size_of::<(KeyHash, Timestamp)>()
             + self.tainted.len() * size_of::<ChunkId>()
+            + self.chunks.bytes()
             + self.chunks.values().map(of_chunk).sum::<usize>()
+            + self.stripes.bytes()
             + self.stripes.values().map(of_stripe).sum::<usize>()
     }
 

@@ -4,6 +4,7 @@ use crate::{
     chunk::{BULK, CHUNK_LEN, Chunk, LOST, Member},
     health::NONE_AVOIDED,
     index::Location,
+    mend::Wound,
     ring::ring_of,
     state::{Appending, Origin, Turn, WaitingWrite},
 };
@@ -79,16 +80,17 @@ impl MemoryTier {
 
     /// Whose turn it is. Values wait while there is no room, and what may make room goes first.
     fn first_turn(&mut self, key: KeyHash) -> Option<Turn> {
-        let has_room = self.has_room();
+        let (has_room, is_flushing) = (self.has_room(), !self.flushes.is_empty());
         let line = self.lines.get_mut(&key)?;
         let Some(&first) = line.turns.front() else {
             self.lines.remove(&key);
             return None;
         };
-        let is_put = |turn: &Turn| {
-            matches!(turn, Turn::Client(WaitingWrite { write: TierWrite::Put { .. }, .. }))
+        let needs_room = |turn: &Turn| match turn {
+            Turn::Client(it) => is_flushing || matches!(it.write, TierWrite::Put { .. }),
+            Turn::Bury(_) | Turn::Rewrite(_) => false,
         };
-        if has_room || !is_put(&first) {
+        if has_room || !needs_room(&first) {
             return Some(first);
         }
         let other = line.turns.iter().position(|turn| !matches!(turn, Turn::Client(_)));
@@ -236,6 +238,11 @@ impl MemoryTier {
         self.appending.remove(&(id, slot));
         let location = Location { version: append.version, chunk: id, slot };
         let is_stored = self.is_stored(location);
+        let wound = if slot == BULK { Wound::Value(id) } else { Wound::Chunk(id) };
+        if self.scars.remove(&wound) || !self.down.is_empty() {
+            // A server was passed over, or lost meanwhile.
+            self.wounds.insert(wound);
+        }
         if let Origin::Rewrite(rewrite) = append.origin {
             self.rewritten(&rewrite, location, is_stored, actions);
             return self.run_line_on(append.key, actions);

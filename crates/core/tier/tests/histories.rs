@@ -103,6 +103,89 @@ fn lost_answers_and_many_lost_servers_never_make_a_read_wrong_or_endless() {
     }
 }
 
+/// After one loss everything is made anew, so that as many may be lost again.
+#[test]
+fn lost_servers_are_mended_one_after_another() {
+    for seed in 0..60 {
+        let code = [(5, 3), (6, 4), (3, 2)][seed as usize % 3];
+        let code = Code::new(code.0, code.1).expect("it is a code");
+        let mut world = World::new(code, 3, seed);
+        play(&mut world, 700, &[]);
+        for round in 0..6 {
+            let server = victim(&mut world);
+            world.kill(server, round % 2 == 0);
+            play(&mut world, 100, &[]);
+            if round % 3 != 2 {
+                world.restart(server);
+            }
+            read_all(&mut world);
+            assert_eq!(world.tier.wounds(), 0, "round {round}, seed {seed}");
+            if round % 3 == 2 {
+                world.restart(server);
+            }
+        }
+        for _ in 0..code.parity() {
+            let server = victim(&mut world);
+            world.kill(server, true);
+        }
+        read_all(&mut world);
+        world.check(None);
+        world.check_for_leaks();
+    }
+}
+
+/// Servers come and go while clients read and write; no parity is encoded for it.
+#[test]
+fn rings_change_under_load_without_parity_and_without_a_wrong_read() {
+    for seed in 0..20 {
+        let mut world = World::new(Code::new(5, 3).expect("it is a code"), 2, seed);
+        world.losses = [0, 0, 3][seed as usize % 3];
+        play(&mut world, 1000, &[]);
+        let ring = world.dice(5) as u8;
+        let (added, leaving) = (world.add(ring), ServerId(u16::from(ring) * 100));
+        play(&mut world, 500, &[]);
+        world.tell(TierEvent::ServerLeaves(leaving));
+        play(&mut world, 1500, if seed % 4 == 3 { &[300] } else { &[] });
+        world.losses = 0;
+        read_all(&mut world);
+        assert!(world.copies > 0);
+        assert_eq!(world.dismissed, [leaving], "seed {seed}");
+        if world.expelled == 0 {
+            assert!(!world.servers[&added].is_empty());
+            // Nothing is encoded but once for each stripe.
+            let sealed = world.parities;
+            world.add(ring);
+            world.tell(TierEvent::ServerLeaves(added));
+            world.drain();
+            assert_eq!((world.parities, world.dismissed.len()), (sealed, 2));
+        }
+        read_all(&mut world);
+        world.check((world.expelled > 2).then_some(0));
+        world.check_for_leaks();
+    }
+}
+
+#[test]
+fn a_flush_leaves_nothing_and_is_in_order_with_all_else() {
+    for seed in 0..40 {
+        let mut world = World::new(Code::new(5, 3).expect("it is a code"), 2, seed);
+        world.losses = [0, 3][seed as usize % 2];
+        for _ in 0..4 {
+            play(&mut world, 400, if seed % 4 == 0 { &[200] } else { &[] });
+            world.flush(KEYS);
+        }
+        play(&mut world, 50, &[]);
+        world.losses = 0;
+        read_all(&mut world);
+        world.check((world.expelled > 0 || seed % 4 == 0).then_some(0));
+        world.check_for_leaks();
+        world.flush(KEYS);
+        world.drain();
+        assert!(world.servers.values().all(|items| items.is_empty()));
+        assert_eq!((world.tier.len(), world.tier.stored_bytes()), (0, 0));
+    }
+}
+
 /// Timeouts of one incident are one silence, however many there are.
 #[test]
 fn a_burst_of_lost_answers_expels_nobody() {

@@ -19,6 +19,7 @@ pub(crate) enum Done {
     Nothing,
     Written(Version),
     Deleted,
+    Flushed,
 }
 
 /// Why a request was not done.

@@ -2,7 +2,7 @@
 
 use crate::{
     answer::{CodedMemoryError, Done, StoredValue},
-    coder::{Coder, Strips},
+    coder::Coder,
     name::{CHECK_LEN, KeyDigest, Names, SEAL_LEN},
     open::OpenChunks,
 };
@@ -29,6 +29,7 @@ pub(crate) enum Wish {
     Get,
     Put { value: Bytes, presence: Presence, expires: Option<Timestamp> },
     Delete(Presence),
+    Flush,
 }
 
 /// A caller's request.
@@ -56,7 +57,7 @@ impl Wish {
                 // Most values are no longer; what is fetched counts when that is known.
                 Self::Get => crate::coder::CHUNK_LEN,
                 Self::Put { value, .. } => (value.len() + HEAD_LEN) * (1 + coder.code().parity()),
-                Self::Delete(_) => 0,
+                Self::Delete(_) | Self::Flush => 0,
             }
     }
 
@@ -71,6 +72,7 @@ impl Wish {
     pub(crate) const fn event(&self, ticket: TierTicket, key: KeyHash) -> TierEvent {
         let (write, presence) = match self {
             Self::Get => return TierEvent::ReadArrived { ticket, key },
+            Self::Flush => return TierEvent::FlushArrived { ticket },
             Self::Put { value, presence, expires } => {
                 let len = (CHECK_LEN + value.len()) as u32;
                 (TierWrite::Put { len, expires: *expires }, *presence)
@@ -85,7 +87,7 @@ impl Call {
     pub(crate) fn new(key: KeyDigest, wish: Wish, held: usize, waiter: Waiter) -> Self {
         let value = match wish {
             Wish::Put { value, .. } => value,
-            Wish::Get | Wish::Delete(_) => Bytes::new(),
+            Wish::Get | Wish::Delete(_) | Wish::Flush => Bytes::new(),
         };
         let (head, strips, fetched) = (None, Vec::new(), None);
         Self { check: key.check, value, head, strips, fetched, held, waiter }
@@ -115,10 +117,7 @@ impl Call {
     /// A strip of the value.
     pub(crate) fn strip(&mut self, coder: &Coder, strip: u8) -> Bytes {
         if self.strips.is_empty() {
-            let cut = Strips::cut(coder.code().k(), [&self.check, &self.value]);
-            let parity = coder.encode(&cut);
-            self.strips = cut.into_strips();
-            self.strips.extend(parity);
+            self.strips = coder.strips([&self.check, &self.value]);
         }
         self.strips[usize::from(strip)].clone()
     }
@@ -136,6 +135,7 @@ impl Call {
             TierAnswer::Nothing => Ok(Done::Nothing),
             TierAnswer::Written(version) => Ok(Done::Written(version)),
             TierAnswer::Deleted => Ok(Done::Deleted),
+            TierAnswer::Flushed => Ok(Done::Flushed),
             TierAnswer::Refused(refusal) => Err(refusal.into()),
         };
         (self.waiter, done)

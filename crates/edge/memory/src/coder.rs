@@ -30,7 +30,7 @@ impl Strips {
     }
 
     /// Bytes of K strips, one after another, and zeros behind them.
-    pub(crate) fn cut(count: usize, pieces: [&[u8]; 2]) -> Self {
+    fn cut(count: usize, pieces: [&[u8]; 2]) -> Self {
         let whole: usize = pieces.iter().map(|piece| piece.len()).sum();
         let len = whole.div_ceil(count);
         let mut bytes = Vec::with_capacity(count * len);
@@ -40,7 +40,7 @@ impl Strips {
     }
 
     /// Each by itself. They share memory.
-    pub(crate) fn into_strips(self) -> Vec<Bytes> {
+    fn into_strips(self) -> Vec<Bytes> {
         let (len, mut rest) = (self.len, Bytes::from(self.bytes));
         let count = rest.len().checked_div(len).unwrap_or(0);
         (0..count).map(|_| rest.split_to(len)).collect()
@@ -78,6 +78,13 @@ impl Coder {
         let encoded = self.codec.encode(&data.strips(0..code.k()), &mut out);
         encoded.expect("K strips of one length");
         parity.into_iter().map(Bytes::from).collect()
+    }
+
+    /// Bytes in K strips of one length, and their parity.
+    pub(crate) fn strips(&self, pieces: [&[u8]; 2]) -> Vec<Bytes> {
+        let cut = Strips::cut(self.code().k(), pieces);
+        let parity = self.encode(&cut);
+        cut.into_strips().into_iter().chain(parity).collect()
     }
 
     /// The first `len` bytes of K data strips, one after another, from any K strips.
@@ -127,9 +134,7 @@ mod tests {
         let mut coder = Coder::new(code);
         for len in [1, 3, 5000, 10_001] {
             let value: Vec<u8> = (0..len).map(|at| (at * 7 + at / 256) as u8).collect();
-            let cut = Strips::cut(3, [&value[..len / 2], &value[len / 2..]]);
-            let parity = coder.encode(&cut);
-            let all: Vec<Bytes> = cut.into_strips().into_iter().chain(parity).collect();
+            let all = coder.strips([&value[..len / 2], &value[len / 2..]]);
             let strip_len = all[0].len();
             for lost in [[0, 1], [0, 4], [2, 3], [3, 4]] {
                 let sources: Vec<u8> = (0..5).filter(|strip| !lost.contains(strip)).collect();

@@ -4,6 +4,7 @@ use crate::{
     coder::{CHUNK_LEN, Strips},
     connection::Reply,
     gather::{Gather, Purpose},
+    queue::Payload,
     state::{Errand, OWN_TICKETS, Servers, State},
 };
 use bytes::Bytes;
@@ -12,7 +13,13 @@ use ripstop_tier::{
 };
 
 impl State {
-    fn fetch(&mut self, servers: &Servers, server: ServerId, name: ItemName, errand: Errand) {
+    pub(crate) fn fetch(
+        &mut self,
+        servers: &Servers,
+        server: ServerId,
+        name: ItemName,
+        errand: Errand,
+    ) {
         let fetched = servers.link(server).get(self.key(servers, name), errand);
         self.after.note(server);
         if let Err((_, errand)) = fetched {
@@ -73,13 +80,7 @@ impl State {
         let mut strips = Strips::new(code.k(), CHUNK_LEN);
         // Without parity there is nothing to encode.
         let mut fetched = fragments;
-        let encoded = self.encoded.entry(stripe).or_default();
         fetched.retain(|fragment| {
-            if let ItemName::Object { chunk, .. } = fragment.name
-                && encoded.chunks.last() != Some(&chunk)
-            {
-                encoded.chunks.push(chunk);
-            }
             let kept = self.open.fragment(fragment);
             if let Some(bytes) = kept {
                 strips.put(fragment, bytes);
@@ -147,6 +148,15 @@ impl State {
                     self.gathered(servers, gather);
                 }
             }
+            (Errand::Copy { task, to, name }, Reply::Value(coded)) => {
+                let (seal, link) = (servers.names.seal(name, [&coded]), servers.link(to));
+                let payload = Payload { head: &seal, body: &coded };
+                let key = self.key(servers, name);
+                if link.set(key, &payload, false, Errand::Store(task)).is_err() {
+                    self.events.push_back(TierEvent::StoreFailed(task));
+                }
+                self.after.note(to);
+            }
             // What is as long as it was not is damaged, like what its seal does not hold for.
             (_, Reply::Value(_) | Reply::Damaged) => {
                 self.fetch_failed(errand, FetchEnd::Damaged { server, name });
@@ -172,6 +182,7 @@ impl State {
             | Errand::Part { .. }
             | Errand::Store(_)
             | Errand::Delete(_)
+            | Errand::Copy { .. }
             | Errand::Probe => {
                 return self.fetch_failed(errand, FetchEnd::Silent { server });
             }
@@ -181,7 +192,7 @@ impl State {
 
     fn fetch_failed(&mut self, errand: Errand, end: FetchEnd) {
         let task = match errand {
-            Errand::Whole { task, .. } => Some(task),
+            Errand::Whole { task, .. } | Errand::Copy { task, .. } => Some(task),
             // The others that are fetched with it are of no use.
             Errand::Part { gather, .. } => self.gathers.remove(gather).map(|gather| gather.task),
             Errand::Store(_) | Errand::Delete(_) | Errand::Probe => None,

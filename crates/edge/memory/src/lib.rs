@@ -39,7 +39,9 @@ mod status;
 mod wire;
 
 pub use answer::{CodedMemoryError, StoredValue};
-pub use coded::{CALLER_KEY_MAX, CodedMemory, CodedMemorySettings, CodedMemorySettingsError};
+pub use coded::{
+    CALLER_KEY_MAX, CodedMemory, CodedMemorySettings, CodedMemorySettingsError, RingChangeError,
+};
 pub use direct::{ClientError, MemcachedClient, SERVER_KEY_MAX};
 pub use fault::LinkFault;
 pub use ripstop_tier::{Presence, Version};

@@ -134,10 +134,17 @@ impl<T: Send + fmt::Debug + 'static> Link<T> {
     }
 }
 
-impl<T> Drop for Link<T> {
-    fn drop(&mut self) {
+impl<T> Link<T> {
+    /// Nobody uses the server any more.
+    pub(crate) fn close(&self) {
         self.wire.is_closed.store(true, Ordering::Release);
         self.wire.changed.notify_one();
+    }
+}
+
+impl<T> Drop for Link<T> {
+    fn drop(&mut self) {
+        self.close();
     }
 }
 

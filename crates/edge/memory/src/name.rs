@@ -23,6 +23,11 @@ pub(crate) struct KeyDigest {
     pub(crate) check: [u8; CHECK_LEN],
 }
 
+impl KeyDigest {
+    /// Of no key.
+    pub(crate) const NONE: Self = Self { hash: KeyHash(0), check: [0; CHECK_LEN] };
+}
+
 /// Names and seals of one run of one tier.
 #[derive(Clone, Debug)]
 pub(crate) struct Names {

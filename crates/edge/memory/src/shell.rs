@@ -22,6 +22,9 @@ use std::{
     time::Instant,
 };
 
+/// Servers that are added while it runs, at most.
+const SERVERS_ADDED_MAX: usize = 1024;
+
 /// A tier, its servers, and what is under way.
 pub(crate) struct Shell {
     state: Mutex<State>,
@@ -60,13 +63,45 @@ impl Shell {
 
     /// The servers, by their numbers; before anything else.
     pub(crate) fn set_links(&self, links: Vec<Link<Errand>>) {
-        let servers = Servers { links, names: self.names.clone() };
+        let links = links.into_iter().map(OnceLock::from);
+        let more = (0..SERVERS_ADDED_MAX).map(|_| OnceLock::new());
+        let servers = Servers { links: links.chain(more).collect(), names: self.names.clone() };
         self.servers.set(servers).expect("servers are set once");
     }
 
     /// Has time pass for the tier.
     pub(crate) fn keep_time(self: &Arc<Self>) {
         self.alarm.start(Arc::downgrade(self));
+    }
+
+    /// A ring gets a server, whose link is started under the number that there is next; false if
+    /// there are as many as may be.
+    pub(crate) fn add_link(&self, ring: u8, start: impl FnOnce(u16) -> Link<Errand>) -> bool {
+        let servers = self.servers.wait();
+        let Some(at) = servers.links.iter().position(|link| link.get().is_none()) else {
+            return false;
+        };
+        let number = at as u16;
+        let link = start(number);
+        servers.links[at].set(link).expect("servers are added one at a time");
+        let event = TierEvent::ServerAdded { ring, server: ServerId(number) };
+        self.note([Note::Happened(event)].into_iter());
+        true
+    }
+
+    /// A server is to leave.
+    pub(crate) fn remove_link(&self, number: u16) {
+        let event = TierEvent::ServerLeaves(ServerId(number));
+        self.note([Note::Happened(event)].into_iter());
+    }
+
+    /// Numbers of servers that left.
+    pub(crate) fn dismissed(&self) -> Vec<u16> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let dismissed = state.dismissed.iter().map(|server| server.0).collect();
+        drop(state);
+        self.note([].into_iter());
+        dismissed
     }
 
     pub(crate) const fn names(&self) -> &Names {

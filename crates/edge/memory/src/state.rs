@@ -22,6 +22,7 @@ use ripstop_tier::{
 use std::{
     collections::{BTreeMap, VecDeque},
     mem,
+    sync::OnceLock,
 };
 
 /// First of the tier's own tickets: callers' are below.
@@ -36,6 +37,8 @@ pub(crate) enum Errand {
     Delete(TierTask),
     /// A sign of life.
     Probe,
+    /// An item that another server gets.
+    Copy { task: TierTask, to: ServerId, name: ItemName },
     /// A whole value.
     Whole { task: TierTask, ticket: TierTicket, name: ItemName, len: u32, is_again: bool },
     /// A part of several that are fetched together.
@@ -47,7 +50,9 @@ impl Errand {
     pub(crate) const fn name(&self) -> Option<ItemName> {
         match self {
             Self::Store(_) | Self::Delete(_) | Self::Probe => None,
-            Self::Whole { name, .. } | Self::Part { name, .. } => Some(*name),
+            Self::Copy { name, .. } | Self::Whole { name, .. } | Self::Part { name, .. } => {
+                Some(*name)
+            }
         }
     }
 }
@@ -78,13 +83,14 @@ pub(crate) struct Encoded {
 /// Servers, and what items are called there.
 #[derive(Debug)]
 pub(crate) struct Servers {
-    pub(crate) links: Vec<Link<Errand>>,
+    /// Those that there are, and room for those that come.
+    pub(crate) links: Vec<OnceLock<Link<Errand>>>,
     pub(crate) names: Names,
 }
 
 impl Servers {
     pub(crate) fn link(&self, server: ServerId) -> &Link<Errand> {
-        &self.links[usize::from(server.0)]
+        self.links[usize::from(server.0)].get().expect("the tier knows servers that there are")
     }
 }
 
@@ -102,6 +108,8 @@ pub(crate) struct State {
     held: usize,
     bytes_max: usize,
     pub(crate) decoded: u64,
+    /// Servers that left.
+    pub(crate) dismissed: Vec<ServerId>,
     refused: u64,
     // What follows is empty between steps.
     pub(crate) after: After,
@@ -123,6 +131,7 @@ impl State {
             held: 0,
             bytes_max,
             decoded: 0,
+            dismissed: Vec::new(),
             refused: 0,
             after: After::default(),
             events: VecDeque::new(),
@@ -145,6 +154,7 @@ impl State {
             chunk_bytes,
             dead_bytes,
             sealed_stripes: self.tier.sealed_stripes(),
+            wounds: self.tier.wounds(),
             calls: self.calls.len(),
             held_bytes: self.held,
             decoded: self.decoded,
@@ -210,7 +220,8 @@ impl State {
             TierAction::Fetch { task, ticket, plan } => {
                 self.fetch_plan(servers, task, ticket, plan);
             }
-            TierAction::Encode { task, stripe, fragments, labels: _ } => {
+            TierAction::Encode { task, stripe, chunks, fragments, labels: _ } => {
+                self.encoded.entry(stripe).or_default().chunks = chunks;
                 self.encode(servers, task, stripe, fragments);
             }
             TierAction::Forget(stripe) => {
@@ -233,7 +244,14 @@ impl State {
                     self.events.push_back(TierEvent::ServerSilent(server));
                 }
             }
+            TierAction::Copy { task, from, to, name } => {
+                self.fetch(servers, from, name, Errand::Copy { task, to, name });
+            }
             TierAction::Expel(server) => servers.link(server).expel(),
+            TierAction::Dismiss(server) => {
+                servers.link(server).close();
+                self.dismissed.push(server);
+            }
             TierAction::Answer(ticket, answer) => self.answer(ticket, answer),
         }
     }
@@ -267,6 +285,11 @@ impl State {
                 let call = self.calls.get_mut(ticket.0).expect("a write waits for its items");
                 let open = is_coded.then_some(&mut self.open);
                 sent(&call.seal_once(names, name, open), &call.value)
+            }
+            ItemSource::Strip { ticket, strip } if ticket.0 >= OWN_TICKETS => {
+                let strips = self.coder.strips([&self.own[&ticket], &[]]);
+                let strip = &strips[usize::from(strip)];
+                sent(&names.seal(name, [strip]), strip)
             }
             ItemSource::Strip { ticket, strip } => {
                 let call = self.calls.get_mut(ticket.0).expect("a write waits for its items");
@@ -306,7 +329,7 @@ impl State {
             (Errand::Delete(task), _) => TierEvent::DeleteFailed(task),
             (Errand::Probe, Reply::Lost(_)) => TierEvent::ServerSilent(server),
             (Errand::Probe, _) => TierEvent::ServerAnswered(server),
-            (Errand::Whole { .. } | Errand::Part { .. }, reply) => {
+            (Errand::Copy { .. } | Errand::Whole { .. } | Errand::Part { .. }, reply) => {
                 return self.fetch_replied(servers, server, errand, reply);
             }
         };

@@ -13,6 +13,8 @@ pub struct CodedMemoryStatus {
     pub dead_bytes: u64,
     /// Stripes whose parity is stored.
     pub sealed_stripes: usize,
+    /// Chunks, long values and stripes that may lack an item.
+    pub wounds: usize,
     /// Requests of callers under way.
     pub calls: usize,
     /// Bytes that these count as.

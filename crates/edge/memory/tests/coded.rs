@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures::{StreamExt as _, future::join_all, stream};
 use ripstop_memory::{
     CodedMemory, CodedMemoryError, CodedMemorySettings, CodedMemorySettingsError, LinkSettings,
-    MemcachedClient, Presence, Version,
+    MemcachedClient, Presence, RingChangeError, Version,
 };
 use ripstop_model::Code;
 use std::{
@@ -240,7 +240,7 @@ async fn a_server_that_hangs_is_lost_and_emptied_when_it_goes_on() {
     servers[1].go_on();
     let begun = Instant::now();
     let mut number = 500;
-    while items(&servers[1]).await > 80 || number == 500 {
+    while !said(&servers[1], "stats\r\n").await.contains("STAT cmd_flush 2\r\n") {
         assert!(begun.elapsed() < Duration::from_secs(20), "it was not emptied");
         put_all(&memory, number..number + 10, 1).await;
         number += 10;
@@ -429,6 +429,97 @@ async fn servers_have_no_more_than_the_limit_and_dead_bytes_go() {
         let turn = if number < 300 { 19 } else { 1 };
         assert!(got.is_none_or(|got| got.bytes == value(number, turn)), "{number}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_lost_server_had_is_made_anew_so_that_others_may_be_lost() {
+    if !is_there() {
+        return;
+    }
+    let (mut servers, memory) = memory((5, 3), 10);
+    put_all(&memory, 0..1000, 1).await;
+    memory.put(b"long", vec![7; 100_000].into(), Presence::Any).await.unwrap();
+    // One after another, six of ten; each ring keeps a server.
+    for lost in 0..5 {
+        servers[lost].kill();
+        put_all(&memory, 0..50, lost + 2).await;
+        read_all(&memory, 50..1000, 1).await;
+        until("all is mended", || memory.status().wounds == 0).await;
+    }
+    let decoded = memory.status().decoded;
+    read_all(&memory, 50..1000, 1).await;
+    read_all(&memory, 0..50, 6).await;
+    assert_eq!(memory.status().decoded, decoded, "all is where it was read from");
+    servers[5].kill();
+    servers[8].kill();
+    read_all(&memory, 50..1000, 1).await;
+    read_all(&memory, 0..50, 6).await;
+    assert_eq!(memory.get(b"long").await.unwrap().unwrap().bytes, vec![7; 100_000]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn servers_come_and_go_under_load() {
+    if !is_there() {
+        return;
+    }
+    let (servers, memory) = memory((5, 3), 5);
+    put_all(&memory, 0..600, 0).await;
+    memory.put(b"long", vec![7; 100_000].into(), Presence::Any).await.unwrap();
+    let more = [Server::start(), Server::start()];
+    let is_over = AtomicBool::new(false);
+    let keys = |writer: usize| (0..600).filter(|key| key % 16 == writer).collect();
+    let writers = join_all((0..16).map(|writer| write_until(&memory, &is_over, keys(writer))));
+    let changes = async {
+        memory.add_server(1, more[0].at()).unwrap();
+        memory.add_server(4, more[1].at()).unwrap();
+        memory.remove_server(servers[1].at()).unwrap();
+        for _ in 0..400 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            if memory.servers().len() == 6 {
+                break;
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+    };
+    let (turns, ()) = tokio::join!(writers, changes);
+    assert_eq!(memory.servers().len(), 6);
+    // All that it has is what tells whether it was emptied.
+    assert_eq!(items(&servers[1]).await, 1);
+    assert!(items(&more[0]).await > 50 && items(&more[1]).await > 50);
+    for (writer, turns) in turns.into_iter().enumerate() {
+        for (number, turn) in keys(writer).into_iter().zip(turns) {
+            read_all(&memory, number..number + 1, turn).await;
+        }
+    }
+    assert_eq!(memory.get(b"long").await.unwrap().unwrap().bytes, vec![7; 100_000]);
+    let status = memory.status();
+    assert_eq!((status.decoded, status.damaged, status.wounds), (0, 0, 0), "{status:?}");
+    let known = RingChangeError::Known(more[0].at());
+    assert_eq!(memory.add_server(0, more[0].at()), Err(known));
+    assert_eq!(memory.add_server(5, servers[1].at()), Err(RingChangeError::Ring(5)));
+    let gone = RingChangeError::Unknown(servers[1].at());
+    assert_eq!(memory.remove_server(servers[1].at()), Err(gone));
+    let last = RingChangeError::Last(more[0].at());
+    assert_eq!(memory.remove_server(more[0].at()), Err(last));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flush_leaves_nothing_at_the_servers() {
+    if !is_there() {
+        return;
+    }
+    let (servers, memory) = memory((5, 3), 5);
+    put_all(&memory, 0..1000, 1).await;
+    memory.put(b"long", vec![7; 100_000].into(), Presence::Any).await.unwrap();
+    memory.flush().await.unwrap();
+    let status = memory.status();
+    assert_eq!((status.keys, status.stored_bytes, status.sealed_stripes), (0, 0, 0), "{status:?}");
+    for server in &servers {
+        assert_eq!(items(server).await, 1);
+    }
+    assert_eq!(memory.get(name(1).as_bytes()).await, Ok(None));
+    put_all(&memory, 0..1000, 2).await;
+    read_all(&memory, 0..1000, 2).await;
 }
 
 #[tokio::test]

@@ -41,6 +41,8 @@ pub(crate) enum Outcome {
         version: u64,
     },
     Deleted,
+    /// There is no value, whether there was one or not.
+    Flushed,
     /// The condition did not hold: the version there was, if there was a value.
     Refused(Option<u64>),
     /// It may have happened, may yet happen, or may never.
@@ -139,6 +141,7 @@ impl State {
                 let state = self.meets(condition).filter(|it| it.value.is_some())?;
                 Some(Self { value: None, ..state })
             }
+            (Deed::Delete { .. }, Outcome::Flushed) => Some(Self { value: None, ..self }),
             (Deed::Delete { condition }, Outcome::Unknown) => {
                 Some(Self { value: None, ..self.meets(condition)? })
             }
@@ -151,9 +154,16 @@ impl State {
             ) => self.refuses(condition, version),
             (
                 Deed::Read,
-                Outcome::Written { .. } | Outcome::Deleted | Outcome::Refused(_) | Outcome::Unknown,
+                Outcome::Written { .. }
+                | Outcome::Deleted
+                | Outcome::Flushed
+                | Outcome::Refused(_)
+                | Outcome::Unknown,
             )
-            | (Deed::Put { .. }, Outcome::Value { .. } | Outcome::Nothing | Outcome::Deleted)
+            | (
+                Deed::Put { .. },
+                Outcome::Value { .. } | Outcome::Nothing | Outcome::Deleted | Outcome::Flushed,
+            )
             | (Deed::Delete { .. }, Outcome::Value { .. } | Outcome::Written { .. }) => None,
         }
     }

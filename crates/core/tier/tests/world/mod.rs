@@ -49,6 +49,13 @@ pub(crate) struct World {
     sent: BTreeMap<TierTicket, Vec<u8>>,
     fetched: BTreeMap<TierTicket, Vec<u8>>,
     encoded: BTreeMap<SealId, (Vec<Vec<u8>>, Vec<ItemLabel>)>,
+    /// Deletions of all keys that a flush consists of.
+    flushes: BTreeMap<TierTicket, Vec<TierTicket>>,
+    /// Servers that left.
+    pub dismissed: Vec<ServerId>,
+    /// Parity items that were stored, and items that were copied.
+    pub parities: u64,
+    pub copies: u64,
     /// Calls so far.
     asked: u64,
     pub step: u64,
@@ -75,6 +82,10 @@ impl World {
             sent: BTreeMap::new(),
             fetched: BTreeMap::new(),
             encoded: BTreeMap::new(),
+            flushes: BTreeMap::new(),
+            dismissed: Vec::new(),
+            parities: 0,
+            copies: 0,
             asked: 0,
             step: 0,
             decoded: 0,
@@ -128,6 +139,35 @@ impl World {
         ticket
     }
 
+    /// Everything goes.
+    pub(crate) fn flush(&mut self, keys: u64) {
+        let delete = Deed::Delete { condition: Condition::Any };
+        let calls = (0..keys).map(|number| self.call(Self::key(number), delete)).collect();
+        self.asked += 1;
+        let ticket = TierTicket(self.asked);
+        self.flushes.insert(ticket, calls);
+        self.tell(TierEvent::FlushArrived { ticket });
+    }
+
+    /// A ring gets a server.
+    pub(crate) fn add(&mut self, ring: u8) -> ServerId {
+        let at = (0..).find(|at| {
+            let server = ServerId(u16::from(ring) * 100 + at);
+            !self.servers.contains_key(&server) && !self.dismissed.contains(&server)
+        });
+        let server = ServerId(u16::from(ring) * 100 + at.expect("there are enough numbers"));
+        self.servers.insert(server, BTreeMap::new());
+        self.tell(TierEvent::ServerAdded { ring, server });
+        server
+    }
+
+    fn dismiss(&mut self, server: ServerId) {
+        let items = self.servers.remove(&server).expect("it is a server");
+        assert!(items.is_empty(), "{server:?} has {:?}", items.keys());
+        self.dead.retain(|dead| *dead != server);
+        self.dismissed.push(server);
+    }
+
     fn call(&mut self, key: KeyHash, deed: Deed) -> TierTicket {
         let ticket = TierTicket(self.asked + 1);
         self.asked += 1;
@@ -139,7 +179,8 @@ impl World {
 
     /// The server dies; the tier hears of it now, or finds out.
     pub(crate) fn kill(&mut self, server: ServerId, is_told: bool) {
-        self.empty(server);
+        self.servers.get_mut(&server).expect("it is a server").clear();
+        self.late.retain(|late| late.0 != server);
         self.dead.push(server);
         if is_told {
             self.tell(TierEvent::ServerLost(server));
@@ -170,15 +211,16 @@ impl World {
         self.late.retain(|late| late.0 != server);
         // What was sent before does not reach it after.
         self.under_way.retain(|action| match action {
-            TierAction::Store { server: to, .. } | TierAction::Delete { server: to, .. } => {
-                *to != server
-            }
+            TierAction::Store { server: to, .. }
+            | TierAction::Copy { to, .. }
+            | TierAction::Delete { server: to, .. } => *to != server,
             TierAction::Fetch { .. }
             | TierAction::Encode { .. }
             | TierAction::Probe(_)
             | TierAction::Forget(_)
             | TierAction::Release(_)
             | TierAction::Expel(_)
+            | TierAction::Dismiss(_)
             | TierAction::Answer(..) => true,
         });
     }
@@ -191,8 +233,9 @@ impl World {
             match action {
                 TierAction::Answer(ticket, answer) => self.answer(ticket, answer),
                 TierAction::Forget(stripe) => {
-                    assert!(self.encoded.remove(&stripe).is_some(), "encoded once");
+                    self.encoded.remove(&stripe);
                 }
+                TierAction::Dismiss(server) => self.dismiss(server),
                 TierAction::Release(ticket) => {
                     self.fetched.remove(&ticket);
                 }
@@ -201,6 +244,7 @@ impl World {
                     self.empty(server);
                 }
                 TierAction::Store { .. }
+                | TierAction::Copy { .. }
                 | TierAction::Fetch { .. }
                 | TierAction::Encode { .. }
                 | TierAction::Probe(_)
@@ -215,6 +259,12 @@ impl World {
             TierAnswer::Nothing => Outcome::Nothing,
             TierAnswer::Written(version) => Outcome::Written { version: version.0 },
             TierAnswer::Deleted => Outcome::Deleted,
+            TierAnswer::Flushed => {
+                for call in self.flushes.remove(&ticket).expect("it was asked") {
+                    self.answered(call, Outcome::Flushed);
+                }
+                return;
+            }
             TierAnswer::Refused(TierRefusal::Condition(version)) => {
                 Outcome::Refused(version.map(|version| version.0))
             }
@@ -226,6 +276,10 @@ impl World {
             }
             TierAnswer::Refused(TierRefusal::TooLong) => unreachable!("it is not played"),
         };
+        self.answered(ticket, outcome);
+    }
+
+    fn answered(&mut self, ticket: TierTicket, outcome: Outcome) {
         let call = self.calls.get_mut(&ticket).expect("it was asked");
         assert!(!call.is_answered, "answered twice");
         call.is_answered = true;

@@ -4,7 +4,7 @@ use super::{Item, World};
 use ripstop_model::StripSet;
 use ripstop_tier::{
     FetchEnd, Fragment, ItemLabel, ItemName, ItemSource, ReadPlan, SealId, ServerId, TierAction,
-    TierEvent, TierTicket,
+    TierEvent, TierTask, TierTicket,
 };
 
 const CHUNK_LEN: usize = 4096;
@@ -19,11 +19,14 @@ impl World {
                     TierEvent::StoreFailed(task)
                 }
             }
+            TierAction::Copy { task, from, to, name } => self.copy(task, from, to, name),
             TierAction::Delete { task, server, name } => {
                 if self.is_lost() || !self.is_heard(server) {
                     return TierEvent::DeleteFailed(task);
                 }
-                self.servers.get_mut(&server).expect("it is a server").remove(&name);
+                if let Some(items) = self.servers.get_mut(&server) {
+                    items.remove(&name);
+                }
                 if self.is_lost() {
                     TierEvent::DeleteFailed(task)
                 } else {
@@ -40,12 +43,13 @@ impl World {
             TierAction::Fetch { task, ticket, plan } => {
                 TierEvent::FetchEnded(task, self.fetch(ticket, &plan))
             }
-            TierAction::Encode { task, stripe, fragments, labels } => {
+            TierAction::Encode { task, stripe, fragments, labels, .. } => {
                 TierEvent::FetchEnded(task, self.encode(stripe, &fragments, labels))
             }
             TierAction::Answer(..)
             | TierAction::Forget(_)
             | TierAction::Release(_)
+            | TierAction::Dismiss(_)
             | TierAction::Expel(_) => {
                 unreachable!("these happen at once")
             }
@@ -64,7 +68,7 @@ impl World {
         for (server, name, item) in due {
             self.put_item(server, name, item);
         }
-        !self.dead.contains(&server)
+        !self.dead.contains(&server) && self.servers.contains_key(&server)
     }
 
     fn store(
@@ -75,6 +79,29 @@ impl World {
         label: Option<ItemLabel>,
     ) -> bool {
         let Some(item) = self.item(name, source, label) else { return true };
+        self.parities += u64::from(matches!(name, ItemName::Parity { .. }));
+        self.deliver(server, name, item)
+    }
+
+    fn copy(&mut self, task: TierTask, from: ServerId, to: ServerId, name: ItemName) -> TierEvent {
+        self.copies += 1;
+        if self.is_lost() || !self.is_heard(from) {
+            return TierEvent::FetchEnded(task, FetchEnd::Silent { server: from });
+        }
+        let Some(item) = self.servers[&from].get(&name).cloned() else {
+            return TierEvent::FetchEnded(task, FetchEnd::Missing { server: from, name });
+        };
+        if item.is_damaged {
+            return TierEvent::FetchEnded(task, FetchEnd::Damaged { server: from, name });
+        }
+        if self.deliver(to, name, item) {
+            TierEvent::ItemStored(task)
+        } else {
+            TierEvent::StoreFailed(task)
+        }
+    }
+
+    fn deliver(&mut self, server: ServerId, name: ItemName, item: Item) -> bool {
         if self.is_lost() {
             let is_late = self.dice(2) == 0 && !self.dead.contains(&server);
             self.late.extend(is_late.then_some((server, name, item)));
@@ -110,14 +137,14 @@ impl World {
     }
 
     fn put_item(&mut self, server: ServerId, name: ItemName, item: Item) {
-        let items = self.servers.get_mut(&server).expect("it is a server");
+        let Some(items) = self.servers.get_mut(&server) else { return };
         let before = items.insert(name, item);
         let is_same = |before: Item| before.bytes == items[&name].bytes;
         assert!(before.is_none_or(is_same), "an item was overwritten");
     }
 
     fn strips(&self, ticket: TierTicket) -> Vec<Vec<u8>> {
-        let value = &self.sent[&ticket];
+        let value = self.sent.get(&ticket).unwrap_or_else(|| &self.fetched[&ticket]);
         let k = self.codec.code().k();
         let len = value.len().div_ceil(k);
         let mut padded = value.clone();
