@@ -48,10 +48,15 @@ pub(crate) struct Chunk {
     pub(crate) dead: u16,
     /// How many these are.
     pub(crate) corpses: u16,
+    /// Bytes of objects whose items are deleted: zeros are, or will be, encoded instead.
+    pub(crate) gone: u16,
+    pub(crate) gone_count: u16,
     /// Its ring.
     pub(crate) ring: usize,
     /// The stripe whose parity protects it, and which strip of it it is.
     pub(crate) sealed: Option<(SealId, u8)>,
+    /// Its stripe is being sealed.
+    pub(crate) is_sealing: bool,
     /// Copies in other rings: slot and server. Empty once it is sealed.
     pub(crate) copies: Vec<(u16, ServerId)>,
     /// Writes that wait for acknowledgements.

@@ -2,7 +2,7 @@
 
 use crate::{
     ItemName, KeyHash, MemoryTier, SealId, TierAction, TierTicket,
-    chunk::{CHUNK_OBJECTS_MAX, HOLE, LOST},
+    chunk::{CHUNK_OBJECTS_MAX, Chunk, HOLE, LOST},
     health::NONE_AVOIDED,
     index::Location,
     mend::Wound,
@@ -17,6 +17,33 @@ pub const TIER_CLEANINGS_MAX: usize = 4;
 pub(crate) const ITEM_OVERHEAD: u64 = 160;
 /// An object's share of a parity item's list.
 const LABEL_LEN: u64 = 40;
+
+/// What the list of a chunk costs for each of its objects: less than items, as it is in our own
+/// memory, and what is nearly all gone is to go.
+const LISTED: u64 = 8;
+/// Parts of a stripe, by which it is told how much of it is dead.
+const SHARES: u8 = 32;
+
+/// Bytes of servers' memory, about, without parity.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Weight {
+    all: u64,
+    dead: u64,
+}
+
+impl Weight {
+    const fn share(self) -> u8 {
+        if self.all == 0 { 0 } else { (self.dead * SHARES as u64 / self.all) as u8 }
+    }
+
+    const fn with(self, other: Self) -> Self {
+        Self { all: self.all + other.all, dead: self.dead + other.dead }
+    }
+
+    const fn without(self, other: Self) -> Self {
+        Self { all: self.all - other.all, dead: self.dead - other.dead }
+    }
+}
 
 /// A stripe that is being cleaned.
 #[derive(Clone, Copy, Debug)]
@@ -40,30 +67,62 @@ pub(crate) struct Rewrite {
 }
 
 impl MemoryTier {
-    /// Whether less than three quarters of the stripe live.
-    pub(crate) fn consider_cleaning(&mut self, stripe: SealId) {
-        let chunks = self.stripes[&stripe].chunks.iter().map(|id| &self.chunks[id]);
-        let weight = |bytes: u16, count: usize| u64::from(bytes) + ITEM_OVERHEAD * count as u64;
-        let sums = chunks.fold((0, 0), |(all, dead), chunk| {
-            let of_dead = weight(chunk.dead, chunk.corpses.into());
-            (all + weight(chunk.used, chunk.members.len()), dead + of_dead)
-        });
-        let is_busy = self.sealing.contains_key(&stripe) || self.cleanings.contains_key(&stripe);
-        if sums.1 * 4 > sums.0 && !is_busy {
-            self.cleanable.insert(stripe);
+    /// How much of a stripe is dead has changed, or whether that counts.
+    pub(crate) fn consider_cleaning(&mut self, id: SealId) {
+        if self.sealing.contains_key(&id) || self.cleanings.contains_key(&id) {
+            return;
+        }
+        let weight = self.weigh(id);
+        let stripe = self.stripes.get_mut(&id).expect("it has chunks");
+        let before = core::mem::replace(&mut stripe.weight, weight);
+        self.weight = self.weight.without(before).with(weight);
+        if before.share() != weight.share() {
+            self.cleanable.remove(&(before.share(), id));
+            if weight.share() > 0 {
+                self.cleanable.insert((weight.share(), id));
+            }
         }
     }
 
+    /// It is cleaned, or gone: it does not count any more.
+    fn forget_weight(&mut self, id: SealId) {
+        let stripe = self.stripes.get_mut(&id).expect("it has chunks");
+        let before = core::mem::take(&mut stripe.weight);
+        self.weight = self.weight.without(before);
+        self.cleanable.remove(&(before.share(), id));
+    }
+
+    fn weigh(&self, id: SealId) -> Weight {
+        let chunks = self.stripes[&id].chunks.iter().map(|id| &self.chunks[id]);
+        let of = |bytes: u16, count: u16| u64::from(bytes) + ITEM_OVERHEAD * u64::from(count);
+        let add = |sum: Weight, chunk: &Chunk| {
+            let listed = chunk.members.len() as u16;
+            let all = of(chunk.used - chunk.gone, listed - chunk.gone_count);
+            Weight {
+                all: sum.all + all + LISTED * u64::from(listed),
+                dead: sum.dead
+                    + of(chunk.dead, chunk.corpses)
+                    + LISTED * u64::from(chunk.gone_count),
+            }
+        };
+        chunks.fold(Weight::default(), add)
+    }
+
+    /// While more than a quarter of all is dead: those first of which the most is, since what
+    /// lives is written again. What is nearly all dead costs nothing.
     pub(crate) fn clean(&mut self, actions: &mut Vec<TierAction>) {
         self.evict(actions);
         while self.cleanings.len() < TIER_CLEANINGS_MAX && self.flushes.is_empty() {
-            let Some(stripe) = self.cleanable.pop_first() else { return };
+            let Some(&(share, stripe)) = self.cleanable.last() else { return };
+            if share < SHARES - 1 && self.weight.dead * 4 <= self.weight.all {
+                return;
+            }
             self.begin_cleaning(stripe, actions);
         }
     }
 
     pub(crate) fn begin_cleaning(&mut self, stripe: SealId, actions: &mut Vec<TierAction>) {
-        self.cleanable.remove(&stripe);
+        self.forget_weight(stripe);
         let bytes = self.stripe_bytes(stripe);
         self.cleanings.insert(stripe, Cleaning { left: 1, is_failed: false, bytes });
         for (key, from) in self.last_items(stripe) {
@@ -158,15 +217,15 @@ impl MemoryTier {
         if is_stored && self.index.get(key) == Some(from) {
             self.index.insert(key, to);
             self.kill(from, actions);
+        } else if is_stored && self.graves.get(&key) == Some(&from) {
+            self.graves.insert(key, to);
+            self.kill_grave(from, actions);
+            if !is_tombstone {
+                // It expired meanwhile.
+                self.mark_dead(to);
+            }
         } else {
             self.kill(to, actions);
-            if is_stored && self.graves.get(&key) == Some(&from) {
-                self.kill_grave(from, actions);
-                self.graves.insert(key, to);
-                if is_tombstone {
-                    self.revive(to);
-                }
-            }
         }
         actions.push(TierAction::Release(ticket));
         self.cleaned_one(stripe, !is_stored, actions);
@@ -182,6 +241,8 @@ impl MemoryTier {
         let is_failed = cleaning.is_failed;
         self.cleanings.remove(&stripe);
         if is_failed {
+            // Once servers are otherwise than now.
+            self.uncleaned.push(stripe);
             self.refuse_stalled(actions);
         } else {
             self.drop_stripe(stripe, actions);
@@ -190,7 +251,7 @@ impl MemoryTier {
 
     /// Nothing reads anything of it any more.
     pub(crate) fn drop_stripe(&mut self, id: SealId, actions: &mut Vec<TierAction>) {
-        self.cleanable.remove(&id);
+        self.forget_weight(id);
         let stripe = &self.stripes[&id];
         let (chunks, parity) = (stripe.chunks.clone(), stripe.parity.clone());
         for (strip, server) in (self.code.k() as u8..).zip(parity) {
@@ -243,11 +304,5 @@ impl MemoryTier {
             }
         };
         ITEM_OVERHEAD + len
-    }
-
-    /// Of the tombstone that took a grave's place nothing is dead.
-    fn revive(&mut self, location: Location) {
-        let chunk = self.chunks.get_mut(&location.chunk).expect("it was appended");
-        chunk.corpses -= 1;
     }
 }

@@ -7,8 +7,9 @@
 
 use crate::{
     ChunkId, ItemName, KeyHash, MemoryTier, ServerId, TierAction,
-    chunk::BULK,
+    chunk::{BULK, HOLE, LOST},
     index::Location,
+    mend::Wound,
     ring::ring_of,
     state::{Origin, Turn},
     write::Append,
@@ -32,15 +33,57 @@ impl MemoryTier {
     }
 
     pub(crate) fn kill(&mut self, location: Location, actions: &mut Vec<TierAction>) {
-        let Location { chunk: id, slot, .. } = location;
-        if slot == BULK {
-            return self.drop_bulk(id, actions);
+        if location.slot == BULK {
+            return self.drop_bulk(location.chunk, actions);
         }
+        self.mark_dead(location);
+        if self.is_uncoded(location.chunk) {
+            self.drop_object(location.chunk, location.slot, actions);
+        }
+    }
+
+    /// Its bytes are of no use, but its items stay where they are.
+    pub(crate) fn mark_dead(&mut self, location: Location) {
+        let Location { chunk: id, slot, .. } = location;
         let chunk = self.chunks.get_mut(&id).expect("the index names chunks that are there");
         chunk.dead += chunk.members[usize::from(slot)].len;
         chunk.corpses += 1;
         let (ring, sealed) = (chunk.ring, chunk.sealed);
-        self.tainted.insert((ring, id));
+        if chunk.corpses == 1 {
+            self.tainted.insert((ring, id));
+        }
+        if let Some((stripe, _)) = sealed {
+            self.consider_cleaning(stripe);
+        }
+    }
+
+    /// Whether no parity covers the chunk, nor will cover what it has now.
+    fn is_uncoded(&self, id: ChunkId) -> bool {
+        let chunk = &self.chunks[&id];
+        self.code.parity() == 0 || chunk.sealed.is_none() && !chunk.is_sealing
+    }
+
+    /// Nothing needs the object: zeros take its place.
+    fn drop_object(&mut self, id: ChunkId, slot: u16, actions: &mut Vec<TierAction>) {
+        let chunk = self.chunks.get_mut(&id).expect("it has the object");
+        let ring = chunk.ring;
+        let member = &mut chunk.members[usize::from(slot)];
+        let own = core::mem::replace(&mut member.server, HOLE);
+        chunk.dead -= member.len;
+        chunk.corpses -= 1;
+        chunk.gone += member.len;
+        chunk.gone_count += 1;
+        let (sealed, is_clean) = (chunk.sealed, chunk.corpses == 0);
+        let own = Some(own).filter(|own| *own != LOST && *own != HOLE);
+        let copies = chunk.copies.extract_if(.., |copy| copy.0 == slot);
+        let servers: Vec<ServerId> = own.into_iter().chain(copies.map(|copy| copy.1)).collect();
+        for server in servers {
+            self.delete_of((ring, id), server, ItemName::Object { chunk: id, slot }, actions);
+        }
+        self.look_at_scar(Wound::Chunk(id));
+        if is_clean && !self.leaving.contains_key(&id) {
+            self.tainted.remove(&(ring, id));
+        }
         if let Some((stripe, _)) = sealed {
             self.consider_cleaning(stripe);
         }
@@ -49,13 +92,13 @@ impl MemoryTier {
     /// What expired was dead already when it became a grave.
     pub(crate) fn kill_grave(&mut self, location: Location, actions: &mut Vec<TierAction>) {
         let Location { chunk: id, slot, .. } = location;
-        let is_tombstone = |id| {
-            self.chunks.get(&id).is_some_and(|chunk: &crate::chunk::Chunk| {
-                chunk.members[usize::from(slot)].is_tombstone
-            })
+        let Some(chunk) = self.chunks.get(&id).filter(|_| slot != BULK) else {
+            return self.drop_bulk(id, actions);
         };
-        if slot == BULK || is_tombstone(id) {
+        if chunk.members[usize::from(slot)].is_tombstone {
             self.kill(location, actions);
+        } else if self.is_uncoded(id) {
+            self.drop_object(id, slot, actions);
         }
     }
 
@@ -75,9 +118,13 @@ impl MemoryTier {
     pub(crate) fn bury(&mut self, key: KeyHash, actions: &mut Vec<TierAction>) {
         let Some(location) = self.index.get(key) else { return };
         self.index.remove(key);
+        let is_coded = location.slot == BULK || !self.is_uncoded(location.chunk);
+        if !is_coded && !self.is_haunted(key, location) {
+            return self.kill(location, actions);
+        }
         if location.slot != BULK {
-            // Its bytes are dead, and it is a grave as it is.
-            self.kill(location, actions);
+            // It is a grave as it is.
+            self.mark_dead(location);
         }
         self.graves.insert(key, location);
         if location.slot == BULK {

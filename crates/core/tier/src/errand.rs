@@ -56,8 +56,10 @@ impl MemoryTier {
         actions: &mut Vec<TierAction>,
     ) {
         let bytes = self.item_bytes(name);
-        self.stored += bytes;
-        *self.ledger.entry(server).or_default() += bytes;
+        if !self.down.contains(&server) {
+            self.stored += bytes;
+            *self.ledger.entry(server).or_default() += bytes;
+        }
         self.run_errand(Errand { server, name, deed, tries: 0, bytes }, actions);
     }
 

@@ -5,7 +5,7 @@
 use crate::{
     ChunkId, Fragment, ItemLabel, ItemName, ItemSource, KeyHash, MemoryTier, ReadPlan, SealId,
     ServerId, TierAction, TierTicket, Version,
-    chunk::{BULK, CHUNK_LEN, LOST},
+    chunk::{BULK, CHUNK_LEN, HOLE, LOST},
     errand::{Deed, Errand},
     health::{NONE_AVOIDED, Suspects},
     index::Location,
@@ -66,6 +66,11 @@ impl MemoryTier {
     /// Something is otherwise than when they could not be mended.
     pub(crate) fn look_at_scars(&mut self) {
         self.wounds.append(&mut self.scars);
+        for stripe in core::mem::take(&mut self.uncleaned) {
+            if self.stripes.contains_key(&stripe) {
+                self.consider_cleaning(stripe);
+            }
+        }
     }
 
     /// Whether something is left that cannot be mended now.
@@ -105,7 +110,7 @@ impl MemoryTier {
         let chunk = &self.chunks[&id];
         let server = chunk.members[usize::from(slot)].server;
         let is_pending = self.appending.contains_key(&(id, slot));
-        if is_pending || server == crate::chunk::HOLE {
+        if is_pending || server == HOLE {
             return false;
         }
         let coming = self.mends_of(ItemName::Object { chunk: id, slot });
@@ -211,6 +216,13 @@ impl MemoryTier {
         }
     }
 
+    /// Something of it is gone: it may lack nothing any more.
+    pub(crate) fn look_at_scar(&mut self, wound: Wound) {
+        if self.scars.remove(&wound) {
+            self.wounds.insert(wound);
+        }
+    }
+
     /// It is gone, so it lacks nothing.
     pub(crate) fn forget_wound(&mut self, wound: Wound) {
         self.wounds.remove(&wound);
@@ -220,9 +232,7 @@ impl MemoryTier {
     fn give_up(&mut self, mend: Mend, actions: &mut Vec<TierAction>) {
         self.mends.remove(&(mend.name, mend.to));
         self.item_deleted(mend.name);
-        if self.is_there(mend.name) {
-            self.scars.insert(wound_of(mend.name));
-        }
+        self.wounds.insert(wound_of(mend.name));
         actions.push(TierAction::Release(mend.ticket));
     }
 
@@ -294,8 +304,9 @@ impl MemoryTier {
                 let Some(chunk) = self.chunks.get_mut(&id) else { return false };
                 let is_copy = ring != Some(chunk.ring);
                 if is_copy {
-                    let is_wanted =
-                        chunk.sealed.is_none() && !chunk.copies.contains(&(slot, server));
+                    let is_wanted = chunk.sealed.is_none()
+                        && chunk.members[usize::from(slot)].server != HOLE
+                        && !chunk.copies.contains(&(slot, server));
                     chunk.copies.extend(is_wanted.then_some((slot, server)));
                     return is_wanted;
                 }

@@ -2,10 +2,11 @@ use crate::{
     ChunkId, Fragment, ItemLabel, ItemName, ItemSource, KeyHash, MemoryTier, SealId, ServerId,
     TIER_SEALS_MAX, TierAction, TierTask,
     chunk::{CHUNK_LEN, HOLE, LOST},
+    clean::Weight,
     health::NONE_AVOIDED,
     index::Location,
     mend::Wound,
-    state::{Fetching, Sealing, Stripe},
+    state::{Fetching, Filling, Sealing, Stripe},
 };
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -13,7 +14,10 @@ use core::cmp::Reverse;
 impl MemoryTier {
     /// Makes stripes of full chunks, as many as there are.
     pub(crate) fn seal(&mut self, actions: &mut Vec<TierAction>) {
-        while self.sealing.len() < TIER_SEALS_MAX {
+        let has_full = |filling: &&Filling| !filling.full.is_empty();
+        while self.sealing.len() < TIER_SEALS_MAX
+            && self.fillings.iter().filter(has_full).count() >= self.code.k()
+        {
             let is_ready = |ring: &usize| {
                 let first = self.fillings[*ring].full.front();
                 first.is_some_and(|id| self.chunks[id].pending == 0)
@@ -39,12 +43,15 @@ impl MemoryTier {
         let parity_rings: Vec<usize> =
             (0..self.rings.len()).filter(|ring| !data.contains(ring)).collect();
         let mut take = |&ring: &usize| self.fillings[ring].full.pop_front().expect("it is ready");
-        let chunks = data.iter().map(&mut take).collect();
+        let chunks: Vec<ChunkId> = data.iter().map(&mut take).collect();
+        for chunk in &chunks {
+            self.chunks.get_mut(chunk).expect("it is full").is_sealing = true;
+        }
         for &ring in &parity_rings {
             let filling = &mut self.fillings[ring];
             filling.parities += 1;
         }
-        self.stripes.insert(id, Stripe { chunks, parity: Vec::new() });
+        self.stripes.insert(id, Stripe { chunks, parity: Vec::new(), weight: Weight::default() });
         self.sealing.insert(id, Sealing { parity_rings, waiting: 0 });
         self.encode(id, actions);
     }
@@ -169,16 +176,17 @@ impl MemoryTier {
             return;
         }
         self.sealing.remove(&stripe);
-        let Stripe { chunks, parity } = self.stripes[&stripe].clone();
+        let Stripe { chunks, parity, .. } = self.stripes[&stripe].clone();
         if parity.contains(&LOST) {
             self.wounds.insert(Wound::Stripe(stripe));
         }
         let mut leaving = Vec::new();
         for (strip, id) in (0u8..).zip(chunks) {
             let chunk = self.chunks.get_mut(&id).expect("chunks of stripes are kept");
-            chunk.sealed = Some((stripe, strip));
+            (chunk.sealed, chunk.is_sealing) = (Some((stripe, strip)), false);
             chunk.members.shrink_to_fit();
-            if chunk.members.iter().any(|member| member.server == LOST) {
+            let is_hurt = chunk.members.iter().any(|member| member.server == LOST);
+            if is_hurt || self.scars.remove(&Wound::Chunk(id)) {
                 self.wounds.insert(Wound::Chunk(id));
             }
             for (slot, server) in core::mem::take(&mut chunk.copies) {

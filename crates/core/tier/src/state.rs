@@ -2,7 +2,7 @@ use crate::{
     ChunkId, ItemName, KeyHash, Presence, SealId, ServerId, TierTask, TierTicket, TierWrite,
     Version,
     chunk::{Bulk, Chunk, Member},
-    clean::{Cleaning, Rewrite},
+    clean::{Cleaning, Rewrite, Weight},
     errand::Errand,
     health::{NONE_AVOIDED, Suspects},
     index::{KeyIndex, Location},
@@ -99,6 +99,7 @@ pub(crate) struct Stripe {
     pub(crate) chunks: Vec<ChunkId>,
     /// Servers of its parity chunks, by strip from K on; empty until it is encoded.
     pub(crate) parity: Vec<ServerId>,
+    pub(crate) weight: Weight,
 }
 
 /// A stripe that is being sealed.
@@ -139,8 +140,12 @@ pub struct MemoryTier {
     /// How many items of these are being deleted.
     pub(crate) leaving: BTreeMap<ChunkId, (usize, u32)>,
     pub(crate) bulks: BTreeMap<ChunkId, Bulk>,
-    /// Stripes of which much is dead.
-    pub(crate) cleanable: BTreeSet<SealId>,
+    /// Stripes of which something is dead, by how much.
+    pub(crate) cleanable: BTreeSet<(u8, SealId)>,
+    /// Of all that are neither sealed nor cleaned just now.
+    pub(crate) weight: Weight,
+    /// Stripes that could not be cleaned.
+    pub(crate) uncleaned: Vec<SealId>,
     pub(crate) cleanings: BTreeMap<SealId, Cleaning>,
     /// What was evicted last, in order: the next waits until its items are deleted.
     pub(crate) evicted: Vec<ChunkId>,
@@ -208,6 +213,8 @@ impl MemoryTier {
             leaving: BTreeMap::new(),
             bulks: BTreeMap::new(),
             cleanable: BTreeSet::new(),
+            weight: Weight::default(),
+            uncleaned: Vec::new(),
             cleanings: BTreeMap::new(),
             evicted: Vec::new(),
             evicting: Vec::new(),
@@ -293,7 +300,7 @@ impl MemoryTier {
     /// Bytes of objects in chunks, and those of them that are dead.
     pub fn chunk_bytes(&self) -> (u64, u64) {
         let sums = |(used, dead), chunk: &Chunk| {
-            (used + u64::from(chunk.used), dead + u64::from(chunk.dead))
+            (used + u64::from(chunk.used - chunk.gone), dead + u64::from(chunk.dead))
         };
         self.chunks.values().fold((0, 0), sums)
     }

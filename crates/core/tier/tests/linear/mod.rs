@@ -182,6 +182,18 @@ pub(crate) fn unexplained(calls: &[Call], lossy_from: Option<u64>) -> Vec<Vec<Ca
     by_key.into_values().filter(|calls| !is_explained(calls, lossy_from)).collect()
 }
 
+const fn written(call: &Call) -> Option<u64> {
+    match call.outcome {
+        Outcome::Written { version } => Some(version),
+        Outcome::Value { .. }
+        | Outcome::Nothing
+        | Outcome::Deleted
+        | Outcome::Flushed
+        | Outcome::Refused(_)
+        | Outcome::Unknown => None,
+    }
+}
+
 fn is_explained(calls: &[Call], lossy_from: Option<u64>) -> bool {
     let ends = |call: &Call| match call.outcome {
         Outcome::Unknown => u64::MAX,
@@ -198,6 +210,7 @@ fn is_explained(calls: &[Call], lossy_from: Option<u64>) -> bool {
             return true;
         }
         let first_end = left().map(|call| call.answered).min().unwrap_or(u64::MAX);
+        let first_version = left().filter_map(written).min();
         // A read that changes nothing may as well be the next: whatever order there is has it
         // somewhere.
         let same = |call: &Call| {
@@ -218,7 +231,9 @@ fn is_explained(calls: &[Call], lossy_from: Option<u64>) -> bool {
             continue;
         }
         for (at, call) in calls.iter().enumerate() {
-            if done[at] || call.asked > first_end {
+            // A write of a later version cannot be before one of an earlier.
+            let is_later = written(call).is_some_and(|it| first_version.is_some_and(|at| it > at));
+            if done[at] || call.asked > first_end || is_later {
                 continue;
             }
             for next in state.chances(call, lossy_from).into_iter().filter_map(|it| it.apply(call))
