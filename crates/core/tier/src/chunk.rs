@@ -68,6 +68,13 @@ impl Chunk {
         CHUNK_LEN - self.used >= len && self.members.len() < CHUNK_OBJECTS_MAX
     }
 
+    /// Takes out the copies of what is on its own ring.
+    pub(crate) fn spare_copies(&mut self) -> Vec<(u16, ServerId)> {
+        let members = &self.members;
+        let is_spare = |copy: &mut (u16, ServerId)| members[usize::from(copy.0)].server != LOST;
+        self.copies.extract_if(.., is_spare).collect()
+    }
+
     /// Where the object's bytes are as they were written.
     pub(crate) fn source(&self, slot: u16, avoided: &Suspects) -> Option<ServerId> {
         let own = self.members[usize::from(slot)].server;

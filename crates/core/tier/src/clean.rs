@@ -1,8 +1,8 @@
 //! Stripes of which much is dead: what lives is appended again, and the rest deleted.
 
 use crate::{
-    ItemName, KeyHash, MemoryTier, SealId, TierAction, TierTicket,
-    chunk::{CHUNK_OBJECTS_MAX, Chunk, HOLE, LOST},
+    ChunkId, ItemName, KeyHash, MemoryTier, SealId, TierAction, TierTicket,
+    chunk::{CHUNK_OBJECTS_MAX, Chunk, LOST},
     health::NONE_AVOIDED,
     index::Location,
     mend::Wound,
@@ -33,7 +33,10 @@ pub(crate) struct Weight {
 
 impl Weight {
     const fn share(self) -> u8 {
-        if self.all == 0 { 0 } else { (self.dead * SHARES as u64 / self.all) as u8 }
+        match (self.dead * SHARES as u64).checked_div(self.all) {
+            Some(share) => share as u8,
+            None => 0,
+        }
     }
 
     const fn with(self, other: Self) -> Self {
@@ -254,6 +257,10 @@ impl MemoryTier {
         self.forget_weight(id);
         let stripe = &self.stripes[&id];
         let (chunks, parity) = (stripe.chunks.clone(), stripe.parity.clone());
+        let of = |chunk: &ChunkId| (self.chunks[chunk].ring, *chunk);
+        let of_rings = chunks.iter().map(of).collect();
+        let there = parity.iter().filter(|server| **server != LOST).count();
+        self.part(id, of_rings, there);
         for (strip, server) in (self.code.k() as u8..).zip(parity) {
             if server != LOST {
                 self.delete(server, ItemName::Parity { stripe: id, strip }, actions);
@@ -261,12 +268,8 @@ impl MemoryTier {
         }
         for &chunk in &chunks {
             let ring = self.chunks[&chunk].ring;
-            for slot in 0..self.chunks[&chunk].members.len() as u16 {
-                let server = self.chunks[&chunk].members[usize::from(slot)].server;
-                if server != LOST && server != HOLE {
-                    let name = ItemName::Object { chunk, slot };
-                    self.delete_of((ring, chunk), server, name, actions);
-                }
+            for (slot, server) in self.holders(chunk) {
+                self.delete_of((ring, chunk), server, ItemName::Object { chunk, slot }, actions);
             }
         }
         self.forget_wound(Wound::Stripe(id));

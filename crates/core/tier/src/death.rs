@@ -6,7 +6,7 @@
 //! grave may go when no chunk older than it has anything dead any more.
 
 use crate::{
-    ChunkId, ItemName, KeyHash, MemoryTier, ServerId, TierAction,
+    ChunkId, ItemName, KeyHash, MemoryTier, SealId, ServerId, TierAction,
     chunk::{BULK, HOLE, LOST},
     index::Location,
     mend::Wound,
@@ -181,7 +181,7 @@ impl MemoryTier {
         self.delete(server, name, actions);
     }
 
-    fn keep_of(&mut self, (ring, id): (usize, ChunkId)) {
+    pub(crate) fn keep_of(&mut self, (ring, id): (usize, ChunkId)) {
         self.leaving.entry(id).or_insert((ring, 0)).1 += 1;
         self.tainted.insert((ring, id));
     }
@@ -198,9 +198,34 @@ impl MemoryTier {
     }
 
     pub(crate) fn item_deleted(&mut self, name: ItemName) {
-        let (ItemName::Object { chunk: id, .. } | ItemName::Strip { value: id, .. }) = name else {
-            return;
-        };
+        match name {
+            ItemName::Object { chunk: id, .. } | ItemName::Strip { value: id, .. } => {
+                self.left_one(id);
+            }
+            ItemName::Parity { stripe, .. } => self.parity_left(stripe),
+        }
+    }
+
+    /// A stripe's parity is being deleted, which says what the stripe had: until it is gone, so
+    /// do its chunks count as not gone.
+    pub(crate) fn part(&mut self, stripe: SealId, chunks: Vec<(usize, ChunkId)>, parities: usize) {
+        if parities > 0 {
+            chunks.iter().for_each(|chunk| self.keep_of(*chunk));
+            self.parting.insert(stripe, (chunks, parities));
+        }
+    }
+
+    fn parity_left(&mut self, stripe: SealId) {
+        let Some((_, count)) = self.parting.get_mut(&stripe) else { return };
+        *count -= 1;
+        if *count == 0
+            && let Some((chunks, _)) = self.parting.remove(&stripe)
+        {
+            chunks.into_iter().for_each(|(_, chunk)| self.left_one(chunk));
+        }
+    }
+
+    fn left_one(&mut self, id: ChunkId) {
         let Some((ring, count)) = self.leaving.get_mut(&id) else { return };
         let ring = *ring;
         *count -= 1;

@@ -65,7 +65,7 @@ impl MemoryTier {
     }
 
     /// Which servers have items of the chunk.
-    fn holders(&self, id: crate::ChunkId) -> Vec<(u16, ServerId)> {
+    pub(crate) fn holders(&self, id: crate::ChunkId) -> Vec<(u16, ServerId)> {
         let chunk = &self.chunks[&id];
         let own = (0u16..).zip(chunk.members.iter().map(|member| member.server));
         let own = own.filter(|(_, server)| *server != LOST && *server != HOLE);

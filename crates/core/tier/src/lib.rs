@@ -11,8 +11,7 @@
 //! * What a lost server had is decoded from what overlaps it in K other strips ([`ReadPlan`]).
 //!
 //! It deliberately has no bytes, no clock and no sockets: whatever takes time is an action that an
-//! event answers. It does not yet clean dead bytes, evict, repair what was lost, change the servers
-//! of a ring, hold values longer than a chunk, or know when a value expires.
+//! event answers.
 #![no_std]
 extern crate alloc;
 
@@ -31,6 +30,7 @@ mod index;
 mod machine;
 mod mend;
 mod read;
+mod rebuild;
 mod ring;
 mod scale;
 mod seal;
@@ -48,6 +48,7 @@ pub use evict::TIER_EVICTIONS_MAX;
 pub use health::{TIER_PROBE_PAUSE_NANOS, TIER_PROBES_MAX};
 pub use id::{ChunkId, ItemName, KeyHash, SealId, ServerId, TierTask, TierTicket, Version};
 pub use mend::TIER_MENDS_MAX;
+pub use rebuild::FoundItem;
 pub use state::{
     MemoryTier, TIER_READ_TRIES_MAX, TIER_READS_MAX, TIER_SEALS_MAX, TIER_TRIES_MAX,
     TIER_WRITES_MAX,

@@ -42,6 +42,11 @@ impl MemoryTier {
             TierEvent::FlushArrived { ticket } => self.flush_arrived(ticket),
             TierEvent::TimePassed => {}
         }
+        self.settle(actions);
+    }
+
+    /// What is to be done without anything happening.
+    pub(crate) fn settle(&mut self, actions: &mut Vec<TierAction>) {
         self.seal(actions);
         self.clean(actions);
         self.go_on(actions);

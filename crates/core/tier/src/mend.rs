@@ -293,6 +293,18 @@ impl MemoryTier {
         self.item_deleted(name);
         if !is_up {
             self.wounds.insert(wound_of(name));
+        } else if let ItemName::Object { chunk, .. } = name {
+            self.delete_spare_copies(chunk, actions);
+        }
+    }
+
+    fn delete_spare_copies(&mut self, id: ChunkId, actions: &mut Vec<TierAction>) {
+        let Some(chunk) = self.chunks.get_mut(&id).filter(|chunk| chunk.sealed.is_some()) else {
+            return;
+        };
+        let ring = chunk.ring;
+        for (slot, server) in chunk.spare_copies() {
+            self.delete_of((ring, id), server, ItemName::Object { chunk: id, slot }, actions);
         }
     }
 

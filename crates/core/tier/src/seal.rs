@@ -170,7 +170,8 @@ impl MemoryTier {
         self.end_seal(stripe, actions);
     }
 
-    /// Once all parity is acknowledged the copies go.
+    /// Once all parity is acknowledged the copies go, except those of which there is nothing else:
+    /// parity makes good for lost servers, not for what was lost before.
     fn end_seal(&mut self, stripe: SealId, actions: &mut Vec<TierAction>) {
         if self.sealing[&stripe].waiting > 0 {
             return;
@@ -189,7 +190,7 @@ impl MemoryTier {
             if is_hurt || self.scars.remove(&Wound::Chunk(id)) {
                 self.wounds.insert(Wound::Chunk(id));
             }
-            for (slot, server) in core::mem::take(&mut chunk.copies) {
+            for (slot, server) in chunk.spare_copies() {
                 let name = ItemName::Object { chunk: id, slot };
                 leaving.push(((chunk.ring, id), server, name));
             }

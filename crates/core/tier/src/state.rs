@@ -139,6 +139,8 @@ pub struct MemoryTier {
     pub(crate) tainted: BTreeSet<(usize, ChunkId)>,
     /// How many items of these are being deleted.
     pub(crate) leaving: BTreeMap<ChunkId, (usize, u32)>,
+    /// Chunks of stripes whose parity is being deleted, and how many items that is.
+    pub(crate) parting: BTreeMap<SealId, (Vec<(usize, ChunkId)>, usize)>,
     pub(crate) bulks: BTreeMap<ChunkId, Bulk>,
     /// Stripes of which something is dead, by how much.
     pub(crate) cleanable: BTreeSet<(u8, SealId)>,
@@ -211,6 +213,7 @@ impl MemoryTier {
             due: BTreeSet::new(),
             tainted: BTreeSet::new(),
             leaving: BTreeMap::new(),
+            parting: BTreeMap::new(),
             bulks: BTreeMap::new(),
             cleanable: BTreeSet::new(),
             weight: Weight::default(),

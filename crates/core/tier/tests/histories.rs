@@ -186,6 +186,37 @@ fn a_flush_leaves_nothing_and_is_in_order_with_all_else() {
     }
 }
 
+/// Whoever has the index may be gone at any moment: what was answered is found at the servers, and
+/// nothing that was overwritten, deleted or expired comes back.
+#[test]
+fn an_index_is_made_anew_from_what_servers_have() {
+    for seed in 0..200 {
+        let code = [(5, 3), (6, 4), (3, 2), (2, 2)][seed as usize % 4];
+        let code = Code::new(code.0, code.1).expect("it is a code");
+        let mut world = World::new(code, 2, seed);
+        for round in 0..5 {
+            play(&mut world, 200 + 100 * (seed % 7), &[]);
+            if round == 3 && seed % 8 < 3 {
+                // One more is lost with it.
+                let server = victim(&mut world);
+                world.kill(server, true);
+            }
+            world.crash();
+            for _ in 0..seed % 3 {
+                for _ in 0..20 {
+                    world.advance();
+                }
+                world.crash();
+            }
+            // What had no answer may be at one server alone until it is mended.
+            world.drain();
+        }
+        read_all(&mut world);
+        world.check(None);
+        world.check_for_leaks();
+    }
+}
+
 /// Timeouts of one incident are one silence, however many there are.
 #[test]
 fn a_burst_of_lost_answers_expels_nobody() {

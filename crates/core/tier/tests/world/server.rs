@@ -1,10 +1,10 @@
 //! What servers do with what they are asked, and what is decoded and encoded.
 
-use super::{Item, World};
+use super::{Encoded, Item, World};
 use ripstop_model::StripSet;
 use ripstop_tier::{
-    FetchEnd, Fragment, ItemLabel, ItemName, ItemSource, ReadPlan, SealId, ServerId, TierAction,
-    TierEvent, TierTask, TierTicket,
+    ChunkId, FetchEnd, Fragment, ItemLabel, ItemName, ItemSource, ReadPlan, SealId, ServerId,
+    TierAction, TierEvent, TierTask, TierTicket,
 };
 
 const CHUNK_LEN: usize = 4096;
@@ -43,8 +43,8 @@ impl World {
             TierAction::Fetch { task, ticket, plan } => {
                 TierEvent::FetchEnded(task, self.fetch(ticket, &plan))
             }
-            TierAction::Encode { task, stripe, fragments, labels, .. } => {
-                TierEvent::FetchEnded(task, self.encode(stripe, &fragments, labels))
+            TierAction::Encode { task, stripe, chunks, fragments, labels } => {
+                TierEvent::FetchEnded(task, self.encode(stripe, &fragments, (chunks, labels)))
             }
             TierAction::Answer(..)
             | TierAction::Forget(_)
@@ -116,24 +116,24 @@ impl World {
 
     /// None if a put that was given up comes after its stripe was sealed.
     fn item(&self, name: ItemName, source: ItemSource, label: Option<ItemLabel>) -> Option<Item> {
-        let (bytes, labels) = match (source, name) {
+        if let (ItemSource::Parity(stripe), ItemName::Parity { strip, .. }) = (source, name) {
+            let Encoded { parity, chunks, labels } = self.encoded.get(&stripe)?.clone();
+            let bytes = parity[usize::from(strip) - self.codec.code().k()].clone();
+            return Some(Item { label, chunks, labels, bytes, is_damaged: false });
+        }
+        let bytes = match (source, name) {
             (ItemSource::Write(ticket), _) => {
                 let fetched = || self.fetched[&ticket].clone();
-                (self.sent.get(&ticket).cloned().unwrap_or_else(fetched), Vec::new())
+                self.sent.get(&ticket).cloned().unwrap_or_else(fetched)
             }
             (ItemSource::Strip { ticket, strip }, _) => {
-                (self.strips(ticket).swap_remove(strip.into()), Vec::new())
+                self.strips(ticket).swap_remove(strip.into())
             }
-            (ItemSource::Tombstone, _) => (Vec::new(), Vec::new()),
-            (ItemSource::Parity(stripe), ItemName::Parity { strip, .. }) => {
-                let (parity, labels) = self.encoded.get(&stripe)?;
-                (parity[usize::from(strip) - self.codec.code().k()].clone(), labels.clone())
-            }
-            (ItemSource::Parity(_), ItemName::Object { .. } | ItemName::Strip { .. }) => {
-                unreachable!("it is no parity")
-            }
+            (ItemSource::Tombstone, _) => Vec::new(),
+            (ItemSource::Parity(_), _) => unreachable!("it is no parity"),
         };
-        Some(Item { label, labels, bytes, is_damaged: false })
+        let (chunks, labels) = (Vec::new(), Vec::new());
+        Some(Item { label, chunks, labels, bytes, is_damaged: false })
     }
 
     fn put_item(&mut self, server: ServerId, name: ItemName, item: Item) {
@@ -209,14 +209,14 @@ impl World {
         &mut self,
         stripe: SealId,
         fragments: &[Fragment],
-        labels: Vec<ItemLabel>,
+        (chunks, labels): (Vec<ChunkId>, Vec<ItemLabel>),
     ) -> FetchEnd {
         let strips = match self.gather(fragments, CHUNK_LEN) {
             Ok(strips) => strips,
             Err(end) => return end,
         };
         let parity = self.parity(&strips[..self.codec.code().k()]);
-        self.encoded.insert(stripe, (parity, labels));
+        self.encoded.insert(stripe, Encoded { parity, chunks, labels });
         FetchEnd::Done
     }
 
