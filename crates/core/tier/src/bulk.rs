@@ -3,9 +3,7 @@
 use crate::{
     ItemLabel, ItemName, ItemSource, MemoryTier, ServerId, TierAction,
     chunk::{BULK, Bulk, LOST},
-    mend::Wound,
-    state::{Appending, Origin},
-    write::Append,
+    task::{Append, Appending, Origin, Wound},
 };
 use alloc::vec::Vec;
 

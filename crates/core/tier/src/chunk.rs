@@ -1,5 +1,5 @@
 use crate::{
-    ChunkId, Fragment, ItemLabel, ItemName, KeyHash, SealId, ServerId, Version, health::Suspects,
+    ChunkId, Fragment, ItemLabel, ItemName, KeyHash, SealId, ServerId, Version, task::Suspects,
 };
 use alloc::vec::Vec;
 use ripstop_model::Timestamp;

@@ -1,13 +1,12 @@
 //! Stripes of which much is dead: what lives is appended again, and the rest deleted.
 
 use crate::{
-    ChunkId, ItemName, KeyHash, MemoryTier, SealId, TierAction, TierTicket,
+    ChunkId, ItemName, KeyHash, MemoryTier, SealId, TierAction,
     chunk::{CHUNK_OBJECTS_MAX, Chunk, LOST},
-    health::NONE_AVOIDED,
     index::Location,
-    mend::Wound,
-    state::{Fetching, Origin, Turn},
-    write::Append,
+    task::{
+        Append, Cleaning, Fetching, NONE_AVOIDED, Origin, Rewrite, SHARES, Turn, Weight, Wound,
+    },
 };
 use alloc::vec::Vec;
 
@@ -21,54 +20,6 @@ const LABEL_LEN: u64 = 40;
 /// What the list of a chunk costs for each of its objects: less than items, as it is in our own
 /// memory, and what is nearly all gone is to go.
 const LISTED: u64 = 8;
-/// Parts of a stripe, by which it is told how much of it is dead.
-const SHARES: u8 = 32;
-
-/// Bytes of servers' memory, about, without parity.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Weight {
-    all: u64,
-    dead: u64,
-}
-
-impl Weight {
-    const fn share(self) -> u8 {
-        match (self.dead * SHARES as u64).checked_div(self.all) {
-            Some(share) => share as u8,
-            None => 0,
-        }
-    }
-
-    const fn with(self, other: Self) -> Self {
-        Self { all: self.all + other.all, dead: self.dead + other.dead }
-    }
-
-    const fn without(self, other: Self) -> Self {
-        Self { all: self.all - other.all, dead: self.dead - other.dead }
-    }
-}
-
-/// A stripe that is being cleaned.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Cleaning {
-    /// Objects that are not appended again yet.
-    pub(crate) left: u32,
-    /// One of them could not be: the stripe stays.
-    is_failed: bool,
-    /// Of the servers' memory.
-    pub(crate) bytes: u64,
-}
-
-/// An object that is to be appended again.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Rewrite {
-    pub(crate) key: KeyHash,
-    from: Location,
-    stripe: SealId,
-    /// Names its bytes.
-    pub(crate) ticket: TierTicket,
-}
-
 impl MemoryTier {
     /// How much of a stripe is dead has changed, or whether that counts.
     pub(crate) fn consider_cleaning(&mut self, id: SealId) {

@@ -1,7 +1,7 @@
 //! How a key loses its value without a new one.
 //!
 //! Items of older values stay on the servers until their stripe is cleaned. So that none of them
-//! is taken for the key's value when the index is made anew from the servers, the last item of a
+//! is taken for the key's value when the index is made again from the servers, the last item of a
 //! key without a value, its *grave*, says that it has none: it is a tombstone, or has expired. A
 //! grave may go when no chunk older than it has anything dead any more.
 
@@ -9,10 +9,8 @@ use crate::{
     ChunkId, ItemName, KeyHash, MemoryTier, SealId, ServerId, TierAction,
     chunk::{BULK, HOLE, LOST},
     index::Location,
-    mend::Wound,
     ring::ring_of,
-    state::{Origin, Turn},
-    write::Append,
+    task::{Append, Origin, Turn, Wound},
 };
 use alloc::vec::Vec;
 
@@ -210,7 +208,9 @@ impl MemoryTier {
     /// do its chunks count as not gone.
     pub(crate) fn part(&mut self, stripe: SealId, chunks: Vec<(usize, ChunkId)>, parities: usize) {
         if parities > 0 {
-            chunks.iter().for_each(|chunk| self.keep_of(*chunk));
+            for chunk in &chunks {
+                self.keep_of(*chunk);
+            }
             self.parting.insert(stripe, (chunks, parities));
         }
     }
@@ -221,7 +221,9 @@ impl MemoryTier {
         if *count == 0
             && let Some((chunks, _)) = self.parting.remove(&stripe)
         {
-            chunks.into_iter().for_each(|(_, chunk)| self.left_one(chunk));
+            for (_, chunk) in chunks {
+                self.left_one(chunk);
+            }
         }
     }
 

@@ -3,8 +3,8 @@
 use crate::{
     ItemName, MemoryTier, ServerId, TierAction,
     chunk::LOST,
-    mend::{Wound, wound_of},
     ring::ring_of,
+    task::{Wound, wound_of},
 };
 use alloc::vec::Vec;
 

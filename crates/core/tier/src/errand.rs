@@ -3,39 +3,9 @@
 
 use crate::{
     ItemLabel, ItemName, ItemSource, MemoryTier, ServerId, TIER_TRIES_MAX, TierAction, TierTask,
-    health::Held, mend::Mend,
+    task::{Deed, Errand, Held},
 };
 use alloc::vec::Vec;
-
-/// What is to be done with an item.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Deed {
-    Store {
-        source: ItemSource,
-        label: Option<ItemLabel>,
-    },
-    /// It is made anew.
-    Mend {
-        mend: Mend,
-        source: ItemSource,
-        label: Option<ItemLabel>,
-    },
-    /// It is moved.
-    Move {
-        from: ServerId,
-    },
-    Delete,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Errand {
-    pub(crate) server: ServerId,
-    pub(crate) name: ItemName,
-    pub(crate) deed: Deed,
-    pub(crate) tries: u8,
-    /// Of its server's memory.
-    pub(crate) bytes: u64,
-}
 
 impl MemoryTier {
     pub(crate) fn store(

@@ -1,6 +1,6 @@
 //! How everything goes at once. Writes wait until those that are under way are over; then all
 //! items are deleted, and when the last one is gone it is answered: nothing of before comes back,
-//! not even to an index that is made anew from the servers.
+//! not even to an index that is made again from the servers.
 
 use crate::{
     ItemName, MemoryTier, ServerId, TierAction, TierAnswer, TierTicket,

@@ -2,10 +2,10 @@
 //! requests one incident let down.
 
 use crate::{
-    KeyHash, MemoryTier, SealId, ServerId, TierAction, TierTask, errand::Errand, mend::Mend,
-    read::Reading,
+    MemoryTier, ServerId, TierAction, TierTask,
+    task::{Errand, Held, Suspect},
 };
-use alloc::{collections::BTreeMap, vec::Vec};
+use alloc::vec::Vec;
 use core::mem::take;
 use ripstop_model::Timestamp;
 
@@ -13,30 +13,6 @@ use ripstop_model::Timestamp;
 pub const TIER_PROBES_MAX: u8 = 3;
 /// From a silence to the next probe.
 pub const TIER_PROBE_PAUSE_NANOS: u64 = 50_000_000;
-
-pub(crate) type Suspects = BTreeMap<ServerId, Suspect>;
-/// For what may ask servers that are suspect too.
-pub(crate) const NONE_AVOIDED: Suspects = BTreeMap::new();
-
-/// What waits until a suspect answers or is lost.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Held {
-    Errand(Errand),
-    Read(Reading),
-    Encode(SealId),
-    Mend(Mend),
-    /// The first turn of the key's line is begun again.
-    Turn(KeyHash),
-}
-
-/// A server that let something down and has answered nothing since.
-#[derive(Clone, Debug)]
-pub(crate) struct Suspect {
-    silent_probes: u8,
-    probe_at: Timestamp,
-    is_probed: bool,
-    held: Vec<Held>,
-}
 
 impl MemoryTier {
     /// When [`TimePassed`](crate::TierEvent::TimePassed) is to be told next.

@@ -34,8 +34,10 @@ mod rebuild;
 mod ring;
 mod scale;
 mod seal;
+mod shift;
 mod state;
 mod table;
+mod task;
 mod write;
 
 pub use bulk::TIER_VALUE_LEN_MAX;

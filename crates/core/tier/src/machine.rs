@@ -1,10 +1,6 @@
 use crate::{
     FetchEnd, MemoryTier, ServerId, TierAction, TierAnswer, TierEvent, TierTask,
-    errand::Deed,
-    health::Held,
-    mend::Wound,
-    read::Reading,
-    state::{Fetching, WaitingWrite},
+    task::{Deed, Fetching, Held, Reading, WaitingWrite, Wound},
 };
 use alloc::vec::Vec;
 use ripstop_model::Timestamp;

@@ -1,4 +1,4 @@
-//! How what is lost is had again. Every item is made anew where its ring has it now, from a copy
+//! How what is lost is had again. Every item is made again where its ring has it now, from a copy
 //! or by decoding just its bytes; parity is encoded again. Dead items too: their bytes are needed
 //! to decode their neighbours'.
 
@@ -6,36 +6,16 @@ use crate::{
     ChunkId, Fragment, ItemLabel, ItemName, ItemSource, KeyHash, MemoryTier, ReadPlan, SealId,
     ServerId, TierAction, TierTicket, Version,
     chunk::{BULK, CHUNK_LEN, HOLE, LOST},
-    errand::{Deed, Errand},
-    health::{NONE_AVOIDED, Suspects},
     index::Location,
     ring::ring_of,
-    state::Fetching,
+    task::{Deed, Errand, Fetching, Mend, NONE_AVOIDED, Suspects, Wound, wound_of},
 };
 use alloc::vec::Vec;
 
-/// Items that are made anew or moved at once, at most.
+/// Items that are made again or moved at once, at most.
 pub const TIER_MENDS_MAX: usize = 64;
 /// First of the tier's own tickets.
 const OWN_TICKETS: u64 = 1 << 63;
-
-/// What lacks an item, or may.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Wound {
-    Chunk(ChunkId),
-    Value(ChunkId),
-    /// Its parity.
-    Stripe(SealId),
-}
-
-/// An item that is made anew.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Mend {
-    pub(crate) name: ItemName,
-    pub(crate) to: ServerId,
-    /// Names its bytes.
-    pub(crate) ticket: TierTicket,
-}
 
 impl MemoryTier {
     pub(crate) fn own_ticket(&mut self) -> TierTicket {
@@ -424,12 +404,4 @@ struct Bulked {
     key: KeyHash,
     version: Version,
     len: u32,
-}
-
-pub(crate) const fn wound_of(name: ItemName) -> Wound {
-    match name {
-        ItemName::Object { chunk, .. } => Wound::Chunk(chunk),
-        ItemName::Strip { value, .. } => Wound::Value(value),
-        ItemName::Parity { stripe, .. } => Wound::Stripe(stripe),
-    }
 }

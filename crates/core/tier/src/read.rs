@@ -2,20 +2,10 @@ use crate::{
     ChunkId, Fragment, ItemName, KeyHash, MemoryTier, ReadPlan, ServerId, TIER_READ_TRIES_MAX,
     TIER_READS_MAX, TierAction, TierAnswer, TierRefusal, TierTicket,
     chunk::{BULK, HOLE, LOST},
-    health::{Held, NONE_AVOIDED, Suspects},
     index::Location,
-    state::Fetching,
+    task::{Fetching, Held, NONE_AVOIDED, Reading, Suspects},
 };
 use alloc::vec::Vec;
-
-/// A read that is not answered.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Reading {
-    pub(crate) ticket: TierTicket,
-    pub(crate) key: KeyHash,
-    /// How often a server gave no answer.
-    pub(crate) tries: u8,
-}
 
 impl MemoryTier {
     pub(crate) fn read_arrived(

@@ -1,13 +1,13 @@
-//! How an index is made anew from what servers have: each item says what it is, and parity says
+//! How an index is made again from what servers have: each item says what it is, and parity says
 //! what its stripe consists of.
 
 use crate::{
     ChunkId, ItemLabel, ItemName, KeyHash, MemoryTier, SealId, ServerId, TierAction, Version,
     chunk::{BULK, Bulk, HOLE, LOST, Member},
     index::Location,
-    mend::Wound,
     ring::ring_of,
     state::Stripe,
+    task::Wound,
 };
 use alloc::{
     collections::{BTreeMap, BTreeSet},
@@ -31,13 +31,16 @@ pub enum FoundItem {
     },
 }
 
+/// A stripe's chunks, and who has which strip of its parity.
+type FoundStripe = (Vec<ChunkId>, Vec<(u8, ServerId)>);
+
 /// What was found so far.
 #[derive(Default)]
 struct Findings {
     /// What is said of objects, and who has them.
     objects: BTreeMap<(ChunkId, u16), (ItemLabel, Vec<ServerId>)>,
     strips: BTreeMap<ChunkId, (ItemLabel, Vec<(u8, ServerId)>)>,
-    stripes: BTreeMap<SealId, (Vec<ChunkId>, Vec<(u8, ServerId)>)>,
+    stripes: BTreeMap<SealId, FoundStripe>,
     /// Objects that parity covers.
     covered: BTreeSet<(ChunkId, u16)>,
 }
@@ -49,7 +52,7 @@ impl MemoryTier {
     ///
     /// Each key has the value of its last write that was answered, or of a later one that was
     /// not: that may be at fewer servers than it should be until [`wounds`](Self::wounds) is 0, so
-    /// nothing should be read before. Versions go on from the greatest that was found; a caller that wants more adds to it.
+    /// nothing should be read before. Versions go on from the greatest that was found.
     pub fn rebuild(
         code: Code,
         rings: &[Vec<ServerId>],
@@ -134,7 +137,7 @@ impl MemoryTier {
             for (strip, chunk) in (0u8..).zip(&chunks) {
                 sealed.insert(*chunk, (id, strip));
             }
-            let weight = crate::clean::Weight::default();
+            let weight = crate::task::Weight::default();
             self.stripes.insert(id, Stripe { chunks, parity: servers, weight });
         }
         sealed

@@ -5,10 +5,11 @@
 use crate::{
     ChunkId, FetchEnd, ItemName, KeyHash, MemoryTier, SealId, ServerId, TierAction,
     chunk::BULK,
-    errand::{Deed, Errand},
-    mend::{TIER_MENDS_MAX, wound_of},
+    mend::TIER_MENDS_MAX,
+    shift::{Look, Shift, Step},
+    task::{Deed, Errand, wound_of},
 };
-use alloc::{collections::VecDeque, vec::Vec};
+use alloc::vec::Vec;
 use core::ops::Bound::{Included, Unbounded};
 use ripstop_model::Timestamp;
 
@@ -16,55 +17,6 @@ use ripstop_model::Timestamp;
 const LOOKS_MAX: usize = 1024;
 /// From one look at everything to the next, if something could not be moved.
 const PAUSE_NANOS: u64 = 5_000_000;
-
-/// A ring gets a point of a server, or loses it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Step {
-    ring: usize,
-    server: ServerId,
-    point: u64,
-    is_leaving: bool,
-}
-
-/// Where looking for what is to be moved has come to.
-#[derive(Clone, Copy, Debug)]
-enum Look {
-    Chunks(ChunkId),
-    Values(ChunkId),
-    Stripes(SealId),
-    Done,
-}
-
-/// A step that is under way.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Shift {
-    step: Step,
-    look: Look,
-    /// Something was found that could not be moved: once more.
-    is_dirty: bool,
-    /// Items that are being moved.
-    moving: u32,
-    at: Timestamp,
-}
-
-/// Rings that change.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Shifts {
-    steps: VecDeque<Step>,
-    current: Option<Shift>,
-}
-
-impl Shifts {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.steps.is_empty() && self.current.is_none()
-    }
-
-    /// When to look on, if that waits for nothing else.
-    pub(crate) fn deadline(&self) -> Option<Timestamp> {
-        let is_looking = |shift: &Shift| shift.moving == 0 || !matches!(shift.look, Look::Done);
-        self.current.filter(is_looking).map(|shift| shift.at)
-    }
-}
 
 impl MemoryTier {
     /// A server that no ring has is there, empty.
@@ -289,7 +241,7 @@ impl MemoryTier {
             return self.item_deleted(name);
         }
         if !self.expects(from, name) || self.expects(to, name) {
-            // It is dead, lost, or made anew meanwhile.
+            // It is dead, lost, or made again meanwhile.
             return self.discard(to, name, bytes, actions);
         }
         match name {

@@ -2,11 +2,9 @@ use crate::{
     ChunkId, Fragment, ItemLabel, ItemName, ItemSource, KeyHash, MemoryTier, SealId, ServerId,
     TIER_SEALS_MAX, TierAction, TierTask,
     chunk::{CHUNK_LEN, HOLE, LOST},
-    clean::Weight,
-    health::NONE_AVOIDED,
     index::Location,
-    mend::Wound,
-    state::{Fetching, Filling, Sealing, Stripe},
+    state::{Filling, Sealing, Stripe},
+    task::{Fetching, NONE_AVOIDED, Weight, Wound},
 };
 use alloc::vec::Vec;
 use core::cmp::Reverse;

@@ -1,17 +1,11 @@
 use crate::{
-    ChunkId, ItemName, KeyHash, Presence, SealId, ServerId, TierTask, TierTicket, TierWrite,
-    Version,
+    ChunkId, ItemName, KeyHash, SealId, ServerId, TierTask, TierTicket, Version,
     chunk::{Bulk, Chunk, Member},
-    clean::{Cleaning, Rewrite, Weight},
-    errand::Errand,
-    health::{NONE_AVOIDED, Suspects},
     index::{KeyIndex, Location},
-    mend::{Mend, Wound},
-    read::Reading,
     ring::Ring,
-    scale::Shifts,
+    shift::Shifts,
     table::Table,
-    write::Append,
+    task::{Appending, Cleaning, Errand, Fetching, Line, NONE_AVOIDED, Suspects, Weight, Wound},
 };
 use alloc::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -30,67 +24,6 @@ pub const TIER_SEALS_MAX: usize = 64;
 pub const TIER_TRIES_MAX: u8 = 4;
 /// As often servers may leave one read without answer before it is refused.
 pub const TIER_READ_TRIES_MAX: u8 = 8;
-
-/// A write that waits for its turn, or for acknowledgements.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WaitingWrite {
-    pub(crate) ticket: TierTicket,
-    pub(crate) write: TierWrite,
-    pub(crate) presence: Presence,
-}
-
-/// What has its turn at a key.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Turn {
-    Client(WaitingWrite),
-    /// The key's grave is a long value: a tombstone is to take its place.
-    Bury(Location),
-    /// What a stripe has of it is to be appended again.
-    Rewrite(Rewrite),
-}
-
-/// What waits for its turn at a key.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Line {
-    pub(crate) turns: VecDeque<Turn>,
-    /// The first waits for room, not for servers.
-    pub(crate) is_stalled: bool,
-}
-
-/// Who wants something appended.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Origin {
-    Client(TierTicket),
-    /// The key's grave is a long value.
-    Burial,
-    /// A write whose condition held no more when it was stored.
-    Refusal(TierTicket),
-    Rewrite(Rewrite),
-}
-
-/// An object whose items are being stored.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Appending {
-    pub(crate) append: Append,
-    /// Acknowledgements that are outstanding.
-    pub(crate) waiting: u16,
-}
-
-/// What a fetch is for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Fetching {
-    /// With the server, if it is one alone.
-    Read {
-        reading: Reading,
-        version: Version,
-        from: Option<ServerId>,
-    },
-    Seal(SealId),
-    Rewrite(Rewrite),
-    Mend(Mend),
-    /// A stripe is encoded again.
-    Parity(SealId),
-}
 
 /// A stripe.
 #[derive(Clone, Debug)]
@@ -174,7 +107,7 @@ pub struct MemoryTier {
     /// What lacks an item, or may; and what cannot be mended now.
     pub(crate) wounds: BTreeSet<Wound>,
     pub(crate) scars: BTreeSet<Wound>,
-    /// Items that are made anew or moved, and where to.
+    /// Items that are made again or moved, and where to.
     pub(crate) mends: BTreeSet<(ItemName, ServerId)>,
     /// Stripes whose parity is encoded again, and how many items of it are not stored yet.
     pub(crate) reparities: BTreeMap<SealId, u16>,

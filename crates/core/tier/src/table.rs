@@ -195,8 +195,12 @@ mod tests {
             let range: Vec<_> = table.range_from(from).map(|(key, it)| (key, *it)).collect();
             let expected: Vec<_> = model.range(from..).map(|(key, it)| (*key, *it)).collect();
             prop_assert_eq!(range, expected);
-            table.iter_mut().for_each(|(key, it)| *it += key.0);
-            model.iter_mut().for_each(|(key, it)| *it += key.0);
+            for (key, it) in table.iter_mut() {
+                *it += key.0;
+            }
+            for (key, it) in &mut model {
+                *it += key.0;
+            }
             let all: Vec<_> = table.iter().map(|(key, it)| (key, *it)).collect();
             prop_assert_eq!(all, model.into_iter().collect::<Vec<_>>());
             for key in table.keys().collect::<Vec<_>>() {

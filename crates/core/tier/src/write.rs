@@ -1,35 +1,12 @@
 use crate::{
     ChunkId, ItemSource, KeyHash, MemoryTier, Presence, TIER_VALUE_LEN_MAX, TIER_WRITES_MAX,
-    TierAction, TierAnswer, TierRefusal, TierTicket, TierWrite, Version,
+    TierAction, TierAnswer, TierRefusal, TierTicket, TierWrite,
     chunk::{BULK, CHUNK_LEN, Chunk, LOST, Member},
-    health::NONE_AVOIDED,
     index::Location,
-    mend::Wound,
     ring::ring_of,
-    state::{Appending, Origin, Turn, WaitingWrite},
+    task::{Append, Appending, NONE_AVOIDED, Origin, Turn, WaitingWrite, Wound},
 };
 use alloc::vec::Vec;
-use ripstop_model::Timestamp;
-
-/// What is appended.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Append {
-    pub(crate) key: KeyHash,
-    pub(crate) origin: Origin,
-    pub(crate) version: Version,
-    pub(crate) len: u32,
-    pub(crate) expires: Option<Timestamp>,
-    pub(crate) is_tombstone: bool,
-    /// Judged once more when it is stored: the value that there was may have expired.
-    pub(crate) presence: Presence,
-}
-
-impl Append {
-    pub(crate) const fn tombstone(key: KeyHash, origin: Origin, version: Version) -> Self {
-        let (presence, is_tombstone) = (Presence::Any, true);
-        Self { key, origin, version, len: 0, expires: None, is_tombstone, presence }
-    }
-}
 
 impl MemoryTier {
     pub(crate) fn write_arrived(

@@ -103,7 +103,7 @@ fn lost_answers_and_many_lost_servers_never_make_a_read_wrong_or_endless() {
     }
 }
 
-/// After one loss everything is made anew, so that as many may be lost again.
+/// After one loss everything is made again, so that as many may be lost again.
 #[test]
 fn lost_servers_are_mended_one_after_another() {
     for seed in 0..60 {
@@ -189,7 +189,7 @@ fn a_flush_leaves_nothing_and_is_in_order_with_all_else() {
 /// Whoever has the index may be gone at any moment: what was answered is found at the servers, and
 /// nothing that was overwritten, deleted or expired comes back.
 #[test]
-fn an_index_is_made_anew_from_what_servers_have() {
+fn an_index_is_made_again_from_what_servers_have() {
     for seed in 0..200 {
         let code = [(5, 3), (6, 4), (3, 2), (2, 2)][seed as usize % 4];
         let code = Code::new(code.0, code.1).expect("it is a code");

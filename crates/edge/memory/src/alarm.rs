@@ -11,7 +11,7 @@ use std::{
 use tokio::{sync::Notify, time};
 
 /// Longest that nobody looks whether it is time: timers count no further than some years.
-const NAP_MAX: Duration = Duration::from_secs(3600);
+const NAP_MAX: Duration = Duration::from_hours(1);
 
 /// Who wants to be woken.
 pub(crate) trait Wake: Send + Sync + 'static {

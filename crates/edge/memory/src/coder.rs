@@ -34,7 +34,9 @@ impl Strips {
         let whole: usize = pieces.iter().map(|piece| piece.len()).sum();
         let len = whole.div_ceil(count);
         let mut bytes = Vec::with_capacity(count * len);
-        pieces.iter().for_each(|piece| bytes.extend_from_slice(piece));
+        for piece in pieces {
+            bytes.extend_from_slice(piece);
+        }
         bytes.resize(count * len, 0);
         Self { bytes, len }
     }

@@ -1,70 +1,23 @@
 //! The tier over real servers, which are killed, restarted and stopped.
 
+#[path = "support/load.rs"]
+mod load;
 mod support;
 
 use bytes::Bytes;
-use futures::{StreamExt as _, future::join_all, stream};
+use futures::future::join_all;
+use load::{items, name, put_all, read_all, said, until, value, write_until};
 use ripstop_memory::{
     CodedMemory, CodedMemoryError, CodedMemorySettings, CodedMemorySettingsError, LinkSettings,
-    MemcachedClient, Presence, RingChangeError, Version,
+    MemcachedClient, Presence,
 };
 use ripstop_model::Code;
 use std::{
     collections::BTreeSet,
     sync::atomic::{AtomicBool, Ordering},
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, Instant},
 };
 use support::{Server, is_there, key, link, memory, over, settings};
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
-};
-
-/// Requests that are under way at once.
-const AT_ONCE: usize = 64;
-
-fn name(number: usize) -> String {
-    format!("a caller's key, with spaces and \u{e9}: {number}")
-}
-
-/// Bytes that tell the key and how often it was written.
-fn value(number: usize, turn: usize) -> Bytes {
-    let len = [8, 64, 256, 1000, 4000][(number + turn) % 5];
-    let mut bytes: Vec<u8> = (0..len).map(|at| (number * 7 + turn * 13 + at) as u8).collect();
-    bytes[..4].copy_from_slice(&(number as u32).to_le_bytes());
-    bytes[4..8].copy_from_slice(&(turn as u32).to_le_bytes());
-    bytes.into()
-}
-
-async fn put(memory: &CodedMemory, number: usize, turn: usize) -> Version {
-    let put = memory.put(name(number).as_bytes(), value(number, turn), Presence::Any).await;
-    put.unwrap_or_else(|error| panic!("put {number}: {error}"))
-}
-
-async fn put_all(memory: &CodedMemory, numbers: std::ops::Range<usize>, turn: usize) {
-    let puts = stream::iter(numbers).map(|number| put(memory, number, turn));
-    puts.buffer_unordered(AT_ONCE).for_each(|_| async {}).await;
-}
-
-/// Every key has the value of this turn.
-async fn read_all(memory: &CodedMemory, numbers: std::ops::Range<usize>, turn: usize) {
-    let reads = stream::iter(numbers).map(|number| async move {
-        let got = memory.get(name(number).as_bytes()).await;
-        let got = got.unwrap_or_else(|error| panic!("get {number}: {error}"));
-        let got = got.unwrap_or_else(|| panic!("get {number}: it has no value"));
-        assert!(got.bytes == value(number, turn), "get {number}: another value");
-    });
-    reads.buffer_unordered(AT_ONCE).for_each(|()| async {}).await;
-}
-
-/// Until what was begun is over.
-async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "not after 20 s: {what}");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_put_is_read_under_every_code() {
@@ -130,25 +83,6 @@ async fn conditions_hold_or_are_refused_and_versions_grow() {
     memory.put(&[0; 250], bytes(), Presence::Any).await.unwrap();
 }
 
-/// Writers write key after key until told to stop; what each was answered last, by key.
-async fn write_until(
-    memory: &CodedMemory,
-    is_over: &AtomicBool,
-    numbers: Vec<usize>,
-) -> Vec<usize> {
-    let mut turns = vec![0; numbers.len()];
-    for round in 1.. {
-        for (at, &number) in numbers.iter().enumerate() {
-            if is_over.load(Ordering::Relaxed) {
-                return turns;
-            }
-            put(memory, number, round).await;
-            turns[at] = round;
-        }
-    }
-    turns
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn any_two_of_five_servers_are_killed_under_load_and_every_answered_put_is_read() {
     if !is_there() {
@@ -202,25 +136,6 @@ async fn a_server_that_restarts_empty_is_noticed_and_used_again() {
     // Another may die now that it is back, and then one more.
     servers[0].kill();
     read_all(&memory, 500..count, 1).await;
-}
-
-/// What a server answers to a command of the older protocol, up to its end.
-async fn said(server: &Server, command: &str) -> String {
-    let mut stream = TcpStream::connect(server.at()).await.expect("it is there");
-    stream.write_all(command.as_bytes()).await.expect("it reads");
-    let mut text = Vec::new();
-    while !text.ends_with(b"END\r\n") {
-        let count = stream.read_buf(&mut text).await.expect("it answers");
-        assert!(count > 0, "the server ended the connection");
-    }
-    String::from_utf8(text).expect("it is text")
-}
-
-/// Items that a server has, by its own statistics.
-async fn items(server: &Server) -> usize {
-    let text = said(server, "stats\r\n").await;
-    let count = text.lines().find_map(|line| line.strip_prefix("STAT curr_items "));
-    count.and_then(|count| count.parse().ok()).expect("it counts its items")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -341,185 +256,6 @@ async fn a_flipped_bit_and_other_bytes_are_erasures() {
         let status = memory.status();
         assert!(status.damaged > 0 && status.decoded > 0, "{status:?}");
     }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn long_values_are_coded_by_themselves_and_survive_two_servers() {
-    if !is_there() {
-        return;
-    }
-    for (code, count) in [((5, 3), 5), ((3, 3), 3), ((6, 4), 9)] {
-        let (mut servers, memory) = memory(code, count);
-        let lens = [4093, 4100, 10_000, 65_536, 300_001, 1 << 20];
-        let long = |len: usize| -> Bytes { (0..len).map(|at| (at * 7 + at / 251) as u8).collect() };
-        for len in lens {
-            let key = format!("{len}");
-            memory.put(key.as_bytes(), Bytes::from_static(b"x"), Presence::Any).await.unwrap();
-            memory.put(key.as_bytes(), long(len), Presence::Any).await.unwrap();
-        }
-        for is_killed in [false, code.0 > code.1] {
-            if is_killed {
-                servers[0].kill();
-                servers[4].kill();
-            }
-            for len in lens {
-                let got = memory.get(format!("{len}").as_bytes()).await.unwrap().unwrap();
-                assert!(got.bytes == long(len), "{len}, {is_killed}");
-            }
-        }
-        let status = memory.status();
-        assert_eq!(status.decoded > 0, code.0 > code.1, "{status:?}");
-        assert_eq!((status.keys, status.held_bytes, status.damaged), (6, 0, 0), "{status:?}");
-    }
-}
-
-#[tokio::test]
-async fn values_expire_when_the_wall_clock_says_so() {
-    if !is_there() {
-        return;
-    }
-    let (_servers, memory) = memory((5, 3), 5);
-    let soon = SystemTime::now() + Duration::from_millis(300);
-    let bytes = || Bytes::from_static(b"value");
-    memory.put_until(b"soon", bytes(), Presence::Any, Some(soon)).await.unwrap();
-    memory.put_until(b"long", vec![7; 9000].into(), Presence::Any, Some(soon)).await.unwrap();
-    let later = SystemTime::now() + Duration::from_secs(3600);
-    memory.put_until(b"later", bytes(), Presence::Any, Some(later)).await.unwrap();
-    memory.put_until(b"past", bytes(), Presence::Any, Some(SystemTime::UNIX_EPOCH)).await.unwrap();
-    assert_eq!(memory.get(b"past").await, Ok(None));
-    assert!(memory.get(b"soon").await.unwrap().is_some());
-    assert!(memory.get(b"long").await.unwrap().is_some());
-    until("they expire unasked", || memory.status().keys == 1).await;
-    assert_eq!(memory.get(b"soon").await, Ok(None));
-    assert_eq!(memory.get(b"long").await, Ok(None));
-    assert_eq!(memory.get(b"later").await.unwrap().unwrap().bytes, bytes());
-    memory.put(b"soon", bytes(), Presence::Absent).await.unwrap();
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn servers_have_no_more_than_the_limit_and_dead_bytes_go() {
-    if !is_there() {
-        return;
-    }
-    let (servers, memory) = memory((5, 3), 5);
-    for turn in 0..20 {
-        put_all(&memory, 0..300, turn).await;
-    }
-    read_all(&memory, 0..300, 19).await;
-    until("dead items are deleted", || {
-        let status = memory.status();
-        status.dead_bytes * 3 < status.chunk_bytes + 15 * 4096
-    })
-    .await;
-    let limit = 1 << 20;
-    memory.limit_memory(limit);
-    put_all(&memory, 300..3000, 1).await;
-    let mut bytes = 0;
-    for server in &servers {
-        let text = said(server, "stats\r\n").await;
-        let of_server = text.lines().find_map(|line| line.strip_prefix("STAT bytes "));
-        bytes += of_server.and_then(|of| of.parse::<u64>().ok()).expect("it counts bytes");
-    }
-    let status = memory.status();
-    assert!(bytes < limit * 5 / 4, "{bytes} bytes, {status:?}");
-    assert!(bytes > limit / 2 && bytes < status.stored_bytes * 5 / 4, "{bytes}, {status:?}");
-    // What is left is right.
-    for number in 0..3000 {
-        let got = memory.get(name(number).as_bytes()).await.unwrap();
-        let turn = if number < 300 { 19 } else { 1 };
-        assert!(got.is_none_or(|got| got.bytes == value(number, turn)), "{number}");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_lost_server_had_is_made_anew_so_that_others_may_be_lost() {
-    if !is_there() {
-        return;
-    }
-    let (mut servers, memory) = memory((5, 3), 10);
-    put_all(&memory, 0..1000, 1).await;
-    memory.put(b"long", vec![7; 100_000].into(), Presence::Any).await.unwrap();
-    // One after another, six of ten; each ring keeps a server.
-    for lost in 0..5 {
-        servers[lost].kill();
-        put_all(&memory, 0..50, lost + 2).await;
-        read_all(&memory, 50..1000, 1).await;
-        until("all is mended", || memory.status().wounds == 0).await;
-    }
-    let decoded = memory.status().decoded;
-    read_all(&memory, 50..1000, 1).await;
-    read_all(&memory, 0..50, 6).await;
-    assert_eq!(memory.status().decoded, decoded, "all is where it was read from");
-    servers[5].kill();
-    servers[8].kill();
-    read_all(&memory, 50..1000, 1).await;
-    read_all(&memory, 0..50, 6).await;
-    assert_eq!(memory.get(b"long").await.unwrap().unwrap().bytes, vec![7; 100_000]);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn servers_come_and_go_under_load() {
-    if !is_there() {
-        return;
-    }
-    let (servers, memory) = memory((5, 3), 5);
-    put_all(&memory, 0..600, 0).await;
-    memory.put(b"long", vec![7; 100_000].into(), Presence::Any).await.unwrap();
-    let more = [Server::start(), Server::start()];
-    let is_over = AtomicBool::new(false);
-    let keys = |writer: usize| (0..600).filter(|key| key % 16 == writer).collect();
-    let writers = join_all((0..16).map(|writer| write_until(&memory, &is_over, keys(writer))));
-    let changes = async {
-        memory.add_server(1, more[0].at()).unwrap();
-        memory.add_server(4, more[1].at()).unwrap();
-        memory.remove_server(servers[1].at()).unwrap();
-        for _ in 0..400 {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-            if memory.servers().len() == 6 {
-                break;
-            }
-        }
-        is_over.store(true, Ordering::Relaxed);
-    };
-    let (turns, ()) = tokio::join!(writers, changes);
-    assert_eq!(memory.servers().len(), 6);
-    // All that it has is what tells whether it was emptied.
-    assert_eq!(items(&servers[1]).await, 1);
-    assert!(items(&more[0]).await > 50 && items(&more[1]).await > 50);
-    for (writer, turns) in turns.into_iter().enumerate() {
-        for (number, turn) in keys(writer).into_iter().zip(turns) {
-            read_all(&memory, number..number + 1, turn).await;
-        }
-    }
-    assert_eq!(memory.get(b"long").await.unwrap().unwrap().bytes, vec![7; 100_000]);
-    let status = memory.status();
-    assert_eq!((status.decoded, status.damaged, status.wounds), (0, 0, 0), "{status:?}");
-    let known = RingChangeError::Known(more[0].at());
-    assert_eq!(memory.add_server(0, more[0].at()), Err(known));
-    assert_eq!(memory.add_server(5, servers[1].at()), Err(RingChangeError::Ring(5)));
-    let gone = RingChangeError::Unknown(servers[1].at());
-    assert_eq!(memory.remove_server(servers[1].at()), Err(gone));
-    let last = RingChangeError::Last(more[0].at());
-    assert_eq!(memory.remove_server(more[0].at()), Err(last));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_flush_leaves_nothing_at_the_servers() {
-    if !is_there() {
-        return;
-    }
-    let (servers, memory) = memory((5, 3), 5);
-    put_all(&memory, 0..1000, 1).await;
-    memory.put(b"long", vec![7; 100_000].into(), Presence::Any).await.unwrap();
-    memory.flush().await.unwrap();
-    let status = memory.status();
-    assert_eq!((status.keys, status.stored_bytes, status.sealed_stripes), (0, 0, 0), "{status:?}");
-    for server in &servers {
-        assert_eq!(items(server).await, 1);
-    }
-    assert_eq!(memory.get(name(1).as_bytes()).await, Ok(None));
-    put_all(&memory, 0..1000, 2).await;
-    read_all(&memory, 0..1000, 2).await;
 }
 
 #[tokio::test]

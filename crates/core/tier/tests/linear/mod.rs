@@ -61,7 +61,7 @@ pub(crate) struct Call {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Value {
-    value: u64,
+    number: u64,
     /// None until it is known: its write had no answer.
     version: Option<u64>,
     expires: Option<u64>,
@@ -121,7 +121,7 @@ impl State {
     fn put(self, value: u64, version: Option<u64>, expires: Option<u64>) -> Option<Self> {
         let is_later = version.is_none_or(|version| version > self.version_max);
         let version_max = version.unwrap_or(self.version_max);
-        let value = Some(Value { value, version, expires });
+        let value = Some(Value { number: value, version, expires });
         is_later.then_some(Self { value, version_max, ..self })
     }
 
@@ -129,7 +129,7 @@ impl State {
         match (call.deed, call.outcome) {
             (Deed::Read, Outcome::Nothing) => self.value.is_none().then_some(self),
             (Deed::Read, Outcome::Value { value, version }) => {
-                self.seen(version).filter(|_| self.value.is_some_and(|it| it.value == value))
+                self.seen(version).filter(|_| self.value.is_some_and(|it| it.number == value))
             }
             (Deed::Put { value, expires, condition }, Outcome::Written { version }) => {
                 self.meets(condition)?.put(value, Some(version), expires)
@@ -197,7 +197,12 @@ const fn written(call: &Call) -> Option<u64> {
 fn is_explained(calls: &[Call], lossy_from: Option<u64>) -> bool {
     let ends = |call: &Call| match call.outcome {
         Outcome::Unknown => u64::MAX,
-        _ => call.answered,
+        Outcome::Value { .. }
+        | Outcome::Nothing
+        | Outcome::Written { .. }
+        | Outcome::Deleted
+        | Outcome::Flushed
+        | Outcome::Refused(_) => call.answered,
     };
     let calls: Vec<Call> =
         calls.iter().map(|call| Call { answered: ends(call), ..*call }).collect();
@@ -220,8 +225,8 @@ fn is_explained(calls: &[Call], lossy_from: Option<u64>) -> bool {
             let seen = (is_read && is_there && now.time <= first_end).then(|| now.apply(call));
             seen.flatten().filter(|seen| *seen == now)
         };
-        let calls_left = calls.iter().enumerate().filter(|(at, _)| !done[*at]);
-        let next = calls_left.filter_map(|(at, call)| Some((at, same(call)?))).next();
+        let mut calls_left = calls.iter().enumerate().filter(|(at, _)| !done[*at]);
+        let next = calls_left.find_map(|(at, call)| Some((at, same(call)?)));
         if let Some((at, next)) = next {
             let mut done = done;
             done[at] = true;

@@ -128,7 +128,7 @@ impl World {
         self.put_until(key, len, presence, None)
     }
 
-    /// Expires so many steps from now.
+    /// Expires that number of steps from now.
     pub(crate) fn put_until(
         &mut self,
         key: KeyHash,
@@ -165,7 +165,7 @@ impl World {
 
     /// A ring gets a server.
     pub(crate) fn add(&mut self, ring: u8) -> ServerId {
-        let at = (0..).find(|at| {
+        let at = (0..100).find(|at| {
             let server = ServerId(u16::from(ring) * 100 + at);
             !self.servers.contains_key(&server) && !self.dismissed.contains(&server)
         });
@@ -369,7 +369,9 @@ impl World {
             let event = self.act(action);
             events.push(event);
         }
-        events.into_iter().for_each(|event| self.tell(event));
+        for event in events {
+            self.tell(event);
+        }
     }
 
     /// Until every call is answered and nothing is under way.
