@@ -50,7 +50,7 @@ pub(crate) enum Outcome {
 }
 
 /// A call of a client.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Call {
     pub key: u128,
     pub deed: Deed,

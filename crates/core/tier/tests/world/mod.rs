@@ -171,6 +171,7 @@ impl World {
         });
         let server = ServerId(u16::from(ring) * 100 + at.expect("there are enough numbers"));
         self.servers.insert(server, BTreeMap::new());
+        self.rings[usize::from(ring)].push(server);
         self.tell(TierEvent::ServerAdded { ring, server });
         server
     }
@@ -179,6 +180,9 @@ impl World {
         let items = self.servers.remove(&server).expect("it is a server");
         assert!(items.is_empty(), "{server:?} has {:?}", items.keys());
         self.dead.retain(|dead| *dead != server);
+        for ring in &mut self.rings {
+            ring.retain(|it| *it != server);
+        }
         self.dismissed.push(server);
     }
 
@@ -398,13 +402,11 @@ impl World {
         assert!(self.calls.values().all(|call| call.is_answered), "all are answered");
         let calls: Vec<linear::Call> = self.calls.values().map(|call| call.history).collect();
         let unexplained = linear::unexplained(&calls, lossy_from);
-        for call in unexplained.iter().take(1).flatten() {
-            println!("{call:?}");
-        }
         assert!(
             unexplained.is_empty(),
-            "no order explains the calls of {} keys",
-            unexplained.len()
+            "no order explains the calls of {} keys, of the first of which these are: {:#?}",
+            unexplained.len(),
+            unexplained.first()
         );
         if lossy_from.is_none() {
             let is_lost = |call: &&linear::Call| call.outcome == Outcome::Unknown;
