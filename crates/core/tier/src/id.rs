@@ -6,19 +6,20 @@ pub struct KeyHash(pub u128);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ServerId(pub u16);
 
-/// A list of objects; numbers are never used again.
+/// A list of objects, or a value that is coded by itself; numbers are never used again. 48 bits
+/// are used: an exbibyte of chunks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct ChunkId(pub u32);
+pub struct ChunkId(pub u64);
 
 /// A sealed stripe; numbers are never used again.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct SealId(pub u32);
+pub struct SealId(pub u64);
 
 /// Version of a value: grows with every write, whatever the key.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Version(pub u64);
 
-/// By which the caller knows what it asked for.
+/// By which the caller knows what it asked for. Numbers from 2^63 on are the tier's own.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct TierTicket(pub u64);
 
@@ -41,6 +42,13 @@ pub enum ItemName {
         /// Its stripe.
         stripe: SealId,
         /// Its strip, K..N.
+        strip: u8,
+    },
+    /// A strip of a value that is coded by itself.
+    Strip {
+        /// The value.
+        value: ChunkId,
+        /// Which strip, 0..N.
         strip: u8,
     },
 }

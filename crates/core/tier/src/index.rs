@@ -16,12 +16,19 @@ struct Row {
     /// Two halves, so that a row is 32 bytes whatever a u128 is aligned to.
     key: [u64; 2],
     version: u64,
-    chunk: u32,
-    slot: u16,
-    is_used: bool,
+    /// The chunk above 16 bits of the slot.
+    place: u64,
 }
 
-const FREE: Row = Row { key: [0; 2], version: 0, chunk: 0, slot: 0, is_used: false };
+impl Row {
+    const fn is_used(&self) -> bool {
+        self.place != NOWHERE
+    }
+}
+
+const NOWHERE: u64 = u64::MAX;
+const FREE: Row = Row { key: [0; 2], version: 0, place: NOWHERE };
+const ROWS_MIN: usize = 16;
 
 /// Keys' locations.
 #[derive(Clone, Debug)]
@@ -32,7 +39,7 @@ pub(crate) struct KeyIndex {
 
 impl KeyIndex {
     pub(crate) fn new() -> Self {
-        Self { rows: vec![FREE; 16], len: 0 }
+        Self { rows: vec![FREE; ROWS_MIN], len: 0 }
     }
 
     pub(crate) const fn len(&self) -> usize {
@@ -45,25 +52,27 @@ impl KeyIndex {
 
     pub(crate) fn get(&self, key: KeyHash) -> Option<Location> {
         let row = self.rows[self.find(key)];
-        let chunk = ChunkId(row.chunk);
-        row.is_used.then_some(Location { version: Version(row.version), chunk, slot: row.slot })
+        let (chunk, slot) = (ChunkId(row.place >> 16), row.place as u16);
+        row.is_used().then_some(Location { version: Version(row.version), chunk, slot })
     }
 
     pub(crate) fn insert(&mut self, key: KeyHash, location: Location) {
         let at = self.find(key);
-        self.len += usize::from(!self.rows[at].is_used);
+        self.len += usize::from(!self.rows[at].is_used());
         let Location { version, chunk, slot } = location;
-        let key = halves(key);
-        self.rows[at] = Row { key, version: version.0, chunk: chunk.0, slot, is_used: true };
+        debug_assert!(chunk.0 < 1 << 48, "an exbibyte is not written");
+        let place = chunk.0 << 16 | u64::from(slot);
+        self.rows[at] = Row { key: halves(key), version: version.0, place };
         // Seven eighths full: longer probes cost less than memory does.
         if self.len * 8 > self.rows.len() * 7 {
-            self.grow();
+            // By a half at a time: doubling would leave more than half of it free.
+            self.resize(self.rows.len() + self.rows.len() / 2);
         }
     }
 
     pub(crate) fn remove(&mut self, key: KeyHash) {
         let mut gap = self.find(key);
-        if !self.rows[gap].is_used {
+        if !self.rows[gap].is_used() {
             return;
         }
         self.len -= 1;
@@ -71,7 +80,7 @@ impl KeyIndex {
         let mut at = gap;
         loop {
             at = (at + 1) % count;
-            if !self.rows[at].is_used {
+            if !self.rows[at].is_used() {
                 break;
             }
             // A row may fill the gap if it was to be at the gap or before it.
@@ -82,32 +91,26 @@ impl KeyIndex {
             }
         }
         self.rows[gap] = FREE;
-    }
-
-    /// The key whose value is at this place: looks at all of them.
-    pub(crate) fn key_at(&self, chunk: ChunkId, slot: u16) -> Option<KeyHash> {
-        let mut used = self.rows.iter().filter(|row| row.is_used);
-        let row = used.find(|row| row.chunk == chunk.0 && row.slot == slot)?;
-        Some(KeyHash(u128::from(row.key[0]) << 64 | u128::from(row.key[1])))
+        if self.len * 4 < count && count > ROWS_MIN {
+            self.resize((count / 2).max(ROWS_MIN));
+        }
     }
 
     /// Where the key is, or the free row where it would be.
     fn find(&self, key: KeyHash) -> usize {
         let (key, count) = (halves(key), self.rows.len());
         let mut at = home(key, count);
-        while self.rows[at].is_used && self.rows[at].key != key {
+        while self.rows[at].is_used() && self.rows[at].key != key {
             at = (at + 1) % count;
         }
         at
     }
 
-    /// By a half at a time: doubling would leave more than half of it free.
-    fn grow(&mut self) {
-        let count = self.rows.len() + self.rows.len() / 2;
+    fn resize(&mut self, count: usize) {
         let rows = core::mem::replace(&mut self.rows, vec![FREE; count]);
-        for row in rows.into_iter().filter(|row| row.is_used) {
+        for row in rows.into_iter().filter(Row::is_used) {
             let mut at = home(row.key, count);
-            while self.rows[at].is_used {
+            while self.rows[at].is_used() {
                 at = (at + 1) % count;
             }
             self.rows[at] = row;
@@ -139,7 +142,7 @@ mod tests {
             let key = |number: u64| KeyHash(u128::from(number) << 64 | u128::from(!0 - number % 3));
             for (step, (number, is_put)) in steps.into_iter().enumerate() {
                 let version = Version(step as u64);
-                let place = Location { version, chunk: ChunkId(step as u32), slot: 3 };
+                let place = Location { version, chunk: ChunkId(step as u64), slot: 3 };
                 if is_put {
                     index.insert(key(number), place);
                     model.insert(number, place);
@@ -152,9 +155,10 @@ mod tests {
                     prop_assert_eq!(index.get(key(number)), model.get(&number).copied());
                 }
             }
-            for (&number, place) in &model {
-                prop_assert_eq!(index.key_at(place.chunk, 3), Some(key(number)));
+            for number in 0..60 {
+                index.remove(key(number));
             }
+            prop_assert_eq!((index.len(), index.rows.len()), (0, ROWS_MIN));
         }
     }
 

@@ -11,25 +11,47 @@
 //! * What a lost server had is decoded from what overlaps it in K other strips ([`ReadPlan`]).
 //!
 //! It deliberately has no bytes, no clock and no sockets: whatever takes time is an action that an
-//! event answers. It does not yet clean dead bytes, evict, repair what was lost, change the servers
-//! of a ring, hold values longer than a chunk, or know when a value expires.
+//! event answers.
 #![no_std]
 extern crate alloc;
 
+mod bulk;
 mod chunk;
+mod clean;
+mod death;
+mod erasure;
+mod errand;
 mod event;
+mod evict;
+mod flush;
+mod health;
 mod id;
 mod index;
 mod machine;
+mod mend;
 mod read;
+mod rebuild;
 mod ring;
+mod scale;
 mod seal;
+mod shift;
 mod state;
+mod table;
+mod task;
 mod write;
 
+pub use bulk::TIER_VALUE_LEN_MAX;
+pub use clean::TIER_CLEANINGS_MAX;
 pub use event::{
-    FetchEnd, Fragment, ItemSource, Presence, ReadPlan, TierAction, TierAnswer, TierEvent,
-    TierRefusal, TierWrite,
+    FetchEnd, Fragment, ItemLabel, ItemSource, Presence, ReadPlan, TierAction, TierAnswer,
+    TierEvent, TierRefusal, TierWrite,
 };
+pub use evict::TIER_EVICTIONS_MAX;
+pub use health::{TIER_PROBE_PAUSE_NANOS, TIER_PROBES_MAX};
 pub use id::{ChunkId, ItemName, KeyHash, SealId, ServerId, TierTask, TierTicket, Version};
-pub use state::{MemoryTier, TIER_READS_MAX, TIER_SEALS_MAX, TIER_TRIES_MAX, TIER_WRITES_MAX};
+pub use mend::TIER_MENDS_MAX;
+pub use rebuild::FoundItem;
+pub use state::{
+    MemoryTier, TIER_READ_TRIES_MAX, TIER_READS_MAX, TIER_SEALS_MAX, TIER_TRIES_MAX,
+    TIER_WRITES_MAX,
+};

@@ -1,8 +1,6 @@
 use crate::{
-    FetchEnd, ItemName, MemoryTier, ServerId, TIER_TRIES_MAX, TierAction, TierAnswer, TierEvent,
-    TierTask,
-    chunk::LOST,
-    state::{Fetching, Put, WaitingWrite},
+    FetchEnd, MemoryTier, ServerId, TierAction, TierAnswer, TierEvent, TierTask,
+    task::{Deed, Fetching, Held, Reading, WaitingWrite, Wound},
 };
 use alloc::vec::Vec;
 use ripstop_model::Timestamp;
@@ -10,89 +8,132 @@ use ripstop_model::Timestamp;
 impl MemoryTier {
     /// Takes what happened and says what is to be done. Answers of tasks that are not known any
     /// more are ignored.
-    pub fn handle(&mut self, _now: Timestamp, event: TierEvent, actions: &mut Vec<TierAction>) {
+    pub fn handle(&mut self, now: Timestamp, event: TierEvent, actions: &mut Vec<TierAction>) {
+        self.now = self.now.max(now);
+        self.expire(actions);
         match event {
             TierEvent::ReadArrived { ticket, key } => self.read_arrived(ticket, key, actions),
             TierEvent::WriteArrived { ticket, key, write, presence } => {
                 self.write_arrived(key, WaitingWrite { ticket, write, presence }, actions);
             }
-            TierEvent::ItemStored(task) => {
-                if let Some(put) = self.puts.remove(&task) {
-                    self.silences.remove(&put.server);
-                    self.put_ended(put, actions);
-                }
+            TierEvent::ItemStored(task) | TierEvent::ItemDeleted(task) => {
+                self.errand_done(task, actions);
             }
-            TierEvent::StoreFailed(task) => self.store_failed(task, actions),
+            TierEvent::StoreFailed(task) | TierEvent::DeleteFailed(task) => {
+                self.errand_failed(task, actions);
+            }
             TierEvent::FetchEnded(task, end) => self.fetch_ended(task, end, actions),
+            TierEvent::ServerAnswered(server) => self.server_answered(server, actions),
+            TierEvent::ServerSilent(server) => self.server_silent(server, actions),
             TierEvent::ServerLost(server) => self.lose(server, actions),
             TierEvent::ServerReturned(server) => {
                 self.down.remove(&server);
+                self.look_at_scars();
             }
+            TierEvent::ServerAdded { ring, server } => {
+                self.server_added(ring, server);
+                self.look_at_scars();
+            }
+            TierEvent::ServerLeaves(server) => self.server_leaves(server),
+            TierEvent::FlushArrived { ticket } => self.flush_arrived(ticket),
+            TierEvent::TimePassed => {}
         }
+        self.settle(actions);
+    }
+
+    /// What is to be done without anything happening.
+    pub(crate) fn settle(&mut self, actions: &mut Vec<TierAction>) {
         self.seal(actions);
-    }
-
-    fn put_ended(&mut self, put: Put, actions: &mut Vec<TierAction>) {
-        match put.name {
-            ItemName::Object { chunk, slot } => self.object_put_ended(chunk, slot, actions),
-            ItemName::Parity { stripe, strip } => self.parity_put_ended(stripe, strip, actions),
-        }
-    }
-
-    fn store_failed(&mut self, task: TierTask, actions: &mut Vec<TierAction>) {
-        let Some(put) = self.puts.get(&task).copied() else { return };
-        if put.tries + 1 >= TIER_TRIES_MAX {
-            // Ends this put with the others at that server.
-            return self.lose(put.server, actions);
-        }
-        self.puts.remove(&task);
-        self.store(Put { tries: put.tries + 1, ..put }, actions);
+        self.clean(actions);
+        self.go_on(actions);
+        self.mend(actions);
+        self.shift(actions);
+        self.flush(actions);
+        self.probe(actions);
     }
 
     fn fetch_ended(&mut self, task: TierTask, end: FetchEnd, actions: &mut Vec<TierAction>) {
-        let Some(fetching) = self.fetches.remove(&task) else { return };
-        if let Some(server) = self.blamed(end) {
-            self.lose(server, actions);
+        let fetching = self.fetches.remove(&task);
+        let moving = self.errands.get(&task).is_some_and(|it| matches!(it.deed, Deed::Move { .. }));
+        if fetching.is_none() && !moving {
+            return;
         }
-        match (fetching, end) {
-            (Fetching::Read { ticket, version, from, .. }, FetchEnd::Done) => {
-                if let Some(server) = from {
-                    self.silences.remove(&server);
+        match end {
+            FetchEnd::Missing { server, name } => {
+                self.server_answered(server, actions);
+                if self.expects(server, name) {
+                    // It restarted.
+                    self.lose(server, actions);
                 }
-                self.end_read(ticket, TierAnswer::Value(version), actions);
             }
-            (Fetching::Seal(stripe), FetchEnd::Done) => self.encoded(stripe, actions),
-            (
-                Fetching::Read { ticket, key, .. },
-                FetchEnd::Missing { .. } | FetchEnd::Silent { .. },
-            ) => self.start_read(ticket, key, actions),
-            (Fetching::Seal(stripe), FetchEnd::Missing { .. } | FetchEnd::Silent { .. }) => {
-                self.encode(stripe, actions);
+            FetchEnd::Damaged { server, name } => {
+                self.server_answered(server, actions);
+                self.forget_item(server, name, actions);
+            }
+            FetchEnd::Done | FetchEnd::Silent { .. } => {}
+        }
+        let Some(fetching) = fetching else {
+            // Its server may be lost by now, and it with it.
+            if let Some(errand) = self.errands.remove(&task) {
+                self.move_failed(&errand, end, actions);
+            }
+            return;
+        };
+        match end {
+            FetchEnd::Done => self.fetched(fetching, actions),
+            FetchEnd::Missing { .. } | FetchEnd::Damaged { .. } => {
+                self.fetch_otherwise(fetching, actions);
+            }
+            FetchEnd::Silent { server } => self.fetch_later(fetching, server, actions),
+        }
+    }
+
+    fn fetched(&mut self, fetching: Fetching, actions: &mut Vec<TierAction>) {
+        match fetching {
+            Fetching::Read { reading, version, from } => {
+                if let Some(server) = from {
+                    self.server_answered(server, actions);
+                }
+                self.end_read(reading.ticket, TierAnswer::Value(version), actions);
+            }
+            Fetching::Seal(stripe) => self.encoded(stripe, actions),
+            Fetching::Rewrite(rewrite) => self.rewrite(rewrite, actions),
+            Fetching::Mend(mend) => self.store_mend(mend, actions),
+            Fetching::Parity(stripe) => self.parity_again(stripe, actions),
+        }
+    }
+
+    /// An item is not where it was: at once in another way.
+    fn fetch_otherwise(&mut self, fetching: Fetching, actions: &mut Vec<TierAction>) {
+        match fetching {
+            Fetching::Read { reading, .. } => self.start_read(reading, actions),
+            Fetching::Seal(stripe) => self.encode(stripe, actions),
+            Fetching::Rewrite(rewrite) => self.run_line(rewrite.key, actions),
+            Fetching::Mend(mend) => self.fetch_mend(mend, actions),
+            Fetching::Parity(stripe) => {
+                self.parity_failed(stripe, actions);
+                self.wounds.insert(Wound::Stripe(stripe));
             }
         }
     }
 
-    /// What the server had is an erasure from now on, and what is on its way there is lost.
-    fn lose(&mut self, server: ServerId, actions: &mut Vec<TierAction>) {
-        if !self.down.insert(server) {
-            return;
-        }
-        self.silences.remove(&server);
-        for chunk in self.chunks.values_mut() {
-            let lost = chunk.members.iter_mut().filter(|member| member.server == server);
-            lost.for_each(|member| member.server = LOST);
-            chunk.copies.retain(|copy| copy.1 != server);
-        }
-        for stripe in self.stripes.values_mut() {
-            let lost = stripe.parity.iter_mut().filter(|parity| **parity == server);
-            lost.for_each(|parity| *parity = LOST);
-        }
-        actions.push(TierAction::Expel(server));
-        let there = self.puts.iter().filter(|(_, put)| put.server == server);
-        let there: Vec<TierTask> = there.map(|(task, _)| *task).collect();
-        for put in there.into_iter().filter_map(|task| self.puts.remove(&task)).collect::<Vec<_>>()
-        {
-            self.put_ended(put, actions);
+    fn fetch_later(&mut self, fetching: Fetching, server: ServerId, actions: &mut Vec<TierAction>) {
+        match fetching {
+            Fetching::Read { reading, .. } => {
+                let reading = Reading { tries: reading.tries + 1, ..reading };
+                self.read_again(reading, server, actions);
+            }
+            Fetching::Seal(stripe) => self.hold(server, Held::Encode(stripe), actions),
+            Fetching::Rewrite(rewrite) => self.hold(server, Held::Turn(rewrite.key), actions),
+            Fetching::Mend(mend) => self.hold(server, Held::Mend(mend), actions),
+            Fetching::Parity(stripe) => {
+                self.parity_failed(stripe, actions);
+                if self.down.contains(&server) {
+                    self.wounds.insert(Wound::Stripe(stripe));
+                } else {
+                    self.suspect(server);
+                }
+            }
         }
     }
 }

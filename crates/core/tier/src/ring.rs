@@ -14,11 +14,27 @@ impl Ring {
     pub(crate) fn new(servers: &[ServerId]) -> Self {
         let of = |server: &ServerId| {
             let server = *server;
-            (0..VIRTUAL_NODES).map(move |node| (scatter(u64::from(server.0) << 32 | node), server))
+            points(server).map(move |point| (point, server))
         };
         let mut points: Vec<_> = servers.iter().flat_map(of).collect();
         points.sort_unstable();
         Self { points }
+    }
+
+    /// The server has this point, or not.
+    pub(crate) fn set_point(&mut self, point: u64, server: ServerId, is_there: bool) {
+        match (self.points.binary_search(&(point, server)), is_there) {
+            (Ok(at), false) => {
+                self.points.remove(at);
+            }
+            (Err(at), true) => self.points.insert(at, (point, server)),
+            (Ok(_), true) | (Err(_), false) => {}
+        }
+    }
+
+    /// Whether other servers have points.
+    pub(crate) fn has_others(&self, server: ServerId) -> bool {
+        self.points.iter().any(|point| point.1 != server)
     }
 
     /// The first server at or after the key's place that is not down.
@@ -29,6 +45,11 @@ impl Ring {
         let mut clockwise = after.iter().chain(before).map(|point| point.1);
         clockwise.find(|server| !down.contains(server))
     }
+}
+
+/// Where a server is on its ring.
+pub(crate) fn points(server: ServerId) -> impl Iterator<Item = u64> {
+    (0..VIRTUAL_NODES).map(move |node| scatter(u64::from(server.0) << 32 | node))
 }
 
 /// Which of `count` rings a key belongs to. The other half of the hash says where on it.

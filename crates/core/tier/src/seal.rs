@@ -1,8 +1,10 @@
 use crate::{
-    ChunkId, Fragment, ItemName, ItemSource, KeyHash, MemoryTier, SealId, ServerId, TIER_SEALS_MAX,
-    TierAction,
+    ChunkId, Fragment, ItemLabel, ItemName, ItemSource, KeyHash, MemoryTier, SealId, ServerId,
+    TIER_SEALS_MAX, TierAction, TierTask,
     chunk::{CHUNK_LEN, HOLE, LOST},
-    state::{Fetching, Put, Sealing, Stripe},
+    index::Location,
+    state::{Filling, Sealing, Stripe},
+    task::{Fetching, NONE_AVOIDED, Weight, Wound},
 };
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -10,7 +12,10 @@ use core::cmp::Reverse;
 impl MemoryTier {
     /// Makes stripes of full chunks, as many as there are.
     pub(crate) fn seal(&mut self, actions: &mut Vec<TierAction>) {
-        while self.sealing.len() < TIER_SEALS_MAX {
+        let has_full = |filling: &&Filling| !filling.full.is_empty();
+        while self.sealing.len() < TIER_SEALS_MAX
+            && self.fillings.iter().filter(has_full).count() >= self.code.k()
+        {
             let is_ready = |ring: &usize| {
                 let first = self.fillings[*ring].full.front();
                 first.is_some_and(|id| self.chunks[id].pending == 0)
@@ -32,16 +37,19 @@ impl MemoryTier {
 
     fn begin_seal(&mut self, data: &[usize], actions: &mut Vec<TierAction>) {
         let id = SealId(self.next_stripe);
-        self.next_stripe = self.next_stripe.checked_add(1).expect("fewer than chunks");
+        self.next_stripe += 1;
         let parity_rings: Vec<usize> =
             (0..self.rings.len()).filter(|ring| !data.contains(ring)).collect();
         let mut take = |&ring: &usize| self.fillings[ring].full.pop_front().expect("it is ready");
-        let chunks = data.iter().map(&mut take).collect();
+        let chunks: Vec<ChunkId> = data.iter().map(&mut take).collect();
+        for chunk in &chunks {
+            self.chunks.get_mut(chunk).expect("it is full").is_sealing = true;
+        }
         for &ring in &parity_rings {
             let filling = &mut self.fillings[ring];
             filling.parities += 1;
         }
-        self.stripes.insert(id, Stripe { chunks, parity: Vec::new() });
+        self.stripes.insert(id, Stripe { chunks, parity: Vec::new(), weight: Weight::default() });
         self.sealing.insert(id, Sealing { parity_rings, waiting: 0 });
         self.encode(id, actions);
     }
@@ -51,27 +59,63 @@ impl MemoryTier {
         let chunks = self.stripes[&stripe].chunks.clone();
         let mut fragments: Vec<Fragment> = Vec::new();
         for (strip, id) in (0u8..).zip(chunks) {
-            self.dig_holes(id);
-            let all = self.chunks[&id].overlapping(id, strip, 0, CHUNK_LEN);
+            self.dig_holes(id, actions);
+            let all = (0, CHUNK_LEN);
+            let all = self.chunks[&id].overlapping((id, strip), all, &NONE_AVOIDED);
             fragments.extend(all.expect("what has no source is a hole"));
         }
         let task = self.task();
         self.fetches.insert(task, Fetching::Seal(stripe));
-        actions.push(TierAction::Encode { task, stripe, fragments });
+        actions.push(self.encode_action(task, stripe, fragments));
+    }
+
+    pub(crate) fn encode_action(
+        &self,
+        task: TierTask,
+        stripe: SealId,
+        fragments: Vec<Fragment>,
+    ) -> TierAction {
+        let chunks = self.stripes[&stripe].chunks.clone();
+        let labels = chunks.iter().flat_map(|id| self.labels(*id)).collect();
+        TierAction::Encode { task, stripe, chunks, fragments, labels }
+    }
+
+    /// What a chunk's objects say of themselves.
+    fn labels(&self, id: ChunkId) -> impl Iterator<Item = ItemLabel> {
+        let chunk = &self.chunks[&id];
+        let is_there = |slot: &u16| chunk.members[usize::from(*slot)].server != HOLE;
+        let slots = (0..chunk.members.len() as u16).filter(is_there);
+        slots.map(move |slot| self.object_label(id, slot))
+    }
+
+    /// What an object says of itself. Of a key that has no value any more the last one is a
+    /// tombstone.
+    pub(crate) fn object_label(&self, id: ChunkId, slot: u16) -> ItemLabel {
+        let chunk = &self.chunks[&id];
+        let key = chunk.members[usize::from(slot)].key();
+        let is_here = |it: &Location| it.chunk == id && it.slot == slot;
+        let is_value = self.index.get(key).is_some_and(|it| is_here(&it));
+        let expires = self.expiries.get(&key).copied().filter(|_| is_value);
+        let label = chunk.label(id, slot, expires);
+        let is_grave = self.graves.get(&key).is_some_and(is_here);
+        ItemLabel { is_tombstone: label.is_tombstone || is_grave, ..label }
     }
 
     /// What is lost before it is encoded is gone: zeros take its place, so that its neighbours are
     /// protected.
-    fn dig_holes(&mut self, id: ChunkId) {
+    fn dig_holes(&mut self, id: ChunkId, actions: &mut Vec<TierAction>) {
         for slot in 0..self.chunks[&id].members.len() as u16 {
-            if self.chunks[&id].source(slot).is_some() {
-                continue;
-            }
-            if let Some(key) = self.index.key_at(id, slot) {
-                self.unindex(key);
-            }
             let chunk = self.chunks.get_mut(&id).expect("it is being sealed");
-            chunk.members[usize::from(slot)].server = HOLE;
+            let is_hole = chunk.members[usize::from(slot)].server == HOLE;
+            if !is_hole && chunk.source(slot, &NONE_AVOIDED).is_none() {
+                let member = &mut chunk.members[usize::from(slot)];
+                member.server = HOLE;
+                let key = member.key();
+                let lost = self.index.get(key).filter(|it| it.chunk == id && it.slot == slot);
+                if lost.is_some() {
+                    self.unindex(key, actions);
+                }
+            }
         }
     }
 
@@ -91,10 +135,8 @@ impl MemoryTier {
         self.end_seal(stripe, actions);
     }
 
-    fn parity_server(&self, stripe: SealId, ring: usize) -> Option<ServerId> {
-        // Odd, so that stripes one after another are spread over all of the ring.
-        let place = u64::from(stripe.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.rings[ring].server(KeyHash(place.into()), &self.down)
+    pub(crate) fn parity_server(&self, stripe: SealId, ring: usize) -> Option<ServerId> {
+        self.rings[ring].server(parity_place(stripe), &self.down)
     }
 
     fn store_parity(
@@ -105,7 +147,7 @@ impl MemoryTier {
         actions: &mut Vec<TierAction>,
     ) {
         let name = ItemName::Parity { stripe, strip };
-        self.store(Put { server, name, source: ItemSource::Parity(stripe), tries: 0 }, actions);
+        self.store(server, name, (ItemSource::Parity(stripe), None), actions);
     }
 
     pub(crate) fn parity_put_ended(
@@ -126,22 +168,41 @@ impl MemoryTier {
         self.end_seal(stripe, actions);
     }
 
-    /// Once all parity is acknowledged the copies go.
+    /// Once all parity is acknowledged the copies go, except those of which there is nothing else:
+    /// parity makes good for lost servers, not for what was lost before.
     fn end_seal(&mut self, stripe: SealId, actions: &mut Vec<TierAction>) {
         if self.sealing[&stripe].waiting > 0 {
             return;
         }
         self.sealing.remove(&stripe);
-        let chunks = self.stripes[&stripe].chunks.clone();
+        let Stripe { chunks, parity, .. } = self.stripes[&stripe].clone();
+        if parity.contains(&LOST) {
+            self.wounds.insert(Wound::Stripe(stripe));
+        }
+        let mut leaving = Vec::new();
         for (strip, id) in (0u8..).zip(chunks) {
             let chunk = self.chunks.get_mut(&id).expect("chunks of stripes are kept");
-            chunk.sealed = Some((stripe, strip));
+            (chunk.sealed, chunk.is_sealing) = (Some((stripe, strip)), false);
             chunk.members.shrink_to_fit();
-            for (slot, server) in core::mem::take(&mut chunk.copies) {
-                let name = ItemName::Object { chunk: id, slot };
-                actions.push(TierAction::Delete { server, name });
+            let is_hurt = chunk.members.iter().any(|member| member.server == LOST);
+            if is_hurt || self.scars.remove(&Wound::Chunk(id)) {
+                self.wounds.insert(Wound::Chunk(id));
             }
+            for (slot, server) in chunk.spare_copies() {
+                let name = ItemName::Object { chunk: id, slot };
+                leaving.push(((chunk.ring, id), server, name));
+            }
+        }
+        self.consider_cleaning(stripe);
+        for (of, server, name) in leaving {
+            self.delete_of(of, server, name, actions);
         }
         actions.push(TierAction::Forget(stripe));
     }
+}
+
+/// Where on each ring a stripe's parity belongs.
+pub(crate) const fn parity_place(stripe: SealId) -> KeyHash {
+    // Odd, so that stripes one after another are spread over all of the ring.
+    KeyHash(stripe.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) as u128)
 }

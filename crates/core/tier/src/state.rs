@@ -1,15 +1,17 @@
 use crate::{
-    ChunkId, FetchEnd, ItemName, ItemSource, KeyHash, Presence, SealId, ServerId, TierAction,
-    TierTask, TierTicket, TierWrite, Version,
-    chunk::{Chunk, Member},
-    index::KeyIndex,
+    ChunkId, ItemName, KeyHash, SealId, ServerId, TierTask, TierTicket, Version,
+    chunk::{Bulk, Chunk, Member},
+    index::{KeyIndex, Location},
     ring::Ring,
+    shift::Shifts,
+    table::Table,
+    task::{Appending, Cleaning, Errand, Fetching, Line, NONE_AVOIDED, Suspects, Weight, Wound},
 };
 use alloc::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     vec::Vec,
 };
-use ripstop_model::Code;
+use ripstop_model::{Code, Timestamp};
 
 /// Reads under way at once, at most.
 pub const TIER_READS_MAX: usize = 65_536;
@@ -17,48 +19,11 @@ pub const TIER_READS_MAX: usize = 65_536;
 pub const TIER_WRITES_MAX: usize = 65_536;
 /// Stripes that are being sealed at once, at most.
 pub const TIER_SEALS_MAX: usize = 64;
-/// As often a server may leave an item without acknowledgement, or a fetch without answer, before
+/// As often a server may leave one item without acknowledgement, though it answers probes, before
 /// it counts as lost.
-pub const TIER_TRIES_MAX: u8 = 3;
-
-/// A write that waits for its turn, or for acknowledgements.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WaitingWrite {
-    pub(crate) ticket: TierTicket,
-    pub(crate) write: TierWrite,
-    pub(crate) presence: Presence,
-}
-
-/// An object whose items are being stored.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Appending {
-    pub(crate) key: KeyHash,
-    pub(crate) ticket: TierTicket,
-    /// Acknowledgements that are outstanding.
-    pub(crate) waiting: u16,
-}
-
-/// An item that is being stored.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Put {
-    pub(crate) server: ServerId,
-    pub(crate) name: ItemName,
-    pub(crate) source: ItemSource,
-    pub(crate) tries: u8,
-}
-
-/// What a fetch is for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Fetching {
-    /// With the server, if it is one alone.
-    Read {
-        ticket: TierTicket,
-        key: KeyHash,
-        version: Version,
-        from: Option<ServerId>,
-    },
-    Seal(SealId),
-}
+pub const TIER_TRIES_MAX: u8 = 4;
+/// As often servers may leave one read without answer before it is refused.
+pub const TIER_READ_TRIES_MAX: u8 = 8;
 
 /// A stripe.
 #[derive(Clone, Debug)]
@@ -67,6 +32,7 @@ pub(crate) struct Stripe {
     pub(crate) chunks: Vec<ChunkId>,
     /// Servers of its parity chunks, by strip from K on; empty until it is encoded.
     pub(crate) parity: Vec<ServerId>,
+    pub(crate) weight: Weight,
 }
 
 /// A stripe that is being sealed.
@@ -94,22 +60,68 @@ pub struct MemoryTier {
     pub(crate) rings: Vec<Ring>,
     pub(crate) fillings: Vec<Filling>,
     pub(crate) down: BTreeSet<ServerId>,
-    /// How often in a row a server gave no answer to a fetch.
-    pub(crate) silences: BTreeMap<ServerId, u8>,
+    pub(crate) suspects: Suspects,
+    pub(crate) now: Timestamp,
     pub(crate) index: KeyIndex,
-    pub(crate) chunks: BTreeMap<ChunkId, Chunk>,
-    pub(crate) stripes: BTreeMap<SealId, Stripe>,
+    /// Last items of keys without a value.
+    pub(crate) graves: BTreeMap<KeyHash, Location>,
+    /// When values of keys expire, and the same by time.
+    pub(crate) expiries: BTreeMap<KeyHash, Timestamp>,
+    pub(crate) due: BTreeSet<(Timestamp, KeyHash)>,
+    /// Chunks and long values that have dead items, by ring.
+    pub(crate) tainted: BTreeSet<(usize, ChunkId)>,
+    /// How many items of these are being deleted.
+    pub(crate) leaving: BTreeMap<ChunkId, (usize, u32)>,
+    /// Chunks of stripes whose parity is being deleted, and how many items that is.
+    pub(crate) parting: BTreeMap<SealId, (Vec<(usize, ChunkId)>, usize)>,
+    pub(crate) bulks: BTreeMap<ChunkId, Bulk>,
+    /// Stripes of which something is dead, by how much.
+    pub(crate) cleanable: BTreeSet<(u8, SealId)>,
+    /// Of all that are neither sealed nor cleaned just now.
+    pub(crate) weight: Weight,
+    /// Stripes that could not be cleaned.
+    pub(crate) uncleaned: Vec<SealId>,
+    pub(crate) cleanings: BTreeMap<SealId, Cleaning>,
+    /// What was evicted last, in order: the next waits until its items are deleted.
+    pub(crate) evicted: Vec<ChunkId>,
+    pub(crate) evicting: Vec<SealId>,
+    /// Keys of which that has more than one item.
+    pub(crate) evicted_twice: BTreeSet<KeyHash>,
+    /// Keys whose first turn waits for room, or waited.
+    pub(crate) stalled: VecDeque<KeyHash>,
+    /// Where the clock's hand is among the long values.
+    pub(crate) hand: ChunkId,
+    pub(crate) bytes_max: u64,
+    /// Bytes that servers have, in all and each.
+    pub(crate) stored: u64,
+    pub(crate) ledger: BTreeMap<ServerId, u64>,
+    /// Of these, what is being deleted.
+    pub(crate) deleting: u64,
+    pub(crate) chunks: Table<ChunkId, Chunk>,
+    pub(crate) stripes: Table<SealId, Stripe>,
     pub(crate) sealing: BTreeMap<SealId, Sealing>,
-    pub(crate) lines: BTreeMap<KeyHash, VecDeque<WaitingWrite>>,
+    pub(crate) lines: BTreeMap<KeyHash, Line>,
     pub(crate) writes: usize,
     pub(crate) appending: BTreeMap<(ChunkId, u16), Appending>,
-    pub(crate) puts: BTreeMap<TierTask, Put>,
-    pub(crate) fetches: BTreeMap<TierTask, Fetching>,
+    pub(crate) errands: Table<TierTask, Errand>,
+    /// What lacks an item, or may; and what cannot be mended now.
+    pub(crate) wounds: BTreeSet<Wound>,
+    pub(crate) scars: BTreeSet<Wound>,
+    /// Items that are made again or moved, and where to.
+    pub(crate) mends: BTreeSet<(ItemName, ServerId)>,
+    /// Stripes whose parity is encoded again, and how many items of it are not stored yet.
+    pub(crate) reparities: BTreeMap<SealId, u16>,
+    pub(crate) shifts: Shifts,
+    /// Which ring a server is of.
+    pub(crate) homes: BTreeMap<ServerId, usize>,
+    /// Who wants everything to go.
+    pub(crate) flushes: Vec<TierTicket>,
+    pub(crate) fetches: Table<TierTask, Fetching>,
     pub(crate) reads: usize,
     pub(crate) next_task: u64,
     pub(crate) next_version: u64,
-    pub(crate) next_chunk: u32,
-    pub(crate) next_stripe: u32,
+    pub(crate) next_chunk: u64,
+    pub(crate) next_stripe: u64,
 }
 
 impl MemoryTier {
@@ -119,21 +131,51 @@ impl MemoryTier {
         let all: BTreeSet<ServerId> = rings.iter().flatten().copied().collect();
         assert_eq!(all.len(), rings.iter().map(Vec::len).sum(), "a server has one ring");
         assert!(all.iter().all(|server| server.0 < u16::MAX - 1), "these numbers are no servers");
+        let homes = rings.iter().enumerate();
+        let homes = homes.flat_map(|(ring, servers)| servers.iter().map(move |it| (*it, ring)));
         Self {
             code,
             rings: rings.iter().map(|servers| Ring::new(servers)).collect(),
             fillings: rings.iter().map(|_| Filling::default()).collect(),
             down: BTreeSet::new(),
-            silences: BTreeMap::new(),
+            suspects: NONE_AVOIDED,
+            now: Timestamp::from_nanos(0),
             index: KeyIndex::new(),
-            chunks: BTreeMap::new(),
-            stripes: BTreeMap::new(),
+            graves: BTreeMap::new(),
+            expiries: BTreeMap::new(),
+            due: BTreeSet::new(),
+            tainted: BTreeSet::new(),
+            leaving: BTreeMap::new(),
+            parting: BTreeMap::new(),
+            bulks: BTreeMap::new(),
+            cleanable: BTreeSet::new(),
+            weight: Weight::default(),
+            uncleaned: Vec::new(),
+            cleanings: BTreeMap::new(),
+            evicted: Vec::new(),
+            evicting: Vec::new(),
+            evicted_twice: BTreeSet::new(),
+            stalled: VecDeque::new(),
+            hand: ChunkId(0),
+            bytes_max: u64::MAX,
+            stored: 0,
+            ledger: BTreeMap::new(),
+            deleting: 0,
+            chunks: Table::new(),
+            stripes: Table::new(),
             sealing: BTreeMap::new(),
             lines: BTreeMap::new(),
             writes: 0,
             appending: BTreeMap::new(),
-            puts: BTreeMap::new(),
-            fetches: BTreeMap::new(),
+            errands: Table::new(),
+            wounds: BTreeSet::new(),
+            scars: BTreeSet::new(),
+            mends: BTreeSet::new(),
+            reparities: BTreeMap::new(),
+            shifts: Shifts::default(),
+            homes: homes.collect(),
+            flushes: Vec::new(),
+            fetches: Table::new(),
             reads: 0,
             next_task: 0,
             next_version: 1,
@@ -147,38 +189,14 @@ impl MemoryTier {
         TierTask(self.next_task)
     }
 
-    pub(crate) fn store(&mut self, put: Put, actions: &mut Vec<TierAction>) {
-        let task = self.task();
-        self.puts.insert(task, put);
-        let Put { server, name, source, tries: _ } = put;
-        actions.push(TierAction::Store { task, server, name, source });
+    pub(crate) const fn version(&mut self) -> Version {
+        self.next_version += 1;
+        Version(self.next_version)
     }
 
-    /// Whether the item should be where a server says it is not. If not, what was asked for has
-    /// moved meanwhile, and the server is innocent.
-    pub(crate) fn expects(&self, server: ServerId, name: ItemName) -> bool {
-        match name {
-            ItemName::Object { chunk, slot } => self.chunks.get(&chunk).is_some_and(|chunk| {
-                chunk.members[usize::from(slot)].server == server
-                    || chunk.copies.contains(&(slot, server))
-            }),
-            ItemName::Parity { stripe, strip } => self.stripes.get(&stripe).is_some_and(|stripe| {
-                stripe.parity.get(usize::from(strip) - self.code.k()) == Some(&server)
-            }),
-        }
-    }
-
-    /// The server that is to be blamed for how a fetch ended.
-    pub(crate) fn blamed(&mut self, end: FetchEnd) -> Option<ServerId> {
-        match end {
-            FetchEnd::Done => None,
-            FetchEnd::Missing { server, name } => self.expects(server, name).then_some(server),
-            FetchEnd::Silent { server } => {
-                let silences = self.silences.entry(server).or_default();
-                *silences += 1;
-                (*silences >= TIER_TRIES_MAX).then_some(server)
-            }
-        }
+    pub(crate) const fn chunk_id(&mut self) -> ChunkId {
+        self.next_chunk += 1;
+        ChunkId(self.next_chunk)
     }
 
     /// Keys that have a value.
@@ -194,24 +212,31 @@ impl MemoryTier {
     /// Bytes of memory that the index takes, and the lists of objects with their stripes.
     pub fn metadata_bytes(&self) -> usize {
         let of_chunk = |chunk: &Chunk| {
-            size_of::<(ChunkId, Chunk)>()
-                + chunk.members.capacity() * size_of::<Member>()
+            chunk.members.capacity() * size_of::<Member>()
                 + chunk.copies.capacity() * size_of::<(u16, ServerId)>()
         };
         let of_stripe = |stripe: &Stripe| {
-            size_of::<(SealId, Stripe)>()
-                + stripe.chunks.capacity() * size_of::<ChunkId>()
+            stripe.chunks.capacity() * size_of::<ChunkId>()
                 + stripe.parity.capacity() * size_of::<ServerId>()
         };
+        let of_bulk = |bulk: &Bulk| {
+            size_of::<(ChunkId, Bulk)>() + bulk.servers.capacity() * size_of::<ServerId>()
+        };
         self.index.bytes()
+            + self.bulks.values().map(of_bulk).sum::<usize>()
+            + self.graves.len() * size_of::<(KeyHash, Location)>()
+            + self.expiries.len() * 2 * size_of::<(KeyHash, Timestamp)>()
+            + self.tainted.len() * size_of::<ChunkId>()
+            + self.chunks.bytes()
             + self.chunks.values().map(of_chunk).sum::<usize>()
+            + self.stripes.bytes()
             + self.stripes.values().map(of_stripe).sum::<usize>()
     }
 
     /// Bytes of objects in chunks, and those of them that are dead.
     pub fn chunk_bytes(&self) -> (u64, u64) {
         let sums = |(used, dead), chunk: &Chunk| {
-            (used + u64::from(chunk.used), dead + u64::from(chunk.used - chunk.live))
+            (used + u64::from(chunk.used - chunk.gone), dead + u64::from(chunk.dead))
         };
         self.chunks.values().fold((0, 0), sums)
     }

@@ -19,6 +19,7 @@ pub(crate) enum Done {
     Nothing,
     Written(Version),
     Deleted,
+    Flushed,
 }
 
 /// Why a request was not done.
@@ -30,7 +31,7 @@ pub enum CodedMemoryError {
     /// Keys are 1 to 250 bytes.
     #[error("a key of {0} bytes, not of 1 to 250")]
     Key(usize),
-    /// The value is longer than a chunk.
+    /// The value is longer than a mebibyte, or than servers take.
     #[error("the value is longer than one may be")]
     TooLong,
     /// The write's condition does not hold; this is the key's version, if it has a value.

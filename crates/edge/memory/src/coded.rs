@@ -1,18 +1,23 @@
 use crate::{
     answer::{CodedMemoryError, Done, StoredValue},
+    call::{Waiter, Wish},
     coder::Coder,
     link::{Keepsake, Link},
-    name::Names,
+    name::{KeyDigest, Names},
     settings::LinkSettings,
     shell::Shell,
-    state::{Waiter, Wish},
     status::CodedMemoryStatus,
 };
 use bytes::Bytes;
-use ripstop_model::Code;
+use ripstop_model::{Code, Timestamp};
 use ripstop_seal::{Sealer, StoreKey};
 use ripstop_tier::{MemoryTier, Presence, ServerId, Version};
-use std::{collections::BTreeSet, net::SocketAddr, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    net::SocketAddr,
+    sync::{Arc, Mutex, PoisonError},
+    time::SystemTime,
+};
 use thiserror::Error;
 use tokio::sync::oneshot;
 
@@ -61,6 +66,35 @@ pub enum CodedMemorySettingsError {
     Many(usize),
 }
 
+/// A server cannot be added or removed.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum RingChangeError {
+    /// There is no such ring.
+    #[error("ring {0}: there is no such ring")]
+    Ring(usize),
+    /// The server is there already.
+    #[error("memory server {0} is there already")]
+    Known(SocketAddr),
+    /// There is no such server, or it is leaving already.
+    #[error("memory server {0} is not there, or leaves already")]
+    Unknown(SocketAddr),
+    /// A ring needs a server.
+    #[error("memory server {0} is the last one of its ring")]
+    Last(SocketAddr),
+    /// As many were added as may be.
+    #[error("as many memory servers were added as may be")]
+    Many,
+}
+
+/// A server of a ring.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    number: u16,
+    ring: usize,
+    at: SocketAddr,
+    is_leaving: bool,
+}
+
 /// Small values in the memory of memcached servers, coded across them: what is answered survives
 /// the loss of any N - K of them.
 ///
@@ -69,6 +103,16 @@ pub enum CodedMemorySettingsError {
 #[derive(Clone, Debug)]
 pub struct CodedMemory {
     shell: Arc<Shell>,
+    rings: Arc<Rings>,
+}
+
+/// Which servers there are, and how others are linked.
+#[derive(Debug)]
+struct Rings {
+    count: usize,
+    link: LinkSettings,
+    keepsake: Keepsake,
+    places: Mutex<Vec<Place>>,
 }
 
 impl CodedMemory {
@@ -94,8 +138,18 @@ impl CodedMemory {
         let start = |(number, at)| {
             Link::start(number, at, link, Some(keepsake.clone()), Arc::downgrade(&shell))
         };
+        let of_ring = |(ring, servers): (usize, &Vec<SocketAddr>)| {
+            servers.iter().map(|at| (ring, *at)).collect::<Vec<_>>()
+        };
+        let places = servers.iter().enumerate().flat_map(of_ring);
+        let places = (0u16..).zip(places);
+        let places =
+            places.map(|(number, (ring, at))| Place { number, ring, at, is_leaving: false });
+        let places = Mutex::new(places.collect());
         shell.set_links((0u16..).zip(servers.into_iter().flatten()).map(start).collect());
-        Ok(Self { shell })
+        shell.keep_time();
+        let rings = Arc::new(Rings { count: code.n(), link, keepsake, places });
+        Ok(Self { shell, rings })
     }
 
     /// The key's value, if it has one.
@@ -133,9 +187,26 @@ impl CodedMemory {
         value: Bytes,
         presence: Presence,
     ) -> Result<Version, CodedMemoryError> {
-        match self.ask(key, Wish::Put(value, presence)).await? {
+        self.put_until(key, value, presence, None).await
+    }
+
+    /// Gives the key a value if the condition holds, until the wall clock says so; its version.
+    pub async fn put_until(
+        &self,
+        key: &[u8],
+        value: Bytes,
+        presence: Presence,
+        expires: Option<SystemTime>,
+    ) -> Result<Version, CodedMemoryError> {
+        let expires = expires.map(|at| {
+            let after_1970 = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+            Timestamp::from_nanos(u64::try_from(after_1970.as_nanos()).unwrap_or(u64::MAX))
+        });
+        match self.ask(key, Wish::Put { value, presence, expires }).await? {
             Done::Written(version) => Ok(version),
-            Done::Value(_) | Done::Nothing | Done::Deleted => Err(CodedMemoryError::Ended),
+            Done::Value(_) | Done::Nothing | Done::Deleted | Done::Flushed => {
+                Err(CodedMemoryError::Ended)
+            }
         }
     }
 
@@ -143,6 +214,73 @@ impl CodedMemory {
     pub async fn delete(&self, key: &[u8], presence: Presence) -> Result<bool, CodedMemoryError> {
         let done = self.ask(key, Wish::Delete(presence)).await?;
         Ok(done == Done::Deleted)
+    }
+
+    /// Limits the memory of all servers together, with what each item costs beside its value. What
+    /// was read least goes when more is stored; without a limit nothing does.
+    pub fn limit_memory(&self, bytes_max: u64) {
+        self.shell.limit_memory(bytes_max);
+    }
+
+    /// Leaves every key without a value. Writes wait until that is over.
+    pub async fn flush(&self) -> Result<(), CodedMemoryError> {
+        let (waiter, answer) = oneshot::channel();
+        self.shell.ask([(KeyDigest::NONE, Wish::Flush, waiter)]);
+        answer.await.map_err(|_| CodedMemoryError::Ended)?.map(drop)
+    }
+
+    /// Adds a server to a ring, which is emptied and gets its share of what the ring has, little
+    /// by little.
+    pub fn add_server(&self, ring: usize, at: SocketAddr) -> Result<(), RingChangeError> {
+        let Rings { count, link, keepsake, places } = &*self.rings;
+        let mut places = places.lock().unwrap_or_else(PoisonError::into_inner);
+        self.forget_dismissed(&mut places);
+        if ring >= *count {
+            return Err(RingChangeError::Ring(ring));
+        }
+        if places.iter().any(|place| place.at == at) {
+            return Err(RingChangeError::Known(at));
+        }
+        let mut is_added = None;
+        let start = |number| {
+            is_added = Some(number);
+            Link::start(number, at, *link, Some(keepsake.clone()), Arc::downgrade(&self.shell))
+        };
+        let is_done = self.shell.add_link(ring as u8, start);
+        let number = is_added.filter(|_| is_done).ok_or(RingChangeError::Many)?;
+        places.push(Place { number, ring, at, is_leaving: false });
+        drop(places);
+        Ok(())
+    }
+
+    /// Begins to move what a server has to others of its ring. It has left when it is not among
+    /// [`servers`](Self::servers) any more.
+    pub fn remove_server(&self, at: SocketAddr) -> Result<(), RingChangeError> {
+        let mut places = self.rings.places.lock().unwrap_or_else(PoisonError::into_inner);
+        self.forget_dismissed(&mut places);
+        let here = |place: &Place| place.at == at && !place.is_leaving;
+        let found = places.iter().position(here).ok_or(RingChangeError::Unknown(at))?;
+        let ring = places[found].ring;
+        let stays = |place: &&Place| place.ring == ring && place.at != at && !place.is_leaving;
+        if !places.iter().any(|place| stays(&place)) {
+            return Err(RingChangeError::Last(at));
+        }
+        places[found].is_leaving = true;
+        self.shell.remove_link(places[found].number);
+        drop(places);
+        Ok(())
+    }
+
+    /// The servers that there are, with their rings; those that are leaving too.
+    pub fn servers(&self) -> Vec<(usize, SocketAddr)> {
+        let mut places = self.rings.places.lock().unwrap_or_else(PoisonError::into_inner);
+        self.forget_dismissed(&mut places);
+        places.iter().map(|place| (place.ring, place.at)).collect()
+    }
+
+    fn forget_dismissed(&self, places: &mut Vec<Place>) {
+        let dismissed = self.shell.dismissed();
+        places.retain(|place| !dismissed.contains(&place.number));
     }
 
     /// What it did and has. Looks at all chunks: not for every request.
@@ -167,7 +305,7 @@ fn value(done: Done) -> Result<Option<StoredValue>, CodedMemoryError> {
     match done {
         Done::Value(value) => Ok(value),
         Done::Nothing => Ok(None),
-        Done::Written(_) | Done::Deleted => Err(CodedMemoryError::Ended),
+        Done::Written(_) | Done::Deleted | Done::Flushed => Err(CodedMemoryError::Ended),
     }
 }
 

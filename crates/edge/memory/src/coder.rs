@@ -6,6 +6,8 @@ use ripstop_model::{Code, StripSet};
 use ripstop_tier::Fragment;
 use std::{collections::BTreeMap, fmt, ops::Range};
 
+/// Bytes of a chunk.
+pub(crate) const CHUNK_LEN: usize = 4096;
 /// Ways of decoding that are prepared, at most.
 const PLANS_MAX: usize = 1024;
 
@@ -23,8 +25,27 @@ impl Strips {
 
     /// Puts a fragment's bytes where they belong.
     pub(crate) fn put(&mut self, fragment: &Fragment, bytes: &[u8]) {
-        let start = usize::from(fragment.strip) * self.len + usize::from(fragment.at);
+        let start = usize::from(fragment.strip) * self.len + fragment.at as usize;
         self.bytes[start..start + bytes.len()].copy_from_slice(bytes);
+    }
+
+    /// Bytes of K strips, one after another, and zeros behind them.
+    fn cut(count: usize, pieces: [&[u8]; 2]) -> Self {
+        let whole: usize = pieces.iter().map(|piece| piece.len()).sum();
+        let len = whole.div_ceil(count);
+        let mut bytes = Vec::with_capacity(count * len);
+        for piece in pieces {
+            bytes.extend_from_slice(piece);
+        }
+        bytes.resize(count * len, 0);
+        Self { bytes, len }
+    }
+
+    /// Each by itself. They share memory.
+    fn into_strips(self) -> Vec<Bytes> {
+        let (len, mut rest) = (self.len, Bytes::from(self.bytes));
+        let count = rest.len().checked_div(len).unwrap_or(0);
+        (0..count).map(|_| rest.split_to(len)).collect()
     }
 
     fn strip(&self, strip: usize) -> &[u8] {
@@ -61,6 +82,27 @@ impl Coder {
         parity.into_iter().map(Bytes::from).collect()
     }
 
+    /// Bytes in K strips of one length, and their parity.
+    pub(crate) fn strips(&self, pieces: [&[u8]; 2]) -> Vec<Bytes> {
+        let cut = Strips::cut(self.code().k(), pieces);
+        let parity = self.encode(&cut);
+        cut.into_strips().into_iter().chain(parity).collect()
+    }
+
+    /// The first `len` bytes of K data strips, one after another, from any K strips.
+    pub(crate) fn join(&mut self, mut strips: Strips, sources: &[u8], len: usize) -> Bytes {
+        let strip_len = strips.len;
+        for wanted in 0..self.code().k() {
+            if !sources.contains(&(wanted as u8)) {
+                let strip = self.decode(&strips, sources, wanted as u8);
+                strips.bytes[wanted * strip_len..(wanted + 1) * strip_len].copy_from_slice(&strip);
+            }
+        }
+        let mut bytes = Bytes::from(strips.bytes);
+        bytes.truncate(len);
+        bytes
+    }
+
     /// A strip, from K others.
     pub(crate) fn decode(&mut self, strips: &Strips, sources: &[u8], wanted: u8) -> Bytes {
         let present: StripSet = sources.iter().map(|&strip| usize::from(strip)).collect();
@@ -81,5 +123,30 @@ impl Coder {
 impl fmt::Debug for Coder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Coder").field("codec", &self.codec).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_in_strips_is_had_from_any_k_of_them() {
+        let code = Code::new(5, 3).unwrap();
+        let mut coder = Coder::new(code);
+        for len in [1, 3, 5000, 10_001] {
+            let value: Vec<u8> = (0..len).map(|at| (at * 7 + at / 256) as u8).collect();
+            let all = coder.strips([&value[..len / 2], &value[len / 2..]]);
+            let strip_len = all[0].len();
+            for lost in [[0, 1], [0, 4], [2, 3], [3, 4]] {
+                let sources: Vec<u8> = (0..5).filter(|strip| !lost.contains(strip)).collect();
+                let mut strips = Strips::new(5, strip_len);
+                for &strip in &sources {
+                    let at = usize::from(strip) * strip_len;
+                    strips.bytes[at..at + strip_len].copy_from_slice(&all[usize::from(strip)]);
+                }
+                assert_eq!(coder.join(strips, &sources, len), value);
+            }
+        }
     }
 }

@@ -33,6 +33,8 @@ pub(crate) enum Reply {
     Value(Bytes),
     /// There is no such item, or none to delete.
     Missing,
+    /// The item is not as it was stored.
+    Damaged,
     /// It is done.
     Done,
     /// The item was there, so it was not added.
@@ -220,8 +222,11 @@ impl<T> Connection<T> {
             let reply = if is_meant { Some(self.reply(next.asked, answer.clone())?) } else { None };
             let next = self.in_flight.pop_front().expect("it was looked at");
             *bytes += next.len;
-            if let Some(reply) = reply {
-                replies.extend(next.ticket.map(|ticket| (ticket, reply)));
+            // What was quiet and is behind us was done.
+            let is_over = reply.is_some();
+            let reply = reply.unwrap_or(Reply::Done);
+            replies.extend(next.ticket.map(|ticket| (ticket, reply)));
+            if is_over {
                 return Ok(());
             }
         }

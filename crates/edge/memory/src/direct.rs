@@ -117,7 +117,9 @@ impl MemcachedClient {
     /// little later.
     pub fn delete_quietly(&self, key: &[u8]) -> Result<(), ClientError> {
         check(key)?;
-        self.link.delete_quietly(key);
+        // Nobody waits for it.
+        let (waiter, _) = oneshot::channel();
+        drop(self.link.delete_quietly(key, waiter));
         Ok(())
     }
 
@@ -168,7 +170,9 @@ fn item(reply: Reply) -> Result<Option<Bytes>, ClientError> {
         Reply::Missing => Ok(None),
         Reply::Refused(words) => Err(ClientError::Refused(words)),
         Reply::Lost(fault) => Err(ClientError::Lost(fault)),
-        Reply::Done | Reply::NotStored => unreachable!("a connection takes no such answer"),
+        Reply::Done | Reply::NotStored | Reply::Damaged => {
+            unreachable!("a connection takes no such answer")
+        }
     }
 }
 
@@ -178,7 +182,7 @@ fn is_done(reply: Reply) -> Result<bool, ClientError> {
         Reply::Missing | Reply::NotStored => Ok(false),
         Reply::Refused(words) => Err(ClientError::Refused(words)),
         Reply::Lost(fault) => Err(ClientError::Lost(fault)),
-        Reply::Value(_) => unreachable!("a connection takes no such answer"),
+        Reply::Value(_) | Reply::Damaged => unreachable!("a connection takes no such answer"),
     }
 }
 

@@ -8,6 +8,8 @@ use ripstop_tier::{Fragment, SealId, TierTask, TierTicket};
 pub(crate) enum Purpose {
     /// To decode a value.
     Read { ticket: TierTicket, wanted: u8, sources: Vec<u8> },
+    /// To put a long value together.
+    Join { ticket: TierTicket, sources: Vec<u8>, len: u32 },
     /// To encode a stripe.
     Seal(SealId),
 }
@@ -28,8 +30,8 @@ impl Gather {
     /// shorter than it was.
     pub(crate) fn put(&mut self, at: u16, coded: &[u8]) -> bool {
         let fragment = &self.fragments[usize::from(at)];
-        let bytes =
-            coded.get(fragment.skip.into()..).and_then(|rest| rest.get(..fragment.len.into()));
+        let (skip, len) = (fragment.skip as usize, fragment.len as usize);
+        let bytes = coded.get(skip..).and_then(|rest| rest.get(..len));
         let Some(bytes) = bytes else { return false };
         self.strips.put(fragment, bytes);
         self.waiting -= 1;

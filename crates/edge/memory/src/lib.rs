@@ -17,12 +17,15 @@
 //! It deliberately has no proxy and no pool of connections: a memcached server serves one
 //! connection from one thread, and a tier has many servers. It does not keep its index in files.
 
+mod alarm;
 mod answer;
+mod call;
 mod coded;
 mod coder;
 mod connection;
 mod direct;
 mod fault;
+mod fetch;
 mod gather;
 mod link;
 mod name;
@@ -36,7 +39,9 @@ mod status;
 mod wire;
 
 pub use answer::{CodedMemoryError, StoredValue};
-pub use coded::{CALLER_KEY_MAX, CodedMemory, CodedMemorySettings, CodedMemorySettingsError};
+pub use coded::{
+    CALLER_KEY_MAX, CodedMemory, CodedMemorySettings, CodedMemorySettingsError, RingChangeError,
+};
 pub use direct::{ClientError, MemcachedClient, SERVER_KEY_MAX};
 pub use fault::LinkFault;
 pub use ripstop_tier::{Presence, Version};

@@ -109,8 +109,8 @@ impl<T: Send + fmt::Debug + 'static> Link<T> {
         self.wire.queue.delete(key, ticket)
     }
 
-    pub(crate) fn delete_quietly(&self, key: &[u8]) {
-        self.wire.queue.delete_quietly(key);
+    pub(crate) fn delete_quietly(&self, key: &[u8], ticket: T) -> Result<(), (Shut, T)> {
+        self.wire.queue.delete_quietly(key, ticket)
     }
 
     pub(crate) fn fence(&self, ticket: T) -> Result<(), (Shut, T)> {
@@ -134,10 +134,17 @@ impl<T: Send + fmt::Debug + 'static> Link<T> {
     }
 }
 
-impl<T> Drop for Link<T> {
-    fn drop(&mut self) {
+impl<T> Link<T> {
+    /// Nobody uses the server any more.
+    pub(crate) fn close(&self) {
         self.wire.is_closed.store(true, Ordering::Release);
         self.wire.changed.notify_one();
+    }
+}
+
+impl<T> Drop for Link<T> {
+    fn drop(&mut self) {
+        self.close();
     }
 }
 

@@ -23,6 +23,11 @@ pub(crate) struct KeyDigest {
     pub(crate) check: [u8; CHECK_LEN],
 }
 
+impl KeyDigest {
+    /// Of no key.
+    pub(crate) const NONE: Self = Self { hash: KeyHash(0), check: [0; CHECK_LEN] };
+}
+
 /// Names and seals of one run of one tier.
 #[derive(Clone, Debug)]
 pub(crate) struct Names {
@@ -50,7 +55,7 @@ impl Names {
         KeyDigest { hash: KeyHash(u128::from_le_bytes(digest(b"memory key 1\0\0\0\0"))), check }
     }
 
-    /// What an item is called at servers: at most 18 characters.
+    /// What an item is called at servers: at most 21 characters.
     pub(crate) fn put_name(&self, out: &mut BytesMut, name: ItemName) {
         out.put_slice(&self.prefix);
         match name {
@@ -62,6 +67,11 @@ impl Names {
             ItemName::Parity { stripe, strip } => {
                 put_digits(out, stripe.0);
                 out.put_u8(b'+');
+                put_digits(out, strip.into());
+            }
+            ItemName::Strip { value, strip } => {
+                put_digits(out, value.0);
+                out.put_u8(b'*');
                 put_digits(out, strip.into());
             }
         }
@@ -96,15 +106,16 @@ impl Names {
         let (kind, place, part) = match name {
             ItemName::Object { chunk, slot } => (b'o', chunk.0, slot),
             ItemName::Parity { stripe, strip } => (b'p', stripe.0, strip.into()),
+            ItemName::Strip { value, strip } => (b's', value.0, strip.into()),
         };
         bytes[RUN_LEN] = kind;
-        bytes[RUN_LEN + 1..RUN_LEN + 5].copy_from_slice(&place.to_le_bytes());
+        bytes[RUN_LEN + 1..RUN_LEN + 9].copy_from_slice(&place.to_le_bytes());
         (Address::new(bytes), part.into())
     }
 }
 
 /// The number by digits of six bits, the lowest first, as few as it has.
-fn put_digits(out: &mut BytesMut, number: u32) {
+fn put_digits(out: &mut BytesMut, number: u64) {
     let mut rest = number;
     loop {
         out.put_u8(DIGITS[rest as usize % 64]);
@@ -134,10 +145,12 @@ mod tests {
 
     fn name() -> impl Strategy<Value = ItemName> {
         prop_oneof![
-            (any::<u32>(), any::<u16>())
+            (any::<u64>(), any::<u16>())
                 .prop_map(|(chunk, slot)| ItemName::Object { chunk: ChunkId(chunk), slot }),
-            (any::<u32>(), any::<u8>())
+            (any::<u64>(), any::<u8>())
                 .prop_map(|(stripe, strip)| ItemName::Parity { stripe: SealId(stripe), strip }),
+            (any::<u64>(), any::<u8>())
+                .prop_map(|(value, strip)| ItemName::Strip { value: ChunkId(value), strip }),
         ]
     }
 
@@ -155,7 +168,7 @@ mod tests {
         fn names_are_short_and_differ(one in name(), other in name()) {
             let names = names("hot", 1);
             let (first, second) = (text(&names, one), text(&names, other));
-            prop_assert!(first.len() <= 18 && first.bytes().all(|byte| byte.is_ascii_graphic()));
+            prop_assert!(first.len() <= 21 && first.bytes().all(|byte| byte.is_ascii_graphic()));
             prop_assert_eq!(one == other, first == second);
         }
 

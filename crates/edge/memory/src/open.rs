@@ -42,7 +42,7 @@ impl OpenChunks {
         let kept = self.chunks.get(&chunk)?;
         let &(start, end) = kept.slots.get(&slot)?;
         let object = &kept.bytes[start as usize..end as usize];
-        object.get(fragment.skip.into()..)?.get(..fragment.len.into())
+        object.get(fragment.skip as usize..)?.get(..fragment.len as usize)
     }
 
     /// Nobody will ask for this chunk.
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
     use ripstop_tier::ServerId;
 
-    fn fragment(chunk: u32, slot: u16, skip: u16, len: u16) -> Fragment {
+    fn fragment(chunk: u64, slot: u16, skip: u32, len: u32) -> Fragment {
         let name = ItemName::Object { chunk: ChunkId(chunk), slot };
         Fragment { strip: 0, at: 0, skip, len, server: ServerId(0), name }
     }
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(open.fragment(&fragment(1, 2, 1, 3)), None);
         assert_eq!(open.fragment(&fragment(1, 1, 0, 0)), None);
         assert_eq!(open.fragment(&fragment(2, 0, 0, 0)), None);
-        for chunk in 0..OPEN_CHUNKS_MAX as u32 {
+        for chunk in 0..OPEN_CHUNKS_MAX as u64 {
             open.put(ChunkId(chunk + 2), 0, [b"a", b"b"]);
         }
         assert_eq!(open.fragment(&fragment(1, 0, 0, 4)), None);

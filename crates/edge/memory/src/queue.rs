@@ -29,7 +29,7 @@ pub(crate) enum Asked {
     Set,
     Add,
     Delete,
-    /// Without an answer if the item was there.
+    /// Without an answer of its own if the item was there.
     DeleteQuietly,
     Fence,
     Flush,
@@ -178,7 +178,7 @@ impl<T> Queue<T> {
     }
 
     pub(crate) fn get(&self, key: &[u8], ticket: T) -> Result<(), (Shut, T)> {
-        self.add(Asked::Get, 0, Some(ticket), |out, opaque| {
+        self.add(Asked::Get, 0, ticket, |out, opaque| {
             wire::put_get(out.tail(), key, opaque);
         })
     }
@@ -192,7 +192,7 @@ impl<T> Queue<T> {
     ) -> Result<(), (Shut, T)> {
         let len = payload.head.len() + payload.body.len();
         let asked = if is_add { Asked::Add } else { Asked::Set };
-        self.add(asked, len, Some(ticket), |out, opaque| {
+        self.add(asked, len, ticket, |out, opaque| {
             let tail = out.tail();
             wire::put_set(tail, key, len, is_add, opaque);
             tail.extend_from_slice(payload.head);
@@ -202,49 +202,47 @@ impl<T> Queue<T> {
     }
 
     pub(crate) fn delete(&self, key: &[u8], ticket: T) -> Result<(), (Shut, T)> {
-        self.add(Asked::Delete, 0, Some(ticket), |out, opaque| {
+        self.add(Asked::Delete, 0, ticket, |out, opaque| {
             wire::put_delete(out.tail(), key, false, opaque);
         })
     }
 
-    /// Nobody is told whether it was there. It leaves with the next request, or a little later.
-    pub(crate) fn delete_quietly(&self, key: &[u8]) {
-        // A server that is not there has nothing to delete, and one that has too much to do keeps
-        // an item that nothing names.
-        let refused = self.add(Asked::DeleteQuietly, 0, None, |out, opaque| {
+    /// Is answered when something behind it is. It leaves with the next request, or a little
+    /// later.
+    pub(crate) fn delete_quietly(&self, key: &[u8], ticket: T) -> Result<(), (Shut, T)> {
+        self.add(Asked::DeleteQuietly, 0, ticket, |out, opaque| {
             wire::put_delete(out.tail(), key, true, opaque);
-        });
-        drop(refused);
+        })
     }
 
     /// Is answered when everything before it was done.
     pub(crate) fn fence(&self, ticket: T) -> Result<(), (Shut, T)> {
-        self.add(Asked::Fence, 0, Some(ticket), |out, _| wire::put_fence(out.tail()))
+        self.add(Asked::Fence, 0, ticket, |out, _| wire::put_fence(out.tail()))
     }
 
     fn add(
         &self,
         asked: Asked,
         len: usize,
-        ticket: Option<T>,
+        ticket: T,
         put: impl FnOnce(&mut Outgoing, u32),
     ) -> Result<(), (Shut, T)> {
         let len = len + REQUEST_LEN;
-        let refused = |shut, ticket: Option<T>| ticket.map_or(Ok(()), |ticket| Err((shut, ticket)));
         let mut waiting = self.waiting();
         if let Some(down) = &waiting.down {
-            return refused(Shut::Down(down.clone()), ticket);
+            return Err((Shut::Down(down.clone()), ticket));
         }
         let is_full = self.requests.load(Ordering::Relaxed) >= self.requests_max
             || self.bytes.load(Ordering::Relaxed) + len > self.bytes_max;
         if is_full {
-            return refused(Shut::Full, ticket);
+            return Err((Shut::Full, ticket));
         }
         self.requests.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(len, Ordering::Relaxed);
         let opaque = waiting.next_opaque;
         waiting.next_opaque = opaque.wrapping_add(1);
         put(&mut waiting.out, opaque);
+        let ticket = Some(ticket);
         waiting.awaited.push_back(Awaited { opaque, asked, len, ticket });
         Ok(())
     }

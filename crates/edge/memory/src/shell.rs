@@ -1,11 +1,13 @@
 //! A tier, its servers, and who waits for answers.
 
 use crate::{
+    alarm::{Alarm, Wake},
+    call::{Waiter, Wish},
     coder::Coder,
     connection::{Replies, Reply},
     link::{Deliver, Link},
     name::{KeyDigest, Names, SEAL_LEN},
-    state::{After, Errand, Servers, State, Waiter, Wish},
+    state::{After, Errand, Servers, State},
     status::CodedMemoryStatus,
 };
 use bytes::Bytes;
@@ -14,11 +16,14 @@ use ripstop_tier::{ItemName, MemoryTier, ServerId, TierEvent};
 use std::{
     fmt, mem,
     sync::{
-        Mutex, MutexGuard, OnceLock, PoisonError, TryLockError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError,
         atomic::{AtomicU64, Ordering},
     },
     time::Instant,
 };
+
+/// Servers that are added while it runs, at most.
+const SERVERS_ADDED_MAX: usize = 1024;
 
 /// A tier, its servers, and what is under way.
 pub(crate) struct Shell {
@@ -29,6 +34,9 @@ pub(crate) struct Shell {
     servers: OnceLock<Servers>,
     names: Names,
     begun: Instant,
+    /// What the wall clock said then, so that what expires does so by it.
+    begun_at: Timestamp,
+    alarm: Alarm,
     damaged: AtomicU64,
 }
 
@@ -47,14 +55,53 @@ impl Shell {
             servers: OnceLock::new(),
             names,
             begun: ripstop_host::now(),
+            begun_at: Timestamp::ZERO + ripstop_host::since_1970(),
+            alarm: Alarm::default(),
             damaged: AtomicU64::new(0),
         }
     }
 
     /// The servers, by their numbers; before anything else.
     pub(crate) fn set_links(&self, links: Vec<Link<Errand>>) {
-        let servers = Servers { links, names: self.names.clone() };
+        let links = links.into_iter().map(OnceLock::from);
+        let more = (0..SERVERS_ADDED_MAX).map(|_| OnceLock::new());
+        let servers = Servers { links: links.chain(more).collect(), names: self.names.clone() };
         self.servers.set(servers).expect("servers are set once");
+    }
+
+    /// Has time pass for the tier.
+    pub(crate) fn keep_time(self: &Arc<Self>) {
+        self.alarm.start(Arc::downgrade(self));
+    }
+
+    /// A ring gets a server, whose link is started under the number that there is next; false if
+    /// there are as many as may be.
+    pub(crate) fn add_link(&self, ring: u8, start: impl FnOnce(u16) -> Link<Errand>) -> bool {
+        let servers = self.servers.wait();
+        let Some(at) = servers.links.iter().position(|link| link.get().is_none()) else {
+            return false;
+        };
+        let number = at as u16;
+        let link = start(number);
+        servers.links[at].set(link).expect("servers are added one at a time");
+        let event = TierEvent::ServerAdded { ring, server: ServerId(number) };
+        self.note([Note::Happened(event)].into_iter());
+        true
+    }
+
+    /// A server is to leave.
+    pub(crate) fn remove_link(&self, number: u16) {
+        let event = TierEvent::ServerLeaves(ServerId(number));
+        self.note([Note::Happened(event)].into_iter());
+    }
+
+    /// Numbers of servers that left.
+    pub(crate) fn dismissed(&self) -> Vec<u16> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let dismissed = state.dismissed.iter().map(|server| server.0).collect();
+        drop(state);
+        self.note([].into_iter());
+        dismissed
     }
 
     pub(crate) const fn names(&self) -> &Names {
@@ -100,7 +147,8 @@ impl Shell {
                 Note::Happened(event) => state.events.push_back(event),
             }
         }
-        state.run(servers, Timestamp::ZERO + ripstop_host::since(self.begun));
+        state.run(servers, self.now());
+        self.alarm.set(state.deadline());
         let After { answers, asked } = mem::take(&mut state.after);
         drop(state);
         for server in asked {
@@ -110,6 +158,11 @@ impl Shell {
             // Who gave up waiting does not want it.
             drop(waiter.send(answer));
         }
+    }
+
+    pub(crate) fn limit_memory(&self, bytes_max: u64) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).limit_memory(bytes_max);
+        self.note([Note::Happened(TierEvent::TimePassed)].into_iter());
     }
 
     pub(crate) fn status(&self) -> CodedMemoryStatus {
@@ -141,8 +194,7 @@ impl Deliver for Shell {
                 && !self.unseal(name, item)
             {
                 self.damaged.fetch_add(1, Ordering::Relaxed);
-                // What is not as it was stored is not there.
-                *reply = Reply::Missing;
+                *reply = Reply::Damaged;
             }
         }
         let server = ServerId(server);
@@ -155,6 +207,16 @@ impl Deliver for Shell {
 
     fn returned(&self, server: u16) {
         self.note([Note::Happened(TierEvent::ServerReturned(ServerId(server)))].into_iter());
+    }
+}
+
+impl Wake for Shell {
+    fn now(&self) -> Timestamp {
+        self.begun_at + ripstop_host::since(self.begun)
+    }
+
+    fn wake(&self) {
+        self.note([Note::Happened(TierEvent::TimePassed)].into_iter());
     }
 }
 
@@ -171,7 +233,7 @@ mod tests {
     use ripstop_model::Code;
     use ripstop_seal::{Sealer, StoreKey};
     use ripstop_tier::{ChunkId, KeyHash, Presence, TierTask, TierTicket};
-    use std::sync::{Arc, Weak};
+    use std::sync::Weak;
     use tokio::sync::oneshot;
 
     const NAME: ItemName = ItemName::Object { chunk: ChunkId(0), slot: 0 };
@@ -191,7 +253,11 @@ mod tests {
         let nobody = Weak::<Shell>::new();
         shell.set_links(vec![Link::start(0, at, LinkSettings::default(), None, nobody)]);
         let (waiter, written) = oneshot::channel();
-        let wish = Wish::Put(Bytes::from_static(b"mine"), Presence::Any);
+        let wish = Wish::Put {
+            value: Bytes::from_static(b"mine"),
+            presence: Presence::Any,
+            expires: None,
+        };
         shell.ask([(digest(1), wish, waiter)]);
         shell.deliver(0, &mut vec![(Errand::Store(TierTask(1)), Reply::Done)]);
         assert!(matches!(written.await.unwrap(), Ok(Done::Written(_))));
@@ -203,7 +269,7 @@ mod tests {
             shell.ask([(digest(check), Wish::Get, waiter)]);
             // The first and only call under way is that of place 0, for the turn's time.
             let ticket = TierTicket((turn - 1) << 32);
-            let (task, len) = (TierTask(turn), coded.len() as u16);
+            let (task, len) = (TierTask(turn), coded.len() as u32);
             let errand = Errand::Whole { task, ticket, name: NAME, len, is_again: false };
             shell.deliver(0, &mut vec![(errand, Reply::Value(item.clone()))]);
             let Ok(Done::Value(value)) = read.await.unwrap() else { panic!("it is read") };

@@ -1,4 +1,7 @@
-//! Things by numbers that are never used twice.
+//! Things by numbers below 2^63 that are not used twice.
+
+/// How often a place is used before its numbers come again.
+const GENERATION_MAX: u32 = u32::MAX >> 1;
 
 /// Things by number.
 #[derive(Debug)]
@@ -10,6 +13,14 @@ pub(crate) struct Slab<T> {
 impl<T> Slab<T> {
     pub(crate) const fn new() -> Self {
         Self { places: Vec::new(), free: Vec::new() }
+    }
+
+    /// The number that the next thing will be found by.
+    pub(crate) fn next(&self) -> u64 {
+        match self.free.last() {
+            Some(&at) => u64::from(self.places[at as usize].0) << 32 | u64::from(at),
+            None => self.places.len() as u64,
+        }
     }
 
     /// The number that it is found by.
@@ -35,7 +46,7 @@ impl<T> Slab<T> {
     pub(crate) fn remove(&mut self, number: u64) -> Option<T> {
         let place = self.place(number)?;
         let thing = place.1.take()?;
-        place.0 = place.0.wrapping_add(1);
+        place.0 = place.0.wrapping_add(1) & GENERATION_MAX;
         self.free.push(number as u32);
         Some(thing)
     }
@@ -59,7 +70,9 @@ mod tests {
             let (mut slab, mut model, mut given) = (Slab::new(), BTreeMap::new(), Vec::new());
             for (step, (is_insert, at)) in steps.into_iter().enumerate() {
                 if is_insert || given.is_empty() {
+                    let next = slab.next();
                     let number = slab.insert(step);
+                    prop_assert_eq!(number, next);
                     prop_assert!(!given.contains(&number));
                     given.push(number);
                     model.insert(number, step);

@@ -5,12 +5,16 @@ pub struct CodedMemoryStatus {
     pub keys: usize,
     /// Bytes of memory of the index and of lists of objects.
     pub metadata_bytes: usize,
+    /// Bytes of servers' memory that items take, about.
+    pub stored_bytes: u64,
     /// Bytes of objects in chunks, dead ones included.
     pub chunk_bytes: u64,
     /// Those of them that are dead.
     pub dead_bytes: u64,
     /// Stripes whose parity is stored.
     pub sealed_stripes: usize,
+    /// Chunks, long values and stripes that may lack an item.
+    pub wounds: usize,
     /// Requests of callers under way.
     pub calls: usize,
     /// Bytes that these count as.

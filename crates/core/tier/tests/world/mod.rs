@@ -1,41 +1,78 @@
 //! Memory servers with real bytes, which die, restart empty and lose answers, around a tier.
 
+mod server;
+
+use crate::linear::{self, Condition, Deed, Outcome};
 use ripstop_codec::Codec;
-use ripstop_model::{Code, StripSet, Timestamp};
+use ripstop_model::{Code, Timestamp};
 use ripstop_tier::{
-    FetchEnd, Fragment, ItemName, ItemSource, KeyHash, MemoryTier, Presence, ReadPlan, SealId,
-    ServerId, TierAction, TierAnswer, TierEvent, TierTask, TierTicket, TierWrite,
+    ChunkId, FoundItem, ItemLabel, ItemName, KeyHash, MemoryTier, Presence, SealId, ServerId,
+    TierAction, TierAnswer, TierEvent, TierRefusal, TierTicket, TierWrite, Version,
 };
 use std::collections::BTreeMap;
 
-const CHUNK_LEN: usize = 4096;
+/// A step of the world takes as long.
+const STEP_NANOS: u64 = 10_000_000;
 
-/// What a client saw, with the steps at which it asked and was answered.
+/// An item as a server has it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Item {
+    pub label: Option<ItemLabel>,
+    /// Of parity: what its stripe has.
+    pub chunks: Vec<ChunkId>,
+    pub labels: Vec<ItemLabel>,
+    pub bytes: Vec<u8>,
+    /// Its seal does not hold.
+    pub is_damaged: bool,
+}
+
+/// Parity that was encoded, with what it says.
+#[derive(Clone, Debug)]
+pub(crate) struct Encoded {
+    pub parity: Vec<Vec<u8>>,
+    pub chunks: Vec<ChunkId>,
+    pub labels: Vec<ItemLabel>,
+}
+
+pub(crate) type Items = BTreeMap<ItemName, Item>;
+
+/// What a client asked, and what it was answered.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
-    pub key: KeyHash,
-    pub asked: u64,
-    pub answered: Option<u64>,
-    /// What a write leaves, or what a read saw: the number of the write, none for no value.
-    pub value: Option<u64>,
-    pub is_read: bool,
-    pub answer: Option<TierAnswer>,
+    pub history: linear::Call,
+    pub is_answered: bool,
 }
 
 pub(crate) struct World {
     pub tier: MemoryTier,
     codec: Codec,
-    pub servers: BTreeMap<ServerId, BTreeMap<ItemName, Vec<u8>>>,
+    pub servers: BTreeMap<ServerId, Items>,
     pub dead: Vec<ServerId>,
     /// How many of a hundred requests to servers are lost before they act; as many are after.
     pub losses: u64,
     under_way: Vec<TierAction>,
+    /// Stores whose failure was told and that take effect yet, before anything else that their
+    /// server answers.
+    late: Vec<(ServerId, ItemName, Item)>,
     pub calls: BTreeMap<TierTicket, Call>,
     sent: BTreeMap<TierTicket, Vec<u8>>,
     fetched: BTreeMap<TierTicket, Vec<u8>>,
-    encoded: BTreeMap<SealId, Vec<Vec<u8>>>,
+    encoded: BTreeMap<SealId, Encoded>,
+    rings: Vec<Vec<ServerId>>,
+    /// Deletions of all keys that a flush consists of.
+    flushes: BTreeMap<TierTicket, Vec<TierTicket>>,
+    /// Servers that left.
+    pub dismissed: Vec<ServerId>,
+    /// Parity items that were stored, and items that were copied.
+    pub parities: u64,
+    pub copies: u64,
+    /// Calls that have no answer since the tier was gone.
+    pub crashed: usize,
+    /// Calls so far.
+    asked: u64,
     pub step: u64,
     pub decoded: u64,
+    pub expelled: u64,
     seed: u64,
 }
 
@@ -48,16 +85,25 @@ impl World {
         Self {
             tier: MemoryTier::new(code, &rings),
             codec: Codec::new(code),
-            servers: rings.into_iter().flatten().map(|id| (id, BTreeMap::new())).collect(),
+            servers: rings.iter().flatten().copied().map(|id| (id, BTreeMap::new())).collect(),
             dead: Vec::new(),
             losses: 0,
             under_way: Vec::new(),
+            late: Vec::new(),
             calls: BTreeMap::new(),
             sent: BTreeMap::new(),
             fetched: BTreeMap::new(),
             encoded: BTreeMap::new(),
+            rings,
+            flushes: BTreeMap::new(),
+            dismissed: Vec::new(),
+            parities: 0,
+            copies: 0,
+            crashed: 0,
+            asked: 0,
             step: 0,
             decoded: 0,
+            expelled: 0,
             seed,
         }
     }
@@ -73,38 +119,86 @@ impl World {
     }
 
     pub(crate) fn read(&mut self, key: KeyHash) -> TierTicket {
-        let ticket = self.call(key, None, true);
+        let ticket = self.call(key, Deed::Read);
         self.tell(TierEvent::ReadArrived { ticket, key });
         ticket
     }
 
     pub(crate) fn put(&mut self, key: KeyHash, len: usize, presence: Presence) -> TierTicket {
-        let number = self.calls.len() as u64 + 1;
-        let ticket = self.call(key, Some(number), false);
-        self.sent.insert(ticket, bytes(number, len));
-        let write = TierWrite::Put { len: len as u32 };
+        self.put_until(key, len, presence, None)
+    }
+
+    /// Expires that number of steps from now.
+    pub(crate) fn put_until(
+        &mut self,
+        key: KeyHash,
+        len: usize,
+        presence: Presence,
+        steps: Option<u64>,
+    ) -> TierTicket {
+        let value = self.asked + 1;
+        let expires = steps.map(|steps| self.step + steps);
+        let condition = condition(presence);
+        let ticket = self.call(key, Deed::Put { value, expires, condition });
+        self.sent.insert(ticket, bytes(value, len));
+        let write = TierWrite::Put { len: len as u32, expires: expires.map(time) };
         self.tell(TierEvent::WriteArrived { ticket, key, write, presence });
         ticket
     }
 
-    pub(crate) fn delete(&mut self, key: KeyHash) -> TierTicket {
-        let ticket = self.call(key, None, false);
-        let (write, presence) = (TierWrite::Delete, Presence::Any);
+    pub(crate) fn delete(&mut self, key: KeyHash, presence: Presence) -> TierTicket {
+        let ticket = self.call(key, Deed::Delete { condition: condition(presence) });
+        let write = TierWrite::Delete;
         self.tell(TierEvent::WriteArrived { ticket, key, write, presence });
         ticket
     }
 
-    fn call(&mut self, key: KeyHash, value: Option<u64>, is_read: bool) -> TierTicket {
-        let ticket = TierTicket(self.calls.len() as u64 + 1);
-        self.step += 1;
-        let call = Call { key, asked: self.step, answered: None, value, is_read, answer: None };
-        self.calls.insert(ticket, call);
+    /// Everything goes.
+    pub(crate) fn flush(&mut self, keys: u64) {
+        let delete = Deed::Delete { condition: Condition::Any };
+        let calls = (0..keys).map(|number| self.call(Self::key(number), delete)).collect();
+        self.asked += 1;
+        let ticket = TierTicket(self.asked);
+        self.flushes.insert(ticket, calls);
+        self.tell(TierEvent::FlushArrived { ticket });
+    }
+
+    /// A ring gets a server.
+    pub(crate) fn add(&mut self, ring: u8) -> ServerId {
+        let at = (0..100).find(|at| {
+            let server = ServerId(u16::from(ring) * 100 + at);
+            !self.servers.contains_key(&server) && !self.dismissed.contains(&server)
+        });
+        let server = ServerId(u16::from(ring) * 100 + at.expect("there are enough numbers"));
+        self.servers.insert(server, BTreeMap::new());
+        self.rings[usize::from(ring)].push(server);
+        self.tell(TierEvent::ServerAdded { ring, server });
+        server
+    }
+
+    fn dismiss(&mut self, server: ServerId) {
+        let items = self.servers.remove(&server).expect("it is a server");
+        assert!(items.is_empty(), "{server:?} has {:?}", items.keys());
+        self.dead.retain(|dead| *dead != server);
+        for ring in &mut self.rings {
+            ring.retain(|it| *it != server);
+        }
+        self.dismissed.push(server);
+    }
+
+    fn call(&mut self, key: KeyHash, deed: Deed) -> TierTicket {
+        let ticket = TierTicket(self.asked + 1);
+        self.asked += 1;
+        let (asked, outcome) = (self.step + 1, Outcome::Unknown);
+        let history = linear::Call { key: key.0, deed, outcome, asked, answered: u64::MAX };
+        self.calls.insert(ticket, Call { history, is_answered: false });
         ticket
     }
 
     /// The server dies; the tier hears of it now, or finds out.
     pub(crate) fn kill(&mut self, server: ServerId, is_told: bool) {
         self.servers.get_mut(&server).expect("it is a server").clear();
+        self.late.retain(|late| late.0 != server);
         self.dead.push(server);
         if is_told {
             self.tell(TierEvent::ServerLost(server));
@@ -116,46 +210,147 @@ impl World {
         self.dead.retain(|dead| *dead != server);
         // What sees that a server returned has seen that it was gone.
         self.tell(TierEvent::ServerLost(server));
-        self.servers.get_mut(&server).expect("it is a server").clear();
+        self.empty(server);
         self.tell(TierEvent::ServerReturned(server));
     }
 
-    fn tell(&mut self, event: TierEvent) {
+    /// Flips bits of one item of the server, if it has any.
+    pub(crate) fn damage(&mut self, server: ServerId) {
+        let at = self.dice(1000) as usize;
+        let items = self.servers.get_mut(&server).expect("it is a server");
+        let count = items.len().max(1);
+        if let Some(item) = items.values_mut().nth(at % count) {
+            item.is_damaged = true;
+        }
+    }
+
+    fn empty(&mut self, server: ServerId) {
+        self.servers.get_mut(&server).expect("it is a server").clear();
+        self.late.retain(|late| late.0 != server);
+        // What was sent before does not reach it after.
+        self.under_way.retain(|action| match action {
+            TierAction::Store { server: to, .. }
+            | TierAction::Copy { to, .. }
+            | TierAction::Delete { server: to, .. } => *to != server,
+            TierAction::Fetch { .. }
+            | TierAction::Encode { .. }
+            | TierAction::Probe(_)
+            | TierAction::Forget(_)
+            | TierAction::Release(_)
+            | TierAction::Expel(_)
+            | TierAction::Dismiss(_)
+            | TierAction::Answer(..) => true,
+        });
+    }
+
+    pub(crate) fn tell(&mut self, event: TierEvent) {
         self.step += 1;
         let mut actions = Vec::new();
-        self.tier.handle(Timestamp::from_nanos(self.step), event, &mut actions);
+        self.tier.handle(time(self.step), event, &mut actions);
+        self.carry_out(actions);
+    }
+
+    fn carry_out(&mut self, actions: Vec<TierAction>) {
         for action in actions {
             match action {
                 TierAction::Answer(ticket, answer) => self.answer(ticket, answer),
                 TierAction::Forget(stripe) => {
-                    assert!(self.encoded.remove(&stripe).is_some(), "encoded once");
+                    self.encoded.remove(&stripe);
+                }
+                TierAction::Dismiss(server) => self.dismiss(server),
+                TierAction::Release(ticket) => {
+                    self.fetched.remove(&ticket);
                 }
                 TierAction::Expel(server) => {
-                    self.servers.get_mut(&server).expect("it is a server").clear();
+                    self.expelled += 1;
+                    self.empty(server);
                 }
                 TierAction::Store { .. }
+                | TierAction::Copy { .. }
                 | TierAction::Fetch { .. }
                 | TierAction::Encode { .. }
+                | TierAction::Probe(_)
                 | TierAction::Delete { .. } => self.under_way.push(action),
             }
         }
     }
 
     fn answer(&mut self, ticket: TierTicket, answer: TierAnswer) {
+        let outcome = match answer {
+            TierAnswer::Value(version) => self.value(ticket, version),
+            TierAnswer::Nothing => Outcome::Nothing,
+            TierAnswer::Written(version) => Outcome::Written { version: version.0 },
+            TierAnswer::Deleted => Outcome::Deleted,
+            TierAnswer::Flushed => {
+                for call in self.flushes.remove(&ticket).expect("it was asked") {
+                    self.answered(call, Outcome::Flushed);
+                }
+                return;
+            }
+            TierAnswer::Refused(TierRefusal::Condition(version)) => {
+                Outcome::Refused(version.map(|version| version.0))
+            }
+            TierAnswer::Refused(TierRefusal::Unavailable) => Outcome::Unknown,
+            // Memory is full: it did not happen.
+            TierAnswer::Refused(TierRefusal::Busy) => {
+                self.calls.remove(&ticket);
+                return;
+            }
+            TierAnswer::Refused(TierRefusal::TooLong) => unreachable!("it is not played"),
+        };
+        self.answered(ticket, outcome);
+    }
+
+    fn answered(&mut self, ticket: TierTicket, outcome: Outcome) {
         let call = self.calls.get_mut(&ticket).expect("it was asked");
-        assert!(call.answered.is_none(), "answered twice");
-        call.answered = Some(self.step);
-        call.answer = Some(answer);
-        if call.is_read && matches!(answer, TierAnswer::Value(_)) {
-            let got = &self.fetched[&ticket];
-            let is_it = |written: &&TierTicket| self.sent[written] == *got;
-            let by = self
-                .sent
-                .keys()
-                .filter(is_it)
-                .find(|by| self.calls[by].key == call_key(&self.calls, ticket));
-            let by = *by.expect("no write of this key left these bytes");
-            self.calls.get_mut(&ticket).expect("it was asked").value = Some(by.0);
+        assert!(!call.is_answered, "answered twice");
+        call.is_answered = true;
+        call.history.answered = self.step;
+        call.history.outcome = outcome;
+    }
+
+    /// Which write left the bytes that were fetched.
+    fn value(&self, ticket: TierTicket, version: Version) -> Outcome {
+        let (got, key) = (&self.fetched[&ticket], self.calls[&ticket].history.key);
+        let is_it = |(by, sent): &(&TierTicket, &Vec<u8>)| {
+            *sent == got && self.calls[by].history.key == key
+        };
+        let (by, _) = self.sent.iter().find(is_it).expect("no write of this key left these bytes");
+        Outcome::Value { value: by.0, version: version.0 }
+    }
+
+    /// The tier is gone, with all that it had under way, and another is made from what servers
+    /// have. What has no answer never gets one.
+    pub(crate) fn crash(&mut self) {
+        self.under_way.clear();
+        self.late.clear();
+        (self.fetched, self.encoded) = (BTreeMap::new(), BTreeMap::new());
+        for call in self.calls.values_mut().filter(|call| !call.is_answered) {
+            call.is_answered = true;
+            call.history.answered = self.step;
+            self.crashed += 1;
+        }
+        let mut items = Vec::new();
+        for (server, of_server) in &self.servers {
+            for (name, item) in of_server {
+                let found = match item.label {
+                    Some(label) => FoundItem::Value(label),
+                    None => FoundItem::Parity {
+                        name: *name,
+                        chunks: item.chunks.clone(),
+                        labels: item.labels.clone(),
+                    },
+                };
+                items.push((*server, found));
+            }
+        }
+        let mut actions = Vec::new();
+        let now = time(self.step + 1);
+        let code = self.codec.code();
+        self.tier = MemoryTier::rebuild(code, &self.rings, now, items, &mut actions);
+        self.carry_out(actions);
+        for server in self.dead.clone() {
+            self.tell(TierEvent::ServerLost(server));
         }
     }
 
@@ -166,143 +361,81 @@ impl World {
         }
         let at = self.dice(self.under_way.len() as u64) as usize;
         let action = self.under_way.swap_remove(at);
-        let is_lost = |world: &mut Self| world.dice(100) < world.losses;
-        match action {
-            TierAction::Store { task, server, name, source } => {
-                let is_sent = !is_lost(self) && !self.dead.contains(&server);
-                if is_sent {
-                    self.put_item(server, name, source);
-                }
-                let is_known = is_sent && !is_lost(self);
-                self.tell(if is_known {
-                    TierEvent::ItemStored(task)
-                } else {
-                    TierEvent::StoreFailed(task)
-                });
-            }
-            TierAction::Fetch { task, ticket, plan } => self.fetch(task, ticket, plan),
-            TierAction::Encode { task, stripe, fragments } => self.encode(task, stripe, &fragments),
-            TierAction::Delete { server, name } => {
-                self.servers.get_mut(&server).expect("it is a server").remove(&name);
-            }
-            TierAction::Answer(..) | TierAction::Forget(_) | TierAction::Expel(_) => {
-                unreachable!("these happen at once")
-            }
-        }
+        let event = self.act(action);
+        self.tell(event);
         true
     }
 
+    /// All that is under way now fails, in any order.
+    pub(crate) fn fail_all_once(&mut self) {
+        let mut events: Vec<TierEvent> = Vec::new();
+        for action in std::mem::take(&mut self.under_way) {
+            let event = self.act(action);
+            events.push(event);
+        }
+        for event in events {
+            self.tell(event);
+        }
+    }
+
+    /// Until every call is answered and nothing is under way.
     pub(crate) fn drain(&mut self) {
-        while self.advance() {}
-    }
-
-    fn put_item(&mut self, server: ServerId, name: ItemName, source: ItemSource) {
-        let item = match (source, name) {
-            (ItemSource::Write(ticket), _) => self.sent[&ticket].clone(),
-            (ItemSource::Parity(stripe), ItemName::Parity { strip, .. }) => {
-                // A put that was given up may arrive after the stripe is sealed.
-                let Some(parity) = self.encoded.get(&stripe) else { return };
-                parity[usize::from(strip) - self.codec.code().k()].clone()
+        loop {
+            while self.advance() {}
+            if self.tier.is_idle() {
+                return;
             }
-            (ItemSource::Parity(_), ItemName::Object { .. }) => unreachable!("it is no parity"),
-        };
-        let items = self.servers.get_mut(&server).expect("it is a server");
-        if let Some(before) = items.insert(name, item.clone()) {
-            assert_eq!(before, item, "an item was overwritten");
+            let deadline = self.tier.deadline().expect("calls wait for nothing");
+            self.step = self.step.max(deadline.as_nanos() / STEP_NANOS);
+            self.tell(TierEvent::TimePassed);
         }
     }
 
-    fn fetch(&mut self, task: TierTask, ticket: TierTicket, plan: ReadPlan) {
-        let (len, fragments) = match &plan {
-            ReadPlan::Whole(whole) => (whole.len, vec![*whole]),
-            ReadPlan::Decode { len, fragments, .. } => (*len, fragments.clone()),
-        };
-        let strips = match self.gather(&fragments, len.into()) {
-            Ok(strips) => strips,
-            Err(end) => return self.tell(TierEvent::FetchEnded(task, end)),
-        };
-        let value = match plan {
-            ReadPlan::Whole(whole) => strips[usize::from(whole.strip)].clone(),
-            ReadPlan::Decode { wanted, sources, .. } => {
-                self.decoded += 1;
-                let is_source = |fragment: &Fragment| sources.contains(&fragment.strip);
-                assert!(fragments.iter().all(is_source), "more is fetched than decoded");
-                let present: StripSet = sources.iter().map(|&strip| usize::from(strip)).collect();
-                let plan = self.codec.plan(present, &[wanted.into()]).expect("K sources");
-                let bytes: Vec<&[u8]> =
-                    plan.sources().iter().map(|&strip| &strips[strip][..]).collect();
-                let mut out = vec![0; len.into()];
-                plan.run(&bytes, &mut [&mut out]).expect("equal lengths");
-                out
-            }
-        };
-        self.fetched.insert(ticket, value);
-        self.tell(TierEvent::FetchEnded(task, FetchEnd::Done));
+    /// Bytes of values and parity that servers have.
+    pub(crate) fn bytes(&self) -> u64 {
+        let items = self.servers.values().flat_map(BTreeMap::values);
+        items.map(|item| item.bytes.len() as u64).sum()
     }
 
-    fn encode(&mut self, task: TierTask, stripe: SealId, fragments: &[Fragment]) {
-        let strips = match self.gather(fragments, CHUNK_LEN) {
-            Ok(strips) => strips,
-            Err(end) => return self.tell(TierEvent::FetchEnded(task, end)),
-        };
-        let code = self.codec.code();
-        let data: Vec<&[u8]> = strips[..code.k()].iter().map(|strip| &strip[..]).collect();
-        let mut parity = vec![vec![0; CHUNK_LEN]; code.parity()];
-        let mut out: Vec<&mut [u8]> = parity.iter_mut().map(|strip| &mut strip[..]).collect();
-        self.codec.encode(&data, &mut out).expect("equal lengths");
-        self.encoded.insert(stripe, parity);
-        self.tell(TierEvent::FetchEnded(task, FetchEnd::Done));
-    }
-
-    fn gather(&mut self, fragments: &[Fragment], len: usize) -> Result<Vec<Vec<u8>>, FetchEnd> {
-        let mut strips = vec![vec![0; len]; self.codec.code().n()];
-        for fragment in fragments {
-            let Fragment { strip, at, skip, len, server, name } = *fragment;
-            if self.dead.contains(&server) || self.dice(100) < self.losses {
-                return Err(FetchEnd::Silent { server });
-            }
-            let item = self.servers[&server].get(&name);
-            let item = item.ok_or(FetchEnd::Missing { server, name })?;
-            let (at, skip, len) = (usize::from(at), usize::from(skip), usize::from(len));
-            strips[usize::from(strip)][at..at + len].copy_from_slice(&item[skip..skip + len]);
+    /// Every history has an order that explains it. Values may be lost from a step on.
+    pub(crate) fn check(&self, lossy_from: Option<u64>) {
+        assert!(self.calls.values().all(|call| call.is_answered), "all are answered");
+        let calls: Vec<linear::Call> = self.calls.values().map(|call| call.history).collect();
+        let unexplained = linear::unexplained(&calls, lossy_from);
+        assert!(
+            unexplained.is_empty(),
+            "no order explains the calls of {} keys, of the first of which these are: {:#?}",
+            unexplained.len(),
+            unexplained.first()
+        );
+        if lossy_from.is_none() {
+            let is_lost = |call: &&linear::Call| call.outcome == Outcome::Unknown;
+            let lost = calls.iter().filter(is_lost);
+            assert_eq!(lost.count(), self.crashed, "refused");
         }
-        Ok(strips)
     }
 
-    /// Every read saw a value that some order of the key's writes allows.
-    pub(crate) fn check(&self) {
-        for read in self.calls.values().filter(|call| call.is_read) {
-            let end = read.answered.expect("a read has no answer");
-            assert!(!matches!(read.answer, Some(TierAnswer::Refused(_))), "lost: {read:?}");
-            let writes = || {
-                let of_key = |call: &&Call| !call.is_read && call.key == read.key;
-                let first = std::iter::once((0, 0, None));
-                let took = |call: &Call| match call.answer {
-                    Some(TierAnswer::Written(_) | TierAnswer::Deleted) => true,
-                    Some(TierAnswer::Nothing | TierAnswer::Value(_) | TierAnswer::Refused(_))
-                    | None => false,
-                };
-                first.chain(
-                    self.calls
-                        .values()
-                        .filter(of_key)
-                        .filter(move |call| took(call))
-                        .map(|call| (call.asked, call.answered.unwrap_or(u64::MAX), call.value)),
-                )
-            };
-            let is_allowed = |(asked, answered, value): (u64, u64, Option<u64>)| {
-                value == read.value
-                    && asked <= end
-                    && !writes().any(|later| answered < later.0 && later.1 < read.asked)
-            };
-            assert!(writes().any(is_allowed), "stale or invented: {read:?}");
+    /// No server has what the tier does not know of.
+    pub(crate) fn check_for_leaks(&self) {
+        for (server, items) in &self.servers {
+            for name in items.keys() {
+                assert!(self.tier.expects(*server, *name), "{name:?} is left at {server:?}");
+            }
         }
-        assert!(self.calls.values().all(|call| call.answered.is_some()), "all are answered");
     }
 }
 
-fn call_key(calls: &BTreeMap<TierTicket, Call>, ticket: TierTicket) -> KeyHash {
-    calls[&ticket].key
+pub(crate) const fn time(step: u64) -> Timestamp {
+    Timestamp::from_nanos(step * STEP_NANOS)
+}
+
+const fn condition(presence: Presence) -> Condition {
+    match presence {
+        Presence::Any => Condition::Any,
+        Presence::Absent => Condition::Absent,
+        Presence::Present => Condition::Present,
+        Presence::Is(version) => Condition::Is(version.0),
+    }
 }
 
 /// Bytes that tell the write, if there are eight of them.
