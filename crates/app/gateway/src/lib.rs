@@ -22,6 +22,7 @@ mod credentials;
 mod data_folder;
 mod descriptors;
 mod folder_format;
+mod kv;
 mod owner_only;
 mod planning;
 mod ports;

@@ -1,4 +1,4 @@
-use super::{address::TlsFiles, pool::PoolConfig, resolve::Config};
+use super::{address::TlsFiles, kv::KvConfig, pool::PoolConfig, resolve::Config};
 
 impl Config {
     /// This configuration with everything from `read` that can change while a gateway serves. Where
@@ -17,6 +17,7 @@ impl Config {
             admin_tls: renewed(self.admin_tls.as_ref(), read.admin_tls.as_ref()),
             tenants: read.tenants.clone(),
             quotas: read.quotas.clone(),
+            kv: self.kv.as_ref().map(|kv| kv.adopting(read.kv.as_ref())),
             pools: pools.collect(),
             ..self.clone()
         }
@@ -31,6 +32,14 @@ impl Config {
 /// Files can take the place of others, but to begin or end with TLS takes a restart.
 fn renewed(serving: Option<&TlsFiles>, read: Option<&TlsFiles>) -> Option<TlsFiles> {
     serving.map(|serving| read.unwrap_or(serving).clone())
+}
+
+impl KvConfig {
+    fn adopting(&self, read: Option<&Self>) -> Self {
+        let tls =
+            read.map_or(self.tls.clone(), |read| renewed(self.tls.as_ref(), read.tls.as_ref()));
+        Self { tls, ..self.clone() }
+    }
 }
 
 impl PoolConfig {
