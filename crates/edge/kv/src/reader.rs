@@ -12,8 +12,9 @@ use crate::{
 use bytes::{Buf as _, Bytes, BytesMut};
 use zeroize::Zeroizing;
 
-/// Bytes of a line that is no `get`, at most: memcached closes connections that send more.
-const LINE_LEN_MAX: usize = 2048;
+/// Bytes of a line that is no `get`, at most. memcached takes 2 to 16 KiB, depending on the pieces
+/// in which it comes.
+const LINE_LEN_MAX: usize = 16 << 10;
 /// Bytes of a line of keys, at most.
 const KEYS_LINE_LEN_MAX: usize = 1 << 20;
 /// The first byte of the binary protocol.
