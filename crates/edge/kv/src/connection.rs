@@ -7,13 +7,17 @@ use crate::{
     outbox::Outbox,
     reader::{Parsed, Reader},
     request::{Command, Get, Request},
+    settings::{KvSettings, TAKEN_PER_S_MIN},
     shelf::Shelf,
     turn::Turn,
     wave,
 };
 use bytes::{Buf as _, BytesMut};
 use ripstop_listen::{Peer, Wire};
-use std::{io, time::Duration};
+use std::{
+    io,
+    time::{Duration, Instant},
+};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_util::sync::CancellationToken;
 
@@ -62,6 +66,7 @@ pub(crate) async fn converse<S: Shelf>(
         incoming: Incoming::new(&door.incoming, settings.incoming_max),
         read_len: READ_LEN,
         need: 1,
+        begun: None,
     };
     talk.tally.one(Count::Connection);
     let end = talk.run(peer, shutdown).await;
@@ -84,6 +89,8 @@ struct Talk<'a, S> {
     read_len: usize,
     /// Bytes that are to be there before there is another request.
     need: usize,
+    /// When the command at hand began, and its bytes as far as they are known.
+    begun: Option<(Instant, usize)>,
 }
 
 impl<S: Shelf> Talk<'_, S> {
@@ -114,12 +121,8 @@ impl<S: Shelf> Talk<'_, S> {
     /// Reads what comes next.
     async fn read(&mut self, shutdown: &CancellationToken) -> Result<(), End> {
         let is_between = self.reader.is_between() && self.inbox.is_empty();
-        let wait = if is_between {
-            self.door.settings.idle_timeout
-        } else {
-            Some(self.door.settings.stall_timeout)
-        };
-        self.make_room();
+        let wait = self.patience(is_between);
+        self.make_room().await?;
         let read = within(wait, self.wire.read_buf(&mut self.inbox));
         let read = if is_between {
             tokio::select! {
@@ -145,26 +148,53 @@ impl<S: Shelf> Talk<'_, S> {
         Ok(())
     }
 
+    /// How long the next bytes may take: a command has to come at a least pace.
+    fn patience(&mut self, is_between: bool) -> Option<Duration> {
+        let KvSettings { idle_timeout, stall_timeout, .. } = self.door.settings;
+        if is_between && !self.reader.is_strange() {
+            self.begun = None;
+            return idle_timeout;
+        }
+        let (begun, need) = self.begun.get_or_insert_with(|| (ripstop_host::now(), 0));
+        *need = self.need.max(*need);
+        let whole = Duration::from_secs(*need as u64 / TAKEN_PER_S_MIN);
+        let left = (stall_timeout + whole).saturating_sub(ripstop_host::since(*begun));
+        Some(left.min(stall_timeout))
+    }
+
     /// Makes room for the next bytes. A long value gets it as it comes, so that nobody holds memory
     /// by announcing one; if there is none, the value is not stored.
-    fn make_room(&mut self) {
+    async fn make_room(&mut self) -> Result<(), End> {
         let len = self.inbox.len();
-        let room = self.need.min(len * 2).max(len + 1).max(self.read_len.min(VALUE_LEN_FREE));
-        let is_long = self.need > VALUE_LEN_FREE && room > VALUE_LEN_FREE;
-        let held = if is_long { room } else { 0 };
-        if !self.incoming.hold(held)
-            && let Some(refused) = self.reader.refuse(len)
-        {
-            self.incoming.hold(0);
-            self.inbox = BytesMut::with_capacity(self.read_len);
-            self.need = 1;
-            self.tally.one(Count::NoMemory);
-            if let Request { command: Command::Say(line), is_quiet: false } = refused {
-                self.out.line(line);
+        let room = self.need.min(len * 2).max(len + 1).max(self.read_len);
+        if self.need <= VALUE_LEN_FREE || room <= VALUE_LEN_FREE {
+            if self.incoming.is_held() {
+                // What is left does not keep the memory of the long value before it.
+                self.inbox = BytesMut::from(&self.inbox[..]);
+                self.incoming.hold(0);
             }
-            return;
+            self.inbox.reserve(room - len);
+            return Ok(());
         }
-        self.inbox.reserve(room.saturating_sub(len).max(1));
+        if self.incoming.hold(room) {
+            self.inbox.reserve(room - len);
+            return Ok(());
+        }
+        self.tally.one(Count::NoMemory);
+        let refused = self.reader.refuse(len);
+        self.incoming.hold(0);
+        self.inbox = BytesMut::with_capacity(self.read_len);
+        self.need = 1;
+        match refused {
+            Some(Request { command: Command::Say(line), is_quiet: false }) => self.out.line(line),
+            Some(_) => {}
+            None => {
+                self.out.line("SERVER_ERROR out of memory reading request");
+                self.send().await?;
+                return Err(End::Done);
+            }
+        }
+        Ok(())
     }
 
     /// Carries out all commands that have come; whether there may be more.
@@ -173,7 +203,10 @@ impl<S: Shelf> Talk<'_, S> {
         let mut wave = wave::Wave::default();
         loop {
             let request = match self.reader.next(&mut self.inbox) {
-                Parsed::Request(request) => request,
+                Parsed::Request(request) => {
+                    self.begun = None;
+                    request
+                }
                 Parsed::More(need) => {
                     self.need = need;
                     return self.carry_out_wave(&mut wave, now_s).await;

@@ -14,6 +14,11 @@ impl<'a> Incoming<'a> {
         Self { all, max, held: 0 }
     }
 
+    /// Whether it holds any.
+    pub(crate) const fn is_held(&self) -> bool {
+        self.held > 0
+    }
+
     /// Holds this many instead of what it held; false if there are no more.
     pub(crate) fn hold(&mut self, bytes: usize) -> bool {
         if bytes <= self.held {

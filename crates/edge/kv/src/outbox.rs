@@ -3,7 +3,7 @@ use bytes::{Buf, Bytes};
 use std::{collections::VecDeque, io::IoSlice};
 
 /// Values up to this are copied behind their line; a piece of its own would cost more.
-const COPIED_LEN_MAX: usize = 2048;
+const COPIED_LEN_MAX: usize = 8 << 10;
 
 /// Answers that are not sent yet.
 #[derive(Debug, Default)]
@@ -146,9 +146,9 @@ mod tests {
     proptest! {
         #[test]
         fn what_comes_out_is_what_went_in_whatever_is_taken_at_once(
-            lens in prop::collection::vec(0..5000_usize, 0..12),
-            more in prop::collection::vec(0..5000_usize, 0..4),
-            takes in prop::collection::vec(1..7000_usize, 1..30),
+            lens in prop::collection::vec(0..20_000_usize, 0..12),
+            more in prop::collection::vec(0..20_000_usize, 0..4),
+            takes in prop::collection::vec(1..30_000_usize, 1..30),
         ) {
             let (mut outbox, mut plain) = filled(&lens);
             let first = takes[0].min(outbox.remaining());

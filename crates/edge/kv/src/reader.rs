@@ -91,7 +91,7 @@ impl Reader {
                     inbox.advance(len);
                     *left -= len;
                     if *left > 0 {
-                        return Parsed::More(1);
+                        return Parsed::More(*left);
                     }
                     self.state = State::Line;
                 }
@@ -121,6 +121,11 @@ impl Reader {
                 }
             }
         }
+    }
+
+    /// Whether nobody has said who they are, who is to.
+    pub(crate) fn is_strange(&self) -> bool {
+        matches!(self.state, State::Strange(_) | State::Entering(..))
     }
 
     /// Whether no command has begun, as far as it has been told.

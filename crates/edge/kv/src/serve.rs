@@ -1,5 +1,9 @@
 use crate::{
-    connection::converse, door::Door, settings::KvSettings, shelf::Shelf, status::KvStatus,
+    connection::converse,
+    door::Door,
+    settings::{KvSettings, TAKEN_PER_S_MIN},
+    shelf::Shelf,
+    status::KvStatus,
 };
 use ripstop_listen::{ListenSettings, Listener, Pace, Pressure, serve_wires};
 use std::{
@@ -16,8 +20,6 @@ use tokio_util::sync::CancellationToken;
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// For ever: a client may connect long before it asks for something.
 const NEVER: Duration = Duration::from_secs(u32::MAX as u64);
-/// Fewest bytes a second that a client takes of its answers.
-const TAKEN_PER_S_MIN: u64 = 4096;
 
 /// A door over a shelf.
 pub struct KvDoor<S> {

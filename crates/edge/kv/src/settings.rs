@@ -2,6 +2,9 @@ use crate::admission::KvUsers;
 use ripstop_listen::{Network, Tls};
 use std::time::Duration;
 
+/// Fewest bytes a second in which a client sends a command, and takes its answers.
+pub(crate) const TAKEN_PER_S_MIN: u64 = 4096;
+
 /// How clients are dealt with.
 #[derive(Clone, Debug)]
 pub struct KvSettings {

@@ -129,6 +129,22 @@ mod tests {
     }
 
     #[test]
+    fn of_the_door_that_speaks_memcached_only_certificates_are_renewed() {
+        let kv = |keys: &str| text("", "", "", &format!("[kv]\n{keys}\n"));
+        let tls = |files: &str| kv(&format!("tls_certificate = \"{files}\"\ntls_key = \"k\""));
+        assert!(is_adopted(&tls("c"), &tls("d")) && is_adopted(&kv(""), &kv("")));
+        for (former, read) in [
+            (kv(""), tls("c")),
+            (tls("c"), kv("")),
+            (kv(""), kv("connections_max = 9")),
+            (kv(""), text("", "", "", "")),
+            (text("", "", "", ""), kv("")),
+        ] {
+            assert!(!is_adopted(&former, &read), "{former} {read}");
+        }
+    }
+
+    #[test]
     fn a_pool_that_is_gone_from_the_file_serves_until_the_restart() {
         let [former, read] = [text("", "", "", ""), String::new()];
         let [former, read] = [former, read].map(|text| parse(&text, []).unwrap());

@@ -64,7 +64,7 @@ pub enum KvPlace {
 
 impl KvConfig {
     /// Bytes of this machine's memory that it may take.
-    pub(super) fn memory(&self) -> u64 {
+    pub(crate) fn memory(&self) -> u64 {
         let items = match self.place {
             KvPlace::Here { memory_max } => memory_max,
             KvPlace::Servers { requests_max, .. } => requests_max,
