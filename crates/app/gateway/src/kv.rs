@@ -3,7 +3,7 @@
 use crate::{
     config::{KvConfig, KvPlace},
     owner_only,
-    ports::{bind, load},
+    socket::{bind, load},
     telemetry::Telemetry,
 };
 use anyhow::{Context as _, Result};

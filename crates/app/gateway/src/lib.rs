@@ -30,6 +30,7 @@ mod readiness;
 mod reload;
 mod scrub;
 mod serve;
+mod socket;
 mod store_key;
 mod telemetry;
 mod watch;

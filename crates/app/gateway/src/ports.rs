@@ -1,12 +1,13 @@
 //! The two ports: bound, with what they speak and whom they let in.
 
 use crate::{
-    config::{AdminAddress, Config, TlsFiles},
+    config::{AdminAddress, Config},
     kv::KvPort,
     owner_only,
+    socket::{bind, load},
 };
 use anyhow::{Context as _, Result, ensure};
-use ripstop_listen::{Listener, Tls, TlsError};
+use ripstop_listen::{Listener, Tls};
 use ripstop_telemetry::{AdminSettings, AdminToken};
 use std::{
     fs,
@@ -98,18 +99,6 @@ impl Ports {
         let kv = self.kv.as_ref().and_then(|kv| kv.settings.tls.clone());
         [self.tls.clone(), self.admin_settings.tls.clone(), kv]
     }
-}
-
-pub(crate) fn load(
-    files: Option<&TlsFiles>,
-    with: fn(&Path, &Path) -> Result<Tls, TlsError>,
-) -> Result<Option<Tls>, TlsError> {
-    files.map(|files| with(&files.certificate, &files.key)).transpose()
-}
-
-pub(crate) async fn bind(address: SocketAddr, key: &str) -> Result<TcpListener> {
-    let listener = TcpListener::bind(address).await;
-    listener.with_context(|| format!("{key} = \"{address}\" cannot be listened on"))
 }
 
 /// A socket for its owner alone. One that nobody listens on any more is removed before; nothing

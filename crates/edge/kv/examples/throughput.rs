@@ -142,7 +142,7 @@ async fn client(load: Load, at: SocketAddr, number: usize, begun: Instant) -> u6
                 sent += &set(load, number);
                 awaited += "STORED\r\n".len();
             } else {
-                sent += &format!("get {}\r\n", key(number));
+                sent.extend(["get ", &key(number), "\r\n"]);
                 awaited += hit + load.value_len;
             }
         }

@@ -26,9 +26,10 @@ pub(crate) fn decode(text: &[u8]) -> Option<Vec<u8>> {
         let bits =
             four.iter().fold(0_u32, |bits, &c| bits << 6 | u32::from(sextet(c).unwrap_or(0)));
         key.extend_from_slice(&bits.to_be_bytes()[1..]);
-        match four.iter().filter(|&&c| c == b'=').count() {
+        let padding = four.iter().map(|&c| usize::from(c == b'=')).sum();
+        match padding {
             0 => {}
-            padding @ 1..=2 => {
+            1..=2 => {
                 key.truncate(key.len() - padding);
                 break;
             }

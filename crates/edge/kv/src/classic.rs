@@ -23,10 +23,10 @@ pub(crate) fn head(line: &Bytes) -> Head {
         return meta::head(line, &tokens);
     }
     let request = match command {
-        b"get" | b"bget" => get(line, tokens, false),
-        b"gets" => get(line, tokens, true),
-        b"gat" => get_and_touch(line, tokens, false),
-        b"gats" => get_and_touch(line, tokens, true),
+        b"get" | b"bget" => get(line, &tokens, false),
+        b"gets" => get(line, &tokens, true),
+        b"gat" => get_and_touch(line, &tokens, false),
+        b"gats" => get_and_touch(line, &tokens, true),
         b"set" => return store(line, words, StoreMode::Set),
         b"add" => return store(line, words, StoreMode::Add),
         b"replace" => return store(line, words, StoreMode::Replace),
@@ -51,7 +51,7 @@ fn is_quiet(words: &[&[u8]]) -> bool {
     words.last().is_some_and(|word| *word == b"noreply")
 }
 
-fn get(line: &Bytes, tokens: Tokens<'_>, with_cas: bool) -> Request {
+fn get(line: &Bytes, tokens: &Tokens<'_>, with_cas: bool) -> Request {
     if tokens.words().len() < 2 {
         return Request::say("ERROR");
     }
@@ -61,7 +61,7 @@ fn get(line: &Bytes, tokens: Tokens<'_>, with_cas: bool) -> Request {
     })
 }
 
-fn get_and_touch(line: &Bytes, tokens: Tokens<'_>, with_cas: bool) -> Request {
+fn get_and_touch(line: &Bytes, tokens: &Tokens<'_>, with_cas: bool) -> Request {
     let Some(exptime) = tokens.words().get(1) else { return Request::say("ERROR") };
     let Some(exptime) = signed_32(exptime) else { return Request::say(BAD_EXPTIME) };
     keys(line, tokens, 2).map_or(Request::say(BAD_LINE), |keys| Request {
@@ -71,20 +71,21 @@ fn get_and_touch(line: &Bytes, tokens: Tokens<'_>, with_cas: bool) -> Request {
 }
 
 /// The keys of a line after so much of its beginning; none if one is too long.
-fn keys(line: &Bytes, mut tokens: Tokens<'_>, mut skip: usize) -> Option<Vec<Bytes>> {
-    let mut keys = Vec::with_capacity(tokens.words().len());
-    loop {
-        for key in tokens.words().iter().skip(skip) {
-            if key.len() > KEY_LEN_MAX {
-                return None;
-            }
-            keys.push(line.slice_ref(key));
-        }
-        if tokens.rest.is_empty() {
-            return Some(keys);
-        }
-        (tokens, skip) = (Tokens::of(tokens.rest), 0);
+fn keys(line: &Bytes, first: &Tokens<'_>, skip: usize) -> Option<Vec<Bytes>> {
+    let mut keys = Vec::with_capacity(first.words().len());
+    let mut take = |words: &[&[u8]]| {
+        let fit = words.iter().all(|key| key.len() <= KEY_LEN_MAX);
+        keys.extend(words.iter().map(|key| line.slice_ref(key)));
+        fit
+    };
+    let mut fit = take(&first.words()[skip..]);
+    let mut rest = first.rest;
+    while fit && !rest.is_empty() {
+        let tokens = Tokens::of(rest);
+        fit = take(tokens.words());
+        rest = tokens.rest;
     }
+    fit.then_some(keys)
 }
 
 fn store(line: &Bytes, words: &[&[u8]], mode: StoreMode) -> Head {

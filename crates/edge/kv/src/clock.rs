@@ -11,19 +11,19 @@ pub(crate) const ENDED: u32 = 1;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     begun: Instant,
-    begun_unix_s: u32,
+    begun_unix_ms: u64,
 }
 
 impl Clock {
     pub(crate) fn start() -> Self {
-        let unix_s = ripstop_host::since_1970().as_secs();
-        let begun_unix_s = u32::try_from(unix_s).unwrap_or(u32::MAX / 2);
-        Self { begun: ripstop_host::now(), begun_unix_s }
+        Self { begun: ripstop_host::now(), begun_unix_ms: ripstop_host::unix_ms() }
     }
 
     /// The second of now.
     pub(crate) fn now(&self) -> u32 {
-        self.begun_unix_s.saturating_add(self.uptime_s())
+        let since_ms = ripstop_host::since(self.begun).as_millis() as u64;
+        let unix_s = self.begun_unix_ms.saturating_add(since_ms) / 1000;
+        u32::try_from(unix_s).unwrap_or(u32::MAX)
     }
 
     /// Seconds since it started.
@@ -45,6 +45,14 @@ pub(crate) const fn end_of(exptime: i32, now: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_second_begins_when_that_of_the_wall_clock_does() {
+        let clock = Clock { begun: ripstop_host::now(), begun_unix_ms: 99_999 };
+        assert!((99..=100).contains(&clock.now()));
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        assert_eq!((clock.now(), clock.uptime_s()), (100, 0));
+    }
 
     #[test]
     fn thirty_days_are_a_span_and_more_is_a_date() {

@@ -2,7 +2,7 @@ use crate::{
     envelope,
     item::{KvItem, Marks},
     local::first_cas,
-    shelf::{Changed, Deed, Shelf, ShelfError, ShelfGauge, Sight, Trace},
+    shelf::{Changed, ItemDeed, Shelf, ShelfError, ShelfGauge, Sight, Trace},
 };
 use bytes::Bytes;
 use ripstop_memory::{CodedMemory, CodedMemoryError, Presence, StoredValue, Version};
@@ -103,22 +103,22 @@ impl CodedShelf {
     async fn carry_out(
         &self,
         key: &[u8],
-        deed: Deed,
+        deed: ItemDeed,
         before: Option<&KvItem>,
         presence: Presence,
     ) -> Result<Option<KvItem>, CodedMemoryError> {
         match deed {
-            Deed::Keep => Ok(before.cloned()),
-            Deed::Edit(item) if before.is_some_and(|before| is_trace(before, &item)) => {
+            ItemDeed::Keep => Ok(before.cloned()),
+            ItemDeed::Edit(item) if before.is_some_and(|before| is_trace(before, &item)) => {
                 Ok(Some(item))
             }
-            Deed::Edit(item) => self.put(key, item, presence).await.map(Some),
-            Deed::Store(item) => {
+            ItemDeed::Edit(item) => self.put(key, item, presence).await.map(Some),
+            ItemDeed::Store(item) => {
                 let item = self.put(key, KvItem { cas: 0, ..item }, presence).await?;
                 self.stored.fetch_add(1, Relaxed);
                 Ok(Some(item))
             }
-            Deed::Remove => {
+            ItemDeed::Remove => {
                 self.memory.delete(key, presence).await?;
                 Ok(None)
             }
@@ -174,7 +174,7 @@ impl Shelf for CodedShelf {
         key: &[u8],
         sight: Sight,
         now_s: u32,
-        mut decide: impl FnMut(Option<&KvItem>) -> (Deed, T) + Send,
+        mut decide: impl FnMut(Option<&KvItem>) -> (ItemDeed, T) + Send,
     ) -> Result<Changed<T>, ShelfError> {
         if sight == Sight::Blind {
             let (deed, told) = decide(None);
@@ -211,7 +211,7 @@ impl Shelf for CodedShelf {
         let status = self.memory.status();
         ShelfGauge {
             items: status.keys as u64,
-            bytes: status.chunk_bytes - status.dead_bytes,
+            bytes: status.chunk_bytes.saturating_sub(status.dead_bytes),
             stored: self.stored.load(Relaxed),
             found_ended: self.found_ended.load(Relaxed),
             found_flushed: self.found_flushed.load(Relaxed),

@@ -7,7 +7,7 @@ use crate::{
     item::{KvItem, Marks, memcached_class, memcached_len},
     meta_command,
     request::{Command, Count as CountRequest, Get, Request, Store, StoreMode},
-    shelf::{Deed, Shelf, ShelfError, Sight, Trace},
+    shelf::{ItemDeed, Shelf, ShelfError, Sight, Trace},
     statistic,
     turn::{NO_NUMBER, Turn},
 };
@@ -159,7 +159,7 @@ impl<S: Shelf> Turn<'_, S> {
     async fn too_large(&mut self, key: &[u8], removes: bool, is_quiet: bool) {
         self.tally.one(Count::TooLarge);
         if removes {
-            let remove = |_: Option<&KvItem>| (Deed::Remove, ());
+            let remove = |_: Option<&KvItem>| (ItemDeed::Remove, ());
             let removed = self.door.shelf.change(key, Sight::Blind, self.now_s, remove).await;
             if let Err(error) = removed {
                 return self.fail(error, is_quiet);
@@ -169,7 +169,7 @@ impl<S: Shelf> Turn<'_, S> {
     }
 
     async fn delete(&mut self, key: &[u8], is_quiet: bool) {
-        let decide = |old: Option<&KvItem>| (Deed::Remove, old.is_some());
+        let decide = |old: Option<&KvItem>| (ItemDeed::Remove, old.is_some());
         match self.door.shelf.change(key, Sight::Open, self.now_s, decide).await {
             Ok(changed) if changed.told => {
                 self.tally.one(Count::DeleteHit);

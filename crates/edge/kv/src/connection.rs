@@ -126,9 +126,10 @@ impl<S: Shelf> Talk<'_, S> {
         let read = within(wait, self.wire.read_buf(&mut self.inbox));
         let read = if is_between {
             tokio::select! {
+                // What has not been read has not begun.
                 biased;
-                read = read => read,
                 () = shutdown.cancelled() => return Err(End::Done),
+                read = read => read,
             }
         } else {
             read.await
@@ -246,11 +247,13 @@ impl<S: Shelf> Talk<'_, S> {
 
     /// Carries out one command; whether there may be more.
     async fn carry_out(&mut self, request: Request, now_s: u32) -> bool {
-        match &request.command {
-            Command::Quit => return false,
-            Command::Get(get) => return self.get(get, now_s).await,
-            _ => self.turn(now_s).carry_out(&request).await,
+        if request.command == Command::Quit {
+            return false;
         }
+        if let Command::Get(get) = &request.command {
+            return self.get(get, now_s).await;
+        }
+        self.turn(now_s).carry_out(&request).await;
         self.send_many().await
     }
 

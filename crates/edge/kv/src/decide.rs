@@ -5,7 +5,7 @@ use crate::{
     item::{KvItem, Marks, is_in_pieces, memcached_len},
     number::unsigned_64,
     request::{Meta, Store, StoreMode},
-    shelf::Deed,
+    shelf::ItemDeed,
 };
 use bytes::{BufMut as _, Bytes, BytesMut};
 
@@ -44,7 +44,7 @@ pub(crate) fn store(
     item_max: usize,
     now_s: u32,
     old: Option<&KvItem>,
-) -> (Deed, StoreEnd) {
+) -> (ItemDeed, StoreEnd) {
     let is_binary = store.meta.as_ref().is_some_and(|meta| meta.is_binary);
     let fresh = KvItem {
         flags: store.flags,
@@ -56,32 +56,32 @@ pub(crate) fn store(
     };
     let Some(old) = old else {
         return match store.mode {
-            StoreMode::Set | StoreMode::Add => (Deed::Store(fresh), StoreEnd::Stored),
-            StoreMode::Cas => (Deed::Keep, StoreEnd::NotFound),
+            StoreMode::Set | StoreMode::Add => (ItemDeed::Store(fresh), StoreEnd::Stored),
+            StoreMode::Cas => (ItemDeed::Keep, StoreEnd::NotFound),
             StoreMode::Replace | StoreMode::Append | StoreMode::Prepend => {
-                (Deed::Keep, StoreEnd::NotStored)
+                (ItemDeed::Keep, StoreEnd::NotStored)
             }
         };
     };
     match (store.mode, compare(store, old)) {
-        (StoreMode::Add, _) => (Deed::Keep, StoreEnd::NotStored),
+        (StoreMode::Add, _) => (ItemDeed::Keep, StoreEnd::NotStored),
         (StoreMode::Set | StoreMode::Replace, _) | (StoreMode::Cas, Match::Same) => {
-            (Deed::Store(fresh), StoreEnd::Stored)
+            (ItemDeed::Store(fresh), StoreEnd::Stored)
         }
         (StoreMode::Cas, Match::Older) => {
             let marks = fresh.marks.with(Marks::STALE);
             let marks = marks.with_if(old.marks.has(Marks::WON), Marks::WON);
             let exptime_s = old.exptime_s;
-            (Deed::Store(KvItem { exptime_s, marks, ..fresh }), StoreEnd::Stored)
+            (ItemDeed::Store(KvItem { exptime_s, marks, ..fresh }), StoreEnd::Stored)
         }
         (StoreMode::Cas, Match::Unasked | Match::Other)
         | (StoreMode::Append | StoreMode::Prepend, Match::Older | Match::Other) => {
-            (Deed::Keep, StoreEnd::Exists)
+            (ItemDeed::Keep, StoreEnd::Exists)
         }
         (mode @ (StoreMode::Append | StoreMode::Prepend), Match::Unasked | Match::Same) => {
             let len = old.value.len() + store.value.len();
             if memcached_len(store.key.len(), old.flags, len) > item_max {
-                return (Deed::Keep, StoreEnd::NotStored);
+                return (ItemDeed::Keep, StoreEnd::NotStored);
             }
             let value = if mode == StoreMode::Append {
                 joined(&old.value, &store.value)
@@ -91,7 +91,7 @@ pub(crate) fn store(
             let marks = fresh.marks.with_if(old.marks.has(Marks::BINARY), Marks::BINARY);
             let (flags, exptime_s) = (old.flags, old.exptime_s);
             let item = KvItem { flags, exptime_s, marks, value, ..fresh };
-            (Deed::Store(item), StoreEnd::Stored)
+            (ItemDeed::Store(item), StoreEnd::Stored)
         }
     }
 }
@@ -104,12 +104,12 @@ fn joined(first: &[u8], last: &[u8]) -> Bytes {
 }
 
 /// The item gets another end, and is in use.
-pub(crate) fn touch(exptime: i32, now_s: u32, old: Option<&KvItem>) -> (Deed, ()) {
+pub(crate) fn touch(exptime: i32, now_s: u32, old: Option<&KvItem>) -> (ItemDeed, ()) {
     let touched = |old: &KvItem| {
         let exptime_s = end_of(exptime, now_s);
-        Deed::Edit(KvItem { exptime_s, ..used(old, now_s) })
+        ItemDeed::Edit(KvItem { exptime_s, ..used(old, now_s) })
     };
-    (old.map_or(Deed::Keep, touched), ())
+    (old.map_or(ItemDeed::Keep, touched), ())
 }
 
 fn used(old: &KvItem, now_s: u32) -> KvItem {
@@ -139,23 +139,23 @@ pub(crate) struct Step<'a> {
 }
 
 /// Counts a number up or down.
-pub(crate) fn count(step: Step<'_>, now_s: u32, old: Option<&KvItem>) -> (Deed, CountEnd) {
+pub(crate) fn count(step: Step<'_>, now_s: u32, old: Option<&KvItem>) -> (ItemDeed, CountEnd) {
     let Some(old) = old else {
         let Some(meta) = step.meta.filter(|meta| meta.vivify.is_some()) else {
-            return (Deed::Keep, CountEnd::Missing);
+            return (ItemDeed::Keep, CountEnd::Missing);
         };
         let value = Bytes::copy_from_slice(itoa::Buffer::new().format(meta.initial).as_bytes());
         let made = KvItem { value, ..made(meta, now_s) };
-        return (Deed::Store(made), CountEnd::Begins(meta.initial));
+        return (ItemDeed::Store(made), CountEnd::Begins(meta.initial));
     };
     let len = old.value.len();
     if len == 0 || is_in_pieces(step.key.len(), old.flags, len) {
-        return (Deed::Keep, CountEnd::NoNumber);
+        return (ItemDeed::Keep, CountEnd::NoNumber);
     }
     if step.meta.and_then(|meta| meta.cas).is_some_and(|cas| cas != 0 && cas != old.cas) {
-        return (Deed::Keep, CountEnd::Exists);
+        return (ItemDeed::Keep, CountEnd::Exists);
     }
-    let Some(number) = unsigned_64(&old.value) else { return (Deed::Keep, CountEnd::NoNumber) };
+    let Some(number) = unsigned_64(&old.value) else { return (ItemDeed::Keep, CountEnd::NoNumber) };
     let number =
         if step.is_up { number.wrapping_add(step.by) } else { number.saturating_sub(step.by) };
     let mut digits = itoa::Buffer::new();
@@ -170,7 +170,7 @@ pub(crate) fn count(step: Step<'_>, now_s: u32, old: Option<&KvItem>) -> (Deed, 
         step.meta.map_or(old.exptime_s, |meta| end_after(meta, old.exptime_s, false, now_s));
     let value = Bytes::from(value);
     let item = KvItem { exptime_s, used_s: now_s, marks: kept, value, ..old.clone() };
-    (Deed::Store(item), CountEnd::Is(number))
+    (ItemDeed::Store(item), CountEnd::Is(number))
 }
 
 /// An item that was not there and is made because of `N`.
@@ -231,23 +231,23 @@ pub(crate) fn wins(meta: &Meta, now_s: u32, old: &KvItem) -> bool {
 }
 
 /// Gets an item, with what the flags change of it.
-pub(crate) fn meta_get(meta: &Meta, now_s: u32, old: Option<&KvItem>) -> (Deed, Option<Found>) {
+pub(crate) fn meta_get(meta: &Meta, now_s: u32, old: Option<&KvItem>) -> (ItemDeed, Option<Found>) {
     let is_used = !meta.has(b'u');
     let trace = |item: KvItem| if is_used { used(&item, now_s) } else { item };
     let Some(old) = old else {
         if meta.vivify.is_none() {
-            return (Deed::Keep, None);
+            return (ItemDeed::Keep, None);
         }
         let made = made(meta, now_s);
         let marks = made.marks.with(Marks::WON);
         let found = Found { is_made: true, has_won: true };
-        return (Deed::Store(trace(KvItem { marks, ..made })), Some(found));
+        return (ItemDeed::Store(trace(KvItem { marks, ..made })), Some(found));
     };
     let has_won = wins(meta, now_s, old);
     let marks = old.marks.with_if(has_won, Marks::WON);
     let exptime_s = end_after(meta, old.exptime_s, false, now_s);
     let edited = trace(KvItem { exptime_s, marks, ..old.clone() });
-    (Deed::Edit(edited), Some(Found { is_made: false, has_won }))
+    (ItemDeed::Edit(edited), Some(Found { is_made: false, has_won }))
 }
 
 /// How a deletion ended.
@@ -261,15 +261,15 @@ pub(crate) enum DeleteEnd {
 }
 
 /// Deletes an item, or says that it is out of date.
-pub(crate) fn meta_delete(meta: &Meta, now_s: u32, old: Option<&KvItem>) -> (Deed, DeleteEnd) {
-    let Some(old) = old else { return (Deed::Keep, DeleteEnd::NotFound) };
+pub(crate) fn meta_delete(meta: &Meta, now_s: u32, old: Option<&KvItem>) -> (ItemDeed, DeleteEnd) {
+    let Some(old) = old else { return (ItemDeed::Keep, DeleteEnd::NotFound) };
     if meta.cas.is_some_and(|cas| cas != old.cas) {
-        return (Deed::Keep, DeleteEnd::Exists);
+        return (ItemDeed::Keep, DeleteEnd::Exists);
     }
     if !meta.has(b'I') {
-        return (Deed::Remove, DeleteEnd::Deleted);
+        return (ItemDeed::Remove, DeleteEnd::Deleted);
     }
     let exptime_s = meta.exptime.map_or(old.exptime_s, |exptime| end_of(exptime, now_s));
     let marks = old.marks.with(Marks::STALE).without(Marks::WON);
-    (Deed::Store(KvItem { exptime_s, marks, ..old.clone() }), DeleteEnd::Stale)
+    (ItemDeed::Store(KvItem { exptime_s, marks, ..old.clone() }), DeleteEnd::Stale)
 }

@@ -54,5 +54,5 @@ pub use item::{KvItem, Marks};
 pub use local::LocalShelf;
 pub use serve::KvDoor;
 pub use settings::KvSettings;
-pub use shelf::{Changed, Deed, Shelf, ShelfError, ShelfGauge, Sight, Trace};
+pub use shelf::{Changed, ItemDeed, Shelf, ShelfError, ShelfGauge, Sight, Trace};
 pub use status::KvStatus;

@@ -1,6 +1,6 @@
 use crate::{
     item::KvItem,
-    shelf::{Changed, Deed, Shelf, ShelfError, ShelfGauge, Sight, Trace},
+    shelf::{Changed, ItemDeed, Shelf, ShelfError, ShelfGauge, Sight, Trace},
     sieve::Sieve,
 };
 use bytes::Bytes;
@@ -112,24 +112,24 @@ impl Shelf for LocalShelf {
         key: &[u8],
         _sight: Sight,
         now_s: u32,
-        mut decide: impl FnMut(Option<&KvItem>) -> (Deed, T) + Send,
+        mut decide: impl FnMut(Option<&KvItem>) -> (ItemDeed, T) + Send,
     ) -> Result<Changed<T>, ShelfError> {
         let (hash, mut part) = self.part(key);
         let before = self.find(&mut part, hash, key, now_s);
         let (deed, told) = decide(before.as_ref());
         let after = match deed {
-            Deed::Keep => before.clone(),
-            Deed::Edit(item) => {
+            ItemDeed::Keep => before.clone(),
+            ItemDeed::Edit(item) => {
                 part.edit(hash, key, &item);
                 Some(item)
             }
-            Deed::Store(item) => {
+            ItemDeed::Store(item) => {
                 let cas = self.cas.fetch_add(1, Relaxed) + 1;
                 let item = KvItem { cas, ..item };
                 part.store(hash, key, &item, now_s, |key| self.hasher.hash_one(key));
                 Some(item)
             }
-            Deed::Remove => {
+            ItemDeed::Remove => {
                 part.remove(hash, key);
                 None
             }
@@ -188,7 +188,8 @@ mod tests {
     }
 
     fn put(shelf: &LocalShelf, key: &[u8], item: &KvItem, now_s: u32) -> KvItem {
-        let stored = shelf.change(key, Sight::Blind, now_s, |_| (Deed::Store(item.clone()), ()));
+        let stored =
+            shelf.change(key, Sight::Blind, now_s, |_| (ItemDeed::Store(item.clone()), ()));
         block_on(stored).unwrap().after.unwrap()
     }
 
@@ -203,7 +204,7 @@ mod tests {
         let second = put(&shelf, b"k", &item(b"2"), 5).cas;
         assert!(second > first && first > first_cas() - CAS_PER_MS * 60_000);
         let edited = block_on(shelf.change(b"k", Sight::Open, 5, |item| {
-            (Deed::Edit(KvItem { exptime_s: 9, ..item.cloned().unwrap() }), ())
+            (ItemDeed::Edit(KvItem { exptime_s: 9, ..item.cloned().unwrap() }), ())
         }));
         assert_eq!(edited.unwrap().after.map(|item| (item.cas, item.exptime_s)), Some((second, 9)));
         assert!(value(&shelf, b"k", 8).is_some() && value(&shelf, b"k", 9).is_none());

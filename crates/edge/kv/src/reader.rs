@@ -24,6 +24,7 @@ const END_LEN: usize = 2;
 
 /// What there is of requests.
 #[derive(PartialEq, Eq, Debug)]
+#[expect(clippy::large_enum_variant, reason = "it is taken apart at once: a box would cost more")]
 pub(crate) enum Parsed {
     /// No whole one; this many bytes are to be there before it is worth asking again.
     More(usize),
@@ -31,6 +32,23 @@ pub(crate) enum Parsed {
     Request(Request),
     /// Nothing that follows would be understood: this is said, and the connection closed.
     Close(&'static str),
+}
+
+/// Why there is no line.
+enum NoLine {
+    /// It has no end yet; this many bytes are to be there before it is worth asking again.
+    Yet(usize),
+    /// It is longer than one may be.
+    TooLong,
+}
+
+impl From<NoLine> for Parsed {
+    fn from(none: NoLine) -> Self {
+        match none {
+            NoLine::Yet(need) => Self::More(need),
+            NoLine::TooLong => Self::Close("CLIENT_ERROR line too long"),
+        }
+    }
 }
 
 /// Takes requests off a connection's bytes.
@@ -105,7 +123,7 @@ impl Reader {
             }
             let line = match self.line(inbox, is_of_keys) {
                 Ok(line) => line.freeze(),
-                Err(parsed) => return parsed,
+                Err(none) => return none.into(),
             };
             match classic::head(&line) {
                 Head::Whole(request) => return Parsed::Request(request),
@@ -147,18 +165,18 @@ impl Reader {
         &mut self,
         inbox: &mut BytesMut,
         is_long: fn(&[u8]) -> bool,
-    ) -> Result<BytesMut, Parsed> {
+    ) -> Result<BytesMut, NoLine> {
         let found = inbox[self.seen..].iter().position(|&byte| byte == b'\n');
         let len = found.map_or(inbox.len(), |at| self.seen + at);
         if len > LINE_LEN_MAX {
             let max = if is_long(inbox) { KEYS_LINE_LEN_MAX } else { LINE_LEN_MAX };
             if len > max {
-                return Err(Parsed::Close("CLIENT_ERROR line too long"));
+                return Err(NoLine::TooLong);
             }
         }
         if found.is_none() {
             self.seen = len;
-            return Err(Parsed::More(len + 1));
+            return Err(NoLine::Yet(len + 1));
         }
         self.seen = 0;
         let mut line = inbox.split_to(len + 1);
@@ -202,7 +220,7 @@ impl Reader {
     fn introduction(&mut self, inbox: &mut BytesMut) -> Parsed {
         let line = match self.line(inbox, |_| false) {
             Ok(line) => line,
-            Err(parsed) => return parsed,
+            Err(none) => return none.into(),
         };
         let tokens = Tokens::of(&line);
         let len = match tokens.words() {

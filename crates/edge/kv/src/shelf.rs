@@ -6,7 +6,7 @@ use thiserror::Error;
 
 /// What becomes of a key.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Deed {
+pub enum ItemDeed {
     /// Nothing.
     Keep,
     /// Its item keeps value and version, and gets the other fields of this.
@@ -31,7 +31,7 @@ pub enum Sight {
 pub struct Changed<T> {
     /// What was shown.
     pub before: Option<KvItem>,
-    /// What is there now, if that is known: nothing after [`Deed::Keep`] of what was not shown.
+    /// What is there now, if that is known: nothing after [`ItemDeed::Keep`] of what was not shown.
     pub after: Option<KvItem>,
     /// What was said besides.
     pub told: T,
@@ -112,7 +112,7 @@ pub trait Shelf: Send + Sync + 'static {
         key: &[u8],
         sight: Sight,
         now_s: u32,
-        decide: impl FnMut(Option<&KvItem>) -> (Deed, T) + Send,
+        decide: impl FnMut(Option<&KvItem>) -> (ItemDeed, T) + Send,
     ) -> impl Future<Output = Result<Changed<T>, ShelfError>> + Send;
 
     /// From second `at_s` on nothing is there that was last used before; at once if it has come.

@@ -12,9 +12,9 @@ use std::mem::size_of;
 
 /// No place.
 const NOWHERE: u32 = u32::MAX;
-/// Bytes that an item takes beside key and value: its place, its entry in the index, and what the
-/// allocator keeps for itself.
-pub(crate) const SIEVE_ITEM_LEN: usize = size_of::<Place>() + 8 + 16;
+/// Bytes that an item takes beside key and value: its place; the index, and the room that both have
+/// to grow; what the allocator keeps; the count of those who read it. Measured, not only added up.
+pub(crate) const SIEVE_ITEM_LEN: usize = size_of::<Place>() + 24 + 16 + 32;
 
 /// An item and where it stands.
 #[derive(Debug)]

@@ -1,4 +1,5 @@
 //! The door beside memcached itself: the same commands, the same answers.
+#![allow(clippy::unwrap_used, reason = "a test ends where anything fails")]
 
 #[path = "../../memory/tests/support/mod.rs"]
 mod support;

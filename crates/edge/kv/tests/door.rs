@@ -1,4 +1,5 @@
 //! Connections: who may come in, how long they may be silent, and how much they may take.
+#![allow(clippy::unwrap_used, reason = "a test ends where anything fails")]
 
 use ripstop_kv::{KvDoor, KvSettings, KvUsers, LocalShelf};
 use ripstop_listen::{Pinned, Tls};
@@ -19,7 +20,7 @@ const MIB: usize = 1 << 20;
 struct Served {
     at: SocketAddr,
     stop: CancellationToken,
-    served: JoinHandle<()>,
+    end: JoinHandle<()>,
 }
 
 async fn serve(settings: KvSettings) -> Served {
@@ -27,7 +28,7 @@ async fn serve(settings: KvSettings) -> Served {
     let at = listener.local_addr().unwrap();
     let stop = CancellationToken::new();
     let door = KvDoor::new(LocalShelf::new(256 * MIB), settings);
-    Served { at, stop: stop.clone(), served: tokio::spawn(door.serve(listener, stop)) }
+    Served { at, stop: stop.clone(), end: tokio::spawn(door.serve(listener, stop)) }
 }
 
 impl Served {
@@ -172,7 +173,7 @@ async fn what_has_begun_ends_and_who_is_idle_goes_when_it_stops() {
     assert_eq!(closed(&mut idle).await, 0);
     assert_eq!(ask(&mut busy, "345\r\n", "\r\n").await, "STORED\r\n");
     assert_eq!(closed(&mut busy).await, 0);
-    timeout(SOON, served.served).await.expect("it stops").unwrap();
+    timeout(SOON, served.end).await.expect("it stops").unwrap();
 }
 
 #[tokio::test]
