@@ -167,8 +167,12 @@ impl<S: Shelf> Talk<'_, S> {
     /// by announcing one; if there is none, the value is not stored.
     async fn make_room(&mut self) -> Result<(), End> {
         let len = self.inbox.len();
-        let room = self.need.min(len * 2).max(len + 1).max(self.read_len);
-        if self.need <= VALUE_LEN_FREE || room <= VALUE_LEN_FREE {
+        let room = if self.need > VALUE_LEN_FREE {
+            self.need.min((len * 2).max(len + self.read_len))
+        } else {
+            self.need.max(len + self.read_len)
+        };
+        if self.need <= VALUE_LEN_FREE || len <= VALUE_LEN_FREE {
             if self.incoming.is_held() {
                 // What is left does not keep the memory of the long value before it.
                 self.inbox = BytesMut::from(&self.inbox[..]);
