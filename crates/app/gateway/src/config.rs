@@ -5,6 +5,7 @@ mod adopt;
 mod bounds;
 mod delay_model;
 mod describe;
+mod kv;
 mod name;
 mod node;
 mod plan_file;
@@ -19,6 +20,7 @@ mod variable;
 
 pub use address::{AdminAddress, TlsFiles};
 pub use describe::describe;
+pub use kv::{KvConfig, KvPlace};
 pub use node::{NodeConfig, NodeDelay, NodePlace};
 pub use plan_file::{PLAN_FORMAT, PlanFile, PlanGroup};
 pub use pool::{PACK_BELOW_MAX, PlanSource, PoolConfig};

@@ -1,6 +1,6 @@
 //! How many files and sockets the process may have open, and who gets them.
 
-use crate::config::{Config, NodePlace};
+use crate::config::{Config, KvConfig, NodePlace};
 use anyhow::{Result, ensure};
 use ripstop_telemetry::AdminSettings;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -37,7 +37,8 @@ pub(crate) fn connections_max(config: &Config, descriptors: u64) -> Result<usize
     let lanes = nodes.filter(|node| !matches!(node.place, NodePlace::Memory { .. }));
     let lanes: u64 = lanes.map(|node| u64::from(node.lanes)).sum();
     let admin = AdminSettings::default().connections_max as u64;
-    let kept = lanes * PER_LANE + admin + PROGRAM;
+    let kv = config.kv.as_ref().map_or(0, KvConfig::sockets);
+    let kept = lanes * PER_LANE + admin + PROGRAM + kv;
     let left = descriptors.saturating_sub(kept);
     if let Some(configured) = config.connections_max {
         ensure!(

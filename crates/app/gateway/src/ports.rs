@@ -1,11 +1,13 @@
 //! The two ports: bound, with what they speak and whom they let in.
 
 use crate::{
-    config::{AdminAddress, Config, TlsFiles},
+    config::{AdminAddress, Config},
+    kv::KvPort,
     owner_only,
+    socket::{bind, load},
 };
 use anyhow::{Context as _, Result, ensure};
-use ripstop_listen::{Listener, Tls, TlsError};
+use ripstop_listen::{Listener, Tls};
 use ripstop_telemetry::{AdminSettings, AdminToken};
 use std::{
     fs,
@@ -26,6 +28,7 @@ pub(crate) struct Ports {
     pub admin_listener: Listener,
     pub admin: AdminAddress,
     pub admin_settings: AdminSettings,
+    pub kv: Option<KvPort>,
 }
 
 impl Ports {
@@ -38,6 +41,10 @@ impl Ports {
             token: token.map(AdminToken::new),
             tls: load(config.admin_tls.as_ref(), Tls::load_http1)?,
             ..AdminSettings::default()
+        };
+        let kv = match &config.kv {
+            Some(kv) => Some(KvPort::open(kv).await?),
+            None => None,
         };
         let listener = bind(config.listen, "gateway.listen").await?;
         let listen = listener.local_addr()?;
@@ -53,7 +60,7 @@ impl Ports {
                 (Listener::from(listener), AdminAddress::Unix(std::path::absolute(path)?))
             }
         };
-        let ports = Self { listener, listen, tls, admin_listener, admin, admin_settings };
+        let ports = Self { listener, listen, tls, admin_listener, admin, admin_settings, kv };
         ports.warn();
         Ok(ports)
     }
@@ -65,6 +72,9 @@ impl Ports {
                 "S3 is served to the network without TLS: anyone on the path can read and change what is \
                  sent (gateway.tls_certificate)"
             );
+        }
+        if let Some(kv) = &self.kv {
+            kv.warn();
         }
         if !self.admin.is_reached_from_outside() {
             return;
@@ -84,27 +94,11 @@ impl Ports {
         }
     }
 
-    /// What the S3 port speaks TLS with.
-    pub(crate) fn tls(&self) -> Option<Tls> {
-        self.tls.clone()
+    /// What the S3 port, the admin port and the door that speaks memcached speak TLS with.
+    pub(crate) fn all_tls(&self) -> [Option<Tls>; 3] {
+        let kv = self.kv.as_ref().and_then(|kv| kv.settings.tls.clone());
+        [self.tls.clone(), self.admin_settings.tls.clone(), kv]
     }
-
-    /// What the admin port speaks TLS with.
-    pub(crate) fn admin_tls(&self) -> Option<Tls> {
-        self.admin_settings.tls.clone()
-    }
-}
-
-fn load(
-    files: Option<&TlsFiles>,
-    with: fn(&Path, &Path) -> Result<Tls, TlsError>,
-) -> Result<Option<Tls>, TlsError> {
-    files.map(|files| with(&files.certificate, &files.key)).transpose()
-}
-
-async fn bind(address: SocketAddr, key: &str) -> Result<TcpListener> {
-    let listener = TcpListener::bind(address).await;
-    listener.with_context(|| format!("{key} = \"{address}\" cannot be listened on"))
 }
 
 /// A socket for its owner alone. One that nobody listens on any more is removed before; nothing

@@ -40,8 +40,8 @@ pub(crate) struct Reload {
     delays: BTreeMap<String, DelayFactor>,
     rosters: Vec<Arc<Roster>>,
     metrics: Option<Metrics>,
-    /// Of the S3 port, and of the admin port.
-    tls: OnceLock<[Option<Tls>; 2]>,
+    /// Of the S3 port, of the admin port, and of the door that speaks memcached.
+    tls: OnceLock<[Option<Tls>; 3]>,
     now: Mutex<Now>,
 }
 
@@ -106,17 +106,19 @@ impl Reload {
         found.map(|named| named.name.clone())
     }
 
-    /// Reads the certificates of these ports, S3 and admin, along with the rest.
-    pub(crate) fn renew_with(&self, s3: Option<Tls>, admin: Option<Tls>) {
+    /// Reads the certificates of these ports, S3, admin and memcached, along with the rest.
+    pub(crate) fn renew_with(&self, ports: [Option<Tls>; 3]) {
         // Said once, by the caller that began it.
-        let _ = self.tls.set([s3, admin]);
+        let _ = self.tls.set(ports);
     }
 
     /// Certificates and keys, read again where they were and are configured.
     fn renewals(&self, config: &Config) -> Result<Vec<NewPair>> {
         let served = self.tls.get().into_iter().flatten();
         let mut renewals = Vec::new();
-        for (tls, files) in served.zip([&config.tls, &config.admin_tls]) {
+        let kv = config.kv.as_ref().and_then(|kv| kv.tls.as_ref());
+        let files = [config.tls.as_ref(), config.admin_tls.as_ref(), kv];
+        for (tls, files) in served.zip(files) {
             if let (Some(tls), Some(files)) = (tls, files) {
                 renewals.push(tls.renewal(&files.certificate, &files.key)?);
             }

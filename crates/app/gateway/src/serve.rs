@@ -150,17 +150,21 @@ impl Gateway {
         let Self { config, start, ports, recorder, telemetry, assembly, .. } = self;
         let (_folder, _task_logs) = (self.folder, self.task_logs);
         let (listen, admin) = (ports.listen, &ports.admin);
+        if let Some(kv) = &ports.kv {
+            tracing::info!(listen = %kv.at, "memcached is spoken");
+        }
         tracing::info!(%listen, %admin, data = %config.data.display(), "ripstop serves");
         let seams = (start.reread, start.planning);
         let metrics = telemetry.metrics.clone();
         let reload = Reload::begin(seams, &config, self.keys, &assembly, metrics)?;
-        reload.renew_with(ports.tls(), ports.admin_tls());
+        reload.renew_with(ports.all_tls());
         let reloading = ripstop_host::spawn(reload_when_told(reload.clone(), signals.reload));
         let desk = desk(&assembly, &telemetry, &reload, self.started);
         let scrubbing = scrub::spawn(assembly.catalog.clone(), config.catalog_scrub_every);
         let stop = signals.stop;
         let admin = serve_admin(ports.admin_listener, desk, ports.admin_settings, stop.clone());
         let admin_served = ripstop_host::spawn(admin);
+        let kv = ports.kv.map(|kv| kv.serve(config.stop_within, &telemetry, stop.clone()));
         let settings = s3_settings(&config, self.connections_max, ports.tls, &assembly.memory);
         let stopping = stop.clone();
         let stopped = async {
@@ -172,6 +176,9 @@ impl Gateway {
         let served = ripstop_s3::serve(ports.listener, store, keyring, settings, observer, stop);
         let ((), stopped) = tokio::join!(served, stopped);
         admin_served.await?;
+        if let Some(kv) = kv {
+            kv.await?;
+        }
         scrubbing.abort();
         reloading.abort();
         assembly.settle(config.stop_within.saturating_sub(ripstop_host::since(stopped))).await;

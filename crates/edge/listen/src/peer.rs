@@ -1,4 +1,4 @@
-use crate::places::Seat;
+use crate::places::{Busy, Seat};
 use std::{fmt, net::IpAddr, sync::Arc};
 
 /// Who is at the other end of a connection.
@@ -24,6 +24,12 @@ impl Peer {
         self.secure
     }
 
+    /// A request begins, which ends when what is returned is dropped: until then, and until its
+    /// answer is flushed, the connection gives way to nobody.
+    pub fn begin(&self) -> Engaged {
+        Engaged { _busy: self.seat.begin() }
+    }
+
     /// The peer has proved who it is: its connection gives way after those of strangers.
     pub fn vouch(&self) {
         self.seat.vouch();
@@ -37,4 +43,10 @@ impl fmt::Debug for Peer {
             .field("secure", &self.secure)
             .finish_non_exhaustive()
     }
+}
+
+/// A request that runs.
+#[derive(Debug)]
+pub struct Engaged {
+    _busy: Busy,
 }

@@ -3,6 +3,8 @@ use crate::{
     connection::connection,
     listener::Socket,
     places::{Places, Seat},
+    stream::Stream,
+    wire::Wire,
 };
 use http::{Request, Response};
 use http_body::Body;
@@ -15,6 +17,7 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
+use tokio_rustls::TlsAcceptor;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// How long to wait when the system has no descriptors left.
@@ -35,6 +38,65 @@ pub async fn serve<A, F, B>(
     B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
 {
     let settings = Arc::new(settings);
+    let (of_each, stop) = (settings.clone(), shutdown.clone());
+    let talk = move |socket, address, seat| {
+        connection(socket, address, seat, of_each.clone(), answer.clone(), stop.clone())
+    };
+    accept(listener, settings, talk, shutdown).await;
+}
+
+/// The same for who speaks something other than HTTP: `talk` has each connection to its end, and is
+/// to hear of `shutdown` itself. It tells the peer of every request ([`Peer::begin`]), and flushes
+/// the wire when that is answered: from then on the connection may give way to another.
+pub async fn serve_wires<T, F>(
+    listener: Listener,
+    settings: ListenSettings,
+    talk: T,
+    shutdown: CancellationToken,
+) where
+    T: Fn(Wire, Peer) -> F + Clone + Send + 'static,
+    F: Future<Output = ()> + Send + 'static,
+{
+    let settings = Arc::new(settings);
+    let of_each = settings.clone();
+    let talk =
+        move |socket, address, seat| wire(socket, address, seat, of_each.clone(), talk.clone());
+    accept(listener, settings, talk, shutdown).await;
+}
+
+/// Has what a connection is, once it can be spoken on.
+async fn wire<T, F>(
+    socket: Socket,
+    address: Option<IpAddr>,
+    seat: Arc<Seat>,
+    settings: Arc<ListenSettings>,
+    talk: T,
+) where
+    T: Fn(Wire, Peer) -> F,
+    F: Future<Output = ()>,
+{
+    let peer = Peer::new(address, settings.tls.is_some(), seat.clone());
+    let first_byte_timeout = settings.first_byte_timeout;
+    let stream = Stream::new(socket, seat, first_byte_timeout, settings.pace.clone());
+    let Some(tls) = &settings.tls else { return talk(stream.into(), peer).await };
+    let shaken = TlsAcceptor::from(tls.now()).accept(stream);
+    match tokio::time::timeout(first_byte_timeout, shaken).await {
+        Err(_) => tracing::debug!("no TLS handshake in time"),
+        Ok(Err(error)) => tracing::debug!(%error, "no TLS handshake"),
+        Ok(Ok(stream)) => talk(stream.into(), peer).await,
+    }
+}
+
+/// Accepts connections until `shutdown`, and has each served to its end.
+async fn accept<T, F>(
+    listener: Listener,
+    settings: Arc<ListenSettings>,
+    talk: T,
+    shutdown: CancellationToken,
+) where
+    T: Fn(Socket, Option<IpAddr>, Arc<Seat>) -> F,
+    F: Future<Output = ()> + Send + 'static,
+{
     let places = Places::new(&settings);
     let connections = TaskTracker::new();
     let abandon = CancellationToken::new();
@@ -46,14 +108,7 @@ pub async fn serve<A, F, B>(
         };
         let Some((socket, address, seat)) = came else { continue };
         let (abandon, cut) = (abandon.clone(), seat.clone());
-        let served = connection(
-            socket,
-            address,
-            seat.clone(),
-            settings.clone(),
-            answer.clone(),
-            shutdown.clone(),
-        );
+        let served = talk(socket, address, seat.clone());
         let place = Place(seat);
         connections.spawn(ripstop_host::carried(async move {
             tokio::select! {

@@ -83,6 +83,11 @@ impl Tls {
         Self::offering(&["http/1.1"], certificate, key)
     }
 
+    /// Offers no protocol by name: for what is not HTTP.
+    pub fn load_nameless(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
+        Self::offering(&[], certificate, key)
+    }
+
     fn offering(
         protocols: &[&'static str],
         certificate: &Path,

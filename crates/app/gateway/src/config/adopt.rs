@@ -1,4 +1,4 @@
-use super::{address::TlsFiles, pool::PoolConfig, resolve::Config};
+use super::{address::TlsFiles, kv::KvConfig, pool::PoolConfig, resolve::Config};
 
 impl Config {
     /// This configuration with everything from `read` that can change while a gateway serves. Where
@@ -17,6 +17,7 @@ impl Config {
             admin_tls: renewed(self.admin_tls.as_ref(), read.admin_tls.as_ref()),
             tenants: read.tenants.clone(),
             quotas: read.quotas.clone(),
+            kv: self.kv.as_ref().map(|kv| kv.adopting(read.kv.as_ref())),
             pools: pools.collect(),
             ..self.clone()
         }
@@ -31,6 +32,14 @@ impl Config {
 /// Files can take the place of others, but to begin or end with TLS takes a restart.
 fn renewed(serving: Option<&TlsFiles>, read: Option<&TlsFiles>) -> Option<TlsFiles> {
     serving.map(|serving| read.unwrap_or(serving).clone())
+}
+
+impl KvConfig {
+    fn adopting(&self, read: Option<&Self>) -> Self {
+        let tls =
+            read.map_or(self.tls.clone(), |read| renewed(self.tls.as_ref(), read.tls.as_ref()));
+        Self { tls, ..self.clone() }
+    }
 }
 
 impl PoolConfig {
@@ -117,6 +126,22 @@ mod tests {
         assert!(is_adopted(&one, &other));
         assert!(!is_adopted(&one, &tls("")));
         assert!(!is_adopted(&tls(""), &one));
+    }
+
+    #[test]
+    fn of_the_door_that_speaks_memcached_only_certificates_are_renewed() {
+        let kv = |keys: &str| text("", "", "", &format!("[kv]\n{keys}\n"));
+        let tls = |files: &str| kv(&format!("tls_certificate = \"{files}\"\ntls_key = \"k\""));
+        assert!(is_adopted(&tls("c"), &tls("d")) && is_adopted(&kv(""), &kv("")));
+        for (former, read) in [
+            (kv(""), tls("c")),
+            (tls("c"), kv("")),
+            (kv(""), kv("connections_max = 9")),
+            (kv(""), text("", "", "", "")),
+            (text("", "", "", ""), kv("")),
+        ] {
+            assert!(!is_adopted(&former, &read), "{former} {read}");
+        }
     }
 
     #[test]

@@ -35,6 +35,9 @@ pub(super) const QUOTA_BYTES: RangeInclusive<Size> = sizes(0, 1024 * 1024 * TIB)
 /// Objects that a bucket may hold.
 pub(super) const QUOTA_OBJECTS: RangeInclusive<u64> = 0..=1_000_000_000_000;
 
+/// What an item of the door that speaks memcached comes to.
+pub(super) const KV_ITEM: RangeInclusive<Size> = sizes(KIB, 64 * MIB);
+
 /// Waits within a request.
 pub(super) const WAIT: RangeInclusive<Span> = spans(0, HOUR);
 /// Ends of what must have some time.

@@ -18,6 +18,7 @@ pub(super) struct Raw {
     pub node: Vec<Node>,
     pub tenant: Vec<Tenant>,
     pub quotas: Quotas,
+    pub kv: Option<Kv>,
 }
 
 #[derive(Deserialize, Debug, Default)]
@@ -147,6 +148,26 @@ pub(super) struct Tenant {
     pub parts: Option<Vec<f64>>,
     #[serde(default)]
     pub pools: Vec<String>,
+}
+
+/// The door that speaks memcached.
+#[derive(Deserialize, Debug, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Kv {
+    pub listen: Option<SocketAddr>,
+    pub memory_max: Option<Size>,
+    pub rings: Option<Vec<Vec<SocketAddr>>>,
+    pub code: Option<[usize; 2]>,
+    pub shared: Option<bool>,
+    pub users: Option<PathBuf>,
+    pub tls_certificate: Option<PathBuf>,
+    pub tls_key: Option<PathBuf>,
+    pub connections_max: Option<usize>,
+    pub connections_per_address_max: Option<usize>,
+    pub item_max: Option<Size>,
+    pub incoming_max: Option<Size>,
+    pub idle_timeout: Option<Span>,
+    pub stall_timeout: Option<Span>,
 }
 
 /// How much buckets may hold: those that are not named below, and each that is.

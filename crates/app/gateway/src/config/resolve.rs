@@ -1,6 +1,7 @@
 use super::{
     address::{AdminAddress, TlsFiles, networks, tls_files},
     bounds::{self, given},
+    kv::{self, KvConfig},
     pool::{PoolConfig, pools},
     quota,
     raw::{self, CatalogCheck, LogFormatName, Raw},
@@ -79,6 +80,8 @@ pub struct Config {
     pub tenants: Vec<TenantConfig>,
     /// How much buckets may hold.
     pub quotas: Quotas,
+    /// The door that speaks memcached, if there is one.
+    pub kv: Option<KvConfig>,
 }
 
 impl Config {
@@ -107,10 +110,15 @@ impl Config {
     }
 
     pub(super) fn fits_memory(&self, machine: u64) -> Result<()> {
-        let wanted = self.memory_max as u64 + self.catalog_cache as u64;
+        let kv = self.kv.as_ref().map_or(0, KvConfig::memory);
+        let wanted = self.memory_max as u64 + self.catalog_cache as u64 + kv;
+        let what = match self.kv {
+            None => "store.memory_max and store.catalog_cache",
+            Some(_) => "store.memory_max, store.catalog_cache, kv.memory_max and kv.incoming_max",
+        };
         ensure!(
             wanted <= machine,
-            "store.memory_max and store.catalog_cache come to {}: this machine has {}",
+            "{what} come to {}: this machine has {}",
             Size(wanted),
             Size(machine)
         );
@@ -121,7 +129,7 @@ impl Config {
 const SCRUB_EVERY: Duration = Duration::from_hours(24);
 
 pub(super) fn resolve(raw: Raw) -> Result<Config> {
-    let Raw { gateway, store, pool, node, tenant, quotas } = raw;
+    let Raw { gateway, store, pool, node, tenant, quotas, kv } = raw;
     let data = gateway.data.unwrap_or_else(|| "ripstop-data".into());
     let credentials = gateway.credentials.unwrap_or_else(|| data.join("credentials"));
     let memory_max = memory("store.memory_max", store.memory_max, 256 << 20)?;
@@ -176,6 +184,7 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
         pools,
         tenants,
         quotas: quota::resolve(quotas)?,
+        kv: kv::resolve(kv)?,
     })
 }
 

@@ -1,4 +1,5 @@
 mod extremes;
+mod kv;
 mod quotas;
 
 use super::{NodePlace, parse};

@@ -50,12 +50,19 @@ fn program() -> PathBuf {
 pub(crate) struct Server {
     child: Option<Child>,
     port: u16,
+    /// Arguments beside those that all have.
+    more: &'static [&'static str],
 }
 
 impl Server {
     /// A server on a free port.
     pub(crate) fn start() -> Self {
-        let mut server = Self { child: None, port: 0 };
+        Self::start_with(&[])
+    }
+
+    /// The same with these arguments.
+    pub(crate) fn start_with(more: &'static [&'static str]) -> Self {
+        let mut server = Self { child: None, port: 0, more };
         server.run();
         server
     }
@@ -70,6 +77,7 @@ impl Server {
         let child = Command::new(program())
             .args(["-M", "-l", "127.0.0.1", "-U", "0", "-t", "1", "-m", "1024", "-u", "nobody"])
             .args(["-p", &port])
+            .args(self.more)
             .env("MEMCACHED_PORT_FILENAME", &file)
             .stdin(Stdio::null())
             .spawn()

@@ -166,4 +166,15 @@ families! {
     CATALOG_OPERATIONS = Counter "catalog_operations": "Commits and reads of the catalog that ended, by outcome.";
     CATALOG_CORRUPT = Counter "catalog_corrupt": "Commits and reads of the catalog that met what is not what was written.";
     CATALOG_SECONDS = Histogram "catalog_operation" Seconds: "How long commits and reads of the catalog took.";
+
+    KV_COMMANDS = Counter "kv_commands": "Memcached commands that were carried out, by what became of them.";
+    KV_CONNECTIONS = Gauge "kv_connections": "Connections of memcached's clients.";
+    KV_ITEMS = Gauge "kv_items": "Items that are stored there.";
+    KV_ITEM_BYTES = Gauge "kv_item" Bytes: "Bytes that they take, keys and what is kept beside them included.";
+    KV_ACCEPTED = Counter "kv_connections_accepted": "Connections that came from memcached's clients.";
+    KV_KICKED = Counter "kv_connections_kicked": "Those that were closed since they said nothing for too long.";
+    KV_RECEIVED = Counter "kv_received" Bytes: "Bytes that memcached's clients sent.";
+    KV_SENT = Counter "kv_sent" Bytes: "Bytes that memcached's clients were sent.";
+    KV_FAILED = Counter "kv_failed": "Memcached commands that could not be done, for want of servers for example.";
+    KV_EVICTED = Counter "kv_evicted": "Items that gave way to others.";
 }

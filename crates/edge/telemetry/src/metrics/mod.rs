@@ -1,6 +1,7 @@
 mod bucket;
 mod catalog;
 mod family;
+mod kv_rows;
 mod pack_rows;
 mod plan_rows;
 mod pool;
@@ -24,6 +25,7 @@ pub use tenant::{TENANT_SLOT, TENANT_SLOTS, TenantNames};
 use bucket::BucketFigures;
 use catalog::CatalogCounts;
 use family as of;
+use kv_rows::KvWatch;
 use pool::Seen;
 use process::Process;
 use prometheus_client::{
@@ -33,6 +35,7 @@ use prometheus_client::{
 };
 use request::RequestCounts;
 use ripstop_catalog::Catalog;
+use ripstop_kv::KvStatus;
 use ripstop_model::PoolId;
 use ripstop_node::{Meter, MeterReading, Node as _};
 use ripstop_roster::Roster;
@@ -77,6 +80,7 @@ struct Watched {
     store: Option<Store>,
     /// Of the store, by name.
     store_pools: Vec<(String, PoolId)>,
+    kv: Option<KvWatch>,
 }
 
 impl Metrics {
@@ -123,6 +127,11 @@ impl Metrics {
         let mut watched = self.counted.watched();
         watched.store = Some(store);
         watched.store_pools = pools;
+    }
+
+    /// Shows what the door that speaks memcached did and has.
+    pub fn watch_kv(&self, watch: Arc<dyn Fn() -> KvStatus + Send + Sync>) {
+        self.counted.watched().kv = Some(watch);
     }
 
     /// Looks at what buckets hold: the page shows what was seen last.
@@ -222,6 +231,11 @@ impl Counted {
         sheet.family(&of::STRANGE)?.single(store.strange_stripes() as f64)
     }
 
+    fn encode_kv(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
+        let kv = self.watched().kv.clone();
+        kv.map_or(Ok(()), |watch| kv_rows::encode(&watch, sheet))
+    }
+
     fn encode_meters(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
         let meters = self.watched().meters.clone();
         let readings: Vec<(&str, [MeterReading; 5])> =
@@ -273,7 +287,8 @@ impl Collector for Counted {
         self.encode_store(&mut sheet)?;
         self.buckets.encode(&mut sheet)?;
         self.encode_meters(&mut sheet)?;
-        self.catalog.encode(&mut sheet)
+        self.catalog.encode(&mut sheet)?;
+        self.encode_kv(&mut sheet)
     }
 }
 

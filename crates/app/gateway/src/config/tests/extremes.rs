@@ -1,8 +1,10 @@
 //! Every key of the configuration with the least, the most and the strangest that can be written:
 //! it is refused by name, or a gateway of it serves.
 
-use super::super::{Config, parse};
-use crate::{assembly::assemble, data_folder::DataFolder, watch::Unwatched};
+use super::super::{Config, KvConfig, parse};
+use crate::{
+    assembly::assemble, data_folder::DataFolder, kv::KvPort, telemetry::Telemetry, watch::Unwatched,
+};
 use bytes::Bytes;
 use hyper::Method;
 use ripstop_client::{Client, Presigner};
@@ -11,7 +13,11 @@ use std::{
     sync::Mutex,
     time::Duration,
 };
-use tokio::{net::TcpListener, time::timeout};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+    time::timeout,
+};
 use tokio_util::sync::CancellationToken;
 
 const VALUES: &[&str] = &[
@@ -77,7 +83,8 @@ fn text(section: &str, keys: &str) -> String {
         "tenant" => format!("[[tenant]]\nname = \"t\"\n{keys}\n"),
         _ => String::new(),
     };
-    format!("{}[[pool]]\nname = \"p\"\n{pool}\n{nodes}{tenant}", tables.concat())
+    let kv = if section == "kv" { format!("[kv]\n{keys}\n") } else { String::new() };
+    format!("{kv}{}[[pool]]\nname = \"p\"\n{pool}\n{nodes}{tenant}", tables.concat())
 }
 
 /// The keys of a section, from what is said to one that is none.
@@ -91,7 +98,7 @@ fn keys(section: &str) -> Vec<String> {
 /// Everything of every key that is not refused; what is refused names the key.
 fn accepted() -> BTreeMap<String, (String, Config)> {
     let (mut accepted, mut complaints) = (BTreeMap::new(), Vec::new());
-    for section in ["gateway", "store", "quotas", "pool", "node", "tenant"] {
+    for section in ["gateway", "store", "quotas", "pool", "node", "tenant", "kv"] {
         for key in keys(section) {
             for (value, beside) in VALUES
                 .iter()
@@ -189,6 +196,27 @@ async fn serve(mut config: Config) {
             client = Client::connect(address).await.unwrap();
         }
     }
+    if let Some(kv) = config.kv {
+        speak_memcached(kv, &stop).await;
+    }
+    stop.cancel();
+    timeout(Duration::from_secs(20), served).await.expect("it stops").expect("it does not panic");
+}
+
+/// Serves the door that speaks memcached as well, and is asked to store and to read.
+async fn speak_memcached(kv: KvConfig, stop: &CancellationToken) {
+    let listen = ([127, 0, 0, 1], 0).into();
+    // There are no such files.
+    let port = KvPort::open(&KvConfig { listen, users: None, tls: None, ..kv }).await.unwrap();
+    let at = port.at;
+    let nothing = Telemetry::new(false, None);
+    let served = port.serve(Duration::from_millis(100), &nothing, stop.clone());
+    let mut client = TcpStream::connect(at).await.unwrap();
+    client.write_all(b"set a 0 0 1\r\n1\r\nget a\r\nquit\r\n").await.unwrap();
+    let mut said = Vec::new();
+    // A timeout may be as short as it is configured.
+    let _ = timeout(Duration::from_secs(5), client.read_to_end(&mut said)).await.unwrap();
+    assert!(said.is_empty() || said.starts_with(b"STORED\r\n"), "{}", said.escape_ascii());
     stop.cancel();
     timeout(Duration::from_secs(20), served).await.expect("it stops").expect("it does not panic");
 }

@@ -1,0 +1,123 @@
+//! The door that speaks memcached: bound, and served.
+
+use crate::{
+    config::{KvConfig, KvPlace},
+    owner_only,
+    socket::{bind, load},
+    telemetry::Telemetry,
+};
+use anyhow::{Context as _, Result};
+use ripstop_kv::{CodedShelf, KvDoor, KvSettings, LocalShelf, Shelf};
+use ripstop_listen::Tls;
+use ripstop_memory::{CodedMemory, CodedMemorySettings, LinkSettings};
+use ripstop_seal::StoreKey;
+use std::{net::SocketAddr, time::Duration};
+use tokio::{net::TcpListener, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+
+/// What its tier is called where servers have several.
+const TIER_NAME: &str = "kv";
+
+/// The door, bound: all that can fail has not.
+pub(crate) struct KvPort {
+    listener: TcpListener,
+    pub(crate) at: SocketAddr,
+    pub(crate) settings: KvSettings,
+    place: Place,
+}
+
+/// Where its items are.
+enum Place {
+    Here { memory_max: usize },
+    Servers(CodedMemory),
+}
+
+impl KvPort {
+    /// Binds it and reads what it needs.
+    pub(crate) async fn open(config: &KvConfig) -> Result<Self> {
+        let settings = KvSettings {
+            connections_max: config.connections_max,
+            connections_per_address_max: config.connections_per_address_max,
+            item_max: config.item_max,
+            incoming_max: config.incoming_max,
+            idle_timeout: config.idle_timeout,
+            stall_timeout: config.stall_timeout,
+            users: config.users.as_deref().map(owner_only::users).transpose()?,
+            tls: load(config.tls.as_ref(), Tls::load_nameless)?,
+            ..KvSettings::default()
+        };
+        let listener = bind(config.listen, "kv.listen").await?;
+        let at = listener.local_addr()?;
+        Ok(Self { listener, at, settings, place: place(&config.place)? })
+    }
+
+    /// Says what is open to strangers.
+    pub(crate) fn warn(&self) {
+        if self.at.ip().is_loopback() {
+            return;
+        }
+        if self.settings.users.is_none() {
+            tracing::warn!(
+                listen = %self.at,
+                "memcached is spoken with anyone who reaches it, and other machines can (kv.users)"
+            );
+        }
+        if self.settings.tls.is_none() {
+            tracing::warn!(
+                listen = %self.at,
+                "memcached is spoken with the network without TLS (kv.tls_certificate)"
+            );
+        }
+    }
+
+    /// Serves until it is told to stop.
+    pub(crate) fn serve(
+        self,
+        drain_timeout: Duration,
+        telemetry: &Telemetry,
+        stop: CancellationToken,
+    ) -> JoinHandle<()> {
+        let Self { listener, settings, place, .. } = self;
+        let settings = KvSettings { drain_timeout, ..settings };
+        match place {
+            Place::Here { memory_max } => {
+                let door = KvDoor::new(LocalShelf::new(memory_max), settings);
+                begin(door, listener, telemetry, stop)
+            }
+            Place::Servers(memory) => {
+                begin(KvDoor::new(CodedShelf::new(memory), settings), listener, telemetry, stop)
+            }
+        }
+    }
+}
+
+fn begin<S: Shelf>(
+    door: KvDoor<S>,
+    listener: TcpListener,
+    telemetry: &Telemetry,
+    stop: CancellationToken,
+) -> JoinHandle<()> {
+    if let Some(metrics) = &telemetry.metrics {
+        metrics.watch_kv(door.watch());
+    }
+    ripstop_host::spawn(door.serve(listener, stop))
+}
+
+fn place(config: &KvPlace) -> Result<Place> {
+    match config {
+        KvPlace::Here { memory_max } => Ok(Place::Here { memory_max: *memory_max }),
+        KvPlace::Servers { code, rings, shared, requests_max } => {
+            let settings = CodedMemorySettings {
+                name: TIER_NAME.to_owned(),
+                code: *code,
+                rings: rings.clone(),
+                is_shared: *shared,
+                link: LinkSettings::default(),
+                bytes_max: *requests_max,
+            };
+            // Nothing of one run is read by the next, so the key need not outlast it.
+            let memory = CodedMemory::new(settings, &StoreKey::generate());
+            Ok(Place::Servers(memory.context("kv.rings")?))
+        }
+    }
+}
