@@ -142,15 +142,15 @@ impl MemoryTier {
     /// Its bytes are fetched.
     pub(crate) fn rewrite(&mut self, rewrite: Rewrite, actions: &mut Vec<TierAction>) {
         let Rewrite { key, from, stripe, ticket } = rewrite;
-        let len = self.chunks[&from.chunk].members[usize::from(from.slot)].len.into();
         let expires = self.expiries.get(&key).copied();
         let tombstone = Append::tombstone(key, Origin::Rewrite(rewrite), from.version);
-        let append = Append { len, expires, is_tombstone: false, ..tombstone };
         if self.index.get(key) != Some(from) {
             // It expired meanwhile.
             actions.push(TierAction::Release(ticket));
             return self.run_line(key, actions);
         }
+        let len = self.chunks[&from.chunk].members[usize::from(from.slot)].len.into();
+        let append = Append { len, expires, is_tombstone: false, ..tombstone };
         if !self.append(append, actions) {
             actions.push(TierAction::Release(ticket));
             self.cleaned_one(stripe, true, actions);

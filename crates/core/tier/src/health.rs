@@ -34,10 +34,15 @@ impl MemoryTier {
 
     /// Holds what the server let down. It is back at once if the server is lost already.
     pub(crate) fn hold(&mut self, server: ServerId, held: Held, actions: &mut Vec<TierAction>) {
-        if self.down.contains(&server) {
+        if self.is_gone(server) {
             return self.release(held, actions);
         }
         self.suspect(server).held.push(held);
+    }
+
+    /// Whether the server is lost, or has left its ring.
+    pub(crate) fn is_gone(&self, server: ServerId) -> bool {
+        self.down.contains(&server) || !self.homes.contains_key(&server)
     }
 
     /// The first silence since an answer makes the server suspect; others change nothing.
@@ -93,9 +98,10 @@ impl MemoryTier {
     /// What the server had is an erasure from now on, and what is on its way there is lost. Looks
     /// at every chunk, once for each server that is lost.
     pub(crate) fn lose(&mut self, server: ServerId, actions: &mut Vec<TierAction>) {
-        if !self.down.insert(server) {
+        if self.is_gone(server) {
             return;
         }
+        self.down.insert(server);
         self.forget_items_of(server);
         actions.push(TierAction::Expel(server));
         let there = self.errands.iter().filter(|(_, errand)| errand.server == server);

@@ -128,7 +128,7 @@ impl MemoryTier {
             Fetching::Mend(mend) => self.hold(server, Held::Mend(mend), actions),
             Fetching::Parity(stripe) => {
                 self.parity_failed(stripe, actions);
-                if self.down.contains(&server) {
+                if self.is_gone(server) {
                     self.wounds.insert(Wound::Stripe(stripe));
                 } else {
                     self.suspect(server);

@@ -64,7 +64,7 @@ impl MemoryTier {
         actions: &mut Vec<TierAction>,
     ) {
         let location = self.index.get(reading.key);
-        if !self.down.contains(&silent) {
+        if !self.is_gone(silent) {
             self.suspect(silent);
         }
         let is_other = location.is_none_or(|it| self.plan_read(it, &self.suspects).is_some());

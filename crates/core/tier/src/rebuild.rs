@@ -41,8 +41,8 @@ struct Findings {
     objects: BTreeMap<(ChunkId, u16), (ItemLabel, Vec<ServerId>)>,
     strips: BTreeMap<ChunkId, (ItemLabel, Vec<(u8, ServerId)>)>,
     stripes: BTreeMap<SealId, FoundStripe>,
-    /// Objects that parity covers.
-    covered: BTreeSet<(ChunkId, u16)>,
+    /// Objects that a stripe's parity covers.
+    covered: BTreeMap<SealId, BTreeSet<(ChunkId, u16)>>,
 }
 
 impl MemoryTier {
@@ -118,9 +118,12 @@ impl MemoryTier {
     ) -> BTreeMap<ChunkId, (SealId, u8)> {
         let mut sealed = BTreeMap::new();
         let stripes = core::mem::take(&mut found.stripes);
-        for (id, (chunks, parity)) in stripes {
+        // Of two that have a chunk the later one is right.
+        for (id, (chunks, parity)) in stripes.into_iter().rev() {
             let is_whole = parity.len() == self.code.parity();
-            if !is_whole && chunks.iter().all(|chunk| Self::is_all_there(found, *chunk)) {
+            let is_over = chunks.iter().any(|chunk| sealed.contains_key(chunk));
+            if is_over || !is_whole && chunks.iter().all(|chunk| Self::is_all_there(found, *chunk))
+            {
                 let ring = |chunk: &ChunkId| Some((self.ring_of_chunk(found, *chunk)?, *chunk));
                 let chunks = chunks.iter().filter_map(ring).collect();
                 self.part(id, chunks, parity.len());
@@ -151,8 +154,10 @@ impl MemoryTier {
         actions: &mut Vec<TierAction>,
     ) {
         let Findings { objects, covered, .. } = found;
-        let is_uncovered =
-            |of: &(ChunkId, u16)| sealed.contains_key(&of.0) && !covered.contains(of);
+        let is_uncovered = |of: &(ChunkId, u16)| {
+            let stripe = sealed.get(&of.0).map(|sealed| &sealed.0);
+            stripe.is_some_and(|it| !covered.get(it).is_some_and(|covered| covered.contains(of)))
+        };
         for ((chunk, slot), (label, servers)) in objects.extract_if(.., |of, _| is_uncovered(of)) {
             for server in servers {
                 self.keep_of((ring_of(label.key, self.rings.len()), chunk));
@@ -346,7 +351,7 @@ impl Findings {
                 of_stripe.1.push((strip, server));
                 for label in labels {
                     if let ItemName::Object { chunk, slot } = label.name {
-                        self.covered.insert((chunk, slot));
+                        self.covered.entry(stripe).or_default().insert((chunk, slot));
                     }
                     self.add_value(label, None);
                 }

@@ -280,7 +280,7 @@ impl MemoryTier {
         self.moved_one(true);
         self.wounds.insert(wound_of(name));
         if let FetchEnd::Silent { server } = end
-            && !self.down.contains(&server)
+            && !self.is_gone(server)
         {
             self.suspect(server);
         }
