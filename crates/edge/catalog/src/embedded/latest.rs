@@ -49,6 +49,18 @@ impl View {
         self.version(latest.key(), ObjectVersion::Id(id), len_max)
     }
 
+    /// Which is the latest of a key's versions.
+    pub(super) fn latest_version(
+        &self,
+        bucket: &str,
+        key: &str,
+    ) -> Result<Option<ObjectVersion>, CatalogError> {
+        Ok(match self.current(bucket, key, usize::MAX)? {
+            Found::Object(located) => located.version.or(Some(ObjectVersion::Null)),
+            Found::None | Found::Long => None,
+        })
+    }
+
     fn version(
         &self,
         at: &[u8],

@@ -238,6 +238,8 @@ pub(super) struct All<'a> {
     heads: Heads<'a>,
     /// The key that was come to last: what follows of it is not the latest.
     last: Option<String>,
+    /// But this is: others came or went since the page before.
+    latest: Option<ObjectVersion>,
 }
 
 /// A version as it was come to.
@@ -249,7 +251,7 @@ pub(super) struct Come<'a> {
 
 impl<'a> All<'a> {
     pub(super) fn new(view: &'a View, bucket: &'a str) -> Self {
-        Self { heads: Heads::new(view, bucket), last: None }
+        Self { heads: Heads::new(view, bucket), last: None, latest: None }
     }
 }
 
@@ -263,6 +265,7 @@ impl<'a> Source for All<'a> {
 
     fn seek_within(&mut self, key: &str, id: &str) -> Result<(), CatalogError> {
         self.last = Some(key.to_owned());
+        self.latest = self.heads.view.latest_version(self.heads.bucket, key)?;
         self.heads.seek_behind(key, id)
     }
 
@@ -272,9 +275,10 @@ impl<'a> Source for All<'a> {
             Some(Turn::Null(key, entry)) => (key, ObjectVersion::Null, entry),
             Some(Turn::Named(key, id, entry)) => (key, ObjectVersion::Id(id), entry),
         };
-        let is_latest = self.last.as_ref() != Some(&key);
-        if is_latest {
-            self.last = Some(key.clone());
+        let is_another = self.last.as_ref() != Some(&key);
+        let is_latest = is_another || self.latest == Some(version);
+        if is_another {
+            (self.last, self.latest) = (Some(key.clone()), None);
         }
         Ok(Some((key, Come { version, is_latest, entry })))
     }
