@@ -197,6 +197,11 @@ impl Object {
         self.stamp.unwrap_or_else(|| Stamp::of(self.told_by))
     }
 
+    /// Has the null version stay where it is among the versions, whenever it is told again.
+    pub fn stay_in_order(&mut self) {
+        self.born.get_or_insert(self.stamp().when);
+    }
+
     /// What orders it among the versions of its key, as the null version.
     pub fn null_order(&self) -> VersionId {
         let Stamp { when, stripe } = self.stamp();

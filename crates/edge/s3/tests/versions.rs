@@ -10,9 +10,10 @@ mod common;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use client::{Answer, Call};
 use md5::Digest as _;
+use ripstop_catalog::Quota;
 use ripstop_model::PoolId;
 use ripstop_s3::{Credentials, FrontSettings, Unobserved, serve};
-use ripstop_store::{PackSettings, StoreSettings};
+use ripstop_store::{PackSettings, Quotas, StoreSettings};
 use std::{net::SocketAddr, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
@@ -23,11 +24,16 @@ struct Face {
 
 /// A face with a bucket `bkt`; small objects wait for company, or not.
 async fn face(is_packing: bool) -> Face {
+    face_within(is_packing, Quota::NONE).await
+}
+
+async fn face_within(is_packing: bool, others: Quota) -> Face {
     let folder = tempfile::tempdir().unwrap();
     let below = if is_packing { 64 << 10 } else { 0 };
     let packs = PackSettings { below, ..PackSettings::default() };
     let settings = StoreSettings { packs: [(PoolId(0), packs)].into(), ..StoreSettings::default() };
     let (store, _nodes) = common::store(folder.path(), settings);
+    store.set_quotas(Quotas { others, ..Quotas::default() });
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let at = listener.local_addr().unwrap();
     let credentials: Credentials = [("test", "testtest")].into_iter().collect();
@@ -418,5 +424,21 @@ async fn many_writers_of_one_key_each_make_a_version() {
         for (at, version) in written {
             assert_eq!(face.read("k", &version).await, format!("body {at}"));
         }
+    }
+}
+
+#[tokio::test]
+async fn a_full_bucket_takes_deletions() {
+    for is_packing in [false, true] {
+        let quota = Quota { bytes: None, objects: Some(2) };
+        let face = face_within(is_packing, quota).await;
+        face.configure("Enabled").await;
+        let first = face.put("k", "1").await;
+        face.put("k", "2").await;
+        let full = face.send(Call::new("PUT", "/bkt/k"), b"3").await;
+        assert_eq!(full.code(), "QuotaExceeded", "each version counts");
+        assert_eq!(face.delete("k", "").await.header("x-amz-delete-marker"), Some("true"));
+        assert_eq!(face.get("k", "").await.code(), "NoSuchKey");
+        assert_eq!(face.delete("k", &first).await.status, 204);
     }
 }

@@ -6,7 +6,7 @@ use crate::{
 };
 use ripstop_catalog::{
     Attributes, Change, Condition, Listing, ListingRequest, Located, Object, ObjectVersion, Place,
-    Refusal, Versioning,
+    Quota, Refusal, Versioning,
 };
 use ripstop_runtime::Written;
 use std::sync::Arc;
@@ -57,8 +57,7 @@ impl Store {
         let (bucket, key) = (place.bucket.into_owned(), place.key.into_owned());
         let mut object = Object { attributes, ..read.object.clone() };
         if read.version == Some(ObjectVersion::Null) {
-            // It stays where it is among the versions.
-            object.born.get_or_insert(read.object.stamp().when);
+            object.stay_in_order();
         }
         let target = Target { bucket, key, condition };
         self.put_told((target, Versioning::Never), object, None).await
@@ -102,7 +101,8 @@ impl Store {
         ending: Option<EndedUpload>,
     ) -> Result<Object, StoreError> {
         let (to, versioning) = (&target.0, target.1);
-        let quota = self.quota(&to.bucket);
+        // A deletion is not refused for being counted.
+        let quota = if object.is_marker { Quota::NONE } else { self.quota(&to.bucket) };
         let (mut object, mut written, mut untrue) = (object, written, Vec::new());
         for _ in 0..STAMPS_MAX {
             let (bucket, key) = to.place(versioning, &object);

@@ -46,15 +46,22 @@ impl Store {
             let object = self.remove(bucket, key, condition).await?;
             return Ok(Removed { object, ..Removed::default() });
         }
+        let (bucket, key) = (bucket.to_owned(), key.to_owned());
+        let target = Target { bucket, key, condition };
+        self.admit_marker(&target).await?;
+        let marker = self.mark(target, versioning).await?;
+        Ok(Removed { object: None, version: version_of(versioning, &marker), is_marker: true })
+    }
+
+    /// Refuses a delete marker early whose condition does not hold.
+    pub(crate) async fn admit_marker(&self, target: &Target) -> Result<(), StoreError> {
+        let Target { bucket, key, condition } = target;
         if condition.is_asked() {
             let latest = self.inner.catalog.current(bucket, key).await?;
             let stands = latest.as_ref().map(|latest| &latest.object);
             condition.check(stands.filter(|object| !object.is_marker))?;
         }
-        let (bucket, key) = (bucket.to_owned(), key.to_owned());
-        let target = Target { bucket, key, condition };
-        let marker = self.mark(target, versioning).await?;
-        Ok(Removed { object: None, version: version_of(versioning, &marker), is_marker: true })
+        Ok(())
     }
 
     /// Puts a delete marker.

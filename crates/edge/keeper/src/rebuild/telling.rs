@@ -1,7 +1,7 @@
 //! What stripes tell, as bytes that sort by bucket and key, the latest first.
 
 use super::error::RebuildError;
-use ripstop_catalog::{Stamp, Stripe};
+use ripstop_catalog::{Place, Stamp, Stripe};
 use ripstop_model::StripeId;
 use ripstop_store::{PackEntry, Telling};
 use serde::{Deserialize, Serialize};
@@ -111,7 +111,11 @@ impl Name {
 
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.bucket, self.key())
+        let place = Place::new(&self.bucket, self.key());
+        match place.version() {
+            Some((key, id)) => write!(f, "{}/{key} (version {id})", place.bucket_name()),
+            None => write!(f, "{}/{}", self.bucket, self.key()),
+        }
     }
 }
 

@@ -37,8 +37,9 @@ impl Store {
             let stripes = vec![stripe.clone()];
             changes.push(match entry {
                 PackEntry::Object { object, .. } => {
-                    // What is told again brings nothing new.
-                    let is_new = !member.deed.is_again();
+                    // What is told again brings nothing new, and a deletion is not refused for
+                    // being counted.
+                    let is_new = !member.deed.is_again() && !object.is_marker;
                     let quota = if is_new { self.quota(&bucket) } else { Quota::NONE };
                     let object = object.clone();
                     Change::PutObject { bucket, key, object, stripes, condition, quota }

@@ -83,9 +83,15 @@ impl Store {
 
     async fn retell(&self, entry: &PackEntry, present: Object) -> Result<(), StoreError> {
         let (bucket, key) = (entry.bucket().to_owned(), entry.key().to_owned());
-        let condition = Condition::ToldBy(present.told_by);
+        let keeps = self.inner.catalog.bucket(&bucket).await?;
+        let mut object = present;
+        // Of a version with an id the bucket is another name.
+        if keeps.is_some_and(|bucket| bucket.versioning != Versioning::Never) {
+            object.stay_in_order();
+        }
+        let condition = Condition::ToldBy(object.told_by);
         let target = Target { bucket, key, condition };
-        match self.put_told((target, Versioning::Never), present, None).await {
+        match self.put_told((target, Versioning::Never), object, None).await {
             // Somebody wrote since.
             Ok(_) | Err(StoreError::Catalog(CatalogError::Refused(_))) => Ok(()),
             Err(error) => Err(error),

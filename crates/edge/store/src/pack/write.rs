@@ -108,8 +108,7 @@ impl Store {
                     self.admit(&member.target, bytes.len() as u64).await?;
                 }
             }
-            Deed::Mark(_) if !condition.is_asked() => {}
-            Deed::Mark(_) => drop(self.admit(&member.target, 0).await?),
+            Deed::Mark(_) => self.admit_marker(&member.target).await?,
             Deed::Retell(_) | Deed::Move { .. } | Deed::Rebury(_) => {}
             Deed::Delete => {
                 let present = self.inner.catalog.object(bucket, key).await?;
