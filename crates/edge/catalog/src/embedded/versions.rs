@@ -17,6 +17,9 @@ use ripstop_object::{
 
 type ObjectEntry<'a> = Entry<'a, Bytes, Object>;
 
+/// Versions of a key that are passed over one by one: that is less than a search for the next key.
+const STEPS_MAX: usize = 4;
+
 /// What comes next of a table.
 enum Head<T> {
     /// Not looked at yet.
@@ -150,16 +153,18 @@ impl<'a> Heads<'a> {
     }
 
     /// Passes over what is left of a key's versions.
-    fn pass(&mut self, key: &str) -> Result<(), CatalogError> {
+    fn pass(&mut self, key: &str, prefix: &str) -> Result<(), CatalogError> {
         if self.null.get().is_some_and(|(null, _)| null == key) {
             self.null.take();
         }
-        let is_beyond = match &self.version {
-            Head::Is((next, ..)) => next != key,
-            Head::End => true,
-            Head::Unread => false,
-        };
-        if is_beyond { Ok(()) } else { self.seek_named(versions_end(key).as_bytes()) }
+        for _ in 0..=STEPS_MAX {
+            self.look(prefix)?;
+            if self.version.get().is_none_or(|(next, ..)| next != key) {
+                return Ok(());
+            }
+            self.version.take();
+        }
+        self.seek_named(versions_end(key).as_bytes())
     }
 }
 
@@ -185,6 +190,8 @@ const PASSED_MAX: usize = 10_000;
 /// Keys of a bucket that stand for objects.
 pub(super) struct Latest<'a> {
     heads: Heads<'a>,
+    /// The key that was come to last, of which there may be more versions.
+    last: Option<String>,
     passed_max: usize,
     passed: usize,
     stopped_at: Option<String>,
@@ -196,7 +203,8 @@ impl<'a> Latest<'a> {
     }
 
     fn passing(passed_max: usize, view: &'a View, bucket: &'a str) -> Self {
-        Self { heads: Heads::new(view, bucket), passed_max, passed: 0, stopped_at: None }
+        let heads = Heads::new(view, bucket);
+        Self { heads, last: None, passed_max, passed: 0, stopped_at: None }
     }
 }
 
@@ -204,18 +212,24 @@ impl<'a> Source for Latest<'a> {
     type Item = ObjectEntry<'a>;
 
     fn seek(&mut self, from: &[u8]) -> Result<(), CatalogError> {
+        self.last = None;
         self.heads.seek(from)
     }
 
     fn seek_within(&mut self, key: &str, _id: &str) -> Result<(), CatalogError> {
         // Of each key there is one, so ids mean nothing here.
-        self.heads.seek(&[key.as_bytes(), b"\0"].concat())
+        self.seek(&[key.as_bytes(), b"\0"].concat())
     }
 
     fn next(&mut self, prefix: &str) -> Result<Option<(String, Self::Item)>, CatalogError> {
-        while let Some(turn) = self.heads.next(prefix)? {
+        loop {
+            // Only now: who groups keys goes on elsewhere.
+            if let Some(last) = self.last.take() {
+                self.heads.pass(&last, prefix)?;
+            }
+            let Some(turn) = self.heads.next(prefix)? else { break };
             let (Turn::Null(key, entry) | Turn::Named(key, _, entry)) = turn;
-            self.heads.pass(&key)?;
+            self.last = Some(key.clone());
             if !is_marker(&entry)? {
                 return Ok(Some((key, entry)));
             }
