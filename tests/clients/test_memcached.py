@@ -244,3 +244,32 @@ def test_memccapable(started):
     )
     passed = done.stdout.count("[pass]")
     assert done.returncode == 0 and passed == 27, done.stdout + done.stderr
+
+
+def test_what_was_read_least_gives_way_at_servers_that_are_full(started, servers):
+    ports, _ = servers(3)
+    rings = [[f"127.0.0.1:{port}"] for port in ports]
+    door = started(rings=rings, code=[3, 2], servers_memory_max="24 MiB")
+    client = Client(door.at)
+    body = bytes(range(250)) * 8
+    # Several times what may be stored, and what is read again and again.
+    for number in range(20_000):
+        assert client.set(f"k{number}", body, noreply=False)
+        if number % 500 == 0:
+            assert client.get("k0") == body, "it is read most"
+    assert client.get("k19999") == body
+    kept = client.get_many([f"k{number}" for number in range(20_000)])
+    assert 1000 < len(kept) < 10_000 and set(kept.values()) == {body}
+
+
+def test_a_long_value_is_kept_over_servers(started, servers):
+    ports, running = servers(3)
+    door = started(rings=[[f"127.0.0.1:{port}"] for port in ports], code=[3, 2])
+    client = Client(door.at)
+    bodies = {f"k{size}": bytes([size % 251]) * size for size in (5000, 70_000, 500_000, 1_000_000)}
+    for key, body in bodies.items():
+        assert client.set(key, body, noreply=False)
+    assert client.get_many(list(bodies)) == bodies
+    running[0].kill()
+    running[0].wait()
+    assert {key: client.get(key) for key in bodies} == bodies

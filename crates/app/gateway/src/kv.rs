@@ -106,7 +106,7 @@ fn begin<S: Shelf>(
 fn place(config: &KvPlace) -> Result<Place> {
     match config {
         KvPlace::Here { memory_max } => Ok(Place::Here { memory_max: *memory_max }),
-        KvPlace::Servers { code, rings, shared, requests_max } => {
+        KvPlace::Servers { code, rings, shared, requests_max, stored_max } => {
             let settings = CodedMemorySettings {
                 name: TIER_NAME.to_owned(),
                 code: *code,
@@ -117,7 +117,10 @@ fn place(config: &KvPlace) -> Result<Place> {
             };
             // Nothing of one run is read by the next, so the key need not outlast it.
             let memory = CodedMemory::new(settings, &StoreKey::generate());
-            Ok(Place::Servers(memory.context("kv.rings")?))
+            let memory = memory.context("kv.rings")?;
+            // Below what the servers have: one that must refuse or evict items is lost to the tier.
+            memory.limit_memory(*stored_max);
+            Ok(Place::Servers(memory))
         }
     }
 }

@@ -13,6 +13,9 @@ use std::{fmt, net::SocketAddr, path::PathBuf, time::Duration};
 
 /// Bytes of items in this process, unless told otherwise: memcached's own default.
 const MEMORY_MAX: u64 = 64 << 20;
+/// Bytes stored at a server, unless told otherwise: memcached's own 64 MiB, less what its slabs
+/// leave unused and what one server has more than others.
+const SERVER_MEMORY: u64 = 40 << 20;
 /// How many times the longest item all of them may take, at least.
 const ITEMS_MIN: u64 = 4;
 
@@ -59,6 +62,8 @@ pub enum KvPlace {
         shared: bool,
         /// Bytes of requests under way, at most.
         requests_max: usize,
+        /// Bytes stored at all servers together, at most: what was read least gives way.
+        stored_max: u64,
     },
 }
 
@@ -152,6 +157,8 @@ fn place(raw: &raw::Kv, item_max: usize) -> Result<KvPlace> {
     let Some(rings) = raw.rings.clone() else {
         ensure!(raw.code.is_none(), "kv.code is given without kv.rings");
         ensure!(raw.shared.is_none(), "kv.shared is given without kv.rings");
+        let stored_max = raw.servers_memory_max;
+        ensure!(stored_max.is_none(), "kv.servers_memory_max is given without kv.rings");
         ensure!(
             memory_max as u64 >= ITEMS_MIN * item_max as u64,
             "kv.memory_max is {}: it must hold at least {ITEMS_MIN} items of kv.item_max ({})",
@@ -166,10 +173,18 @@ fn place(raw: &raw::Kv, item_max: usize) -> Result<KvPlace> {
     ensure!(rings_len == n, "kv.rings has {rings_len} rings, and kv.code = [{n}, {k}] takes {n}");
     let empty = rings.iter().position(Vec::is_empty);
     ensure!(empty.is_none(), "kv.rings has a ring without servers");
+    let servers: usize = rings.iter().map(Vec::len).sum();
+    let stored_max = bounds::size(
+        "kv.servers_memory_max",
+        raw.servers_memory_max,
+        SERVER_MEMORY * servers as u64,
+        &bounds::MEMORY,
+    )?;
     Ok(KvPlace::Servers {
         code,
         rings,
         shared: raw.shared.unwrap_or(false),
         requests_max: memory_max,
+        stored_max,
     })
 }

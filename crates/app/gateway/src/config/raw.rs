@@ -159,6 +159,7 @@ pub(super) struct Kv {
     pub rings: Option<Vec<Vec<SocketAddr>>>,
     pub code: Option<[usize; 2]>,
     pub shared: Option<bool>,
+    pub servers_memory_max: Option<Size>,
     pub users: Option<PathBuf>,
     pub tls_certificate: Option<PathBuf>,
     pub tls_key: Option<PathBuf>,

@@ -32,6 +32,13 @@ fn all_of_it_can_be_configured_by_file_and_variable() {
     // Clients, servers, and the port itself.
     assert_eq!(kv.sockets(), 7 + 3 + 1);
     assert_eq!(kv.memory(), 9 << 20);
+    let stored_max = |text| match parse(text, []).unwrap().kv.unwrap().place {
+        KvPlace::Servers { stored_max, .. } => stored_max,
+        KvPlace::Here { .. } => unreachable!("servers are named"),
+    };
+    assert_eq!(stored_max(text), 3 * 40 << 20, "as much for each server");
+    let limited = "[kv]\nrings = [[\"127.0.0.1:2\"]]\nservers_memory_max = \"1 GiB\"\n";
+    assert_eq!(stored_max(limited), 1 << 30);
     let told = "memcached on 127.0.0.1:1: items at 3 memcached servers, code (2,1)";
     assert!(describe(&config).iter().any(|line| line == told));
 }
@@ -39,6 +46,10 @@ fn all_of_it_can_be_configured_by_file_and_variable() {
 #[test]
 fn what_does_not_fit_together_is_refused() {
     check("[kv]\ncode = [3, 2]\n", &expect!["kv.code is given without kv.rings"]);
+    check(
+        "[kv]\nservers_memory_max = \"1 GiB\"\n",
+        &expect!["kv.servers_memory_max is given without kv.rings"],
+    );
     check(
         "[kv]\nrings = [[\"127.0.0.1:1\"]]\ncode = [3, 2]\n",
         &expect!["kv.rings has 1 rings, and kv.code = [3, 2] takes 3"],
