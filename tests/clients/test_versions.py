@@ -46,7 +46,7 @@ class History:
     def put(self, key):
         body = self.dice.randbytes(self.dice.choice(SIZES))
         done = self.client.put_object(Bucket=BUCKET, Key=key, Body=body)
-        self.add(key, done["VersionId"], body)
+        self.add(key, done.get("VersionId", "null"), body)
 
     def delete(self, key):
         done = self.client.delete_object(Bucket=BUCKET, Key=key)
@@ -77,7 +77,7 @@ class History:
             named = {"Bucket": BUCKET, "Key": source, "VersionId": version}
             done = self.client.copy_object(Bucket=BUCKET, Key=key, CopySource=named)
             assert done["CopySourceVersionId"] == version
-            self.add(key, done["VersionId"], body, tags)
+            self.add(key, done.get("VersionId", "null"), body, tags)
 
     def run(self, steps):
         acts = [self.put, self.put, self.put, self.delete, self.delete_version, self.tag, self.copy]

@@ -142,6 +142,9 @@ async fn what_is_put_over_stays_and_can_be_read_by_its_id() {
         let unknown = format!("{:032x}", 5);
         assert_eq!(face.get("k", &unknown).await.code(), "NoSuchVersion");
         assert_eq!(face.get("k", "nonsense").await.code(), "InvalidArgument");
+        let foreign = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
+        assert_eq!(face.get("k", foreign).await.code(), "NoSuchVersion");
+        assert_eq!(face.delete("k", foreign).await.status, 204);
         assert_eq!(face.get("other", &one).await.code(), "NoSuchVersion");
         assert_eq!(face.get("other", "").await.code(), "NoSuchKey");
         // Without what came last, what came before is what the key stands for.
@@ -186,6 +189,7 @@ async fn a_deletion_is_a_marker_that_can_be_deleted() {
         assert_eq!(texts(&versions, "DeleteMarker").len(), 1);
         let refused = face.send(Call::new("DELETE", "/bkt"), b"").await;
         assert_eq!(refused.code(), "BucketNotEmpty");
+        assert!(text(&refused).contains("You must delete all versions in the bucket."));
         // Where there is nothing a marker is made too.
         assert_ne!(id(&face.delete("k", "").await), marker);
         assert_eq!(id(&face.delete("absent", "").await).len(), 32);
@@ -209,9 +213,10 @@ async fn a_suspended_bucket_puts_over_the_null_version_only() {
         face.configure("Enabled").await;
         let kept = face.put("k", "kept").await;
         face.configure("Suspended").await;
-        assert_eq!(face.put("k", "second").await, "null");
+        assert_eq!(face.put("k", "second").await, "", "S3 does not name it");
+        assert_eq!(id(&face.get("k", "").await), "null");
         assert_eq!(face.read("k", "").await, "second", "it is later than the version with an id");
-        assert_eq!(face.put("k", "third").await, "null");
+        assert_eq!(face.put("k", "third").await, "");
         assert_eq!(texts(&face.list("versions=").await, "VersionId"), ["null", kept.as_str()]);
         assert_eq!(face.read("k", &kept).await, "kept");
         let deleted = face.delete("k", "").await;

@@ -72,7 +72,12 @@ impl Operate for Get {
                  either missing or empty",
             ));
         }
-        let located = self.subject.find(desk).await?;
+        let located = self.subject.find(desk).await.map_err(|failure| {
+            // Of a delete marker there is nothing to tell, whether it is named or not.
+            let is_marker = failure.code == Code::MethodNotAllowed;
+            let headers = failure.headers.clone();
+            if is_marker { Failure { headers, ..Code::NoSuchKey.into() } } else { failure }
+        })?;
         let mut told = Told { located, wanted: self.wanted, parts_max: PARTS_MAX, parts_after: 0 };
         if told.wants("ObjectParts") && !told.located.object.attributes.parts.is_empty() {
             told.parts_max = self.parts_max?.unwrap_or(PARTS_MAX).min(PARTS_MAX);

@@ -13,7 +13,7 @@ use crate::{
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::StatusCode;
-use ripstop_catalog::{BucketDocuments, CatalogError, ListingRequest, Refusal};
+use ripstop_catalog::{BucketDocuments, CatalogError, ListingRequest, Refusal, Versioning};
 use ripstop_identity::{Privilege, Resource};
 use ripstop_store::StoreError;
 
@@ -163,7 +163,12 @@ async fn abort_uploads(desk: &Desk, bucket: &str) -> Outcome<()> {
     let bucket = bucket.to_owned();
     let wanted = ListingRequest { bucket, max: 1, ..ListingRequest::default() };
     if !desk.store.versions(&wanted).await?.versions.is_empty() {
-        return Err(Code::BucketNotEmpty.into());
+        if desk.store.bucket(&wanted.bucket).await?.versioning == Versioning::Never {
+            return Err(Code::BucketNotEmpty.into());
+        }
+        let message = "The bucket you tried to delete is not empty. You must delete all versions \
+                       in the bucket.";
+        return Err(Failure::new(Code::BucketNotEmpty, message));
     }
     let wanted = ListingRequest { max: 1000, ..wanted };
     loop {

@@ -4,7 +4,7 @@ use super::{
     Desk, Operate, Outcome, Reply, Request,
     multipart::{PART_NUMBER_MAX, UploadName},
     put::demanded,
-    version::show_version,
+    version::show_given,
     whole::{Said, announced, check_checksum, check_len, computed, etag_of},
 };
 use crate::{
@@ -164,7 +164,7 @@ impl Operate for Complete {
             root.text(&name, &digest::shown(checksum, done.parts));
             root.text("ChecksumType", digest::kind(checksum.composite));
         }
-        show_version(Reply::document(root.document()), done.version)
+        show_given(Reply::document(root.document()), done.version)
     }
 }
 

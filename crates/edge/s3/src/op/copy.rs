@@ -6,7 +6,7 @@ use super::{
     part::{number_of, part_algorithm},
     put::demanded,
     source::{self, Source},
-    version::{Subject, show_version},
+    version::{Subject, show_given},
 };
 use crate::{
     FrontSettings,
@@ -119,7 +119,7 @@ impl Operate for Copy {
             root.text(&name, &digest::shown(checksum, object.attributes.parts.len()));
             root.text("ChecksumType", digest::kind(checksum.composite));
         }
-        show_source(show_version(Reply::document(root.document()), version), source)
+        show_source(show_given(Reply::document(root.document()), version), source)
     }
 }
 

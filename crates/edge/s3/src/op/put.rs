@@ -1,4 +1,4 @@
-use super::{Desk, Operate, Outcome, Reply, Request, version::show_version};
+use super::{Desk, Operate, Outcome, Reply, Request, version::show_given};
 use crate::{
     FrontSettings,
     body::Payload,
@@ -55,7 +55,7 @@ impl Operate for Put {
     }
 
     fn render(StoredObject { object, version }: StoredObject, _: &FrontSettings) -> Reply {
-        let reply = show_version(Reply::empty(StatusCode::OK), version)
+        let reply = show_given(Reply::empty(StatusCode::OK), version)
             .with("etag", &format!("\"{}\"", object.attributes.etag));
         with_checksum(reply, object.attributes.checksum.as_ref(), 0, true)
             .with("x-amz-object-size", &object.len.to_string())

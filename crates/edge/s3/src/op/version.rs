@@ -3,19 +3,27 @@
 use super::{Desk, Outcome, Reply, Request};
 use crate::error::Failure;
 use ripstop_catalog::{Located, ObjectVersion, VersionId};
-use std::sync::Arc;
+use std::{ops::RangeInclusive, sync::Arc};
 
 /// Names the version that an answer is about.
 pub(super) const VERSION_HEADER: &str = "x-amz-version-id";
 
-/// The version that a client names so. Ids that were never given name none, as S3 has it.
+/// Lengths of ids that other servers give: S3's own, and ULIDs.
+const FOREIGN_ID_LENS: RangeInclusive<usize> = 26..=64;
+/// No version has it: none was made in 1970.
+const NOBODYS: VersionId = VersionId(0);
+
+/// The version that a client names so. What could be an id somewhere names none here.
 pub(super) fn version_of(text: &str, argument: &str) -> Outcome<ObjectVersion> {
     match text {
         "null" => Ok(ObjectVersion::Null),
         "" => Err(Failure::argument("Version id cannot be the empty string", argument, text)),
-        _ => VersionId::parse(text)
-            .map(ObjectVersion::Id)
-            .ok_or_else(|| Failure::argument("Invalid version id specified", argument, text)),
+        _ => {
+            let is_foreign = FOREIGN_ID_LENS.contains(&text.len());
+            let id = VersionId::parse(text).or(is_foreign.then_some(NOBODYS));
+            id.map(ObjectVersion::Id)
+                .ok_or_else(|| Failure::argument("Invalid version id specified", argument, text))
+        }
     }
 }
 
@@ -42,6 +50,11 @@ impl Subject {
         };
         Ok(found?)
     }
+}
+
+/// With the id that something was put under, if it was given one.
+pub(super) fn show_given(reply: Reply, version: Option<ObjectVersion>) -> Reply {
+    show_version(reply, version.filter(|version| *version != ObjectVersion::Null))
 }
 
 /// With the version's id, if its bucket keeps any.
