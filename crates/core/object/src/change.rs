@@ -339,8 +339,10 @@ impl Condition {
         matches!(self, Self::Absent | Self::Etag(_) | Self::Present)
     }
 
-    /// Whether it holds of a key's `present` object; says why not.
+    /// Whether it holds of a key's `present` object; says why not. To what is of the key a delete
+    /// marker is nothing.
     pub fn check(&self, present: Option<&Object>) -> Result<(), Refusal> {
+        let present = present.filter(|object| !(object.is_marker && self.is_of_key()));
         match (self, present) {
             (Self::None | Self::AsTold, _) | (Self::Absent, None) | (Self::Present, Some(_)) => {
                 Ok(())

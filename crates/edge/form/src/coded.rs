@@ -379,7 +379,8 @@ const fn number_of(versioning: Versioning) -> u64 {
     }
 }
 
-fn versioning(from: &mut Found<'_>) -> Result<Versioning, Unreadable> {
+/// How a bucket keeps versions.
+pub fn versioning(from: &mut Found<'_>) -> Result<Versioning, Unreadable> {
     Ok(match from.number()? {
         1 => Versioning::Enabled,
         2 => Versioning::Suspended,

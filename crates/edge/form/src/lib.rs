@@ -51,7 +51,7 @@ mod record;
 mod sequence;
 mod unreadable;
 
-pub use coded::checksum_algorithm;
+pub use coded::{checksum_algorithm, versioning};
 pub use record::{Fields, Found, PASSABLE, Record, compose, decode, encode, paired, scan};
 pub use ripstop_object::Unknown;
 pub use sequence::{append, first};

@@ -64,8 +64,7 @@ impl Store {
             return Ok(versioning);
         }
         let latest = self.inner.catalog.current(bucket, key).await?;
-        let stands = latest.as_ref().map(|located| &located.object);
-        condition.check(stands.filter(|object| !object.is_marker))?;
+        condition.check(latest.as_ref().map(|located| &located.object))?;
         let Some(refusal) = refusal else { return Ok(versioning) };
         let replaced = match versioning {
             Versioning::Never => latest,

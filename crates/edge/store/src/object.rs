@@ -1,5 +1,5 @@
 use crate::{
-    Store, StoreError, Target,
+    PackEntry, Store, StoreError, Target,
     error::{RETRY_AFTER, STAMPS_MAX},
     record::Telling,
     stripe::record_of,
@@ -130,7 +130,8 @@ impl Store {
                 let (bucket, key) = to.place(versioning, &object);
                 let stripe = written.iter().find(|stripe| stripe.id == object.told_by);
                 let told = stripe.map(|stripe| (stripe.id, record_of(stripe)));
-                untrue.extend(told.map(|told| (told, bucket, key, object.clone())));
+                let entry = PackEntry::Object { bucket, key, object: object.clone() };
+                untrue.extend(told.map(|told| (told, entry)));
             }
             written.push(self.tell_object(&target, &mut object).await?);
         }

@@ -2,15 +2,12 @@
 
 use crate::{
     Deed, Done, Member, Store, StoreError, Target,
-    pack::PackEntry,
     target::{marker, version_of},
 };
 use ripstop_catalog::{
-    CatalogError, Change, Condition, Listing, ListingRequest, Located, Object, ObjectVersion,
-    Place, Refusal, Stripe, Versioning,
+    CatalogError, Condition, Listing, ListingRequest, Located, Object, ObjectVersion, Place,
+    Refusal, Versioning,
 };
-use ripstop_host::unix_ms;
-use ripstop_model::StripeId;
 use std::sync::Arc;
 
 /// What a deletion did.
@@ -58,8 +55,7 @@ impl Store {
         let Target { bucket, key, condition } = target;
         if condition.is_asked() {
             let latest = self.inner.catalog.current(bucket, key).await?;
-            let stands = latest.as_ref().map(|latest| &latest.object);
-            condition.check(stands.filter(|object| !object.is_marker))?;
+            condition.check(latest.as_ref().map(|latest| &latest.object))?;
         }
         Ok(())
     }
@@ -126,24 +122,5 @@ impl Store {
     pub async fn versions(&self, request: &ListingRequest) -> Result<Listing, StoreError> {
         self.bucket(&request.bucket).await?;
         Ok(self.inner.catalog.versions(request).await?)
-    }
-
-    /// Sees to it that a rebuild does not find versions under names that came to nothing, because
-    /// each had to be told again under a later one. Each comes with the stripe that tells of it.
-    pub(crate) async fn disown(
-        &self,
-        told: Vec<((StripeId, Stripe), String, String, Object)>,
-    ) -> Result<(), StoreError> {
-        if told.is_empty() {
-            return Ok(());
-        }
-        let outlive = told.iter().map(|(stripe, bucket, key, _)| Change::Outlive {
-            bucket: bucket.clone(),
-            key: key.clone(),
-            stripe: stripe.clone(),
-        });
-        self.inner.catalog.commit(unix_ms(), outlive.collect()).await?;
-        let entry = |(_, bucket, key, object)| PackEntry::Object { bucket, key, object };
-        self.reassert(told.into_iter().map(entry).collect()).await
     }
 }

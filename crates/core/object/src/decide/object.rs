@@ -71,9 +71,7 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
     fn standing(&self, at: &Place<'_>, condition: &Condition) -> Decided<Standing, R> {
         let absence = if condition.is_asked() { Absence::Certain } else { Absence::Believed };
         let present = self.object(at, absence)?;
-        // A delete marker stands for nothing, but is told like anything else.
-        let judged = present.as_ref().filter(|it| !(it.is_marker && condition.is_of_key()));
-        condition.check(judged)?;
+        condition.check(present.as_ref())?;
         let buried = if present.is_none() { self.tombstone(at)? } else { None };
         Ok(Standing { present, buried })
     }
@@ -93,9 +91,8 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
             return Ok(standing);
         }
         let latest = self.latest(at)?;
-        let stands = latest.as_ref().map(|(_, latest)| latest).filter(|latest| !latest.is_marker);
         if condition.is_of_key() {
-            condition.check(stands)?;
+            condition.check(latest.as_ref().map(|(_, latest)| latest))?;
         }
         let own = at.version().map_or_else(|| object.null_order(), |(_, id)| id);
         if let Some((order, latest)) = latest

@@ -2,17 +2,23 @@
 
 use super::key::{object_key, text};
 use super::read::Found;
-use super::short::{is_marker, listed};
+use super::rows::Entry;
+use super::short::{is_marker, listed, versioning};
 use super::table::View;
 use super::versions::{All, Come, odd};
 use crate::rollup::page;
-use crate::{CatalogError, ListedVersion, Listing, ListingRequest, ObjectVersion, Versioning};
+use crate::{
+    CatalogError, ListedVersion, Listing, ListingRequest, Object, ObjectVersion, Versioning,
+};
 use ripstop_object::{split_version_name, versions_begin, versions_of};
 
 impl View {
     /// Whether a bucket keeps versions; `None` where there is no such bucket.
     pub(super) fn versioning(&self, bucket: &str) -> Result<Option<Versioning>, CatalogError> {
-        Ok(self.bucket(bucket)?.map(|bucket| bucket.versioning))
+        // Without the rest of its record, which may be long.
+        let name = bucket.as_bytes();
+        let found = self.buckets.range::<&[u8]>(name..=name)?.next().transpose()?;
+        found.map(|entry| versioning(&entry)).transpose()
     }
 
     /// The latest of a key's versions, unless its record is longer than `len_max` bytes.
@@ -30,23 +36,25 @@ impl View {
         let begin = object_key(&space, versions_begin(key).as_bytes());
         let latest = self.objects.range(begin.as_slice()..)?.next().transpose()?;
         let latest = latest.filter(|entry| entry.key().starts_with(&begin));
-        let Some(latest) = latest else {
-            return self.version(&at_key, ObjectVersion::Null, len_max);
-        };
         let null = self.objects.raw(&at_key.as_slice())?;
-        let len = null.as_ref().map_or(0, |null| null.value().len()).max(latest.len());
-        if len > len_max {
+        let null_len = null.as_ref().map_or(0, |null| null.value().len());
+        if latest.as_ref().map_or(0, Entry::len).max(null_len) > len_max {
             return Ok(Found::Long);
         }
-        let at = object_key(&space, b"").len();
-        let name = text(&latest.key()[at..])?;
+        let null = null.map(|null| self.objects.decode(&at_key.as_slice(), null.value()));
+        let null = null.transpose()?;
+        let Some(latest) = latest else {
+            return match null {
+                Some(null) => self.version(null, ObjectVersion::Null),
+                None => self.objects.must_be_absent(&at_key.as_slice()).map(|()| Found::None),
+            };
+        };
+        let name = text(&latest.key()[object_key(&space, b"").len()..])?;
         let (_, id) = split_version_name(&name).ok_or_else(|| odd(&name))?;
-        if let Some(null) = null
-            && self.objects.decode(&at_key.as_slice(), null.value())?.null_order() > id
-        {
-            return self.version(&at_key, ObjectVersion::Null, len_max);
+        match null.filter(|null| null.null_order() > id) {
+            Some(null) => self.version(null, ObjectVersion::Null),
+            None => self.version(latest.read()?, ObjectVersion::Id(id)),
         }
-        self.version(latest.key(), ObjectVersion::Id(id), len_max)
     }
 
     /// Which is the latest of a key's versions.
@@ -61,13 +69,8 @@ impl View {
         })
     }
 
-    fn version(
-        &self,
-        at: &[u8],
-        version: ObjectVersion,
-        len_max: usize,
-    ) -> Result<Found, CatalogError> {
-        let mut found = self.object(at, len_max)?;
+    fn version(&self, object: Object, version: ObjectVersion) -> Result<Found, CatalogError> {
+        let mut found = self.located(object)?;
         if let Found::Object(located) = &mut found {
             located.version = Some(version);
         }

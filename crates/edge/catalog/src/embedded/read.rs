@@ -11,8 +11,8 @@ use super::versions::Latest;
 use crate::rollup::page;
 use crate::{
     BUCKETS_LEN_MAX, Bucket, CatalogError, Extent, Held, LOCATED_EXTENTS_MAX, Lease, Leftover,
-    ListedUpload, Listing, ListingRequest, Located, PARTS_LEN_MAX, Refusal, Session, Stripe,
-    Tombstone, Upload, UploadedPart, Versioning, Vouched, Watermark,
+    ListedUpload, Listing, ListingRequest, Located, Object, PARTS_LEN_MAX, Refusal, Session,
+    Stripe, Tombstone, Upload, UploadedPart, Versioning, Vouched, Watermark,
 };
 use redb::Key;
 use ripstop_model::{NodeId, StripeId};
@@ -63,7 +63,11 @@ impl View {
         if record.value().len() > len_max {
             return Ok(Found::Long);
         }
-        let object = self.objects.decode(&key, record.value())?;
+        self.located(self.objects.decode(&key, record.value())?)
+    }
+
+    /// An object with its stripes, unless they are many.
+    pub(super) fn located(&self, object: Object) -> Result<Found, CatalogError> {
         let few = object.extents.len() <= LOCATED_EXTENTS_MAX;
         let stripes = if few { self.stripes_of(&object.extents)? } else { Vec::new() };
         Ok(Found::Object(Located { object, stripes, version: None }))

@@ -2,7 +2,7 @@
 //! and tags are passed over, however long they are, and what comes after: parts, extents.
 
 use super::rows::{Bytes, Entry, unreadable};
-use crate::{CatalogError, Garbage, ListedObject, Object};
+use crate::{Bucket, CatalogError, Garbage, ListedObject, Object, Versioning};
 use ripstop_form::{checksum_algorithm, scan};
 
 /// What a listing shows of an object.
@@ -51,6 +51,23 @@ pub(super) fn is_marker(entry: &Entry<'_, Bytes, Object>) -> Result<bool, Catalo
     });
     seen.map_err(|why| unreadable(&why))?;
     Ok(is_marker)
+}
+
+/// How a bucket keeps versions.
+pub(super) fn versioning(entry: &Entry<'_, Bytes, Bucket>) -> Result<Versioning, CatalogError> {
+    if entry.older().is_some() {
+        return Ok(Versioning::Never);
+    }
+    let mut versioning = Versioning::Never;
+    let seen = scan(entry.fields()?, |field, found| {
+        let is_it = field == 8;
+        if is_it {
+            versioning = ripstop_form::versioning(found)?;
+        }
+        Ok(Some(is_it))
+    });
+    seen.map_err(|why| unreadable(&why))?;
+    Ok(versioning)
 }
 
 /// Since when a stripe is garbage.

@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_page_passes_over_so_many_deleted_keys_and_says_where_it_goes_on() {
+    async fn a_page_that_passes_over_deleted_keys_ends_and_says_where_it_goes_on() {
         let catalog = Embedded::in_memory(CatalogSettings::default()).unwrap();
         let kept = crate::Bucket { versioning: Versioning::Enabled, ..bucket("b", 1) };
         let stripes = vec![(StripeId(1), stripe())];

@@ -1,9 +1,9 @@
 //! Tags of a bucket, kept among its documents as they are answered.
 
-use super::{Desk, Operate, Outcome, Reply, Request};
+use super::{Desk, Operate, Outcome, Reply, Request, bucket_document::BucketDocument};
 use crate::{
     FrontSettings,
-    error::{Code, Failure},
+    error::Code,
     tagging::{self, Tags},
     xml::Node,
 };
@@ -22,26 +22,12 @@ pub(super) fn read(set: &Node<'_>) -> Outcome<Tags> {
     tagging::from_set(set, tagging::BUCKET)
 }
 
-pub(super) struct Get {
-    bucket: String,
-}
+/// The document that has them.
+pub(super) struct TagsDocument;
 
-impl Operate for Get {
-    type Done = String;
-
-    async fn parse(request: &mut Request) -> Outcome<Self> {
-        Ok(Self { bucket: request.bucket.clone() })
-    }
-
-    async fn run(self, desk: &Desk) -> Outcome<String> {
-        let bucket = desk.store.bucket(&self.bucket).await?;
-        let document = bucket.documents.get(DOCUMENT).map(str::to_owned);
-        document.ok_or_else(|| Failure::from(Code::NoSuchTagSet).with("BucketName", self.bucket))
-    }
-
-    fn render(document: String, _: &FrontSettings) -> Reply {
-        Reply::document(document)
-    }
+impl BucketDocument for TagsDocument {
+    const NAME: &'static str = DOCUMENT;
+    const NONE: Code = Code::NoSuchTagSet;
 }
 
 /// Has a bucket have these tags, or none.
@@ -63,26 +49,6 @@ impl Operate for Put {
     async fn run(self, desk: &Desk) -> Outcome<()> {
         let document = document(self.tags);
         Ok(desk.store.set_bucket_document(&self.bucket, DOCUMENT, document.as_deref()).await?)
-    }
-
-    fn render((): (), _: &FrontSettings) -> Reply {
-        Reply::empty(StatusCode::NO_CONTENT)
-    }
-}
-
-pub(super) struct Delete {
-    bucket: String,
-}
-
-impl Operate for Delete {
-    type Done = ();
-
-    async fn parse(request: &mut Request) -> Outcome<Self> {
-        Ok(Self { bucket: request.bucket.clone() })
-    }
-
-    async fn run(self, desk: &Desk) -> Outcome<()> {
-        Ok(desk.store.set_bucket_document(&self.bucket, DOCUMENT, None).await?)
     }
 
     fn render((): (), _: &FrontSettings) -> Reply {

@@ -1,7 +1,7 @@
 //! Which other origins a bucket lets in; and what browsers ask before they send what a page of
 //! another origin wants sent.
 
-use super::{Desk, Operate, Outcome, Reply, Request};
+use super::{Desk, Operate, Outcome, Reply, Request, bucket_document::BucketDocument};
 use crate::{
     FrontSettings,
     cors::{Admission, Crossing, DOCUMENT, METHODS, Rules, requested},
@@ -18,6 +18,14 @@ pub(crate) async fn rules_of(store: &Store, bucket: &str) -> Result<Option<Rules
         Err(StoreError::Catalog(CatalogError::Refused(Refusal::NoSuchBucket))) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// The document that says so.
+pub(super) struct CorsDocument;
+
+impl BucketDocument for CorsDocument {
+    const NAME: &'static str = DOCUMENT;
+    const NONE: Code = Code::NoSuchCorsConfiguration;
 }
 
 pub(super) struct Put {
@@ -41,51 +49,6 @@ impl Operate for Put {
 
     fn render((): (), _: &FrontSettings) -> Reply {
         Reply::empty(StatusCode::OK)
-    }
-}
-
-pub(super) struct Get {
-    bucket: String,
-}
-
-impl Operate for Get {
-    /// The document.
-    type Done = String;
-
-    async fn parse(request: &mut Request) -> Outcome<Self> {
-        Ok(Self { bucket: request.bucket.clone() })
-    }
-
-    async fn run(self, desk: &Desk) -> Outcome<String> {
-        let bucket = desk.store.bucket(&self.bucket).await?;
-        let document = bucket.documents.get(DOCUMENT).map(str::to_owned);
-        document.ok_or_else(|| {
-            Failure::from(Code::NoSuchCorsConfiguration).with("BucketName", self.bucket)
-        })
-    }
-
-    fn render(document: String, _: &FrontSettings) -> Reply {
-        Reply::document(document)
-    }
-}
-
-pub(super) struct Delete {
-    bucket: String,
-}
-
-impl Operate for Delete {
-    type Done = ();
-
-    async fn parse(request: &mut Request) -> Outcome<Self> {
-        Ok(Self { bucket: request.bucket.clone() })
-    }
-
-    async fn run(self, desk: &Desk) -> Outcome<()> {
-        Ok(desk.store.set_bucket_document(&self.bucket, DOCUMENT, None).await?)
-    }
-
-    fn render((): (), _: &FrontSettings) -> Reply {
-        Reply::empty(StatusCode::NO_CONTENT)
     }
 }
 

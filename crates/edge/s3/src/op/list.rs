@@ -82,15 +82,15 @@ fn refuse_unordered(request: &Request) -> Outcome<()> {
     Ok(())
 }
 
-/// What the three shapes ask for alike.
-struct Asked {
+/// What listings of keys and of versions ask for alike.
+pub(super) struct Asked {
     spelling: Spelling,
-    wanted: ListingRequest,
+    pub(super) wanted: ListingRequest,
     start_after: Option<String>,
 }
 
 impl Asked {
-    fn parse(request: &Request, after: String) -> Outcome<Self> {
+    pub(super) fn parse(request: &Request, after: String) -> Outcome<Self> {
         let spelling = Spelling::read(request)?;
         refuse_unordered(request)?;
         let max = request.count("max-keys")?.unwrap_or(ENTRIES_MAX).min(ENTRIES_MAX);
@@ -107,29 +107,36 @@ impl Asked {
     }
 
     async fn run(self, desk: &Desk) -> Outcome<Page> {
+        let held = page_memory(desk, self.wanted.max).await?;
+        let listing = desk.store.list(&self.wanted).await?;
+        Ok(self.page(listing, held))
+    }
+
+    /// The page that this listing is, in memory of its own.
+    pub(super) fn page(self, listing: Listing, held: Held) -> Page {
         let Self { spelling, wanted, start_after } = self;
-        let held = page_memory(desk, wanted.max).await?;
-        let listing = desk.store.list(&wanted).await?;
         let asked = [&wanted.after, &wanted.prefix, &wanted.delimiter].into_iter();
-        let keys = listing.objects.iter().map(|(key, _)| key).chain(&listing.prefixes);
+        let versions = listing.versions.iter().map(|version| &version.key);
+        let keys = listing.objects.iter().map(|(key, _)| key).chain(versions);
+        let keys = keys.chain(&listing.prefixes);
         let texts = asked.chain(&start_after).chain(keys).map(String::as_str);
         let spelling = spelling.fit_for(texts);
-        Ok(Page { spelling, wanted, start_after, listing, held })
+        Page { spelling, wanted, start_after, listing, held }
     }
 }
 
 /// One page and what was asked for.
-struct Page {
-    spelling: Spelling,
-    wanted: ListingRequest,
+pub(super) struct Page {
+    pub(super) spelling: Spelling,
+    pub(super) wanted: ListingRequest,
     start_after: Option<String>,
-    listing: Listing,
-    held: Held,
+    pub(super) listing: Listing,
+    pub(super) held: Held,
 }
 
 impl Page {
-    /// Everything that the three shapes have in common, up to the entries.
-    fn show_head(&self, root: &mut Element) {
+    /// Everything that all shapes have in common, up to the entries.
+    pub(super) fn show_head(&self, root: &mut Element) {
         self.show_head_with(&self.spelling.spell(&self.wanted.prefix), root);
     }
 
@@ -153,11 +160,16 @@ impl Page {
                 }
             });
         }
-        for prefix in &self.listing.prefixes {
-            root.child("CommonPrefixes", |element| {
-                element.text("Prefix", &self.spelling.spell(prefix));
-            });
-        }
+        show_prefixes(&self.listing.prefixes, self.spelling, root);
+    }
+}
+
+/// What keys of a page are rolled up to.
+pub(super) fn show_prefixes(prefixes: &[String], spelling: Spelling, root: &mut Element) {
+    for prefix in prefixes {
+        root.child("CommonPrefixes", |element| {
+            element.text("Prefix", &spelling.spell(prefix));
+        });
     }
 }
 

@@ -1,6 +1,6 @@
 use super::{
     Desk, Operate, Outcome, Reply, Request,
-    list::{ENTRIES_MAX, Spelling, page_memory, show_owner},
+    list::{ENTRIES_MAX, Spelling, page_memory, show_owner, show_prefixes},
 };
 use crate::{FrontSettings, allowance::Held, date, digest, error::Failure, xml::Element};
 use ripstop_catalog::{ListedUpload, Listing, ListingRequest};
@@ -72,11 +72,7 @@ impl Operate for List {
         for upload in &listing.uploads {
             root.child("Upload", |element| show_upload(upload, spelling, settings, element));
         }
-        for prefix in &listing.prefixes {
-            root.child("CommonPrefixes", |element| {
-                element.text("Prefix", &spelling.spell(prefix));
-            });
-        }
+        show_prefixes(&listing.prefixes, spelling, &mut root);
         Reply::page(root.document(), held)
     }
 }

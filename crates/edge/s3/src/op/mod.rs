@@ -4,6 +4,7 @@ mod acl;
 mod act;
 mod attributes;
 mod bucket;
+mod bucket_document;
 mod bucket_tags;
 mod complete;
 mod copy;

@@ -4,8 +4,8 @@
 
 use super::{
     COPY_SOURCE, Desk, Input, Level, Outcome, Reply, Request, Selector, Signer, When, acl,
-    act::perform, attributes, bucket, bucket_tags, complete, copy, cors, delete, list,
-    list_uploads, list_versions, multipart, object, ownership, part, post, put, setting,
+    act::perform, attributes, bucket, bucket_document, bucket_tags, complete, copy, cors, delete,
+    list, list_uploads, list_versions, multipart, object, ownership, part, post, put, setting,
     settings::SETTINGS, tags, versioning,
 };
 use crate::{
@@ -155,10 +155,10 @@ operations! {
         => list_versions::List;
     GET Bucket [Has("versioning")] GetBucketVersioning: Nothing KeyOrNobody Read
         => versioning::Get;
-    GET Bucket [Has("tagging")] GetBucketTagging: Nothing KeyOrNobody Read => bucket_tags::Get;
+    GET Bucket [Has("tagging")] GetBucketTagging: Nothing KeyOrNobody Read => bucket_document::Get<bucket_tags::TagsDocument>;
     GET Bucket [Has("ownershipControls")] GetBucketOwnershipControls: Nothing KeyOrNobody Read
         => ownership::Get;
-    GET Bucket [Has("cors")] GetBucketCors: Nothing KeyOrNobody Read => cors::Get;
+    GET Bucket [Has("cors")] GetBucketCors: Nothing KeyOrNobody Read => bucket_document::Get<cors::CorsDocument>;
     GET Bucket [NamesSetting] GetBucketSetting: Nothing KeyOrNobody Read => setting::Get;
     GET Bucket [Is("list-type", "2")] ListObjectsV2: Nothing KeyOrNobody Read => list::Version2;
     GET Bucket [] ListObjects: Nothing KeyOrNobody Read => list::Version1;
@@ -191,10 +191,10 @@ operations! {
     PUT Object [] PutObject: Bytes KeyOrNobody Write => put::Put;
 
     DELETE Bucket [Has("tagging")] DeleteBucketTagging: Nothing Key Configure
-        => bucket_tags::Delete;
+        => bucket_document::Delete<bucket_tags::TagsDocument>;
     DELETE Bucket [Has("ownershipControls")] DeleteBucketOwnershipControls: Nothing Key Configure
         => ownership::Delete;
-    DELETE Bucket [Has("cors")] DeleteBucketCors: Nothing Key Configure => cors::Delete;
+    DELETE Bucket [Has("cors")] DeleteBucketCors: Nothing Key Configure => bucket_document::Delete<cors::CorsDocument>;
     DELETE Bucket [NamesSetting] DeleteBucketSetting: Nothing Key Configure => setting::Delete;
     DELETE Bucket [] DeleteBucket: Nothing Key Own => bucket::Delete;
     DELETE Object [Has("tagging")] DeleteObjectTagging: Nothing KeyOrNobody Configure + VERSION

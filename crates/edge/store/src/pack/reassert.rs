@@ -14,7 +14,9 @@ use crate::{
     record::Telling,
     stripe::record_of,
 };
-use ripstop_catalog::{CatalogError, Change, Condition, Object, Refusal, Tombstone, Versioning};
+use ripstop_catalog::{
+    CatalogError, Change, Condition, Object, Refusal, Stripe, Tombstone, Versioning,
+};
 use ripstop_host::unix_ms;
 use ripstop_model::StripeId;
 
@@ -25,9 +27,30 @@ enum Standing {
 }
 
 impl Store {
+    /// Sees to it that a rebuild believes none of these entries, each with the stripe that tells
+    /// it, which are not so and may not be known to be yet.
+    pub(crate) async fn disown(
+        &self,
+        told: Vec<((StripeId, Stripe), PackEntry)>,
+    ) -> Result<(), StoreError> {
+        if told.is_empty() {
+            return Ok(());
+        }
+        let (mut outlived, mut entries) = (Vec::new(), Vec::with_capacity(told.len()));
+        for (stripe, entry) in told {
+            if let PackEntry::Object { bucket, key, .. } = &entry {
+                let (bucket, key) = (bucket.clone(), key.clone());
+                outlived.push(Change::Outlive { bucket, key, stripe });
+            }
+            entries.push(entry);
+        }
+        self.inner.catalog.commit(unix_ms(), outlived).await?;
+        self.reassert(entries).await
+    }
+
     /// Sees to it that what keys stand for is told later than these entries of packs, which are
     /// not so.
-    pub(crate) async fn reassert(&self, entries: Vec<PackEntry>) -> Result<(), StoreError> {
+    pub(super) async fn reassert(&self, entries: Vec<PackEntry>) -> Result<(), StoreError> {
         let mut open = entries;
         for _ in 0..STAMPS_MAX {
             let (mut still, mut gone) = (Vec::new(), Vec::new());

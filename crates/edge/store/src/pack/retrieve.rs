@@ -1,9 +1,8 @@
 //! Reading a pack's directory again.
 
-use super::{PackDirectory, PackEntry};
+use super::PackDirectory;
 use crate::{Keeping, Store, StoreError, record::Telling};
-use ripstop_catalog::{Change, Stripe};
-use ripstop_host::unix_ms;
+use ripstop_catalog::Stripe;
 use ripstop_model::StripeId;
 
 impl Store {
@@ -48,20 +47,11 @@ impl Keeping<'_> {
         let mut contradicted = Vec::new();
         for entry in entries {
             if store.is_contradicted(id, &entry).await? {
-                contradicted.push(entry);
+                contradicted.push(((id, stripe.clone()), entry));
             }
         }
-        if contradicted.is_empty() {
-            return Ok(0);
-        }
-        let objects = contradicted.iter().filter(|entry| matches!(entry, PackEntry::Object { .. }));
-        let outlived = objects.map(|entry| {
-            let (bucket, key) = (entry.bucket().to_owned(), entry.key().to_owned());
-            Change::Outlive { bucket, key, stripe: (id, stripe.clone()) }
-        });
-        store.inner.catalog.commit(unix_ms(), outlived.collect()).await?;
         let count = contradicted.len();
-        store.reassert(contradicted).await?;
+        store.disown(contradicted).await?;
         Ok(count)
     }
 }
