@@ -36,7 +36,7 @@ fn all_of_it_can_be_configured_by_file_and_variable() {
         KvPlace::Servers { stored_max, .. } => stored_max,
         KvPlace::Here { .. } => unreachable!("servers are named"),
     };
-    assert_eq!(stored_max(text), 3 * 40 << 20, "as much for each server");
+    assert_eq!(stored_max(text), (3 * 40) << 20, "as much for each server");
     let limited = "[kv]\nrings = [[\"127.0.0.1:2\"]]\nservers_memory_max = \"1 GiB\"\n";
     assert_eq!(stored_max(limited), 1 << 30);
     let told = "memcached on 127.0.0.1:1: items at 3 memcached servers, code (2,1)";
