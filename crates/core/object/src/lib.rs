@@ -21,6 +21,7 @@ extern crate alloc;
 mod change;
 mod decide;
 mod lease;
+mod lock;
 mod named;
 mod object;
 mod quota;
@@ -41,6 +42,7 @@ mod writes;
 pub use change::{Change, Condition};
 pub use decide::decide;
 pub use lease::{Lease, RETIRED_MAX, Watermark};
+pub use lock::{ObjectLock, Release, Retention, RetentionMode};
 pub use named::{FoundRow, Named};
 pub use object::{
     Attributes, BUCKET_DOCUMENTS_LEN_MAX, Bucket, BucketDocuments, Checksum, ChecksumAlgorithm,

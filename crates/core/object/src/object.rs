@@ -1,4 +1,4 @@
-use crate::{Stamp, Unknown, VersionId, Versioning, stripe_id};
+use crate::{ObjectLock, Stamp, Unknown, VersionId, Versioning, stripe_id};
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -143,6 +143,9 @@ pub struct Attributes {
     pub checksum: Option<Checksum>,
     /// Parts of a multipart object, in order; empty for a single put.
     pub parts: Vec<Part>,
+    /// What keeps it from being removed.
+    #[serde(skip)]
+    pub lock: ObjectLock,
     /// What a newer program wrote of it.
     #[serde(skip)]
     pub unknown: Unknown,

@@ -60,7 +60,8 @@ pub use model::{Model, State};
 pub use ripstop_object::{
     Account, Applied, Attributes, BUCKET_DOCUMENTS_LEN_MAX, Bucket, BucketDocuments, Change,
     Checksum, ChecksumAlgorithm, Condition, Extent, Garbage, Held, Lease, Leftover, Limit, Object,
-    ObjectVersion, Outcome, Part, Place, Quota, RETIRED_MAX, Refusal, SESSIONS_MAX, Session, Stamp,
-    Stripe, Tombstone, Upload, UploadedPart, Usage, VersionId, Versioning, Vouched, Watermark,
-    bucket_of, split_version_name, version_name, versions_of,
+    ObjectLock, ObjectVersion, Outcome, Part, Place, Quota, RETIRED_MAX, Refusal, Release,
+    Retention, RetentionMode, SESSIONS_MAX, Session, Stamp, Stripe, Tombstone, Upload,
+    UploadedPart, Usage, VersionId, Versioning, Vouched, Watermark, bucket_of, split_version_name,
+    version_name, versions_of,
 };

@@ -39,6 +39,7 @@ mod front;
 #[doc(hidden)]
 pub mod fuzz;
 mod metadata;
+mod object_lock;
 mod observe;
 mod op;
 mod range;

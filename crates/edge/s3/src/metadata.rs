@@ -4,7 +4,7 @@
 
 use crate::{
     error::{Code, Failure, Outcome},
-    tagging,
+    object_lock, tagging,
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
 use ripstop_catalog::{Attributes, Object};
@@ -41,7 +41,8 @@ pub(crate) fn read(headers: &HeaderMap) -> Outcome<Attributes> {
     };
     let (standard, user) = (standard(headers), user(headers)?);
     check_kept(&standard, &user)?;
-    Ok(Attributes { headers: standard, user, tags, ..Attributes::default() })
+    let lock = object_lock::asked(headers)?;
+    Ok(Attributes { headers: standard, user, tags, lock, ..Attributes::default() })
 }
 
 fn check_kept(standard: &[(String, String)], user: &[(String, String)]) -> Outcome<()> {
@@ -131,34 +132,13 @@ fn check_redirect(to: &str) -> Outcome<()> {
     Ok(())
 }
 
-/// Refuses locks: no bucket here has any.
-fn refuse_locks(headers: &HeaderMap) -> Outcome<()> {
-    const MODE: &str = "x-amz-object-lock-mode";
-    const UNTIL: &str = "x-amz-object-lock-retain-until-date";
-    let missing = match (headers.contains_key(MODE), headers.contains_key(UNTIL)) {
-        (true, false) => Some(UNTIL),
-        (false, true) => Some(MODE),
-        (true, true) | (false, false) => None,
-    };
-    if let Some(missing) = missing {
-        let message = format!("{UNTIL} and {MODE} must both be supplied");
-        return Err(Failure::argument(message, missing, ""));
-    }
-    if headers.keys().any(|name| name.as_str().starts_with("x-amz-object-lock-")) {
-        let message = "Bucket is missing ObjectLockConfiguration";
-        return Err(Failure::new(Code::InvalidRequest, message));
-    }
-    Ok(())
-}
-
-/// Refuses what we could only ignore: encryption, locks, other storage classes, grants.
+/// Refuses what we could only ignore: encryption, other storage classes, grants.
 pub(crate) fn refuse_unsupported(headers: &HeaderMap) -> Outcome<()> {
     const PREFIXES: [&str; 3] = [
         "x-amz-server-side-encryption",
         "x-amz-copy-source-server-side-encryption",
         "x-amz-write-offset-bytes",
     ];
-    refuse_locks(headers)?;
     for (name, value) in headers {
         let name = name.as_str();
         if PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
@@ -216,6 +196,7 @@ pub(crate) fn show(object: &Object, headers: &mut HeaderMap) {
     if !attributes.tags.is_empty() {
         put("x-amz-tagging-count", &attributes.tags.len().to_string());
     }
+    object_lock::show(&attributes.lock, put);
 }
 
 #[cfg(test)]
@@ -270,7 +251,7 @@ mod tests {
         for (name, value, code) in [
             ("x-amz-server-side-encryption", "AES256", Code::NotImplemented),
             ("x-amz-object-lock-mode", "GOVERNANCE", Code::InvalidArgument),
-            ("x-amz-object-lock-legal-hold", "ON", Code::InvalidRequest),
+            ("x-amz-object-lock-legal-hold", "on", Code::InvalidArgument),
             ("x-amz-storage-class", "GLACIER", Code::InvalidStorageClass),
             ("x-amz-acl", "public-read", Code::AccessControlListNotSupported),
             ("x-amz-acl", "mine", Code::InvalidArgument),

@@ -1,4 +1,5 @@
 use bytes::Bytes;
+use ripstop_catalog::Bucket;
 use std::future::Future;
 
 /// Bytes on their way in, and what is known of them once they have all come.
@@ -7,6 +8,13 @@ pub trait Body: Send {
     type Seal: Send;
     /// Why it failed.
     type Error: Send;
+
+    /// Told before the first byte is asked for, with the bucket that it is to go to. An error leaves
+    /// nothing behind.
+    fn admitted(&mut self, bucket: &Bucket) -> Result<(), Self::Error> {
+        _ = bucket;
+        Ok(())
+    }
 
     /// The next bytes, in pieces of any size; `None` at the end.
     fn next(&mut self) -> impl Future<Output = Option<Result<Bytes, Self::Error>>> + Send;

@@ -75,7 +75,7 @@ impl Store {
         attributes: Attributes,
     ) -> Result<StoredObject, StoreError> {
         let len = source.object.len;
-        let versioning = self.admit(&target, len).await?;
+        let versioning = self.admit(&target, len).await?.versioning;
         if self.is_small(source) && len <= COPIED_MAX {
             let body = Stored::whole(self.read_whole(source.clone(), 0..len).await?, attributes);
             return self.put(target, len, body).await.map_err(flat);

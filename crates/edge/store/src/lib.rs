@@ -51,6 +51,7 @@ mod packing;
 mod quota;
 mod read;
 mod record;
+mod retention_clock;
 mod settings;
 mod store;
 mod stranger;

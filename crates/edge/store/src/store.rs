@@ -1,6 +1,6 @@
 use crate::{
     StoreError, StoreSettings, deletions::Deletions, lineage::Lineage, packing::Lines,
-    quota::InForce, stranger::Strangers, strays::Strays,
+    quota::InForce, retention_clock::RetentionClock, stranger::Strangers, strays::Strays,
 };
 use ripstop_catalog::{Catalog, CatalogError, Condition, Stamp, Stripe, bucket_of};
 use ripstop_model::{FragmentId, PoolId, StripeId, TenantId};
@@ -31,6 +31,7 @@ pub(crate) struct Inner {
     /// What waits to be written together.
     pub lines: Lines,
     pub strays: Strays,
+    pub retention_clock: RetentionClock,
     /// Shared with the task that learns what they are called.
     pub strangers: Arc<Strangers>,
     pub settings: StoreSettings,
@@ -62,6 +63,7 @@ impl Store {
             deletions: Deletions::default(),
             lines: Lines::new(&settings),
             strays: Strays::default(),
+            retention_clock: RetentionClock::start(),
             strangers,
             settings,
         };

@@ -103,7 +103,7 @@ impl Store {
         let Upload { bucket, key, id, .. } = upload.clone();
         let target = Target { bucket, key, condition };
         // Its bytes are in the bucket already.
-        let versioning = self.admit(&target, 0).await?;
+        let versioning = self.admit(&target, 0).await?.versioning;
         let object = Object {
             len: parts.iter().map(|part| part.len).sum(),
             modified_ms: unix_ms(),

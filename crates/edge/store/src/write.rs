@@ -27,10 +27,12 @@ impl Store {
         &self,
         target: Target,
         len: impl Into<BodyLen>,
-        body: B,
+        mut body: B,
     ) -> Result<StoredObject, WriteError<B::Error>> {
         let len = len.into();
-        let versioning = self.admit(&target, len.max()).await?;
+        let bucket = self.admit(&target, len.max()).await?;
+        body.admitted(&bucket).map_err(WriteError::Body)?;
+        let versioning = bucket.versioning;
         let object = if self.is_gathered(&target.bucket, len.max()) {
             self.put_gathered((target, versioning), len, body).await?
         } else {

@@ -2,9 +2,10 @@ use super::{DEFAULT_ALGORITHM, Digests, Expectation, Pipeline, Verdict};
 use crate::{
     body::Payload,
     error::{Code, Failure, Outcome},
+    object_lock,
 };
 use bytes::Bytes;
-use ripstop_catalog::{Attributes, Checksum, ChecksumAlgorithm};
+use ripstop_catalog::{Attributes, Bucket, Checksum, ChecksumAlgorithm};
 use ripstop_store::{Body, PartSeal};
 use std::sync::{
     Arc,
@@ -80,6 +81,10 @@ impl Body for ObjectBody {
 
     async fn next(&mut self) -> Option<Outcome<Bytes>> {
         self.received.next().await
+    }
+
+    fn admitted(&mut self, bucket: &Bucket) -> Outcome<()> {
+        object_lock::apply(&mut self.attributes, bucket)
     }
 
     fn seal(&mut self) -> Outcome<Attributes> {

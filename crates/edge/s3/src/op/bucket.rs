@@ -8,12 +8,13 @@ use crate::{
     date,
     error::{Code, Failure},
     metadata,
+    object_lock::{self, LockRule},
     tagging::Tags,
     xml::{Element, Node},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::StatusCode;
-use ripstop_catalog::{BucketDocuments, CatalogError, ListingRequest, Refusal, Versioning};
+use ripstop_catalog::{Bucket, BucketDocuments, CatalogError, ListingRequest, Refusal, Versioning};
 use ripstop_identity::{Privilege, Resource};
 use ripstop_store::StoreError;
 
@@ -27,6 +28,7 @@ const UNCONSTRAINED: &str = "us-east-1";
 pub(super) struct Create {
     bucket: String,
     tags: Tags,
+    has_lock: bool,
 }
 
 impl Operate for Create {
@@ -36,12 +38,7 @@ impl Operate for Create {
     async fn parse(request: &mut Request) -> Outcome<Self> {
         refuse_lists(request)?;
         metadata::refuse_unsupported(&request.headers)?;
-        if request
-            .header("x-amz-bucket-object-lock-enabled")
-            .is_some_and(|v| v.eq_ignore_ascii_case("true"))
-        {
-            return Err(Code::NotImplemented.into());
-        }
+        let has_lock = has_lock(request)?;
         if let Some(ownership) = request.header("x-amz-object-ownership") {
             check_ownership(ownership)?;
         }
@@ -52,13 +49,18 @@ impl Operate for Create {
             let check = move |root: &Node<'_>| check_configuration(root, &region);
             tags = document.read(Code::MalformedXml, check).await?;
         }
-        Ok(Self { bucket: request.bucket.clone(), tags })
+        Ok(Self { bucket: request.bucket.clone(), tags, has_lock })
     }
 
     async fn run(self, desk: &Desk) -> Outcome<String> {
         let tags = bucket_tags::document(self.tags);
+        let rule = self.has_lock.then(|| LockRule::default().document());
         let documents = BucketDocuments::default().with(bucket_tags::DOCUMENT, tags);
-        match desk.store.create_bucket_with(&self.bucket, documents).await {
+        let documents = documents.with(object_lock::DOCUMENT, rule);
+        let versioning = if self.has_lock { Versioning::Enabled } else { Versioning::Never };
+        let name = self.bucket.clone();
+        let wanted = Bucket { name, documents, versioning, ..Bucket::default() };
+        match desk.store.make_bucket(wanted).await {
             Ok(()) => Ok(self.bucket),
             Err(StoreError::Catalog(CatalogError::Refused(Refusal::BucketExists))) => {
                 // S3 answers so everywhere but in its oldest region.
@@ -76,6 +78,17 @@ impl Operate for Create {
         Reply::empty(StatusCode::OK)
             .with("location", &format!("/{bucket}"))
             .with("x-amz-bucket-arn", &format!("arn:aws:s3:::{bucket}"))
+    }
+}
+
+/// Whether a bucket is to have object lock, and so keep versions.
+fn has_lock(request: &Request) -> Outcome<bool> {
+    const HEADER: &str = "x-amz-bucket-object-lock-enabled";
+    match request.header(HEADER) {
+        None => Ok(false),
+        Some(text) if text.eq_ignore_ascii_case("true") => Ok(true),
+        Some(text) if text.eq_ignore_ascii_case("false") => Ok(false),
+        Some(text) => Err(Failure::argument("Invalid value.", HEADER, text)),
     }
 }
 

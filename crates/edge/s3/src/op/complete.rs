@@ -13,6 +13,7 @@ use crate::{
     condition::{self, Demand, bare_tag},
     digest,
     error::{Code, Failure},
+    object_lock,
     xml::{Element, Malformed, Node},
 };
 use ripstop_catalog::{
@@ -138,8 +139,9 @@ impl Operate for Complete {
         let condition = demanded(demand?, desk, bucket, key).await?;
         let (uploaded, _held) = matched(desk, &upload, &parts).await?;
         check_len(&announced, &uploaded)?;
-        let (attributes, uploaded) = computed(upload.clone(), uploaded).await?;
+        let (mut attributes, uploaded) = computed(upload.clone(), uploaded).await?;
         check_checksum(&announced, &attributes)?;
+        object_lock::apply(&mut attributes, &desk.store.bucket(bucket).await?)?;
         match desk.store.complete_upload(&upload, &uploaded, attributes, condition).await {
             Ok(stored) => Ok(told(&stored.object, stored.version)),
             Err(error) => {

@@ -13,7 +13,7 @@ use crate::{
     condition::{self, Demand},
     date, digest,
     error::{Code, Failure},
-    metadata, range,
+    metadata, object_lock, range,
     xml::Element,
 };
 use ripstop_catalog::{
@@ -104,6 +104,7 @@ impl Operate for Copy {
             // The parts' own checksums are of another function.
             attributes.parts.iter_mut().for_each(|part| part.checksum = None);
         }
+        object_lock::apply(&mut attributes, &desk.store.bucket(&bucket).await?)?;
         let target = Target { bucket, key, condition };
         let copy = desk.store.copy(&located, target, attributes).await?;
         Ok(CopiedObject { copy, source: located.version })

@@ -15,6 +15,7 @@ mod list_uploads;
 mod list_versions;
 mod multipart;
 mod object;
+mod object_lock;
 mod ownership;
 mod part;
 mod post;

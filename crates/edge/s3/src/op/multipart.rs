@@ -4,11 +4,11 @@ use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
     FrontSettings, condition, date, digest,
     error::{Code, Failure},
-    metadata,
+    metadata, object_lock,
     xml::Element,
 };
 use http::StatusCode;
-use ripstop_catalog::{Attributes, ChecksumAlgorithm, Upload};
+use ripstop_catalog::{Attributes, ChecksumAlgorithm, ObjectLock, Upload};
 
 /// Highest part number, and so most parts.
 pub(super) const PART_NUMBER_MAX: u16 = 10_000;
@@ -60,7 +60,11 @@ impl Operate for Create {
 
     async fn run(self, desk: &Desk) -> Outcome<Upload> {
         let Self { bucket, key, attributes, checksum } = self;
-        desk.store.bucket(&bucket).await?;
+        if attributes.lock != ObjectLock::default() {
+            object_lock::must_be_on(&desk.store.bucket(&bucket).await?)?;
+        } else {
+            desk.store.bucket(&bucket).await?;
+        }
         let (id, created_ms) = (String::new(), 0);
         let upload =
             Upload { id, bucket, key, created_ms, attributes, checksum, ..Upload::default() };

@@ -42,7 +42,6 @@ settings! {
     "logging": Fixed(|| Element::in_namespace("BucketLoggingStatus").document());
     "metrics": NoneOfSeveral;
     "notification": Fixed(|| Element::in_namespace("NotificationConfiguration").document());
-    "object-lock": Absent(Code::ObjectLockConfigurationNotFound);
     "policy": Absent(Code::NoSuchBucketPolicy);
     "policyStatus": Absent(Code::NoSuchBucketPolicy);
     "publicAccessBlock": Absent(Code::NoSuchPublicAccessBlockConfiguration);

@@ -5,8 +5,8 @@
 use super::{
     COPY_SOURCE, Desk, Input, Level, Outcome, Reply, Request, Selector, Signer, When, acl,
     act::perform, attributes, bucket, bucket_document, bucket_tags, complete, copy, cors, delete,
-    list, list_uploads, list_versions, multipart, object, ownership, part, post, put, setting,
-    settings::SETTINGS, tags, versioning,
+    list, list_uploads, list_versions, multipart, object, object_lock, ownership, part, post, put,
+    setting, settings::SETTINGS, tags, versioning,
 };
 use crate::{
     error::{Code, Failure},
@@ -139,8 +139,16 @@ operations! {
 
     GET Object [Has("uploads")] = uploads_of_key;
     GET Object [Has("versions")] = versions_of_key;
-    ANY Object [Has("legal-hold")] = not_implemented;
+    GET Object [Has("retention")] GetObjectRetention: Nothing KeyOrNobody Read + VERSION
+        => object_lock::GetRetention;
+    GET Object [Has("legal-hold")] GetObjectLegalHold: Nothing KeyOrNobody Read + VERSION
+        => object_lock::GetHold;
+    PUT Object [Has("retention")] PutObjectRetention: Document(SMALL) KeyOrNobody Configure
+        + VERSION => object_lock::PutRetention;
+    PUT Object [Has("legal-hold")] PutObjectLegalHold: Document(SMALL) KeyOrNobody Configure
+        + VERSION => object_lock::PutHold;
     ANY Object [Has("retention")] = not_implemented;
+    ANY Object [Has("legal-hold")] = not_implemented;
     ANY Object [Has("restore")] = not_implemented;
     ANY Object [Has("select")] = not_implemented;
     ANY Object [Has("torrent")] = not_implemented;
@@ -159,6 +167,8 @@ operations! {
     GET Bucket [Has("ownershipControls")] GetBucketOwnershipControls: Nothing KeyOrNobody Read
         => ownership::Get;
     GET Bucket [Has("cors")] GetBucketCors: Nothing KeyOrNobody Read => bucket_document::Get<cors::CorsDocument>;
+    GET Bucket [Has("object-lock")] GetObjectLockConfiguration: Nothing KeyOrNobody Read
+        => bucket_document::Get<object_lock::RuleDocument>;
     GET Bucket [NamesSetting] GetBucketSetting: Nothing KeyOrNobody Read => setting::Get;
     GET Bucket [Is("list-type", "2")] ListObjectsV2: Nothing KeyOrNobody Read => list::Version2;
     GET Bucket [] ListObjects: Nothing KeyOrNobody Read => list::Version1;
@@ -181,6 +191,8 @@ operations! {
     PUT Bucket [Has("ownershipControls")] PutBucketOwnershipControls: Document(BUCKET) Key Configure
         => ownership::Put;
     PUT Bucket [Has("cors")] PutBucketCors: Document(CORS) Key Configure => cors::Put;
+    PUT Bucket [Has("object-lock")] PutObjectLockConfiguration: Document(SMALL) Key Configure
+        => object_lock::PutRule;
     PUT Bucket [NamesSetting] = not_implemented;
     PUT Bucket [] CreateBucket: Document(BUCKET) Key Own => bucket::Create;
     PUT Object [Has("uploadId"), Header(COPY_SOURCE)] UploadPartCopy: Nothing KeyOrNobody Write

@@ -21,6 +21,10 @@ const CORS: &str = "<CORSConfiguration><CORSRule><AllowedOrigin>*</AllowedOrigin
 const OWNERSHIP: &str = "<OwnershipControls><Rule><ObjectOwnership>BucketOwnerEnforced\
     </ObjectOwnership></Rule></OwnershipControls>";
 
+const LOCK: &str = "<ObjectLockConfiguration><ObjectLockEnabled>Enabled</ObjectLockEnabled>\
+    </ObjectLockConfiguration>";
+const HOLD: &str = "<LegalHold><Status>ON</Status></LegalHold>";
+
 /// What a key must have been given in [`BUCKET`]; for a copy also [`Right::Read`] in [`OTHER`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Needed {
@@ -185,6 +189,12 @@ pub(crate) fn case(operation: S3Operation) -> Case {
         S3Operation::GetBucketSetting => bucket(Of(Read), "GET", "requestPayment="),
         S3Operation::GetBucketVersioning => bucket(Of(Read), "GET", "versioning="),
         S3Operation::PutBucketVersioning => bucket(Of(Owner), "PUT", "versioning=").body(SUSPENDED),
+        S3Operation::GetObjectLockConfiguration => {
+            bucket(Of(Read), "GET", "object-lock=").answered(404)
+        }
+        S3Operation::PutObjectLockConfiguration => {
+            bucket(Of(Owner), "PUT", "object-lock=").body(LOCK).answered(409)
+        }
         S3Operation::DeleteBucketSetting => bucket(Of(Owner), "DELETE", "policy=").answered(204),
         S3Operation::ListObjects => bucket(Of(Read), "GET", ""),
         S3Operation::ListObjectsV2 => bucket(Of(Read), "GET", "list-type=2"),
@@ -205,6 +215,15 @@ pub(crate) fn case(operation: S3Operation) -> Case {
         S3Operation::GetObjectTagging => object(Of(Read), "GET", "tagging="),
         S3Operation::PutObjectTagging => object(Of(Write), "PUT", "tagging=").body(TAGS),
         S3Operation::DeleteObjectTagging => object(Of(Write), "DELETE", "tagging=").answered(204),
+        // The bucket has no object lock: who may ask is told so.
+        S3Operation::GetObjectRetention => object(Of(Read), "GET", "retention=").answered(400),
+        S3Operation::GetObjectLegalHold => object(Of(Read), "GET", "legal-hold=").answered(400),
+        S3Operation::PutObjectRetention => {
+            object(Of(Write), "PUT", "retention=").body("<Retention/>").answered(400)
+        }
+        S3Operation::PutObjectLegalHold => {
+            object(Of(Write), "PUT", "legal-hold=").body(HOLD).answered(400)
+        }
         S3Operation::PutObject => object(Of(Write), "PUT", "").body("something new"),
         S3Operation::CopyObject => object(Copy, "PUT", "").copy(),
         S3Operation::DeleteObject => object(Of(Write), "DELETE", "").answered(204),

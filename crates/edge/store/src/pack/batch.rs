@@ -51,7 +51,10 @@ pub enum Deed {
         bytes: Option<Bytes>,
     },
     /// Removes what the key stands for.
-    Delete,
+    Delete {
+        /// Whether a retention in governance mode is passed by.
+        bypass: bool,
+    },
     /// Tells again that the key was deleted, with this stamp: what told of it before may go.
     Rebury(Stamp),
 }
@@ -66,7 +69,7 @@ impl Deed {
     pub(super) fn versioning(&self) -> Versioning {
         match self {
             Self::Put { versioning, .. } | Self::Mark(versioning) => *versioning,
-            Self::Retell(_) | Self::Move { .. } | Self::Delete | Self::Rebury(_) => {
+            Self::Retell(_) | Self::Move { .. } | Self::Delete { .. } | Self::Rebury(_) => {
                 Versioning::Never
             }
         }
@@ -93,7 +96,7 @@ impl Member {
         match &self.deed {
             Deed::Put { bytes, .. } => Some(bytes),
             Deed::Move { bytes, .. } => bytes.as_ref(),
-            Deed::Retell(_) | Deed::Mark(_) | Deed::Delete | Deed::Rebury(_) => None,
+            Deed::Retell(_) | Deed::Mark(_) | Deed::Delete { .. } | Deed::Rebury(_) => None,
         }
     }
 
@@ -115,7 +118,7 @@ impl Member {
             Deed::Retell(object) | Deed::Move { object, .. } => {
                 said(&object.attributes) + 32 * object.extents.len()
             }
-            Deed::Mark(_) | Deed::Delete | Deed::Rebury(_) => 0,
+            Deed::Mark(_) | Deed::Delete { .. } | Deed::Rebury(_) => 0,
         };
         let key_len = if self.deed.is_version() { VERSION_LEN + 2 * key.len() } else { key.len() };
         ENTRY_LEN + bucket.len() + key_len + said
@@ -124,13 +127,13 @@ impl Member {
 
 /// Bytes that attributes take in a record, about, and rather more.
 fn said(attributes: &Attributes) -> usize {
-    let Attributes { etag, headers, user, tags, checksum, parts, unknown } = attributes;
+    let Attributes { etag, headers, user, tags, checksum, parts, unknown, lock: _ } = attributes;
     let pairs = headers.iter().chain(user).chain(tags);
     let pairs = pairs.map(|(name, value)| name.len() + value.len() + 8).sum::<usize>();
     let checksum = checksum.as_ref().map_or(0, |checksum| checksum.value.len() + 8);
     let part = |part: &ripstop_catalog::Part| part.checksum.as_ref().map_or(0, Vec::len) + 16;
     let parts = parts.iter().map(part).sum::<usize>();
-    etag.len() + pairs + checksum + parts + unknown.bytes().len() + 16
+    etag.len() + pairs + checksum + parts + unknown.bytes().len() + 32
 }
 
 /// Members that are written together, each of another key, or a version of its own.

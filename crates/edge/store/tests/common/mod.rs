@@ -76,7 +76,7 @@ pub(crate) fn put_member(key: &str, bytes: &[u8], condition: Condition) -> Membe
 
 /// One that deletes.
 pub(crate) fn delete_member(key: &str, condition: Condition) -> Member {
-    Member { target: Target { condition, ..target(key) }, deed: Deed::Delete }
+    Member { target: Target { condition, ..target(key) }, deed: Deed::Delete { bypass: false } }
 }
 
 /// Writes members together; each must have a key of its own.

@@ -27,7 +27,7 @@ fn desk(folder: &std::path::Path, principal: Principal) -> Desk {
 async fn an_operation_is_done_and_told_without_a_request() {
     let folder = tempfile::tempdir().unwrap();
     let mut desk = desk(folder.path(), reader());
-    let create = |name: &str| Create { bucket: name.to_owned(), tags: Vec::new() };
+    let create = |name: &str| Create { bucket: name.to_owned(), tags: Vec::new(), has_lock: false };
     for name in ["other", "shop-a", "shop-b", "shop-c"] {
         assert_eq!(create(name).run(&desk).await.unwrap(), name);
     }
