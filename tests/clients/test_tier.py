@@ -67,7 +67,7 @@ def hot(tmp_path, memcached_servers):
     gateway = Hot(tmp_path / "gateway", [[port] for port in ports], (3, 2), encrypt=True).start()
     client = gateway.endpoint().client()
     client.create_bucket(Bucket=BUCKET)
-    body = small("hot", SIZE)
+    body = small(1, SIZE)
     client.put_object(Bucket=BUCKET, Key="key", Body=body)
     for _ in range(3):
         assert client.get_object(Bucket=BUCKET, Key="key")["Body"].read() == body
@@ -92,7 +92,7 @@ def test_what_is_kept_is_read_without_nodes_and_counted(hot):
 
 def test_what_is_written_anew_is_never_read_as_it_was(hot):
     gateway, client, body, *_ = hot
-    other = small("other", SIZE)
+    other = small(2, SIZE)
     client.put_object(Bucket=BUCKET, Key="key", Body=other)
     for _ in range(3):
         assert client.get_object(Bucket=BUCKET, Key="key")["Body"].read() == other
