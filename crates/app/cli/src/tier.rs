@@ -32,8 +32,8 @@ enum Told {
     },
     /// Add an empty server to a ring, and wait until it has its share of what the ring has.
     ///
-    /// What it has is lost: the server is emptied, unless the tier shares its servers. Write it into
-    /// the configuration too: the next reload goes by that.
+    /// What it has is lost: the server is emptied, unless the tier shares its servers. Write it
+    /// into the configuration too: the next reload goes by that.
     Add {
         #[command(flatten)]
         common: Common,

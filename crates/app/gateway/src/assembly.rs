@@ -211,8 +211,8 @@ pub(crate) async fn assemble_over(
     })
 }
 
-/// Has each roster look at its pool and at what is done for it; what they look at is kept by whoever
-/// has the answer.
+/// Has each roster look at its pool and at what is done for it, for as long as somebody has what
+/// this answers.
 fn watch_pools(
     rosters: &[Arc<Roster>],
     pools: &[(String, Pool)],

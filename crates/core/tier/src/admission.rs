@@ -29,7 +29,7 @@ pub struct TierAdmission {
 }
 
 impl TierAdmission {
-    /// Of a memory that holds about so many names.
+    /// Of a memory that holds about this many names.
     pub fn new(names: usize) -> Self {
         let words = names.clamp(WORDS_MIN, WORDS_MAX).next_power_of_two();
         Self { words: vec![0; words], asked: 0, period: words as u32 * PERIOD }

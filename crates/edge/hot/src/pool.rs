@@ -28,7 +28,7 @@ impl HotPool {
         self.counts.status(&self.pool, self.tier.name())
     }
 
-    /// Dollars that so many bytes of these nodes cost, one request of each.
+    /// Dollars that this many bytes of these nodes cost, one request of each.
     fn cost(&self, nodes: &[NodeId], bytes: u64) -> f64 {
         let share = bytes as f64 / nodes.len().max(1) as f64;
         let cost = |price: &Price| {

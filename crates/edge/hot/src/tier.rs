@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-/// After so many lookups in a row that came too late, reads do not wait any more: nodes are asked
+/// After this many lookups in a row that came too late, reads do not wait any more: nodes are asked
 /// at once, until one comes in time.
 const LATE_MAX: u32 = 3;
 /// Bytes that a block takes about, to tell how many a tier may hold: of objects in packs.
@@ -107,7 +107,7 @@ impl HotTier {
         each.collect()
     }
 
-    /// Room for so many bytes on their way, for as long as somebody has it.
+    /// Room for this many bytes on their way, for as long as somebody has it.
     pub(crate) fn room(&self, len: usize) -> Option<Room> {
         let max = self.inner.settings.offers_max;
         let taken = |held: usize| held.checked_add(len).filter(|held| *held <= max);

@@ -109,7 +109,7 @@ impl Scene {
         StripePlace { id, shape, cut, header_len, sealing, nodes: nodes.clone() }
     }
 
-    /// Stores a stripe of so many bytes of its own.
+    /// Stores a stripe of this many bytes of its own.
     pub(crate) async fn store(&self, number: u64, len: usize) -> StripePlace {
         self.write(number, &payload(number, len)).await
     }
