@@ -33,6 +33,7 @@ mod serve;
 mod socket;
 mod store_key;
 mod telemetry;
+mod tiers;
 mod watch;
 
 pub use admin_port::{AdminPort, Kept, Lines};

@@ -126,7 +126,7 @@ impl Store {
         }
         let (pool, place) = self.locate(id, &held.stripe)?;
         let pool = pool.on_behalf_of(self.tenant);
-        Ok(pool.read(&place, 0..held.stripe.payload_len).await?.concat().into())
+        Ok(pool.at_nodes().read(&place, 0..held.stripe.payload_len).await?.concat().into())
     }
 
     /// How an object is told again, with its bytes if they are few; `None` if it is one that is not
