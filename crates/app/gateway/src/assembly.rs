@@ -135,7 +135,15 @@ pub struct NumberedNode {
 
 /// Puts a store together over the configured nodes.
 pub async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assembly> {
-    let embedded = open_catalog(config, &config.data.join(CATALOG_FILE))?;
+    assemble_over(config, open_catalog(config, &config.data.join(CATALOG_FILE))?, watch).await
+}
+
+/// The same over a catalog that is open already.
+pub async fn assemble_over(
+    config: &Config,
+    embedded: Arc<Embedded>,
+    watch: &dyn Watch,
+) -> Result<Assembly> {
     let catalog = watch.catalog(Arc::new(Grouped::over(embedded.clone())));
     let (memory, pins, spent) =
         (Memory::new(config.strip_memory()), Pins::default(), Arc::default());

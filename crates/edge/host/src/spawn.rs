@@ -39,6 +39,9 @@ impl<F: Future> Future for Carried<F> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
+        if this.host.as_ref().is_some_and(|host| !host.steps()) {
+            return Poll::Pending;
+        }
         let future = this.future.as_pin_mut().expect("it is there until it is dropped");
         on(this.host.as_ref(), || future.poll(context))
     }

@@ -1,6 +1,6 @@
 use crate::{
-    StoreError, StoreSettings, deletions::Deletions, lineage::Lineage, packing::Lines,
-    quota::InForce, stranger::Strangers, strays::Strays,
+    StoreError, StoreSettings, clock::UploadNames, deletions::Deletions, lineage::Lineage,
+    packing::Lines, quota::InForce, stranger::Strangers, strays::Strays,
 };
 use ripstop_catalog::{Catalog, CatalogError, Condition, Stamp, Stripe, bucket_of};
 use ripstop_model::{FragmentId, PoolId, StripeId, TenantId};
@@ -33,6 +33,7 @@ pub(crate) struct Inner {
     pub strays: Strays,
     /// Shared with the task that learns what they are called.
     pub strangers: Arc<Strangers>,
+    pub upload_names: UploadNames,
     pub settings: StoreSettings,
 }
 
@@ -63,6 +64,7 @@ impl Store {
             lines: Lines::new(&settings),
             strays: Strays::default(),
             strangers,
+            upload_names: UploadNames::default(),
             settings,
         };
         Self { inner: Arc::new(inner), tenant: TenantId::ANYBODY }
