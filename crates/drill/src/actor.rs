@@ -108,7 +108,8 @@ impl Actor {
                 Said::Unknown
             }
             (400, "RequestTimeout" | "IncompleteBody") | (408, _) => Said::Unknown,
-            (403, "RequestTimeTooSkewed") | (409, _) => Said::Nothing,
+            (403, "RequestTimeTooSkewed")
+            | (409, "ConditionalRequestConflict" | "OperationAborted") => Said::Nothing,
             (200..300, _) => Said::Yes(answer),
             (_, code) => Said::No(status, code.to_owned()),
         }

@@ -107,9 +107,13 @@ impl Ask {
              Signature={signature}"
         );
         let target = if query.is_empty() { path } else { format!("{path}?{query}") };
+        let len = body.len();
         let mut request = Request::builder().method(method).uri(target);
         for (name, value) in headers {
             request = request.header(name, value);
+        }
+        if matches!(method, "PUT" | "POST") {
+            request = request.header("content-length", len);
         }
         let request = request.header("authorization", authorization).body(Full::new(body));
         request.expect("its parts are all letters of ours")

@@ -14,6 +14,9 @@ const REMOVED_MAX: usize = 64;
 pub(crate) struct Fragment {
     pub(crate) bytes: Bytes,
     pub(crate) modified: SystemTime,
+    /// Whether it is not what was to be stored. What nothing claims then stays: nobody can tell
+    /// whose it is.
+    pub(crate) is_spoiled: bool,
 }
 
 /// What a node holds, and the luck of what it does.
@@ -31,9 +34,9 @@ impl Held {
         Self { fragments: BTreeMap::new(), removed: BTreeMap::new(), dice }
     }
 
-    pub(crate) fn put(&mut self, name: FragmentId, bytes: Bytes, modified: SystemTime) {
+    pub(crate) fn put(&mut self, name: FragmentId, fragment: Fragment) {
         self.removed.remove(&name);
-        self.fragments.insert(name, Fragment { bytes, modified });
+        self.fragments.insert(name, fragment);
     }
 
     pub(crate) fn delete(&mut self, name: FragmentId) {

@@ -1,6 +1,11 @@
 //! Nodes that lie, stall and lose power.
 
-use crate::{held::Held, life::Life, plan::Fault, world::World};
+use crate::{
+    held::{Fragment, Held},
+    life::Life,
+    plan::Fault,
+    world::World,
+};
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::{
@@ -212,14 +217,14 @@ impl Node for DrillNode {
             if per_mille(bits, manner.lies) {
                 return Ok(());
             }
-            let bytes = if per_mille(bits >> 10, manner.rot) {
-                flipped(&bytes, bits >> 20)
+            let (bytes, is_spoiled) = if per_mille(bits >> 10, manner.rot) {
+                (flipped(&bytes, bits >> 20), true)
             } else if per_mille(bits >> 20, manner.truncation) {
-                bytes.slice(..bytes.len() / 2)
+                (bytes.slice(..bytes.len() / 2), true)
             } else {
-                bytes
+                (bytes, false)
             };
-            held.put(name, bytes, modified);
+            held.put(name, Fragment { bytes, modified, is_spoiled });
             Ok(())
         };
         self.operate(what, Box::new(effect)).await

@@ -240,14 +240,14 @@ impl Gateway {
             loop {
                 // A bucket that is there already is as good.
                 match maker.ask(ask.clone()).await {
-                    Said::Yes(_) | Said::Nothing => break,
+                    Said::Yes(_) | Said::No(409, _) => break,
                     Said::No(status, code) => {
                         return Err(format!("{} was answered {status} {code}", ask.path));
                     }
-                    Said::Unknown if tries == TRIES_MAX => {
+                    Said::Unknown | Said::Nothing if tries == TRIES_MAX => {
                         return Err(format!("{} is not made", ask.path));
                     }
-                    Said::Unknown => {
+                    Said::Unknown | Said::Nothing => {
                         tries += 1;
                         sleep(Duration::from_millis(500)).await;
                     }

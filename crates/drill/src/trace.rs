@@ -3,10 +3,7 @@
 use std::{
     fmt,
     hash::Hasher as _,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Mutex, MutexGuard, PoisonError},
     time::Instant,
 };
 use twox_hash::XxHash3_64;
@@ -14,8 +11,6 @@ use twox_hash::XxHash3_64;
 /// What a drill wrote down. Two runs of one seed write the same.
 pub(crate) struct Trace {
     state: Mutex<State>,
-    /// Whether the run is to end where it was told to.
-    is_over: AtomicBool,
 }
 
 struct State {
@@ -43,7 +38,7 @@ impl Trace {
             begun: None,
             lines: keeps.then(Vec::new),
         };
-        Self { state: Mutex::new(state), is_over: AtomicBool::new(false) }
+        Self { state: Mutex::new(state) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -59,7 +54,6 @@ impl Trace {
     pub(crate) fn note(&self, what: fmt::Arguments<'_>) {
         let mut state = self.state();
         if state.steps >= state.until {
-            self.is_over.store(true, Ordering::Relaxed);
             return;
         }
         let at = state.begun.map_or(0, |begun| ripstop_host::since(begun).as_micros());
@@ -70,11 +64,6 @@ impl Trace {
         if let Some(lines) = &mut state.lines {
             lines.push(line);
         }
-    }
-
-    /// Whether it has come to its end.
-    pub(crate) fn is_over(&self) -> bool {
-        self.is_over.load(Ordering::Relaxed)
     }
 
     /// What was written down so far, as a number, and how many lines it is.

@@ -8,9 +8,10 @@ use super::{
 };
 
 /// What the host has for everybody.
-const ACTS: [&str; 10] = [
+const ACTS: [&str; 11] = [
     "Instant::now",
     "SystemTime::now",
+    "OffsetDateTime::now_utc",
     ".elapsed()",
     "getrandom::",
     "rand::",
