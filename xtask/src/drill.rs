@@ -56,12 +56,18 @@ fn patches(word: &str) -> Result<Vec<PathBuf>> {
 }
 
 fn planted(word: &str) -> Result<()> {
+    let tree = target()?.join("planted").join("tree");
+    let prefix = format!("--prefix={}/", tree.display());
+    run(command("git", ["checkout-index", "--all", "--force", &prefix])?, BUILD_MAX)?;
     let mut missed = Vec::new();
     for patch in patches(word)? {
         let name = patch.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let found = find(&patch).with_context(|| format!("planted bug {name}"))?;
-        match found {
-            Some(line) => say(&format!("| {name} | {line} |")),
+        apply(&tree, &patch, &[]).with_context(|| format!("planted bug {name}"))?;
+        let found = find(&tree).with_context(|| format!("planted bug {name}"));
+        // What is not touched by the next patch is not built again.
+        apply(&tree, &patch, &["--reverse"])?;
+        match found? {
+            Some(line) => say(&format!("{name}: {line}")),
             None => missed.push(name),
         }
     }
@@ -71,19 +77,21 @@ fn planted(word: &str) -> Result<()> {
     Ok(())
 }
 
-/// What the drill says of a tree with this patch; nothing if it finds nothing.
-fn find(patch: &Path) -> Result<Option<String>> {
-    let (root, above) = (root()?, target()?.join("planted"));
-    let tree = above.join("tree");
-    let prefix = format!("--prefix={}/", tree.display());
-    run(command("git", ["checkout-index", "--all", "--force", &prefix])?, BUILD_MAX)?;
-    let mut apply = command("git", ["apply"])?;
+/// Applies a patch to a copy of the tree.
+fn apply(tree: &Path, patch: &Path, how: &[&str]) -> Result<()> {
+    let above = tree.parent().context("the copy is below the target folder")?;
+    let mut apply = command("git", ["apply"].iter().chain(how))?;
     // The copy is below the repository, and no part of it.
-    apply.arg(patch).current_dir(&tree).env("GIT_CEILING_DIRECTORIES", &above);
-    run(apply, BUILD_MAX)?;
+    apply.arg(patch).current_dir(tree).env("GIT_CEILING_DIRECTORIES", above);
+    run(apply, BUILD_MAX)
+}
+
+/// What the drill says of this tree; nothing if it finds nothing.
+fn find(tree: &Path) -> Result<Option<String>> {
+    let target = root()?.join("target/planted/target");
     let within = |words: &[&str]| -> Result<_> {
         let mut cargo = cargo(words)?;
-        cargo.current_dir(&tree).env("CARGO_TARGET_DIR", root.join("target"));
+        cargo.current_dir(tree).env("CARGO_TARGET_DIR", &target);
         Ok(cargo)
     };
     run(within(&["build", "--quiet", "-p", "ripstop-drill"])?, BUILD_MAX)?;

@@ -8,6 +8,7 @@ use ripstop_catalog::{
     Attributes, Audited as _, Catalog, CatalogSettings, Embedded, ListingRequest, Object, Place,
     PowerCutDisk,
 };
+use ripstop_host::{Host, rehearse};
 use ripstop_keeper::{RebuildProgress, SurveyedNode, SurveyedPool, rebuild};
 use ripstop_node::{MemoryNode, Node as _};
 use std::{collections::BTreeMap, sync::Arc};
@@ -42,8 +43,11 @@ async fn held(catalog: &dyn Catalog) -> Result<HeldObjects> {
 
 /// Compares the catalog with what a rebuild finds; which takes its place if that is lost.
 pub(crate) fn compare(stage: &Stage, is_lost: bool) -> Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let content = runtime.block_on(found(stage))?;
+    // A judge asks while it holds its thread; who answers it does nothing else meanwhile.
+    let content = rehearse(async {
+        let host = Host::with_threads(stage.plan.seed, stage.world.wall());
+        host.run(found(stage)).await
+    })?;
     if is_lost {
         stage.world.set_disk(content);
     }

@@ -28,6 +28,10 @@ mod none {
             match *self {}
         }
 
+        pub(crate) const fn has_threads(&self) -> bool {
+            match *self {}
+        }
+
         pub(crate) const fn steps(&self) -> bool {
             match *self {}
         }

@@ -40,6 +40,7 @@ pub struct Host(Arc<Seeded>);
 struct Seeded {
     dice: Mutex<Dice>,
     wall: Mutex<Wall>,
+    has_threads: bool,
     /// Steps taken so far, and after how many none is taken any more.
     taken: AtomicU64,
     last: AtomicU64,
@@ -61,11 +62,22 @@ impl Host {
     /// A host whose dice are the seed's and whose wall clock shows `wall`. To be made in
     /// [`rehearse`].
     pub fn new(seed: u64, wall: SystemTime) -> Self {
+        Self::made(seed, wall, false)
+    }
+
+    /// One that has threads beside the one that tasks are played on: for what one waits for while
+    /// it asks the other. Only where each waits for the other is it played again from its seed.
+    pub fn with_threads(seed: u64, wall: SystemTime) -> Self {
+        Self::made(seed, wall, true)
+    }
+
+    fn made(seed: u64, wall: SystemTime, has_threads: bool) -> Self {
         HOSTS.fetch_add(1, Ordering::Relaxed);
         let wall = Wall { shown: wall, at: now() };
         Self(Arc::new(Seeded {
             dice: Mutex::new(Dice::new(seed)),
             wall: Mutex::new(wall),
+            has_threads,
             taken: AtomicU64::new(0),
             last: AtomicU64::new(u64::MAX),
             ended: Notify::new(),
@@ -86,6 +98,10 @@ impl Host {
     /// Waits until a step was due after the last. To be awaited elsewhere than on the host.
     pub async fn has_ended(&self) {
         self.0.ended.notified().await;
+    }
+
+    pub(crate) fn has_threads(&self) -> bool {
+        self.0.has_threads
     }
 
     /// Counts a step; whether it is to be taken.
