@@ -141,16 +141,18 @@ pub struct NumberedNode {
 /// Puts a store together over the configured nodes. Nothing is kept in memory tiers: that is for
 /// who serves.
 pub async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assembly> {
-    assemble_over(config, watch, Vec::new()).await
+    let embedded = open_catalog(config, &config.data.join(CATALOG_FILE))?;
+    assemble_over(config, embedded, watch, Vec::new()).await
 }
 
-/// The same, its pools keeping what is read often in these tiers, where they are configured to.
-pub(crate) async fn assemble_over(
+/// The same over a catalog that is open already, its pools keeping what is read often in these
+/// tiers, where they are configured to.
+pub async fn assemble_over(
     config: &Config,
+    embedded: Arc<Embedded>,
     watch: &dyn Watch,
     tiers: Vec<HotTier>,
 ) -> Result<Assembly> {
-    let embedded = open_catalog(config, &config.data.join(CATALOG_FILE))?;
     let catalog = watch.catalog(Arc::new(Grouped::over(embedded.clone())));
     let (memory, pins, spent) =
         (Memory::new(config.strip_memory()), Pins::default(), Arc::default());

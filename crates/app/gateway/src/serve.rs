@@ -1,7 +1,7 @@
 //! A gateway, from its configuration to its end.
 
 use crate::{
-    assembly::{Assembly, assemble_over},
+    assembly::{Assembly, assemble_over, open_catalog},
     check::check_of,
     config::{AdminAddress, Config, KV_TIER, LogFormatName},
     credentials::{self, CredentialsOrigin},
@@ -250,7 +250,8 @@ async fn begin(
     start: &Start,
     is_new: bool,
 ) -> Result<(Assembly, Vec<TaskLogFile>)> {
-    let assembly = assemble_over(config, telemetry, tiers::begin(config)?).await?;
+    let embedded = open_catalog(config, &config.data.join(CATALOG_FILE))?;
+    let assembly = assemble_over(config, embedded, telemetry, tiers::begin(config)?).await?;
     if let Err(refusal) = admit(&assembly, is_new).await {
         let key_is_new = assembly.key_is_new;
         drop(assembly);

@@ -46,6 +46,8 @@ pub use audit::{Audit, AuditFinding, Audited, FINDINGS_MAX};
 pub use catalog::{
     BUCKETS_LEN_MAX, Catalog, LOCATED_EXTENTS_MAX, Located, Lookup, PARTS_LEN_MAX, Query, Reply,
 };
+#[cfg(any(test, feature = "disk"))]
+pub use embedded::PowerCutDisk;
 pub use embedded::{
     CatalogSettings, Copied, Durability, Embedded, Extracted, HEADER_LEN, Health, Inspection,
     Reading, Snapshot, Trouble, copy, verify,

@@ -1,5 +1,8 @@
 use crate::{
-    FrontSettings, Keyring, RequestObserver, access::Strangers, allowance::Allowances, front::Front,
+    FrontSettings, Keyring, RequestObserver,
+    access::Strangers,
+    allowance::Allowances,
+    front::{Front, RequestIds},
 };
 use ripstop_listen::Listener;
 use ripstop_store::Store;
@@ -21,13 +24,15 @@ pub async fn serve(
     let allowances = Arc::new(Allowances::new(&settings));
     let (settings, strangers) = (Arc::new(settings), Arc::new(Strangers::new()));
     let counted = strangers.clone();
-    let front = Arc::new(Front { store, keyring, settings, allowances, observer, strangers });
+    let ids = RequestIds::new();
+    let front = Arc::new(Front { store, keyring, settings, allowances, observer, strangers, ids });
     let answer = move |request, peer| {
         let front = front.clone();
         async move { front.answer(request, &peer).await }
     };
     let served = ripstop_listen::serve(listener.into(), listening, answer, shutdown);
     tokio::select! {
+        biased;
         () = served => {}
         () = counted.tell() => {}
     }

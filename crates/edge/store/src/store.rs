@@ -1,6 +1,7 @@
 use crate::{
-    StoreError, StoreSettings, deletions::Deletions, lineage::Lineage, packing::Lines,
-    quota::InForce, retention_clock::RetentionClock, stranger::Strangers, strays::Strays,
+    StoreError, StoreSettings, clock::UploadNames, deletions::Deletions, lineage::Lineage,
+    packing::Lines, quota::InForce, retention_clock::RetentionClock, stranger::Strangers,
+    strays::Strays,
 };
 use ripstop_catalog::{Catalog, CatalogError, Condition, Stamp, Stripe, bucket_of};
 use ripstop_model::{FragmentId, PoolId, StripeId, TenantId};
@@ -34,6 +35,7 @@ pub(crate) struct Inner {
     pub retention_clock: RetentionClock,
     /// Shared with the task that learns what they are called.
     pub strangers: Arc<Strangers>,
+    pub upload_names: UploadNames,
     pub settings: StoreSettings,
 }
 
@@ -65,6 +67,7 @@ impl Store {
             strays: Strays::default(),
             retention_clock: RetentionClock::start(),
             strangers,
+            upload_names: UploadNames::default(),
             settings,
         };
         Self { inner: Arc::new(inner), tenant: TenantId::ANYBODY }

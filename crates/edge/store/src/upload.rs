@@ -1,6 +1,6 @@
 use crate::{
-    Body, Store, StoreError, StoredObject, Target, WriteError, clock::upload_id,
-    object::EndedUpload, record::check_extents, write::Writing,
+    Body, Store, StoreError, StoredObject, Target, WriteError, object::EndedUpload,
+    record::check_extents, write::Writing,
 };
 use bytes::Bytes;
 use ripstop_catalog::{
@@ -22,7 +22,7 @@ pub struct PartSeal {
 impl Store {
     /// Begins a multipart upload; `id` and `created_ms` are filled in.
     pub async fn create_upload(&self, mut upload: Upload) -> Result<Upload, StoreError> {
-        upload.id = upload_id();
+        upload.id = self.inner.upload_names.next();
         upload.created_ms = unix_ms();
         self.admit_upload(&upload).await?;
         let begun = upload.clone();
