@@ -103,6 +103,9 @@ impl Record for Attributes {
         to.column(8, self.parts.iter().map(|part| part.number.to_le_bytes()));
         to.column(9, self.parts.iter().map(|part| part.len.to_le_bytes()));
         to.blobs(10, self.parts.iter().map(|part| part.checksum.as_deref()));
+        if let Some(encryption) = &self.encryption {
+            to.record(15, &**encryption);
+        }
         to.unknown(&self.unknown);
     }
 
@@ -130,6 +133,7 @@ impl Record for Attributes {
                     part.checksum = checksum;
                 }
             }
+            15 => self.encryption = Some(Box::new(from.record()?)),
             _ => return Ok(false),
         }
         Ok(true)
@@ -317,6 +321,9 @@ impl Record for UploadedPart {
         to.text(4, &self.etag);
         write_checksum(to, 5, self.checksum.as_ref());
         write_extents(to, 8, &self.extents);
+        if let Some(salt) = &self.salt {
+            to.bytes(15, salt);
+        }
         to.unknown(&self.unknown);
     }
 
@@ -328,6 +335,7 @@ impl Record for UploadedPart {
             4 => self.etag = from.text()?.into(),
             5..=7 => read_checksum(field - 5, from, &mut self.checksum)?,
             8..=10 => read_extents(field - 8, from, &mut self.extents)?,
+            15 => self.salt = Some(from.array()?),
             _ => return Ok(false),
         }
         Ok(true)
