@@ -20,6 +20,7 @@ extern crate alloc;
 
 mod change;
 mod decide;
+mod encryption;
 mod lease;
 mod lock;
 mod named;
@@ -41,6 +42,10 @@ mod writes;
 
 pub use change::{Change, Condition};
 pub use decide::decide;
+pub use encryption::{
+    CIPHER_BLOCK_LEN, CIPHER_BLOCK_TAG_LEN, Encryption, EncryptionMethod, SALT_LEN, Salt,
+    decrypted_len, encrypted_len,
+};
 pub use lease::{Lease, RETIRED_MAX, Watermark};
 pub use lock::{ObjectLock, Release, Retention, RetentionMode};
 pub use named::{FoundRow, Named};

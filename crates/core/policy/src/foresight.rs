@@ -143,8 +143,8 @@ impl Foresight {
         });
         known.count += 1.0;
         known.uses += 1;
-        let is_old = known.generation != self.generation
-            && (self.generation < EARLY || known.uses >= USES);
+        let is_old =
+            known.generation != self.generation && (self.generation < EARLY || known.uses >= USES);
         if known.ways.is_some() && !is_old {
             return;
         }
@@ -276,13 +276,8 @@ impl Policy for Foresight {
     fn choose(&mut self, now: Timestamp, class: &RequestClass, load: Load) -> Choice {
         self.arrivals += 1;
         self.pace.arrive(now);
-        let key = (
-            class.operation,
-            class.chunking,
-            class.size_kind(),
-            class.code.n(),
-            class.code.k(),
-        );
+        let key =
+            (class.operation, class.chunking, class.size_kind(), class.code.n(), class.code.k());
         let changed = self.lanes != load.lanes;
         if changed {
             self.lanes = load.lanes;

@@ -60,10 +60,11 @@ pub use listing::{
 #[cfg(any(test, feature = "conformance"))]
 pub use model::{Model, State};
 pub use ripstop_object::{
-    Account, Applied, Attributes, BUCKET_DOCUMENTS_LEN_MAX, Bucket, BucketDocuments, Change,
-    Checksum, ChecksumAlgorithm, Condition, Extent, Garbage, Held, Lease, Leftover, Limit, Object,
+    Account, Applied, Attributes, BUCKET_DOCUMENTS_LEN_MAX, Bucket, BucketDocuments,
+    CIPHER_BLOCK_LEN, CIPHER_BLOCK_TAG_LEN, Change, Checksum, ChecksumAlgorithm, Condition,
+    Encryption, EncryptionMethod, Extent, Garbage, Held, Lease, Leftover, Limit, Object,
     ObjectLock, ObjectVersion, Outcome, Part, Place, Quota, RETIRED_MAX, Refusal, Release,
-    Retention, RetentionMode, SESSIONS_MAX, Session, Stamp, Stripe, Tombstone, Upload,
-    UploadedPart, Usage, VersionId, Versioning, Vouched, Watermark, bucket_of, split_version_name,
-    version_name, versions_of,
+    Retention, RetentionMode, SALT_LEN, SESSIONS_MAX, Salt, Session, Stamp, Stripe, Tombstone,
+    Upload, UploadedPart, Usage, VersionId, Versioning, Vouched, Watermark, bucket_of,
+    decrypted_len, encrypted_len, split_version_name, version_name, versions_of,
 };

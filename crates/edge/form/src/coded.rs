@@ -109,6 +109,9 @@ impl Record for Attributes {
             to.number(13, until_ms);
         }
         to.number(14, self.lock.legal_hold.map_or(0, hold_number));
+        if let Some(encryption) = &self.encryption {
+            to.record(15, &**encryption);
+        }
         to.unknown(&self.unknown);
     }
 
@@ -142,6 +145,7 @@ impl Record for Attributes {
                 None => return Err(from.wrong("has no mode before it")),
             },
             14 => self.lock.legal_hold = Some(read_hold(from)?),
+            15 => self.encryption = Some(Box::new(from.record()?)),
             _ => return Ok(false),
         }
         Ok(true)
@@ -329,6 +333,9 @@ impl Record for UploadedPart {
         to.text(4, &self.etag);
         write_checksum(to, 5, self.checksum.as_ref());
         write_extents(to, 8, &self.extents);
+        if let Some(salt) = &self.salt {
+            to.bytes(15, salt);
+        }
         to.unknown(&self.unknown);
     }
 
@@ -340,6 +347,7 @@ impl Record for UploadedPart {
             4 => self.etag = from.text()?.into(),
             5..=7 => read_checksum(field - 5, from, &mut self.checksum)?,
             8..=10 => read_extents(field - 8, from, &mut self.extents)?,
+            15 => self.salt = Some(from.array()?),
             _ => return Ok(false),
         }
         Ok(true)

@@ -5,7 +5,7 @@ use crate::{
 use bytes::Bytes;
 use ripstop_catalog::{
     Attributes, Change, Checksum, Condition, Extent, Listing, ListingRequest, Object, Refusal,
-    Upload, UploadedPart,
+    Salt, Upload, UploadedPart,
 };
 use ripstop_host::unix_ms;
 use ripstop_runtime::Written;
@@ -17,6 +17,8 @@ pub struct PartSeal {
     pub etag: String,
     /// The checksum asked for, if any.
     pub checksum: Option<Checksum>,
+    /// What tells its stream from others under the upload's data key, if it is encrypted.
+    pub salt: Option<Salt>,
 }
 
 impl Store {
@@ -55,7 +57,7 @@ impl Store {
         Ok(self.inner.catalog.parts(id, after, max).await?)
     }
 
-    /// Stores `len` bytes of `body` as a part.
+    /// Stores `body` as a part; it is of `len` bytes, as its client counts them.
     pub async fn put_part<B: Body<Seal = PartSeal>>(
         &self,
         upload: &Upload,
@@ -64,7 +66,8 @@ impl Store {
         mut body: B,
     ) -> Result<UploadedPart, WriteError<B::Error>> {
         self.admit_part(upload, number, len).await?;
-        let mut writing = Writing::new(self, self.pool_for(&upload.bucket), len)?;
+        let stored = body.stored_len(len.into());
+        let mut writing = Writing::new(self, self.pool_for(&upload.bucket), stored)?;
         writing.take(&mut body).await?;
         let seal = body.seal().map_err(WriteError::Body)?;
         if len > 0 {
@@ -126,7 +129,7 @@ impl Store {
 }
 
 pub(crate) fn part(number: u16, len: u64, seal: PartSeal, extents: Vec<Extent>) -> UploadedPart {
-    let PartSeal { etag, checksum } = seal;
+    let PartSeal { etag, checksum, salt } = seal;
     UploadedPart {
         number,
         len,
@@ -134,6 +137,7 @@ pub(crate) fn part(number: u16, len: u64, seal: PartSeal, extents: Vec<Extent>) 
         etag,
         checksum,
         extents,
+        salt,
         ..UploadedPart::default()
     }
 }

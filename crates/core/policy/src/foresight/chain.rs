@@ -91,8 +91,7 @@ impl Chain {
         let top = pool.lanes * (1 + QUEUE);
         let values = (0..=top).map(|_| 0.0).collect();
         let (gain, beyond, lane_ms, price) = (0.0, (0.0, 0.0), 0.0, 0.0);
-        let mut chain =
-            Self { pool, means, values, gain, beyond, lane_ms, price, fresh: true };
+        let mut chain = Self { pool, means, values, gain, beyond, lane_ms, price, fresh: true };
         let rounds = if last.is_some() { 1 } else { SETTLE };
         for _ in 0..rounds {
             let choices = chain.improve(kinds);
@@ -224,7 +223,8 @@ impl Chain {
         let mut gain = self.gain;
         for _ in 0..ROUNDS_MAX {
             let left = self.go_beyond(kinds, &costs, gain);
-            let (over, by_gain) = self.descend(kinds, &costs, (gain, left), &mut choices, &mut slopes);
+            let (over, by_gain) =
+                self.descend(kinds, &costs, (gain, left), &mut choices, &mut slopes);
             gain = (gain - over / by_gain).max(0.0);
             if libm::fabs(over) < PRECISION * gain {
                 break;

@@ -206,8 +206,7 @@ impl Delays {
         let Some(most) = self.usable().max_by(|a, b| a.seen.ended.total_cmp(&b.seen.ended)) else {
             return;
         };
-        let point =
-            |size: &SizeDelays, y: f64| Point { x: size.bytes, y, weight: size.seen.ended };
+        let point = |size: &SizeDelays, y: f64| Point { x: size.bytes, y, weight: size.seen.ended };
         let locations = self.usable().map(|size| point(size, size.location_ms));
         let location = Line::through(locations, point(most, most.location_ms), 0.7);
         let scales = self.usable().map(|size| point(size, size.scale_ms));

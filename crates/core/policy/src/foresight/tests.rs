@@ -24,7 +24,11 @@ fn taught_by(mut model: impl DelayModel) -> Foresight {
 }
 
 /// n, k and the tasks at once, after many arrivals at this rate, by how many lanes are free.
-fn settled(policy: &mut Foresight, rate_per_s: f64, free: [usize; 4]) -> [(usize, usize, usize); 4] {
+fn settled(
+    policy: &mut Foresight,
+    rate_per_s: f64,
+    free: [usize; 4],
+) -> [(usize, usize, usize); 4] {
     let mut arrival = 0_u64;
     let mut choose = |lanes_idle: usize, backlog: usize| {
         arrival += 1;

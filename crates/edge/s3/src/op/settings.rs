@@ -35,7 +35,6 @@ settings! {
     "website": Absent(Code::NoSuchWebsiteConfiguration);
     "accelerate": Fixed(|| Element::in_namespace("AccelerateConfiguration").document());
     "analytics": NoneOfSeveral;
-    "encryption": Absent(Code::ServerSideEncryptionConfigurationNotFound);
     "intelligent-tiering": NoneOfSeveral;
     "inventory": NoneOfSeveral;
     "lifecycle": Absent(Code::NoSuchLifecycleConfiguration);

@@ -4,9 +4,9 @@
 
 use super::{
     COPY_SOURCE, Desk, Input, Level, Outcome, Reply, Request, Selector, Signer, When, acl,
-    act::perform, attributes, bucket, bucket_document, bucket_tags, complete, copy, cors, delete,
-    list, list_uploads, list_versions, multipart, object, object_lock, ownership, part, post, put,
-    setting, settings::SETTINGS, tags, versioning,
+    act::perform, attributes, bucket, bucket_document, bucket_encryption, bucket_tags, complete,
+    copy, cors, delete, list, list_uploads, list_versions, multipart, object, object_lock,
+    ownership, part, post, put, setting, settings::SETTINGS, tags, versioning,
 };
 use crate::{
     error::{Code, Failure},
@@ -169,6 +169,8 @@ operations! {
     GET Bucket [Has("cors")] GetBucketCors: Nothing KeyOrNobody Read => bucket_document::Get<cors::CorsDocument>;
     GET Bucket [Has("object-lock")] GetObjectLockConfiguration: Nothing KeyOrNobody Read
         => bucket_document::Get<object_lock::RuleDocument>;
+    GET Bucket [Has("encryption")] GetBucketEncryption: Nothing KeyOrNobody Read
+        => bucket_encryption::Get;
     GET Bucket [NamesSetting] GetBucketSetting: Nothing KeyOrNobody Read => setting::Get;
     GET Bucket [Is("list-type", "2")] ListObjectsV2: Nothing KeyOrNobody Read => list::Version2;
     GET Bucket [] ListObjects: Nothing KeyOrNobody Read => list::Version1;
@@ -193,6 +195,8 @@ operations! {
     PUT Bucket [Has("cors")] PutBucketCors: Document(CORS) Key Configure => cors::Put;
     PUT Bucket [Has("object-lock")] PutObjectLockConfiguration: Document(SMALL) Key Configure
         => object_lock::PutRule;
+    PUT Bucket [Has("encryption")] PutBucketEncryption: Document(SMALL) Key Configure
+        => bucket_encryption::Put;
     PUT Bucket [NamesSetting] = not_implemented;
     PUT Bucket [] CreateBucket: Document(BUCKET) Key Own => bucket::Create;
     PUT Object [Has("uploadId"), Header(COPY_SOURCE)] UploadPartCopy: Nothing KeyOrNobody Write
@@ -207,6 +211,8 @@ operations! {
     DELETE Bucket [Has("ownershipControls")] DeleteBucketOwnershipControls: Nothing Key Configure
         => ownership::Delete;
     DELETE Bucket [Has("cors")] DeleteBucketCors: Nothing Key Configure => bucket_document::Delete<cors::CorsDocument>;
+    DELETE Bucket [Has("encryption")] DeleteBucketEncryption: Nothing Key Configure
+        => bucket_document::Delete<bucket_encryption::EncryptionDocument>;
     DELETE Bucket [NamesSetting] DeleteBucketSetting: Nothing Key Configure => setting::Delete;
     DELETE Bucket [] DeleteBucket: Nothing Key Own => bucket::Delete;
     DELETE Object [Has("tagging")] DeleteObjectTagging: Nothing KeyOrNobody Configure + VERSION

@@ -18,6 +18,9 @@ pub(crate) const KEY: &str = "some-key";
 const TAGS: &str = "<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tagging>";
 const CORS: &str = "<CORSConfiguration><CORSRule><AllowedOrigin>*</AllowedOrigin>\
     <AllowedMethod>GET</AllowedMethod></CORSRule></CORSConfiguration>";
+const ENCRYPTION: &str = "<ServerSideEncryptionConfiguration><Rule>\
+    <ApplyServerSideEncryptionByDefault><SSEAlgorithm>AES256</SSEAlgorithm>\
+    </ApplyServerSideEncryptionByDefault></Rule></ServerSideEncryptionConfiguration>";
 const OWNERSHIP: &str = "<OwnershipControls><Rule><ObjectOwnership>BucketOwnerEnforced\
     </ObjectOwnership></Rule></OwnershipControls>";
 
@@ -169,6 +172,13 @@ pub(crate) fn case(operation: S3Operation) -> Case {
             .header("access-control-request-method", "PUT")
             .answered(403),
         S3Operation::PostObject => bucket(Form, "POST", "").form().answered(204),
+        S3Operation::GetBucketEncryption => bucket(Of(Read), "GET", "encryption=").answered(404),
+        S3Operation::DeleteBucketEncryption => {
+            bucket(Of(Owner), "DELETE", "encryption=").answered(204)
+        }
+        S3Operation::PutBucketEncryption => {
+            bucket(Of(Owner), "PUT", "encryption=").body(ENCRYPTION)
+        }
         S3Operation::GetBucketCors => bucket(Of(Read), "GET", "cors=").answered(404),
         S3Operation::DeleteBucketCors => bucket(Of(Owner), "DELETE", "cors=").answered(204),
         S3Operation::PutBucketCors => bucket(Of(Owner), "PUT", "cors=").body(CORS),

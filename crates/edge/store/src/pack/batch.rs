@@ -3,7 +3,7 @@
 use super::MEMBERS_MAX;
 use crate::Target;
 use bytes::Bytes;
-use ripstop_catalog::{Attributes, Object, Stamp, Versioning};
+use ripstop_catalog::{Attributes, Encryption, Object, Stamp, Versioning};
 use ripstop_model::STRIPE_PAYLOAD_MAX;
 use std::collections::BTreeSet;
 
@@ -127,13 +127,18 @@ impl Member {
 
 /// Bytes that attributes take in a record, about, and rather more.
 fn said(attributes: &Attributes) -> usize {
-    let Attributes { etag, headers, user, tags, checksum, parts, unknown, lock: _ } = attributes;
+    let Attributes { etag, headers, user, tags, checksum, parts, encryption, unknown, lock: _ } =
+        attributes;
     let pairs = headers.iter().chain(user).chain(tags);
     let pairs = pairs.map(|(name, value)| name.len() + value.len() + 8).sum::<usize>();
     let checksum = checksum.as_ref().map_or(0, |checksum| checksum.value.len() + 8);
     let part = |part: &ripstop_catalog::Part| part.checksum.as_ref().map_or(0, Vec::len) + 16;
     let parts = parts.iter().map(part).sum::<usize>();
-    etag.len() + pairs + checksum + parts + unknown.bytes().len() + 32
+    let encryption = encryption.as_ref().map_or(0, |encryption| {
+        let Encryption { key, wrapped, context, salts, .. } = &**encryption;
+        key.len() + wrapped.len() + context.len() + size_of_val(&salts[..]) + 32
+    });
+    etag.len() + pairs + checksum + parts + encryption + unknown.bytes().len() + 32
 }
 
 /// Members that are written together, each of another key, or a version of its own.

@@ -150,10 +150,11 @@ impl Store {
         if is_in_it || object.extents.len() > LOCATED_EXTENTS_MAX {
             return Ok(None);
         }
-        if object.len == 0 || object.len > BROUGHT_MAX {
+        let stored = object.stored_len();
+        if stored == 0 || stored > BROUGHT_MAX {
             return Ok(Some(Deed::Move { object, bytes: None }));
         }
-        let bytes = Some(self.read_whole(located, 0..object.len).await?);
+        let bytes = Some(self.read_whole(located, 0..stored).await?);
         Ok(Some(Deed::Move { object, bytes }))
     }
 }

@@ -103,9 +103,9 @@ impl Store {
     async fn admit_member(&self, member: &Member) -> Result<Option<Done>, StoreError> {
         let Target { bucket, key, condition } = &member.target;
         match &member.deed {
-            Deed::Put { bytes, .. } => {
+            Deed::Put { bytes, attributes, .. } => {
                 if *condition != Condition::None || self.quota(bucket) != Quota::NONE {
-                    self.admit(&member.target, bytes.len() as u64).await?;
+                    self.admit(&member.target, attributes.len_of(bytes.len() as u64)).await?;
                 }
             }
             Deed::Mark(_) => self.admit_marker(&member.target).await?,
@@ -315,7 +315,7 @@ impl Store {
         Ok(match &member.deed {
             Deed::Put { bytes, attributes, versioning } => {
                 let object = Object {
-                    len: bytes.len() as u64,
+                    len: attributes.len_of(bytes.len() as u64),
                     modified_ms: unix_ms(),
                     attributes: attributes.clone(),
                     extents: here(bytes),

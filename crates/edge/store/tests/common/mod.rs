@@ -341,7 +341,7 @@ impl Body for PartPieces {
     }
 
     fn seal(&mut self) -> Result<PartSeal, &'static str> {
-        self.0.seal().map(|seal| PartSeal { etag: seal.etag, checksum: None })
+        self.0.seal().map(|seal| PartSeal { etag: seal.etag, checksum: None, salt: None })
     }
 }
 

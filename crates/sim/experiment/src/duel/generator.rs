@@ -163,7 +163,11 @@ impl Draw {
                 let (share, late_ms) = (self.between(0.01, 0.15), self.between(100.0, 800.0));
                 self.say(&format!("{:.0} % late by {late_ms:.0} ms and more", share * 100.0));
                 let late = move |dice: &mut Dice| {
-                    if dice.uniform() < share { late_ms * (1.0 + 0.5 * dice.uniform()) } else { 0.0 }
+                    if dice.uniform() < share {
+                        late_ms * (1.0 + 0.5 * dice.uniform())
+                    } else {
+                        0.0
+                    }
                 };
                 self.recorded(move |dice, mb| {
                     30.0 * libm::exp(0.25 * dice.normal()) + 12.0 * mb + late(dice)
@@ -176,9 +180,7 @@ impl Draw {
             _ => {
                 let sigma = self.between(0.3, 1.1);
                 self.say(&format!("lognormal {sigma:.1}"));
-                self.recorded(move |dice, mb| {
-                    25.0 * libm::exp(sigma * dice.normal()) + 12.0 * mb
-                })
+                self.recorded(move |dice, mb| 25.0 * libm::exp(sigma * dice.normal()) + 12.0 * mb)
             }
         }
     }
