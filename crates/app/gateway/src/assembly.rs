@@ -13,7 +13,7 @@ use ripstop_block::Blocks;
 use ripstop_catalog::{Catalog, CatalogError, Change, Embedded, Grouped};
 use ripstop_delay::{DelayModel, Preset, Recorded, Replay};
 use ripstop_gateway::NodeSpec;
-use ripstop_keeper::Keeper;
+use ripstop_keeper::{Keeper, LifecycleReader};
 use ripstop_model::{NodeId, PoolId};
 use ripstop_node::{
     AdmitError, BucketCredentials, BucketNode, BucketSettings, Delay, DelayFactor, Directory,
@@ -22,6 +22,7 @@ use ripstop_node::{
 use ripstop_recording::Beginning;
 use ripstop_roster::{PoolGauges, PoolNames, Roster};
 use ripstop_runtime::{Aftermaths, Memory, Origin, Pins, Pool, PoolNode, Seals, Spent, aftermaths};
+use ripstop_s3::{LIFECYCLE_DOCUMENT, lifecycle_rules};
 use ripstop_store::{POOL_NAME_PREFIX, Store, identity};
 use std::{
     collections::BTreeMap,
@@ -172,6 +173,7 @@ pub async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assembly> {
         settings,
     );
     let keeper = Keeper::begin(store.clone(), aftermath, config.keeper.clone());
+    keeper.follow_rules(LifecycleReader { document: LIFECYCLE_DOCUMENT, read: lifecycle_rules });
     let mut watched = Vec::with_capacity(pools.len());
     for (roster, (_, pool)) in rosters.iter().zip(&pools) {
         let looked_at = Arc::new((pool.clone(), keeper.clone()));

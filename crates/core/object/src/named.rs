@@ -1,7 +1,9 @@
 //! Which rows changes may look at, so that a catalog that is asked for them over a network can
 //! fetch them before it decides.
 
-use crate::{Bucket, Change, Object, Place, Session, Tombstone, Upload, UploadedPart, bucket_of};
+use crate::{
+    Bucket, Change, Condition, Object, Place, Session, Tombstone, Upload, UploadedPart, bucket_of,
+};
 use alloc::borrow::Cow;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -142,9 +144,12 @@ impl Change {
                 named.extend(counted(bucket));
                 named.extend(put(Place::new(bucket, key), object));
             }
-            Self::DeleteObject { bucket, key, tombstone, .. } => {
+            Self::DeleteObject { bucket, key, tombstone, condition, .. } => {
                 named.extend(counted(bucket));
                 named.extend(at(Place::new(bucket, key)));
+                if matches!(condition, Condition::Superseded(_)) {
+                    named.extend(among(&Place::new(bucket, key)));
+                }
                 named.extend(told(Place::new(bucket, key), tombstone.as_ref()));
             }
             Self::Outlive { bucket, key, .. } => named.extend(standing(bucket, key)),

@@ -11,6 +11,7 @@ use crate::{
     date,
     error::{Code, Failure, Outcome},
     form::{Fields, Policy, Wish},
+    lifecycle::Expiries,
     op::{self, Desk, Input, Level, Row, Signer},
     request::{Reply, Request},
     route::route,
@@ -39,6 +40,7 @@ pub(crate) struct Front {
     pub(crate) keyring: Keyring,
     pub(crate) settings: Arc<FrontSettings>,
     pub(crate) allowances: Arc<Allowances>,
+    pub(crate) expiries: Arc<Expiries>,
     pub(crate) observer: Arc<dyn RequestObserver>,
     pub(crate) strangers: Arc<Strangers>,
 }
@@ -173,6 +175,7 @@ impl Front {
             store: self.store.on_behalf_of(principal.tenant()),
             settings: self.settings.clone(),
             allowances: self.allowances.clone(),
+            expiries: self.expiries.clone(),
             principal,
             hashing_ns: counts.hashing_ns.clone(),
         };

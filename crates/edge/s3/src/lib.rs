@@ -38,6 +38,7 @@ mod front;
 #[cfg(any(test, feature = "fuzz"))]
 #[doc(hidden)]
 pub mod fuzz;
+mod lifecycle;
 mod metadata;
 mod observe;
 mod op;
@@ -51,6 +52,7 @@ mod uri;
 mod watched;
 mod xml;
 
+pub use lifecycle::{LIFECYCLE_DOCUMENT, lifecycle_rules};
 pub use observe::{Answered, RequestObserver, Unobserved};
 pub use op::S3Operation;
 pub use ripstop_identity::{Credentials, Keyring};

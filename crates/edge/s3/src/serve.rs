@@ -20,8 +20,9 @@ pub async fn serve(
     let keyring = credentials.into();
     let allowances = Arc::new(Allowances::new(&settings));
     let (settings, strangers) = (Arc::new(settings), Arc::new(Strangers::new()));
-    let counted = strangers.clone();
-    let front = Arc::new(Front { store, keyring, settings, allowances, observer, strangers });
+    let (counted, expiries) = (strangers.clone(), Arc::default());
+    let front =
+        Arc::new(Front { store, keyring, settings, allowances, expiries, observer, strangers });
     let answer = move |request, peer| {
         let front = front.clone();
         async move { front.answer(request, &peer).await }

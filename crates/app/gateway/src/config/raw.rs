@@ -86,6 +86,8 @@ pub(super) struct Store {
     pub move_rate_max: Option<Size>,
     pub clean_every: Option<Span>,
     pub clean_rate_max: Option<Size>,
+    pub lifecycle_every: Option<Span>,
+    pub lifecycle_day: Option<Span>,
     pub key_file: Option<PathBuf>,
 }
 

@@ -10,6 +10,7 @@ use super::{
 };
 use anyhow::{Context as _, Error, Result, ensure};
 use ripstop_keeper::KeeperSettings;
+use ripstop_lifecycle::Day;
 use ripstop_listen::Network;
 use ripstop_shaping::{memory_beside_strips, memory_of_strips};
 use ripstop_store::{Quotas, StoreSettings};
@@ -245,6 +246,13 @@ fn store_settings(
     })
 }
 
+/// How long a day of buckets' rules is.
+fn day(raw: &raw::Store) -> Result<Day> {
+    let calendar = Duration::from_hours(24);
+    let day = bounds::span("store.lifecycle_day", raw.lifecycle_day, calendar, &bounds::RULE_DAY)?;
+    Ok(Day::of_ms(u64::try_from(day.as_millis()).unwrap_or(u64::MAX)))
+}
+
 /// What the section of the store says of what is done beside requests.
 fn keeper_settings(raw: &raw::Store) -> Result<KeeperSettings> {
     let (default, span) = (KeeperSettings::default(), bounds::span);
@@ -273,5 +281,12 @@ fn keeper_settings(raw: &raw::Store) -> Result<KeeperSettings> {
         )?,
         clean_rate_max: rate("store.clean_rate_max", raw.clean_rate_max, default.clean_rate_max)?,
         home_after: default.home_after,
+        lifecycle_every: span(
+            "store.lifecycle_every",
+            raw.lifecycle_every,
+            default.lifecycle_every,
+            &bounds::WALK,
+        )?,
+        lifecycle_day: day(raw)?,
     })
 }

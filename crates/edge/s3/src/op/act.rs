@@ -4,6 +4,7 @@ use crate::{
     FrontSettings,
     allowance::Allowances,
     error::Outcome,
+    lifecycle::Expiries,
     request::{Reply, Request},
 };
 use ripstop_identity::{Principal, Privilege, Resource, allows};
@@ -15,6 +16,8 @@ pub(crate) struct Desk {
     pub(crate) store: Store,
     pub(crate) settings: Arc<FrontSettings>,
     pub(crate) allowances: Arc<Allowances>,
+    /// When objects expire.
+    pub(crate) expiries: Arc<Expiries>,
     /// Who asks, and may have done what its request asks for.
     pub(crate) principal: Principal,
     /// Nanoseconds spent hashing.

@@ -2,6 +2,7 @@
 
 use super::{
     Desk, Operate, Outcome, Reply, Request,
+    expiring::OfObject,
     multipart::{PART_NUMBER_MAX, UploadName},
     put::demanded,
     version::show_given,
@@ -13,6 +14,7 @@ use crate::{
     condition::{self, Demand, bare_tag},
     digest,
     error::{Code, Failure},
+    lifecycle::Facts,
     xml::{Element, Malformed, Node},
 };
 use ripstop_catalog::{
@@ -99,6 +101,13 @@ pub(super) struct Completed {
     checksum: Option<Checksum>,
     parts: usize,
     version: Option<ObjectVersion>,
+    facts: Facts,
+}
+
+impl OfObject for Completed {
+    fn facts(&self) -> Option<Facts> {
+        Some(self.facts.clone())
+    }
 }
 
 impl Operate for Complete {
@@ -125,6 +134,7 @@ impl Operate for Complete {
             checksum: object.attributes.checksum.clone(),
             parts: object.attributes.parts.len(),
             version,
+            facts: Facts::of(object),
         };
         let upload = match name.find(desk).await {
             Ok(upload) => upload,

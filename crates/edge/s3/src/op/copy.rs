@@ -2,6 +2,7 @@
 
 use super::{
     Desk, Operate, Outcome, Reply, Request,
+    expiring::OfObject,
     multipart::UploadName,
     part::{number_of, part_algorithm},
     put::demanded,
@@ -13,6 +14,7 @@ use crate::{
     condition::{self, Demand},
     date, digest,
     error::{Code, Failure},
+    lifecycle::Facts,
     metadata, range,
     xml::Element,
 };
@@ -43,6 +45,12 @@ fn wanted_algorithm(request: &Request) -> Outcome<Option<ChecksumAlgorithm>> {
 pub(super) struct CopiedObject {
     copy: StoredObject,
     source: Option<ObjectVersion>,
+}
+
+impl OfObject for CopiedObject {
+    fn facts(&self) -> Option<Facts> {
+        self.copy.facts()
+    }
 }
 
 pub(super) struct Copy {

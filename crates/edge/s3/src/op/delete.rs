@@ -51,7 +51,12 @@ impl Demands {
         }
         let located = subject.find(desk).await?;
         if self.hold(&located.object) {
-            Ok(Condition::ToldBy(located.object.told_by))
+            let told_by = located.object.told_by;
+            // Without a version, what the key stands for is meant, whatever is written.
+            Ok(match subject.version {
+                None => Condition::Latest(told_by),
+                Some(_) => Condition::ToldBy(told_by),
+            })
         } else {
             Err(failed("If-Match"))
         }

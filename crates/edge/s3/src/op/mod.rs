@@ -10,6 +10,8 @@ mod complete;
 mod copy;
 mod cors;
 mod delete;
+mod expiring;
+mod lifecycle;
 mod list;
 mod list_uploads;
 mod list_versions;

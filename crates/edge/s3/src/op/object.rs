@@ -2,6 +2,7 @@
 
 use super::{
     Desk, Operate, Outcome, Reply, Request,
+    expiring::OfObject,
     version::{Subject, show_version},
 };
 use crate::{
@@ -11,6 +12,7 @@ use crate::{
     condition::{Judgement, Preconditions, failed},
     digest,
     error::{Code, Failure},
+    lifecycle::Facts,
     metadata,
     range::{self, Wanted},
 };
@@ -82,7 +84,8 @@ impl Wish {
         let part = self.part.map(|number| part_at(object, number)).transpose()?;
         let wanted = self.wanted(object, part)?;
         let overrides = self.overrides.clone()?;
-        Ok(Found { wanted, part, shown: self.shown, overrides, pieces: None, located })
+        let (shown, is_latest) = (self.shown, self.subject.version.is_none());
+        Ok(Found { wanted, part, shown, is_latest, overrides, pieces: None, located })
     }
 
     fn check_preconditions(&self, object: &Object) -> Outcome<()> {
@@ -121,6 +124,8 @@ pub(super) struct Found {
     wanted: Wanted,
     part: Option<usize>,
     shown: Shown,
+    /// Whether it is what its key stands for; a version that was asked for may not be.
+    is_latest: bool,
     overrides: Vec<(HeaderName, HeaderValue)>,
     /// The bytes, where they are wanted and there are any.
     pieces: Option<Pieces>,
@@ -162,6 +167,12 @@ impl Found {
         }
         reply.headers.insert(header::CONTENT_LENGTH, left.into());
         reply
+    }
+}
+
+impl OfObject for Found {
+    fn facts(&self) -> Option<Facts> {
+        self.is_latest.then(|| Facts::of(&self.located.object))
     }
 }
 

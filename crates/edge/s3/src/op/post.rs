@@ -1,10 +1,11 @@
 //! Objects out of a browser's form. Its fields were read, and its signature and policy hold.
 
-use super::{Desk, Operate, Outcome, Reply, Request, put::Put};
+use super::{Desk, Operate, Outcome, Reply, Request, expiring::OfObject, put::Put};
 use crate::{
     FrontSettings,
     error::{Code, Failure},
     form::Wish,
+    lifecycle::Facts,
     tagging, uri,
     xml::{self, Element, Limits},
 };
@@ -27,6 +28,12 @@ pub(super) struct Asked {
     /// Where the object is.
     location: String,
     wish: Wish,
+}
+
+impl OfObject for (StoredObject, Asked) {
+    fn facts(&self) -> Option<Facts> {
+        self.0.facts()
+    }
 }
 
 impl Operate for Post {

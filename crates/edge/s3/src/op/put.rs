@@ -1,10 +1,11 @@
-use super::{Desk, Operate, Outcome, Reply, Request, version::show_given};
+use super::{Desk, Operate, Outcome, Reply, Request, expiring::OfObject, version::show_given};
 use crate::{
     FrontSettings,
     body::Payload,
     condition::{self, Demand},
     digest::{self, Expectation, ObjectBody, Received},
     error::{Code, Failure},
+    lifecycle::Facts,
     metadata,
 };
 use http::StatusCode;
@@ -59,6 +60,12 @@ impl Operate for Put {
             .with("etag", &format!("\"{}\"", object.attributes.etag));
         with_checksum(reply, object.attributes.checksum.as_ref(), 0, true)
             .with("x-amz-object-size", &object.len.to_string())
+    }
+}
+
+impl OfObject for StoredObject {
+    fn facts(&self) -> Option<Facts> {
+        Some(Facts::of(&self.object))
     }
 }
 

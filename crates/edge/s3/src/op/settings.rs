@@ -38,7 +38,6 @@ settings! {
     "encryption": Absent(Code::ServerSideEncryptionConfigurationNotFound);
     "intelligent-tiering": NoneOfSeveral;
     "inventory": NoneOfSeveral;
-    "lifecycle": Absent(Code::NoSuchLifecycleConfiguration);
     "logging": Fixed(|| Element::in_namespace("BucketLoggingStatus").document());
     "metrics": NoneOfSeveral;
     "notification": Fixed(|| Element::in_namespace("NotificationConfiguration").document());

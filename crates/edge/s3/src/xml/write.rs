@@ -4,6 +4,7 @@ const DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 const NAMESPACE: &str = " xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"";
 
 /// An element under construction; its children are written as they come.
+#[derive(Debug)]
 pub(crate) struct Element {
     out: String,
     name: &'static str,

@@ -18,6 +18,8 @@ pub(crate) const KEY: &str = "some-key";
 const TAGS: &str = "<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tagging>";
 const CORS: &str = "<CORSConfiguration><CORSRule><AllowedOrigin>*</AllowedOrigin>\
     <AllowedMethod>GET</AllowedMethod></CORSRule></CORSConfiguration>";
+const LIFECYCLE: &str = "<LifecycleConfiguration><Rule><Status>Enabled</Status><Prefix/>\
+    <Expiration><Days>1</Days></Expiration></Rule></LifecycleConfiguration>";
 const OWNERSHIP: &str = "<OwnershipControls><Rule><ObjectOwnership>BucketOwnerEnforced\
     </ObjectOwnership></Rule></OwnershipControls>";
 
@@ -181,6 +183,15 @@ pub(crate) fn case(operation: S3Operation) -> Case {
         }
         S3Operation::DeleteBucketOwnershipControls => {
             bucket(Of(Owner), "DELETE", "ownershipControls=").answered(204)
+        }
+        S3Operation::GetBucketLifecycleConfiguration => {
+            bucket(Of(Read), "GET", "lifecycle=").answered(404)
+        }
+        S3Operation::PutBucketLifecycleConfiguration => {
+            bucket(Of(Owner), "PUT", "lifecycle=").body(LIFECYCLE)
+        }
+        S3Operation::DeleteBucketLifecycle => {
+            bucket(Of(Owner), "DELETE", "lifecycle=").answered(204)
         }
         S3Operation::GetBucketSetting => bucket(Of(Read), "GET", "requestPayment="),
         S3Operation::GetBucketVersioning => bucket(Of(Read), "GET", "versioning="),

@@ -20,7 +20,8 @@ fn desk(folder: &std::path::Path, principal: Principal) -> Desk {
     let (store, _nodes) = common::store(folder, ripstop_store::StoreSettings::default());
     let settings = Arc::new(FrontSettings::default());
     let allowances = Arc::new(Allowances::new(&settings));
-    Desk { store, settings, allowances, principal, hashing_ns: Arc::default() }
+    let (expiries, hashing_ns) = (Arc::default(), Arc::default());
+    Desk { store, settings, allowances, expiries, principal, hashing_ns }
 }
 
 #[tokio::test]
