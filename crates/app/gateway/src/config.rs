@@ -17,6 +17,7 @@ mod resolve;
 mod tenant;
 mod units;
 mod variable;
+mod webhook;
 
 pub use address::{AdminAddress, TlsFiles};
 pub use describe::describe;
@@ -29,6 +30,7 @@ pub use resolve::{Config, KEY_FILE};
 pub use ripstop_placement::planning::AutoPlan;
 pub use tenant::{TenantConfig, TenantNumbers, shaping};
 pub use units::Size;
+pub use webhook::WebhookConfig;
 
 use anyhow::{Context as _, Result};
 use std::path::Path;

@@ -34,6 +34,7 @@ mod socket;
 mod store_key;
 mod telemetry;
 mod watch;
+mod webhook;
 
 pub use admin_port::{AdminPort, Kept, Lines};
 pub use assembly::{Assembly, NumberedNode, assemble, number_nodes, open_catalog, pool_id};

@@ -190,7 +190,7 @@ proptest! {
     ) {
         let end = Day::of_ms(ms).ends_after(from_ms, days);
         let passed = from_ms + u64::from(days) * ms;
-        prop_assert!((passed..passed + ms).contains(&end) && end % ms == 0);
+        prop_assert!((passed..passed + ms).contains(&end) && end.is_multiple_of(ms));
     }
 
     /// The latest noncurrent versions that a rule keeps stay, however old.

@@ -146,11 +146,7 @@ impl Change {
             }
             Self::DeleteObject { bucket, key, tombstone, condition, .. } => {
                 named.extend(counted(bucket));
-                named.extend(at(Place::new(bucket, key)));
-                if matches!(condition, Condition::Superseded(_)) {
-                    named.extend(among(&Place::new(bucket, key)));
-                }
-                named.extend(told(Place::new(bucket, key), tombstone.as_ref()));
+                named.extend(removed(Place::new(bucket, key), tombstone.as_ref(), condition));
             }
             Self::Outlive { bucket, key, .. } => named.extend(standing(bucket, key)),
             Self::Bury { bucket, key, tombstone, .. } => {
@@ -236,6 +232,20 @@ fn put<'a>(place: Place<'a>, object: &'a Object) -> Vec<Named<'a>> {
     let mut named = FoundRow::Object(object).names();
     named.extend(at(place.clone()).into_iter().chain(among(&place)));
     named.push(Named::Outlived(object.told_by, place));
+    named
+}
+
+/// What the removal of an object looks at.
+fn removed<'a>(
+    place: Place<'a>,
+    tombstone: Option<&'a Tombstone>,
+    condition: &Condition,
+) -> Vec<Named<'a>> {
+    let mut named = told(place.clone(), tombstone);
+    if matches!(condition, Condition::Superseded(_)) {
+        named.extend(among(&place));
+    }
+    named.extend(at(place));
     named
 }
 

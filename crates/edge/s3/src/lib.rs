@@ -26,6 +26,7 @@ mod access;
 mod allowance;
 mod auth;
 mod authorise;
+mod beside;
 mod body;
 mod condition;
 mod cors;
@@ -38,8 +39,11 @@ mod front;
 #[cfg(any(test, feature = "fuzz"))]
 #[doc(hidden)]
 pub mod fuzz;
+mod known;
 mod lifecycle;
+mod logging;
 mod metadata;
+mod notification;
 mod observe;
 mod op;
 mod range;
@@ -50,11 +54,13 @@ mod settings;
 mod tagging;
 mod uri;
 mod watched;
+mod website;
 mod xml;
 
 pub use lifecycle::{LIFECYCLE_DOCUMENT, lifecycle_rules};
+pub use notification::{Webhook, Webhooks};
 pub use observe::{Answered, RequestObserver, Unobserved};
 pub use op::S3Operation;
 pub use ripstop_identity::{Credentials, Keyring};
-pub use serve::serve;
+pub use serve::{serve, serve_website};
 pub use settings::FrontSettings;

@@ -17,7 +17,7 @@ const KEPT_LEN_MAX: usize = 8 << 10;
 const USER_PREFIX: &str = "x-amz-meta-";
 
 /// Where a website sends who asks for the object.
-const REDIRECT: &str = "x-amz-website-redirect-location";
+pub(crate) const REDIRECT: &str = "x-amz-website-redirect-location";
 /// Longest such place, in bytes.
 const REDIRECT_LEN_MAX: usize = 2048;
 

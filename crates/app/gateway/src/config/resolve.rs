@@ -7,6 +7,7 @@ use super::{
     raw::{self, CatalogCheck, LogFormatName, Raw},
     tenant::{self, TenantConfig},
     units::Size,
+    webhook::{self, WebhookConfig},
 };
 use anyhow::{Context as _, Error, Result, ensure};
 use ripstop_keeper::KeeperSettings;
@@ -49,6 +50,12 @@ pub struct Config {
     pub signature_v2: bool,
     /// Under which buckets are hosts of their own.
     pub domain: Option<String>,
+    /// Where websites of buckets are served, if they are.
+    pub website_listen: Option<SocketAddr>,
+    /// Hosts below this name the bucket whose website they are.
+    pub website_domain: Option<String>,
+    /// How often access logs of buckets are delivered.
+    pub access_log_every: Duration,
     /// Without it: as many as descriptors allow.
     pub connections_max: Option<usize>,
     /// Without it: half of them, and all from this machine.
@@ -83,6 +90,8 @@ pub struct Config {
     pub quotas: Quotas,
     /// The door that speaks memcached, if there is one.
     pub kv: Option<KvConfig>,
+    /// Who may be told what happens in buckets.
+    pub webhooks: Vec<WebhookConfig>,
 }
 
 impl Config {
@@ -130,7 +139,7 @@ impl Config {
 const SCRUB_EVERY: Duration = Duration::from_hours(24);
 
 pub(super) fn resolve(raw: Raw) -> Result<Config> {
-    let Raw { gateway, store, pool, node, tenant, quotas, kv } = raw;
+    let Raw { gateway, store, pool, node, tenant, quotas, kv, webhook } = raw;
     let data = gateway.data.unwrap_or_else(|| "ripstop-data".into());
     let credentials = gateway.credentials.unwrap_or_else(|| data.join("credentials"));
     let memory_max = memory("store.memory_max", store.memory_max, 256 << 20)?;
@@ -160,6 +169,14 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
         region: gateway.region.unwrap_or_else(|| "us-east-1".into()),
         signature_v2: gateway.signature_v2.unwrap_or(true),
         domain: gateway.domain,
+        website_listen: gateway.website_listen,
+        website_domain: gateway.website_domain,
+        access_log_every: bounds::span(
+            "gateway.access_log_every",
+            gateway.access_log_every,
+            Duration::from_mins(5),
+            &bounds::DELIVERY,
+        )?,
         connections_max: given("gateway.connections_max", connections, &bounds::CONNECTIONS)?,
         connections_per_address_max: given(
             "gateway.connections_per_address_max",
@@ -186,6 +203,7 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
         tenants,
         quotas: quota::resolve(quotas)?,
         kv: kv::resolve(kv)?,
+        webhooks: webhook::resolve(webhook)?,
     })
 }
 

@@ -108,10 +108,8 @@ impl Deeds<'_> {
         let ends = due.into_iter().map(|upload| keeper.expire_one(upload));
         let mut ends = stream::iter(ends).buffer_unordered(AT_ONCE);
         while let Some(ended) = ends.next().await {
-            let outcome = ended.map(|is_ended| match is_ended {
-                true => Outcome::Removed,
-                false => Outcome::Gone,
-            });
+            let outcome =
+                ended.map(|is_ended| if is_ended { Outcome::Removed } else { Outcome::Gone });
             note(outcome, &mut aged.uploads).map_or_else(|why| why.count(aged), drop);
         }
         Ok(())

@@ -105,12 +105,11 @@ impl Walk {
         let Some(inside) = &mut self.inside else { return Ok(false) };
         let deeds = Deeds { round, bucket: &inside.bucket, rules: &inside.rules, day, now_ms };
         if let Some(versions) = &mut inside.versions {
-            let found = match round.page(versions).await? {
-                Some(page) => standing(&mut inside.succession, page),
-                None => {
-                    inside.versions = None;
-                    inside.succession.end().into_iter().collect()
-                }
+            let found = if let Some(page) = round.page(versions).await? {
+                standing(&mut inside.succession, page)
+            } else {
+                inside.versions = None;
+                inside.succession.end().into_iter().collect()
             };
             let due = found.into_iter().filter(|(version, standing)| {
                 let view = view_of(version, *standing);

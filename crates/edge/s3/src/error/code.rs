@@ -61,6 +61,7 @@ codes! {
     InvalidRedirectLocation 400 "InvalidRedirectLocation": "The website redirect location must have a prefix of 'http://' or 'https://' or '/'.",
     InvalidRequest 400 "InvalidRequest": "Invalid request.",
     InvalidStorageClass 400 "InvalidStorageClass": "The storage class you specified is not valid",
+    InvalidTargetBucket 400 "InvalidTargetBucketForLogging": "The target bucket for logging does not exist.",
     InvalidTag 400 "InvalidTag": "The tag you provided is not valid.",
     InvalidToken 400 "InvalidToken": "The provided token is malformed or otherwise invalid.",
     InvalidUri 400 "InvalidURI": "Couldn't parse the specified URI.",

@@ -1,21 +1,8 @@
 //! When objects expire, for whom they are shown to.
 
-use super::document::{DOCUMENT, stored};
 use crate::date;
-use ripstop_catalog::{Bucket, Object};
+use ripstop_catalog::Object;
 use ripstop_lifecycle::{Day, Rules, Standing, View};
-use ripstop_store::Store;
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
-};
-
-/// How long a bucket's rules are believed to be as they were. What another gateway is told is shown
-/// here that much later; what is done by the rules does not depend on it.
-const FRESH: Duration = Duration::from_secs(10);
-/// Most buckets whose rules are remembered; beyond, all are forgotten.
-const BUCKETS_MAX: usize = 4096;
 
 /// What of an object decides when it expires.
 #[derive(Clone, Debug)]
@@ -30,49 +17,11 @@ impl Facts {
         let Object { len, modified_ms, attributes, .. } = object;
         Self { len: *len, modified_ms: *modified_ms, tags: attributes.tags.clone() }
     }
-}
 
-/// The rules of buckets as they were last read, so that an answer costs no look at its bucket.
-#[derive(Debug, Default)]
-pub(crate) struct Expiries(Mutex<BTreeMap<String, Known>>);
-
-#[derive(Clone, Debug)]
-struct Known {
-    rules: Option<Arc<Rules>>,
-    since: Instant,
-}
-
-impl Expiries {
-    fn known(&self) -> MutexGuard<'_, BTreeMap<String, Known>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The object's length in bytes.
+    pub(crate) const fn len(&self) -> u64 {
+        self.len
     }
-
-    /// A bucket's rules may be others from now on.
-    pub(crate) fn forget(&self, bucket: &str) {
-        self.known().remove(bucket);
-    }
-
-    /// The rules of a bucket, if it has any.
-    pub(crate) async fn rules(&self, store: &Store, bucket: &str) -> Option<Arc<Rules>> {
-        let now = ripstop_host::now();
-        let known = self.known().get(bucket).cloned();
-        if let Some(known) = known
-            && now.saturating_duration_since(known.since) < FRESH
-        {
-            return known.rules;
-        }
-        let rules = store.bucket(bucket).await.ok().as_ref().and_then(rules_of).map(Arc::new);
-        let mut all = self.known();
-        if all.len() >= BUCKETS_MAX {
-            all.clear();
-        }
-        all.insert(bucket.to_owned(), Known { rules: rules.clone(), since: now });
-        rules
-    }
-}
-
-fn rules_of(bucket: &Bucket) -> Option<Rules> {
-    stored(bucket.documents.get(DOCUMENT)?)
 }
 
 /// What the header says of an object, if a rule makes it expire.

@@ -8,7 +8,7 @@ mod filter;
 mod tests;
 
 pub(crate) use document::{Configured, DOCUMENT, LIMITS, Sizes, answer, stored};
-pub(crate) use expiry::{Expiries, Facts, expiry};
+pub(crate) use expiry::{Facts, expiry};
 
 use ripstop_lifecycle::Rules;
 

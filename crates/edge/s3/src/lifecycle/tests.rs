@@ -122,13 +122,8 @@ fn what_a_rule_may_not_say_is_refused_in_s3_s_words() {
     let id = |len| format!("{ON}<Prefix/>{DAYS}<ID>{}</ID>", "é".repeat(len));
     assert!(of(&id(255)).is_ok());
     let expiration = |what: &str| format!("{ON}<Prefix/><Expiration>{what}</Expiration>");
+    let days = "'Days' for Expiration action must be a positive integer";
     let uploads = "<AbortIncompleteMultipartUpload><DaysAfterInitiation>1</DaysAfterInitiation></AbortIncompleteMultipartUpload>";
-    let tag = "<Tag><Key>k</Key><Value>v</Value></Tag>";
-    let sizes = |more, less| {
-        format!(
-            "<Filter><And><ObjectSizeGreaterThan>{more}</ObjectSizeGreaterThan><ObjectSizeLessThan>{less}</ObjectSizeLessThan></And></Filter>"
-        )
-    };
     for (rule, code, message) in [
         (id(256), Code::InvalidArgument, "ID length should not exceed allowed limit of 255"),
         (
@@ -136,16 +131,8 @@ fn what_a_rule_may_not_say_is_refused_in_s3_s_words() {
             Code::InvalidRequest,
             "At least one action needs to be specified in a rule",
         ),
-        (
-            expiration("<Days>0</Days>"),
-            Code::InvalidArgument,
-            "'Days' for Expiration action must be a positive integer",
-        ),
-        (
-            expiration("<Days>-1</Days>"),
-            Code::InvalidArgument,
-            "'Days' for Expiration action must be a positive integer",
-        ),
+        (expiration("<Days>0</Days>"), Code::InvalidArgument, days),
+        (expiration("<Days>-1</Days>"), Code::InvalidArgument, days),
         (
             expiration("<Date>2030-01-02T00:00:01Z</Date>"),
             Code::InvalidArgument,
@@ -157,26 +144,9 @@ fn what_a_rule_may_not_say_is_refused_in_s3_s_words() {
             "'Date' must be at midnight GMT",
         ),
         (
-            format!(
-                "{ON}<Filter>{tag}</Filter><Expiration><ExpiredObjectDeleteMarker>true</ExpiredObjectDeleteMarker></Expiration>"
-            ),
-            Code::InvalidRequest,
-            "ExpiredObjectDeleteMarker cannot be specified with Tags.",
-        ),
-        (
             format!("{ON}<Filter><ObjectSizeLessThan>9</ObjectSizeLessThan></Filter>{uploads}"),
             Code::InvalidRequest,
             "AbortIncompleteMultipartUpload cannot be specified with Object Size.",
-        ),
-        (
-            format!("{ON}<Filter><And>{tag}{tag}</And></Filter>{DAYS}"),
-            Code::InvalidRequest,
-            "Duplicate Tag Keys are not allowed.",
-        ),
-        (
-            format!("{ON}{}{DAYS}", sizes(5, 6)),
-            Code::InvalidRequest,
-            "'ObjectSizeLessThan' must be greater than 'ObjectSizeGreaterThan' by more than 1",
         ),
         (
             format!(
@@ -195,6 +165,37 @@ fn what_a_rule_may_not_say_is_refused_in_s3_s_words() {
     ] {
         assert_eq!(refused(&rule), (code, message.to_owned()), "{rule}");
     }
+}
+
+#[test]
+fn what_a_filter_may_not_say_is_refused_in_s3_s_words() {
+    let tag = "<Tag><Key>k</Key><Value>v</Value></Tag>";
+    let sizes = |more, less| {
+        format!(
+            "<Filter><And><ObjectSizeGreaterThan>{more}</ObjectSizeGreaterThan><ObjectSizeLessThan>{less}</ObjectSizeLessThan></And></Filter>"
+        )
+    };
+    for (rule, code, message) in [
+        (
+            format!(
+                "{ON}<Filter>{tag}</Filter><Expiration><ExpiredObjectDeleteMarker>true</ExpiredObjectDeleteMarker></Expiration>"
+            ),
+            Code::InvalidRequest,
+            "ExpiredObjectDeleteMarker cannot be specified with Tags.",
+        ),
+        (
+            format!("{ON}<Filter><And>{tag}{tag}</And></Filter>{DAYS}"),
+            Code::InvalidRequest,
+            "Duplicate Tag Keys are not allowed.",
+        ),
+        (
+            format!("{ON}{}{DAYS}", sizes(5, 6)),
+            Code::InvalidRequest,
+            "'ObjectSizeLessThan' must be greater than 'ObjectSizeGreaterThan' by more than 1",
+        ),
+    ] {
+        assert_eq!(refused(&rule), (code, message.to_owned()), "{rule}");
+    }
     assert!(of(&format!("{ON}{}{DAYS}", sizes(5, 7))).is_ok());
     assert!(
         of(&format!(
@@ -202,6 +203,10 @@ fn what_a_rule_may_not_say_is_refused_in_s3_s_words() {
         ))
         .is_ok()
     );
+}
+
+#[test]
+fn names_are_unique_and_rules_are_bounded() {
     let rule = format!("<Rule><ID>same</ID>{ON}<Prefix/>{DAYS}</Rule>");
     let failure = configured(&document(&rule.repeat(2))).unwrap_err();
     assert_eq!(failure.code, Code::InvalidArgument);

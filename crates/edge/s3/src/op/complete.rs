@@ -2,7 +2,7 @@
 
 use super::{
     Desk, Operate, Outcome, Reply, Request,
-    expiring::OfObject,
+    expiring::{Made, OfObject},
     multipart::{PART_NUMBER_MAX, UploadName},
     put::demanded,
     version::show_given,
@@ -15,6 +15,7 @@ use crate::{
     digest,
     error::{Code, Failure},
     lifecycle::Facts,
+    notification::EventKind,
     xml::{Element, Malformed, Node},
 };
 use ripstop_catalog::{
@@ -107,6 +108,11 @@ pub(super) struct Completed {
 impl OfObject for Completed {
     fn facts(&self) -> Option<Facts> {
         Some(self.facts.clone())
+    }
+
+    fn made(&self) -> Option<Made> {
+        let (kind, len) = (EventKind::Complete, self.facts.len());
+        Some(Made { kind, len, etag: self.etag.clone(), version: self.version })
     }
 }
 

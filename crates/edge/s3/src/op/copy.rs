@@ -2,7 +2,7 @@
 
 use super::{
     Desk, Operate, Outcome, Reply, Request,
-    expiring::OfObject,
+    expiring::{Made, OfObject},
     multipart::UploadName,
     part::{number_of, part_algorithm},
     put::demanded,
@@ -15,7 +15,9 @@ use crate::{
     date, digest,
     error::{Code, Failure},
     lifecycle::Facts,
-    metadata, range,
+    metadata,
+    notification::EventKind,
+    range,
     xml::Element,
 };
 use ripstop_catalog::{
@@ -50,6 +52,10 @@ pub(super) struct CopiedObject {
 impl OfObject for CopiedObject {
     fn facts(&self) -> Option<Facts> {
         self.copy.facts()
+    }
+
+    fn made(&self) -> Option<Made> {
+        Some(Made::of(EventKind::Copy, &self.copy))
     }
 }
 

@@ -9,12 +9,13 @@ use crate::{
     condition::{bare_tag, failed},
     date,
     error::{Code, Failure},
+    notification::{EventKind, Happened},
     uri,
     xml::{Element, Malformed, Node},
 };
 use futures::{StreamExt as _, stream};
 use http::StatusCode;
-use ripstop_catalog::{Condition, Object};
+use ripstop_catalog::{Condition, Object, ObjectVersion};
 use ripstop_identity::{Privilege, Resource};
 use ripstop_store::Removed;
 
@@ -203,6 +204,14 @@ async fn delete_entry(desk: &Desk, bucket: &str, entry: &Entry) -> Outcome<Remov
     delete(desk, &subject, &entry.demands).await
 }
 
+/// What a deletion came to, if it changed anything.
+fn happened(is_of_version: bool, removed: &Removed) -> Option<EventKind> {
+    if removed.is_marker && !is_of_version {
+        return Some(EventKind::Marker);
+    }
+    removed.object.is_some().then_some(EventKind::Delete)
+}
+
 /// What is not there is deleted already, whatever was demanded of it.
 async fn delete(desk: &Desk, subject: &Subject, demands: &Demands) -> Outcome<Removed> {
     let Subject { bucket, key, version } = subject;
@@ -212,6 +221,12 @@ async fn delete(desk: &Desk, subject: &Subject, demands: &Demands) -> Outcome<Re
             None => desk.store.delete(bucket, key, condition).await?,
             Some(version) => desk.store.delete_version(bucket, key, *version, condition).await?,
         };
+        if let Some(kind) = happened(version.is_some(), &removed) {
+            let id = removed.version.filter(|version| *version != ObjectVersion::Null);
+            let version = id.map(|id| id.to_string());
+            let happened = || Happened { kind, key: key.clone(), object: None, version };
+            desk.tell(bucket, happened).await;
+        }
         Ok(removed)
     };
     match deleted.await {

@@ -81,6 +81,6 @@ impl Operate for Delete {
 
 async fn set(desk: &Desk, bucket: &str, document: Option<&str>) -> Outcome<()> {
     let set = desk.store.set_bucket_document(bucket, DOCUMENT, document).await;
-    desk.expiries.forget(bucket);
+    desk.known.forget(bucket);
     Ok(set?)
 }

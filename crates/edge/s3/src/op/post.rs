@@ -1,11 +1,16 @@
 //! Objects out of a browser's form. Its fields were read, and its signature and policy hold.
 
-use super::{Desk, Operate, Outcome, Reply, Request, expiring::OfObject, put::Put};
+use super::{
+    Desk, Operate, Outcome, Reply, Request,
+    expiring::{Made, OfObject},
+    put::Put,
+};
 use crate::{
     FrontSettings,
     error::{Code, Failure},
     form::Wish,
     lifecycle::Facts,
+    notification::EventKind,
     tagging, uri,
     xml::{self, Element, Limits},
 };
@@ -33,6 +38,10 @@ pub(super) struct Asked {
 impl OfObject for (StoredObject, Asked) {
     fn facts(&self) -> Option<Facts> {
         self.0.facts()
+    }
+
+    fn made(&self) -> Option<Made> {
+        Some(Made::of(EventKind::Post, &self.0))
     }
 }
 

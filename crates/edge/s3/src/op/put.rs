@@ -1,4 +1,8 @@
-use super::{Desk, Operate, Outcome, Reply, Request, expiring::OfObject, version::show_given};
+use super::{
+    Desk, Operate, Outcome, Reply, Request,
+    expiring::{Made, OfObject},
+    version::show_given,
+};
 use crate::{
     FrontSettings,
     body::Payload,
@@ -7,6 +11,7 @@ use crate::{
     error::{Code, Failure},
     lifecycle::Facts,
     metadata,
+    notification::EventKind,
 };
 use http::StatusCode;
 use ripstop_catalog::{Attributes, CatalogError, Checksum, Condition, Refusal};
@@ -66,6 +71,10 @@ impl Operate for Put {
 impl OfObject for StoredObject {
     fn facts(&self) -> Option<Facts> {
         Some(Facts::of(&self.object))
+    }
+
+    fn made(&self) -> Option<Made> {
+        Some(Made::of(EventKind::Put, self))
     }
 }
 

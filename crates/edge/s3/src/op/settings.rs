@@ -32,15 +32,12 @@ macro_rules! settings {
 }
 
 settings! {
-    "website": Absent(Code::NoSuchWebsiteConfiguration);
     "accelerate": Fixed(|| Element::in_namespace("AccelerateConfiguration").document());
     "analytics": NoneOfSeveral;
     "encryption": Absent(Code::ServerSideEncryptionConfigurationNotFound);
     "intelligent-tiering": NoneOfSeveral;
     "inventory": NoneOfSeveral;
-    "logging": Fixed(|| Element::in_namespace("BucketLoggingStatus").document());
     "metrics": NoneOfSeveral;
-    "notification": Fixed(|| Element::in_namespace("NotificationConfiguration").document());
     "object-lock": Absent(Code::ObjectLockConfigurationNotFound);
     "policy": Absent(Code::NoSuchBucketPolicy);
     "policyStatus": Absent(Code::NoSuchBucketPolicy);

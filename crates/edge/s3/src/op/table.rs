@@ -5,8 +5,9 @@
 use super::{
     COPY_SOURCE, Desk, Input, Level, Outcome, Reply, Request, Selector, Signer, When, acl,
     act::perform, attributes, bucket, bucket_document, bucket_tags, complete, copy, cors, delete,
-    expiring::Expiring, lifecycle, list, list_uploads, list_versions, multipart, object, ownership,
-    part, post, put, setting, settings::SETTINGS, tags, versioning,
+    expiring::Expiring, lifecycle, list, list_uploads, list_versions, logging, multipart,
+    notification, object, ownership, part, post, put, setting, settings::SETTINGS, tags,
+    versioning, website,
 };
 use crate::{
     error::{Code, Failure},
@@ -161,6 +162,11 @@ operations! {
     GET Bucket [Has("cors")] GetBucketCors: Nothing KeyOrNobody Read => bucket_document::Get<cors::CorsDocument>;
     GET Bucket [Has("lifecycle")] GetBucketLifecycleConfiguration: Nothing KeyOrNobody Read
         => lifecycle::Get;
+    GET Bucket [Has("website")] GetBucketWebsite: Nothing KeyOrNobody Read
+        => bucket_document::Get<website::WebsiteDocument>;
+    GET Bucket [Has("logging")] GetBucketLogging: Nothing KeyOrNobody Read => logging::Get;
+    GET Bucket [Has("notification")] GetBucketNotificationConfiguration: Nothing KeyOrNobody Read
+        => notification::Get;
     GET Bucket [NamesSetting] GetBucketSetting: Nothing KeyOrNobody Read => setting::Get;
     GET Bucket [Is("list-type", "2")] ListObjectsV2: Nothing KeyOrNobody Read => list::Version2;
     GET Bucket [] ListObjects: Nothing KeyOrNobody Read => list::Version1;
@@ -185,6 +191,10 @@ operations! {
     PUT Bucket [Has("cors")] PutBucketCors: Document(CORS) Key Configure => cors::Put;
     PUT Bucket [Has("lifecycle")] PutBucketLifecycleConfiguration: Document(LIFECYCLE) Key Configure
         => lifecycle::Put;
+    PUT Bucket [Has("website")] PutBucketWebsite: Document(WEBSITE) Key Configure => website::Put;
+    PUT Bucket [Has("logging")] PutBucketLogging: Document(LOGGING) Key Configure => logging::Put;
+    PUT Bucket [Has("notification")] PutBucketNotificationConfiguration: Document(NOTIFICATION) Key
+        Configure => notification::Put;
     PUT Bucket [NamesSetting] = not_implemented;
     PUT Bucket [] CreateBucket: Document(BUCKET) Key Own => bucket::Create;
     PUT Object [Has("uploadId"), Header(COPY_SOURCE)] UploadPartCopy: Nothing KeyOrNobody Write
@@ -201,6 +211,8 @@ operations! {
     DELETE Bucket [Has("cors")] DeleteBucketCors: Nothing Key Configure => bucket_document::Delete<cors::CorsDocument>;
     DELETE Bucket [Has("lifecycle")] DeleteBucketLifecycle: Nothing Key Configure
         => lifecycle::Delete;
+    DELETE Bucket [Has("website")] DeleteBucketWebsite: Nothing Key Configure
+        => bucket_document::Delete<website::WebsiteDocument>;
     DELETE Bucket [NamesSetting] DeleteBucketSetting: Nothing Key Configure => setting::Delete;
     DELETE Bucket [] DeleteBucket: Nothing Key Own => bucket::Delete;
     DELETE Object [Has("tagging")] DeleteObjectTagging: Nothing KeyOrNobody Configure + VERSION
@@ -227,6 +239,12 @@ const GRANTS: Limits = Limits { bytes: 64 << 10, depth: 8, elements: 1024 };
 const SMALL: Limits = Limits { bytes: 64 << 10, depth: 8, elements: 64 };
 /// A hundred rules.
 const CORS: Limits = crate::cors::LIMITS;
+/// Fifty rules of routing.
+const WEBSITE: Limits = crate::website::LIMITS;
+/// A hundred subscriptions.
+const NOTIFICATION: Limits = crate::notification::LIMITS;
+/// A place, and a form of keys.
+const LOGGING: Limits = crate::logging::LIMITS;
 /// A thousand rules.
 const LIFECYCLE: Limits = crate::lifecycle::LIMITS;
 /// A region, a place, fifty tags; and some more, which are told what is wrong with them.

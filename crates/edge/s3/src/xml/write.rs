@@ -21,6 +21,11 @@ impl Element {
         Self { out: format!("{DECLARATION}<{name}{NAMESPACE}>"), name }
     }
 
+    /// A page for browsers.
+    pub(crate) fn html() -> Self {
+        Self { out: "<html>".to_owned(), name: "html" }
+    }
+
     /// A child that holds text.
     pub(crate) fn text(&mut self, name: &str, text: &str) -> &mut Self {
         let _ = write!(self.out, "<{name}>");
