@@ -4,19 +4,29 @@ use crate::{
     FrontSettings,
     allowance::Allowances,
     error::Outcome,
+    known::KnownBuckets,
     request::{Reply, Request},
 };
 use ripstop_identity::{Principal, Privilege, Resource, allows};
 use ripstop_store::Store;
-use std::sync::{Arc, atomic::AtomicU64};
+use std::{
+    net::IpAddr,
+    sync::{Arc, atomic::AtomicU64},
+};
 
 /// What operations are done with.
 pub(crate) struct Desk {
     pub(crate) store: Store,
     pub(crate) settings: Arc<FrontSettings>,
     pub(crate) allowances: Arc<Allowances>,
+    /// What is configured of buckets.
+    pub(crate) known: Arc<KnownBuckets>,
     /// Who asks, and may have done what its request asks for.
     pub(crate) principal: Principal,
+    /// Where who asks is, as far as it is known.
+    pub(crate) client: Option<IpAddr>,
+    /// The request's id.
+    pub(crate) request_id: String,
     /// Nanoseconds spent hashing.
     pub(crate) hashing_ns: Arc<AtomicU64>,
 }

@@ -1,4 +1,8 @@
-use super::{Desk, Operate, Outcome, Reply, Request, version::show_given};
+use super::{
+    Desk, Operate, Outcome, Reply, Request,
+    expiring::{Made, OfObject},
+    version::show_given,
+};
 use crate::{
     FrontSettings,
     body::Payload,
@@ -7,7 +11,9 @@ use crate::{
     encryption::{Wanted, show_written},
     error::{Code, Failure},
     intake::ObjectBody,
+    lifecycle::Facts,
     metadata,
+    notification::EventKind,
 };
 use http::StatusCode;
 use ripstop_catalog::{Attributes, CatalogError, Checksum, Condition, Refusal};
@@ -77,6 +83,26 @@ impl Operate for Put {
         let reply = show_written(reply, encryption, customer_md5.as_deref());
         with_checksum(reply, object.attributes.checksum.as_ref(), 0, true)
             .with("x-amz-object-size", &object.len.to_string())
+    }
+}
+
+impl OfObject for PutObject {
+    fn facts(&self) -> Option<Facts> {
+        self.stored.facts()
+    }
+
+    fn made(&self) -> Option<Made> {
+        self.stored.made()
+    }
+}
+
+impl OfObject for StoredObject {
+    fn facts(&self) -> Option<Facts> {
+        Some(Facts::of(&self.object))
+    }
+
+    fn made(&self) -> Option<Made> {
+        Some(Made::of(EventKind::Put, self))
     }
 }
 

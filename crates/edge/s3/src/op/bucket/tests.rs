@@ -20,7 +20,9 @@ fn desk(folder: &std::path::Path, principal: Principal) -> Desk {
     let (store, _nodes) = common::store(folder, ripstop_store::StoreSettings::default());
     let settings = Arc::new(FrontSettings::default());
     let allowances = Arc::new(Allowances::new(&settings));
-    Desk { store, settings, allowances, principal, hashing_ns: Arc::default() }
+    let (known, hashing_ns) = (Arc::default(), Arc::default());
+    let (client, request_id) = (None, String::new());
+    Desk { store, settings, allowances, known, principal, client, request_id, hashing_ns }
 }
 
 #[tokio::test]
