@@ -176,7 +176,7 @@ async fn a_version_that_its_key_stands_for_again_is_not_removed_for_having_been_
     let old = bench.store.object("b", "k").await.expect("there");
     let version = old.version.expect("it has one");
     let superseded = || Condition::Superseded(old.object.told_by);
-    let refused = bench.store.delete_version("b", "k", version, superseded()).await;
+    let refused = bench.store.delete_version("b", "k", version, superseded(), false).await;
     refused.expect_err("it is what the key stands for");
     put(&bench.store, "k", &bytes(100, 2)).await;
     let new = bench.store.object("b", "k").await.expect("there");
@@ -184,8 +184,8 @@ async fn a_version_that_its_key_stands_for_again_is_not_removed_for_having_been_
     bench.store.delete("b", "k", latest).await.expect_err("another is the latest");
     let newer = new.version.expect("it has one");
     assert_ne!(newer, ObjectVersion::Null);
-    bench.store.delete_version("b", "k", newer, Condition::None).await.expect("removed");
-    let refused = bench.store.delete_version("b", "k", version, superseded()).await;
+    bench.store.delete_version("b", "k", newer, Condition::None, false).await.expect("removed");
+    let refused = bench.store.delete_version("b", "k", version, superseded(), false).await;
     refused.expect_err("it is again");
     assert_eq!(get(&bench.store, "k").await.expect("read"), bytes(100, 1));
 }
