@@ -275,6 +275,7 @@ fn s3_settings(
     ripstop_s3::FrontSettings {
         region: config.region.clone(),
         signature_v2: config.signature_v2,
+        object_ownership: config.object_ownership,
         domain: config.domain.clone(),
         connections_max,
         connections_per_address_max: config.connections_per_address_max,

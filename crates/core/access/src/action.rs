@@ -148,9 +148,7 @@ impl ActionSet {
             Some(_) | None => return Self::default(),
         };
         let pattern = Pattern::new(&pattern.to_ascii_lowercase(), false);
-        let fits = |action: &S3Action| {
-            pattern.fits(&action.name().to_ascii_lowercase(), &|_| None)
-        };
+        let fits = |action: &S3Action| pattern.fits(&action.name().to_ascii_lowercase(), &|_| None);
         S3Action::all().filter(fits).collect()
     }
 

@@ -70,7 +70,13 @@ enum Of {
 const LISTS: Of = Of::These(&["ListBucket", "ListBucketVersions"]);
 const PUTS: Of = Of::These(&["PutObject"]);
 const CONDITIONAL: Of = Of::These(&["PutObject", "DeleteObject"]);
-const LISTED: Of = Of::These(&["CreateBucket", "PutObject", "PutBucketAcl", "PutObjectAcl", "PutObjectVersionAcl"]);
+const LISTED: Of = Of::These(&[
+    "CreateBucket",
+    "PutObject",
+    "PutBucketAcl",
+    "PutObjectAcl",
+    "PutObjectVersionAcl",
+]);
 const VERSIONED: Of = Of::These(&[
     "DeleteObjectVersion",
     "DeleteObjectVersionTagging",
@@ -119,7 +125,11 @@ const KEYS: &[(&str, Of, Fact)] = &[
     ("s3:object-lock-legal-hold", Of::All, Fact::Header("x-amz-object-lock-legal-hold")),
     ("s3:object-lock-mode", Of::All, Fact::Header("x-amz-object-lock-mode")),
     ("s3:object-lock-remaining-retention-days", Of::All, Fact::Never),
-    ("s3:object-lock-retain-until-date", Of::All, Fact::Header("x-amz-object-lock-retain-until-date")),
+    (
+        "s3:object-lock-retain-until-date",
+        Of::All,
+        Fact::Header("x-amz-object-lock-retain-until-date"),
+    ),
     ("s3:objectcreationoperation", Of::All, Fact::Never),
     ("s3:prefix", LISTS, Fact::Query("prefix")),
     ("s3:requestobjecttagkeys", Of::All, Fact::RequestObjectTagKeys),

@@ -37,11 +37,9 @@ impl Json {
     pub(crate) fn texts(&self) -> Option<Vec<String>> {
         match self {
             Self::List(values) => values.iter().map(Self::text).collect(),
-            Self::Null
-            | Self::Bool(_)
-            | Self::Number(_)
-            | Self::Text(_)
-            | Self::Object(_) => self.text().map(|text| Vec::from([text])),
+            Self::Null | Self::Bool(_) | Self::Number(_) | Self::Text(_) | Self::Object(_) => {
+                self.text().map(|text| Vec::from([text]))
+            }
         }
     }
 
@@ -245,8 +243,24 @@ mod tests {
         ]));
         assert_eq!(members[0].1, list);
         for wrong in [
-            "", "{", "{true}", "{\"a\"}", "{\"a\":1,}", "[1,]", "01", "1.", "\"\\x\"", "\"\\ud800\"",
-            "\"\\ud800\\u0041\"", "\"a", "\"\t\"", "{} x", "{\"a\":1,\"a\":2}", "nul", "+1", "\"\\u12\"",
+            "",
+            "{",
+            "{true}",
+            "{\"a\"}",
+            "{\"a\":1,}",
+            "[1,]",
+            "01",
+            "1.",
+            "\"\\x\"",
+            "\"\\ud800\"",
+            "\"\\ud800\\u0041\"",
+            "\"a",
+            "\"\t\"",
+            "{} x",
+            "{\"a\":1,\"a\":2}",
+            "nul",
+            "+1",
+            "\"\\u12\"",
         ] {
             assert_eq!(Json::read(wrong), Err(NoJson), "{wrong}");
         }

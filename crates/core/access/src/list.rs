@@ -132,9 +132,7 @@ impl AccessList {
             }
             "authenticated-read" => Vec::from([(Grantee::Authenticated, Read)]),
             "bucket-owner-read" => Vec::from([(bucket_owner(), Read)]),
-            "bucket-owner-full-control" => {
-                Vec::from([(bucket_owner(), Permission::FullControl)])
-            }
+            "bucket-owner-full-control" => Vec::from([(bucket_owner(), Permission::FullControl)]),
             "log-delivery-write" => {
                 Vec::from([(Grantee::LogDelivery, Write), (Grantee::LogDelivery, ReadList)])
             }

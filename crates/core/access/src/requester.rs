@@ -1,9 +1,9 @@
 //! Who asks, and whom a statement is about.
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 use alloc::format;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 /// Who asks.
@@ -96,7 +96,8 @@ impl<'a> CalledArn<'a> {
             return None;
         }
         // A path before the name is part of the ARN alone.
-        let user = resource.strip_prefix("user/").map(|path| path.rsplit('/').next().unwrap_or(path));
+        let user =
+            resource.strip_prefix("user/").map(|path| path.rsplit('/').next().unwrap_or(path));
         let whom = match user {
             _ if resource == "root" => Whom::Account,
             Some("") => return None,

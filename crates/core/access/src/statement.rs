@@ -302,4 +302,3 @@ fn named_one_by_one(entries: &[String], others: bool) -> ActionSet {
     let plain = entries.iter().filter(|entry| !others && !entry.contains(['*', '?']));
     plain.flat_map(|entry| ActionSet::meant_by(entry).iter()).collect()
 }
-

@@ -204,13 +204,17 @@ fn faults_are_told_in_the_words_of_s3() {
     let principal = "Invalid principal in policy";
     let resource = "Policy has invalid resource";
     let mismatch = "Action does not apply to any resource(s) in statement";
-    let combination = "Conditions do not apply to combination of actions and resources in statement";
+    let combination =
+        "Conditions do not apply to combination of actions and resources in statement";
     for (text, told) in [
         ("{true}".into(), "This policy contains invalid Json"),
         ("false".into(), "Policies must be valid JSON and the first byte must be '{'"),
         ("{}".into(), "Missing required field Statement"),
         ("{\"Statement\":[]}".into(), "Could not parse the policy: Statement is empty!"),
-        ("{\"Version\":\"2012\",\"Statement\":[]}".into(), "The policy must contain a valid version string"),
+        (
+            "{\"Version\":\"2012\",\"Statement\":[]}".into(),
+            "The policy must contain a valid version string",
+        ),
         (with("\"*\"", get, object, "").replace("Allow", "Perhaps"), "Invalid effect: Perhaps"),
         (with("\"\"", get, object, ""), principal),
         (with("[]", get, object, ""), principal),
@@ -228,8 +232,14 @@ fn faults_are_told_in_the_words_of_s3() {
         (with("\"*\"", get, "\"arn:aws:s3:::other/*\"", ""), resource),
         (with("\"*\"", get, "\"arn:aws:s3:::b\"", ""), mismatch),
         (with("\"*\"", "\"s3:GetBucket*\"", object, ""), mismatch),
-        (when("{\"stringequals\":{\"aws:UserAgent\":\"x\"}}"), "Invalid Condition type : stringequals"),
-        (when("{\"NullIfExists\":{\"aws:UserAgent\":\"true\"}}"), "Invalid Condition type : NullIfExists"),
+        (
+            when("{\"stringequals\":{\"aws:UserAgent\":\"x\"}}"),
+            "Invalid Condition type : stringequals",
+        ),
+        (
+            when("{\"NullIfExists\":{\"aws:UserAgent\":\"true\"}}"),
+            "Invalid Condition type : NullIfExists",
+        ),
         (
             when("{\"ForSomeValues:StringEquals\":{\"aws:UserAgent\":\"x\"}}"),
             "Invalid Condition type : ForSomeValues:StringEquals",
@@ -238,16 +248,32 @@ fn faults_are_told_in_the_words_of_s3() {
         (when("{\"StringEquals\":{\"s3:prefix\":\"x\"}}"), combination),
         (when("{\"StringEquals\":{\"s3:VersionId\":\"x\"}}"), combination),
         (when("{\"Null\":{\"aws:SourceIp\":\"true\"}}"), "Invalid IP address in Conditions"),
-        (when("{\"IpAddress\":{\"aws:SourceIp\":\"300.1.1.1/40\"}}"), "Invalid IP address in Conditions"),
-        (format!("{{{}}}", " ".repeat(20 << 10)), "Policy exceeds the maximum allowed document size."),
+        (
+            when("{\"IpAddress\":{\"aws:SourceIp\":\"300.1.1.1/40\"}}"),
+            "Invalid IP address in Conditions",
+        ),
+        (
+            format!("{{{}}}", " ".repeat(20 << 10)),
+            "Policy exceeds the maximum allowed document size.",
+        ),
     ] {
         assert_eq!(read(&text).unwrap_err().to_string(), told, "{text}");
     }
     for fine in [
         with("[\"alice\",\"bob\"]", "\"s3:*\"", "[\"arn:aws:s3:::b\",\"arn:aws:s3:::b/*\"]", ""),
-        with("{\"CanonicalUser\":\"alice\"}", get, "[\"arn:aws:s3:::b/*/*\",\"arn:aws:s3:::b/m?-obj/*\"]", ""),
+        with(
+            "{\"CanonicalUser\":\"alice\"}",
+            get,
+            "[\"arn:aws:s3:::b/*/*\",\"arn:aws:s3:::b/m?-obj/*\"]",
+            "",
+        ),
         with("{\"AWS\":\"arn:aws:iam::elsewhere:user/x\"}", get, "\"arn:aws:s3:::*\"", ""),
-        with("\"*\"", "\"s3:PutObject*\"", object, ",\"Condition\":{\"StringEquals\":{\"s3:x-amz-acl\":\"private\"}}"),
+        with(
+            "\"*\"",
+            "\"s3:PutObject*\"",
+            object,
+            ",\"Condition\":{\"StringEquals\":{\"s3:x-amz-acl\":\"private\"}}",
+        ),
         with("\"*\"", get, "[\"arn:aws:s3:::b/*\",\"arn:aws:s3:::b/*\"]", ""),
     ] {
         read(&fine).unwrap();
@@ -260,13 +286,34 @@ fn what_is_public_is_told_from_what_is_not() {
         (r#""Effect":"Allow","Principal":"*""#, true),
         (r#""Effect":"Deny","Principal":"*""#, false),
         (r#""Effect":"Allow","Principal":"alice""#, false),
-        (r#""Effect":"Allow","Principal":{"AWS":"*"},"Condition":{"IpAddress":{"aws:SourceIp":"10.0.0.0/32"}}"#, false),
-        (r#""Effect":"Allow","Principal":"*","Condition":{"IpAddress":{"aws:SourceIp":"0.0.0.0/1"}}"#, true),
-        (r#""Effect":"Allow","Principal":"*","Condition":{"NotIpAddress":{"aws:SourceIp":"10.0.0.0/32"}}"#, true),
-        (r#""Effect":"Allow","Principal":"*","Condition":{"StringLike":{"aws:PrincipalArn":"*"}}"#, true),
-        (r#""Effect":"Allow","Principal":"*","Condition":{"StringEquals":{"aws:SourceVpc":"vpc-1"}}"#, false),
-        (r#""Effect":"Allow","Principal":"*","Condition":{"StringEqualsIfExists":{"aws:SourceVpc":"vpc-1"}}"#, true),
-        (r#""Effect":"Allow","Principal":"*","Condition":{"StringLike":{"aws:Referer":"x"}}"#, true),
+        (
+            r#""Effect":"Allow","Principal":{"AWS":"*"},"Condition":{"IpAddress":{"aws:SourceIp":"10.0.0.0/32"}}"#,
+            false,
+        ),
+        (
+            r#""Effect":"Allow","Principal":"*","Condition":{"IpAddress":{"aws:SourceIp":"0.0.0.0/1"}}"#,
+            true,
+        ),
+        (
+            r#""Effect":"Allow","Principal":"*","Condition":{"NotIpAddress":{"aws:SourceIp":"10.0.0.0/32"}}"#,
+            true,
+        ),
+        (
+            r#""Effect":"Allow","Principal":"*","Condition":{"StringLike":{"aws:PrincipalArn":"*"}}"#,
+            true,
+        ),
+        (
+            r#""Effect":"Allow","Principal":"*","Condition":{"StringEquals":{"aws:SourceVpc":"vpc-1"}}"#,
+            false,
+        ),
+        (
+            r#""Effect":"Allow","Principal":"*","Condition":{"StringEqualsIfExists":{"aws:SourceVpc":"vpc-1"}}"#,
+            true,
+        ),
+        (
+            r#""Effect":"Allow","Principal":"*","Condition":{"StringLike":{"aws:Referer":"x"}}"#,
+            true,
+        ),
     ] {
         let text = format!("{rest},\"Action\":\"s3:GetObject\",\"Resource\":\"arn:aws:s3:::b/*\"");
         assert_eq!(read(&statement(&text)).unwrap().is_public(), public, "{rest}");

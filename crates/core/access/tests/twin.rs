@@ -119,7 +119,9 @@ fn compares(operator: &str, value: &str, wanted: &str) -> bool {
     let by = |holds: fn(f64, f64) -> bool| numbers.is_some_and(|(a, b)| holds(a, b));
     match operator {
         "StringEquals" | "StringNotEquals" => value == wanted,
-        "StringEqualsIgnoreCase" | "StringNotEqualsIgnoreCase" => value.eq_ignore_ascii_case(wanted),
+        "StringEqualsIgnoreCase" | "StringNotEqualsIgnoreCase" => {
+            value.eq_ignore_ascii_case(wanted)
+        }
         "StringLike" | "StringNotLike" => like(wanted.as_bytes(), value.as_bytes()),
         "NumericEquals" | "NumericNotEquals" => by(|a, b| (a - b).abs() < f64::EPSILON),
         "NumericLessThan" => by(|a, b| a < b),
@@ -154,8 +156,12 @@ fn holds(condition: &Condition, values: &[&str]) -> bool {
 fn twin(statements: &[Said], ask: &Ask) -> Ruling {
     let action = format!("s3:{}", ask.action);
     let about = |said: &&Said| {
-        let called = ["acme", ask.who.unwrap_or_default(), &format!("arn:aws:iam::acme:user/{}", ask.who.unwrap_or_default())]
-            .contains(&said.principal);
+        let called = [
+            "acme",
+            ask.who.unwrap_or_default(),
+            &format!("arn:aws:iam::acme:user/{}", ask.who.unwrap_or_default()),
+        ]
+        .contains(&said.principal);
         let principal = said.principal == "*" || ask.who.is_some() && called;
         let fits = |entry: &&str| like(entry.as_bytes(), action.as_bytes());
         let actions = said.actions.1.iter().any(fits) != said.actions.0;
@@ -257,10 +263,12 @@ fn fifty_statements_are_looked_through_in_microseconds() {
              \"Condition\":{{\"StringLike\":{{\"aws:Referer\":\"https://*.example.com/*\"}}}}}}"
         )
     };
-    let text = format!("{{\"Statement\":[{}]}}", (0..50).map(statement).collect::<Vec<_>>().join(","));
+    let text =
+        format!("{{\"Statement\":[{}]}}", (0..50).map(statement).collect::<Vec<_>>().join(","));
     let place = PolicyPlace { bucket: Some("b"), knows: &|_| true, has_account: &|_| true };
     let policy = PolicyDocument::read(&text, &place).unwrap();
-    let requester = Requester::User { account: "a".into(), name: "alice".into(), access_key: "K".into() };
+    let requester =
+        Requester::User { account: "a".into(), name: "alice".into(), access_key: "K".into() };
     let action = S3Action::named("GetObject").unwrap();
     let request = AccessRequest {
         requester: &requester,

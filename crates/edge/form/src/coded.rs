@@ -15,6 +15,8 @@ impl Record for Bucket {
         write_stamp(to, 4, self.stamp);
         to.pairs(6, self.documents.pairs());
         to.number(8, number_of(self.versioning));
+        to.text(18, &self.owner);
+        to.pairs(19, self.guards.pairs());
         to.unknown(&self.unknown);
     }
 
@@ -26,6 +28,8 @@ impl Record for Bucket {
             4..=5 => read_stamp(field - 4, from, self.stamp.get_or_insert_default())?,
             6 => self.documents = from.pairs()?.into(),
             8 => self.versioning = versioning(from)?,
+            18 => self.owner = from.text()?.into(),
+            19 => self.guards = from.pairs()?.into(),
             _ => return Ok(false),
         }
         Ok(true)
@@ -103,6 +107,8 @@ impl Record for Attributes {
         to.column(8, self.parts.iter().map(|part| part.number.to_le_bytes()));
         to.column(9, self.parts.iter().map(|part| part.len.to_le_bytes()));
         to.blobs(10, self.parts.iter().map(|part| part.checksum.as_deref()));
+        to.text(18, &self.owner);
+        to.text(19, &self.grants);
         to.unknown(&self.unknown);
     }
 
@@ -130,6 +136,8 @@ impl Record for Attributes {
                     part.checksum = checksum;
                 }
             }
+            18 => self.owner = from.text()?.into(),
+            19 => self.grants = from.text()?.into(),
             _ => return Ok(false),
         }
         Ok(true)

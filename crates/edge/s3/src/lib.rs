@@ -5,8 +5,8 @@
 //! bodies while they arrive, and hands objects on without copying them. Memory per request is
 //! bounded.
 //!
-//! It deliberately has no access lists or policies beside rights, no versions, no encryption with
-//! clients' keys, and nothing of Signature Version 2 but presigned URLs and forms. It answers what
+//! It deliberately has no encryption with clients' keys, and nothing of Signature Version 2 but
+//! presigned URLs and forms. It answers what
 //! clients may ask of these as S3 does where there is none, and it refuses what it could only
 //! ignore.
 //!
@@ -38,6 +38,8 @@ mod front;
 #[cfg(any(test, feature = "fuzz"))]
 #[doc(hidden)]
 pub mod fuzz;
+mod gate;
+mod grant;
 mod metadata;
 mod observe;
 mod op;
@@ -51,6 +53,7 @@ mod uri;
 mod watched;
 mod xml;
 
+pub use gate::ObjectOwnership;
 pub use observe::{Answered, RequestObserver, Unobserved};
 pub use op::S3Operation;
 pub use ripstop_identity::{Credentials, Keyring};

@@ -1,5 +1,6 @@
 use crate::{
-    FrontSettings, Keyring, RequestObserver, access::Strangers, allowance::Allowances, front::Front,
+    FrontSettings, Keyring, RequestObserver, access::Strangers, allowance::Allowances,
+    front::Front, gate::KnownBuckets,
 };
 use ripstop_listen::Listener;
 use ripstop_store::Store;
@@ -21,7 +22,10 @@ pub async fn serve(
     let allowances = Arc::new(Allowances::new(&settings));
     let (settings, strangers) = (Arc::new(settings), Arc::new(Strangers::new()));
     let counted = strangers.clone();
-    let front = Arc::new(Front { store, keyring, settings, allowances, observer, strangers });
+    let (account, buckets) = (settings.owner.as_str().into(), KnownBuckets::default());
+    let front =
+        Front { store, keyring, buckets, account, settings, allowances, observer, strangers };
+    let front = Arc::new(front);
     let answer = move |request, peer| {
         let front = front.clone();
         async move { front.answer(request, &peer).await }

@@ -1,3 +1,4 @@
+use crate::gate::ObjectOwnership;
 use ripstop_listen::{Network, Pace, Pressure, Tls};
 use std::time::Duration;
 
@@ -14,6 +15,9 @@ pub struct FrontSettings {
     pub domain: Option<String>,
     /// The name of the one owner of all buckets and objects. Default `ripstop`.
     pub owner: String,
+    /// Who owns what others put into a new bucket, unless its maker says otherwise, and so whether
+    /// lists mean anything there. Default: the bucket's owner, and they mean nothing, as S3.
+    pub object_ownership: ObjectOwnership,
     /// Most connections at once. Where all are taken, the one that has been idle the longest gives
     /// way to a new one; where none is idle, new ones wait. Default 4096.
     pub connections_max: usize,
@@ -72,6 +76,7 @@ impl Default for FrontSettings {
             signature_v2: true,
             domain: None,
             owner: "ripstop".to_owned(),
+            object_ownership: ObjectOwnership::default(),
             connections_max: 4096,
             connections_per_address_max: None,
             trusted_proxies: Vec::new(),

@@ -9,19 +9,27 @@ use ripstop_catalog::{
     Versioning,
 };
 use ripstop_host::unix_ms;
+use std::sync::atomic::Ordering;
+
+/// What a bucket is made with.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct NewBucket {
+    /// The account that owns it; empty for that of the store itself.
+    pub owner: String,
+    /// What is configured of it.
+    pub documents: BucketDocuments,
+    /// What is configured of who may do what to it.
+    pub guards: BucketDocuments,
+}
 
 impl Store {
     /// Makes a bucket of which nothing is configured.
     pub async fn create_bucket(&self, name: &str) -> Result<(), StoreError> {
-        self.create_bucket_with(name, BucketDocuments::default()).await
+        self.create_bucket_as(name, NewBucket::default()).await
     }
 
-    /// Makes a bucket that has these documents.
-    pub async fn create_bucket_with(
-        &self,
-        name: &str,
-        documents: BucketDocuments,
-    ) -> Result<(), StoreError> {
+    /// Makes a bucket like this.
+    pub async fn create_bucket_as(&self, name: &str, new: NewBucket) -> Result<(), StoreError> {
         if self.inner.catalog.bucket(name).await?.is_some() {
             return Err(Refusal::BucketExists.into());
         }
@@ -29,9 +37,17 @@ impl Store {
         for _ in 0..STAMPS_MAX {
             let (told_by, _pin) = self.name().await?;
             let stamp = Some(self.stamp(told_by, &Condition::None).await?);
-            let (name, documents) = (name.to_owned(), documents.clone());
-            let bucket =
-                Bucket { name, created_ms, told_by, stamp, documents, ..Bucket::default() };
+            let (name, NewBucket { owner, documents, guards }) = (name.to_owned(), new.clone());
+            let bucket = Bucket {
+                name,
+                created_ms,
+                told_by,
+                stamp,
+                documents,
+                owner,
+                guards,
+                ..Bucket::default()
+            };
             let told = Telling::Bucket(bucket.clone());
             let written = self.tell(self.pool_for(&bucket.name), told_by, told).await?;
             let change = |stripes| Change::CreateBucket { bucket, stripes };
@@ -53,6 +69,20 @@ impl Store {
         let with_it = |old: Bucket| {
             let documents = old.documents.with(name, document.map(str::to_owned));
             Bucket { documents, ..old }
+        };
+        self.change_bucket(bucket, with_it).await
+    }
+
+    /// The same of a document that says who may do what to it.
+    pub async fn set_bucket_guard(
+        &self,
+        bucket: &str,
+        name: &str,
+        document: Option<&str>,
+    ) -> Result<(), StoreError> {
+        let with_it = |old: Bucket| {
+            let guards = old.guards.with(name, document.map(str::to_owned));
+            Bucket { guards, ..old }
         };
         self.change_bucket(bucket, with_it).await
     }
@@ -83,7 +113,7 @@ impl Store {
             if new == old {
                 return Ok(());
             }
-            let len = new.documents.byte_len();
+            let len = new.documents_len();
             if len > BUCKET_DOCUMENTS_LEN_MAX {
                 return Err(Refusal::DocumentsTooLong { len }.into());
             }
@@ -132,6 +162,13 @@ impl Store {
     pub async fn bucket(&self, name: &str) -> Result<Bucket, StoreError> {
         let found = self.inner.catalog.bucket(name).await?;
         found.ok_or_else(|| Refusal::NoSuchBucket.into())
+    }
+
+    /// How often buckets were made, changed or deleted since the start: what was read of them before
+    /// is still so if it is still this. `None` if others may change them, too, unseen.
+    pub fn bucket_changes(&self) -> Option<u64> {
+        let changes = self.inner.bucket_changes.load(Ordering::Acquire);
+        (!self.inner.settings.is_shared).then_some(changes)
     }
 
     /// Buckets by name, ascending, after `after`; fewer than `max` where much is configured of

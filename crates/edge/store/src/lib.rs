@@ -62,6 +62,7 @@ mod version;
 mod write;
 
 pub use body::{Body, BodyLen};
+pub use bucket::NewBucket;
 pub use deletion::Deletion;
 pub use error::{StoreError, WriteError};
 pub use extents::EXTENTS_MAX;

@@ -13,6 +13,7 @@ use crate::{
     condition::{self, Demand},
     date, digest,
     error::{Code, Failure},
+    grant::Granting,
     metadata, range,
     xml::Element,
 };
@@ -49,11 +50,34 @@ pub(super) struct Copy {
     source: Source,
     bucket: String,
     key: String,
+    changed: Changed,
+    granting: Granting,
+    algorithm: Option<ChecksumAlgorithm>,
+    demand: Demand,
+}
+
+/// What a copy has otherwise than its source.
+struct Changed {
     given: Attributes,
     new_metadata: bool,
     new_tags: bool,
-    algorithm: Option<ChecksumAlgorithm>,
-    demand: Demand,
+}
+
+impl Changed {
+    /// The copy's attributes, but for its checksum.
+    fn of(self, old: &Attributes) -> Attributes {
+        let Self { given, new_metadata, new_tags } = self;
+        let mut attributes =
+            Attributes { etag: old.etag.clone(), parts: old.parts.clone(), ..given };
+        if !new_metadata {
+            attributes.headers = metadata::copied(&old.headers, attributes.headers);
+            attributes.user.clone_from(&old.user);
+        }
+        if !new_tags {
+            attributes.tags.clone_from(&old.tags);
+        }
+        attributes
+    }
 }
 
 impl Operate for Copy {
@@ -61,6 +85,7 @@ impl Operate for Copy {
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
         let given = metadata::read(&request.headers)?;
+        let granting = Granting::read(&request.headers)?;
         let new_metadata = replaces(request, "x-amz-metadata-directive")?;
         let new_tags = replaces(request, "x-amz-tagging-directive")?;
         let algorithm = wanted_algorithm(request)?;
@@ -80,25 +105,19 @@ impl Operate for Copy {
             ));
         }
         let demand = condition::demand(&request.headers)?;
-        Ok(Self { source, bucket, key, given, new_metadata, new_tags, algorithm, demand })
+        let changed = Changed { given, new_metadata, new_tags };
+        Ok(Self { source, bucket, key, changed, granting, algorithm, demand })
     }
 
     async fn run(self, desk: &Desk) -> Outcome<CopiedObject> {
-        let Self { source, bucket, key, given, new_metadata, new_tags, algorithm, demand } = self;
+        let Self { source, bucket, key, changed, granting, algorithm, demand } = self;
         let condition = demanded(demand, desk, &bucket, &key).await?;
         let located = source.find(desk).await?;
         source::check_len(desk, located.object.len)?;
         let _held = desk.allowances.extents_of(&located.object).await?;
         let old = &located.object.attributes;
-        let mut attributes =
-            Attributes { etag: old.etag.clone(), parts: old.parts.clone(), ..given };
-        if !new_metadata {
-            attributes.headers = metadata::copied(&old.headers, attributes.headers);
-            attributes.user.clone_from(&old.user);
-        }
-        if !new_tags {
-            attributes.tags.clone_from(&old.tags);
-        }
+        let mut attributes = changed.of(old);
+        desk.own(&mut attributes, granting)?;
         attributes.checksum = copied_checksum(desk, &located, algorithm).await?;
         if attributes.checksum.as_ref().is_some_and(|new| Some(new) != old.checksum.as_ref()) {
             // The parts' own checksums are of another function.
@@ -171,6 +190,7 @@ impl Operate for Part {
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
         metadata::refuse_unsupported(&request.headers)?;
+        metadata::refuse_lists(&request.headers)?;
         let number = number_of(request)?;
         let source = Source::parse(request);
         let range = request.header("x-amz-copy-source-range").map(str::to_owned);

@@ -9,13 +9,15 @@ use crate::{
     condition::{bare_tag, failed},
     date,
     error::{Code, Failure},
+    gate::Need,
     uri,
     xml::{Element, Malformed, Node},
 };
 use futures::{StreamExt as _, stream};
 use http::StatusCode;
+use ripstop_access::S3Action;
 use ripstop_catalog::{Condition, Object};
-use ripstop_identity::{Privilege, Resource};
+use ripstop_identity::Privilege;
 use ripstop_store::Removed;
 
 /// Most keys in one request.
@@ -187,10 +189,20 @@ fn show(entry: &Entry, removed: &Removed, deleted: &mut Element) {
     }
 }
 
+/// What it takes to delete a key, or a version of it.
+fn of_deletion(of_version: bool) -> Vec<S3Action> {
+    let name = if of_version { "DeleteObjectVersion" } else { "DeleteObject" };
+    S3Action::named(name).into_iter().collect()
+}
+
 async fn delete_entry(desk: &Desk, bucket: &str, entry: &Entry) -> Outcome<Removed> {
-    if !desk.allows(Privilege::Write, &Resource::Object { bucket, key: &entry.key }) {
-        return Err(Code::AccessDenied.into());
-    }
+    desk.gate.check(&Need {
+        actions: of_deletion(entry.version.is_some()),
+        privilege: Privilege::Write,
+        bucket: bucket.to_owned(),
+        key: Some(entry.key.clone()),
+        looks: false,
+    })?;
     uri::check_key(&entry.key)?;
     let version = entry.version.as_deref().map(|text| version_of(text, "VersionId"));
     let version = version.transpose().map_err(|_| Failure::from(Code::NoSuchVersion))?;

@@ -4,6 +4,7 @@ use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
     FrontSettings, condition, date, digest,
     error::{Code, Failure},
+    grant::Granting,
     metadata,
     xml::Element,
 };
@@ -46,6 +47,7 @@ pub(super) struct Create {
     key: String,
     attributes: Attributes,
     checksum: Option<(ChecksumAlgorithm, bool)>,
+    granting: Granting,
 }
 
 impl Operate for Create {
@@ -53,14 +55,16 @@ impl Operate for Create {
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
         let attributes = metadata::read(&request.headers)?;
+        let granting = Granting::read(&request.headers)?;
         let checksum = checksum(request)?;
         let (bucket, key) = (request.bucket.clone(), request.key.clone());
-        Ok(Self { bucket, key, attributes, checksum })
+        Ok(Self { bucket, key, attributes, checksum, granting })
     }
 
     async fn run(self, desk: &Desk) -> Outcome<Upload> {
-        let Self { bucket, key, attributes, checksum } = self;
+        let Self { bucket, key, mut attributes, checksum, granting } = self;
         desk.store.bucket(&bucket).await?;
+        desk.own(&mut attributes, granting)?;
         let (id, created_ms) = (String::new(), 0);
         let upload =
             Upload { id, bucket, key, created_ms, attributes, checksum, ..Upload::default() };

@@ -5,6 +5,7 @@ use crate::{
     condition::{self, Demand},
     digest::{self, Expectation, ObjectBody, Received},
     error::{Code, Failure},
+    grant::Granting,
     metadata,
 };
 use http::StatusCode;
@@ -20,6 +21,7 @@ pub(super) struct Put {
     expectation: Expectation,
     demand: Demand,
     payload: Payload,
+    granting: Granting,
 }
 
 impl Operate for Put {
@@ -27,6 +29,7 @@ impl Operate for Put {
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
         let attributes = metadata::read(&request.headers)?;
+        let granting = Granting::read(&request.headers)?;
         let mut payload = request.body()?;
         let len = announced(&payload, &request.settings)?;
         // Where the file of a form ends is seen as it comes.
@@ -35,11 +38,13 @@ impl Operate for Put {
         let expectation = Expectation::read(&request.headers)?;
         let demand = condition::demand(&request.headers)?;
         let (bucket, key) = (request.bucket.clone(), request.key.clone());
-        Ok(Self { bucket, key, attributes, len, expectation, demand, payload })
+        Ok(Self { bucket, key, attributes, len, expectation, demand, payload, granting })
     }
 
     async fn run(self, desk: &Desk) -> Outcome<StoredObject> {
-        let Self { bucket, key, attributes, len, expectation, demand, payload } = self;
+        let Self { bucket, key, mut attributes, len, expectation, demand, payload, granting } =
+            self;
+        desk.own(&mut attributes, granting)?;
         let condition = demanded(demand, desk, &bucket, &key).await?;
         let conditional = condition != Condition::None;
         let (aside_above, hashing_ns) = (desk.settings.hash_aside_above, desk.hashing_ns.clone());

@@ -43,9 +43,6 @@ settings! {
     "metrics": NoneOfSeveral;
     "notification": Fixed(|| Element::in_namespace("NotificationConfiguration").document());
     "object-lock": Absent(Code::ObjectLockConfigurationNotFound);
-    "policy": Absent(Code::NoSuchBucketPolicy);
-    "policyStatus": Absent(Code::NoSuchBucketPolicy);
-    "publicAccessBlock": Absent(Code::NoSuchPublicAccessBlockConfiguration);
     "replication": Absent(Code::ReplicationConfigurationNotFound);
     "requestPayment": Fixed(payment);
 }
@@ -57,6 +54,6 @@ fn payment() -> String {
 }
 
 /// Which part of a bucket's configuration a query asks for.
-pub(super) fn named_setting(query: &Query) -> Option<&'static Setting> {
+pub(crate) fn named_setting(query: &Query) -> Option<&'static Setting> {
     SETTINGS.iter().find(|setting| query.has(setting.name))
 }

@@ -5,8 +5,8 @@
 use super::{
     COPY_SOURCE, Desk, Input, Level, Outcome, Reply, Request, Selector, Signer, When, acl,
     act::perform, attributes, bucket, bucket_document, bucket_tags, complete, copy, cors, delete,
-    list, list_uploads, list_versions, multipart, object, ownership, part, post, put, setting,
-    settings::SETTINGS, tags, versioning,
+    list, list_uploads, list_versions, multipart, object, ownership, part, policy, post,
+    public_access, put, setting, settings::SETTINGS, tags, versioning,
 };
 use crate::{
     error::{Code, Failure},
@@ -159,6 +159,11 @@ operations! {
     GET Bucket [Has("ownershipControls")] GetBucketOwnershipControls: Nothing KeyOrNobody Read
         => ownership::Get;
     GET Bucket [Has("cors")] GetBucketCors: Nothing KeyOrNobody Read => bucket_document::Get<cors::CorsDocument>;
+    GET Bucket [Has("policy")] GetBucketPolicy: Nothing KeyOrNobody Read => policy::Get;
+    GET Bucket [Has("policyStatus")] GetBucketPolicyStatus: Nothing KeyOrNobody Read
+        => policy::Status;
+    GET Bucket [Has("publicAccessBlock")] GetPublicAccessBlock: Nothing KeyOrNobody Read
+        => public_access::Get;
     GET Bucket [NamesSetting] GetBucketSetting: Nothing KeyOrNobody Read => setting::Get;
     GET Bucket [Is("list-type", "2")] ListObjectsV2: Nothing KeyOrNobody Read => list::Version2;
     GET Bucket [] ListObjects: Nothing KeyOrNobody Read => list::Version1;
@@ -181,6 +186,9 @@ operations! {
     PUT Bucket [Has("ownershipControls")] PutBucketOwnershipControls: Document(BUCKET) Key Configure
         => ownership::Put;
     PUT Bucket [Has("cors")] PutBucketCors: Document(CORS) Key Configure => cors::Put;
+    PUT Bucket [Has("policy")] PutBucketPolicy: Document(POLICY) Key Configure => policy::Put;
+    PUT Bucket [Has("publicAccessBlock")] PutPublicAccessBlock: Document(SMALL) Key Configure
+        => public_access::Put;
     PUT Bucket [NamesSetting] = not_implemented;
     PUT Bucket [] CreateBucket: Document(BUCKET) Key Own => bucket::Create;
     PUT Object [Has("uploadId"), Header(COPY_SOURCE)] UploadPartCopy: Nothing KeyOrNobody Write
@@ -195,6 +203,9 @@ operations! {
     DELETE Bucket [Has("ownershipControls")] DeleteBucketOwnershipControls: Nothing Key Configure
         => ownership::Delete;
     DELETE Bucket [Has("cors")] DeleteBucketCors: Nothing Key Configure => bucket_document::Delete<cors::CorsDocument>;
+    DELETE Bucket [Has("policy")] DeleteBucketPolicy: Nothing Key Configure => policy::Delete;
+    DELETE Bucket [Has("publicAccessBlock")] DeletePublicAccessBlock: Nothing Key Configure
+        => public_access::Delete;
     DELETE Bucket [NamesSetting] DeleteBucketSetting: Nothing Key Configure => setting::Delete;
     DELETE Bucket [] DeleteBucket: Nothing Key Own => bucket::Delete;
     DELETE Object [Has("tagging")] DeleteObjectTagging: Nothing KeyOrNobody Configure + VERSION
@@ -219,6 +230,8 @@ const TAGS: Limits = Limits { bytes: 64 << 10, depth: 8, elements: 1024 };
 const GRANTS: Limits = Limits { bytes: 64 << 10, depth: 8, elements: 1024 };
 /// A few words.
 const SMALL: Limits = Limits { bytes: 64 << 10, depth: 8, elements: 64 };
+/// A policy and some more, which is told that it is too long; of JSON, which has no elements.
+const POLICY: Limits = Limits { bytes: 64 << 10, depth: 0, elements: 0 };
 /// A hundred rules.
 const CORS: Limits = crate::cors::LIMITS;
 /// A region, a place, fifty tags; and some more, which are told what is wrong with them.

@@ -20,6 +20,10 @@ const CORS: &str = "<CORSConfiguration><CORSRule><AllowedOrigin>*</AllowedOrigin
     <AllowedMethod>GET</AllowedMethod></CORSRule></CORSConfiguration>";
 const OWNERSHIP: &str = "<OwnershipControls><Rule><ObjectOwnership>BucketOwnerEnforced\
     </ObjectOwnership></Rule></OwnershipControls>";
+const POLICY: &str = "{\"Statement\":{\"Effect\":\"Allow\",\"Principal\":\"KEY\",\
+    \"Action\":\"s3:GetObject\",\"Resource\":\"arn:aws:s3:::theirs/none\"}}";
+const PUBLIC_ACCESS: &str = "<PublicAccessBlockConfiguration><BlockPublicAcls>true\
+    </BlockPublicAcls></PublicAccessBlockConfiguration>";
 
 /// What a key must have been given in [`BUCKET`]; for a copy also [`Right::Read`] in [`OTHER`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -185,7 +189,26 @@ pub(crate) fn case(operation: S3Operation) -> Case {
         S3Operation::GetBucketSetting => bucket(Of(Read), "GET", "requestPayment="),
         S3Operation::GetBucketVersioning => bucket(Of(Read), "GET", "versioning="),
         S3Operation::PutBucketVersioning => bucket(Of(Owner), "PUT", "versioning=").body(SUSPENDED),
-        S3Operation::DeleteBucketSetting => bucket(Of(Owner), "DELETE", "policy=").answered(204),
+        S3Operation::DeleteBucketSetting => {
+            bucket(Of(Owner), "DELETE", "replication=").answered(204)
+        }
+        S3Operation::GetBucketPolicy => bucket(Of(Read), "GET", "policy=").answered(404),
+        S3Operation::GetBucketPolicyStatus => {
+            bucket(Of(Read), "GET", "policyStatus=").answered(404)
+        }
+        S3Operation::PutBucketPolicy => {
+            bucket(Of(Owner), "PUT", "policy=").body(POLICY).answered(204)
+        }
+        S3Operation::DeleteBucketPolicy => bucket(Of(Owner), "DELETE", "policy=").answered(204),
+        S3Operation::GetPublicAccessBlock => {
+            bucket(Of(Read), "GET", "publicAccessBlock=").answered(404)
+        }
+        S3Operation::PutPublicAccessBlock => {
+            bucket(Of(Owner), "PUT", "publicAccessBlock=").body(PUBLIC_ACCESS)
+        }
+        S3Operation::DeletePublicAccessBlock => {
+            bucket(Of(Owner), "DELETE", "publicAccessBlock=").answered(204)
+        }
         S3Operation::ListObjects => bucket(Of(Read), "GET", ""),
         S3Operation::ListObjectsV2 => bucket(Of(Read), "GET", "list-type=2"),
         S3Operation::ListObjectVersions => bucket(Of(Read), "GET", "versions="),

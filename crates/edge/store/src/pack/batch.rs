@@ -124,13 +124,15 @@ impl Member {
 
 /// Bytes that attributes take in a record, about, and rather more.
 fn said(attributes: &Attributes) -> usize {
-    let Attributes { etag, headers, user, tags, checksum, parts, unknown } = attributes;
+    let Attributes { etag, headers, user, tags, checksum, parts, owner, grants, unknown } =
+        attributes;
     let pairs = headers.iter().chain(user).chain(tags);
     let pairs = pairs.map(|(name, value)| name.len() + value.len() + 8).sum::<usize>();
     let checksum = checksum.as_ref().map_or(0, |checksum| checksum.value.len() + 8);
     let part = |part: &ripstop_catalog::Part| part.checksum.as_ref().map_or(0, Vec::len) + 16;
     let parts = parts.iter().map(part).sum::<usize>();
-    etag.len() + pairs + checksum + parts + unknown.bytes().len() + 16
+    let whose = owner.len() + grants.len();
+    etag.len() + pairs + checksum + parts + whose + unknown.bytes().len() + 24
 }
 
 /// Members that are written together, each of another key, or a version of its own.

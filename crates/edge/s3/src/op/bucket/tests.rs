@@ -4,8 +4,8 @@
 mod common;
 
 use super::*;
-use crate::allowance::Allowances;
-use ripstop_identity::{BucketRights, Credentials, Principal, Right, Rights};
+use crate::{allowance::Allowances, gate::Gate};
+use ripstop_identity::{BucketRights, Credentials, Keyring, Principal, Right, Rights};
 use std::sync::Arc;
 
 /// The key of somebody who may read buckets that begin with `shop-`.
@@ -20,14 +20,20 @@ fn desk(folder: &std::path::Path, principal: Principal) -> Desk {
     let (store, _nodes) = common::store(folder, ripstop_store::StoreSettings::default());
     let settings = Arc::new(FrontSettings::default());
     let allowances = Arc::new(Allowances::new(&settings));
-    Desk { store, settings, allowances, principal, hashing_ns: Arc::default() }
+    let (gate, keyring) = (Gate::new(principal, "ripstop".into()), Keyring::default());
+    Desk { store, settings, allowances, gate, keyring, hashing_ns: Arc::default() }
 }
 
 #[tokio::test]
 async fn an_operation_is_done_and_told_without_a_request() {
     let folder = tempfile::tempdir().unwrap();
     let mut desk = desk(folder.path(), reader());
-    let create = |name: &str| Create { bucket: name.to_owned(), tags: Vec::new() };
+    let create = |name: &str| Create {
+        bucket: name.to_owned(),
+        tags: Vec::new(),
+        ownership: None,
+        granting: Granting::Unsaid,
+    };
     for name in ["other", "shop-a", "shop-b", "shop-c"] {
         assert_eq!(create(name).run(&desk).await.unwrap(), name);
     }
