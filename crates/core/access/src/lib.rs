@@ -1,8 +1,8 @@
 //! Who may do what to buckets and objects: policies in AWS's language and S3's access lists, read
 //! once and asked per request.
 //!
-//! [`PolicyDocument`] is a policy made ready: actions are bits, patterns are cut, values are parsed.
-//! It rules over an [`AccessRequest`], whose [`Facts`] are looked up only where a condition asks for
+//! [`PolicyDocument`] is a policy made ready: actions are bits, patterns are cut, values parsed. It
+//! rules over an [`AccessRequest`], whose [`Facts`] are looked up only where a condition asks for
 //! them. [`AccessList`] says the same in S3's older way: grants to users and groups.
 //!
 //! It deliberately knows neither who there is nor which bucket has what: whoever asks puts together

@@ -148,7 +148,7 @@ impl AccessList {
         Some(list)
     }
 
-    /// Whether it grants this to somebody; where `public` grants count for nothing, to them by name.
+    /// Whether it grants this to somebody; unless `public`, what it grants to all counts for nothing.
     pub fn grants(&self, requester: &Requester, wanted: Permission, public: bool) -> bool {
         self.grants.iter().any(|grant| {
             (public || !grant.to.is_public())

@@ -24,8 +24,8 @@ pub struct Bucket {
     /// What is configured of it.
     #[serde(skip)]
     pub documents: BucketDocuments,
-    /// The account that owns it; empty for that of the store itself, which all buckets are that were
-    /// made before there were others.
+    /// The account that owns it; empty for that of the store itself, which owns all buckets that
+    /// were made before there were others.
     #[serde(skip)]
     pub owner: String,
     /// What is configured of who may do what to it: apart from other documents, for a program that

@@ -34,8 +34,9 @@ pub enum Resource<'a> {
     },
 }
 
-/// Whether the credentials let `principal` do this. Looks at nothing but names, so the answer is the
-/// same whether what they name is there or not. What owners of buckets let it do is another matter.
+/// Whether the credentials let `principal` do this. Looks at nothing but names, so the answer is
+/// the same whether what they name is there or not. What owners of buckets let it do is another
+/// matter.
 pub fn allows(principal: &Principal, action: Privilege, resource: &Resource<'_>) -> bool {
     let rights = principal.rights();
     if rights.is_administrator() {

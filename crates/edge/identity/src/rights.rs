@@ -73,8 +73,8 @@ impl Rights {
         Self { is_administrator: true, is_user: false, rules: Vec::new() }
     }
 
-    /// Those of a user with an account of its own: to make buckets, which it then owns. What else it
-    /// may do is for the owners of buckets to say.
+    /// Those of a user with an account of its own: to make buckets, which it then owns. What else
+    /// it may do is for the owners of buckets to say.
     pub const fn user() -> Self {
         Self { is_administrator: false, is_user: true, rules: Vec::new() }
     }

@@ -170,7 +170,7 @@ fn circumstances(request: Request<'_>, archive: Archive<'_>) -> Arc<Circumstance
     })
 }
 
-/// Operations that find the object before they do anything to it, where what depends on it is asked.
+/// Operations that find the object before they do anything to it; what depends on it is asked then.
 const fn looks_at_object(operation: S3Operation) -> bool {
     matches!(
         operation,

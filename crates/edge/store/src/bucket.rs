@@ -164,8 +164,8 @@ impl Store {
         found.ok_or_else(|| Refusal::NoSuchBucket.into())
     }
 
-    /// How often buckets were made, changed or deleted since the start: what was read of them before
-    /// is still so if it is still this. `None` if others may change them, too, unseen.
+    /// How often buckets were made, changed or deleted since the start: what was read of them
+    /// before is still so if it is still this. `None` if others may change them, too, unseen.
     pub fn bucket_changes(&self) -> Option<u64> {
         let changes = self.inner.bucket_changes.load(Ordering::Acquire);
         (!self.inner.settings.is_shared).then_some(changes)
