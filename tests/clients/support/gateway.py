@@ -83,9 +83,9 @@ class Gateway:
         self.files = (files, files) if isinstance(files, int) else files
         # Access keys and secrets beside the suite's own; whose they are is said in `tenants`.
         self.keys, self.tenants = keys, []
-        # What access keys may do: "administrator", or rights by bucket; and what may be done without one. They take
-        # `keys`, which are in a file.
-        self.rights, self.unsigned = {}, {}
+        # What access keys may do: "administrator", "user", or rights by bucket; what may be done without one; and what
+        # users are called. They take `keys`, which are in a file.
+        self.rights, self.unsigned, self.users = {}, {}, {}
         # How much buckets may hold, by name; by None: each that is not named.
         self.quotas = {}
         self.authority = authority
@@ -108,10 +108,11 @@ class Gateway:
             lines += [f'{key} = "{secret}"' for key, secret in self.keys.items()]
             if self.rights:
                 lines.append("[rights]")
-            administrators = [key for key, rights in self.rights.items() if rights == "administrator"]
-            lines += [f'{key} = "administrator"' for key in administrators]
-            tables = {f"[rights.{key}]": rights for key, rights in self.rights.items() if key not in administrators}
+            words = {key: rights for key, rights in self.rights.items() if isinstance(rights, str)}
+            lines += [f'{key} = "{word}"' for key, word in words.items()]
+            tables = {f"[rights.{key}]": rights for key, rights in self.rights.items() if key not in words}
             tables |= {"[unsigned]": self.unsigned} if self.unsigned else {}
+            tables |= {"[users]": self.users} if self.users else {}
             for section, rights in tables.items():
                 lines.append(section)
                 lines += [f"{json.dumps(bucket)} = {json.dumps(words)}" for bucket, words in rights.items()]

@@ -44,6 +44,9 @@ struct Contents {
     rights: Option<BTreeMap<String, Spanned<Value>>>,
     /// What may be done without a signature.
     unsigned: Option<BTreeMap<String, Spanned<Value>>>,
+    /// What users are called whom access keys belong to.
+    #[serde(default)]
+    users: BTreeMap<String, Spanned<String>>,
 }
 
 /// The environment's pair or the file's, once more.
@@ -107,10 +110,11 @@ fn read(file: &Path, opened: File) -> Result<Credentials> {
     opened.take(FILE_LEN_MAX).read_to_string(&mut text).with_context(|| at(file))?;
     let contents: Contents =
         toml::from_str(&text).map_err(|error| unreadable(file, &text, &error))?;
-    let Contents { access_key, secret_key, more, rights, unsigned } = contents;
+    let Contents { access_key, secret_key, more, rights, unsigned, users } = contents;
     let mut credentials = let_in(more.into_iter().chain([(access_key, secret_key)]))?;
     rights::grant(Written { rights, unsigned }, &text, &mut credentials)
         .with_context(|| at(file))?;
+    rights::call(&users, &text, &mut credentials).with_context(|| at(file))?;
     Ok(credentials)
 }
 
@@ -121,7 +125,7 @@ fn unreadable(file: &Path, text: &str, error: &toml::de::Error) -> anyhow::Error
     let line = before.matches('\n').count() + 1;
     anyhow!(
         "{}, line {line}: two lines are wanted, access_key = \"…\" and secret_key = \"…\"; the tables [more], \
-         [rights] and [unsigned] may follow",
+         [rights], [unsigned] and [users] may follow",
         at(file)
     )
 }

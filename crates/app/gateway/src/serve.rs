@@ -315,6 +315,7 @@ fn s3_settings(
     ripstop_s3::FrontSettings {
         region: config.region.clone(),
         signature_v2: config.signature_v2,
+        object_ownership: config.object_ownership,
         domain: config.domain.clone(),
         access_log_every: config.access_log_every,
         connections_max,

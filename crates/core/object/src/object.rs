@@ -28,6 +28,14 @@ pub struct Bucket {
     /// What is configured of it.
     #[serde(skip)]
     pub documents: BucketDocuments,
+    /// The account that owns it; empty for that of the store itself, which owns all buckets that
+    /// were made before there were others.
+    #[serde(skip)]
+    pub owner: String,
+    /// What is configured of who may do what to it: apart from other documents, for a program that
+    /// does not know these must not open the bucket to everybody.
+    #[serde(skip)]
+    pub guards: BucketDocuments,
     /// What a newer program wrote of it.
     #[serde(skip)]
     pub unknown: Unknown,
@@ -80,6 +88,11 @@ impl Bucket {
     /// named.
     pub fn stamp(&self) -> Stamp {
         self.stamp.unwrap_or_else(|| Stamp::of(self.told_by))
+    }
+
+    /// Bytes of all that is configured of it.
+    pub fn documents_len(&self) -> usize {
+        self.documents.byte_len() + self.guards.byte_len()
     }
 }
 
@@ -153,6 +166,12 @@ pub struct Attributes {
     /// How its bytes are encrypted, if whoever put it there did so.
     #[serde(skip)]
     pub encryption: Option<Box<Encryption>>,
+    /// The account that owns it; empty for the owner of its bucket.
+    #[serde(skip)]
+    pub owner: String,
+    /// What its owner grants to others, as whoever put it there writes it; empty for nothing.
+    #[serde(skip)]
+    pub grants: String,
     /// What a newer program wrote of it.
     #[serde(skip)]
     pub unknown: Unknown,

@@ -16,6 +16,8 @@ impl Record for Bucket {
         write_stamp(to, 4, self.stamp);
         to.pairs(6, self.documents.pairs());
         to.number(8, number_of(self.versioning));
+        to.text(18, &self.owner);
+        to.pairs(19, self.guards.pairs());
         to.unknown(&self.unknown);
     }
 
@@ -27,6 +29,8 @@ impl Record for Bucket {
             4..=5 => read_stamp(field - 4, from, self.stamp.get_or_insert_default())?,
             6 => self.documents = from.pairs()?.into(),
             8 => self.versioning = versioning(from)?,
+            18 => self.owner = from.text()?.into(),
+            19 => self.guards = from.pairs()?.into(),
             _ => return Ok(false),
         }
         Ok(true)
@@ -112,6 +116,8 @@ impl Record for Attributes {
         if let Some(encryption) = &self.encryption {
             to.record(15, &**encryption);
         }
+        to.text(18, &self.owner);
+        to.text(19, &self.grants);
         to.unknown(&self.unknown);
     }
 
@@ -146,6 +152,8 @@ impl Record for Attributes {
             },
             14 => self.lock.legal_hold = Some(read_hold(from)?),
             15 => self.encryption = Some(Box::new(from.record()?)),
+            18 => self.owner = from.text()?.into(),
+            19 => self.grants = from.text()?.into(),
             _ => return Ok(false),
         }
         Ok(true)

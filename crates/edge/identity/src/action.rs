@@ -34,8 +34,9 @@ pub enum Resource<'a> {
     },
 }
 
-/// Whether `principal` may do this. Looks at nothing but names, so the answer is the same whether
-/// what they name is there or not.
+/// Whether the credentials let `principal` do this. Looks at nothing but names, so the answer is
+/// the same whether what they name is there or not. What owners of buckets let it do is another
+/// matter.
 pub fn allows(principal: &Principal, action: Privilege, resource: &Resource<'_>) -> bool {
     let rights = principal.rights();
     if rights.is_administrator() {
@@ -50,6 +51,7 @@ pub fn allows(principal: &Principal, action: Privilege, resource: &Resource<'_>)
         Resource::Object { bucket, .. } => (bucket, true),
     };
     match action {
+        _ if rights.is_user() => false,
         Privilege::ListBuckets => false,
         Privilege::Know => rights.name(bucket),
         Privilege::Read => rights.include(Right::Read, bucket),

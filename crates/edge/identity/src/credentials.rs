@@ -15,6 +15,8 @@ pub struct Credentials {
 #[derive(Clone)]
 struct Key {
     secret: Zeroizing<String>,
+    /// Of the user whom it belongs to.
+    name: Arc<str>,
     tenant: TenantId,
     rights: Arc<Rights>,
 }
@@ -37,8 +39,16 @@ impl Credentials {
             return;
         }
         let rights = Arc::new(Rights::administrator());
-        let key = Key { secret, tenant: TenantId::ANYBODY, rights };
-        self.keys.insert(access_key.as_ref().into(), key);
+        let access_key: Arc<str> = access_key.as_ref().into();
+        let key = Key { secret, name: access_key.clone(), tenant: TenantId::ANYBODY, rights };
+        self.keys.insert(access_key, key);
+    }
+
+    /// What the user is called whom `access_key` belongs to: like the key itself if this is never
+    /// said. Several keys may be one user's. Whether it is known.
+    pub fn call(&mut self, access_key: impl AsRef<str>, name: &str) -> bool {
+        let key = self.keys.get_mut(access_key.as_ref());
+        key.map(|key| key.name = name.into()).is_some()
     }
 
     /// Whose requests those signed with `access_key` are; anybody's if this is never said. Whether
@@ -64,7 +74,8 @@ impl Credentials {
     /// The owner of `access_key`; `None` if the key is unknown.
     pub fn principal(&self, access_key: &str) -> Option<Principal> {
         let (access_key, key) = self.keys.get_key_value(access_key)?;
-        Some(Principal::of_key(access_key.clone(), key.tenant, key.rights.clone()))
+        let Key { name, tenant, rights, .. } = key;
+        Some(Principal::of_key(access_key.clone(), name.clone(), *tenant, rights.clone()))
     }
 
     /// The sender of a request without a signature.
@@ -82,7 +93,9 @@ impl Credentials {
     /// Whether everybody may do the same by these as by `other`.
     pub fn grant_the_same_as(&self, other: &Self) -> bool {
         let rights = |credentials: &Self| -> Vec<_> {
-            let of_key = |name: &Arc<str>| credentials.keys.get(name).map(|key| key.rights.clone());
+            let of_key = |name: &Arc<str>| {
+                credentials.keys.get(name).map(|key| (key.rights.clone(), key.name.clone()))
+            };
             let mut names: Vec<_> = credentials.keys.keys().cloned().collect();
             names.sort_unstable();
             names.into_iter().map(|name| (of_key(&name), name)).collect()
@@ -93,6 +106,16 @@ impl Credentials {
     /// Whether an access key may come in.
     pub fn knows(&self, access_key: &str) -> bool {
         self.keys.contains_key(access_key)
+    }
+
+    /// Whether an access key is called so, or a user whom one belongs to.
+    pub fn know_user(&self, name: &str) -> bool {
+        self.knows(name) || self.keys.values().any(|key| &*key.name == name)
+    }
+
+    /// Whether a user with an account of its own is called so.
+    pub fn have_account(&self, name: &str) -> bool {
+        self.keys.values().any(|key| key.rights.is_user() && &*key.name == name)
     }
 
     /// Whether nobody may come in.

@@ -57,10 +57,12 @@ impl BucketRights {
     }
 }
 
-/// What a principal may do: everything, or what its rules say together.
+/// What a principal may do: everything, what its rules say together, or what the owners of buckets
+/// let it.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Rights {
     is_administrator: bool,
+    is_user: bool,
     /// Sorted, so that equal rights are equal.
     rules: Vec<BucketRights>,
 }
@@ -68,7 +70,13 @@ pub struct Rights {
 impl Rights {
     /// Everything.
     pub const fn administrator() -> Self {
-        Self { is_administrator: true, rules: Vec::new() }
+        Self { is_administrator: true, is_user: false, rules: Vec::new() }
+    }
+
+    /// Those of a user with an account of its own: to make buckets, which it then owns. What else
+    /// it may do is for the owners of buckets to say.
+    pub const fn user() -> Self {
+        Self { is_administrator: false, is_user: true, rules: Vec::new() }
     }
 
     /// Nothing.
@@ -82,7 +90,7 @@ impl Rights {
             return Err(RightsError::Rules { rules: rules.len() });
         }
         rules.sort_unstable();
-        Ok(Self { is_administrator: false, rules })
+        Ok(Self { is_administrator: false, is_user: false, rules })
     }
 
     /// Whether they are all there are.
@@ -90,7 +98,12 @@ impl Rights {
         self.is_administrator
     }
 
-    /// The rules; none of an administrator.
+    /// Whether they are those of a user with an account of its own.
+    pub const fn is_user(&self) -> bool {
+        self.is_user
+    }
+
+    /// The rules; none of an administrator or a user.
     pub fn rules(&self) -> &[BucketRights] {
         &self.rules
     }
@@ -112,7 +125,9 @@ impl Rights {
     pub(crate) fn check_unsigned(&self) -> Result<(), RightsError> {
         let owning = self.rules.iter().find(|rule| rule.rights.contains(&Right::Owner));
         match owning {
-            _ if self.is_administrator => Err(RightsError::UnsignedOwner { buckets: "*".into() }),
+            _ if self.is_administrator || self.is_user => {
+                Err(RightsError::UnsignedOwner { buckets: "*".into() })
+            }
             Some(rule) => Err(RightsError::UnsignedOwner { buckets: rule.buckets.to_string() }),
             None => Ok(()),
         }
@@ -123,6 +138,9 @@ impl fmt::Debug for Rights {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_administrator {
             return f.write_str("administrator");
+        }
+        if self.is_user {
+            return f.write_str("user");
         }
         let words =
             |rule: &BucketRights| rule.rights().map(Right::name).collect::<Vec<_>>().join("+");

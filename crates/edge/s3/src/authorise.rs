@@ -1,50 +1,199 @@
 //! Whether the sender of a request may have it done: asked in one place, by what the table says of
-//! the operation, before any of the body is taken and before the store is asked what there is. Of a
-//! form the fields are read before, since one is the signature.
+//! the operation and what the bucket says of the sender, before any of the body is taken. Of a form
+//! the fields are read before, since one is the signature. What depends on the object is asked when
+//! it is found ([`Gate::settle`]).
+
+mod action;
 
 use crate::{
     error::{Code, Outcome},
-    op::{COPY_SOURCE, Row, Selector, Signer, copy_source},
-    uri::Target,
+    gate::{BucketAccess, Circumstances, Gate, KnownAccess, Need, Signing},
+    op::{COPY_SOURCE, Row, S3Operation, Selector, Signer, copy_source, named_setting},
+    tagging,
+    uri::{Query, Target},
 };
+use action::{Sort, actions, of_object};
 use http::HeaderMap;
 use ripstop_identity::{Principal, Privilege, Resource, allows};
+use ripstop_store::Store;
+use std::{net::IpAddr, sync::Arc};
 
-/// Refuses what `principal` may not do. The answer is the same whether there is such a bucket or
-/// not.
-pub(crate) fn check(
-    row: &Row,
-    principal: &Principal,
-    target: &Target,
-    headers: &HeaderMap,
-) -> Outcome<()> {
+/// Where what buckets say is looked up.
+#[derive(Clone, Copy)]
+pub(crate) struct Archive<'a> {
+    pub(crate) store: &'a Store,
+    pub(crate) known: &'a KnownAccess,
+    /// The account of the store.
+    pub(crate) store_account: &'a Arc<str>,
+    pub(crate) region: &'a str,
+}
+
+/// A request, as far as it is looked at here.
+#[derive(Clone, Copy)]
+pub(crate) struct Request<'a> {
+    pub(crate) row: &'static Row,
+    pub(crate) target: &'a Target,
+    pub(crate) query: &'a Query,
+    pub(crate) headers: &'a HeaderMap,
+    pub(crate) address: Option<IpAddr>,
+    pub(crate) secure: bool,
+    pub(crate) signing: Signing,
+    pub(crate) now_s: i64,
+}
+
+impl Archive<'_> {
+    async fn access(&self, bucket: &str) -> Outcome<Option<Arc<BucketAccess>>> {
+        self.known.access(self.store, bucket, self.store_account).await
+    }
+}
+
+/// Refuses what `principal` may not do. Where neither the operator nor a bucket lets it, the answer
+/// is the same whether there is such a bucket or not.
+pub(crate) async fn check(
+    request: Request<'_>,
+    principal: Principal,
+    archive: Archive<'_>,
+) -> Outcome<Gate> {
+    let Request { row, target, .. } = request;
     let signed = principal.access_key().is_some();
     let may_send = match row.signer {
-        Signer::Anybody => return Ok(()),
+        Signer::Anybody => return Ok(Gate::new(principal, archive.store_account.clone())),
         Signer::Key => signed,
         Signer::KeyOrNobody | Signer::Form => true,
     };
-    let allowed = may_send && allows(principal, row.action, &resource(target));
-    if !allowed || !may_read_source(row, principal, headers) {
+    if !may_send {
         return Err(Code::AccessDenied.into());
     }
-    Ok(())
+    let mut gate = Gate::new(principal, archive.store_account.clone());
+    let Some(bucket) = &target.bucket else {
+        let is_let = allows(&gate.principal, row.action, &Resource::Service);
+        return if is_let { Ok(gate) } else { Err(Code::AccessDenied.into()) };
+    };
+    gate.access = archive.access(bucket).await?;
+    let need = Need {
+        actions: Vec::new(),
+        privilege: row.action,
+        bucket: bucket.clone(),
+        key: target.key.clone(),
+        looks: looks_at_object(row.operation) && target.key.is_some(),
+    };
+    enter(&mut gate, need, request, archive)?;
+    let Some((source, version)) = source(&request) else { return Ok(gate) };
+    let access = archive.access(&source.bucket).await?;
+    let need = Need { actions: of_object("GetObject", version), ..source };
+    follow(&mut gate, access.as_ref(), need, request, archive)?;
+    gate.source = access;
+    Ok(gate)
 }
 
-fn resource(target: &Target) -> Resource<'_> {
-    match (&target.bucket, &target.key) {
-        (None, _) => Resource::Service,
-        (Some(bucket), None) => Resource::Bucket(bucket),
-        (Some(bucket), Some(key)) => Resource::Object { bucket, key },
+/// Lets a request to the bucket that it names.
+fn enter(gate: &mut Gate, need: Need, request: Request<'_>, archive: Archive<'_>) -> Outcome<()> {
+    let Request { row, target, query, headers, .. } = request;
+    let Some(access) = gate.access.clone() else { return without_bucket(gate, &need) };
+    // Its name is taken, which is for the operation to say.
+    if row.operation == S3Operation::CreateBucket {
+        return without_bucket(gate, &need);
     }
+    if gate.lets_plainly(&access, &need) {
+        return Ok(());
+    }
+    gate.circumstances = Some(circumstances(request, archive));
+    if row.operation == S3Operation::DeleteObjects {
+        return may_delete_any(gate, &access, need);
+    }
+    let sort = Sort {
+        operation: row.operation,
+        is_of_object: target.key.is_some(),
+        has_version: query.has("versionId"),
+        setting: named_setting(query).map(|setting| setting.name),
+        headers,
+    };
+    gate.decide(&access, Need { actions: actions(&sort), ..need })
+}
+
+/// The same to the one that it copies from.
+fn follow(
+    gate: &mut Gate,
+    access: Option<&Arc<BucketAccess>>,
+    need: Need,
+    request: Request<'_>,
+    archive: Archive<'_>,
+) -> Outcome<()> {
+    let Some(access) = access else { return without_bucket(gate, &need) };
+    if gate.lets_plainly(access, &need) {
+        return Ok(());
+    }
+    if gate.circumstances.is_none() {
+        gate.circumstances = Some(circumstances(request, archive));
+    }
+    gate.decide(access, need)
+}
+
+/// Of a bucket that is not there only those hear who may know: the operator's keys in their
+/// buckets, and users, who can find out which names are taken anyway.
+fn without_bucket(gate: &Gate, need: &Need) -> Outcome<()> {
+    let resource = match &need.key {
+        Some(key) => Resource::Object { bucket: &need.bucket, key },
+        None => Resource::Bucket(&need.bucket),
+    };
+    let is_let = allows(&gate.principal, need.privilege, &resource);
+    if is_let || gate.principal.rights().is_user() {
+        Ok(())
+    } else {
+        Err(Code::AccessDenied.into())
+    }
+}
+
+/// Each key is looked at when the document is there; who may delete none is refused before.
+fn may_delete_any(gate: &mut Gate, access: &Arc<BucketAccess>, need: Need) -> Outcome<()> {
+    let names = ["DeleteObject", "DeleteObjectVersion"];
+    let actions = names.into_iter().flat_map(|name| of_object(name, false));
+    if actions.clone().any(|action| gate.may_be_let(access, action)) {
+        return Ok(());
+    }
+    gate.decide(access, Need { actions: actions.take(1).collect(), ..need })
+}
+
+fn circumstances(request: Request<'_>, archive: Archive<'_>) -> Arc<Circumstances> {
+    let Request { query, headers, address, secure, signing, now_s, .. } = request;
+    let tags = headers.get("x-amz-tagging").and_then(|text| text.to_str().ok());
+    let tags = tags.and_then(|text| tagging::from_header(text).ok()).unwrap_or_default();
+    Arc::new(Circumstances {
+        headers: headers.clone(),
+        query: query.clone(),
+        address,
+        secure,
+        signing,
+        region: archive.region.to_owned(),
+        now_s,
+        tags,
+    })
+}
+
+/// Operations that find the object before they do anything to it; what depends on it is asked then.
+const fn looks_at_object(operation: S3Operation) -> bool {
+    matches!(
+        operation,
+        S3Operation::GetObject
+            | S3Operation::HeadObject
+            | S3Operation::GetObjectAttributes
+            | S3Operation::GetObjectTagging
+            | S3Operation::PutObjectTagging
+            | S3Operation::DeleteObjectTagging
+            | S3Operation::GetAcl
+            | S3Operation::PutAcl
+    )
 }
 
 /// A copy reads, too. A source that cannot be made out is none: the operation refuses it.
-fn may_read_source(row: &Row, principal: &Principal, headers: &HeaderMap) -> bool {
+fn source(request: &Request<'_>) -> Option<(Need, bool)> {
+    let Request { row, headers, .. } = request;
     if !row.when.selectors.contains(&Selector::Header(COPY_SOURCE)) {
-        return true;
+        return None;
     }
     let source = headers.get(COPY_SOURCE).and_then(|source| source.to_str().ok());
-    let Ok((bucket, key, _)) = copy_source(source.unwrap_or_default()) else { return true };
-    allows(principal, Privilege::Read, &Resource::Object { bucket: &bucket, key: &key })
+    let (bucket, key, version) = copy_source(source.unwrap_or_default()).ok()?;
+    let (actions, privilege) = (Vec::new(), Privilege::Read);
+    let need = Need { actions, privilege, bucket, key: Some(key), looks: true };
+    Some((need, version.is_some()))
 }

@@ -69,6 +69,11 @@ impl Document {
         self.bytes.trim_ascii().is_empty()
     }
 
+    /// The text that it is, where it is no XML.
+    pub(crate) fn text(&self) -> Option<&str> {
+        std::str::from_utf8(&self.bytes).ok()
+    }
+
     /// What `read` makes of its root; `malformed` if it has none. A long document is read on
     /// another thread.
     pub(crate) async fn read<T: Send + 'static>(

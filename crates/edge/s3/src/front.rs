@@ -5,12 +5,13 @@ use crate::{
     access::{Client, METHOD_SHOWN_MAX, Note, PATH_SHOWN_MAX, Strangers, cut},
     allowance::Allowances,
     auth::{self, ChunkSigner, PayloadClaim, Presented, Terms},
-    authorise,
+    authorise::{self, Archive},
     body::{self, Chunked, Outgoing, Payload, Source},
     cors::Crossing,
     date,
     error::{Code, Failure, Outcome},
     form::{Fields, Policy, Wish},
+    gate::{Gate, KnownAccess, Signing},
     known::KnownBuckets,
     logging::Logs,
     op::{self, Desk, Input, Level, Row, Signer},
@@ -26,6 +27,7 @@ use ripstop_listen::{Patience, Peer};
 use ripstop_store::Store;
 use std::{
     hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher},
+    net::IpAddr,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -59,6 +61,10 @@ pub(crate) struct Front {
     pub(crate) door: Door,
     pub(crate) store: Store,
     pub(crate) keyring: Keyring,
+    /// What buckets say of who may do what.
+    pub(crate) buckets: KnownAccess,
+    /// The account of the store.
+    pub(crate) account: Arc<str>,
     pub(crate) settings: Arc<FrontSettings>,
     pub(crate) allowances: Arc<Allowances>,
     pub(crate) known: Arc<KnownBuckets>,
@@ -207,20 +213,21 @@ impl Front {
         let holds_back = holds_back(&parts.headers);
         let source = Source::new(incoming, patience, holds_back, counts.received.clone());
         let head = Head::read(parts, self.settings.domain.as_deref())?;
-        let arrived = Arrived { source, announced, secure: client.secure };
+        let (secure, address) = (client.secure, client.address);
+        let arrived = Arrived { source, announced, secure, address };
         let routed = route(&head.method, &head.target, &head.query, &head.headers);
         if let Ok(row) = &routed {
             note.operation = row.operation;
         }
         let asked = match routed {
             Ok(row) if row.signer == Signer::Form => self.form(row, head, arrived, note).await?,
-            routed => self.head_alone(routed, head, arrived, note)?,
+            routed => self.head_alone(routed, head, arrived, note).await?,
         };
-        let Asked { row, principal, bucket, key, query, headers, payload, wish } = asked;
+        let Asked { row, gate, bucket, key, query, headers, payload, wish } = asked;
         if !bucket.is_empty() {
             uri::check_bucket_name(&bucket)?;
         }
-        let desk = self.desk(principal, counts, note);
+        let desk = self.desk(gate, counts, note);
         let request = Request {
             settings: self.settings.clone(),
             held: self.allowances.documents.nothing(),
@@ -237,14 +244,15 @@ impl Front {
         Box::pin(op::run(row.operation, request, desk)).await
     }
 
-    /// What operations are done with for this principal.
-    pub(crate) fn desk(&self, principal: Principal, counts: &Counts, note: &Note) -> Desk {
+    /// What operations are done with for whom a gate let in.
+    pub(crate) fn desk(&self, gate: Gate, counts: &Counts, note: &Note) -> Desk {
         Desk {
-            store: self.store.on_behalf_of(principal.tenant()),
+            store: self.store.on_behalf_of(gate.principal.tenant()),
             settings: self.settings.clone(),
             allowances: self.allowances.clone(),
             known: self.known.clone(),
-            principal,
+            gate,
+            keyring: self.keyring.clone(),
             client: note.client.address,
             request_id: note.id.clone(),
             hashing_ns: counts.hashing_ns.clone(),
@@ -253,7 +261,7 @@ impl Front {
 
     /// What is asked for by a request whose head says all of it but a document and bytes, if its
     /// sender may have it done.
-    fn head_alone(
+    async fn head_alone(
         &self,
         routed: Outcome<&'static Row>,
         head: Head,
@@ -269,8 +277,13 @@ impl Front {
             let is_told = note.access_key.is_some() || failure.code == Code::PreconditionFailed;
             if is_told { failure } else { Code::AccessDenied.into() }
         })?;
-        let Arrived { source, announced, secure } = arrived;
-        authorise::check(row, &sender.principal, &head.target, &head.headers)?;
+        let Arrived { source, announced, secure, address } = arrived;
+        let Head { target, query, headers, .. } = &head;
+        let signing = Signing::of_head(query, sender.signed.is_some());
+        let now_s = now_s();
+        let asked =
+            authorise::Request { row, target, query, headers, address, secure, signing, now_s };
+        let gate = authorise::check(asked, sender.principal, self.archive()).await?;
         let (claim, chunks) = match sender.signed {
             Some(signed) => signed,
             None => (auth::unsigned_payload(&head.presented())?, None),
@@ -285,8 +298,7 @@ impl Front {
         let payload = payload(claim, chunks, source, announced, &head.headers)?;
         let Head { target, query, headers, .. } = head;
         let (bucket, key) = (target.bucket.unwrap_or_default(), target.key.unwrap_or_default());
-        let principal = sender.principal;
-        Ok(Asked { row, principal, bucket, key, query, headers, payload, wish: None })
+        Ok(Asked { row, gate, bucket, key, query, headers, payload, wish: None })
     }
 
     /// What is asked for by a form, if its signer may have it done and the policy lets the sender.
@@ -297,11 +309,12 @@ impl Front {
         arrived: Arrived,
         note: &mut Note,
     ) -> Outcome<Asked> {
-        let Arrived { source, announced, secure } = arrived;
+        let Arrived { source, announced, secure, address } = arrived;
         if self.settings.unsigned_payload_needs_tls && !secure {
             refuse_unsigned(&PayloadClaim::Unsigned, announced, &head.headers)?;
         }
         let Head { mut target, query, headers, .. } = head;
+        let host = headers.get(header::HOST).cloned();
         let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let boundary = body::boundary(kind.unwrap_or_default())?;
         let len = announced.ok_or(Code::MissingContentLength)?;
@@ -316,6 +329,8 @@ impl Front {
             None => Some(credentials.unsigned()),
         };
         let principal = principal.ok_or(Code::InvalidAccessKeyId)?;
+        let is_legacy = fields.get("signature").is_some();
+        let signing = if signer.is_some() { Signing::Form { is_legacy } } else { Signing::None };
         note.access_key = signer;
         tracing::debug!(operation = note.operation.name(), "identified");
         let bucket = target.bucket.clone().unwrap_or_default();
@@ -324,15 +339,20 @@ impl Front {
             None => None,
         };
         target.key = Some(key.clone());
-        authorise::check(row, &principal, &target, &headers)?;
+        // What fields say of the object counts as what headers would.
+        let said = fields.headers();
+        let (target, query, now_s) = (&target, &query, now_s());
+        let headers = said.as_ref().unwrap_or(&headers);
+        let asked =
+            authorise::Request { row, target, query, headers, address, secure, signing, now_s };
+        let gate = authorise::check(asked, principal, self.archive()).await?;
         if let (Some(range), Some(file)) = (range, payload.as_file()) {
             file.bound(range);
         }
-        let host = headers.get(header::HOST).cloned();
-        let mut headers = fields.headers()?;
+        let mut headers = said?;
         headers.extend(host.map(|host| (header::HOST, host)));
         let wish = Some(fields.wish());
-        Ok(Asked { row, principal, bucket, key, query, headers, payload, wish })
+        Ok(Asked { row, gate, bucket, key, query: query.clone(), headers, payload, wish })
     }
 
     /// Who sends a request, as its head tells: nobody in particular where its row says that no
@@ -358,6 +378,16 @@ impl Front {
         let principal = credentials.principal(&verified.access_key);
         let principal = principal.ok_or(Code::InvalidAccessKeyId)?;
         Ok(Sender { principal, signed: Some((verified.payload, verified.chunks)) })
+    }
+
+    /// Where it is looked up what buckets say.
+    pub(crate) fn archive(&self) -> Archive<'_> {
+        Archive {
+            store: &self.store,
+            known: &self.buckets,
+            store_account: &self.account,
+            region: &self.settings.region,
+        }
     }
 
     /// What signatures are held against.
@@ -416,12 +446,14 @@ struct Arrived {
     announced: Option<u64>,
     /// Whether nobody on the way can read or change it.
     secure: bool,
+    /// Where the client is, as far as it is known.
+    address: Option<IpAddr>,
 }
 
 /// What a request asks for, and who asks and may.
 struct Asked {
     row: &'static Row,
-    principal: Principal,
+    gate: Gate,
     bucket: String,
     key: String,
     query: Query,
@@ -431,7 +463,7 @@ struct Asked {
 }
 
 /// Seconds since 1970, now.
-fn now_s() -> i64 {
+pub(crate) fn now_s() -> i64 {
     (date::now_ms() / 1000).cast_signed()
 }
 

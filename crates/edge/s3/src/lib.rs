@@ -6,7 +6,7 @@
 //! others on without copying them. Memory per request is
 //! bounded.
 //!
-//! It deliberately has no access lists or policies beside rights, no versions, and nothing of Signature Version 2 but presigned URLs and forms. It answers what
+//! It deliberately has nothing of Signature Version 2 but presigned URLs and forms. It answers what
 //! clients may ask of these as S3 does where there is none, and it refuses what it could only
 //! ignore.
 //!
@@ -40,6 +40,8 @@ mod front;
 #[cfg(any(test, feature = "fuzz"))]
 #[doc(hidden)]
 pub mod fuzz;
+mod gate;
+mod grant;
 mod intake;
 mod known;
 mod lifecycle;
@@ -60,6 +62,7 @@ mod watched;
 mod website;
 mod xml;
 
+pub use gate::ObjectOwnership;
 pub use lifecycle::{LIFECYCLE_DOCUMENT, lifecycle_rules};
 pub use notification::{Webhook, Webhooks};
 pub use observe::{Answered, RequestObserver, Unobserved};

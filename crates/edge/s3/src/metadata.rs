@@ -4,6 +4,7 @@
 
 use crate::{
     error::{Code, Failure, Outcome},
+    grant::Granting,
     object_lock, tagging,
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -134,7 +135,7 @@ fn check_redirect(to: &str) -> Outcome<()> {
     Ok(())
 }
 
-/// Refuses what we could only ignore: other storage classes, grants.
+/// Refuses what we could only ignore: other storage classes.
 pub(crate) fn refuse_unsupported(headers: &HeaderMap) -> Outcome<()> {
     for (name, value) in headers {
         let name = name.as_str();
@@ -148,25 +149,17 @@ pub(crate) fn refuse_unsupported(headers: &HeaderMap) -> Outcome<()> {
                     Failure::from(Code::InvalidStorageClass).with("StorageClassRequested", text)
                 );
             }
-            "x-amz-acl" => check_canned_acl(text)?,
             REDIRECT => check_redirect(text)?,
-            _ if name.starts_with("x-amz-grant-") => {
-                return Err(Code::AccessControlListNotSupported.into());
-            }
             _ => {}
         }
     }
     Ok(())
 }
 
-/// Canned lists that say no more than that the owner owns it.
-pub(crate) fn check_canned_acl(acl: &str) -> Outcome<()> {
-    match acl {
-        "private" | "bucket-owner-full-control" | "bucket-owner-read" => Ok(()),
-        "public-read" | "public-read-write" | "authenticated-read" | "aws-exec-read"
-        | "log-delivery-write" => Err(Code::AccessControlListNotSupported.into()),
-        other => Err(Failure::argument("Invalid canned ACL", "x-amz-acl", other)),
-    }
+/// Refuses lists where nothing is put that could have one.
+pub(crate) fn refuse_lists(headers: &HeaderMap) -> Outcome<()> {
+    let is_plain = Granting::read(headers)?.is_plain();
+    if is_plain { Ok(()) } else { Err(Code::AccessControlListNotSupported.into()) }
 }
 
 /// The headers of an answer that shows an object, without those of its length and its checksum.
@@ -250,16 +243,18 @@ mod tests {
             ("x-amz-object-lock-mode", "GOVERNANCE", Code::InvalidArgument),
             ("x-amz-object-lock-legal-hold", "on", Code::InvalidArgument),
             ("x-amz-storage-class", "GLACIER", Code::InvalidStorageClass),
-            ("x-amz-acl", "public-read", Code::AccessControlListNotSupported),
-            ("x-amz-acl", "mine", Code::InvalidArgument),
             ("x-amz-website-redirect-location", "ftp://x", Code::InvalidRedirectLocation),
-            ("x-amz-grant-read", "id=x", Code::AccessControlListNotSupported),
         ] {
             assert_eq!(read(&headers(&[(name, value)])).unwrap_err().code, code, "{name}");
         }
-        assert!(
-            read(&headers(&[("x-amz-storage-class", "STANDARD"), ("x-amz-acl", "private")]))
-                .is_ok()
-        );
+        assert!(read(&headers(&[("x-amz-storage-class", "STANDARD")])).is_ok());
+        for (name, value, code) in [
+            ("x-amz-acl", "public-read", Code::AccessControlListNotSupported),
+            ("x-amz-acl", "mine", Code::InvalidArgument),
+            ("x-amz-grant-read", "id=x", Code::AccessControlListNotSupported),
+        ] {
+            assert_eq!(refuse_lists(&headers(&[(name, value)])).unwrap_err().code, code, "{name}");
+        }
+        assert!(refuse_lists(&headers(&[("x-amz-acl", "private")])).is_ok());
     }
 }

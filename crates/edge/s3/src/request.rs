@@ -8,6 +8,7 @@ use crate::{
     document::{Document, Envelope},
     error::{Code, Failure, Outcome},
     form::Wish,
+    gate::Gate,
     uri::Query,
     xml::Limits,
 };
@@ -92,9 +93,13 @@ impl Request {
     }
 
     /// Refuses requests that are meant for another owner's bucket.
-    pub(crate) fn check_owner(&self) -> Outcome<()> {
-        for name in ["x-amz-expected-bucket-owner", "x-amz-source-expected-bucket-owner"] {
-            if self.header(name).is_some_and(|owner| owner != self.settings.owner) {
+    pub(crate) fn check_owner(&self, gate: &Gate) -> Outcome<()> {
+        let source = gate.source.as_ref().map_or(&*gate.store_account, |source| &source.owner);
+        for (name, is) in [
+            ("x-amz-expected-bucket-owner", gate.bucket_owner()),
+            ("x-amz-source-expected-bucket-owner", source),
+        ] {
+            if self.header(name).is_some_and(|owner| owner != is) {
                 return Err(Code::AccessDenied.into());
             }
         }

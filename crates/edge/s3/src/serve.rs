@@ -4,6 +4,7 @@ use crate::{
     access::Strangers,
     allowance::Allowances,
     front::{Door, Front, RequestIds},
+    gate::KnownAccess,
 };
 use ripstop_listen::Listener;
 use ripstop_store::Store;
@@ -52,12 +53,15 @@ async fn serve_door(
     let allowances = Arc::new(Allowances::new(&settings));
     let (settings, strangers) = (Arc::new(settings), Arc::new(Strangers::new()));
     let (counted, known, logs) = (strangers.clone(), Arc::default(), Arc::<Logs>::default());
+    let (account, buckets) = (settings.owner.as_str().into(), KnownAccess::default());
     let ids = RequestIds::new();
     let (waiting, of_logs, set) = (logs.clone(), store.clone(), settings.clone());
     let front = Arc::new(Front {
         door,
         store,
         keyring,
+        buckets,
+        account,
         settings,
         allowances,
         known,

@@ -1,5 +1,6 @@
-use ripstop_envelope::ObjectKeys;
 use crate::Webhooks;
+use crate::gate::ObjectOwnership;
+use ripstop_envelope::ObjectKeys;
 use ripstop_listen::{Network, Pace, Pressure, Tls};
 use std::time::Duration;
 
@@ -23,6 +24,9 @@ pub struct FrontSettings {
     pub webhooks: Webhooks,
     /// The name of the one owner of all buckets and objects. Default `ripstop`.
     pub owner: String,
+    /// Who owns what others put into a new bucket, unless its maker says otherwise, and so whether
+    /// lists mean anything there. Default: the bucket's owner, and they mean nothing, as S3.
+    pub object_ownership: ObjectOwnership,
     /// Most connections at once. Where all are taken, the one that has been idle the longest gives
     /// way to a new one; where none is idle, new ones wait. Default 4096.
     pub connections_max: usize,
@@ -108,6 +112,7 @@ impl Default for FrontSettings {
             access_log_every: Duration::from_mins(5),
             webhooks: Webhooks::default(),
             owner: "ripstop".to_owned(),
+            object_ownership: ObjectOwnership::default(),
             connections_max: 4096,
             connections_per_address_max: None,
             trusted_proxies: Vec::new(),

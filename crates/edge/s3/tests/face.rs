@@ -375,7 +375,7 @@ async fn odd_requests_get_s3s_own_errors() {
         ("PUT", "/bkt/k", "partNumber=1&uploadId=x", b"x", "NoSuchUpload"),
         ("POST", "/bkt/k", "uploadId=x", b"<a/>", "MalformedXML"),
         ("PUT", "/bkt", "", b"<CreateBucketConfiguration><LocationConstraint>x</LocationConstraint></CreateBucketConfiguration>", "InvalidLocationConstraint"),
-        ("PUT", "/bkt", "policy=", b"{}", "NotImplemented"),
+        ("PUT", "/bkt", "replication=", b"{}", "NotImplemented"),
         ("GET", "/bkt", "policy=", b"", "NoSuchBucketPolicy"),
     ];
     for (method, path, query, body, code) in cases {

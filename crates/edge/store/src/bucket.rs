@@ -8,6 +8,7 @@ use ripstop_catalog::{
     BUCKET_DOCUMENTS_LEN_MAX, Bucket, Change, Condition, ListingRequest, Refusal, Versioning,
 };
 use ripstop_host::unix_ms;
+use std::sync::atomic::Ordering;
 
 impl Store {
     /// Makes a bucket of which nothing is configured.
@@ -15,7 +16,8 @@ impl Store {
         self.make_bucket(Bucket { name: name.to_owned(), ..Bucket::default() }).await
     }
 
-    /// Makes a bucket of which this is configured: its documents, and how it keeps versions.
+    /// Makes a bucket of which this is configured: its owner, its documents, and how it keeps
+    /// versions.
     pub async fn make_bucket(&self, wanted: Bucket) -> Result<(), StoreError> {
         if self.inner.catalog.bucket(&wanted.name).await?.is_some() {
             return Err(Refusal::BucketExists.into());
@@ -50,6 +52,20 @@ impl Store {
         self.change_bucket(bucket, with_it).await
     }
 
+    /// The same of a document that says who may do what to it.
+    pub async fn set_bucket_guard(
+        &self,
+        bucket: &str,
+        name: &str,
+        document: Option<&str>,
+    ) -> Result<(), StoreError> {
+        let with_it = |old: Bucket| {
+            let guards = old.guards.with(name, document.map(str::to_owned));
+            Ok(Bucket { guards, ..old })
+        };
+        self.change_bucket(bucket, with_it).await
+    }
+
     /// Has a bucket keep versions like this from now on; one that ever did goes on keeping those
     /// that it has, so `Versioning::Never` changes nothing.
     pub async fn set_versioning(
@@ -78,7 +94,7 @@ impl Store {
             if new == old {
                 return Ok(());
             }
-            let len = new.documents.byte_len();
+            let len = new.documents_len();
             if len > BUCKET_DOCUMENTS_LEN_MAX {
                 return Err(StoreError::from(Refusal::DocumentsTooLong { len }).into());
             }
@@ -127,6 +143,13 @@ impl Store {
     pub async fn bucket(&self, name: &str) -> Result<Bucket, StoreError> {
         let found = self.inner.catalog.bucket(name).await?;
         found.ok_or_else(|| Refusal::NoSuchBucket.into())
+    }
+
+    /// How often buckets were made, changed or deleted since the start: what was read of them
+    /// before is still so if it is still this. `None` if others may change them, too, unseen.
+    pub fn bucket_changes(&self) -> Option<u64> {
+        let changes = self.inner.bucket_changes.load(Ordering::Acquire);
+        (!self.inner.settings.is_shared).then_some(changes)
     }
 
     /// Buckets by name, ascending, after `after`; fewer than `max` where much is configured of

@@ -5,6 +5,7 @@ use ripstop_catalog::{Applied, CatalogError, Change, Refusal, Stripe};
 use ripstop_host::unix_ms;
 use ripstop_model::{StripeId, StripeShape};
 use ripstop_runtime::{Pool, Written};
+use std::sync::atomic::Ordering;
 use tokio::task::JoinError;
 
 /// A change that was not applied, or is not known to be, and the stripes that came with it.
@@ -66,8 +67,17 @@ impl Store {
         let inner = self.inner.clone();
         let strays = inner.strays.of(&stripes);
         let change = change(stripes);
+        let is_of_bucket = matches!(
+            change,
+            Change::CreateBucket { .. } | Change::SetBucket { .. } | Change::DeleteBucket { .. }
+        );
         let committed = ripstop_host::spawn(async move {
-            match inner.catalog.commit_one(unix_ms(), change).await {
+            let committed = inner.catalog.commit_one(unix_ms(), change).await;
+            if is_of_bucket {
+                // Whatever came of it, and before anybody is told.
+                inner.bucket_changes.fetch_add(1, Ordering::AcqRel);
+            }
+            match committed {
                 Ok(applied) => {
                     inner.strays.note(&strays);
                     written.into_iter().for_each(Written::claim);

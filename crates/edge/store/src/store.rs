@@ -6,7 +6,10 @@ use crate::{
 use ripstop_catalog::{Catalog, CatalogError, Condition, Stamp, Stripe, bucket_of};
 use ripstop_model::{FragmentId, PoolId, StripeId, TenantId};
 use ripstop_runtime::{Cut, Memory, Pin, Pins, Pool, Sealing, StripePlace, TenantMemory};
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, atomic::AtomicU64},
+};
 
 /// Objects over coded stripes. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -24,6 +27,8 @@ pub(crate) struct Inner {
     /// Buckets that go to another pool than the first.
     pub bucket_pools: BTreeMap<String, PoolId>,
     pub quotas: InForce,
+    /// How often buckets were changed.
+    pub bucket_changes: AtomicU64,
     pub memory: Memory,
     pub pins: Pins,
     /// Shared with the tasks that reserve names beside the requests.
@@ -59,6 +64,7 @@ impl Store {
             pools,
             bucket_pools,
             quotas: InForce::default(),
+            bucket_changes: AtomicU64::new(0),
             memory,
             pins,
             lineage: Arc::new(lineage),

@@ -48,6 +48,7 @@ pub(super) struct Gateway {
     pub credentials: Option<PathBuf>,
     pub region: Option<String>,
     pub signature_v2: Option<bool>,
+    pub object_ownership: Option<OwnershipName>,
     pub domain: Option<String>,
     pub website_listen: Option<SocketAddr>,
     pub website_domain: Option<String>,
@@ -59,6 +60,16 @@ pub(super) struct Gateway {
     pub log: Option<LogFormatName>,
     pub log_filter: Option<String>,
     pub metrics: Option<bool>,
+}
+
+/// Who owns what others put into new buckets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+pub(super) enum OwnershipName {
+    BucketOwnerEnforced,
+    BucketOwnerPreferred,
+    ObjectWriter,
+    #[serde(rename = "unset")]
+    Unset,
 }
 
 /// How log lines look.

@@ -4,7 +4,7 @@ use super::{
     kv::{self, KvConfig},
     pool::{PoolConfig, pools},
     quota,
-    raw::{self, CatalogCheck, LogFormatName, Raw},
+    raw::{self, CatalogCheck, LogFormatName, OwnershipName, Raw},
     tenant::{self, TenantConfig},
     tier::{self, TierConfig},
     units::Size,
@@ -14,6 +14,7 @@ use anyhow::{Context as _, Error, Result, bail, ensure};
 use ripstop_keeper::KeeperSettings;
 use ripstop_lifecycle::Day;
 use ripstop_listen::Network;
+use ripstop_s3::ObjectOwnership;
 use ripstop_shaping::{memory_beside_strips, memory_of_strips};
 use ripstop_store::{Quotas, StoreSettings};
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
@@ -49,6 +50,8 @@ pub struct Config {
     pub region: String,
     /// Whether the older signature is taken too.
     pub signature_v2: bool,
+    /// Who owns what others put into new buckets, unless their makers say otherwise.
+    pub object_ownership: ObjectOwnership,
     /// Under which buckets are hosts of their own.
     pub domain: Option<String>,
     /// Where websites of buckets are served, if they are.
@@ -181,6 +184,15 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
         key_file: store.key_file.clone(),
         region: gateway.region.unwrap_or_else(|| "us-east-1".into()),
         signature_v2: gateway.signature_v2.unwrap_or(true),
+        object_ownership: gateway.object_ownership.map_or_else(
+            Default::default,
+            |name| match name {
+                OwnershipName::BucketOwnerEnforced => ObjectOwnership::Enforced,
+                OwnershipName::BucketOwnerPreferred => ObjectOwnership::Preferred,
+                OwnershipName::ObjectWriter => ObjectOwnership::Writer,
+                OwnershipName::Unset => ObjectOwnership::Unsaid,
+            },
+        ),
         domain: gateway.domain,
         website_listen: gateway.website_listen,
         website_domain: gateway.website_domain,

@@ -128,6 +128,35 @@ fn bad_rights_are_refused_with_their_line_and_key() {
 }
 
 #[test]
+fn users_have_accounts_and_names() {
+    let tables = "[rights]\nMAIN = \"administrator\"\nSHOP = \"user\"\n";
+    let name = |credentials: &Credentials, key: &str| {
+        let principal = credentials.principal(key).unwrap();
+        let (_, name) = principal.user().unwrap();
+        ((**name).to_owned(), principal.rights().is_user())
+    };
+    let credentials = told(tables).unwrap();
+    assert_eq!(name(&credentials, "SHOP"), ("SHOP".to_owned(), true), "like the key");
+    assert!(!may(&credentials.principal("SHOP").unwrap(), Privilege::Know, "shop-1"));
+    let credentials =
+        told(&format!("{tables}[users]\nSHOP = \"shop\"\nMAIN = \"root\"\n")).unwrap();
+    assert_eq!(name(&credentials, "SHOP"), ("shop".to_owned(), true));
+    assert_eq!(name(&credentials, "MAIN"), ("root".to_owned(), false));
+    assert!(credentials.know_user("shop") && credentials.have_account("shop"));
+    assert!(credentials.know_user("root") && !credentials.have_account("root"));
+    for (users, said) in [
+        ("SHOP = \"ripstop\"", "\"ripstop\" is no user's name"),
+        ("SHOP = \"MAIN\"", "line 9: the user of \"SHOP\": \"MAIN\" is the access key"),
+        ("SHOP = \"a b\"", "line 9: the user of \"SHOP\": a name must be"),
+        ("NONE = \"a\"", "line 9: the user of \"NONE\": there is no such access key"),
+        ("SHOP = \"a\"\nMAIN = \"a\"", "the user \"a\" has a key with an account of its own"),
+    ] {
+        let refused = told(&format!("{tables}[users]\n{users}\n")).unwrap_err();
+        assert!(refused.contains(said), "{said}: {refused}");
+    }
+}
+
+#[test]
 fn what_stands_where_rights_should_is_not_shown() {
     for tables in [
         "[rights]\nMAIN = \"hush-hush\"\n",

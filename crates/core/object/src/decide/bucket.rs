@@ -60,7 +60,7 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
             return Err(Refusal::ConditionFailed.into());
         }
         must_follow(bucket.stamp(), Some(old.stamp()))?;
-        let len = bucket.documents.byte_len();
+        let len = bucket.documents_len();
         if len > BUCKET_DOCUMENTS_LEN_MAX {
             return Err(Refusal::DocumentsTooLong { len }.into());
         }

@@ -74,7 +74,8 @@ impl Deeds<'_> {
             return Ok(Outcome::Gone);
         }
         let (store, told_by) = (keeper.store(), object.told_by);
-        let remove = |condition| store.delete_version(bucket, key, listed.version, condition, false);
+        let remove =
+            |condition| store.delete_version(bucket, key, listed.version, condition, false);
         let removed = match standing {
             Standing::Latest => store.delete(bucket, key, Condition::Latest(told_by)).await?,
             Standing::Noncurrent { .. } => remove(Condition::Superseded(told_by)).await?,

@@ -1,14 +1,23 @@
-//! Access lists: there is one, and it says that the owner owns.
+//! Access lists, shown and put. Where the bucket's owner owns everything they say just that, and
+//! what would say more is refused.
 
 use super::{Desk, Operate, Outcome, Reply, Request, version};
 use crate::{
     FrontSettings,
     document::Envelope,
     error::{Code, Failure},
+    gate::{ACL, BucketAccess, list_of, owner_of},
+    grant::{self, Accounts, Granting},
     metadata,
-    xml::{Element, Malformed, Node},
 };
 use http::StatusCode;
+use ripstop_access::AccessList;
+use ripstop_catalog::{Attributes, CatalogError, Refusal};
+use ripstop_store::StoreError;
+use std::sync::Arc;
+
+/// A write in between makes another attempt needed; after this many it is the client's turn.
+const ATTEMPTS_MAX: usize = 4;
 
 /// What an access list is about.
 enum Subject {
@@ -25,53 +34,68 @@ impl Subject {
         }
     }
 
-    async fn check_exists(&self, desk: &Desk) -> Outcome<()> {
+    /// Who owns it, and what they grant.
+    async fn list(&self, desk: &Desk) -> Outcome<(String, AccessList)> {
         match self {
-            Self::Bucket(bucket) => drop(desk.store.bucket(bucket).await?),
-            Self::Object(object) => drop(object.find(desk).await?),
+            Self::Bucket(bucket) => {
+                let access = access(bucket, desk).await?;
+                let list = match access.ownership.has_lists() {
+                    true => access.list.clone(),
+                    false => AccessList::private(&access.owner),
+                };
+                Ok((access.owner.clone(), list))
+            }
+            Self::Object(object) => {
+                let access = access(&object.bucket, desk).await?;
+                let found = object.find(desk).await?;
+                let attributes = &found.object.attributes;
+                let owner = owner_of(attributes, &access).to_owned();
+                Ok((owner, list_of(attributes, &access)))
+            }
         }
-        Ok(())
+    }
+
+    fn bucket(&self) -> &str {
+        match self {
+            Self::Bucket(bucket) => bucket,
+            Self::Object(object) => &object.bucket,
+        }
+    }
+}
+
+async fn access(bucket: &str, desk: &Desk) -> Outcome<Arc<BucketAccess>> {
+    match &desk.gate.access {
+        Some(access) => Ok(access.clone()),
+        None => {
+            let bucket = desk.store.bucket(bucket).await?;
+            Ok(Arc::new(BucketAccess::of(&bucket, &desk.settings.owner)))
+        }
     }
 }
 
 pub(super) struct Get(Subject);
 
 impl Operate for Get {
-    type Done = ();
+    type Done = (String, AccessList);
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
         Subject::parse(request).map(Self)
     }
 
-    async fn run(self, desk: &Desk) -> Outcome<()> {
-        self.0.check_exists(desk).await
+    async fn run(self, desk: &Desk) -> Outcome<(String, AccessList)> {
+        self.0.list(desk).await
     }
 
-    fn render((): (), settings: &FrontSettings) -> Reply {
-        let owner = &settings.owner;
-        let mut root = Element::in_namespace("AccessControlPolicy");
-        root.child("Owner", |element| {
-            element.text("ID", owner).text("DisplayName", owner);
-        });
-        root.child("AccessControlList", |list| {
-            list.child("Grant", |grant| {
-                let kind = " xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" \
-                            xsi:type=\"CanonicalUser\"";
-                grant.child_with("Grantee", kind, |grantee| {
-                    grantee.text("ID", owner).text("DisplayName", owner);
-                });
-                grant.text("Permission", "FULL_CONTROL");
-            });
-        });
-        Reply::document(root.document())
+    fn render((owner, list): (String, AccessList), _: &FrontSettings) -> Reply {
+        Reply::document(grant::document(&owner, &list))
     }
 }
 
-/// Takes what changes nothing, refuses the rest.
 pub(super) struct Put {
     subject: Subject,
+    granting: Granting,
     /// The list, if the answer depends on one.
-    list: Outcome<Option<Envelope>>,
+    envelope: Outcome<Option<Envelope>>,
 }
 
 impl Operate for Put {
@@ -79,16 +103,46 @@ impl Operate for Put {
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
         let subject = Subject::parse(request)?;
-        Ok(Self { subject, list: list(request) })
+        metadata::refuse_unsupported(&request.headers)?;
+        let granting = Granting::read(&request.headers)?;
+        let has_body = request.payload.as_ref().is_some_and(|it| it.announced().unwrap_or(1) > 0);
+        if !granting.is_unsaid() && has_body {
+            return Err(Code::UnexpectedContent.into());
+        }
+        let envelope = granting.is_unsaid().then(|| request.envelope()).transpose();
+        Ok(Self { subject, granting, envelope })
     }
 
     async fn run(self, desk: &Desk) -> Outcome<()> {
         // Before the list is asked for: a client that waits to be told to go on is told so for
         // what is there alone.
-        self.subject.check_exists(desk).await?;
-        match self.list? {
-            None => Ok(()),
-            Some(envelope) => check_list(envelope, desk).await,
+        let access = access(self.subject.bucket(), desk).await?;
+        let (owner, _) = self.subject.list(desk).await?;
+        let granting = match self.envelope? {
+            None => self.granting,
+            Some(envelope) => read(envelope, &owner, desk).await?,
+        };
+        let credentials = desk.keyring.credentials();
+        let accounts = Accounts { store: &desk.gate.store_account, credentials: &credentials };
+        if !access.ownership.has_lists() && granting.is_plain() {
+            return Ok(());
+        }
+        let list = granting.list(&owner, &access.owner, accounts)?;
+        if !access.ownership.has_lists() {
+            let is_private = list == AccessList::private(&owner);
+            return if is_private {
+                Ok(())
+            } else {
+                Err(Code::AccessControlListNotSupported.into())
+            };
+        }
+        grant::check_public(&list, &access)?;
+        match self.subject {
+            Subject::Bucket(bucket) => {
+                let stored = (list != AccessList::private(&owner)).then(|| list.stored());
+                Ok(desk.store.set_bucket_guard(&bucket, ACL, stored.as_deref()).await?)
+            }
+            Subject::Object(object) => set(desk, &object, &grant::kept(&list, &owner)).await,
         }
     }
 
@@ -97,37 +151,29 @@ impl Operate for Put {
     }
 }
 
-fn list(request: &mut Request) -> Outcome<Option<Envelope>> {
-    metadata::refuse_unsupported(&request.headers)?;
-    match request.header("x-amz-acl") {
-        Some(_) => Ok(None),
-        None => request.envelope().map(Some),
-    }
-}
-
-async fn check_list(envelope: Envelope, desk: &Desk) -> Outcome<()> {
+async fn read(envelope: Envelope, owner: &str, desk: &Desk) -> Outcome<Granting> {
     let mut held = desk.allowances.documents.nothing();
     let document = envelope.open(&mut held).await?;
     if document.is_blank() {
-        return Err(Failure::new(Code::MissingRequestBody, "Request body is empty"));
+        let failure = Failure::from(Code::MissingSecurityHeader);
+        return Err(failure.with("MissingHeaderName", "x-amz-acl"));
     }
-    let owner = desk.settings.owner.clone();
-    let check = move |root: &Node<'_>| {
-        let are_owners = are_owners(root, &owner).map_err(|_| Code::MalformedAcl)?;
-        if are_owners { Ok(()) } else { Err(Code::AccessControlListNotSupported.into()) }
-    };
-    document.read(Code::MalformedAcl, check).await
+    let owner = owner.to_owned();
+    document.read(Code::MalformedAcl, move |root| grant::from_root(root, &owner)).await
 }
 
-/// Whether all grants of a list are that the owner owns.
-fn are_owners(root: &Node<'_>, owner: &str) -> Result<bool, Malformed> {
-    let list = root.named("AccessControlPolicy")?.child("AccessControlList")?.ok_or(Malformed)?;
-    for grant in list.all("Grant") {
-        let grantee = grant.child("Grantee")?.ok_or(Malformed)?;
-        let is_owner = grantee.text_of("ID")? == Some(owner);
-        if grant.text_of("Permission")? != Some("FULL_CONTROL") || !is_owner {
-            return Ok(false);
+async fn set(desk: &Desk, subject: &version::Subject, grants: &str) -> Outcome<()> {
+    let version::Subject { bucket, key, .. } = subject;
+    for _ in 0..ATTEMPTS_MAX {
+        let located = subject.find(desk).await?;
+        let _held = desk.allowances.extents_of(&located.object).await?;
+        let old = located.object.attributes.clone();
+        let attributes = Attributes { grants: grants.to_owned(), ..old };
+        match desk.store.set_attributes(bucket, key, &located, attributes).await {
+            Ok(_) => return Ok(()),
+            Err(StoreError::Catalog(CatalogError::Refused(Refusal::ConditionFailed))) => {}
+            Err(error) => return Err(error.into()),
         }
     }
-    Ok(true)
+    Err(Code::ConditionalRequestConflict.into())
 }

@@ -4,10 +4,13 @@ use crate::{
     FrontSettings,
     allowance::Allowances,
     error::Outcome,
+    gate::Gate,
+    grant::{self, Granting},
     known::KnownBuckets,
     request::{Reply, Request},
 };
-use ripstop_identity::{Principal, Privilege, Resource, allows};
+use ripstop_catalog::Attributes;
+use ripstop_identity::{Keyring, Privilege, Resource, allows};
 use ripstop_store::Store;
 use std::{
     net::IpAddr,
@@ -21,12 +24,14 @@ pub(crate) struct Desk {
     pub(crate) allowances: Arc<Allowances>,
     /// What is configured of buckets.
     pub(crate) known: Arc<KnownBuckets>,
-    /// Who asks, and may have done what its request asks for.
-    pub(crate) principal: Principal,
     /// Where who asks is, as far as it is known.
     pub(crate) client: Option<IpAddr>,
     /// The request's id.
     pub(crate) request_id: String,
+    /// Who asks, what for it was let in, and what depends on the object yet.
+    pub(crate) gate: Gate,
+    /// Who there is.
+    pub(crate) keyring: Keyring,
     /// Nanoseconds spent hashing.
     pub(crate) hashing_ns: Arc<AtomicU64>,
 }
@@ -34,7 +39,17 @@ pub(crate) struct Desk {
 impl Desk {
     /// Whether the principal may do this to something that its request's address does not name.
     pub(crate) fn allows(&self, action: Privilege, resource: &Resource<'_>) -> bool {
-        allows(&self.principal, action, resource)
+        allows(&self.gate.principal, action, resource)
+    }
+
+    /// Gives an object that is put to whom it belongs there, with what they grant.
+    pub(crate) fn own(&self, attributes: &mut Attributes, granting: Granting) -> Outcome<()> {
+        // Most buckets take no lists, and most requests bring none.
+        let has_lists = self.gate.access.as_ref().is_some_and(|it| it.ownership.has_lists());
+        if !has_lists && granting.is_unsaid() {
+            return Ok(());
+        }
+        grant::own(attributes, granting, &self.gate, &self.keyring.credentials())
     }
 }
 
@@ -56,7 +71,7 @@ pub(crate) trait Operate: Sized + Send {
 
 /// Does what a request asks for.
 pub(super) async fn perform<O: Operate>(mut request: Request, desk: Desk) -> Outcome<Reply> {
-    request.check_owner()?;
+    request.check_owner(&desk.gate)?;
     let asked = O::parse(&mut request).await?;
     let done = asked.run(&desk).await?;
     Ok(O::render(done, &desk.settings))

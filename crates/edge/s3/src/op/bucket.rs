@@ -7,6 +7,8 @@ use crate::{
     allowance::Held,
     date,
     error::{Code, Failure},
+    gate::{ACL, BucketAccess, OWNERSHIP, ObjectOwnership},
+    grant::{Accounts, Granting},
     metadata,
     object_lock::{self, LockRule},
     tagging::Tags,
@@ -14,6 +16,7 @@ use crate::{
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::StatusCode;
+use ripstop_access::AccessList;
 use ripstop_catalog::{Bucket, BucketDocuments, CatalogError, ListingRequest, Refusal, Versioning};
 use ripstop_identity::{Privilege, Resource};
 use ripstop_store::StoreError;
@@ -29,6 +32,9 @@ pub(super) struct Create {
     bucket: String,
     tags: Tags,
     has_lock: bool,
+    /// Who is to own what is put into it, where that is said.
+    ownership: Option<ObjectOwnership>,
+    granting: Granting,
 }
 
 impl Operate for Create {
@@ -36,12 +42,11 @@ impl Operate for Create {
     type Done = String;
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
-        refuse_lists(request)?;
+        let ownership =
+            request.header("x-amz-object-ownership").map(ownership_named).transpose()?;
         metadata::refuse_unsupported(&request.headers)?;
+        let granting = Granting::read(&request.headers)?;
         let has_lock = has_lock(request)?;
-        if let Some(ownership) = request.header("x-amz-object-ownership") {
-            check_ownership(ownership)?;
-        }
         let mut tags = Tags::new();
         let document = request.document().await?;
         if !document.is_blank() {
@@ -49,20 +54,27 @@ impl Operate for Create {
             let check = move |root: &Node<'_>| check_configuration(root, &region);
             tags = document.read(Code::MalformedXml, check).await?;
         }
-        Ok(Self { bucket: request.bucket.clone(), tags, has_lock })
+        let bucket = request.bucket.clone();
+        Ok(Self { bucket, tags, has_lock, ownership, granting })
     }
 
     async fn run(self, desk: &Desk) -> Outcome<String> {
+        let ownership = self.ownership.unwrap_or(desk.settings.object_ownership);
+        let guards = guards(ownership, self.granting, desk)?;
         let tags = bucket_tags::document(self.tags);
         let rule = self.has_lock.then(|| LockRule::default().document());
         let documents = BucketDocuments::default().with(bucket_tags::DOCUMENT, tags);
         let documents = documents.with(object_lock::DOCUMENT, rule);
         let versioning = if self.has_lock { Versioning::Enabled } else { Versioning::Never };
-        let name = self.bucket.clone();
-        let wanted = Bucket { name, documents, versioning, ..Bucket::default() };
+        let (name, owner) = (self.bucket.clone(), desk.gate.owner_of_new());
+        let wanted = Bucket { name, documents, versioning, owner, guards, ..Bucket::default() };
         match desk.store.make_bucket(wanted).await {
             Ok(()) => Ok(self.bucket),
             Err(StoreError::Catalog(CatalogError::Refused(Refusal::BucketExists))) => {
+                let there = desk.store.bucket(&self.bucket).await?;
+                if !desk.gate.owns(&BucketAccess::of(&there, &desk.settings.owner)) {
+                    return Err(Code::BucketAlreadyExists.into());
+                }
                 // S3 answers so everywhere but in its oldest region.
                 if desk.settings.region == UNCONSTRAINED {
                     return Ok(self.bucket);
@@ -92,26 +104,25 @@ fn has_lock(request: &Request) -> Outcome<bool> {
     }
 }
 
-/// Who says that lists mean nothing gives none.
-fn refuse_lists(request: &Request) -> Outcome<()> {
-    let enforced = request.header("x-amz-object-ownership") == Some("BucketOwnerEnforced");
-    let public = request.header("x-amz-acl").is_some_and(|acl| acl != "private");
-    let granted = request.headers.keys().any(|name| name.as_str().starts_with("x-amz-grant-"));
-    if enforced && (public || granted) {
+/// What a new bucket says of who may do what. Who says that lists mean nothing gives none.
+fn guards(ownership: ObjectOwnership, granting: Granting, desk: &Desk) -> Outcome<BucketDocuments> {
+    let account = desk.gate.account().unwrap_or_default();
+    let credentials = desk.keyring.credentials();
+    let accounts = Accounts { store: &desk.gate.store_account, credentials: &credentials };
+    let list = granting.list(&account, &account, accounts)?;
+    let list = Some(list).filter(|list| *list != AccessList::private(&account));
+    if !ownership.has_lists() && list.is_some() {
         return Err(Code::InvalidBucketAclWithObjectOwnership.into());
     }
-    Ok(())
+    let guards = BucketDocuments::default().with(OWNERSHIP, ownership.stored().map(str::to_owned));
+    Ok(guards.with(ACL, list.map(|list| list.stored())))
 }
 
-fn check_ownership(ownership: &str) -> Outcome<()> {
-    match ownership {
-        "BucketOwnerEnforced" => Ok(()),
-        "BucketOwnerPreferred" | "ObjectWriter" => Err(Code::NotImplemented.into()),
-        other => {
-            let message = format!("Invalid x-amz-object-ownership header: {other}");
-            Err(Failure::argument(message, "x-amz-object-ownership", other))
-        }
-    }
+fn ownership_named(word: &str) -> Outcome<ObjectOwnership> {
+    ObjectOwnership::named(word).ok_or_else(|| {
+        let message = format!("Invalid x-amz-object-ownership header: {word}");
+        Failure::argument(message, "x-amz-object-ownership", word)
+    })
 }
 
 /// The tags of a bucket that may be made.
@@ -246,6 +257,14 @@ impl Operate for Location {
     }
 }
 
+/// Users see their own buckets, keys those that the operator lets them into.
+fn is_shown(bucket: &Bucket, account: &str, desk: &Desk) -> bool {
+    if desk.gate.principal.rights().is_user() {
+        return bucket.owner == account;
+    }
+    desk.allows(Privilege::Know, &Resource::Bucket(&bucket.name))
+}
+
 /// All buckets, or a page of them.
 pub(super) struct List {
     max: usize,
@@ -261,6 +280,8 @@ pub(super) struct Listed {
     buckets: Vec<(String, u64)>,
     prefix: String,
     truncated: bool,
+    /// Who asks.
+    owner: String,
     held: Held,
 }
 
@@ -297,29 +318,28 @@ impl Operate for List {
     async fn run(self, desk: &Desk) -> Outcome<Listed> {
         let Self { max, prefix, elsewhere, mut after } = self;
         let held = desk.allowances.pages.take(max * BUCKET_MEMORY).await?;
-        let shown = |name: &str| {
-            name.starts_with(&prefix) && desk.allows(Privilege::Know, &Resource::Bucket(name))
-        };
+        let owner = desk.gate.account().unwrap_or_default();
+        let shown =
+            |bucket: &Bucket| bucket.name.starts_with(&prefix) && is_shown(bucket, &owner, desk);
         let mut buckets = Vec::new();
         while buckets.len() <= max && !elsewhere {
             let page = desk.store.buckets(&after, 1000).await?;
             let Some(last) = page.last() else { break };
             after.clone_from(&last.name);
-            let page = page.into_iter().filter(|bucket| shown(&bucket.name));
+            let page = page.into_iter().filter(shown);
             // What is configured of them is not shown, and may be long.
             buckets.extend(page.map(|bucket| (bucket.name, bucket.created_ms)));
         }
         let truncated = buckets.len() > max;
         buckets.truncate(max);
-        Ok(Listed { buckets, prefix, truncated, held })
+        Ok(Listed { buckets, prefix, truncated, owner: (*owner).to_owned(), held })
     }
 
     fn render(done: Listed, settings: &FrontSettings) -> Reply {
-        let Listed { buckets: found, prefix, truncated, held } = done;
-        let owner = &settings.owner;
+        let Listed { buckets: found, prefix, truncated, owner, held } = done;
         let mut root = Element::in_namespace("ListAllMyBucketsResult");
         root.child("Owner", |element| {
-            element.text("ID", owner).text("DisplayName", owner);
+            element.text("ID", &owner).text("DisplayName", &owner);
         });
         root.child("Buckets", |buckets| {
             for (name, created_ms) in &found {

@@ -16,6 +16,7 @@ use crate::{
     date, digest,
     encryption::{self, Customer, Wanted, begin, customer, of_upload},
     error::{Code, Failure},
+    grant::Granting,
     lifecycle::Facts,
     metadata,
     notification::EventKind,
@@ -68,12 +69,35 @@ pub(super) struct Copy {
     source: Source,
     bucket: String,
     key: String,
-    given: Attributes,
-    new_metadata: bool,
-    new_tags: bool,
+    changed: Changed,
+    granting: Granting,
     algorithm: Option<ChecksumAlgorithm>,
     demand: Demand,
     wanted: Wanted,
+}
+
+/// What a copy has otherwise than its source.
+struct Changed {
+    given: Attributes,
+    new_metadata: bool,
+    new_tags: bool,
+}
+
+impl Changed {
+    /// The copy's attributes, but for its checksum.
+    fn of(self, old: &Attributes) -> Attributes {
+        let Self { given, new_metadata, new_tags } = self;
+        let mut attributes =
+            Attributes { etag: old.etag.clone(), parts: old.parts.clone(), ..given };
+        if !new_metadata {
+            attributes.headers = metadata::copied(&old.headers, attributes.headers);
+            attributes.user.clone_from(&old.user);
+        }
+        if !new_tags {
+            attributes.tags.clone_from(&old.tags);
+        }
+        attributes
+    }
 }
 
 impl Operate for Copy {
@@ -81,6 +105,7 @@ impl Operate for Copy {
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
         let given = metadata::read(&request.headers)?;
+        let granting = Granting::read(&request.headers)?;
         let new_metadata = replaces(request, "x-amz-metadata-directive")?;
         let new_tags = replaces(request, "x-amz-tagging-directive")?;
         let algorithm = wanted_algorithm(request)?;
@@ -102,12 +127,12 @@ impl Operate for Copy {
             ));
         }
         let demand = condition::demand(&request.headers)?;
-        Ok(Self { source, bucket, key, given, new_metadata, new_tags, algorithm, demand, wanted })
+        let changed = Changed { given, new_metadata, new_tags };
+        Ok(Self { source, bucket, key, changed, granting, algorithm, demand, wanted })
     }
 
     async fn run(self, desk: &Desk) -> Outcome<CopiedObject> {
-        let Self { source, bucket, key, given, new_metadata, new_tags, algorithm, .. } = self;
-        let (demand, wanted) = (self.demand, self.wanted);
+        let Self { source, bucket, key, changed, granting, algorithm, demand, wanted } = self;
         let condition = demanded(demand, desk, &bucket, &key).await?;
         let located = source.find(desk).await?;
         source::check_len(desk, located.object.len)?;
@@ -118,15 +143,8 @@ impl Operate for Copy {
         let passage =
             Passage { source: &source, located: &located, opened, wanted: &wanted, fresh };
         let old = &located.object.attributes;
-        let mut attributes =
-            Attributes { etag: old.etag.clone(), parts: old.parts.clone(), ..given };
-        if !new_metadata {
-            attributes.headers = metadata::copied(&old.headers, attributes.headers);
-            attributes.user.clone_from(&old.user);
-        }
-        if !new_tags {
-            attributes.tags.clone_from(&old.tags);
-        }
+        let mut attributes = changed.of(old);
+        desk.own(&mut attributes, granting)?;
         if !passage.is_tagged_again() {
             let key = passage.opened.as_ref();
             attributes.checksum = copied_checksum(desk, &located, algorithm, key).await?;
@@ -210,6 +228,7 @@ impl Operate for Part {
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
         metadata::refuse_unsupported(&request.headers)?;
+        metadata::refuse_lists(&request.headers)?;
         let number = number_of(request)?;
         let source = Source::parse(request);
         let range = request.header("x-amz-copy-source-range").map(str::to_owned);

@@ -10,14 +10,16 @@ use crate::{
     condition::{bare_tag, failed},
     date,
     error::{Code, Failure},
+    gate::Need,
     notification::{EventKind, Happened},
     uri,
     xml::{Element, Malformed, Node},
 };
 use futures::{StreamExt as _, stream};
 use http::StatusCode;
+use ripstop_access::S3Action;
 use ripstop_catalog::{Condition, Object, ObjectVersion};
-use ripstop_identity::{Privilege, Resource};
+use ripstop_identity::Privilege;
 use ripstop_store::Removed;
 
 /// Most keys in one request.
@@ -199,15 +201,25 @@ fn show(entry: &Entry, removed: &Removed, deleted: &mut Element) {
     }
 }
 
+/// What it takes to delete a key, or a version of it.
+fn of_deletion(of_version: bool) -> Vec<S3Action> {
+    let name = if of_version { "DeleteObjectVersion" } else { "DeleteObject" };
+    S3Action::named(name).into_iter().collect()
+}
+
 async fn delete_entry(
     desk: &Desk,
     bucket: &str,
     entry: &Entry,
     wants_bypass: bool,
 ) -> Outcome<Removed> {
-    if !desk.allows(Privilege::Write, &Resource::Object { bucket, key: &entry.key }) {
-        return Err(Code::AccessDenied.into());
-    }
+    desk.gate.check(&Need {
+        actions: of_deletion(entry.version.is_some()),
+        privilege: Privilege::Write,
+        bucket: bucket.to_owned(),
+        key: Some(entry.key.clone()),
+        looks: false,
+    })?;
     uri::check_key(&entry.key)?;
     let bypass = may_bypass(desk, bucket, &entry.key, wants_bypass)?;
     let version = entry.version.as_deref().map(|text| version_of(text, "VersionId"));

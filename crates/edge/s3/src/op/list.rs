@@ -109,11 +109,11 @@ impl Asked {
     async fn run(self, desk: &Desk) -> Outcome<Page> {
         let held = page_memory(desk, self.wanted.max).await?;
         let listing = desk.store.list(&self.wanted).await?;
-        Ok(self.page(listing, held))
+        Ok(self.page(listing, desk, held))
     }
 
     /// The page that this listing is, in memory of its own.
-    pub(super) fn page(self, listing: Listing, held: Held) -> Page {
+    pub(super) fn page(self, listing: Listing, desk: &Desk, held: Held) -> Page {
         let Self { spelling, wanted, start_after } = self;
         let asked = [&wanted.after, &wanted.prefix, &wanted.delimiter].into_iter();
         let versions = listing.versions.iter().map(|version| &version.key);
@@ -121,7 +121,8 @@ impl Asked {
         let keys = keys.chain(&listing.prefixes);
         let texts = asked.chain(&start_after).chain(keys).map(String::as_str);
         let spelling = spelling.fit_for(texts);
-        Page { spelling, wanted, start_after, listing, held }
+        let owner = desk.gate.bucket_owner().to_owned();
+        Page { spelling, wanted, start_after, listing, owner, held }
     }
 }
 
@@ -131,6 +132,8 @@ pub(super) struct Page {
     pub(super) wanted: ListingRequest,
     start_after: Option<String>,
     pub(super) listing: Listing,
+    /// Of the bucket.
+    pub(super) owner: String,
     pub(super) held: Held,
 }
 
@@ -150,13 +153,13 @@ impl Page {
         self.spelling.show(root);
     }
 
-    fn show_entries(&self, name: &str, owner: Option<&FrontSettings>, root: &mut Element) {
+    fn show_entries(&self, name: &str, with_owner: bool, root: &mut Element) {
         for (key, object) in &self.listing.objects {
             root.child(name, |element| {
                 element.text("Key", &self.spelling.spell(key));
                 show_object(object, element);
-                if let Some(settings) = owner {
-                    show_owner("Owner", settings, element);
+                if with_owner {
+                    show_owner("Owner", &self.owner, element);
                 }
             });
         }
@@ -183,9 +186,8 @@ pub(super) fn show_object(object: &ListedObject, element: &mut Element) {
     element.value("Size", object.len).text("StorageClass", "STANDARD");
 }
 
-/// The one owner of everything.
-pub(super) fn show_owner(name: &str, settings: &FrontSettings, element: &mut Element) {
-    let owner = &settings.owner;
+/// An account, which is called like its id.
+pub(super) fn show_owner(name: &str, owner: &str, element: &mut Element) {
     element.child(name, |element| {
         element.text("ID", owner).text("DisplayName", owner);
     });
@@ -207,7 +209,7 @@ impl Operate for Version1 {
         self.0.run(desk).await.map(Page1)
     }
 
-    fn render(Page1(page): Page1, settings: &FrontSettings) -> Reply {
+    fn render(Page1(page): Page1, _: &FrontSettings) -> Reply {
         let mut root = Element::in_namespace("ListBucketResult");
         page.show_head_with(&page.spelling.spell_prefix(&page.wanted.prefix), &mut root);
         root.text("Marker", &page.spelling.spell(&page.wanted.after));
@@ -218,7 +220,7 @@ impl Operate for Version1 {
         if let Some(next) = next {
             root.text("NextMarker", &page.spelling.spell(next));
         }
-        page.show_entries("Contents", Some(settings), &mut root);
+        page.show_entries("Contents", true, &mut root);
         Reply::page(root.document(), page.held)
     }
 }
@@ -262,7 +264,7 @@ impl Operate for Version2 {
         Ok(Page2 { page: asked.run(desk).await?, token, with_owner })
     }
 
-    fn render(done: Page2, settings: &FrontSettings) -> Reply {
+    fn render(done: Page2, _: &FrontSettings) -> Reply {
         let Page2 { page, token, with_owner } = done;
         let mut root = Element::in_namespace("ListBucketResult");
         page.show_head(&mut root);
@@ -274,7 +276,7 @@ impl Operate for Version2 {
         if let Some(start_after) = &page.start_after {
             root.text("StartAfter", &page.spelling.spell(start_after));
         }
-        page.show_entries("Contents", with_owner.then_some(settings), &mut root);
+        page.show_entries("Contents", with_owner, &mut root);
         Reply::page(root.document(), page.held)
     }
 }

@@ -15,6 +15,8 @@ pub(super) struct Listed {
     spelling: Spelling,
     wanted: ListingRequest,
     listing: Listing,
+    /// Of the bucket.
+    owner: String,
     held: Held,
 }
 
@@ -50,11 +52,12 @@ impl Operate for List {
         let keys = listing.uploads.iter().map(|upload| &upload.key).chain(&listing.prefixes);
         let asked = [&wanted.prefix, &wanted.after, &wanted.delimiter];
         let spelling = spelling.fit_for(asked.into_iter().chain(keys).map(String::as_str));
-        Ok(Listed { spelling, wanted, listing, held })
+        let owner = desk.gate.bucket_owner().to_owned();
+        Ok(Listed { spelling, wanted, listing, owner, held })
     }
 
-    fn render(done: Listed, settings: &FrontSettings) -> Reply {
-        let Listed { spelling, wanted, listing, held } = done;
+    fn render(done: Listed, _: &FrontSettings) -> Reply {
+        let Listed { spelling, wanted, listing, owner, held } = done;
         let mut root = Element::in_namespace("ListMultipartUploadsResult");
         root.text("Bucket", &wanted.bucket);
         root.text("KeyMarker", &spelling.spell(&wanted.after));
@@ -70,7 +73,7 @@ impl Operate for List {
         root.value("MaxUploads", wanted.max).value("IsTruncated", listing.next.is_some());
         spelling.show(&mut root);
         for upload in &listing.uploads {
-            root.child("Upload", |element| show_upload(upload, spelling, settings, element));
+            root.child("Upload", |element| show_upload(upload, spelling, &owner, element));
         }
         show_prefixes(&listing.prefixes, spelling, &mut root);
         Reply::page(root.document(), held)
@@ -82,15 +85,10 @@ fn could_name_upload(marker: &str) -> bool {
     marker.len() == 32 && marker.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-fn show_upload(
-    upload: &ListedUpload,
-    spelling: Spelling,
-    settings: &FrontSettings,
-    element: &mut Element,
-) {
+fn show_upload(upload: &ListedUpload, spelling: Spelling, owner: &str, element: &mut Element) {
     element.text("Key", &spelling.spell(&upload.key)).text("UploadId", &upload.id);
-    show_owner("Initiator", settings, element);
-    show_owner("Owner", settings, element);
+    show_owner("Initiator", owner, element);
+    show_owner("Owner", owner, element);
     element.text("StorageClass", "STANDARD");
     element.text("Initiated", &date::document(upload.created_ms));
     if let Some((algorithm, composite)) = upload.checksum {

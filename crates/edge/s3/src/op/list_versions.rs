@@ -29,13 +29,13 @@ impl Operate for List {
     async fn run(self, desk: &Desk) -> Outcome<Page> {
         let held = page_memory(desk, self.0.wanted.max).await?;
         let listing = desk.store.versions(&self.0.wanted).await?;
-        Ok(self.0.page(listing, held))
+        Ok(self.0.page(listing, desk, held))
     }
 
-    fn render(page: Page, settings: &FrontSettings) -> Reply {
+    fn render(page: Page, _: &FrontSettings) -> Reply {
         let mut root = Element::in_namespace("ListVersionsResult");
         page.show_head(&mut root);
-        let Page { spelling, wanted, listing, held, .. } = page;
+        let Page { spelling, wanted, listing, owner, held, .. } = page;
         root.text("KeyMarker", &spelling.spell(&wanted.after));
         root.text("VersionIdMarker", &wanted.after_upload);
         if let Some(next) = &listing.next {
@@ -44,19 +44,14 @@ impl Operate for List {
         }
         for version in &listing.versions {
             let name = if version.is_marker { "DeleteMarker" } else { "Version" };
-            root.child(name, |element| show(version, spelling, settings, element));
+            root.child(name, |element| show(version, spelling, &owner, element));
         }
         show_prefixes(&listing.prefixes, spelling, &mut root);
         Reply::page(root.document(), held)
     }
 }
 
-fn show(
-    version: &ListedVersion,
-    spelling: Spelling,
-    settings: &FrontSettings,
-    element: &mut Element,
-) {
+fn show(version: &ListedVersion, spelling: Spelling, owner: &str, element: &mut Element) {
     element.text("Key", &spelling.spell(&version.key));
     element.value("VersionId", version.version).value("IsLatest", version.is_latest);
     if version.is_marker {
@@ -64,5 +59,5 @@ fn show(
     } else {
         show_object(&version.object, element);
     }
-    show_owner("Owner", settings, element);
+    show_owner("Owner", owner, element);
 }

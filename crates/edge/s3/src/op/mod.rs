@@ -23,7 +23,9 @@ mod object;
 mod object_lock;
 mod ownership;
 mod part;
+mod policy;
 mod post;
+mod public_access;
 mod put;
 mod recrypt;
 mod setting;
@@ -44,6 +46,7 @@ pub(crate) use crate::{
 };
 pub(crate) use act::{Desk, Operate};
 pub(crate) use cors::rules_of;
+pub(crate) use settings::named_setting;
 pub(crate) use source::{COPY_SOURCE, named as copy_source};
 pub use table::S3Operation;
 pub(crate) use table::{ENTRIES, Entry, Row, covered, run};

@@ -5,6 +5,7 @@ use crate::{
     FrontSettings, condition, date, digest,
     encryption::{Wanted, begin, show_written},
     error::{Code, Failure},
+    grant::Granting,
     metadata, object_lock,
     xml::Element,
 };
@@ -48,6 +49,7 @@ pub(super) struct Create {
     attributes: Attributes,
     checksum: Option<(ChecksumAlgorithm, bool)>,
     wanted: Wanted,
+    granting: Granting,
 }
 
 /// An upload that has begun.
@@ -62,18 +64,20 @@ impl Operate for Create {
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
         let attributes = metadata::read(&request.headers)?;
+        let granting = Granting::read(&request.headers)?;
         let checksum = checksum(request)?;
         let wanted = Wanted::read(&request.headers)?;
         let (bucket, key) = (request.bucket.clone(), request.key.clone());
-        Ok(Self { bucket, key, attributes, checksum, wanted })
+        Ok(Self { bucket, key, attributes, checksum, wanted, granting })
     }
 
     async fn run(self, desk: &Desk) -> Outcome<Created> {
-        let Self { bucket, key, mut attributes, checksum, wanted } = self;
+        let Self { bucket, key, mut attributes, checksum, wanted, granting } = self;
         let of = desk.store.bucket(&bucket).await?;
         if attributes.lock != ObjectLock::default() {
             object_lock::must_be_on(&of)?;
         }
+        desk.own(&mut attributes, granting)?;
         let fresh = begin(&wanted, &desk.settings, &of, &key)?;
         attributes.encryption = fresh.map(|fresh| fresh.recorded(Vec::new()));
         let (id, created_ms) = (String::new(), 0);

@@ -61,6 +61,7 @@ impl Wish {
         let subject = Subject::parse(request)?;
         metadata::refuse_unsupported(&request.headers)?;
         refuse_on_reads(&request.headers)?;
+        metadata::refuse_lists(&request.headers)?;
         let mode = request.header("x-amz-checksum-mode");
         let shown = Shown {
             checksum: mode.is_some_and(|mode| mode.eq_ignore_ascii_case("enabled")),

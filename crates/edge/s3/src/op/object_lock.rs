@@ -8,14 +8,16 @@ use super::{
 use crate::{
     FrontSettings,
     error::{Code, Failure},
+    gate::Need,
     object_lock::{self, BYPASS, DOCUMENT, LockRule},
 };
 use http::StatusCode;
+use ripstop_access::S3Action;
 use ripstop_catalog::{
     Attributes, Bucket, CatalogError, ObjectLock, ObjectVersion, Refusal, Release, Retention,
     Versioning,
 };
-use ripstop_identity::{Privilege, Resource};
+use ripstop_identity::Privilege;
 use ripstop_store::StoreError;
 
 /// A write in between makes another attempt needed; after this many it is the client's turn.
@@ -177,11 +179,17 @@ pub(super) fn wants_bypass(request: &Request) -> bool {
     request.header(BYPASS).is_some_and(|text| text.eq_ignore_ascii_case("true"))
 }
 
-/// Whether it is passed by, which takes the right to own the bucket. Refused to others, who may
-/// believe that they have it.
+/// Whether it is passed by, which takes an action of its own, or the right to own the bucket.
+/// Refused to others, who may believe that they have it.
 pub(super) fn may_bypass(desk: &Desk, bucket: &str, key: &str, wanted: bool) -> Outcome<bool> {
-    if wanted && !desk.allows(Privilege::Own, &Resource::Object { bucket, key }) {
-        return Err(Code::AccessDenied.into());
+    if wanted {
+        desk.gate.check(&Need {
+            actions: S3Action::named("BypassGovernanceRetention").into_iter().collect(),
+            privilege: Privilege::Own,
+            bucket: bucket.to_owned(),
+            key: Some(key.to_owned()),
+            looks: false,
+        })?;
     }
     Ok(wanted)
 }

@@ -1,50 +1,45 @@
-//! Who owns what others write into a bucket: its owner, always. What can be set is whether the rule
-//! is shown.
+//! Who owns what others write into a bucket: its owner, unless that is set otherwise.
 
 use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
     FrontSettings,
     error::Code,
+    gate::{BucketAccess, OWNERSHIP, OWNERSHIP_REMOVED, ObjectOwnership},
     xml::{Element, Malformed, Node},
 };
 use http::StatusCode;
-
-/// The document of a bucket whose rule was removed; its text says nothing.
-const REMOVED: &str = "ownershipControls-removed";
+use ripstop_access::AccessList;
 
 pub(super) struct Get {
     bucket: String,
 }
 
 impl Operate for Get {
-    type Done = ();
+    /// S3's word.
+    type Done = &'static str;
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
         Ok(Self { bucket: request.bucket.clone() })
     }
 
-    async fn run(self, desk: &Desk) -> Outcome<()> {
+    async fn run(self, desk: &Desk) -> Outcome<&'static str> {
         let bucket = desk.store.bucket(&self.bucket).await?;
-        match bucket.documents.get(REMOVED) {
-            None => Ok(()),
-            Some(_) => Err(Code::OwnershipControlsNotFound.into()),
-        }
+        let access = BucketAccess::of(&bucket, &desk.settings.owner);
+        access.ownership.word().ok_or_else(|| Code::OwnershipControlsNotFound.into())
     }
 
-    fn render((): (), _: &FrontSettings) -> Reply {
+    fn render(word: &'static str, _: &FrontSettings) -> Reply {
         let mut root = Element::in_namespace("OwnershipControls");
         root.child("Rule", |rule| {
-            rule.text("ObjectOwnership", "BucketOwnerEnforced");
+            rule.text("ObjectOwnership", word);
         });
         Reply::document(root.document())
     }
 }
 
-/// Takes the one rule that there is.
 pub(super) struct Put {
     bucket: String,
-    /// Whether it is that one.
-    enforced: bool,
+    ownership: ObjectOwnership,
 }
 
 impl Operate for Put {
@@ -52,16 +47,18 @@ impl Operate for Put {
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
         let document = request.document().await?;
-        let enforced = document.read(Code::MalformedXml, is_enforced).await?;
-        Ok(Self { bucket: request.bucket.clone(), enforced })
+        let ownership = document.read(Code::MalformedXml, read).await?;
+        Ok(Self { bucket: request.bucket.clone(), ownership })
     }
 
     async fn run(self, desk: &Desk) -> Outcome<()> {
-        desk.store.bucket(&self.bucket).await?;
-        if !self.enforced {
-            return Err(Code::NotImplemented.into());
+        let Self { bucket, ownership } = self;
+        let access = BucketAccess::of(&desk.store.bucket(&bucket).await?, &desk.settings.owner);
+        // Whom a list lets in would be shut out unseen.
+        if !ownership.has_lists() && access.list != AccessList::private(&access.owner) {
+            return Err(Code::InvalidBucketAclWithObjectOwnership.into());
         }
-        Ok(desk.store.set_bucket_document(&self.bucket, REMOVED, None).await?)
+        Ok(set(desk, &bucket, ownership).await?)
     }
 
     fn render((): (), _: &FrontSettings) -> Reply {
@@ -69,14 +66,20 @@ impl Operate for Put {
     }
 }
 
-/// Whether a document's one rule is that the bucket's owner owns everything.
-fn is_enforced(root: &Node<'_>) -> Outcome<bool> {
+async fn set(
+    desk: &Desk,
+    bucket: &str,
+    ownership: ObjectOwnership,
+) -> Result<(), ripstop_store::StoreError> {
+    desk.store.set_bucket_guard(bucket, OWNERSHIP, ownership.stored()).await?;
+    desk.store.set_bucket_document(bucket, OWNERSHIP_REMOVED, None).await
+}
+
+/// The one rule of a document.
+fn read(root: &Node<'_>) -> Outcome<ObjectOwnership> {
     let rule = root.named("OwnershipControls")?.child("Rule")?.ok_or(Malformed)?;
-    match rule.text_of("ObjectOwnership")? {
-        Some("BucketOwnerEnforced") => Ok(true),
-        Some("BucketOwnerPreferred" | "ObjectWriter") => Ok(false),
-        Some(_) | None => Err(Malformed.into()),
-    }
+    let word = rule.text_of("ObjectOwnership")?;
+    word.and_then(ObjectOwnership::named).ok_or_else(|| Malformed.into())
 }
 
 pub(super) struct Delete {
@@ -91,7 +94,7 @@ impl Operate for Delete {
     }
 
     async fn run(self, desk: &Desk) -> Outcome<()> {
-        Ok(desk.store.set_bucket_document(&self.bucket, REMOVED, Some("")).await?)
+        Ok(set(desk, &self.bucket, ObjectOwnership::Unsaid).await?)
     }
 
     fn render((): (), _: &FrontSettings) -> Reply {

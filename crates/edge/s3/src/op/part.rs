@@ -78,6 +78,7 @@ impl Operate for Put {
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
         metadata::refuse_unsupported(&request.headers)?;
+        metadata::refuse_lists(&request.headers)?;
         let number = number_of(request)?;
         let payload = request.body()?;
         let len = announced(&payload, &request.settings)?;
@@ -132,6 +133,8 @@ pub(super) struct Listed {
     max: usize,
     after: usize,
     truncated: bool,
+    /// Of the bucket.
+    owner: String,
     held: Held,
 }
 
@@ -174,15 +177,16 @@ impl Operate for List {
         let mut parts = Self::stored(desk, &upload, marker, max + 1).await?;
         let truncated = parts.len() > max && max > 0;
         parts.truncate(max);
-        Ok(Listed { upload, parts, max, after, truncated, held })
+        let owner = desk.gate.bucket_owner().to_owned();
+        Ok(Listed { upload, parts, max, after, truncated, owner, held })
     }
 
-    fn render(done: Listed, settings: &FrontSettings) -> Reply {
-        let Listed { upload, parts, max, after, truncated, held } = done;
+    fn render(done: Listed, _: &FrontSettings) -> Reply {
+        let Listed { upload, parts, max, after, truncated, owner, held } = done;
         let mut root = Element::in_namespace("ListPartsResult");
         root.text("Bucket", &upload.bucket).text("Key", &upload.key).text("UploadId", &upload.id);
-        show_owner("Initiator", settings, &mut root);
-        show_owner("Owner", settings, &mut root);
+        show_owner("Initiator", &owner, &mut root);
+        show_owner("Owner", &owner, &mut root);
         root.text("StorageClass", "STANDARD").value("PartNumberMarker", after);
         root.value("NextPartNumberMarker", parts.last().map_or(after, |part| part.number.into()));
         root.value("MaxParts", max).value("IsTruncated", truncated);

@@ -10,6 +10,7 @@ use crate::{
     digest::{self, Expectation, Received},
     encryption::{Wanted, show_written},
     error::{Code, Failure},
+    grant::Granting,
     intake::ObjectBody,
     lifecycle::Facts,
     metadata,
@@ -29,6 +30,7 @@ pub(super) struct Put {
     demand: Demand,
     wanted: Wanted,
     payload: Payload,
+    granting: Granting,
 }
 
 /// An object that was put.
@@ -44,6 +46,7 @@ impl Operate for Put {
     async fn parse(request: &mut Request) -> Outcome<Self> {
         let attributes = metadata::read(&request.headers)?;
         let wanted = Wanted::read(&request.headers)?;
+        let granting = Granting::read(&request.headers)?;
         let mut payload = request.body()?;
         let len = announced(&payload, &request.settings)?;
         // Where the file of a form ends is seen as it comes.
@@ -52,11 +55,13 @@ impl Operate for Put {
         let expectation = Expectation::read(&request.headers)?;
         let demand = condition::demand(&request.headers)?;
         let (bucket, key) = (request.bucket.clone(), request.key.clone());
-        Ok(Self { bucket, key, attributes, len, expectation, demand, wanted, payload })
+        Ok(Self { bucket, key, attributes, len, expectation, demand, wanted, payload, granting })
     }
 
     async fn run(self, desk: &Desk) -> Outcome<PutObject> {
-        let Self { bucket, key, attributes, len, expectation, demand, wanted, payload } = self;
+        let Self { bucket, key, mut attributes, len, expectation, demand, wanted, .. } = self;
+        let (payload, granting) = (self.payload, self.granting);
+        desk.own(&mut attributes, granting)?;
         let customer_md5 = wanted.customer_md5();
         let condition = demanded(demand, desk, &bucket, &key).await?;
         let conditional = condition != Condition::None;

@@ -37,9 +37,6 @@ settings! {
     "intelligent-tiering": NoneOfSeveral;
     "inventory": NoneOfSeveral;
     "metrics": NoneOfSeveral;
-    "policy": Absent(Code::NoSuchBucketPolicy);
-    "policyStatus": Absent(Code::NoSuchBucketPolicy);
-    "publicAccessBlock": Absent(Code::NoSuchPublicAccessBlockConfiguration);
     "replication": Absent(Code::ReplicationConfigurationNotFound);
     "requestPayment": Fixed(payment);
 }
@@ -51,6 +48,6 @@ fn payment() -> String {
 }
 
 /// Which part of a bucket's configuration a query asks for.
-pub(super) fn named_setting(query: &Query) -> Option<&'static Setting> {
+pub(crate) fn named_setting(query: &Query) -> Option<&'static Setting> {
     SETTINGS.iter().find(|setting| query.has(setting.name))
 }

@@ -6,8 +6,8 @@ use super::{
     COPY_SOURCE, Desk, Input, Level, Outcome, Reply, Request, Selector, Signer, When, acl,
     act::perform, attributes, bucket, bucket_document, bucket_encryption, bucket_tags, complete,
     copy, cors, delete, expiring::Expiring, lifecycle, list, list_uploads, list_versions, logging,
-    multipart, notification, object, object_lock, ownership, part, post, put, setting,
-    settings::SETTINGS, tags, versioning, website,
+    multipart, notification, object, object_lock, ownership, part, policy, post, public_access,
+    put, setting, settings::SETTINGS, tags, versioning, website,
 };
 use crate::{
     error::{Code, Failure},
@@ -179,6 +179,11 @@ operations! {
     GET Bucket [Has("logging")] GetBucketLogging: Nothing KeyOrNobody Read => logging::Get;
     GET Bucket [Has("notification")] GetBucketNotificationConfiguration: Nothing KeyOrNobody Read
         => notification::Get;
+    GET Bucket [Has("policy")] GetBucketPolicy: Nothing KeyOrNobody Read => policy::Get;
+    GET Bucket [Has("policyStatus")] GetBucketPolicyStatus: Nothing KeyOrNobody Read
+        => policy::Status;
+    GET Bucket [Has("publicAccessBlock")] GetPublicAccessBlock: Nothing KeyOrNobody Read
+        => public_access::Get;
     GET Bucket [NamesSetting] GetBucketSetting: Nothing KeyOrNobody Read => setting::Get;
     GET Bucket [Is("list-type", "2")] ListObjectsV2: Nothing KeyOrNobody Read => list::Version2;
     GET Bucket [] ListObjects: Nothing KeyOrNobody Read => list::Version1;
@@ -211,6 +216,9 @@ operations! {
     PUT Bucket [Has("logging")] PutBucketLogging: Document(LOGGING) Key Configure => logging::Put;
     PUT Bucket [Has("notification")] PutBucketNotificationConfiguration: Document(NOTIFICATION) Key
         Configure => notification::Put;
+    PUT Bucket [Has("policy")] PutBucketPolicy: Document(POLICY) Key Configure => policy::Put;
+    PUT Bucket [Has("publicAccessBlock")] PutPublicAccessBlock: Document(SMALL) Key Configure
+        => public_access::Put;
     PUT Bucket [NamesSetting] = not_implemented;
     PUT Bucket [] CreateBucket: Document(BUCKET) Key Own => bucket::Create;
     PUT Object [Has("uploadId"), Header(COPY_SOURCE)] UploadPartCopy: Nothing KeyOrNobody Write
@@ -231,6 +239,9 @@ operations! {
         => lifecycle::Delete;
     DELETE Bucket [Has("website")] DeleteBucketWebsite: Nothing Key Configure
         => bucket_document::Delete<website::WebsiteDocument>;
+    DELETE Bucket [Has("policy")] DeleteBucketPolicy: Nothing Key Configure => policy::Delete;
+    DELETE Bucket [Has("publicAccessBlock")] DeletePublicAccessBlock: Nothing Key Configure
+        => public_access::Delete;
     DELETE Bucket [NamesSetting] DeleteBucketSetting: Nothing Key Configure => setting::Delete;
     DELETE Bucket [] DeleteBucket: Nothing Key Own => bucket::Delete;
     DELETE Object [Has("tagging")] DeleteObjectTagging: Nothing KeyOrNobody Configure + VERSION
@@ -255,6 +266,8 @@ const TAGS: Limits = Limits { bytes: 64 << 10, depth: 8, elements: 1024 };
 const GRANTS: Limits = Limits { bytes: 64 << 10, depth: 8, elements: 1024 };
 /// A few words.
 const SMALL: Limits = Limits { bytes: 64 << 10, depth: 8, elements: 64 };
+/// A policy and some more, which is told that it is too long; of JSON, which has no elements.
+const POLICY: Limits = Limits { bytes: 64 << 10, depth: 0, elements: 0 };
 /// A hundred rules.
 const CORS: Limits = crate::cors::LIMITS;
 /// Fifty rules of routing.

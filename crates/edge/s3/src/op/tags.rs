@@ -85,7 +85,7 @@ async fn set(desk: &Desk, subject: &Subject, tags: Tags) -> Outcome<Option<Objec
     let Subject { bucket, key, .. } = subject;
     let mut attempt = 1;
     loop {
-        let located = subject.find(desk).await?;
+        let located = subject.find_to_tag(desk, Some(&tags)).await?;
         let _held = desk.allowances.extents_of(&located.object).await?;
         let attributes = Attributes { tags: tags.clone(), ..located.object.attributes.clone() };
         match desk.store.set_attributes(bucket, key, &located, attributes).await {

@@ -26,7 +26,7 @@ impl Desk {
             region: self.settings.region.clone(),
             owner: self.settings.owner.clone(),
             bucket: bucket.to_owned(),
-            access_key: self.principal.access_key().map(str::to_owned),
+            access_key: self.gate.principal.access_key().map(str::to_owned),
             client: self.client,
             request_id: self.request_id.clone(),
             at_ms: date::now_ms(),

@@ -1,7 +1,7 @@
 //! Which version of a key a request means, and how answers name one.
 
 use super::{Desk, Outcome, Reply, Request};
-use crate::error::Failure;
+use crate::{error::Failure, tagging::Tags};
 use ripstop_catalog::{Located, ObjectVersion, VersionId};
 use std::{ops::RangeInclusive, sync::Arc};
 
@@ -43,12 +43,23 @@ impl Subject {
     }
 
     pub(super) async fn find(&self, desk: &Desk) -> Outcome<Arc<Located>> {
+        self.find_to_tag(desk, None).await
+    }
+
+    /// The same, to give it these tags.
+    pub(super) async fn find_to_tag(
+        &self,
+        desk: &Desk,
+        tags: Option<&Tags>,
+    ) -> Outcome<Arc<Located>> {
         let Self { bucket, key, version } = self;
         let found = match version {
             None => desk.store.object(bucket, key).await,
             Some(version) => desk.store.version(bucket, key, *version).await,
         };
-        Ok(found?)
+        let found = found.map_err(|error| desk.gate.hide(bucket, error.into()))?;
+        desk.gate.settle(&found.object.attributes, tags)?;
+        Ok(found)
     }
 }
 

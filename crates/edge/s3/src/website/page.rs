@@ -6,7 +6,7 @@ use super::{
     site::Site,
 };
 use crate::{
-    authorise,
+    beside::Visitor,
     error::{Code, Failure, Outcome},
     metadata,
     op::{self, Desk},
@@ -55,13 +55,13 @@ impl Page {
         Self { method, bucket, key, origin, headers: heeded.collect() }
     }
 
-    /// Answers it, whatever happens; `desk` makes what an object is read with.
-    pub(crate) async fn answer(self, desk: impl Fn() -> Desk) -> Reply {
+    /// Answers it, whatever happens.
+    pub(crate) async fn answer(self, visitor: Visitor<'_>) -> Reply {
         if self.method != Method::GET && self.method != Method::HEAD {
             let failure = Failure::from(Code::MethodNotAllowed).header(header::ALLOW, METHODS);
             return told(&failure);
         }
-        let site = match self.site(&desk()).await {
+        let site = match self.site(&visitor.desk()).await {
             Ok(site) => site,
             Err(failure) => return told(&failure),
         };
@@ -70,21 +70,21 @@ impl Page {
             Step::Show(key) => key,
             Step::Tell(_) => self.key.clone(),
         };
-        let failure = match self.show(&wanted, &self.headers, &desk).await {
+        let failure = match self.show(&wanted, &self.headers, &visitor).await {
             Ok(reply) => return sent_on(reply),
             Err(failure) if failure.code == Code::NotModified => return unchanged(&failure),
             Err(failure) => failure,
         };
         if failure.code == Code::NoSuchKey
             && let Some(below) = site.below(&self.key)
-            && self.is_there(&below, &desk).await
+            && self.is_there(&below, &visitor).await
         {
             let path = crate::uri::encode(&self.key, b"/");
             return redirected(StatusCode::FOUND.as_u16(), &format!("/{path}/"));
         }
         match site.after(failure.code.status().as_u16(), &self.key, &self.origin) {
             Step::Redirect(status, to) => redirected(status, &to),
-            Step::Tell(Some(key)) => match self.show(key, &HeaderMap::new(), &desk).await {
+            Step::Tell(Some(key)) => match self.show(key, &HeaderMap::new(), &visitor).await {
                 Ok(reply) => Reply { status: failure.code.status(), ..reply },
                 Err(_) => told(&failure),
             },
@@ -103,17 +103,12 @@ impl Page {
     }
 
     /// An object, if anybody may read it: asked as an unsigned request for it would be.
-    async fn show(
-        &self,
-        key: &str,
-        headers: &HeaderMap,
-        desk: &impl Fn() -> Desk,
-    ) -> Outcome<Reply> {
-        self.ask(&self.method, key, headers, desk()).await
+    async fn show(&self, key: &str, headers: &HeaderMap, visitor: &Visitor<'_>) -> Outcome<Reply> {
+        self.ask(&self.method, key, headers, visitor).await
     }
 
-    async fn is_there(&self, key: &str, desk: &impl Fn() -> Desk) -> bool {
-        self.ask(&Method::HEAD, key, &HeaderMap::new(), desk()).await.is_ok()
+    async fn is_there(&self, key: &str, visitor: &Visitor<'_>) -> bool {
+        self.ask(&Method::HEAD, key, &HeaderMap::new(), visitor).await.is_ok()
     }
 
     async fn ask(
@@ -121,12 +116,12 @@ impl Page {
         method: &Method,
         key: &str,
         headers: &HeaderMap,
-        desk: Desk,
+        visitor: &Visitor<'_>,
     ) -> Outcome<Reply> {
         let target = Target { bucket: Some(self.bucket.clone()), key: Some(key.to_owned()) };
         let query = Query::default();
         let row = route(method, &target, &query, headers)?;
-        authorise::check(row, &desk.principal, &target, headers)?;
+        let desk = visitor.admit(row, &target, headers).await?;
         let request = Request {
             settings: desk.settings.clone(),
             held: desk.allowances.documents.nothing(),

@@ -27,6 +27,10 @@ const WEBSITE: &str = "<WebsiteConfiguration><IndexDocument><Suffix>i</Suffix></
     </WebsiteConfiguration>";
 const OWNERSHIP: &str = "<OwnershipControls><Rule><ObjectOwnership>BucketOwnerEnforced\
     </ObjectOwnership></Rule></OwnershipControls>";
+const POLICY: &str = "{\"Statement\":{\"Effect\":\"Allow\",\"Principal\":\"KEY\",\
+    \"Action\":\"s3:GetObject\",\"Resource\":\"arn:aws:s3:::theirs/none\"}}";
+const PUBLIC_ACCESS: &str = "<PublicAccessBlockConfiguration><BlockPublicAcls>true\
+    </BlockPublicAcls></PublicAccessBlockConfiguration>";
 
 const LOCK: &str = "<ObjectLockConfiguration><ObjectLockEnabled>Enabled</ObjectLockEnabled>\
     </ObjectLockConfiguration>";
@@ -230,7 +234,26 @@ pub(crate) fn case(operation: S3Operation) -> Case {
         S3Operation::PutObjectLockConfiguration => {
             bucket(Of(Owner), "PUT", "object-lock=").body(LOCK).answered(409)
         }
-        S3Operation::DeleteBucketSetting => bucket(Of(Owner), "DELETE", "policy=").answered(204),
+        S3Operation::DeleteBucketSetting => {
+            bucket(Of(Owner), "DELETE", "replication=").answered(204)
+        }
+        S3Operation::GetBucketPolicy => bucket(Of(Read), "GET", "policy=").answered(404),
+        S3Operation::GetBucketPolicyStatus => {
+            bucket(Of(Read), "GET", "policyStatus=").answered(404)
+        }
+        S3Operation::PutBucketPolicy => {
+            bucket(Of(Owner), "PUT", "policy=").body(POLICY).answered(204)
+        }
+        S3Operation::DeleteBucketPolicy => bucket(Of(Owner), "DELETE", "policy=").answered(204),
+        S3Operation::GetPublicAccessBlock => {
+            bucket(Of(Read), "GET", "publicAccessBlock=").answered(404)
+        }
+        S3Operation::PutPublicAccessBlock => {
+            bucket(Of(Owner), "PUT", "publicAccessBlock=").body(PUBLIC_ACCESS)
+        }
+        S3Operation::DeletePublicAccessBlock => {
+            bucket(Of(Owner), "DELETE", "publicAccessBlock=").answered(204)
+        }
         S3Operation::ListObjects => bucket(Of(Read), "GET", ""),
         S3Operation::ListObjectsV2 => bucket(Of(Read), "GET", "list-type=2"),
         S3Operation::ListObjectVersions => bucket(Of(Read), "GET", "versions="),

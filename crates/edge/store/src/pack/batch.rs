@@ -127,8 +127,8 @@ impl Member {
 
 /// Bytes that attributes take in a record, about, and rather more.
 fn said(attributes: &Attributes) -> usize {
-    let Attributes { etag, headers, user, tags, checksum, parts, encryption, unknown, lock: _ } =
-        attributes;
+    let Attributes { etag, headers, user, tags, checksum, parts, .. } = attributes;
+    let Attributes { encryption, owner, grants, unknown, lock: _, .. } = attributes;
     let pairs = headers.iter().chain(user).chain(tags);
     let pairs = pairs.map(|(name, value)| name.len() + value.len() + 8).sum::<usize>();
     let checksum = checksum.as_ref().map_or(0, |checksum| checksum.value.len() + 8);
@@ -138,7 +138,8 @@ fn said(attributes: &Attributes) -> usize {
         let Encryption { key, wrapped, context, salts, .. } = &**encryption;
         key.len() + wrapped.len() + context.len() + size_of_val(&salts[..]) + 32
     });
-    etag.len() + pairs + checksum + parts + encryption + unknown.bytes().len() + 32
+    let whose = owner.len() + grants.len();
+    etag.len() + pairs + checksum + parts + encryption + whose + unknown.bytes().len() + 40
 }
 
 /// Members that are written together, each of another key, or a version of its own.

@@ -37,8 +37,12 @@ pub struct KeyStatus {
     pub access_key: String,
     /// The tenant whose requests it signs; none: anybody's.
     pub tenant: Option<String>,
+    /// Of the user whom it belongs to.
+    pub user: String,
     /// Whether it may do everything.
     pub administrator: bool,
+    /// Whether it has an account of its own, which owns the buckets that it makes.
+    pub owns_buckets: bool,
     /// What it may do besides.
     pub rights: Vec<GrantedStatus>,
 }
@@ -64,6 +68,8 @@ pub fn keys_of(
     let status = |principal: ripstop_identity::Principal| KeyStatus {
         access_key: principal.access_key().unwrap_or_default().to_owned(),
         tenant: tenant(principal.tenant()),
+        user: principal.user().map(|(_, name)| (**name).to_owned()).unwrap_or_default(),
+        owns_buckets: principal.rights().is_user(),
         administrator: principal.rights().is_administrator(),
         rights: granted(principal.rights()),
     };

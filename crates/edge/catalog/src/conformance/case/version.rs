@@ -69,7 +69,8 @@ fn superseded(version: ObjectVersion, told_by: u128) -> Change {
         unreachable!("it is deleted")
     };
     let condition = Condition::Superseded(StripeId(told_by));
-    Change::DeleteObject { bucket, key, condition, tombstone, stripes }
+    let release = crate::Release::default();
+    Change::DeleteObject { bucket, key, condition, release, tombstone, stripes }
 }
 
 fn put_null(stamp: Stamp, told_by: u128) -> Change {

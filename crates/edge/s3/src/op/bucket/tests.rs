@@ -4,8 +4,8 @@
 mod common;
 
 use super::*;
-use crate::allowance::Allowances;
-use ripstop_identity::{BucketRights, Credentials, Principal, Right, Rights};
+use crate::{allowance::Allowances, gate::Gate};
+use ripstop_identity::{BucketRights, Credentials, Keyring, Principal, Right, Rights};
 use std::sync::Arc;
 
 /// The key of somebody who may read buckets that begin with `shop-`.
@@ -22,14 +22,21 @@ fn desk(folder: &std::path::Path, principal: Principal) -> Desk {
     let allowances = Arc::new(Allowances::new(&settings));
     let (known, hashing_ns) = (Arc::default(), Arc::default());
     let (client, request_id) = (None, String::new());
-    Desk { store, settings, allowances, known, principal, client, request_id, hashing_ns }
+    let (gate, keyring) = (Gate::new(principal, "ripstop".into()), Keyring::default());
+    Desk { store, settings, allowances, gate, keyring, known, client, request_id, hashing_ns }
 }
 
 #[tokio::test]
 async fn an_operation_is_done_and_told_without_a_request() {
     let folder = tempfile::tempdir().unwrap();
     let mut desk = desk(folder.path(), reader());
-    let create = |name: &str| Create { bucket: name.to_owned(), tags: Vec::new(), has_lock: false };
+    let create = |name: &str| Create {
+        bucket: name.to_owned(),
+        tags: Vec::new(),
+        has_lock: false,
+        ownership: None,
+        granting: Granting::Unsaid,
+    };
     for name in ["other", "shop-a", "shop-b", "shop-c"] {
         assert_eq!(create(name).run(&desk).await.unwrap(), name);
     }
