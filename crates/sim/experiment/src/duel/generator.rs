@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn a_seed_draws_the_same_settings_always_and_another_draws_others() {
-        let names = |seed| (0..40).map(|number| drawn(seed, number, 1000).arena.name);
+        let names = |seed| (0..40).map(move |number| drawn(seed, number, 1000).arena.name);
         assert!(names(1).eq(names(1)));
         assert!(names(1).zip(names(2)).all(|(one, other)| one != other));
     }
