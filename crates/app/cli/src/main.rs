@@ -15,6 +15,7 @@ mod plan;
 mod progress;
 mod rebuild;
 mod replay;
+mod rotate_key;
 mod serve;
 mod simulate;
 mod what_if;
@@ -75,6 +76,9 @@ async fn run(command: Command) -> Result<ExitCode> {
         }
         Command::Rebuild(rebuild) => {
             rebuild::run(&rebuild.common.resolve()?, rebuild.unsealed, rebuild.json).await
+        }
+        Command::RotateKey(rotate) => {
+            rotate_key::run(&rotate.common.resolve()?, rotate.name.as_deref())
         }
         Command::CheckConfig(common) => check_config::run(&common.resolve()?),
         Command::Bench(arguments) => bench::run(&arguments).await,

@@ -3,6 +3,7 @@
 use crate::{
     config::{self, Config, NodeConfig, NodePlace, PoolConfig},
     data_folder::CATALOG_FILE,
+    object_keys::object_keys_of,
     readiness::DAMAGED,
     store_key::{StoreKeys, keys_of},
     watch::{VERSION, Watch},
@@ -22,6 +23,7 @@ use ripstop_node::{
 use ripstop_recording::Beginning;
 use ripstop_roster::{PoolGauges, PoolNames, Roster};
 use ripstop_runtime::{Aftermaths, Memory, Origin, Pins, Pool, PoolNode, Seals, Spent, aftermaths};
+use ripstop_s3::ObjectKeys;
 use ripstop_store::{POOL_NAME_PREFIX, Store, identity};
 use std::{
     collections::BTreeMap,
@@ -56,6 +58,10 @@ pub struct Assembly {
     pub directories: Vec<(String, Arc<Directory>)>,
     /// Whether the file of the store's key was made just now.
     pub key_is_new: bool,
+    /// What wraps the keys of encrypted objects.
+    pub object_keys: ObjectKeys,
+    /// Whether their file was made just now.
+    pub object_keys_are_new: bool,
 }
 
 impl Assembly {
@@ -142,6 +148,7 @@ pub async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assembly> {
     ripstop_host::spawn(trim(memory.blocks().clone()));
     let (to, aftermath) = aftermaths();
     let StoreKeys { seals, is_new: key_is_new } = keys_of(config, &*catalog).await?;
+    let (object_keys, object_keys_are_new) = object_keys_of(config, &*catalog).await?;
     let store = identity(&*catalog).await?;
     let (mut pools, mut rosters) = (Vec::new(), Vec::new());
     let (mut bucket_pools, mut delays) = (BTreeMap::new(), BTreeMap::new());
@@ -195,6 +202,8 @@ pub async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assembly> {
         delays,
         directories,
         key_is_new,
+        object_keys,
+        object_keys_are_new,
     })
 }
 

@@ -6,6 +6,7 @@ use crate::{
     config::{self, Config, PlanFile, PlanSource, TenantConfig, TenantNumbers},
     credentials,
     data_folder::plan_file,
+    object_keys::read_ring,
     planning::{PlannedPool, Planning, StartPlanning},
 };
 use anyhow::{Context as _, Result, bail};
@@ -17,6 +18,7 @@ use ripstop_model::TenantId;
 use ripstop_node::DelayFactor;
 use ripstop_roster::Roster;
 use ripstop_runtime::{Memory, MemoryClaim, Pool};
+use ripstop_s3::ObjectKeys;
 use ripstop_store::Store;
 use ripstop_telemetry::{Metrics, TenantNames};
 use std::{
@@ -39,6 +41,7 @@ pub(crate) struct Reload {
     memory: Memory,
     delays: BTreeMap<String, DelayFactor>,
     rosters: Vec<Arc<Roster>>,
+    object_keys: ObjectKeys,
     metrics: Option<Metrics>,
     /// Of the S3 port, of the admin port, and of the door that speaks memcached.
     tls: OnceLock<[Option<Tls>; 3]>,
@@ -85,6 +88,7 @@ impl Reload {
             memory: assembly.memory.clone(),
             delays: assembly.delays.clone(),
             rosters: assembly.rosters.clone(),
+            object_keys: assembly.object_keys.clone(),
             metrics,
             tls: OnceLock::new(),
             now: Mutex::new(now),
@@ -144,7 +148,11 @@ impl Reload {
         };
         let rest = if adopted == read { "" } else { "; what else has changed takes a restart" };
         let renewals = self.renewals(&read)?;
+        // Where it was at the start: another place takes a restart.
+        let ring =
+            read_ring(&adopted.object_keys_file())?.context("the keys of objects are gone")?;
         self.enforce(adopted, &read, credentials)?;
+        self.object_keys.replace(ring);
         renewals.into_iter().for_each(NewPair::adopt);
         Ok(format!("credentials and {tenants} tenants are in force{rights}{changed}{rest}"))
     }

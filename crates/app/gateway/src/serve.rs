@@ -20,7 +20,7 @@ use ripstop_identity::Credentials;
 use ripstop_listen::{Pressure, Tls};
 use ripstop_recording::{Recorder, RecorderSettings};
 use ripstop_roster::TaskLogFile;
-use ripstop_runtime::Memory;
+use ripstop_s3::EncryptionSettings;
 use ripstop_telemetry::{Admin, init_logs, serve_admin};
 use std::{fmt, fs, io::IsTerminal as _, net::SocketAddr, path::PathBuf, sync::Arc, time::Instant};
 use tokio::sync::Notify;
@@ -165,7 +165,7 @@ impl Gateway {
         let admin = serve_admin(ports.admin_listener, desk, ports.admin_settings, stop.clone());
         let admin_served = ripstop_host::spawn(admin);
         let kv = ports.kv.map(|kv| kv.serve(config.stop_within, &telemetry, stop.clone()));
-        let settings = s3_settings(&config, self.connections_max, ports.tls, &assembly.memory);
+        let settings = s3_settings(&config, self.connections_max, ports.tls, &assembly);
         let stopping = stop.clone();
         let stopped = async {
             stopping.cancelled().await;
@@ -234,13 +234,16 @@ async fn begin(
 ) -> Result<(Assembly, Vec<TaskLogFile>)> {
     let assembly = assemble(config, telemetry).await?;
     if let Err(refusal) = admit(&assembly, is_new).await {
-        let key_is_new = assembly.key_is_new;
+        let (key_is_new, object_keys_are_new) = (assembly.key_is_new, assembly.object_keys_are_new);
         drop(assembly);
         if is_new {
             fs::remove_file(config.data.join(CATALOG_FILE))?;
             // Nothing was sealed with it.
             if key_is_new {
                 fs::remove_file(config.key_file())?;
+            }
+            if object_keys_are_new {
+                fs::remove_file(config.object_keys_file())?;
             }
         }
         return Err(refusal);
@@ -269,9 +272,9 @@ fn s3_settings(
     config: &Config,
     connections_max: usize,
     tls: Option<Tls>,
-    memory: &Memory,
+    assembly: &Assembly,
 ) -> ripstop_s3::FrontSettings {
-    let (writes, reads) = (memory.clone(), memory.clone());
+    let (writes, reads) = (assembly.memory.clone(), assembly.memory.clone());
     ripstop_s3::FrontSettings {
         region: config.region.clone(),
         signature_v2: config.signature_v2,
@@ -287,6 +290,10 @@ fn s3_settings(
         documents_memory_max: config.face_memory(),
         pages_memory_max: config.face_memory(),
         extents_memory_max: config.face_memory(),
+        encryption: EncryptionSettings {
+            keys: assembly.object_keys.clone(),
+            default: config.encryption.clone(),
+        },
         ..ripstop_s3::FrontSettings::default()
     }
 }

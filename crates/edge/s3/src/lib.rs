@@ -6,9 +6,9 @@
 //! others on without copying them. Memory per request is
 //! bounded.
 //!
-//! It deliberately has no access lists or policies beside rights, no versions, and nothing of Signature Version 2 but presigned URLs and forms. It answers what
-//! clients may ask of these as S3 does where there is none, and it refuses what it could only
-//! ignore.
+//! It deliberately has no access lists or policies beside rights, no versions, and nothing of
+//! Signature Version 2 but presigned URLs and forms. It answers what clients may ask of these as S3
+//! does where there is none, and it refuses what it could only ignore.
 //!
 //! ```no_run
 //! use ripstop_s3::{Credentials, FrontSettings, Unobserved, serve};

@@ -38,6 +38,7 @@ pub(super) struct Gateway {
     pub region: Option<String>,
     pub signature_v2: Option<bool>,
     pub domain: Option<String>,
+    pub encryption: Option<String>,
     pub connections_max: Option<usize>,
     pub connections_per_address_max: Option<usize>,
     pub trusted_proxies: Vec<String>,
@@ -87,6 +88,7 @@ pub(super) struct Store {
     pub clean_every: Option<Span>,
     pub clean_rate_max: Option<Size>,
     pub key_file: Option<PathBuf>,
+    pub object_keys_file: Option<PathBuf>,
 }
 
 #[derive(Deserialize, Debug)]

@@ -153,6 +153,7 @@ const SUSPENDED: &str =
     "<VersioningConfiguration><Status>Suspended</Status></VersioningConfiguration>";
 
 /// The case of each operation: one that is new has none, and does not compile.
+#[expect(clippy::too_many_lines, reason = "a line or two for each operation")]
 pub(crate) fn case(operation: S3Operation) -> Case {
     use Needed::{Any, Copy, Form, NoKey, Nothing, Of};
     use Right::{Owner, Read, Write};
