@@ -8,6 +8,7 @@ use crate::{
     plan::Plan,
     rebuild::Rebuild,
     replay::Replay,
+    rotate_key::RotateKey,
     serve::Serve,
     simulate::Simulate,
     tier::Tier,
@@ -46,8 +47,9 @@ pub(crate) enum Command {
     Rebuild(Rebuild),
     /// Copy the catalog to a new file, whether a gateway serves or not, and verify the copy.
     ///
-    /// The store's key is copied too, as FILE.key, if it is in the data folder; if it is configured
-    /// to be elsewhere, you must copy it yourself.
+    /// The store's key is copied too, as FILE.key, and the keys of encrypted objects, as
+    /// FILE.object-keys, if they are in the data folder; if they are configured to be elsewhere,
+    /// you must copy them yourself.
     ///
     /// Keep the copy on another disk than the data folder's. Exits with 1 if
     /// records in the catalog do not agree, with 2 if no copy was made.
@@ -64,6 +66,11 @@ pub(crate) enum Command {
     Replay(Replay),
     /// Look at the memory tiers of a gateway that runs, and change their servers.
     Tier(Tier),
+    /// Make a new key for objects that are encrypted from now on: the gateway's own (`AES256`), or
+    /// a named one (`aws:kms`).
+    ///
+    /// Those before it stay in the file, for what is encrypted with them. Keep a copy of the file.
+    RotateKey(RotateKey),
     /// Say whether the configuration is valid, and show what is in force.
     CheckConfig(Common),
     /// Measure an S3 server, such as this gateway: clients in a closed loop that put new objects

@@ -5,7 +5,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use ripstop_assembly::{
     AdminPort, CATALOG_FILE, DataFolder, FolderError, Kept, KeyFile, config::Config, copy_key,
-    told_of,
+    copy_ring, read_ring, told_of,
 };
 use ripstop_catalog::{Copied, Extracted, Reading, copy};
 use std::{
@@ -42,8 +42,14 @@ pub(crate) struct Restore {
 /// Copies the catalog to a new file, while a gateway serves from it or not.
 pub(crate) async fn run(config: &Config, to: &Path) -> Result<ExitCode> {
     ensure!(to.symlink_metadata().is_err(), "{} is there already: give a new name", to.display());
-    let key = key_beside(to);
-    ensure!(key.symlink_metadata().is_err(), "{} is there already: give a new name", key.display());
+    let [key, ring] = keys_beside(to);
+    for key in [&key, &ring] {
+        ensure!(
+            key.symlink_metadata().is_err(),
+            "{} is there already: give a new name",
+            key.display()
+        );
+    }
     let catalog = config.data.join(CATALOG_FILE);
     let copied = match DataFolder::open(config) {
         Ok(_folder) => {
@@ -67,14 +73,17 @@ pub(crate) async fn run(config: &Config, to: &Path) -> Result<ExitCode> {
     }
     say_line!("{}: {objects} objects in {bytes} bytes, verified", to.display())?;
     take_key_along(config, &key)?;
+    take_ring_along(config, &ring)?;
     Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Where the key goes, or is, of a copy of the catalog.
-fn key_beside(copy: &Path) -> PathBuf {
-    let mut name = copy.as_os_str().to_owned();
-    name.push(".key");
-    name.into()
+/// Where the store's key goes, or is, of a copy of the catalog; and where the keys of objects do.
+fn keys_beside(copy: &Path) -> [PathBuf; 2] {
+    [".key", ".object-keys"].map(|ending| {
+        let mut name = copy.as_os_str().to_owned();
+        name.push(ending);
+        name.into()
+    })
 }
 
 /// Copies the store's key too, if it is in the data folder; or says where it is.
@@ -97,6 +106,44 @@ fn take_key_along(config: &Config, to: &Path) -> Result<()> {
         to.display()
     )?;
     Ok(())
+}
+
+/// Copies the keys of objects too, if they are in the data folder; or says where they are.
+fn take_ring_along(config: &Config, to: &Path) -> Result<()> {
+    let from = &config.object_keys_file();
+    if read_ring(from)?.is_none() {
+        return Ok(());
+    }
+    if config.object_keys_file.is_some() {
+        say_line!(
+            "{} is not copied, because its place is configured. Keep a copy of it: without it, objects that \
+             are encrypted with its keys are lost",
+            from.display()
+        )?;
+        return Ok(());
+    }
+    copy_ring(from, to)?;
+    say_line!(
+        "{}: the keys of encrypted objects, which are secret: keep them where only you can read them",
+        to.display()
+    )?;
+    Ok(())
+}
+
+/// Puts the keys of objects back that are beside a copy of the catalog, where there are none;
+/// refuses others.
+fn put_ring_back(config: &Config, from: &Path) -> Result<()> {
+    let Some(copied) = read_ring(from)? else { return Ok(()) };
+    let at = &config.object_keys_file();
+    match read_ring(at)? {
+        None => copy_ring(from, at),
+        Some(present) if copied.ids().all(|id| present.ids().any(|own| own == id)) => Ok(()),
+        Some(_) => bail!(
+            "{} lacks keys of {}: move it away, or put the lines of both into it",
+            at.display(),
+            from.display()
+        ),
+    }
 }
 
 /// Puts the key back that is beside a copy of the catalog, where there is none; refuses another
@@ -140,7 +187,9 @@ fn told(error: &(dyn std::error::Error + 'static)) -> String {
 pub(crate) async fn restore(config: &Config, from: &Path, json: bool) -> Result<ExitCode> {
     ensure!(from.is_file(), "there is no file {}", from.display());
     let _folder = DataFolder::create(config)?;
-    put_key_back(config, &key_beside(from))?;
+    let [key, ring] = keys_beside(from);
+    put_key_back(config, &key)?;
+    put_ring_back(config, &ring)?;
     let restoring = config.data.join(RESTORING);
     if restoring.exists() {
         fs::remove_file(&restoring).context("what an earlier restore left")?;

@@ -15,6 +15,7 @@ mod plan;
 mod progress;
 mod rebuild;
 mod replay;
+mod rotate_key;
 mod serve;
 mod simulate;
 mod tier;
@@ -78,6 +79,9 @@ async fn run(command: Command) -> Result<ExitCode> {
             rebuild::run(&rebuild.common.resolve()?, rebuild.unsealed, rebuild.json).await
         }
         Command::Tier(tier) => tier::run(&tier).await,
+        Command::RotateKey(rotate) => {
+            rotate_key::run(&rotate.common.resolve()?, rotate.name.as_deref())
+        }
         Command::CheckConfig(common) => check_config::run(&common.resolve()?),
         Command::Bench(arguments) => bench::run(&arguments).await,
         Command::Fit(arguments) => fit::run(&arguments),

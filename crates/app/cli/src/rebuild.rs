@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use ripstop_assembly::{
     CATALOG_FILE, DataFolder,
     config::{Config, NodePlace},
-    note_keys, number_nodes, pool_id, reading_seals,
+    note_keys, note_object_keys, number_nodes, pool_id, reading_seals,
 };
 use ripstop_block::Blocks;
 use ripstop_catalog::{AtOnce, Catalog, Change, Embedded, Grouped};
@@ -66,6 +66,7 @@ pub(crate) async fn run(config: &Config, unsealed: bool, json: bool) -> Result<E
         let report = found_at_the_nodes(config, &catalog, unsealed).await?;
         agree(&catalog, marked).await?;
         note_keys(config, &catalog).await?;
+        note_object_keys(config, &catalog).await?;
         if report.unlisted > 0 {
             // What only a node that is away tells of must not be swept when it is back.
             catalog.commit_one(0, Change::Vouch { before_ms: 0 }).await?;

@@ -3,6 +3,7 @@
 use crate::{
     config::{self, Config, NodeConfig, NodePlace, PoolConfig},
     data_folder::CATALOG_FILE,
+    object_keys::object_keys_of,
     readiness::DAMAGED,
     store_key::{StoreKeys, keys_of},
     watch::{VERSION, Watch},
@@ -23,7 +24,7 @@ use ripstop_node::{
 use ripstop_recording::Beginning;
 use ripstop_roster::{PoolGauges, PoolNames, Roster};
 use ripstop_runtime::{Aftermaths, Memory, Origin, Pins, Pool, PoolNode, Seals, Spent, aftermaths};
-use ripstop_s3::{LIFECYCLE_DOCUMENT, lifecycle_rules};
+use ripstop_s3::{LIFECYCLE_DOCUMENT, ObjectKeys, lifecycle_rules};
 use ripstop_store::{POOL_NAME_PREFIX, Store, identity};
 use std::{
     collections::BTreeMap,
@@ -62,6 +63,10 @@ pub struct Assembly {
     pub hot: Vec<HotPool>,
     /// Whether the file of the store's key was made just now.
     pub key_is_new: bool,
+    /// What wraps the keys of encrypted objects.
+    pub object_keys: ObjectKeys,
+    /// Whether their file was made just now.
+    pub object_keys_are_new: bool,
 }
 
 impl Assembly {
@@ -160,6 +165,7 @@ pub async fn assemble_over(
     ripstop_host::spawn(trim(memory.blocks().clone()));
     let (to, aftermath) = aftermaths();
     let StoreKeys { seals, is_new: key_is_new } = keys_of(config, &*catalog).await?;
+    let (object_keys, object_keys_are_new) = object_keys_of(config, &*catalog).await?;
     let store = identity(&*catalog).await?;
     let (mut pools, mut rosters) = (Vec::new(), Vec::new());
     let (mut bucket_pools, mut delays) = (BTreeMap::new(), BTreeMap::new());
@@ -212,6 +218,8 @@ pub async fn assemble_over(
         tiers,
         hot,
         key_is_new,
+        object_keys,
+        object_keys_are_new,
     })
 }
 

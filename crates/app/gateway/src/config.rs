@@ -28,7 +28,7 @@ pub use node::{NodeConfig, NodeDelay, NodePlace};
 pub use plan_file::{PLAN_FORMAT, PlanFile, PlanGroup};
 pub use pool::{PACK_BELOW_MAX, PlanSource, PoolConfig};
 pub use raw::{BucketTable, LogFormatName};
-pub use resolve::{Config, KEY_FILE};
+pub use resolve::{Config, KEY_FILE, OBJECT_KEYS_FILE};
 pub use ripstop_placement::planning::AutoPlan;
 pub use tenant::{TenantConfig, TenantNumbers, shaping};
 pub(crate) use tier::KV_TIER;

@@ -6,6 +6,7 @@ use crate::{
     config::{self, Config, PlanFile, PlanSource, TenantConfig, TenantNumbers, TierConfig},
     credentials,
     data_folder::plan_file,
+    object_keys::read_ring,
     owner_only,
     planning::{PlannedPool, Planning, StartPlanning},
 };
@@ -20,6 +21,7 @@ use ripstop_model::TenantId;
 use ripstop_node::DelayFactor;
 use ripstop_roster::Roster;
 use ripstop_runtime::{Memory, MemoryClaim, Pool};
+use ripstop_s3::ObjectKeys;
 use ripstop_store::Store;
 use ripstop_telemetry::{Metrics, TenantNames};
 use std::{
@@ -43,6 +45,7 @@ pub(crate) struct Reload {
     delays: BTreeMap<String, DelayFactor>,
     rosters: Vec<Arc<Roster>>,
     tiers: Vec<HotTier>,
+    object_keys: ObjectKeys,
     metrics: Option<Metrics>,
     /// Of the S3 port, of the admin port, and of the door that speaks memcached.
     tls: OnceLock<[Option<Tls>; 3]>,
@@ -92,6 +95,7 @@ impl Reload {
             delays: assembly.delays.clone(),
             rosters: assembly.rosters.clone(),
             tiers: assembly.tiers.clone(),
+            object_keys: assembly.object_keys.clone(),
             metrics,
             tls: OnceLock::new(),
             kv_users: OnceLock::new(),
@@ -167,7 +171,11 @@ impl Reload {
         };
         let rest = if adopted == read { "" } else { "; what else has changed takes a restart" };
         let (renewals, admitted) = (self.renewals(&read)?, self.admitted(&read)?);
+        // Where it was at the start: another place takes a restart.
+        let ring =
+            read_ring(&adopted.object_keys_file())?.context("the keys of objects are gone")?;
         self.enforce(adopted, &read, credentials)?;
+        self.object_keys.replace(ring);
         renewals.into_iter().for_each(NewPair::adopt);
         if let Some((served, read)) = admitted {
             served.replace(&read);

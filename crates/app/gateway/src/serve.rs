@@ -23,8 +23,7 @@ use ripstop_identity::Credentials;
 use ripstop_listen::{Pressure, Tls};
 use ripstop_recording::{Recorder, RecorderSettings};
 use ripstop_roster::TaskLogFile;
-use ripstop_runtime::Memory;
-use ripstop_s3::Webhooks;
+use ripstop_s3::{EncryptionSettings, Webhooks};
 use ripstop_telemetry::{Admin, NamedTier, init_logs, serve_admin};
 use std::{fmt, fs, io::IsTerminal as _, net::SocketAddr, path::PathBuf, sync::Arc, time::Instant};
 use tokio::sync::Notify;
@@ -178,7 +177,7 @@ impl Gateway {
         let webhooks = self.webhooks;
         let of_website = ports.website.as_ref().map_or(0, |_| self.connections_max / 4);
         let connections_max = self.connections_max - of_website;
-        let settings = s3_settings(&config, connections_max, ports.tls, &assembly.memory);
+        let settings = s3_settings(&config, connections_max, ports.tls, &assembly);
         let settings = ripstop_s3::FrontSettings { webhooks, ..settings };
         let stopping = stop.clone();
         let stopped = async {
@@ -274,13 +273,16 @@ async fn begin(
     let embedded = open_catalog(config, &config.data.join(CATALOG_FILE))?;
     let assembly = assemble_over(config, embedded, telemetry, tiers::begin(config)?).await?;
     if let Err(refusal) = admit(&assembly, is_new).await {
-        let key_is_new = assembly.key_is_new;
+        let (key_is_new, object_keys_are_new) = (assembly.key_is_new, assembly.object_keys_are_new);
         drop(assembly);
         if is_new {
             fs::remove_file(config.data.join(CATALOG_FILE))?;
             // Nothing was sealed with it.
             if key_is_new {
                 fs::remove_file(config.key_file())?;
+            }
+            if object_keys_are_new {
+                fs::remove_file(config.object_keys_file())?;
             }
         }
         return Err(refusal);
@@ -309,9 +311,9 @@ fn s3_settings(
     config: &Config,
     connections_max: usize,
     tls: Option<Tls>,
-    memory: &Memory,
+    assembly: &Assembly,
 ) -> ripstop_s3::FrontSettings {
-    let (writes, reads) = (memory.clone(), memory.clone());
+    let (writes, reads) = (assembly.memory.clone(), assembly.memory.clone());
     ripstop_s3::FrontSettings {
         region: config.region.clone(),
         signature_v2: config.signature_v2,
@@ -329,6 +331,10 @@ fn s3_settings(
         documents_memory_max: config.face_memory(),
         pages_memory_max: config.face_memory(),
         extents_memory_max: config.face_memory(),
+        encryption: EncryptionSettings {
+            keys: assembly.object_keys.clone(),
+            default: config.encryption.clone(),
+        },
         ..ripstop_s3::FrontSettings::default()
     }
 }

@@ -30,8 +30,8 @@ pub enum EncryptionMethod {
     Named,
 }
 
-/// How an object's bytes are encrypted. A store does not look into it, but for lengths: nothing here
-/// is secret.
+/// How an object's bytes are encrypted. A store does not look into it, but for lengths: nothing
+/// here is secret.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Encryption {
     /// Who has the key of its data key.

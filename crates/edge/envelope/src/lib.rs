@@ -1,9 +1,10 @@
 //! Keys of encrypted objects.
 //!
-//! Each object that is encrypted has a [`DataKey`] of its own. It encrypts the object's streams (the
-//! whole, or each part by itself) block by block, with a [`StreamCipher`], and is kept beside them
-//! *wrapped*: encrypted with a key that is kept elsewhere, and bound to the object's name. That key
-//! is the client's, or one of a [`KeyRing`], which [`ObjectKeys`] holds while a gateway serves.
+//! Each object that is encrypted has a [`DataKey`] of its own. It encrypts the object's streams
+//! (the whole, or each part by itself) block by block, with a [`StreamCipher`], and is kept beside
+//! them *wrapped*: encrypted with a key that is kept elsewhere, and bound to the object's name.
+//! That key is the client's, or one of a [`KeyRing`], which [`ObjectKeys`] holds while a gateway
+//! serves.
 //!
 //! It deliberately does not know headers or requests, read files, or ask a service over a network.
 //!

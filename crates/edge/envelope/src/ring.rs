@@ -49,7 +49,8 @@ pub enum RingError {
     },
 }
 
-/// The name that a client means: of an address (`arn:…:key/NAME`, `arn:…:alias/NAME`) the last part.
+/// The name that a client means: of an address (`arn:…:key/NAME`, `arn:…:alias/NAME`) the last
+/// part.
 pub fn name_of(said: &str) -> &str {
     let of_address = said.strip_prefix("arn:").and_then(|address| {
         let resource = address.splitn(5, ':').nth(4)?;

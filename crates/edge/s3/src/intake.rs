@@ -189,8 +189,8 @@ pub(crate) struct CopyBody {
 }
 
 impl CopyBody {
-    /// Of an object with these attributes; with `algorithm`, etag and checksum are made of all bytes as
-    /// they pass, which are no parts then.
+    /// Of an object with these attributes; with `algorithm`, etag and checksum are made of all
+    /// bytes as they pass, which are no parts then.
     pub(crate) fn new(
         pieces: Pieces,
         attributes: Attributes,

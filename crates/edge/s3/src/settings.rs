@@ -83,8 +83,8 @@ pub struct FrontSettings {
 /// How objects are encrypted before they come to the store.
 #[derive(Clone, Debug, Default)]
 pub struct EncryptionSettings {
-    /// What wraps the keys of objects, where no client does. Default: nothing, so that it is refused
-    /// to encrypt with any.
+    /// What wraps the keys of objects, where no client does. Default: nothing, so that it is
+    /// refused to encrypt with any.
     pub keys: ObjectKeys,
     /// What is done where neither a request nor its bucket says anything. Default: nothing.
     pub default: DefaultEncryption,

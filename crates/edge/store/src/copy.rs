@@ -76,8 +76,8 @@ fn flat(error: WriteError<StoreError>) -> StoreError {
 }
 
 impl Store {
-    /// Makes the target an object of the same bytes, as they are stored. Where the target's bucket goes to their pool
-    /// they are not moved: both share their stripes.
+    /// Makes the target an object of the same bytes, as they are stored. Where the target's bucket
+    /// goes to their pool they are not moved: both share their stripes.
     pub async fn copy(
         &self,
         source: &Arc<Located>,
@@ -108,8 +108,8 @@ impl Store {
         Ok(StoredObject::new(versioning, object))
     }
 
-    /// Makes a range of an object that is not encrypted a part of an upload that is not. Where the upload's bucket goes to the pool of its bytes,
-    /// they are not moved.
+    /// Makes a range of an object that is not encrypted a part of an upload that is not. Where the
+    /// upload's bucket goes to the pool of its bytes, they are not moved.
     pub async fn copy_part(
         &self,
         source: &Arc<Located>,

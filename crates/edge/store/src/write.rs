@@ -21,8 +21,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 const RECORD_LEN_FREE: usize = 16 << 10;
 
 impl Store {
-    /// Stores `body` as the key's object; `len` bytes were announced of it. Dropping the future abandons the write,
-    /// unless the object is so short that it is written together with others, and has come.
+    /// Stores `body` as the key's object; `len` bytes were announced of it. Dropping the future
+    /// abandons the write, unless the object is so short that it is written together with others,
+    /// and has come.
     pub async fn put<B: Body<Seal = Attributes>>(
         &self,
         target: Target,

@@ -8,18 +8,21 @@ use super::{
     units::Size,
 };
 use ripstop_runtime::Layout;
+use ripstop_s3::DefaultEncryption;
 
 /// What a configuration comes to, line by line.
 pub fn describe(config: &Config) -> Vec<String> {
     let mut lines = vec![
         format!("S3 on {}, region {}, admin on {}", config.listen, config.region, config.admin),
         format!(
-            "data in {}, credentials in {}, store key in {}",
+            "data in {}, credentials in {}, store key in {}, keys of objects in {}",
             config.data.display(),
             config.credentials.display(),
-            config.key_file().display()
+            config.key_file().display(),
+            config.object_keys_file().display()
         ),
     ];
+    lines.extend(encryption(&config.encryption));
     lines.extend(config.pools.iter().flat_map(pool));
     lines.extend(config.tiers.iter().map(tier));
     lines.extend(config.tenants.iter().map(tenant));
@@ -29,6 +32,16 @@ pub fn describe(config: &Config) -> Vec<String> {
     lines.extend(webhooks.map(|hook| format!("webhook {}: {}", hook.name, hook.url)));
     lines.extend(config.kv.iter().map(|kv| format!("memcached on {}: {}", kv.listen, kv.place)));
     lines
+}
+
+fn encryption(default: &DefaultEncryption) -> Option<String> {
+    match default {
+        DefaultEncryption::Off => None,
+        DefaultEncryption::Managed => Some("objects are encrypted: AES256".to_owned()),
+        DefaultEncryption::Named(name) => {
+            Some(format!("objects are encrypted: aws:kms, key {name}"))
+        }
+    }
 }
 
 fn pool(pool: &PoolConfig) -> Vec<String> {

@@ -53,6 +53,7 @@ pub(super) struct Gateway {
     pub website_listen: Option<SocketAddr>,
     pub website_domain: Option<String>,
     pub access_log_every: Option<Span>,
+    pub encryption: Option<String>,
     pub connections_max: Option<usize>,
     pub connections_per_address_max: Option<usize>,
     pub trusted_proxies: Vec<String>,
@@ -114,6 +115,7 @@ pub(super) struct Store {
     pub lifecycle_every: Option<Span>,
     pub lifecycle_day: Option<Span>,
     pub key_file: Option<PathBuf>,
+    pub object_keys_file: Option<PathBuf>,
 }
 
 #[derive(Deserialize, Debug)]

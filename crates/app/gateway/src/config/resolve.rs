@@ -14,13 +14,17 @@ use anyhow::{Context as _, Error, Result, bail, ensure};
 use ripstop_keeper::KeeperSettings;
 use ripstop_lifecycle::Day;
 use ripstop_listen::Network;
-use ripstop_s3::ObjectOwnership;
+use ripstop_s3::{DEFAULT_NAME, DefaultEncryption, ObjectOwnership};
 use ripstop_shaping::{memory_beside_strips, memory_of_strips};
 use ripstop_store::{Quotas, StoreSettings};
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 /// Name of the store's key in the data folder, unless another path is configured.
 pub const KEY_FILE: &str = "store.key";
+
+/// Name of the file of the keys of encrypted objects in the data folder, unless another path is
+/// configured.
+pub const OBJECT_KEYS_FILE: &str = "object.keys";
 
 /// Everything that was configured, complete and consistent.
 #[derive(Clone, PartialEq, Debug)]
@@ -46,6 +50,10 @@ pub struct Config {
     pub credentials: PathBuf,
     /// Where the store's key is kept; without it: in the data folder.
     pub key_file: Option<PathBuf>,
+    /// Where the keys of encrypted objects are kept; without it: in the data folder.
+    pub object_keys_file: Option<PathBuf>,
+    /// How objects are encrypted of which neither request nor bucket says anything.
+    pub encryption: DefaultEncryption,
     /// What requests are signed for.
     pub region: String,
     /// Whether the older signature is taken too.
@@ -104,6 +112,11 @@ impl Config {
     /// Where the store's key is kept.
     pub fn key_file(&self) -> PathBuf {
         self.key_file.clone().unwrap_or_else(|| self.data.join(KEY_FILE))
+    }
+
+    /// Where the keys of encrypted objects are kept.
+    pub fn object_keys_file(&self) -> PathBuf {
+        self.object_keys_file.clone().unwrap_or_else(|| self.data.join(OBJECT_KEYS_FILE))
     }
 
     /// Bytes of memory for strips: all but what the S3 face has for its three purposes.
@@ -182,6 +195,8 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
         data,
         credentials,
         key_file: store.key_file.clone(),
+        object_keys_file: store.object_keys_file.clone(),
+        encryption: encryption(gateway.encryption.as_deref())?,
         region: gateway.region.unwrap_or_else(|| "us-east-1".into()),
         signature_v2: gateway.signature_v2.unwrap_or(true),
         object_ownership: gateway.object_ownership.map_or_else(
@@ -231,6 +246,21 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
         kv,
         webhooks: webhook::resolve(webhook)?,
     })
+}
+
+/// What `gateway.encryption` says.
+fn encryption(said: Option<&str>) -> Result<DefaultEncryption> {
+    match said {
+        None | Some("off") => Ok(DefaultEncryption::Off),
+        Some("AES256") => Ok(DefaultEncryption::Managed),
+        Some("aws:kms") => Ok(DefaultEncryption::Named(DEFAULT_NAME.to_owned())),
+        Some(other) => match other.strip_prefix("aws:kms:").filter(|name| !name.is_empty()) {
+            Some(name) => Ok(DefaultEncryption::Named(name.to_owned())),
+            None => bail!(
+                "gateway.encryption is {other:?}: \"off\", \"AES256\", \"aws:kms\" or \"aws:kms:NAME\" is wanted"
+            ),
+        },
+    }
 }
 
 fn memory(key: &str, value: Option<Size>, default: usize) -> Result<usize> {

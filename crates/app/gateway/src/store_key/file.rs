@@ -1,16 +1,10 @@
-use anyhow::{Context as _, Result, bail, ensure};
+use crate::secret_file;
+use anyhow::{Context as _, Result, ensure};
 use ripstop_runtime::Seals;
 use ripstop_seal::{KeyId, StoreKey};
-use std::{
-    fs::{self, File, OpenOptions},
-    io::{ErrorKind, Read as _, Write as _},
-    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
-    path::Path,
-};
+use std::{fs, path::Path};
 use zeroize::Zeroizing;
 
-/// Most bytes of it.
-const FILE_LEN_MAX: u64 = 64 << 10;
 /// The line that says since when the store seals, milliseconds since 1970.
 const SINCE: &str = "sealed-since-ms ";
 const FIRST_LINE: &str =
@@ -26,26 +20,8 @@ pub struct KeyFile {
 impl KeyFile {
     /// The file at `path`, if there is one.
     pub fn read(path: &Path) -> Result<Option<Self>> {
-        let at = || format!("key {}", path.display());
-        let opened = match File::open(path) {
-            Ok(opened) => opened,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error).with_context(at),
-        };
-        let metadata = opened.metadata().with_context(at)?;
-        let mode = metadata.permissions().mode();
-        if mode & 0o077 != 0 {
-            bail!(
-                "{} can be read by users other than its owner (mode {:o}): chmod 600",
-                at(),
-                mode & 0o777
-            );
-        }
-        // Room for all of it from the start: a text that moves as it grows leaves copies behind.
-        let len = metadata.len().min(FILE_LEN_MAX) as usize;
-        let mut text = Zeroizing::new(String::with_capacity(len + 1));
-        opened.take(FILE_LEN_MAX).read_to_string(&mut text).with_context(at)?;
-        Self::parse(&text).with_context(at).map(Some)
+        let Some(text) = secret_file::read(path)? else { return Ok(None) };
+        Self::parse(&text).with_context(|| format!("key {}", path.display())).map(Some)
     }
 
     fn parse(text: &str) -> Result<Self> {
@@ -69,7 +45,7 @@ impl KeyFile {
         let made = Self { keys: vec![StoreKey::generate()], since_ms };
         let key = made.keys[0].to_text();
         let text = Zeroizing::new(format!("{FIRST_LINE}\n{}\n{SINCE}{since_ms}\n", *key));
-        write(path, text.as_bytes())?;
+        secret_file::create(path, text.as_bytes())?;
         Ok(made)
     }
 
@@ -85,29 +61,18 @@ impl KeyFile {
     }
 }
 
-/// A new file of this, for its owner alone, durable.
-fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let at = || format!("key {}", path.display());
-    let mut options = OpenOptions::new();
-    let opened = options.write(true).create_new(true).mode(0o600).open(path);
-    let mut out = opened.with_context(at)?;
-    out.write_all(bytes).and_then(|()| out.sync_all()).with_context(at)?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = File::open(folder.unwrap_or(Path::new("."))).with_context(at)?;
-    folder.sync_all().with_context(at)
-}
-
 /// Copies a key's file, which is looked at before, to a place where there is none.
 pub fn copy(from: &Path, to: &Path) -> Result<()> {
     KeyFile::read(from)?.with_context(|| format!("there is no key {}", from.display()))?;
     let bytes = Zeroizing::new(fs::read(from)?);
-    write(to, &bytes)
+    secret_file::create(to, &bytes)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::config::KEY_FILE;
+    use std::os::unix::fs::PermissionsExt as _;
 
     #[test]
     fn a_key_is_made_once_for_its_owner_and_read_again() {

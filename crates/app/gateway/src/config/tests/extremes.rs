@@ -153,6 +153,7 @@ async fn serve(mut config: Config) {
     let folder = tempfile::tempdir().unwrap();
     config.data = folder.path().join("data");
     config.key_file = config.key_file.map(|file| folder.path().join(file));
+    config.object_keys_file = config.object_keys_file.map(|file| folder.path().join(file));
     let _folder = DataFolder::create(&config).unwrap();
     let assembly = assemble(&config, &Unwatched).await.unwrap();
     assembly.pools[0].1.shape(super::super::shaping(
