@@ -15,7 +15,7 @@ impl Day {
         Self { ms: if ms == 0 { 1 } else { ms } }
     }
 
-    /// The end of the day in which so many days after a time have passed, in milliseconds since
+    /// The end of the day in which this many days after a time have passed, in milliseconds since
     /// 1970.
     pub const fn ends_after(self, from_ms: u64, days: u32) -> u64 {
         let passed_ms = from_ms.saturating_add(self.ms.saturating_mul(days as u64));

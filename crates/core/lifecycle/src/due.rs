@@ -1,6 +1,6 @@
 //! When versions and uploads become due.
 
-use crate::{Day, Expiration, Filter, Noncurrent, Rule, Rules, Standing, View, When};
+use crate::{Day, Due, Expiration, Filter, LifecycleRule, Noncurrent, Rules, Standing, View};
 
 /// That something is removed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,19 +30,19 @@ impl Rules {
 }
 
 fn earliest<'a>(
-    rules: impl Iterator<Item = &'a Rule>,
-    at: impl Fn(&Rule) -> Option<u64>,
+    rules: impl Iterator<Item = &'a LifecycleRule>,
+    at: impl Fn(&LifecycleRule) -> Option<u64>,
 ) -> Option<Removal<'a>> {
     let removals = rules.filter_map(|rule| Some(Removal { at_ms: at(rule)?, rule: &rule.id }));
     removals.min_by_key(|removal| removal.at_ms)
 }
 
-impl Rule {
+impl LifecycleRule {
     fn removal_at(&self, view: &View<'_>, day: Day) -> Option<u64> {
         let View { modified_ms, .. } = *view;
         let since = |when| match when {
-            When::AfterDays(days) => day.ends_after(modified_ms, days),
-            When::At(ms) => ms,
+            Due::AfterDays(days) => day.ends_after(modified_ms, days),
+            Due::At(ms) => ms,
         };
         match view.standing {
             Standing::Latest => match self.expiration? {

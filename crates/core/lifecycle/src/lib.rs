@@ -5,14 +5,14 @@
 //! documents, catalogs and clocks: who asks compares the time, and does what is due.
 //!
 //! ```
-//! use ripstop_lifecycle::{Day, Expiration, Filter, Rule, Rules, Standing, View, When};
+//! use ripstop_lifecycle::{Day, Expiration, Filter, LifecycleRule, Rules, Standing, View, Due};
 //!
-//! let rule = Rule {
+//! let rule = LifecycleRule {
 //!     id: "logs".into(),
 //!     is_enabled: true,
 //!     filter: Filter { prefix: "logs/".into(), ..Filter::default() },
-//!     expiration: Some(Expiration::Objects(When::AfterDays(30))),
-//!     ..Rule::default()
+//!     expiration: Some(Expiration::Objects(Due::AfterDays(30))),
+//!     ..LifecycleRule::default()
 //! };
 //! let rules = Rules::new(vec![rule]);
 //! let view = View {
@@ -42,6 +42,6 @@ mod view;
 pub use day::Day;
 pub use due::Removal;
 pub use filter::Filter;
-pub use rule::{Expiration, Noncurrent, Rule, Rules, When};
+pub use rule::{Due, Expiration, LifecycleRule, Noncurrent, Rules};
 pub use succession::{Shown, Succession};
 pub use view::{Standing, View};

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 /// When something becomes due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum When {
+pub enum Due {
     /// This many days after the object was written, at the end of that day; at least one.
     AfterDays(u32),
     /// At this time, in milliseconds since 1970, whenever the object was written.
@@ -15,7 +15,7 @@ pub enum When {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Expiration {
     /// Objects, and delete markers of keys of which nothing else is left.
-    Objects(When),
+    Objects(Due),
     /// Only such delete markers, as soon as they are.
     LoneMarkers,
 }
@@ -31,7 +31,7 @@ pub struct Noncurrent {
 
 /// One rule.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Rule {
+pub struct LifecycleRule {
     /// Its name, unique in its bucket.
     pub id: String,
     /// Whether it is followed.
@@ -49,16 +49,16 @@ pub struct Rule {
 
 /// A bucket's rules, in their order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Rules(Vec<Rule>);
+pub struct Rules(Vec<LifecycleRule>);
 
 impl Rules {
     /// These.
-    pub const fn new(rules: Vec<Rule>) -> Self {
+    pub const fn new(rules: Vec<LifecycleRule>) -> Self {
         Self(rules)
     }
 
     /// Those that are followed.
-    pub(crate) fn followed(&self) -> impl Iterator<Item = &Rule> {
+    pub(crate) fn followed(&self) -> impl Iterator<Item = &LifecycleRule> {
         self.0.iter().filter(|rule| rule.is_enabled)
     }
 
@@ -77,7 +77,7 @@ impl Rules {
 }
 
 /// The longest prefix that those of all rules begin with; `None` where there is no rule.
-fn common_prefix<'a>(rules: impl Iterator<Item = &'a Rule>) -> Option<&'a str> {
+fn common_prefix<'a>(rules: impl Iterator<Item = &'a LifecycleRule>) -> Option<&'a str> {
     rules.map(|rule| &*rule.filter.prefix).reduce(|one, other| {
         let mut len = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
         while !one.is_char_boundary(len) {

@@ -1,19 +1,19 @@
 use crate::{
-    Day, Expiration, Filter, Noncurrent, Removal, Rule, Rules, Shown, Standing, Succession, View,
-    When,
+    Day, Due, Expiration, Filter, LifecycleRule, Noncurrent, Removal, Rules, Shown, Standing,
+    Succession, View,
 };
 use alloc::{borrow::ToOwned, string::String, vec, vec::Vec};
 use proptest::prelude::*;
 
 const DAY_MS: u64 = 86_400_000;
 
-fn rule(id: &str, prefix: &str) -> Rule {
+fn rule(id: &str, prefix: &str) -> LifecycleRule {
     let filter = Filter { prefix: prefix.to_owned(), ..Filter::default() };
-    Rule { id: id.to_owned(), is_enabled: true, filter, ..Rule::default() }
+    LifecycleRule { id: id.to_owned(), is_enabled: true, filter, ..LifecycleRule::default() }
 }
 
-fn expiring(id: &str, prefix: &str, when: When) -> Rule {
-    Rule { expiration: Some(Expiration::Objects(when)), ..rule(id, prefix) }
+fn expiring(id: &str, prefix: &str, when: Due) -> LifecycleRule {
+    LifecycleRule { expiration: Some(Expiration::Objects(when)), ..rule(id, prefix) }
 }
 
 fn view(key: &str, standing: Standing) -> View<'_> {
@@ -23,10 +23,10 @@ fn view(key: &str, standing: Standing) -> View<'_> {
 #[test]
 fn days_end_at_midnight_and_of_two_rules_the_earlier_counts() {
     let rules = Rules::new(vec![
-        expiring("later", "", When::AfterDays(9)),
-        expiring("first", "a", When::AfterDays(2)),
-        expiring("second", "ab", When::AfterDays(2)),
-        expiring("date", "abc", When::At(DAY_MS)),
+        expiring("later", "", Due::AfterDays(9)),
+        expiring("first", "a", Due::AfterDays(2)),
+        expiring("second", "ab", Due::AfterDays(2)),
+        expiring("date", "abc", Due::At(DAY_MS)),
     ]);
     let removal = |key| {
         let found = rules.removal(&view(key, Standing::Latest), Day::STANDARD);
@@ -43,15 +43,16 @@ fn days_end_at_midnight_and_of_two_rules_the_earlier_counts() {
 fn a_delete_marker_alone_goes_by_days_too_unless_a_rule_asks_for_what_it_cannot_have() {
     let lone = view("k", Standing::LoneMarker);
     let of = |rule| Rules::new(vec![rule]).removal(&lone, Day::STANDARD).map(|it| it.at_ms);
-    assert_eq!(of(expiring("days", "", When::AfterDays(1))), Some(2 * DAY_MS));
-    let markers = Rule { expiration: Some(Expiration::LoneMarkers), ..rule("markers", "k") };
+    assert_eq!(of(expiring("days", "", Due::AfterDays(1))), Some(2 * DAY_MS));
+    let markers =
+        LifecycleRule { expiration: Some(Expiration::LoneMarkers), ..rule("markers", "k") };
     assert_eq!(of(markers.clone()), Some(1));
     let object = view("k", Standing::Latest);
     assert_eq!(Rules::new(vec![markers.clone()]).removal(&object, Day::STANDARD), None);
     let filter = Filter { tags: vec![("a".into(), "b".into())], ..Filter::default() };
-    assert_eq!(of(Rule { filter, ..markers.clone() }), None);
+    assert_eq!(of(LifecycleRule { filter, ..markers.clone() }), None);
     let filter = Filter { shorter_than: Some(9), ..Filter::default() };
-    assert_eq!(of(Rule { filter, ..markers }), None);
+    assert_eq!(of(LifecycleRule { filter, ..markers }), None);
 }
 
 #[test]
@@ -63,7 +64,7 @@ fn sizes_are_compared_strictly_and_all_tags_must_be_there() {
         shorter_than: Some(20),
         ..Filter::default()
     };
-    let rules = Rules::new(vec![Rule { filter, ..expiring("r", "", When::At(5)) }]);
+    let rules = Rules::new(vec![LifecycleRule { filter, ..expiring("r", "", Due::At(5)) }]);
     let is_due = |len, tags: Option<&[(String, String)]>| {
         let view = View { len, tags, ..view("k", Standing::Latest) };
         rules.removal(&view, Day::STANDARD).is_some()
@@ -76,10 +77,10 @@ fn sizes_are_compared_strictly_and_all_tags_must_be_there() {
 
 #[test]
 fn a_walk_is_confined_to_what_all_rules_begin_with() {
-    let off = Rule { is_enabled: false, ..expiring("off", "", When::At(0)) };
-    let uploads = Rule { uploads_after_days: Some(1), ..rule("uploads", "up") };
-    let all = |rules: &[Rule]| Rules::new(rules.to_vec());
-    let (one, other) = (expiring("1", "aé/x", When::At(0)), expiring("2", "aè/", When::At(0)));
+    let off = LifecycleRule { is_enabled: false, ..expiring("off", "", Due::At(0)) };
+    let uploads = LifecycleRule { uploads_after_days: Some(1), ..rule("uploads", "up") };
+    let all = |rules: &[LifecycleRule]| Rules::new(rules.to_vec());
+    let (one, other) = (expiring("1", "aé/x", Due::At(0)), expiring("2", "aè/", Due::At(0)));
     assert_eq!(all(&[off.clone(), uploads.clone()]).prefix_of_objects(), None);
     assert_eq!(all(&[off, uploads.clone()]).prefix_of_uploads(), Some("up"));
     assert_eq!(all(&[one.clone(), uploads.clone()]).prefix_of_objects(), Some("aé/x"));
@@ -117,10 +118,10 @@ fn versions_stand_as_those_before_and_after_them_say() {
     assert_eq!(all, expected);
 }
 
-fn any_rule() -> impl Strategy<Value = Rule> {
+fn any_rule() -> impl Strategy<Value = LifecycleRule> {
     let when = prop_oneof![
-        (1..9_u32).prop_map(When::AfterDays),
-        (0..9_u64).prop_map(|days| When::At(days * DAY_MS)),
+        (1..9_u32).prop_map(Due::AfterDays),
+        (0..9_u64).prop_map(|days| Due::At(days * DAY_MS)),
     ];
     let expiration =
         prop_oneof![when.prop_map(Expiration::Objects), Just(Expiration::LoneMarkers),];
@@ -138,7 +139,14 @@ fn any_rule() -> impl Strategy<Value = Rule> {
             |((prefix, longer_than, shorter_than), is_enabled, expiration, noncurrent, days)| {
                 let filter = Filter { prefix, longer_than, shorter_than, ..Filter::default() };
                 let id = String::from("r");
-                Rule { id, is_enabled, filter, expiration, noncurrent, uploads_after_days: days }
+                LifecycleRule {
+                    id,
+                    is_enabled,
+                    filter,
+                    expiration,
+                    noncurrent,
+                    uploads_after_days: days,
+                }
             },
         )
 }
@@ -197,7 +205,7 @@ proptest! {
     #[test]
     fn what_a_rule_keeps_is_kept(kept in 0..5_u32, later in 0..9_u32) {
         let noncurrent = Some(Noncurrent { after_days: 1, kept });
-        let rules: Vec<_> = [Rule { noncurrent, ..rule("r", "") }].into();
+        let rules: Vec<_> = [LifecycleRule { noncurrent, ..rule("r", "") }].into();
         let view = view("k", Standing::Noncurrent { since_ms: 0, later });
         let rules = Rules::new(rules);
         let removal = rules.removal(&view, Day::STANDARD);

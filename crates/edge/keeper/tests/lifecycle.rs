@@ -43,7 +43,7 @@ async fn with_rules(versioning: Versioning, rules: &[&str]) -> Bench {
     bench
 }
 
-/// Removes what is due so many days from now.
+/// Removes what is due this many days from now.
 async fn after_days(bench: &Bench, days: u64) -> Aged {
     let now_ms = ripstop_host::unix_ms() + days * DAY_MS;
     bench.keeper.remove_due(READER, Day::STANDARD, now_ms).await.expect("walked")

@@ -1,4 +1,5 @@
-//! What is configured of buckets as it was last read, so that an answer costs no look at its bucket.
+//! What is configured of buckets as it was last read, so that an answer costs no look at its
+//! bucket.
 
 use crate::{lifecycle, logging, notification};
 use ripstop_catalog::Bucket;

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 /// What a webhook was sent: its head, and its document.
 type Told = (String, serde_json::Value);
 
-/// A server that answers so many first requests with 500, and hands on what it is sent.
+/// A server that answers this many first requests with 500, and hands on what it is sent.
 async fn webhook(failures: usize) -> (SocketAddr, mpsc::UnboundedReceiver<Told>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -5,7 +5,7 @@ use crate::{
     error::{Code, Failure, Outcome},
     xml::{Malformed, Node},
 };
-use ripstop_lifecycle::{Day, Expiration, Noncurrent, Rule, When};
+use ripstop_lifecycle::{Day, Due, Expiration, LifecycleRule, Noncurrent};
 
 /// Most noncurrent versions that a rule keeps.
 const KEPT_MAX: i32 = 100;
@@ -14,7 +14,7 @@ const CLASSES: [&str; 6] =
     ["STANDARD_IA", "ONEZONE_IA", "INTELLIGENT_TIERING", "GLACIER_IR", "GLACIER", "DEEP_ARCHIVE"];
 
 /// Adds to a rule what it does.
-pub(super) fn add(node: &Node<'_>, rule: Rule) -> Outcome<Rule> {
+pub(super) fn add(node: &Node<'_>, rule: LifecycleRule) -> Outcome<LifecycleRule> {
     let expiration = node.child("Expiration")?;
     let noncurrent = node.child("NoncurrentVersionExpiration")?;
     let uploads = node.child("AbortIncompleteMultipartUpload")?;
@@ -34,13 +34,13 @@ pub(super) fn add(node: &Node<'_>, rule: Rule) -> Outcome<Rule> {
         let message = format!("{} to other storage classes is not implemented", transition.name);
         return Err(Failure::new(Code::NotImplemented, message));
     }
-    let rule = Rule { expiration, noncurrent, uploads_after_days, ..rule };
+    let rule = LifecycleRule { expiration, noncurrent, uploads_after_days, ..rule };
     check_filter(&rule)?;
     Ok(rule)
 }
 
 /// Refuses what is asked of objects' tags or lengths and done to what has none.
-fn check_filter(rule: &Rule) -> Outcome<()> {
+fn check_filter(rule: &LifecycleRule) -> Outcome<()> {
     let what = if rule.uploads_after_days.is_some() {
         "AbortIncompleteMultipartUpload"
     } else if rule.expiration == Some(Expiration::LoneMarkers) {
@@ -67,9 +67,9 @@ fn expire(node: &Node<'_>) -> Outcome<Option<Expiration>> {
     match (days, date, node.text_of("ExpiredObjectDeleteMarker")?) {
         (Some(days), None, None) => {
             let days = positive(days, "Days", "Expiration")?;
-            Ok(Some(Expiration::Objects(When::AfterDays(days))))
+            Ok(Some(Expiration::Objects(Due::AfterDays(days))))
         }
-        (None, Some(date), None) => Ok(Some(Expiration::Objects(When::At(midnight(date)?)))),
+        (None, Some(date), None) => Ok(Some(Expiration::Objects(Due::At(midnight(date)?)))),
         (None, None, Some("true")) => Ok(Some(Expiration::LoneMarkers)),
         (None, None, Some("false")) => Ok(None),
         _ => Err(Malformed.into()),

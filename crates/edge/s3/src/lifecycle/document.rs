@@ -5,7 +5,7 @@ use crate::{
     error::{Code, Failure, Outcome},
     xml::{self, Element, Limits, Malformed, Node, copy},
 };
-use ripstop_lifecycle::{Rule, Rules};
+use ripstop_lifecycle::{LifecycleRule, Rules};
 use sha2::{Digest as _, Sha256};
 
 /// The name of the document among those of its bucket.
@@ -62,7 +62,7 @@ impl Sizes {
 pub(crate) struct Configured {
     /// Its rules.
     #[cfg(test)]
-    pub(crate) rules: Vec<Rule>,
+    pub(crate) rules: Vec<LifecycleRule>,
     /// The elements of the document as they are kept.
     elements: Element,
 }
@@ -112,7 +112,7 @@ pub(crate) fn stored(document: &str) -> Option<Rules> {
     rules.ok().map(Rules::new)
 }
 
-fn read(root: &Node<'_>) -> Outcome<Vec<Rule>> {
+fn read(root: &Node<'_>) -> Outcome<Vec<LifecycleRule>> {
     root.named(ROOT)?.only(&["Rule"])?;
     if root.children.is_empty() {
         return Err(Malformed.into());
@@ -137,7 +137,7 @@ fn read(root: &Node<'_>) -> Outcome<Vec<Rule>> {
 }
 
 /// Reads one rule; one that has no name yet has an empty one.
-fn rule(node: &Node<'_>) -> Outcome<Rule> {
+fn rule(node: &Node<'_>) -> Outcome<LifecycleRule> {
     node.only(&[
         "ID",
         "Status",
@@ -160,6 +160,6 @@ fn rule(node: &Node<'_>) -> Outcome<Rule> {
         Some(_) | None => return Err(Malformed.into()),
     };
     let filter = filter::of_rule(node)?;
-    let rule = Rule { id: id.to_owned(), is_enabled, filter, ..Rule::default() };
+    let rule = LifecycleRule { id: id.to_owned(), is_enabled, filter, ..LifecycleRule::default() };
     action::add(node, rule)
 }

@@ -3,7 +3,7 @@ use crate::{
     error::{Code, Failure, Outcome},
     xml,
 };
-use ripstop_lifecycle::{Expiration, Filter, Noncurrent, Rules, When};
+use ripstop_lifecycle::{Due, Expiration, Filter, Noncurrent, Rules};
 
 fn configured(document: &str) -> Outcome<Configured> {
     Configured::from_root(&xml::parse(document.as_bytes(), LIMITS)?)
@@ -34,7 +34,7 @@ fn a_document_comes_back_in_the_form_it_had_and_says_the_same() {
     let expected = read.rules.clone();
     let [first, second, third] = &expected[..] else { panic!("{expected:?}") };
     assert_eq!((&*first.id, first.is_enabled, &*first.filter.prefix), ("a & b", true, " x/"));
-    let date = Expiration::Objects(When::At(1_893_542_400_000));
+    let date = Expiration::Objects(Due::At(1_893_542_400_000));
     assert_eq!(first.expiration, Some(date));
     let filter = Filter {
         prefix: "p".into(),
