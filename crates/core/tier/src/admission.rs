@@ -10,10 +10,13 @@ const ROWS: u32 = 4;
 const COUNTERS: u32 = 16;
 /// The most that a counter counts.
 const COUNT_MAX: u8 = 15;
-/// All counters are halved once names were asked for as many times as there are words, times this.
-const PERIOD: u32 = 10;
-/// Words of a sketch, at least and at most: 8 KiB to 8 MiB.
-const WORDS_MIN: usize = 1 << 10;
+/// Words for each name that the memory holds, so that names seldom share all counters within a
+/// period.
+const WORDS: usize = 4;
+/// All counters are halved once names were asked for this many times for each that it holds.
+const PERIOD: usize = 10;
+/// Words of a sketch, at least and at most: 32 KiB to 8 MiB.
+const WORDS_MIN: usize = 1 << 12;
 const WORDS_MAX: usize = 1 << 20;
 /// A name that was asked for this often within a period is let in.
 pub const TIER_ADMIT_AT: u8 = 2;
@@ -31,8 +34,8 @@ pub struct TierAdmission {
 impl TierAdmission {
     /// Of a memory that holds about this many names.
     pub fn new(names: usize) -> Self {
-        let words = names.clamp(WORDS_MIN, WORDS_MAX).next_power_of_two();
-        Self { words: vec![0; words], asked: 0, period: words as u32 * PERIOD }
+        let words = names.saturating_mul(WORDS).clamp(WORDS_MIN, WORDS_MAX).next_power_of_two();
+        Self { words: vec![0; words], asked: 0, period: (words / WORDS * PERIOD) as u32 }
     }
 
     /// A name was asked for, which has this hash; whether it is worth keeping.
@@ -106,8 +109,10 @@ mod tests {
     #[test]
     fn what_is_asked_for_once_is_hardly_ever_let_in() {
         let mut admission = TierAdmission::new(1 << 12);
-        let let_in = (0..4 << 12).filter(|&number| admission.asked(hash(number))).count();
-        assert!(let_in < 4 * 41, "{let_in} of {} once-asked names", 4 << 12);
+        // Period after period, each of ten times as many names as it holds.
+        let all = 30 << 12;
+        let let_in = (0..all).filter(|&number| admission.asked(hash(number))).count();
+        assert!(let_in < all as usize / 25, "{let_in} of {all} once-asked names");
     }
 
     #[test]
@@ -118,7 +123,7 @@ mod tests {
         }
         assert_eq!(admission.count(hash(7)), 15);
         // Others of a few names, period after period.
-        for at in 0..5 * (10 << 10) {
+        for at in 0..8 * (10 << 10) {
             admission.asked(hash(1000 + at % 50));
         }
         assert!(admission.count(hash(7)) < TIER_ADMIT_AT);

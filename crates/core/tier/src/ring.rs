@@ -32,11 +32,6 @@ impl Ring {
         }
     }
 
-    /// Whether other servers have points.
-    pub(crate) fn has_others(&self, server: ServerId) -> bool {
-        self.points.iter().any(|point| point.1 != server)
-    }
-
     /// The first server at or after the key's place that is not down.
     pub(crate) fn server(&self, key: KeyHash, down: &BTreeSet<ServerId>) -> Option<ServerId> {
         let place = key.0 as u64;

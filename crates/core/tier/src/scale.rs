@@ -34,8 +34,10 @@ impl MemoryTier {
     pub(crate) fn server_leaves(&mut self, server: ServerId) {
         let Some(&ring) = self.homes.get(&server) else { return };
         let step = |point| Step { ring, server, point, is_leaving: true };
-        let is_known = self.shifts.steps.iter().any(|it| it.server == server && it.is_leaving);
-        if !is_known && self.rings[ring].has_others(server) {
+        // One that was added has no points yet, but has them before this one loses its own.
+        let others = self.homes.iter().filter(|(other, home)| **home == ring && **other != server);
+        let stays = others.filter(|(other, _)| !self.shifts.is_leaving(**other)).count() > 0;
+        if stays && !self.shifts.is_leaving(server) {
             self.shifts.steps.extend(crate::ring::points(server).map(step));
         }
     }

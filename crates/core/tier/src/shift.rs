@@ -46,6 +46,12 @@ impl Shifts {
         self.steps.is_empty() && self.current.is_none()
     }
 
+    /// Whether a server is to have nothing any more.
+    pub(crate) fn is_leaving(&self, server: ServerId) -> bool {
+        let current = self.current.iter().map(|shift| &shift.step);
+        self.steps.iter().chain(current).any(|it| it.server == server && it.is_leaving)
+    }
+
     /// When to look on, if that waits for nothing else.
     pub(crate) fn deadline(&self) -> Option<Timestamp> {
         let is_looking = |shift: &Shift| shift.moving == 0 || !matches!(shift.look, Look::Done);

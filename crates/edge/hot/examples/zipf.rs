@@ -30,6 +30,8 @@ const STORED_MAX: u64 = 56 << 20;
 const CODE: (usize, usize) = (5, 3);
 const SERVERS: usize = 9;
 const READERS: usize = 16;
+/// How many times longer than others the time is in which the tier fills.
+const FILLING: u32 = 4;
 /// The law's exponent, as YCSB has it.
 const EXPONENT: f64 = 0.99;
 
@@ -158,8 +160,8 @@ async fn main() {
     let hot = hot(&tier_of(CODE, &servers, STORED_MAX));
     let pool = scene.pool.clone().with_hot(Arc::new(hot.clone()));
     let before = scene.gets();
-    let took = load(&pool, &places, &law, span).await;
-    show("with, while it fills", &took, span, scene.gets() - before);
+    let took = load(&pool, &places, &law, span * FILLING).await;
+    show("with, while it fills", &took, span * FILLING, scene.gets() - before);
     let before = scene.gets();
     let took = load(&pool, &places, &law.seeded(99), span).await;
     let whole = show("with", &took, span, scene.gets() - before);
