@@ -88,7 +88,11 @@ fn tell(table: &Table, policy: &str, worst: usize) {
     );
     let at = |name: &str| table.index(name).expect("fields have this column");
     let number = |cell: &Cell| cell.number().map_or_else(|| "-".into(), |it| format!("{it:.3}"));
-    let mut rows = vec![["setting", "mean", "±", "rival", "p99", "±", "rival", "runaways"].map(String::from).to_vec()];
+    let mut rows = vec![
+        ["setting", "mean", "±", "rival", "p99", "±", "rival", "runaways"]
+            .map(String::from)
+            .to_vec(),
+    ];
     for row in stand.worst.iter().take(worst) {
         let cell = |name: &str| &row[at(name)];
         let width = |low: &str, high: &str| match (cell(low).number(), cell(high).number()) {

@@ -16,8 +16,8 @@ use crate::{
 };
 use alloc::collections::BTreeMap;
 use core::time::Duration;
-pub(crate) use course::{Course, Spares, still_open};
 use course::power;
+pub(crate) use course::{Course, Spares, still_open};
 use crowd::{Pool, quiet};
 use delays::Delays;
 pub(crate) use line::{Line, Point};

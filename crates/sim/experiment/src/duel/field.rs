@@ -82,7 +82,8 @@ pub fn field(
     done: impl Fn() + Sync,
 ) -> Table {
     let jobs: Vec<(usize, &Drawn)> = settings.iter().enumerate().collect();
-    let rows = sweep(&jobs, threads, |&(number, drawn)| bout(number, drawn, policies, budget), done);
+    let rows =
+        sweep(&jobs, threads, |&(number, drawn)| bout(number, drawn, policies, budget), done);
     let mut table = Table::new(COLUMNS);
     rows.into_iter().flatten().for_each(|row| table.push(row));
     table
@@ -115,12 +116,7 @@ fn average(runs: &[Played], of: fn(&Played) -> f64) -> f64 {
     runs.iter().map(of).sum::<f64>() / runs.len() as f64
 }
 
-fn bout(
-    number: usize,
-    drawn: &Drawn,
-    policies: &[PolicyChoice],
-    budget: Budget,
-) -> Vec<Vec<Cell>> {
+fn bout(number: usize, drawn: &Drawn, policies: &[PolicyChoice], budget: Budget) -> Vec<Vec<Cell>> {
     let warmup = (drawn.load.requests() / 10.0) as u64;
     let seeds = |policy: &PolicyChoice| -> Vec<Played> {
         (1..=budget.seeds).map(|seed| play(drawn, policy, seed, warmup)).collect()
@@ -195,7 +191,9 @@ pub fn stand(table: &Table, policy: &str) -> Stand {
     let settings = worst.len();
     let count = |is: &dyn Fn(&Vec<Cell>) -> bool| worst.iter().filter(|row| is(row)).count();
     let middle = |name: &str| {
-        libm::exp(worst.iter().map(|row| libm::log(number(row, name))).sum::<f64>() / settings as f64)
+        libm::exp(
+            worst.iter().map(|row| libm::log(number(row, name))).sum::<f64>() / settings as f64,
+        )
     };
     Stand {
         settings,

@@ -57,9 +57,9 @@ pub fn drawn(seed: u64, number: u64, requests: u64) -> Drawn {
 pub fn codes(setting: &Setting, limits: Limits) -> Vec<Code> {
     let stored = setting.code;
     let is_spread = setting.layout == Layout::Spread;
-    let possible = |&k: &usize| match is_spread {
-        true => k == stored.k(),
-        false => stored.k().is_multiple_of(k) && k <= usize::from(limits.k_max),
+    let possible = |&k: &usize| {
+        let divides = stored.k().is_multiple_of(k) && k <= usize::from(limits.k_max);
+        if is_spread { k == stored.k() } else { divides }
     };
     let of = |k: usize| {
         let most = (stored.n() * k / stored.k()).min((limits.r_max * k as f64) as usize);
@@ -114,12 +114,12 @@ impl Draw {
                 setting.code = Code::new(n, k).expect("it is a code");
                 setting.layout = Layout::Spread;
                 let nodes = n + self.dice.below(3) as usize;
-                self.nodes(&mut setting, nodes, self_lanes(lanes, nodes));
+                self.nodes(&mut setting, nodes, lanes_each(lanes, nodes));
                 self.say(&format!("({n},{k}) spread"));
             }
             _ => {
                 setting.code = Code::new(24, 12).expect("12 of 24 is a code");
-                self.nodes(&mut setting, 2, self_lanes(lanes, 2));
+                self.nodes(&mut setting, 2, lanes_each(lanes, 2));
                 self.say("shared, K 12");
             }
         }
@@ -163,7 +163,11 @@ impl Draw {
                 let (share, late_ms) = (self.between(0.01, 0.15), self.between(100.0, 800.0));
                 self.say(&format!("{:.0} % late by {late_ms:.0} ms and more", share * 100.0));
                 let late = move |dice: &mut Dice| {
-                    if dice.uniform() < share { late_ms * (1.0 + 0.5 * dice.uniform()) } else { 0.0 }
+                    if dice.uniform() < share {
+                        late_ms * (1.0 + 0.5 * dice.uniform())
+                    } else {
+                        0.0
+                    }
                 };
                 self.recorded(move |dice, mb| {
                     30.0 * libm::exp(0.25 * dice.normal()) + 12.0 * mb + late(dice)
@@ -176,9 +180,7 @@ impl Draw {
             _ => {
                 let sigma = self.between(0.3, 1.1);
                 self.say(&format!("lognormal {sigma:.1}"));
-                self.recorded(move |dice, mb| {
-                    25.0 * libm::exp(sigma * dice.normal()) + 12.0 * mb
-                })
+                self.recorded(move |dice, mb| 25.0 * libm::exp(sigma * dice.normal()) + 12.0 * mb)
             }
         }
     }
@@ -275,7 +277,7 @@ impl Draw {
 }
 
 /// Lanes of each of several nodes that have this many together.
-fn self_lanes(all: u16, nodes: usize) -> u16 {
+fn lanes_each(all: u16, nodes: usize) -> u16 {
     (all / nodes as u16).clamp(2, 16)
 }
 
@@ -285,7 +287,7 @@ mod tests {
 
     #[test]
     fn a_seed_draws_the_same_settings_always_and_another_draws_others() {
-        let names = |seed| (0..40).map(|number| drawn(seed, number, 1000).arena.name);
+        let names = |seed| (0..40).map(move |number| drawn(seed, number, 1000).arena.name);
         assert!(names(1).eq(names(1)));
         assert!(names(1).zip(names(2)).all(|(one, other)| one != other));
     }
