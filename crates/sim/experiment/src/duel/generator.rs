@@ -32,7 +32,7 @@ const RECORDED_SIZES: [u64; 5] = [10_000, 100_000, 1_000_000, 4_000_000, 16_000_
 /// Load at which a surge or a burst ends, at most.
 const PEAK_MAX: f64 = 1.1;
 
-/// The setting number `number` of those that `seed` stands for, for runs of so many requests.
+/// The setting number `number` of those that `seed` stands for, for runs of this many requests.
 pub fn drawn(seed: u64, number: u64, requests: u64) -> Drawn {
     let mut draw = Draw { dice: Dice::numbered(seed, number), name: format!("{number:03}") };
     let mut setting = draw.pool();
