@@ -13,7 +13,8 @@ use std::{
 /// What is drawn, and how much is played.
 #[derive(Args, Debug)]
 pub(crate) struct Duel {
-    /// Settings to draw: lanes, layouts, sizes, delays, correlation, cancellations, arrivals, loads.
+    /// Settings to draw: lanes, layouts, sizes, delays, correlation, cancellations, arrivals and
+    /// loads.
     #[arg(long, value_name = "N", default_value = "100")]
     pub generated: NonZeroU16,
     /// Runs of each policy in each setting, with the seeds 1 to N; confidence wants 2.

@@ -43,6 +43,7 @@ pub struct Foresight {
     learn_at: u64,
     /// How often that happened.
     generation: u64,
+    /// Lanes of the pool.
     lanes: usize,
     /// Smoothed lane time that a cancellation costs, milliseconds.
     stopping_ms: MovingAverage,
@@ -60,7 +61,6 @@ type Key = (Operation, Chunking, u64, usize, usize);
 /// What is known of a class.
 #[derive(Debug)]
 struct Known {
-    class: RequestClass,
     /// Requests, those of the past counted for less.
     count: f64,
     /// Requests since its ways were looked at.
@@ -94,6 +94,12 @@ const USES: u64 = 100;
 const EXPLORE: (u64, u64) = (400, 25);
 /// A size is known once it has this many tasks.
 const KNOWN: f64 = 200.0;
+/// The longest that spare tasks and rescues wait, milliseconds.
+const SPAN_MAX_MS: f64 = 60_000.0;
+/// Before that, a task is late that takes this many times the mean.
+const ROUGH: f64 = 4.0;
+/// Load above which nothing is explored that costs lanes.
+const EXPLORE_LOAD_MAX: f64 = 0.7;
 /// How much a request counts for what was found and expected.
 const SURPRISE_WEIGHT: f64 = 1.0 / 256.0;
 /// How many times as high as measured the load is taken to be, at least and at most, where more or
@@ -134,7 +140,6 @@ impl Foresight {
         }
         let dear = self.is_dear();
         let known = self.kinds.entry(key).or_insert_with(|| Known {
-            class: *class,
             count: 0.0,
             uses: 0,
             generation: 0,
@@ -206,14 +211,18 @@ impl Foresight {
             if kinds.is_empty() || all <= 0.0 {
                 return None;
             }
-            kinds.iter_mut().for_each(|kind| kind.share /= all);
+            for kind in &mut kinds {
+                kind.share /= all;
+            }
             let stopping_ms = if self.is_dear() { self.stopping_ms.get() } else { 0.0 };
             let pool = Pool { lanes: self.lanes, rate, stopping_ms };
             let near = |at: &i8| at.abs_diff(step);
             let last = self.chains.keys().copied().min_by_key(near);
             let last = last.and_then(|at| self.chains.get(&at));
-            let chain = Chain::solve(&kinds, pool, last);
-            self.chains.insert(step, chain);
+            match Chain::solve(&kinds, pool, last) {
+                Some(chain) => self.chains.insert(step, chain),
+                None => self.chains.remove(&step),
+            };
         }
         self.chains.get(&step)
     }
@@ -225,7 +234,11 @@ impl Foresight {
         let ways = known.ways.as_ref()?;
         let table = known.tables.entry(step).or_insert_with(|| Table {
             best: chain.choices(ways),
-            rescues: ways.chunks.iter().map(|chunks| chunks.rescue_ms(chain.price)).collect(),
+            rescues: ways
+                .chunks
+                .iter()
+                .map(|chunks| chunks.rescue_ms(chain.price, chain.stopping_ms()))
+                .collect(),
         });
         Some((table, ways))
     }
@@ -233,7 +246,7 @@ impl Foresight {
     /// Another chunk size now and then, so that its delays are known when they are wanted.
     fn explored(&self, class: &RequestClass, k: usize, crowded: bool) -> Option<(usize, usize)> {
         let smaller = class.k_below(k.div_ceil(2));
-        let (k, e) = if k > 1 && smaller < k && self.arrivals % 2 == 0 {
+        let (k, e) = if k > 1 && smaller < k && self.arrivals.is_multiple_of(2) {
             (smaller, smaller)
         } else if !crowded {
             let larger = self.limits.ks(class).find(|&larger| larger > k)?;
@@ -259,7 +272,7 @@ impl Foresight {
         after_ms: f64,
         rescue_ms: Option<f64>,
     ) -> Choice {
-        let span = |ms: f64| Duration::from_secs_f64(ms / 1000.0);
+        let span = |ms: f64| Duration::from_secs_f64(ms.clamp(0.0, SPAN_MAX_MS) / 1000.0);
         let keep_idle = if self.is_dear() { self.last_at_once as u16 } else { 0 };
         let redundancy = Redundancy::Spare {
             at_once: at_once.min(255) as u8,
@@ -294,17 +307,28 @@ impl Policy for Foresight {
         let (low, high) = SURPRISE;
         let surprise = (self.found.get() / self.expected.get()).clamp(low, high);
         let (step, at_rate) = self.step(rate * surprise);
-        let Some(lane_ms) = self.chain(step, at_rate).map(|chain| chain.lane_ms) else {
+        let Some((lane_ms, hold_ms)) = self.chain(step, at_rate).map(Chain::mean_ms) else {
             return self.modest(class);
         };
         self.found.add(SURPRISE_WEIGHT, held.min(2 * load.lanes) as f64);
         self.expected.add(SURPRISE_WEIGHT, rate * lane_ms);
-        let crowded = held >= load.lanes;
+        let lanes = load.lanes.max(1) as f64;
+        let crowded = held >= load.lanes || rate * self.work_ms > EXPLORE_LOAD_MAX * lanes;
         let Some((table, ways)) = self.table(key, step) else { return self.modest(class) };
         let act = table.best.get(held).or(table.best.last()).copied().unwrap_or(0);
         let act = &ways.acts[usize::from(act)];
         let (k, e, n, after_ms) = (act.k, act.e, act.e + act.spares, act.after_ms);
         let rescue_ms = table.rescues[act.chunks];
+        let known = self.delays[class.operation as usize].ended(class.chunk_bytes(k)) >= KNOWN;
+        let rescue_ms = if known { rescue_ms } else { Some(ROUGH * hold_ms) };
+        // A task that waits for a lane is not late; and where strips are spread, it may wait for
+        // its node while others idle.
+        let wait_ms = 2.0 * waiting as f64 * hold_ms / lanes;
+        let each = match class.chunking {
+            Chunking::Run => 1.0,
+            Chunking::Strip => 2.0,
+        };
+        let rescue_ms = rescue_ms.map(|ms| each * ms + wait_ms);
         let (k, e, n, after_ms, rescue_ms) = match self.explored(class, k, crowded) {
             Some((k, e)) => (k, e, 2 * k, 0.0, None),
             None => (k, e, n, after_ms, rescue_ms),

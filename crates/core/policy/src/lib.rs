@@ -41,6 +41,7 @@ mod tofec;
 pub use all::All;
 pub use backfill::Backfill;
 pub use fixed::Fixed;
+pub use foresight::Foresight;
 pub use greedy::Greedy;
 pub use hedge::Hedge;
 pub use ideal::Ideal;

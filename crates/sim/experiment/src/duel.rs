@@ -30,7 +30,7 @@ pub fn duel_loads() -> Vec<f64> {
 }
 
 /// Rivals that a duel is against beside every fixed code.
-const RIVALS: [&str; 3] = ["backfill", "tofec", "tofec-multi"];
+const RIVALS: [&str; 4] = ["backfill", "foresight", "tofec", "tofec-multi"];
 
 const LIMITS: Limits = Limits { k_max: 6, r_max: 2.0 };
 const LANES: u16 = 16;

@@ -19,8 +19,8 @@ const LONGER_MAX: f64 = 2.0;
 
 /// The time after which a task that is still there is best joined by a fresh one, milliseconds:
 /// where that saves most, in own time and in lane time; or, if it saves nothing that is known of,
-/// when nothing more is known.
-pub(crate) fn rescue_ms(points: &Curve, price: f64) -> Option<f64> {
+/// when nothing more is known. The one of the two that is cancelled takes `stopping_ms` for it.
+pub(crate) fn rescue_ms(points: &Curve, price: f64, stopping_ms: f64) -> Option<f64> {
     let known = points.iter().rposition(|&(_, share)| share > 0.0)?;
     let curve = prolonged(&points[..=known]);
     let (last_ms, last_share) = points[known];
@@ -34,7 +34,7 @@ pub(crate) fn rescue_ms(points: &Curve, price: f64) -> Option<f64> {
             break;
         }
         let joined = joined(&curve, ms);
-        let lanes_saved = alone - 2.0 * joined;
+        let lanes_saved = alone - 2.0 * joined - share * stopping_ms;
         let saved = alone - joined + PRICE_SHARE * price * lanes_saved;
         if lanes_saved >= SAVED_MIN * mean_ms && saved > most {
             (best, most) = (Some(ms), saved);
@@ -111,8 +111,8 @@ mod tests {
 
     #[test]
     fn a_task_is_joined_where_stragglers_are_all_that_is_left() {
-        assert_eq!(rescue_ms(&STRAGGLERS, 0.0), Some(50.0));
-        assert_eq!(rescue_ms(&STRAGGLERS, 50.0), Some(50.0));
+        assert_eq!(rescue_ms(&STRAGGLERS, 0.0, 0.0), Some(50.0));
+        assert_eq!(rescue_ms(&STRAGGLERS, 50.0, 0.0), Some(50.0));
     }
 
     #[test]
@@ -121,28 +121,28 @@ mod tests {
             .iter()
             .map(|&(ms, share)| (if ms > 0.0 { ms + 120.0 } else { ms }, share))
             .collect();
-        assert_eq!(rescue_ms(&slow, 0.0), Some(170.0));
-        assert_eq!(rescue_ms(&slow, 1000.0), Some(370.0));
+        assert_eq!(rescue_ms(&slow, 0.0, 0.0), Some(170.0));
+        assert_eq!(rescue_ms(&slow, 1000.0, 0.0), Some(370.0));
     }
 
     #[test]
     fn delays_without_a_heavy_tail_are_hopeless_only_where_nothing_is_known_of_them() {
         let points = exponential();
         for price in [0.0, 1.0, 100.0] {
-            assert_eq!(rescue_ms(&points, price), points.last().map(|last| last.0));
+            assert_eq!(rescue_ms(&points, price, 0.0), points.last().map(|last| last.0));
         }
         // Most of the tail is unknown: nothing can be said.
-        assert_eq!(rescue_ms(&points[..30], 1.0), None);
+        assert_eq!(rescue_ms(&points[..30], 1.0, 0.0), None);
     }
 
     #[test]
     fn stragglers_of_which_only_the_begin_was_seen_are_known_by_their_not_ending() {
         // Three of a thousand are there at 170 ms, and still at 300, when they were cancelled.
         let seen = [(0.0, 1.0), (130.0, 1.0), (150.0, 0.003), (170.0, 0.003), (300.0, 0.003)];
-        assert_eq!(rescue_ms(&seen, 10.0), Some(150.0));
+        assert_eq!(rescue_ms(&seen, 10.0, 0.0), Some(150.0));
         let ending =
             [(0.0, 1.0), (130.0, 1.0), (150.0, 0.3), (170.0, 0.1), (190.0, 0.03), (210.0, 0.01)];
-        assert_eq!(rescue_ms(&ending, 10.0), Some(210.0));
+        assert_eq!(rescue_ms(&ending, 10.0, 0.0), Some(210.0));
     }
 
     #[test]

@@ -58,13 +58,9 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
-    pub(super) fn n_max(&self) -> usize {
-        self.k + self.fates.len() - 1
-    }
-
     /// When a late task is best joined by a fresh one, with lane time at this price.
-    pub(super) fn rescue_ms(&self, price: f64) -> Option<f64> {
-        rescue_ms(&self.points, price)
+    pub(super) fn rescue_ms(&self, price: f64, stopping_ms: f64) -> Option<f64> {
+        rescue_ms(&self.points, price, stopping_ms)
     }
 }
 
@@ -154,14 +150,25 @@ impl Ways {
         };
         let worths: Vec<_> = self.acts.iter().map(worth).collect();
         let is_worse = |at: usize, than: usize| {
-            let pairs = worths[at].iter().zip(&worths[than]);
-            worths[at] != worths[than] && pairs.into_iter().all(|(a, b)| a >= b)
+            let pairs = || worths[at].iter().zip(&worths[than]);
+            pairs().all(|(a, b)| a >= b) && pairs().any(|(a, b)| a > b)
         };
         let keep: Vec<bool> = (0..worths.len())
-            .map(|at| !(0..worths.len()).any(|than| than != at && is_worse(at, than)))
+            .map(|at| at == 0 || !(0..worths.len()).any(|than| than != at && is_worse(at, than)))
             .collect();
         let mut kept = keep.iter();
         self.acts.retain(|_| *kept.next().unwrap_or(&true));
+    }
+
+    /// The way with the largest chunks that takes the least lane time, by its place.
+    pub(super) fn least(&self, stopping_ms: f64) -> usize {
+        let lane_ms = |act: &Act| {
+            let stopped = (act.e - act.k + act.spares.min(1)) as f64;
+            self.chunks[0].fates[act.e - act.k].lane_ms + stopping_ms * stopped
+        };
+        let largest = self.acts.iter().enumerate().filter(|(_, act)| act.chunks == 0);
+        let least = largest.min_by(|a, b| lane_ms(a.1).total_cmp(&lane_ms(b.1)));
+        least.map_or(0, |(at, _)| at)
     }
 
     /// The least lane time of a request, milliseconds.

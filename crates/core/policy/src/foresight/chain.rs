@@ -7,28 +7,29 @@
 //!
 //!   min(x, L)/h · d(x) = λ · min over a of (C(a, x) + d(x + 1) + … + d(x + w(a))) − g
 //!
-//! is solved from the top down, where nobody has a choice and d is a straight line. At x = 0
-//! nothing can be given back; that the right side is 0 there is what g is found by. C is the own
-//! cost of a request, w its lane time over h.
+//! is solved from the top down, where nobody has a choice and d is a straight line. g is the mean
+//! cost under the choices of the round before. C is the own cost of a request, w its lane time over
+//! h.
 
 use super::act::{Act, Fate, Ways};
 use alloc::vec::Vec;
 
-/// How much the mean of the slowest hundredth of the requests counts beside the mean of all.
-const TAIL: f64 = 0.1;
-/// The share that is the tail.
-const SLOWEST: f64 = 0.01;
+/// How much the mean of the slowest requests counts beside the mean of all.
+const TAIL: f64 = 0.15;
+/// The share of them that are the slowest.
+const SLOWEST: f64 = 0.04;
+/// The share of the spare lanes that are not taken away before they are of use.
+const KEPT: f64 = 0.7;
 /// The queue's part of the states: as many times the lanes.
 const QUEUE: usize = 2;
-/// Rounds in which g is found; it takes four or five.
-const ROUNDS_MAX: usize = 12;
-/// How exact it is then.
-const PRECISION: f64 = 1e-4;
-/// Rounds in which what is chosen, and what it is weighed by, settle.
-const SETTLE: usize = 3;
+/// With as many times the lanes held or waited for, a request is served with the least work.
+const DEEP: usize = 2;
+/// Rounds in which choices, and what they are weighed by, settle; half of them from what another
+/// load has come to.
+const ROUNDS: usize = 4;
 /// A state is left out of the tail if it is met more seldom.
 const SELDOM: f64 = 1e-6;
-/// The longest that 99 of 100 requests may take, milliseconds.
+/// The longest that all but the slowest may take, milliseconds.
 const LONGEST_MS: f64 = 60_000.0;
 /// Load, of what can be carried, that is the most that is reckoned with.
 pub(super) const LOAD_MAX: f64 = 0.98;
@@ -62,7 +63,7 @@ struct Means {
     at_once: f64,
     /// How long a lane is held, milliseconds.
     hold_ms: f64,
-    /// What 99 of 100 requests do not exceed, milliseconds.
+    /// What all but the slowest requests do not exceed, milliseconds.
     late_ms: f64,
 }
 
@@ -78,27 +79,48 @@ pub(super) struct Chain {
     /// d above the top: slope and height there.
     beyond: (f64, f64),
     /// Mean lane time of a request, milliseconds.
-    pub lane_ms: f64,
+    lane_ms: f64,
     /// Mean price of a lane: own milliseconds for each of its.
     pub price: f64,
     fresh: bool,
 }
 
 impl Chain {
-    /// The solution for a pool; `last` is that of another load, to begin with.
-    pub(super) fn solve(kinds: &[Kind<'_>], pool: Pool, last: Option<&Self>) -> Self {
-        let means = last.map_or_else(|| Means::guess(kinds), |last| last.means);
-        let top = pool.lanes * (1 + QUEUE);
-        let values = (0..=top).map(|_| 0.0).collect();
-        let (gain, beyond, lane_ms, price) = (0.0, (0.0, 0.0), 0.0, 0.0);
-        let mut chain = Self { pool, means, values, gain, beyond, lane_ms, price, fresh: true };
-        let rounds = if last.is_some() { 1 } else { SETTLE };
+    /// The solution for a pool; `last` is that of another load, to begin with. None if numbers do
+    /// not hold it.
+    pub(super) fn solve(kinds: &[Kind<'_>], pool: Pool, last: Option<&Self>) -> Option<Self> {
+        let (gain, lane_ms, price, fresh) = (0.0, 0.0, 0.0, true);
+        let (means, values, beyond) = if let Some(last) = last {
+            (last.means, last.values.clone(), last.beyond)
+        } else {
+            let states = pool.lanes * (1 + QUEUE) + 1;
+            (Means::guess(kinds), (0..states).map(|_| 0.0).collect(), (0.0, 0.0))
+        };
+        let mut chain = Self { pool, means, values, gain, beyond, lane_ms, price, fresh };
+        let rounds = if last.is_some() { ROUNDS / 2 } else { ROUNDS };
         for _ in 0..rounds {
-            let choices = chain.improve(kinds);
+            let choices = chain.all_choices(kinds);
             chain.settle(kinds, &choices);
+            chain.improve(kinds);
         }
-        chain.improve(kinds);
-        chain
+        let Means { held, at_once, hold_ms, late_ms } = chain.means;
+        let numbers = [held, at_once, hold_ms, late_ms, chain.gain, chain.price, chain.values[0]];
+        (numbers.iter().all(|number| number.is_finite()) && hold_ms > 0.0).then_some(chain)
+    }
+
+    /// What is chosen, by kind and state.
+    fn all_choices(&self, kinds: &[Kind<'_>]) -> Vec<Vec<u8>> {
+        kinds.iter().map(|kind| self.choices(kind.ways)).collect()
+    }
+
+    /// Mean lane time of a request, and how long a lane is held, milliseconds.
+    pub(super) fn mean_ms(&self) -> (f64, f64) {
+        (self.lane_ms, self.means.hold_ms)
+    }
+
+    /// What a cancellation takes, milliseconds.
+    pub(super) fn stopping_ms(&self) -> f64 {
+        self.pool.stopping_ms
     }
 
     /// Whether it is of what is known now.
@@ -135,17 +157,16 @@ impl Chain {
     /// The way that costs least at a state, by its place, what it costs, and its lanes.
     fn best(&self, ways: &Ways, costs: &Costs, held: usize) -> (usize, f64, f64) {
         let held = held.min(self.top());
-        let here = self.values[held];
-        let deep = held >= 2 * self.pool.lanes;
+        if held >= DEEP * self.pool.lanes {
+            // Nothing that is believed of other codes may keep a queue from being worked off.
+            let at = ways.least(self.pool.stopping_ms);
+            let (own, lanes) = self.own(ways, costs, &ways.acts[at], held);
+            return (at, own + self.value(held as f64 + lanes) - self.values[held], lanes);
+        }
         let mut best = (0, f64::INFINITY, 0.0);
-        let least = ways.chunks[0].k;
         for (at, act) in ways.acts.iter().enumerate() {
-            // Nothing that is believed of codes may keep a queue from being worked off.
-            if deep && (act.k > least || act.e > least) {
-                continue;
-            }
             let (own, lanes) = self.own(ways, costs, act, held);
-            let cost = own + self.value(held as f64 + lanes) - here;
+            let cost = own + self.value(held as f64 + lanes) - self.values[held];
             if cost < best.1 {
                 best = (at, cost, lanes);
             }
@@ -168,7 +189,8 @@ impl Chain {
         let keep = if self.pool.stopping_ms > 0.0 { at_once } else { 0.0 };
         let idle = f64::midpoint(free - begun, (lanes as f64 - usual).max(0.0)) - keep;
         let others = f64::midpoint(held as f64, usual) / at_once.max(1.0);
-        let found = (idle.max(0.0) / (1.0 + others)).min((act.e + act.spares) as f64 - begun);
+        let found =
+            (KEPT * idle.max(0.0) / (1.0 + others)).min((act.e + act.spares) as f64 - begun);
         (0.0, begun, found)
     }
 
@@ -214,29 +236,27 @@ impl Chain {
         slope * (steps * top + steps * (steps + 1.0) / 2.0) + height * steps
     }
 
-    /// Finds g, V and the best choices, by kind and state.
-    fn improve(&mut self, kinds: &[Kind<'_>]) -> Vec<usize> {
-        let states = self.values.len();
+    /// V by g, from the top down.
+    fn improve(&mut self, kinds: &[Kind<'_>]) {
         let costs: Vec<Costs> = kinds.iter().map(|kind| self.costs(kind.ways)).collect();
-        let mut choices = (0..kinds.len() * states).map(|_| 0).collect::<Vec<_>>();
-        let mut slopes = (0..states).map(|_| 0.0).collect::<Vec<f64>>();
-        let mut gain = self.gain;
-        for _ in 0..ROUNDS_MAX {
-            let left = self.go_beyond(kinds, &costs, gain);
-            let (over, by_gain) =
-                self.descend(kinds, &costs, (gain, left), &mut choices, &mut slopes);
-            gain = (gain - over / by_gain).max(0.0);
-            if libm::fabs(over) < PRECISION * gain {
-                break;
-            }
+        let (top, rate) = (self.top(), self.pool.rate);
+        self.go_beyond(kinds, &costs);
+        let mut above = self.value(top as f64 + 1.0);
+        for held in (1..=top).rev() {
+            let least = |(kind, costs): (&Kind<'_>, &Costs)| {
+                kind.share * self.best(kind.ways, costs, held).1
+            };
+            let cost: f64 = kinds.iter().zip(&costs).map(least).sum();
+            let given_back = held.min(self.pool.lanes) as f64 / self.means.hold_ms;
+            // Far below what is usual the differences are small and their errors are not.
+            let step = ((rate * cost - self.gain) / given_back).clamp(0.0, above.max(0.0));
+            self.values[held - 1] = self.values[held] - step;
+            above = step;
         }
-        self.gain = gain;
-        choices
     }
 
-    /// The straight line that d is above the top, where nobody has a choice; how many lanes' worth
-    /// are given back there beyond what arrives, in a millisecond.
-    fn go_beyond(&mut self, kinds: &[Kind<'_>], costs: &[Costs], gain: f64) -> f64 {
+    /// The straight line that d is above the top, where nobody has a choice.
+    fn go_beyond(&mut self, kinds: &[Kind<'_>], costs: &[Costs]) {
         let (top, lanes, hold_ms) = (self.top(), self.pool.lanes as f64, self.means.hold_ms);
         self.beyond = (0.0, 0.0);
         self.values[top] = 0.0;
@@ -252,50 +272,12 @@ impl Chain {
         let slow = (1.0 + TAIL / SLOWEST) * hold_ms / lanes;
         let slope = rate * slow / left;
         let own_at_zero = own - slow * top as f64;
-        let height = (rate * (own_at_zero + slope * work * (work + 1.0) / 2.0) - gain) / left;
+        let height = (rate * (own_at_zero + slope * work * (work + 1.0) / 2.0) - self.gain) / left;
         self.beyond = (slope, height);
-        left
-    }
-
-    /// V and the choices from the top down; what is left over at 0, and how that depends on g.
-    fn descend(
-        &mut self,
-        kinds: &[Kind<'_>],
-        costs: &[Costs],
-        (gain, left): (f64, f64),
-        choices: &mut [usize],
-        slopes: &mut [f64],
-    ) -> (f64, f64) {
-        let (top, rate) = (self.top(), self.pool.rate);
-        slopes[top] = 0.0;
-        for held in (0..=top).rev() {
-            let (mut cost, mut by_gain) = (0.0, -1.0);
-            for (at, kind) in kinds.iter().enumerate() {
-                let (act, least, lanes) = self.best(kind.ways, &costs[at], held);
-                choices[at * (top + 1) + held] = act;
-                cost += kind.share * least;
-                let to = held as f64 + lanes;
-                let there = if to >= top as f64 {
-                    Self::above((0.0, -1.0 / left), top as f64, to - top as f64)
-                } else {
-                    let low = to as usize;
-                    slopes[low] + (to - low as f64) * (slopes[low + 1] - slopes[low])
-                };
-                by_gain += rate * kind.share * (there - slopes[held]);
-            }
-            let over = rate * cost - gain;
-            if held == 0 {
-                return (over, by_gain);
-            }
-            let given_back = held.min(self.pool.lanes) as f64 / self.means.hold_ms;
-            self.values[held - 1] = self.values[held] - over / given_back;
-            slopes[held - 1] = slopes[held] - by_gain / given_back;
-        }
-        (0.0, -1.0)
     }
 
     /// How often each state is met.
-    fn chances(&self, kinds: &[Kind<'_>], costs: &[Costs], choices: &[usize]) -> Vec<f64> {
+    fn chances(&self, kinds: &[Kind<'_>], costs: &[Costs], choices: &[Vec<u8>]) -> Vec<f64> {
         let states = self.values.len();
         let mut chances = (0..states).map(|_| 0.0).collect::<Vec<f64>>();
         // How often a state is reached from below it, or passed.
@@ -308,7 +290,7 @@ impl Chain {
                 self.pool.rate * crossing[held] / given_back
             };
             for (at, kind) in kinds.iter().enumerate() {
-                let act = &kind.ways.acts[choices[at * states + held]];
+                let act = &kind.ways.acts[usize::from(choices[at][held])];
                 let mut lanes = self.own(kind.ways, &costs[at], act, held).1;
                 for next in &mut crossing[held + 1..] {
                     *next += chances[held] * kind.share * lanes.min(1.0);
@@ -320,22 +302,24 @@ impl Chain {
             }
         }
         let all: f64 = chances.iter().sum();
-        chances.iter_mut().for_each(|chance| *chance /= all);
+        for chance in &mut chances {
+            *chance /= all;
+        }
         chances
     }
 
     /// What follows from how often each state is met.
-    fn settle(&mut self, kinds: &[Kind<'_>], choices: &[usize]) {
-        let (states, hold_ms) = (self.values.len(), self.means.hold_ms);
+    fn settle(&mut self, kinds: &[Kind<'_>], choices: &[Vec<u8>]) {
+        let hold_ms = self.means.hold_ms;
         let costs: Vec<Costs> = kinds.iter().map(|kind| self.costs(kind.ways)).collect();
         let chances = self.chances(kinds, &costs, choices);
         let (mut held_mean, mut at_once, mut work, mut worth) = (0.0, 0.0, 0.0, 0.0);
-        let mut met = Vec::with_capacity(states);
+        let mut met = Vec::with_capacity(chances.len());
         for (held, &chance) in chances.iter().enumerate() {
             held_mean += chance * held as f64;
             worth += chance * (self.value(held as f64 + 1.0) - self.values[held]);
             for (at, kind) in kinds.iter().enumerate() {
-                let act = &kind.ways.acts[choices[at * states + held]];
+                let act = &kind.ways.acts[usize::from(choices[at][held])];
                 let chance = chance * kind.share;
                 at_once += chance * act.e as f64;
                 work += chance * self.own(kind.ways, &costs[at], act, held).1 * hold_ms;
@@ -359,6 +343,15 @@ impl Chain {
         (self.lane_ms, self.price) = (work, (worth / hold_ms).max(0.0));
         let hold_ms = work / at_once;
         self.means = Means { held: held_mean, at_once, hold_ms, late_ms: high };
+        let costs: Vec<Costs> = kinds.iter().map(|kind| self.costs(kind.ways)).collect();
+        let mut own = 0.0;
+        for (held, &chance) in chances.iter().enumerate() {
+            for (at, kind) in kinds.iter().enumerate() {
+                let act = &kind.ways.acts[usize::from(choices[at][held])];
+                own += chance * kind.share * self.own(kind.ways, &costs[at], act, held).0;
+            }
+        }
+        self.gain = self.pool.rate * own;
     }
 }
 

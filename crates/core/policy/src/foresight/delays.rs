@@ -228,14 +228,16 @@ impl Delays {
         };
         let others = || (0..self.sizes.len()).filter(|&at| is_other(at));
         let all: f64 = others().map(near).sum();
+        let ended: f64 = others().map(|at| self.sizes[at].seen.ended).sum();
         let mut seen = own.map_or_else(Histogram::new, |at| self.sizes[at].seen.clone());
         for at in others() {
             let size = &self.sizes[at];
-            let weight = (FOREIGN / all).min(1.0) * near(at) / size.seen.ended;
+            let weight = FOREIGN.min(ended) * near(at) / all / size.seen.ended;
             let stretch = self.scale.at(bytes) / self.scale.at(size.bytes).max(1e-9);
             let (from, to) = (self.location.at(size.bytes), self.location.at(bytes));
             seen.add_moved(&size.seen, weight, |ms| (to + (ms - from) * stretch).max(0.0));
         }
-        Some(seen.curve())
+        let curve = seen.curve();
+        curve.last().is_some_and(|last| last.0 > 0.0).then_some(curve)
     }
 }

@@ -32,7 +32,7 @@ const RECORDED_SIZES: [u64; 5] = [10_000, 100_000, 1_000_000, 4_000_000, 16_000_
 /// Load at which a surge or a burst ends, at most.
 const PEAK_MAX: f64 = 1.1;
 
-/// The setting number `number` of those that `seed` stands for, for runs of so many requests.
+/// The setting number `number` of those that `seed` stands for, for runs of this many requests.
 pub fn drawn(seed: u64, number: u64, requests: u64) -> Drawn {
     let mut draw = Draw { dice: Dice::numbered(seed, number), name: format!("{number:03}") };
     let mut setting = draw.pool();
@@ -57,9 +57,9 @@ pub fn drawn(seed: u64, number: u64, requests: u64) -> Drawn {
 pub fn codes(setting: &Setting, limits: Limits) -> Vec<Code> {
     let stored = setting.code;
     let is_spread = setting.layout == Layout::Spread;
-    let possible = |&k: &usize| match is_spread {
-        true => k == stored.k(),
-        false => stored.k().is_multiple_of(k) && k <= usize::from(limits.k_max),
+    let possible = |&k: &usize| {
+        let divides = stored.k().is_multiple_of(k) && k <= usize::from(limits.k_max);
+        if is_spread { k == stored.k() } else { divides }
     };
     let of = |k: usize| {
         let most = (stored.n() * k / stored.k()).min((limits.r_max * k as f64) as usize);
@@ -114,12 +114,12 @@ impl Draw {
                 setting.code = Code::new(n, k).expect("it is a code");
                 setting.layout = Layout::Spread;
                 let nodes = n + self.dice.below(3) as usize;
-                self.nodes(&mut setting, nodes, self_lanes(lanes, nodes));
+                self.nodes(&mut setting, nodes, lanes_each(lanes, nodes));
                 self.say(&format!("({n},{k}) spread"));
             }
             _ => {
                 setting.code = Code::new(24, 12).expect("12 of 24 is a code");
-                self.nodes(&mut setting, 2, self_lanes(lanes, 2));
+                self.nodes(&mut setting, 2, lanes_each(lanes, 2));
                 self.say("shared, K 12");
             }
         }
@@ -277,7 +277,7 @@ impl Draw {
 }
 
 /// Lanes of each of several nodes that have this many together.
-fn self_lanes(all: u16, nodes: usize) -> u16 {
+fn lanes_each(all: u16, nodes: usize) -> u16 {
     (all / nodes as u16).clamp(2, 16)
 }
 

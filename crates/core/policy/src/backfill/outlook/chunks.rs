@@ -76,7 +76,7 @@ impl<'a> Chunks<'a> {
     ) -> Self {
         let bytes = class.bytes().max(1) as f64 / k as f64;
         let spread = (2.0 * shape.variation_at(bytes)).min(1.0);
-        let rescue_ms = rescue_ms(points, pool.price);
+        let rescue_ms = rescue_ms(points, pool.price, 0.0);
         let rate = pool.offered / work_ms;
         Self { class, k, n_max, points, spread, rescue_ms, rate, pool }
     }
