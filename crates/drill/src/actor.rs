@@ -9,7 +9,7 @@ use crate::{
 };
 use bytes::Bytes;
 use ripstop_delay::Dice;
-use std::sync::Arc;
+use std::{fmt::Display, sync::Arc};
 
 /// The bucket that keeps one object for each key, and the one that keeps versions.
 pub(crate) const BUCKETS: [&str; 2] = ["plain", "kept"];
@@ -103,7 +103,6 @@ impl Actor {
         let codes = if is_document { answer.texts("Code") } else { Vec::new() };
         let code = codes.into_iter().next().unwrap_or_default();
         match (status, code.as_str()) {
-            (200..300, "") => Said::Yes(answer),
             (500.., _) | (200..300, "InternalError" | "ServiceUnavailable" | "SlowDown") => {
                 Said::Unknown
             }
@@ -115,7 +114,7 @@ impl Actor {
         }
     }
 
-    pub(crate) fn complain(&self, what: String) {
+    pub(crate) fn complain(&self, what: impl Display) {
         self.history.complain(format!("client {}: {what}", self.number));
     }
 

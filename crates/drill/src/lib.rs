@@ -4,8 +4,8 @@
 //! ask over S3, clocks that jump, gateways that are killed at any step and follow one another.
 //! [`play`] plays it: what serves is the assembly that ships, on one thread, under a clock that
 //! only waiting moves, over nodes and a catalog's disk in memory. All that happens is summed up in
-//! one number, which is the same whenever the same plan is played. [`shrink()`] leaves out of a plan
-//! that fails what it fails without.
+//! one number, which is the same whenever the same plan is played. [`shrink()`] leaves out of a
+//! plan that fails what it fails without.
 //!
 //! What must hold: what clients were told of a key can be explained by one order of what they
 //! asked for; bytes are those that were stored; listings have every key and no other; after a
@@ -32,6 +32,7 @@ mod disk;
 mod held;
 mod history;
 mod life;
+mod manner;
 mod node;
 mod order;
 mod panics;

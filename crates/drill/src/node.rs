@@ -3,7 +3,7 @@
 use crate::{
     held::{Fragment, Held},
     life::Life,
-    plan::Fault,
+    manner::Manner,
     world::World,
 };
 use async_trait::async_trait;
@@ -28,64 +28,6 @@ const LATE_MAX: f64 = 8.0;
 /// How long a stalled operation lasts: longer than any that waits for it.
 const STALL: Duration = Duration::from_secs(20);
 
-/// How a node behaves in one session.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Manner {
-    slow: u32,
-    errors: u32,
-    lost_answers: u32,
-    stalls: u32,
-    flips: u32,
-    swaps: u32,
-    rot: u32,
-    truncation: u32,
-    lies: u32,
-    is_late: bool,
-    is_full: bool,
-}
-
-impl Manner {
-    /// That of a node under these faults.
-    pub(crate) fn of(node: usize, victim: usize, faults: &[(u64, Fault)]) -> Self {
-        let mut manner = Self::default();
-        for (_, fault) in faults {
-            match *fault {
-                Fault::Slow(at, factor) if at == node => manner.slow = factor,
-                Fault::Errors(at, often) if at == node => manner.errors += often,
-                Fault::LostAnswers(at, often) if at == node => manner.lost_answers += often,
-                Fault::Stalls(at, often) if at == node => manner.stalls += often,
-                Fault::Flips(at, often) if at == node => manner.flips += often,
-                Fault::Swaps(at, often) if at == node => manner.swaps += often,
-                Fault::LateListing(at) if at == node => manner.is_late = true,
-                Fault::Full(at) if at == node => manner.is_full = true,
-                Fault::Rot(often) if node == victim => manner.rot += often,
-                Fault::Truncation(often) if node == victim => manner.truncation += often,
-                Fault::Lies(often) if node == victim => manner.lies += often,
-                Fault::Slow(..)
-                | Fault::Errors(..)
-                | Fault::LostAnswers(..)
-                | Fault::Stalls(..)
-                | Fault::Flips(..)
-                | Fault::Swaps(..)
-                | Fault::LateListing(_)
-                | Fault::Full(_)
-                | Fault::Rot(_)
-                | Fault::Truncation(_)
-                | Fault::Lies(_)
-                | Fault::Down(..)
-                | Fault::Wipe(_)
-                | Fault::NodePower(..)
-                | Fault::Wall(..)
-                | Fault::Cuts(_)
-                | Fault::Lags(_)
-                | Fault::Check(_)
-                | Fault::Move(..) => {}
-            }
-        }
-        manner
-    }
-}
-
 /// A node as one gateway sees it.
 #[derive(Clone, Debug)]
 pub(crate) struct DrillNode {
@@ -95,6 +37,7 @@ pub(crate) struct DrillNode {
 }
 
 /// What is drawn for an operation before it begins: always the same number of throws.
+#[expect(clippy::struct_excessive_bools, reason = "each is a throw of its own")]
 struct Luck {
     before: Duration,
     after: Duration,

@@ -104,14 +104,14 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Whether what is left can be ordered after what is done.
-    fn goes_on(&mut self, mut done: Vec<bool>, state: Versions) -> bool {
+    fn goes_on(&mut self, mut done: Vec<bool>, state: &Versions) -> bool {
         let calls = self.calls;
         // Whatever looks and is right now may as well be now.
         loop {
             let first = first_end(calls, &done);
             let look = (0..calls.len()).find(|&at| {
                 let call = &calls[at];
-                let fits = || apply(&state, &call.deed, &call.came, self.keeps).is_some();
+                let fits = || apply(state, &call.deed, &call.came, self.keeps).is_some();
                 !done[at] && call.begun < first && is_look(call) && fits()
             });
             let Some(look) = look else { break };
@@ -134,10 +134,10 @@ impl Search<'_> {
             if done[at] || call.begun > first || is_look(call) {
                 continue;
             }
-            let Some(next) = apply(&state, &call.deed, &call.came, self.keeps) else { continue };
+            let Some(next) = apply(state, &call.deed, &call.came, self.keeps) else { continue };
             let mut more = done.clone();
             more[at] = true;
-            if self.goes_on(more, next) {
+            if self.goes_on(more, &next) {
                 return true;
             }
         }
@@ -155,7 +155,7 @@ fn first_end(calls: &[Call], done: &[bool]) -> u64 {
 /// versions.
 pub(crate) fn check(calls: &[Call], keeps: bool) -> Result<(), String> {
     let mut search = Search { calls, keeps, tried: BTreeSet::new(), most: (0, Versions::new()) };
-    if search.goes_on(vec![false; calls.len()], Versions::new()) {
+    if search.goes_on(vec![false; calls.len()], &Versions::new()) {
         return Ok(());
     }
     let lines: Vec<String> = calls.iter().map(|call| format!("  {call:?}")).collect();

@@ -2,7 +2,7 @@
 
 use crate::{
     actor::{Actor, BUCKETS, KEYS},
-    session::Gateway,
+    world::World,
 };
 use ripstop_assembly::Assembly;
 use ripstop_catalog::{Audited as _, Catalog as _};
@@ -22,7 +22,7 @@ const ALL: usize = 100_000;
 
 /// Has everything made good, and complains of what is not.
 pub(crate) async fn comes_to_rest(
-    gateway: &Gateway,
+    world: &World,
     assembly: &Assembly,
     mut actor: Actor,
 ) -> Result<(), String> {
@@ -43,7 +43,7 @@ pub(crate) async fn comes_to_rest(
         let swept = keeper.sweep_garbage().await.map(drop);
         let swept = swept.and(keeper.sweep_unclaimed().await.map(drop));
         left = match swept {
-            Ok(()) => match is_at_rest(gateway, assembly).await {
+            Ok(()) => match is_at_rest(world, assembly).await {
                 Ok(()) => String::new(),
                 Err(left) => left,
             },
@@ -70,7 +70,7 @@ pub(crate) async fn comes_to_rest(
     Ok(())
 }
 
-async fn is_at_rest(gateway: &Gateway, assembly: &Assembly) -> Result<(), String> {
+async fn is_at_rest(world: &World, assembly: &Assembly) -> Result<(), String> {
     let failed = |error| format!("the catalog does not answer: {error}");
     let catalog = &assembly.catalog;
     let audit = catalog.audit().await.map_err(failed)?;
@@ -97,7 +97,6 @@ async fn is_at_rest(gateway: &Gateway, assembly: &Assembly) -> Result<(), String
         }
     }
     let mut found = BTreeSet::new();
-    let world = &gateway.stage.world;
     for node in 0..world.nodes() {
         let mut held = world.held(node);
         // Nobody can tell whose it is: an operator would remove it.

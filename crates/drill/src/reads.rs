@@ -30,7 +30,9 @@ impl Actor {
             }
             // It has fewer bytes, or is not there.
             Said::No(416, _) => self.history.forget(call),
-            said => self.settle(call, said, "a get"),
+            said @ (Said::No(..) | Said::Nothing | Said::Unknown) => {
+                self.settle(call, said, "a get");
+            }
         }
     }
 
@@ -67,7 +69,7 @@ impl Actor {
                 self.history.forget(call);
                 None
             }
-            said => {
+            said @ (Said::No(..) | Said::Nothing | Said::Unknown) => {
                 self.settle(call, said, "a head");
                 None
             }
@@ -122,7 +124,9 @@ impl Actor {
                 let tag = answer.texts("Value").into_iter().next();
                 self.history.end(call, Came::Tagged { tag });
             }
-            said => self.settle(call, said, "a look at tags"),
+            said @ (Said::No(..) | Said::Nothing | Said::Unknown) => {
+                self.settle(call, said, "a look at tags");
+            }
         }
     }
 
@@ -137,7 +141,9 @@ impl Actor {
                 let came = self.found(&answer, None);
                 self.history.end(call, came);
             }
-            said => self.settle(call, said, "a get of a version"),
+            said @ (Said::No(..) | Said::Nothing | Said::Unknown) => {
+                self.settle(call, said, "a get of a version");
+            }
         }
     }
 }

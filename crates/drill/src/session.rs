@@ -54,13 +54,14 @@ pub(crate) fn config(plan: &Plan, folder: &Path) -> anyhow::Result<Config> {
     let (n, k) = plan.code;
     let grace = GRACE.as_millis();
     let mut text = format!(
-        "[gateway]\ndata = {folder:?}\nmetrics = false\n\
+        "[gateway]\ndata = \"{}\"\nmetrics = false\n\
          [store]\nstripe_max = \"{} KiB\"\nmemory_max = \"8 MiB\"\ncatalog_cache = \"1 MiB\"\n\
          memory_wait = \"2s\"\ngrace = \"{grace}ms\"\nsweep_every = \"400ms\"\n\
          list_every = \"1300ms\"\nclean_every = \"700ms\"\nuploads_expire_after = \"0s\"\n\
          [[pool]]\nname = \"main\"\ncode = [{n}, {k}]\npack_below = \"{} KiB\"\n\
          answer_extra = 1\nanswer_extra_min = 1\ntask_timeout = \"4s\"\n\
          request_timeout = \"9s\"\nlate_after = \"200ms\"\nprobe_every = \"200ms\"\n",
+        folder.display(),
         STRIPE >> 10,
         PACK_BELOW >> 10
     );
@@ -69,10 +70,9 @@ pub(crate) fn config(plan: &Plan, folder: &Path) -> anyhow::Result<Config> {
         text.push('\n');
     }
     for node in 0..plan.nodes {
-        text += &format!(
-            "[[node]]\nname = \"{NODE_PREFIX}{node}\"\nkind = \"memory\"\nbytes_max = \"1 GiB\"\n\
-             lanes = 4\n"
-        );
+        let name = format!("{NODE_PREFIX}{node}");
+        text.extend(["[[node]]\nname = \"", &name, "\"\nkind = \"memory\"\n"]);
+        text.push_str("bytes_max = \"1 GiB\"\nlanes = 4\n");
     }
     ripstop_assembly::config::parse(&text, [])
 }
@@ -191,7 +191,7 @@ impl Gateway {
         world.heal();
         host.set_wall(self.latest_wall(&host));
         let actor = self.actor(&port, at, u8::MAX);
-        quiet::comes_to_rest(&self, &assembly, actor).await?;
+        quiet::comes_to_rest(world, &assembly, actor).await?;
         shutdown.cancel();
         drop((assembly, port));
         sleep(CLOSING).await;

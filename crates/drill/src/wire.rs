@@ -19,7 +19,7 @@ const PIECE: usize = 4 << 10;
 /// How late a piece is, at most.
 const LATE_MAX_MS: u64 = 400;
 /// Before how many bytes a connection that is to be cut is cut, at most.
-const CUT_WITHIN: u64 = 40_000;
+const CUT_WITHIN: u64 = 6_000;
 
 /// A client's end of a connection.
 #[derive(Debug)]

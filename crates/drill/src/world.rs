@@ -2,7 +2,7 @@
 
 use crate::{
     held::Held,
-    node::Manner,
+    manner::Manner,
     plan::{Fault, Plan},
     trace::Trace,
 };

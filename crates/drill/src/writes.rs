@@ -41,7 +41,9 @@ impl Actor {
                 }
                 self.history.end(call, Came::Done { version: answer.version() });
             }
-            said => self.settle(call, said, "a put"),
+            said @ (Said::No(..) | Said::Nothing | Said::Unknown) => {
+                self.settle(call, said, "a put");
+            }
         }
     }
 
@@ -52,7 +54,9 @@ impl Actor {
             Said::Yes(answer) => {
                 self.history.end(call, Came::Done { version: answer.version() });
             }
-            said => self.settle(call, said, "a deletion"),
+            said @ (Said::No(..) | Said::Nothing | Said::Unknown) => {
+                self.settle(call, said, "a deletion");
+            }
         }
     }
 
@@ -64,11 +68,10 @@ impl Actor {
         if keys.is_empty() {
             return;
         }
-        let objects: String =
-            keys.iter().map(|key| format!("<Object><Key>{key}</Key></Object>")).collect();
+        let objects = keys.join("</Key></Object><Object><Key>");
         let begin = |key: &&str| self.history.begin(self.number, bucket, key, Deed::Delete);
         let calls: Vec<u64> = keys.iter().map(begin).collect();
-        let document = format!("<Delete>{objects}</Delete>");
+        let document = format!("<Delete><Object><Key>{objects}</Key></Object></Delete>");
         let ask = Ask::new("POST", bucket, "").query("delete=").document(document);
         match self.ask(ask).await {
             Said::Yes(answer) => {
@@ -116,7 +119,7 @@ impl Actor {
                 self.history.forget(call);
                 self.history.end(seen, Came::Missing);
             }
-            said => self.settle(call, said, "a copy"),
+            said @ (Said::No(..) | Said::Unknown) => self.settle(call, said, "a copy"),
         }
     }
 
@@ -125,7 +128,7 @@ impl Actor {
         let ask = Ask::new("POST", bucket, key).query("uploads=");
         let Said::Yes(answer) = self.ask(ask).await else { return };
         let Some(id) = answer.texts("UploadId").into_iter().next() else {
-            return self.complain("an upload has no id".into());
+            return self.complain("an upload has no id");
         };
         let count = 1 + self.below(3);
         let (mut parts, mut sums, mut whole) = (String::new(), Vec::new(), Vec::new());
@@ -140,7 +143,8 @@ impl Actor {
                 self.complain(format!("a part was answered {:?}", answer.etag()));
             }
             let etag = hex::encode(sum);
-            parts += &format!("<Part><PartNumber>{number}</PartNumber><ETag>{etag}</ETag></Part>");
+            let part = format!("<PartNumber>{number}</PartNumber><ETag>{etag}</ETag>");
+            parts.extend(["<Part>", &part, "</Part>"]);
             sums.extend(sum);
             whole.extend_from_slice(&content);
         }
@@ -167,7 +171,9 @@ impl Actor {
                 self.complain(format!("an upload's end was answered {code}"));
                 self.history.forget(call);
             }
-            said => self.settle(call, said, "an upload's end"),
+            said @ (Said::No(..) | Said::Nothing | Said::Unknown) => {
+                self.settle(call, said, "an upload's end");
+            }
         }
     }
 
@@ -181,7 +187,9 @@ impl Actor {
         let ask = Ask::new("PUT", bucket, key).query("tagging=").document(document);
         match self.ask(ask).await {
             Said::Yes(_) => self.history.end(call, Came::Done { version: None }),
-            said => self.settle(call, said, "a tag"),
+            said @ (Said::No(..) | Said::Nothing | Said::Unknown) => {
+                self.settle(call, said, "a tag");
+            }
         }
     }
 
@@ -194,7 +202,9 @@ impl Actor {
         match self.ask(Ask::new("DELETE", KEEPS, &key).query(query)).await {
             // The version that is told is the one that went.
             Said::Yes(_) => self.history.end(call, Came::Done { version: None }),
-            said => self.settle(call, said, "a version's deletion"),
+            said @ (Said::No(..) | Said::Nothing | Said::Unknown) => {
+                self.settle(call, said, "a version's deletion");
+            }
         }
     }
 }

@@ -155,7 +155,8 @@ impl StorageBackend for PowerCutDisk {
         if state.syncs_fail {
             return Err(io::Error::other("the disk is gone"));
         }
-        state.synced = state.seen.clone();
+        let State { synced, seen, .. } = &mut *state;
+        synced.clone_from(seen);
         state.since_sync.clear();
         Ok(())
     }
