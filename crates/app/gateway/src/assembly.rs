@@ -311,7 +311,7 @@ fn hot_pool(config: &PoolConfig, nodes: &[NumberedNode], tiers: &[HotTier]) -> O
         let named = config.nodes.iter().find(|named| named.name == node.name)?;
         Some((node.id, named.price))
     };
-    Some(tier.of_pool(&config.name, nodes.iter().filter_map(price).collect()))
+    Some(HotPool::new(tier, &config.name, nodes.iter().filter_map(price).collect()))
 }
 
 /// What all pools share.

@@ -19,8 +19,10 @@ pub struct HotPool {
 }
 
 impl HotPool {
-    pub(crate) fn new(tier: HotTier, pool: String, prices: BTreeMap<NodeId, Price>) -> Self {
-        Self { tier, pool: pool.into(), prices: Arc::new(prices), counts: Arc::default() }
+    /// What the pool of this name sees of a tier, whose nodes have these prices.
+    pub fn new(tier: &HotTier, pool: &str, prices: BTreeMap<NodeId, Price>) -> Self {
+        let (tier, prices, counts) = (tier.clone(), Arc::new(prices), Arc::default());
+        Self { tier, pool: pool.into(), prices, counts }
     }
 
     /// What the pool's reads found.
@@ -114,7 +116,7 @@ mod tests {
             ..Price::default()
         };
         let prices = [(NodeId(1), price(0.4, 90.0)), (NodeId(2), price(0.2, 0.0))];
-        let pool = tier().of_pool("p", prices.into());
+        let pool = HotPool::new(&tier(), "p", prices.into());
         let spared = [NodeId(1), NodeId(2), NodeId(3)];
         let cost = pool.cost(&spared, 3_000_000);
         assert!((cost - (0.4e-3 + 0.09 + 0.2e-3)).abs() < 1e-9, "{cost}");

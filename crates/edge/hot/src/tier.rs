@@ -1,11 +1,8 @@
-use crate::pool::HotPool;
 use bytes::Bytes;
 use ripstop_memory::{CodedMemory, CodedMemoryError, Presence};
-use ripstop_model::{NodeId, Price};
 use ripstop_runtime::{BlockKey, HotFound};
 use ripstop_tier::TierAdmission;
 use std::{
-    collections::BTreeMap,
     fmt,
     sync::{
         Arc, Mutex, PoisonError,
@@ -69,11 +66,6 @@ impl HotTier {
     /// Where its blocks are.
     pub fn memory(&self) -> &CodedMemory {
         &self.inner.memory
-    }
-
-    /// What a pool sees of it, whose nodes have these prices.
-    pub fn of_pool(&self, pool: &str, prices: BTreeMap<NodeId, Price>) -> HotPool {
-        HotPool::new(self.clone(), pool.to_owned(), prices)
     }
 
     pub(crate) fn patience(&self) -> Duration {

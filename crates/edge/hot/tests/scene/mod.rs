@@ -151,7 +151,7 @@ pub(crate) fn tier_with(settings: CodedMemorySettings, wait: Duration, stored_ma
 /// What a pool sees of it.
 pub(crate) fn hot(tier: &HotTier) -> HotPool {
     let price = Price { per_1000_gets: Some(0.0004), per_gb_out: Some(0.09), ..Price::default() };
-    tier.of_pool("p", (0..6).map(|id| (NodeId(id), price)).collect())
+    HotPool::new(tier, "p", (0..6).map(|id| (NodeId(id), price)).collect())
 }
 
 /// Until what was begun is over.

@@ -145,10 +145,10 @@ fn router(admin: Admin, settings: &AdminSettings, shutdown: CancellationToken) -
         .route("/status", get(show_status))
         .route("/buckets", get(show_buckets))
         .route("/keys", get(show_keys))
-        .route("/tiers", get(tiers::show))
-        .route("/tiers/{tier}/add", post(tiers::add))
-        .route("/tiers/{tier}/remove", post(tiers::remove))
-        .route("/tiers/{tier}/repair", post(tiers::repair))
+        .route("/tiers", get(show_tiers))
+        .route("/tiers/{tier}/add", post(add_server))
+        .route("/tiers/{tier}/remove", post(remove_server))
+        .route("/tiers/{tier}/repair", post(repair_tier))
         .route("/check", post(start_check))
         .route("/reload", post(start_reload))
         .route("/snapshot", post(keep_snapshot))
@@ -197,6 +197,30 @@ async fn show_buckets(State(desk): State<Desk>, asked: buckets::Asked) -> Respon
 
 async fn show_keys(State(desk): State<Desk>, asked: keys::Asked) -> Response {
     keys::answer(desk.admin.keys.as_ref(), asked)
+}
+
+async fn show_tiers(State(desk): State<Desk>) -> Response {
+    tiers::show(&desk.admin.tiers)
+}
+
+async fn add_server(
+    State(desk): State<Desk>,
+    Path(tier): Path<String>,
+    query: tiers::AddAsked,
+) -> Response {
+    tiers::add(&desk.admin.tiers, &tier, query)
+}
+
+async fn remove_server(
+    State(desk): State<Desk>,
+    Path(tier): Path<String>,
+    query: tiers::RemoveAsked,
+) -> Response {
+    tiers::remove(&desk.admin.tiers, &tier, query)
+}
+
+async fn repair_tier(State(desk): State<Desk>, Path(tier): Path<String>) -> Response {
+    tiers::repair(&desk.admin.tiers, &tier)
 }
 
 async fn task_log(State(desk): State<Desk>, Path(pool): Path<String>) -> Response {

@@ -2,7 +2,7 @@
 
 use axum::{
     Json,
-    extract::{Path, Query, State, rejection::QueryRejection},
+    extract::{Query, rejection::QueryRejection},
     http::StatusCode,
     response::{IntoResponse, Response},
 };
@@ -95,38 +95,30 @@ pub(super) struct RemoveQuery {
     server: SocketAddr,
 }
 
-pub(super) async fn show(State(super::Desk { admin, .. }): State<super::Desk>) -> Response {
-    let tiers: Vec<_> = admin.tiers.iter().map(MemoryTierStatus::of).collect();
+pub(super) type AddAsked = Result<Query<AddQuery>, QueryRejection>;
+pub(super) type RemoveAsked = Result<Query<RemoveQuery>, QueryRejection>;
+
+pub(super) fn show(tiers: &[NamedTier]) -> Response {
+    let tiers: Vec<_> = tiers.iter().map(MemoryTierStatus::of).collect();
     Json(tiers).into_response()
 }
 
-pub(super) async fn add(
-    State(super::Desk { admin, .. }): State<super::Desk>,
-    Path(tier): Path<String>,
-    query: Result<Query<AddQuery>, QueryRejection>,
-) -> Response {
+pub(super) fn add(tiers: &[NamedTier], tier: &str, query: AddAsked) -> Response {
     let Ok(Query(AddQuery { ring, server })) = query else {
         return wrong("the query must say ring=NUMBER&server=ADDRESS:PORT, and no more\n");
     };
-    tell(&admin.tiers, &tier, |memory| memory.add_server(ring, server))
+    tell(tiers, tier, |memory| memory.add_server(ring, server))
 }
 
-pub(super) async fn remove(
-    State(super::Desk { admin, .. }): State<super::Desk>,
-    Path(tier): Path<String>,
-    query: Result<Query<RemoveQuery>, QueryRejection>,
-) -> Response {
+pub(super) fn remove(tiers: &[NamedTier], tier: &str, query: RemoveAsked) -> Response {
     let Ok(Query(RemoveQuery { server })) = query else {
         return wrong("the query must say server=ADDRESS:PORT, and no more\n");
     };
-    tell(&admin.tiers, &tier, |memory| memory.remove_server(server))
+    tell(tiers, tier, |memory| memory.remove_server(server))
 }
 
-pub(super) async fn repair(
-    State(super::Desk { admin, .. }): State<super::Desk>,
-    Path(tier): Path<String>,
-) -> Response {
-    tell(&admin.tiers, &tier, |memory| {
+pub(super) fn repair(tiers: &[NamedTier], tier: &str) -> Response {
+    tell(tiers, tier, |memory| {
         memory.repair();
         Ok(())
     })
