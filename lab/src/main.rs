@@ -1,5 +1,6 @@
 //! The `ripstop-lab` program: what is measured and drawn, and ships nothing into the gateway.
 
+mod duel;
 mod figures;
 mod gateway;
 mod load;
@@ -28,6 +29,9 @@ enum Command {
     /// Draw the figures of the papers Ripstop builds on, and check what must hold in them.
     #[command(subcommand)]
     Figures(figures::Figures),
+    /// Play policies against the best fixed code, TOFEC and hedges in settings drawn by a seed, and
+    /// show where they do worst. See docs/backfill.md.
+    Duel(duel::Duel),
     /// Drive GET and PUT over loopback against a pool of memory nodes, and say where the time goes.
     Gateway(gateway::Gateway),
     /// Compare policies on a node in memory that is as slow as S3: delays live, and as the
@@ -83,6 +87,7 @@ async fn run(command: Command) -> Result<ExitCode> {
     ripstop_codec::Engine::chosen()?;
     match command {
         Command::Figures(figures) => figures::run(&figures),
+        Command::Duel(arguments) => duel::run(&arguments),
         Command::Gateway(arguments) => gateway::run(&arguments).await,
         Command::Tail(arguments) => tail::run(&arguments).await,
         Command::Promises(arguments) => promises::run(&arguments).await,

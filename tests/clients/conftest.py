@@ -2,13 +2,20 @@
 AWS_SECRET_ACCESS_KEY); otherwise it starts the gateway RIPSTOP_BIN itself, over the nodes that
 `--nodes` names."""
 
+import contextlib
 import os
+import shutil
+import socket
+import subprocess
+import time
 import zlib
 
 import pytest
 
 from support import payload, s3, servers, tls
-from support.gateway import Gateway
+from support.gateway import Gateway, free_port
+
+MEMCACHED_SECONDS_MAX = 10
 
 
 def pytest_addoption(parser):
@@ -105,3 +112,32 @@ def gateway(request, tmp_path):
     own = Gateway(tmp_path / "own")
     yield own.start()
     own.kill()
+
+
+@pytest.fixture
+def memcached_servers():
+    """Starts memcached servers on free ports, and ends them: their ports, and all processes so far."""
+    program = shutil.which("memcached")
+    if program is None:
+        pytest.skip("memcached is not installed")
+    running = []
+
+    def start(count):
+        ports = []
+        for _ in range(count):
+            port = free_port()
+            command = [program, "-p", str(port), "-l", "127.0.0.1", "-U", "0", "-u", "nobody", "-M"]
+            running.append(subprocess.Popen(command))
+            deadline = time.monotonic() + MEMCACHED_SECONDS_MAX
+            while True:
+                with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                    break
+                assert time.monotonic() < deadline, "memcached does not listen"
+                time.sleep(0.02)
+            ports.append(port)
+        return ports, running
+
+    yield start
+    for process in running:
+        process.kill()
+        process.wait()

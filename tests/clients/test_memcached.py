@@ -3,7 +3,6 @@
 import contextlib
 import pathlib
 import shutil
-import socket
 import ssl
 import subprocess
 import threading
@@ -19,7 +18,6 @@ from pymemcache.client.hash import HashClient  # noqa: E402
 from pymemcache.exceptions import MemcacheClientError, MemcacheServerError  # noqa: E402
 
 pytestmark = pytest.mark.own
-START_SECONDS_MAX = 10
 
 
 class Door(Gateway):
@@ -60,32 +58,8 @@ def started(tmp_path):
 
 
 @pytest.fixture
-def servers():
-    """Starts memcached servers, and ends them."""
-    program = shutil.which("memcached")
-    if program is None:
-        pytest.skip("memcached is not installed")
-    running = []
-
-    def start(count):
-        ports = []
-        for _ in range(count):
-            port = free_port()
-            command = [program, "-p", str(port), "-l", "127.0.0.1", "-U", "0", "-u", "nobody", "-M"]
-            running.append(subprocess.Popen(command))
-            deadline = time.monotonic() + START_SECONDS_MAX
-            while True:
-                with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
-                    break
-                assert time.monotonic() < deadline, "memcached does not listen"
-                time.sleep(0.02)
-            ports.append(port)
-        return ports, running
-
-    yield start
-    for process in running:
-        process.kill()
-        process.wait()
+def servers(memcached_servers):
+    return memcached_servers
 
 
 def use(client):

@@ -5,6 +5,7 @@ mod check;
 mod ci;
 mod clients;
 mod command;
+mod drill;
 mod figures;
 mod fuzz;
 mod root;
@@ -17,7 +18,7 @@ mod tool;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
-/// The one door: check, test, ci, figures, bench, fuzz.
+/// The one door: check, test, ci, figures, bench, fuzz, drill.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 struct Arguments {
@@ -40,6 +41,8 @@ enum Command {
     Bench(bench::Bench),
     /// Fuzzes the code that parses strangers' bytes; needs cargo-fuzz and a nightly compiler.
     Fuzz(fuzz::Arguments),
+    /// Plays whole gateways from seeds: clients, faults, kills, and what must hold.
+    Drill(drill::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         Command::Figures(arguments) => figures::figures(&arguments),
         Command::Bench(bench) => bench::bench(&bench),
         Command::Fuzz(arguments) => fuzz::fuzz(&arguments),
+        Command::Drill(arguments) => drill::drill(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -8,9 +8,10 @@ use super::{
 };
 
 /// What the host has for everybody.
-const ACTS: [&str; 10] = [
+const ACTS: [&str; 11] = [
     "Instant::now",
     "SystemTime::now",
+    "OffsetDateTime::now_utc",
     ".elapsed()",
     "getrandom::",
     "rand::",
@@ -49,6 +50,43 @@ fn acts(sources: &[Source]) -> Vec<String> {
         }
     }
     found
+}
+
+/// What the drill does not play: other doors, and what an operator looks through.
+const UNPLAYED: [&str; 3] = ["crates/edge/kv/", "crates/edge/memory/", "crates/edge/telemetry/"];
+
+/// Choices whose order is drawn each time.
+fn drawn(sources: &[Source]) -> Vec<String> {
+    let mut found = Vec::new();
+    for source in sources {
+        let path = &source.path;
+        let is_ours = path.starts_with("crates/edge/") || path.starts_with("crates/app/gateway/");
+        let is_played = is_ours && !UNPLAYED.iter().any(|folder| path.starts_with(folder));
+        if !is_played || !path.contains("/src/") || source.is_test() {
+            continue;
+        }
+        let code = parts(&source.lines_without_tests().join("\n")).code;
+        for (at, _) in code.match_indices("select!") {
+            let body = code[at..].split_once('{').map_or("", |(_, body)| body.trim_start());
+            if !body.starts_with("biased;") {
+                let number = code[..at].lines().count();
+                found.push(format!("{path}:{number}: select! begins with biased;"));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn what_is_played_chooses_in_one_order() {
+    none(&drawn(&sources(&[".rs"])));
+    let source = |path: &str, text: &str| Source { path: path.into(), text: text.into() };
+    let tree = [
+        source("crates/edge/a/src/a.rs", "tokio::select! {\n    biased;\n    a = b => c,\n}\n"),
+        source("crates/edge/a/src/b.rs", "\ntokio::select! {\n    a = b => c,\n}\n"),
+        source("crates/edge/kv/src/c.rs", "tokio::select! {\n    a = b => c,\n}\n"),
+    ];
+    assert_eq!(drawn(&tree), ["crates/edge/a/src/b.rs:2: select! begins with biased;"]);
 }
 
 #[test]

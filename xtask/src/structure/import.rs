@@ -17,6 +17,8 @@ enum Layer {
     Program,
     /// At the root: it measures, and nothing rests on it.
     Lab,
+    /// Plays what serves; nothing rests on it.
+    Drill,
 }
 
 /// Crates from outside that core may use: arithmetic, names for its values, and nothing that acts.
@@ -30,6 +32,7 @@ impl Layer {
             (Some("crates"), Some("codec")) => Some(Self::Codec),
             (Some("crates"), Some("edge")) => Some(Self::Edge),
             (Some("crates"), Some("sim")) => Some(Self::Sim),
+            (Some("crates"), Some("drill")) => Some(Self::Drill),
             (Some("crates"), Some("app")) => match parts.next() {
                 Some("gateway") => Some(Self::Gateway),
                 Some("client") => Some(Self::Client),
@@ -57,8 +60,11 @@ impl Layer {
             }
             // Nothing of what serves but its clock and tasks.
             Self::Client => name == "ripstop-host",
-            Self::Program => !matches!(other, Self::Program | Self::Lab),
-            Self::Lab => other != Self::Program,
+            Self::Program => !matches!(other, Self::Program | Self::Lab | Self::Drill),
+            Self::Lab => !matches!(other, Self::Program | Self::Drill),
+            Self::Drill => {
+                matches!(other, Self::Core | Self::Codec | Self::Edge | Self::Sim | Self::Gateway)
+            }
         }
     }
 }
@@ -164,6 +170,11 @@ fn the_rules_refuse_what_they_should() {
     assert!(!Layer::Planner.may_import(Layer::Edge, "ripstop-telemetry"));
     assert!(Layer::Planner.may_import(Layer::Gateway, "ripstop-assembly"));
     assert!(!Layer::Program.may_import(Layer::Lab, "ripstop-lab"));
+    assert_eq!(Layer::of("crates/drill"), Some(Layer::Drill));
+    assert!(Layer::Drill.may_import(Layer::Gateway, "ripstop-assembly"));
+    assert!(!Layer::Drill.may_import(Layer::Planner, "ripstop-planner"));
+    assert!(!Layer::Lab.may_import(Layer::Drill, "ripstop-drill"));
+    assert!(!Layer::Edge.may_import(Layer::Drill, "ripstop-drill"));
     assert!(Layer::Lab.may_import(Layer::Planner, "ripstop-planner"));
     assert!(Layer::Edge.may_import(Layer::Codec, "ripstop-codec"));
 }

@@ -10,6 +10,7 @@ use crate::{
     replay::Replay,
     serve::Serve,
     simulate::Simulate,
+    tier::Tier,
     what_if::WhatIf,
 };
 use clap::{Parser, Subcommand};
@@ -61,6 +62,8 @@ pub(crate) enum Command {
     /// Exits with 0 if all are equal, with 1 after the first that differs, with 2 if the file
     /// cannot be read.
     Replay(Replay),
+    /// Look at the memory tiers of a gateway that runs, and change their servers.
+    Tier(Tier),
     /// Say whether the configuration is valid, and show what is in force.
     CheckConfig(Common),
     /// Measure an S3 server, such as this gateway: clients in a closed loop that put new objects

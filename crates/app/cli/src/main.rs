@@ -17,6 +17,7 @@ mod rebuild;
 mod replay;
 mod serve;
 mod simulate;
+mod tier;
 mod what_if;
 
 use anyhow::Result;
@@ -76,6 +77,7 @@ async fn run(command: Command) -> Result<ExitCode> {
         Command::Rebuild(rebuild) => {
             rebuild::run(&rebuild.common.resolve()?, rebuild.unsealed, rebuild.json).await
         }
+        Command::Tier(tier) => tier::run(&tier).await,
         Command::CheckConfig(common) => check_config::run(&common.resolve()?),
         Command::Bench(arguments) => bench::run(&arguments).await,
         Command::Fit(arguments) => fit::run(&arguments),

@@ -13,6 +13,7 @@ use ripstop_block::Blocks;
 use ripstop_catalog::{Catalog, CatalogError, Change, Embedded, Grouped};
 use ripstop_delay::{DelayModel, Preset, Recorded, Replay};
 use ripstop_gateway::NodeSpec;
+use ripstop_hot::{HotPool, HotTier};
 use ripstop_keeper::Keeper;
 use ripstop_model::{NodeId, PoolId};
 use ripstop_node::{
@@ -54,6 +55,10 @@ pub struct Assembly {
     pub delays: BTreeMap<String, DelayFactor>,
     /// Nodes that are folders, by name.
     pub directories: Vec<(String, Arc<Directory>)>,
+    /// Memory tiers in which pools keep what is read often.
+    pub tiers: Vec<HotTier>,
+    /// What pools see of them.
+    pub hot: Vec<HotPool>,
     /// Whether the file of the store's key was made just now.
     pub key_is_new: bool,
 }
@@ -133,9 +138,21 @@ pub struct NumberedNode {
     pub delay: Option<DelayFactor>,
 }
 
-/// Puts a store together over the configured nodes.
+/// Puts a store together over the configured nodes. Nothing is kept in memory tiers: that is for
+/// who serves.
 pub async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assembly> {
     let embedded = open_catalog(config, &config.data.join(CATALOG_FILE))?;
+    assemble_over(config, embedded, watch, Vec::new()).await
+}
+
+/// The same over a catalog that is open already, its pools keeping what is read often in these
+/// tiers, where they are configured to.
+pub async fn assemble_over(
+    config: &Config,
+    embedded: Arc<Embedded>,
+    watch: &dyn Watch,
+    tiers: Vec<HotTier>,
+) -> Result<Assembly> {
     let catalog = watch.catalog(Arc::new(Grouped::over(embedded.clone())));
     let (memory, pins, spent) =
         (Memory::new(config.strip_memory()), Pins::default(), Arc::default());
@@ -145,7 +162,7 @@ pub async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assembly> {
     let store = identity(&*catalog).await?;
     let (mut pools, mut rosters) = (Vec::new(), Vec::new());
     let (mut bucket_pools, mut delays) = (BTreeMap::new(), BTreeMap::new());
-    let mut directories = Vec::new();
+    let (mut directories, mut hot) = (Vec::new(), Vec::new());
     let mut settings = config.store.clone();
     for pool in &config.pools {
         let id = pool_id(&*catalog, pool).await?;
@@ -157,7 +174,13 @@ pub async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assembly> {
         let origin = Origin { store, pool: id };
         let shared =
             Shared { seals: &seals, memory: &memory, spent: &spent, pins: &pins, aftermath: &to };
+        let seen = hot_pool(pool, &nodes, &tiers);
         let (built, roster) = build_pool(pool, origin, nodes, watch, &shared)?;
+        let built = match &seen {
+            Some(hot) => built.with_hot(Arc::new(hot.clone())),
+            None => built,
+        };
+        hot.extend(seen);
         rosters.push(roster);
         settings.packs.insert(id, pool.packs.clone());
         bucket_pools.extend(pool.buckets.iter().map(|bucket| (bucket.clone(), id)));
@@ -172,17 +195,7 @@ pub async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assembly> {
         settings,
     );
     let keeper = Keeper::begin(store.clone(), aftermath, config.keeper.clone());
-    let mut watched = Vec::with_capacity(pools.len());
-    for (roster, (_, pool)) in rosters.iter().zip(&pools) {
-        let looked_at = Arc::new((pool.clone(), keeper.clone()));
-        let weak = Arc::downgrade(&looked_at);
-        roster.watch(move || {
-            let (pool, keeper) = &*weak.upgrade()?;
-            let (moves, packs) = (keeper.moves_of(pool.id()), keeper.packs_of(pool.id()));
-            Some(PoolGauges { moves, packs, ..PoolGauges::of(pool) })
-        });
-        watched.push(looked_at);
-    }
+    let watched = watch_pools(&rosters, &pools, &keeper);
     Ok(Assembly {
         catalog: embedded,
         store,
@@ -194,8 +207,31 @@ pub async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assembly> {
         spent,
         delays,
         directories,
+        tiers,
+        hot,
         key_is_new,
     })
+}
+
+/// Has each roster look at its pool and at what is done for it, for as long as somebody has what
+/// this answers.
+fn watch_pools(
+    rosters: &[Arc<Roster>],
+    pools: &[(String, Pool)],
+    keeper: &Keeper,
+) -> Vec<Arc<(Pool, Keeper)>> {
+    let mut watched = Vec::with_capacity(pools.len());
+    for (roster, (_, pool)) in rosters.iter().zip(pools) {
+        let looked_at = Arc::new((pool.clone(), keeper.clone()));
+        let weak = Arc::downgrade(&looked_at);
+        roster.watch(move || {
+            let (pool, keeper) = &*weak.upgrade()?;
+            let (moves, packs) = (keeper.moves_of(pool.id()), keeper.packs_of(pool.id()));
+            Some(PoolGauges { moves, packs, ..PoolGauges::of(pool) })
+        });
+        watched.push(looked_at);
+    }
+    watched
 }
 
 /// Gives back blocks that nobody used for a while, for as long as the program runs.
@@ -256,6 +292,16 @@ pub async fn number_nodes(
         nodes.push(NumberedNode { id, name, lanes, node: built, directory, delay });
     }
     Ok(nodes)
+}
+
+/// What a pool sees of the tier in which it keeps what is read often.
+fn hot_pool(config: &PoolConfig, nodes: &[NumberedNode], tiers: &[HotTier]) -> Option<HotPool> {
+    let tier = tiers.iter().find(|tier| Some(tier.name()) == config.hot.as_deref())?;
+    let price = |node: &NumberedNode| {
+        let named = config.nodes.iter().find(|named| named.name == node.name)?;
+        Some((node.id, named.price))
+    };
+    Some(tier.of_pool(&config.name, nodes.iter().filter_map(price).collect()))
 }
 
 /// What all pools share.

@@ -62,6 +62,7 @@ pub async fn told_of<T>(
         }
     };
     tokio::select! {
+        biased;
         done = reads => done,
         () = telling => unreachable!("it tells for ever"),
     }

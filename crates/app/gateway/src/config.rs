@@ -14,7 +14,9 @@ mod pool;
 mod quota;
 mod raw;
 mod resolve;
+mod rings;
 mod tenant;
+mod tier;
 mod units;
 mod variable;
 
@@ -28,6 +30,8 @@ pub use raw::{BucketTable, LogFormatName};
 pub use resolve::{Config, KEY_FILE};
 pub use ripstop_placement::planning::AutoPlan;
 pub use tenant::{TenantConfig, TenantNumbers, shaping};
+pub(crate) use tier::KV_TIER;
+pub use tier::TierConfig;
 pub use units::Size;
 
 use anyhow::{Context as _, Result};

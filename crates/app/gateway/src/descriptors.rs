@@ -38,7 +38,8 @@ pub(crate) fn connections_max(config: &Config, descriptors: u64) -> Result<usize
     let lanes: u64 = lanes.map(|node| u64::from(node.lanes)).sum();
     let admin = AdminSettings::default().connections_max as u64;
     let kv = config.kv.as_ref().map_or(0, KvConfig::sockets);
-    let kept = lanes * PER_LANE + admin + PROGRAM + kv;
+    let tiers: u64 = config.tiers.iter().map(|tier| tier.servers() as u64).sum();
+    let kept = lanes * PER_LANE + admin + PROGRAM + kv + tiers;
     let left = descriptors.saturating_sub(kept);
     if let Some(configured) = config.connections_max {
         ensure!(

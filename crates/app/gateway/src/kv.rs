@@ -1,7 +1,7 @@
 //! The door that speaks memcached: bound, and served.
 
 use crate::{
-    config::{KvConfig, KvPlace},
+    config::{KV_TIER, KvConfig, KvPlace},
     owner_only,
     socket::{bind, load},
     telemetry::Telemetry,
@@ -14,9 +14,6 @@ use ripstop_seal::StoreKey;
 use std::{net::SocketAddr, time::Duration};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
-
-/// What its tier is called where servers have several.
-const TIER_NAME: &str = "kv";
 
 /// The door, bound: all that can fail has not.
 pub(crate) struct KvPort {
@@ -49,6 +46,14 @@ impl KvPort {
         let listener = bind(config.listen, "kv.listen").await?;
         let at = listener.local_addr()?;
         Ok(Self { listener, at, settings, place: place(&config.place)? })
+    }
+
+    /// The memory tier that has its items, if one does.
+    pub(crate) const fn memory(&self) -> Option<&CodedMemory> {
+        match &self.place {
+            Place::Here { .. } => None,
+            Place::Servers(memory) => Some(memory),
+        }
     }
 
     /// Says what is open to strangers.
@@ -108,7 +113,7 @@ fn place(config: &KvPlace) -> Result<Place> {
         KvPlace::Here { memory_max } => Ok(Place::Here { memory_max: *memory_max }),
         KvPlace::Servers { code, rings, shared, requests_max, stored_max } => {
             let settings = CodedMemorySettings {
-                name: TIER_NAME.to_owned(),
+                name: KV_TIER.to_owned(),
                 code: *code,
                 rings: rings.clone(),
                 is_shared: *shared,

@@ -33,10 +33,13 @@ mod serve;
 mod socket;
 mod store_key;
 mod telemetry;
+mod tiers;
 mod watch;
 
 pub use admin_port::{AdminPort, Kept, Lines};
-pub use assembly::{Assembly, NumberedNode, assemble, number_nodes, open_catalog, pool_id};
+pub use assembly::{
+    Assembly, NumberedNode, assemble, assemble_over, number_nodes, open_catalog, pool_id,
+};
 pub use check::{catalog_report, told_of};
 pub use credentials::CredentialsOrigin;
 pub use data_folder::{ADMIN_FILE, CATALOG_FILE, DataFolder, FolderError, plan_file};

@@ -3,15 +3,18 @@
 
 use crate::{
     assembly::Assembly,
-    config::{self, Config, PlanFile, PlanSource, TenantConfig, TenantNumbers},
+    config::{self, Config, PlanFile, PlanSource, TenantConfig, TenantNumbers, TierConfig},
     credentials,
     data_folder::plan_file,
+    owner_only,
     planning::{PlannedPool, Planning, StartPlanning},
 };
 use anyhow::{Context as _, Result, bail};
 use ripstop_gateway::Placement;
+use ripstop_hot::HotTier;
 use ripstop_identity::{Credentials, Keyring};
 use ripstop_keeper::Keeper;
+use ripstop_kv::KvUsers;
 use ripstop_listen::{NewPair, Tls};
 use ripstop_model::TenantId;
 use ripstop_node::DelayFactor;
@@ -39,9 +42,12 @@ pub(crate) struct Reload {
     memory: Memory,
     delays: BTreeMap<String, DelayFactor>,
     rosters: Vec<Arc<Roster>>,
+    tiers: Vec<HotTier>,
     metrics: Option<Metrics>,
     /// Of the S3 port, of the admin port, and of the door that speaks memcached.
     tls: OnceLock<[Option<Tls>; 3]>,
+    /// Who comes in through the door that speaks memcached.
+    kv_users: OnceLock<Option<KvUsers>>,
     now: Mutex<Now>,
 }
 
@@ -85,8 +91,10 @@ impl Reload {
             memory: assembly.memory.clone(),
             delays: assembly.delays.clone(),
             rosters: assembly.rosters.clone(),
+            tiers: assembly.tiers.clone(),
             metrics,
             tls: OnceLock::new(),
+            kv_users: OnceLock::new(),
             now: Mutex::new(now),
         };
         reload.enforce(config.clone(), config, credentials)?;
@@ -104,6 +112,20 @@ impl Reload {
         let mut tenants = now.config.tenants.iter();
         let found = tenants.find(|named| now.numbers.of(named) == tenant);
         found.map(|named| named.name.clone())
+    }
+
+    /// Reads the names and passwords of the door that speaks memcached along with the rest.
+    pub(crate) fn admit_with(&self, users: Option<KvUsers>) {
+        // Said once, by the caller that began it.
+        let _ = self.kv_users.set(users);
+    }
+
+    /// Names and passwords of the door that speaks memcached, and what they are to be.
+    fn admitted(&self, config: &Config) -> Result<Option<(KvUsers, KvUsers)>> {
+        let served = self.kv_users.get().cloned().flatten();
+        let file = config.kv.as_ref().and_then(|kv| kv.users.as_deref());
+        let (Some(served), Some(file)) = (served, file) else { return Ok(None) };
+        Ok(Some((served, owner_only::users(file)?)))
     }
 
     /// Reads the certificates of these ports, S3, admin and memcached, along with the rest.
@@ -139,13 +161,17 @@ impl Reload {
             let adopted = now.config.adopting(&read);
             let same = adopted.quotas == now.config.quotas;
             let quotas = if same { "" } else { ", quotas have changed" };
-            let changed = format!("{quotas}{}", rescaled(&now.config, &adopted));
+            let tiers = rerung(&now.config, &adopted);
+            let changed = format!("{quotas}{tiers}{}", rescaled(&now.config, &adopted));
             (adopted, changed)
         };
         let rest = if adopted == read { "" } else { "; what else has changed takes a restart" };
-        let renewals = self.renewals(&read)?;
+        let (renewals, admitted) = (self.renewals(&read)?, self.admitted(&read)?);
         self.enforce(adopted, &read, credentials)?;
         renewals.into_iter().for_each(NewPair::adopt);
+        if let Some((served, read)) = admitted {
+            served.replace(&read);
+        }
         Ok(format!("credentials and {tenants} tenants are in force{rights}{changed}{rest}"))
     }
 
@@ -170,6 +196,7 @@ impl Reload {
                 shapings.push((pool, shaping));
             }
         }
+        let tiers = self.tiers(&config)?;
         for (pool, shaping) in shapings {
             pool.shape(shaping);
         }
@@ -185,6 +212,12 @@ impl Reload {
         }
         for counts in self.metrics.iter().flat_map(Metrics::pools) {
             counts.set_tenants(names(counts.name(), &config, &numbers));
+        }
+        for (tier, shown) in tiers {
+            let memory = tier.memory();
+            memory.limit_memory(shown.stored_max);
+            let name = tier.name();
+            memory.set_rings(&shown.rings).with_context(|| format!("tier {name:?}"))?;
         }
         self.memory.divide(&claims(&config, &numbers));
         self.store.set_quotas(config.quotas.clone());
@@ -229,6 +262,19 @@ impl Reload {
             });
             planners.insert(name.clone(), planning);
         }
+    }
+
+    /// The tiers that the configuration has, whose rings can be what it says.
+    fn tiers<'a>(&'a self, config: &'a Config) -> Result<Vec<(&'a HotTier, &'a TierConfig)>> {
+        let mut tiers = Vec::with_capacity(self.tiers.len());
+        for tier in &self.tiers {
+            let shown = config.tiers.iter().find(|shown| shown.name == tier.name());
+            let Some(shown) = shown else { continue };
+            let checked = tier.memory().check_rings(&shown.rings);
+            checked.with_context(|| format!("tier {:?}", tier.name()))?;
+            tiers.push((tier, shown));
+        }
+        Ok(tiers)
     }
 
     fn roster(&self, pool: &str) -> Option<&Arc<Roster>> {
@@ -293,6 +339,13 @@ fn claims(config: &Config, numbers: &TenantNumbers) -> Vec<MemoryClaim> {
         Some(MemoryClaim { tenant: numbers.of(tenant), share, patience })
     };
     config.tenants.iter().filter_map(claim).collect()
+}
+
+/// The tiers whose servers come or go, to be added to a sentence.
+fn rerung(serving: &Config, read: &Config) -> String {
+    let pairs = serving.tiers.iter().zip(&read.tiers);
+    let changed = pairs.filter(|(before, after)| before.rings != after.rings);
+    changed.map(|(tier, _)| format!(", servers of tier {} come or go", tier.name)).collect()
 }
 
 /// The nodes that are as slow as they were not before, to be added to a sentence.

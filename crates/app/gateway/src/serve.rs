@@ -1,18 +1,20 @@
 //! A gateway, from its configuration to its end.
 
 use crate::{
-    assembly::{Assembly, assemble},
+    assembly::{Assembly, assemble_over, open_catalog},
     check::check_of,
-    config::{AdminAddress, Config, LogFormatName},
+    config::{AdminAddress, Config, KV_TIER, LogFormatName},
     credentials::{self, CredentialsOrigin},
     data_folder::{ADMIN_FILE, CATALOG_FILE, DataFolder},
     descriptors,
+    kv::KvPort,
     planning::StartPlanning,
     ports::Ports,
     readiness,
     reload::{Reload, Reread},
     scrub,
     telemetry::{Telemetry, append_task_logs},
+    tiers,
     watch::VERSION,
 };
 use anyhow::{Context as _, Result};
@@ -21,7 +23,7 @@ use ripstop_listen::{Pressure, Tls};
 use ripstop_recording::{Recorder, RecorderSettings};
 use ripstop_roster::TaskLogFile;
 use ripstop_runtime::Memory;
-use ripstop_telemetry::{Admin, init_logs, serve_admin};
+use ripstop_telemetry::{Admin, NamedTier, init_logs, serve_admin};
 use std::{fmt, fs, io::IsTerminal as _, net::SocketAddr, path::PathBuf, sync::Arc, time::Instant};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -158,8 +160,10 @@ impl Gateway {
         let metrics = telemetry.metrics.clone();
         let reload = Reload::begin(seams, &config, self.keys, &assembly, metrics)?;
         reload.renew_with(ports.all_tls());
+        reload.admit_with(ports.kv.as_ref().and_then(|kv| kv.settings.users.clone()));
         let reloading = ripstop_host::spawn(reload_when_told(reload.clone(), signals.reload));
-        let desk = desk(&assembly, &telemetry, &reload, self.started);
+        let tiers = named_tiers(&assembly, ports.kv.as_ref(), &telemetry);
+        let desk = desk(&assembly, &telemetry, &reload, self.started, tiers);
         let scrubbing = scrub::spawn(assembly.catalog.clone(), config.catalog_scrub_every);
         let stop = signals.stop;
         let admin = serve_admin(ports.admin_listener, desk, ports.admin_settings, stop.clone());
@@ -190,12 +194,25 @@ impl Gateway {
     }
 }
 
+/// Memory tiers by name, that of the door that speaks memcached among them, which are counted from
+/// now on.
+fn named_tiers(assembly: &Assembly, kv: Option<&KvPort>, telemetry: &Telemetry) -> Vec<NamedTier> {
+    let hot = assembly.tiers.iter().map(|tier| (tier.name().to_owned(), tier.memory().clone()));
+    let kv = kv.and_then(KvPort::memory).map(|memory| (KV_TIER.to_owned(), memory.clone()));
+    let tiers: Vec<NamedTier> = hot.chain(kv).collect();
+    if let Some(metrics) = &telemetry.metrics {
+        tiers.iter().for_each(|(name, memory)| metrics.watch_tier(name, memory.clone()));
+    }
+    tiers
+}
+
 /// What the admin port shows and can be told.
 fn desk(
     assembly: &Assembly,
     telemetry: &Telemetry,
     reload: &Arc<Reload>,
     started: Instant,
+    tiers: Vec<NamedTier>,
 ) -> Admin {
     Admin {
         version: VERSION,
@@ -211,6 +228,7 @@ fn desk(
         reload: Some(reload_of(reload.clone())),
         catalog: Some(assembly.catalog.clone()),
         keys: Some(keys_of(reload.clone())),
+        tiers,
     }
 }
 
@@ -232,7 +250,8 @@ async fn begin(
     start: &Start,
     is_new: bool,
 ) -> Result<(Assembly, Vec<TaskLogFile>)> {
-    let assembly = assemble(config, telemetry).await?;
+    let embedded = open_catalog(config, &config.data.join(CATALOG_FILE))?;
+    let assembly = assemble_over(config, embedded, telemetry, tiers::begin(config)?).await?;
     if let Err(refusal) = admit(&assembly, is_new).await {
         let key_is_new = assembly.key_is_new;
         drop(assembly);

@@ -38,6 +38,7 @@ impl Telemetry {
         metrics.watch_spent(assembly.spent.clone());
         let pools = assembly.pools.iter().map(|(name, pool)| (name.clone(), pool.id()));
         metrics.watch_store(assembly.store.clone(), pools.collect());
+        metrics.watch_hot(assembly.hot.clone());
     }
 }
 

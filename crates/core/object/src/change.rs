@@ -1,5 +1,6 @@
 use crate::{
-    Bucket, Leftover, Object, Quota, Refusal, Session, Stripe, Tombstone, Upload, UploadedPart,
+    Bucket, Leftover, Object, Quota, Refusal, Release, Session, Stripe, Tombstone, Upload,
+    UploadedPart,
 };
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -39,7 +40,7 @@ use ripstop_model::{NodeId, StripeId};
 /// it is `Behind`.
 ///
 /// Of several reasons to refuse a change, the first is answered: bucket or upload, then parts, then
-/// condition, then `Behind`, then quota, then stripes. A stripe that is new is refused with
+/// condition, then `Behind`, then `Locked`, then quota, then stripes. A stripe that is new is refused with
 /// `Retired` if the session that named it was given up ([`Change::Retire`]). A quota is compared
 /// with what the bucket holds at the moment the change is applied: of changes that come together,
 /// each counts what those before it have brought.
@@ -72,7 +73,8 @@ pub enum Change {
         /// The stripe that tells of it, new; several deletions may bring the same one.
         stripes: Vec<(StripeId, Stripe)>,
     },
-    /// Makes `object` what the key stands for; fails with `NoSuchBucket`. Keys are never empty.
+    /// Makes `object` what the key stands for; fails with `NoSuchBucket`, or with `Locked` if
+    /// something keeps another object that it would replace. Keys are never empty.
     PutObject {
         /// The bucket's name, or that of its space of versions.
         bucket: String,
@@ -88,7 +90,7 @@ pub enum Change {
         quota: Quota,
     },
     /// Removes the key's object; absent keys are removed already unless the condition says other.
-    /// Fails with `NoSuchBucket`.
+    /// Fails with `NoSuchBucket`, or with `Locked` if something keeps the object.
     DeleteObject {
         /// The bucket's name.
         bucket: String,
@@ -96,6 +98,8 @@ pub enum Change {
         key: String,
         /// What must hold of the key's present object.
         condition: Condition,
+        /// By what right, should something keep the object.
+        release: Release,
         /// What tells of the deletion; `None` if nothing does.
         tombstone: Option<Tombstone>,
         /// The stripe that tells of it, new; several deletions may bring the same one.
@@ -332,6 +336,11 @@ impl Condition {
     /// Whether anything is asked, so that its outcome is an answer to the caller.
     pub fn is_asked(&self) -> bool {
         !matches!(self, Self::None | Self::AsTold)
+    }
+
+    /// Whether what is put with it is there already, and is only told again.
+    pub(crate) const fn is_again(&self) -> bool {
+        matches!(self, Self::ToldBy(_) | Self::AsTold)
     }
 
     /// Whether it is about what its key stands for, whatever version is written to.

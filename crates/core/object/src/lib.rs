@@ -20,7 +20,9 @@ extern crate alloc;
 
 mod change;
 mod decide;
+mod encryption;
 mod lease;
+mod lock;
 mod named;
 mod object;
 mod quota;
@@ -40,7 +42,12 @@ mod writes;
 
 pub use change::{Change, Condition};
 pub use decide::decide;
+pub use encryption::{
+    CIPHER_BLOCK_LEN, CIPHER_BLOCK_TAG_LEN, Encryption, EncryptionMethod, SALT_LEN, Salt,
+    decrypted_len, encrypted_len,
+};
 pub use lease::{Lease, RETIRED_MAX, Watermark};
+pub use lock::{ObjectLock, Release, Retention, RetentionMode};
 pub use named::{FoundRow, Named};
 pub use object::{
     Attributes, BUCKET_DOCUMENTS_LEN_MAX, Bucket, BucketDocuments, Checksum, ChecksumAlgorithm,

@@ -1,5 +1,9 @@
-use crate::{Stamp, Unknown, VersionId, Versioning, stripe_id};
+use crate::{
+    Encryption, ObjectLock, Stamp, Unknown, VersionId, Versioning, decrypted_len, encrypted_len,
+    stripe_id,
+};
 use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ripstop_model::StripeId;
@@ -156,6 +160,12 @@ pub struct Attributes {
     pub checksum: Option<Checksum>,
     /// Parts of a multipart object, in order; empty for a single put.
     pub parts: Vec<Part>,
+    /// What keeps it from being removed.
+    #[serde(skip)]
+    pub lock: ObjectLock,
+    /// How its bytes are encrypted, if whoever put it there did so.
+    #[serde(skip)]
+    pub encryption: Option<Box<Encryption>>,
     /// The account that owns it; empty for the owner of its bucket.
     #[serde(skip)]
     pub owner: String,
@@ -181,7 +191,8 @@ pub struct Part {
 /// One object.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Object {
-    /// Its length in bytes: the sum of its extents' lengths.
+    /// Its length in bytes, as its client counts them. The sum of its extents' lengths is
+    /// [`Object::stored_len`].
     pub len: u64,
     /// When it was last written, milliseconds since 1970.
     pub modified_ms: u64,
@@ -209,7 +220,28 @@ pub struct Object {
     pub unknown: Unknown,
 }
 
+impl Attributes {
+    /// How long an object is, as its client counts, that has these attributes and this many bytes
+    /// stored.
+    pub fn len_of(&self, stored: u64) -> u64 {
+        match &self.encryption {
+            None => stored,
+            Some(encryption) if encryption.salts.len() <= 1 => decrypted_len(stored),
+            Some(_) => self.parts.iter().map(|part| part.len).sum(),
+        }
+    }
+}
+
 impl Object {
+    /// How many bytes of it are stored: the sum of its extents' lengths.
+    pub fn stored_len(&self) -> u64 {
+        match &self.attributes.encryption {
+            None => self.len,
+            Some(encryption) if encryption.salts.len() <= 1 => encrypted_len(self.len),
+            Some(_) => self.attributes.parts.iter().map(|part| encrypted_len(part.len)).sum(),
+        }
+    }
+
     /// When this version was first told: what its record says, or else when the stripe that tells
     /// it was named.
     pub fn stamp(&self) -> Stamp {

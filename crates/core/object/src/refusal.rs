@@ -37,6 +37,8 @@ pub enum Refusal {
         /// The stripe.
         stripe: StripeId,
     },
+    /// A retention or a legal hold keeps the object: it is neither removed nor replaced.
+    Locked,
     /// What the key stands for, or that it stands for nothing, was told later than this: it must be
     /// told again with a later stamp.
     Behind {
@@ -82,6 +84,7 @@ impl fmt::Display for Refusal {
                 write!(f, "the bucket's quota of {limit} is reached")
             }
             Self::StripeGone { stripe } => write!(f, "stripe {stripe} is gone"),
+            Self::Locked => f.write_str("a retention or a legal hold keeps the object"),
             Self::Behind { seen } => {
                 write!(f, "behind what stripe {} told at {} ms", seen.stripe, seen.unix_ms())
             }

@@ -1,4 +1,4 @@
-use crate::{Attributes, Checksum, ChecksumAlgorithm, Extent, Unknown};
+use crate::{Attributes, Checksum, ChecksumAlgorithm, Extent, Salt, Unknown, encrypted_len};
 use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,17 @@ pub struct UploadedPart {
     pub checksum: Option<Checksum>,
     /// Where its bytes are.
     pub extents: Vec<Extent>,
+    /// What tells its stream from others under the upload's data key, if it is encrypted.
+    #[serde(skip)]
+    pub salt: Option<Salt>,
     /// What a newer program wrote of it.
     #[serde(skip)]
     pub unknown: Unknown,
+}
+
+impl UploadedPart {
+    /// How many bytes of it are stored: the sum of its extents' lengths.
+    pub fn stored_len(&self) -> u64 {
+        if self.salt.is_some() { encrypted_len(self.len) } else { self.len }
+    }
 }

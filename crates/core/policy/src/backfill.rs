@@ -17,9 +17,12 @@ use crate::{
 use alloc::collections::BTreeMap;
 use core::time::Duration;
 use course::power;
+pub(crate) use course::{Course, Spares, still_open};
 use crowd::{Pool, quiet};
 use delays::Delays;
+pub(crate) use line::{Line, Point};
 use outlook::{Outlook, Prospect};
+pub(crate) use rescue::rescue_ms;
 use ripstop_estimator::MovingAverage;
 use ripstop_model::Timestamp;
 

@@ -25,6 +25,7 @@ mod all;
 mod backfill;
 mod eager;
 mod fixed;
+mod foresight;
 mod greedy;
 mod hedge;
 mod ideal;

@@ -52,6 +52,9 @@ const REGISTRY: &[Row] = &[
     ("backfill", "redundancy on lanes nobody else wants", &[Key::Limits], |s| {
         Box::new(crate::backfill::Backfill::new(s))
     }),
+    ("foresight", "what a lane taken now costs those to come", &[Key::Limits], |s| {
+        Box::new(crate::foresight::Foresight::new(s))
+    }),
 ];
 
 /// No policy has this name.

@@ -102,6 +102,8 @@ pub enum TierEvent {
     },
     /// A server is to have nothing any more. The last one of a ring has to stay.
     ServerLeaves(ServerId),
+    /// Somebody wants what could not be mended to be tried again.
+    RepairAsked,
     /// It is as late as [`MemoryTier::deadline`](crate::MemoryTier::deadline) said.
     TimePassed,
     /// What was to be fetched was fetched, or not.

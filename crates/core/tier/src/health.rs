@@ -32,6 +32,11 @@ impl MemoryTier {
             && self.shifts.is_empty()
     }
 
+    /// Whether the server is one of a ring, and lost.
+    pub fn is_lost(&self, server: ServerId) -> bool {
+        self.down.contains(&server)
+    }
+
     /// Holds what the server let down. It is back at once if the server is lost already.
     pub(crate) fn hold(&mut self, server: ServerId, held: Held, actions: &mut Vec<TierAction>) {
         if self.is_gone(server) {

@@ -8,6 +8,7 @@
 //!   parity which server of a ring has them.
 //! * A value is appended to its ring's open chunk, never written over. Until the chunk's stripe is
 //!   sealed, copies are on N - K other rings.
+//! * [`TierAdmission`]: which names are worth a place, by how often they were asked for.
 //! * What a lost server had is decoded from what overlaps it in K other strips ([`ReadPlan`]).
 //!
 //! It deliberately has no bytes, no clock and no sockets: whatever takes time is an action that an
@@ -15,6 +16,7 @@
 #![no_std]
 extern crate alloc;
 
+mod admission;
 mod bulk;
 mod chunk;
 mod clean;
@@ -40,6 +42,7 @@ mod table;
 mod task;
 mod write;
 
+pub use admission::{TIER_ADMIT_AT, TierAdmission};
 pub use bulk::TIER_VALUE_LEN_MAX;
 pub use clean::TIER_CLEANINGS_MAX;
 pub use event::{
@@ -49,7 +52,7 @@ pub use event::{
 pub use evict::TIER_EVICTIONS_MAX;
 pub use health::{TIER_PROBE_PAUSE_NANOS, TIER_PROBES_MAX};
 pub use id::{ChunkId, ItemName, KeyHash, SealId, ServerId, TierTask, TierTicket, Version};
-pub use mend::TIER_MENDS_MAX;
+pub use mend::{TIER_MENDS_BUSY_MAX, TIER_MENDS_MAX};
 pub use rebuild::FoundItem;
 pub use state::{
     MemoryTier, TIER_READ_TRIES_MAX, TIER_READS_MAX, TIER_SEALS_MAX, TIER_TRIES_MAX,

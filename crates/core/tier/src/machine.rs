@@ -36,6 +36,7 @@ impl MemoryTier {
             }
             TierEvent::ServerLeaves(server) => self.server_leaves(server),
             TierEvent::FlushArrived { ticket } => self.flush_arrived(ticket),
+            TierEvent::RepairAsked => self.look_at_scars(),
             TierEvent::TimePassed => {}
         }
         self.settle(actions);

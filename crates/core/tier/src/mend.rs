@@ -14,6 +14,10 @@ use alloc::vec::Vec;
 
 /// Items that are made again or moved at once, at most.
 pub const TIER_MENDS_MAX: usize = 64;
+/// The same while clients' requests are under way: these come first.
+pub const TIER_MENDS_BUSY_MAX: usize = 8;
+/// As many of them are many.
+const BUSY_AT: usize = 32;
 /// First of the tier's own tickets.
 const OWN_TICKETS: u64 = 1 << 63;
 
@@ -23,9 +27,15 @@ impl MemoryTier {
         TierTicket(OWN_TICKETS + self.next_task)
     }
 
+    /// Items that may be made again or moved at once, just now.
+    pub(crate) const fn mends_max(&self) -> usize {
+        let is_busy = self.reads + self.writes >= BUSY_AT;
+        if is_busy { TIER_MENDS_BUSY_MAX } else { TIER_MENDS_MAX }
+    }
+
     /// Mends what can be.
     pub(crate) fn mend(&mut self, actions: &mut Vec<TierAction>) {
-        while self.mends.len() < TIER_MENDS_MAX && self.flushes.is_empty() {
+        while self.mends.len() < self.mends_max() && self.flushes.is_empty() {
             let Some(wound) = self.wounds.pop_first() else { return };
             let is_left = match wound {
                 Wound::Chunk(id) => self.mend_chunk(id, actions),
@@ -61,7 +71,7 @@ impl MemoryTier {
         let mut is_left = chunk.pending > 0;
         for slot in 0..count as u16 {
             while self.lacks(id, slot) {
-                if self.mends.len() >= TIER_MENDS_MAX {
+                if self.mends.len() >= self.mends_max() {
                     self.wounds.insert(Wound::Chunk(id));
                     return false;
                 }

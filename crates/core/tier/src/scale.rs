@@ -5,7 +5,6 @@
 use crate::{
     ChunkId, FetchEnd, ItemName, KeyHash, MemoryTier, SealId, ServerId, TierAction,
     chunk::BULK,
-    mend::TIER_MENDS_MAX,
     shift::{Look, Shift, Step},
     task::{Deed, Errand, wound_of},
 };
@@ -41,6 +40,11 @@ impl MemoryTier {
         }
     }
 
+    /// Points of rings that are still to change, since servers come or go.
+    pub fn points_left(&self) -> usize {
+        self.shifts.steps.len() + usize::from(self.shifts.current.is_some())
+    }
+
     pub(crate) fn shift(&mut self, actions: &mut Vec<TierAction>) {
         while self.flushes.is_empty() {
             let Some(mut shift) = self.shifts.current.take() else {
@@ -48,7 +52,7 @@ impl MemoryTier {
                 self.begin_step(step);
                 continue;
             };
-            if shift.at > self.now || self.mends.len() >= TIER_MENDS_MAX {
+            if shift.at > self.now || self.mends.len() >= self.mends_max() {
                 self.shifts.current = Some(shift);
                 return;
             }
@@ -94,7 +98,7 @@ impl MemoryTier {
     fn look(&mut self, shift: &mut Shift, actions: &mut Vec<TierAction>) {
         let step = shift.step;
         for _ in 0..LOOKS_MAX {
-            if self.mends.len() >= TIER_MENDS_MAX {
+            if self.mends.len() >= self.mends_max() {
                 return;
             }
             shift.look = match shift.look {

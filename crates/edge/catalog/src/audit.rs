@@ -253,7 +253,7 @@ impl Recount {
         let counted = &mut self.usage_of(bucket)[0];
         counted.objects += 1;
         counted.bytes = counted.bytes.saturating_add(object.len);
-        let mut held = self.extents(&holder, object.len, &object.extents);
+        let mut held = self.extents(&holder, object.stored_len(), &object.extents);
         held.entry(object.told_by).or_default();
         self.holds(&holder, held);
     }
@@ -280,7 +280,7 @@ impl Recount {
         } else {
             self.find(AuditFinding::Orphan { holder: holder.clone() });
         }
-        let held = self.extents(&holder, part.len, &part.extents);
+        let held = self.extents(&holder, part.stored_len(), &part.extents);
         self.holds(&holder, held);
     }
 

@@ -46,6 +46,8 @@ pub use audit::{Audit, AuditFinding, Audited, FINDINGS_MAX};
 pub use catalog::{
     BUCKETS_LEN_MAX, Catalog, LOCATED_EXTENTS_MAX, Located, Lookup, PARTS_LEN_MAX, Query, Reply,
 };
+#[cfg(any(test, feature = "disk"))]
+pub use embedded::PowerCutDisk;
 pub use embedded::{
     CatalogSettings, Copied, Durability, Embedded, Extracted, HEADER_LEN, Health, Inspection,
     Reading, Snapshot, Trouble, copy, verify,
@@ -58,9 +60,11 @@ pub use listing::{
 #[cfg(any(test, feature = "conformance"))]
 pub use model::{Model, State};
 pub use ripstop_object::{
-    Account, Applied, Attributes, BUCKET_DOCUMENTS_LEN_MAX, Bucket, BucketDocuments, Change,
-    Checksum, ChecksumAlgorithm, Condition, Extent, Garbage, Held, Lease, Leftover, Limit, Object,
-    ObjectVersion, Outcome, Part, Place, Quota, RETIRED_MAX, Refusal, SESSIONS_MAX, Session, Stamp,
-    Stripe, Tombstone, Upload, UploadedPart, Usage, VersionId, Versioning, Vouched, Watermark,
-    bucket_of, split_version_name, version_name, versions_of,
+    Account, Applied, Attributes, BUCKET_DOCUMENTS_LEN_MAX, Bucket, BucketDocuments,
+    CIPHER_BLOCK_LEN, CIPHER_BLOCK_TAG_LEN, Change, Checksum, ChecksumAlgorithm, Condition,
+    Encryption, EncryptionMethod, Extent, Garbage, Held, Lease, Leftover, Limit, Object,
+    ObjectLock, ObjectVersion, Outcome, Part, Place, Quota, RETIRED_MAX, Refusal, Release,
+    Retention, RetentionMode, SALT_LEN, SESSIONS_MAX, Salt, Session, Stamp, Stripe, Tombstone,
+    Upload, UploadedPart, Usage, VersionId, Versioning, Vouched, Watermark, bucket_of,
+    decrypted_len, encrypted_len, split_version_name, version_name, versions_of,
 };

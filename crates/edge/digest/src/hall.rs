@@ -75,7 +75,9 @@ impl Hall {
     /// # Panics
     /// Outside of a tokio runtime.
     pub async fn update(&self, mut md5: Md5, pieces: Vec<Bytes>) -> Md5 {
-        for _ in 0..WORKERS_ASKED {
+        // Who waits at the desk holds its thread, and a rehearsal has no other.
+        let workers = if ripstop_host::has_threads() { WORKERS_ASKED } else { 0 };
+        for _ in 0..workers {
             let (done, answer) = oneshot::channel();
             let job = Job::new(md5.clone(), &pieces, done);
             if job.is_done() {

@@ -47,6 +47,7 @@
 //! ```
 
 mod coded;
+mod encryption;
 mod record;
 mod sequence;
 mod unreadable;

@@ -28,6 +28,14 @@ mod none {
             match *self {}
         }
 
+        pub(crate) const fn has_threads(&self) -> bool {
+            match *self {}
+        }
+
+        pub(crate) const fn steps(&self) -> bool {
+            match *self {}
+        }
+
         pub(crate) const fn within<T>(&self, _act: impl FnOnce() -> T) -> T {
             match *self {}
         }

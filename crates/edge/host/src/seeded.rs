@@ -7,11 +7,11 @@ use std::{
     mem,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::{Instant, SystemTime},
 };
-use tokio::runtime;
+use tokio::{runtime, sync::Notify};
 
 /// Hosts that there are. While it is 0, nobody asks which one is the caller's.
 static HOSTS: AtomicUsize = AtomicUsize::new(0);
@@ -40,6 +40,11 @@ pub struct Host(Arc<Seeded>);
 struct Seeded {
     dice: Mutex<Dice>,
     wall: Mutex<Wall>,
+    has_threads: bool,
+    /// Steps taken so far, and after how many none is taken any more.
+    taken: AtomicU64,
+    last: AtomicU64,
+    ended: Notify,
 }
 
 /// What the wall clock showed, and when.
@@ -57,9 +62,56 @@ impl Host {
     /// A host whose dice are the seed's and whose wall clock shows `wall`. To be made in
     /// [`rehearse`].
     pub fn new(seed: u64, wall: SystemTime) -> Self {
+        Self::made(seed, wall, false)
+    }
+
+    /// One that has threads beside the one that tasks are played on: for what one waits for while
+    /// it asks the other. Only where each waits for the other is it played again from its seed.
+    pub fn with_threads(seed: u64, wall: SystemTime) -> Self {
+        Self::made(seed, wall, true)
+    }
+
+    fn made(seed: u64, wall: SystemTime, has_threads: bool) -> Self {
         HOSTS.fetch_add(1, Ordering::Relaxed);
         let wall = Wall { shown: wall, at: now() };
-        Self(Arc::new(Seeded { dice: Mutex::new(Dice::new(seed)), wall: Mutex::new(wall) }))
+        Self(Arc::new(Seeded {
+            dice: Mutex::new(Dice::new(seed)),
+            wall: Mutex::new(wall),
+            has_threads,
+            taken: AtomicU64::new(0),
+            last: AtomicU64::new(u64::MAX),
+            ended: Notify::new(),
+        }))
+    }
+
+    /// Ends the host as a kill does, after this many steps of tasks, counted from its beginning:
+    /// none that comes later is taken.
+    pub fn end_after(&self, steps: u64) {
+        self.0.last.store(steps, Ordering::Relaxed);
+    }
+
+    /// Steps of tasks that were taken.
+    pub fn taken(&self) -> u64 {
+        self.0.taken.load(Ordering::Relaxed)
+    }
+
+    /// Waits until a step was due after the last. To be awaited elsewhere than on the host.
+    pub async fn has_ended(&self) {
+        self.0.ended.notified().await;
+    }
+
+    pub(crate) fn has_threads(&self) -> bool {
+        self.0.has_threads
+    }
+
+    /// Counts a step; whether it is to be taken.
+    pub(crate) fn steps(&self) -> bool {
+        if self.taken() >= self.0.last.load(Ordering::Relaxed) {
+            self.0.ended.notify_one();
+            return false;
+        }
+        self.0.taken.fetch_add(1, Ordering::Relaxed);
+        true
     }
 
     /// Sets the wall clock, as an operator or a time server does. The steady clock goes on.
@@ -72,7 +124,8 @@ impl Host {
         self.within(|| crate::carried(future))
     }
 
-    pub(crate) fn wall(&self) -> SystemTime {
+    /// What the wall clock shows.
+    pub fn wall(&self) -> SystemTime {
         let Wall { shown, at } = *lock(&self.0.wall);
         shown + now().saturating_duration_since(at)
     }

@@ -39,6 +39,9 @@ impl<F: Future> Future for Carried<F> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
+        if this.host.as_ref().is_some_and(|host| !host.steps()) {
+            return Poll::Pending;
+        }
         let future = this.future.as_pin_mut().expect("it is there until it is dropped");
         on(this.host.as_ref(), || future.poll(context))
     }
@@ -78,14 +81,16 @@ pub fn spawn_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> JoinHandle<T> {
     match current() {
+        Some(host) if host.has_threads() => tokio::task::spawn_blocking(move || host.within(work)),
         Some(_) => spawn(async move { work() }),
         None => tokio::task::spawn_blocking(work),
     }
 }
 
-/// Whether there is more than the thread that this is done on: not in a rehearsal.
+/// Whether there is more than the thread that this is done on: not in a rehearsal, unless its host
+/// was made so.
 pub fn has_threads() -> bool {
-    current().is_none()
+    current().is_none_or(|host| host.has_threads())
 }
 
 /// A thread of its own, with a name that the system shows.
@@ -98,7 +103,7 @@ pub fn thread<T: Send + 'static>(
     name: impl Into<String>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<thread::JoinHandle<T>> {
-    if current().is_some() {
+    if !has_threads() {
         let why = "a rehearsal has one thread: the order of several cannot be played again";
         return Err(io::Error::new(io::ErrorKind::Unsupported, why));
     }

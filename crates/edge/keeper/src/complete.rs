@@ -3,7 +3,7 @@ use crate::{
     reach::reach,
 };
 use ripstop_catalog::{
-    Bucket, Catalog, CatalogError, Change, Condition, Located, Quota, Refusal, Stripe,
+    Bucket, Catalog, CatalogError, Change, Condition, Located, Quota, Refusal, Release, Stripe,
 };
 use ripstop_host::unix_ms;
 use ripstop_model::StripeId;
@@ -102,7 +102,8 @@ impl Completing<'_> {
         }
         let stripes = self.new_stripes([tombstone.told_by].into()).await?;
         let (bucket, condition, tombstone) = (bucket.to_owned(), Condition::None, Some(tombstone));
-        let change = Change::DeleteObject { bucket, key, condition, tombstone, stripes };
+        let release = Release::AsTold;
+        let change = Change::DeleteObject { bucket, key, condition, release, tombstone, stripes };
         self.delete(change).await
     }
 

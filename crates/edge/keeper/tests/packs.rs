@@ -268,7 +268,7 @@ async fn tags_share_a_members_bytes_and_copies_do_not() {
     let onto = bench.store.copy(&source, to("p5"), attributes.clone()).await.expect("copied");
     assert!(onto.object.extents.iter().all(|extent| extent.stripe != pack));
     let upload = bench.store.create_upload(upload_of("b", "parts")).await.expect("begun");
-    let seal = ripstop_store::PartSeal { etag: "e".into(), checksum: None };
+    let seal = ripstop_store::PartSeal { etag: "e".into(), checksum: None, salt: None };
     let part = bench.store.copy_part(&source, 10..2000, &upload, 1, seal).await.expect("copied");
     assert!(part.extents.iter().all(|extent| extent.stripe != pack));
     bench.store.complete_upload(&upload, &[part], attributes, Condition::None).await.expect("put");

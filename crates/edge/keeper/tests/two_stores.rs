@@ -90,7 +90,7 @@ impl Body for HeldPart {
     }
 
     fn seal(&mut self) -> Result<PartSeal, &'static str> {
-        Ok(PartSeal { etag: "etag".into(), checksum: None })
+        Ok(PartSeal { etag: "etag".into(), checksum: None, salt: None })
     }
 }
 

@@ -1,6 +1,9 @@
 //! Who may come in: names and passwords, as memcached's `-Y` has them.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, PoisonError, RwLock},
+};
 use subtle::{Choice, ConstantTimeEq as _};
 use thiserror::Error;
 use zeroize::Zeroizing;
@@ -10,9 +13,12 @@ const NAMES_MAX: usize = 64;
 /// Bytes of a line of the list, at most: memcached's bound.
 pub(crate) const ENTRY_LEN_MAX: usize = 255;
 
-/// Names and passwords. Cheap to clone; shows nothing of itself.
+type Entries = Arc<[Zeroizing<Vec<u8>>]>;
+
+/// Names and passwords. Clones are one list, whose entries can be exchanged; shows nothing of
+/// itself.
 #[derive(Clone)]
-pub struct KvUsers(Arc<[Zeroizing<Vec<u8>>]>);
+pub struct KvUsers(Arc<RwLock<Entries>>);
 
 /// The list is none. Says nothing of what is in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
@@ -46,13 +52,24 @@ impl KvUsers {
         if !(1..=NAMES_MAX).contains(&entries.len()) {
             return Err(KvUsersError::Count(entries.len()));
         }
-        Ok(Self(entries.into()))
+        Ok(Self(Arc::new(RwLock::new(entries.into()))))
+    }
+
+    /// From now on these come in. Who has come in stays.
+    pub fn replace(&self, others: &Self) {
+        let entries = others.entries();
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = entries;
+    }
+
+    fn entries(&self) -> Entries {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Whether somebody of this name has this password. Takes equally long whoever it is.
     pub(crate) fn know(&self, name: &[u8], password: &[u8]) -> bool {
         let shown = entry(name, password);
-        let known = self.0.iter().fold(Choice::from(0), |known, entry| known | entry.ct_eq(&shown));
+        let known = self.entries();
+        let known = known.iter().fold(Choice::from(0), |known, entry| known | entry.ct_eq(&shown));
         known.into()
     }
 }
@@ -64,7 +81,7 @@ fn entry(name: &[u8], password: &[u8]) -> Zeroizing<Vec<u8>> {
 
 impl fmt::Debug for KvUsers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("KvUsers").field(&self.0.len()).finish()
+        f.debug_tuple("KvUsers").field(&self.entries().len()).finish()
     }
 }
 
@@ -80,6 +97,9 @@ mod tests {
             assert!(!users.know(name.as_bytes(), password.as_bytes()), "{name} {password}");
         }
         assert_eq!(format!("{users:?}"), "KvUsers(2)");
+        let served = users.clone();
+        users.replace(&KvUsers::parse("cleo:third\n").unwrap());
+        assert!(served.know(b"cleo", b"third") && !served.know(b"ann", b"se:cret"));
     }
 
     #[test]

@@ -179,6 +179,7 @@ fn stats(words: &[&[u8]]) -> Request {
         Some(b"items") => StatsOf::Items,
         Some(b"slabs") => StatsOf::Slabs,
         Some(b"sizes") => StatsOf::Sizes,
+        Some(b"conns") => StatsOf::Conns,
         Some(b"reset") => StatsOf::Reset,
         Some(b"detail") => return Request::say("CLIENT_ERROR usage: stats detail on|off|dump"),
         Some(b"cachedump") => return Request::say("CLIENT_ERROR stats cachedump not allowed"),

@@ -7,6 +7,7 @@ use crate::{
     outbox::Outbox,
     reader::{Parsed, Reader},
     request::{Command, Get, Request},
+    roll::Present,
     settings::{KvSettings, TAKEN_PER_S_MIN},
     shelf::Shelf,
     turn::Turn,
@@ -69,7 +70,8 @@ pub(crate) async fn converse<S: Shelf>(
         begun: None,
     };
     talk.tally.one(Count::Connection);
-    let end = talk.run(peer, shutdown).await;
+    let present = door.roll.enter(peer.address(), door.clock.now());
+    let end = talk.run(peer, &present, shutdown).await;
     match end {
         End::Done => {}
         End::Silent => talk.tally.one(Count::IdleKick),
@@ -94,15 +96,22 @@ struct Talk<'a, S> {
 }
 
 impl<S: Shelf> Talk<'_, S> {
-    async fn run(&mut self, peer: &Peer, shutdown: &CancellationToken) -> End {
+    async fn run(
+        &mut self,
+        peer: &Peer,
+        present: &Present<'_>,
+        shutdown: &CancellationToken,
+    ) -> End {
         loop {
             if let Err(end) = self.read(shutdown).await {
                 return end;
             }
             let busy = peer.begin();
+            present.hear(self.door.clock.now());
             let answered = self.answer(peer).await;
             let sent = self.send().await;
             drop(busy);
+            present.rest();
             self.door.counts.take(&mut self.tally);
             // Only now may the connection give way to another.
             let flushed = self.wire.flush().await;

@@ -3,6 +3,7 @@
 use crate::{
     clock::Clock,
     count::{Count, Counts, Totals},
+    roll::Roll,
     settings::KvSettings,
     shelf::{Shelf, ShelfGauge},
 };
@@ -18,6 +19,8 @@ pub(crate) struct Door<S> {
     pub(crate) clock: Clock,
     pub(crate) settings: KvSettings,
     pub(crate) counts: Arc<Counts>,
+    /// Who is connected.
+    pub(crate) roll: Roll,
     /// Connections that there are.
     pub(crate) open: Arc<AtomicUsize>,
     /// Bytes of values that are on their way in.
@@ -33,6 +36,7 @@ impl<S: Shelf> Door<S> {
             clock: Clock::start(),
             settings,
             counts: Arc::default(),
+            roll: Roll::default(),
             open: Arc::default(),
             incoming: AtomicUsize::new(0),
             reset: Mutex::default(),

@@ -38,6 +38,7 @@ mod number;
 mod outbox;
 mod reader;
 mod request;
+mod roll;
 mod serve;
 mod settings;
 mod shelf;

@@ -105,6 +105,7 @@ pub(crate) struct Count {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum StatsOf {
+    Conns,
     All,
     Settings,
     Items,

@@ -5,6 +5,7 @@ use crate::{
     door::Door,
     outbox::Outbox,
     request::StatsOf,
+    roll::Seen,
     shelf::{Shelf, ShelfGauge},
 };
 use std::fmt::Display;
@@ -28,6 +29,7 @@ pub(crate) fn write<S: Shelf>(door: &Door<S>, of: StatsOf, out: &mut Outbox) {
         StatsOf::Settings => settings(door, out),
         StatsOf::Items => classes(&door.seen().1, out),
         StatsOf::Slabs => slabs(&door.seen(), out),
+        StatsOf::Conns => connections(door, out),
         StatsOf::Sizes => row(out, "sizes_status", "disabled"),
     }
     out.line("END");
@@ -117,6 +119,21 @@ fn settings<S: Shelf>(door: &Door<S>, out: &mut Outbox) {
     row(out, "dump_enabled", "no");
     row(out, "idle_timeout", settings.idle_timeout.map_or(0, |timeout| timeout.as_secs()));
     row(out, "ssl_enabled", yes(settings.tls.is_some()));
+}
+
+/// As memcached shows them, but for the port that they come from.
+fn connections<S: Shelf>(door: &Door<S>, out: &mut Outbox) {
+    let now_s = door.clock.now();
+    for Seen { number, address, heard_s, is_busy } in door.roll.seen() {
+        match address {
+            Some(address) => row(out, &format!("{number}:addr"), format!("tcp:{address}")),
+            None => row(out, &format!("{number}:addr"), "unix:"),
+        }
+        let state = if is_busy { "conn_parse_cmd" } else { "conn_read" };
+        row(out, &format!("{number}:state"), state);
+        let since_s = now_s.saturating_sub(heard_s);
+        row(out, &format!("{number}:secs_since_last_cmd"), since_s);
+    }
 }
 
 /// All lengths are one class here.

@@ -108,6 +108,7 @@ where
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
     tokio::select! {
+        biased;
         ended = connection.as_mut() => return ended,
         () = shutdown.cancelled() => connection.as_mut().graceful_shutdown(),
     }
@@ -137,6 +138,7 @@ where
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
     tokio::select! {
+        biased;
         ended = connection.as_mut() => return ended,
         () = shutdown.cancelled() => connection.as_mut().graceful_shutdown(),
     }

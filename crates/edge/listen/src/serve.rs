@@ -103,6 +103,7 @@ async fn accept<T, F>(
     let mut door = Door { listener, places, settings: settings.clone(), told: None, silent: 0 };
     loop {
         let came = tokio::select! {
+            biased;
             () = shutdown.cancelled() => break,
             came = door.next() => came,
         };
@@ -112,6 +113,7 @@ async fn accept<T, F>(
         let place = Place(seat);
         connections.spawn(ripstop_host::carried(async move {
             tokio::select! {
+                biased;
                 () = abandon.cancelled() => {}
                 () = cut.is_cut() => tracing::debug!("a quiet connection gives way"),
                 () = served => {}

@@ -6,7 +6,7 @@ use crate::{
     name::{KeyDigest, Names},
     settings::LinkSettings,
     shell::Shell,
-    status::CodedMemoryStatus,
+    status::{CodedMemoryStatus, MemoryServer, MemoryServerState},
 };
 use bytes::Bytes;
 use ripstop_model::{Code, Timestamp};
@@ -163,21 +163,31 @@ impl CodedMemory {
         keys: &[&[u8]],
     ) -> Result<Vec<Option<StoredValue>>, CodedMemoryError> {
         keys.iter().try_for_each(|key| check(key))?;
+        self.get_each(keys).await.into_iter().collect()
+    }
+
+    /// The same, with an error for each that could not be had.
+    pub async fn get_each(
+        &self,
+        keys: &[&[u8]],
+    ) -> Vec<Result<Option<StoredValue>, CodedMemoryError>> {
         let mut answers = Vec::with_capacity(keys.len());
-        let wishes: Vec<_> = keys
-            .iter()
-            .map(|key| {
-                let (waiter, answer): (Waiter, _) = oneshot::channel();
-                answers.push(answer);
-                (self.shell.names().key(key), Wish::Get, waiter)
-            })
-            .collect();
+        let wish = |key: &&[u8]| {
+            let checked = check(key);
+            let (waiter, answer): (Waiter, _) = oneshot::channel();
+            answers.push(checked.map(|()| answer));
+            checked.is_ok().then(|| (self.shell.names().key(key), Wish::Get, waiter))
+        };
+        let wishes: Vec<_> = keys.iter().filter_map(wish).collect();
         self.shell.ask(wishes);
         let mut values = Vec::with_capacity(keys.len());
         for answer in answers {
-            values.push(value(answer.await.map_err(|_| CodedMemoryError::Ended)??)?);
+            values.push(match answer {
+                Ok(answer) => answer.await.unwrap_or(Err(CodedMemoryError::Ended)).and_then(value),
+                Err(error) => Err(error),
+            });
         }
-        Ok(values)
+        values
     }
 
     /// Gives the key a value if the condition holds; its version.
@@ -271,11 +281,73 @@ impl CodedMemory {
         Ok(())
     }
 
-    /// The servers that there are, with their rings; those that are leaving too.
-    pub fn servers(&self) -> Vec<(usize, SocketAddr)> {
-        let mut places = self.rings.places.lock().unwrap_or_else(PoisonError::into_inner);
-        self.forget_dismissed(&mut places);
-        places.iter().map(|place| (place.ring, place.at)).collect()
+    /// Puts the rings in force: adds servers that they name and removes those that they do not,
+    /// each little by little. Nothing is done if [`check_rings`](Self::check_rings) finds fault.
+    pub fn set_rings(&self, rings: &[Vec<SocketAddr>]) -> Result<(), RingChangeError> {
+        for (ring, at) in self.check_rings(rings)? {
+            self.add_server(ring, at)?;
+        }
+        for server in self.servers() {
+            let stays = rings[server.ring].contains(&server.at);
+            if !stays && server.state != MemoryServerState::Leaving {
+                self.remove_server(server.at)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The servers, with their rings, that these rings have more than there are; or why they cannot
+    /// be put in force.
+    pub fn check_rings(
+        &self,
+        rings: &[Vec<SocketAddr>],
+    ) -> Result<Vec<(usize, SocketAddr)>, RingChangeError> {
+        let servers = self.servers();
+        let is_leaving = |at| {
+            let left = |it: &&MemoryServer| it.at == at && it.state == MemoryServerState::Leaving;
+            servers.iter().any(|it| left(&it))
+        };
+        if rings.len() != self.rings.count || rings.iter().any(Vec::is_empty) {
+            return Err(RingChangeError::Ring(rings.len()));
+        }
+        let named =
+            (0..).zip(rings).flat_map(|(ring, them)| them.iter().map(move |at| (ring, *at)));
+        let mut added = Vec::new();
+        for (ring, at) in named {
+            match servers.iter().find(|it| it.at == at) {
+                None => added.push((ring, at)),
+                // One that leaves, or is of another ring, has to leave first.
+                Some(it) if it.ring != ring || is_leaving(at) => {
+                    return Err(RingChangeError::Known(at));
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(added)
+    }
+
+    /// Has what could not be mended tried again.
+    pub fn repair(&self) {
+        self.shell.repair();
+    }
+
+    /// The servers that there are, those that are leaving too.
+    pub fn servers(&self) -> Vec<MemoryServer> {
+        let places = {
+            let mut places = self.rings.places.lock().unwrap_or_else(PoisonError::into_inner);
+            self.forget_dismissed(&mut places);
+            places.clone()
+        };
+        let lost = self.shell.are_lost(places.iter().map(|place| place.number));
+        let server = |(place, is_lost): (&Place, bool)| {
+            let state = match (place.is_leaving, is_lost) {
+                (true, _) => MemoryServerState::Leaving,
+                (false, true) => MemoryServerState::Lost,
+                (false, false) => MemoryServerState::Up,
+            };
+            MemoryServer { ring: place.ring, at: place.at, state }
+        };
+        places.iter().zip(lost).map(server).collect()
     }
 
     fn forget_dismissed(&self, places: &mut Vec<Place>) {

@@ -46,5 +46,5 @@ pub use direct::{ClientError, MemcachedClient, SERVER_KEY_MAX};
 pub use fault::LinkFault;
 pub use ripstop_tier::{Presence, Version};
 pub use settings::LinkSettings;
-pub use status::CodedMemoryStatus;
+pub use status::{CodedMemoryStatus, MemoryServer, MemoryServerState};
 pub use wire::{ANSWER_LEN_MAX, Nonsense};

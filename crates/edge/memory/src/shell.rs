@@ -95,6 +95,20 @@ impl Shell {
         self.note([Note::Happened(event)].into_iter());
     }
 
+    /// What could not be mended is tried again.
+    pub(crate) fn repair(&self) {
+        self.note([Note::Happened(TierEvent::RepairAsked)].into_iter());
+    }
+
+    /// Which of these servers are lost.
+    pub(crate) fn are_lost(&self, numbers: impl Iterator<Item = u16>) -> Vec<bool> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let lost = numbers.map(|number| state.is_lost(number)).collect();
+        drop(state);
+        self.note([].into_iter());
+        lost
+    }
+
     /// Numbers of servers that left.
     pub(crate) fn dismissed(&self) -> Vec<u16> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);

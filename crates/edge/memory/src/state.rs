@@ -155,12 +155,17 @@ impl State {
             dead_bytes,
             sealed_stripes: self.tier.sealed_stripes(),
             wounds: self.tier.wounds(),
+            points_left: self.tier.points_left(),
             calls: self.calls.len(),
             held_bytes: self.held,
             decoded: self.decoded,
             damaged: 0,
             refused: self.refused,
         }
+    }
+
+    pub(crate) fn is_lost(&self, server: u16) -> bool {
+        self.tier.is_lost(ServerId(server))
     }
 
     /// Begins a request of a caller.

@@ -7,7 +7,7 @@ mod support;
 use bytes::Bytes;
 use futures::future::join_all;
 use load::{items, name, put_all, read_all, said, until, value, write_until};
-use ripstop_memory::{Presence, RingChangeError};
+use ripstop_memory::{MemoryServerState, Presence, RingChangeError};
 use std::{
     sync::atomic::{AtomicBool, Ordering},
     time::{Duration, SystemTime},
@@ -191,4 +191,51 @@ async fn a_flush_leaves_nothing_at_the_servers() {
     assert_eq!(memory.get(name(1).as_bytes()).await, Ok(None));
     put_all(&memory, 0..1000, 2).await;
     read_all(&memory, 0..1000, 2).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rings_become_what_they_are_set_to_and_what_cannot_be_changes_nothing() {
+    if !is_there() {
+        return;
+    }
+    let (servers, memory) = memory((3, 2), 3);
+    put_all(&memory, 0..500, 1).await;
+    let more: Vec<Server> = (0..2).map(|_| Server::start()).collect();
+    let at = |server: &Server| server.at();
+    let rings =
+        vec![vec![at(&servers[0]), at(&more[0])], vec![at(&more[1])], vec![at(&servers[2])]];
+    for wrong in [
+        vec![rings[0].clone(), rings[1].clone()],
+        vec![rings[0].clone(), rings[1].clone(), Vec::new()],
+        // One of another ring has to leave first.
+        vec![rings[0].clone(), vec![at(&servers[2])], vec![at(&servers[1])]],
+    ] {
+        memory.set_rings(&wrong).unwrap_err();
+        let there: Vec<_> = memory.servers().iter().map(|server| server.at).collect();
+        assert_eq!(there, [at(&servers[0]), at(&servers[1]), at(&servers[2])]);
+    }
+    memory.set_rings(&rings).unwrap();
+    assert!(memory.status().points_left > 0);
+    until("rings are what they should be", || {
+        memory.status().points_left == 0 && memory.servers().len() == 4
+    })
+    .await;
+    let servers_now = memory.servers();
+    assert!(servers_now.iter().all(|server| server.state == MemoryServerState::Up));
+    for (ring, named) in rings.iter().enumerate() {
+        let there = servers_now.iter().filter(|server| server.ring == ring).map(|it| it.at);
+        let (mut there, mut named): (Vec<_>, _) = (there.collect(), named.clone());
+        there.sort_unstable();
+        named.sort_unstable();
+        assert_eq!(there, named);
+    }
+    assert!(items(&more[0]).await > 20 && items(&more[1]).await > 100);
+    assert_eq!(items(&servers[1]).await, 1);
+    let decoded = memory.status().decoded;
+    read_all(&memory, 0..500, 1).await;
+    assert_eq!(memory.status().decoded, decoded, "everything is where it is looked for");
+    memory.set_rings(&rings).unwrap();
+    assert_eq!(memory.status().points_left, 0, "nothing is left to do");
+    memory.repair();
+    assert_eq!(memory.status().wounds, 0);
 }

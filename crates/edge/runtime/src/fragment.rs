@@ -8,7 +8,7 @@ mod guard;
 mod header;
 mod strip;
 
-pub(crate) use block::{body_len, body_range, piece_lens};
+pub(crate) use block::{body_len, body_range, cover, piece_lens};
 pub use chunk::Chunk;
 pub(crate) use draft::assemble;
 pub use draft::{Sealed, StripeDraft};

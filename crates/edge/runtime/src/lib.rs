@@ -5,6 +5,9 @@
 //! and when. Nothing is awaited while the lock is held. It deliberately decides nothing, and does
 //! not know what a stripe means: objects and buckets are for the store above.
 //!
+//! Where a pool has [`HotBlocks`], a read looks there first; the machine hears only of what is not
+//! there, or does not come soon enough.
+//!
 //! ```
 //! use ripstop_model::{Code, PoolId, StripeId, StripeShape};
 //! use ripstop_runtime::{Memory, Origin, Purpose, StripeDraft};
@@ -25,10 +28,13 @@
 mod aftermath;
 mod driver;
 mod examine;
+mod fetch;
 mod fragment;
 mod histogram;
+mod hot;
 mod job;
 mod layout;
+mod lookup;
 mod memory;
 mod mend;
 mod pin;
@@ -51,6 +57,7 @@ pub use fragment::{
     StripeDraft,
 };
 pub use histogram::{Buckets, NumberHistogram, TimeHistogram};
+pub use hot::{BlockKey, HOT_BLOCKS_MAX, HotBlocks, HotFound, HotOutcome, HotReport};
 pub use layout::Cut;
 pub use memory::{Memory, MemoryClaim, Purpose, ReadSlice, Share, TenantMemory};
 pub use pin::{Pin, Pins};

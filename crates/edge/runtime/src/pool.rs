@@ -1,7 +1,7 @@
 use crate::{
-    Aftermaths, Cut, FailedStripe, HEADER_PROBE_LEN, Header, HeaderError, Layout, Observer, Origin,
-    Pins, Sealed, Sealing, Seals, Setback, Share, Spent, StripeDraft, StripePlace, Witness,
-    Written,
+    Aftermaths, Cut, FailedStripe, HEADER_PROBE_LEN, Header, HeaderError, HotBlocks, Layout,
+    Observer, Origin, Pins, Sealed, Sealing, Seals, Setback, Share, Spent, StripeDraft,
+    StripePlace, Witness, Written,
     aftermath::Warden,
     driver::Shared,
     fragment::{Guard, body_len},
@@ -36,6 +36,8 @@ pub struct Pool {
     pub(crate) shared: Arc<Shared>,
     pins: Pins,
     aftermath: Aftermaths,
+    /// Where blocks are kept that are read often.
+    pub(crate) hot: Option<Arc<dyn HotBlocks>>,
 }
 
 /// A node in a pool.
@@ -86,7 +88,7 @@ impl Pool {
         let layout = Layout::default();
         let tenant = TenantId::ANYBODY;
         let (seals, sealing) = (Seals::default(), Sealing::Checksum);
-        Self { origin, code, layout, seals, sealing, tenant, shared, pins, aftermath }
+        Self { origin, code, layout, seals, sealing, tenant, shared, pins, aftermath, hot: None }
     }
 
     /// The same pool, its new stripes sealed with the first of these keys, or encrypted with it;
@@ -105,6 +107,18 @@ impl Pool {
     #[must_use]
     pub fn with_layout(self, layout: Layout) -> Self {
         Self { layout, ..self }
+    }
+
+    /// The same pool, its reads looking there first.
+    #[must_use]
+    pub fn with_hot(self, hot: Arc<dyn HotBlocks>) -> Self {
+        Self { hot: Some(hot), ..self }
+    }
+
+    /// The same pool for reads that say nothing of what is wanted again, which are of nodes alone.
+    #[must_use]
+    pub fn at_nodes(&self) -> Self {
+        Self { hot: None, ..self.clone() }
     }
 
     /// The same pool, asked on behalf of a tenant.

@@ -2,16 +2,16 @@
 
 use crate::{
     Chunk, FailedStripe, Pool, Setback, StripePlace,
+    fetch::Fetching,
     fragment::{body_len, body_range},
-    job::{Job, Part, ReadJob, Sought},
+    job::Part,
     span::{Span, columns, spans},
 };
 use bytes::Bytes;
 use futures::future::try_join_all;
 use ripstop_gateway::{Cause, NodeState, RequestSpec};
 use ripstop_model::{NodeId, StripSet};
-use std::{ops::Range, sync::Arc};
-use tokio::sync::oneshot;
+use std::ops::Range;
 
 /// This many equal fetches of a range of one fragment can be under way: the first that arrives
 /// counts.
@@ -102,7 +102,8 @@ impl Pool {
         };
         let moved = body_range(&span.columns, place.shape, place.sealing);
         let part = Part::Columns { columns: span.columns.clone(), unit: 1 };
-        self.fetch(place, operation, moved.end - moved.start, part, span.wanted()).await
+        let (strip_bytes, wanted) = (moved.end - moved.start, span.wanted());
+        self.fetch(Fetching { place, operation, strip_bytes, part, wanted }).await
     }
 
     /// The node of a fragment, if it has one that we were told of.
@@ -132,7 +133,8 @@ impl Pool {
         };
         let part = Part::Columns { columns: 0..strip_len, unit };
         let wanted = StripSet::first(code.k());
-        let chunks = self.fetch(place, operation, strip_bytes, part, wanted).await?;
+        let fetching = Fetching { place, operation, strip_bytes, part, wanted };
+        let chunks = self.fetch(fetching).await?;
         let mut pieces = Vec::new();
         for chunk in chunks {
             chunk.slice_into(&(0..strip_len), &mut pieces);
@@ -173,30 +175,13 @@ impl Pool {
         let node = self.known(place, fragment);
         let operation = RequestSpec::ReadShared { n: COPIES, k: 1, node };
         let part = Part::Bytes(range);
-        let chunks = self.fetch(place, operation, bytes as u32, part, wanted).await?;
+        let strip_bytes = bytes as u32;
+        let chunks = self.fetch(Fetching { place, operation, strip_bytes, part, wanted }).await?;
         let mut pieces = Vec::new();
         for ((_, columns), chunk) in touched.iter().zip(chunks) {
             chunk.slice_into(columns, &mut pieces);
         }
         Ok(pieces)
-    }
-
-    async fn fetch(
-        &self,
-        place: &StripePlace,
-        operation: RequestSpec,
-        strip_bytes: u32,
-        part: Part,
-        wanted: StripSet,
-    ) -> Result<Vec<Chunk>, FailedStripe> {
-        let (answer, answered) = oneshot::channel();
-        let job = Job::Read(ReadJob {
-            sought: Arc::new(Sought::new(place, self.guard(place), part)),
-            wanted,
-            arrived: vec![None; place.shape.code().n()],
-            answer: Some(answer),
-        });
-        self.ask(place.id, operation, strip_bytes, job, answered).await
     }
 }
 

@@ -21,7 +21,7 @@ const BASIC: &[BorrowedFormatItem<'_>] =
 
 /// Milliseconds since 1970, now.
 pub(crate) fn now_ms() -> u64 {
-    (OffsetDateTime::now_utc().unix_timestamp_nanos() / 1_000_000) as u64
+    ripstop_host::unix_ms()
 }
 
 fn at(ms: u64) -> OffsetDateTime {

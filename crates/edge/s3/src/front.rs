@@ -24,10 +24,10 @@ use ripstop_identity::Principal;
 use ripstop_listen::{Patience, Peer};
 use ripstop_store::Store;
 use std::{
-    hash::{BuildHasher as _, RandomState},
+    hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher},
     net::IpAddr,
     sync::{
-        Arc, LazyLock,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -47,13 +47,28 @@ pub(crate) struct Front {
     pub(crate) allowances: Arc<Allowances>,
     pub(crate) observer: Arc<dyn RequestObserver>,
     pub(crate) strangers: Arc<Strangers>,
+    pub(crate) ids: RequestIds,
 }
 
-/// Sixteen hexadecimal digits, different for each request of a run, and most likely between runs.
-fn request_id() -> String {
-    static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    format!("{:016X}", SEED.hash_one(NEXT.fetch_add(1, Ordering::Relaxed)))
+/// Names requests.
+#[derive(Debug)]
+pub(crate) struct RequestIds {
+    seed: u64,
+    next: AtomicU64,
+}
+
+impl RequestIds {
+    pub(crate) fn new() -> Self {
+        Self { seed: ripstop_host::random_u64(), next: AtomicU64::new(0) }
+    }
+
+    /// Sixteen hexadecimal digits, different for each request of a run, and most likely between
+    /// runs.
+    fn next(&self) -> String {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let hasher = BuildHasherDefault::<DefaultHasher>::default();
+        format!("{:016X}", hasher.hash_one((self.seed, number)))
+    }
 }
 
 impl Front {
@@ -64,7 +79,7 @@ impl Front {
         peer: &Peer,
     ) -> Response<Watched> {
         let begun = ripstop_host::now();
-        let id = request_id();
+        let id = self.ids.next();
         let counts = Counts::default();
         let (parts, incoming) = request.into_parts();
         let head = parts.method == Method::HEAD;

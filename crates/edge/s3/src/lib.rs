@@ -2,11 +2,11 @@
 //!
 //! [`serve`] answers S3 requests on a listener from a [`Store`](ripstop_store::Store). It verifies
 //! Signature Version 4 (in headers, presigned URLs and forms, over chunks and trailers), hashes
-//! bodies while they arrive, and hands objects on without copying them. Memory per request is
+//! bodies while they arrive, encrypts objects where clients, buckets or settings say so, and hands
+//! others on without copying them. Memory per request is
 //! bounded.
 //!
-//! It deliberately has no encryption with clients' keys, and nothing of Signature Version 2 but
-//! presigned URLs and forms. It answers what
+//! It deliberately has nothing of Signature Version 2 but presigned URLs and forms. It answers what
 //! clients may ask of these as S3 does where there is none, and it refuses what it could only
 //! ignore.
 //!
@@ -32,6 +32,7 @@ mod cors;
 mod date;
 mod digest;
 mod document;
+mod encryption;
 mod error;
 mod form;
 mod front;
@@ -40,7 +41,9 @@ mod front;
 pub mod fuzz;
 mod gate;
 mod grant;
+mod intake;
 mod metadata;
+mod object_lock;
 mod observe;
 mod op;
 mod range;
@@ -56,6 +59,7 @@ mod xml;
 pub use gate::ObjectOwnership;
 pub use observe::{Answered, RequestObserver, Unobserved};
 pub use op::S3Operation;
+pub use ripstop_envelope::{DEFAULT_NAME, KeyRing, ObjectKeys};
 pub use ripstop_identity::{Credentials, Keyring};
 pub use serve::serve;
-pub use settings::FrontSettings;
+pub use settings::{DefaultEncryption, EncryptionSettings, FrontSettings};

@@ -5,7 +5,7 @@
 use crate::{
     error::{Code, Failure, Outcome},
     grant::Granting,
-    tagging,
+    object_lock, tagging,
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
 use ripstop_catalog::{Attributes, Object};
@@ -17,6 +17,8 @@ const USER_LEN_MAX: usize = 2048;
 const KEPT_LEN_MAX: usize = 8 << 10;
 const USER_PREFIX: &str = "x-amz-meta-";
 
+/// Says that a write is to go on with an object.
+const WRITE_OFFSET: &str = "x-amz-write-offset-bytes";
 /// Where a website sends who asks for the object.
 const REDIRECT: &str = "x-amz-website-redirect-location";
 /// Longest such place, in bytes.
@@ -42,7 +44,8 @@ pub(crate) fn read(headers: &HeaderMap) -> Outcome<Attributes> {
     };
     let (standard, user) = (standard(headers), user(headers)?);
     check_kept(&standard, &user)?;
-    Ok(Attributes { headers: standard, user, tags, ..Attributes::default() })
+    let lock = object_lock::asked(headers)?;
+    Ok(Attributes { headers: standard, user, tags, lock, ..Attributes::default() })
 }
 
 fn check_kept(standard: &[(String, String)], user: &[(String, String)]) -> Outcome<()> {
@@ -132,37 +135,11 @@ fn check_redirect(to: &str) -> Outcome<()> {
     Ok(())
 }
 
-/// Refuses locks: no bucket here has any.
-fn refuse_locks(headers: &HeaderMap) -> Outcome<()> {
-    const MODE: &str = "x-amz-object-lock-mode";
-    const UNTIL: &str = "x-amz-object-lock-retain-until-date";
-    let missing = match (headers.contains_key(MODE), headers.contains_key(UNTIL)) {
-        (true, false) => Some(UNTIL),
-        (false, true) => Some(MODE),
-        (true, true) | (false, false) => None,
-    };
-    if let Some(missing) = missing {
-        let message = format!("{UNTIL} and {MODE} must both be supplied");
-        return Err(Failure::argument(message, missing, ""));
-    }
-    if headers.keys().any(|name| name.as_str().starts_with("x-amz-object-lock-")) {
-        let message = "Bucket is missing ObjectLockConfiguration";
-        return Err(Failure::new(Code::InvalidRequest, message));
-    }
-    Ok(())
-}
-
-/// Refuses what we could only ignore: encryption, locks, other storage classes.
+/// Refuses what we could only ignore: other storage classes.
 pub(crate) fn refuse_unsupported(headers: &HeaderMap) -> Outcome<()> {
-    const PREFIXES: [&str; 3] = [
-        "x-amz-server-side-encryption",
-        "x-amz-copy-source-server-side-encryption",
-        "x-amz-write-offset-bytes",
-    ];
-    refuse_locks(headers)?;
     for (name, value) in headers {
         let name = name.as_str();
-        if PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
+        if name.starts_with(WRITE_OFFSET) {
             return Err(Failure::from(Code::NotImplemented).with("Header", name));
         }
         let text = value.to_str().unwrap_or_default();
@@ -209,6 +186,7 @@ pub(crate) fn show(object: &Object, headers: &mut HeaderMap) {
     if !attributes.tags.is_empty() {
         put("x-amz-tagging-count", &attributes.tags.len().to_string());
     }
+    object_lock::show(&attributes.lock, put);
 }
 
 #[cfg(test)]
@@ -261,9 +239,9 @@ mod tests {
     #[test]
     fn what_would_change_the_meaning_is_refused() {
         for (name, value, code) in [
-            ("x-amz-server-side-encryption", "AES256", Code::NotImplemented),
+            (WRITE_OFFSET, "0", Code::NotImplemented),
             ("x-amz-object-lock-mode", "GOVERNANCE", Code::InvalidArgument),
-            ("x-amz-object-lock-legal-hold", "ON", Code::InvalidRequest),
+            ("x-amz-object-lock-legal-hold", "on", Code::InvalidArgument),
             ("x-amz-storage-class", "GLACIER", Code::InvalidStorageClass),
             ("x-amz-website-redirect-location", "ftp://x", Code::InvalidRedirectLocation),
         ] {

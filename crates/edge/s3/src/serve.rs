@@ -1,6 +1,9 @@
 use crate::{
-    FrontSettings, Keyring, RequestObserver, access::Strangers, allowance::Allowances,
-    front::Front, gate::KnownBuckets,
+    FrontSettings, Keyring, RequestObserver,
+    access::Strangers,
+    allowance::Allowances,
+    front::{Front, RequestIds},
+    gate::KnownBuckets,
 };
 use ripstop_listen::Listener;
 use ripstop_store::Store;
@@ -23,8 +26,9 @@ pub async fn serve(
     let (settings, strangers) = (Arc::new(settings), Arc::new(Strangers::new()));
     let counted = strangers.clone();
     let (account, buckets) = (settings.owner.as_str().into(), KnownBuckets::default());
+    let ids = RequestIds::new();
     let front =
-        Front { store, keyring, buckets, account, settings, allowances, observer, strangers };
+        Front { store, keyring, buckets, account, settings, allowances, observer, strangers, ids };
     let front = Arc::new(front);
     let answer = move |request, peer| {
         let front = front.clone();
@@ -32,6 +36,7 @@ pub async fn serve(
     };
     let served = ripstop_listen::serve(listener.into(), listening, answer, shutdown);
     tokio::select! {
+        biased;
         () = served => {}
         () = counted.tell() => {}
     }

@@ -1,4 +1,5 @@
 use crate::gate::ObjectOwnership;
+use ripstop_envelope::ObjectKeys;
 use ripstop_listen::{Network, Pace, Pressure, Tls};
 use std::time::Duration;
 
@@ -67,6 +68,30 @@ pub struct FrontSettings {
     /// Bodies longer than this are hashed beside while they arrive, several at once, bytes. Default
     /// 128 KiB.
     pub hash_aside_above: u64,
+    /// How objects are encrypted before they come to the store.
+    pub encryption: EncryptionSettings,
+}
+
+/// How objects are encrypted before they come to the store.
+#[derive(Clone, Debug, Default)]
+pub struct EncryptionSettings {
+    /// What wraps the keys of objects, where no client does. Default: nothing, so that it is refused
+    /// to encrypt with any.
+    pub keys: ObjectKeys,
+    /// What is done where neither a request nor its bucket says anything. Default: nothing.
+    pub default: DefaultEncryption,
+}
+
+/// What objects are encrypted with of which nothing is said.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum DefaultEncryption {
+    /// They are not.
+    #[default]
+    Off,
+    /// The gateway's own keys: `AES256`.
+    Managed,
+    /// The key of this name: `aws:kms`.
+    Named(String),
 }
 
 impl Default for FrontSettings {
@@ -96,6 +121,7 @@ impl Default for FrontSettings {
             put_len_max: 5 << 30,
             part_len_min: 5 << 20,
             hash_aside_above: 128 << 10,
+            encryption: EncryptionSettings::default(),
         }
     }
 }

@@ -60,7 +60,7 @@ async fn ten_thousand_parts(store: &Store, key: &str) -> (Upload, Vec<u8>) {
     }
     document.push_str("</CompleteMultipartUpload>");
     let copies = stream::iter(1..=10_000).map(|number| {
-        let seal = PartSeal { etag: etag.clone(), checksum: checksum.clone() };
+        let seal = PartSeal { etag: etag.clone(), checksum: checksum.clone(), salt: None };
         store.copy_part(&part, 0..part.object.len, &upload, number, seal)
     });
     copies.buffer_unordered(256).try_for_each(async |_| Ok(())).await.unwrap();
@@ -119,7 +119,7 @@ async fn looking_at_an_object_of_many_pieces_holds_up_no_read() {
     let upload = Upload { key: "more".to_owned(), ..upload };
     let upload = store.create_upload(upload).await.unwrap();
     let copies = stream::iter(1..=16).map(|number| {
-        let seal = PartSeal { etag: "0".repeat(32), checksum: None };
+        let seal = PartSeal { etag: "0".repeat(32), checksum: None, salt: None };
         store.copy_part(&many, 0..many.object.len, &upload, number, seal)
     });
     let parts: Vec<_> = copies.buffered(4).try_collect().await.unwrap();

@@ -5,7 +5,9 @@
 //! kept.
 
 use crate::{Quotas, Store, StoreError, Target};
-use ripstop_catalog::{Located, Object, Quota, Refusal, Upload, Usage, Versioning, bucket_of};
+use ripstop_catalog::{
+    Bucket, Located, Object, Quota, Refusal, Upload, Usage, Versioning, bucket_of,
+};
 use std::sync::Arc;
 
 /// What a write brings to a bucket.
@@ -55,18 +57,18 @@ impl Store {
     }
 
     /// Refuses a write of `len` bytes early whose bucket is not there, whose condition does not
-    /// hold, or which the bucket's quota has no room for. Answers how the bucket keeps versions.
-    pub(crate) async fn admit(&self, target: &Target, len: u64) -> Result<Versioning, StoreError> {
+    /// hold, or which the bucket's quota has no room for. Answers the bucket.
+    pub(crate) async fn admit(&self, target: &Target, len: u64) -> Result<Bucket, StoreError> {
         let Target { bucket, key, condition } = target;
-        let versioning = self.bucket(bucket).await?.versioning;
+        let found = self.bucket(bucket).await?;
         let refusal = self.refusal(bucket, Growth { bytes: len, objects: 1 }).await?;
         if !condition.is_asked() && refusal.is_none() {
-            return Ok(versioning);
+            return Ok(found);
         }
         let latest = self.inner.catalog.current(bucket, key).await?;
         condition.check(latest.as_ref().map(|located| &located.object))?;
-        let Some(refusal) = refusal else { return Ok(versioning) };
-        let replaced = match versioning {
+        let Some(refusal) = refusal else { return Ok(found) };
+        let replaced = match found.versioning {
             Versioning::Never => latest,
             Versioning::Enabled => None,
             Versioning::Suspended => self.inner.catalog.object(bucket, key).await?,
@@ -75,7 +77,7 @@ impl Store {
             return Err(refusal.into());
         };
         self.fits(bucket, Growth { bytes: len.saturating_sub(replaced), objects: 0 }).await?;
-        Ok(versioning)
+        Ok(found)
     }
 
     /// Refuses a part of `len` bytes early that the quota of its bucket has no room for.

@@ -1,5 +1,6 @@
 use bytes::Bytes;
-use std::future::Future;
+use ripstop_catalog::Bucket;
+use std::future::{Future, ready};
 
 /// Bytes on their way in, and what is known of them once they have all come.
 pub trait Body: Send {
@@ -7,6 +8,21 @@ pub trait Body: Send {
     type Seal: Send;
     /// Why it failed.
     type Error: Send;
+
+    /// Called once, before anything else, with the bucket that an object is for, once it is known
+    /// that it may be put there. What is configured of the bucket may change what the body gives.
+    fn admitted(
+        &mut self,
+        _bucket: &Bucket,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send {
+        ready(Ok(()))
+    }
+
+    /// How many bytes it gives, if this many were announced of it: other than these where it
+    /// encrypts them, say.
+    fn stored_len(&self, announced: BodyLen) -> BodyLen {
+        announced
+    }
 
     /// The next bytes, in pieces of any size; `None` at the end.
     fn next(&mut self) -> impl Future<Output = Option<Result<Bytes, Self::Error>>> + Send;
@@ -29,6 +45,15 @@ impl BodyLen {
     pub const fn max(self) -> u64 {
         match self {
             Self::Exactly(len) | Self::AtMost(len) => len,
+        }
+    }
+
+    /// The same of what becomes of as many bytes.
+    #[must_use]
+    pub fn map(self, becomes: impl FnOnce(u64) -> u64) -> Self {
+        match self {
+            Self::Exactly(len) => Self::Exactly(becomes(len)),
+            Self::AtMost(max) => Self::AtMost(becomes(max)),
         }
     }
 

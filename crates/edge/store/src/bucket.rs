@@ -5,49 +5,27 @@ use crate::{
     record::Telling,
 };
 use ripstop_catalog::{
-    BUCKET_DOCUMENTS_LEN_MAX, Bucket, BucketDocuments, Change, Condition, ListingRequest, Refusal,
-    Versioning,
+    BUCKET_DOCUMENTS_LEN_MAX, Bucket, Change, Condition, ListingRequest, Refusal, Versioning,
 };
 use ripstop_host::unix_ms;
 use std::sync::atomic::Ordering;
 
-/// What a bucket is made with.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct NewBucket {
-    /// The account that owns it; empty for that of the store itself.
-    pub owner: String,
-    /// What is configured of it.
-    pub documents: BucketDocuments,
-    /// What is configured of who may do what to it.
-    pub guards: BucketDocuments,
-}
-
 impl Store {
     /// Makes a bucket of which nothing is configured.
     pub async fn create_bucket(&self, name: &str) -> Result<(), StoreError> {
-        self.create_bucket_as(name, NewBucket::default()).await
+        self.make_bucket(Bucket { name: name.to_owned(), ..Bucket::default() }).await
     }
 
-    /// Makes a bucket like this.
-    pub async fn create_bucket_as(&self, name: &str, new: NewBucket) -> Result<(), StoreError> {
-        if self.inner.catalog.bucket(name).await?.is_some() {
+    /// Makes a bucket of which this is configured: its documents, and how it keeps versions.
+    pub async fn make_bucket(&self, wanted: Bucket) -> Result<(), StoreError> {
+        if self.inner.catalog.bucket(&wanted.name).await?.is_some() {
             return Err(Refusal::BucketExists.into());
         }
         let created_ms = unix_ms();
         for _ in 0..STAMPS_MAX {
             let (told_by, _pin) = self.name().await?;
             let stamp = Some(self.stamp(told_by, &Condition::None).await?);
-            let (name, NewBucket { owner, documents, guards }) = (name.to_owned(), new.clone());
-            let bucket = Bucket {
-                name,
-                created_ms,
-                told_by,
-                stamp,
-                documents,
-                owner,
-                guards,
-                ..Bucket::default()
-            };
+            let bucket = Bucket { created_ms, told_by, stamp, ..wanted.clone() };
             let told = Telling::Bucket(bucket.clone());
             let written = self.tell(self.pool_for(&bucket.name), told_by, told).await?;
             let change = |stripes| Change::CreateBucket { bucket, stripes };
@@ -68,7 +46,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let with_it = |old: Bucket| {
             let documents = old.documents.with(name, document.map(str::to_owned));
-            Bucket { documents, ..old }
+            Ok(Bucket { documents, ..old })
         };
         self.change_bucket(bucket, with_it).await
     }
@@ -82,7 +60,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let with_it = |old: Bucket| {
             let guards = old.guards.with(name, document.map(str::to_owned));
-            Bucket { guards, ..old }
+            Ok(Bucket { guards, ..old })
         };
         self.change_bucket(bucket, with_it).await
     }
@@ -97,25 +75,27 @@ impl Store {
         if versioning == Versioning::Never {
             return self.bucket(bucket).await.map(drop);
         }
-        self.change_bucket(bucket, |old| Bucket { versioning, ..old }).await
+        self.change_bucket(bucket, |old| Ok(Bucket { versioning, ..old })).await
     }
 
-    /// Makes a bucket other than it is. It is told again, so that a rebuild knows the change.
-    async fn change_bucket(
+    /// Makes a bucket other than it is, unless `change` refuses that: of the same name, and made at
+    /// the same time. It is told again, so that a rebuild knows the change. Where others change it
+    /// at the same time, `change` is asked again, of what they have made of it.
+    pub async fn change_bucket<E: From<StoreError>>(
         &self,
         name: &str,
-        change: impl Fn(Bucket) -> Bucket,
-    ) -> Result<(), StoreError> {
+        change: impl Fn(Bucket) -> Result<Bucket, E>,
+    ) -> Result<(), E> {
         for _ in 0..STAMPS_MAX {
             let old = self.bucket(name).await?;
             let was = old.told_by;
-            let new = change(old.clone());
+            let new = change(old.clone())?;
             if new == old {
                 return Ok(());
             }
             let len = new.documents_len();
             if len > BUCKET_DOCUMENTS_LEN_MAX {
-                return Err(Refusal::DocumentsTooLong { len }.into());
+                return Err(StoreError::from(Refusal::DocumentsTooLong { len }).into());
             }
             let (told_by, _pin) = self.name().await?;
             let stamp = Some(self.stamp(told_by, &Condition::None).await?);
@@ -130,7 +110,7 @@ impl Store {
                 Err(why) => _ = self.behind(why)?,
             }
         }
-        Err(StoreError::Busy { retry_after: RETRY_AFTER })
+        Err(StoreError::Busy { retry_after: RETRY_AFTER }.into())
     }
 
     /// Removes an empty bucket. As with objects, what tells of it at the nodes is left out where

@@ -88,20 +88,25 @@ impl StampClock {
     }
 }
 
-/// A new name of an upload, 32 hexadecimal digits: the millisecond, or a later one than of the name
-/// before, so that names are listed in the order of initiation; and then random ones, so that
-/// nobody guesses it.
-pub(crate) fn upload_id() -> String {
-    static LAST_MS: AtomicU64 = AtomicU64::new(0);
-    let wall_ms = unix_ms();
-    let tick = |last_ms: u64| wall_ms.max(last_ms + 1);
-    let last =
-        LAST_MS.fetch_update(Ordering::AcqRel, Ordering::Acquire, |last_ms| Some(tick(last_ms)));
-    let at_ms = tick(last.expect("a tick is never refused"));
-    let mut name = [0; 16];
-    ripstop_host::fill(&mut name);
-    name[..6].copy_from_slice(&at_ms.to_be_bytes()[2..]);
-    hex::encode(name)
+/// Names uploads. It has the millisecond of the last name.
+#[derive(Debug, Default)]
+pub(crate) struct UploadNames(AtomicU64);
+
+impl UploadNames {
+    /// A new name, 32 hexadecimal digits: the millisecond, or a later one than of the name before,
+    /// so that names are listed in the order of initiation; and then random ones, so that nobody
+    /// guesses it.
+    pub(crate) fn next(&self) -> String {
+        let wall_ms = unix_ms();
+        let tick = |last_ms: u64| wall_ms.max(last_ms + 1);
+        let last =
+            self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, |last_ms| Some(tick(last_ms)));
+        let at_ms = tick(last.expect("a tick is never refused"));
+        let mut name = [0; 16];
+        ripstop_host::fill(&mut name);
+        name[..6].copy_from_slice(&at_ms.to_be_bytes()[2..]);
+        hex::encode(name)
+    }
 }
 
 #[cfg(test)]
@@ -110,7 +115,8 @@ mod tests {
 
     #[test]
     fn names_of_uploads_only_grow_though_the_clock_stands_still() {
-        let all: Vec<_> = (0..1000).map(|_| upload_id()).collect();
+        let names = UploadNames::default();
+        let all: Vec<_> = (0..1000).map(|_| names.next()).collect();
         assert!(all.is_sorted_by(|a, b| a < b));
         assert!(all.iter().all(|id| id.len() == 32));
     }

@@ -7,8 +7,8 @@
 //! together with others, one day.
 
 use crate::{
-    Body, PartSeal, Store, StoreError, StoredObject, Target, WriteError, cut::cut, read::told,
-    upload::part,
+    Body, BodyLen, PartSeal, Store, StoreError, StoredObject, Target, WriteError, cut::cut,
+    read::told, upload::part,
 };
 use bytes::Bytes;
 use futures::{StreamExt as _, stream::BoxStream};
@@ -17,7 +17,10 @@ use ripstop_host::unix_ms;
 use ripstop_model::PoolId;
 use ripstop_runtime::Pool;
 use std::{ops::Range, sync::Arc, time::Duration};
-use tokio::{sync::Semaphore, time::timeout};
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    time::timeout,
+};
 
 /// Most copies between pools at once. Each holds memory of reads and of writes: with more, some
 /// could wait for others of one kind that wait for them of the other.
@@ -33,6 +36,8 @@ const STRIPES_AT_ONCE: usize = 256;
 
 /// Bytes that are stored, on their way to another pool.
 struct Stored<S> {
+    /// How many.
+    len: u64,
     pieces: BoxStream<'static, Result<Bytes, StoreError>>,
     seal: Option<S>,
 }
@@ -40,6 +45,10 @@ struct Stored<S> {
 impl<S: Send> Body for Stored<S> {
     type Seal = S;
     type Error = StoreError;
+
+    fn stored_len(&self, _: BodyLen) -> BodyLen {
+        BodyLen::Exactly(self.len)
+    }
 
     async fn next(&mut self) -> Option<Result<Bytes, StoreError>> {
         let piece = timeout(PIECE_WAIT_MAX, self.pieces.next()).await;
@@ -54,8 +63,9 @@ impl<S: Send> Body for Stored<S> {
 impl<S> Stored<S> {
     /// Bytes that are all here before the first of them is written.
     fn whole(bytes: Bytes, seal: S) -> Self {
+        let len = bytes.len() as u64;
         let piece = (!bytes.is_empty()).then_some(Ok(bytes));
-        Self { pieces: futures::stream::iter(piece).boxed(), seal: Some(seal) }
+        Self { len, pieces: futures::stream::iter(piece).boxed(), seal: Some(seal) }
     }
 }
 
@@ -66,7 +76,7 @@ fn flat(error: WriteError<StoreError>) -> StoreError {
 }
 
 impl Store {
-    /// Makes the target an object of the same bytes. Where the target's bucket goes to their pool
+    /// Makes the target an object of the same bytes, as they are stored. Where the target's bucket goes to their pool
     /// they are not moved: both share their stripes.
     pub async fn copy(
         &self,
@@ -74,16 +84,17 @@ impl Store {
         target: Target,
         attributes: Attributes,
     ) -> Result<StoredObject, StoreError> {
-        let len = source.object.len;
-        let versioning = self.admit(&target, len).await?;
-        if self.is_small(source) && len <= COPIED_MAX {
-            let body = Stored::whole(self.read_whole(source.clone(), 0..len).await?, attributes);
+        let (len, stored) = (source.object.len, source.object.stored_len());
+        let versioning = self.admit(&target, len).await?.versioning;
+        if self.is_small(source) && stored <= COPIED_MAX {
+            let bytes = self.read_whole(source.clone(), 0..stored).await?;
+            let body = Stored::whole(bytes, attributes);
             return self.put(target, len, body).await.map_err(flat);
         }
         if !self.may_share(source, &source.object.extents, self.pool_for(&target.bucket)).await? {
-            let _turn = turn().await?;
-            let pieces = self.read(source.clone(), 0..len).await?;
-            let body = Stored { pieces, seal: Some(attributes) };
+            let _turn = self.copying_turn().await?;
+            let pieces = self.read(source.clone(), 0..stored).await?;
+            let body = Stored { len: stored, pieces, seal: Some(attributes) };
             return self.put(target, len, body).await.map_err(flat);
         }
         let object = Object {
@@ -97,7 +108,7 @@ impl Store {
         Ok(StoredObject::new(versioning, object))
     }
 
-    /// Makes a range of an object a part. Where the upload's bucket goes to the pool of its bytes,
+    /// Makes a range of an object that is not encrypted a part of an upload that is not. Where the upload's bucket goes to the pool of its bytes,
     /// they are not moved.
     pub async fn copy_part(
         &self,
@@ -120,9 +131,9 @@ impl Store {
             return self.put_part(upload, number, len, body).await.map_err(flat);
         }
         if !self.may_share(source, &extents, self.pool_for(&upload.bucket)).await? {
-            let _turn = turn().await?;
+            let _turn = self.copying_turn().await?;
             let pieces = self.read(source.clone(), range).await?;
-            let body = Stored { pieces, seal: Some(seal) };
+            let body = Stored { len, pieces, seal: Some(seal) };
             return self.put_part(upload, number, len, body).await.map_err(flat);
         }
         let part = part(number, len, seal, extents);
@@ -130,11 +141,19 @@ impl Store {
         Ok(part)
     }
 
+    /// The turn of a copy that reads bytes and writes them again, held until it ends: so also of
+    /// one that the caller makes, for bytes that change on their way.
+    pub async fn copying_turn(&self) -> Result<SemaphorePermit<'static>, StoreError> {
+        let turn = timeout(TURN_WAIT_MAX, BETWEEN_POOLS.acquire()).await;
+        let turn = turn.map_err(|_| StoreError::Busy { retry_after: TURN_WAIT_MAX })?;
+        Ok(turn.expect("the semaphore is never closed"))
+    }
+
     /// Whether an object is in a pack, or may come to be in one.
     fn is_small(&self, source: &Located) -> bool {
         let below = |stripe: &Stripe| self.keeping().gathered_below(stripe.pool());
         let mut stripes = source.stripes.iter().map(|(_, stripe)| stripe);
-        stripes.any(|stripe| stripe.is_pack() || source.object.len < below(stripe).into())
+        stripes.any(|stripe| stripe.is_pack() || source.object.stored_len() < below(stripe).into())
     }
 
     /// Whether a copy in a pool may share these extents of an object.
@@ -181,10 +200,4 @@ impl Store {
 /// none there: what is written in parts is never packed, nor is a copy.
 fn is_packed(source: &Located) -> bool {
     source.stripes.iter().any(|(_, stripe)| stripe.is_pack())
-}
-
-async fn turn() -> Result<tokio::sync::SemaphorePermit<'static>, StoreError> {
-    let turn = timeout(TURN_WAIT_MAX, BETWEEN_POOLS.acquire()).await;
-    let turn = turn.map_err(|_| StoreError::Busy { retry_after: TURN_WAIT_MAX })?;
-    Ok(turn.expect("the semaphore is never closed"))
 }

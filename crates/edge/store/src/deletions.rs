@@ -25,6 +25,7 @@ impl Store {
         bucket: &str,
         key: &str,
         condition: Condition,
+        bypass: bool,
     ) -> Result<Option<Object>, StoreError> {
         let present = self.inner.catalog.object(bucket, key).await?;
         if present.is_none() {
@@ -35,13 +36,13 @@ impl Store {
             if !self.inner.lineage.may_have_left().await? {
                 return Ok(None);
             }
-            return self.delete_told(bucket, key, Condition::None, true).await;
+            return self.delete_told(bucket, key, (Condition::None, bypass), true).await;
         }
         if !self.is_gathered(bucket, 0) {
-            return self.delete_alone(bucket, key, condition).await;
+            return self.delete_alone(bucket, key, condition, bypass).await;
         }
         let target = Target { bucket: bucket.to_owned(), key: key.to_owned(), condition };
-        match self.gather(Member { target, deed: Deed::Delete }, None).await? {
+        match self.gather(Member { target, deed: Deed::Delete { bypass } }, None).await? {
             Done::Deleted(replaced) => Ok(replaced),
             Done::Put(_) => unreachable!("a deletion is not answered with an object"),
         }
@@ -53,21 +54,22 @@ impl Store {
         bucket: &str,
         key: &str,
         condition: Condition,
+        bypass: bool,
     ) -> Result<Option<Object>, StoreError> {
-        self.delete_told(bucket, key, condition, false).await
+        self.delete_told(bucket, key, (condition, bypass), false).await
     }
 
     async fn delete_told(
         &self,
         bucket: &str,
         key: &str,
-        condition: Condition,
+        (condition, bypass): (Condition, bool),
         found_nothing: bool,
     ) -> Result<Option<Object>, StoreError> {
         let line = (self.pool_for(bucket).id(), self.tenant);
         let (answer, answered) = oneshot::channel();
         let (bucket, key) = (bucket.to_owned(), key.to_owned());
-        let waiting = Waiting { bucket, key, condition, found_nothing, told: 0, answer };
+        let waiting = Waiting { bucket, key, condition, bypass, found_nothing, told: 0, answer };
         if self.inner.deletions.add(line, waiting)? {
             // To its end even if this caller leaves: others gather behind it.
             ripstop_host::spawn(self.clone().tell_deletions(line));
@@ -103,7 +105,9 @@ impl Store {
         let strays = self.inner.strays.of(&stripes);
         let tombstones = tombstones.into_iter().map(Some).chain(std::iter::repeat(None));
         let changes = batch.iter().zip(tombstones);
-        let changes = changes.map(|(one, tombstone)| one.change(tombstone, stripes.clone()));
+        let as_of_ms = self.retention_now_ms();
+        let changes =
+            changes.map(|(one, tombstone)| one.change(as_of_ms, tombstone, stripes.clone()));
         let (catalog, changes) = (&self.inner.catalog, changes.collect());
         let outcomes = catalog.commit(unix_ms(), changes).await;
         for outcome in outcomes.iter().flatten() {

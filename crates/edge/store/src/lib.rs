@@ -51,6 +51,7 @@ mod packing;
 mod quota;
 mod read;
 mod record;
+mod retention_clock;
 mod settings;
 mod store;
 mod stranger;
@@ -62,7 +63,6 @@ mod version;
 mod write;
 
 pub use body::{Body, BodyLen};
-pub use bucket::NewBucket;
 pub use deletion::Deletion;
 pub use error::{StoreError, WriteError};
 pub use extents::EXTENTS_MAX;

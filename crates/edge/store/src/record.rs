@@ -257,7 +257,8 @@ fn read_deletions(
 mod tests {
     use super::*;
     use ripstop_catalog::{
-        Attributes, Checksum, ChecksumAlgorithm, Extent, Part, VersionId, version_name, versions_of,
+        Attributes, Checksum, ChecksumAlgorithm, Encryption, EncryptionMethod, Extent, Part,
+        VersionId, version_name, versions_of,
     };
     use ripstop_model::STRIPE_PAYLOAD_MAX;
 
@@ -285,6 +286,15 @@ mod tests {
                     composite: true,
                 }),
                 parts: (1..=10_000).map(part).collect(),
+                encryption: Some(Box::new(Encryption {
+                    method: EncryptionMethod::Named,
+                    key: "k".repeat(2048),
+                    wrapped: vec![255; 512],
+                    context: "c".repeat(2048),
+                    bucket_key: true,
+                    salts: vec![[255; 8]; 10_000],
+                    ..Encryption::default()
+                })),
                 ..Attributes::default()
             },
             extents: vec![extent; extents],
@@ -308,6 +318,9 @@ mod tests {
     #[test]
     fn a_record_of_the_first_version_is_read() {
         let Telling::Object { bucket, key, object } = longest(3) else { unreachable!() };
+        // There was no encryption.
+        let attributes = Attributes { encryption: None, ..object.attributes };
+        let object = Object { attributes, ..object };
         let older = postcard::to_extend(&(1_u32, &bucket, &key, &object), vec![1]);
         let told = Telling::Object { bucket, key, object };
         assert_eq!(Telling::decode(&older.expect("a record")), Ok(told));

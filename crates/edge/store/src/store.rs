@@ -1,6 +1,7 @@
 use crate::{
-    StoreError, StoreSettings, deletions::Deletions, lineage::Lineage, packing::Lines,
-    quota::InForce, stranger::Strangers, strays::Strays,
+    StoreError, StoreSettings, clock::UploadNames, deletions::Deletions, lineage::Lineage,
+    packing::Lines, quota::InForce, retention_clock::RetentionClock, stranger::Strangers,
+    strays::Strays,
 };
 use ripstop_catalog::{Catalog, CatalogError, Condition, Stamp, Stripe, bucket_of};
 use ripstop_model::{FragmentId, PoolId, StripeId, TenantId};
@@ -36,8 +37,10 @@ pub(crate) struct Inner {
     /// What waits to be written together.
     pub lines: Lines,
     pub strays: Strays,
+    pub retention_clock: RetentionClock,
     /// Shared with the task that learns what they are called.
     pub strangers: Arc<Strangers>,
+    pub upload_names: UploadNames,
     pub settings: StoreSettings,
 }
 
@@ -68,7 +71,9 @@ impl Store {
             deletions: Deletions::default(),
             lines: Lines::new(&settings),
             strays: Strays::default(),
+            retention_clock: RetentionClock::start(),
             strangers,
+            upload_names: UploadNames::default(),
             settings,
         };
         Self { inner: Arc::new(inner), tenant: TenantId::ANYBODY }

@@ -1,11 +1,11 @@
 use crate::{
-    Body, Store, StoreError, StoredObject, Target, WriteError, clock::upload_id,
-    object::EndedUpload, record::check_extents, write::Writing,
+    Body, Store, StoreError, StoredObject, Target, WriteError, object::EndedUpload,
+    record::check_extents, write::Writing,
 };
 use bytes::Bytes;
 use ripstop_catalog::{
     Attributes, Change, Checksum, Condition, Extent, Listing, ListingRequest, Object, Refusal,
-    Upload, UploadedPart,
+    Salt, Upload, UploadedPart,
 };
 use ripstop_host::unix_ms;
 use ripstop_runtime::Written;
@@ -17,12 +17,14 @@ pub struct PartSeal {
     pub etag: String,
     /// The checksum asked for, if any.
     pub checksum: Option<Checksum>,
+    /// What tells its stream from others under the upload's data key, if it is encrypted.
+    pub salt: Option<Salt>,
 }
 
 impl Store {
     /// Begins a multipart upload; `id` and `created_ms` are filled in.
     pub async fn create_upload(&self, mut upload: Upload) -> Result<Upload, StoreError> {
-        upload.id = upload_id();
+        upload.id = self.inner.upload_names.next();
         upload.created_ms = unix_ms();
         self.admit_upload(&upload).await?;
         let begun = upload.clone();
@@ -55,7 +57,7 @@ impl Store {
         Ok(self.inner.catalog.parts(id, after, max).await?)
     }
 
-    /// Stores `len` bytes of `body` as a part.
+    /// Stores `body` as a part; it is of `len` bytes, as its client counts them.
     pub async fn put_part<B: Body<Seal = PartSeal>>(
         &self,
         upload: &Upload,
@@ -64,7 +66,8 @@ impl Store {
         mut body: B,
     ) -> Result<UploadedPart, WriteError<B::Error>> {
         self.admit_part(upload, number, len).await?;
-        let mut writing = Writing::new(self, self.pool_for(&upload.bucket), len)?;
+        let stored = body.stored_len(len.into());
+        let mut writing = Writing::new(self, self.pool_for(&upload.bucket), stored)?;
         writing.take(&mut body).await?;
         let seal = body.seal().map_err(WriteError::Body)?;
         if len > 0 {
@@ -103,7 +106,7 @@ impl Store {
         let Upload { bucket, key, id, .. } = upload.clone();
         let target = Target { bucket, key, condition };
         // Its bytes are in the bucket already.
-        let versioning = self.admit(&target, 0).await?;
+        let versioning = self.admit(&target, 0).await?.versioning;
         let object = Object {
             len: parts.iter().map(|part| part.len).sum(),
             modified_ms: unix_ms(),
@@ -126,7 +129,7 @@ impl Store {
 }
 
 pub(crate) fn part(number: u16, len: u64, seal: PartSeal, extents: Vec<Extent>) -> UploadedPart {
-    let PartSeal { etag, checksum } = seal;
+    let PartSeal { etag, checksum, salt } = seal;
     UploadedPart {
         number,
         len,
@@ -134,6 +137,7 @@ pub(crate) fn part(number: u16, len: u64, seal: PartSeal, extents: Vec<Extent>) 
         etag,
         checksum,
         extents,
+        salt,
         ..UploadedPart::default()
     }
 }

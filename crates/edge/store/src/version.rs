@@ -40,7 +40,7 @@ impl Store {
     ) -> Result<Removed, StoreError> {
         let versioning = self.bucket(bucket).await?.versioning;
         if versioning == Versioning::Never {
-            let object = self.remove(bucket, key, condition).await?;
+            let object = self.remove(bucket, key, condition, false).await?;
             return Ok(Removed { object, ..Removed::default() });
         }
         let (bucket, key) = (bucket.to_owned(), key.to_owned());
@@ -79,17 +79,19 @@ impl Store {
         self.put_told((target, versioning), marker(), None).await
     }
 
-    /// Removes one version of a key for good; answers what it was.
+    /// Removes one version of a key for good; answers what it was. What a lock keeps stays:
+    /// `Locked`; a retention in governance mode yields to a `bypass`.
     pub async fn delete_version(
         &self,
         bucket: &str,
         key: &str,
         version: ObjectVersion,
         condition: Condition,
+        bypass: bool,
     ) -> Result<Removed, StoreError> {
         let versioning = self.bucket(bucket).await?.versioning;
         let place = Place::of_version(bucket, key, version);
-        let object = match self.remove(&place.bucket, &place.key, condition).await {
+        let object = match self.remove(&place.bucket, &place.key, condition, bypass).await {
             Err(StoreError::Catalog(CatalogError::Refused(Refusal::NoSuchKey))) => None,
             removed => removed?,
         };

@@ -21,16 +21,19 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 const RECORD_LEN_FREE: usize = 16 << 10;
 
 impl Store {
-    /// Stores `len` bytes of `body` as the key's object. Dropping the future abandons the write,
+    /// Stores `body` as the key's object; `len` bytes were announced of it. Dropping the future abandons the write,
     /// unless the object is so short that it is written together with others, and has come.
     pub async fn put<B: Body<Seal = Attributes>>(
         &self,
         target: Target,
         len: impl Into<BodyLen>,
-        body: B,
+        mut body: B,
     ) -> Result<StoredObject, WriteError<B::Error>> {
         let len = len.into();
-        let versioning = self.admit(&target, len.max()).await?;
+        let bucket = self.admit(&target, len.max()).await?;
+        body.admitted(&bucket).await.map_err(WriteError::Body)?;
+        let (versioning, len) = (bucket.versioning, body.stored_len(len));
+        drop(bucket);
         let object = if self.is_gathered(&target.bucket, len.max()) {
             self.put_gathered((target, versioning), len, body).await?
         } else {
@@ -51,7 +54,7 @@ impl Store {
         let attributes = body.seal().map_err(WriteError::Body)?;
         let last = writing.last_draft().await?;
         let object = Object {
-            len: writing.came(),
+            len: attributes.len_of(writing.came()),
             modified_ms: unix_ms(),
             attributes,
             extents: writing.extents.clone(),

@@ -127,7 +127,7 @@ async fn an_upload_becomes_one_object_of_its_parts() {
         }
         put(store, "other", &one).await;
         let other = store.object("b", "other").await.unwrap();
-        let seal = PartSeal { etag: "copied".into(), checksum: None };
+        let seal = PartSeal { etag: "copied".into(), checksum: None, salt: None };
         store.copy_part(&other, 100..200_000, &upload, 3, seal).await.unwrap();
         let parts = store.parts(&upload.id, 0, 100).await.unwrap();
         store
@@ -197,7 +197,7 @@ async fn an_object_in_more_pieces_than_a_header_can_tell_is_refused_and_changes_
     assert!(matches!(refused, Err(WriteError::Store(StoreError::Extents { .. }))));
     let upload = bench.store.create_upload(upload_of("b", "k")).await.unwrap();
     let source = bench.store.object("b", "k").await.unwrap();
-    let seal = PartSeal { etag: "e".into(), checksum: None };
+    let seal = PartSeal { etag: "e".into(), checksum: None, salt: None };
     let part = bench.store.copy_part(&source, 0..3, &upload, 1, seal).await.unwrap();
     let many = UploadedPart { extents: vec![part.extents[0]; EXTENTS_MAX + 1], ..part };
     let attributes = Attributes::default();

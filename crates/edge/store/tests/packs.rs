@@ -215,7 +215,7 @@ fn a_batch_has_each_key_once_and_an_end() {
     let mut batch = Batch::default();
     batch.add(put_member("k", b"1", Condition::None)).expect("room");
     let back = batch.add(delete_member("k", Condition::None)).expect_err("it is there");
-    assert!(matches!(back.deed, Deed::Delete));
+    assert!(matches!(back.deed, Deed::Delete { .. }));
     assert!(batch.has("b", "k") && !batch.has("b", "l"));
     for at in 1..MEMBERS_MAX {
         batch.add(delete_member(&at.to_string(), Condition::None)).expect("room");

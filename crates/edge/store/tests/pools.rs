@@ -100,7 +100,7 @@ async fn a_part_copied_from_another_pool_outlives_it_and_so_does_a_copy_of_what_
     put_in(&store, "a", &content).await;
     put_in(&store, "b", &content).await;
     let begin = async |bucket| store.create_upload(upload_of(bucket, "parts")).await.unwrap();
-    let seal = |etag: &str| PartSeal { etag: etag.to_owned(), checksum: None };
+    let seal = |etag: &str| PartSeal { etag: etag.to_owned(), checksum: None, salt: None };
     let upload = begin("b").await;
     let (far, near) =
         (store.object("a", "k").await.unwrap(), store.object("b", "k").await.unwrap());

@@ -108,7 +108,7 @@ async fn copies_count_in_full_whatever_they_share() {
     assert_eq!(held(&bench).await, (1800, 2));
     assert_eq!(limit(copy("more").await), Limit::Bytes(2000));
     let upload = begin(&bench, "k").await.expect("it may replace the object");
-    let seal = || PartSeal { etag: "p".into(), checksum: None };
+    let seal = || PartSeal { etag: "p".into(), checksum: None, salt: None };
     bench.store.copy_part(&source, 0..200, &upload, 1, seal()).await.expect("it fits");
     let refused = bench.store.copy_part(&source, 0..201, &upload, 1, seal()).await;
     assert_eq!(limit(refused), Limit::Bytes(2000));

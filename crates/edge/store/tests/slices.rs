@@ -16,7 +16,7 @@ async fn patch(store: &Store, source: &str, ranges: Vec<Range<u64>>, key: &str) 
     let upload = store.create_upload(upload_of("b", key)).await.expect("begun");
     let mut parts = Vec::new();
     for (number, range) in (1..).zip(ranges) {
-        let seal = PartSeal { etag: "e".into(), checksum: None };
+        let seal = PartSeal { etag: "e".into(), checksum: None, salt: None };
         let part = store.copy_part(&source, range, &upload, number, seal).await;
         parts.push(part.expect("copied"));
     }

@@ -1,7 +1,11 @@
 //! Backfill against its rivals: the best fixed code for each load and measure, and TOFEC.
 
+mod field;
+mod generator;
 mod verdict;
 
+pub use field::{Stand, field, stand};
+pub use generator::{Drawn, codes, drawn};
 pub use verdict::{Bound, bounds, joined, report, summary};
 
 use crate::{Budget, ClassSetting, Delay, Load, PolicyChoice, Process, Run, Setting, sweep};

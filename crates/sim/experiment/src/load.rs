@@ -72,6 +72,36 @@ impl Load {
         }
     }
 
+    /// Its beginning: about this many requests, of phases as many whole ones as that takes.
+    pub(crate) fn shortened(&self, requests: u64) -> Self {
+        let phases = |phases: &[(Duration, Process)], most: f64| {
+            let mut left = most;
+            let begun = phases.iter().take_while(|(span, process)| {
+                let before = left;
+                left -= span.as_secs_f64() * process.rate();
+                before > 0.0
+            });
+            begun.copied().collect()
+        };
+        match self {
+            Self::Requests { process, count } => {
+                Self::Requests { process: *process, count: requests.min(*count) }
+            }
+            Self::Phases(all) => Self::Phases(phases(all, requests as f64)),
+            Self::Trace(trace) => {
+                Self::Trace(trace.iter().take(requests as usize).copied().collect())
+            }
+            Self::ByClass(classes) => {
+                let share = requests as f64 / self.requests().max(1.0);
+                let of = |all: &Vec<(Duration, Process)>| {
+                    let own: f64 = all.iter().map(|(s, p)| s.as_secs_f64() * p.rate()).sum();
+                    phases(all, share * own)
+                };
+                Self::ByClass(classes.iter().map(of).collect())
+            }
+        }
+    }
+
     /// One phase after the other, each with the rate of all that arrives, requests per second; the
     /// last goes on.
     pub fn rates(&self) -> Vec<(Duration, f64)> {

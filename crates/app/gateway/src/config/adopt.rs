@@ -1,4 +1,4 @@
-use super::{address::TlsFiles, kv::KvConfig, pool::PoolConfig, resolve::Config};
+use super::{address::TlsFiles, kv::KvConfig, pool::PoolConfig, resolve::Config, tier::TierConfig};
 
 impl Config {
     /// This configuration with everything from `read` that can change while a gateway serves. Where
@@ -11,6 +11,10 @@ impl Config {
             // It serves until the restart that takes it away.
             None => pool.clone(),
         });
+        let tiers = self.tiers.iter().map(|tier| {
+            let read = read.tiers.iter().find(|read| read.name == tier.name);
+            read.map_or_else(|| tier.clone(), |read| tier.adopting(read))
+        });
         Self {
             credentials: read.credentials.clone(),
             tls: renewed(self.tls.as_ref(), read.tls.as_ref()),
@@ -19,6 +23,7 @@ impl Config {
             quotas: read.quotas.clone(),
             kv: self.kv.as_ref().map(|kv| kv.adopting(read.kv.as_ref())),
             pools: pools.collect(),
+            tiers: tiers.collect(),
             ..self.clone()
         }
     }
@@ -38,7 +43,19 @@ impl KvConfig {
     fn adopting(&self, read: Option<&Self>) -> Self {
         let tls =
             read.map_or(self.tls.clone(), |read| renewed(self.tls.as_ref(), read.tls.as_ref()));
-        Self { tls, ..self.clone() }
+        let read_users = read.and_then(|read| read.users.as_ref());
+        let users = self.users.as_ref().map(|users| read_users.unwrap_or(users).clone());
+        Self { tls, users, ..self.clone() }
+    }
+}
+
+impl TierConfig {
+    /// Servers come and go; another code is another tier.
+    fn adopting(&self, read: &Self) -> Self {
+        if self.code != read.code {
+            return self.clone();
+        }
+        Self { rings: read.rings.clone(), stored_max: read.stored_max, ..self.clone() }
     }
 }
 
@@ -129,19 +146,42 @@ mod tests {
     }
 
     #[test]
-    fn of_the_door_that_speaks_memcached_only_certificates_are_renewed() {
+    fn of_the_door_that_speaks_memcached_certificates_and_users_are_renewed() {
         let kv = |keys: &str| text("", "", "", &format!("[kv]\n{keys}\n"));
         let tls = |files: &str| kv(&format!("tls_certificate = \"{files}\"\ntls_key = \"k\""));
         assert!(is_adopted(&tls("c"), &tls("d")) && is_adopted(&kv(""), &kv("")));
+        assert!(is_adopted(&kv("users = \"u\""), &kv("users = \"w\"")));
         for (former, read) in [
             (kv(""), tls("c")),
             (tls("c"), kv("")),
+            (kv(""), kv("users = \"u\"")),
+            (kv("users = \"u\""), kv("")),
             (kv(""), kv("connections_max = 9")),
             (kv(""), text("", "", "", "")),
             (text("", "", "", ""), kv("")),
         ] {
             assert!(!is_adopted(&former, &read), "{former} {read}");
         }
+    }
+
+    #[test]
+    fn servers_of_a_tier_come_and_go_and_another_code_takes_a_restart() {
+        let tier = |rings: &str, more: &str| {
+            text(
+                "",
+                "hot = \"t\"",
+                "",
+                &format!("[[tier]]\nname = \"t\"\nrings = {rings}\n{more}\n"),
+            )
+        };
+        let (one, two) = ("[[\"127.0.0.1:1\"]]", "[[\"127.0.0.1:1\", \"127.0.0.1:2\"]]");
+        let memory = "memory_max = \"9 MiB\"";
+        assert!(is_adopted(&tier(one, memory), &tier(two, memory)));
+        assert!(is_adopted(&tier(two, memory), &tier(one, "memory_max = \"5 MiB\"")));
+        let rings = "[[\"127.0.0.1:1\"], [\"127.0.0.1:2\"]]";
+        assert!(!is_adopted(&tier(one, memory), &tier(rings, memory)));
+        assert!(!is_adopted(&tier(one, memory), &tier(one, &format!("{memory}\nwait = \"9ms\""))));
+        assert!(!is_adopted(&tier(one, memory), &text("", "", "", "")));
     }
 
     #[test]

@@ -40,6 +40,8 @@ pub(super) const KV_ITEM: RangeInclusive<Size> = sizes(KIB, 64 * MIB);
 
 /// Waits within a request.
 pub(super) const WAIT: RangeInclusive<Span> = spans(0, HOUR);
+/// How long a read waits for a memory tier.
+pub(super) const TIER_WAIT: RangeInclusive<Span> = spans(1, 1000);
 /// Ends of what must have some time.
 pub(super) const TIMEOUT: RangeInclusive<Span> = spans(1, HOUR);
 /// From one probe of a node to the next.

@@ -4,6 +4,8 @@ use super::{
     quota,
     resolve::Config,
     tenant::{Grant, TenantConfig},
+    tier::TierConfig,
+    units::Size,
 };
 use ripstop_runtime::Layout;
 
@@ -19,6 +21,7 @@ pub fn describe(config: &Config) -> Vec<String> {
         ),
     ];
     lines.extend(config.pools.iter().flat_map(pool));
+    lines.extend(config.tiers.iter().map(tier));
     lines.extend(config.tenants.iter().map(tenant));
     lines.extend(quota::describe(&config.quotas).iter().map(|quota| format!("quota of {quota}")));
     lines.extend(config.kv.iter().map(|kv| format!("memcached on {}: {}", kv.listen, kv.place)));
@@ -36,12 +39,19 @@ fn pool(pool: &PoolConfig) -> Vec<String> {
         policy::describe(&pool.policy, &pool.policy_settings),
         survival(pool),
     )];
+    lines.extend(pool.hot.iter().map(|tier| format!("  what is read often: in tier {tier}")));
     lines.extend(pool.task_log.iter().map(|path| format!("  task log: {}", path.display())));
     let nodes = pool.nodes.iter();
     lines.extend(
         nodes.map(|node| format!("  node {}: {}, {} lanes", node.name, node.place, node.lanes)),
     );
     lines
+}
+
+fn tier(tier: &TierConfig) -> String {
+    let TierConfig { name, code, stored_max, .. } = tier;
+    let servers = tier.servers();
+    format!("tier {name}: {} at {servers} memcached servers, code {code}", Size(*stored_max))
 }
 
 fn tenant(tenant: &TenantConfig) -> String {

@@ -4,6 +4,7 @@ use super::{
     address::{TlsFiles, tls_files},
     bounds::{self, given},
     raw,
+    rings::{self, SERVER_MEMORY},
     units::Size,
 };
 use anyhow::{Context as _, Result, ensure};
@@ -13,9 +14,6 @@ use std::{fmt, net::SocketAddr, path::PathBuf, time::Duration};
 
 /// Bytes of items in this process, unless told otherwise: memcached's own default.
 const MEMORY_MAX: u64 = 64 << 20;
-/// Bytes stored at a server, unless told otherwise: memcached's own 64 MiB, less what its slabs
-/// leave unused and what one server has more than others.
-const SERVER_MEMORY: u64 = 40 << 20;
 /// How many times the longest item all of them may take, at least.
 const ITEMS_MIN: u64 = 4;
 
@@ -167,12 +165,7 @@ fn place(raw: &raw::Kv, item_max: usize) -> Result<KvPlace> {
         );
         return Ok(KvPlace::Here { memory_max });
     };
-    let rings_len = rings.len();
-    let [n, k] = raw.code.unwrap_or([rings_len, rings_len]);
-    let code = Code::new(n, k).with_context(|| format!("kv.code = [{n}, {k}]"))?;
-    ensure!(rings_len == n, "kv.rings has {rings_len} rings, and kv.code = [{n}, {k}] takes {n}");
-    let empty = rings.iter().position(Vec::is_empty);
-    ensure!(empty.is_none(), "kv.rings has a ring without servers");
+    let code = rings::code("kv", &rings, raw.code)?;
     let servers: usize = rings.iter().map(Vec::len).sum();
     let stored_max = bounds::size(
         "kv.servers_memory_max",

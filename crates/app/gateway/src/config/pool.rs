@@ -33,6 +33,8 @@ pub struct PoolConfig {
     pub encrypt: bool,
     /// Those whose objects it stores.
     pub buckets: Vec<String>,
+    /// The memory tier in which it keeps what is read often.
+    pub hot: Option<String>,
     /// How it gathers small writes.
     pub packs: PackSettings,
     /// Its policy by name.
@@ -231,6 +233,7 @@ fn pool(raw: raw::Pool, is_remote: bool, memory_max: usize) -> Result<PoolConfig
         code,
         encrypt: raw.encrypt,
         buckets,
+        hot: raw.hot,
         packs,
         policy,
         policy_settings,

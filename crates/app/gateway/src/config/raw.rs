@@ -17,6 +17,7 @@ pub(super) struct Raw {
     pub pool: Vec<Pool>,
     pub node: Vec<Node>,
     pub tenant: Vec<Tenant>,
+    pub tier: Vec<Tier>,
     pub quotas: Quotas,
     pub kv: Option<Kv>,
 }
@@ -110,6 +111,7 @@ pub(super) struct Pool {
     pub encrypt: bool,
     #[serde(default)]
     pub buckets: Vec<String>,
+    pub hot: Option<String>,
     pub pack_below: Option<Size>,
     pub batching: Option<String>,
     pub batch_interval: Option<Span>,
@@ -159,6 +161,20 @@ pub(super) struct Tenant {
     pub parts: Option<Vec<f64>>,
     #[serde(default)]
     pub pools: Vec<String>,
+}
+
+/// A memory tier.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Tier {
+    pub name: String,
+    pub rings: Vec<Vec<SocketAddr>>,
+    pub code: Option<[usize; 2]>,
+    #[serde(default)]
+    pub shared: bool,
+    pub memory_max: Option<Size>,
+    pub requests_max: Option<Size>,
+    pub wait: Option<Span>,
 }
 
 /// The door that speaks memcached.

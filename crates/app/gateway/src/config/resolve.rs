@@ -6,9 +6,10 @@ use super::{
     quota,
     raw::{self, CatalogCheck, LogFormatName, OwnershipName, Raw},
     tenant::{self, TenantConfig},
+    tier::{self, TierConfig},
     units::Size,
 };
-use anyhow::{Context as _, Error, Result, ensure};
+use anyhow::{Context as _, Error, Result, bail, ensure};
 use ripstop_keeper::KeeperSettings;
 use ripstop_listen::Network;
 use ripstop_s3::ObjectOwnership;
@@ -79,6 +80,8 @@ pub struct Config {
     pub keeper: KeeperSettings,
     /// At least one.
     pub pools: Vec<PoolConfig>,
+    /// In which pools keep what is read often.
+    pub tiers: Vec<TierConfig>,
     /// Who is promised something, or told apart.
     pub tenants: Vec<TenantConfig>,
     /// How much buckets may hold.
@@ -114,14 +117,16 @@ impl Config {
 
     pub(super) fn fits_memory(&self, machine: u64) -> Result<()> {
         let kv = self.kv.as_ref().map_or(0, KvConfig::memory);
-        let wanted = self.memory_max as u64 + self.catalog_cache as u64 + kv;
+        let tiers: u64 = self.tiers.iter().map(|tier| tier.requests_max as u64).sum();
+        let wanted = self.memory_max as u64 + self.catalog_cache as u64 + kv + tiers;
         let what = match self.kv {
             None => "store.memory_max and store.catalog_cache",
             Some(_) => "store.memory_max, store.catalog_cache, kv.memory_max and kv.incoming_max",
         };
+        let more = if tiers > 0 { ", with requests_max of each tier," } else { "" };
         ensure!(
             wanted <= machine,
-            "{what} come to {}: this machine has {}",
+            "{what}{more} come to {}: this machine has {}",
             Size(wanted),
             Size(machine)
         );
@@ -132,12 +137,20 @@ impl Config {
 const SCRUB_EVERY: Duration = Duration::from_hours(24);
 
 pub(super) fn resolve(raw: Raw) -> Result<Config> {
-    let Raw { gateway, store, pool, node, tenant, quotas, kv } = raw;
+    let Raw { gateway, store, pool, node, tenant, tier, quotas, kv } = raw;
     let data = gateway.data.unwrap_or_else(|| "ripstop-data".into());
     let credentials = gateway.credentials.unwrap_or_else(|| data.join("credentials"));
     let memory_max = memory("store.memory_max", store.memory_max, 256 << 20)?;
     let pools = pools(pool, node, &data, memory_max)?;
     let tenants = tenant::resolve(tenant, &pools)?;
+    let kv = kv::resolve(kv)?;
+    let tiers = tier::tiers(tier, kv.as_ref())?;
+    for pool in &pools {
+        let is_there = |hot: &String| tiers.iter().any(|tier| tier.name == *hot);
+        if let Some(hot) = pool.hot.as_ref().filter(|hot| !is_there(hot)) {
+            bail!("pool {:?}: hot = {hot:?}, and there is no such tier", pool.name);
+        }
+    }
     let catalog_cache = memory("store.catalog_cache", store.catalog_cache, 32 << 20)?;
     let connections = gateway.connections_max;
     Ok(Config {
@@ -194,9 +207,10 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
         store: store_settings(&store, memory_max, &pools)?,
         keeper: keeper_settings(&store)?,
         pools,
+        tiers,
         tenants,
         quotas: quota::resolve(quotas)?,
-        kv: kv::resolve(kv)?,
+        kv,
     })
 }
 

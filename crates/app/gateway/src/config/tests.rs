@@ -1,6 +1,7 @@
 mod extremes;
 mod kv;
 mod quotas;
+mod tier;
 
 use super::{NodePlace, parse};
 use expect_test::{Expect, expect};

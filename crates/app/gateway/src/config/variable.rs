@@ -4,11 +4,11 @@ use toml::{Table, Value};
 /// Sections that are one table.
 const TABLES: &[&str] = &["gateway", "store", "quotas", "kv"];
 /// Sections that are lists of tables, told apart by their `name`.
-const LISTS: &[&str] = &["pool", "node", "tenant"];
+const LISTS: &[&str] = &["pool", "node", "tenant", "tier"];
 
 /// Lays variables over the file's table: `RIPSTOP_<SECTION>_<KEY>` for `gateway`, `store`, `quotas`
-/// and `kv`, `RIPSTOP_<SECTION>_<NAME>_<KEY>` for `pool`, `node` and `tenant`. Values are written
-/// as in the file; what is no TOML value is a string.
+/// and `kv`, `RIPSTOP_<SECTION>_<NAME>_<KEY>` for `pool`, `node`, `tenant` and `tier`. Values are
+/// written as in the file; what is no TOML value is a string.
 pub(super) fn overlay(
     table: &mut Table,
     variables: impl IntoIterator<Item = (String, String)>,

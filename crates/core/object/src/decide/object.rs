@@ -5,8 +5,8 @@ use super::stop::Decided;
 use super::telling::must_follow;
 use super::turnover::{Turnover, held_by, named, told_by};
 use crate::{
-    Absence, Account, Applied, Change, Condition, Object, Place, Quota, Refusal, Rows, Session,
-    Stamp, Stripe, Tombstone, UploadedPart, VersionId, Versioning,
+    Absence, Account, Applied, Change, Condition, Object, Place, Quota, Refusal, Release, Rows,
+    Session, Stamp, Stripe, Tombstone, UploadedPart, VersionId, Versioning,
 };
 use alloc::borrow::Cow;
 use ripstop_model::StripeId;
@@ -55,6 +55,14 @@ fn may_come_before(stamp: Stamp, seen: Stamp, condition: &Condition) -> bool {
     !is_asked && Session::of(stamp.stripe) == Session::of(seen.stripe)
 }
 
+/// Refuses to let go of what something keeps.
+fn must_not_be_kept(present: Option<&Object>, release: Release) -> Result<(), Refusal> {
+    match present {
+        Some(present) if present.attributes.lock.holds(release) => Err(Refusal::Locked),
+        Some(_) | None => Ok(()),
+    }
+}
+
 impl<'a, R: Rows> Decision<'_, 'a, R> {
     pub(super) fn put_object(&mut self, now_ms: u64, change: &'a Change) -> Decided<Applied, R> {
         let Change::PutObject { bucket, key, object, stripes, condition, quota } = change else {
@@ -86,8 +94,7 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
     ) -> Decided<Standing, R> {
         let of_place = if condition.is_of_key() { &Condition::None } else { condition };
         let standing = self.standing(at, of_place)?;
-        let retold = matches!(condition, Condition::ToldBy(_) | Condition::AsTold);
-        if retold {
+        if condition.is_again() {
             return Ok(standing);
         }
         let latest = self.latest(at)?;
@@ -132,8 +139,14 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
         if is_overtaken(object.stamp(), &standing, condition)? {
             return self.put_overtaken(now_ms, &at, new, ended, &standing);
         }
-        let before = self.account(&at.bucket_name())?;
         let Standing { present, buried } = standing;
+        let release = if condition.is_again() {
+            Release::AsTold
+        } else {
+            Release::Judged { as_of_ms: now_ms, bypass: false }
+        };
+        must_not_be_kept(present.as_ref(), release)?;
+        let before = self.account(&at.bucket_name())?;
         let after = before.exchange(present.as_ref(), Some(object)).exchange_parts(ended, None);
         quota.check(before.usage(), after.usage())?;
         let mut turnover = Turnover::new(self, stripes)?;
@@ -189,7 +202,8 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
     }
 
     pub(super) fn delete_object(&mut self, now_ms: u64, change: &'a Change) -> Decided<Applied, R> {
-        let Change::DeleteObject { bucket, key, condition, tombstone, stripes } = change else {
+        let Change::DeleteObject { bucket, key, condition, release, tombstone, stripes } = change
+        else {
             unreachable!("asked for this change alone")
         };
         let at = Place::new(bucket, key);
@@ -205,6 +219,7 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
             return Ok(Applied { superseded: true, ..Applied::default() });
         }
         let replaced = standing.present;
+        must_not_be_kept(replaced.as_ref(), *release)?;
         if let Some(old) = &replaced {
             let account: Account = self.account(&at.bucket_name())?.exchange(Some(old), None);
             turnover.lose(self, &held_by(old))?;

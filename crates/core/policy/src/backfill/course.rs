@@ -1,11 +1,11 @@
 use alloc::vec::Vec;
 
 /// Points of a curve that only falls: (milliseconds, share that takes longer).
-pub(super) type Curve = [(f64, f64)];
+pub(crate) type Curve = [(f64, f64)];
 
 /// What becomes of a request's tasks: e that start at once, any k of which suffice, and spare ones.
 #[derive(Clone, Debug)]
-pub(super) struct Course {
+pub(crate) struct Course {
     /// The chance that the request takes longer than a time.
     pub curve: Vec<(f64, f64)>,
     /// Ds: mean time until k are done, milliseconds.
@@ -16,7 +16,7 @@ pub(super) struct Course {
 
 /// Tasks that start later, where there is a lane for them.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Spares {
+pub(crate) struct Spares {
     pub count: usize,
     pub after_ms: f64,
     /// The chance that there is a lane.
@@ -25,7 +25,7 @@ pub(super) struct Spares {
 
 impl Course {
     /// The course of tasks whose delays are independent and have these points.
-    pub(super) fn of(points: &Curve, k: usize, e: usize, spares: Spares) -> Self {
+    pub(crate) fn of(points: &Curve, k: usize, e: usize, spares: Spares) -> Self {
         let (mut delay_ms, mut lane_ms) = (0.0, 0.0);
         let mut curve = Vec::with_capacity(points.len() + 1);
         curve.push((0.0, 1.0));
@@ -98,7 +98,7 @@ pub(super) fn power(x: f64, exponent: usize) -> f64 {
 }
 
 /// The chance that fewer than k of e tasks are done at this time.
-pub(super) fn still_open(points: &Curve, k: usize, e: usize, ms: f64) -> f64 {
+pub(crate) fn still_open(points: &Curve, k: usize, e: usize, ms: f64) -> f64 {
     match longer_than(points, ms) {
         longer if longer > 0.0 => chances(longer, e).take(k).sum(),
         _ => 0.0,

@@ -1,7 +1,7 @@
 /// a + b·x with neither below zero: least squares, held near a guess while there is little to go
 /// by.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
-pub(super) struct Line {
+pub(crate) struct Line {
     /// From sums about zero in one pass over what is made up as it is asked for. The estimator's
     /// line
     /// takes them about the mean in two, holds a falling line level, and knows no guess: choices
@@ -12,7 +12,7 @@ pub(super) struct Line {
 
 /// A point and how much it counts.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Point {
+pub(crate) struct Point {
     pub x: f64,
     pub y: f64,
     pub weight: f64,
@@ -25,7 +25,7 @@ pub(super) const WEIGHT_MAX: f64 = 500.0;
 impl Line {
     /// Through `points`; the guess is a line through the `anchor` of which `share` is there at
     /// zero.
-    pub(super) fn through(points: impl Iterator<Item = Point>, anchor: Point, share: f64) -> Self {
+    pub(crate) fn through(points: impl Iterator<Item = Point>, anchor: Point, share: f64) -> Self {
         let weight = WEIGHT_OF_GUESS;
         let low = Point { x: 0.0, y: share * anchor.y, weight };
         let high = Point { x: 2.0 * anchor.x, y: (2.0 - share) * anchor.y, weight };
@@ -43,7 +43,7 @@ impl Line {
         if at_zero < 0.0 { Self { at_zero: 0.0, slope: y / x } } else { Self { at_zero, slope } }
     }
 
-    pub(super) fn at(self, x: f64) -> f64 {
+    pub(crate) fn at(self, x: f64) -> f64 {
         self.at_zero + self.slope * x
     }
 }

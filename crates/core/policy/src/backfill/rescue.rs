@@ -20,7 +20,7 @@ const LONGER_MAX: f64 = 2.0;
 /// The time after which a task that is still there is best joined by a fresh one, milliseconds:
 /// where that saves most, in own time and in lane time; or, if it saves nothing that is known of,
 /// when nothing more is known.
-pub(super) fn rescue_ms(points: &Curve, price: f64) -> Option<f64> {
+pub(crate) fn rescue_ms(points: &Curve, price: f64) -> Option<f64> {
     let known = points.iter().rposition(|&(_, share)| share > 0.0)?;
     let curve = prolonged(&points[..=known]);
     let (last_ms, last_share) = points[known];

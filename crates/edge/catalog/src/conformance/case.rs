@@ -144,6 +144,7 @@ fn put(key: &str, named: &[u128], new: &[u128]) -> Change {
 
 fn delete(key: &str) -> Change {
     Change::DeleteObject {
+        release: crate::Release::default(),
         bucket: "b".into(),
         key: key.into(),
         condition: Condition::None,

@@ -156,7 +156,8 @@ impl Writer {
                 let (bucket, key) = version_place(state, *bucket, key, kept, taken);
                 let condition = wished(state, &bucket, &key, *condition);
                 let (tombstone, stripes) = self.tombstone(told.as_ref());
-                Change::DeleteObject { bucket, key, condition, tombstone, stripes }
+                let release = crate::Release::default();
+                Change::DeleteObject { bucket, key, condition, release, tombstone, stripes }
             }
             ScriptStep::Outlive { bucket, key, stripe: pick } => {
                 let (bucket, key) = place(state, *bucket, key);

@@ -5,6 +5,8 @@ mod audit;
 mod committer;
 mod convert;
 mod copy;
+#[cfg(any(test, feature = "disk"))]
+mod disk;
 mod drive;
 mod failure;
 mod health;
@@ -34,6 +36,8 @@ mod write;
 mod tests;
 
 pub use copy::{Copied, copy, verify};
+#[cfg(any(test, feature = "disk"))]
+pub use disk::PowerCutDisk;
 pub use health::{Health, Trouble};
 pub use inspect::Inspection;
 pub use settings::{CatalogSettings, Durability};
@@ -117,8 +121,8 @@ impl Embedded {
     }
 
     /// A catalog on bytes that clones of `backend` share.
-    #[cfg(test)]
-    fn open_on(
+    #[cfg(any(test, feature = "disk"))]
+    pub fn open_on(
         backend: impl redb::StorageBackend + Clone,
         settings: CatalogSettings,
     ) -> Result<Self, CatalogError> {

@@ -5,7 +5,11 @@ use crate::{
     scene::{self, World, plan},
 };
 use ripstop_batching::CleaningRule;
-use ripstop_catalog::{Attributes, CatalogError, Condition, ListingRequest, Refusal, Versioning};
+use ripstop_catalog::{
+    Attributes, CatalogError, Condition, ListedVersion, ListingRequest, ObjectLock, ObjectVersion,
+    Refusal, Retention, RetentionMode, Versioning,
+};
+use ripstop_host::unix_ms;
 use ripstop_keeper::CheckOptions;
 use ripstop_store::{Batch, Deed, Done, Member, StoreError, Target, WriteError};
 use std::collections::BTreeMap;
@@ -60,6 +64,8 @@ pub(crate) enum Act {
     Keep(&'static str, Versioning),
     /// One of a key's versions is deleted for good.
     DeleteVersion(Name, u64),
+    /// Locks a version for this number of years, or no longer.
+    Lock(Name, u64, u64),
     /// Several keys at once: each a put, a put that must find nothing, or a deletion.
     Pack(Vec<(Name, Packed)>),
     Move([u16; 4]),
@@ -103,6 +109,7 @@ impl Act {
         let name = (draw.of(&BUCKETS), draw.of(&KEYS));
         match draw.below(44) {
             42.. => Self::Keep(BUCKETS[1], draw.of(&[Versioning::Enabled, Versioning::Suspended])),
+            40.. => Self::Lock((BUCKETS[1], name.1), draw.below(8), draw.below(3)),
             38.. => Self::DeleteVersion((BUCKETS[1], name.1), draw.below(8)),
             36.. => Self::Configure(name.0, draw.of(&[None, Some("one"), Some("another")])),
             32.. => Self::Clean(draw.of(&[0.0, 0.25])),
@@ -154,6 +161,7 @@ impl Act {
             | Self::Copy { to: name, .. }
             | Self::Tag(name)
             | Self::DeleteVersion(name, _)
+            | Self::Lock(name, ..)
             | Self::Multipart { name, .. } => Some(*name),
             Self::MakeBucket(bucket)
             | Self::RemoveBucket(bucket)
@@ -177,7 +185,10 @@ impl Act {
             // There may have been no version to delete.
             let is_told = !matches!(
                 self,
-                Self::Multipart { is_aborted: true, .. } | Self::Clean(_) | Self::DeleteVersion(..)
+                Self::Multipart { is_aborted: true, .. }
+                    | Self::Clean(_)
+                    | Self::DeleteVersion(..)
+                    | Self::Lock(..)
             );
             if is_told { self.touches() } else { Vec::new() }
         };
@@ -244,6 +255,7 @@ impl Act {
             }
             Self::Keep(bucket, versioning) => store.set_versioning(bucket, *versioning).await,
             Self::DeleteVersion(name, pick) => delete_version(store, *name, *pick).await,
+            Self::Lock(name, pick, years) => lock_version(store, *name, *pick, *years).await,
             Self::Pack(_) => unreachable!("it answers for each of its members"),
             Self::Move(nodes) => {
                 store.keeper.follow(scene::POOL, &plan(&[(1, nodes)]));
@@ -271,15 +283,60 @@ async fn clean(store: &Kept, dead_share_max: f64) -> Result<(), StoreError> {
     }
 }
 
-/// Deletes one of a key's versions, if it has any.
-async fn delete_version(store: &Kept, (bucket, key): Name, pick: u64) -> Result<(), StoreError> {
+/// One of a key's versions, if it has any.
+async fn pick_version(
+    store: &Kept,
+    (bucket, key): Name,
+    pick: u64,
+) -> Result<Option<ListedVersion>, StoreError> {
     let (bucket, prefix) = (bucket.to_owned(), key.to_owned());
     let all = ListingRequest { bucket, prefix, max: 100, ..Default::default() };
-    let versions = store.versions(&all).await?.versions;
-    let Some(picked) = versions.get(pick as usize % versions.len().max(1)) else {
-        return Ok(());
+    let mut versions = store.versions(&all).await?.versions;
+    let at = pick as usize % versions.len().max(1);
+    Ok((at < versions.len()).then(|| versions.swap_remove(at)))
+}
+
+/// Deletes one of a key's versions, if it has any: what is locked stays.
+async fn delete_version(store: &Kept, name: Name, pick: u64) -> Result<(), StoreError> {
+    let (bucket, key) = name;
+    let Some(picked) = pick_version(store, name, pick).await? else { return Ok(()) };
+    let kept = match store.version(bucket, key, picked.version).await {
+        Ok(read) => read.object.attributes.lock != ObjectLock::default(),
+        Err(StoreError::Marker { .. }) => false,
+        Err(error) => return Err(error),
     };
-    store.delete_version(&all.bucket, key, picked.version, Condition::None).await.map(drop)
+    let deleted = store.delete_version(bucket, key, picked.version, Condition::None, false).await;
+    match deleted {
+        Err(StoreError::Catalog(CatalogError::Refused(Refusal::Locked))) => {
+            assert!(kept, "nothing locks it");
+            Ok(())
+        }
+        Ok(_) => {
+            assert!(!kept, "it is locked");
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Locks one of a key's versions for this number of years, or no longer.
+async fn lock_version(store: &Kept, name: Name, pick: u64, years: u64) -> Result<(), StoreError> {
+    let (bucket, key) = name;
+    let Some(picked) = pick_version(store, name, pick).await? else { return Ok(()) };
+    // Where locks are, what is put takes the place of no other version.
+    if picked.version == ObjectVersion::Null {
+        return Ok(());
+    }
+    let read = match store.version(bucket, key, picked.version).await {
+        Ok(read) => read,
+        Err(StoreError::Marker { .. }) => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let until_ms = unix_ms() + years * 365 * 86_400_000;
+    let retention = Retention { mode: RetentionMode::Governance, until_ms };
+    let lock = ObjectLock { retention: (years > 0).then_some(retention), legal_hold: None };
+    let attributes = Attributes { lock, ..read.object.attributes.clone() };
+    store.set_attributes(bucket, key, &read, attributes).await.map(drop)
 }
 
 /// How a bucket keeps versions; one that is not there keeps none.
@@ -297,8 +354,11 @@ async fn write_pack(store: &Kept, members: &[(Name, Packed)]) -> Result<Vec<Name
             bytes: bytes(len, 7).into(),
             attributes: Attributes { etag: "etag".into(), ..Attributes::default() },
         };
-        let delete =
-            if versioning == Versioning::Never { Deed::Delete } else { Deed::Mark(versioning) };
+        let delete = if versioning == Versioning::Never {
+            Deed::Delete { bypass: false }
+        } else {
+            Deed::Mark(versioning)
+        };
         let (deed, condition) = match packed {
             Packed::Put(len) => (put(*len), Condition::None),
             Packed::PutAbsent(len) => (put(*len), Condition::Absent),

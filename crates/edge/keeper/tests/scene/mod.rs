@@ -93,6 +93,7 @@ impl Tampered {
             Tamper::Remove => {
                 let (bucket, key, condition) = ("b".into(), "k".into(), Condition::None);
                 let change = Change::DeleteObject {
+                    release: ripstop_catalog::Release::default(),
                     bucket,
                     key,
                     condition,

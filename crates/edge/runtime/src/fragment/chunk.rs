@@ -67,7 +67,8 @@ impl Chunk {
         })
     }
 
-    /// A strip's columns from `start` on, a block's first, that were computed, not read.
+    /// A strip's columns from `start` on, a block's first, in blocks that were computed or verified
+    /// before.
     pub(crate) fn computed(start: u32, blocks: Vec<Bytes>) -> Self {
         let len: usize = blocks.iter().map(Bytes::len).sum();
         Self { columns: start..start + len as u32, blocks }

@@ -92,6 +92,19 @@ impl Guard {
         }
     }
 
+    /// A block of a strip as it stands in fragments, its seal behind it; encrypted, where blocks
+    /// are.
+    pub(crate) fn close(&self, strip: u8, number: u32, block: &[u8]) -> Bytes {
+        let seal_len = self.sealing.seal_len() as usize;
+        let mut closed = Vec::with_capacity(block.len() + seal_len);
+        closed.extend_from_slice(block);
+        let mut seal = Vec::with_capacity(seal_len);
+        self.seal(strip, number, block, &mut seal);
+        self.encrypt(strip, number, &mut closed, &mut seal);
+        closed.extend_from_slice(&seal);
+        closed.into()
+    }
+
     /// The block of a strip that stands there, if its seal holds.
     pub(crate) fn open(
         &self,

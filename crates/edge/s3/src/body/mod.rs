@@ -12,7 +12,7 @@ pub(crate) use chunked::Chunked;
 pub(crate) use form::read_form;
 pub(crate) use form::{boundary, open};
 pub(crate) use incoming::Source;
-pub(crate) use outgoing::{Outgoing, Pieces};
+pub(crate) use outgoing::{Broken, Outgoing, Pieces};
 
 use crate::{
     allowance::Held,

@@ -1,6 +1,8 @@
+use crate::error::{Code, Failure};
 use bytes::Bytes;
 use futures::stream::BoxStream;
 use http_body::{Body, Frame, SizeHint};
+use ripstop_envelope::Altered;
 use ripstop_store::StoreError;
 use std::{
     fmt,
@@ -9,7 +11,7 @@ use std::{
 };
 
 /// The pieces of an object on their way out.
-pub(crate) type Pieces = BoxStream<'static, Result<Bytes, StoreError>>;
+pub(crate) type Pieces = BoxStream<'static, Result<Bytes, Broken>>;
 
 /// An answer's body. A stream that fails breaks the connection: its client sees a short body.
 pub(crate) enum Outgoing {
@@ -32,9 +34,24 @@ pub(crate) enum Broken {
     /// The object could not be read to its end.
     #[error("reading the object failed")]
     Store(#[from] StoreError),
+    /// What was read was not what had been encrypted.
+    #[error("the object was changed after it was encrypted")]
+    Altered(#[from] Altered),
     /// The object had another length than its record says.
     #[error("the object's stream had another length")]
     Length,
+}
+
+impl From<Broken> for Failure {
+    fn from(broken: Broken) -> Self {
+        match broken {
+            Broken::Store(error) => error.into(),
+            Broken::Altered(_) | Broken::Length => {
+                tracing::error!(error = &broken as &dyn std::error::Error, "an object is damaged");
+                Code::InternalError.into()
+            }
+        }
+    }
 }
 
 impl Outgoing {
@@ -72,7 +89,7 @@ impl Body for Outgoing {
                         *left -= piece.len() as u64;
                         Ok(Frame::data(piece))
                     }
-                    Some(Err(error)) => Err(error.into()),
+                    Some(Err(error)) => Err(error),
                     Some(Ok(_)) | None => Err(Broken::Length),
                 }))
             }

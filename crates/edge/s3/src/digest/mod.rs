@@ -11,7 +11,7 @@ pub(crate) use algorithm::{
 };
 pub(crate) use expectation::{Expectation, header_checksum, mismatch, no_value};
 pub(crate) use pipeline::{Digests, Pipeline, Verdict};
-pub(crate) use received::{ObjectBody, PartBody, Received};
+pub(crate) use received::Received;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use ripstop_catalog::{Checksum, ChecksumAlgorithm};

@@ -1,11 +1,11 @@
 use super::{DEFAULT_ALGORITHM, Digests, Expectation, Pipeline, Verdict};
 use crate::{
     body::Payload,
-    error::{Code, Failure, Outcome},
+    encryption::Plain,
+    error::{Code, Outcome},
 };
 use bytes::Bytes;
-use ripstop_catalog::{Attributes, Checksum, ChecksumAlgorithm};
-use ripstop_store::{Body, PartSeal};
+use ripstop_catalog::{Checksum, ChecksumAlgorithm};
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
@@ -39,16 +39,6 @@ impl Received {
         Self { payload, expectation, pipeline, verdict: None, hashing_ns }
     }
 
-    async fn next(&mut self) -> Option<Outcome<Bytes>> {
-        let piece = match self.payload.next().await {
-            Some(Ok(piece)) => piece,
-            Some(Err(failure)) => return Some(Err(failure)),
-            None => return self.conclude().await.err().map(Err),
-        };
-        let pipeline = self.pipeline.as_mut()?;
-        Some(pipeline.update(&piece).await.map(|()| piece))
-    }
-
     async fn conclude(&mut self) -> Outcome<()> {
         let Some(pipeline) = self.pipeline.take() else { return Ok(()) };
         let verdict = pipeline.finish().await?;
@@ -59,49 +49,21 @@ impl Received {
         Ok(())
     }
 
-    /// Hexadecimal MD5 and the checksum to keep.
-    fn seal(&mut self) -> Outcome<(String, Option<Checksum>)> {
+    /// MD5 and the checksum to keep.
+    pub(crate) fn verdict(&mut self) -> Outcome<([u8; 16], Option<Checksum>)> {
         let verdict = self.verdict.take().ok_or(Code::IncompleteBody)?;
-        Ok((hex::encode(verdict.md5), verdict.checksums.into_iter().next()))
+        Ok((verdict.md5, verdict.checksums.into_iter().next()))
     }
 }
 
-/// The body of an object.
-pub(crate) struct ObjectBody {
-    /// The bytes.
-    pub(crate) received: Received,
-    /// What the object will have besides them; etag and checksum are filled in.
-    pub(crate) attributes: Attributes,
-}
-
-impl Body for ObjectBody {
-    type Seal = Attributes;
-    type Error = Failure;
-
+impl Plain for Received {
     async fn next(&mut self) -> Option<Outcome<Bytes>> {
-        self.received.next().await
-    }
-
-    fn seal(&mut self) -> Outcome<Attributes> {
-        let (etag, checksum) = self.received.seal()?;
-        let attributes = std::mem::take(&mut self.attributes);
-        Ok(Attributes { etag, checksum, ..attributes })
-    }
-}
-
-/// The body of a part.
-pub(crate) struct PartBody(pub(crate) Received);
-
-impl Body for PartBody {
-    type Seal = PartSeal;
-    type Error = Failure;
-
-    async fn next(&mut self) -> Option<Outcome<Bytes>> {
-        self.0.next().await
-    }
-
-    fn seal(&mut self) -> Outcome<PartSeal> {
-        let (etag, checksum) = self.0.seal()?;
-        Ok(PartSeal { etag, checksum })
+        let piece = match self.payload.next().await {
+            Some(Ok(piece)) => piece,
+            Some(Err(failure)) => return Some(Err(failure)),
+            None => return self.conclude().await.err().map(Err),
+        };
+        let pipeline = self.pipeline.as_mut()?;
+        Some(pipeline.update(&piece).await.map(|()| piece))
     }
 }

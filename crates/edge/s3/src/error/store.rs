@@ -18,6 +18,7 @@ impl From<StoreError> for Failure {
                 Refusal::PartChanged { .. } => Code::InvalidPart,
                 Refusal::ConditionFailed => Code::PreconditionFailed,
                 Refusal::QuotaExceeded { .. } => Code::QuotaExceeded,
+                Refusal::Locked => Code::AccessDenied,
                 Refusal::StripeGone { .. } | Refusal::Behind { .. } => {
                     Code::ConditionalRequestConflict
                 }
@@ -49,6 +50,9 @@ impl From<StoreError> for Failure {
         {
             let message = format!("The bucket may hold {limit}, and would hold more with this.");
             return Self::new(code, message);
+        }
+        if let StoreError::Catalog(CatalogError::Refused(Refusal::Locked)) = error {
+            return Self::new(code, "Access Denied because object protected by object lock.");
         }
         if let StoreError::Marker { version, modified_ms, is_latest } = error {
             let failure = Self::from(code)

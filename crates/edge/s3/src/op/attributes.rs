@@ -5,6 +5,7 @@ use super::{
 use crate::{
     FrontSettings, date,
     digest::{self, base64},
+    encryption::{self, Customer, customer, refuse_on_reads},
     error::{Code, Failure},
     request::count,
     xml::Element,
@@ -23,6 +24,7 @@ pub(super) struct Get {
     wanted: Vec<&'static str>,
     parts_max: Outcome<Option<usize>>,
     parts_after: Outcome<Option<usize>>,
+    customer: Option<Customer>,
 }
 
 /// What is told of an object.
@@ -44,6 +46,7 @@ impl Operate for Get {
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
         let subject = Subject::parse(request)?;
+        refuse_on_reads(&request.headers)?;
         let asked = request.headers.get_all("x-amz-object-attributes").iter();
         let asked = asked.filter_map(|value| value.to_str().ok());
         let asked = asked.flat_map(|text| text.split(',')).map(str::trim);
@@ -60,6 +63,7 @@ impl Operate for Get {
             subject,
             parts_max: header_count(request, "x-amz-max-parts"),
             parts_after: header_count(request, "x-amz-part-number-marker"),
+            customer: customer(&request.headers)?,
         })
     }
 
@@ -78,6 +82,9 @@ impl Operate for Get {
             let headers = failure.headers.clone();
             if is_marker { Failure { headers, ..Code::NoSuchKey.into() } } else { failure }
         })?;
+        let encryption = located.object.attributes.encryption.as_deref();
+        let name = (self.subject.bucket.as_str(), self.subject.key.as_str());
+        encryption::check(encryption, name, self.customer.as_ref())?;
         let mut told = Told { located, wanted: self.wanted, parts_max: PARTS_MAX, parts_after: 0 };
         if told.wants("ObjectParts") && !told.located.object.attributes.parts.is_empty() {
             told.parts_max = self.parts_max?.unwrap_or(PARTS_MAX).min(PARTS_MAX);

@@ -10,6 +10,7 @@ use crate::{
     gate::{ACL, BucketAccess, OWNERSHIP, ObjectOwnership},
     grant::{Accounts, Granting},
     metadata,
+    object_lock::{self, LockRule},
     tagging::Tags,
     xml::{Element, Node},
 };
@@ -18,7 +19,7 @@ use http::StatusCode;
 use ripstop_access::AccessList;
 use ripstop_catalog::{Bucket, BucketDocuments, CatalogError, ListingRequest, Refusal, Versioning};
 use ripstop_identity::{Privilege, Resource};
-use ripstop_store::{NewBucket, StoreError};
+use ripstop_store::StoreError;
 
 /// Most buckets on a page.
 const BUCKETS_MAX: usize = 10_000;
@@ -33,6 +34,7 @@ pub(super) struct Create {
     /// Who is to own what is put into it, where that is said.
     ownership: Option<ObjectOwnership>,
     granting: Granting,
+    has_lock: bool,
 }
 
 impl Operate for Create {
@@ -44,12 +46,7 @@ impl Operate for Create {
             request.header("x-amz-object-ownership").map(ownership_named).transpose()?;
         metadata::refuse_unsupported(&request.headers)?;
         let granting = Granting::read(&request.headers)?;
-        if request
-            .header("x-amz-bucket-object-lock-enabled")
-            .is_some_and(|v| v.eq_ignore_ascii_case("true"))
-        {
-            return Err(Code::NotImplemented.into());
-        }
+        let has_lock = has_lock(request)?;
         let mut tags = Tags::new();
         let document = request.document().await?;
         if !document.is_blank() {
@@ -57,16 +54,20 @@ impl Operate for Create {
             let check = move |root: &Node<'_>| check_configuration(root, &region);
             tags = document.read(Code::MalformedXml, check).await?;
         }
-        Ok(Self { bucket: request.bucket.clone(), tags, ownership, granting })
+        Ok(Self { bucket: request.bucket.clone(), tags, ownership, granting, has_lock })
     }
 
     async fn run(self, desk: &Desk) -> Outcome<String> {
         let ownership = self.ownership.unwrap_or(desk.settings.object_ownership);
         let guards = guards(ownership, self.granting, desk)?;
         let tags = bucket_tags::document(self.tags);
+        let rule = self.has_lock.then(|| LockRule::default().document());
         let documents = BucketDocuments::default().with(bucket_tags::DOCUMENT, tags);
-        let new = NewBucket { owner: desk.gate.owner_of_new(), documents, guards };
-        match desk.store.create_bucket_as(&self.bucket, new).await {
+        let documents = documents.with(object_lock::DOCUMENT, rule);
+        let versioning = if self.has_lock { Versioning::Enabled } else { Versioning::Never };
+        let (name, owner) = (self.bucket.clone(), desk.gate.owner_of_new());
+        let wanted = Bucket { name, documents, versioning, owner, guards, ..Bucket::default() };
+        match desk.store.make_bucket(wanted).await {
             Ok(()) => Ok(self.bucket),
             Err(StoreError::Catalog(CatalogError::Refused(Refusal::BucketExists))) => {
                 let there = desk.store.bucket(&self.bucket).await?;
@@ -88,6 +89,17 @@ impl Operate for Create {
         Reply::empty(StatusCode::OK)
             .with("location", &format!("/{bucket}"))
             .with("x-amz-bucket-arn", &format!("arn:aws:s3:::{bucket}"))
+    }
+}
+
+/// Whether a bucket is to have object lock, and so keep versions.
+fn has_lock(request: &Request) -> Outcome<bool> {
+    const HEADER: &str = "x-amz-bucket-object-lock-enabled";
+    match request.header(HEADER) {
+        None => Ok(false),
+        Some(text) if text.eq_ignore_ascii_case("true") => Ok(true),
+        Some(text) if text.eq_ignore_ascii_case("false") => Ok(false),
+        Some(text) => Err(Failure::argument("Invalid value.", HEADER, text)),
     }
 }
 

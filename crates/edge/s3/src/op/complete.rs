@@ -12,11 +12,14 @@ use crate::{
     allowance::Held,
     condition::{self, Demand, bare_tag},
     digest,
+    encryption::{self, Customer, check_upload, customer},
     error::{Code, Failure},
+    object_lock,
     xml::{Element, Malformed, Node},
 };
 use ripstop_catalog::{
-    Checksum, ChecksumAlgorithm, Extent, Located, Object, ObjectVersion, Upload, UploadedPart,
+    Checksum, ChecksumAlgorithm, Encryption, Extent, Located, Object, ObjectVersion, Upload,
+    UploadedPart,
 };
 use ripstop_store::{EXTENTS_MAX, StoreError};
 use std::sync::Arc;
@@ -86,6 +89,7 @@ pub(super) struct Complete {
     parts: Vec<Named>,
     said: Said,
     demand: Outcome<Demand>,
+    customer: Outcome<Option<Customer>>,
     /// How URLs of this gateway begin.
     origin: String,
 }
@@ -99,6 +103,7 @@ pub(super) struct Completed {
     checksum: Option<Checksum>,
     parts: usize,
     version: Option<ObjectVersion>,
+    encryption: Option<Box<Encryption>>,
 }
 
 impl Operate for Complete {
@@ -111,11 +116,12 @@ impl Operate for Complete {
         let (said, demand) = (Said::parse(request), condition::demand(&request.headers));
         let host = request.header("host").unwrap_or_default();
         let origin = format!("{}://{host}", request.scheme);
-        Ok(Self { name: UploadName::parse(request), parts, said, demand, origin })
+        let customer = customer(&request.headers);
+        Ok(Self { name: UploadName::parse(request), parts, said, demand, customer, origin })
     }
 
     async fn run(self, desk: &Desk) -> Outcome<Completed> {
-        let Self { name, parts, said, demand, origin } = self;
+        let Self { name, parts, said, demand, customer, origin } = self;
         let UploadName { bucket, key, .. } = &name;
         let told = |object: &Object, version| Completed {
             bucket: bucket.clone(),
@@ -125,6 +131,7 @@ impl Operate for Complete {
             checksum: object.attributes.checksum.clone(),
             parts: object.attributes.parts.len(),
             version,
+            encryption: object.attributes.encryption.clone(),
         };
         let upload = match name.find(desk).await {
             Ok(upload) => upload,
@@ -134,12 +141,14 @@ impl Operate for Complete {
             }
             Err(failure) => return Err(failure),
         };
+        check_upload(&upload, customer?.as_ref())?;
         let announced = announced(said, &upload)?;
         let condition = demanded(demand?, desk, bucket, key).await?;
         let (uploaded, _held) = matched(desk, &upload, &parts).await?;
         check_len(&announced, &uploaded)?;
-        let (attributes, uploaded) = computed(upload.clone(), uploaded).await?;
+        let (mut attributes, uploaded) = computed(upload.clone(), uploaded).await?;
         check_checksum(&announced, &attributes)?;
+        object_lock::apply(&mut attributes, &desk.store.bucket(bucket).await?)?;
         match desk.store.complete_upload(&upload, &uploaded, attributes, condition).await {
             Ok(stored) => Ok(told(&stored.object, stored.version)),
             Err(error) => {
@@ -164,7 +173,9 @@ impl Operate for Complete {
             root.text(&name, &digest::shown(checksum, done.parts));
             root.text("ChecksumType", digest::kind(checksum.composite));
         }
-        show_given(Reply::document(root.document()), done.version)
+        let reply =
+            encryption::show(Reply::document(root.document()), done.encryption.as_deref(), None);
+        show_given(reply, done.version)
     }
 }
 

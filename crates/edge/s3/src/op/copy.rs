@@ -5,6 +5,7 @@ use super::{
     multipart::UploadName,
     part::{number_of, part_algorithm},
     put::demanded,
+    recrypt::{Passage, copy_part},
     source::{self, Source},
     version::{Subject, show_given},
 };
@@ -12,14 +13,16 @@ use crate::{
     FrontSettings,
     condition::{self, Demand},
     date, digest,
+    encryption::{self, Customer, Wanted, begin, customer, of_upload},
     error::{Code, Failure},
     grant::Granting,
-    metadata, range,
+    metadata, object_lock, range,
     xml::Element,
 };
 use ripstop_catalog::{
-    Attributes, Checksum, ChecksumAlgorithm, Located, ObjectVersion, UploadedPart,
+    Attributes, Checksum, ChecksumAlgorithm, Encryption, Located, ObjectVersion, UploadedPart,
 };
+use ripstop_envelope::DataKey;
 use ripstop_store::{PartSeal, StoredObject, Target};
 use std::sync::Arc;
 
@@ -44,6 +47,8 @@ fn wanted_algorithm(request: &Request) -> Outcome<Option<ChecksumAlgorithm>> {
 pub(super) struct CopiedObject {
     copy: StoredObject,
     source: Option<ObjectVersion>,
+    /// The digest of the client's key, if the copy is encrypted with one.
+    customer_md5: Option<String>,
 }
 
 pub(super) struct Copy {
@@ -54,6 +59,7 @@ pub(super) struct Copy {
     granting: Granting,
     algorithm: Option<ChecksumAlgorithm>,
     demand: Demand,
+    wanted: Wanted,
 }
 
 /// What a copy has otherwise than its source.
@@ -89,13 +95,15 @@ impl Operate for Copy {
         let new_metadata = replaces(request, "x-amz-metadata-directive")?;
         let new_tags = replaces(request, "x-amz-tagging-directive")?;
         let algorithm = wanted_algorithm(request)?;
+        let wanted = Wanted::read(&request.headers)?;
         let source = Source::parse(request)?;
         let (bucket, key) = (request.bucket.clone(), request.key.clone());
         let Subject { bucket: of, key: named, version } = &source.subject;
         // Of a version it makes another one.
         let onto_itself = *of == bucket && *named == key && version.is_none();
         let changes_more = request.headers.contains_key("x-amz-storage-class")
-            || metadata::names_redirect(&request.headers);
+            || metadata::names_redirect(&request.headers)
+            || wanted.is_said();
         if onto_itself && !new_metadata && !new_tags && algorithm.is_none() && !changes_more {
             return Err(Failure::new(
                 Code::InvalidRequest,
@@ -106,30 +114,40 @@ impl Operate for Copy {
         }
         let demand = condition::demand(&request.headers)?;
         let changed = Changed { given, new_metadata, new_tags };
-        Ok(Self { source, bucket, key, changed, granting, algorithm, demand })
+        Ok(Self { source, bucket, key, changed, granting, algorithm, demand, wanted })
     }
 
     async fn run(self, desk: &Desk) -> Outcome<CopiedObject> {
-        let Self { source, bucket, key, changed, granting, algorithm, demand } = self;
+        let Self { source, bucket, key, changed, granting, algorithm, demand, wanted } = self;
         let condition = demanded(demand, desk, &bucket, &key).await?;
         let located = source.find(desk).await?;
         source::check_len(desk, located.object.len)?;
         let _held = desk.allowances.extents_of(&located.object).await?;
+        let of = desk.store.bucket(&bucket).await?;
+        let fresh = begin(&wanted, &desk.settings, &of, &key)?;
+        let opened = source.open(desk, &located)?;
+        let passage =
+            Passage { source: &source, located: &located, opened, wanted: &wanted, fresh };
         let old = &located.object.attributes;
         let mut attributes = changed.of(old);
         desk.own(&mut attributes, granting)?;
-        attributes.checksum = copied_checksum(desk, &located, algorithm).await?;
+        if !passage.is_tagged_again() {
+            let key = passage.opened.as_ref();
+            attributes.checksum = copied_checksum(desk, &located, algorithm, key).await?;
+        }
         if attributes.checksum.as_ref().is_some_and(|new| Some(new) != old.checksum.as_ref()) {
             // The parts' own checksums are of another function.
             attributes.parts.iter_mut().for_each(|part| part.checksum = None);
         }
+        object_lock::apply(&mut attributes, &of)?;
         let target = Target { bucket, key, condition };
-        let copy = desk.store.copy(&located, target, attributes).await?;
-        Ok(CopiedObject { copy, source: located.version })
+        let copy = passage.copy(desk, target, attributes, algorithm).await?;
+        let customer_md5 = wanted.customer_md5();
+        Ok(CopiedObject { copy, source: located.version, customer_md5 })
     }
 
     fn render(copied: CopiedObject, _: &FrontSettings) -> Reply {
-        let CopiedObject { copy: StoredObject { object, version }, source } = copied;
+        let CopiedObject { copy: StoredObject { object, version }, source, customer_md5 } = copied;
         let mut root = Element::in_namespace("CopyObjectResult");
         root.text("LastModified", &date::document(object.modified_ms));
         root.text("ETag", &format!("\"{}\"", object.attributes.etag));
@@ -138,7 +156,9 @@ impl Operate for Copy {
             root.text(&name, &digest::shown(checksum, object.attributes.parts.len()));
             root.text("ChecksumType", digest::kind(checksum.composite));
         }
-        show_source(show_given(Reply::document(root.document()), version), source)
+        let encryption = object.attributes.encryption.as_deref();
+        let reply = show_given(Reply::document(root.document()), version);
+        show_source(encryption::show_written(reply, encryption, customer_md5.as_deref()), source)
     }
 }
 
@@ -155,6 +175,7 @@ async fn copied_checksum(
     desk: &Desk,
     located: &Arc<Located>,
     wanted: Option<ChecksumAlgorithm>,
+    key: Option<&DataKey>,
 ) -> Outcome<Option<Checksum>> {
     let present = located.object.attributes.checksum.as_ref();
     match (present, wanted) {
@@ -164,7 +185,7 @@ async fn copied_checksum(
         (present, None) => Ok(present.cloned()),
         (_, Some(wanted)) => {
             let len = located.object.len;
-            let verdict = source::hashed(desk, located.clone(), 0..len, wanted).await?;
+            let verdict = source::hashed(desk, located.clone(), 0..len, wanted, key).await?;
             Ok(verdict.checksums.into_iter().next())
         }
     }
@@ -176,6 +197,7 @@ pub(super) struct Part {
     name: UploadName,
     number: u16,
     range: Option<String>,
+    customer: Outcome<Option<Customer>>,
 }
 
 /// A part that was copied, with its checksum if it is shown.
@@ -183,6 +205,8 @@ pub(super) struct Copied {
     part: UploadedPart,
     with_checksum: bool,
     source: Option<ObjectVersion>,
+    encryption: Option<Box<Encryption>>,
+    customer_md5: Option<String>,
 }
 
 impl Operate for Part {
@@ -194,14 +218,18 @@ impl Operate for Part {
         let number = number_of(request)?;
         let source = Source::parse(request);
         let range = request.header("x-amz-copy-source-range").map(str::to_owned);
-        Ok(Self { source, name: UploadName::parse(request), number, range })
+        let customer = customer(&request.headers);
+        Ok(Self { source, name: UploadName::parse(request), number, range, customer })
     }
 
     async fn run(self, desk: &Desk) -> Outcome<Copied> {
         desk.store.bucket(&self.name.bucket).await?;
         let source = self.source?;
+        let customer = self.customer?;
         let upload = self.name.find(desk).await?;
+        let key = of_upload(&upload, customer.as_ref(), &desk.settings)?;
         let located = source.find(desk).await?;
+        let opened = source.open(desk, &located)?;
         let len = located.object.len;
         let range = match &self.range {
             Some(range) => range::of_source(range, len)?,
@@ -210,13 +238,24 @@ impl Operate for Part {
         source::check_len(desk, range.end - range.start)?;
         let _held = desk.allowances.extents_of(&located.object).await?;
         let algorithm = part_algorithm(&upload, None)?;
-        let seal = seal(desk, &located, range.clone(), algorithm).await?;
-        let source = located.version;
-        let part = desk.store.copy_part(&located, range, &upload, self.number, seal).await?;
-        Ok(Copied { part, with_checksum: upload.checksum.is_some(), source })
+        let part = if key.is_none() && opened.is_none() {
+            let seal = seal(desk, &located, range.clone(), algorithm).await?;
+            desk.store.copy_part(&located, range, &upload, self.number, seal).await?
+        } else {
+            let to = (&upload, self.number);
+            copy_part(desk, (&located, range), opened.as_ref(), to, algorithm, key).await?
+        };
+        Ok(Copied {
+            part,
+            with_checksum: upload.checksum.is_some(),
+            source: located.version,
+            encryption: upload.attributes.encryption,
+            customer_md5: customer.map(|customer| customer.md5),
+        })
     }
 
-    fn render(Copied { part, with_checksum, source }: Copied, _: &FrontSettings) -> Reply {
+    fn render(copied: Copied, _: &FrontSettings) -> Reply {
+        let Copied { part, with_checksum, source, encryption, customer_md5 } = copied;
         let mut root = Element::in_namespace("CopyPartResult");
         root.text("LastModified", &date::document(part.modified_ms));
         root.text("ETag", &format!("\"{}\"", part.etag));
@@ -224,7 +263,9 @@ impl Operate for Part {
             let name = format!("Checksum{}", digest::word(checksum.algorithm));
             root.text(&name, &digest::base64(&checksum.value));
         }
-        show_source(Reply::document(root.document()), source)
+        let reply = Reply::document(root.document());
+        let md5 = customer_md5.as_deref();
+        show_source(encryption::show(reply, encryption.as_deref(), md5), source)
     }
 }
 
@@ -239,9 +280,10 @@ async fn seal(
     let whole = range == (0..located.object.len) && attributes.parts.is_empty();
     let known = attributes.checksum.as_ref();
     if let Some(checksum) = known.filter(|c| whole && c.algorithm == algorithm && !c.composite) {
-        return Ok(PartSeal { etag: attributes.etag.clone(), checksum: Some(checksum.clone()) });
+        let (etag, checksum) = (attributes.etag.clone(), Some(checksum.clone()));
+        return Ok(PartSeal { etag, checksum, salt: None });
     }
-    let verdict = source::hashed(desk, located.clone(), range, algorithm).await?;
+    let verdict = source::hashed(desk, located.clone(), range, algorithm, None).await?;
     let checksum = verdict.checksums.into_iter().next();
-    Ok(PartSeal { etag: hex::encode(verdict.md5), checksum })
+    Ok(PartSeal { etag: hex::encode(verdict.md5), checksum, salt: None })
 }

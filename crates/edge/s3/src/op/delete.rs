@@ -1,6 +1,7 @@
 use super::{
     Desk, Operate, Outcome, Reply, Request,
     list::{ENTRY_MEMORY, KEY_FACTOR},
+    object_lock::{may_bypass, wants_bypass},
     version::{Subject, show_version, version_of},
 };
 use crate::{
@@ -63,6 +64,7 @@ impl Demands {
 pub(super) struct One {
     subject: Subject,
     demands: Demands,
+    wants_bypass: bool,
 }
 
 impl Operate for One {
@@ -77,11 +79,13 @@ impl Operate for One {
             modified_s: date.and_then(date::parse_http),
             len: len.and_then(|len| len.parse().ok()),
         };
-        Ok(Self { subject, demands })
+        Ok(Self { subject, demands, wants_bypass: wants_bypass(request) })
     }
 
     async fn run(self, desk: &Desk) -> Outcome<Removed> {
-        delete(desk, &self.subject, &self.demands).await
+        let Self { subject, demands, wants_bypass } = self;
+        let bypass = may_bypass(desk, &subject.bucket, &subject.key, wants_bypass)?;
+        delete(desk, &subject, &demands, bypass).await
     }
 
     fn render(removed: Removed, _: &FrontSettings) -> Reply {
@@ -124,6 +128,7 @@ pub(super) struct Many {
     entries: Vec<Entry>,
     /// Only what fails is to be told.
     quiet: bool,
+    wants_bypass: bool,
 }
 
 /// What came of each entry.
@@ -139,11 +144,12 @@ impl Operate for Many {
     async fn parse(request: &mut Request) -> Outcome<Self> {
         let document = request.vouched_document().await?;
         let (entries, quiet) = document.read(Code::MalformedXml, entries).await?;
-        Ok(Self { bucket: request.bucket.clone(), entries, quiet })
+        let wants_bypass = wants_bypass(request);
+        Ok(Self { bucket: request.bucket.clone(), entries, quiet, wants_bypass })
     }
 
     async fn run(self, desk: &Desk) -> Outcome<Outcomes> {
-        let Self { bucket, entries, quiet } = self;
+        let Self { bucket, entries, quiet, wants_bypass } = self;
         desk.store.bucket(&bucket).await?;
         // Before anything is deleted: an answer that there is no memory for would be missed.
         let echoed =
@@ -152,7 +158,7 @@ impl Operate for Many {
         let held = desk.allowances.pages.take(answered.sum()).await?;
         let bucket = &bucket;
         let deletes = entries.into_iter().map(|entry| async move {
-            let outcome = delete_entry(desk, bucket, &entry).await;
+            let outcome = delete_entry(desk, bucket, &entry, wants_bypass).await;
             (entry, outcome)
         });
         let each = stream::iter(deletes).buffered(DELETES_AT_ONCE).collect().await;
@@ -195,7 +201,12 @@ fn of_deletion(of_version: bool) -> Vec<S3Action> {
     S3Action::named(name).into_iter().collect()
 }
 
-async fn delete_entry(desk: &Desk, bucket: &str, entry: &Entry) -> Outcome<Removed> {
+async fn delete_entry(
+    desk: &Desk,
+    bucket: &str,
+    entry: &Entry,
+    wants_bypass: bool,
+) -> Outcome<Removed> {
     desk.gate.check(&Need {
         actions: of_deletion(entry.version.is_some()),
         privilege: Privilege::Write,
@@ -204,20 +215,28 @@ async fn delete_entry(desk: &Desk, bucket: &str, entry: &Entry) -> Outcome<Remov
         looks: false,
     })?;
     uri::check_key(&entry.key)?;
+    let bypass = may_bypass(desk, bucket, &entry.key, wants_bypass)?;
     let version = entry.version.as_deref().map(|text| version_of(text, "VersionId"));
     let version = version.transpose().map_err(|_| Failure::from(Code::NoSuchVersion))?;
     let subject = Subject { bucket: bucket.to_owned(), key: entry.key.clone(), version };
-    delete(desk, &subject, &entry.demands).await
+    delete(desk, &subject, &entry.demands, bypass).await
 }
 
 /// What is not there is deleted already, whatever was demanded of it.
-async fn delete(desk: &Desk, subject: &Subject, demands: &Demands) -> Outcome<Removed> {
+async fn delete(
+    desk: &Desk,
+    subject: &Subject,
+    demands: &Demands,
+    bypass: bool,
+) -> Outcome<Removed> {
     let Subject { bucket, key, version } = subject;
     let deleted = async {
         let condition = demands.condition(desk, subject).await?;
         let removed = match version {
             None => desk.store.delete(bucket, key, condition).await?,
-            Some(version) => desk.store.delete_version(bucket, key, *version, condition).await?,
+            Some(version) => {
+                desk.store.delete_version(bucket, key, *version, condition, bypass).await?
+            }
         };
         Ok(removed)
     };

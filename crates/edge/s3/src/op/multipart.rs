@@ -3,13 +3,14 @@
 use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
     FrontSettings, condition, date, digest,
+    encryption::{Wanted, begin, show_written},
     error::{Code, Failure},
     grant::Granting,
-    metadata,
+    metadata, object_lock,
     xml::Element,
 };
 use http::StatusCode;
-use ripstop_catalog::{Attributes, ChecksumAlgorithm, Upload};
+use ripstop_catalog::{Attributes, ChecksumAlgorithm, ObjectLock, Upload};
 
 /// Highest part number, and so most parts.
 pub(super) const PART_NUMBER_MAX: u16 = 10_000;
@@ -48,33 +49,51 @@ pub(super) struct Create {
     attributes: Attributes,
     checksum: Option<(ChecksumAlgorithm, bool)>,
     granting: Granting,
+    wanted: Wanted,
+}
+
+/// An upload that has begun.
+pub(super) struct Created {
+    upload: Upload,
+    /// The digest of the client's key, if it is encrypted with one.
+    customer_md5: Option<String>,
 }
 
 impl Operate for Create {
-    type Done = Upload;
+    type Done = Created;
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
         let attributes = metadata::read(&request.headers)?;
         let granting = Granting::read(&request.headers)?;
         let checksum = checksum(request)?;
+        let wanted = Wanted::read(&request.headers)?;
         let (bucket, key) = (request.bucket.clone(), request.key.clone());
-        Ok(Self { bucket, key, attributes, checksum, granting })
+        Ok(Self { bucket, key, attributes, checksum, granting, wanted })
     }
 
-    async fn run(self, desk: &Desk) -> Outcome<Upload> {
-        let Self { bucket, key, mut attributes, checksum, granting } = self;
-        desk.store.bucket(&bucket).await?;
+    async fn run(self, desk: &Desk) -> Outcome<Created> {
+        let Self { bucket, key, mut attributes, checksum, granting, wanted } = self;
+        let of = desk.store.bucket(&bucket).await?;
+        if attributes.lock != ObjectLock::default() {
+            object_lock::must_be_on(&of)?;
+        }
         desk.own(&mut attributes, granting)?;
+        let fresh = begin(&wanted, &desk.settings, &of, &key)?;
+        attributes.encryption = fresh.map(|fresh| fresh.recorded(Vec::new()));
         let (id, created_ms) = (String::new(), 0);
         let upload =
             Upload { id, bucket, key, created_ms, attributes, checksum, ..Upload::default() };
-        Ok(desk.store.create_upload(upload).await?)
+        let upload = desk.store.create_upload(upload).await?;
+        Ok(Created { upload, customer_md5: wanted.customer_md5() })
     }
 
-    fn render(upload: Upload, _: &FrontSettings) -> Reply {
+    fn render(created: Created, _: &FrontSettings) -> Reply {
+        let Created { upload, customer_md5 } = created;
         let mut root = Element::in_namespace("InitiateMultipartUploadResult");
         root.text("Bucket", &upload.bucket).text("Key", &upload.key).text("UploadId", &upload.id);
         let reply = Reply::document(root.document());
+        let encryption = upload.attributes.encryption.as_deref();
+        let reply = show_written(reply, encryption, customer_md5.as_deref());
         match upload.checksum {
             None => reply,
             Some((algorithm, composite)) => reply

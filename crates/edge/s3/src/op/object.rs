@@ -10,6 +10,7 @@ use crate::{
     body::{Outgoing, Pieces},
     condition::{Judgement, Preconditions, failed},
     digest,
+    encryption::{self, Cover, Customer, customer, refuse_on_reads},
     error::{Code, Failure},
     metadata,
     range::{self, Wanted},
@@ -41,6 +42,7 @@ struct Wish {
     part: Option<u32>,
     range: Option<String>,
     if_range: Option<String>,
+    customer: Option<Customer>,
     shown: Shown,
     overrides: Outcome<Vec<(HeaderName, HeaderValue)>>,
 }
@@ -57,6 +59,7 @@ impl Wish {
         let subject = Subject::parse(request)?;
         metadata::refuse_unsupported(&request.headers)?;
         metadata::refuse_lists(&request.headers)?;
+        refuse_on_reads(&request.headers)?;
         let mode = request.header("x-amz-checksum-mode");
         let shown = Shown {
             checksum: mode.is_some_and(|mode| mode.eq_ignore_ascii_case("enabled")),
@@ -68,6 +71,7 @@ impl Wish {
             part: part_number(request)?,
             range: request.header("range").map(str::to_owned),
             if_range: request.header("if-range").map(str::to_owned),
+            customer: customer(&request.headers)?,
             shown,
             overrides: overrides(request),
         })
@@ -79,11 +83,20 @@ impl Wish {
             if missing { failure.with("Key", &self.subject.key) } else { failure }
         })?;
         let object = &located.object;
+        let encryption = object.attributes.encryption.as_deref();
+        encryption::check(encryption, self.name(), self.customer.as_ref())?;
         self.check_preconditions(object)?;
         let part = self.part.map(|number| part_at(object, number)).transpose()?;
         let wanted = self.wanted(object, part)?;
         let overrides = self.overrides.clone()?;
-        Ok(Found { wanted, part, shown: self.shown, overrides, pieces: None, located })
+        let customer_md5 = self.customer.as_ref().map(|customer| customer.md5.clone());
+        let shown = self.shown;
+        Ok(Found { wanted, part, shown, overrides, customer_md5, pieces: None, located })
+    }
+
+    /// Names of bucket and key.
+    fn name(&self) -> (&str, &str) {
+        (&self.subject.bucket, &self.subject.key)
     }
 
     fn check_preconditions(&self, object: &Object) -> Outcome<()> {
@@ -123,6 +136,8 @@ pub(super) struct Found {
     part: Option<usize>,
     shown: Shown,
     overrides: Vec<(HeaderName, HeaderValue)>,
+    /// The digest of the client's key, if it gave one.
+    customer_md5: Option<String>,
     /// The bytes, where they are wanted and there are any.
     pieces: Option<Pieces>,
 }
@@ -140,6 +155,8 @@ impl Found {
         let mut reply = Reply::empty(StatusCode::OK);
         metadata::show(object, &mut reply.headers);
         reply = show_version(reply, self.located.version);
+        let encryption = object.attributes.encryption.as_deref();
+        reply = encryption::show(reply, encryption, self.customer_md5.as_deref());
         if self.shown.checksum {
             reply = show_checksum(reply, object, self.part, self.wanted == Wanted::Whole);
         }
@@ -185,14 +202,18 @@ impl Operate for Get {
             if span.is_empty() {
                 return Ok(found);
             }
-            let (needed, within) = needed(&found.located, &span);
+            let encryption = found.located.object.attributes.encryption.as_deref();
+            let (name, customer) = (self.0.name(), self.0.customer.as_ref());
+            let key = encryption::open(encryption, name, customer, &desk.settings)?;
+            let cover = Cover::new(&found.located.object, &span, key.as_ref());
+            let (needed, within) = needed(&found.located, &cover.stored);
             let held = desk.allowances.extents_of(&needed.object).await?;
             match desk.store.read(needed, within).await {
                 Ok(pieces) => {
                     let pieces = pieces.inspect(move |_| {
                         let _until_the_last = &held;
                     });
-                    found.pieces = Some(pieces.boxed());
+                    found.pieces = Some(cover.pieces(pieces).await?);
                     return Ok(found);
                 }
                 Err(StoreError::Catalog(CatalogError::Refused(Refusal::StripeGone { .. })))

@@ -11,13 +11,15 @@ use crate::{
     allowance::Held,
     body::Payload,
     date,
-    digest::{self, Expectation, PartBody, Received},
+    digest::{self, Expectation, Received},
+    encryption::{self, Customer, customer, of_upload},
     error::{Code, Failure},
+    intake::PartBody,
     metadata,
     xml::Element,
 };
 use http::StatusCode;
-use ripstop_catalog::{Checksum, ChecksumAlgorithm, Upload, UploadedPart};
+use ripstop_catalog::{Checksum, ChecksumAlgorithm, Encryption, Upload, UploadedPart};
 
 /// The number that the query gives the part.
 pub(super) fn number_of(request: &Request) -> Outcome<u16> {
@@ -57,6 +59,7 @@ pub(super) struct Put {
     number: u16,
     len: u64,
     expectation: Outcome<Expectation>,
+    customer: Outcome<Option<Customer>>,
     payload: Payload,
 }
 
@@ -65,6 +68,9 @@ pub(super) struct Taken {
     etag: String,
     /// As far as it is shown.
     checksum: Option<Checksum>,
+    encryption: Option<Box<Encryption>>,
+    /// The digest of the client's key, if it gave one.
+    customer_md5: Option<String>,
 }
 
 impl Operate for Put {
@@ -77,12 +83,14 @@ impl Operate for Put {
         let payload = request.body()?;
         let len = announced(&payload, &request.settings)?;
         let expectation = Expectation::read(&request.headers);
-        Ok(Self { name: UploadName::parse(request), number, len, expectation, payload })
+        let (name, customer) = (UploadName::parse(request), customer(&request.headers));
+        Ok(Self { name, number, len, expectation, customer, payload })
     }
 
     async fn run(self, desk: &Desk) -> Outcome<Taken> {
         let upload = self.name.find(desk).await?;
-        let expectation = self.expectation?;
+        let (expectation, customer) = (self.expectation?, self.customer?);
+        let key = of_upload(&upload, customer.as_ref(), &desk.settings)?;
         let given = expectation.algorithm();
         let algorithm = part_algorithm(&upload, given)?;
         if given.is_none() && upload.checksum.is_some_and(|(_, composite)| composite) {
@@ -91,15 +99,20 @@ impl Operate for Put {
         let (aside_above, hashing_ns) = (desk.settings.hash_aside_above, desk.hashing_ns.clone());
         let received =
             Received::new(self.payload, expectation, Some(algorithm), aside_above, hashing_ns);
-        let part = desk.store.put_part(&upload, self.number, self.len, PartBody(received)).await?;
+        let body = PartBody::new(received, key);
+        let part = desk.store.put_part(&upload, self.number, self.len, body).await?;
         let checksum = part.checksum.filter(|checksum| {
             upload.checksum.is_some() || given.is_none_or(|given| given == checksum.algorithm)
         });
-        Ok(Taken { etag: part.etag, checksum })
+        let customer_md5 = customer.map(|customer| customer.md5);
+        let encryption = upload.attributes.encryption;
+        Ok(Taken { etag: part.etag, checksum, encryption, customer_md5 })
     }
 
     fn render(taken: Taken, _: &FrontSettings) -> Reply {
         let reply = Reply::empty(StatusCode::OK).with("etag", &format!("\"{}\"", taken.etag));
+        let (encryption, md5) = (taken.encryption.as_deref(), taken.customer_md5.as_deref());
+        let reply = encryption::show(reply, encryption, md5);
         with_checksum(reply, taken.checksum.as_ref(), 0, false)
     }
 }

@@ -1,6 +1,9 @@
 //! Objects out of a browser's form. Its fields were read, and its signature and policy hold.
 
-use super::{Desk, Operate, Outcome, Reply, Request, put::Put};
+use super::{
+    Desk, Operate, Outcome, Reply, Request,
+    put::{Put, PutObject},
+};
 use crate::{
     FrontSettings,
     error::{Code, Failure},
@@ -9,7 +12,6 @@ use crate::{
     xml::{self, Element, Limits},
 };
 use http::{HeaderValue, StatusCode, header};
-use ripstop_store::StoredObject;
 
 /// How much a document of tags may be, in a field.
 const TAGGING: Limits = Limits { bytes: 20 << 10, depth: 8, elements: 1024 };
@@ -30,7 +32,7 @@ pub(super) struct Asked {
 }
 
 impl Operate for Post {
-    type Done = (StoredObject, Asked);
+    type Done = (PutObject, Asked);
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
         let wish = request.wish.take().ok_or(Code::InternalError)?;
@@ -48,14 +50,14 @@ impl Operate for Post {
         Ok(Self { put, asked: Asked { bucket, key, location, wish } })
     }
 
-    async fn run(self, desk: &Desk) -> Outcome<(StoredObject, Asked)> {
+    async fn run(self, desk: &Desk) -> Outcome<(PutObject, Asked)> {
         Ok((self.put.run(desk).await?, self.asked))
     }
 
-    fn render((stored, asked): (StoredObject, Asked), settings: &FrontSettings) -> Reply {
+    fn render((done, asked): (PutObject, Asked), settings: &FrontSettings) -> Reply {
         let Asked { bucket, key, location, wish } = asked;
-        let etag = format!("\"{}\"", stored.object.attributes.etag);
-        let mut reply = Put::render(stored, settings);
+        let etag = format!("\"{}\"", done.stored.object.attributes.etag);
+        let mut reply = Put::render(done, settings);
         if let Some(to) = wish.redirect.and_then(|to| redirect(&to, &bucket, &key, &etag)) {
             reply.status = StatusCode::SEE_OTHER;
             reply.headers.insert(header::LOCATION, to);

@@ -3,9 +3,11 @@ use crate::{
     FrontSettings,
     body::Payload,
     condition::{self, Demand},
-    digest::{self, Expectation, ObjectBody, Received},
+    digest::{self, Expectation, Received},
+    encryption::{Wanted, show_written},
     error::{Code, Failure},
     grant::Granting,
+    intake::ObjectBody,
     metadata,
 };
 use http::StatusCode;
@@ -20,16 +22,25 @@ pub(super) struct Put {
     len: BodyLen,
     expectation: Expectation,
     demand: Demand,
+    wanted: Wanted,
     payload: Payload,
     granting: Granting,
 }
 
+/// An object that was put.
+pub(super) struct PutObject {
+    pub(super) stored: StoredObject,
+    /// The digest of the client's key, if it is encrypted with one.
+    customer_md5: Option<String>,
+}
+
 impl Operate for Put {
-    type Done = StoredObject;
+    type Done = PutObject;
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
         let attributes = metadata::read(&request.headers)?;
         let granting = Granting::read(&request.headers)?;
+        let wanted = Wanted::read(&request.headers)?;
         let mut payload = request.body()?;
         let len = announced(&payload, &request.settings)?;
         // Where the file of a form ends is seen as it comes.
@@ -38,30 +49,37 @@ impl Operate for Put {
         let expectation = Expectation::read(&request.headers)?;
         let demand = condition::demand(&request.headers)?;
         let (bucket, key) = (request.bucket.clone(), request.key.clone());
-        Ok(Self { bucket, key, attributes, len, expectation, demand, payload, granting })
+        Ok(Self { bucket, key, attributes, len, expectation, demand, wanted, payload, granting })
     }
 
-    async fn run(self, desk: &Desk) -> Outcome<StoredObject> {
-        let Self { bucket, key, mut attributes, len, expectation, demand, payload, granting } =
+    async fn run(self, desk: &Desk) -> Outcome<PutObject> {
+        let Self { bucket, key, mut attributes, len, expectation, demand, wanted, payload, .. } =
             self;
-        desk.own(&mut attributes, granting)?;
+        desk.own(&mut attributes, self.granting)?;
+        let customer_md5 = wanted.customer_md5();
         let condition = demanded(demand, desk, &bucket, &key).await?;
         let conditional = condition != Condition::None;
         let (aside_above, hashing_ns) = (desk.settings.hash_aside_above, desk.hashing_ns.clone());
         let received = Received::new(payload, expectation, None, aside_above, hashing_ns);
-        let body = ObjectBody { received, attributes };
+        let settings = desk.settings.clone();
+        let body = ObjectBody::new(received, attributes, wanted, settings, key.clone());
         let target = Target { bucket, key, condition };
-        desk.store.put(target, len, body).await.map_err(|error| match error.into() {
-            Failure { code: Code::PreconditionFailed, .. } if conditional => {
-                condition::failed("If-Match or If-None-Match")
-            }
-            failure => failure,
-        })
+        let stored =
+            desk.store.put(target, len, body).await.map_err(|error| match error.into() {
+                Failure { code: Code::PreconditionFailed, .. } if conditional => {
+                    condition::failed("If-Match or If-None-Match")
+                }
+                failure => failure,
+            })?;
+        Ok(PutObject { stored, customer_md5 })
     }
 
-    fn render(StoredObject { object, version }: StoredObject, _: &FrontSettings) -> Reply {
+    fn render(done: PutObject, _: &FrontSettings) -> Reply {
+        let PutObject { stored: StoredObject { object, version }, customer_md5 } = done;
         let reply = show_given(Reply::empty(StatusCode::OK), version)
             .with("etag", &format!("\"{}\"", object.attributes.etag));
+        let encryption = object.attributes.encryption.as_deref();
+        let reply = show_written(reply, encryption, customer_md5.as_deref());
         with_checksum(reply, object.attributes.checksum.as_ref(), 0, true)
             .with("x-amz-object-size", &object.len.to_string())
     }

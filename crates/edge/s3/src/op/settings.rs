@@ -35,14 +35,12 @@ settings! {
     "website": Absent(Code::NoSuchWebsiteConfiguration);
     "accelerate": Fixed(|| Element::in_namespace("AccelerateConfiguration").document());
     "analytics": NoneOfSeveral;
-    "encryption": Absent(Code::ServerSideEncryptionConfigurationNotFound);
     "intelligent-tiering": NoneOfSeveral;
     "inventory": NoneOfSeveral;
     "lifecycle": Absent(Code::NoSuchLifecycleConfiguration);
     "logging": Fixed(|| Element::in_namespace("BucketLoggingStatus").document());
     "metrics": NoneOfSeveral;
     "notification": Fixed(|| Element::in_namespace("NotificationConfiguration").document());
-    "object-lock": Absent(Code::ObjectLockConfigurationNotFound);
     "replication": Absent(Code::ReplicationConfigurationNotFound);
     "requestPayment": Fixed(payment);
 }

@@ -5,13 +5,16 @@ use super::{
     version::{Subject, version_of},
 };
 use crate::{
+    body::Pieces,
     condition::{Judgement, Preconditions, failed},
     digest::{Digests, Verdict},
+    encryption::{self, Cover, Customer, source_customer},
     error::{Code, Failure},
     uri,
 };
 use futures::StreamExt as _;
 use ripstop_catalog::{ChecksumAlgorithm, Located, ObjectVersion};
+use ripstop_envelope::DataKey;
 use std::{
     ops::Range,
     sync::{Arc, atomic::Ordering},
@@ -44,6 +47,7 @@ pub(crate) fn named(header: &str) -> Outcome<(String, String, Option<ObjectVersi
 pub(super) struct Source {
     pub(super) subject: Subject,
     preconditions: Preconditions,
+    pub(super) customer: Option<Customer>,
 }
 
 impl Source {
@@ -52,7 +56,15 @@ impl Source {
         let (bucket, key, version) = named;
         let subject = Subject { bucket, key, version };
         let preconditions = Preconditions::read(&request.headers, "x-amz-copy-source-");
-        Ok(Self { subject, preconditions })
+        let customer = source_customer(&request.headers)?;
+        Ok(Self { subject, preconditions, customer })
+    }
+
+    /// The data key of the object that was found, if it is encrypted.
+    pub(super) fn open(&self, desk: &Desk, located: &Located) -> Outcome<Option<DataKey>> {
+        let encryption = located.object.attributes.encryption.as_deref();
+        let name = (self.subject.bucket.as_str(), self.subject.key.as_str());
+        encryption::open(encryption, name, self.customer.as_ref(), &desk.settings)
     }
 
     /// The object, if its preconditions hold.
@@ -85,16 +97,29 @@ pub(super) fn check_len(desk: &Desk, len: u64) -> Outcome<()> {
     ))
 }
 
+/// Bytes of an object as its client put them, with its data key if it is encrypted.
+pub(super) async fn read(
+    desk: &Desk,
+    located: Arc<Located>,
+    range: Range<u64>,
+    key: Option<&DataKey>,
+) -> Outcome<Pieces> {
+    let cover = Cover::new(&located.object, &range, key);
+    let stored = desk.store.read(located, cover.stored.clone()).await?;
+    Ok(cover.pieces(stored).await?)
+}
+
 /// Reads bytes that are stored, for what is not known of them.
 pub(super) async fn hashed(
     desk: &Desk,
     located: Arc<Located>,
     range: Range<u64>,
     algorithm: ChecksumAlgorithm,
+    key: Option<&DataKey>,
 ) -> Outcome<Verdict> {
     let mut digests = Digests::new(false, &[algorithm]);
     if !range.is_empty() {
-        let mut pieces = desk.store.read(located, range).await?;
+        let mut pieces = read(desk, located, range, key).await?;
         while let Some(piece) = pieces.next().await {
             let piece = piece?;
             // Long stretches of computation must not hold up other connections.

@@ -4,9 +4,10 @@
 
 use super::{
     COPY_SOURCE, Desk, Input, Level, Outcome, Reply, Request, Selector, Signer, When, acl,
-    act::perform, attributes, bucket, bucket_document, bucket_tags, complete, copy, cors, delete,
-    list, list_uploads, list_versions, multipart, object, ownership, part, policy, post,
-    public_access, put, setting, settings::SETTINGS, tags, versioning,
+    act::perform, attributes, bucket, bucket_document, bucket_encryption, bucket_tags, complete,
+    copy, cors, delete, list, list_uploads, list_versions, multipart, object, object_lock,
+    ownership, part, policy, post, public_access, put, setting, settings::SETTINGS, tags,
+    versioning,
 };
 use crate::{
     error::{Code, Failure},
@@ -139,8 +140,16 @@ operations! {
 
     GET Object [Has("uploads")] = uploads_of_key;
     GET Object [Has("versions")] = versions_of_key;
-    ANY Object [Has("legal-hold")] = not_implemented;
+    GET Object [Has("retention")] GetObjectRetention: Nothing KeyOrNobody Read + VERSION
+        => object_lock::GetRetention;
+    GET Object [Has("legal-hold")] GetObjectLegalHold: Nothing KeyOrNobody Read + VERSION
+        => object_lock::GetHold;
+    PUT Object [Has("retention")] PutObjectRetention: Document(SMALL) KeyOrNobody Configure
+        + VERSION => object_lock::PutRetention;
+    PUT Object [Has("legal-hold")] PutObjectLegalHold: Document(SMALL) KeyOrNobody Configure
+        + VERSION => object_lock::PutHold;
     ANY Object [Has("retention")] = not_implemented;
+    ANY Object [Has("legal-hold")] = not_implemented;
     ANY Object [Has("restore")] = not_implemented;
     ANY Object [Has("select")] = not_implemented;
     ANY Object [Has("torrent")] = not_implemented;
@@ -159,6 +168,10 @@ operations! {
     GET Bucket [Has("ownershipControls")] GetBucketOwnershipControls: Nothing KeyOrNobody Read
         => ownership::Get;
     GET Bucket [Has("cors")] GetBucketCors: Nothing KeyOrNobody Read => bucket_document::Get<cors::CorsDocument>;
+    GET Bucket [Has("object-lock")] GetObjectLockConfiguration: Nothing KeyOrNobody Read
+        => bucket_document::Get<object_lock::RuleDocument>;
+    GET Bucket [Has("encryption")] GetBucketEncryption: Nothing KeyOrNobody Read
+        => bucket_encryption::Get;
     GET Bucket [Has("policy")] GetBucketPolicy: Nothing KeyOrNobody Read => policy::Get;
     GET Bucket [Has("policyStatus")] GetBucketPolicyStatus: Nothing KeyOrNobody Read
         => policy::Status;
@@ -186,6 +199,10 @@ operations! {
     PUT Bucket [Has("ownershipControls")] PutBucketOwnershipControls: Document(BUCKET) Key Configure
         => ownership::Put;
     PUT Bucket [Has("cors")] PutBucketCors: Document(CORS) Key Configure => cors::Put;
+    PUT Bucket [Has("object-lock")] PutObjectLockConfiguration: Document(SMALL) Key Configure
+        => object_lock::PutRule;
+    PUT Bucket [Has("encryption")] PutBucketEncryption: Document(SMALL) Key Configure
+        => bucket_encryption::Put;
     PUT Bucket [Has("policy")] PutBucketPolicy: Document(POLICY) Key Configure => policy::Put;
     PUT Bucket [Has("publicAccessBlock")] PutPublicAccessBlock: Document(SMALL) Key Configure
         => public_access::Put;
@@ -203,6 +220,8 @@ operations! {
     DELETE Bucket [Has("ownershipControls")] DeleteBucketOwnershipControls: Nothing Key Configure
         => ownership::Delete;
     DELETE Bucket [Has("cors")] DeleteBucketCors: Nothing Key Configure => bucket_document::Delete<cors::CorsDocument>;
+    DELETE Bucket [Has("encryption")] DeleteBucketEncryption: Nothing Key Configure
+        => bucket_document::Delete<bucket_encryption::EncryptionDocument>;
     DELETE Bucket [Has("policy")] DeleteBucketPolicy: Nothing Key Configure => policy::Delete;
     DELETE Bucket [Has("publicAccessBlock")] DeletePublicAccessBlock: Nothing Key Configure
         => public_access::Delete;

@@ -4,10 +4,11 @@ use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
     FrontSettings,
     error::{Code, Failure},
+    object_lock,
     xml::{Element, Malformed, Node},
 };
 use http::StatusCode;
-use ripstop_catalog::Versioning;
+use ripstop_catalog::{Bucket, Versioning};
 
 pub(super) struct Get {
     bucket: String,
@@ -67,7 +68,16 @@ impl Operate for Put {
     }
 
     async fn run(self, desk: &Desk) -> Outcome<()> {
-        Ok(desk.store.set_versioning(&self.bucket, self.versioning).await?)
+        let versioning = self.versioning;
+        let change = |old: Bucket| {
+            if versioning == Versioning::Suspended && object_lock::is_on(&old) {
+                let message = "An Object Lock configuration is present on this bucket, so the \
+                               versioning state cannot be changed.";
+                return Err(Failure::new(Code::InvalidBucketState, message));
+            }
+            Ok(Bucket { versioning, ..old })
+        };
+        desk.store.change_bucket(&self.bucket, change).await
     }
 
     fn render((): (), _: &FrontSettings) -> Reply {

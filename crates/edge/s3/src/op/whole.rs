@@ -6,7 +6,7 @@ use crate::{
     error::{Code, Failure},
 };
 use md5::{Digest as _, Md5};
-use ripstop_catalog::{Attributes, ChecksumAlgorithm, Part, Upload, UploadedPart};
+use ripstop_catalog::{Attributes, ChecksumAlgorithm, Encryption, Part, Upload, UploadedPart};
 
 /// The MD5 of the parts' MD5s, and how many there are; `None` if one is no MD5.
 pub(super) fn etag_of<'a>(etags: impl ExactSizeIterator<Item = &'a str>) -> Option<String> {
@@ -49,8 +49,17 @@ fn whole(upload: &Upload, parts: &[UploadedPart]) -> Outcome<Attributes> {
         len: part.len,
         checksum: part.checksum.as_ref().map(|checksum| checksum.value.clone()),
     };
+    let encryption = encryption(upload, parts)?;
     let parts = parts.iter().map(part).collect();
-    Ok(Attributes { etag, checksum, parts, ..upload.attributes.clone() })
+    Ok(Attributes { etag, checksum, parts, encryption, ..upload.attributes.clone() })
+}
+
+/// How the whole is encrypted: each part as a stream of its own.
+fn encryption(upload: &Upload, parts: &[UploadedPart]) -> Outcome<Option<Box<Encryption>>> {
+    let Some(begun) = &upload.attributes.encryption else { return Ok(None) };
+    let salts: Option<Vec<_>> = parts.iter().map(|part| part.salt).collect();
+    let salts = salts.ok_or(Code::InternalError)?;
+    Ok(Some(Box::new(Encryption { salts, ..(**begun).clone() })))
 }
 
 /// What the client says of the whole object.

@@ -18,12 +18,19 @@ pub(crate) const KEY: &str = "some-key";
 const TAGS: &str = "<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tagging>";
 const CORS: &str = "<CORSConfiguration><CORSRule><AllowedOrigin>*</AllowedOrigin>\
     <AllowedMethod>GET</AllowedMethod></CORSRule></CORSConfiguration>";
+const ENCRYPTION: &str = "<ServerSideEncryptionConfiguration><Rule>\
+    <ApplyServerSideEncryptionByDefault><SSEAlgorithm>AES256</SSEAlgorithm>\
+    </ApplyServerSideEncryptionByDefault></Rule></ServerSideEncryptionConfiguration>";
 const OWNERSHIP: &str = "<OwnershipControls><Rule><ObjectOwnership>BucketOwnerEnforced\
     </ObjectOwnership></Rule></OwnershipControls>";
 const POLICY: &str = "{\"Statement\":{\"Effect\":\"Allow\",\"Principal\":\"KEY\",\
     \"Action\":\"s3:GetObject\",\"Resource\":\"arn:aws:s3:::theirs/none\"}}";
 const PUBLIC_ACCESS: &str = "<PublicAccessBlockConfiguration><BlockPublicAcls>true\
     </BlockPublicAcls></PublicAccessBlockConfiguration>";
+
+const LOCK: &str = "<ObjectLockConfiguration><ObjectLockEnabled>Enabled</ObjectLockEnabled>\
+    </ObjectLockConfiguration>";
+const HOLD: &str = "<LegalHold><Status>ON</Status></LegalHold>";
 
 /// What a key must have been given in [`BUCKET`]; for a copy also [`Right::Read`] in [`OTHER`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -169,6 +176,13 @@ pub(crate) fn case(operation: S3Operation) -> Case {
             .header("access-control-request-method", "PUT")
             .answered(403),
         S3Operation::PostObject => bucket(Form, "POST", "").form().answered(204),
+        S3Operation::GetBucketEncryption => bucket(Of(Read), "GET", "encryption=").answered(404),
+        S3Operation::DeleteBucketEncryption => {
+            bucket(Of(Owner), "DELETE", "encryption=").answered(204)
+        }
+        S3Operation::PutBucketEncryption => {
+            bucket(Of(Owner), "PUT", "encryption=").body(ENCRYPTION)
+        }
         S3Operation::GetBucketCors => bucket(Of(Read), "GET", "cors=").answered(404),
         S3Operation::DeleteBucketCors => bucket(Of(Owner), "DELETE", "cors=").answered(204),
         S3Operation::PutBucketCors => bucket(Of(Owner), "PUT", "cors=").body(CORS),
@@ -189,6 +203,12 @@ pub(crate) fn case(operation: S3Operation) -> Case {
         S3Operation::GetBucketSetting => bucket(Of(Read), "GET", "requestPayment="),
         S3Operation::GetBucketVersioning => bucket(Of(Read), "GET", "versioning="),
         S3Operation::PutBucketVersioning => bucket(Of(Owner), "PUT", "versioning=").body(SUSPENDED),
+        S3Operation::GetObjectLockConfiguration => {
+            bucket(Of(Read), "GET", "object-lock=").answered(404)
+        }
+        S3Operation::PutObjectLockConfiguration => {
+            bucket(Of(Owner), "PUT", "object-lock=").body(LOCK).answered(409)
+        }
         S3Operation::DeleteBucketSetting => {
             bucket(Of(Owner), "DELETE", "replication=").answered(204)
         }
@@ -228,6 +248,15 @@ pub(crate) fn case(operation: S3Operation) -> Case {
         S3Operation::GetObjectTagging => object(Of(Read), "GET", "tagging="),
         S3Operation::PutObjectTagging => object(Of(Write), "PUT", "tagging=").body(TAGS),
         S3Operation::DeleteObjectTagging => object(Of(Write), "DELETE", "tagging=").answered(204),
+        // The bucket has no object lock: who may ask is told so.
+        S3Operation::GetObjectRetention => object(Of(Read), "GET", "retention=").answered(400),
+        S3Operation::GetObjectLegalHold => object(Of(Read), "GET", "legal-hold=").answered(400),
+        S3Operation::PutObjectRetention => {
+            object(Of(Write), "PUT", "retention=").body("<Retention/>").answered(400)
+        }
+        S3Operation::PutObjectLegalHold => {
+            object(Of(Write), "PUT", "legal-hold=").body(HOLD).answered(400)
+        }
         S3Operation::PutObject => object(Of(Write), "PUT", "").body("something new"),
         S3Operation::CopyObject => object(Copy, "PUT", "").copy(),
         S3Operation::DeleteObject => object(Of(Write), "DELETE", "").answered(204),

@@ -1,7 +1,7 @@
 //! Deletions that wait: while one stripe tells of some, the next gather.
 
 use crate::{StoreError, error::RETRY_AFTER};
-use ripstop_catalog::{Change, Condition, Object, Stripe, Tombstone};
+use ripstop_catalog::{Change, Condition, Object, Release, Stripe, Tombstone};
 use ripstop_model::{PoolId, StripeId, TenantId};
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -28,6 +28,8 @@ pub(crate) struct Waiting {
     pub bucket: String,
     pub key: String,
     pub condition: Condition,
+    /// Whether a retention in governance mode is passed by.
+    pub bypass: bool,
     /// Whether there was nothing to delete but what nobody was answered.
     pub found_nothing: bool,
     /// How often it was told.
@@ -42,6 +44,7 @@ impl Waiting {
 
     pub(crate) fn change(
         &self,
+        as_of_ms: u64,
         tombstone: Option<Tombstone>,
         stripes: Vec<(StripeId, Stripe)>,
     ) -> Change {
@@ -49,6 +52,7 @@ impl Waiting {
             bucket: self.bucket.clone(),
             key: self.key.clone(),
             condition: self.condition.clone(),
+            release: Release::Judged { as_of_ms, bypass: self.bypass },
             tombstone,
             stripes,
         }

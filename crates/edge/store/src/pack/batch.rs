@@ -3,7 +3,7 @@
 use super::MEMBERS_MAX;
 use crate::Target;
 use bytes::Bytes;
-use ripstop_catalog::{Attributes, Object, Stamp, Versioning};
+use ripstop_catalog::{Attributes, Encryption, Object, Stamp, Versioning};
 use ripstop_model::STRIPE_PAYLOAD_MAX;
 use std::collections::BTreeSet;
 
@@ -51,7 +51,10 @@ pub enum Deed {
         bytes: Option<Bytes>,
     },
     /// Removes what the key stands for.
-    Delete,
+    Delete {
+        /// Whether a retention in governance mode is passed by.
+        bypass: bool,
+    },
     /// Tells again that the key was deleted, with this stamp: what told of it before may go.
     Rebury(Stamp),
 }
@@ -66,7 +69,7 @@ impl Deed {
     pub(super) fn versioning(&self) -> Versioning {
         match self {
             Self::Put { versioning, .. } | Self::Mark(versioning) => *versioning,
-            Self::Retell(_) | Self::Move { .. } | Self::Delete | Self::Rebury(_) => {
+            Self::Retell(_) | Self::Move { .. } | Self::Delete { .. } | Self::Rebury(_) => {
                 Versioning::Never
             }
         }
@@ -93,7 +96,7 @@ impl Member {
         match &self.deed {
             Deed::Put { bytes, .. } => Some(bytes),
             Deed::Move { bytes, .. } => bytes.as_ref(),
-            Deed::Retell(_) | Deed::Mark(_) | Deed::Delete | Deed::Rebury(_) => None,
+            Deed::Retell(_) | Deed::Mark(_) | Deed::Delete { .. } | Deed::Rebury(_) => None,
         }
     }
 
@@ -115,7 +118,7 @@ impl Member {
             Deed::Retell(object) | Deed::Move { object, .. } => {
                 said(&object.attributes) + 32 * object.extents.len()
             }
-            Deed::Mark(_) | Deed::Delete | Deed::Rebury(_) => 0,
+            Deed::Mark(_) | Deed::Delete { .. } | Deed::Rebury(_) => 0,
         };
         let key_len = if self.deed.is_version() { VERSION_LEN + 2 * key.len() } else { key.len() };
         ENTRY_LEN + bucket.len() + key_len + said
@@ -124,15 +127,30 @@ impl Member {
 
 /// Bytes that attributes take in a record, about, and rather more.
 fn said(attributes: &Attributes) -> usize {
-    let Attributes { etag, headers, user, tags, checksum, parts, owner, grants, unknown } =
-        attributes;
+    let Attributes {
+        etag,
+        headers,
+        user,
+        tags,
+        checksum,
+        parts,
+        encryption,
+        owner,
+        grants,
+        unknown,
+        lock: _,
+    } = attributes;
     let pairs = headers.iter().chain(user).chain(tags);
     let pairs = pairs.map(|(name, value)| name.len() + value.len() + 8).sum::<usize>();
     let checksum = checksum.as_ref().map_or(0, |checksum| checksum.value.len() + 8);
     let part = |part: &ripstop_catalog::Part| part.checksum.as_ref().map_or(0, Vec::len) + 16;
     let parts = parts.iter().map(part).sum::<usize>();
+    let encryption = encryption.as_ref().map_or(0, |encryption| {
+        let Encryption { key, wrapped, context, salts, .. } = &**encryption;
+        key.len() + wrapped.len() + context.len() + size_of_val(&salts[..]) + 32
+    });
     let whose = owner.len() + grants.len();
-    etag.len() + pairs + checksum + parts + whose + unknown.bytes().len() + 24
+    etag.len() + pairs + checksum + parts + encryption + whose + unknown.bytes().len() + 40
 }
 
 /// Members that are written together, each of another key, or a version of its own.

@@ -1,8 +1,8 @@
 //! One transaction makes a pack's members visible, and each answers for itself.
 
-use super::{Done, Member, PackDirectory, PackEntry, PackMark};
+use super::{Deed, Done, Member, PackDirectory, PackEntry, PackMark};
 use crate::{Store, StoreError, deletion::Deletion, stripe::record_of};
-use ripstop_catalog::{Change, Outcome, Quota, Refusal, Stripe, Tombstone};
+use ripstop_catalog::{Change, Outcome, Quota, Refusal, Release, Stripe, Tombstone};
 use ripstop_host::unix_ms;
 use ripstop_model::StripeId;
 use ripstop_runtime::Written;
@@ -31,6 +31,7 @@ impl Store {
         stripe: &(StripeId, Stripe),
     ) -> Vec<Change> {
         let mut changes = Vec::with_capacity(2 * members.len());
+        let as_of_ms = self.retention_now_ms();
         for (entry, member) in directory.entries.iter().zip(members) {
             let (bucket, key) = (entry.bucket().to_owned(), entry.key().to_owned());
             let condition = member.target.condition.clone();
@@ -51,7 +52,9 @@ impl Store {
                         Change::Bury { bucket, key, tombstone, stripes }
                     } else {
                         let tombstone = Some(tombstone);
-                        Change::DeleteObject { bucket, key, condition, tombstone, stripes }
+                        let bypass = matches!(member.deed, Deed::Delete { bypass: true });
+                        let release = Release::Judged { as_of_ms, bypass };
+                        Change::DeleteObject { bucket, key, condition, release, tombstone, stripes }
                     }
                 }
             });

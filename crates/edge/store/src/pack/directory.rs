@@ -301,12 +301,13 @@ impl Columns {
             if object.extents.iter().any(|extent| extent.stripe == told_by) {
                 return Err(wrong("a member's bytes are said to be elsewhere, and are not"));
             }
-            if object.extents.is_empty() && object.len > 0 {
-                let end = u64::from(offset) + object.len;
+            let stored = object.stored_len();
+            if object.extents.is_empty() && stored > 0 {
+                let end = u64::from(offset).saturating_add(stored);
                 if offset < room.start || end > room.end.into() {
                     return Err(wrong("a member is not within the pack"));
                 }
-                object.extents = vec![Extent { stripe: told_by, offset, len: object.len as u32 }];
+                object.extents = vec![Extent { stripe: told_by, offset, len: stored as u32 }];
             }
             (object.told_by, object.stamp) = (told_by, Some(stamp));
             entries.push(PackEntry::Object { bucket, key, object });

@@ -126,7 +126,7 @@ impl Store {
         }
         let (pool, place) = self.locate(id, &held.stripe)?;
         let pool = pool.on_behalf_of(self.tenant);
-        Ok(pool.read(&place, 0..held.stripe.payload_len).await?.concat().into())
+        Ok(pool.at_nodes().read(&place, 0..held.stripe.payload_len).await?.concat().into())
     }
 
     /// How an object is told again, with its bytes if they are few; `None` if it is one that is not
@@ -150,10 +150,11 @@ impl Store {
         if is_in_it || object.extents.len() > LOCATED_EXTENTS_MAX {
             return Ok(None);
         }
-        if object.len == 0 || object.len > BROUGHT_MAX {
+        let stored = object.stored_len();
+        if stored == 0 || stored > BROUGHT_MAX {
             return Ok(Some(Deed::Move { object, bytes: None }));
         }
-        let bytes = Some(self.read_whole(located, 0..object.len).await?);
+        let bytes = Some(self.read_whole(located, 0..stored).await?);
         Ok(Some(Deed::Move { object, bytes }))
     }
 }

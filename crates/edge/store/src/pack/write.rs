@@ -103,14 +103,14 @@ impl Store {
     async fn admit_member(&self, member: &Member) -> Result<Option<Done>, StoreError> {
         let Target { bucket, key, condition } = &member.target;
         match &member.deed {
-            Deed::Put { bytes, .. } => {
+            Deed::Put { bytes, attributes, .. } => {
                 if *condition != Condition::None || self.quota(bucket) != Quota::NONE {
-                    self.admit(&member.target, bytes.len() as u64).await?;
+                    self.admit(&member.target, attributes.len_of(bytes.len() as u64)).await?;
                 }
             }
             Deed::Mark(_) => self.admit_marker(&member.target).await?,
             Deed::Retell(_) | Deed::Move { .. } | Deed::Rebury(_) => {}
-            Deed::Delete => {
+            Deed::Delete { .. } => {
                 let present = self.inner.catalog.object(bucket, key).await?;
                 if present.is_none() {
                     self.bucket(bucket_of(bucket)).await?;
@@ -147,7 +147,7 @@ impl Store {
         if members.len() < 2 && !members.iter().any(|member| member.deed.is_again()) {
             return Rest::Lone(members);
         }
-        let is_deletion = |member: &Member| matches!(member.deed, Deed::Delete);
+        let is_deletion = |member: &Member| matches!(member.deed, Deed::Delete { .. });
         if members.iter().all(is_deletion) {
             let (waiting, answers): (Vec<_>, Vec<_>) = members.iter().map(waiting).unzip();
             if waiting.iter().map(Waiting::len).sum::<usize>() <= NAMES_LEN_MAX {
@@ -207,9 +207,9 @@ impl Store {
                 self.put_told(target, object, None).await.map(Done::Put)
             }
             Deed::Move { .. } | Deed::Rebury(_) => unreachable!("they are never alone"),
-            Deed::Delete => {
+            Deed::Delete { bypass } => {
                 let Target { bucket, key, condition } = target;
-                self.delete_alone(&bucket, &key, condition).await.map(Done::Deleted)
+                self.delete_alone(&bucket, &key, condition, bypass).await.map(Done::Deleted)
             }
         }
     }
@@ -245,7 +245,7 @@ impl Store {
         let (mut gone, mut answers, mut at) = (Vec::new(), Vec::new(), Vec::new());
         for (place, member) in members.iter().enumerate() {
             done.push(Err(errors.next().expect("one for each")));
-            if matches!(member.deed, Deed::Delete) && !is_busy {
+            if matches!(member.deed, Deed::Delete { .. }) && !is_busy {
                 let (waiting, answer) = waiting(member);
                 gone.push(waiting);
                 answers.push(answer);
@@ -315,7 +315,7 @@ impl Store {
         Ok(match &member.deed {
             Deed::Put { bytes, attributes, versioning } => {
                 let object = Object {
-                    len: bytes.len() as u64,
+                    len: attributes.len_of(bytes.len() as u64),
                     modified_ms: unix_ms(),
                     attributes: attributes.clone(),
                     extents: here(bytes),
@@ -352,7 +352,7 @@ impl Store {
                 }
                 PackEntry::Object { bucket, key, object }
             }
-            Deed::Delete => {
+            Deed::Delete { .. } => {
                 let stamp = self.stamp(told_by, condition).await?;
                 PackEntry::Deletion(Deletion { bucket, key, stamp })
             }
@@ -367,8 +367,9 @@ type Deleted = oneshot::Receiver<Result<Option<Object>, StoreError>>;
 /// A deletion as it is told beside others.
 fn waiting(member: &Member) -> (Waiting, Deleted) {
     let Target { bucket, key, condition } = member.target.clone();
+    let bypass = matches!(member.deed, Deed::Delete { bypass: true });
     let (answer, answered) = oneshot::channel();
-    (Waiting { bucket, key, condition, found_nothing: false, told: 0, answer }, answered)
+    (Waiting { bucket, key, condition, bypass, found_nothing: false, told: 0, answer }, answered)
 }
 
 /// Fills a draft with zeros up to this byte of its payload.

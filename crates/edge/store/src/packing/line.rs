@@ -312,7 +312,7 @@ fn as_if_done(member: Member) -> Done {
         }),
         Deed::Retell(object) | Deed::Move { object, .. } => Done::Put(object),
         Deed::Mark(_) => Done::Put(marker()),
-        Deed::Delete | Deed::Rebury(_) => Done::Deleted(None),
+        Deed::Delete { .. } | Deed::Rebury(_) => Done::Deleted(None),
     }
 }
 

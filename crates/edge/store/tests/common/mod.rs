@@ -76,7 +76,7 @@ pub(crate) fn put_member(key: &str, bytes: &[u8], condition: Condition) -> Membe
 
 /// One that deletes.
 pub(crate) fn delete_member(key: &str, condition: Condition) -> Member {
-    Member { target: Target { condition, ..target(key) }, deed: Deed::Delete }
+    Member { target: Target { condition, ..target(key) }, deed: Deed::Delete { bypass: false } }
 }
 
 /// Writes members together; each must have a key of its own.
@@ -341,7 +341,7 @@ impl Body for PartPieces {
     }
 
     fn seal(&mut self) -> Result<PartSeal, &'static str> {
-        self.0.seal().map(|seal| PartSeal { etag: seal.etag, checksum: None })
+        self.0.seal().map(|seal| PartSeal { etag: seal.etag, checksum: None, salt: None })
     }
 }
 

@@ -8,6 +8,7 @@ mod snapshot;
 mod status;
 #[cfg(test)]
 mod tests;
+mod tiers;
 mod token;
 
 pub use buckets::{BUCKETS_PAGE_MAX, BucketPage, BucketStatus};
@@ -16,6 +17,7 @@ pub use keys::{GrantedStatus, KEYS_PAGE_MAX, KeyPage, KeyStatus, Keys, keys_of};
 pub use reload::Reload;
 pub use serve::serve_admin;
 pub use status::{NodeStatus, PoolStatus, Status, TenantStatus, TierStatus};
+pub use tiers::{MemoryServerStatus, MemoryTierStatus, NamedTier};
 pub use token::AdminToken;
 
 use crate::metrics::{Metrics, PAGE_TYPE};
@@ -99,6 +101,8 @@ pub struct Admin {
     pub catalog: Option<Arc<Embedded>>,
     /// Who may come in and what they may do; without it, that is not shown.
     pub keys: Option<Keys>,
+    /// Memory tiers, by name.
+    pub tiers: Vec<NamedTier>,
 }
 
 impl Admin {
@@ -141,6 +145,10 @@ fn router(admin: Admin, settings: &AdminSettings, shutdown: CancellationToken) -
         .route("/status", get(show_status))
         .route("/buckets", get(show_buckets))
         .route("/keys", get(show_keys))
+        .route("/tiers", get(tiers::show))
+        .route("/tiers/{tier}/add", post(tiers::add))
+        .route("/tiers/{tier}/remove", post(tiers::remove))
+        .route("/tiers/{tier}/repair", post(tiers::repair))
         .route("/check", post(start_check))
         .route("/reload", post(start_reload))
         .route("/snapshot", post(keep_snapshot))

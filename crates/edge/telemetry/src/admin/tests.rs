@@ -2,6 +2,7 @@ mod buckets;
 mod keys;
 mod packs;
 mod stranger;
+mod tiers;
 
 use super::{Admin, AdminSettings, Check, Checked, Reload, Status, check_of, serve_admin};
 use crate::metrics::{Metrics, TenantNames};
@@ -106,6 +107,7 @@ fn admin(metrics: Option<Metrics>) -> Admin {
         reload: None,
         catalog: None,
         keys: None,
+        tiers: Vec::new(),
     }
 }
 
@@ -448,16 +450,15 @@ async fn reloads_run_one_after_the_other_and_say_what_came_of_them() {
 
 #[tokio::test]
 async fn a_snapshot_is_kept_until_its_client_leaves_and_says_where_it_is() {
-    let catalog = Embedded::in_memory(ripstop_catalog::CatalogSettings::default()).unwrap();
-    let admin = Admin { catalog: Some(Arc::new(catalog)), ..admin(None) };
+    let catalog = Embedded::in_memory(ripstop_catalog::CatalogSettings::default());
+    let admin = Admin { catalog: Some(Arc::new(catalog.unwrap())), ..admin(None) };
     let served = Served::by(admin, AdminSettings::default()).await;
     let mut first = served.send("POST /snapshot", "host: localhost\r\n").await;
     let mut told = String::new();
     while !told.contains("\"kept\":true") {
-        let mut some = [0; 16 << 10];
-        let len = first.read(&mut some).await.unwrap();
-        assert!(len > 0, "{told}");
-        told.push_str(str::from_utf8(&some[..len]).unwrap());
+        let mut some = Vec::with_capacity(16 << 10);
+        assert!(first.read_buf(&mut some).await.unwrap() > 0, "{told}");
+        told.push_str(str::from_utf8(&some).unwrap());
     }
     let snapshot = &lines(&told)[0]["snapshot"];
     // The file begins with redb's magic number.

@@ -167,6 +167,23 @@ families! {
     CATALOG_CORRUPT = Counter "catalog_corrupt": "Commits and reads of the catalog that met what is not what was written.";
     CATALOG_SECONDS = Histogram "catalog_operation" Seconds: "How long commits and reads of the catalog took.";
 
+    HOT_READS = Counter "hot_reads": "Reads of a pool's stripes that looked into its memory tier first, by how they fared: hit, partial, miss, or late.";
+    HOT_BYTES = Counter "hot_read" Bytes: "Bytes that these reads had from the memory tier.";
+    HOT_REQUESTS_SPARED = Counter "hot_requests_spared": "Requests that nodes were spared so, redundant ones not counted.";
+    HOT_DOLLARS_SPARED = Counter "hot_dollars_spared": "Dollars that these requests and bytes would have cost, by the prices of their nodes.";
+    HOT_SECONDS_SPARED = Counter "hot_spared" Seconds: "Time that hits would have taken longer, had they taken as long as reads of nodes did on average.";
+    HOT_BLOCKS = Counter "hot_blocks": "Blocks that were given to be kept, by what became of them: kept, passed_over, failed; and spoiled, that came back other than they were given.";
+    TIER_KEYS = Gauge "tier_keys": "Keys that have a value in a memory tier.";
+    TIER_STORED = Gauge "tier_stored" Bytes: "Bytes of servers' memory that a tier's items take, about.";
+    TIER_DEAD = Gauge "tier_dead" Bytes: "Bytes of objects in its chunks that nothing needs any more.";
+    TIER_INDEX = Gauge "tier_index" Bytes: "Bytes of this process's memory that its index takes.";
+    TIER_SERVERS = Gauge "tier_servers": "Its servers: up, lost, leaving.";
+    TIER_POINTS_LEFT = Gauge "tier_points_left": "Points of its rings that are still to change, since servers come or go.";
+    TIER_WOUNDS = Gauge "tier_wounds": "Its chunks, long values and stripes that may lack an item.";
+    TIER_DECODED = Counter "tier_decoded": "Values that were decoded, since their server is lost.";
+    TIER_DAMAGED = Counter "tier_damaged": "Items that came back other than they were stored.";
+    TIER_REFUSED = Counter "tier_refused": "Items that a server would not store, for want of memory for example.";
+
     KV_COMMANDS = Counter "kv_commands": "Memcached commands that were carried out, by what became of them.";
     KV_CONNECTIONS = Gauge "kv_connections": "Connections of memcached's clients.";
     KV_ITEMS = Gauge "kv_items": "Items that are stored there.";

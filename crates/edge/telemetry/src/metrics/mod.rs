@@ -1,6 +1,7 @@
 mod bucket;
 mod catalog;
 mod family;
+mod hot_rows;
 mod kv_rows;
 mod pack_rows;
 mod plan_rows;
@@ -13,6 +14,7 @@ mod tenant;
 mod tenant_rows;
 #[cfg(test)]
 pub(crate) mod tests;
+mod tier_rows;
 
 pub use bucket::BUCKETS_SHOWN_MAX;
 pub use catalog::MeteredCatalog;
@@ -35,7 +37,9 @@ use prometheus_client::{
 };
 use request::RequestCounts;
 use ripstop_catalog::Catalog;
+use ripstop_hot::HotPool;
 use ripstop_kv::KvStatus;
+use ripstop_memory::CodedMemory;
 use ripstop_model::PoolId;
 use ripstop_node::{Meter, MeterReading, Node as _};
 use ripstop_roster::Roster;
@@ -81,6 +85,9 @@ struct Watched {
     /// Of the store, by name.
     store_pools: Vec<(String, PoolId)>,
     kv: Option<KvWatch>,
+    hot: Vec<HotPool>,
+    /// Memory tiers by name.
+    tiers: Vec<(String, CodedMemory)>,
 }
 
 impl Metrics {
@@ -132,6 +139,16 @@ impl Metrics {
     /// Shows what the door that speaks memcached did and has.
     pub fn watch_kv(&self, watch: Arc<dyn Fn() -> KvStatus + Send + Sync>) {
         self.counted.watched().kv = Some(watch);
+    }
+
+    /// Shows what pools find in memory tiers.
+    pub fn watch_hot(&self, pools: Vec<HotPool>) {
+        self.counted.watched().hot = pools;
+    }
+
+    /// Shows how a memory tier stands.
+    pub fn watch_tier(&self, name: &str, memory: CodedMemory) {
+        self.counted.watched().tiers.push((name.to_owned(), memory));
     }
 
     /// Looks at what buckets hold: the page shows what was seen last.
@@ -236,6 +253,15 @@ impl Counted {
         kv.map_or(Ok(()), |watch| kv_rows::encode(&watch, sheet))
     }
 
+    fn encode_tiers(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
+        let (hot, tiers) = {
+            let watched = self.watched();
+            (watched.hot.clone(), watched.tiers.clone())
+        };
+        hot_rows::encode(&hot, sheet)?;
+        tier_rows::encode(&tiers, sheet)
+    }
+
     fn encode_meters(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
         let meters = self.watched().meters.clone();
         let readings: Vec<(&str, [MeterReading; 5])> =
@@ -288,7 +314,8 @@ impl Collector for Counted {
         self.buckets.encode(&mut sheet)?;
         self.encode_meters(&mut sheet)?;
         self.catalog.encode(&mut sheet)?;
-        self.encode_kv(&mut sheet)
+        self.encode_kv(&mut sheet)?;
+        self.encode_tiers(&mut sheet)
     }
 }
 

@@ -37,6 +37,11 @@ impl Rows<'_> {
         self.0.encode_family(&labels)?.encode_counter::<NoLabelSet, _, f64>(&seconds, None)
     }
 
+    /// A counter's row, of a number that was read.
+    pub(crate) fn number(&mut self, labels: Labels<'_>, value: f64) -> fmt::Result {
+        self.0.encode_family(&labels)?.encode_counter::<NoLabelSet, _, f64>(&value, None)
+    }
+
     /// A gauge's row.
     pub(crate) fn gauge(&mut self, labels: Labels<'_>, value: f64) -> fmt::Result {
         if labels.is_empty() {

@@ -6,8 +6,8 @@ use ripstop_delay::Preset;
 use ripstop_figure::{Axis, Cell, Figure, Panel, Points, Series, Table, TableError};
 
 /// Backfill's mean and p99 may be this many times the best of its rivals' at any load…
-const MEAN_MAX: f64 = 1.02;
-const P99_MAX: f64 = 1.04;
+pub(super) const MEAN_MAX: f64 = 1.02;
+pub(super) const P99_MAX: f64 = 1.04;
 /// … and its mean is at most this, somewhere in this range of loads.
 const GAIN: f64 = 0.9;
 const GAIN_LOADS: (f64, f64) = (0.5, 0.8);

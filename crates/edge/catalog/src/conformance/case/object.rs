@@ -108,6 +108,7 @@ pub(super) async fn conditions_are_checked_against_the_present_object(catalog: &
             Change::PutObject { bucket, key, object, stripes: vec![], condition, quota }
         } else {
             Change::DeleteObject {
+                release: crate::Release::default(),
                 bucket: "b".into(),
                 key: key.into(),
                 condition,

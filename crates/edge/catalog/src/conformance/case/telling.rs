@@ -35,6 +35,7 @@ fn tombstone(when: u64, id: u128) -> Tombstone {
 /// Deletes a key, as a stripe tells that is new.
 fn delete_at(when: u64, key: &str, id: u128) -> Change {
     Change::DeleteObject {
+        release: crate::Release::default(),
         bucket: "b".into(),
         key: key.into(),
         condition: Condition::None,

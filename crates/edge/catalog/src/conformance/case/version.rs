@@ -54,6 +54,7 @@ fn marked(change: Change) -> Change {
 fn delete(version: ObjectVersion) -> Change {
     let place = Place::of_version("b", "k", version).into_owned();
     Change::DeleteObject {
+        release: crate::Release::default(),
         bucket: place.bucket.into_owned(),
         key: place.key.into_owned(),
         condition: Condition::None,
@@ -163,6 +164,7 @@ pub(super) async fn a_version_that_was_deleted_leaves_a_tombstone_of_its_own(
     let (bucket, key) = (place.bucket.into_owned(), place.key.into_owned());
     let tombstone = Tombstone { stamp: stamp(4, 0), told_by: StripeId(4), ..Tombstone::default() };
     let deletion = Change::DeleteObject {
+        release: crate::Release::default(),
         bucket: bucket.clone(),
         key: key.clone(),
         condition: Condition::None,

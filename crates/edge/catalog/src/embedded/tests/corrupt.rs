@@ -5,7 +5,7 @@ use super::super::kinds::{COUNTED, LIVE, Number};
 use super::super::live::BEGIN_AGAIN;
 use super::super::prepare::prepare;
 use super::super::table::Tables;
-use super::disk::Disk;
+use super::disk::PowerCutDisk;
 use crate::conformance::{bucket, object, part, stripe, upload};
 use crate::{
     AuditFinding, Audited, Catalog, CatalogError, CatalogSettings, Change, Condition, Embedded,
@@ -19,7 +19,7 @@ use std::time::Duration;
 
 /// A catalog of bucket "b" (told by stripe 1) and whatever `plant` adds.
 fn planted(plant: impl FnOnce(&mut Tables<'_>)) -> Embedded {
-    let disk = Disk::new(vec![], usize::MAX);
+    let disk = PowerCutDisk::new(vec![], usize::MAX);
     let database = Database::builder().create_with_backend(disk.clone()).unwrap();
     prepare(database.begin_write().unwrap()).unwrap();
     let txn = database.begin_write().unwrap();
@@ -34,7 +34,7 @@ fn planted(plant: impl FnOnce(&mut Tables<'_>)) -> Embedded {
     txn.commit().unwrap();
     drop(database);
     Embedded::open_on(
-        Disk::new(disk.after_the_cut(|| true), usize::MAX),
+        PowerCutDisk::new(disk.after_the_cut(|| true), usize::MAX),
         CatalogSettings::default(),
     )
     .unwrap()

@@ -1,6 +1,6 @@
 //! A disk that fails, and works again.
 
-use super::disk::Disk;
+use super::disk::PowerCutDisk;
 use crate::{Audited, Catalog, CatalogError, CatalogSettings, Change, Embedded, Trouble};
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ async fn wait_until_well(catalog: &Embedded) {
 
 #[tokio::test]
 async fn a_catalog_whose_disk_was_full_takes_changes_again_by_itself() {
-    let disk = Disk::new(vec![], usize::MAX);
+    let disk = PowerCutDisk::new(vec![], usize::MAX);
     let small = CatalogSettings { cache_bytes: 64 << 10, ..CatalogSettings::default() };
     let catalog = Embedded::open_on(disk.clone(), small.clone()).unwrap();
     disk.set_room(1 << 20);
@@ -54,13 +54,14 @@ async fn a_catalog_whose_disk_was_full_takes_changes_again_by_itself() {
         catalog.commit_one(1, name(at)).await.unwrap();
     }
     drop(catalog);
-    let again = Embedded::open_on(Disk::new(disk.after_the_cut(|| false), usize::MAX), small);
+    let again =
+        Embedded::open_on(PowerCutDisk::new(disk.after_the_cut(|| false), usize::MAX), small);
     assert_eq!(again.unwrap().nodes().await.unwrap().len(), taken + 50);
 }
 
 #[tokio::test]
 async fn after_a_failed_sync_changes_wait_for_the_operator_and_reads_go_on() {
-    let disk = Disk::new(vec![], usize::MAX);
+    let disk = PowerCutDisk::new(vec![], usize::MAX);
     let catalog = Embedded::open_on(disk.clone(), CatalogSettings::default()).unwrap();
     catalog.commit_one(1, name(0)).await.unwrap();
     disk.fail_syncs(true);
@@ -75,7 +76,7 @@ async fn after_a_failed_sync_changes_wait_for_the_operator_and_reads_go_on() {
 
 #[tokio::test]
 async fn a_read_that_failed_once_does_not_end_the_reading() {
-    let disk = Disk::new(vec![], usize::MAX);
+    let disk = PowerCutDisk::new(vec![], usize::MAX);
     let small = CatalogSettings { cache_bytes: 0, ..CatalogSettings::default() };
     let catalog = Embedded::open_on(disk.clone(), small).unwrap();
     for at in 0..200 {

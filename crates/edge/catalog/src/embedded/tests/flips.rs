@@ -1,6 +1,6 @@
 //! A byte of the file that is not what was written.
 
-use super::disk::Disk;
+use super::disk::PowerCutDisk;
 use crate::conformance::{bucket, changes, object, script, stripe, whole};
 use crate::{
     Audited, Catalog, CatalogError, CatalogSettings, Change, Condition, Embedded, Quota, Reading,
@@ -36,7 +36,7 @@ pub(super) fn changes_of_a_script() -> Vec<(u64, Change)> {
 
 /// The file of a small catalog that was closed, and what is in it.
 fn closed() -> (Vec<u8>, String) {
-    let disk = Disk::new(vec![], usize::MAX);
+    let disk = PowerCutDisk::new(vec![], usize::MAX);
     let catalog = Embedded::open_on(disk.clone(), CatalogSettings::default()).unwrap();
     for (now_ms, change) in changes_of_a_script() {
         drop(run(catalog.commit_one(now_ms, change)));
@@ -63,7 +63,7 @@ enum Fate {
 fn fate(file: Vec<u8>, content: &str, check_pages: bool) -> Result<Fate, String> {
     let settings =
         CatalogSettings { check_pages, cache_bytes: 1 << 20, ..CatalogSettings::default() };
-    let catalog = match Embedded::open_on(Disk::new(file, usize::MAX), settings) {
+    let catalog = match Embedded::open_on(PowerCutDisk::new(file, usize::MAX), settings) {
         Ok(catalog) => catalog,
         Err(CatalogError::Corrupt { .. }) => return Ok(Fate::Refused),
         Err(other) => return Err(format!("no honest refusal: {other:?}")),
@@ -124,7 +124,8 @@ fn a_flipped_byte_is_harmless_or_refused_or_found_wherever_it_is() {
 #[test]
 fn an_inspection_while_changes_go_on_finds_nothing_and_holds_nobody_up() {
     let catalog =
-        Embedded::open_on(Disk::new(vec![], usize::MAX), CatalogSettings::default()).unwrap();
+        Embedded::open_on(PowerCutDisk::new(vec![], usize::MAX), CatalogSettings::default())
+            .unwrap();
     let name = |at: usize| Change::NameNode { name: format!("node{at:06}{}", "x".repeat(100)) };
     run(async {
         for at in 0..500 {
@@ -172,7 +173,7 @@ async fn fill(catalog: &Embedded) {
 
 #[test]
 fn a_damaged_page_is_named_with_the_keys_on_it() {
-    let disk = Disk::new(vec![], usize::MAX);
+    let disk = PowerCutDisk::new(vec![], usize::MAX);
     let catalog = Embedded::open_on(disk.clone(), CatalogSettings::default()).unwrap();
     let settings = CatalogSettings { check_pages: true, ..CatalogSettings::default() };
     run(fill(&catalog));
@@ -181,12 +182,13 @@ fn a_damaged_page_is_named_with_the_keys_on_it() {
     let key = file.windows(8).rposition(|found| found == b"etag-007").unwrap();
     file[key] ^= 1;
     let catalog =
-        Embedded::open_on(Disk::new(file.clone(), usize::MAX), CatalogSettings::default()).unwrap();
+        Embedded::open_on(PowerCutDisk::new(file.clone(), usize::MAX), CatalogSettings::default())
+            .unwrap();
     let inspection = run(catalog.inspect(&Reading::default(), None)).unwrap();
     let damaged = inspection.damaged.unwrap();
     assert!(damaged.contains("photos/k0"), "{damaged}");
     drop(catalog);
-    let error = Embedded::open_on(Disk::new(file, usize::MAX), settings).unwrap_err();
+    let error = Embedded::open_on(PowerCutDisk::new(file, usize::MAX), settings).unwrap_err();
     assert!(matches!(error, CatalogError::Corrupt { .. }), "{error:?}");
 }
 
@@ -194,7 +196,7 @@ fn a_damaged_page_is_named_with_the_keys_on_it() {
 fn a_recount_in_many_shares_finds_what_one_finds() {
     let (file, _) = closed();
     let catalog =
-        Embedded::open_on(Disk::new(file, usize::MAX), CatalogSettings::default()).unwrap();
+        Embedded::open_on(PowerCutDisk::new(file, usize::MAX), CatalogSettings::default()).unwrap();
     let view = catalog.view();
     let whole = view.audit(&Reading::default()).unwrap();
     assert!(whole.is_clean() && whole.stripes > 2 * 3, "{whole:?}");

@@ -1,6 +1,5 @@
 mod copies;
 mod corrupt;
-mod disk;
 mod failing;
 mod flips;
 mod live;
@@ -8,3 +7,5 @@ mod older;
 mod power;
 mod seek;
 mod usage;
+
+use super::disk;

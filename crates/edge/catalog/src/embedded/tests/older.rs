@@ -4,7 +4,7 @@ use super::super::kinds;
 use super::super::live::BEGIN_AGAIN;
 use super::super::older::{self, LEFTOVERS, NODES, SESSIONS, UPLOADS_BY_KEY, USAGE};
 use super::super::rows::{Bytes, Kind, OLDER, Stored};
-use super::disk::Disk;
+use super::disk::PowerCutDisk;
 use super::flips::{changes_of_a_script, run};
 use crate::conformance::{bucket, stripe, whole};
 use crate::{
@@ -338,15 +338,15 @@ fn a_damaged_record_of_format_1_is_left_and_named() {
 
 #[test]
 fn a_file_of_a_newer_format_is_refused_by_its_number() {
-    let disk = Disk::new(vec![], usize::MAX);
+    let disk = PowerCutDisk::new(vec![], usize::MAX);
     drop(Embedded::open_on(disk.clone(), CatalogSettings::default()).unwrap());
-    let disk = Disk::new(disk.after_the_cut(|| true), usize::MAX);
+    let disk = PowerCutDisk::new(disk.after_the_cut(|| true), usize::MAX);
     let database = Database::builder().create_with_backend(disk.clone()).unwrap();
     let txn = database.begin_write().unwrap();
     txn.open_table(kinds::META).unwrap().insert(kinds::FORMAT_NAME, 4).unwrap();
     txn.commit().unwrap();
     drop(database);
-    let disk = Disk::new(disk.after_the_cut(|| true), usize::MAX);
+    let disk = PowerCutDisk::new(disk.after_the_cut(|| true), usize::MAX);
     let error = Embedded::open_on(disk, CatalogSettings::default()).unwrap_err();
     assert_eq!(
         error.to_string(),

@@ -1,6 +1,6 @@
 //! The power is cut anywhere, and anything of what was not synced is lost: what was answered stays.
 
-use super::disk::Disk;
+use super::disk::PowerCutDisk;
 use crate::conformance::{Step, changes, script, whole};
 use crate::{Audited, Catalog, CatalogError, CatalogSettings, Change, Durability, Embedded, Model};
 use proptest::prelude::*;
@@ -57,7 +57,7 @@ fn live(
     (together, cut_at, settings): (usize, usize, &CatalogSettings),
     (seed, survive_of_8): (&mut u64, u64),
 ) -> Life {
-    let disk = Disk::new(content, cut_at);
+    let disk = PowerCutDisk::new(content, cut_at);
     let mut life = Life { content: vec![], answered: 0, doubtful: 0 };
     // The cut may come while it opens, and repairs what the last cut left.
     if let Ok(catalog) = Embedded::open_on(disk.clone(), settings.clone()) {
@@ -76,10 +76,10 @@ fn survive(
 ) {
     let changes = changes(steps);
     // `Embedded::open` shows a new file only when it has been made completely.
-    let new = Disk::new(vec![], usize::MAX);
+    let new = PowerCutDisk::new(vec![], usize::MAX);
     drop(Embedded::open_on(new.clone(), settings.clone()).unwrap());
     let new = new.after_the_cut(|| false);
-    let uncut = Disk::new(new.clone(), usize::MAX);
+    let uncut = PowerCutDisk::new(new.clone(), usize::MAX);
     let catalog = Embedded::open_on(uncut.clone(), settings.clone()).unwrap();
     run(commit_until_cut(&catalog, &changes, together));
     drop(catalog);
@@ -95,9 +95,11 @@ fn survive(
             (together, cut_at, settings),
             (&mut seed, survive_of_8),
         );
-        let catalog =
-            Embedded::open_on(Disk::new(life.content.clone(), usize::MAX), settings.clone())
-                .unwrap_or_else(|error| panic!("it does not open after a cut: {error:?}"));
+        let catalog = Embedded::open_on(
+            PowerCutDisk::new(life.content.clone(), usize::MAX),
+            settings.clone(),
+        )
+        .unwrap_or_else(|error| panic!("it does not open after a cut: {error:?}"));
         let found = run(whole(&catalog));
         let audit = run(catalog.audit()).unwrap();
         assert!(audit.is_clean(), "{:?}", audit.findings);
@@ -157,7 +159,7 @@ fn a_cut_takes_back_what_a_relaxed_catalog_answered() {
 
 #[test]
 fn a_failed_sync_makes_every_later_change_unavailable() {
-    let disk = Disk::new(vec![], 200);
+    let disk = PowerCutDisk::new(vec![], 200);
     let catalog = Embedded::open_on(disk, CatalogSettings::default()).unwrap();
     let name = |at: u32| (1, Change::NameNode { name: format!("node{at}") });
     let names: Vec<_> = (0..300).map(name).collect();

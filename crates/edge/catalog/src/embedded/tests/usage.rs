@@ -34,6 +34,7 @@ fn put_part(number: u16, named: &[u128]) -> Change {
 
 fn delete(key: &str) -> Change {
     Change::DeleteObject {
+        release: crate::Release::default(),
         bucket: "b".into(),
         key: key.into(),
         condition: Condition::None,

@@ -33,6 +33,7 @@ async fn an_operation_is_done_and_told_without_a_request() {
         tags: Vec::new(),
         ownership: None,
         granting: Granting::Unsaid,
+        has_lock: false,
     };
     for name in ["other", "shop-a", "shop-b", "shop-c"] {
         assert_eq!(create(name).run(&desk).await.unwrap(), name);

@@ -2,14 +2,14 @@
 
 use redb::StorageBackend;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What a disk writes whole or not at all.
 const SECTOR: usize = 512;
 
 /// Shared with the backend that redb owns, so that it can be looked at afterwards.
 #[derive(Clone, Debug)]
-pub(super) struct Disk(Arc<Mutex<State>>);
+pub struct PowerCutDisk(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 struct State {
@@ -35,8 +35,9 @@ enum Write {
     Len(usize),
 }
 
-impl Disk {
-    pub(super) fn new(content: Vec<u8>, cut_at: usize) -> Self {
+impl PowerCutDisk {
+    /// A disk that holds this, whose power is cut instead of its operation number `cut_at`.
+    pub fn new(content: Vec<u8>, cut_at: usize) -> Self {
         Self(Arc::new(Mutex::new(State {
             synced: content.clone(),
             seen: content,
@@ -50,25 +51,43 @@ impl Disk {
     }
 
     /// Writes, changes of length and syncs so far.
-    pub(super) fn operations(&self) -> usize {
+    pub fn operations(&self) -> usize {
         self.state().operations
     }
 
     /// From now on `bytes` may be written where nothing was.
-    pub(super) fn set_room(&self, bytes: usize) {
+    pub fn set_room(&self, bytes: usize) {
         self.state().room = bytes;
     }
 
-    pub(super) fn fail_syncs(&self, fail: bool) {
+    /// The power is cut now.
+    pub fn cut(&self) {
+        self.state().cut_at = 0;
+    }
+
+    /// Whether an operation came, or would come, after the power was cut.
+    pub fn is_cut(&self) -> bool {
+        let state = self.state();
+        state.operations >= state.cut_at
+    }
+
+    /// What reads see: what is there after a kill that leaves the power on.
+    pub fn seen(&self) -> Vec<u8> {
+        self.state().seen.clone()
+    }
+
+    /// Whether syncs fail from now on.
+    pub fn fail_syncs(&self, fail: bool) {
         self.state().syncs_fail = fail;
     }
 
-    pub(super) fn fail_reads(&self, fail: bool) {
+    /// Whether reads fail from now on.
+    pub fn fail_reads(&self, fail: bool) {
         self.state().reads_fail = fail;
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn operate(&self) -> io::Result<MutexGuard<'_, State>> {
@@ -82,7 +101,7 @@ impl Disk {
 
     /// What is on the disk when the power comes back: all that was synced and, of what was written
     /// since, those sectors (and changes of length) for which `survives` says so.
-    pub(super) fn after_the_cut(&self, mut survives: impl FnMut() -> bool) -> Vec<u8> {
+    pub fn after_the_cut(&self, mut survives: impl FnMut() -> bool) -> Vec<u8> {
         let state = self.state();
         let mut content = state.synced.clone();
         for write in &state.since_sync {
@@ -109,7 +128,7 @@ impl Disk {
     }
 }
 
-impl StorageBackend for Disk {
+impl StorageBackend for PowerCutDisk {
     fn len(&self) -> io::Result<u64> {
         Ok(self.state().seen.len() as u64)
     }
@@ -158,19 +177,24 @@ impl StorageBackend for Disk {
     }
 }
 
-#[test]
-fn a_cut_keeps_what_was_synced_and_tears_the_rest_by_sectors() {
-    let disk = Disk::new(vec![], 4);
-    disk.set_len(2048).unwrap();
-    disk.write(0, &[1; 1024]).unwrap();
-    disk.sync_data().unwrap();
-    disk.write(256, &[2; 1024]).unwrap();
-    assert!(disk.write(0, &[3; 8]).is_err() && disk.sync_data().is_err());
-    let mut turn = 0;
-    let content = disk.after_the_cut(|| {
-        turn += 1;
-        turn == 2
-    });
-    let expected = [vec![1; 512], vec![2; 512], vec![0; 1024]].concat();
-    assert_eq!((turn, content == expected), (3, true));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_keeps_what_was_synced_and_tears_the_rest_by_sectors() {
+        let disk = PowerCutDisk::new(vec![], 4);
+        disk.set_len(2048).unwrap();
+        disk.write(0, &[1; 1024]).unwrap();
+        disk.sync_data().unwrap();
+        disk.write(256, &[2; 1024]).unwrap();
+        assert!(disk.write(0, &[3; 8]).is_err() && disk.sync_data().is_err());
+        let mut turn = 0;
+        let content = disk.after_the_cut(|| {
+            turn += 1;
+            turn == 2
+        });
+        let expected = [vec![1; 512], vec![2; 512], vec![0; 1024]].concat();
+        assert_eq!((turn, content == expected), (3, true));
+    }
 }

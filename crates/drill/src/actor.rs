@@ -1,0 +1,156 @@
+//! A client of a drill: what it asks for next, and what it makes of the answers.
+
+use crate::{
+    ask::{Ask, md5},
+    client::{Answer, DrillClient},
+    history::{Came, History},
+    life::Life,
+    world::World,
+};
+use bytes::Bytes;
+use ripstop_delay::Dice;
+use std::sync::Arc;
+
+/// The bucket that keeps one object for each key, and the one that keeps versions.
+pub(crate) const BUCKETS: [&str; 2] = ["plain", "kept"];
+/// Which of them keeps versions.
+pub(crate) const KEEPS: &str = "kept";
+/// Keys of each bucket.
+pub(crate) const KEYS: [&str; 7] = ["a", "b", "b/c", "b/d", "e", "f", "g"];
+/// Stripes of the largest objects.
+const STRIPES_MAX: u64 = 3;
+/// Payload of a stripe.
+pub(crate) const STRIPE: u64 = 16 << 10;
+/// Objects below this are packed.
+pub(crate) const PACK_BELOW: u64 = 4 << 10;
+/// Least bytes of a part.
+pub(crate) const PART: u64 = 1000;
+
+/// What an answer is to the one who asked.
+pub(crate) enum Said {
+    Yes(Answer),
+    /// Nothing was done, for this reason (an S3 code).
+    No(u16, String),
+    /// Nothing was done, and nothing follows from it.
+    Nothing,
+    Unknown,
+}
+
+/// One client.
+#[derive(Debug)]
+pub(crate) struct Actor {
+    pub(crate) client: DrillClient,
+    pub(crate) history: Arc<History>,
+    pub(crate) life: Arc<Life>,
+    pub(crate) world: Arc<World>,
+    pub(crate) number: u8,
+}
+
+/// A bucket and a key of it.
+pub(crate) type Name = (&'static str, &'static str);
+
+impl Actor {
+    pub(crate) fn dice(&mut self) -> &mut Dice {
+        &mut self.client.dice
+    }
+
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        self.dice().below(end)
+    }
+
+    /// A key; the first ones more often.
+    pub(crate) fn name(&mut self) -> Name {
+        let bucket = BUCKETS[self.below(2) as usize];
+        let most = self.below(KEYS.len() as u64) + 1;
+        (bucket, KEYS[self.below(most) as usize])
+    }
+
+    /// Bytes that no other object has, unless there are none.
+    pub(crate) fn content(&mut self, most: u64) -> Bytes {
+        let len = match self.below(10) {
+            0 => 0,
+            1 => 1,
+            2..=6 => self.below(PACK_BELOW),
+            7 => STRIPE - 1 + self.below(3),
+            _ => self.below(STRIPES_MAX * STRIPE),
+        };
+        self.content_of(len.min(most))
+    }
+
+    pub(crate) fn content_of(&mut self, len: u64) -> Bytes {
+        let mut own = Dice::new(self.dice().next_u64());
+        let words = (0..len.div_ceil(8)).flat_map(|_| own.next_u64().to_le_bytes());
+        words.take(len as usize).collect()
+    }
+
+    /// Asks, and says what the answer is worth.
+    pub(crate) async fn ask(&mut self, ask: Ask) -> Said {
+        let number = self.number;
+        let shown = format!("{} {}?{} {}", ask.method, ask.path, ask.query, ask.body.len());
+        self.world.trace.note(format_args!("client {number} asks {shown}"));
+        self.history.requested();
+        let answer = self.client.send(ask).await;
+        if self.life.is_over() {
+            return Said::Unknown;
+        }
+        let Some(answer) = answer else {
+            self.world.trace.note(format_args!("client {number} got nothing"));
+            return Said::Unknown;
+        };
+        let (status, sum) = (answer.status, hex::encode(md5(&told(&answer))));
+        self.world.trace.note(format_args!("client {number} got {status} {sum}"));
+        let is_document = answer.body.starts_with(b"<");
+        let codes = if is_document { answer.texts("Code") } else { Vec::new() };
+        let code = codes.into_iter().next().unwrap_or_default();
+        match (status, code.as_str()) {
+            (200..300, "") => Said::Yes(answer),
+            (500.., _) | (200..300, "InternalError" | "ServiceUnavailable" | "SlowDown") => {
+                Said::Unknown
+            }
+            (400, "RequestTimeout" | "IncompleteBody") | (408, _) => Said::Unknown,
+            (403, "RequestTimeTooSkewed")
+            | (409, "ConditionalRequestConflict" | "OperationAborted") => Said::Nothing,
+            (200..300, _) => Said::Yes(answer),
+            (_, code) => Said::No(status, code.to_owned()),
+        }
+    }
+
+    pub(crate) fn complain(&self, what: String) {
+        self.history.complain(format!("client {}: {what}", self.number));
+    }
+
+    /// Ends a call that was not answered by a success.
+    pub(crate) fn settle(&self, call: u64, said: Said, what: &str) {
+        match said {
+            Said::Unknown => {}
+            Said::Nothing => self.history.forget(call),
+            Said::No(412, _) => self.history.end(call, Came::Refused),
+            Said::No(404 | 405, _) => self.history.end(call, Came::Missing),
+            Said::No(status, code) => {
+                self.complain(format!("{what} was answered {status} {code}"));
+                self.history.forget(call);
+            }
+            Said::Yes(answer) => {
+                self.complain(format!("{what} was answered {} {}", answer.status, answer.text()));
+                self.history.forget(call);
+            }
+        }
+    }
+}
+
+/// What of an answer's body is the same whenever it is asked for: ids of requests are not.
+fn told(answer: &Answer) -> Vec<u8> {
+    match answer.status {
+        200..300 => answer.body.to_vec(),
+        _ => answer.texts("Code").concat().into_bytes(),
+    }
+}
+
+/// As it goes into a query.
+pub(crate) fn encoded(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+    let byte = |byte: u8| {
+        if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }
+    };
+    text.bytes().map(byte).collect()
+}

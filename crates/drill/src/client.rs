@@ -1,0 +1,123 @@
+//! One who asks a gateway, over connections that may be cut.
+
+use crate::{
+    ask::Ask,
+    wire::{CutWire, UNDER_WAY},
+};
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
+use hyper::{
+    HeaderMap,
+    client::conn::http1::{SendRequest, handshake},
+};
+use hyper_util::rt::TokioIo;
+use ripstop_delay::Dice;
+use ripstop_listen::Handed;
+use std::time::Duration;
+use tokio::{sync::mpsc, time::timeout};
+
+/// How long a client waits for an answer.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+/// How connections fare, in a thousand.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Weather {
+    pub(crate) lags: u32,
+    pub(crate) cuts: u32,
+}
+
+/// An answer that came whole.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    pub(crate) fn etag(&self) -> Option<String> {
+        self.header("etag").map(|etag| etag.trim_matches('"').to_owned())
+    }
+
+    pub(crate) fn version(&self) -> Option<String> {
+        self.header("x-amz-version-id").map(str::to_owned)
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// The texts of all elements of a name, in their order.
+    pub(crate) fn texts(&self, name: &str) -> Vec<String> {
+        texts(&self.text(), name)
+    }
+}
+
+/// The texts of all elements of a name in a document.
+pub(crate) fn texts(document: &str, name: &str) -> Vec<String> {
+    let (begin, end) = (format!("<{name}>"), format!("</{name}>"));
+    let parts = document.split(&begin).skip(1);
+    let text = |part: &str| part.split(&end).next().unwrap_or_default().to_owned();
+    parts.map(|part| text(part).replace("&quot;", "\"")).collect()
+}
+
+/// One connection after the other, one request at a time.
+#[derive(Debug)]
+pub(crate) struct DrillClient {
+    port: mpsc::Sender<Handed>,
+    sender: Option<SendRequest<Full<Bytes>>>,
+    pub(crate) dice: Dice,
+    weather: Weather,
+    number: u8,
+}
+
+impl DrillClient {
+    pub(crate) fn new(
+        port: mpsc::Sender<Handed>,
+        dice: Dice,
+        weather: Weather,
+        number: u8,
+    ) -> Self {
+        Self { port, sender: None, dice, weather, number }
+    }
+
+    async fn connect(&mut self) -> Option<SendRequest<Full<Bytes>>> {
+        let (mine, end) = tokio::io::duplex(UNDER_WAY);
+        let address = Some([192, 0, 2, self.number].into());
+        self.port.send(Handed { end, address }).await.ok()?;
+        let dice = Dice::new(self.dice.next_u64());
+        let Weather { lags, cuts } = self.weather;
+        let wire = CutWire::new(mine, dice, lags, cuts);
+        let (sender, connection) = handshake(TokioIo::new(wire)).await.ok()?;
+        ripstop_host::spawn(async move {
+            let _ = connection.await;
+        });
+        Some(sender)
+    }
+
+    /// Asks, and waits for the whole answer; nothing if none came.
+    pub(crate) async fn send(&mut self, ask: Ask) -> Option<Answer> {
+        let answer = timeout(PATIENCE, self.exchange(ask)).await.ok().flatten();
+        if answer.is_none() {
+            self.sender = None;
+        }
+        answer
+    }
+
+    async fn exchange(&mut self, ask: Ask) -> Option<Answer> {
+        let mut sender = match self.sender.take().filter(|sender| !sender.is_closed()) {
+            Some(sender) => sender,
+            None => self.connect().await?,
+        };
+        sender.ready().await.ok()?;
+        let response = sender.send_request(ask.sign()).await.ok()?;
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.ok()?.to_bytes();
+        self.sender = Some(sender);
+        Some(Answer { status: parts.status.as_u16(), headers: parts.headers, body })
+    }
+}

@@ -1,0 +1,95 @@
+//! What is there when no gateway is: nodes, the bytes of the catalog's disk, the wall clock.
+
+use crate::{
+    held::Held,
+    node::Manner,
+    plan::{Fault, Plan},
+    trace::Trace,
+};
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+/// Where the wall clock begins: far from now, so that a look at another clock shows.
+const WALL: Duration = Duration::from_hours(24 * 365 * 80);
+
+/// Everything that outlives a gateway.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) trace: Trace,
+    nodes: Vec<Mutex<Held>>,
+    manners: Mutex<Vec<Manner>>,
+    down: Mutex<Vec<bool>>,
+    disk: Mutex<Vec<u8>>,
+    wall: Mutex<SystemTime>,
+}
+
+fn lock<T>(part: &Mutex<T>) -> MutexGuard<'_, T> {
+    part.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl World {
+    pub(crate) fn new(plan: &Plan, trace: Trace) -> Self {
+        let held = (0..plan.nodes).map(|node| Mutex::new(Held::new(plan.seed, node)));
+        Self {
+            trace,
+            nodes: held.collect(),
+            manners: Mutex::new(vec![Manner::default(); plan.nodes]),
+            down: Mutex::new(vec![false; plan.nodes]),
+            disk: Mutex::new(Vec::new()),
+            wall: Mutex::new(UNIX_EPOCH + WALL),
+        }
+    }
+
+    pub(crate) fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub(crate) fn held(&self, node: usize) -> MutexGuard<'_, Held> {
+        lock(&self.nodes[node])
+    }
+
+    pub(crate) fn manner(&self, node: usize) -> Manner {
+        lock(&self.manners)[node]
+    }
+
+    pub(crate) fn is_down(&self, node: usize) -> bool {
+        lock(&self.down)[node]
+    }
+
+    pub(crate) fn set_down(&self, node: usize, is_down: bool) {
+        self.trace.note(format_args!("node {node} is down: {is_down}"));
+        lock(&self.down)[node] = is_down;
+    }
+
+    /// From now on nodes behave as these faults say.
+    pub(crate) fn harm(&self, victim: usize, faults: &[(u64, Fault)]) {
+        for (node, manner) in lock(&self.manners).iter_mut().enumerate() {
+            *manner = Manner::of(node, victim, faults);
+        }
+    }
+
+    /// From now on all nodes are well.
+    pub(crate) fn heal(&self) {
+        self.harm(0, &[]);
+        lock(&self.down).fill(false);
+    }
+
+    /// What the disk of the catalog holds.
+    pub(crate) fn disk(&self) -> Vec<u8> {
+        lock(&self.disk).clone()
+    }
+
+    pub(crate) fn set_disk(&self, content: Vec<u8>) {
+        *lock(&self.disk) = content;
+    }
+
+    pub(crate) fn wall(&self) -> SystemTime {
+        *lock(&self.wall)
+    }
+
+    pub(crate) fn set_wall(&self, shown: SystemTime) {
+        *lock(&self.wall) = shown;
+    }
+}

@@ -1,0 +1,200 @@
+//! What a client changes.
+
+use crate::{
+    actor::{Actor, BUCKETS, KEEPS, KEYS, Name, PART, STRIPE, Said, encoded},
+    ask::{Ask, md5},
+    client::texts,
+    history::{Came, Deed, When},
+};
+use bytes::Bytes;
+
+impl Actor {
+    pub(crate) async fn put(&mut self, when: When) {
+        let name = self.name();
+        let content = self.content(u64::MAX);
+        self.put_at(name, content, when).await;
+    }
+
+    pub(crate) async fn put_if_the_same(&mut self) {
+        let name = self.name();
+        let Some(etag) = self.head(name).await else { return };
+        let content = self.content(u64::MAX);
+        self.put_at(name, content, When::Matches { etag }).await;
+    }
+
+    pub(crate) async fn put_at(&mut self, (bucket, key): Name, content: Bytes, when: When) {
+        let etag = hex::encode(md5(&content));
+        self.history.store(&etag, content.clone());
+        let mut ask = Ask::new("PUT", bucket, key).body(content);
+        ask.signs_body = self.below(2) == 0;
+        let ask = match &when {
+            When::Always => ask,
+            When::Absent => ask.header("if-none-match", "*"),
+            When::Matches { etag } => ask.header("if-match", format!("\"{etag}\"")),
+        };
+        let deed = Deed::Put { etag: etag.clone(), when };
+        let call = self.history.begin(self.number, bucket, key, deed);
+        match self.ask(ask).await {
+            Said::Yes(answer) => {
+                if answer.etag().as_ref() != Some(&etag) {
+                    self.complain(format!("a put of {etag} was answered {:?}", answer.etag()));
+                }
+                self.history.end(call, Came::Done { version: answer.version() });
+            }
+            said => self.settle(call, said, "a put"),
+        }
+    }
+
+    pub(crate) async fn delete(&mut self) {
+        let (bucket, key) = self.name();
+        let call = self.history.begin(self.number, bucket, key, Deed::Delete);
+        match self.ask(Ask::new("DELETE", bucket, key)).await {
+            Said::Yes(answer) => {
+                self.history.end(call, Came::Done { version: answer.version() });
+            }
+            said => self.settle(call, said, "a deletion"),
+        }
+    }
+
+    pub(crate) async fn delete_many(&mut self) {
+        let bucket = BUCKETS[self.below(2) as usize];
+        let picked = self.below(1 << KEYS.len());
+        let keys = KEYS.iter().enumerate().filter(|(at, _)| picked >> at & 1 == 1);
+        let keys: Vec<&str> = keys.map(|(_, key)| *key).collect();
+        if keys.is_empty() {
+            return;
+        }
+        let objects: String =
+            keys.iter().map(|key| format!("<Object><Key>{key}</Key></Object>")).collect();
+        let begin = |key: &&str| self.history.begin(self.number, bucket, key, Deed::Delete);
+        let calls: Vec<u64> = keys.iter().map(begin).collect();
+        let document = format!("<Delete>{objects}</Delete>");
+        let ask = Ask::new("POST", bucket, "").query("delete=").document(document);
+        match self.ask(ask).await {
+            Said::Yes(answer) => {
+                let deleted = answer.texts("Deleted");
+                for (key, call) in keys.iter().zip(calls) {
+                    let of_key = |one: &&String| texts(one, "Key") == [*key];
+                    let Some(one) = deleted.iter().find(of_key) else { continue };
+                    let version = texts(one, "DeleteMarkerVersionId").into_iter().next();
+                    self.history.end(call, Came::Done { version });
+                }
+            }
+            Said::Nothing => calls.iter().for_each(|call| self.history.forget(*call)),
+            Said::Unknown => {}
+            Said::No(status, code) => {
+                self.complain(format!("deletions were answered {status} {code}"));
+            }
+        }
+    }
+
+    pub(crate) async fn copy(&mut self) {
+        let (from, to) = (self.name(), self.name());
+        if from == to {
+            return;
+        }
+        let Some(etag) = self.head(from).await else { return };
+        let ask = Ask::new("PUT", to.0, to.1)
+            .header("x-amz-copy-source", format!("/{}/{}", from.0, from.1))
+            .header("x-amz-copy-source-if-match", format!("\"{etag}\""))
+            .header("x-amz-metadata-directive", "REPLACE")
+            .header("x-amz-tagging-directive", "REPLACE");
+        let seen = self.history.begin(self.number, from.0, from.1, Deed::See);
+        let deed = Deed::Put { etag: etag.clone(), when: When::Always };
+        let call = self.history.begin(self.number, to.0, to.1, deed);
+        match self.ask(ask).await {
+            Said::Yes(answer) => {
+                let told = answer.texts("ETag");
+                if told.iter().map(|told| told.trim_matches('"')).ne([etag.as_str()]) {
+                    self.complain(format!("a copy of {etag} was answered {told:?}"));
+                }
+                self.history.end(call, Came::Done { version: answer.version() });
+                self.history.end(seen, Came::Found { etag });
+            }
+            Said::Nothing | Said::No(412, _) => self.history.forget(call),
+            Said::No(404, _) => {
+                self.history.forget(call);
+                self.history.end(seen, Came::Missing);
+            }
+            said => self.settle(call, said, "a copy"),
+        }
+    }
+
+    pub(crate) async fn multipart(&mut self) {
+        let (bucket, key) = self.name();
+        let ask = Ask::new("POST", bucket, key).query("uploads=");
+        let Said::Yes(answer) = self.ask(ask).await else { return };
+        let Some(id) = answer.texts("UploadId").into_iter().next() else {
+            return self.complain("an upload has no id".into());
+        };
+        let count = 1 + self.below(3);
+        let (mut parts, mut sums, mut whole) = (String::new(), Vec::new(), Vec::new());
+        for number in 1..=count {
+            let len = PART + self.below(STRIPE);
+            let content = self.content_of(len);
+            let query = format!("partNumber={number}&uploadId={}", encoded(&id));
+            let ask = Ask::new("PUT", bucket, key).query(query).body(content.clone());
+            let sum = md5(&content);
+            let Said::Yes(answer) = self.ask(ask).await else { return };
+            if answer.etag() != Some(hex::encode(sum)) {
+                self.complain(format!("a part was answered {:?}", answer.etag()));
+            }
+            let etag = hex::encode(sum);
+            parts += &format!("<Part><PartNumber>{number}</PartNumber><ETag>{etag}</ETag></Part>");
+            sums.extend(sum);
+            whole.extend_from_slice(&content);
+        }
+        let query = format!("uploadId={}", encoded(&id));
+        if self.below(5) == 0 {
+            self.ask(Ask::new("DELETE", bucket, key).query(query)).await;
+            return;
+        }
+        let etag = format!("{}-{count}", hex::encode(md5(&sums)));
+        self.history.store(&etag, whole.into());
+        let document = format!("<CompleteMultipartUpload>{parts}</CompleteMultipartUpload>");
+        let ask = Ask::new("POST", bucket, key).query(query).document(document);
+        let deed = Deed::Put { etag: etag.clone(), when: When::Always };
+        let call = self.history.begin(self.number, bucket, key, deed);
+        match self.ask(ask).await {
+            Said::Yes(answer) => {
+                let told = answer.texts("ETag");
+                if told.iter().map(|told| told.trim_matches('"')).ne([etag.as_str()]) {
+                    self.complain(format!("an upload of {etag} ended with {}", answer.text()));
+                }
+                self.history.end(call, Came::Done { version: answer.version() });
+            }
+            Said::No(404, code) => {
+                self.complain(format!("an upload's end was answered {code}"));
+                self.history.forget(call);
+            }
+            said => self.settle(call, said, "an upload's end"),
+        }
+    }
+
+    pub(crate) async fn tag(&mut self) {
+        let (bucket, key) = self.name();
+        let tag = format!("{:x}", self.dice().next_u64());
+        let document = format!(
+            "<Tagging><TagSet><Tag><Key>t</Key><Value>{tag}</Value></Tag></TagSet></Tagging>"
+        );
+        let call = self.history.begin(self.number, bucket, key, Deed::Tag { tag });
+        let ask = Ask::new("PUT", bucket, key).query("tagging=").document(document);
+        match self.ask(ask).await {
+            Said::Yes(_) => self.history.end(call, Came::Done { version: None }),
+            said => self.settle(call, said, "a tag"),
+        }
+    }
+
+    pub(crate) async fn delete_version(&mut self) {
+        let pick = self.dice().next_u64();
+        let Some((key, version)) = self.history.version(KEEPS, pick) else { return };
+        let query = format!("versionId={}", encoded(&version));
+        let deed = Deed::DeleteVersion { version };
+        let call = self.history.begin(self.number, KEEPS, &key, deed);
+        match self.ask(Ask::new("DELETE", KEEPS, &key).query(query)).await {
+            // The version that is told is the one that went.
+            Said::Yes(_) => self.history.end(call, Came::Done { version: None }),
+            said => self.settle(call, said, "a version's deletion"),
+        }
+    }
+}

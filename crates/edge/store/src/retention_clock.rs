@@ -1,0 +1,32 @@
+use crate::Store;
+use ripstop_host::unix_ms;
+use std::time::Instant;
+
+/// By what time retentions are judged. The wall clock may jump, and must not end one: by this clock
+/// no more time passes than by the steady one since the store was opened. Where the wall clock was
+/// wrong then, so is this.
+#[derive(Debug)]
+pub(crate) struct RetentionClock {
+    begun: Instant,
+    begun_ms: u64,
+}
+
+impl RetentionClock {
+    pub(crate) fn start() -> Self {
+        Self { begun: ripstop_host::now(), begun_ms: unix_ms() }
+    }
+
+    fn now_ms(&self) -> u64 {
+        let passed = ripstop_host::since(self.begun).as_millis();
+        let steady_ms = self.begun_ms.saturating_add(u64::try_from(passed).unwrap_or(u64::MAX));
+        unix_ms().min(steady_ms)
+    }
+}
+
+impl Store {
+    /// The time by which it is judged whether a retention is over, milliseconds since 1970: never
+    /// later than the wall clock's, nor than the steady clock allows since the store was opened.
+    pub fn retention_now_ms(&self) -> u64 {
+        self.inner.retention_clock.now_ms()
+    }
+}
