@@ -114,10 +114,8 @@ def test_garbage_is_answered_or_dropped_and_others_are_served(endpoint, client, 
 
 def test_what_is_not_offered_says_so(client, bucket):
     status = s3.status_of(
-        client.put_bucket_lifecycle_configuration,
+        client.put_bucket_accelerate_configuration,
         Bucket=bucket,
-        LifecycleConfiguration={
-            "Rules": [{"ID": "r", "Status": "Enabled", "Filter": {"Prefix": ""}, "Expiration": {"Days": 1}}]
-        },
+        AccelerateConfiguration={"Status": "Enabled"},
     )
     assert status in (200, 405, 501)

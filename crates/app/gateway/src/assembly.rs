@@ -14,7 +14,7 @@ use ripstop_catalog::{Catalog, CatalogError, Change, Embedded, Grouped};
 use ripstop_delay::{DelayModel, Preset, Recorded, Replay};
 use ripstop_gateway::NodeSpec;
 use ripstop_hot::{HotPool, HotTier};
-use ripstop_keeper::Keeper;
+use ripstop_keeper::{Keeper, LifecycleReader};
 use ripstop_model::{NodeId, PoolId};
 use ripstop_node::{
     AdmitError, BucketCredentials, BucketNode, BucketSettings, Delay, DelayFactor, Directory,
@@ -23,6 +23,7 @@ use ripstop_node::{
 use ripstop_recording::Beginning;
 use ripstop_roster::{PoolGauges, PoolNames, Roster};
 use ripstop_runtime::{Aftermaths, Memory, Origin, Pins, Pool, PoolNode, Seals, Spent, aftermaths};
+use ripstop_s3::{LIFECYCLE_DOCUMENT, lifecycle_rules};
 use ripstop_store::{POOL_NAME_PREFIX, Store, identity};
 use std::{
     collections::BTreeMap,
@@ -195,6 +196,7 @@ pub async fn assemble_over(
         settings,
     );
     let keeper = Keeper::begin(store.clone(), aftermath, config.keeper.clone());
+    keeper.follow_rules(LifecycleReader { document: LIFECYCLE_DOCUMENT, read: lifecycle_rules });
     let watched = watch_pools(&rosters, &pools, &keeper);
     Ok(Assembly {
         catalog: embedded,

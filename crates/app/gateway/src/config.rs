@@ -19,6 +19,7 @@ mod tenant;
 mod tier;
 mod units;
 mod variable;
+mod webhook;
 
 pub use address::{AdminAddress, TlsFiles};
 pub use describe::describe;
@@ -33,6 +34,7 @@ pub use tenant::{TenantConfig, TenantNumbers, shaping};
 pub(crate) use tier::KV_TIER;
 pub use tier::TierConfig;
 pub use units::Size;
+pub use webhook::WebhookConfig;
 
 use anyhow::{Context as _, Result};
 use std::path::Path;

@@ -35,6 +35,7 @@ mod store_key;
 mod telemetry;
 mod tiers;
 mod watch;
+mod webhook;
 
 pub use admin_port::{AdminPort, Kept, Lines};
 pub use assembly::{

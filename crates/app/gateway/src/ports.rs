@@ -29,6 +29,7 @@ pub(crate) struct Ports {
     pub admin: AdminAddress,
     pub admin_settings: AdminSettings,
     pub kv: Option<KvPort>,
+    pub website: Option<TcpListener>,
 }
 
 impl Ports {
@@ -46,6 +47,10 @@ impl Ports {
             Some(kv) => Some(KvPort::open(kv).await?),
             None => None,
         };
+        let website = match config.website_listen {
+            Some(address) => Some(bind(address, "gateway.website_listen").await?),
+            None => None,
+        };
         let listener = bind(config.listen, "gateway.listen").await?;
         let listen = listener.local_addr()?;
         let (admin_listener, admin) = match &config.admin {
@@ -60,12 +65,16 @@ impl Ports {
                 (Listener::from(listener), AdminAddress::Unix(std::path::absolute(path)?))
             }
         };
-        let ports = Self { listener, listen, tls, admin_listener, admin, admin_settings, kv };
+        let ports =
+            Self { listener, listen, tls, admin_listener, admin, admin_settings, kv, website };
         ports.warn();
         Ok(ports)
     }
 
     fn warn(&self) {
+        if let Some(address) = self.website.as_ref().and_then(|it| it.local_addr().ok()) {
+            tracing::info!(listen = %address, "websites are served");
+        }
         if self.tls.is_none() && !self.listen.ip().is_loopback() {
             tracing::warn!(
                 listen = %self.listen,

@@ -16,6 +16,7 @@ use crate::{
     telemetry::{Telemetry, append_task_logs},
     tiers,
     watch::VERSION,
+    webhook,
 };
 use anyhow::{Context as _, Result};
 use ripstop_identity::Credentials;
@@ -23,6 +24,7 @@ use ripstop_listen::{Pressure, Tls};
 use ripstop_recording::{Recorder, RecorderSettings};
 use ripstop_roster::TaskLogFile;
 use ripstop_runtime::Memory;
+use ripstop_s3::Webhooks;
 use ripstop_telemetry::{Admin, NamedTier, init_logs, serve_admin};
 use std::{fmt, fs, io::IsTerminal as _, net::SocketAddr, path::PathBuf, sync::Arc, time::Instant};
 use tokio::sync::Notify;
@@ -72,6 +74,7 @@ pub struct Gateway {
     task_logs: Vec<TaskLogFile>,
     folder: DataFolder,
     started: Instant,
+    webhooks: Webhooks,
 }
 
 impl fmt::Debug for Gateway {
@@ -90,7 +93,8 @@ pub fn log_as(config: &Config) -> Result<()> {
 
 /// Serves until it is told to stop.
 pub async fn serve(config: Config, start: Start, signals: Signals) -> Result<()> {
-    Gateway::open(config, start).await?.serve(signals).await
+    let gateway = Gateway::open(config, start).await?;
+    Box::pin(gateway.serve(signals)).await
 }
 
 impl Gateway {
@@ -102,6 +106,7 @@ impl Gateway {
         let is_new = !config.data.join(CATALOG_FILE).exists();
         let (keys, origin) = credentials::load(&config.credentials)?;
         let ports = Ports::open(&config).await?;
+        let webhooks = webhook::begin(&config)?;
         let recorder = start.record.as_ref().map(record).transpose()?;
         let telemetry = Telemetry::new(config.metrics, recorder.clone());
         let begun = begin(&config, &telemetry, &start, is_new).await;
@@ -124,6 +129,7 @@ impl Gateway {
             task_logs,
             folder,
             started,
+            webhooks,
         })
     }
 
@@ -169,7 +175,11 @@ impl Gateway {
         let admin = serve_admin(ports.admin_listener, desk, ports.admin_settings, stop.clone());
         let admin_served = ripstop_host::spawn(admin);
         let kv = ports.kv.map(|kv| kv.serve(config.stop_within, &telemetry, stop.clone()));
-        let settings = s3_settings(&config, self.connections_max, ports.tls, &assembly.memory);
+        let webhooks = self.webhooks;
+        let of_website = ports.website.as_ref().map_or(0, |_| self.connections_max / 4);
+        let connections_max = self.connections_max - of_website;
+        let settings = s3_settings(&config, connections_max, ports.tls, &assembly.memory);
+        let settings = ripstop_s3::FrontSettings { webhooks, ..settings };
         let stopping = stop.clone();
         let stopped = async {
             stopping.cancelled().await;
@@ -177,8 +187,19 @@ impl Gateway {
         };
         let (keyring, observer) = (reload.keyring(), Arc::new(telemetry));
         let store = assembly.store.clone();
+        let sites = ports.website.map(|listener| {
+            let settings = website_settings(&settings, &config, of_website);
+            let (store, keyring) = (store.clone(), keyring.clone());
+            let (observer, stop) = (observer.clone(), stop.clone());
+            let sites =
+                ripstop_s3::serve_website(listener, store, keyring, settings, observer, stop);
+            ripstop_host::spawn(sites)
+        });
         let served = ripstop_s3::serve(ports.listener, store, keyring, settings, observer, stop);
         let ((), stopped) = tokio::join!(served, stopped);
+        if let Some(sites) = sites {
+            sites.await?;
+        }
         admin_served.await?;
         if let Some(kv) = kv {
             kv.await?;
@@ -296,6 +317,7 @@ fn s3_settings(
         signature_v2: config.signature_v2,
         object_ownership: config.object_ownership,
         domain: config.domain.clone(),
+        access_log_every: config.access_log_every,
         connections_max,
         connections_per_address_max: config.connections_per_address_max,
         trusted_proxies: config.trusted_proxies.clone(),
@@ -308,6 +330,22 @@ fn s3_settings(
         pages_memory_max: config.face_memory(),
         extents_memory_max: config.face_memory(),
         ..ripstop_s3::FrontSettings::default()
+    }
+}
+
+/// Bytes of lists of where objects' bytes are, for websites.
+const WEBSITE_EXTENTS_MEMORY_MAX: usize = 4 << 20;
+
+fn website_settings(
+    s3: &ripstop_s3::FrontSettings,
+    config: &Config,
+    connections_max: usize,
+) -> ripstop_s3::FrontSettings {
+    ripstop_s3::FrontSettings {
+        website_domain: config.website_domain.clone(),
+        connections_max: connections_max.max(1),
+        extents_memory_max: WEBSITE_EXTENTS_MEMORY_MAX,
+        ..s3.clone()
     }
 }
 

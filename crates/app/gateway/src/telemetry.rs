@@ -37,6 +37,7 @@ impl Telemetry {
         metrics.watch_memory(assembly.memory.clone(), memory_max);
         metrics.watch_spent(assembly.spent.clone());
         let pools = assembly.pools.iter().map(|(name, pool)| (name.clone(), pool.id()));
+        metrics.watch_aged(assembly.keeper.aged_counts());
         metrics.watch_store(assembly.store.clone(), pools.collect());
         metrics.watch_hot(assembly.hot.clone());
     }

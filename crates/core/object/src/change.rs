@@ -327,6 +327,12 @@ pub enum Condition {
     /// There must be one told by this stripe (nobody has written since it was read): else
     /// `ConditionFailed`. Where there are versions, the one that is written to is meant.
     ToldBy(StripeId),
+    /// What the key stands for must be told by this stripe, whatever is written: else
+    /// `ConditionFailed`.
+    Latest(StripeId),
+    /// There must be one told by this stripe, and it must not be what its key stands for: else
+    /// `ConditionFailed`.
+    Superseded(StripeId),
     /// Nothing: what is put was told once, and takes its place among the versions of its key,
     /// whichever is the latest.
     AsTold,
@@ -345,7 +351,7 @@ impl Condition {
 
     /// Whether it is about what its key stands for, whatever version is written to.
     pub(crate) fn is_of_key(&self) -> bool {
-        matches!(self, Self::Absent | Self::Etag(_) | Self::Present)
+        matches!(self, Self::Absent | Self::Etag(_) | Self::Present | Self::Latest(_))
     }
 
     /// Whether it holds of a key's `present` object; says why not. To what is of the key a delete
@@ -357,9 +363,13 @@ impl Condition {
                 Ok(())
             }
             (Self::Etag(etag), Some(object)) if object.attributes.etag == *etag => Ok(()),
-            (Self::ToldBy(stripe), Some(object)) if object.told_by == *stripe => Ok(()),
+            (
+                Self::ToldBy(stripe) | Self::Latest(stripe) | Self::Superseded(stripe),
+                Some(object),
+            ) if object.told_by == *stripe => Ok(()),
             (Self::Etag(_) | Self::Present, None) => Err(Refusal::NoSuchKey),
-            (Self::Absent | Self::Etag(_), Some(_)) | (Self::ToldBy(_), _) => {
+            (Self::Absent | Self::Etag(_), Some(_))
+            | (Self::ToldBy(_) | Self::Latest(_) | Self::Superseded(_), _) => {
                 Err(Refusal::ConditionFailed)
             }
         }

@@ -1,7 +1,9 @@
 //! Which rows changes may look at, so that a catalog that is asked for them over a network can
 //! fetch them before it decides.
 
-use crate::{Bucket, Change, Object, Place, Session, Tombstone, Upload, UploadedPart, bucket_of};
+use crate::{
+    Bucket, Change, Condition, Object, Place, Session, Tombstone, Upload, UploadedPart, bucket_of,
+};
 use alloc::borrow::Cow;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -142,10 +144,9 @@ impl Change {
                 named.extend(counted(bucket));
                 named.extend(put(Place::new(bucket, key), object));
             }
-            Self::DeleteObject { bucket, key, tombstone, .. } => {
+            Self::DeleteObject { bucket, key, tombstone, condition, .. } => {
                 named.extend(counted(bucket));
-                named.extend(at(Place::new(bucket, key)));
-                named.extend(told(Place::new(bucket, key), tombstone.as_ref()));
+                named.extend(removed(Place::new(bucket, key), tombstone.as_ref(), condition));
             }
             Self::Outlive { bucket, key, .. } => named.extend(standing(bucket, key)),
             Self::Bury { bucket, key, tombstone, .. } => {
@@ -231,6 +232,20 @@ fn put<'a>(place: Place<'a>, object: &'a Object) -> Vec<Named<'a>> {
     let mut named = FoundRow::Object(object).names();
     named.extend(at(place.clone()).into_iter().chain(among(&place)));
     named.push(Named::Outlived(object.told_by, place));
+    named
+}
+
+/// What the removal of an object looks at.
+fn removed<'a>(
+    place: Place<'a>,
+    tombstone: Option<&'a Tombstone>,
+    condition: &Condition,
+) -> Vec<Named<'a>> {
+    let mut named = told(place.clone(), tombstone);
+    if matches!(condition, Condition::Superseded(_)) {
+        named.extend(among(&place));
+    }
+    named.extend(at(place));
     named
 }
 

@@ -48,7 +48,8 @@ impl Keeper {
         Ok(expire(&Round::by_hand(self), before_ms).await?)
     }
 
-    async fn expire_one(&self, upload: ListedUpload) -> Result<bool, StoreError> {
+    /// Aborts an upload; answers whether it was there.
+    pub(crate) async fn expire_one(&self, upload: ListedUpload) -> Result<bool, StoreError> {
         match self.store().abort_upload(&upload.id).await {
             Ok(()) => Ok(true),
             // Another was quicker.

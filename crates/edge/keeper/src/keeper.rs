@@ -1,6 +1,7 @@
 use crate::{
     cleaning::Cleanings,
     lease::Upkeep,
+    lifecycle::AgedCounts,
     mend::Mends,
     mover::{MoveProgress, Movers},
     settings::KeeperSettings,
@@ -26,6 +27,7 @@ struct Inner {
     mends: Mends,
     movers: Movers,
     cleanings: Cleanings,
+    ages: Arc<AgedCounts>,
 }
 
 /// Who a round is done for, which does not keep it.
@@ -42,8 +44,8 @@ impl Owner {
 impl Keeper {
     /// A keeper that does nothing by itself.
     pub(crate) fn of(store: Store, settings: KeeperSettings) -> Self {
-        let (upkeep, mends, movers, cleanings) = Default::default();
-        let inner = Inner { store, settings, upkeep, mends, movers, cleanings };
+        let (upkeep, mends, movers, cleanings, ages) = Default::default();
+        let inner = Inner { store, settings, upkeep, mends, movers, cleanings, ages };
         Self { inner: Arc::new(inner) }
     }
 
@@ -91,6 +93,10 @@ impl Keeper {
 
     pub(crate) fn cleanings(&self) -> &Cleanings {
         &self.inner.cleanings
+    }
+
+    pub(crate) fn ages(&self) -> &Arc<AgedCounts> {
+        &self.inner.ages
     }
 
     pub(crate) fn keeping(&self) -> Keeping<'_> {

@@ -2,7 +2,8 @@
 //!
 //! A [`Keeper`] notes what became of writes after their answer, sweeps garbage, leftovers and
 //! what nothing claims, mends what lacks fragments, writes small objects together that are alone
-//! or among dead ones, moves fragments to where a plan wants them, aborts old uploads, and
+//! or among dead ones, moves fragments to where a plan wants them, aborts old uploads, removes what
+//! is due by the rules of buckets, and
 //! checks everything when it is asked to. All of it goes in one kind of round (`round`): a job
 //! has its turn again and again while somebody has the keeper, goes through a listing page by
 //! page, at a pace, and, where several gateways share a catalog, under the one lease
@@ -39,6 +40,7 @@ mod garbage;
 mod keeper;
 mod lease;
 mod leftovers;
+mod lifecycle;
 mod listing;
 mod mend;
 mod misfit;
@@ -56,6 +58,7 @@ pub use cleaning::{Cleaned, PacksGauge};
 pub use complete::{CompleteReport, complete};
 pub use keeper::Keeper;
 pub use lease::UPKEEP;
+pub use lifecycle::{Aged, AgedCounts, LifecycleReader};
 pub use mover::MoveProgress;
 pub use rebuild::{
     RebuildError, RebuildProgress, RebuildReport, Roll, ScratchError, SurveyedNode, SurveyedPool,

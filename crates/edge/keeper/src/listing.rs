@@ -155,6 +155,38 @@ impl Listing for Places {
     }
 }
 
+/// Versions of a bucket's keys that begin alike, by key and the latest first; none of a bucket that
+/// is gone.
+#[derive(Debug)]
+pub(crate) struct Versions {
+    /// Where it goes on; nowhere after the last page.
+    next: Option<ListingRequest>,
+}
+
+impl Versions {
+    pub(crate) fn below(bucket: String, prefix: String) -> Self {
+        Self { next: Some(ListingRequest { prefix, ..whole(bucket) }) }
+    }
+}
+
+impl Listing for Versions {
+    type Row = ListedVersion;
+
+    async fn page(
+        &mut self,
+        catalog: &dyn Catalog,
+    ) -> Result<Option<Vec<ListedVersion>>, CatalogError> {
+        let Some(request) = self.next.clone() else { return Ok(None) };
+        let page = match catalog.versions(&request).await {
+            Err(CatalogError::Refused(Refusal::NoSuchBucket)) => return Ok(None),
+            page => page?,
+        };
+        let after_upload = page.next_upload.unwrap_or_default();
+        self.next = page.next.map(|after| ListingRequest { after, after_upload, ..request });
+        Ok(Some(page.versions))
+    }
+}
+
 /// Uploads of a bucket, by key; none of a bucket that is gone.
 #[derive(Debug)]
 pub(crate) struct Uploads {
@@ -164,7 +196,12 @@ pub(crate) struct Uploads {
 
 impl Uploads {
     pub(crate) fn of(bucket: String) -> Self {
-        Self { next: Some(whole(bucket)) }
+        Self::below(bucket, String::new())
+    }
+
+    /// Only those of keys that begin with this.
+    pub(crate) fn below(bucket: String, prefix: String) -> Self {
+        Self { next: Some(ListingRequest { prefix, ..whole(bucket) }) }
     }
 }
 

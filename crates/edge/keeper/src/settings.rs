@@ -1,3 +1,4 @@
+use ripstop_lifecycle::Day;
 use ripstop_placement::moving::{HOME_AFTER, MOVE_RATE_MAX};
 use std::time::Duration;
 
@@ -30,6 +31,10 @@ pub struct KeeperSettings {
     /// pool's stripes over, before stripes that others stood in for are brought home. Default 1
     /// minute.
     pub home_after: Duration,
+    /// How often buckets are gone through for what is due by their rules; 0: never. Default 1 hour.
+    pub lifecycle_every: Duration,
+    /// How long a day of these rules is. Default: that of the calendar; shorter ones are for tests.
+    pub lifecycle_day: Day,
 }
 
 impl Default for KeeperSettings {
@@ -43,6 +48,8 @@ impl Default for KeeperSettings {
             clean_every: Duration::from_mins(1),
             clean_rate_max: CLEAN_RATE_MAX,
             home_after: HOME_AFTER,
+            lifecycle_every: Duration::from_hours(1),
+            lifecycle_day: Day::STANDARD,
         }
     }
 }

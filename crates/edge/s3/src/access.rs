@@ -96,10 +96,12 @@ fn forwarded(text: &str) -> Option<IpAddr> {
 /// What a request's line says beside what the observer is told.
 #[derive(Debug)]
 pub(crate) struct Note {
-    client: Client,
+    pub(crate) client: Client,
     agent: String,
     /// Bytes of path and method.
     shown: usize,
+    /// The request's id.
+    pub(crate) id: String,
     /// What is asked for.
     pub(crate) operation: S3Operation,
     /// Who signed.
@@ -107,7 +109,7 @@ pub(crate) struct Note {
     /// Who is said to have signed, where the signature is wrong.
     claimed_key: Option<String>,
     /// The error that was answered.
-    error_code: Option<&'static str>,
+    pub(crate) error_code: Option<&'static str>,
 }
 
 impl Note {
@@ -119,6 +121,7 @@ impl Note {
             client,
             agent,
             shown,
+            id: String::new(),
             operation: S3Operation::Unknown,
             access_key: None,
             claimed_key: None,

@@ -7,7 +7,7 @@ mod action;
 
 use crate::{
     error::{Code, Outcome},
-    gate::{BucketAccess, Circumstances, Gate, KnownBuckets, Need, Signing},
+    gate::{BucketAccess, Circumstances, Gate, KnownAccess, Need, Signing},
     op::{COPY_SOURCE, Row, S3Operation, Selector, Signer, copy_source, named_setting},
     tagging,
     uri::{Query, Target},
@@ -22,7 +22,7 @@ use std::{net::IpAddr, sync::Arc};
 #[derive(Clone, Copy)]
 pub(crate) struct Archive<'a> {
     pub(crate) store: &'a Store,
-    pub(crate) known: &'a KnownBuckets,
+    pub(crate) known: &'a KnownAccess,
     /// The account of the store.
     pub(crate) store_account: &'a Arc<str>,
     pub(crate) region: &'a str,

@@ -105,7 +105,7 @@ pub(crate) fn none_of(tags: &str, present: Option<&Object>) -> Outcome<Condition
     match present {
         None => Ok(Condition::Absent),
         Some(object) if tag_is_in(&object.attributes.etag, tags) => Err(failed("If-None-Match")),
-        Some(object) => Ok(Condition::ToldBy(object.told_by)),
+        Some(object) => Ok(Condition::Latest(object.told_by)),
     }
 }
 

@@ -16,6 +16,10 @@ const ASCTIME: &[BorrowedFormatItem<'_>] = format_description!(
 );
 const DOCUMENT: &[BorrowedFormatItem<'_>] =
     format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
+const COMMON_LOG: &[BorrowedFormatItem<'_>] =
+    format_description!("[day]/[month repr:short]/[year]:[hour]:[minute]:[second] +0000");
+const FILE: &[BorrowedFormatItem<'_>] =
+    format_description!("[year]-[month]-[day]-[hour]-[minute]-[second]");
 const BASIC: &[BorrowedFormatItem<'_>] =
     format_description!("[year][month][day]T[hour][minute][second]Z");
 
@@ -32,6 +36,16 @@ fn at(ms: u64) -> OffsetDateTime {
 /// `Sun, 06 Nov 1994 08:49:37 GMT`.
 pub(crate) fn http(ms: u64) -> String {
     at(ms).format(&HTTP).unwrap_or_default()
+}
+
+/// `31/Jan/2026:12:00:00 +0000`.
+pub(crate) fn common_log(ms: u64) -> String {
+    at(ms).format(&COMMON_LOG).unwrap_or_default()
+}
+
+/// `2026-01-31-12-00-00`.
+pub(crate) fn file(ms: u64) -> String {
+    at(ms).format(&FILE).unwrap_or_default()
 }
 
 /// `2026-01-31T12:00:00.000Z`.

@@ -11,7 +11,9 @@ use crate::{
     date,
     error::{Code, Failure, Outcome},
     form::{Fields, Policy, Wish},
-    gate::{Gate, KnownBuckets, Signing},
+    gate::{Gate, KnownAccess, Signing},
+    known::KnownBuckets,
+    logging::Logs,
     op::{self, Desk, Input, Level, Row, Signer},
     request::{Reply, Request},
     route::route,
@@ -34,17 +36,39 @@ use std::{
 };
 use tracing::Instrument as _;
 
+/// Who is spoken to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Door {
+    /// Clients of S3.
+    S3,
+    /// Browsers, which are shown websites.
+    Website,
+}
+
+impl Door {
+    /// Its name in the log.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::S3 => "s3",
+            Self::Website => "website",
+        }
+    }
+}
+
 /// Everything that requests share.
 #[derive(Debug)]
 pub(crate) struct Front {
+    pub(crate) door: Door,
     pub(crate) store: Store,
     pub(crate) keyring: Keyring,
     /// What buckets say of who may do what.
-    pub(crate) buckets: KnownBuckets,
+    pub(crate) buckets: KnownAccess,
     /// The account of the store.
     pub(crate) account: Arc<str>,
     pub(crate) settings: Arc<FrontSettings>,
     pub(crate) allowances: Arc<Allowances>,
+    pub(crate) known: Arc<KnownBuckets>,
+    pub(crate) logs: Arc<Logs>,
     pub(crate) observer: Arc<dyn RequestObserver>,
     pub(crate) strangers: Arc<Strangers>,
     pub(crate) ids: RequestIds,
@@ -88,6 +112,7 @@ impl Front {
         let method = cut(parts.method.as_str(), METHOD_SHOWN_MAX).to_owned();
         let client = Client::of(peer, &parts.headers, &self.settings);
         let mut note = Note::new(client, &parts.headers, resource.len() + method.len());
+        note.id.clone_from(&id);
         // At the highest level: whatever is logged of a request carries its id.
         let span = tracing::error_span!(
             "request",
@@ -98,7 +123,9 @@ impl Front {
         // On the heap: as large as the largest handler's, it would be moved with each layer around
         // it.
         let crossing = Crossing::of(&parts.method, &parts.headers);
-        let crossing = crossing.and_then(|crossing| Some((crossing, self.bucket_of(&parts)?)));
+        let bucket = self.bucket_of(&parts);
+        let crossing = crossing.and_then(|crossing| Some((crossing, bucket.clone()?)));
+        let mut logged = self.logged(&parts, bucket.as_deref(), &id, client).await;
         let handled = Box::pin(self.handle(parts, incoming, client, &counts, &mut note));
         let outcome = handled.instrument(span.clone()).await;
         if note.access_key.is_some() {
@@ -140,8 +167,11 @@ impl Front {
             duration: Duration::ZERO,
             hashing: Duration::ZERO,
         };
+        if let Some(logged) = &mut logged {
+            logged.answered_with(&reply.headers);
+        }
         let (observer, strangers) = (self.observer.clone(), self.strangers.clone());
-        let watch = Watch { answered, begun, counts, observer, span, note, strangers };
+        let watch = Watch { answered, begun, counts, observer, span, note, strangers, logged };
         reply.into_response().map(|body| Watched { body, watch })
     }
 
@@ -149,6 +179,9 @@ impl Front {
     fn bucket_of(&self, parts: &Parts) -> Option<String> {
         let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let host = host.or_else(|| parts.uri.authority().map(Authority::as_str));
+        if self.door == Door::Website {
+            return Some(uri::website_bucket(host, self.settings.website_domain.as_deref()));
+        }
         Target::parse(parts.uri.path(), host, self.settings.domain.as_deref()).ok()?.bucket
     }
 
@@ -172,6 +205,9 @@ impl Front {
         counts: &Counts,
         note: &mut Note,
     ) -> Outcome<Reply> {
+        if self.door == Door::Website {
+            return self.page(parts, client, counts, note).await;
+        }
         let patience = Patience::new(self.settings.pace(&self.settings.write_pressure));
         let announced = content_length(&parts.headers)?;
         let holds_back = holds_back(&parts.headers);
@@ -191,14 +227,7 @@ impl Front {
         if !bucket.is_empty() {
             uri::check_bucket_name(&bucket)?;
         }
-        let desk = Desk {
-            store: self.store.on_behalf_of(gate.principal.tenant()),
-            settings: self.settings.clone(),
-            allowances: self.allowances.clone(),
-            gate,
-            keyring: self.keyring.clone(),
-            hashing_ns: counts.hashing_ns.clone(),
-        };
+        let desk = self.desk(gate, counts, note);
         let request = Request {
             settings: self.settings.clone(),
             held: self.allowances.documents.nothing(),
@@ -211,7 +240,23 @@ impl Front {
             scheme: client.scheme(),
             wish,
         };
-        op::run(row.operation, request, desk).await
+        // On the heap, or it would be moved with what is around it.
+        Box::pin(op::run(row.operation, request, desk)).await
+    }
+
+    /// What operations are done with for whom a gate let in.
+    pub(crate) fn desk(&self, gate: Gate, counts: &Counts, note: &Note) -> Desk {
+        Desk {
+            store: self.store.on_behalf_of(gate.principal.tenant()),
+            settings: self.settings.clone(),
+            allowances: self.allowances.clone(),
+            known: self.known.clone(),
+            gate,
+            keyring: self.keyring.clone(),
+            client: note.client.address,
+            request_id: note.id.clone(),
+            hashing_ns: counts.hashing_ns.clone(),
+        }
     }
 
     /// What is asked for by a request whose head says all of it but a document and bytes, if its
@@ -336,7 +381,7 @@ impl Front {
     }
 
     /// Where it is looked up what buckets say.
-    fn archive(&self) -> Archive<'_> {
+    pub(crate) fn archive(&self) -> Archive<'_> {
         Archive {
             store: &self.store,
             known: &self.buckets,
@@ -418,7 +463,7 @@ struct Asked {
 }
 
 /// Seconds since 1970, now.
-fn now_s() -> i64 {
+pub(crate) fn now_s() -> i64 {
     (date::now_ms() / 1000).cast_signed()
 }
 

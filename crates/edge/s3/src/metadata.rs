@@ -20,7 +20,7 @@ const USER_PREFIX: &str = "x-amz-meta-";
 /// Says that a write is to go on with an object.
 const WRITE_OFFSET: &str = "x-amz-write-offset-bytes";
 /// Where a website sends who asks for the object.
-const REDIRECT: &str = "x-amz-website-redirect-location";
+pub(crate) const REDIRECT: &str = "x-amz-website-redirect-location";
 /// Longest such place, in bytes.
 const REDIRECT_LEN_MAX: usize = 2048;
 

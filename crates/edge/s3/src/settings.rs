@@ -1,3 +1,4 @@
+use crate::Webhooks;
 use crate::gate::ObjectOwnership;
 use ripstop_envelope::ObjectKeys;
 use ripstop_listen::{Network, Pace, Pressure, Tls};
@@ -14,6 +15,13 @@ pub struct FrontSettings {
     /// Hosts `bucket.domain` name the bucket there; any other host leaves it to the path. Default
     /// none: always in the path.
     pub domain: Option<String>,
+    /// Hosts `bucket.domain` name the bucket whose website is asked for; any other host is a
+    /// bucket's name itself. Default none.
+    pub website_domain: Option<String>,
+    /// How often access logs of buckets are put into the buckets that they go to. Default 5 min.
+    pub access_log_every: Duration,
+    /// Who may be told what happens in buckets. Default nobody.
+    pub webhooks: Webhooks,
     /// The name of the one owner of all buckets and objects. Default `ripstop`.
     pub owner: String,
     /// Who owns what others put into a new bucket, unless its maker says otherwise, and so whether
@@ -100,6 +108,9 @@ impl Default for FrontSettings {
             region: "us-east-1".to_owned(),
             signature_v2: true,
             domain: None,
+            website_domain: None,
+            access_log_every: Duration::from_mins(5),
+            webhooks: Webhooks::default(),
             owner: "ripstop".to_owned(),
             object_ownership: ObjectOwnership::default(),
             connections_max: 4096,

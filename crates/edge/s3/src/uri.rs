@@ -179,6 +179,13 @@ pub(crate) fn host_bucket(host: Option<&str>, domain: Option<&str>) -> Option<St
     (!bucket.is_empty()).then(|| bucket.to_owned())
 }
 
+/// The bucket whose website a host is: by its first label below `domain`, or by the whole of it.
+pub(crate) fn website_bucket(host: Option<&str>, domain: Option<&str>) -> String {
+    let host = host.unwrap_or_default();
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    host_bucket(Some(host), domain).unwrap_or_else(|| name.to_ascii_lowercase())
+}
+
 /// Refuses names that S3 does not allow for buckets.
 pub(crate) fn check_bucket_name(name: &str) -> Outcome<()> {
     let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'.';

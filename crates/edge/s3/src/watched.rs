@@ -4,6 +4,7 @@ use crate::{
     Answered, RequestObserver,
     access::{Note, Strangers},
     body::Outgoing,
+    logging::Logged,
 };
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
@@ -41,6 +42,8 @@ pub(crate) struct Watch {
     pub(crate) span: tracing::Span,
     pub(crate) note: Note,
     pub(crate) strangers: Arc<Strangers>,
+    /// What goes into the access log of a bucket.
+    pub(crate) logged: Option<Logged>,
 }
 
 impl Drop for Watch {
@@ -51,6 +54,9 @@ impl Drop for Watch {
         answered.received = self.counts.received.load(Ordering::Relaxed);
         answered.hashing = Duration::from_nanos(self.counts.hashing_ns.load(Ordering::Relaxed));
         self.note.write(answered, &self.strangers);
+        if let Some(logged) = &self.logged {
+            logged.write(answered, self.note.access_key.as_deref(), self.note.error_code);
+        }
         self.observer.answered(answered);
     }
 }

@@ -16,7 +16,8 @@ impl Store {
         self.make_bucket(Bucket { name: name.to_owned(), ..Bucket::default() }).await
     }
 
-    /// Makes a bucket of which this is configured: its documents, and how it keeps versions.
+    /// Makes a bucket of which this is configured: its owner, its documents, and how it keeps
+    /// versions.
     pub async fn make_bucket(&self, wanted: Bucket) -> Result<(), StoreError> {
         if self.inner.catalog.bucket(&wanted.name).await?.is_some() {
             return Err(Refusal::BucketExists.into());

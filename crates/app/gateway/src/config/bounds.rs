@@ -27,6 +27,12 @@ pub(super) const AGE: RangeInclusive<Span> = spans(0, 366 * DAY);
 pub(super) const SWEEP: RangeInclusive<Span> = spans(10, DAY);
 /// From one listing of a node to the next.
 pub(super) const LIST: RangeInclusive<Span> = spans(10, 366 * DAY);
+/// From one walk by buckets' rules to the next; 0: there is none.
+pub(super) const WALK: RangeInclusive<Span> = spans(0, 366 * DAY);
+/// From one delivery of access logs to the next.
+pub(super) const DELIVERY: RangeInclusive<Span> = spans(10, DAY);
+/// How long a day of these rules is.
+pub(super) const RULE_DAY: RangeInclusive<Span> = spans(1, DAY);
 /// Bytes a second that are moved beside everything else.
 pub(super) const RATE: RangeInclusive<Size> = sizes(0, TIB);
 

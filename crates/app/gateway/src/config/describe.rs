@@ -24,6 +24,9 @@ pub fn describe(config: &Config) -> Vec<String> {
     lines.extend(config.tiers.iter().map(tier));
     lines.extend(config.tenants.iter().map(tenant));
     lines.extend(quota::describe(&config.quotas).iter().map(|quota| format!("quota of {quota}")));
+    lines.extend(config.website_listen.iter().map(|at| format!("websites on {at}")));
+    let webhooks = config.webhooks.iter();
+    lines.extend(webhooks.map(|hook| format!("webhook {}: {}", hook.name, hook.url)));
     lines.extend(config.kv.iter().map(|kv| format!("memcached on {}: {}", kv.listen, kv.place)));
     lines
 }

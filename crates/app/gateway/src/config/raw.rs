@@ -20,6 +20,16 @@ pub(super) struct Raw {
     pub tier: Vec<Tier>,
     pub quotas: Quotas,
     pub kv: Option<Kv>,
+    pub webhook: Vec<Webhook>,
+}
+
+/// A place that is told what happens in buckets.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Webhook {
+    pub name: String,
+    pub url: String,
+    pub token: Option<PathBuf>,
 }
 
 #[derive(Deserialize, Debug, Default)]
@@ -40,6 +50,9 @@ pub(super) struct Gateway {
     pub signature_v2: Option<bool>,
     pub object_ownership: Option<OwnershipName>,
     pub domain: Option<String>,
+    pub website_listen: Option<SocketAddr>,
+    pub website_domain: Option<String>,
+    pub access_log_every: Option<Span>,
     pub connections_max: Option<usize>,
     pub connections_per_address_max: Option<usize>,
     pub trusted_proxies: Vec<String>,
@@ -98,6 +111,8 @@ pub(super) struct Store {
     pub move_rate_max: Option<Size>,
     pub clean_every: Option<Span>,
     pub clean_rate_max: Option<Size>,
+    pub lifecycle_every: Option<Span>,
+    pub lifecycle_day: Option<Span>,
     pub key_file: Option<PathBuf>,
 }
 

@@ -8,9 +8,11 @@ use super::{
     tenant::{self, TenantConfig},
     tier::{self, TierConfig},
     units::Size,
+    webhook::{self, WebhookConfig},
 };
 use anyhow::{Context as _, Error, Result, bail, ensure};
 use ripstop_keeper::KeeperSettings;
+use ripstop_lifecycle::Day;
 use ripstop_listen::Network;
 use ripstop_s3::ObjectOwnership;
 use ripstop_shaping::{memory_beside_strips, memory_of_strips};
@@ -52,6 +54,12 @@ pub struct Config {
     pub object_ownership: ObjectOwnership,
     /// Under which buckets are hosts of their own.
     pub domain: Option<String>,
+    /// Where websites of buckets are served, if they are.
+    pub website_listen: Option<SocketAddr>,
+    /// Hosts below this name the bucket whose website they are.
+    pub website_domain: Option<String>,
+    /// How often access logs of buckets are delivered.
+    pub access_log_every: Duration,
     /// Without it: as many as descriptors allow.
     pub connections_max: Option<usize>,
     /// Without it: half of them, and all from this machine.
@@ -88,6 +96,8 @@ pub struct Config {
     pub quotas: Quotas,
     /// The door that speaks memcached, if there is one.
     pub kv: Option<KvConfig>,
+    /// Who may be told what happens in buckets.
+    pub webhooks: Vec<WebhookConfig>,
 }
 
 impl Config {
@@ -137,7 +147,7 @@ impl Config {
 const SCRUB_EVERY: Duration = Duration::from_hours(24);
 
 pub(super) fn resolve(raw: Raw) -> Result<Config> {
-    let Raw { gateway, store, pool, node, tenant, tier, quotas, kv } = raw;
+    let Raw { gateway, store, pool, node, tenant, tier, quotas, kv, webhook } = raw;
     let data = gateway.data.unwrap_or_else(|| "ripstop-data".into());
     let credentials = gateway.credentials.unwrap_or_else(|| data.join("credentials"));
     let memory_max = memory("store.memory_max", store.memory_max, 256 << 20)?;
@@ -184,6 +194,14 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
             },
         ),
         domain: gateway.domain,
+        website_listen: gateway.website_listen,
+        website_domain: gateway.website_domain,
+        access_log_every: bounds::span(
+            "gateway.access_log_every",
+            gateway.access_log_every,
+            Duration::from_mins(5),
+            &bounds::DELIVERY,
+        )?,
         connections_max: given("gateway.connections_max", connections, &bounds::CONNECTIONS)?,
         connections_per_address_max: given(
             "gateway.connections_per_address_max",
@@ -211,6 +229,7 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
         tenants,
         quotas: quota::resolve(quotas)?,
         kv,
+        webhooks: webhook::resolve(webhook)?,
     })
 }
 
@@ -271,6 +290,13 @@ fn store_settings(
     })
 }
 
+/// How long a day of buckets' rules is.
+fn day(raw: &raw::Store) -> Result<Day> {
+    let calendar = Duration::from_hours(24);
+    let day = bounds::span("store.lifecycle_day", raw.lifecycle_day, calendar, &bounds::RULE_DAY)?;
+    Ok(Day::of_ms(u64::try_from(day.as_millis()).unwrap_or(u64::MAX)))
+}
+
 /// What the section of the store says of what is done beside requests.
 fn keeper_settings(raw: &raw::Store) -> Result<KeeperSettings> {
     let (default, span) = (KeeperSettings::default(), bounds::span);
@@ -299,5 +325,12 @@ fn keeper_settings(raw: &raw::Store) -> Result<KeeperSettings> {
         )?,
         clean_rate_max: rate("store.clean_rate_max", raw.clean_rate_max, default.clean_rate_max)?,
         home_after: default.home_after,
+        lifecycle_every: span(
+            "store.lifecycle_every",
+            raw.lifecycle_every,
+            default.lifecycle_every,
+            &bounds::WALK,
+        )?,
+        lifecycle_day: day(raw)?,
     })
 }

@@ -111,6 +111,13 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
         Ok(standing)
     }
 
+    /// Refuses a place whose object is what its key stands for.
+    fn must_be_superseded(&self, at: &Place<'_>, present: Option<&Object>) -> Decided<(), R> {
+        let own = at.version().map(|(_, id)| id).or_else(|| present.map(Object::null_order));
+        let latest = self.latest(at)?.map(|(order, _)| order);
+        if own < latest { Ok(()) } else { Err(Refusal::ConditionFailed.into()) }
+    }
+
     /// The latest version of the key that a place is of, and what orders it among them.
     fn latest(&self, at: &Place<'_>) -> Decided<Option<(VersionId, Object)>, R> {
         let bucket = at.bucket_name();
@@ -209,6 +216,9 @@ impl<'a, R: Rows> Decision<'_, 'a, R> {
         let at = Place::new(bucket, key);
         self.must_have_bucket(&at.bucket_name())?;
         let standing = self.standing(&at, condition)?;
+        if matches!(condition, Condition::Superseded(_)) {
+            self.must_be_superseded(&at, standing.present.as_ref())?;
+        }
         let is_overtaken = match tombstone {
             Some(tombstone) => is_overtaken(tombstone.stamp, &standing, condition)?,
             None => false,

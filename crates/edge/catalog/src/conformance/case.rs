@@ -100,6 +100,7 @@ listed! {
         a_version_stays_when_another_is_put
         the_null_version_is_one_among_others
         conditions_are_judged_by_the_latest_version
+        what_a_key_stands_for_and_what_it_does_not_can_be_conditions
         a_version_that_was_overtaken_takes_its_place
         a_bucket_of_versions_is_not_empty
         a_version_that_was_deleted_leaves_a_tombstone_of_its_own

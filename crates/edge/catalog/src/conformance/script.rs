@@ -168,6 +168,9 @@ pub enum Wish {
     EtagOther,
     ToldByAsItIs,
     ToldByOther,
+    LatestAsItIs,
+    LatestOther,
+    SupersededAsItIs,
     AsTold,
 }
 
@@ -230,8 +233,22 @@ fn material() -> impl Strategy<Value = Material> {
 }
 
 fn wish() -> impl Strategy<Value = Wish> {
-    use Wish::{Absent, AsTold, EtagAsItIs, EtagOther, None, Present, ToldByAsItIs, ToldByOther};
-    let others = vec![Absent, Present, EtagAsItIs, EtagOther, ToldByAsItIs, ToldByOther, AsTold];
+    use Wish::{
+        Absent, AsTold, EtagAsItIs, EtagOther, LatestAsItIs, LatestOther, None, Present,
+        SupersededAsItIs, ToldByAsItIs, ToldByOther,
+    };
+    let others = vec![
+        Absent,
+        Present,
+        EtagAsItIs,
+        EtagOther,
+        ToldByAsItIs,
+        ToldByOther,
+        LatestAsItIs,
+        LatestOther,
+        SupersededAsItIs,
+        AsTold,
+    ];
     prop_oneof![2 => Just(None), 1 => select(others)]
 }
 

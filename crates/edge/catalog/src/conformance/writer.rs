@@ -330,6 +330,11 @@ fn wished(state: &State, bucket: &str, key: &str, wish: Wish) -> Condition {
         Wish::None => Condition::None,
         Wish::Absent => Condition::Absent,
         Wish::Present => Condition::Present,
+        Wish::LatestAsItIs => Condition::Latest(latest.map_or(StripeId(0), |it| it.told_by)),
+        Wish::LatestOther => Condition::Latest(StripeId(0)),
+        Wish::SupersededAsItIs => {
+            Condition::Superseded(present.map_or(StripeId(0), |it| it.told_by))
+        }
         Wish::EtagAsItIs => Condition::Etag(latest.map_or("none".into(), |it| it.attributes.etag)),
         Wish::EtagOther => Condition::Etag("other".into()),
         Wish::ToldByAsItIs => Condition::ToldBy(present.map_or(StripeId(0), |it| it.told_by)),

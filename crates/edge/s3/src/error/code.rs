@@ -65,6 +65,7 @@ codes! {
     InvalidRequest 400 "InvalidRequest": "Invalid request.",
     InvalidRetentionPeriod 400 "InvalidRetentionPeriod": "The retention period is not valid.",
     InvalidStorageClass 400 "InvalidStorageClass": "The storage class you specified is not valid",
+    InvalidTargetBucket 400 "InvalidTargetBucketForLogging": "The target bucket for logging does not exist.",
     InvalidTag 400 "InvalidTag": "The tag you provided is not valid.",
     InvalidToken 400 "InvalidToken": "The provided token is malformed or otherwise invalid.",
     InvalidUri 400 "InvalidURI": "Couldn't parse the specified URI.",

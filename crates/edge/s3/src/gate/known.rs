@@ -14,7 +14,7 @@ const KEPT_MAX: usize = 1024;
 
 /// What buckets say of who may do what, as far as it was asked for.
 #[derive(Debug, Default)]
-pub(crate) struct KnownBuckets(RwLock<Kept>);
+pub(crate) struct KnownAccess(RwLock<Kept>);
 
 #[derive(Debug, Default)]
 struct Kept {
@@ -23,7 +23,7 @@ struct Kept {
     buckets: HashMap<String, Arc<BucketAccess>>,
 }
 
-impl KnownBuckets {
+impl KnownAccess {
     /// What a bucket says; `None` if there is no such bucket.
     pub(crate) async fn access(
         &self,

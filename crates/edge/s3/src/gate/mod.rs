@@ -13,6 +13,6 @@ pub(crate) use bucket::{
 pub(crate) use decide::{Gate, Need};
 pub(crate) use facts::{Circumstances, Signing};
 pub(crate) use judge::{list_of, owner_of};
-pub(crate) use known::KnownBuckets;
+pub(crate) use known::KnownAccess;
 pub use ownership::ObjectOwnership;
 pub(crate) use ownership::PublicAccessBlock;

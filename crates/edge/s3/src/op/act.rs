@@ -6,18 +6,28 @@ use crate::{
     error::Outcome,
     gate::Gate,
     grant::{self, Granting},
+    known::KnownBuckets,
     request::{Reply, Request},
 };
 use ripstop_catalog::Attributes;
 use ripstop_identity::{Keyring, Privilege, Resource, allows};
 use ripstop_store::Store;
-use std::sync::{Arc, atomic::AtomicU64};
+use std::{
+    net::IpAddr,
+    sync::{Arc, atomic::AtomicU64},
+};
 
 /// What operations are done with.
 pub(crate) struct Desk {
     pub(crate) store: Store,
     pub(crate) settings: Arc<FrontSettings>,
     pub(crate) allowances: Arc<Allowances>,
+    /// What is configured of buckets.
+    pub(crate) known: Arc<KnownBuckets>,
+    /// Where who asks is, as far as it is known.
+    pub(crate) client: Option<IpAddr>,
+    /// The request's id.
+    pub(crate) request_id: String,
     /// Who asks, what for it was let in, and what depends on the object yet.
     pub(crate) gate: Gate,
     /// Who there is.

@@ -31,10 +31,10 @@ const UNCONSTRAINED: &str = "us-east-1";
 pub(super) struct Create {
     bucket: String,
     tags: Tags,
+    has_lock: bool,
     /// Who is to own what is put into it, where that is said.
     ownership: Option<ObjectOwnership>,
     granting: Granting,
-    has_lock: bool,
 }
 
 impl Operate for Create {
@@ -54,7 +54,8 @@ impl Operate for Create {
             let check = move |root: &Node<'_>| check_configuration(root, &region);
             tags = document.read(Code::MalformedXml, check).await?;
         }
-        Ok(Self { bucket: request.bucket.clone(), tags, ownership, granting, has_lock })
+        let bucket = request.bucket.clone();
+        Ok(Self { bucket, tags, has_lock, ownership, granting })
     }
 
     async fn run(self, desk: &Desk) -> Outcome<String> {

@@ -2,6 +2,7 @@
 
 use super::{
     Desk, Operate, Outcome, Reply, Request,
+    expiring::{Made, OfObject},
     multipart::{PART_NUMBER_MAX, UploadName},
     put::demanded,
     version::show_given,
@@ -14,6 +15,8 @@ use crate::{
     digest,
     encryption::{self, Customer, check_upload, customer},
     error::{Code, Failure},
+    lifecycle::Facts,
+    notification::EventKind,
     object_lock,
     xml::{Element, Malformed, Node},
 };
@@ -104,6 +107,18 @@ pub(super) struct Completed {
     parts: usize,
     version: Option<ObjectVersion>,
     encryption: Option<Box<Encryption>>,
+    facts: Facts,
+}
+
+impl OfObject for Completed {
+    fn facts(&self) -> Option<Facts> {
+        Some(self.facts.clone())
+    }
+
+    fn made(&self) -> Option<Made> {
+        let (kind, len) = (EventKind::Complete, self.facts.len());
+        Some(Made { kind, len, etag: self.etag.clone(), version: self.version })
+    }
 }
 
 impl Operate for Complete {
@@ -132,6 +147,7 @@ impl Operate for Complete {
             parts: object.attributes.parts.len(),
             version,
             encryption: object.attributes.encryption.clone(),
+            facts: Facts::of(object),
         };
         let upload = match name.find(desk).await {
             Ok(upload) => upload,

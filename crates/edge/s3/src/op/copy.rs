@@ -2,6 +2,7 @@
 
 use super::{
     Desk, Operate, Outcome, Reply, Request,
+    expiring::{Made, OfObject},
     multipart::UploadName,
     part::{number_of, part_algorithm},
     put::demanded,
@@ -16,7 +17,10 @@ use crate::{
     encryption::{self, Customer, Wanted, begin, customer, of_upload},
     error::{Code, Failure},
     grant::Granting,
-    metadata, object_lock, range,
+    lifecycle::Facts,
+    metadata,
+    notification::EventKind,
+    object_lock, range,
     xml::Element,
 };
 use ripstop_catalog::{
@@ -49,6 +53,16 @@ pub(super) struct CopiedObject {
     source: Option<ObjectVersion>,
     /// The digest of the client's key, if the copy is encrypted with one.
     customer_md5: Option<String>,
+}
+
+impl OfObject for CopiedObject {
+    fn facts(&self) -> Option<Facts> {
+        self.copy.facts()
+    }
+
+    fn made(&self) -> Option<Made> {
+        Some(Made::of(EventKind::Copy, &self.copy))
+    }
 }
 
 pub(super) struct Copy {

@@ -11,13 +11,14 @@ use crate::{
     date,
     error::{Code, Failure},
     gate::Need,
+    notification::{EventKind, Happened},
     uri,
     xml::{Element, Malformed, Node},
 };
 use futures::{StreamExt as _, stream};
 use http::StatusCode;
 use ripstop_access::S3Action;
-use ripstop_catalog::{Condition, Object};
+use ripstop_catalog::{Condition, Object, ObjectVersion};
 use ripstop_identity::Privilege;
 use ripstop_store::Removed;
 
@@ -54,7 +55,12 @@ impl Demands {
         }
         let located = subject.find(desk).await?;
         if self.hold(&located.object) {
-            Ok(Condition::ToldBy(located.object.told_by))
+            let told_by = located.object.told_by;
+            // Without a version, what the key stands for is meant, whatever is written.
+            Ok(match subject.version {
+                None => Condition::Latest(told_by),
+                Some(_) => Condition::ToldBy(told_by),
+            })
         } else {
             Err(failed("If-Match"))
         }
@@ -222,6 +228,14 @@ async fn delete_entry(
     delete(desk, &subject, &entry.demands, bypass).await
 }
 
+/// What a deletion came to, if it changed anything.
+fn happened(is_of_version: bool, removed: &Removed) -> Option<EventKind> {
+    if removed.is_marker && !is_of_version {
+        return Some(EventKind::Marker);
+    }
+    removed.object.is_some().then_some(EventKind::Delete)
+}
+
 /// What is not there is deleted already, whatever was demanded of it.
 async fn delete(
     desk: &Desk,
@@ -238,6 +252,12 @@ async fn delete(
                 desk.store.delete_version(bucket, key, *version, condition, bypass).await?
             }
         };
+        if let Some(kind) = happened(version.is_some(), &removed) {
+            let id = removed.version.filter(|version| *version != ObjectVersion::Null);
+            let version = id.map(|id| id.to_string());
+            let happened = || Happened { kind, key: key.clone(), object: None, version };
+            desk.tell(bucket, happened).await;
+        }
         Ok(removed)
     };
     match deleted.await {

@@ -48,8 +48,8 @@ pub(super) struct Create {
     key: String,
     attributes: Attributes,
     checksum: Option<(ChecksumAlgorithm, bool)>,
-    granting: Granting,
     wanted: Wanted,
+    granting: Granting,
 }
 
 /// An upload that has begun.
@@ -68,11 +68,11 @@ impl Operate for Create {
         let checksum = checksum(request)?;
         let wanted = Wanted::read(&request.headers)?;
         let (bucket, key) = (request.bucket.clone(), request.key.clone());
-        Ok(Self { bucket, key, attributes, checksum, granting, wanted })
+        Ok(Self { bucket, key, attributes, checksum, wanted, granting })
     }
 
     async fn run(self, desk: &Desk) -> Outcome<Created> {
-        let Self { bucket, key, mut attributes, checksum, granting, wanted } = self;
+        let Self { bucket, key, mut attributes, checksum, wanted, granting } = self;
         let of = desk.store.bucket(&bucket).await?;
         if attributes.lock != ObjectLock::default() {
             object_lock::must_be_on(&of)?;

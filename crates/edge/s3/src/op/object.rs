@@ -2,6 +2,7 @@
 
 use super::{
     Desk, Operate, Outcome, Reply, Request,
+    expiring::OfObject,
     version::{Subject, show_version},
 };
 use crate::{
@@ -12,6 +13,7 @@ use crate::{
     digest,
     encryption::{self, Cover, Customer, customer, refuse_on_reads},
     error::{Code, Failure},
+    lifecycle::Facts,
     metadata,
     range::{self, Wanted},
 };
@@ -58,8 +60,8 @@ impl Wish {
     fn parse(request: &Request) -> Outcome<Self> {
         let subject = Subject::parse(request)?;
         metadata::refuse_unsupported(&request.headers)?;
-        metadata::refuse_lists(&request.headers)?;
         refuse_on_reads(&request.headers)?;
+        metadata::refuse_lists(&request.headers)?;
         let mode = request.header("x-amz-checksum-mode");
         let shown = Shown {
             checksum: mode.is_some_and(|mode| mode.eq_ignore_ascii_case("enabled")),
@@ -90,8 +92,9 @@ impl Wish {
         let wanted = self.wanted(object, part)?;
         let overrides = self.overrides.clone()?;
         let customer_md5 = self.customer.as_ref().map(|customer| customer.md5.clone());
-        let shown = self.shown;
-        Ok(Found { wanted, part, shown, overrides, customer_md5, pieces: None, located })
+        let (shown, is_latest) = (self.shown, self.subject.version.is_none());
+        let pieces = None;
+        Ok(Found { wanted, part, shown, is_latest, overrides, customer_md5, pieces, located })
     }
 
     /// Names of bucket and key.
@@ -135,6 +138,8 @@ pub(super) struct Found {
     wanted: Wanted,
     part: Option<usize>,
     shown: Shown,
+    /// Whether it is what its key stands for; a version that was asked for may not be.
+    is_latest: bool,
     overrides: Vec<(HeaderName, HeaderValue)>,
     /// The digest of the client's key, if it gave one.
     customer_md5: Option<String>,
@@ -180,6 +185,12 @@ impl Found {
         }
         reply.headers.insert(header::CONTENT_LENGTH, left.into());
         reply
+    }
+}
+
+impl OfObject for Found {
+    fn facts(&self) -> Option<Facts> {
+        self.is_latest.then(|| Facts::of(&self.located.object))
     }
 }
 

@@ -179,8 +179,8 @@ pub(super) fn wants_bypass(request: &Request) -> bool {
     request.header(BYPASS).is_some_and(|text| text.eq_ignore_ascii_case("true"))
 }
 
-/// Whether it is passed by, which takes the right to own the bucket. Refused to others, who may
-/// believe that they have it.
+/// Whether it is passed by, which takes an action of its own, or the right to own the bucket.
+/// Refused to others, who may believe that they have it.
 pub(super) fn may_bypass(desk: &Desk, bucket: &str, key: &str, wanted: bool) -> Outcome<bool> {
     if wanted {
         desk.gate.check(&Need {

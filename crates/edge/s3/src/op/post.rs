@@ -2,12 +2,15 @@
 
 use super::{
     Desk, Operate, Outcome, Reply, Request,
+    expiring::{Made, OfObject},
     put::{Put, PutObject},
 };
 use crate::{
     FrontSettings,
     error::{Code, Failure},
     form::Wish,
+    lifecycle::Facts,
+    notification::EventKind,
     tagging, uri,
     xml::{self, Element, Limits},
 };
@@ -29,6 +32,16 @@ pub(super) struct Asked {
     /// Where the object is.
     location: String,
     wish: Wish,
+}
+
+impl OfObject for (PutObject, Asked) {
+    fn facts(&self) -> Option<Facts> {
+        self.0.facts()
+    }
+
+    fn made(&self) -> Option<Made> {
+        Some(Made::of(EventKind::Post, &self.0.stored))
+    }
 }
 
 impl Operate for Post {

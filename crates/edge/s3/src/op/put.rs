@@ -1,4 +1,8 @@
-use super::{Desk, Operate, Outcome, Reply, Request, version::show_given};
+use super::{
+    Desk, Operate, Outcome, Reply, Request,
+    expiring::{Made, OfObject},
+    version::show_given,
+};
 use crate::{
     FrontSettings,
     body::Payload,
@@ -8,7 +12,9 @@ use crate::{
     error::{Code, Failure},
     grant::Granting,
     intake::ObjectBody,
+    lifecycle::Facts,
     metadata,
+    notification::EventKind,
 };
 use http::StatusCode;
 use ripstop_catalog::{Attributes, CatalogError, Checksum, Condition, Refusal};
@@ -39,8 +45,8 @@ impl Operate for Put {
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
         let attributes = metadata::read(&request.headers)?;
-        let granting = Granting::read(&request.headers)?;
         let wanted = Wanted::read(&request.headers)?;
+        let granting = Granting::read(&request.headers)?;
         let mut payload = request.body()?;
         let len = announced(&payload, &request.settings)?;
         // Where the file of a form ends is seen as it comes.
@@ -53,9 +59,9 @@ impl Operate for Put {
     }
 
     async fn run(self, desk: &Desk) -> Outcome<PutObject> {
-        let Self { bucket, key, mut attributes, len, expectation, demand, wanted, payload, .. } =
-            self;
-        desk.own(&mut attributes, self.granting)?;
+        let Self { bucket, key, mut attributes, len, expectation, demand, wanted, .. } = self;
+        let (payload, granting) = (self.payload, self.granting);
+        desk.own(&mut attributes, granting)?;
         let customer_md5 = wanted.customer_md5();
         let condition = demanded(demand, desk, &bucket, &key).await?;
         let conditional = condition != Condition::None;
@@ -82,6 +88,26 @@ impl Operate for Put {
         let reply = show_written(reply, encryption, customer_md5.as_deref());
         with_checksum(reply, object.attributes.checksum.as_ref(), 0, true)
             .with("x-amz-object-size", &object.len.to_string())
+    }
+}
+
+impl OfObject for PutObject {
+    fn facts(&self) -> Option<Facts> {
+        self.stored.facts()
+    }
+
+    fn made(&self) -> Option<Made> {
+        self.stored.made()
+    }
+}
+
+impl OfObject for StoredObject {
+    fn facts(&self) -> Option<Facts> {
+        Some(Facts::of(&self.object))
+    }
+
+    fn made(&self) -> Option<Made> {
+        Some(Made::of(EventKind::Put, self))
     }
 }
 

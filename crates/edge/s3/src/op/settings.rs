@@ -32,15 +32,11 @@ macro_rules! settings {
 }
 
 settings! {
-    "website": Absent(Code::NoSuchWebsiteConfiguration);
     "accelerate": Fixed(|| Element::in_namespace("AccelerateConfiguration").document());
     "analytics": NoneOfSeveral;
     "intelligent-tiering": NoneOfSeveral;
     "inventory": NoneOfSeveral;
-    "lifecycle": Absent(Code::NoSuchLifecycleConfiguration);
-    "logging": Fixed(|| Element::in_namespace("BucketLoggingStatus").document());
     "metrics": NoneOfSeveral;
-    "notification": Fixed(|| Element::in_namespace("NotificationConfiguration").document());
     "replication": Absent(Code::ReplicationConfigurationNotFound);
     "requestPayment": Fixed(payment);
 }

@@ -5,9 +5,9 @@
 use super::{
     COPY_SOURCE, Desk, Input, Level, Outcome, Reply, Request, Selector, Signer, When, acl,
     act::perform, attributes, bucket, bucket_document, bucket_encryption, bucket_tags, complete,
-    copy, cors, delete, list, list_uploads, list_versions, multipart, object, object_lock,
-    ownership, part, policy, post, public_access, put, setting, settings::SETTINGS, tags,
-    versioning,
+    copy, cors, delete, expiring::Expiring, lifecycle, list, list_uploads, list_versions, logging,
+    multipart, notification, object, object_lock, ownership, part, policy, post, public_access,
+    put, setting, settings::SETTINGS, tags, versioning, website,
 };
 use crate::{
     error::{Code, Failure},
@@ -172,6 +172,13 @@ operations! {
         => bucket_document::Get<object_lock::RuleDocument>;
     GET Bucket [Has("encryption")] GetBucketEncryption: Nothing KeyOrNobody Read
         => bucket_encryption::Get;
+    GET Bucket [Has("lifecycle")] GetBucketLifecycleConfiguration: Nothing KeyOrNobody Read
+        => lifecycle::Get;
+    GET Bucket [Has("website")] GetBucketWebsite: Nothing KeyOrNobody Read
+        => bucket_document::Get<website::WebsiteDocument>;
+    GET Bucket [Has("logging")] GetBucketLogging: Nothing KeyOrNobody Read => logging::Get;
+    GET Bucket [Has("notification")] GetBucketNotificationConfiguration: Nothing KeyOrNobody Read
+        => notification::Get;
     GET Bucket [Has("policy")] GetBucketPolicy: Nothing KeyOrNobody Read => policy::Get;
     GET Bucket [Has("policyStatus")] GetBucketPolicyStatus: Nothing KeyOrNobody Read
         => policy::Status;
@@ -183,10 +190,10 @@ operations! {
     GET Object [Has("attributes")] GetObjectAttributes: Nothing KeyOrNobody Read + VERSION
         => attributes::Get;
     GET Object [Has("uploadId")] ListParts: Nothing KeyOrNobody Read => part::List;
-    GET Object [] GetObject: Nothing KeyOrNobody Read + READING => object::Get;
+    GET Object [] GetObject: Nothing KeyOrNobody Read + READING => Expiring<object::Get>;
 
     HEAD Bucket [] HeadBucket: Nothing KeyOrNobody Know => bucket::Head;
-    HEAD Object [] HeadObject: Nothing KeyOrNobody Read + READING => object::Head;
+    HEAD Object [] HeadObject: Nothing KeyOrNobody Read + READING => Expiring<object::Head>;
 
     PUT Object [Has("tagging")] PutObjectTagging: Document(TAGS) KeyOrNobody Configure + VERSION
         => tags::Put;
@@ -203,6 +210,12 @@ operations! {
         => object_lock::PutRule;
     PUT Bucket [Has("encryption")] PutBucketEncryption: Document(SMALL) Key Configure
         => bucket_encryption::Put;
+    PUT Bucket [Has("lifecycle")] PutBucketLifecycleConfiguration: Document(LIFECYCLE) Key Configure
+        => lifecycle::Put;
+    PUT Bucket [Has("website")] PutBucketWebsite: Document(WEBSITE) Key Configure => website::Put;
+    PUT Bucket [Has("logging")] PutBucketLogging: Document(LOGGING) Key Configure => logging::Put;
+    PUT Bucket [Has("notification")] PutBucketNotificationConfiguration: Document(NOTIFICATION) Key
+        Configure => notification::Put;
     PUT Bucket [Has("policy")] PutBucketPolicy: Document(POLICY) Key Configure => policy::Put;
     PUT Bucket [Has("publicAccessBlock")] PutPublicAccessBlock: Document(SMALL) Key Configure
         => public_access::Put;
@@ -212,8 +225,8 @@ operations! {
         + PART => copy::Part;
     PUT Object [Has("uploadId")] UploadPart: Bytes KeyOrNobody Write + PART => part::Put;
     PUT Object [Has("partNumber")] = part_of_nothing;
-    PUT Object [Header(COPY_SOURCE)] CopyObject: Nothing KeyOrNobody Write => copy::Copy;
-    PUT Object [] PutObject: Bytes KeyOrNobody Write => put::Put;
+    PUT Object [Header(COPY_SOURCE)] CopyObject: Nothing KeyOrNobody Write => Expiring<copy::Copy>;
+    PUT Object [] PutObject: Bytes KeyOrNobody Write => Expiring<put::Put>;
 
     DELETE Bucket [Has("tagging")] DeleteBucketTagging: Nothing Key Configure
         => bucket_document::Delete<bucket_tags::TagsDocument>;
@@ -222,6 +235,10 @@ operations! {
     DELETE Bucket [Has("cors")] DeleteBucketCors: Nothing Key Configure => bucket_document::Delete<cors::CorsDocument>;
     DELETE Bucket [Has("encryption")] DeleteBucketEncryption: Nothing Key Configure
         => bucket_document::Delete<bucket_encryption::EncryptionDocument>;
+    DELETE Bucket [Has("lifecycle")] DeleteBucketLifecycle: Nothing Key Configure
+        => lifecycle::Delete;
+    DELETE Bucket [Has("website")] DeleteBucketWebsite: Nothing Key Configure
+        => bucket_document::Delete<website::WebsiteDocument>;
     DELETE Bucket [Has("policy")] DeleteBucketPolicy: Nothing Key Configure => policy::Delete;
     DELETE Bucket [Has("publicAccessBlock")] DeletePublicAccessBlock: Nothing Key Configure
         => public_access::Delete;
@@ -234,12 +251,12 @@ operations! {
     DELETE Object [] DeleteObject: Nothing KeyOrNobody Write + VERSION => delete::One;
 
     POST Bucket [Has("delete")] DeleteObjects: Document(KEYS) KeyOrNobody Write => delete::Many;
-    POST Bucket [Selector::Form] PostObject: Bytes Form Write => post::Post;
+    POST Bucket [Selector::Form] PostObject: Bytes Form Write => Expiring<post::Post>;
     POST Bucket [] = no_form;
     POST Object [Has("uploads")] CreateMultipartUpload: Nothing KeyOrNobody Write
         => multipart::Create;
     POST Object [Has("uploadId")] CompleteMultipartUpload: Document(PARTS) KeyOrNobody Write
-        => complete::Complete;
+        => Expiring<complete::Complete>;
 }
 
 /// Ten tags, as long as they may be, with each character spelled as a reference; and far more short
@@ -253,6 +270,14 @@ const SMALL: Limits = Limits { bytes: 64 << 10, depth: 8, elements: 64 };
 const POLICY: Limits = Limits { bytes: 64 << 10, depth: 0, elements: 0 };
 /// A hundred rules.
 const CORS: Limits = crate::cors::LIMITS;
+/// Fifty rules of routing.
+const WEBSITE: Limits = crate::website::LIMITS;
+/// A hundred subscriptions.
+const NOTIFICATION: Limits = crate::notification::LIMITS;
+/// A place, and a form of keys.
+const LOGGING: Limits = crate::logging::LIMITS;
+/// A thousand rules.
+const LIFECYCLE: Limits = crate::lifecycle::LIMITS;
 /// A region, a place, fifty tags; and some more, which are told what is wrong with them.
 const BUCKET: Limits = Limits { bytes: 256 << 10, depth: 8, elements: 512 };
 /// A thousand keys of full length, each with what else S3 lets an entry say.

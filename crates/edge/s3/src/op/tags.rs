@@ -5,6 +5,7 @@ use super::{
 use crate::{
     FrontSettings,
     error::Code,
+    notification::{EventKind, Happened},
     tagging::{self, Tags},
 };
 use http::StatusCode;
@@ -88,7 +89,14 @@ async fn set(desk: &Desk, subject: &Subject, tags: Tags) -> Outcome<Option<Objec
         let _held = desk.allowances.extents_of(&located.object).await?;
         let attributes = Attributes { tags: tags.clone(), ..located.object.attributes.clone() };
         match desk.store.set_attributes(bucket, key, &located, attributes).await {
-            Ok(_) => return Ok(located.version),
+            Ok(_) => {
+                let kind = if tags.is_empty() { EventKind::Untagged } else { EventKind::Tagged };
+                let version = located.version.filter(|version| *version != ObjectVersion::Null);
+                let version = version.map(|version| version.to_string());
+                let happened = || Happened { kind, key: key.clone(), object: None, version };
+                desk.tell(bucket, happened).await;
+                return Ok(located.version);
+            }
             Err(StoreError::Catalog(CatalogError::Refused(Refusal::ConditionFailed)))
                 if attempt < ATTEMPTS_MAX =>
             {

@@ -33,7 +33,7 @@ fn of_rows_that_fit_the_first_is_meant() {
         ("PUT", "/b", "acl&policy", "PutAcl"),
         ("PUT", "/b", "replication", "NotImplemented"),
         ("PUT", "/b", "versions", "CreateBucket"),
-        ("DELETE", "/b", "website", "DeleteBucketSetting"),
+        ("DELETE", "/b", "analytics", "DeleteBucketSetting"),
         ("DELETE", "/b", "acl", "DeleteBucket"),
         ("POST", "/b", "delete", "DeleteObjects"),
         ("PUT", "/b", "cors", "PutBucketCors"),

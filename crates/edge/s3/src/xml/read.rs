@@ -70,6 +70,12 @@ impl<'a> Node<'a> {
         }
     }
 
+    /// Refuses an element that has children of other names than these.
+    pub(crate) fn only(&self, names: &[&str]) -> Result<(), Malformed> {
+        let is_known = |child: &Node<'_>| names.contains(&child.name);
+        if self.children.iter().all(is_known) { Ok(()) } else { Err(Malformed) }
+    }
+
     /// All children of that name.
     pub(crate) fn all<'b>(&'b self, name: &'b str) -> impl Iterator<Item = &'b Node<'a>> {
         self.children.iter().filter(move |child| child.name == name)

@@ -4,6 +4,7 @@ const DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 const NAMESPACE: &str = " xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"";
 
 /// An element under construction; its children are written as they come.
+#[derive(Debug)]
 pub(crate) struct Element {
     out: String,
     name: &'static str,
@@ -18,6 +19,11 @@ impl Element {
     /// A root element in S3's namespace.
     pub(crate) fn in_namespace(name: &'static str) -> Self {
         Self { out: format!("{DECLARATION}<{name}{NAMESPACE}>"), name }
+    }
+
+    /// A page for browsers.
+    pub(crate) fn html() -> Self {
+        Self { out: "<html>".to_owned(), name: "html" }
     }
 
     /// A child that holds text.

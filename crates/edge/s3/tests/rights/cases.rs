@@ -21,6 +21,10 @@ const CORS: &str = "<CORSConfiguration><CORSRule><AllowedOrigin>*</AllowedOrigin
 const ENCRYPTION: &str = "<ServerSideEncryptionConfiguration><Rule>\
     <ApplyServerSideEncryptionByDefault><SSEAlgorithm>AES256</SSEAlgorithm>\
     </ApplyServerSideEncryptionByDefault></Rule></ServerSideEncryptionConfiguration>";
+const LIFECYCLE: &str = "<LifecycleConfiguration><Rule><Status>Enabled</Status><Prefix/>\
+    <Expiration><Days>1</Days></Expiration></Rule></LifecycleConfiguration>";
+const WEBSITE: &str = "<WebsiteConfiguration><IndexDocument><Suffix>i</Suffix></IndexDocument>\
+    </WebsiteConfiguration>";
 const OWNERSHIP: &str = "<OwnershipControls><Rule><ObjectOwnership>BucketOwnerEnforced\
     </ObjectOwnership></Rule></OwnershipControls>";
 const POLICY: &str = "{\"Statement\":{\"Effect\":\"Allow\",\"Principal\":\"KEY\",\
@@ -161,6 +165,7 @@ const SUSPENDED: &str =
     "<VersioningConfiguration><Status>Suspended</Status></VersioningConfiguration>";
 
 /// The case of each operation: one that is new has none, and does not compile.
+#[expect(clippy::too_many_lines, reason = "a line or some for each operation")]
 pub(crate) fn case(operation: S3Operation) -> Case {
     use Needed::{Any, Copy, Form, NoKey, Nothing, Of};
     use Right::{Owner, Read, Write};
@@ -199,6 +204,26 @@ pub(crate) fn case(operation: S3Operation) -> Case {
         }
         S3Operation::DeleteBucketOwnershipControls => {
             bucket(Of(Owner), "DELETE", "ownershipControls=").answered(204)
+        }
+        S3Operation::GetBucketLifecycleConfiguration => {
+            bucket(Of(Read), "GET", "lifecycle=").answered(404)
+        }
+        S3Operation::PutBucketLifecycleConfiguration => {
+            bucket(Of(Owner), "PUT", "lifecycle=").body(LIFECYCLE)
+        }
+        S3Operation::DeleteBucketLifecycle => {
+            bucket(Of(Owner), "DELETE", "lifecycle=").answered(204)
+        }
+        S3Operation::GetBucketWebsite => bucket(Of(Read), "GET", "website=").answered(404),
+        S3Operation::PutBucketWebsite => bucket(Of(Owner), "PUT", "website=").body(WEBSITE),
+        S3Operation::DeleteBucketWebsite => bucket(Of(Owner), "DELETE", "website=").answered(204),
+        S3Operation::GetBucketLogging => bucket(Of(Read), "GET", "logging="),
+        S3Operation::PutBucketLogging => {
+            bucket(Of(Owner), "PUT", "logging=").body("<BucketLoggingStatus/>")
+        }
+        S3Operation::GetBucketNotificationConfiguration => bucket(Of(Read), "GET", "notification="),
+        S3Operation::PutBucketNotificationConfiguration => {
+            bucket(Of(Owner), "PUT", "notification=").body("<NotificationConfiguration/>")
         }
         S3Operation::GetBucketSetting => bucket(Of(Read), "GET", "requestPayment="),
         S3Operation::GetBucketVersioning => bucket(Of(Read), "GET", "versioning="),

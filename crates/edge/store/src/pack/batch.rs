@@ -127,19 +127,8 @@ impl Member {
 
 /// Bytes that attributes take in a record, about, and rather more.
 fn said(attributes: &Attributes) -> usize {
-    let Attributes {
-        etag,
-        headers,
-        user,
-        tags,
-        checksum,
-        parts,
-        encryption,
-        owner,
-        grants,
-        unknown,
-        lock: _,
-    } = attributes;
+    let Attributes { etag, headers, user, tags, checksum, parts, .. } = attributes;
+    let Attributes { encryption, owner, grants, unknown, lock: _, .. } = attributes;
     let pairs = headers.iter().chain(user).chain(tags);
     let pairs = pairs.map(|(name, value)| name.len() + value.len() + 8).sum::<usize>();
     let checksum = checksum.as_ref().map_or(0, |checksum| checksum.value.len() + 8);

@@ -3,6 +3,7 @@ mod catalog;
 mod family;
 mod hot_rows;
 mod kv_rows;
+mod lifecycle_rows;
 mod pack_rows;
 mod plan_rows;
 mod pool;
@@ -38,6 +39,7 @@ use prometheus_client::{
 use request::RequestCounts;
 use ripstop_catalog::Catalog;
 use ripstop_hot::HotPool;
+use ripstop_keeper::AgedCounts;
 use ripstop_kv::KvStatus;
 use ripstop_memory::CodedMemory;
 use ripstop_model::PoolId;
@@ -82,6 +84,7 @@ struct Watched {
     memory: Option<(Memory, usize)>,
     spent: Option<Arc<Spent>>,
     store: Option<Store>,
+    aged: Option<Arc<AgedCounts>>,
     /// Of the store, by name.
     store_pools: Vec<(String, PoolId)>,
     kv: Option<KvWatch>,
@@ -134,6 +137,11 @@ impl Metrics {
         let mut watched = self.counted.watched();
         watched.store = Some(store);
         watched.store_pools = pools;
+    }
+
+    /// Shows what a keeper did by buckets' rules.
+    pub fn watch_aged(&self, counts: Arc<AgedCounts>) {
+        self.counted.watched().aged = Some(counts);
     }
 
     /// Shows what the door that speaks memcached did and has.
@@ -248,6 +256,11 @@ impl Counted {
         sheet.family(&of::STRANGE)?.single(store.strange_stripes() as f64)
     }
 
+    fn encode_aged(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
+        let aged = self.watched().aged.as_ref().map(|counts| counts.now());
+        aged.map_or(Ok(()), |aged| lifecycle_rows::encode(&aged, sheet))
+    }
+
     fn encode_kv(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
         let kv = self.watched().kv.clone();
         kv.map_or(Ok(()), |watch| kv_rows::encode(&watch, sheet))
@@ -311,6 +324,7 @@ impl Collector for Counted {
         pack_rows::encode_cleaning(&pools, &mut sheet)?;
         tenant_rows::encode(&pools, &mut sheet)?;
         self.encode_store(&mut sheet)?;
+        self.encode_aged(&mut sheet)?;
         self.buckets.encode(&mut sheet)?;
         self.encode_meters(&mut sheet)?;
         self.catalog.encode(&mut sheet)?;

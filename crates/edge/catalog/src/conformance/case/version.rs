@@ -63,6 +63,20 @@ fn delete(version: ObjectVersion) -> Change {
     }
 }
 
+/// Removes a version if this stripe told it and its key does not stand for it.
+fn superseded(version: ObjectVersion, told_by: u128) -> Change {
+    let Change::DeleteObject { bucket, key, tombstone, stripes, .. } = delete(version) else {
+        unreachable!("it is deleted")
+    };
+    let condition = Condition::Superseded(StripeId(told_by));
+    let release = crate::Release::default();
+    Change::DeleteObject { bucket, key, condition, release, tombstone, stripes }
+}
+
+fn put_null(stamp: Stamp, told_by: u128) -> Change {
+    put(stamp, told_by, ObjectVersion::Null, Condition::None)
+}
+
 async fn latest(catalog: &dyn Audited) -> Option<(Option<ObjectVersion>, u128)> {
     let found = catalog.current("b", "k").await.expect("read");
     found.map(|found| (found.version, found.object.told_by.0))
@@ -119,6 +133,31 @@ pub(super) async fn conditions_are_judged_by_the_latest_version(catalog: &dyn Au
     applied(catalog, put(9, Condition::Absent)).await;
     assert_eq!(listed(catalog).await.len(), 4);
     tables(catalog).await;
+}
+
+pub(super) async fn what_a_key_stands_for_and_what_it_does_not_can_be_conditions(
+    catalog: &dyn Audited,
+) {
+    applied(catalog, create(Versioning::Enabled)).await;
+    applied(catalog, put_at(2)).await;
+    applied(catalog, put_at(3)).await;
+    let failed = |error| matches!(error, CatalogError::Refused(Refusal::ConditionFailed));
+    let put = |when: u64, condition| put(stamp(when, 0), when.into(), version(when), condition);
+    let marker = |when, of| marked(put(when, Condition::Latest(StripeId(of))));
+    assert!(failed(refused(catalog, marker(4, 2)).await), "it is not the latest");
+    applied(catalog, marker(5, 3)).await;
+    assert!(failed(refused(catalog, marker(6, 5)).await), "a marker stands for nothing");
+    assert!(failed(refused(catalog, superseded(version(3), 2)).await), "another told it");
+    applied(catalog, superseded(version(2), 2)).await;
+    applied(catalog, delete(version(5))).await;
+    assert!(failed(refused(catalog, superseded(version(3), 3)).await), "the key stands for it");
+    assert_eq!(listed(catalog).await, [(version(3), true)]);
+    applied(catalog, put_null(stamp(1, 0), 7)).await;
+    applied(catalog, superseded(ObjectVersion::Null, 7)).await;
+    applied(catalog, put_null(stamp(8, 0), 8)).await;
+    assert!(failed(refused(catalog, superseded(ObjectVersion::Null, 8)).await), "it is the latest");
+    applied(catalog, superseded(version(3), 3)).await;
+    assert_eq!(listed(catalog).await, [(ObjectVersion::Null, true)]);
 }
 
 pub(super) async fn a_version_that_was_overtaken_takes_its_place(catalog: &dyn Audited) {

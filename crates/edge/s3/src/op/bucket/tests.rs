@@ -20,8 +20,10 @@ fn desk(folder: &std::path::Path, principal: Principal) -> Desk {
     let (store, _nodes) = common::store(folder, ripstop_store::StoreSettings::default());
     let settings = Arc::new(FrontSettings::default());
     let allowances = Arc::new(Allowances::new(&settings));
+    let (known, hashing_ns) = (Arc::default(), Arc::default());
+    let (client, request_id) = (None, String::new());
     let (gate, keyring) = (Gate::new(principal, "ripstop".into()), Keyring::default());
-    Desk { store, settings, allowances, gate, keyring, hashing_ns: Arc::default() }
+    Desk { store, settings, allowances, gate, keyring, known, client, request_id, hashing_ns }
 }
 
 #[tokio::test]
@@ -31,9 +33,9 @@ async fn an_operation_is_done_and_told_without_a_request() {
     let create = |name: &str| Create {
         bucket: name.to_owned(),
         tags: Vec::new(),
+        has_lock: false,
         ownership: None,
         granting: Granting::Unsaid,
-        has_lock: false,
     };
     for name in ["other", "shop-a", "shop-b", "shop-c"] {
         assert_eq!(create(name).run(&desk).await.unwrap(), name);

@@ -1,0 +1,151 @@
+//! What a rule does, and when.
+
+use crate::{
+    date,
+    error::{Code, Failure, Outcome},
+    xml::{Malformed, Node},
+};
+use ripstop_lifecycle::{Day, Expiration, Noncurrent, Rule, When};
+
+/// Most noncurrent versions that a rule keeps.
+const KEPT_MAX: i32 = 100;
+/// S3's classes of storage to which a rule may move objects.
+const CLASSES: [&str; 6] =
+    ["STANDARD_IA", "ONEZONE_IA", "INTELLIGENT_TIERING", "GLACIER_IR", "GLACIER", "DEEP_ARCHIVE"];
+
+/// Adds to a rule what it does.
+pub(super) fn add(node: &Node<'_>, rule: Rule) -> Outcome<Rule> {
+    let expiration = node.child("Expiration")?;
+    let noncurrent = node.child("NoncurrentVersionExpiration")?;
+    let uploads = node.child("AbortIncompleteMultipartUpload")?;
+    let transition = node.children.iter().find(|child| child.name.ends_with("Transition"));
+    if expiration.or(noncurrent).or(uploads).or(transition).is_none() {
+        let message = "At least one action needs to be specified in a rule";
+        return Err(Failure::new(Code::InvalidRequest, message));
+    }
+    let (expiration, noncurrent, uploads_after_days) = (
+        expiration.map(expire).transpose()?.flatten(),
+        noncurrent.map(expire_noncurrent).transpose()?,
+        uploads.map(end_uploads).transpose()?,
+    );
+    node.all("Transition").try_for_each(check_transition)?;
+    node.all("NoncurrentVersionTransition").try_for_each(check_noncurrent_transition)?;
+    if let Some(transition) = transition {
+        let message = format!("{} to other storage classes is not implemented", transition.name);
+        return Err(Failure::new(Code::NotImplemented, message));
+    }
+    let rule = Rule { expiration, noncurrent, uploads_after_days, ..rule };
+    check_filter(&rule)?;
+    Ok(rule)
+}
+
+/// Refuses what is asked of objects' tags or lengths and done to what has none.
+fn check_filter(rule: &Rule) -> Outcome<()> {
+    let what = if rule.uploads_after_days.is_some() {
+        "AbortIncompleteMultipartUpload"
+    } else if rule.expiration == Some(Expiration::LoneMarkers) {
+        "ExpiredObjectDeleteMarker"
+    } else {
+        return Ok(());
+    };
+    let filter = &rule.filter;
+    let with = if !filter.tags.is_empty() {
+        "Tags"
+    } else if filter.longer_than.is_some() || filter.shorter_than.is_some() {
+        "Object Size"
+    } else {
+        return Ok(());
+    };
+    let message = format!("{what} cannot be specified with {with}.");
+    Err(Failure::new(Code::InvalidRequest, message))
+}
+
+/// What an `Expiration` says; a marker that is `false` says nothing.
+fn expire(node: &Node<'_>) -> Outcome<Option<Expiration>> {
+    node.only(&["Days", "Date", "ExpiredObjectDeleteMarker"])?;
+    let (days, date) = (node.text_of("Days")?, node.text_of("Date")?);
+    match (days, date, node.text_of("ExpiredObjectDeleteMarker")?) {
+        (Some(days), None, None) => {
+            let days = positive(days, "Days", "Expiration")?;
+            Ok(Some(Expiration::Objects(When::AfterDays(days))))
+        }
+        (None, Some(date), None) => Ok(Some(Expiration::Objects(When::At(midnight(date)?)))),
+        (None, None, Some("true")) => Ok(Some(Expiration::LoneMarkers)),
+        (None, None, Some("false")) => Ok(None),
+        _ => Err(Malformed.into()),
+    }
+}
+
+fn expire_noncurrent(node: &Node<'_>) -> Outcome<Noncurrent> {
+    const ACTION: &str = "NoncurrentVersionExpiration";
+    node.only(&["NoncurrentDays", "NewerNoncurrentVersions"])?;
+    let days = node.text_of("NoncurrentDays")?.ok_or(Malformed)?;
+    let after_days = positive(days, "NoncurrentDays", ACTION)?;
+    let kept = node.text_of("NewerNoncurrentVersions")?;
+    Ok(Noncurrent { after_days, kept: kept.map_or(Ok(0), |kept| newer(kept, ACTION))? })
+}
+
+fn end_uploads(node: &Node<'_>) -> Outcome<u32> {
+    node.only(&["DaysAfterInitiation"])?;
+    let days = node.text_of("DaysAfterInitiation")?.ok_or(Malformed)?;
+    positive(days, "DaysAfterInitiation", "AbortIncompleteMultipartUpload")
+}
+
+fn check_transition(node: &Node<'_>) -> Outcome<()> {
+    node.only(&["Days", "Date", "StorageClass"])?;
+    check_class(node)?;
+    match (node.text_of("Days")?, node.text_of("Date")?) {
+        (Some(days), None) => match number(days)? {
+            0.. => Ok(()),
+            _ => Err(not("Days", "Transition", "a nonnegative integer", days)),
+        },
+        (None, Some(date)) => midnight(date).map(drop),
+        _ => Err(Malformed.into()),
+    }
+}
+
+fn check_noncurrent_transition(node: &Node<'_>) -> Outcome<()> {
+    const ACTION: &str = "NoncurrentVersionTransition";
+    node.only(&["NoncurrentDays", "NewerNoncurrentVersions", "StorageClass"])?;
+    check_class(node)?;
+    let days = node.text_of("NoncurrentDays")?.ok_or(Malformed)?;
+    if number(days)? < 0 {
+        return Err(not("NoncurrentDays", ACTION, "a nonnegative integer", days));
+    }
+    node.text_of("NewerNoncurrentVersions")?.map_or(Ok(0), |kept| newer(kept, ACTION)).map(drop)
+}
+
+fn check_class(node: &Node<'_>) -> Outcome<()> {
+    let class = node.text_of("StorageClass")?.ok_or(Malformed)?;
+    if CLASSES.contains(&class) { Ok(()) } else { Err(Malformed.into()) }
+}
+
+/// A number as S3's schema has it.
+fn number(text: &str) -> Result<i32, Malformed> {
+    text.trim().parse().map_err(|_| Malformed)
+}
+
+fn not(name: &str, action: &str, what: &str, text: &str) -> Failure {
+    Failure::argument(format!("'{name}' for {action} action must be {what}"), name, text)
+}
+
+fn positive(text: &str, name: &str, action: &str) -> Outcome<u32> {
+    let days = u32::try_from(number(text)?).ok().filter(|days| *days > 0);
+    days.ok_or_else(|| not(name, action, "a positive integer", text))
+}
+
+fn newer(text: &str, action: &str) -> Outcome<u32> {
+    let kept = number(text)?;
+    let is_allowed = (1..=KEPT_MAX).contains(&kept);
+    let what = "an integer between 1 and 100";
+    let kept = u32::try_from(kept).ok().filter(|_| is_allowed);
+    kept.ok_or_else(|| not("NewerNoncurrentVersions", action, what, text))
+}
+
+/// A date in milliseconds since 1970.
+fn midnight(text: &str) -> Outcome<u64> {
+    let seconds = date::parse_document(text.trim()).ok_or(Malformed)?;
+    let ms = u64::try_from(seconds).ok().map(|seconds| seconds * 1000);
+    ms.filter(|ms| Day::STANDARD.ends_after(*ms, 0) == *ms)
+        .ok_or_else(|| Failure::argument("'Date' must be at midnight GMT", "Date", text))
+}

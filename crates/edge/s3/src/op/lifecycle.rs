@@ -1,0 +1,86 @@
+//! What becomes of a bucket's objects as they grow old.
+
+use super::{Desk, Operate, Outcome, Reply, Request};
+use crate::{
+    FrontSettings,
+    error::{Code, Failure},
+    lifecycle::{Configured, DOCUMENT, Sizes, answer},
+    xml::Node,
+};
+use http::StatusCode;
+
+pub(super) struct Get {
+    bucket: String,
+}
+
+impl Operate for Get {
+    type Done = (String, Sizes);
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        Ok(Self { bucket: request.bucket.clone() })
+    }
+
+    async fn run(self, desk: &Desk) -> Outcome<(String, Sizes)> {
+        let bucket = desk.store.bucket(&self.bucket).await?;
+        let document = bucket.documents.get(DOCUMENT).map(answer);
+        let none = || Failure::from(Code::NoSuchLifecycleConfiguration);
+        document.ok_or_else(|| none().with("BucketName", self.bucket))
+    }
+
+    fn render((document, sizes): (String, Sizes), _: &FrontSettings) -> Reply {
+        Reply::document(document).with(Sizes::HEADER, sizes.word())
+    }
+}
+
+pub(super) struct Put {
+    bucket: String,
+    document: String,
+    sizes: Sizes,
+}
+
+impl Operate for Put {
+    type Done = Sizes;
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        let sizes = Sizes::read(request.header(Sizes::HEADER))?;
+        let document = request.vouched_document().await?;
+        let kept = move |root: &Node<'_>| Ok(Configured::from_root(root)?.document(sizes));
+        let document = document.read(Code::MalformedXml, kept).await?;
+        Ok(Self { bucket: request.bucket.clone(), document, sizes })
+    }
+
+    async fn run(self, desk: &Desk) -> Outcome<Sizes> {
+        set(desk, &self.bucket, Some(&self.document)).await?;
+        Ok(self.sizes)
+    }
+
+    fn render(sizes: Sizes, _: &FrontSettings) -> Reply {
+        Reply::empty(StatusCode::OK).with(Sizes::HEADER, sizes.word())
+    }
+}
+
+pub(super) struct Delete {
+    bucket: String,
+}
+
+impl Operate for Delete {
+    type Done = ();
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        Ok(Self { bucket: request.bucket.clone() })
+    }
+
+    async fn run(self, desk: &Desk) -> Outcome<()> {
+        set(desk, &self.bucket, None).await
+    }
+
+    fn render((): (), _: &FrontSettings) -> Reply {
+        Reply::empty(StatusCode::NO_CONTENT)
+    }
+}
+
+async fn set(desk: &Desk, bucket: &str, document: Option<&str>) -> Outcome<()> {
+    let set = desk.store.set_bucket_document(bucket, DOCUMENT, document).await;
+    desk.known.forget(bucket);
+    Ok(set?)
+}

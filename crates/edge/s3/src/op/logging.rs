@@ -1,0 +1,81 @@
+//! Where the access log of a bucket goes.
+
+use super::{Desk, Operate, Outcome, Reply, Request};
+use crate::{
+    FrontSettings,
+    error::{Code, Failure},
+    logging::{DOCUMENT, Wanted, from_root, none},
+};
+use http::StatusCode;
+use ripstop_catalog::{CatalogError, Refusal};
+use ripstop_identity::{Privilege, Resource};
+use ripstop_store::StoreError;
+
+pub(super) struct Get {
+    bucket: String,
+}
+
+impl Operate for Get {
+    type Done = String;
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        Ok(Self { bucket: request.bucket.clone() })
+    }
+
+    async fn run(self, desk: &Desk) -> Outcome<String> {
+        let bucket = desk.store.bucket(&self.bucket).await?;
+        Ok(bucket.documents.get(DOCUMENT).map_or_else(none, str::to_owned))
+    }
+
+    fn render(document: String, _: &FrontSettings) -> Reply {
+        Reply::document(document)
+    }
+}
+
+pub(super) struct Put {
+    bucket: String,
+    wanted: Option<Wanted>,
+}
+
+impl Operate for Put {
+    type Done = ();
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        let document = request.document().await?;
+        let wanted = document.read(Code::MalformedXml, from_root).await?;
+        Ok(Self { bucket: request.bucket.clone(), wanted })
+    }
+
+    async fn run(self, desk: &Desk) -> Outcome<()> {
+        let Self { bucket, wanted } = self;
+        desk.store.bucket(&bucket).await?;
+        if let Some(Wanted { target, .. }) = &wanted {
+            check_target(desk, target).await?;
+        }
+        let document = wanted.map(|wanted| wanted.document);
+        let set = desk.store.set_bucket_document(&bucket, DOCUMENT, document.as_deref()).await;
+        desk.known.forget(&bucket);
+        Ok(set?)
+    }
+
+    fn render((): (), _: &FrontSettings) -> Reply {
+        Reply::empty(StatusCode::OK)
+    }
+}
+
+/// Refuses a bucket that is not there, or to which who asks may not write: what the log puts there,
+/// it puts for them. Who may not is not told whether it is there.
+async fn check_target(desk: &Desk, target: &str) -> Outcome<()> {
+    if !desk.allows(Privilege::Write, &Resource::Bucket(target)) {
+        return Err(Code::AccessDenied.into());
+    }
+    match desk.store.bucket(target).await {
+        Ok(_) => Ok(()),
+        Err(StoreError::Catalog(CatalogError::Refused(Refusal::NoSuchBucket))) => {
+            let message = "The target bucket for logging does not exist";
+            let failure = Failure::new(Code::InvalidTargetBucket, message);
+            Err(failure.with("TargetBucket", target))
+        }
+        Err(error) => Err(error.into()),
+    }
+}

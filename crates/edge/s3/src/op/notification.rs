@@ -1,0 +1,73 @@
+//! Who is told what happens in a bucket.
+
+use super::{Desk, Operate, Outcome, Reply, Request};
+use crate::{
+    FrontSettings, date,
+    error::{Code, Failure},
+    notification::{DOCUMENT, Wanted, from_root, none, test_event},
+};
+use http::StatusCode;
+
+pub(super) struct Get {
+    bucket: String,
+}
+
+impl Operate for Get {
+    type Done = String;
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        Ok(Self { bucket: request.bucket.clone() })
+    }
+
+    async fn run(self, desk: &Desk) -> Outcome<String> {
+        let bucket = desk.store.bucket(&self.bucket).await?;
+        Ok(bucket.documents.get(DOCUMENT).map_or_else(none, str::to_owned))
+    }
+
+    fn render(document: String, _: &FrontSettings) -> Reply {
+        Reply::document(document)
+    }
+}
+
+pub(super) struct Put {
+    bucket: String,
+    wanted: Wanted,
+    /// Whether webhooks are taken to be there.
+    is_sure: bool,
+}
+
+impl Operate for Put {
+    type Done = ();
+
+    async fn parse(request: &mut Request) -> Outcome<Self> {
+        let is_sure = request
+            .header("x-amz-skip-destination-validation")
+            .is_some_and(|value| value.eq_ignore_ascii_case("true"));
+        let document = request.document().await?;
+        let wanted = document.read(Code::MalformedXml, from_root).await?;
+        Ok(Self { bucket: request.bucket.clone(), wanted, is_sure })
+    }
+
+    async fn run(self, desk: &Desk) -> Outcome<()> {
+        let Self { bucket, wanted, is_sure } = self;
+        desk.store.bucket(&bucket).await?;
+        let webhooks = &desk.settings.webhooks;
+        if let Some(webhook) = wanted.webhooks.iter().find(|name| !webhooks.has(name) && !is_sure) {
+            let message = "Unable to validate the following destination configurations";
+            return Err(Failure::argument(message, "Destination", webhook));
+        }
+        let document = wanted.document.as_deref();
+        let set = desk.store.set_bucket_document(&bucket, DOCUMENT, document).await;
+        desk.known.forget(&bucket);
+        set?;
+        if !is_sure {
+            let event = || test_event(&bucket, &desk.request_id, date::now_ms());
+            wanted.webhooks.iter().for_each(|webhook| webhooks.tell(webhook, event()));
+        }
+        Ok(())
+    }
+
+    fn render((): (), _: &FrontSettings) -> Reply {
+        Reply::empty(StatusCode::OK)
+    }
+}
