@@ -164,15 +164,13 @@ impl Test {
             let is_one = wanted.iter().any(|wanted| wanted.is_met(value, &resolve));
             met += usize::from(is_one != negated);
         });
-        match self.quantifier {
-            Quantifier::All => met == count,
-            Quantifier::Any if count == 0 => self.if_exists,
-            Quantifier::Any => met > 0,
-            Quantifier::Plain if count == 0 => self.if_exists || negated,
-            // Several values of a fact that is asked as if it had one: none of them may be one that
-            // is denied.
-            Quantifier::Plain if negated => met == count,
-            Quantifier::Plain => met > 0,
+        match (self.quantifier, negated) {
+            (Quantifier::Plain, _) if count == 0 => self.if_exists || negated,
+            (Quantifier::Any, _) if count == 0 => self.if_exists,
+            // Of several values of a fact that is asked as if it had one, none may be one that is
+            // denied.
+            (Quantifier::All, _) | (Quantifier::Plain, true) => met == count,
+            (Quantifier::Any, _) | (Quantifier::Plain, false) => met > 0,
         }
     }
 

@@ -148,7 +148,7 @@ impl AccessList {
         Some(list)
     }
 
-    /// Whether it grants this to somebody; unless `public`, what it grants to all counts for nothing.
+    /// Whether it grants this to somebody; unless `public`, grants to everybody do not count.
     pub fn grants(&self, requester: &Requester, wanted: Permission, public: bool) -> bool {
         self.grants.iter().any(|grant| {
             (public || !grant.to.is_public())

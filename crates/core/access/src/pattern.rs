@@ -190,9 +190,8 @@ fn fits(tokens: &[Token], text: &str) -> bool {
             }
             Some(Token::One) => rest.chars().next().map(|char| &rest[char.len_utf8()..]),
             Some(Token::Text(wanted)) => rest.strip_prefix(&**wanted),
-            Some(Token::Variable(..)) => None,
             None if rest.is_empty() => return true,
-            None => None,
+            Some(Token::Variable(..)) | None => None,
         };
         if let Some(left) = taken {
             (at, rest) = (at + 1, left);

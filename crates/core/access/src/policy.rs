@@ -61,7 +61,11 @@ impl PolicyDocument {
         }
         let written = match get("Statement").ok_or(PolicyFault::Missing("Statement"))? {
             Json::List(statements) => statements.as_slice(),
-            one => core::slice::from_ref(one),
+            one @ (Json::Null
+            | Json::Bool(_)
+            | Json::Number(_)
+            | Json::Text(_)
+            | Json::Object(_)) => core::slice::from_ref(one),
         };
         if written.is_empty() {
             return Err(PolicyFault::NoStatement);

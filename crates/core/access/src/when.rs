@@ -54,7 +54,7 @@ fn zone(text: &str) -> Option<(&str, i64)> {
     Some((time, sign * (number(hours, 2)? * 3600 + minutes * 60)))
 }
 
-/// Days since 1970 in the Gregorian calendar (Hinnant, days_from_civil).
+/// Days since 1970 in the Gregorian calendar (Hinnant, `days_from_civil`).
 const fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);

@@ -6,6 +6,8 @@ use ripstop_access::{
     S3Action,
 };
 
+const ENCRYPTION: Fact = Fact::Header("x-amz-server-side-encryption");
+
 /// What a request has: keys of conditions with their values.
 struct Known(Vec<(Fact, &'static str)>);
 
@@ -88,7 +90,6 @@ fn what_is_not_encrypted_on_its_way_or_in_its_place_is_refused() {
              "Condition":{"StringNotEquals":{"s3:x-amz-server-side-encryption":"AES256"}}}]}"#,
     )
     .unwrap();
-    const ENCRYPTION: Fact = Fact::Header("x-amz-server-side-encryption");
     let put = |known| ask(&policy, &user("alice"), "PutObject", "b/x", known);
     let secure = |truth| (Fact::SecureTransport, truth);
     assert_eq!(put(vec![secure("true"), (ENCRYPTION, "AES256")]), Ruling::Silent);

@@ -61,7 +61,7 @@ impl Asker {
                 name: name.clone(),
                 access_key: access_key.clone(),
             },
-            known => known.clone(),
+            known @ (Requester::Anonymous | Requester::User { .. }) => known.clone(),
         }
     }
 }
@@ -144,7 +144,10 @@ fn by_lists(access: &BucketAccess, asker: &Asker, action: S3Action, sight: Sight
     let is_granted = |permission| access.list.grants(&asker.listed(), permission, public);
     match of_bucket() {
         Verdict::Refused if in_bucket(action).is_some_and(is_granted) => Verdict::Allowed(Why::Let),
-        verdict => verdict,
+        verdict @ (Verdict::Allowed(_)
+        | Verdict::AskObject
+        | Verdict::Refused
+        | Verdict::Denied) => verdict,
     }
 }
 

@@ -39,9 +39,10 @@ impl Subject {
         match self {
             Self::Bucket(bucket) => {
                 let access = access(bucket, desk).await?;
-                let list = match access.ownership.has_lists() {
-                    true => access.list.clone(),
-                    false => AccessList::private(&access.owner),
+                let list = if access.ownership.has_lists() {
+                    access.list.clone()
+                } else {
+                    AccessList::private(&access.owner)
                 };
                 Ok((access.owner.clone(), list))
             }
@@ -64,13 +65,11 @@ impl Subject {
 }
 
 async fn access(bucket: &str, desk: &Desk) -> Outcome<Arc<BucketAccess>> {
-    match &desk.gate.access {
-        Some(access) => Ok(access.clone()),
-        None => {
-            let bucket = desk.store.bucket(bucket).await?;
-            Ok(Arc::new(BucketAccess::of(&bucket, &desk.settings.owner)))
-        }
+    if let Some(access) = &desk.gate.access {
+        return Ok(access.clone());
     }
+    let bucket = desk.store.bucket(bucket).await?;
+    Ok(Arc::new(BucketAccess::of(&bucket, &desk.settings.owner)))
 }
 
 pub(super) struct Get(Subject);
