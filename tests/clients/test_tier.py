@@ -61,10 +61,11 @@ def until(what, holds):
 
 
 @pytest.fixture
-def hot(tmp_path, memcached_servers):
+def hot(request, tmp_path, memcached_servers):
     """A gateway that serves over three servers, ports and processes of these, and an object that is kept."""
     ports, processes = memcached_servers(3)
     gateway = Hot(tmp_path / "gateway", [[port] for port in ports], (3, 2), encrypt=True).start()
+    request.addfinalizer(gateway.stop)
     client = gateway.endpoint().client()
     client.create_bucket(Bucket=BUCKET)
     body = small(1, SIZE)
@@ -72,8 +73,7 @@ def hot(tmp_path, memcached_servers):
     for _ in range(3):
         assert client.get_object(Bucket=BUCKET, Key="key")["Body"].read() == body
     until("blocks are kept", lambda: gateway.metric("hot_blocks_total", outcome="kept") >= 4)
-    yield gateway, client, body, ports, processes
-    gateway.stop()
+    return gateway, client, body, ports, processes
 
 
 def test_what_is_kept_is_read_without_nodes_and_counted(hot):
