@@ -27,7 +27,7 @@ struct Arguments {
     /// Kill one scripted history at every step of a task, and every operation of a disk or a node.
     #[arg(long, conflicts_with = "seed")]
     every: bool,
-    /// With --every: only at one in so many.
+    /// With --every: only at one in this many.
     #[arg(long, default_value_t = 1)]
     stride: u64,
     /// Write what clients asked for and were told to this file, a line of JSON each.

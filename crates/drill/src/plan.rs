@@ -33,7 +33,7 @@ pub enum Fault {
     LateListing(usize),
     /// A node takes nothing more.
     Full(usize),
-    /// A node is away from this millisecond on, for so many.
+    /// A node is away from this millisecond on, for this many.
     Down(usize, u64, u64),
     /// The session's victim loses everything at this millisecond.
     Wipe(u64),
@@ -45,7 +45,7 @@ pub enum Fault {
     Lies(u32),
     /// The power of a node fails at this millisecond: what was deleted may be back.
     NodePower(usize, u64),
-    /// The wall clock jumps at this millisecond, by so many seconds.
+    /// The wall clock jumps at this millisecond, by this many seconds.
     Wall(u64, i64),
     /// Of a thousand exchanges with clients this many have their connection cut.
     Cuts(u32),
@@ -60,7 +60,7 @@ pub enum Fault {
 /// When a gateway is killed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kill {
-    /// After so many steps of its tasks.
+    /// After this many steps of its tasks.
     Step(u64),
     /// Instead of this operation of the catalog's disk.
     Disk(u64),

@@ -9,7 +9,7 @@ use std::{
 
 /// Drills of an everyday run.
 const DRILLS: u64 = 24;
-/// At one in so many places a scripted history is killed.
+/// At one in this many places a scripted history is killed.
 const STRIDES: [u64; 3] = [997, 41, 61];
 
 fn number(name: &str, default: u64) -> u64 {
