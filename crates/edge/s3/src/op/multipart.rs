@@ -71,7 +71,7 @@ impl Operate for Create {
     async fn run(self, desk: &Desk) -> Outcome<Created> {
         let Self { bucket, key, mut attributes, checksum, wanted } = self;
         let fresh = begin(&wanted, &desk.settings, &desk.store.bucket(&bucket).await?, &key)?;
-        attributes.encryption = fresh.map(|fresh| fresh.recorded(Vec::new()));
+        attributes.encryption = fresh.map(|fresh| Box::new(fresh.recorded(Vec::new())));
         let (id, created_ms) = (String::new(), 0);
         let upload =
             Upload { id, bucket, key, created_ms, attributes, checksum, ..Upload::default() };
