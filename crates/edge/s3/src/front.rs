@@ -197,6 +197,7 @@ impl Front {
         }
     }
 
+    #[expect(clippy::large_futures, reason = "its caller has it on the heap, where it stays")]
     async fn handle(
         &self,
         parts: Parts,

@@ -5,7 +5,7 @@ use crate::{
     FrontSettings,
     body::Pieces,
     digest::{Digests, Pipeline, Received, Verdict},
-    encryption::{Fresh, PartKey, Plain, Sealed, Wanted, begin},
+    encryption::{Fresh, PartKey, Plain, Sealed, Sealing, Wanted, begin},
     error::{Code, Failure, Outcome},
     object_lock,
 };
@@ -41,7 +41,7 @@ pub(crate) struct ObjectBody {
     settings: Arc<FrontSettings>,
     /// The object's key.
     key: String,
-    fresh: Option<Fresh>,
+    fresh: Option<Box<Fresh>>,
 }
 
 impl ObjectBody {
@@ -63,8 +63,8 @@ impl Body for ObjectBody {
 
     async fn admitted(&mut self, bucket: &Bucket) -> Outcome<()> {
         object_lock::apply(&mut self.attributes, bucket)?;
-        self.fresh = begin(&self.wanted, &self.settings, bucket, &self.key)?;
-        self.bytes.sealing = self.fresh.as_ref().map(Fresh::sealing);
+        self.fresh = begin(&self.wanted, &self.settings, bucket, &self.key)?.map(Box::new);
+        self.bytes.sealing = self.fresh.as_ref().map(|fresh| Box::new(fresh.sealing()));
         Ok(())
     }
 
@@ -79,7 +79,7 @@ impl Body for ObjectBody {
     fn seal(&mut self) -> Outcome<Attributes> {
         let (md5, checksum) = self.bytes.plain.verdict()?;
         let attributes = Attributes { checksum, ..std::mem::take(&mut self.attributes) };
-        Ok(tagged(attributes, &md5, self.fresh.take(), &self.bytes))
+        Ok(tagged(attributes, &md5, self.fresh.take().map(|fresh| *fresh), &self.bytes))
     }
 }
 
@@ -96,8 +96,8 @@ fn tagged<P>(
 
 /// With what is recorded of how its bytes are encrypted.
 fn encrypted<P>(attributes: Attributes, fresh: Option<Fresh>, bytes: &Sealed<P>) -> Attributes {
-    let salts = bytes.sealing.iter().map(|sealing| sealing.salt()).collect();
-    Attributes { encryption: fresh.map(|fresh| fresh.recorded(salts)), ..attributes }
+    let salts = bytes.sealing.as_deref().map(Sealing::salt).into_iter().collect();
+    Attributes { encryption: fresh.map(|fresh| Box::new(fresh.recorded(salts))), ..attributes }
 }
 
 /// The body of a part.
@@ -109,7 +109,7 @@ pub(crate) struct PartBody<P> {
 impl<P: Hashed> PartBody<P> {
     /// Of an upload whose parts this encrypts, if anything does.
     pub(crate) fn new(plain: P, key: Option<PartKey>) -> Self {
-        let sealing = key.as_ref().map(PartKey::sealing);
+        let sealing = key.as_ref().map(|key| Box::new(key.sealing()));
         Self { bytes: Sealed { plain, sealing }, key }
     }
 }
@@ -129,7 +129,7 @@ impl<P: Hashed> Body for PartBody<P> {
     fn seal(&mut self) -> Outcome<PartSeal> {
         let (md5, checksum) = self.bytes.plain.verdict()?;
         let etag = self.key.as_ref().map_or_else(|| hex::encode(md5), |key| key.entity_tag(&md5));
-        let salt = self.bytes.sealing.as_ref().map(|sealing| sealing.salt());
+        let salt = self.bytes.sealing.as_deref().map(Sealing::salt);
         Ok(PartSeal { etag, checksum, salt })
     }
 }
@@ -197,7 +197,7 @@ impl CopyBody {
         algorithm: Option<ChecksumAlgorithm>,
         fresh: Option<Fresh>,
     ) -> Self {
-        let sealing = fresh.as_ref().map(Fresh::sealing);
+        let sealing = fresh.as_ref().map(|fresh| Box::new(fresh.sealing()));
         let bytes = Sealed { plain: Stored::new(pieces, algorithm), sealing };
         Self { bytes, attributes, is_hashed: algorithm.is_some(), fresh }
     }

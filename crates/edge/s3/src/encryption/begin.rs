@@ -29,8 +29,8 @@ impl Fresh {
     }
 
     /// What is recorded of an object with streams of these salts.
-    pub(crate) fn recorded(self, salts: Vec<Salt>) -> Box<Encryption> {
-        Box::new(Encryption { salts, ..self.encryption })
+    pub(crate) fn recorded(self, salts: Vec<Salt>) -> Encryption {
+        Encryption { salts, ..self.encryption }
     }
 
     /// What is recorded, as far as it is known before there is any stream.
@@ -97,16 +97,11 @@ fn wrapped(
 }
 
 fn cannot_wrap(fault: &KeyFault, named: Option<&str>) -> Failure {
-    match named {
-        Some(named) => {
-            let message = format!("Invalid keyId '{named}'");
-            Failure::new(Code::KmsNotFound, message)
-        }
-        None => {
-            tracing::error!(%fault, "nothing can be encrypted with the gateway's own keys");
-            Failure::new(Code::NotImplemented, "There are no keys to encrypt with.")
-        }
+    if let Some(named) = named {
+        return Failure::new(Code::KmsNotFound, format!("Invalid keyId '{named}'"));
     }
+    tracing::error!(%fault, "nothing can be encrypted with the gateway's own keys");
+    Failure::new(Code::NotImplemented, "There are no keys to encrypt with.")
 }
 
 /// Whether a copy may go on with its source's data key, and so share what is stored: where nobody

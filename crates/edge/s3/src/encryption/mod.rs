@@ -15,7 +15,7 @@ pub(crate) use begin::{Fresh, begin, rewrapped, shares_key};
 pub(crate) use customer::{Customer, customer, source_customer};
 pub(crate) use default::{DOCUMENT, Defaults};
 pub(crate) use open::{PartKey, check, check_upload, of_upload, open};
-pub(crate) use sealing::{Plain, Sealed};
+pub(crate) use sealing::{Plain, Sealed, Sealing};
 pub(crate) use show::{show, show_written};
 pub(crate) use tag::keeps_md5;
 pub(crate) use unsealing::Cover;

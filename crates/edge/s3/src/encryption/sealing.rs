@@ -71,7 +71,7 @@ impl Sealing {
 #[derive(Debug)]
 pub(crate) struct Sealed<P> {
     pub(crate) plain: P,
-    pub(crate) sealing: Option<Sealing>,
+    pub(crate) sealing: Option<Box<Sealing>>,
 }
 
 impl<P: Plain> Sealed<P> {

@@ -184,7 +184,8 @@ mod tests {
             plain.extend(bytes);
             let sealing = Sealing::new(key);
             salts.push(sealing.salt());
-            let mut sealed = Sealed { plain: Given(pieces.into_iter()), sealing: Some(sealing) };
+            let mut sealed =
+                Sealed { plain: Given(pieces.into_iter()), sealing: Some(Box::new(sealing)) };
             let before = stored.len();
             while let Some(block) = sealed.next().await {
                 stored.extend_from_slice(&block.unwrap());

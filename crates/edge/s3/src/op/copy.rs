@@ -155,7 +155,7 @@ impl Operate for Copy {
         }
         object_lock::apply(&mut attributes, &of)?;
         let target = Target { bucket, key, condition };
-        let copy = passage.copy(desk, target, attributes, algorithm).await?;
+        let copy = Box::pin(passage.copy(desk, target, attributes, algorithm)).await?;
         let customer_md5 = wanted.customer_md5();
         Ok(CopiedObject { copy, source: located.version, customer_md5 })
     }
@@ -257,7 +257,8 @@ impl Operate for Part {
             desk.store.copy_part(&located, range, &upload, self.number, seal).await?
         } else {
             let to = (&upload, self.number);
-            copy_part(desk, (&located, range), opened.as_ref(), to, algorithm, key).await?
+            let source = (&located, range);
+            Box::pin(copy_part(desk, source, opened.as_ref(), to, algorithm, key)).await?
         };
         Ok(Copied {
             part,

@@ -79,7 +79,7 @@ impl Operate for Create {
         }
         desk.own(&mut attributes, granting)?;
         let fresh = begin(&wanted, &desk.settings, &of, &key)?;
-        attributes.encryption = fresh.map(|fresh| fresh.recorded(Vec::new()));
+        attributes.encryption = fresh.map(|fresh| Box::new(fresh.recorded(Vec::new())));
         let (id, created_ms) = (String::new(), 0);
         let upload =
             Upload { id, bucket, key, created_ms, attributes, checksum, ..Upload::default() };

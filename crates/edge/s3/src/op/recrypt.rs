@@ -40,7 +40,7 @@ impl Passage<'_> {
     pub(super) fn is_tagged_again(&self) -> bool {
         let of_source = self.located.object.attributes.encryption.as_deref();
         let of_copy = self.fresh.as_ref().map(Fresh::encryption);
-        !self.is_alike() && !(keeps_md5(of_source) && keeps_md5(of_copy))
+        !(self.is_alike() || keeps_md5(of_source) && keeps_md5(of_copy))
     }
 
     /// Makes the target an object with the source's bytes. `algorithm` is that of its checksum, if
