@@ -40,10 +40,10 @@ use ripstop_model::{NodeId, StripeId};
 /// it is `Behind`.
 ///
 /// Of several reasons to refuse a change, the first is answered: bucket or upload, then parts, then
-/// condition, then `Behind`, then `Locked`, then quota, then stripes. A stripe that is new is refused with
-/// `Retired` if the session that named it was given up ([`Change::Retire`]). A quota is compared
-/// with what the bucket holds at the moment the change is applied: of changes that come together,
-/// each counts what those before it have brought.
+/// condition, then `Behind`, then `Locked`, then quota, then stripes. A stripe that is new is
+/// refused with `Retired` if the session that named it was given up ([`Change::Retire`]). A quota
+/// is compared with what the bucket holds at the moment the change is applied: of changes that come
+/// together, each counts what those before it have brought.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Change {
     /// Makes a bucket; fails with `BucketExists`.

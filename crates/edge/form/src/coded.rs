@@ -1,11 +1,10 @@
 //! The fields of each record, by their numbers: for ever.
 
-use crate::{Fields, Found, Record, Unreadable, paired};
+use crate::{Fields, Found, Record, Unreadable, lock, paired};
 use ripstop_model::StripeId;
 use ripstop_object::{
     Account, Attributes, Bucket, Checksum, ChecksumAlgorithm, Extent, Garbage, Held, Lease, Object,
-    Part, Retention, RetentionMode, Session, Stamp, Stripe, Tombstone, Unknown, Upload,
-    UploadedPart, Versioning, Watermark,
+    Part, Session, Stamp, Stripe, Tombstone, Unknown, Upload, UploadedPart, Versioning, Watermark,
 };
 
 impl Record for Bucket {
@@ -108,11 +107,7 @@ impl Record for Attributes {
         to.column(8, self.parts.iter().map(|part| part.number.to_le_bytes()));
         to.column(9, self.parts.iter().map(|part| part.len.to_le_bytes()));
         to.blobs(10, self.parts.iter().map(|part| part.checksum.as_deref()));
-        if let Some(Retention { mode, until_ms }) = self.lock.retention {
-            to.number(12, mode_number(mode));
-            to.number(13, until_ms);
-        }
-        to.number(14, self.lock.legal_hold.map_or(0, hold_number));
+        lock::write(to, 12, &self.lock);
         if let Some(encryption) = &self.encryption {
             to.record(15, &**encryption);
         }
@@ -145,12 +140,7 @@ impl Record for Attributes {
                     part.checksum = checksum;
                 }
             }
-            12 => self.lock.retention = Some(Retention { mode: read_mode(from)?, until_ms: 0 }),
-            13 => match &mut self.lock.retention {
-                Some(retention) => retention.until_ms = from.number()?,
-                None => return Err(from.wrong("has no mode before it")),
-            },
-            14 => self.lock.legal_hold = Some(read_hold(from)?),
+            12..=14 => lock::read(field - 12, from, &mut self.lock)?,
             15 => self.encryption = Some(Box::new(from.record()?)),
             18 => self.owner = from.text()?.into(),
             19 => self.grants = from.text()?.into(),
@@ -396,34 +386,6 @@ pub fn checksum_algorithm(from: &mut Found<'_>) -> Result<ChecksumAlgorithm, Unr
         9 => ChecksumAlgorithm::XxHash3,
         10 => ChecksumAlgorithm::XxHash128,
         _ => return Err(from.wrong("is a checksum's function that is not known")),
-    })
-}
-
-const fn mode_number(mode: RetentionMode) -> u64 {
-    match mode {
-        RetentionMode::Governance => 1,
-        RetentionMode::Compliance => 2,
-    }
-}
-
-fn read_mode(from: &mut Found<'_>) -> Result<RetentionMode, Unreadable> {
-    Ok(match from.number()? {
-        1 => RetentionMode::Governance,
-        2 => RetentionMode::Compliance,
-        _ => return Err(from.wrong("is no mode of a retention that is known")),
-    })
-}
-
-/// A hold that was taken back is not the same as none.
-fn hold_number(is_held: bool) -> u64 {
-    if is_held { 1 } else { 2 }
-}
-
-fn read_hold(from: &mut Found<'_>) -> Result<bool, Unreadable> {
-    Ok(match from.number()? {
-        1 => true,
-        2 => false,
-        _ => return Err(from.wrong("is no legal hold that is known")),
     })
 }
 

@@ -48,6 +48,7 @@
 
 mod coded;
 mod encryption;
+mod lock;
 mod record;
 mod sequence;
 mod unreadable;

@@ -3,54 +3,16 @@
 use crate::{
     S3Operation,
     access::{Client, Note},
-    authorise,
     error::{Code, Outcome},
-    front::{Front, now_s},
-    gate::{Gate, Signing},
+    front::Front,
     logging::{Begun, Logged},
-    op::{Desk, Row},
     request::Reply,
-    uri::{self, Query, Target},
+    uri,
+    visitor::Visitor,
     watched::Counts,
     website::Page,
 };
-use http::{HeaderMap, Method, header, request::Parts, uri::Authority};
-use ripstop_identity::Principal;
-
-/// Who asks for a page: anybody, without a signature.
-pub(crate) struct Visitor<'a> {
-    front: &'a Front,
-    client: Client,
-    counts: &'a Counts,
-    note: &'a Note,
-}
-
-impl Visitor<'_> {
-    fn principal(&self) -> Principal {
-        self.front.keyring.credentials().unsigned()
-    }
-
-    /// What is read with that needs no right.
-    pub(crate) fn desk(&self) -> Desk {
-        let gate = Gate::new(self.principal(), self.front.account.clone());
-        self.front.desk(gate, self.counts, self.note)
-    }
-
-    /// What an operation is done with, if anybody may have it done.
-    pub(crate) async fn admit(
-        &self,
-        row: &'static Row,
-        target: &Target,
-        headers: &HeaderMap,
-    ) -> Outcome<Desk> {
-        let (address, secure) = (self.client.address, self.client.secure);
-        let (query, signing, now_s) = (&Query::default(), Signing::None, now_s());
-        let asked =
-            authorise::Request { row, target, query, headers, address, secure, signing, now_s };
-        let gate = authorise::check(asked, self.principal(), self.front.archive()).await?;
-        Ok(self.front.desk(gate, self.counts, self.note))
-    }
-}
+use http::{Method, header, request::Parts, uri::Authority};
 
 impl Front {
     /// A page of a website.

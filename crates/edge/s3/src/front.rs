@@ -9,6 +9,7 @@ use crate::{
     body::{self, Chunked, Outgoing, Payload, Source},
     cors::Crossing,
     date,
+    door::{Door, RequestIds},
     error::{Code, Failure, Outcome},
     form::{Fields, Policy, Wish},
     gate::{Gate, KnownAccess, Signing},
@@ -26,34 +27,11 @@ use ripstop_identity::Principal;
 use ripstop_listen::{Patience, Peer};
 use ripstop_store::Store;
 use std::{
-    hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher},
     net::IpAddr,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 use tracing::Instrument as _;
-
-/// Who is spoken to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Door {
-    /// Clients of S3.
-    S3,
-    /// Browsers, which are shown websites.
-    Website,
-}
-
-impl Door {
-    /// Its name in the log.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::S3 => "s3",
-            Self::Website => "website",
-        }
-    }
-}
 
 /// Everything that requests share.
 #[derive(Debug)]
@@ -72,27 +50,6 @@ pub(crate) struct Front {
     pub(crate) observer: Arc<dyn RequestObserver>,
     pub(crate) strangers: Arc<Strangers>,
     pub(crate) ids: RequestIds,
-}
-
-/// Names requests.
-#[derive(Debug)]
-pub(crate) struct RequestIds {
-    seed: u64,
-    next: AtomicU64,
-}
-
-impl RequestIds {
-    pub(crate) fn new() -> Self {
-        Self { seed: ripstop_host::random_u64(), next: AtomicU64::new(0) }
-    }
-
-    /// Sixteen hexadecimal digits, different for each request of a run, and most likely between
-    /// runs.
-    fn next(&self) -> String {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let hasher = BuildHasherDefault::<DefaultHasher>::default();
-        format!("{:016X}", hasher.hash_one((self.seed, number)))
-    }
 }
 
 impl Front {
@@ -197,7 +154,6 @@ impl Front {
         }
     }
 
-    #[expect(clippy::large_futures, reason = "its caller has it on the heap, where it stays")]
     async fn handle(
         &self,
         parts: Parts,

@@ -3,7 +3,8 @@ use crate::{
     FrontSettings, Keyring, RequestObserver,
     access::Strangers,
     allowance::Allowances,
-    front::{Door, Front, RequestIds},
+    door::{Door, RequestIds},
+    front::Front,
     gate::KnownAccess,
 };
 use ripstop_listen::Listener;

@@ -1,4 +1,3 @@
-use crate::Store;
 use ripstop_host::unix_ms;
 use std::time::Instant;
 
@@ -16,17 +15,9 @@ impl RetentionClock {
         Self { begun: ripstop_host::now(), begun_ms: unix_ms() }
     }
 
-    fn now_ms(&self) -> u64 {
+    pub(crate) fn now_ms(&self) -> u64 {
         let passed = ripstop_host::since(self.begun).as_millis();
         let steady_ms = self.begun_ms.saturating_add(u64::try_from(passed).unwrap_or(u64::MAX));
         unix_ms().min(steady_ms)
-    }
-}
-
-impl Store {
-    /// The time by which it is judged whether a retention is over, milliseconds since 1970: never
-    /// later than the wall clock's, nor than the steady clock allows since the store was opened.
-    pub fn retention_now_ms(&self) -> u64 {
-        self.inner.retention_clock.now_ms()
     }
 }

@@ -96,6 +96,12 @@ impl Store {
         self.inner.strangers.asked()
     }
 
+    /// The time by which it is judged whether a retention is over, milliseconds since 1970: never
+    /// later than the wall clock's, nor than the steady clock allows since the store was opened.
+    pub fn retention_now_ms(&self) -> u64 {
+        self.inner.retention_clock.now_ms()
+    }
+
     /// A new name, known to the catalog before it is used; pinned until its draft is.
     pub(crate) async fn name(&self) -> Result<(StripeId, Pin), StoreError> {
         self.inner.lineage.name().await

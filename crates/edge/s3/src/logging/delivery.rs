@@ -25,9 +25,10 @@ pub(crate) async fn deliver(
     tick.tick().await;
     while !end.is_cancelled() {
         let only_full = tokio::select! {
+            biased;
+            () = end.cancelled() => false,
             _ = tick.tick() => false,
             () = logs.full() => true,
-            () = end.cancelled() => false,
         };
         put_all(logs, store, settings, only_full).await;
     }

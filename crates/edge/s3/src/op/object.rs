@@ -94,7 +94,7 @@ impl Wish {
         let customer_md5 = self.customer.as_ref().map(|customer| customer.md5.clone());
         let (shown, is_latest) = (self.shown, self.subject.version.is_none());
         let pieces = None;
-        Ok(Found { wanted, part, shown, is_latest, overrides, customer_md5, pieces, located })
+        Ok(Found { located, wanted, part, shown, is_latest, overrides, customer_md5, pieces })
     }
 
     /// Names of bucket and key.

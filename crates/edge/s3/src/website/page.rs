@@ -6,13 +6,13 @@ use super::{
     site::Site,
 };
 use crate::{
-    beside::Visitor,
     error::{Code, Failure, Outcome},
     metadata,
     op::{self, Desk},
     request::{Reply, Request},
     route::route,
     uri::{Query, Target},
+    visitor::Visitor,
     xml::Element,
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};

@@ -208,7 +208,7 @@ async fn add_server(
     Path(tier): Path<String>,
     query: tiers::AddAsked,
 ) -> Response {
-    tiers::add(&desk.admin.tiers, &tier, query)
+    tiers::add(&desk.admin.tiers, &tier, &query)
 }
 
 async fn remove_server(
@@ -216,7 +216,7 @@ async fn remove_server(
     Path(tier): Path<String>,
     query: tiers::RemoveAsked,
 ) -> Response {
-    tiers::remove(&desk.admin.tiers, &tier, query)
+    tiers::remove(&desk.admin.tiers, &tier, &query)
 }
 
 async fn repair_tier(State(desk): State<Desk>, Path(tier): Path<String>) -> Response {

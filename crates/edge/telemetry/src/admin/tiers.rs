@@ -103,15 +103,15 @@ pub(super) fn show(tiers: &[NamedTier]) -> Response {
     Json(tiers).into_response()
 }
 
-pub(super) fn add(tiers: &[NamedTier], tier: &str, query: AddAsked) -> Response {
-    let Ok(Query(AddQuery { ring, server })) = query else {
+pub(super) fn add(tiers: &[NamedTier], tier: &str, query: &AddAsked) -> Response {
+    let Ok(Query(AddQuery { ring, server })) = *query else {
         return wrong("the query must say ring=NUMBER&server=ADDRESS:PORT, and no more\n");
     };
     tell(tiers, tier, |memory| memory.add_server(ring, server))
 }
 
-pub(super) fn remove(tiers: &[NamedTier], tier: &str, query: RemoveAsked) -> Response {
-    let Ok(Query(RemoveQuery { server })) = query else {
+pub(super) fn remove(tiers: &[NamedTier], tier: &str, query: &RemoveAsked) -> Response {
+    let Ok(Query(RemoveQuery { server })) = *query else {
         return wrong("the query must say server=ADDRESS:PORT, and no more\n");
     };
     tell(tiers, tier, |memory| memory.remove_server(server))
