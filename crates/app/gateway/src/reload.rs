@@ -353,7 +353,9 @@ fn claims(config: &Config, numbers: &TenantNumbers) -> Vec<MemoryClaim> {
 fn rerung(serving: &Config, read: &Config) -> String {
     let pairs = serving.tiers.iter().zip(&read.tiers);
     let changed = pairs.filter(|(before, after)| before.rings != after.rings);
-    changed.map(|(tier, _)| format!(", servers of tier {} come or go", tier.name)).collect()
+    changed.fold(String::new(), |told, (tier, _)| {
+        told + ", servers of tier " + &tier.name + " come or go"
+    })
 }
 
 /// The nodes that are as slow as they were not before, to be added to a sentence.

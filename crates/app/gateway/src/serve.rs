@@ -221,7 +221,9 @@ fn named_tiers(assembly: &Assembly, kv: Option<&KvPort>, telemetry: &Telemetry) 
     let kv = kv.and_then(KvPort::memory).map(|memory| (KV_TIER.to_owned(), memory.clone()));
     let tiers: Vec<NamedTier> = hot.chain(kv).collect();
     if let Some(metrics) = &telemetry.metrics {
-        tiers.iter().for_each(|(name, memory)| metrics.watch_tier(name, memory.clone()));
+        for (name, memory) in &tiers {
+            metrics.watch_tier(name, memory.clone());
+        }
     }
     tiers
 }

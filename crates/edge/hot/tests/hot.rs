@@ -63,7 +63,7 @@ async fn what_is_read_twice_comes_from_memory_however_it_is_stored() {
         assert_eq!(read(&pool, &place, 0..100_000).await, bytes);
         assert_eq!(hot.status().kept, 0, "{form:?}: it may never be asked for again");
         let data = place.shape.code().k() as u64;
-        let of_strip = place.shape.blocks() as u64;
+        let of_strip = u64::from(place.shape.blocks());
         assert_eq!(read(&pool, &place, 0..100_000).await, bytes);
         until("blocks are kept", || hot.status().kept == data * of_strip).await;
         let before = scene.gets();
@@ -130,7 +130,7 @@ impl HotBlocks for Liar {
                 bytes[at] ^= 1;
                 HotFound::Kept(bytes.freeze())
             }
-            other => other,
+            other @ (HotFound::Kept(_) | HotFound::Wanted | HotFound::Unwanted) => other,
         };
         found.map(lie).collect()
     }
@@ -201,7 +201,7 @@ async fn a_server_that_hangs_costs_a_read_a_bounded_wait_and_then_none() {
     let wait = Duration::from_millis(300);
     // Nobody finds out that it hangs, so that it is reads alone which bound the wait.
     let mut settings = support::settings((2, 2), &servers);
-    settings.link.answer_timeout = Duration::from_secs(60);
+    settings.link.answer_timeout = Duration::from_mins(1);
     let tier = scene::tier_with(settings, wait, 64 << 20);
     let hot = hot(&tier);
     let pool = scene.pool.clone().with_hot(Arc::new(hot.clone()));

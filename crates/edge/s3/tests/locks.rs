@@ -62,7 +62,8 @@ fn now_ms() -> u64 {
 
 /// A date so far ahead, as requests write it.
 fn ahead(seconds: u64) -> String {
-    let at = OffsetDateTime::from_unix_timestamp((now_ms() / 1000 + seconds) as i64).unwrap();
+    let at =
+        OffsetDateTime::from_unix_timestamp((now_ms() / 1000 + seconds).cast_signed()).unwrap();
     at.format(&Rfc3339).unwrap()
 }
 

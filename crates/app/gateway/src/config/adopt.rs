@@ -45,7 +45,7 @@ impl KvConfig {
             read.map_or(self.tls.clone(), |read| renewed(self.tls.as_ref(), read.tls.as_ref()));
         let read_users = read.and_then(|read| read.users.as_ref());
         let users = self.users.as_ref().map(|users| read_users.unwrap_or(users).clone());
-        Self { tls, users, ..self.clone() }
+        Self { users, tls, ..self.clone() }
     }
 }
 

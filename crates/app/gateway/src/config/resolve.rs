@@ -7,7 +7,7 @@ use super::{
     raw::{self, CatalogCheck, LogFormatName, OwnershipName, Raw},
     tenant::{self, TenantConfig},
     tier::{self, TierConfig},
-    units::Size,
+    units::{Size, Span},
     webhook::{self, WebhookConfig},
 };
 use anyhow::{Context as _, Error, Result, bail, ensure};
@@ -168,12 +168,7 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
     let tenants = tenant::resolve(tenant, &pools)?;
     let kv = kv::resolve(kv)?;
     let tiers = tier::tiers(tier, kv.as_ref())?;
-    for pool in &pools {
-        let is_there = |hot: &String| tiers.iter().any(|tier| tier.name == *hot);
-        if let Some(hot) = pool.hot.as_ref().filter(|hot| !is_there(hot)) {
-            bail!("pool {:?}: hot = {hot:?}, and there is no such tier", pool.name);
-        }
-    }
+    must_have_tiers(&pools, &tiers)?;
     let catalog_cache = memory("store.catalog_cache", store.catalog_cache, 32 << 20)?;
     let connections = gateway.connections_max;
     Ok(Config {
@@ -199,24 +194,11 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
         encryption: encryption(gateway.encryption.as_deref())?,
         region: gateway.region.unwrap_or_else(|| "us-east-1".into()),
         signature_v2: gateway.signature_v2.unwrap_or(true),
-        object_ownership: gateway.object_ownership.map_or_else(
-            Default::default,
-            |name| match name {
-                OwnershipName::BucketOwnerEnforced => ObjectOwnership::Enforced,
-                OwnershipName::BucketOwnerPreferred => ObjectOwnership::Preferred,
-                OwnershipName::ObjectWriter => ObjectOwnership::Writer,
-                OwnershipName::Unset => ObjectOwnership::Unsaid,
-            },
-        ),
+        object_ownership: gateway.object_ownership.map(ownership).unwrap_or_default(),
         domain: gateway.domain,
         website_listen: gateway.website_listen,
         website_domain: gateway.website_domain,
-        access_log_every: bounds::span(
-            "gateway.access_log_every",
-            gateway.access_log_every,
-            Duration::from_mins(5),
-            &bounds::DELIVERY,
-        )?,
+        access_log_every: access_log_every(gateway.access_log_every)?,
         connections_max: given("gateway.connections_max", connections, &bounds::CONNECTIONS)?,
         connections_per_address_max: given(
             "gateway.connections_per_address_max",
@@ -246,6 +228,31 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
         kv,
         webhooks: webhook::resolve(webhook)?,
     })
+}
+
+/// Refuses a pool that wants what it reads kept in a tier that is none.
+fn must_have_tiers(pools: &[PoolConfig], tiers: &[TierConfig]) -> Result<()> {
+    for pool in pools {
+        let is_there = |hot: &String| tiers.iter().any(|tier| tier.name == *hot);
+        if let Some(hot) = pool.hot.as_ref().filter(|hot| !is_there(hot)) {
+            bail!("pool {:?}: hot = {hot:?}, and there is no such tier", pool.name);
+        }
+    }
+    Ok(())
+}
+
+fn access_log_every(said: Option<Span>) -> Result<Duration> {
+    const USUAL: Duration = Duration::from_mins(5);
+    bounds::span("gateway.access_log_every", said, USUAL, &bounds::DELIVERY)
+}
+
+const fn ownership(name: OwnershipName) -> ObjectOwnership {
+    match name {
+        OwnershipName::BucketOwnerEnforced => ObjectOwnership::Enforced,
+        OwnershipName::BucketOwnerPreferred => ObjectOwnership::Preferred,
+        OwnershipName::ObjectWriter => ObjectOwnership::Writer,
+        OwnershipName::Unset => ObjectOwnership::Unsaid,
+    }
 }
 
 /// What `gateway.encryption` says.

@@ -80,7 +80,7 @@ fn two_that_are_not_both_shared_have_no_server_in_common() {
         check(
             &text,
             &expect![[
-                r#"near-by and t both use server 127.0.0.1:3, and would empty it under each other: give them servers of their own, or say shared = true in both"#
+                r"near-by and t both use server 127.0.0.1:3, and would empty it under each other: give them servers of their own, or say shared = true in both"
             ]],
         );
     }

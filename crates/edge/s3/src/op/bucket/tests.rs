@@ -23,7 +23,7 @@ fn desk(folder: &std::path::Path, principal: Principal) -> Desk {
     let (known, hashing_ns) = (Arc::default(), Arc::default());
     let (client, request_id) = (None, String::new());
     let (gate, keyring) = (Gate::new(principal, "ripstop".into()), Keyring::default());
-    Desk { store, settings, allowances, gate, keyring, known, client, request_id, hashing_ns }
+    Desk { store, settings, allowances, known, client, request_id, gate, keyring, hashing_ns }
 }
 
 #[tokio::test]
