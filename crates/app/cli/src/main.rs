@@ -63,7 +63,7 @@ async fn run(command: Command) -> Result<ExitCode> {
     // Asked for here, so that a bad choice is an error and not a panic later.
     ripstop_codec::Engine::chosen()?;
     match command {
-        Command::Serve(serve) => serve::run(&serve).await,
+        Command::Serve(serve) => Box::pin(serve::run(&serve)).await,
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Check(check) => {
             check::run(&check.common.resolve()?, check.repair, check.json).await

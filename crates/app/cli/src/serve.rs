@@ -47,7 +47,7 @@ pub(crate) async fn run(options: &Serve) -> Result<ExitCode> {
     let gateway = Gateway::open(config, start).await?;
     greet(&gateway);
     let signals = Signals { stop: stop_signal(stop_within)?, reload: reload_signal()? };
-    gateway.serve(signals).await?;
+    Box::pin(gateway.serve(signals)).await?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -92,7 +92,7 @@ fn bad_rights_are_refused_with_their_line_and_key() {
         ),
         (
             format!("{main}SHOP = \"admin\"\n"),
-            "line 7: rights of \"SHOP\": they must be \"administrator\" or",
+            "line 7: rights of \"SHOP\": they must be \"administrator\", \"user\" or",
         ),
         (
             format!("{main}SHOP = {{ photos = \"list\" }}\n"),

@@ -59,7 +59,7 @@ fn what_cannot_be_is_refused() {
     );
     check(
         &tier("wait = \"2s\""),
-        &expect![[r#"tier "near-by": wait is 2s: it must be from 1ms to 1s"#]],
+        &expect![[r#"tier "near-by": wait is 2 s: it must be from 1 ms to 1 s"#]],
     );
     check(
         &tier("memory_max = \"1 KiB\""),
