@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Form, Kept, Pieces, bytes, settings, target};
+use common::{Form, Kept, Pieces, bytes, fragments, settings, target};
 use ripstop_catalog::{
     Attributes, Catalog, CatalogError, CatalogSettings, Condition, Embedded, ObjectLock,
     ObjectVersion, Refusal, Retention, RetentionMode, Versioning,
@@ -23,18 +23,19 @@ const WALL: Duration = Duration::from_hours(24 * 365 * 80);
 const HOUR: Duration = Duration::from_hours(1);
 
 /// A store with a bucket `b` that keeps versions.
-async fn store() -> Kept {
+async fn store() -> (Kept, Vec<Arc<MemoryNode>>) {
     let catalog = Embedded::in_memory(CatalogSettings::default()).expect("opens");
     let catalog: Arc<dyn Catalog> = Arc::new(catalog);
-    let nodes = (0..6).map(|_| Arc::new(MemoryNode::new(1 << 24)) as Arc<dyn Node>).collect();
+    let nodes: Vec<_> = (0..6).map(|_| Arc::new(MemoryNode::new(1 << 24))).collect();
+    let seen = nodes.iter().map(|node| node.clone() as Arc<dyn Node>).collect();
     let (form, memory) = (Form::spread(6, 4), Memory::new(16 << 20));
     let rarely = 2 * HOUR;
     let settings =
         KeeperSettings { grace: rarely, sweep_every: rarely, list_every: rarely, ..settings() };
-    let store = common::store_of(PoolId(0), catalog, nodes, form, memory, settings);
+    let store = common::store_of(PoolId(0), catalog, seen, form, memory, settings);
     store.create_bucket("b").await.expect("created");
     store.set_versioning("b", Versioning::Enabled).await.expect("set");
-    store
+    (store, nodes)
 }
 
 /// Puts a version that stays for so long.
@@ -67,9 +68,11 @@ fn a_clock_that_jumps_ends_no_retention() {
     let host = Host::new(1, UNIX_EPOCH + WALL);
     let clock = host.clone();
     let course = async move {
-        let store = store().await;
+        let (store, nodes) = store().await;
         let version = put_kept(&store, until(HOUR)).await;
+        let told = fragments(&nodes).await;
         assert!(is_locked(&delete(&store, version).await));
+        assert_eq!(fragments(&nodes).await, told, "a rebuild would believe what is refused");
         clock.set_wall(UNIX_EPOCH + WALL + 24 * HOUR);
         assert!(is_locked(&delete(&store, version).await), "a day later by the wall clock alone");
         clock.set_wall(UNIX_EPOCH + WALL - 24 * HOUR);
@@ -85,7 +88,7 @@ fn a_clock_that_jumps_ends_no_retention() {
 fn a_legal_hold_outlasts_every_clock() {
     let host = Host::new(1, UNIX_EPOCH + WALL);
     let course = async move {
-        let store = store().await;
+        let (store, _nodes) = store().await;
         let held = ObjectLock { legal_hold: Some(true), ..ObjectLock::default() };
         let version = put_kept(&store, held).await;
         sleep(24 * HOUR).await;

@@ -7,11 +7,14 @@ mod line;
 pub(crate) use line::{Deletions, NAMES_LEN_MAX, Waiting};
 
 use crate::{
-    Deed, Done, Member, Store, StoreError, Target, deletion::Deletion, error::STAMPS_MAX,
-    record::Telling, stripe::record_of,
+    Deed, Done, Member, PackEntry, Store, StoreError, Target, deletion::Deletion,
+    error::STAMPS_MAX, record::Telling, stripe::record_of,
 };
 use line::EndOfLine;
-use ripstop_catalog::{CatalogError, Condition, Object, Outcome, Refusal, Tombstone, bucket_of};
+use ripstop_catalog::{
+    CatalogError, Condition, Located, Object, Outcome, Refusal, Release, Stamp, Tombstone,
+    bucket_of,
+};
 use ripstop_host::unix_ms;
 use ripstop_model::{PoolId, TenantId};
 use ripstop_runtime::{Pool, Written};
@@ -32,6 +35,7 @@ impl Store {
             self.bucket(bucket_of(bucket)).await?;
         }
         condition.check(present.as_ref().map(|located| &located.object))?;
+        self.must_be_free(present.as_ref(), bypass)?;
         if present.is_none() {
             if !self.inner.lineage.may_have_left().await? {
                 return Ok(None);
@@ -45,6 +49,22 @@ impl Store {
         match self.gather(Member { target, deed: Deed::Delete { bypass } }, None).await? {
             Done::Deleted(replaced) => Ok(replaced),
             Done::Put(_) => unreachable!("a deletion is not answered with an object"),
+        }
+    }
+
+    /// Refuses early to remove what a lock keeps: a deletion that is told and then refused has to
+    /// be told not to be so.
+    pub(crate) fn must_be_free(
+        &self,
+        present: Option<&Located>,
+        bypass: bool,
+    ) -> Result<(), StoreError> {
+        let release = Release::Judged { as_of_ms: self.retention_now_ms(), bypass };
+        match present {
+            Some(Located { object, .. }) if object.attributes.lock.holds(release) => {
+                Err(Refusal::Locked.into())
+            }
+            Some(_) | None => Ok(()),
         }
     }
 
@@ -88,6 +108,30 @@ impl Store {
         drop(ending);
     }
 
+    /// Sees to it that a rebuild does not believe deletions that were told and are refused: a
+    /// condition failed, or a lock came, after they were looked at.
+    async fn disown_refused(
+        &self,
+        batch: &[Waiting],
+        outcomes: &[Outcome],
+        stamps: &[Stamp],
+    ) -> Result<(), CatalogError> {
+        let mut refused = Vec::new();
+        for ((one, outcome), stamp) in batch.iter().zip(outcomes).zip(stamps) {
+            let is_told_again = matches!(outcome, Ok(_) | Err(Refusal::Behind { .. }));
+            if !is_told_again && !one.found_nothing {
+                let (bucket, key, stamp) = (one.bucket.clone(), one.key.clone(), *stamp);
+                refused.push(PackEntry::Deletion(Deletion { bucket, key, stamp }));
+            }
+        }
+        if refused.is_empty() {
+            return Ok(());
+        }
+        // On the heap: what is told again may be told together with other deletions.
+        let disowned = Box::pin(self.reassert(refused)).await;
+        disowned.map_err(|error| CatalogError::Unavailable(Box::new(error)))
+    }
+
     /// Tells deletions in one stripe, and applies them; answers those that must be told again.
     pub(crate) async fn tell_together(&self, pool: PoolId, batch: Vec<Waiting>) -> Vec<Waiting> {
         let gone: Vec<_> = batch.iter().map(Gone::of).collect();
@@ -101,6 +145,7 @@ impl Store {
                 return Vec::new();
             }
         };
+        let stamps: Vec<_> = tombstones.iter().map(|tombstone| tombstone.stamp).collect();
         let stripes: Vec<_> = written.iter().map(|told| (told.id, record_of(told))).collect();
         let strays = self.inner.strays.of(&stripes);
         let tombstones = tombstones.into_iter().map(Some).chain(std::iter::repeat(None));
@@ -119,6 +164,11 @@ impl Store {
         if outcomes.is_ok() {
             self.inner.strays.note(&strays);
             written.into_iter().for_each(Written::claim);
+        }
+        if let Ok(outcomes) = &outcomes
+            && let Err(error) = self.disown_refused(&batch, outcomes, &stamps).await
+        {
+            return self.answer(batch, Err(error));
         }
         self.answer(batch, outcomes)
     }

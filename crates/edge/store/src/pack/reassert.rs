@@ -50,7 +50,7 @@ impl Store {
 
     /// Sees to it that what keys stand for is told later than these entries of packs, which are
     /// not so.
-    pub(super) async fn reassert(&self, entries: Vec<PackEntry>) -> Result<(), StoreError> {
+    pub(crate) async fn reassert(&self, entries: Vec<PackEntry>) -> Result<(), StoreError> {
         let mut open = entries;
         for _ in 0..STAMPS_MAX {
             let (mut still, mut gone) = (Vec::new(), Vec::new());

@@ -110,12 +110,13 @@ impl Store {
             }
             Deed::Mark(_) => self.admit_marker(&member.target).await?,
             Deed::Retell(_) | Deed::Move { .. } | Deed::Rebury(_) => {}
-            Deed::Delete { .. } => {
+            Deed::Delete { bypass } => {
                 let present = self.inner.catalog.object(bucket, key).await?;
                 if present.is_none() {
                     self.bucket(bucket_of(bucket)).await?;
                 }
                 condition.check(present.as_ref().map(|located| &located.object))?;
+                self.must_be_free(present.as_ref(), *bypass)?;
                 if present.is_none() {
                     return Ok(Some(Done::Deleted(None)));
                 }
