@@ -58,7 +58,7 @@ pub(crate) async fn object_keys_of(
         Some(ring) if ring.has_own() => ring,
         Some(_) => rotate_ring(path, None)?,
         None if known.is_empty() => {
-            tracing::warn!(
+            tracing::info!(
                 keys = %path.display(),
                 "objects that clients or buckets have encrypted are lost without these keys: keep a copy of them elsewhere"
             );

@@ -58,7 +58,9 @@ impl Store {
                 match self.contradicted(&entry).await? {
                     None => {}
                     Some(Standing::Object(object)) => {
-                        self.retell(&entry, *object).await?;
+                        if !self.retell(&entry, *object).await? {
+                            still.push(self.told_by_now(&entry).await?);
+                        }
                         still.push(entry);
                     }
                     Some(Standing::Nothing) => gone.push(entry),
@@ -104,7 +106,8 @@ impl Store {
         Ok((!is_told).then_some(Standing::Nothing))
     }
 
-    async fn retell(&self, entry: &PackEntry, present: Object) -> Result<(), StoreError> {
+    /// Tells what a key stands for again; false if somebody wrote since, and that was refused.
+    async fn retell(&self, entry: &PackEntry, present: Object) -> Result<bool, StoreError> {
         let (bucket, key) = (entry.bucket().to_owned(), entry.key().to_owned());
         let keeps = self.inner.catalog.bucket(&bucket).await?;
         let mut object = present;
@@ -115,10 +118,19 @@ impl Store {
         let condition = Condition::ToldBy(object.told_by);
         let target = Target { bucket, key, condition };
         match self.put_told((target, Versioning::Never), object, None).await {
-            // Somebody wrote since.
-            Ok(_) | Err(StoreError::Catalog(CatalogError::Refused(_))) => Ok(()),
+            Ok(_) => Ok(true),
+            Err(StoreError::Catalog(CatalogError::Refused(_))) => Ok(false),
             Err(error) => Err(error),
         }
+    }
+
+    /// Stands for whatever was told of an entry's key until now: of what was refused, the nodes may
+    /// hold fragments for a while.
+    async fn told_by_now(&self, entry: &PackEntry) -> Result<PackEntry, StoreError> {
+        let (named, _pin) = self.name().await?;
+        let stamp = Some(self.stamp(named, &Condition::None).await?);
+        let (bucket, key) = (entry.bucket().to_owned(), entry.key().to_owned());
+        Ok(PackEntry::Object { bucket, key, object: Object { stamp, ..Object::default() } })
     }
 
     /// Has one stripe tell that these keys have no object.
