@@ -25,7 +25,7 @@ impl Filter {
             && self.tags.iter().all(has)
     }
 
-    /// Whether it asks for nothing but a prefix, as what has no bytes and no tags can have.
+    /// Whether it asks for a prefix alone, as what has no bytes and no tags can have.
     pub(crate) fn asks_prefix_alone(&self) -> bool {
         self.tags.is_empty() && self.longer_than.is_none() && self.shorter_than.is_none()
     }

@@ -169,7 +169,8 @@ pub struct Attributes {
     /// The account that owns it; empty for the owner of its bucket.
     #[serde(skip)]
     pub owner: String,
-    /// What its owner grants to others, as whoever put it there writes it; empty for nothing.
+    /// What its owner grants to others, as whoever put it there writes it; empty if nothing is
+    /// granted.
     #[serde(skip)]
     pub grants: String,
     /// What a newer program wrote of it.

@@ -123,7 +123,7 @@ async fn parts_need_the_key_that_their_upload_began_with() {
         let refused = vault.send(call, b"bytes").await;
         assert_eq!((refused.status, refused.code()), (400, "InvalidRequest".to_owned()));
     }
-    // What is said of encryption once it has begun counts for nothing.
+    // What is said of encryption once it has begun is not heeded.
     let said = managed.call(1).header(SSE, "aws:kms");
     assert_eq!(vault.send(said, b"bytes").await.status, 200);
     let mut upload = of_client;

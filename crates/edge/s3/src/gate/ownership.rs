@@ -78,7 +78,7 @@ impl PublicAccessBlock {
         self.flags[0]
     }
 
-    /// What lists grant to the public counts for nothing.
+    /// What lists grant to the public is not heeded.
     pub(crate) const fn ignores_lists(self) -> bool {
         self.flags[1]
     }

@@ -42,6 +42,19 @@ impl Desk {
         allows(&self.gate.principal, action, resource)
     }
 
+    /// Has a bucket have this document of that name; with `None`, none. What was known of it before
+    /// is forgotten, whether it was set or not.
+    pub(crate) async fn set_document(
+        &self,
+        bucket: &str,
+        name: &str,
+        document: Option<&str>,
+    ) -> Outcome<()> {
+        let set = self.store.set_bucket_document(bucket, name, document).await;
+        self.known.forget(bucket);
+        Ok(set?)
+    }
+
     /// Gives an object that is put to whom it belongs there, with what they grant.
     pub(crate) fn own(&self, attributes: &mut Attributes, granting: Granting) -> Outcome<()> {
         // Most buckets take no lists, and most requests bring none.

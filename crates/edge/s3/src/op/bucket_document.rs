@@ -1,10 +1,7 @@
 //! Documents of a bucket that are answered as they are kept, and removed: one piece for all.
 
 use super::{Desk, Operate, Outcome, Reply, Request};
-use crate::{
-    FrontSettings,
-    error::{Code, Failure},
-};
+use crate::FrontSettings;
 use http::StatusCode;
 use std::marker::PhantomData;
 
@@ -12,8 +9,11 @@ use std::marker::PhantomData;
 pub(super) trait BucketDocument: Send {
     /// What it is called among the bucket's documents.
     const NAME: &'static str;
+    /// Whether it is among those that say who may do what to the bucket.
+    const IS_GUARD: bool = false;
+
     /// What is answered where there is none.
-    const NONE: Code;
+    fn none() -> Outcome<String>;
 }
 
 pub(super) struct Get<D> {
@@ -30,8 +30,9 @@ impl<D: BucketDocument> Operate for Get<D> {
 
     async fn run(self, desk: &Desk) -> Outcome<String> {
         let bucket = desk.store.bucket(&self.bucket).await?;
-        let document = bucket.documents.get(D::NAME).map(str::to_owned);
-        document.ok_or_else(|| Failure::from(D::NONE).with("BucketName", self.bucket))
+        let kept = if D::IS_GUARD { &bucket.guards } else { &bucket.documents };
+        let document = kept.get(D::NAME).map_or_else(D::none, |kept| Ok(kept.to_owned()));
+        document.map_err(|none| none.with("BucketName", self.bucket))
     }
 
     fn render(document: String, _: &FrontSettings) -> Reply {
@@ -52,7 +53,10 @@ impl<D: BucketDocument> Operate for Delete<D> {
     }
 
     async fn run(self, desk: &Desk) -> Outcome<()> {
-        Ok(desk.store.set_bucket_document(&self.bucket, D::NAME, None).await?)
+        if D::IS_GUARD {
+            return Ok(desk.store.set_bucket_guard(&self.bucket, D::NAME, None).await?);
+        }
+        desk.set_document(&self.bucket, D::NAME, None).await
     }
 
     fn render((): (), _: &FrontSettings) -> Reply {

@@ -14,7 +14,10 @@ pub(super) struct EncryptionDocument;
 
 impl BucketDocument for EncryptionDocument {
     const NAME: &'static str = DOCUMENT;
-    const NONE: Code = Code::ServerSideEncryptionConfigurationNotFound;
+
+    fn none() -> Outcome<String> {
+        Err(Code::ServerSideEncryptionConfigurationNotFound.into())
+    }
 }
 
 /// What is in force of a bucket, be it the gateway's.
@@ -33,7 +36,7 @@ impl Operate for Get {
         let bucket = desk.store.bucket(&self.bucket).await?;
         let found = Defaults::of(&bucket)?;
         let found = found.or_else(|| Defaults::of_gateway(&desk.settings.encryption));
-        let none = Failure::from(EncryptionDocument::NONE);
+        let none = Failure::from(Code::ServerSideEncryptionConfigurationNotFound);
         found.ok_or_else(|| none.with("BucketName", self.bucket))
     }
 

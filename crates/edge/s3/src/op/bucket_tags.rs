@@ -27,7 +27,10 @@ pub(super) struct TagsDocument;
 
 impl BucketDocument for TagsDocument {
     const NAME: &'static str = DOCUMENT;
-    const NONE: Code = Code::NoSuchTagSet;
+
+    fn none() -> Outcome<String> {
+        Err(Code::NoSuchTagSet.into())
+    }
 }
 
 /// Has a bucket have these tags, or none.

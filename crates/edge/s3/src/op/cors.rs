@@ -25,7 +25,10 @@ pub(super) struct CorsDocument;
 
 impl BucketDocument for CorsDocument {
     const NAME: &'static str = DOCUMENT;
-    const NONE: Code = Code::NoSuchCorsConfiguration;
+
+    fn none() -> Outcome<String> {
+        Err(Code::NoSuchCorsConfiguration.into())
+    }
 }
 
 pub(super) struct Put {

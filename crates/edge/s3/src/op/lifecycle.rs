@@ -1,6 +1,6 @@
 //! What becomes of a bucket's objects as they grow old.
 
-use super::{Desk, Operate, Outcome, Reply, Request};
+use super::{Desk, Operate, Outcome, Reply, Request, bucket_document::BucketDocument};
 use crate::{
     FrontSettings,
     error::{Code, Failure},
@@ -8,6 +8,17 @@ use crate::{
     xml::Node,
 };
 use http::StatusCode;
+
+/// The document that says so.
+pub(super) struct LifecycleDocument;
+
+impl BucketDocument for LifecycleDocument {
+    const NAME: &'static str = DOCUMENT;
+
+    fn none() -> Outcome<String> {
+        Err(Code::NoSuchLifecycleConfiguration.into())
+    }
+}
 
 pub(super) struct Get {
     bucket: String,
@@ -50,37 +61,11 @@ impl Operate for Put {
     }
 
     async fn run(self, desk: &Desk) -> Outcome<Sizes> {
-        set(desk, &self.bucket, Some(&self.document)).await?;
+        desk.set_document(&self.bucket, DOCUMENT, Some(&self.document)).await?;
         Ok(self.sizes)
     }
 
     fn render(sizes: Sizes, _: &FrontSettings) -> Reply {
         Reply::empty(StatusCode::OK).with(Sizes::HEADER, sizes.word())
     }
-}
-
-pub(super) struct Delete {
-    bucket: String,
-}
-
-impl Operate for Delete {
-    type Done = ();
-
-    async fn parse(request: &mut Request) -> Outcome<Self> {
-        Ok(Self { bucket: request.bucket.clone() })
-    }
-
-    async fn run(self, desk: &Desk) -> Outcome<()> {
-        set(desk, &self.bucket, None).await
-    }
-
-    fn render((): (), _: &FrontSettings) -> Reply {
-        Reply::empty(StatusCode::NO_CONTENT)
-    }
-}
-
-async fn set(desk: &Desk, bucket: &str, document: Option<&str>) -> Outcome<()> {
-    let set = desk.store.set_bucket_document(bucket, DOCUMENT, document).await;
-    desk.known.forget(bucket);
-    Ok(set?)
 }

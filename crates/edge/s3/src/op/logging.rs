@@ -1,6 +1,6 @@
 //! Where the access log of a bucket goes.
 
-use super::{Desk, Operate, Outcome, Reply, Request};
+use super::{Desk, Operate, Outcome, Reply, Request, bucket_document::BucketDocument};
 use crate::{
     FrontSettings,
     error::{Code, Failure},
@@ -11,24 +11,14 @@ use ripstop_catalog::{CatalogError, Refusal};
 use ripstop_identity::{Privilege, Resource};
 use ripstop_store::StoreError;
 
-pub(super) struct Get {
-    bucket: String,
-}
+/// The document that says so.
+pub(super) struct LogDocument;
 
-impl Operate for Get {
-    type Done = String;
+impl BucketDocument for LogDocument {
+    const NAME: &'static str = DOCUMENT;
 
-    async fn parse(request: &mut Request) -> Outcome<Self> {
-        Ok(Self { bucket: request.bucket.clone() })
-    }
-
-    async fn run(self, desk: &Desk) -> Outcome<String> {
-        let bucket = desk.store.bucket(&self.bucket).await?;
-        Ok(bucket.documents.get(DOCUMENT).map_or_else(none, str::to_owned))
-    }
-
-    fn render(document: String, _: &FrontSettings) -> Reply {
-        Reply::document(document)
+    fn none() -> Outcome<String> {
+        Ok(none())
     }
 }
 
@@ -53,9 +43,7 @@ impl Operate for Put {
             check_target(desk, target).await?;
         }
         let document = wanted.map(|wanted| wanted.document);
-        let set = desk.store.set_bucket_document(&bucket, DOCUMENT, document.as_deref()).await;
-        desk.known.forget(&bucket);
-        Ok(set?)
+        desk.set_document(&bucket, DOCUMENT, document.as_deref()).await
     }
 
     fn render((): (), _: &FrontSettings) -> Reply {

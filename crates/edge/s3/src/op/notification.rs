@@ -1,6 +1,6 @@
 //! Who is told what happens in a bucket.
 
-use super::{Desk, Operate, Outcome, Reply, Request};
+use super::{Desk, Operate, Outcome, Reply, Request, bucket_document::BucketDocument};
 use crate::{
     FrontSettings, date,
     error::{Code, Failure},
@@ -8,24 +8,14 @@ use crate::{
 };
 use http::StatusCode;
 
-pub(super) struct Get {
-    bucket: String,
-}
+/// The document that says so.
+pub(super) struct NotificationDocument;
 
-impl Operate for Get {
-    type Done = String;
+impl BucketDocument for NotificationDocument {
+    const NAME: &'static str = DOCUMENT;
 
-    async fn parse(request: &mut Request) -> Outcome<Self> {
-        Ok(Self { bucket: request.bucket.clone() })
-    }
-
-    async fn run(self, desk: &Desk) -> Outcome<String> {
-        let bucket = desk.store.bucket(&self.bucket).await?;
-        Ok(bucket.documents.get(DOCUMENT).map_or_else(none, str::to_owned))
-    }
-
-    fn render(document: String, _: &FrontSettings) -> Reply {
-        Reply::document(document)
+    fn none() -> Outcome<String> {
+        Ok(none())
     }
 }
 
@@ -56,10 +46,7 @@ impl Operate for Put {
             let message = "Unable to validate the following destination configurations";
             return Err(Failure::argument(message, "Destination", webhook));
         }
-        let document = wanted.document.as_deref();
-        let set = desk.store.set_bucket_document(&bucket, DOCUMENT, document).await;
-        desk.known.forget(&bucket);
-        set?;
+        desk.set_document(&bucket, DOCUMENT, wanted.document.as_deref()).await?;
         if !is_sure {
             let event = || test_event(&bucket, &desk.request_id, date::now_ms());
             wanted.webhooks.iter().for_each(|webhook| webhooks.tell(webhook, event()));

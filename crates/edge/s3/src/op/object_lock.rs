@@ -28,7 +28,10 @@ pub(super) struct RuleDocument;
 
 impl BucketDocument for RuleDocument {
     const NAME: &'static str = DOCUMENT;
-    const NONE: Code = Code::ObjectLockConfigurationNotFound;
+
+    fn none() -> Outcome<String> {
+        Err(Code::ObjectLockConfigurationNotFound.into())
+    }
 }
 
 /// Gives a bucket object lock, or another rule.

@@ -1,6 +1,6 @@
 //! A bucket's policy: put, shown, removed, and whether it lets the public in.
 
-use super::{Desk, Operate, Outcome, Reply, Request};
+use super::{Desk, Operate, Outcome, Reply, Request, bucket_document::BucketDocument};
 use crate::{
     FrontSettings,
     error::{Code, Failure},
@@ -79,23 +79,15 @@ impl Operate for Get {
     }
 }
 
-pub(super) struct Delete {
-    bucket: String,
-}
+/// The document that says so.
+pub(super) struct PolicyText;
 
-impl Operate for Delete {
-    type Done = ();
+impl BucketDocument for PolicyText {
+    const NAME: &'static str = POLICY;
+    const IS_GUARD: bool = true;
 
-    async fn parse(request: &mut Request) -> Outcome<Self> {
-        Ok(Self { bucket: request.bucket.clone() })
-    }
-
-    async fn run(self, desk: &Desk) -> Outcome<()> {
-        Ok(desk.store.set_bucket_guard(&self.bucket, POLICY, None).await?)
-    }
-
-    fn render((): (), _: &FrontSettings) -> Reply {
-        Reply::empty(StatusCode::NO_CONTENT)
+    fn none() -> Outcome<String> {
+        Err(Code::NoSuchBucketPolicy.into())
     }
 }
 

@@ -1,6 +1,6 @@
 //! What of the public a bucket's owner wants none of, whatever policies and lists say.
 
-use super::{Desk, Operate, Outcome, Reply, Request};
+use super::{Desk, Operate, Outcome, Reply, Request, bucket_document::BucketDocument};
 use crate::{
     FrontSettings,
     error::{Code, Failure},
@@ -78,22 +78,14 @@ impl Operate for Get {
     }
 }
 
-pub(super) struct Delete {
-    bucket: String,
-}
+/// The document that says so.
+pub(super) struct BlockDocument;
 
-impl Operate for Delete {
-    type Done = ();
+impl BucketDocument for BlockDocument {
+    const NAME: &'static str = PUBLIC_ACCESS_BLOCK;
+    const IS_GUARD: bool = true;
 
-    async fn parse(request: &mut Request) -> Outcome<Self> {
-        Ok(Self { bucket: request.bucket.clone() })
-    }
-
-    async fn run(self, desk: &Desk) -> Outcome<()> {
-        Ok(desk.store.set_bucket_guard(&self.bucket, PUBLIC_ACCESS_BLOCK, None).await?)
-    }
-
-    fn render((): (), _: &FrontSettings) -> Reply {
-        Reply::empty(StatusCode::NO_CONTENT)
+    fn none() -> Outcome<String> {
+        Err(Code::NoSuchPublicAccessBlockConfiguration.into())
     }
 }

@@ -176,9 +176,9 @@ operations! {
         => lifecycle::Get;
     GET Bucket [Has("website")] GetBucketWebsite: Nothing KeyOrNobody Read
         => bucket_document::Get<website::WebsiteDocument>;
-    GET Bucket [Has("logging")] GetBucketLogging: Nothing KeyOrNobody Read => logging::Get;
+    GET Bucket [Has("logging")] GetBucketLogging: Nothing KeyOrNobody Read => bucket_document::Get<logging::LogDocument>;
     GET Bucket [Has("notification")] GetBucketNotificationConfiguration: Nothing KeyOrNobody Read
-        => notification::Get;
+        => bucket_document::Get<notification::NotificationDocument>;
     GET Bucket [Has("policy")] GetBucketPolicy: Nothing KeyOrNobody Read => policy::Get;
     GET Bucket [Has("policyStatus")] GetBucketPolicyStatus: Nothing KeyOrNobody Read
         => policy::Status;
@@ -236,12 +236,12 @@ operations! {
     DELETE Bucket [Has("encryption")] DeleteBucketEncryption: Nothing Key Configure
         => bucket_document::Delete<bucket_encryption::EncryptionDocument>;
     DELETE Bucket [Has("lifecycle")] DeleteBucketLifecycle: Nothing Key Configure
-        => lifecycle::Delete;
+        => bucket_document::Delete<lifecycle::LifecycleDocument>;
     DELETE Bucket [Has("website")] DeleteBucketWebsite: Nothing Key Configure
         => bucket_document::Delete<website::WebsiteDocument>;
-    DELETE Bucket [Has("policy")] DeleteBucketPolicy: Nothing Key Configure => policy::Delete;
+    DELETE Bucket [Has("policy")] DeleteBucketPolicy: Nothing Key Configure => bucket_document::Delete<policy::PolicyText>;
     DELETE Bucket [Has("publicAccessBlock")] DeletePublicAccessBlock: Nothing Key Configure
-        => public_access::Delete;
+        => bucket_document::Delete<public_access::BlockDocument>;
     DELETE Bucket [NamesSetting] DeleteBucketSetting: Nothing Key Configure => setting::Delete;
     DELETE Bucket [] DeleteBucket: Nothing Key Own => bucket::Delete;
     DELETE Object [Has("tagging")] DeleteObjectTagging: Nothing KeyOrNobody Configure + VERSION

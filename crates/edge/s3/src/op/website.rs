@@ -13,7 +13,10 @@ pub(super) struct WebsiteDocument;
 
 impl BucketDocument for WebsiteDocument {
     const NAME: &'static str = DOCUMENT;
-    const NONE: Code = Code::NoSuchWebsiteConfiguration;
+
+    fn none() -> Outcome<String> {
+        Err(Code::NoSuchWebsiteConfiguration.into())
+    }
 }
 
 pub(super) struct Put {

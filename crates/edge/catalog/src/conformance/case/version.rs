@@ -146,7 +146,7 @@ pub(super) async fn what_a_key_stands_for_and_what_it_does_not_can_be_conditions
     let marker = |when, of| marked(put(when, Condition::Latest(StripeId(of))));
     assert!(failed(refused(catalog, marker(4, 2)).await), "it is not the latest");
     applied(catalog, marker(5, 3)).await;
-    assert!(failed(refused(catalog, marker(6, 5)).await), "a marker stands for nothing");
+    assert!(failed(refused(catalog, marker(6, 5)).await), "a marker is no object");
     assert!(failed(refused(catalog, superseded(version(3), 2)).await), "another told it");
     applied(catalog, superseded(version(2), 2)).await;
     applied(catalog, delete(version(5))).await;
