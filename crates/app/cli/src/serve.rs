@@ -44,9 +44,14 @@ pub(crate) async fn run(options: &Serve) -> Result<ExitCode> {
         task_log: options.task_log.clone(),
         record: options.record.clone().map(|file| (file, options.record_max.0)),
     };
-    let gateway = Gateway::open(config, start).await?;
-    greet(&gateway);
+    // Before anything shows that it runs: whoever sees that may signal it.
     let signals = Signals { stop: stop_signal(stop_within)?, reload: reload_signal()? };
+    let gateway = tokio::select! {
+        biased;
+        () = signals.stop.cancelled() => return Ok(ExitCode::SUCCESS),
+        gateway = Gateway::open(config, start) => gateway?,
+    };
+    greet(&gateway);
     Box::pin(gateway.serve(signals)).await?;
     Ok(ExitCode::SUCCESS)
 }
