@@ -57,6 +57,7 @@ mod request;
 mod route;
 mod serve;
 mod settings;
+mod storage_class;
 mod tagging;
 mod uri;
 mod visitor;

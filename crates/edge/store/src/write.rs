@@ -35,7 +35,7 @@ impl Store {
         body.admitted(&bucket).await.map_err(WriteError::Body)?;
         let (versioning, len) = (bucket.versioning, body.stored_len(len));
         drop(bucket);
-        let object = if self.is_gathered(&target.bucket, len.max()) {
+        let object = if self.is_gathered(&target.bucket, body.storage_class(), len.max()) {
             self.put_gathered((target, versioning), len, body).await?
         } else {
             self.put_alone((target, versioning), len, body).await?
@@ -50,7 +50,8 @@ impl Store {
         len: BodyLen,
         mut body: B,
     ) -> Result<Object, WriteError<B::Error>> {
-        let mut writing = Writing::new(self, self.pool_for(&target.bucket), len)?;
+        let pool = self.pool_of(&target.bucket, body.storage_class());
+        let mut writing = Writing::new(self, pool, len)?;
         writing.take(&mut body).await?;
         let attributes = body.seal().map_err(WriteError::Body)?;
         let last = writing.last_draft().await?;
