@@ -243,7 +243,9 @@ impl<'a> Writing<'a> {
     async fn gather(&mut self, bytes: &mut Bytes) -> Result<Option<StripeDraft>, StoreError> {
         let here = self.gathered.bytes.len() + bytes.len();
         let to_come = here as u64 + self.left;
-        let enough = to_come.min(GATHERED_LEN.into()) as usize;
+        // What is gathered goes into one stripe, however short stripes are.
+        let most = GATHERED_LEN.min(self.store.inner.settings.stripe_max);
+        let enough = to_come.min(most.into()) as usize;
         if here < enough {
             if self.gathered.share.is_none() {
                 let memory = self.store.memory();
@@ -256,7 +258,9 @@ impl<'a> Writing<'a> {
         }
         let mut draft = self.new_draft(to_come, self.left == 0).await?;
         let Gathered { bytes: gathered, share } = std::mem::take(&mut self.gathered);
-        draft.fill(&mut gathered.freeze());
+        let mut gathered = gathered.freeze();
+        draft.fill(&mut gathered);
+        assert!(gathered.is_empty(), "what is gathered fits a stripe");
         drop(share);
         Ok(Some(draft))
     }
