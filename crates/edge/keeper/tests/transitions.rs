@@ -71,8 +71,7 @@ impl Classes {
             packs: (0..3).map(|pool| (PoolId(pool), packs())).collect(),
             ..store_settings()
         };
-        let store =
-            Store::new(catalog.clone(), pools, BTreeMap::new(), memory, pins, settings);
+        let store = Store::new(catalog.clone(), pools, BTreeMap::new(), memory, pins, settings);
         let keeper = Keeper::begin(store.clone(), aftermaths, common::settings());
         Self { store, keeper, catalog, faults, _folder: folder }
     }

@@ -410,7 +410,11 @@ fn what_stands_before_the_ports_is_refused_where_it_is_half_or_wrong() {
 fn a_pool_may_be_a_class_of_storage() {
     let pools = |classes: [&str; 3]| {
         let pool = |(at, class): (usize, &&str)| {
-            let line = if class.is_empty() { String::new() } else { format!("storage_class = {class:?}\n") };
+            let line = if class.is_empty() {
+                String::new()
+            } else {
+                format!("storage_class = {class:?}\n")
+            };
             format!(
                 "[[pool]]\nname = \"p{at}\"\ncode = [1, 1]\n{line}[[node]]\nname = \"n{at}\"\n\
                  pool = \"p{at}\"\nkind = \"memory\"\n"

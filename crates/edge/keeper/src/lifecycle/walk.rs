@@ -127,10 +127,11 @@ impl Walk {
         if inside.versions.is_some() {
             let found = inside.next_versions(round).await?;
             let deeds = inside.deeds(round, (day, now_ms));
-            let (due, rest): (Vec<_>, Vec<_>) = found.into_iter().partition(|(version, standing)| {
-                let removal = inside.rules.removal(&view_of(version, *standing), day);
-                removal.is_some_and(|removal| removal.at_ms <= now_ms)
-            });
+            let (due, rest): (Vec<_>, Vec<_>) =
+                found.into_iter().partition(|(version, standing)| {
+                    let removal = inside.rules.removal(&view_of(version, *standing), day);
+                    removal.is_some_and(|removal| removal.at_ms <= now_ms)
+                });
             deeds.remove(due, aged).await?;
             return self.move_on(round, rest, (day, now_ms), aged).await;
         }

@@ -329,12 +329,7 @@ async fn delete_version(store: &Kept, name: Name, pick: u64) -> Result<(), Store
 
 /// Brings one of a key's versions to another class of storage, or back; its bytes are then stored
 /// again.
-async fn relocate(
-    store: &Kept,
-    name: Name,
-    pick: u64,
-    is_away: bool,
-) -> Result<(), StoreError> {
+async fn relocate(store: &Kept, name: Name, pick: u64, is_away: bool) -> Result<(), StoreError> {
     let (bucket, key) = name;
     let Some(picked) = pick_version(store, name, pick).await? else { return Ok(()) };
     let read = match store.version(bucket, key, picked.version).await {

@@ -183,10 +183,8 @@ fn transitions_come_back_and_are_read() {
     let read = of(&rule).unwrap();
     let [rule] = &read.rules[..] else { panic!("{:?}", read.rules) };
     let transition = |class: &str, when| Transition { class: class.to_owned(), when };
-    let expected = [
-        transition("GLACIER", Due::AfterDays(90)),
-        transition("STANDARD_IA", Due::AfterDays(30)),
-    ];
+    let expected =
+        [transition("GLACIER", Due::AfterDays(90)), transition("STANDARD_IA", Due::AfterDays(30))];
     assert_eq!(rule.transitions, expected);
     let when = Noncurrent { after_days: 0, kept: 3 };
     assert_eq!(rule.noncurrent_transitions, [Transition { class: "WARM".into(), when }]);
@@ -203,7 +201,11 @@ fn what_a_transition_may_not_say_is_refused_in_s3_s_words() {
     for (actions, code, message) in [
         (moves("ONEZONE_IA", &days(90)), Code::InvalidStorageClass, "The storage class"),
         (moves("COLDEST", &days(90)), Code::MalformedXml, ""),
-        (moves("STANDARD_IA", &days(29)), Code::InvalidArgument, "'Days' in Transition action must"),
+        (
+            moves("STANDARD_IA", &days(29)),
+            Code::InvalidArgument,
+            "'Days' in Transition action must",
+        ),
         (
             moves("WARM", &days(5)) + &moves("GLACIER", &days(5)),
             Code::InvalidArgument,

@@ -104,8 +104,7 @@ impl Operate for Copy {
     type Done = CopiedObject;
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
-        let given =
-            metadata::read(&request.headers, &request.settings.storage_classes)?;
+        let given = metadata::read(&request.headers, &request.settings.storage_classes)?;
         let granting = Granting::read(&request.headers)?;
         let new_metadata = replaces(request, "x-amz-metadata-directive")?;
         let new_tags = replaces(request, "x-amz-tagging-directive")?;

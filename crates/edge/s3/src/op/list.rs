@@ -183,7 +183,9 @@ pub(super) fn show_object(object: &ListedObject, element: &mut Element) {
         element.text("ChecksumAlgorithm", digest::word(algorithm));
         element.text("ChecksumType", digest::kind(composite));
     }
-    element.value("Size", object.len).text("StorageClass", storage_class::shown(&object.storage_class));
+    element
+        .value("Size", object.len)
+        .text("StorageClass", storage_class::shown(&object.storage_class));
 }
 
 /// An account, which is called like its id.

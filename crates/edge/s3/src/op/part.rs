@@ -187,7 +187,8 @@ impl Operate for List {
         root.text("Bucket", &upload.bucket).text("Key", &upload.key).text("UploadId", &upload.id);
         show_owner("Initiator", &owner, &mut root);
         show_owner("Owner", &owner, &mut root);
-        root.text("StorageClass", storage_class::shown(&upload.attributes.storage_class)).value("PartNumberMarker", after);
+        root.text("StorageClass", storage_class::shown(&upload.attributes.storage_class))
+            .value("PartNumberMarker", after);
         root.value("NextPartNumberMarker", parts.last().map_or(after, |part| part.number.into()));
         root.value("MaxParts", max).value("IsTruncated", truncated);
         if let Some((algorithm, composite)) = upload.checksum {

@@ -21,14 +21,13 @@ pub(crate) fn store(folder: &Path, settings: StoreSettings) -> (Store, Vec<Arc<M
     store_of_pools(folder, settings, 1)
 }
 
-/// The same with so many pools, of three nodes each.
+/// The same with this many pools, of three nodes each.
 pub(crate) fn store_of_pools(
     folder: &Path,
     settings: StoreSettings,
     pools: u16,
 ) -> (Store, Vec<Arc<MemoryNode>>) {
-    let memory_nodes: Vec<_> =
-        (0..3 * pools).map(|_| Arc::new(MemoryNode::new(4 << 30))).collect();
+    let memory_nodes: Vec<_> = (0..3 * pools).map(|_| Arc::new(MemoryNode::new(4 << 30))).collect();
     let catalog =
         Embedded::open(&folder.join("catalog"), ripstop_catalog::CatalogSettings::default());
     // Nobody keeps the store: requests are what is tested.
