@@ -6,7 +6,7 @@
 mod action;
 
 use crate::{
-    error::{Code, Outcome},
+    error::{Code, Failure, Outcome},
     gate::{BucketAccess, Circumstances, Gate, KnownAccess, Need, Signing},
     op::{COPY_SOURCE, Row, S3Operation, Selector, Signer, copy_source, named_setting},
     tagging,
@@ -17,6 +17,9 @@ use http::HeaderMap;
 use ripstop_identity::{Principal, Privilege, Resource, allows};
 use ripstop_store::Store;
 use std::{net::IpAddr, sync::Arc};
+
+/// What nobody is told who asks for what only the owner of a key may.
+const NOBODY: &str = "Anonymous users cannot invoke this API. Please authenticate.";
 
 /// Where what buckets say is looked up.
 #[derive(Clone, Copy)]
@@ -62,7 +65,12 @@ pub(crate) async fn check(
         Signer::KeyOrNobody | Signer::Form => true,
     };
     if !may_send {
-        return Err(Code::AccessDenied.into());
+        let is_of_service = target.bucket.is_none();
+        return Err(if is_of_service {
+            Code::AccessDenied.into()
+        } else {
+            Failure::new(Code::AccessDenied, NOBODY)
+        });
     }
     let mut gate = Gate::new(principal, archive.store_account.clone());
     let Some(bucket) = &target.bucket else {
@@ -89,6 +97,9 @@ pub(crate) async fn check(
 /// Lets a request to the bucket that it names.
 fn enter(gate: &mut Gate, need: Need, request: Request<'_>, archive: Archive<'_>) -> Outcome<()> {
     let Request { row, target, query, headers, .. } = request;
+    if gate.principal.access_key().is_none() && !operator_lets(gate, &need) {
+        refuse_nobody(row.operation, target)?;
+    }
     let Some(access) = gate.access.clone() else { return without_bucket(gate, &need) };
     // Its name is taken, which is for the operation to say.
     if row.operation == S3Operation::CreateBucket {
@@ -109,6 +120,22 @@ fn enter(gate: &mut Gate, need: Need, request: Request<'_>, archive: Archive<'_>
         headers,
     };
     gate.decide(&access, Need { actions: actions(&sort), ..need })
+}
+
+/// What policies and lists let nobody do without a signature, as in S3: what copies, what begins an
+/// upload that somebody must complete, and what changes who may do what.
+fn refuse_nobody(operation: S3Operation, target: &Target) -> Outcome<()> {
+    let copies = [S3Operation::CopyObject, S3Operation::UploadPartCopy].contains(&operation);
+    let message = if copies {
+        "Anonymous users cannot copy objects. Please authenticate."
+    } else if operation == S3Operation::CreateMultipartUpload {
+        "Anonymous users cannot initiate multipart uploads. Please authenticate."
+    } else if operation == S3Operation::PutAcl && target.key.is_none() {
+        NOBODY
+    } else {
+        return Ok(());
+    };
+    Err(Failure::new(Code::AccessDenied, message))
 }
 
 /// The same to the one that it copies from.
@@ -132,16 +159,19 @@ fn follow(
 /// Of a bucket that is not there only those hear who may know: the operator's keys in their
 /// buckets, and users, who can find out which names are taken anyway.
 fn without_bucket(gate: &Gate, need: &Need) -> Outcome<()> {
-    let resource = match &need.key {
-        Some(key) => Resource::Object { bucket: &need.bucket, key },
-        None => Resource::Bucket(&need.bucket),
-    };
-    let is_let = allows(&gate.principal, need.privilege, &resource);
-    if is_let || gate.principal.rights().is_user() {
+    if operator_lets(gate, need) || gate.principal.rights().is_user() {
         Ok(())
     } else {
         Err(Code::AccessDenied.into())
     }
+}
+
+fn operator_lets(gate: &Gate, need: &Need) -> bool {
+    let resource = match &need.key {
+        Some(key) => Resource::Object { bucket: &need.bucket, key },
+        None => Resource::Bucket(&need.bucket),
+    };
+    allows(&gate.principal, need.privilege, &resource)
 }
 
 /// Each key is looked at when the document is there; who may delete none is refused before.

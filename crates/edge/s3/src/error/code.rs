@@ -81,6 +81,7 @@ codes! {
     MetadataTooLarge 400 "MetadataTooLarge": "Your metadata headers exceed the maximum allowed metadata size",
     MethodNotAllowed 405 "MethodNotAllowed": "The specified method is not allowed against this resource.",
     MissingContentLength 411 "MissingContentLength": "You must provide the Content-Length HTTP header.",
+    MissingRequestBody 400 "MissingRequestBodyError": "Request Body is empty",
     MissingSecurityHeader 400 "MissingSecurityHeader": "Your request was missing a required header.",
     NoSuchBucket 404 "NoSuchBucket": "The specified bucket does not exist",
     NoSuchBucketPolicy 404 "NoSuchBucketPolicy": "The bucket policy does not exist",
