@@ -7,7 +7,7 @@ use crate::{
 };
 use ripstop_identity::{BucketRights, Credentials, Right, Rights};
 use ripstop_s3::{FrontSettings, Unobserved, serve};
-use ripstop_store::StoreSettings;
+use ripstop_store::{Store, StoreSettings};
 use std::{net::SocketAddr, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
@@ -40,6 +40,11 @@ impl People {
     pub(crate) async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (store, _nodes) = store(folder.path(), StoreSettings::default());
+        Self::over(store, folder).await
+    }
+
+    /// Before a store with its catalog in `folder`.
+    pub(crate) async fn over(store: Store, folder: tempfile::TempDir) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let to = listener.local_addr().unwrap();
         let settings = FrontSettings { part_len_min: 1, ..FrontSettings::default() };
