@@ -59,7 +59,7 @@ pub(crate) async fn check(
     let signed = principal.access_key().is_some();
     let may_send = match row.signer {
         Signer::Anybody => return Ok(Gate::new(principal, archive.store_account.clone())),
-        Signer::Key => signed,
+        Signer::Key | Signer::Caller => signed,
         Signer::KeyOrNobody | Signer::Form => true,
     };
     if !may_send {

@@ -10,6 +10,7 @@ use crate::{
 use base64::Engine as _;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use http::{HeaderMap, HeaderName, Method};
+use ripstop_envelope::ObjectKeys;
 use sha2::{Digest as _, Sha256};
 
 const KEY: &str = "AKIAIOSFODNN7EXAMPLE";
@@ -53,7 +54,8 @@ impl Example {
             host_bucket: None,
         };
         let (signature_v2, covered) = (self.signature_v2, covered());
-        let terms = Terms { region: "us-east-1", signature_v2, covered };
+        let keys = &ObjectKeys::default();
+        let terms = Terms { region: "us-east-1", signature_v2, covered, keys };
         verify(&presented, &credentials, &terms, date::parse_basic(self.at).unwrap())
     }
 }

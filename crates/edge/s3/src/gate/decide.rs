@@ -169,6 +169,10 @@ impl Gate {
             None => &(),
         };
         let mut all = (Verdict::Allowed(Why::Own), None);
+        // Of what no policy can speak, rights alone decide.
+        if need.actions.is_empty() && !(rights && !self.principal.is_judged()) {
+            all.0 = Verdict::Refused;
+        }
         for &action in &need.actions {
             let resource = resource.as_str();
             let question = Question { asker: &asker, rights, action, resource, facts, sight };
@@ -218,7 +222,9 @@ impl Gate {
             Some(seen) => seen,
             None => &(),
         };
+        let is_judged = self.principal.is_judged();
         let mut is_let = by_rights || asker.policies.is_some();
+        is_let &= !(is_judged && need.actions.is_empty());
         for &action in &need.actions {
             let (requester, resource) = (&asker.requester, resource.as_str());
             let leave = asker.leave(&AccessRequest { requester, action, resource, facts });

@@ -185,7 +185,9 @@ pub(crate) fn judge(access: &BucketAccess, question: &Question<'_>) -> Verdict {
         return Verdict::Refused;
     }
     if rights {
-        return Verdict::Allowed(Why::Own);
+        // What a session's policy leaves says no more than it names: not what else is there.
+        let is_narrowed = asker.session_policy().is_some();
+        return Verdict::Allowed(if is_narrowed { Why::Let } else { Why::Own });
     }
     // In its own account's bucket a user needs one who lets it; in another's, both must.
     let is_at_home = asker.requester.account() == Some(&access.owner);
