@@ -118,7 +118,7 @@ def test_a_user_comes_may_what_policies_say_and_goes(shared, bucket):
     shown = told(shared, "user", "list")
     assert "ann: policies read" in shown and keys["aws_access_key_id"] in shown
     assert keys["aws_secret_access_key"] not in shown
-    listed = [key for key in shared.ask("/keys")["keys"] if key["user"] == "ann"]
+    listed = [key for key in json.loads(shared.ask("/keys")[1])["keys"] if key["user"] == "ann"]
     assert [key["policies"] for key in listed] == [["read"]]
 
     told(shared, "policy", "put", "write", "-", text=policy(("Allow", "s3:PutObject", "*")))
