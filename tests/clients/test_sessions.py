@@ -41,7 +41,7 @@ def bucket(shared):
 def told(shared, *words, status=0, text=None):
     """What the program says to a command about the gateway's users."""
     kind, *rest = words
-    command = [shared.binary, kind, "--config", str(shared.config), *rest]
+    command = [shared.binary, kind, rest[0], "--config", str(shared.config), *rest[1:]]
     done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60)
     assert done.returncode == status, done.stderr
     return done.stdout + done.stderr
@@ -169,12 +169,12 @@ def test_the_admin_port_changes_users_only_where_it_is_guarded(tmp_path):
         try:
             url = f"http://127.0.0.1:{gateway.admin_port}"
             where = ["--url", url] + (["--token", str(token)] if gateway is guarded else [])
-            assert said in told(gateway, "user", *where, "add", "ann", status=status)
+            assert said in told(gateway, "user", "add", *where, "ann", status=status)
             if gateway is guarded:
                 file = tmp_path / "key"
-                told(gateway, "key", *where, "add", "ann", "--to", str(file))
-                assert "ann: policies none, keys RS" in told(gateway, "user", *where, "list")
-                assert "401" in told(gateway, "user", "--url", url, "list", status=2)
+                told(gateway, "key", "add", *where, "ann", "--to", str(file))
+                assert "ann: policies none, keys RS" in told(gateway, "user", "list", *where)
+                assert "401" in told(gateway, "user", "list", "--url", url, status=2)
         finally:
             gateway.kill()
 
@@ -239,3 +239,27 @@ def test_a_session_is_narrowed_by_its_policy_and_ends_with_its_user(shared, buck
     told(shared, "user", "remove", "ann")
     soon(lambda: not may_read(shared, wide, bucket))
     assert not may_read(shared, keys, bucket)
+
+
+def test_users_and_policies_come_over_from_minio(shared, bucket, tmp_path):
+    read_only = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": ["s3:GetObject"], "Resource": ["arn:aws:s3:::*"]}]}
+    exported = [
+        {"status": "success", "policy": "reads", "isGroup": False, "policyInfo": {"PolicyName": "reads", "Policy": read_only}},
+        {"status": "success", "accessKey": "minio-ann", "policyName": "reads,consoleAdmin", "userStatus": "enabled"},
+        {"status": "success", "accessKey": "minio-bob", "userStatus": "disabled"},
+    ]
+    text = "\n".join(json.dumps(line, indent=1) for line in exported)
+    file = tmp_path / "imported"
+    said = told(shared, "user", "import", "-", "--to", str(file), text=text)
+    assert "2 users, 1 policies" in said and "policy consoleAdmin of user minio-ann" in said
+    profile = file.read_text().split("[minio-ann]")[1].split("[")[0]
+    pairs = dict(line.split(" = ") for line in profile.splitlines() if " = " in line)
+    keys = {"aws_access_key_id": "minio-ann", "aws_secret_access_key": pairs["aws_secret_access_key"]}
+    soon(lambda: may_read(shared, keys, bucket))
+    with s3.refused("AccessDenied", status=403):
+        client(shared, "s3", keys).put_object(Bucket=bucket, Key="k", Body=b"x")
+    shown = told(shared, "user", "list")
+    assert "minio-bob: policies none, keys minio-bob (disabled)" in shown
+    again = told(shared, "user", "import", "-", "--to", str(tmp_path / "again"), status=2, text=text)
+    assert 'there is a user "minio-ann" already' in again
+    assert not (tmp_path / "again").exists()

@@ -55,6 +55,6 @@ pub use serve::{Gateway, Signals, Start, log_as, serve};
 pub use store_key::{KeyFile, StoreKeys, copy as copy_key, keys_of, note_keys, reading_seals};
 pub use telemetry::Telemetry;
 pub use users::{
-    KeyShown, PolicyShown, UserAnswer, UserCommand, UserShown, UsersFile, read_secret, write_key,
+    KeyShown, PolicyShown, UserAnswer, UserCommand, UserShown, UsersFile, read_secret, write_keys,
 };
 pub use watch::{Unwatched, VERSION, Watch};

@@ -7,4 +7,4 @@ mod file;
 mod tests;
 
 pub use command::{KeyShown, PolicyShown, UserAnswer, UserCommand, UserShown};
-pub use file::{UsersFile, read_secret, write_key};
+pub use file::{UsersFile, read_secret, write_keys};

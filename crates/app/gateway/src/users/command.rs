@@ -80,6 +80,11 @@ pub enum UserCommand {
         /// Whose.
         user: String,
     },
+    /// All of these, or none.
+    All {
+        /// In their order.
+        commands: Vec<UserCommand>,
+    },
 }
 
 /// What is answered.
@@ -101,6 +106,8 @@ pub enum UserAnswer {
     Policies(Vec<PolicyShown>),
     /// A policy's text.
     Policy(String),
+    /// To each of several commands.
+    All(Vec<UserAnswer>),
 }
 
 /// A user as it is shown.
@@ -160,6 +167,7 @@ impl fmt::Debug for UserCommand {
             Self::RemovePolicy { name } => write!(f, "remove policy {name}"),
             Self::AttachPolicy { name, user } => write!(f, "attach policy {name} to user {user}"),
             Self::DetachPolicy { name, user } => write!(f, "detach policy {name} from user {user}"),
+            Self::All { commands } => write!(f, "{} changes at once", commands.len()),
         }
     }
 }
@@ -216,6 +224,10 @@ impl UsersDocument {
             UserCommand::DetachPolicy { name, user } => {
                 let had = self.user(&user)?.policies.remove(&name);
                 ensure!(had, "policy {name:?} is not attached to user {user:?}");
+            }
+            UserCommand::All { commands } => {
+                let answers = commands.into_iter().map(|command| self.apply(command));
+                return Ok(UserAnswer::All(answers.collect::<Result<_>>()?));
             }
             UserCommand::ListUsers => return Ok(UserAnswer::Users(self.shown())),
             UserCommand::ListPolicies => {

@@ -22,6 +22,8 @@ const FILE_LEN_MAX: u64 = 16 << 20;
 const LOCK_TRIES: u32 = 250;
 /// … and how long apart.
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
+/// Room for a key in a file of keys, bytes.
+const PROFILE_LEN: usize = 512;
 
 /// Users, keys and policies that are managed by commands.
 #[derive(Clone, Debug)]
@@ -126,10 +128,17 @@ pub fn read_secret(path: &Path) -> Result<Zeroizing<String>> {
     Ok(Zeroizing::new(text.trim().to_owned()))
 }
 
-/// Writes a key to a new file for its owner alone, as AWS's credentials files have it.
-pub fn write_key(path: &Path, access_key: &str, secret_key: &str) -> Result<()> {
-    let text = format!(
-        "[default]\naws_access_key_id = {access_key}\naws_secret_access_key = {secret_key}\n"
-    );
-    secret_file::create(path, Zeroizing::new(text).as_bytes())
+/// Writes keys to a new file for its owner alone, as AWS's credentials files have them: profile,
+/// access key and secret of each.
+pub fn write_keys(path: &Path, keys: &[(&str, &str, &str)]) -> Result<()> {
+    let mut text = Zeroizing::new(String::with_capacity(keys.len() * PROFILE_LEN));
+    for (profile, access_key, secret_key) in keys {
+        for part in ["[", profile, "]\naws_access_key_id = ", access_key] {
+            text.push_str(part);
+        }
+        for part in ["\naws_secret_access_key = ", secret_key, "\n"] {
+            text.push_str(part);
+        }
+    }
+    secret_file::create(path, text.as_bytes())
 }
