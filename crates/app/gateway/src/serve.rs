@@ -284,14 +284,18 @@ const USERS_LOOK_EVERY: Duration = Duration::from_secs(1);
 async fn take_users(reload: Arc<Reload>) {
     let mut seen = None;
     loop {
-        let stamp = reload.users().stamp();
-        if stamp != seen {
-            match reload.refresh_users() {
-                Ok(()) => tracing::info!("users, keys and policies are taken as they are now"),
-                Err(error) => tracing::error!("users stay as they were: {error:#}"),
+        let reload = reload.clone();
+        let look = move || {
+            let stamp = reload.users().stamp();
+            if stamp != seen {
+                match reload.refresh_users() {
+                    Ok(()) => tracing::info!("users, keys and policies are taken as they are now"),
+                    Err(error) => tracing::error!("users stay as they were: {error:#}"),
+                }
             }
-            seen = stamp;
-        }
+            stamp
+        };
+        seen = ripstop_host::spawn_blocking(look).await.unwrap_or(seen);
         tokio::time::sleep(USERS_LOOK_EVERY).await;
     }
 }

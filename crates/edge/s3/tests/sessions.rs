@@ -290,3 +290,26 @@ async fn conditions_know_when_a_session_began() {
     assert_eq!(served.send(key, "GET", "/mine/k", b"").await, denied());
     assert_eq!(served.people.status(ALICE, "GET", "/mine/k", "").await, 200);
 }
+
+#[tokio::test]
+async fn the_longest_policy_of_a_session_goes_with_each_request() {
+    let served = Served::new().await;
+    let with_sid = |sid: &str| {
+        format!(
+            "{{\"Statement\":{{\"Sid\":\"{sid}\",\"Effect\":\"Allow\",\"Action\":\"s3:GetObject\",\
+             \"Resource\":\"arn:aws:s3:::mine/*\"}}}}"
+        )
+    };
+    let call = |policy: String| {
+        let encoded: String = policy.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        format!("{ROLE}&Policy={encoded}")
+    };
+    let room = 2048 - with_sid("").len();
+    // Each of these takes four bytes in a token.
+    let longest = with_sid(&"\\\"".repeat(room / 2));
+    let key = served.key(ALICE, &call(longest)).await;
+    assert_eq!(served.status(key, "GET", "/mine/k").await, 200);
+    assert_eq!(served.send(key, "PUT", "/mine/k", b"x").await, denied());
+    let raw = format!("{ROLE}&Policy={}", with_sid(&"\u{1F419}".repeat(room)));
+    assert_eq!(served.refused(ALICE, &raw).await, (400, "PackedPolicyTooLarge".to_owned()));
+}

@@ -103,6 +103,7 @@ codes! {
     NotModified 304 "NotModified": "Not modified.",
     ObjectLockConfigurationNotFound 404 "ObjectLockConfigurationNotFoundError": "Object Lock configuration does not exist for this bucket",
     OwnershipControlsNotFound 404 "OwnershipControlsNotFoundError": "The bucket ownership controls were not found",
+    PackedPolicyTooLarge 400 "PackedPolicyTooLarge": "The policy of the session is too large to be carried by its token.",
     PreconditionFailed 412 "PreconditionFailed": "At least one of the pre-conditions you specified did not hold",
     QuotaExceeded 403 "QuotaExceeded": "The bucket has reached its quota.",
     ReplicationConfigurationNotFound 404 "ReplicationConfigurationNotFoundError": "The replication configuration was not found",

@@ -4,7 +4,7 @@ use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
     FrontSettings, date,
     error::{Code, Failure},
-    session_token::{TemporaryKey, Wanted},
+    session_token::{TOKEN_LEN_MAX, TemporaryKey, Wanted},
     uri::Query,
     xml::Element,
 };
@@ -111,6 +111,9 @@ impl Operate for Ask {
         let token = key.seal(&desk.settings.encryption.keys).map_err(|_| {
             Failure::new(Code::NotImplemented, "There is no key that tokens could be sealed with.")
         })?;
+        if token.len() > TOKEN_LEN_MAX {
+            return Err(Code::PackedPolicyTooLarge.into());
+        }
         told.key = Some((key, token));
         Ok(told)
     }
