@@ -98,7 +98,9 @@ async fn readable<R: Record>(
         if rows.is_empty() {
             return Ok(());
         }
-        rows.iter().for_each(|row| _ = found::<R>(recount, table, row));
+        for row in &rows {
+            found::<R>(recount, table, row);
+        }
     }
 }
 
@@ -323,7 +325,9 @@ async fn outlived(connection: &Connection, recount: &mut Recount) -> Result<(), 
             break;
         }
         places += found_rows.len();
-        found_rows.iter().for_each(|row| _ = found::<Nothing>(recount, Table::OutlivedAt, row));
+        for row in &found_rows {
+            found::<Nothing>(recount, Table::OutlivedAt, row);
+        }
     }
     if count != places {
         unreadable(recount, "what is outlived and its places differ in number".into());
@@ -385,7 +389,9 @@ async fn uploads(connection: &Connection, recount: &mut Recount) -> Result<(), F
             break;
         }
         places += found_rows.len();
-        found_rows.iter().for_each(|row| _ = found::<Nothing>(recount, Table::UploadPlaces, row));
+        for row in &found_rows {
+            found::<Nothing>(recount, Table::UploadPlaces, row);
+        }
     }
     if count != places {
         unreadable(recount, "places of uploads and uploads differ in number".into());

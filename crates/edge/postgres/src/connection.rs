@@ -80,17 +80,14 @@ impl Connection {
         tls: Option<&Tls>,
         statement_max: Duration,
     ) -> Result<Self, Failure> {
-        let client = match tls {
-            Some(tls) => {
-                let (client, connection) = config.connect(tls.clone()).await?;
-                drop(ripstop_host::spawn(ended(connection)));
-                client
-            }
-            None => {
-                let (client, connection) = config.connect(NoTls).await?;
-                drop(ripstop_host::spawn(ended(connection)));
-                client
-            }
+        let client = if let Some(tls) = tls {
+            let (client, connection) = config.connect(tls.clone()).await?;
+            drop(ripstop_host::spawn(ended(connection)));
+            client
+        } else {
+            let (client, connection) = config.connect(NoTls).await?;
+            drop(ripstop_host::spawn(ended(connection)));
+            client
         };
         let connection = Self { client, statements: Mutex::default(), statement_max };
         let max_ms = statement_max.as_millis();
@@ -119,9 +116,9 @@ impl Connection {
     /// The one value of one row, as text.
     pub(crate) async fn text(&self, text: &str) -> Result<Option<String>, Failure> {
         let found = self.in_time(self.client.simple_query(text)).await?;
-        Ok(found.iter().find_map(|message| match message {
-            SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
-            _ => None,
+        Ok(found.iter().find_map(|message| {
+            let SimpleQueryMessage::Row(row) = message else { return None };
+            row.get(0).map(str::to_owned)
         }))
     }
 

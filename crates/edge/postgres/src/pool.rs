@@ -50,12 +50,11 @@ impl Pool {
             idle.connections.retain(|connection| !connection.is_closed());
             (idle.connections.pop(), idle.turned)
         };
-        let connection = match kept {
-            Some(connection) => connection,
-            None => {
-                let max = self.settings.statement_max;
-                Connection::open(self.url.config(), self.tls.as_ref(), max).await?
-            }
+        let connection = if let Some(kept) = kept {
+            kept
+        } else {
+            let max = self.settings.statement_max;
+            Connection::open(self.url.config(), self.tls.as_ref(), max).await?
         };
         Ok(Lent { pool: self, connection, turned, _place: place })
     }

@@ -5,8 +5,8 @@ use crate::statement::Sql;
 use crate::table::Table;
 use std::collections::BTreeSet;
 
-/// What statements may be made of: keywords, functions and types that PostgreSQL, CockroachDB
-/// and YugabyteDB have in common. Besides names of tables and columns, which are lower case.
+/// What statements may be made of: keywords, functions and types that `PostgreSQL`, `CockroachDB`
+/// and `YugabyteDB` have in common. Besides names of tables and columns, which are lower case.
 const ALLOWED: &str = "
     SELECT FROM WHERE AND OR ORDER BY LIMIT AS IN IS NOT NULL FOR UPDATE UNION ALL
     CASE WHEN THEN ELSE END WITH RECURSIVE CROSS JOIN LATERAL ARRAY ANY
@@ -66,4 +66,9 @@ fn the_list_leaves_out_what_engines_do_not_share() {
     ] {
         assert!(!allowed.iter().any(|known| known == word), "{word}");
     }
+}
+
+#[test]
+fn a_migration_leads_to_each_version() {
+    assert_eq!(i64::try_from(MIGRATIONS.len()).unwrap(), crate::schema::VERSION);
 }

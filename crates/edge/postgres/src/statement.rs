@@ -105,16 +105,15 @@ const STRIPES: &str = "ARRAY(SELECT (SELECT s.key || s.record FROM ripstop_strip
 const VERSIONING: &str = "(SELECT b.versioning FROM ripstop_buckets AS b WHERE b.key = $4)";
 
 fn set(table: Table) -> String {
-    let (mut names, mut arrays, mut updates) = (
-        "key, record".to_owned(),
-        "$1::bytea[], $2::bytea[]".to_owned(),
-        "record = excluded.record".to_owned(),
-    );
+    let mut names = vec!["key".to_owned(), "record".to_owned()];
+    let mut arrays = vec!["$1::bytea[]".to_owned(), "$2::bytea[]".to_owned()];
+    let mut updates = vec!["record = excluded.record".to_owned()];
     for (at, (name, kind)) in (3..).zip(table.columns()) {
-        names += &format!(", {name}");
-        arrays += &format!(", ${at}::{kind}[]");
-        updates += &format!(", {name} = excluded.{name}");
+        names.push((*name).to_owned());
+        arrays.push(format!("${at}::{kind}[]"));
+        updates.push(format!("{name} = excluded.{name}"));
     }
+    let [names, arrays, updates] = [names, arrays, updates].map(|parts| parts.join(", "));
     format!(
         "INSERT INTO {} ({names}) SELECT {names} FROM unnest({arrays}) AS n ({names}) \
          ON CONFLICT (key) DO UPDATE SET {updates}",

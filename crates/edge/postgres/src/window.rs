@@ -61,6 +61,9 @@ impl Window {
     }
 }
 
+/// A row: its key, its name within the space, and what stands there.
+type Step<'a> = (&'a [u8], &'a str, &'a [u8]);
+
 /// A place in a window.
 #[derive(Debug)]
 pub(crate) struct Cursor<'a> {
@@ -74,7 +77,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next row, with its key, and its name within the space.
-    fn step(&mut self) -> Result<Option<(&'a [u8], &'a str, &'a [u8])>, CatalogError> {
+    fn step(&mut self) -> Result<Option<Step<'a>>, CatalogError> {
         let window = self.window;
         if self.at < window.low {
             self.at.clone_from(&window.low);

@@ -10,9 +10,10 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+use tokio_postgres::SimpleQueryMessage;
 
 /// How long a server may take to start or to end.
-const STARTING_MAX: Duration = Duration::from_secs(60);
+const STARTING_MAX: Duration = Duration::from_mins(1);
 
 /// A server with a folder of its own, on loopback; ended when it is dropped.
 pub(crate) struct Server {
@@ -188,9 +189,9 @@ impl Server {
         let connection = tokio::spawn(connection);
         let answers = client.simple_query(text).await.unwrap();
         connection.abort();
-        let value = |answer: &tokio_postgres::SimpleQueryMessage| match answer {
-            tokio_postgres::SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
-            _ => None,
+        let value = |answer: &SimpleQueryMessage| {
+            let SimpleQueryMessage::Row(row) = answer else { return None };
+            row.get(0).map(str::to_owned)
         };
         answers.iter().filter_map(value).collect()
     }
