@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use ripstop_delay::ShiftedExponential;
-use ripstop_estimator::{Fit as DelayFit, LogFit, LogRecord, fit_log, parse_log};
+use ripstop_estimator::{LogFit, LogRecord, Pace, fit_log, parse_log};
 use ripstop_experiment::{
     Report, delay_ccdf_figure, delay_ccdf_table, delay_model_table, delay_size_figure,
     delay_size_table, delay_trust, text_columns,
@@ -11,6 +11,9 @@ use ripstop_experiment::{
 use ripstop_model::Operation;
 use ripstop_planner::read_log;
 use std::{fmt::Write as _, path::PathBuf, process::ExitCode};
+
+/// Nodes differ if they do by so many deviations of chance.
+const SURE: f64 = 3.0;
 
 #[derive(Args, Debug)]
 pub(crate) struct Fit {
@@ -98,24 +101,29 @@ fn by_node(fit: &LogFit, operation: Operation) -> String {
         return String::new();
     }
     let mut rows = vec![header("node, corrected")];
-    rows[0].push("samples".to_owned());
-    let mean = |one: &DelayFit| {
-        let middle = u64::midpoint(one.bytes_min, one.bytes_max);
-        one.model.shift_at(middle) + one.model.excess_at(middle)
-    };
-    for ((_, node), one) in &nodes {
-        let mut row = line(&node.to_string(), &one.model);
+    rows[0].extend(["samples", "beside the others"].map(str::to_owned));
+    for (key, one) in &nodes {
+        let mut row = line(&key.1.to_string(), &one.model);
         row.push(one.finished.to_string());
+        row.push(fit.paces.get(key).map_or_else(String::new, |pace| format!("{:.2}", pace.factor)));
         rows.push(row);
     }
     let mut text = text_columns(&rows);
-    let slowest = nodes.iter().max_by(|a, b| mean(a.1).total_cmp(&mean(b.1)));
-    let fastest = nodes.iter().min_by(|a, b| mean(a.1).total_cmp(&mean(b.1)));
-    if let (Some(((_, slow), slowest)), Some(((_, fast), fastest))) = (slowest, fastest) {
+    let paces: Vec<_> = fit.paces.iter().filter(|((of, _), _)| *of == operation).collect();
+    let by_factor = |a: &&(&_, &Pace), b: &&(&_, &Pace)| a.1.factor.total_cmp(&b.1.factor);
+    let (slowest, fastest) = (paces.iter().max_by(by_factor), paces.iter().min_by(by_factor));
+    if let (Some((slow, slowest)), Some((fast, fastest))) = (slowest, fastest) {
+        let (slow, fast, ratio) = (slow.1, fast.1, slowest.factor / fastest.factor);
+        let chance = slowest.deviation.hypot(fastest.deviation);
         let _ = writeln!(
             text,
-            "node {slow} takes {:.2} times as long as node {fast} on average",
-            mean(slowest) / mean(fastest)
+            "node {slow} takes {ratio:.2} times as long as node {fast} for chunks of one size{}{}",
+            if ratio.ln() < SURE * chance { ", which may be chance" } else { "" },
+            if paces.iter().all(|(_, pace)| pace.tied) {
+                ""
+            } else {
+                "; some served no size in common, so that this rests on the line through the sizes"
+            }
         );
     }
     text

@@ -1,8 +1,9 @@
 use crate::{
     Sample,
-    line::{Point, line, scaled},
+    line::{Point, line, scaled, sturdy_line},
+    outliers::{BULK, Outliers},
     sizes::{SizeTimes, TimesBySize},
-    trim::Trimmed,
+    trim::{KEPT, Trimmed},
 };
 use alloc::vec::Vec;
 use ripstop_delay::ShiftedExponential;
@@ -53,17 +54,22 @@ pub struct Fit {
     pub mean_residual_ms: f64,
     /// The same of their deviations.
     pub deviation_residual_ms: f64,
+    /// What `model` leaves out; nothing but where it was asked for, by [`Fit::sturdy`].
+    pub outliers: Outliers,
 }
 
 /// What one size contributes.
 #[derive(Clone, Copy, Debug)]
-struct Size {
-    bytes: u64,
-    finished: usize,
+pub(crate) struct Size {
+    pub(crate) bytes: u64,
+    pub(crate) finished: usize,
     cancelled: usize,
+    /// As the paper has it, so with the outliers.
     trimmed: Trimmed,
-    shift_ms: f64,
-    excess_ms: f64,
+    /// What `shift_ms` and `excess_ms` come from.
+    pub(crate) bulk: Trimmed,
+    pub(crate) shift_ms: f64,
+    pub(crate) excess_ms: f64,
 }
 
 impl Fit {
@@ -78,14 +84,35 @@ impl Fit {
         Self::of_times(&times, prior)
     }
 
+    /// The same, but `model` is what the bulk of the tasks follow: [`Outliers`] are told apart and
+    /// left out, and a size whose delays lie far off the others' line hardly bends it. For a log
+    /// that somebody reads; a policy wants what comes, outliers included.
+    pub fn sturdy(
+        samples: impl IntoIterator<Item = Sample>,
+        prior: Option<&ShiftedExponential>,
+    ) -> Option<Self> {
+        let mut times = TimesBySize::default();
+        times.fill(samples.into_iter());
+        let (sizes, outliers) = Size::sturdy(&times);
+        Self::through(&sizes, prior, outliers, sturdy_line)
+    }
+
     pub(crate) fn of_times(
         times: &TimesBySize,
         prior: Option<&ShiftedExponential>,
     ) -> Option<Self> {
-        let sizes: Vec<Size> = times.sizes().filter_map(|times| Size::of(&times)).collect();
+        Self::through(&Size::all(times, KEPT, Outliers::NONE), prior, Outliers::NONE, line)
+    }
+
+    fn through(
+        sizes: &[Size],
+        prior: Option<&ShiftedExponential>,
+        outliers: Outliers,
+        nearest: fn(&[Point]) -> (f64, f64),
+    ) -> Option<Self> {
         let (first, last) = (sizes.first()?, sizes.last()?);
-        let model = fitted(&sizes, prior, |size| (size.shift_ms, size.excess_ms));
-        let literal = fitted(&sizes, prior, |size| {
+        let model = fitted(sizes, prior, nearest, |size| (size.shift_ms, size.excess_ms));
+        let literal = fitted(sizes, prior, line, |size| {
             let Trimmed { mean_ms, deviation_ms, .. } = size.trimmed;
             ((mean_ms - deviation_ms).max(0.0), deviation_ms)
         });
@@ -107,20 +134,35 @@ impl Fit {
             kept_min: sizes.iter().map(|size| size.trimmed.kept).fold(1.0, f64::min),
             mean_residual_ms: residual(&|size| shift_off(size) + excess_off(size)),
             deviation_residual_ms: residual(&excess_off),
+            outliers,
         })
     }
 }
 
 impl Size {
-    fn of(size: &SizeTimes<'_>) -> Option<Self> {
+    /// Those that say enough, ascending, by their delays below a quantile.
+    pub(crate) fn all(times: &TimesBySize, keep: f64, outliers: Outliers) -> Vec<Self> {
+        times.sizes().filter_map(|times| Self::of(&times, keep, outliers)).collect()
+    }
+
+    /// The same, with the outliers left out that are told apart.
+    pub(crate) fn sturdy(times: &TimesBySize) -> (Vec<Self>, Outliers) {
+        let bulk = |outliers| Self::all(times, BULK, outliers);
+        let (sizes, outliers) = Outliers::apart(times, bulk);
+        let none = outliers == Outliers::NONE;
+        (if none { Self::all(times, KEPT, outliers) } else { sizes }, outliers)
+    }
+
+    fn of(size: &SizeTimes<'_>, keep: f64, outliers: Outliers) -> Option<Self> {
         let finished = size.served().filter(|served| served.finished()).count();
         if finished < SIZE_FINISHED_MIN {
             return None;
         }
-        let trimmed = Trimmed::of(size.served())?;
-        let (shift_ms, excess_ms) = trimmed.shift_and_excess();
+        let bulk = Trimmed::of(size.served(), keep, outliers)?;
+        let (shift_ms, excess_ms) = bulk.shift_and_excess();
+        let trimmed = Trimmed::of(size.served(), KEPT, Outliers::NONE)?;
         let cancelled = size.times.len() - finished;
-        Some(Self { bytes: size.bytes, finished, cancelled, trimmed, shift_ms, excess_ms })
+        Some(Self { bytes: size.bytes, finished, cancelled, trimmed, bulk, shift_ms, excess_ms })
     }
 }
 
@@ -128,6 +170,7 @@ impl Size {
 fn fitted(
     sizes: &[Size],
     prior: Option<&ShiftedExponential>,
+    nearest: fn(&[Point]) -> (f64, f64),
     parameters: impl Fn(&Size) -> (f64, f64),
 ) -> ShiftedExponential {
     let point =
@@ -137,7 +180,7 @@ fn fitted(
     let prior = prior.copied().unwrap_or_default();
     let spread = shifts.len() > 1 && shifts[shifts.len() - 1].x >= SPREAD_MIN * shifts[0].x;
     let through = |points: &[Point], prior| {
-        if spread { line(points) } else { scaled(points, prior) }
+        if spread { nearest(points) } else { scaled(points, prior) }
     };
     let (shift_ms, shift_ms_per_mb) = through(&shifts, (prior.shift_ms, prior.shift_ms_per_mb));
     let (mean_ms, mean_ms_per_mb) = through(&excesses, (prior.mean_ms, prior.mean_ms_per_mb));

@@ -53,6 +53,8 @@ mod fit;
 mod line;
 mod log;
 mod log_fit;
+mod outliers;
+mod pace;
 mod quantiles;
 mod sample;
 mod scale;
@@ -74,6 +76,8 @@ pub use log::{
     LOG_HEADER, LogError, LogRecord, LoggedOutcome, TASK_LOG_MAX, TaskLogFormat, parse_log,
 };
 pub use log_fit::{LogFit, fit_log};
+pub use outliers::{OUTLIERS_MAX, Outliers};
+pub use pace::{Pace, paces};
 pub use quantiles::Quantiles;
 pub use sample::Sample;
 pub use sizes::SIZES_MAX;

@@ -1,5 +1,8 @@
 use crate::{Sample, survival::Served};
-use alloc::vec::Vec;
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    vec::Vec,
+};
 
 /// Chunk sizes told apart exactly. Where there are more, sizes within about 9 % of each other
 /// (eight classes from one power of two to the next) count as one: their mean.
@@ -54,6 +57,30 @@ impl TimesBySize {
             }
             class.sort_unstable();
         }
+    }
+}
+
+/// Which sizes count as one, the same for several sets of tasks: each its own, or, of more than
+/// [`SIZES_MAX`], the least of its class.
+#[derive(Clone, Debug)]
+pub(crate) struct Classes {
+    least: BTreeMap<u64, u64>,
+    merged: bool,
+}
+
+impl Classes {
+    pub(crate) fn of(sizes: impl Iterator<Item = u64>) -> Self {
+        let sizes: BTreeSet<u64> = sizes.collect();
+        let mut least = BTreeMap::new();
+        for &bytes in &sizes {
+            least.entry(size_class(bytes)).or_insert(bytes);
+        }
+        Self { least, merged: sizes.len() > SIZES_MAX }
+    }
+
+    pub(crate) fn size(&self, bytes: u64) -> u64 {
+        let class = if self.merged { self.least.get(&size_class(bytes)) } else { None };
+        class.copied().unwrap_or(bytes)
     }
 }
 

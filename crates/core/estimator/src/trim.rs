@@ -1,4 +1,7 @@
-use crate::survival::{Served, steps};
+use crate::{
+    outliers::Outliers,
+    survival::{Served, steps},
+};
 
 /// Delays above this quantile are dropped before the model is fitted (TOFEC, section III).
 pub const KEPT: f64 = 0.9;
@@ -13,29 +16,38 @@ pub const KEPT_MIN: f64 = 0.2;
 /// Mean and deviation of a size's delays below some quantile.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Trimmed {
-    /// The quantile.
+    /// The quantile, of the delays that are no outliers.
     pub(crate) kept: f64,
     pub(crate) mean_ms: f64,
     pub(crate) deviation_ms: f64,
 }
 
 impl Trimmed {
-    /// Of sorted times, if enough of them finished. Of n tasks that all finished, the ⌊n/10⌋
-    /// slowest are dropped.
-    pub(crate) fn of(sorted: impl ExactSizeIterator<Item = Served>) -> Option<Self> {
-        let (mut kept, mut mean, mut squares) = (0.0, 0.0, 0.0);
+    /// Of sorted times, those below the quantile `keep` of what are no outliers, if enough of them
+    /// finished. Of n tasks that all finished, the ⌊n/10⌋ slowest are dropped with [`KEPT`].
+    pub(crate) fn of(
+        sorted: impl ExactSizeIterator<Item = Served>,
+        keep: f64,
+        outliers: Outliers,
+    ) -> Option<Self> {
+        let usual = 1.0 - outliers.quick - outliers.slow;
+        let (mut quick, mut kept, mut mean, mut squares) = (outliers.quick, 0.0, 0.0, 0.0);
         for step in steps(sorted) {
             let known = !step.censored || step.at_risk >= AT_RISK_MIN;
-            if kept >= KEPT - 1e-9 || !known {
+            if kept >= keep * usual - 1e-9 || !known {
                 break;
+            }
+            if quick >= step.mass {
+                quick -= step.mass;
+                continue;
             }
             kept += step.mass;
             let from_old_mean = step.served.ms() - mean;
             mean += from_old_mean * step.mass / kept;
             squares += step.mass * from_old_mean * (step.served.ms() - mean);
         }
-        (kept >= KEPT_MIN).then(|| Self {
-            kept,
+        (kept >= KEPT_MIN * usual).then(|| Self {
+            kept: kept / usual,
             mean_ms: mean,
             deviation_ms: libm::sqrt((squares / kept).max(0.0)),
         })

@@ -211,10 +211,13 @@ fn a_task_log_is_fitted_by_operation_and_node() {
     }
     text += "0,write,0,5,1,failed\n";
     let fits = fit_log(&text).unwrap();
-    assert_eq!(fits.operations[&Operation::Read], Fit::of(samples.clone(), None).unwrap());
+    let all = fits.operations[&Operation::Read];
+    assert_eq!(all, Fit::sturdy(samples.clone(), None).unwrap());
     assert_eq!((fits.operations.len(), fits.nodes.len()), (1, 3));
     let of_node = samples.into_iter().filter(|sample| sample.node == NodeId(1));
-    assert_eq!(fits.nodes[&(Operation::Read, NodeId(1))], Fit::of(of_node, None).unwrap());
+    let fit = Fit::sturdy(of_node, Some(&all.model)).unwrap();
+    assert_eq!(fits.nodes[&(Operation::Read, NodeId(1))], fit);
+    assert_eq!(fits.paces.len(), 3);
     assert_eq!((fits.done, fits.cancelled, fits.other), (9996, 9996, 1));
     assert!(fit_log("what").is_err());
 }

@@ -4,7 +4,8 @@
 use core::time::Duration;
 use ripstop_delay::ShiftedExponential;
 use ripstop_estimator::{
-    Distribution, Empirical, Fit, KEPT, LogFit, LogRecord, SIZES_MAX, SPREAD_MIN, Sample,
+    Distribution, Empirical, Fit, KEPT, LogFit, LogRecord, OUTLIERS_MAX, SIZES_MAX, SPREAD_MIN,
+    Sample,
 };
 use ripstop_figure::{Axis, Cell, Figure, Panel, Points, Series, Table, TableError};
 use ripstop_model::Operation;
@@ -22,6 +23,8 @@ const SAMPLES_MIN: u64 = 100;
 const CANCELLED_MAX: f64 = 0.2;
 /// Where less than this quantile is known, that is worth saying.
 const KNOWN_MIN: f64 = 0.88;
+/// A larger share of outliers is worth a word.
+const OUTLIERS_WORTH: f64 = 0.005;
 /// Sizes whose means are further off the line than this share do not lie on one.
 const RESIDUAL_MAX: f64 = 0.1;
 
@@ -75,7 +78,8 @@ pub fn delay_ccdf_table(records: &[LogRecord]) -> Table {
 }
 
 /// Every fit of a log: `operation`, `node` (a number, or `all`), `variant` (`corrected` or
-/// `paper`), the four parameters, and what they rest on.
+/// `paper`), the four parameters, what they rest on, the shares of outliers that `corrected` leaves
+/// out, and a node's [`Pace`](ripstop_estimator::Pace) beside the others.
 pub fn delay_model_table(fit: &LogFit) -> Table {
     let mut table = Table::new([
         "operation",
@@ -93,10 +97,16 @@ pub fn delay_model_table(fit: &LogFit) -> Table {
         "kept_min",
         "mean_residual_ms",
         "deviation_residual_ms",
+        "outliers_slow",
+        "outliers_quick",
+        "pace",
     ]);
-    let all = fit.operations.iter().map(|(operation, fit)| (*operation, "all".to_owned(), fit));
-    let each = fit.nodes.iter().map(|((operation, node), fit)| (*operation, node.to_string(), fit));
-    for (operation, node, fit) in all.chain(each) {
+    let all =
+        fit.operations.iter().map(|(operation, one)| (*operation, "all".to_owned(), one, None));
+    let each = fit.nodes.iter().map(|(key, one)| {
+        (key.0, key.1.to_string(), one, fit.paces.get(key).map(|pace| pace.factor))
+    });
+    for (operation, node, fit, pace) in all.chain(each) {
         for (variant, model) in [("corrected", fit.model), ("paper", fit.literal)] {
             table.push([
                 operation.name().into(),
@@ -114,6 +124,9 @@ pub fn delay_model_table(fit: &LogFit) -> Table {
                 fit.kept_min.into(),
                 fit.mean_residual_ms.into(),
                 fit.deviation_residual_ms.into(),
+                fit.outliers.slow.into(),
+                fit.outliers.quick.into(),
+                pace.into(),
             ]);
         }
     }
@@ -224,6 +237,18 @@ pub fn delay_trust(fit: &Fit) -> String {
              fit is too slow",
             cancelled * 100.0
         ));
+    }
+    for (share, how) in [
+        (fit.outliers.slow, "take longer than the law of the others allows"),
+        (fit.outliers.quick, "end long before the others' law begins"),
+    ] {
+        if share > OUTLIERS_WORTH {
+            let least = if share < OUTLIERS_MAX { "" } else { "at least " };
+            doubts.push(format!(
+                "{least}{:.1} % of the tasks {how}, and are left out",
+                share * 100.0
+            ));
+        }
     }
     let middle = u64::midpoint(fit.bytes_min, fit.bytes_max);
     let mean = fit.model.shift_at(middle) + fit.model.excess_at(middle);
@@ -397,5 +422,11 @@ mod tests {
         assert!(trust(&log(600, 2, 0)).contains("make it a rough one"));
         assert!(trust(&log(5000, 1, 0)).contains("one chunk size"));
         assert!(trust(&log(20_000, 5, 3)).contains("33 % of the tasks were cancelled"));
+        let mut records = log(20_000, 5, 0);
+        for record in records.iter_mut().step_by(20) {
+            record.served *= 10;
+        }
+        let said = trust(&records);
+        assert!(said.contains("% of the tasks take longer than the law of the others"), "{said}");
     }
 }
