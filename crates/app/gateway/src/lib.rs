@@ -24,6 +24,7 @@ mod descriptors;
 mod folder_format;
 mod kv;
 mod object_keys;
+mod opened_catalog;
 mod owner_only;
 mod planning;
 mod ports;
@@ -36,21 +37,24 @@ mod socket;
 mod store_key;
 mod telemetry;
 mod tiers;
+mod users;
 mod watch;
 mod webhook;
 
 pub use admin_port::{AdminPort, Kept, Lines};
-pub use assembly::{
-    Assembly, NumberedNode, assemble, assemble_over, number_nodes, open_catalog, pool_id,
-};
+pub use assembly::{Assembly, NumberedNode, assemble, assemble_over, number_nodes, pool_id};
 pub use check::{catalog_report, told_of};
 pub use credentials::CredentialsOrigin;
 pub use data_folder::{ADMIN_FILE, CATALOG_FILE, DataFolder, FolderError, plan_file};
 pub use object_keys::{copy_ring, note_object_keys, read_ring, rotate_ring};
+pub use opened_catalog::{OpenedCatalog, audited, open_catalog};
 pub use planning::{PlannedPool, Planning, StartPlanning};
 pub use readiness::DAMAGED;
 pub use reload::Reread;
 pub use serve::{Gateway, Signals, Start, log_as, serve};
 pub use store_key::{KeyFile, StoreKeys, copy as copy_key, keys_of, note_keys, reading_seals};
 pub use telemetry::Telemetry;
+pub use users::{
+    KeyShown, PolicyShown, UserAnswer, UserCommand, UserShown, UsersFile, read_secret, write_keys,
+};
 pub use watch::{Unwatched, VERSION, Watch};

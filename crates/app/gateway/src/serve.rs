@@ -1,13 +1,14 @@
 //! A gateway, from its configuration to its end.
 
 use crate::{
-    assembly::{Assembly, assemble_over, open_catalog},
+    assembly::{Assembly, assemble_over},
     check::check_of,
     config::{AdminAddress, Config, KV_TIER, LogFormatName},
     credentials::{self, CredentialsOrigin},
     data_folder::{ADMIN_FILE, CATALOG_FILE, DataFolder},
     descriptors,
     kv::KvPort,
+    opened_catalog::OpenedCatalog,
     planning::StartPlanning,
     ports::Ports,
     readiness,
@@ -15,6 +16,7 @@ use crate::{
     scrub,
     telemetry::{Telemetry, append_task_logs},
     tiers,
+    users::UserCommand,
     watch::VERSION,
     webhook,
 };
@@ -25,7 +27,14 @@ use ripstop_recording::{Recorder, RecorderSettings};
 use ripstop_roster::TaskLogFile;
 use ripstop_s3::{EncryptionSettings, Webhooks};
 use ripstop_telemetry::{Admin, NamedTier, init_logs, serve_admin};
-use std::{fmt, fs, io::IsTerminal as _, net::SocketAddr, path::PathBuf, sync::Arc, time::Instant};
+use std::{
+    fmt, fs,
+    io::IsTerminal as _,
+    net::SocketAddr,
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -167,9 +176,10 @@ impl Gateway {
         reload.renew_with(ports.all_tls());
         reload.admit_with(ports.kv.as_ref().and_then(|kv| kv.settings.users.clone()));
         let reloading = ripstop_host::spawn(reload_when_told(reload.clone(), signals.reload));
+        let users = ripstop_host::spawn(take_users(reload.clone()));
         let tiers = named_tiers(&assembly, ports.kv.as_ref(), &telemetry);
         let desk = desk(&assembly, &telemetry, &reload, self.started, tiers);
-        let scrubbing = scrub::spawn(assembly.catalog.clone(), config.catalog_scrub_every);
+        let scrubbing = scrub::spawn(assembly.catalog.embedded(), config.catalog_scrub_every);
         let stop = signals.stop;
         let admin = serve_admin(ports.admin_listener, desk, ports.admin_settings, stop.clone());
         let admin_served = ripstop_host::spawn(admin);
@@ -205,6 +215,7 @@ impl Gateway {
         }
         scrubbing.abort();
         reloading.abort();
+        users.abort();
         assembly.settle(config.stop_within.saturating_sub(ripstop_host::since(stopped))).await;
         if let Some(recorder) = recorder {
             recorder.finish();
@@ -236,20 +247,21 @@ fn desk(
     started: Instant,
     tiers: Vec<NamedTier>,
 ) -> Admin {
+    let health = assembly.catalog.embedded().map(|catalog| readiness::catalog(catalog.health()));
+    let lineage = readiness::lineage(assembly.store.clone());
+    let looks = health.into_iter().chain([lineage]).collect();
     Admin {
         version: VERSION,
         started,
         pools: assembly.rosters.clone(),
         store: Some(assembly.store.clone()),
         metrics: telemetry.metrics.clone(),
-        readiness: readiness::all(vec![
-            readiness::catalog(assembly.catalog.health()),
-            readiness::lineage(assembly.store.clone()),
-        ]),
+        readiness: readiness::all(looks),
         check: check_of(assembly),
         reload: Some(reload_of(reload.clone())),
-        catalog: Some(assembly.catalog.clone()),
+        catalog: assembly.catalog.embedded().cloned(),
         keys: Some(keys_of(reload.clone())),
+        users: Some(users_of(reload.clone())),
         tiers,
     }
 }
@@ -265,6 +277,50 @@ async fn reload_when_told(reload: Arc<Reload>, told: Arc<Notify>) {
     }
 }
 
+/// How often the file of users is looked at: a key that is taken away there lets nobody in for
+/// longer.
+const USERS_LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Takes users, keys and policies whenever their file is another one.
+async fn take_users(reload: Arc<Reload>) {
+    let mut seen = None;
+    loop {
+        let reload = reload.clone();
+        let look = move || {
+            let stamp = reload.users().stamp();
+            if stamp != seen {
+                match reload.refresh_users() {
+                    Ok(()) => tracing::info!("users, keys and policies are taken as they are now"),
+                    Err(error) => tracing::error!("users stay as they were: {error:#}"),
+                }
+            }
+            stamp
+        };
+        seen = ripstop_host::spawn_blocking(look).await.unwrap_or(seen);
+        tokio::time::sleep(USERS_LOOK_EVERY).await;
+    }
+}
+
+/// What the admin port calls to have users changed.
+fn users_of(reload: Arc<Reload>) -> ripstop_telemetry::ChangeUsers {
+    Arc::new(move |command| {
+        let reload = reload.clone();
+        Box::pin(async move {
+            let carry_out = move || {
+                let command: UserCommand = serde_json::from_slice(&command)
+                    .map_err(|_| anyhow::anyhow!("the body is no command about users"))?;
+                let told = format!("{command:?}");
+                let answer = reload.users().carry_out(command)?;
+                reload.refresh_users()?;
+                tracing::info!(command = told, "users");
+                anyhow::Ok(serde_json::to_string(&answer)?)
+            };
+            let done = ripstop_host::spawn_blocking(carry_out).await;
+            done.map_err(|_| "it broke off".to_owned())?.map_err(|error| format!("{error:#}"))
+        })
+    })
+}
+
 /// Puts together what serves, and what watches it.
 async fn begin(
     config: &Config,
@@ -272,12 +328,13 @@ async fn begin(
     start: &Start,
     is_new: bool,
 ) -> Result<(Assembly, Vec<TaskLogFile>)> {
-    let embedded = open_catalog(config, &config.data.join(CATALOG_FILE))?;
-    let assembly = assemble_over(config, embedded, telemetry, tiers::begin(config)?).await?;
+    let catalog = OpenedCatalog::open(config).await?;
+    let is_new = if catalog.is_shared() { catalog.is_empty().await? } else { is_new };
+    let assembly = assemble_over(config, catalog, telemetry, tiers::begin(config)?).await?;
     if let Err(refusal) = admit(&assembly, is_new).await {
         let (key_is_new, object_keys_are_new) = (assembly.key_is_new, assembly.object_keys_are_new);
         drop(assembly);
-        if is_new {
+        if is_new && config.catalog.is_none() {
             fs::remove_file(config.data.join(CATALOG_FILE))?;
             // Nothing was sealed with it.
             if key_is_new {

@@ -28,18 +28,28 @@ pub(crate) fn store_of_pools(
     pools: u16,
 ) -> (Store, Vec<Arc<MemoryNode>>) {
     let memory_nodes: Vec<_> = (0..3 * pools).map(|_| Arc::new(MemoryNode::new(4 << 30))).collect();
+    let nodes = memory_nodes.iter().map(|node| node.clone() as Arc<dyn Node>).collect();
+    (store_over(folder, settings, nodes), memory_nodes)
+}
+
+/// The same over these nodes, three for each pool.
+pub(crate) fn store_over(
+    folder: &Path,
+    settings: StoreSettings,
+    nodes: Vec<Arc<dyn Node>>,
+) -> Store {
     let catalog =
         Embedded::open(&folder.join("catalog"), ripstop_catalog::CatalogSettings::default());
     // Nobody keeps the store: requests are what is tested.
     let (to, _) = ripstop_runtime::aftermaths();
     let pins = Pins::default();
-    let node = |(id, node): (u16, &Arc<MemoryNode>)| PoolNode {
+    let node = |(id, node): (u16, &Arc<dyn Node>)| PoolNode {
         id: NodeId(id),
         lanes: 8,
-        node: node.clone() as Arc<dyn Node>,
+        node: node.clone(),
     };
     let memory = Memory::new(256 << 20);
-    let pool = |(number, nodes): (u16, &[Arc<MemoryNode>])| {
+    let pool = |(number, nodes): (u16, &[Arc<dyn Node>])| {
         let policy = ripstop_policy::by_name("fixed", &ripstop_policy::PolicySettings::default());
         Pool::new(
             Origin { store: 1, pool: PoolId(number) },
@@ -54,8 +64,7 @@ pub(crate) fn store_of_pools(
             to.clone(),
         )
     };
-    let pools = (0..).zip(memory_nodes.chunks(3)).map(pool).collect();
+    let pools = (0..).zip(nodes.chunks(3)).map(pool).collect();
     let catalog = Arc::new(catalog.expect("opens"));
-    let store = Store::new(catalog, pools, BTreeMap::new(), memory, pins, settings);
-    (store, memory_nodes)
+    Store::new(catalog, pools, BTreeMap::new(), memory, pins, settings)
 }
