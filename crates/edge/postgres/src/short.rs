@@ -19,8 +19,9 @@ impl Short {
         let Object { len, modified_ms, told_by, stamp, is_marker, born, .. } = *object;
         let checksum = object.attributes.checksum.as_ref();
         let checksum = checksum.map(|it| Checksum { value: Vec::new(), ..it.clone() });
-        let etag = object.attributes.etag.clone();
-        let attributes = Attributes { etag, checksum, ..Attributes::default() };
+        let (etag, storage_class) =
+            (object.attributes.etag.clone(), object.attributes.storage_class.clone());
+        let attributes = Attributes { etag, checksum, storage_class, ..Attributes::default() };
         let short = Object {
             len,
             modified_ms,
