@@ -14,7 +14,8 @@ use crate::{
 };
 use action::{Sort, actions, of_object};
 use http::HeaderMap;
-use ripstop_identity::{Principal, Privilege, Resource, allows};
+use ripstop_access::S3Action;
+use ripstop_identity::{Principal, Privilege, Resource, rights_allow};
 use ripstop_store::Store;
 use std::{net::IpAddr, sync::Arc};
 
@@ -61,7 +62,7 @@ pub(crate) async fn check(
     let signed = principal.access_key().is_some();
     let may_send = match row.signer {
         Signer::Anybody => return Ok(Gate::new(principal, archive.store_account.clone())),
-        Signer::Key => signed,
+        Signer::Key | Signer::Caller => signed,
         Signer::KeyOrNobody | Signer::Form => true,
     };
     if !may_send {
@@ -74,8 +75,10 @@ pub(crate) async fn check(
     }
     let mut gate = Gate::new(principal, archive.store_account.clone());
     let Some(bucket) = &target.bucket else {
-        let is_let = allows(&gate.principal, row.action, &Resource::Service);
-        return if is_let { Ok(gate) } else { Err(Code::AccessDenied.into()) };
+        let by_rights = rights_allow(&gate.principal, row.action, &Resource::Service);
+        gate.circumstances = gate.principal.is_judged().then(|| circumstances(request, archive));
+        gate.check_own(&of_service(row.action), by_rights)?;
+        return Ok(gate);
     };
     gate.access = archive.access(bucket).await?;
     let need = Need {
@@ -97,20 +100,19 @@ pub(crate) async fn check(
 /// Lets a request to the bucket that it names.
 fn enter(gate: &mut Gate, need: Need, request: Request<'_>, archive: Archive<'_>) -> Outcome<()> {
     let Request { row, target, query, headers, .. } = request;
-    if gate.principal.access_key().is_none() && !operator_lets(gate, &need) {
+    if gate.principal.access_key().is_none() && !need.is_allowed_to(&gate.principal) {
         refuse_nobody(row.operation, target)?;
     }
-    let Some(access) = gate.access.clone() else { return without_bucket(gate, &need) };
     // Its name is taken, which is for the operation to say.
-    if row.operation == S3Operation::CreateBucket {
-        return without_bucket(gate, &need);
-    }
-    if gate.lets_plainly(&access, &need) {
-        return Ok(());
+    let access = gate.access.clone().filter(|_| row.operation != S3Operation::CreateBucket);
+    match &access {
+        Some(access) if gate.lets_plainly(access, &need) => return Ok(()),
+        None if !gate.principal.is_judged() => return gate.check_absent(&need),
+        Some(_) | None => {}
     }
     gate.circumstances = Some(circumstances(request, archive));
-    if row.operation == S3Operation::DeleteObjects {
-        return may_delete_any(gate, &access, need);
+    if let Some(access) = access.as_ref().filter(|_| row.operation == S3Operation::DeleteObjects) {
+        return may_delete_any(gate, access, need);
     }
     let sort = Sort {
         operation: row.operation,
@@ -119,7 +121,17 @@ fn enter(gate: &mut Gate, need: Need, request: Request<'_>, archive: Archive<'_>
         setting: named_setting(query).map(|setting| setting.name),
         headers,
     };
-    gate.decide(&access, Need { actions: actions(&sort), ..need })
+    let need = Need { actions: actions(&sort), ..need };
+    match access {
+        Some(access) => gate.decide(&access, need),
+        None => gate.check_absent(&need),
+    }
+}
+
+/// To see which buckets there are.
+fn of_service(privilege: Privilege) -> Need {
+    let actions = S3Action::named("ListAllMyBuckets").into_iter().collect();
+    Need { actions, privilege, bucket: "*".to_owned(), key: None, looks: false }
 }
 
 /// What policies and lists let nobody do without a signature, as in S3: what copies, what begins an
@@ -146,39 +158,23 @@ fn follow(
     request: Request<'_>,
     archive: Archive<'_>,
 ) -> Outcome<()> {
-    let Some(access) = access else { return without_bucket(gate, &need) };
-    if gate.lets_plainly(access, &need) {
+    if access.is_some_and(|access| gate.lets_plainly(access, &need)) {
         return Ok(());
     }
     if gate.circumstances.is_none() {
         gate.circumstances = Some(circumstances(request, archive));
     }
-    gate.decide(access, need)
-}
-
-/// Of a bucket that is not there only those hear who may know: the operator's keys in their
-/// buckets, and users, who can find out which names are taken anyway.
-fn without_bucket(gate: &Gate, need: &Need) -> Outcome<()> {
-    if operator_lets(gate, need) || gate.principal.rights().is_user() {
-        Ok(())
-    } else {
-        Err(Code::AccessDenied.into())
+    match access {
+        Some(access) => gate.decide(access, need),
+        None => gate.check_absent(&need),
     }
-}
-
-fn operator_lets(gate: &Gate, need: &Need) -> bool {
-    let resource = match &need.key {
-        Some(key) => Resource::Object { bucket: &need.bucket, key },
-        None => Resource::Bucket(&need.bucket),
-    };
-    allows(&gate.principal, need.privilege, &resource)
 }
 
 /// Each key is looked at when the document is there; who may delete none is refused before.
 fn may_delete_any(gate: &mut Gate, access: &Arc<BucketAccess>, need: Need) -> Outcome<()> {
     let names = ["DeleteObject", "DeleteObjectVersion"];
     let actions = names.into_iter().flat_map(|name| of_object(name, false));
-    if actions.clone().any(|action| gate.may_be_let(access, action)) {
+    if actions.clone().any(|action| gate.may_be_let(access, &need, action)) {
         return Ok(());
     }
     gate.decide(access, Need { actions: actions.take(1).collect(), ..need })

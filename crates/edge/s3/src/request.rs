@@ -35,6 +35,8 @@ pub(crate) struct Request {
     pub(crate) scheme: &'static str,
     /// How the sender of a form wants to be answered.
     pub(crate) wish: Option<Wish>,
+    /// The parameters of a call.
+    pub(crate) call: Option<Query>,
 }
 
 impl Request {

@@ -7,7 +7,7 @@ use super::{
     act::perform, attributes, bucket, bucket_document, bucket_encryption, bucket_tags, complete,
     copy, cors, delete, expiring::Expiring, lifecycle, list, list_uploads, list_versions, logging,
     multipart, notification, object, object_lock, ownership, part, policy, post, public_access,
-    put, setting, settings::SETTINGS, tags, versioning, website,
+    put, security_token, setting, settings::SETTINGS, tags, versioning, website,
 };
 use crate::{
     error::{Code, Failure},
@@ -17,7 +17,7 @@ use crate::{
 use Input::{Bytes, Document, Nothing};
 use Level::{Bucket, BucketOrObject, Object, Service};
 use Selector::{Has, Header, Is, NamesSetting};
-use Signer::{Anybody, Form, Key, KeyOrNobody};
+use Signer::{Anybody, Caller, Form, Key, KeyOrNobody};
 use ripstop_identity::Privilege;
 use std::sync::LazyLock;
 
@@ -135,6 +135,7 @@ macro_rules! operations {
 
 operations! {
     GET Service [] ListBuckets: Nothing Key ListBuckets => bucket::List;
+    POST Service [Selector::Call] SecurityToken: Nothing Caller Know => security_token::Ask;
 
     OPTIONS BucketOrObject [] Preflight: Nothing Anybody Know => cors::Preflight;
 
@@ -319,7 +320,7 @@ pub(crate) fn covered() -> &'static [&'static str] {
             Has(name) => Some(*name),
             // Of them a request for a listing may have any value: with one that is not covered it
             // is refused.
-            Is(..) | NamesSetting | Header(_) | Selector::Form => None,
+            Is(..) | NamesSetting | Header(_) | Selector::Form | Selector::Call => None,
         });
         let changing = ENTRIES.iter().filter_map(Entry::row).flat_map(|row| row.covers).copied();
         let settings = SETTINGS.iter().map(|setting| setting.name);
