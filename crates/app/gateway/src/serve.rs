@@ -392,6 +392,7 @@ fn s3_settings(
             keys: assembly.object_keys.clone(),
             default: config.encryption.clone(),
         },
+        storage_classes: assembly.store.storage_classes().map(str::to_owned).collect(),
         ..ripstop_s3::FrontSettings::default()
     }
 }

@@ -6,7 +6,7 @@
 mod action;
 
 use crate::{
-    error::{Code, Outcome},
+    error::{Code, Failure, Outcome},
     gate::{BucketAccess, Circumstances, Gate, KnownAccess, Need, Signing},
     op::{COPY_SOURCE, Row, S3Operation, Selector, Signer, copy_source, named_setting},
     tagging,
@@ -18,6 +18,9 @@ use ripstop_access::S3Action;
 use ripstop_identity::{Principal, Privilege, Resource, rights_allow};
 use ripstop_store::Store;
 use std::{net::IpAddr, sync::Arc};
+
+/// What nobody is told who asks for what only the owner of a key may.
+const NOBODY: &str = "Anonymous users cannot invoke this API. Please authenticate.";
 
 /// Where what buckets say is looked up.
 #[derive(Clone, Copy)]
@@ -63,7 +66,12 @@ pub(crate) async fn check(
         Signer::KeyOrNobody | Signer::Form => true,
     };
     if !may_send {
-        return Err(Code::AccessDenied.into());
+        let is_of_service = target.bucket.is_none();
+        return Err(if is_of_service {
+            Code::AccessDenied.into()
+        } else {
+            Failure::new(Code::AccessDenied, NOBODY)
+        });
     }
     let mut gate = Gate::new(principal, archive.store_account.clone());
     let Some(bucket) = &target.bucket else {
@@ -92,6 +100,9 @@ pub(crate) async fn check(
 /// Lets a request to the bucket that it names.
 fn enter(gate: &mut Gate, need: Need, request: Request<'_>, archive: Archive<'_>) -> Outcome<()> {
     let Request { row, target, query, headers, .. } = request;
+    if gate.principal.access_key().is_none() && !need.is_allowed_to(&gate.principal) {
+        refuse_nobody(row.operation, target)?;
+    }
     // Its name is taken, which is for the operation to say.
     let access = gate.access.clone().filter(|_| row.operation != S3Operation::CreateBucket);
     match &access {
@@ -121,6 +132,22 @@ fn enter(gate: &mut Gate, need: Need, request: Request<'_>, archive: Archive<'_>
 fn of_service(privilege: Privilege) -> Need {
     let actions = S3Action::named("ListAllMyBuckets").into_iter().collect();
     Need { actions, privilege, bucket: "*".to_owned(), key: None, looks: false }
+}
+
+/// What policies and lists let nobody do without a signature, as in S3: what copies, what begins an
+/// upload that somebody must complete, and what changes who may do what.
+fn refuse_nobody(operation: S3Operation, target: &Target) -> Outcome<()> {
+    let copies = [S3Operation::CopyObject, S3Operation::UploadPartCopy].contains(&operation);
+    let message = if copies {
+        "Anonymous users cannot copy objects. Please authenticate."
+    } else if operation == S3Operation::CreateMultipartUpload {
+        "Anonymous users cannot initiate multipart uploads. Please authenticate."
+    } else if operation == S3Operation::PutAcl && target.key.is_none() {
+        NOBODY
+    } else {
+        return Ok(());
+    };
+    Err(Failure::new(Code::AccessDenied, message))
 }
 
 /// The same to the one that it copies from.

@@ -231,10 +231,9 @@ impl Front {
         let sender = self.sender(&head, routed.as_ref().ok().copied())?;
         note.access_key = sender.principal.access_key().map(str::to_owned);
         tracing::debug!(operation = note.operation.name(), "identified");
-        // What nobody signed is refused before it is told what would make it a request; but for
-        // forms, whose signature is inside.
+        // That there is no such request anybody is told; what is missing here, who signs.
         let row = routed.map_err(|failure| {
-            let is_told = note.access_key.is_some() || failure.code == Code::PreconditionFailed;
+            let is_told = note.access_key.is_some() || failure.code != Code::NotImplemented;
             if is_told { failure } else { Code::AccessDenied.into() }
         })?;
         let Arrived { source, announced, secure, address } = arrived;

@@ -59,6 +59,7 @@ mod route;
 mod serve;
 mod session_token;
 mod settings;
+mod storage_class;
 mod sts;
 mod tagging;
 mod uri;

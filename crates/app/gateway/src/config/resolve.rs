@@ -324,6 +324,7 @@ fn store_settings(
             &bounds::WAIT,
         )?,
         packs: default.packs,
+        classes: default.classes,
     })
 }
 

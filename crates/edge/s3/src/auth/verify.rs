@@ -79,7 +79,12 @@ pub(crate) fn is_unsigned(presented: &Presented<'_>) -> bool {
 /// What a request without a signature says of its body. Nobody vouches for chunks that are signed.
 pub(crate) fn unsigned_payload(presented: &Presented<'_>) -> Outcome<PayloadClaim> {
     let (payload, _) = payload::read(presented, Place::Query { expires_s: 0 })?;
-    if payload.chunks_are_signed() { Err(Code::AccessDenied.into()) } else { Ok(payload) }
+    if payload.chunks_are_signed() {
+        let message = "Anonymous requests don't support this x-amz-content-sha256 value. Please \
+                       use UNSIGNED-PAYLOAD or STREAMING-UNSIGNED-PAYLOAD-TRAILER.";
+        return Err(Failure::new(Code::InvalidRequest, message));
+    }
+    Ok(payload)
 }
 
 fn verify_version_4(

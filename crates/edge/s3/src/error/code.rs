@@ -86,6 +86,7 @@ codes! {
     MissingAction 400 "MissingAction": "The request is missing an action or a required parameter.",
     MissingAuthenticationToken 403 "MissingAuthenticationToken": "Request is missing Authentication Token",
     MissingContentLength 411 "MissingContentLength": "You must provide the Content-Length HTTP header.",
+    MissingRequestBody 400 "MissingRequestBodyError": "Request Body is empty",
     MissingSecurityHeader 400 "MissingSecurityHeader": "Your request was missing a required header.",
     NoSuchBucket 404 "NoSuchBucket": "The specified bucket does not exist",
     NoSuchBucketPolicy 404 "NoSuchBucketPolicy": "The bucket policy does not exist",

@@ -222,9 +222,11 @@ operations! {
         => public_access::Put;
     PUT Bucket [NamesSetting] = not_implemented;
     PUT Bucket [] CreateBucket: Document(BUCKET) Key Own => bucket::Create;
-    PUT Object [Has("uploadId"), Header(COPY_SOURCE)] UploadPartCopy: Nothing KeyOrNobody Write
-        + PART => copy::Part;
-    PUT Object [Has("uploadId")] UploadPart: Bytes KeyOrNobody Write + PART => part::Put;
+    PUT Object [Has("uploadId"), Has("partNumber"), Header(COPY_SOURCE)] UploadPartCopy: Nothing
+        KeyOrNobody Write => copy::Part;
+    PUT Object [Has("uploadId"), Has("partNumber")] UploadPart: Bytes KeyOrNobody Write
+        => part::Put;
+    PUT Object [Has("uploadId")] = part_without_number;
     PUT Object [Has("partNumber")] = part_of_nothing;
     PUT Object [Header(COPY_SOURCE)] CopyObject: Nothing KeyOrNobody Write => Expiring<copy::Copy>;
     PUT Object [] PutObject: Bytes KeyOrNobody Write => Expiring<put::Put>;
@@ -287,7 +289,6 @@ const KEYS: Limits = Limits { bytes: 4 << 20, depth: 8, elements: 2 + 1000 * 8 }
 const PARTS: Limits = Limits { bytes: 4 << 20, depth: 8, elements: 1 + 10_000 * 10 };
 
 const VERSION: &[&str] = &["versionId"];
-const PART: &[&str] = &["partNumber"];
 const READING: &[&str] = &[
     "partNumber",
     "response-cache-control",
@@ -348,6 +349,10 @@ fn uploads_of_key(_: &Query) -> Failure {
 fn versions_of_key(_: &Query) -> Failure {
     let message = "There is no such thing as the ?versions sub-resource for a key";
     Failure::new(Code::InvalidRequest, message)
+}
+
+fn part_without_number(_: &Query) -> Failure {
+    Failure::from(Code::MethodNotAllowed).with("Method", "PUT").with("ResourceType", "UPLOAD")
 }
 
 fn part_of_nothing(query: &Query) -> Failure {

@@ -33,6 +33,15 @@ impl Level {
         }
     }
 
+    /// S3's word for it.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Service => "SERVICE",
+            Self::Bucket => "BUCKET",
+            Self::Object | Self::BucketOrObject => "OBJECT",
+        }
+    }
+
     pub(crate) const fn of(target: &Target) -> Self {
         match (&target.bucket, &target.key) {
             (None, _) => Self::Service,
