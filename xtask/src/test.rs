@@ -52,6 +52,12 @@ pub(crate) fn test(arguments: &Arguments) -> Result<Tally> {
                         tests.env("RIPSTOP_MEMCACHED", "")
                     }
                 };
+                match tool::postgres() {
+                    Ok(folder) => _ = tests.env("RIPSTOP_POSTGRES", folder),
+                    Err(error) => {
+                        tally.skip(&format!("the tests of catalogs in PostgreSQL: {error:#}"));
+                    }
+                }
                 if arguments.all {
                     tests.env("RIPSTOP_HISTORIES", HISTORIES);
                 }

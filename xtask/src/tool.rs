@@ -41,6 +41,26 @@ pub(crate) fn memcached() -> Result<PathBuf> {
     find("memcached").context("installed, and not on PATH")
 }
 
+/// The folder of PostgreSQL's `initdb` and `postgres`: on PATH, where Debian puts them, else
+/// Debian's, installed.
+pub(crate) fn postgres() -> Result<PathBuf> {
+    if let Some(folder) = postgres_folder() {
+        return Ok(folder);
+    }
+    debian(&["postgresql"])?;
+    postgres_folder().context("installed, and not found")
+}
+
+fn postgres_folder() -> Option<PathBuf> {
+    let has =
+        |folder: &PathBuf| folder.join("initdb").is_file() && folder.join("postgres").is_file();
+    let on_path = find("initdb").and_then(|path| Some(path.parent()?.to_owned()));
+    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> = versions.map(|version| version.path().join("bin")).collect();
+    folders.sort();
+    on_path.into_iter().chain(folders.into_iter().rev()).find(has)
+}
+
 /// versitygw, an S3 server over a folder: from PATH, else built from source.
 pub(crate) fn versitygw() -> Result<PathBuf> {
     find("versitygw").map_or_else(|| go("versitygw", VERSITYGW), Ok)

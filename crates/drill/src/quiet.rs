@@ -72,7 +72,7 @@ pub(crate) async fn comes_to_rest(
 
 async fn is_at_rest(world: &World, assembly: &Assembly) -> Result<(), String> {
     let failed = |error| format!("the catalog does not answer: {error}");
-    let catalog = &assembly.catalog;
+    let catalog = assembly.catalog.embedded().ok_or("the catalog is not in a file")?;
     let audit = catalog.audit().await.map_err(failed)?;
     if !audit.is_clean() {
         return Err(format!("the audit finds {:?}", audit.findings));

@@ -1,6 +1,6 @@
 //! `ripstop backup` and `ripstop restore`: copies of the catalog, verified, and back again.
 
-use crate::{common::Common, complete, progress::progress};
+use crate::{common::Common, complete, in_a_file::must_be_in_a_file, progress::progress};
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use ripstop_assembly::{
@@ -14,6 +14,10 @@ use std::{
     process::ExitCode,
     time::UNIX_EPOCH,
 };
+
+/// What copies a database, and puts it back.
+const OWN_TOOLS: &str = "copy the database with its own tools (pg_dump, pg_basebackup), and the files \
+                         of keys in the data folder beside it";
 
 /// What a catalog that is being put back is called until it is whole.
 const RESTORING: &str = "catalog.restoring";
@@ -41,6 +45,7 @@ pub(crate) struct Restore {
 
 /// Copies the catalog to a new file, while a gateway serves from it or not.
 pub(crate) async fn run(config: &Config, to: &Path) -> Result<ExitCode> {
+    must_be_in_a_file(config, "backup", OWN_TOOLS)?;
     ensure!(to.symlink_metadata().is_err(), "{} is there already: give a new name", to.display());
     let [key, ring] = keys_beside(to);
     for key in [&key, &ring] {
@@ -185,6 +190,7 @@ fn told(error: &(dyn std::error::Error + 'static)) -> String {
 /// Puts a copy back in the catalog's place, keeps what was there, and brings in what has been
 /// written since from the fragments.
 pub(crate) async fn restore(config: &Config, from: &Path, json: bool) -> Result<ExitCode> {
+    must_be_in_a_file(config, "restore", OWN_TOOLS)?;
     ensure!(from.is_file(), "there is no file {}", from.display());
     let _folder = DataFolder::create(config)?;
     let [key, ring] = keys_beside(from);

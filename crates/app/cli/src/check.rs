@@ -1,10 +1,10 @@
 use crate::{common::Common, progress::progress};
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use indicatif::ProgressBar;
 use ripstop_assembly::{
-    AdminPort, CATALOG_FILE, DAMAGED, DataFolder, FolderError, Unwatched, assemble, catalog_report,
-    config::Config, told_of,
+    AdminPort, CATALOG_FILE, DAMAGED, DataFolder, FolderError, OpenedCatalog, Unwatched, assemble,
+    audited, catalog_report, config::Config, told_of,
 };
 use ripstop_catalog::{Reading, verify};
 use ripstop_keeper::{CheckOptions, CheckReport};
@@ -30,6 +30,7 @@ pub(crate) async fn run(config: &Config, repair: bool, json: bool) -> Result<Exi
     let options = CheckOptions { repair };
     let bar = progress(CATALOG_READ);
     let report = match DataFolder::open(config) {
+        Ok(_folder) if config.catalog.is_some() => in_a_database(config, options, &bar).await?,
         Ok(_folder) => {
             let catalog = config.data.join(CATALOG_FILE);
             ensure!(catalog.exists(), "there is no catalog {}", catalog.display());
@@ -59,6 +60,26 @@ pub(crate) async fn run(config: &Config, repair: bool, json: bool) -> Result<Exi
     bar.finish_and_clear();
     print(&report, json)?;
     Ok(if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Of a catalog in a database every record is read, then what the nodes hold.
+async fn in_a_database(
+    config: &Config,
+    options: CheckOptions,
+    bar: &ProgressBar,
+) -> Result<CheckReport> {
+    let assembly = assemble(config, &Unwatched).await?;
+    let OpenedCatalog::Postgres(catalog) = &assembly.catalog else {
+        bail!("the catalog is not in a database");
+    };
+    let of_catalog = audited(catalog).await?;
+    let mut report = CheckReport::default();
+    if of_catalog.is_clean() {
+        let progress = |stripes| show(bar, Checked { catalog_bytes: 0, stripes });
+        report = assembly.keeper.check(options, progress).await?;
+    }
+    report.catalog = of_catalog;
+    Ok(report)
 }
 
 /// The catalog comes first: until a stripe is done, it is what is being read.

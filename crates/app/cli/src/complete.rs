@@ -1,8 +1,9 @@
 //! `ripstop rebuild --onto`: brings into the catalog what it lacks of what the nodes hold.
 
 use crate::{
+    in_a_file::must_be_in_a_file,
     progress::progress,
-    rebuild::{UNFINISHED, found_at_the_nodes, new_catalog},
+    rebuild::{OF_A_DATABASE, UNFINISHED, found_at_the_nodes, new_catalog},
 };
 use anyhow::{Context as _, Result, ensure};
 use ripstop_assembly::{CATALOG_FILE, DataFolder, config::Config, open_catalog};
@@ -20,6 +21,7 @@ struct Completed {
 
 /// Completes the catalog of a gateway that does not run.
 pub(crate) async fn run(config: &Config, unsealed: bool, json: bool) -> Result<ExitCode> {
+    must_be_in_a_file(config, "rebuild --onto", OF_A_DATABASE)?;
     let _folder = DataFolder::open(config)?;
     locked(config, unsealed, json).await
 }

@@ -11,6 +11,7 @@ mod check_config;
 mod common;
 mod complete;
 mod fit;
+mod in_a_file;
 mod minio;
 mod plan;
 mod progress;

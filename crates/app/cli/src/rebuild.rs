@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::common::Common;
+use crate::{common::Common, in_a_file::must_be_in_a_file};
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -27,6 +27,8 @@ use std::{
 
 /// Name that the new catalog has until it is whole.
 pub(crate) const UNFINISHED: &str = "catalog.rebuilding";
+/// What to do about a database instead.
+pub(crate) const OF_A_DATABASE: &str = "put a backup of the database back";
 /// Folder, beside it, of what is put aside.
 const SCRATCH: &str = "rebuilding";
 /// Changes that share one transaction: nobody waits for a single one of them.
@@ -51,6 +53,7 @@ pub(crate) struct Rebuild {
 }
 
 pub(crate) async fn run(config: &Config, unsealed: bool, json: bool) -> Result<ExitCode> {
+    must_be_in_a_file(config, "rebuild", OF_A_DATABASE)?;
     let _folder = DataFolder::create(config)?;
     let file = config.data.join(CATALOG_FILE);
     if file.exists() {

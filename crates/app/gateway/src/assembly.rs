@@ -2,16 +2,15 @@
 
 use crate::{
     config::{self, Config, NodeConfig, NodePlace, PoolConfig},
-    data_folder::CATALOG_FILE,
     object_keys::object_keys_of,
-    readiness::DAMAGED,
+    opened_catalog::OpenedCatalog,
     store_key::{StoreKeys, keys_of},
     watch::{VERSION, Watch},
 };
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result, bail};
 use futures::StreamExt as _;
 use ripstop_block::Blocks;
-use ripstop_catalog::{Catalog, CatalogError, Change, Embedded, Grouped};
+use ripstop_catalog::{Catalog, Change};
 use ripstop_delay::{DelayModel, Preset, Recorded, Replay};
 use ripstop_gateway::NodeSpec;
 use ripstop_hot::{HotPool, HotTier};
@@ -29,7 +28,7 @@ use ripstop_store::{POOL_NAME_PREFIX, Store, identity};
 use std::{
     collections::BTreeMap,
     fs,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::Arc,
     time::{Duration, UNIX_EPOCH},
 };
@@ -38,7 +37,7 @@ use std::{
 #[derive(Debug)]
 pub struct Assembly {
     /// What is stored where.
-    pub catalog: Arc<Embedded>,
+    pub catalog: OpenedCatalog,
     /// Objects over all pools.
     pub store: Store,
     /// What is done beside requests, for as long as somebody has this.
@@ -84,7 +83,9 @@ impl Assembly {
 impl Assembly {
     /// Refuses to begin a new catalog over nodes that hold fragments: they would be nobody's.
     pub async fn refuse_orphans(&self) -> Result<()> {
-        for (name, directory) in &self.directories {
+        // Of a database that is empty still, another gateway may have marked them.
+        let own = self.directories.iter().filter(|_| !self.catalog.is_shared());
+        for (name, directory) in own {
             if let Ok(Some(mark)) = directory.mark().await {
                 bail!(
                     "the folder of node {name:?} is marked as {mark}, but the data folder has no catalog: put \
@@ -147,19 +148,19 @@ pub struct NumberedNode {
 /// Puts a store together over the configured nodes. Nothing is kept in memory tiers: that is for
 /// who serves.
 pub async fn assemble(config: &Config, watch: &dyn Watch) -> Result<Assembly> {
-    let embedded = open_catalog(config, &config.data.join(CATALOG_FILE))?;
-    assemble_over(config, embedded, watch, Vec::new()).await
+    assemble_over(config, OpenedCatalog::open(config).await?, watch, Vec::new()).await
 }
 
 /// The same over a catalog that is open already, its pools keeping what is read often in these
 /// tiers, where they are configured to.
 pub async fn assemble_over(
     config: &Config,
-    embedded: Arc<Embedded>,
+    catalog: impl Into<OpenedCatalog>,
     watch: &dyn Watch,
     tiers: Vec<HotTier>,
 ) -> Result<Assembly> {
-    let catalog = watch.catalog(Arc::new(Grouped::over(embedded.clone())));
+    let opened = catalog.into();
+    let catalog = watch.catalog(opened.grouped());
     let (memory, pins, spent) =
         (Memory::new(config.strip_memory()), Pins::default(), Arc::default());
     ripstop_host::spawn(trim(memory.blocks().clone()));
@@ -206,7 +207,7 @@ pub async fn assemble_over(
     keeper.follow_rules(LifecycleReader { document: LIFECYCLE_DOCUMENT, read: lifecycle_rules });
     let watched = watch_pools(&rosters, &pools, &keeper);
     Ok(Assembly {
-        catalog: embedded,
+        catalog: opened,
         store,
         keeper,
         pools,
@@ -253,23 +254,6 @@ async fn trim(blocks: Blocks) {
         tokio::time::sleep(IDLE / 2).await;
         blocks.trim(IDLE);
     }
-}
-
-/// The catalog in this file, verified as far as is configured.
-pub fn open_catalog(config: &Config, file: &Path) -> Result<Arc<Embedded>> {
-    let settings = ripstop_catalog::CatalogSettings {
-        cache_bytes: config.catalog_cache,
-        check_pages: config.catalog_check,
-        ..Default::default()
-    };
-    let catalog = Embedded::open(file, settings).map_err(|error| {
-        if matches!(error, CatalogError::Corrupt { .. }) {
-            anyhow!("{error}; {DAMAGED}")
-        } else {
-            error.into()
-        }
-    });
-    Ok(Arc::new(catalog.with_context(|| format!("catalog {}", file.display()))?))
 }
 
 /// Names are given to nodes and pools alike; a pool's has a prefix that no node's can have.

@@ -1,6 +1,7 @@
 //! What the admin port runs as a check.
 
 use crate::assembly::Assembly;
+use crate::opened_catalog::{OpenedCatalog, audited};
 use ripstop_catalog::{CatalogError, Inspection, Reading};
 use ripstop_keeper::{CatalogReport, CheckOptions, CheckReport};
 use ripstop_store::StoreError;
@@ -18,13 +19,11 @@ pub(crate) fn check_of(assembly: &Assembly) -> ripstop_telemetry::Check {
     Arc::new(move |options, progress| {
         let (catalog, fragments) = (catalog.clone(), fragments.clone());
         Box::pin(async move {
-            let reading = Reading::default();
-            let tell = |catalog_bytes| progress(Checked { catalog_bytes, stripes: 0 });
-            let inspection = told_of(catalog.inspect(&reading, None), &reading, tell).await?;
-            let catalog_bytes = reading.bytes();
+            let told = |catalog_bytes| progress(Checked { catalog_bytes, stripes: 0 });
+            let (of_catalog, catalog_bytes) = looked_through(&catalog, told).await?;
+            let is_clean = of_catalog.is_clean();
             let progress: Progress =
                 Box::new(move |checked| progress(Checked { catalog_bytes, ..checked }));
-            let is_clean = inspection.is_clean();
             let options = CheckOptions { repair: options.repair && is_clean };
             let checked = fragments(options, progress).await;
             let mut report = match checked {
@@ -33,10 +32,25 @@ pub(crate) fn check_of(assembly: &Assembly) -> ripstop_telemetry::Check {
                 }
                 checked => checked?,
             };
-            report.catalog = catalog_report(&inspection);
+            report.catalog = of_catalog;
             Ok(report)
         })
     })
+}
+
+/// Reads all of a catalog: what is to be said of it, and bytes read.
+async fn looked_through(
+    catalog: &OpenedCatalog,
+    tell: impl Fn(u64),
+) -> Result<(CatalogReport, u64), CatalogError> {
+    let reading = Reading::default();
+    match catalog {
+        OpenedCatalog::Embedded(catalog) => {
+            let inspection = told_of(catalog.inspect(&reading, None), &reading, tell).await?;
+            Ok((catalog_report(&inspection), reading.bytes()))
+        }
+        OpenedCatalog::Postgres(catalog) => Ok((audited(catalog).await?, 0)),
+    }
 }
 
 /// What a check says of a catalog that was inspected.

@@ -24,6 +24,7 @@ mod descriptors;
 mod folder_format;
 mod kv;
 mod object_keys;
+mod opened_catalog;
 mod owner_only;
 mod planning;
 mod ports;
@@ -41,13 +42,12 @@ mod watch;
 mod webhook;
 
 pub use admin_port::{AdminPort, Kept, Lines};
-pub use assembly::{
-    Assembly, NumberedNode, assemble, assemble_over, number_nodes, open_catalog, pool_id,
-};
+pub use assembly::{Assembly, NumberedNode, assemble, assemble_over, number_nodes, pool_id};
 pub use check::{catalog_report, told_of};
 pub use credentials::CredentialsOrigin;
 pub use data_folder::{ADMIN_FILE, CATALOG_FILE, DataFolder, FolderError, plan_file};
 pub use object_keys::{copy_ring, note_object_keys, read_ring, rotate_ring};
+pub use opened_catalog::{OpenedCatalog, audited, open_catalog};
 pub use planning::{PlannedPool, Planning, StartPlanning};
 pub use readiness::DAMAGED;
 pub use reload::Reread;

@@ -12,8 +12,11 @@ const BYTES_PER_SECOND: u64 = 16 << 20;
 const LOGGED_MAX: usize = 20;
 
 /// Scrubs every so often, the first time after as long; never if `every` is zero.
-pub(crate) fn spawn(catalog: Arc<Embedded>, every: Duration) -> JoinHandle<()> {
+/// A database looks after its own pages.
+pub(crate) fn spawn(catalog: Option<&Arc<Embedded>>, every: Duration) -> JoinHandle<()> {
+    let catalog = catalog.cloned();
     ripstop_host::spawn(async move {
+        let Some(catalog) = catalog else { return };
         while !every.is_zero() {
             tokio::time::sleep(every).await;
             scrub(&catalog).await;

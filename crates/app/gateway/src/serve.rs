@@ -1,13 +1,14 @@
 //! A gateway, from its configuration to its end.
 
 use crate::{
-    assembly::{Assembly, assemble_over, open_catalog},
+    assembly::{Assembly, assemble_over},
     check::check_of,
     config::{AdminAddress, Config, KV_TIER, LogFormatName},
     credentials::{self, CredentialsOrigin},
     data_folder::{ADMIN_FILE, CATALOG_FILE, DataFolder},
     descriptors,
     kv::KvPort,
+    opened_catalog::OpenedCatalog,
     planning::StartPlanning,
     ports::Ports,
     readiness,
@@ -178,7 +179,7 @@ impl Gateway {
         let users = ripstop_host::spawn(take_users(reload.clone()));
         let tiers = named_tiers(&assembly, ports.kv.as_ref(), &telemetry);
         let desk = desk(&assembly, &telemetry, &reload, self.started, tiers);
-        let scrubbing = scrub::spawn(assembly.catalog.clone(), config.catalog_scrub_every);
+        let scrubbing = scrub::spawn(assembly.catalog.embedded(), config.catalog_scrub_every);
         let stop = signals.stop;
         let admin = serve_admin(ports.admin_listener, desk, ports.admin_settings, stop.clone());
         let admin_served = ripstop_host::spawn(admin);
@@ -246,19 +247,19 @@ fn desk(
     started: Instant,
     tiers: Vec<NamedTier>,
 ) -> Admin {
+    let health = assembly.catalog.embedded().map(|catalog| readiness::catalog(catalog.health()));
+    let lineage = readiness::lineage(assembly.store.clone());
+    let looks = health.into_iter().chain([lineage]).collect();
     Admin {
         version: VERSION,
         started,
         pools: assembly.rosters.clone(),
         store: Some(assembly.store.clone()),
         metrics: telemetry.metrics.clone(),
-        readiness: readiness::all(vec![
-            readiness::catalog(assembly.catalog.health()),
-            readiness::lineage(assembly.store.clone()),
-        ]),
+        readiness: readiness::all(looks),
         check: check_of(assembly),
         reload: Some(reload_of(reload.clone())),
-        catalog: Some(assembly.catalog.clone()),
+        catalog: assembly.catalog.embedded().cloned(),
         keys: Some(keys_of(reload.clone())),
         users: Some(users_of(reload.clone())),
         tiers,
@@ -327,12 +328,13 @@ async fn begin(
     start: &Start,
     is_new: bool,
 ) -> Result<(Assembly, Vec<TaskLogFile>)> {
-    let embedded = open_catalog(config, &config.data.join(CATALOG_FILE))?;
-    let assembly = assemble_over(config, embedded, telemetry, tiers::begin(config)?).await?;
+    let catalog = OpenedCatalog::open(config).await?;
+    let is_new = if catalog.is_shared() { catalog.is_empty().await? } else { is_new };
+    let assembly = assemble_over(config, catalog, telemetry, tiers::begin(config)?).await?;
     if let Err(refusal) = admit(&assembly, is_new).await {
         let (key_is_new, object_keys_are_new) = (assembly.key_is_new, assembly.object_keys_are_new);
         drop(assembly);
-        if is_new {
+        if is_new && config.catalog.is_none() {
             fs::remove_file(config.data.join(CATALOG_FILE))?;
             // Nothing was sealed with it.
             if key_is_new {

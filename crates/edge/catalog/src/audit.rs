@@ -47,7 +47,7 @@ impl Audit {
     }
 
     /// Adds what another share of the stripes told.
-    pub(crate) fn take(&mut self, share: Self) {
+    pub fn take(&mut self, share: Self) {
         self.findings_left_off += share.findings_left_off;
         share.findings.into_iter().for_each(|finding| self.find(finding));
     }
@@ -168,7 +168,7 @@ type Holding = BTreeMap<StripeId, u64>;
 
 /// Counts holders again. Fed in the order of its methods, by any implementation of the catalog.
 #[derive(Debug)]
-pub(crate) struct Recount {
+pub struct Recount {
     pub(crate) audit: Audit,
     /// Which of the stripes it counts, of how many such shares: all are too many for memory.
     share: u64,
@@ -198,7 +198,7 @@ impl Default for Recount {
 
 impl Recount {
     /// Counts one share of the stripes. What does not depend on them is told by the first.
-    pub(crate) fn of_share(share: u64, shares: u64) -> Self {
+    pub fn of_share(share: u64, shares: u64) -> Self {
         let (buckets, uploads, usages, stripes) = Default::default();
         Self { audit: Audit::default(), share, shares, buckets, uploads, usages, stripes }
     }
@@ -208,14 +208,14 @@ impl Recount {
     }
 
     /// Something that does not depend on stripes.
-    pub(crate) fn find(&mut self, finding: AuditFinding) {
+    pub fn find(&mut self, finding: AuditFinding) {
         if self.share == 0 {
             self.audit.find(finding);
         }
     }
 
     /// A stripe in force; whether its live bytes are known.
-    pub(crate) fn stripe(&mut self, id: StripeId, held: &Held, is_live_known: bool) {
+    pub fn stripe(&mut self, id: StripeId, held: &Held, is_live_known: bool) {
         self.audit.stripes += 1;
         if !self.counts(id) {
             return;
@@ -226,20 +226,23 @@ impl Recount {
         self.stripes.insert(id, Counted { recorded, holders: 0, live, payload_len });
     }
 
-    pub(crate) fn garbage(&mut self, id: StripeId) {
+    /// A stripe that nothing holds.
+    pub fn garbage(&mut self, id: StripeId) {
         self.audit.garbage += 1;
         if self.stripes.contains_key(&id) {
             self.audit.find(AuditFinding::InForceAndGarbage { stripe: id });
         }
     }
 
-    pub(crate) fn bucket(&mut self, bucket: &Bucket) {
+    /// A bucket.
+    pub fn bucket(&mut self, bucket: &Bucket) {
         self.audit.buckets += 1;
         self.buckets.insert(bucket.name.clone());
         self.holds(&format!("bucket {}", bucket.name), [(bucket.told_by, 0)].into());
     }
 
-    pub(crate) fn object(&mut self, bucket: &str, key: &str, object: &Object) {
+    /// What stands at a place.
+    pub fn object(&mut self, bucket: &str, key: &str, object: &Object) {
         self.audit.objects += 1;
         let place = Place::new(bucket, key);
         let holder = match place.version() {
@@ -259,11 +262,12 @@ impl Recount {
     }
 
     /// That something was deleted; it is known not to be there.
-    pub(crate) fn tombstone(&mut self, bucket: &str, key: &str, tombstone: &Tombstone) {
+    pub fn tombstone(&mut self, bucket: &str, key: &str, tombstone: &Tombstone) {
         self.holds(&format!("tombstone {bucket}/{key}"), [(tombstone.told_by, 0)].into());
     }
 
-    pub(crate) fn upload(&mut self, upload: &Upload) {
+    /// An upload under way.
+    pub fn upload(&mut self, upload: &Upload) {
         self.audit.uploads += 1;
         self.uploads.insert(upload.id.clone(), upload.bucket.clone());
         if !self.buckets.contains(&upload.bucket) {
@@ -271,7 +275,8 @@ impl Recount {
         }
     }
 
-    pub(crate) fn part(&mut self, upload: &str, part: &UploadedPart) {
+    /// A part of one.
+    pub fn part(&mut self, upload: &str, part: &UploadedPart) {
         self.audit.parts += 1;
         let holder = format!("part {} of upload {upload}", part.number);
         if let Some(bucket) = self.uploads.get(upload).cloned() {
@@ -285,7 +290,7 @@ impl Recount {
     }
 
     /// What is recorded of what a bucket holds.
-    pub(crate) fn usage(&mut self, bucket: &str, recorded: Usage) {
+    pub fn usage(&mut self, bucket: &str, recorded: Usage) {
         self.usage_of(bucket)[1] = recorded;
     }
 
@@ -296,7 +301,8 @@ impl Recount {
         self.usages.get_mut(bucket).expect("it was inserted, unless it was there")
     }
 
-    pub(crate) fn finish(mut self) -> Audit {
+    /// What came out.
+    pub fn finish(mut self) -> Audit {
         for (bucket, [counted, recorded]) in std::mem::take(&mut self.usages) {
             if counted != recorded {
                 self.find(AuditFinding::UsageDiffers { bucket, recorded, counted });

@@ -37,12 +37,15 @@ pub mod conformance;
 mod embedded;
 mod error;
 mod grouped;
+mod key;
 mod listing;
 #[cfg(any(test, feature = "conformance"))]
 mod model;
 mod rollup;
+mod sealed;
+mod versions;
 
-pub use audit::{Audit, AuditFinding, Audited, FINDINGS_MAX};
+pub use audit::{Audit, AuditFinding, Audited, FINDINGS_MAX, Recount};
 pub use catalog::{
     BUCKETS_LEN_MAX, Catalog, LOCATED_EXTENTS_MAX, Located, Lookup, PARTS_LEN_MAX, Query, Reply,
 };
@@ -54,6 +57,7 @@ pub use embedded::{
 };
 pub use error::CatalogError;
 pub use grouped::{AtOnce, CHANGES_WAITING_MAX, Gather, Gathered, Grouped, LastCommit, Verdict};
+pub use key::{object_bucket, object_key, split_object_key};
 pub use listing::{
     ListedObject, ListedUpload, ListedVersion, Listing, ListingRequest, PAGE_LEN_MAX,
 };
@@ -68,3 +72,6 @@ pub use ripstop_object::{
     Upload, UploadedPart, Usage, VersionId, Versioning, Vouched, Watermark, bucket_of,
     decrypted_len, encrypted_len, split_version_name, version_name, versions_of,
 };
+pub use rollup::{Page, Source, page, rolled_up};
+pub use sealed::{seal, unseal};
+pub use versions::{AllVersions, Come, Latest, VersionRow, escaped};

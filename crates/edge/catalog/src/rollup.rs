@@ -6,7 +6,7 @@
 use crate::{CatalogError, ListingRequest, PAGE_LEN_MAX};
 
 /// Keys in byte order with something at each.
-pub(crate) trait Source {
+pub trait Source {
     /// What a key stands for.
     type Item;
 
@@ -25,19 +25,21 @@ pub(crate) trait Source {
 
 /// One page of keys and rolled-up prefixes.
 #[derive(PartialEq, Eq, Debug)]
-pub(crate) struct Page<T> {
-    pub(crate) items: Vec<(String, T)>,
-    pub(crate) prefixes: Vec<String>,
+pub struct Page<T> {
+    /// Keys that are not rolled up.
+    pub items: Vec<(String, T)>,
+    /// What the others are rolled up to.
+    pub prefixes: Vec<String>,
     /// Whether something follows the page.
-    pub(crate) is_truncated: bool,
+    pub is_truncated: bool,
     /// Whether the last thing on the page is a prefix.
-    pub(crate) ends_with_prefix: bool,
+    pub ends_with_prefix: bool,
     /// The key behind which it goes on, if that is not on the page.
-    pub(crate) stopped_at: Option<String>,
+    pub stopped_at: Option<String>,
 }
 
 /// Reads the page that `request` asks for.
-pub(crate) fn page<S: Source>(
+pub fn page<S: Source>(
     request: &ListingRequest,
     source: &mut S,
 ) -> Result<Page<S::Item>, CatalogError> {
@@ -94,7 +96,7 @@ fn begin<S: Source>(request: &ListingRequest, source: &mut S) -> Result<(), Cata
 
 /// The prefix that `key` is rolled up to, if it is: up to and including the first delimiter that
 /// begins after `prefix`.
-pub(crate) fn rolled_up<'a>(key: &'a str, prefix: &str, delimiter: &str) -> Option<&'a str> {
+pub fn rolled_up<'a>(key: &'a str, prefix: &str, delimiter: &str) -> Option<&'a str> {
     if delimiter.is_empty() {
         return None;
     }
@@ -103,7 +105,7 @@ pub(crate) fn rolled_up<'a>(key: &'a str, prefix: &str, delimiter: &str) -> Opti
 }
 
 /// The least bytes greater than everything that begins with `prefix`.
-fn beyond(prefix: &str) -> Vec<u8> {
+pub(crate) fn beyond(prefix: &str) -> Vec<u8> {
     let mut bytes = prefix.as_bytes().to_vec();
     let last = bytes.last_mut().expect("a rolled-up prefix ends with its delimiter");
     // UTF-8 has no byte 255.

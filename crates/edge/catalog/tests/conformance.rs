@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "functions of tests are tests too")]
 
 use proptest::prelude::*;
-use ripstop_catalog::conformance::{Step, cases, compare, follow, script};
+use ripstop_catalog::conformance::{Step, cases, cases_of_long_keys, compare, follow, script};
 use ripstop_catalog::{AtOnce, CatalogSettings, Durability, Embedded, Grouped, Model};
 use std::future::Future;
 use std::path::Path;
@@ -23,7 +23,7 @@ fn opened(path: &Path, settings: CatalogSettings) -> Embedded {
 
 #[test]
 fn the_embedded_catalog_passes_every_case() {
-    for (name, case) in cases() {
+    for (name, case) in cases().into_iter().chain(cases_of_long_keys()) {
         println!("{name}");
         let folder = tempfile::tempdir().unwrap();
         let catalog = opened(&folder.path().join("catalog"), CatalogSettings::default());
@@ -34,7 +34,7 @@ fn the_embedded_catalog_passes_every_case() {
 #[test]
 fn grouped_it_passes_every_case_whatever_the_size_of_the_groups() {
     for (changes_max, waiting_max) in [(1, 1), (3, 10), (1024, 4096)] {
-        for (name, case) in cases() {
+        for (name, case) in cases().into_iter().chain(cases_of_long_keys()) {
             println!("{name}");
             let embedded = Arc::new(Embedded::in_memory(relaxed()).unwrap());
             run(case(&Grouped::by(AtOnce { changes_max }, waiting_max, embedded)));
@@ -144,7 +144,7 @@ fn a_file_that_is_no_catalog_is_refused_and_left_as_it_is() {
 #[test]
 fn the_model_passes_every_case_that_it_can_be_asked() {
     // The model is its own auditor: it has no counts that could be wrong.
-    for (name, case) in cases() {
+    for (name, case) in cases().into_iter().chain(cases_of_long_keys()) {
         println!("{name}");
         run(case(&Model::default()));
     }

@@ -5,8 +5,9 @@ use super::{
 };
 use ripstop_gateway::{AfterAnswer, ReadSelection, Recombination};
 use ripstop_model::Layout;
+use ripstop_postgres::{PostgresUrl, PostgresUrlError};
 use serde::Deserialize;
-use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf};
+use std::{collections::BTreeMap, fmt, net::SocketAddr, path::PathBuf};
 
 /// The file as it is written.
 #[derive(Deserialize, Debug, Default)]
@@ -94,6 +95,24 @@ pub(super) enum CatalogCheck {
     Never,
 }
 
+/// Where a database is that keeps the catalog. What is no URL is refused later, by who does not
+/// show the line: there may be a password in it.
+#[derive(Deserialize)]
+#[serde(transparent)]
+pub(super) struct CatalogUrl(String);
+
+impl CatalogUrl {
+    pub(super) fn read(&self) -> Result<PostgresUrl, PostgresUrlError> {
+        self.0.parse()
+    }
+}
+
+impl fmt::Debug for CatalogUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a URL")
+    }
+}
+
 #[derive(Deserialize, Debug, Default)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Store {
@@ -101,6 +120,7 @@ pub(super) struct Store {
     pub stripes_in_flight: Option<usize>,
     pub stripes_ahead: Option<usize>,
     pub memory_max: Option<Size>,
+    pub catalog: Option<CatalogUrl>,
     pub catalog_cache: Option<Size>,
     pub memory_wait: Option<Span>,
     pub catalog_check: Option<CatalogCheck>,

@@ -4,16 +4,17 @@ use super::{
     kv::{self, KvConfig},
     pool::{PoolConfig, pools},
     quota,
-    raw::{self, CatalogCheck, LogFormatName, OwnershipName, Raw},
+    raw::{self, CatalogCheck, CatalogUrl, LogFormatName, OwnershipName, Raw},
     tenant::{self, TenantConfig},
     tier::{self, TierConfig},
     units::{Size, Span},
     webhook::{self, WebhookConfig},
 };
-use anyhow::{Context as _, Error, Result, bail, ensure};
+use anyhow::{Context as _, Error, Result, anyhow, bail, ensure};
 use ripstop_keeper::KeeperSettings;
 use ripstop_lifecycle::Day;
 use ripstop_listen::Network;
+use ripstop_postgres::PostgresUrl;
 use ripstop_s3::{DEFAULT_NAME, DefaultEncryption, ObjectOwnership};
 use ripstop_shaping::{memory_beside_strips, memory_of_strips};
 use ripstop_store::{Quotas, StoreSettings};
@@ -84,6 +85,8 @@ pub struct Config {
     pub metrics: bool,
     /// Bytes of memory for strips and the S3 face.
     pub memory_max: usize,
+    /// The database that keeps the catalog; by default it is in a file of the data folder.
+    pub catalog: Option<PostgresUrl>,
     /// Bytes of the catalog's pages in memory.
     pub catalog_cache: usize,
     /// Whether opening the catalog verifies its pages.
@@ -170,6 +173,8 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
     let tiers = tier::tiers(tier, kv.as_ref())?;
     must_have_tiers(&pools, &tiers)?;
     let catalog_cache = memory("store.catalog_cache", store.catalog_cache, 32 << 20)?;
+    let catalog = store.catalog.as_ref().map(CatalogUrl::read).transpose();
+    let catalog = catalog.map_err(|error| anyhow!("store.catalog: {error}"))?;
     let connections = gateway.connections_max;
     Ok(Config {
         listen: gateway.listen.unwrap_or_else(|| ([127, 0, 0, 1], 9000).into()),
@@ -216,6 +221,7 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
         log_filter: gateway.log_filter.unwrap_or_else(|| "info".into()),
         metrics: gateway.metrics.unwrap_or(true),
         memory_max,
+        catalog,
         catalog_cache,
         catalog_check: store.catalog_check.unwrap_or_default() == CatalogCheck::Start,
         catalog_scrub_every: store.catalog_scrub_every.map_or(SCRUB_EVERY, |span| span.0),
@@ -309,7 +315,7 @@ fn store_settings(
     let span = bounds::span;
     Ok(StoreSettings {
         // The embedded catalog opens for one process.
-        is_shared: false,
+        is_shared: raw.catalog.is_some(),
         stripe_max: stripe_max as u32,
         stripes_in_flight: stripes(
             "store.stripes_in_flight",

@@ -45,6 +45,20 @@ fn nothing_configured_is_six_directories_under_six_four() {
 }
 
 #[test]
+fn a_catalog_in_a_database_is_shared_and_its_password_is_not_shown() {
+    let variable = |url: &str| [("RIPSTOP_STORE_CATALOG".to_owned(), url.to_owned())];
+    let config = parse("", variable("postgres://rip:s3cret@db.internal/cat")).unwrap();
+    let url = config.catalog.as_ref().map(ToString::to_string);
+    assert_eq!(url.as_deref(), Some("postgres://rip@db.internal:5432/cat"));
+    assert!(config.store.is_shared && !format!("{config:?}").contains("s3cret"));
+    for url in ["mysql://rip:s3cret@h/c", "postgres://rip:s3cret@h/c?grazing=1", "postgres://"] {
+        let error = format!("{:#}", parse("", variable(url)).unwrap_err());
+        assert!(error.starts_with("store.catalog: ") && !error.contains("s3cret"), "{error}");
+    }
+    assert!(!parse("", []).unwrap().store.is_shared);
+}
+
+#[test]
 fn variables_override_the_file() {
     let text = "[store]\ngrace = \"1m\"\n[[pool]]\nname = \"main\"\ncode = [3, 2]\n\
         [[node]]\nname = \"a-1\"\nkind = \"memory\"\n[[node]]\nname = \"b\"\nkind = \"memory\"\n\

@@ -10,7 +10,7 @@ mod make;
 mod script;
 mod writer;
 
-pub use case::{Case, cases};
+pub use case::{Case, cases, cases_of_long_keys};
 pub use follow::{compare, follow, whole};
 pub use make::{attributes, bucket, listing_of, object, part, stripe, upload};
 pub use script::{Key, Material, ScriptStep, Step, Turn, When, Wish, script};

@@ -4,10 +4,10 @@
 use super::Embedded;
 use super::failure::corrupt;
 use super::inspect::Depth;
-use super::key::object_key;
 use super::read::Found;
 use super::snapshot::Reading;
 use super::table::View;
+use crate::key::object_key;
 use crate::{CatalogError, Located, Query, Reply};
 use tokio::sync::Semaphore;
 

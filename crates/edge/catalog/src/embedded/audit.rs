@@ -1,10 +1,10 @@
 //! Feeds every record of a view to the recount.
 
-use super::key::{object_key, split_object_key, text};
 use super::kinds::LIVE;
 use super::snapshot::Reading;
 use super::table::View;
 use crate::audit::Recount;
+use crate::key::{object_key, split_object_key, text};
 use crate::{Audit, AuditFinding, CatalogError};
 use ripstop_model::{FragmentId, NodeId, StripeId};
 

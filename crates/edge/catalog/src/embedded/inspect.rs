@@ -2,10 +2,10 @@
 
 use super::failure::{corrupt, unavailable};
 use super::health::caught;
-use super::key::split_object_key;
 use super::prepare::prepare;
 use super::snapshot::{Extracted, HEADER_LEN, Overlay, Pace, Reading};
 use super::table::View;
+use crate::key::split_object_key;
 use crate::{Audit, AuditFinding, CatalogError};
 use redb::{Database, ReadableDatabase, StorageBackend};
 use std::sync::PoisonError;

@@ -28,7 +28,7 @@ pub(super) const FORMAT: u64 = 3;
 pub(super) const FACTS: Kind<Bytes, Number> = Kind::new("facts");
 /// Name → bucket.
 pub(super) const BUCKETS: Kind<Bytes, Bucket> = Kind::new("buckets");
-/// [`object_key`](super::key::object_key) → object.
+/// [`object_key`](crate::key::object_key) → object.
 pub(super) const OBJECTS: Kind<Bytes, Object> = Kind::new("objects");
 /// Stripe → who holds it, and the stripe.
 pub(super) const STRIPES: Kind<u128, Held> = Kind::new("stripes");
@@ -49,7 +49,7 @@ pub(super) const SESSIONS: Kind<u32, Number> = Kind::new("reservations");
 /// Bucket → what it holds.
 pub(super) const USAGE: Kind<Bytes, Account> = Kind::new("accounts");
 
-/// [`object_key`](super::key::object_key), of a bucket with an empty key → that it was deleted.
+/// [`object_key`](crate::key::object_key), of a bucket with an empty key → that it was deleted.
 pub(super) const TOMBSTONES: Kind<Bytes, Tombstone> = Kind::new("tombstones");
 /// Every stripe that tells of a key what is no longer so.
 pub(super) const OUTLIVED: Kind<OutlivedKey, Nothing> = Kind::new("outlived");

@@ -1,12 +1,13 @@
 //! What readers ask of versions.
 
-use super::key::{object_key, text};
 use super::read::Found;
-use super::rows::Entry;
+use super::rows::{Bytes, Entry};
 use super::short::{is_marker, listed, versioning};
+use super::source::Objects;
 use super::table::View;
-use super::versions::{All, Come, odd};
+use crate::key::{object_key, text};
 use crate::rollup::page;
+use crate::versions::{AllVersions, Come, odd};
 use crate::{
     CatalogError, ListedVersion, Listing, ListingRequest, Object, ObjectVersion, Versioning,
 };
@@ -57,18 +58,6 @@ impl View {
         }
     }
 
-    /// Which is the latest of a key's versions.
-    pub(super) fn latest_version(
-        &self,
-        bucket: &str,
-        key: &str,
-    ) -> Result<Option<ObjectVersion>, CatalogError> {
-        Ok(match self.current(bucket, key, usize::MAX)? {
-            Found::Object(located) => located.version.or(Some(ObjectVersion::Null)),
-            Found::None | Found::Long => None,
-        })
-    }
-
     fn version(&self, object: Object, version: ObjectVersion) -> Result<Found, CatalogError> {
         let mut found = self.located(object)?;
         if let Found::Object(located) = &mut found {
@@ -79,21 +68,14 @@ impl View {
 
     pub(super) fn versions(&self, request: &ListingRequest) -> Result<Listing, CatalogError> {
         self.must_have_bucket(request)?;
-        let page = page(request, &mut All::new(self, &request.bucket))?;
-        let versions = page.items.into_iter().map(|(key, come)| {
-            let Come { version, is_latest, entry } = come;
-            let is_marker = is_marker(&entry)?;
-            let object = listed(&entry)?;
-            Ok(ListedVersion { key, version, is_latest, is_marker, object })
-        });
-        let versions = versions.collect::<Result<Vec<_>, CatalogError>>()?;
-        let mut listing = Listing { versions, prefixes: page.prefixes, ..Listing::default() };
-        if page.is_truncated && page.ends_with_prefix {
-            listing.next = listing.prefixes.last().cloned();
-        } else if page.is_truncated {
-            listing.next = listing.versions.last().map(|last| last.key.clone());
-            listing.next_upload = listing.versions.last().map(|last| last.version.to_string());
-        }
-        Ok(listing)
+        let nulls = Objects::new(self, &request.bucket);
+        let named = Objects::new(self, &versions_of(&request.bucket));
+        let page = page(request, &mut AllVersions::new(nulls, named))?;
+        let shown = |key: &str, come: Come<Entry<'_, Bytes, Object>>| {
+            let (is_marker, object) = (is_marker(&come.row)?, listed(&come.row)?);
+            let Come { version, is_latest, .. } = come;
+            Ok(ListedVersion { key: key.to_owned(), version, is_latest, is_marker, object })
+        };
+        page.of_versions(shown)
     }
 }

@@ -1,10 +1,10 @@
 //! The rows that a decision looks at, read from the tables of a transaction.
 
 use super::failure::corrupt;
-use super::key::{object_key, text};
 use super::kinds::VOUCHED;
 use super::rows::{Rows, Stored};
 use super::table::Tables;
+use crate::key::{object_key, text};
 use crate::{
     Account, Bucket, CatalogError, Held, Lease, Object, Session, Tombstone, Upload, UploadedPart,
     Watermark,

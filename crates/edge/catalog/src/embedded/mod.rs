@@ -11,7 +11,6 @@ mod drive;
 mod failure;
 mod health;
 mod inspect;
-mod key;
 mod kinds;
 mod latest;
 mod live;
@@ -29,7 +28,6 @@ mod source;
 mod storage;
 mod table;
 mod usage;
-mod versions;
 mod write;
 
 #[cfg(test)]

@@ -1,21 +1,22 @@
 //! What readers ask of a view.
 
 use super::failure::corrupt;
-use super::key::text;
 use super::kinds::{LeftoverKey, VOUCHED, leftover_key};
 use super::rows::{Entry, Stored};
 use super::short::{garbage_since, listed};
 use super::source::{Objects, Uploads};
 use super::table::View;
-use super::versions::Latest;
+use crate::key::text;
 use crate::rollup::page;
+use crate::versions::Latest;
 use crate::{
     BUCKETS_LEN_MAX, Bucket, CatalogError, Extent, Held, LOCATED_EXTENTS_MAX, Lease, Leftover,
-    ListedUpload, Listing, ListingRequest, Located, Object, PARTS_LEN_MAX, Refusal, Session,
-    Stripe, Tombstone, Upload, UploadedPart, Versioning, Vouched, Watermark,
+    Listing, ListingRequest, Located, Object, PARTS_LEN_MAX, Refusal, Session, Stripe, Tombstone,
+    Upload, UploadedPart, Versioning, Vouched, Watermark,
 };
 use redb::Key;
 use ripstop_model::{NodeId, StripeId};
+use ripstop_object::versions_of;
 use std::ops::Bound;
 
 /// Records as they come, until they are longer than `len_max` together; one at least, if there is
@@ -95,44 +96,23 @@ impl View {
     }
 
     pub(super) fn list(&self, request: &ListingRequest) -> Result<Listing, CatalogError> {
-        let page = match self.must_have_bucket(request)? {
-            Versioning::Never => page(request, &mut Objects::new(self, &request.bucket))?,
+        let nulls = Objects::new(self, &request.bucket);
+        match self.must_have_bucket(request)? {
+            Versioning::Never => page(request, &mut { nulls })?.of_objects(|entry| listed(&entry)),
             Versioning::Enabled | Versioning::Suspended => {
-                page(request, &mut Latest::new(self, &request.bucket))?
+                let named = Objects::new(self, &versions_of(&request.bucket));
+                let latest = &mut Latest::new(nulls, named);
+                page(request, latest)?.of_objects(|entry| listed(&entry))
             }
-        };
-        let objects = page
-            .items
-            .into_iter()
-            .map(|(key, entry)| Ok((key, listed(&entry)?)))
-            .collect::<Result<Vec<_>, CatalogError>>()?;
-        let last_key = objects.last().map(|(key, _)| key);
-        let last = if page.ends_with_prefix { page.prefixes.last() } else { last_key };
-        let next = page.stopped_at.or_else(|| last.filter(|_| page.is_truncated).cloned());
-        Ok(Listing { objects, prefixes: page.prefixes, next, ..Listing::default() })
+        }
     }
 
     pub(super) fn uploads(&self, request: &ListingRequest) -> Result<Listing, CatalogError> {
         self.must_have_bucket(request)?;
-        let page = page(request, &mut Uploads::new(self, &request.bucket))?;
-        let uploads = page
-            .items
-            .into_iter()
-            .map(|(_, id)| {
-                let upload = self
-                    .upload(&id)?
-                    .ok_or_else(|| corrupt(format!("upload {id} has a place but no record")))?;
-                Ok(ListedUpload::of(&upload))
-            })
-            .collect::<Result<Vec<_>, CatalogError>>()?;
-        let mut listing = Listing { uploads, prefixes: page.prefixes, ..Listing::default() };
-        if page.is_truncated && page.ends_with_prefix {
-            listing.next = listing.prefixes.last().cloned();
-        } else if page.is_truncated {
-            listing.next = listing.uploads.last().map(|upload| upload.key.clone());
-            listing.next_upload = listing.uploads.last().map(|upload| upload.id.clone());
-        }
-        Ok(listing)
+        page(request, &mut Uploads::new(self, &request.bucket))?.of_uploads(|id| {
+            let upload = self.upload(&id)?;
+            upload.ok_or_else(|| corrupt(format!("upload {id} has a place but no record")))
+        })
     }
 
     /// Whether the bucket, which must be there, keeps versions.

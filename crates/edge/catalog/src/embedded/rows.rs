@@ -3,28 +3,22 @@
 
 use super::failure::{corrupt, unavailable};
 use crate::CatalogError;
+use crate::sealed::{seal, unseal};
 use redb::{
     AccessGuard, Key, Range, ReadOnlyTable, ReadTransaction, ReadableTable, ReadableTableMetadata,
     Table, TableDefinition, WriteTransaction,
 };
-use ripstop_form::{Record, Unreadable, decode, encode};
+use ripstop_form::{Record, Unreadable, decode};
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
 use std::sync::{Arc, OnceLock};
-use twox_hash::XxHash3_128;
 
 pub(super) type Bytes = &'static [u8];
 
-/// First byte of every record: far from that of older ones, so that no flipped bit makes one of
-/// them.
-const FORM: u8 = 0xc2;
-/// The same of records of [format 1](super::older).
+/// First byte of records of [format 1](super::older).
 pub(super) const OLDER: u8 = 1;
-/// Bytes before a record's fields: the form, and the checksum.
-const HEAD: usize = 1 + size_of::<u64>();
-
 /// What a table may hold.
 pub(super) trait Stored: Record {
     /// One of format 1, without its version byte; that format had no checksums.
@@ -77,31 +71,12 @@ impl<K: Key + 'static, R: Stored> Kind<K, R> {
 
     /// The record as bytes for this key.
     pub(super) fn seal(self, key: &K::SelfType<'_>, record: &R) -> Vec<u8> {
-        let mut bytes = vec![FORM; HEAD];
-        bytes = encode(record, bytes);
-        let sum = self.checksum(key, &bytes[HEAD..]);
-        bytes[1..HEAD].copy_from_slice(&sum.to_le_bytes());
-        bytes
-    }
-
-    fn checksum(self, key: &K::SelfType<'_>, fields: &[u8]) -> u64 {
-        let hash = |seed, bytes: &[u8]| XxHash3_128::oneshot_with_seed(seed, bytes) as u64;
-        let place = hash(hash(0, self.name.as_bytes()), K::as_bytes(key).as_ref());
-        hash(place, fields)
+        seal(self.name, K::as_bytes(key).as_ref(), record)
     }
 
     /// A record's fields, if they are what was written for this key.
     fn fields<'b>(self, key: &K::SelfType<'_>, bytes: &'b [u8]) -> Result<&'b [u8], CatalogError> {
-        let (head, fields) = bytes.split_first_chunk::<HEAD>().unwrap_or((&[0; HEAD], &[]));
-        match bytes.first() {
-            None => Err(corrupt("a record is empty".into())),
-            Some(&FORM) if head[1..] == self.checksum(key, fields).to_le_bytes() => Ok(fields),
-            Some(&FORM) => Err(corrupt(format!(
-                "what stands in table {} is not what was written there",
-                self.name
-            ))),
-            Some(version) => Err(corrupt(format!("a record has the unknown version {version}"))),
-        }
+        unseal(self.name, K::as_bytes(key).as_ref(), bytes)
     }
 }
 

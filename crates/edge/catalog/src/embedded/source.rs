@@ -1,11 +1,13 @@
 //! The tables of objects and uploads as sorted sources for listings.
 
-use super::key::{object_key, text};
 use super::kinds::{Nothing, UploadKey};
 use super::rows::{Bytes, Entries, Entry};
+use super::short::is_marker;
 use super::table::View;
+use crate::key::{object_key, text};
 use crate::rollup::Source;
-use crate::{CatalogError, Object};
+use crate::versions::VersionRow;
+use crate::{CatalogError, Object, VersionId};
 
 /// A bucket's keys; each stands for an object's record, not decoded yet.
 pub(super) struct Objects<'a> {
@@ -45,6 +47,16 @@ impl<'a> Source for Objects<'a> {
             Some(_) | None => return Ok(None),
         };
         Ok(Some((key, entry)))
+    }
+}
+
+impl VersionRow for Entry<'_, Bytes, Object> {
+    fn is_marker(&self) -> Result<bool, CatalogError> {
+        is_marker(self)
+    }
+
+    fn null_order(&self) -> Result<VersionId, CatalogError> {
+        Ok(self.read()?.null_order())
     }
 }
 

@@ -2,9 +2,9 @@
 //! format 1, of which programs from before may have changed what it holds without keeping it, and
 //! in a copy whose records did not agree.
 
-use super::key::{object_bucket, text};
 use super::kinds::{COUNTED, Number};
 use super::table::{Tables, View};
+use crate::key::{object_bucket, text};
 use crate::{Account, CatalogError, UploadedPart, Usage, bucket_of};
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! Pages of keys and prefixes.
 
-use super::{applied, create, put};
+use super::{KEY_LEN_MAX, applied, create, put};
 use crate::{Audited, ListingRequest, PAGE_LEN_MAX, conformance::make::listing_of};
 use ripstop_model::StripeId;
 
@@ -87,6 +87,19 @@ pub(super) async fn next_is_given_exactly_when_there_is_more(catalog: &dyn Audit
 }
 
 pub(super) async fn a_page_ends_where_its_keys_are_long(catalog: &dyn Audited) {
+    let count = PAGE_LEN_MAX / KEY_LEN_MAX;
+    let key = |at: usize| format!("{at:04}{}", "k".repeat(KEY_LEN_MAX - 4));
+    let keys: Vec<String> = (0..=count).map(key).collect();
+    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+    with_keys(catalog, &keys).await;
+    let (listed, _, next) = listed(catalog, ("", "", "", count + 9)).await;
+    assert_eq!((listed.len(), next.as_deref()), (count, Some(keys[count - 1])));
+    let rolled = self::listed(catalog, ("", "k", "", count + 9)).await;
+    assert_eq!((rolled.1.len(), rolled.2), (count + 1, None), "what is rolled up is short");
+}
+
+/// Not to be asked of a catalog whose keys are no longer than S3's.
+pub(super) async fn a_key_longer_than_a_page_is_on_a_page(catalog: &dyn Audited) {
     let len = PAGE_LEN_MAX / 4;
     let keys = ["a", "b", "p/c", "q/d", "q/e"].map(|key| key.repeat(len / key.len()));
     let keys: Vec<&str> = keys.iter().map(String::as_str).collect();

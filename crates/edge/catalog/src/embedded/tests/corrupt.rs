@@ -1,12 +1,12 @@
 //! Records that are not as this code would have written them.
 
-use super::super::key::object_key;
 use super::super::kinds::{COUNTED, LIVE, Number};
 use super::super::live::BEGIN_AGAIN;
 use super::super::prepare::prepare;
 use super::super::table::Tables;
 use super::disk::PowerCutDisk;
 use crate::conformance::{bucket, object, part, stripe, upload};
+use crate::key::object_key;
 use crate::{
     AuditFinding, Audited, Catalog, CatalogError, CatalogSettings, Change, Condition, Embedded,
     Garbage, Gather, Gathered, Grouped, Held, Object, Quota, Trouble, Verdict,

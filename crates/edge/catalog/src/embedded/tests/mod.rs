@@ -4,6 +4,7 @@ mod failing;
 mod flips;
 mod live;
 mod older;
+mod passing;
 mod power;
 mod seek;
 mod usage;

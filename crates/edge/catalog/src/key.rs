@@ -1,6 +1,5 @@
 //! Keys of tables that are made of several names.
 
-use super::failure::corrupt;
 use crate::CatalogError;
 
 /// Bytes before an object key's bucket: the length of the bucket's name.
@@ -8,7 +7,7 @@ const BUCKET_LEN_BYTES: usize = 4;
 
 /// Orders by bucket (in an order of no meaning), then by key in byte order. The name's length comes
 /// first so that any byte may occur in either.
-pub(super) fn object_key(bucket: &str, key: &[u8]) -> Vec<u8> {
+pub fn object_key(bucket: &str, key: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(BUCKET_LEN_BYTES + bucket.len() + key.len());
     bytes.extend_from_slice(&(bucket.len() as u32).to_be_bytes());
     bytes.extend_from_slice(bucket.as_bytes());
@@ -17,13 +16,13 @@ pub(super) fn object_key(bucket: &str, key: &[u8]) -> Vec<u8> {
 }
 
 /// Bucket and key of an [`object_key`].
-pub(super) fn split_object_key(bytes: &[u8]) -> Result<(String, String), CatalogError> {
+pub fn split_object_key(bytes: &[u8]) -> Result<(String, String), CatalogError> {
     let (bucket, key) = split(bytes)?;
     Ok((text(bucket)?, text(key)?))
 }
 
 /// The bucket of an [`object_key`].
-pub(super) fn object_bucket(bytes: &[u8]) -> Result<&str, CatalogError> {
+pub fn object_bucket(bytes: &[u8]) -> Result<&str, CatalogError> {
     str::from_utf8(split(bytes)?.0).map_err(|_| not_utf8())
 }
 
@@ -33,8 +32,13 @@ fn split(bytes: &[u8]) -> Result<(&[u8], &[u8]), CatalogError> {
     rest.split_at_checked(u32::from_be_bytes(*len) as usize).ok_or_else(short)
 }
 
-pub(super) fn text(bytes: &[u8]) -> Result<String, CatalogError> {
+/// A name.
+pub(crate) fn text(bytes: &[u8]) -> Result<String, CatalogError> {
     str::from_utf8(bytes).map(str::to_owned).map_err(|_| not_utf8())
+}
+
+fn corrupt(reason: String) -> CatalogError {
+    CatalogError::Corrupt { reason }
 }
 
 fn not_utf8() -> CatalogError {

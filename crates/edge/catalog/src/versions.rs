@@ -3,19 +3,19 @@
 //! Versions with ids are rows in the bucket's space of versions, where a key's follow one another,
 //! the latest first; the null version is at the key itself, among the bucket's objects.
 
-use super::failure::corrupt;
-use super::key::object_key;
-use super::rows::{Bytes, Entry};
-use super::short::is_marker;
-use super::source::Objects;
-use super::table::View;
 use crate::rollup::Source;
-use crate::{CatalogError, Object, ObjectVersion, VersionId};
+use crate::{CatalogError, ObjectVersion, VersionId};
 use ripstop_object::{
-    split_version_name, version_name, versions_end, versions_of, versions_prefix,
+    split_version_name, version_name, versions_begin, versions_end, versions_prefix,
 };
 
-type ObjectEntry<'a> = Entry<'a, Bytes, Object>;
+/// What stands at a key or at one of its versions.
+pub trait VersionRow {
+    /// Whether it is a delete marker.
+    fn is_marker(&self) -> Result<bool, CatalogError>;
+    /// What orders it among the versions of its key, as the null version.
+    fn null_order(&self) -> Result<VersionId, CatalogError>;
+}
 
 /// Versions of a key that are passed over one by one: that is less than a search for the next key.
 const STEPS_MAX: usize = 4;
@@ -57,28 +57,25 @@ impl<T> From<Option<T>> for Head<T> {
     }
 }
 
-/// Both tables' keys in step.
-struct Heads<'a> {
-    view: &'a View,
-    bucket: &'a str,
-    nulls: Objects<'a>,
+/// The keys of a bucket and those of its space of versions, in step.
+struct Heads<S: Source> {
+    nulls: S,
     /// The next null version, with its key.
-    null: Head<(String, ObjectEntry<'a>)>,
-    named: Objects<'a>,
+    null: Head<(String, S::Item)>,
+    named: S,
     /// The next version with an id, with its key.
-    version: Head<(String, VersionId, ObjectEntry<'a>)>,
+    version: Head<(String, VersionId, S::Item)>,
 }
 
 /// Whose turn it is.
-enum Turn<'a> {
-    Null(String, ObjectEntry<'a>),
-    Named(String, VersionId, ObjectEntry<'a>),
+enum Turn<R> {
+    Null(String, R),
+    Named(String, VersionId, R),
 }
 
-impl<'a> Heads<'a> {
-    fn new(view: &'a View, bucket: &'a str) -> Self {
-        let (nulls, named) = (Objects::new(view, bucket), Objects::new(view, &versions_of(bucket)));
-        Self { view, bucket, nulls, null: Head::Unread, named, version: Head::Unread }
+impl<S: Source<Item: VersionRow>> Heads<S> {
+    const fn new(nulls: S, named: S) -> Self {
+        Self { nulls, null: Head::Unread, named, version: Head::Unread }
     }
 
     /// Goes to the first version of a key that is `from` or greater.
@@ -114,10 +111,27 @@ impl<'a> Heads<'a> {
     }
 
     /// What orders the null version of a key, if it has one.
-    fn null_order(&self, key: &str) -> Result<Option<VersionId>, CatalogError> {
-        let key = object_key(self.bucket, key.as_bytes());
-        let found = self.view.objects.find(&key.as_slice())?;
-        Ok(found.map(|object: Object| object.null_order()))
+    fn null_order(&mut self, key: &str) -> Result<Option<VersionId>, CatalogError> {
+        self.seek_null(key.as_bytes())?;
+        let found = self.nulls.next(key)?.filter(|(found, _)| found == key);
+        found.map(|(_, null)| null.null_order()).transpose()
+    }
+
+    /// Which is the latest of a key's versions.
+    fn latest(&mut self, key: &str) -> Result<Option<ObjectVersion>, CatalogError> {
+        let null = self.null_order(key)?;
+        let begin = versions_begin(key);
+        self.seek_named(begin.as_bytes())?;
+        let named = match self.named.next(&begin)? {
+            Some((name, _)) => Some(split_version_name(&name).ok_or_else(|| odd(&name))?.1),
+            None => None,
+        };
+        Ok(match (null, named) {
+            (Some(null), Some(id)) if null > id => Some(ObjectVersion::Null),
+            (_, Some(id)) => Some(ObjectVersion::Id(id)),
+            (Some(_), None) => Some(ObjectVersion::Null),
+            (None, None) => None,
+        })
     }
 
     /// Looks at what comes next of both.
@@ -127,7 +141,7 @@ impl<'a> Heads<'a> {
         }
         if matches!(self.version, Head::Unread) {
             let next = self.named.next(&versions_prefix(prefix))?;
-            let split = |(name, entry): (String, ObjectEntry<'a>)| {
+            let split = |(name, entry): (String, S::Item)| {
                 let (key, id) = split_version_name(&name).ok_or_else(|| odd(&name))?;
                 Ok::<_, CatalogError>((key, id, entry))
             };
@@ -137,13 +151,13 @@ impl<'a> Heads<'a> {
     }
 
     /// The next version: by key, and of each key the latest first.
-    fn next(&mut self, prefix: &str) -> Result<Option<Turn<'a>>, CatalogError> {
+    fn next(&mut self, prefix: &str) -> Result<Option<Turn<S::Item>>, CatalogError> {
         self.look(prefix)?;
         let null_is_next = match (self.null.get(), self.version.get()) {
             (None, _) => false,
             (Some(_), None) => true,
             (Some((null, entry)), Some((key, id, _))) => {
-                null < key || null == key && entry.read()?.null_order() > *id
+                null < key || null == key && entry.null_order()? > *id
             }
         };
         if null_is_next {
@@ -168,12 +182,12 @@ impl<'a> Heads<'a> {
     }
 }
 
-pub(super) fn odd(name: &str) -> CatalogError {
-    corrupt(format!("{name:?} is no name of a version"))
+pub(crate) fn odd(name: &str) -> CatalogError {
+    CatalogError::Corrupt { reason: format!("{name:?} is no name of a version") }
 }
 
 /// Bytes of a key, or of something between keys, as they sort among names of versions.
-fn escaped(key: &[u8]) -> Vec<u8> {
+pub fn escaped(key: &[u8]) -> Vec<u8> {
     let mut escaped = Vec::with_capacity(key.len());
     for &byte in key {
         escaped.push(byte);
@@ -188,8 +202,8 @@ fn escaped(key: &[u8]) -> Vec<u8> {
 const PASSED_MAX: usize = 10_000;
 
 /// Keys of a bucket that stand for objects.
-pub(super) struct Latest<'a> {
-    heads: Heads<'a>,
+pub struct Latest<S: Source> {
+    heads: Heads<S>,
     /// The key that was come to last, of which there may be more versions.
     last: Option<String>,
     passed_max: usize,
@@ -197,19 +211,21 @@ pub(super) struct Latest<'a> {
     stopped_at: Option<String>,
 }
 
-impl<'a> Latest<'a> {
-    pub(super) fn new(view: &'a View, bucket: &'a str) -> Self {
-        Self::passing(PASSED_MAX, view, bucket)
+impl<S: Source<Item: VersionRow>> Latest<S> {
+    /// From the keys of a bucket, and those of its space of versions.
+    pub const fn new(nulls: S, named: S) -> Self {
+        Self::passing(PASSED_MAX, nulls, named)
     }
 
-    fn passing(passed_max: usize, view: &'a View, bucket: &'a str) -> Self {
-        let heads = Heads::new(view, bucket);
+    /// Passing over no more deleted keys than this.
+    pub(crate) const fn passing(passed_max: usize, nulls: S, named: S) -> Self {
+        let heads = Heads::new(nulls, named);
         Self { heads, last: None, passed_max, passed: 0, stopped_at: None }
     }
 }
 
-impl<'a> Source for Latest<'a> {
-    type Item = ObjectEntry<'a>;
+impl<S: Source<Item: VersionRow>> Source for Latest<S> {
+    type Item = S::Item;
 
     fn seek(&mut self, from: &[u8]) -> Result<(), CatalogError> {
         self.last = None;
@@ -230,7 +246,7 @@ impl<'a> Source for Latest<'a> {
             let Some(turn) = self.heads.next(prefix)? else { break };
             let (Turn::Null(key, entry) | Turn::Named(key, _, entry)) = turn;
             self.last = Some(key.clone());
-            if !is_marker(&entry)? {
+            if !entry.is_marker()? {
                 return Ok(Some((key, entry)));
             }
             self.passed += 1;
@@ -248,8 +264,8 @@ impl<'a> Source for Latest<'a> {
 }
 
 /// All versions of a bucket's keys.
-pub(super) struct All<'a> {
-    heads: Heads<'a>,
+pub struct AllVersions<S: Source> {
+    heads: Heads<S>,
     /// The key that was come to last: what follows of it is not the latest.
     last: Option<String>,
     /// But this is: others came or went since the page before.
@@ -257,20 +273,25 @@ pub(super) struct All<'a> {
 }
 
 /// A version as it was come to.
-pub(super) struct Come<'a> {
-    pub(super) version: ObjectVersion,
-    pub(super) is_latest: bool,
-    pub(super) entry: ObjectEntry<'a>,
+#[derive(Debug)]
+pub struct Come<R> {
+    /// Which.
+    pub version: ObjectVersion,
+    /// Whether it is what its key stands for.
+    pub is_latest: bool,
+    /// What stands there.
+    pub row: R,
 }
 
-impl<'a> All<'a> {
-    pub(super) fn new(view: &'a View, bucket: &'a str) -> Self {
-        Self { heads: Heads::new(view, bucket), last: None, latest: None }
+impl<S: Source<Item: VersionRow>> AllVersions<S> {
+    /// From the keys of a bucket, and those of its space of versions.
+    pub const fn new(nulls: S, named: S) -> Self {
+        Self { heads: Heads::new(nulls, named), last: None, latest: None }
     }
 }
 
-impl<'a> Source for All<'a> {
-    type Item = Come<'a>;
+impl<S: Source<Item: VersionRow>> Source for AllVersions<S> {
+    type Item = Come<S::Item>;
 
     fn seek(&mut self, from: &[u8]) -> Result<(), CatalogError> {
         self.last = None;
@@ -279,88 +300,21 @@ impl<'a> Source for All<'a> {
 
     fn seek_within(&mut self, key: &str, id: &str) -> Result<(), CatalogError> {
         self.last = Some(key.to_owned());
-        self.latest = self.heads.view.latest_version(self.heads.bucket, key)?;
+        self.latest = self.heads.latest(key)?;
         self.heads.seek_behind(key, id)
     }
 
-    fn next(&mut self, prefix: &str) -> Result<Option<(String, Come<'a>)>, CatalogError> {
-        let (key, version, entry) = match self.heads.next(prefix)? {
+    fn next(&mut self, prefix: &str) -> Result<Option<(String, Self::Item)>, CatalogError> {
+        let (key, version, row) = match self.heads.next(prefix)? {
             None => return Ok(None),
-            Some(Turn::Null(key, entry)) => (key, ObjectVersion::Null, entry),
-            Some(Turn::Named(key, id, entry)) => (key, ObjectVersion::Id(id), entry),
+            Some(Turn::Null(key, row)) => (key, ObjectVersion::Null, row),
+            Some(Turn::Named(key, id, row)) => (key, ObjectVersion::Id(id), row),
         };
         let is_another = self.last.as_ref() != Some(&key);
         let is_latest = is_another || self.latest == Some(version);
         if is_another {
             (self.last, self.latest) = (Some(key.clone()), None);
         }
-        Ok(Some((key, Come { version, is_latest, entry })))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::conformance::{bucket, object, stripe};
-    use crate::rollup::page;
-    use crate::{
-        Catalog as _, CatalogSettings, Change, Condition, Embedded, ListingRequest, Quota, Stamp,
-        Versioning,
-    };
-    use ripstop_model::StripeId;
-    use ripstop_object::Place;
-
-    fn put(key: &str, when: u64, is_marker: bool) -> Change {
-        let stamp = Stamp { when, stripe: StripeId(u128::from(when)) };
-        let version = ObjectVersion::Id(VersionId::of(stamp));
-        let place = Place::of_version("b", key, version).into_owned();
-        let told_by = u128::from(when) + 1;
-        let object = object("e", &[], told_by);
-        Change::PutObject {
-            bucket: place.bucket.into_owned(),
-            key: place.key.into_owned(),
-            object: Object { stamp: Some(stamp), is_marker, ..object },
-            stripes: vec![(StripeId(told_by), stripe())],
-            condition: Condition::None,
-            quota: Quota::NONE,
-        }
-    }
-
-    #[tokio::test]
-    async fn a_page_that_passes_over_deleted_keys_ends_and_says_where_it_goes_on() {
-        let catalog = Embedded::in_memory(CatalogSettings::default()).unwrap();
-        let kept = crate::Bucket { versioning: Versioning::Enabled, ..bucket("b", 1) };
-        let stripes = vec![(StripeId(1), stripe())];
-        let mut changes = vec![Change::CreateBucket { bucket: kept, stripes }];
-        let keys = ["a", "b", "c", "d", "e", "f"];
-        changes.extend((10..).zip(keys).map(|(at, key)| put(key, at, key != "a" && key != "f")));
-        for outcome in catalog.commit(1, changes).await.unwrap() {
-            outcome.unwrap();
-        }
-        let pages = |passed_max| {
-            let reading = catalog.here(move |view| {
-                let mut request =
-                    ListingRequest { bucket: "b".into(), max: 10, ..Default::default() };
-                let (mut pages, mut keys) = (0, Vec::new());
-                loop {
-                    let latest = &mut Latest::passing(passed_max, view, "b");
-                    let page = page(&request, latest)?;
-                    pages += 1;
-                    keys.extend(page.items.into_iter().map(|(key, _)| key));
-                    assert_eq!(page.is_truncated, page.stopped_at.is_some());
-                    let Some(at) = page.stopped_at else { return Ok((pages, keys)) };
-                    request.after = at;
-                }
-            });
-            async { reading.await.unwrap() }
-        };
-        let both: Vec<String> = vec!["a".into(), "f".into()];
-        assert_eq!(pages(5).await, (1, both.clone()));
-        assert_eq!(
-            pages(4).await,
-            (2, both.clone()),
-            "the page ends with the last that is deleted"
-        );
-        assert_eq!(pages(1).await, (5, both));
+        Ok(Some((key, Come { version, is_latest, row })))
     }
 }

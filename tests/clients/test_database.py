@@ -1,0 +1,211 @@
+"""The catalog in a PostgreSQL server: a gateway over it, two, and what happens when it goes away."""
+
+import contextlib
+import glob
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import threading
+import time
+
+import botocore.exceptions
+import pytest
+
+from support.gateway import Gateway, free_port
+
+pytestmark = pytest.mark.own
+PASSWORD = "a+password-of-the-suite"
+STARTING_SECONDS_MAX = 60
+
+
+def programs():
+    """The folder of initdb and postgres: where RIPSTOP_POSTGRES says, on PATH, or Debian's."""
+    told = os.environ.get("RIPSTOP_POSTGRES")
+    on_path = shutil.which("initdb")
+    folders = [told] if told else [on_path and os.path.dirname(on_path), *glob.glob("/usr/lib/postgresql/*/bin")]
+    for folder in folders:
+        if folder and os.path.isfile(os.path.join(folder, "postgres")):
+            return folder
+    pytest.skip("PostgreSQL is not installed")
+
+
+class Database:
+    """A server on loopback that asks for a password."""
+
+    def __init__(self, folder):
+        self.bin, self.folder, self.port = programs(), folder, free_port()
+        self.data, self.process = folder / "data", None
+        self.user = pwd.getpwnam("postgres") if os.geteuid() == 0 else None
+        folder.mkdir(mode=0o700)
+        secret = folder / "password"
+        secret.write_text(PASSWORD + "\n")
+        if self.user is not None:
+            os.chown(folder, self.user.pw_uid, self.user.pw_gid)
+            os.chown(secret, self.user.pw_uid, self.user.pw_gid)
+            # Folders above it are pytest's, which only their owner may pass.
+            for above in list(folder.parents)[:4]:
+                with contextlib.suppress(OSError):
+                    if above.name.startswith(("pytest-", "test_")):
+                        above.chmod(0o755)
+        self._run(
+            "initdb", "-D", self.data, "-U", "rip", "-A", "scram-sha-256", "--pwfile", secret, "-N",
+            "-E", "UTF8", "--locale=C",
+        ).check_returncode()
+        self.start()
+
+    def _as(self):
+        return {} if self.user is None else {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []}
+
+    def _run(self, program, *words):
+        words = [os.path.join(self.bin, program), *map(str, words)]
+        return subprocess.run(words, cwd="/", capture_output=True, timeout=120, **self._as())
+
+    def start(self):
+        words = [
+            os.path.join(self.bin, "postgres"), "-D", str(self.data), "-p", str(self.port),
+            "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
+        ]
+        with open(self.folder / "log", "ab") as log:
+            self.process = subprocess.Popen(words, cwd="/", stdout=log, stderr=log, **self._as())
+        deadline = time.monotonic() + STARTING_SECONDS_MAX
+        while "ready to accept connections" not in (self.folder / "log").read_text(errors="replace"):
+            assert time.monotonic() < deadline and self.process.poll() is None, "PostgreSQL does not start"
+            time.sleep(0.05)
+
+    def kill(self):
+        """Ends it at once, without a checkpoint."""
+        process, self.process = self.process, None
+        if process is not None:
+            process.send_signal(signal.SIGQUIT)
+            process.wait(60)
+            (self.folder / "log").unlink()
+
+    @property
+    def url(self):
+        return f"postgres://rip:{PASSWORD}@127.0.0.1:{self.port}/postgres"
+
+
+@pytest.fixture
+def database(tmp_path):
+    server = Database(tmp_path / "database")
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def gateways(tmp_path, database):
+    """Starts gateways over one catalog and the same nodes, and ends them."""
+    with contextlib.ExitStack() as stack:
+
+        def start(name):
+            own = Gateway(tmp_path / name, store={"catalog": database.url} | shared(tmp_path))
+            # All have the first one's nodes.
+            if name != "g1":
+                text = own.config.read_text()
+                own.config.write_text(text.replace(str(own.folder / "nodes"), str(tmp_path / "g1" / "nodes")))
+            stack.callback(own.kill)
+            return own.start()
+
+        yield start
+
+
+def shared(folder):
+    """Files that all gateways have."""
+    return {"key_file": str(folder / "store.key"), "object_keys_file": str(folder / "object.keys")}
+
+
+def test_objects_are_served_from_a_catalog_in_a_database(gateways):
+    own = gateways("g1")
+    client = own.endpoint().client()
+    client.create_bucket(Bucket="photos")
+    bodies = {f"{folder}/{at}": os.urandom(100 + at * 20_000) for folder in "abc" for at in range(5)}
+    for key, body in bodies.items():
+        client.put_object(Bucket="photos", Key=key, Body=body)
+    client.delete_object(Bucket="photos", Key="a/0")
+    bodies.pop("a/0")
+    page = client.list_objects_v2(Bucket="photos", Delimiter="/")
+    assert [prefix["Prefix"] for prefix in page["CommonPrefixes"]] == ["a/", "b/", "c/"]
+    own.kill()
+    own.start()
+    for key, body in bodies.items():
+        assert client.get_object(Bucket="photos", Key=key)["Body"].read() == body
+    assert not (own.data / "catalog.redb").exists()
+    code, report = own.check()
+    assert (code, report["catalog"]["objects"], report["catalog"]["findings"]) == (0, len(bodies), [])
+    own.stop()
+    code, report = own.check()
+    assert (code, report["catalog"]["objects"]) == (0, len(bodies))
+    assert PASSWORD not in own.log.read_text()
+
+
+def test_what_works_on_a_file_is_refused(gateways):
+    own = gateways("g1")
+    own.stop()
+    for words in (["backup", "copy"], ["restore", str(own.config)], ["rebuild"], ["rebuild", "--onto"]):
+        command = [own.binary, words[0], "--config", str(own.config), *words[1:]]
+        done = subprocess.run(command, cwd=own.folder, capture_output=True, text=True, timeout=60)
+        assert done.returncode != 0 and "the catalog is in a database" in done.stderr, done
+        assert PASSWORD not in done.stderr + done.stdout
+
+
+def test_requests_wait_for_a_database_that_is_killed_and_comes_back(gateways, database):
+    own = gateways("g1")
+    client = own.endpoint().client()
+    client.create_bucket(Bucket="words")
+    client.put_object(Bucket="words", Key="before", Body=b"1")
+    database.kill()
+    answers = []
+    waiting = threading.Thread(
+        target=lambda: answers.append(client.put_object(Bucket="words", Key="meanwhile", Body=b"2"))
+    )
+    waiting.start()
+    time.sleep(1)
+    assert answers == []
+    database.start()
+    waiting.join(60)
+    assert len(answers) == 1
+    for key, body in (("before", b"1"), ("meanwhile", b"2")):
+        assert client.get_object(Bucket="words", Key=key)["Body"].read() == body
+
+
+def test_two_gateways_over_one_catalog_see_the_same(gateways):
+    first, second = gateways("g1"), gateways("g2")
+    one, other = first.endpoint().client(), second.endpoint().client()
+    one.create_bucket(Bucket="words")
+    upload = one.create_multipart_upload(Bucket="words", Key="parts")["UploadId"]
+    bodies = [os.urandom(5 << 20), os.urandom(100)]
+    parts = []
+    for number, (client, body) in enumerate(zip((one, other), bodies), start=1):
+        names = {"Bucket": "words", "Key": "parts", "UploadId": upload, "PartNumber": number}
+        parts.append({"PartNumber": number, "ETag": client.upload_part(Body=body, **names)["ETag"]})
+    other.complete_multipart_upload(Bucket="words", Key="parts", UploadId=upload, MultipartUpload={"Parts": parts})
+    assert one.get_object(Bucket="words", Key="parts")["Body"].read() == b"".join(bodies)
+    for at in range(40):
+        writer, reader = (one, other) if at % 2 else (other, one)
+        writer.put_object(Bucket="words", Key="shared", Body=b"%d" % at)
+        assert reader.get_object(Bucket="words", Key="shared")["Body"].read() == b"%d" % at
+    # Of those that want it absent one wins, wherever they ask.
+    won = []
+
+    def wants(client):
+        with contextlib.suppress(botocore.exceptions.ClientError):
+            client.put_object(Bucket="words", Key="one", Body=b"x", IfNoneMatch="*")
+            won.append(client)
+
+    for _ in range(5):
+        threads = [threading.Thread(target=wants, args=(client,)) for client in (one, other) * 4]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(won) == 1
+        won.clear()
+        one.delete_object(Bucket="words", Key="one")
+    # What one has answered stays when it dies.
+    one.put_object(Bucket="words", Key="last", Body=b"words")
+    first.kill()
+    assert other.get_object(Bucket="words", Key="last")["Body"].read() == b"words"
+    code, report = second.check()
+    assert (code, report["catalog"]["findings"]) == (0, [])
