@@ -182,8 +182,8 @@ fn step(tokens: &[Token], states: &[(usize, usize)], char: char) -> Vec<(usize, 
 }
 
 /// Greedy, going back to the last `*` alone: what fitted before it need not be tried again. So it
-/// takes at most the product of both lengths. Variables have what they are filled with, by place; one
-/// that is not filled stands for any text.
+/// takes at most the product of both lengths. Variables have what they are filled with, by place;
+/// one that is not filled stands for any text.
 fn fits(tokens: &[Token], filled: &[(usize, String)], text: &str) -> bool {
     let text_of = |at: usize| match tokens.get(at) {
         Some(Token::Text(text)) => Some(&**text),
