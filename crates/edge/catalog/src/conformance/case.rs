@@ -19,9 +19,6 @@ use ripstop_model::StripeId;
 /// One fact; panics where it does not hold.
 pub type Case = for<'a> fn(&'a dyn Audited) -> BoxFuture<'a, ()>;
 
-/// Bytes of an S3 key at most: no catalog needs longer ones.
-pub(crate) const KEY_LEN_MAX: usize = 1024;
-
 /// What is asked only of those that take keys of any length.
 pub fn cases_of_long_keys() -> Vec<(&'static str, Case)> {
     vec![("a_key_longer_than_a_page_is_on_a_page", |catalog| {
