@@ -17,12 +17,16 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "clients"))
 
 import decisions
+import features
 import filling
 from support import raw
+from support.features import ARCHIVE, NAMED, seen_features
 from support.gateway import FLAWS
 from support.golden import KEEP, Store, content, seen
 
 PACKED_MAX = 1 << 20
+# Of what is encrypted in parts, of 5 MiB at least.
+FEATURES_MAX = 8 << 20
 # Of a body that was never sent to its end.
 HALF = 1_200_000
 SECONDS_MAX = 60
@@ -31,6 +35,8 @@ KINDS = {
     "stopped": {"stripe_max": "4 MiB"},
     "killed": {"stripe_max": "256 KiB", "move_rate_max": "1 GiB"},
 }
+
+FEATURES = {"stripe_max": "256 KiB"}
 
 
 def knows(program, folder, key, text):
@@ -145,6 +151,44 @@ def make(program, commit, kind, folder, target):
     (target / f"{kind}.json").write_text(json.dumps(told, ensure_ascii=False, indent=1) + "\n")
 
 
+def make_features(program, commit, folder, target):
+    """The golden folder of S3's features: its program is killed."""
+    root = folder / "features"
+    people = {"keys": features.KEYS, "rights": features.RIGHTS, "users": features.USERS}
+    webhooks = [features.WEBHOOK]
+    store = Store(root, features.POOLS, store=KEEP | FEATURES, people=people, webhooks=webhooks)
+    with contextlib.ExitStack() as at_end:
+        at_end.callback(store.kill)
+        store.start().stop()
+        decisions.run(program, root, "rotate-key", NAMED, "--config", store.config)
+        filled = features.Features(store.start().endpoint)
+        filled.fill()
+        # What is recorded of requests is put into its bucket as a gateway ends.
+        store.stop()
+        shown = seen_features(store.start().endpoint().client(), without=("logs",))
+        filled.compare(shown)
+        code, counts = store.check()
+        assert code == 0 and not any(counts[flaw] for flaw in FLAWS if flaw in counts), counts
+        store.kill()
+    told = {
+        "program": commit,
+        "version": decisions.run(program, folder, "--version").strip(),
+        "made": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "ended": "killed",
+        "stripe_max": FEATURES["stripe_max"],
+        "pools": store.pools,
+        "quotas": {},
+        "people": people,
+        "webhooks": webhooks,
+        "contents": {bucket: filled.named(bucket) for bucket in filled.contents},
+        "parts": filled.parts,
+        "buckets": shown,
+    }
+    pack(root, target / ARCHIVE, store.pools, FEATURES_MAX)
+    manifest = target / ARCHIVE.replace(".tar.xz", ".json")
+    manifest.write_text(json.dumps(told, ensure_ascii=False, indent=1) + "\n")
+
+
 def held(store):
     """Bytes and objects of each bucket, as the program counts them."""
     status, text = store.ask("/buckets")
@@ -152,7 +196,7 @@ def held(store):
     return {row["name"]: [row["bytes"], row["objects"]] for row in json.loads(text)["buckets"]}
 
 
-def pack(root, archive, pools):
+def pack(root, archive, pools, most=PACKED_MAX):
     """The data folder and the nodes; nothing in them names the place where they were."""
     names = ["data", "nodes", *(["plan.toml"] if "plan" in pools[0] else [])]
     with tarfile.open(archive, "w:xz", preset=9) as packed:
@@ -161,7 +205,7 @@ def pack(root, archive, pools):
     for path in (path for name in names for path in [root / name, *(root / name).rglob("*")]):
         assert path.is_dir() or os.fsencode(root) not in path.read_bytes(), f"{path} names its place"
     size = archive.stat().st_size
-    assert size <= PACKED_MAX, f"{archive} has {size} bytes"
+    assert size <= most, f"{archive} has {size} bytes"
 
 
 def anonymous(entry):
@@ -175,15 +219,19 @@ def main():
     arguments.add_argument("program", type=pathlib.Path, help="a release build of ripstop")
     arguments.add_argument("commit", help="what it was built of")
     arguments.add_argument("folder", type=pathlib.Path, help="where its files go; must not be there")
+    arguments.add_argument("--features", action="store_true", help="only what S3's features keep")
     given = arguments.parse_args()
     program = given.program.resolve()
     os.environ["RIPSTOP_BIN"] = str(program)
     given.folder.mkdir(parents=True)
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
-        for kind in KINDS:
-            make(program, given.commit, kind, scratch, given.folder)
-        decisions.make(program, scratch / "decisions", given.folder / "decisions")
+        if given.features:
+            make_features(program, given.commit, scratch, given.folder)
+        else:
+            for kind in KINDS:
+                make(program, given.commit, kind, scratch, given.folder)
+            decisions.make(program, scratch / "decisions", given.folder / "decisions")
     for path in sorted(path for path in given.folder.rglob("*") if path.is_file()):
         print(path.stat().st_size, path)
 

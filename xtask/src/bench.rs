@@ -32,7 +32,7 @@ pub(crate) enum Bench {
         words: Vec<String>,
     },
     /// The cost of a decision: the machine with its policies, per task and per request; a batcher
-    /// with its controllers, per member.
+    /// with its controllers, per member; policies of fifty statements, per request.
     Core {
         /// Arguments for Criterion.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -134,7 +134,11 @@ fn example(name: &str, words: &[String]) -> Result<()> {
 }
 
 fn core(words: &[String]) -> Result<()> {
-    for (package, name) in [("ripstop-gateway", "machine"), ("ripstop-batching", "batcher")] {
+    for (package, name) in [
+        ("ripstop-gateway", "machine"),
+        ("ripstop-batching", "batcher"),
+        ("ripstop-access", "policy"),
+    ] {
         let mut bench = cargo(&["bench", "-p", package, "--bench", name, "--"])?;
         bench.args(words);
         run(bench, BENCH_MAX)?;

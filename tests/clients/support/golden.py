@@ -9,9 +9,11 @@ import pathlib
 import shutil
 import tarfile
 
-from .gateway import NAME, Gateway
+from .gateway import ACCESS_KEY, NAME, Gateway
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "golden"
+# How the programs ended that wrote them.
+KINDS = ("killed", "stopped")
 KEEP = {"grace": "1h", "sweep_every": "1h", "list_every": "1h"}
 SWEEP = {"grace": "1s", "sweep_every": "300ms", "list_every": "500ms"}
 READERS = 4
@@ -57,11 +59,22 @@ def sha256(body):
 class Store(Gateway):
     """A gateway whose pools and nodes are those of a golden folder; nodes go by their names."""
 
-    def __init__(self, folder, pools, *, quotas=None, store=None):
-        self.pools = pools
-        super().__init__(folder, store=store)
+    def __init__(self, folder, pools, *, quotas=None, store=None, people=None, webhooks=()):
+        """`people`: keys, rights and users beside the suite's own, as the gateway's credentials have them."""
+        self.pools, self.webhooks = pools, webhooks
+        people = people or {}
+        super().__init__(folder, store=store, keys=people.get("keys"))
         self.quotas = quotas or {}
+        if people:
+            self.rights = {ACCESS_KEY: "administrator"} | people["rights"]
+            self.users = people["users"]
         self.configure()
+
+    def _configuration(self):
+        lines = [super()._configuration()]
+        for webhook in self.webhooks:
+            lines += ["[[webhook]]", *(f"{key} = {json.dumps(value)}" for key, value in webhook.items())]
+        return "\n".join(lines) + "\n"
 
     def _pools(self):
         lines = []
@@ -111,7 +124,8 @@ class Golden:
         shutil.copytree(unpacked / "nodes", folder / "nodes", copy_function=os.link)
         # The uploads under way are as old as the archive.
         store = {"stripe_max": self.told["stripe_max"], "uploads_expire_after": "0s"} | SWEEP
-        return Store(folder, self.told["pools"], quotas=self.told["quotas"], store=store)
+        more = {name: self.told[name] for name in ("people", "webhooks") if name in self.told}
+        return Store(folder, self.told["pools"], quotas=self.told["quotas"], store=store, **more)
 
     def body(self, bucket, key):
         """What an object holds."""
@@ -123,8 +137,9 @@ class Golden:
 
 
 def stores():
-    """Every golden folder."""
-    return [Golden(archive) for archive in sorted(FOLDER.glob("*/*.tar.xz"))]
+    """Every golden folder but those of S3's features."""
+    archives = [archive for kind in KINDS for archive in FOLDER.glob(f"*/{kind}.tar.xz")]
+    return [Golden(archive) for archive in sorted(archives)]
 
 
 @dataclasses.dataclass

@@ -12,6 +12,7 @@ use crate::{
     serve::Serve,
     simulate::Simulate,
     tier::Tier,
+    user::{Key, Policy, User},
     what_if::WhatIf,
 };
 use clap::{Parser, Subcommand};
@@ -66,6 +67,13 @@ pub(crate) enum Command {
     Replay(Replay),
     /// Look at the memory tiers of a gateway that runs, and change their servers.
     Tier(Tier),
+    /// Make, show and remove users of S3 who are managed by commands, whether a gateway serves or
+    /// not. One that serves takes changes within a second.
+    User(User),
+    /// Make, show, disable and remove their access keys.
+    Key(Key),
+    /// Put, show, attach and remove policies that say what they may do.
+    Policy(Policy),
     /// Make a new key for objects that are encrypted from now on: the gateway's own (`AES256`), or
     /// a named one (`aws:kms`).
     ///

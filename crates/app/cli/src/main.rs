@@ -12,6 +12,7 @@ mod common;
 mod complete;
 mod fit;
 mod in_a_file;
+mod minio;
 mod plan;
 mod progress;
 mod rebuild;
@@ -20,6 +21,7 @@ mod rotate_key;
 mod serve;
 mod simulate;
 mod tier;
+mod user;
 mod what_if;
 
 use anyhow::Result;
@@ -80,6 +82,9 @@ async fn run(command: Command) -> Result<ExitCode> {
             rebuild::run(&rebuild.common.resolve()?, rebuild.unsealed, rebuild.json).await
         }
         Command::Tier(tier) => tier::run(&tier).await,
+        Command::User(user) => user::run_user(user).await,
+        Command::Key(key) => user::run_key(key).await,
+        Command::Policy(policy) => user::run_policy(policy).await,
         Command::RotateKey(rotate) => {
             rotate_key::run(&rotate.common.resolve()?, rotate.name.as_deref())
         }

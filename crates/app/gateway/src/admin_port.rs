@@ -4,10 +4,11 @@ use crate::{
     config::{AdminAddress, Config},
     data_folder::ADMIN_FILE,
     owner_only,
+    users::{UserAnswer, UserCommand},
 };
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use bytes::Bytes;
-use http_body_util::{BodyExt as _, Empty, Limited};
+use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::{
     Method, Request, Response,
     body::Incoming,
@@ -91,6 +92,15 @@ impl AdminPort {
     }
 
     async fn send(&self, method: Method, path: &str) -> Result<Response<Incoming>> {
+        self.send_with(method, path, Bytes::new()).await
+    }
+
+    async fn send_with(
+        &self,
+        method: Method,
+        path: &str,
+        body: Bytes,
+    ) -> Result<Response<Incoming>> {
         let silent = |place: String| move || format!("the admin port {place} does not answer");
         let (mut sender, host) = match &self.place {
             Place::Unix(path) => {
@@ -121,12 +131,23 @@ impl AdminPort {
         if let Some(token) = &self.token {
             request = request.header(AUTHORIZATION, format!("Bearer {token}"));
         }
-        Ok(sender.send_request(request.body(Empty::<Bytes>::new())?).await?)
+        Ok(sender.send_request(request.body(Full::new(body))?).await?)
     }
 
     /// What it answers to a path.
     pub async fn ask(&self, method: Method, path: &str) -> Result<String> {
-        let response = self.send(method, path).await?;
+        self.answer(path, self.send(method, path).await?).await
+    }
+
+    /// Has the gateway change its users, or say what they are.
+    pub async fn tell_users(&self, command: &UserCommand) -> Result<UserAnswer> {
+        let path = "/users";
+        let body = Bytes::from(serde_json::to_vec(command)?);
+        let answer = self.answer(path, self.send_with(Method::POST, path, body).await?).await?;
+        serde_json::from_str(&answer).context("the gateway's answer")
+    }
+
+    async fn answer(&self, path: &str, response: Response<Incoming>) -> Result<String> {
         let status = response.status();
         let body = Limited::new(response.into_body(), ANSWER_MAX).collect().await;
         let body = body.map_err(|error| anyhow::anyhow!("{path}: {error}"))?.to_bytes();
@@ -194,7 +215,7 @@ impl AdminPort {
 /// HTTP on a connection.
 async fn spoken(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-) -> Result<SendRequest<Empty<Bytes>>> {
+) -> Result<SendRequest<Full<Bytes>>> {
     let (sender, connection) = handshake(TokioIo::new(stream)).await?;
     ripstop_host::spawn(connection);
     Ok(sender)

@@ -191,6 +191,7 @@ pub async fn assemble_over(
         hot.extend(seen);
         rosters.push(roster);
         settings.packs.insert(id, pool.packs.clone());
+        settings.classes.extend(pool.storage_class.clone().map(|class| (class, id)));
         bucket_pools.extend(pool.buckets.iter().map(|bucket| (bucket.clone(), id)));
         pools.push((pool.name.clone(), built));
     }

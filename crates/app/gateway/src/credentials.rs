@@ -130,7 +130,8 @@ fn unreadable(file: &Path, text: &str, error: &toml::de::Error) -> anyhow::Error
     )
 }
 
-fn check(access_key: &str, secret_key: &str) -> Result<()> {
+/// Refuses what can be no key.
+pub(crate) fn check(access_key: &str, secret_key: &str) -> Result<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if !(3..=128).contains(&access_key.len()) || !access_key.chars().all(plain) {
         bail!("an access key must be 3 to 128 letters, digits, '-', '_' or '.'");
@@ -141,11 +142,16 @@ fn check(access_key: &str, secret_key: &str) -> Result<()> {
     Ok(())
 }
 
-fn generate(file: &Path) -> Result<(String, Zeroizing<String>)> {
+/// A new access key and its secret.
+pub(crate) fn draw() -> (String, Zeroizing<String>) {
     let mut random = Zeroizing::new([0; 28]);
     ripstop_host::fill(&mut *random);
     let access_key = format!("RS{}", hex::encode_upper(&random[..9]));
-    let secret_key = Zeroizing::new(hex::encode(&random[9..]));
+    (access_key, Zeroizing::new(hex::encode(&random[9..])))
+}
+
+fn generate(file: &Path) -> Result<(String, Zeroizing<String>)> {
+    let (access_key, secret_key) = draw();
     let at = || format!("credentials {}", file.display());
     let mut out =
         OpenOptions::new().write(true).create_new(true).mode(0o600).open(file).with_context(at)?;

@@ -37,6 +37,7 @@ mod socket;
 mod store_key;
 mod telemetry;
 mod tiers;
+mod users;
 mod watch;
 mod webhook;
 
@@ -53,4 +54,7 @@ pub use reload::Reread;
 pub use serve::{Gateway, Signals, Start, log_as, serve};
 pub use store_key::{KeyFile, StoreKeys, copy as copy_key, keys_of, note_keys, reading_seals};
 pub use telemetry::Telemetry;
+pub use users::{
+    KeyShown, PolicyShown, UserAnswer, UserCommand, UserShown, UsersFile, read_secret, write_keys,
+};
 pub use watch::{Unwatched, VERSION, Watch};

@@ -41,6 +41,7 @@ impl Ports {
             names: config.admin_names.clone(),
             token: token.map(AdminToken::new),
             tls: load(config.admin_tls.as_ref(), Tls::load_http1)?,
+            is_private: matches!(config.admin, AdminAddress::Unix(_)),
             ..AdminSettings::default()
         };
         let kv = match &config.kv {

@@ -9,6 +9,7 @@ use crate::{
     object_keys::read_ring,
     owner_only,
     planning::{PlannedPool, Planning, StartPlanning},
+    users::UsersFile,
 };
 use anyhow::{Context as _, Result, bail};
 use ripstop_gateway::Placement;
@@ -58,6 +59,8 @@ pub(crate) struct Reload {
 #[derive(Debug)]
 struct Now {
     config: Config,
+    /// Whom the credentials' own file lets in.
+    credentials: Credentials,
     numbers: TenantNumbers,
     /// Of the pools that plan themselves, by name.
     planners: BTreeMap<String, Arc<dyn Planning>>,
@@ -81,6 +84,7 @@ impl Reload {
         let keyring = Keyring::default();
         let now = Now {
             config: config.clone(),
+            credentials: Credentials::new(),
             numbers: TenantNumbers::default(),
             planners: BTreeMap::new(),
         };
@@ -157,8 +161,7 @@ impl Reload {
     pub(crate) fn reload(&self) -> Result<String> {
         let read = (self.reread)()?;
         let credentials = credentials::reload(&read.credentials)?;
-        let same = self.keyring.credentials().grant_the_same_as(&credentials);
-        let rights = if same { "" } else { ", rights have changed" };
+        let before = self.keyring.credentials();
         let tenants = read.tenants.len();
         let (adopted, changed) = {
             let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
@@ -180,12 +183,38 @@ impl Reload {
         if let Some((served, read)) = admitted {
             served.replace(&read);
         }
+        let same = before.grant_the_same_as(&self.keyring.credentials());
+        let rights = if same { "" } else { ", rights have changed" };
         Ok(format!("credentials and {tenants} tenants are in force{rights}{changed}{rest}"))
     }
 
+    /// Reads users, keys and policies again that are managed by commands. A tenant's key that is
+    /// gone stands in nobody's way here: it must not come in any more.
+    pub(crate) fn refresh_users(&self) -> Result<()> {
+        let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut credentials = now.credentials.clone();
+        UsersFile::of(&now.config).read()?.let_in(&mut credentials).context("users")?;
+        for tenant in &now.config.tenants {
+            for key in &tenant.access_keys {
+                if !credentials.assign(key, now.numbers.of(tenant)) {
+                    tracing::warn!(tenant = tenant.name, key, "the tenant's key is gone");
+                }
+            }
+        }
+        self.keyring.replace(credentials);
+        Ok(())
+    }
+
+    /// The file of users that are managed by commands.
+    pub(crate) fn users(&self) -> UsersFile {
+        UsersFile::of(&self.now.lock().unwrap_or_else(PoisonError::into_inner).config)
+    }
+
     /// Puts `config` into force; `read` says which of its pools the file still has.
-    fn enforce(&self, config: Config, read: &Config, mut credentials: Credentials) -> Result<()> {
+    fn enforce(&self, config: Config, read: &Config, of_file: Credentials) -> Result<()> {
         let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut credentials = of_file.clone();
+        UsersFile::of(&config).read()?.let_in(&mut credentials).context("users")?;
         let mut numbers = now.numbers.clone();
         numbers.add(&config.tenants);
         for tenant in &config.tenants {
@@ -230,6 +259,7 @@ impl Reload {
         self.memory.divide(&claims(&config, &numbers));
         self.store.set_quotas(config.quotas.clone());
         self.keyring.replace(credentials);
+        now.credentials = of_file;
         (now.config, now.numbers) = (config, numbers);
         Ok(())
     }

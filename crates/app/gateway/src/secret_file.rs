@@ -15,6 +15,11 @@ const FILE_LEN_MAX: u64 = 64 << 10;
 
 /// What is in it, if it is there.
 pub(crate) fn read(path: &Path) -> Result<Option<Zeroizing<String>>> {
+    read_up_to(path, FILE_LEN_MAX)
+}
+
+/// The same of one that may have so many bytes.
+pub(crate) fn read_up_to(path: &Path, len_max: u64) -> Result<Option<Zeroizing<String>>> {
     let at = || format!("key {}", path.display());
     let opened = match File::open(path) {
         Ok(opened) => opened,
@@ -30,12 +35,12 @@ pub(crate) fn read(path: &Path) -> Result<Option<Zeroizing<String>>> {
             mode & 0o777
         );
     }
-    if metadata.len() > FILE_LEN_MAX {
-        bail!("{} is longer than {FILE_LEN_MAX} bytes", at());
+    if metadata.len() > len_max {
+        bail!("{} is longer than {len_max} bytes", at());
     }
     // Room for all of it from the start: a text that moves as it grows leaves copies behind.
     let mut text = Zeroizing::new(String::with_capacity(metadata.len() as usize + 1));
-    opened.take(FILE_LEN_MAX).read_to_string(&mut text).with_context(at)?;
+    opened.take(len_max).read_to_string(&mut text).with_context(at)?;
     Ok(Some(text))
 }
 

@@ -16,6 +16,7 @@ use crate::{
     scrub,
     telemetry::{Telemetry, append_task_logs},
     tiers,
+    users::UserCommand,
     watch::VERSION,
     webhook,
 };
@@ -26,7 +27,14 @@ use ripstop_recording::{Recorder, RecorderSettings};
 use ripstop_roster::TaskLogFile;
 use ripstop_s3::{EncryptionSettings, Webhooks};
 use ripstop_telemetry::{Admin, NamedTier, init_logs, serve_admin};
-use std::{fmt, fs, io::IsTerminal as _, net::SocketAddr, path::PathBuf, sync::Arc, time::Instant};
+use std::{
+    fmt, fs,
+    io::IsTerminal as _,
+    net::SocketAddr,
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -168,6 +176,7 @@ impl Gateway {
         reload.renew_with(ports.all_tls());
         reload.admit_with(ports.kv.as_ref().and_then(|kv| kv.settings.users.clone()));
         let reloading = ripstop_host::spawn(reload_when_told(reload.clone(), signals.reload));
+        let users = ripstop_host::spawn(take_users(reload.clone()));
         let tiers = named_tiers(&assembly, ports.kv.as_ref(), &telemetry);
         let desk = desk(&assembly, &telemetry, &reload, self.started, tiers);
         let scrubbing = scrub::spawn(assembly.catalog.embedded(), config.catalog_scrub_every);
@@ -206,6 +215,7 @@ impl Gateway {
         }
         scrubbing.abort();
         reloading.abort();
+        users.abort();
         assembly.settle(config.stop_within.saturating_sub(ripstop_host::since(stopped))).await;
         if let Some(recorder) = recorder {
             recorder.finish();
@@ -251,6 +261,7 @@ fn desk(
         reload: Some(reload_of(reload.clone())),
         catalog: assembly.catalog.embedded().cloned(),
         keys: Some(keys_of(reload.clone())),
+        users: Some(users_of(reload.clone())),
         tiers,
     }
 }
@@ -264,6 +275,50 @@ async fn reload_when_told(reload: Arc<Reload>, told: Arc<Notify>) {
             Err(error) => tracing::error!("not reloaded: {error:#}"),
         }
     }
+}
+
+/// How often the file of users is looked at: a key that is taken away there lets nobody in for
+/// longer.
+const USERS_LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Takes users, keys and policies whenever their file is another one.
+async fn take_users(reload: Arc<Reload>) {
+    let mut seen = None;
+    loop {
+        let reload = reload.clone();
+        let look = move || {
+            let stamp = reload.users().stamp();
+            if stamp != seen {
+                match reload.refresh_users() {
+                    Ok(()) => tracing::info!("users, keys and policies are taken as they are now"),
+                    Err(error) => tracing::error!("users stay as they were: {error:#}"),
+                }
+            }
+            stamp
+        };
+        seen = ripstop_host::spawn_blocking(look).await.unwrap_or(seen);
+        tokio::time::sleep(USERS_LOOK_EVERY).await;
+    }
+}
+
+/// What the admin port calls to have users changed.
+fn users_of(reload: Arc<Reload>) -> ripstop_telemetry::ChangeUsers {
+    Arc::new(move |command| {
+        let reload = reload.clone();
+        Box::pin(async move {
+            let carry_out = move || {
+                let command: UserCommand = serde_json::from_slice(&command)
+                    .map_err(|_| anyhow::anyhow!("the body is no command about users"))?;
+                let told = format!("{command:?}");
+                let answer = reload.users().carry_out(command)?;
+                reload.refresh_users()?;
+                tracing::info!(command = told, "users");
+                anyhow::Ok(serde_json::to_string(&answer)?)
+            };
+            let done = ripstop_host::spawn_blocking(carry_out).await;
+            done.map_err(|_| "it broke off".to_owned())?.map_err(|error| format!("{error:#}"))
+        })
+    })
 }
 
 /// Puts together what serves, and what watches it.
@@ -339,6 +394,7 @@ fn s3_settings(
             keys: assembly.object_keys.clone(),
             default: config.encryption.clone(),
         },
+        storage_classes: assembly.store.storage_classes().map(str::to_owned).collect(),
         ..ripstop_s3::FrontSettings::default()
     }
 }

@@ -21,6 +21,8 @@ pub enum Fact {
     SecureTransport,
     /// `aws:SourceIp`.
     SourceIp,
+    /// `aws:TokenIssueTime`, as seconds since 1970 or as ISO 8601.
+    TokenIssueTime,
     /// `aws:userid`.
     UserId,
     /// `aws:username`.
@@ -108,7 +110,7 @@ const KEYS: &[(&str, Of, Fact)] = &[
     ("aws:sourceorgid", Of::All, Fact::Never),
     ("aws:sourcevpc", Of::All, Fact::Never),
     ("aws:sourcevpce", Of::All, Fact::Never),
-    ("aws:tokenissuetime", Of::All, Fact::Never),
+    ("aws:tokenissuetime", Of::All, Fact::TokenIssueTime),
     ("aws:useragent", Of::All, Fact::Header("user-agent")),
     ("aws:userid", Of::All, Fact::UserId),
     ("aws:username", Of::All, Fact::Username),

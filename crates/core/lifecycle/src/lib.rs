@@ -1,7 +1,8 @@
 //! What becomes due of a bucket's objects, versions and uploads by its rules, and when.
 //!
 //! [`Rules`] are data, and [`Rules::removal`] is a function of them and of what is known of a
-//! version ([`View`]): it says which rule removes it, and when. It deliberately knows nothing of
+//! version ([`View`]): it says which rule removes it, and when; [`Rules::relocation`], to which
+//! class of storage one moves it. It deliberately knows nothing of
 //! documents, catalogs and clocks: who asks compares the time, and does what is due.
 //!
 //! ```
@@ -37,6 +38,7 @@ mod rule;
 mod succession;
 #[cfg(test)]
 mod tests;
+mod transition;
 mod view;
 
 pub use day::Day;
@@ -44,4 +46,5 @@ pub use due::Removal;
 pub use filter::Filter;
 pub use rule::{Due, Expiration, LifecycleRule, Noncurrent, Rules};
 pub use succession::{Shown, Succession};
+pub use transition::{MOVED_LEN_MIN, Relocation, Sizes, Transition};
 pub use view::{Standing, View};

@@ -1,4 +1,4 @@
-use crate::Filter;
+use crate::{Filter, Sizes, Transition};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -42,32 +42,58 @@ pub struct LifecycleRule {
     pub expiration: Option<Expiration>,
     /// What it removes of other versions.
     pub noncurrent: Option<Noncurrent>,
+    /// To which classes of storage it moves what keys stand for.
+    pub transitions: Vec<Transition<Due>>,
+    /// To which it moves other versions.
+    pub noncurrent_transitions: Vec<Transition<Noncurrent>>,
     /// How many days after they began uploads end that nobody completed, at the end of that day; at
     /// least one.
     pub uploads_after_days: Option<u32>,
 }
 
+impl LifecycleRule {
+    /// Whether it moves anything.
+    fn moves(&self) -> bool {
+        !(self.transitions.is_empty() && self.noncurrent_transitions.is_empty())
+    }
+}
+
 /// A bucket's rules, in their order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Rules(Vec<LifecycleRule>);
+pub struct Rules {
+    rules: Vec<LifecycleRule>,
+    sizes: Sizes,
+}
 
 impl Rules {
     /// These.
     pub const fn new(rules: Vec<LifecycleRule>) -> Self {
-        Self(rules)
+        Self { rules, sizes: Sizes::AllClasses }
+    }
+
+    /// The same, moving objects of these sizes where a rule does not ask for any.
+    #[must_use]
+    pub fn with_sizes(self, sizes: Sizes) -> Self {
+        Self { sizes, ..self }
+    }
+
+    /// Which sizes of objects are moved where a rule does not ask for any.
+    pub(crate) const fn sizes(&self) -> Sizes {
+        self.sizes
     }
 
     /// Those that are followed.
     pub(crate) fn followed(&self) -> impl Iterator<Item = &LifecycleRule> {
-        self.0.iter().filter(|rule| rule.is_enabled)
+        self.rules.iter().filter(|rule| rule.is_enabled)
     }
 
-    /// What the keys of all objects begin with that a rule which is followed removes; `None` if
-    /// none removes any.
+    /// What the keys of all objects begin with that a rule which is followed removes or moves;
+    /// `None` if none does so with any.
     pub fn prefix_of_objects(&self) -> Option<&str> {
-        common_prefix(
-            self.followed().filter(|it| it.expiration.is_some() || it.noncurrent.is_some()),
-        )
+        let is_about = |rule: &&LifecycleRule| {
+            rule.expiration.is_some() || rule.noncurrent.is_some() || rule.moves()
+        };
+        common_prefix(self.followed().filter(is_about))
     }
 
     /// The same of uploads.

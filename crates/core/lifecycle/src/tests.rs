@@ -1,6 +1,6 @@
 use crate::{
-    Day, Due, Expiration, Filter, LifecycleRule, Noncurrent, Removal, Rules, Shown, Standing,
-    Succession, View,
+    Day, Due, Expiration, Filter, LifecycleRule, MOVED_LEN_MIN, Noncurrent, Removal, Rules, Shown,
+    Sizes, Standing, Succession, Transition, View,
 };
 use alloc::{borrow::ToOwned, string::String, vec, vec::Vec};
 use proptest::prelude::*;
@@ -118,6 +118,76 @@ fn versions_stand_as_those_before_and_after_them_say() {
     assert_eq!(all, expected);
 }
 
+fn moving(id: &str, to: &[(&str, u32)]) -> LifecycleRule {
+    let transition = |(class, days): &(&str, u32)| Transition {
+        class: (*class).to_owned(),
+        when: Due::AfterDays(*days),
+    };
+    LifecycleRule { transitions: to.iter().map(transition).collect(), ..rule(id, "") }
+}
+
+const CLASSES: [&str; 3] = ["STANDARD_IA", "WARM", "GLACIER"];
+
+/// Where an object of a class goes by these rules, so many days after it was written.
+fn goes(rules: &Rules, len: u64, class: &str, days: u64) -> Option<String> {
+    let view = View { len, ..view("k", Standing::Latest) };
+    let when = (Day::STANDARD, days * DAY_MS);
+    rules.relocation(&view, class, &CLASSES, when).map(|found| found.class.to_owned())
+}
+
+#[test]
+fn objects_are_moved_on_as_days_pass_and_never_back() {
+    let rules = Rules::new(vec![
+        moving("1", &[("STANDARD_IA", 30), ("GLACIER", 90)]),
+        moving("2", &[("WARM", 60), ("NONE", 0)]),
+    ]);
+    let goes = |class, days| goes(&rules, MOVED_LEN_MIN, class, days);
+    assert_eq!(goes("", 30), None, "the day it was written is not over");
+    assert_eq!(goes("", 31).as_deref(), Some("STANDARD_IA"));
+    assert_eq!(goes("STANDARD_IA", 31), None);
+    assert_eq!(goes("STANDARD_IA", 61).as_deref(), Some("WARM"));
+    assert_eq!(goes("", 91).as_deref(), Some("GLACIER"), "what came between is passed over");
+    assert_eq!(goes("GLACIER", 1000), None);
+    assert_eq!(goes("GONE", 31).as_deref(), Some("STANDARD_IA"), "of a class that is no more");
+    let off = LifecycleRule { is_enabled: false, ..moving("off", &[("WARM", 0)]) };
+    assert_eq!(Rules::new(vec![off]).prefix_of_objects(), None);
+    assert_eq!(rules.prefix_of_objects(), Some(""));
+}
+
+#[test]
+fn short_objects_stay_unless_their_rule_or_the_class_says_otherwise() {
+    let rules = || Rules::new(vec![moving("1", &[("WARM", 0), ("GLACIER", 5)])]);
+    let short = MOVED_LEN_MIN - 1;
+    assert_eq!(goes(&rules(), short, "", 9), None);
+    assert_eq!(goes(&rules(), MOVED_LEN_MIN, "", 1).as_deref(), Some("WARM"));
+    let varying = rules().with_sizes(Sizes::ByClass);
+    assert_eq!(goes(&varying, short, "", 1), None);
+    assert_eq!(goes(&varying, 0, "", 9).as_deref(), Some("GLACIER"));
+    let filter = Filter { longer_than: Some(9), ..Filter::default() };
+    let asked = Rules::new(vec![LifecycleRule { filter, ..moving("1", &[("WARM", 0)]) }]);
+    assert_eq!(goes(&asked, 10, "", 1).as_deref(), Some("WARM"));
+    assert_eq!(goes(&asked, 9, "", 1), None);
+}
+
+#[test]
+fn other_versions_are_moved_by_rules_of_their_own_but_for_those_that_are_kept() {
+    let when = Noncurrent { after_days: 2, kept: 1 };
+    let noncurrent_transitions = vec![Transition { class: "WARM".into(), when }];
+    let rule = LifecycleRule { noncurrent_transitions, ..moving("1", &[("GLACIER", 0)]) };
+    let rules = Rules::new(vec![rule]);
+    let goes = |since_days: u64, later, days: u64| {
+        let standing = Standing::Noncurrent { since_ms: since_days * DAY_MS, later };
+        let view = View { len: MOVED_LEN_MIN, ..view("k", standing) };
+        let found = rules.relocation(&view, "", &CLASSES, (Day::STANDARD, days * DAY_MS));
+        found.map(|found| found.class)
+    };
+    assert_eq!(goes(3, 1, 4), None);
+    assert_eq!(goes(3, 1, 5), Some("WARM"));
+    assert_eq!(goes(3, 0, 9), None, "the latest of them is kept");
+    let lone = View { len: MOVED_LEN_MIN, ..view("k", Standing::LoneMarker) };
+    assert_eq!(rules.relocation(&lone, "", &CLASSES, (Day::STANDARD, u64::MAX)), None);
+}
+
 fn any_rule() -> impl Strategy<Value = LifecycleRule> {
     let when = prop_oneof![
         (1..9_u32).prop_map(Due::AfterDays),
@@ -146,6 +216,7 @@ fn any_rule() -> impl Strategy<Value = LifecycleRule> {
                     expiration,
                     noncurrent,
                     uploads_after_days: days,
+                    ..LifecycleRule::default()
                 }
             },
         )

@@ -173,6 +173,10 @@ pub struct Attributes {
     /// granted.
     #[serde(skip)]
     pub grants: String,
+    /// The class of storage that it is in: another pool than its bucket's. Empty for S3's
+    /// `STANDARD`, the bucket's own.
+    #[serde(skip)]
+    pub storage_class: String,
     /// What a newer program wrote of it.
     #[serde(skip)]
     pub unknown: Unknown,

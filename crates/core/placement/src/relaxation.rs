@@ -24,6 +24,17 @@ const SOFTNESS_START: f64 = 1e-2;
 /// Updates of the prices of capacities at most, once all else has settled.
 const UPDATES_MAX: usize = 100;
 
+/// A sweep that takes less than this part of its gap off the objective is slow: where nodes are
+/// nearly full the objective bends so steeply that blocks hardly move one by one, …
+const SLOW: f64 = 0.02;
+
+/// … so that steps of all blocks together must do it. Each slow sweep divides by this what those
+/// must be able to gain before they are worth their time, down to [`EAGER_MIN`] of it.
+const EAGER: f64 = 10.0;
+
+/// See [`EAGER`].
+const EAGER_MIN: f64 = 1e-6;
+
 /// Steps between the placements a block has, for each new one.
 const CORRECTIONS: usize = 3;
 
@@ -133,7 +144,7 @@ impl<'a> Relaxation<'a> {
     pub(crate) fn run(&mut self, tolerance: f64) -> bool {
         let capped = self.field.limited() && self.field.goal == Goal::Latency;
         let mut softness = if capped { SOFTNESS_START } else { 0.0 };
-        let mut updates = 0;
+        let (mut updates, mut eager, mut before) = (0, 1.0, f64::INFINITY);
         for _ in 0..SWEEPS_MAX {
             if capped {
                 self.field.soften(softness * self.field.value().abs());
@@ -141,7 +152,11 @@ impl<'a> Relaxation<'a> {
             self.sweep();
             let value = self.field.value().abs();
             let gain = (0.6 * self.gap.min(tolerance * value)).max(0.05 * self.gap);
-            correct(&mut self.blocks.blocks, &mut self.field, &mut self.stepper, gain);
+            let slow = before - value < SLOW * self.gap;
+            eager =
+                if slow { f64::max(eager / EAGER, EAGER_MIN) } else { f64::min(3.0 * eager, 1.0) };
+            before = value;
+            correct(&mut self.blocks.blocks, &mut self.field, &mut self.stepper, eager * gain);
             self.recount();
             let done = self.gap <= tolerance.max(softness) * value.max(1e-300);
             if !capped && (done || (self.field.goal != Goal::Latency && value < 1e-18)) {

@@ -231,6 +231,18 @@ fn equal_problems_have_equal_plans_and_no_requests_cost_money_only() {
     assert!(solve(&problem, None).unwrap().money <= 0.0);
 }
 
+/// Where the objective bends steeply, blocks that move one by one get nowhere: without steps of all
+/// together this takes minutes even in a release build.
+#[test]
+fn nodes_that_are_nearly_full_are_planned_too() {
+    let mut dice = Dice::new(4);
+    let files: Vec<u64> = (0..165).map(|at| [1, 40, 900][at % 3]).collect();
+    let problem = random(&mut dice, 22, 4, &files, 0.9975);
+    let plan = solve(&problem, None).unwrap();
+    check(&problem, &plan);
+    assert!(plan.certificate.gap() < 0.05, "{:?}", plan.certificate);
+}
+
 #[test]
 fn replicas_need_no_z() {
     let mut problem = testbed::problem(100, 2.0);

@@ -38,6 +38,8 @@ pub struct ListedObject {
     pub etag: String,
     /// The function of its checksum, and whether that is composite.
     pub checksum: Option<(ChecksumAlgorithm, bool)>,
+    /// Its class of storage; empty for the standard one.
+    pub storage_class: String,
 }
 
 impl ListedObject {
@@ -49,6 +51,7 @@ impl ListedObject {
             modified_ms: object.modified_ms,
             etag: object.attributes.etag.clone(),
             checksum: checksum.map(|checksum| (checksum.algorithm, checksum.composite)),
+            storage_class: object.attributes.storage_class.clone(),
         }
     }
 }
@@ -79,13 +82,21 @@ pub struct ListedUpload {
     pub created_ms: u64,
     /// The checksum function of its parts, and whether the object's is composite.
     pub checksum: Option<(ChecksumAlgorithm, bool)>,
+    /// The object's class of storage; empty for the standard one.
+    pub storage_class: String,
 }
 
 impl ListedUpload {
     /// What a listing shows of `upload`.
     pub fn of(upload: &Upload) -> Self {
-        let Upload { id, key, created_ms, checksum, .. } = upload;
-        Self { id: id.clone(), key: key.clone(), created_ms: *created_ms, checksum: *checksum }
+        let Upload { id, key, created_ms, checksum, attributes, .. } = upload;
+        Self {
+            id: id.clone(),
+            key: key.clone(),
+            created_ms: *created_ms,
+            checksum: *checksum,
+            storage_class: attributes.storage_class.clone(),
+        }
     }
 }
 

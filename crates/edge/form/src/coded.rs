@@ -113,6 +113,7 @@ impl Record for Attributes {
         }
         to.text(18, &self.owner);
         to.text(19, &self.grants);
+        to.text(22, &self.storage_class);
         to.unknown(&self.unknown);
     }
 
@@ -144,6 +145,7 @@ impl Record for Attributes {
             15 => self.encryption = Some(Box::new(from.record()?)),
             18 => self.owner = from.text()?.into(),
             19 => self.grants = from.text()?.into(),
+            22 => self.storage_class = from.text()?.into(),
             _ => return Ok(false),
         }
         Ok(true)

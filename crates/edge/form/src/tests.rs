@@ -363,3 +363,13 @@ fn every_function_of_checksums_is_written_as_its_number_and_read_again() {
         assert_eq!(read, Some(algorithm), "{number}");
     }
 }
+
+#[test]
+fn a_class_of_storage_is_written_as_ever_and_none_is_not_written() {
+    use ripstop_object::Attributes;
+    let attributes = Attributes { storage_class: "COLD".into(), ..Attributes::default() };
+    let written = encode(&attributes, Vec::new());
+    assert_eq!(written, [0xbf, 22, 0x64, b'C', b'O', b'L', b'D', 0xff]);
+    assert_eq!(decode(&written), Ok(attributes));
+    assert_eq!(encode(&Attributes::default(), Vec::new()), [0xbf, 0xff]);
+}

@@ -36,8 +36,13 @@ pub enum Resource<'a> {
 
 /// Whether the credentials let `principal` do this. Looks at nothing but names, so the answer is
 /// the same whether what they name is there or not. What owners of buckets let it do is another
-/// matter.
+/// matter; and where policies say what it may do, names alone do not.
 pub fn allows(principal: &Principal, action: Privilege, resource: &Resource<'_>) -> bool {
+    !principal.is_judged() && rights_allow(principal, action, resource)
+}
+
+/// The same by its rights alone: a session's policy may leave less of it.
+pub fn rights_allow(principal: &Principal, action: Privilege, resource: &Resource<'_>) -> bool {
     let rights = principal.rights();
     if rights.is_administrator() {
         return true;

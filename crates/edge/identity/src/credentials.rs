@@ -1,6 +1,10 @@
 use crate::{Principal, Rights, RightsError};
 use ripstop_model::TenantId;
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap},
+    fmt,
+    sync::Arc,
+};
 use zeroize::Zeroizing;
 
 /// Who may come in, and what they may do there: access keys, each with its secret, its tenant and
@@ -9,6 +13,8 @@ use zeroize::Zeroizing;
 #[derive(Clone, Default)]
 pub struct Credentials {
     keys: HashMap<Arc<str>, Key>,
+    /// Users who may have no key.
+    users: BTreeSet<Arc<str>>,
     unsigned: Arc<Rights>,
 }
 
@@ -49,6 +55,11 @@ impl Credentials {
     pub fn call(&mut self, access_key: impl AsRef<str>, name: &str) -> bool {
         let key = self.keys.get_mut(access_key.as_ref());
         key.map(|key| key.name = name.into()).is_some()
+    }
+
+    /// Says that there is a user of this name, who may have no key.
+    pub fn name_user(&mut self, name: &str) {
+        self.users.insert(name.into());
     }
 
     /// Whose requests those signed with `access_key` are; anybody's if this is never said. Whether
@@ -100,7 +111,9 @@ impl Credentials {
             names.sort_unstable();
             names.into_iter().map(|name| (of_key(&name), name)).collect()
         };
-        self.unsigned == other.unsigned && rights(self) == rights(other)
+        self.unsigned == other.unsigned
+            && self.users == other.users
+            && rights(self) == rights(other)
     }
 
     /// Whether an access key may come in.
@@ -110,7 +123,9 @@ impl Credentials {
 
     /// Whether an access key is called so, or a user whom one belongs to.
     pub fn know_user(&self, name: &str) -> bool {
-        self.knows(name) || self.keys.values().any(|key| &*key.name == name)
+        self.knows(name)
+            || self.users.contains(name)
+            || self.keys.values().any(|key| &*key.name == name)
     }
 
     /// Whether a user with an account of its own is called so.

@@ -3,7 +3,7 @@
 //! [`Credentials`] hold access keys with their secrets, tenants and [`Rights`]; a [`Keyring`] is
 //! the credentials in force, which can be exchanged while requests run. A front door verifies who
 //! asks, gets the [`Principal`] from the credentials, and asks [`allows`] once for each thing that
-//! is to be done.
+//! is to be done. What policies say is asked where a request's circumstances are known.
 //!
 //! It deliberately knows no protocol: no signatures, no HTTP, no names of operations, nor which
 //! buckets there are. So the answer for a bucket that is not there is the same as for one that is.
@@ -30,11 +30,13 @@ mod keyring;
 mod pattern;
 mod principal;
 mod rights;
+mod session;
 
-pub use action::{Privilege, Resource, allows};
+pub use action::{Privilege, Resource, allows, rights_allow};
 pub use credentials::Credentials;
 pub use error::{RULES_MAX, RightsError};
 pub use keyring::Keyring;
 pub use pattern::BucketPattern;
 pub use principal::Principal;
-pub use rights::{BucketRights, Right, Rights};
+pub use rights::{BucketRights, Right, Rights, UserPolicy};
+pub use session::TemporarySession;

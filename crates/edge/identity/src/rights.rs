@@ -1,5 +1,6 @@
 use crate::{BucketPattern, RULES_MAX, RightsError};
-use std::{collections::BTreeSet, fmt, str::FromStr};
+use ripstop_access::PolicyDocument;
+use std::{collections::BTreeSet, fmt, str::FromStr, sync::Arc};
 
 /// What can be given for a bucket.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -57,26 +58,43 @@ impl BucketRights {
     }
 }
 
-/// What a principal may do: everything, what its rules say together, or what the owners of buckets
-/// let it.
-#[derive(Clone, PartialEq, Eq, Default)]
+/// A policy that says what users may do to whom it is attached.
+#[derive(Clone, PartialEq, Debug)]
+pub struct UserPolicy {
+    /// What it is called.
+    pub name: Arc<str>,
+    /// What it says.
+    pub document: PolicyDocument,
+}
+
+/// What a principal may do: everything, what its rules say together, what the owners of buckets let
+/// it, or what policies say that are attached to it.
+#[derive(Clone, PartialEq, Default)]
 pub struct Rights {
     is_administrator: bool,
     is_user: bool,
     /// Sorted, so that equal rights are equal.
     rules: Vec<BucketRights>,
+    /// None where the rest says it.
+    policies: Option<Arc<[Arc<UserPolicy>]>>,
 }
 
 impl Rights {
     /// Everything.
     pub const fn administrator() -> Self {
-        Self { is_administrator: true, is_user: false, rules: Vec::new() }
+        Self { is_administrator: true, is_user: false, rules: Vec::new(), policies: None }
     }
 
     /// Those of a user with an account of its own: to make buckets, which it then owns. What else
     /// it may do is for the owners of buckets to say.
     pub const fn user() -> Self {
-        Self { is_administrator: false, is_user: true, rules: Vec::new() }
+        Self { is_administrator: false, is_user: true, rules: Vec::new(), policies: None }
+    }
+
+    /// What these policies say together, in the buckets of the store's account; in those of others,
+    /// as far as they are let in there too.
+    pub fn by_policies(policies: Vec<Arc<UserPolicy>>) -> Self {
+        Self { policies: Some(policies.into()), ..Self::default() }
     }
 
     /// Nothing.
@@ -90,7 +108,7 @@ impl Rights {
             return Err(RightsError::Rules { rules: rules.len() });
         }
         rules.sort_unstable();
-        Ok(Self { is_administrator: false, is_user: false, rules })
+        Ok(Self { rules, ..Self::default() })
     }
 
     /// Whether they are all there are.
@@ -106,6 +124,11 @@ impl Rights {
     /// The rules; none of an administrator or a user.
     pub fn rules(&self) -> &[BucketRights] {
         &self.rules
+    }
+
+    /// The policies, of whom they say what it may do.
+    pub const fn policies(&self) -> Option<&Arc<[Arc<UserPolicy>]>> {
+        self.policies.as_ref()
     }
 
     /// Whether something may be done in a bucket, whatever it is.
@@ -125,7 +148,7 @@ impl Rights {
     pub(crate) fn check_unsigned(&self) -> Result<(), RightsError> {
         let owning = self.rules.iter().find(|rule| rule.rights.contains(&Right::Owner));
         match owning {
-            _ if self.is_administrator || self.is_user => {
+            _ if self.is_administrator || self.is_user || self.policies.is_some() => {
                 Err(RightsError::UnsignedOwner { buckets: "*".into() })
             }
             Some(rule) => Err(RightsError::UnsignedOwner { buckets: rule.buckets.to_string() }),
@@ -141,6 +164,9 @@ impl fmt::Debug for Rights {
         }
         if self.is_user {
             return f.write_str("user");
+        }
+        if let Some(policies) = &self.policies {
+            return f.debug_list().entries(policies.iter().map(|policy| &policy.name)).finish();
         }
         let words =
             |rule: &BucketRights| rule.rights().map(Right::name).collect::<Vec<_>>().join("+");

@@ -1,10 +1,13 @@
-//! Removes what is due by buckets' rules: objects, versions, delete markers, uploads.
+//! Removes what is due by buckets' rules: objects, versions, delete markers, uploads; and brings
+//! versions to other classes of storage.
 //!
 //! Whatever is removed is removed on the condition that it is what was seen, and how it was seen:
 //! what was written since stays, and a version that became what its key stands for does too.
+//! Whatever is moved is moved on the condition that nobody wrote it since.
 
 mod counts;
 mod deed;
+mod moves;
 mod reader;
 mod walk;
 
@@ -23,7 +26,7 @@ use walk::Walk;
 
 /// How soon after the start rules are followed for the first time, at the latest.
 const FIRST_AFTER_MAX: Duration = Duration::from_mins(1);
-/// Removals each second at most.
+/// Removals each second at most; of versions that are moved, as many as have a second's bytes.
 const RATE_MAX: u64 = 1000;
 
 /// Follows the rules of all buckets, again and again.
@@ -51,15 +54,18 @@ impl Job for Following {
         let keeper = round.keeper()?;
         keeper.ages().add(&aged);
         if aged != Aged::default() {
-            let Aged { objects, versions, markers, uploads, skipped, failed } = aged;
+            let Aged { objects, versions, markers, uploads, moved, .. } = aged;
+            let Aged { moved_bytes, skipped, failed, .. } = aged;
             tracing::info!(
                 objects,
                 versions,
                 markers,
                 uploads,
+                moved,
+                moved_bytes,
                 skipped,
                 failed,
-                "removed what was due by buckets' rules"
+                "removed and moved what was due by buckets' rules"
             );
         }
         done
@@ -78,8 +84,8 @@ impl Keeper {
         round::begin_at(self, Pace::of(RATE_MAX), Following { rest, every, day, walk });
     }
 
-    /// Removes what is due at a time, in milliseconds since 1970, as fast as it goes; answers what
-    /// that was.
+    /// Removes and moves what is due at a time, in milliseconds since 1970, as fast as it goes;
+    /// answers what that was.
     pub async fn remove_due(
         &self,
         reader: LifecycleReader,

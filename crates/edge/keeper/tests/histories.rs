@@ -76,7 +76,8 @@ impl History {
         // Nothing waits for company but what is a batch; what is as short may be cleaned.
         let packs = PackSettings { below: 1000, ..PackSettings::default() };
         let packs = [(scene::POOL, packs)].into();
-        (StoreSettings { stripe_max: 4096, packs, ..store_settings() }, settings())
+        let classes = vec![(act::CLASS.to_owned(), scene::POOL)];
+        (StoreSettings { stripe_max: 4096, packs, classes, ..store_settings() }, settings())
     }
 
     /// Has one gateway do some things, or a part of them; answers of which names something may have

@@ -6,7 +6,7 @@
 mod action;
 
 use crate::{
-    error::{Code, Outcome},
+    error::{Code, Failure, Outcome},
     gate::{BucketAccess, Circumstances, Gate, KnownAccess, Need, Signing},
     op::{COPY_SOURCE, Row, S3Operation, Selector, Signer, copy_source, named_setting},
     tagging,
@@ -14,9 +14,13 @@ use crate::{
 };
 use action::{Sort, actions, of_object};
 use http::HeaderMap;
-use ripstop_identity::{Principal, Privilege, Resource, allows};
+use ripstop_access::S3Action;
+use ripstop_identity::{Principal, Privilege, Resource, rights_allow};
 use ripstop_store::Store;
 use std::{net::IpAddr, sync::Arc};
+
+/// What nobody is told who asks for what only the owner of a key may.
+const NOBODY: &str = "Anonymous users cannot invoke this API. Please authenticate.";
 
 /// Where what buckets say is looked up.
 #[derive(Clone, Copy)]
@@ -58,16 +62,23 @@ pub(crate) async fn check(
     let signed = principal.access_key().is_some();
     let may_send = match row.signer {
         Signer::Anybody => return Ok(Gate::new(principal, archive.store_account.clone())),
-        Signer::Key => signed,
+        Signer::Key | Signer::Caller => signed,
         Signer::KeyOrNobody | Signer::Form => true,
     };
     if !may_send {
-        return Err(Code::AccessDenied.into());
+        let is_of_service = target.bucket.is_none();
+        return Err(if is_of_service {
+            Code::AccessDenied.into()
+        } else {
+            Failure::new(Code::AccessDenied, NOBODY)
+        });
     }
     let mut gate = Gate::new(principal, archive.store_account.clone());
     let Some(bucket) = &target.bucket else {
-        let is_let = allows(&gate.principal, row.action, &Resource::Service);
-        return if is_let { Ok(gate) } else { Err(Code::AccessDenied.into()) };
+        let by_rights = rights_allow(&gate.principal, row.action, &Resource::Service);
+        gate.circumstances = gate.principal.is_judged().then(|| circumstances(request, archive));
+        gate.check_own(&of_service(row.action), by_rights)?;
+        return Ok(gate);
     };
     gate.access = archive.access(bucket).await?;
     let need = Need {
@@ -89,17 +100,19 @@ pub(crate) async fn check(
 /// Lets a request to the bucket that it names.
 fn enter(gate: &mut Gate, need: Need, request: Request<'_>, archive: Archive<'_>) -> Outcome<()> {
     let Request { row, target, query, headers, .. } = request;
-    let Some(access) = gate.access.clone() else { return without_bucket(gate, &need) };
-    // Its name is taken, which is for the operation to say.
-    if row.operation == S3Operation::CreateBucket {
-        return without_bucket(gate, &need);
+    if gate.principal.access_key().is_none() && !need.is_allowed_to(&gate.principal) {
+        refuse_nobody(row.operation, target)?;
     }
-    if gate.lets_plainly(&access, &need) {
-        return Ok(());
+    // Its name is taken, which is for the operation to say.
+    let access = gate.access.clone().filter(|_| row.operation != S3Operation::CreateBucket);
+    match &access {
+        Some(access) if gate.lets_plainly(access, &need) => return Ok(()),
+        None if !gate.principal.is_judged() => return gate.check_absent(&need),
+        Some(_) | None => {}
     }
     gate.circumstances = Some(circumstances(request, archive));
-    if row.operation == S3Operation::DeleteObjects {
-        return may_delete_any(gate, &access, need);
+    if let Some(access) = access.as_ref().filter(|_| row.operation == S3Operation::DeleteObjects) {
+        return may_delete_any(gate, access, need);
     }
     let sort = Sort {
         operation: row.operation,
@@ -108,7 +121,33 @@ fn enter(gate: &mut Gate, need: Need, request: Request<'_>, archive: Archive<'_>
         setting: named_setting(query).map(|setting| setting.name),
         headers,
     };
-    gate.decide(&access, Need { actions: actions(&sort), ..need })
+    let need = Need { actions: actions(&sort), ..need };
+    match access {
+        Some(access) => gate.decide(&access, need),
+        None => gate.check_absent(&need),
+    }
+}
+
+/// To see which buckets there are.
+fn of_service(privilege: Privilege) -> Need {
+    let actions = S3Action::named("ListAllMyBuckets").into_iter().collect();
+    Need { actions, privilege, bucket: "*".to_owned(), key: None, looks: false }
+}
+
+/// What policies and lists let nobody do without a signature, as in S3: what copies, what begins an
+/// upload that somebody must complete, and what changes who may do what.
+fn refuse_nobody(operation: S3Operation, target: &Target) -> Outcome<()> {
+    let copies = [S3Operation::CopyObject, S3Operation::UploadPartCopy].contains(&operation);
+    let message = if copies {
+        "Anonymous users cannot copy objects. Please authenticate."
+    } else if operation == S3Operation::CreateMultipartUpload {
+        "Anonymous users cannot initiate multipart uploads. Please authenticate."
+    } else if operation == S3Operation::PutAcl && target.key.is_none() {
+        NOBODY
+    } else {
+        return Ok(());
+    };
+    Err(Failure::new(Code::AccessDenied, message))
 }
 
 /// The same to the one that it copies from.
@@ -119,28 +158,15 @@ fn follow(
     request: Request<'_>,
     archive: Archive<'_>,
 ) -> Outcome<()> {
-    let Some(access) = access else { return without_bucket(gate, &need) };
-    if gate.lets_plainly(access, &need) {
+    if access.is_some_and(|access| gate.lets_plainly(access, &need)) {
         return Ok(());
     }
     if gate.circumstances.is_none() {
         gate.circumstances = Some(circumstances(request, archive));
     }
-    gate.decide(access, need)
-}
-
-/// Of a bucket that is not there only those hear who may know: the operator's keys in their
-/// buckets, and users, who can find out which names are taken anyway.
-fn without_bucket(gate: &Gate, need: &Need) -> Outcome<()> {
-    let resource = match &need.key {
-        Some(key) => Resource::Object { bucket: &need.bucket, key },
-        None => Resource::Bucket(&need.bucket),
-    };
-    let is_let = allows(&gate.principal, need.privilege, &resource);
-    if is_let || gate.principal.rights().is_user() {
-        Ok(())
-    } else {
-        Err(Code::AccessDenied.into())
+    match access {
+        Some(access) => gate.decide(access, need),
+        None => gate.check_absent(&need),
     }
 }
 
@@ -148,7 +174,7 @@ fn without_bucket(gate: &Gate, need: &Need) -> Outcome<()> {
 fn may_delete_any(gate: &mut Gate, access: &Arc<BucketAccess>, need: Need) -> Outcome<()> {
     let names = ["DeleteObject", "DeleteObjectVersion"];
     let actions = names.into_iter().flat_map(|name| of_object(name, false));
-    if actions.clone().any(|action| gate.may_be_let(access, action)) {
+    if actions.clone().any(|action| gate.may_be_let(access, &need, action)) {
         return Ok(());
     }
     gate.decide(access, Need { actions: actions.take(1).collect(), ..need })

@@ -4,7 +4,7 @@ use crate::{
     allowance::{Held, SMALL_MAX},
     body::Payload,
     digest::{Digests, Expectation},
-    error::{Code, Outcome},
+    error::{Code, Failure, Outcome},
     xml::{self, Limits, Node},
 };
 use bytes::Bytes;
@@ -34,9 +34,17 @@ impl Envelope {
         Self { payload, expectation, limits }
     }
 
-    /// Whether its sender says a checksum of it.
-    pub(crate) const fn is_vouched_for(&self) -> bool {
-        self.expectation.is_some()
+    /// The document where S3 takes none that its sender does not vouch for.
+    pub(crate) async fn open_vouched(self, held: &mut Held) -> Outcome<Document> {
+        let is_vouched_for = self.expectation.is_some();
+        // That it is not what was signed goes first.
+        let document = self.open(held).await?;
+        if !is_vouched_for {
+            let message =
+                "Missing required header for this request: Content-MD5 OR x-amz-checksum-*";
+            return Err(Failure::new(Code::InvalidRequest, message));
+        }
+        Ok(document)
     }
 
     /// The document, held against what is said of it; its memory is taken by `held`.

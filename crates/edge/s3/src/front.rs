@@ -15,9 +15,10 @@ use crate::{
     gate::{Gate, KnownAccess, Signing},
     known::KnownBuckets,
     logging::Logs,
-    op::{self, Desk, Input, Level, Row, Signer},
+    op::{self, Desk, Input, Level, Row, S3Operation, Signer},
     request::{Reply, Request},
     route::route,
+    sts,
     uri::{self, Query, Target},
     watched::{Counts, Watch, Watched},
 };
@@ -92,7 +93,13 @@ impl Front {
             let _entered = span.enter();
             tracing::debug!(operation = note.operation.name(), %failure, "refused");
             note.refused(&failure);
-            Reply::failure(&failure, &resource, &id)
+            let is_call = note.operation == S3Operation::SecurityToken;
+            let told = if is_call {
+                sts::refused(&failure, &id)
+            } else {
+                Reply::failure(&failure, &resource, &id)
+            };
+            told
         });
         if let Some((crossing, bucket)) = crossing {
             self.admit(&crossing, &bucket, &mut reply.headers).instrument(span.clone()).await;
@@ -178,9 +185,10 @@ impl Front {
         }
         let asked = match routed {
             Ok(row) if row.signer == Signer::Form => self.form(row, head, arrived, note).await?,
+            Ok(row) if row.signer == Signer::Caller => self.call(row, head, arrived, note).await?,
             routed => self.head_alone(routed, head, arrived, note).await?,
         };
-        let Asked { row, gate, bucket, key, query, headers, payload, wish } = asked;
+        let Asked { row, gate, bucket, key, query, headers, payload, wish, call } = asked;
         if !bucket.is_empty() {
             uri::check_bucket_name(&bucket)?;
         }
@@ -196,6 +204,7 @@ impl Front {
             limits: row.input.limits(),
             scheme: client.scheme(),
             wish,
+            call,
         };
         // On the heap, or it would be moved with what is around it.
         Box::pin(op::run(row.operation, request, desk)).await
@@ -228,10 +237,9 @@ impl Front {
         let sender = self.sender(&head, routed.as_ref().ok().copied())?;
         note.access_key = sender.principal.access_key().map(str::to_owned);
         tracing::debug!(operation = note.operation.name(), "identified");
-        // What nobody signed is refused before it is told what would make it a request; but for
-        // forms, whose signature is inside.
+        // That there is no such request anybody is told; what is missing here, who signs.
         let row = routed.map_err(|failure| {
-            let is_told = note.access_key.is_some() || failure.code == Code::PreconditionFailed;
+            let is_told = note.access_key.is_some() || failure.code != Code::NotImplemented;
             if is_told { failure } else { Code::AccessDenied.into() }
         })?;
         let Arrived { source, announced, secure, address } = arrived;
@@ -255,7 +263,7 @@ impl Front {
         let payload = payload(claim, chunks, source, announced, &head.headers)?;
         let Head { target, query, headers, .. } = head;
         let (bucket, key) = (target.bucket.unwrap_or_default(), target.key.unwrap_or_default());
-        Ok(Asked { row, gate, bucket, key, query, headers, payload, wish: None })
+        Ok(Asked { row, gate, bucket, key, query, headers, payload, wish: None, call: None })
     }
 
     /// What is asked for by a form, if its signer may have it done and the policy lets the sender.
@@ -280,15 +288,16 @@ impl Front {
         let fields = Fields::new(opened.fields, &opened.filename)?;
         let (key, mut payload) = (fields.key()?.to_owned(), opened.payload);
         let credentials = self.keyring.credentials();
-        let signer = auth::signer_of_form(|name| fields.get(name), &credentials, &self.terms())?;
-        let principal = match &signer {
-            Some(access_key) => credentials.principal(access_key),
-            None => Some(credentials.unsigned()),
+        let field = |name: &str| fields.get(name);
+        let signer = auth::signer_of_form(field, &credentials, &self.terms(), now_s())?;
+        let is_signed = signer.is_some();
+        let principal = match signer {
+            Some(signatory) => signatory.principal(&credentials)?,
+            None => credentials.unsigned(),
         };
-        let principal = principal.ok_or(Code::InvalidAccessKeyId)?;
         let is_legacy = fields.get("signature").is_some();
-        let signing = if signer.is_some() { Signing::Form { is_legacy } } else { Signing::None };
-        note.access_key = signer;
+        let signing = if is_signed { Signing::Form { is_legacy } } else { Signing::None };
+        note.access_key = principal.access_key().map(str::to_owned);
         tracing::debug!(operation = note.operation.name(), "identified");
         let bucket = target.bucket.clone().unwrap_or_default();
         let range = match fields.get("policy").map(Policy::read).transpose()? {
@@ -309,14 +318,15 @@ impl Front {
         let mut headers = said?;
         headers.extend(host.map(|host| (header::HOST, host)));
         let wish = Some(fields.wish());
-        Ok(Asked { row, gate, bucket, key, query: query.clone(), headers, payload, wish })
+        let (query, call) = (query.clone(), None);
+        Ok(Asked { row, gate, bucket, key, query, headers, payload, wish, call })
     }
 
     /// Who sends a request, as its head tells: nobody in particular where its row says that no
     /// signature is to be looked at.
     fn sender(&self, head: &Head, row: Option<&Row>) -> Outcome<Sender> {
         match row.map(|row| row.signer) {
-            Some(Signer::Anybody | Signer::Form) => Ok(self.nobody()),
+            Some(Signer::Anybody | Signer::Form | Signer::Caller) => Ok(self.nobody()),
             Some(Signer::Key | Signer::KeyOrNobody) | None => self.identify(&head.presented()),
         }
     }
@@ -332,8 +342,7 @@ impl Front {
         }
         let credentials = self.keyring.credentials();
         let verified = auth::verify(presented, &credentials, &self.terms(), now_s())?;
-        let principal = credentials.principal(&verified.access_key);
-        let principal = principal.ok_or(Code::InvalidAccessKeyId)?;
+        let principal = verified.who.principal(&credentials)?;
         Ok(Sender { principal, signed: Some((verified.payload, verified.chunks)) })
     }
 
@@ -348,18 +357,19 @@ impl Front {
     }
 
     /// What signatures are held against.
-    fn terms(&self) -> Terms<'_> {
-        let FrontSettings { region, signature_v2, .. } = &*self.settings;
-        Terms { region, signature_v2: *signature_v2, covered: op::covered() }
+    pub(crate) fn terms(&self) -> Terms<'_> {
+        let FrontSettings { region, signature_v2, encryption, .. } = &*self.settings;
+        let (signature_v2, keys) = (*signature_v2, &encryption.keys);
+        Terms { region, signature_v2, covered: op::covered(), keys }
     }
 }
 
 /// A request's head, read and not believed yet.
-struct Head {
+pub(crate) struct Head {
     method: Method,
     uri: Uri,
-    headers: HeaderMap,
-    query: Query,
+    pub(crate) headers: HeaderMap,
+    pub(crate) query: Query,
     target: Target,
     /// The bucket, where the host names it.
     host_bucket: Option<String>,
@@ -384,7 +394,7 @@ impl Head {
     }
 
     /// As far as signatures cover it.
-    fn presented(&self) -> Presented<'_> {
+    pub(crate) fn presented(&self) -> Presented<'_> {
         Presented {
             method: &self.method,
             path: self.uri.path(),
@@ -397,10 +407,10 @@ impl Head {
 }
 
 /// What comes with a request's head.
-struct Arrived {
-    source: Source,
+pub(crate) struct Arrived {
+    pub(crate) source: Source,
     /// Bytes of the body, as they came.
-    announced: Option<u64>,
+    pub(crate) announced: Option<u64>,
     /// Whether nobody on the way can read or change it.
     secure: bool,
     /// Where the client is, as far as it is known.
@@ -408,15 +418,17 @@ struct Arrived {
 }
 
 /// What a request asks for, and who asks and may.
-struct Asked {
-    row: &'static Row,
-    gate: Gate,
-    bucket: String,
-    key: String,
-    query: Query,
-    headers: HeaderMap,
-    payload: Payload,
-    wish: Option<Wish>,
+pub(crate) struct Asked {
+    pub(crate) row: &'static Row,
+    pub(crate) gate: Gate,
+    pub(crate) bucket: String,
+    pub(crate) key: String,
+    pub(crate) query: Query,
+    pub(crate) headers: HeaderMap,
+    pub(crate) payload: Payload,
+    pub(crate) wish: Option<Wish>,
+    /// The parameters of a call.
+    pub(crate) call: Option<Query>,
 }
 
 /// Seconds since 1970, now.

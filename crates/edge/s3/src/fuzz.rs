@@ -13,6 +13,7 @@ use crate::{
 };
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
+use ripstop_envelope::ObjectKeys;
 
 const TRAILER: &str = "x-amz-checksum-crc32";
 /// When everything is said to be asked: a day in 2025.
@@ -51,7 +52,8 @@ pub fn head(bytes: &[u8]) {
         host_bucket: None,
     };
     let credentials: Credentials = [("KEY", "a secret that nobody guesses")].into_iter().collect();
-    let terms = Terms { region: "us-east-1", signature_v2: true, covered: op::covered() };
+    let keys = &ObjectKeys::default();
+    let terms = Terms { region: "us-east-1", signature_v2: true, covered: op::covered(), keys };
     let verified = auth::verify(&presented, &credentials, &terms, NOW_S);
     assert!(verified.is_err(), "somebody came in without the secret");
 }

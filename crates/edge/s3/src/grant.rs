@@ -14,12 +14,14 @@ use ripstop_identity::Credentials;
 const CANNED: &str = "x-amz-acl";
 /// Each grants something.
 const BY_HEADER: [(&str, Permission); 5] = [
-    ("x-amz-grant-full-control", Permission::FullControl),
     ("x-amz-grant-read", Permission::Read),
     ("x-amz-grant-write", Permission::Write),
     ("x-amz-grant-read-acp", Permission::ReadList),
     ("x-amz-grant-write-acp", Permission::WriteList),
+    ("x-amz-grant-full-control", Permission::FullControl),
 ];
+/// What a grantee may be called in a document.
+const KINDS: [&str; 3] = ["CanonicalUser", "Group", "AmazonCustomerByEmail"];
 /// Who owns what somebody without a signature puts: S3's own id of nobody.
 const ANONYMOUS: &str = "65a011a29cdf8ec533ec3d1ccaae921c";
 
@@ -166,6 +168,9 @@ pub(crate) fn from_root(root: &Node<'_>, owner: &str) -> Outcome<Granting> {
 fn granted(grant: &Node<'_>) -> Outcome<Granted> {
     let parts = || -> Result<_, Malformed> {
         let grantee = grant.child("Grantee")?.ok_or(Malformed)?;
+        if grantee.kind.as_deref().is_some_and(|kind| !KINDS.contains(&kind)) {
+            return Err(Malformed);
+        }
         let filled = |name| Ok(grantee.text_of(name)?.filter(|text| !text.is_empty()));
         let word = grant.text_of("Permission")?.ok_or(Malformed)?;
         let permission = Permission::named(word).ok_or(Malformed)?;
@@ -189,7 +194,10 @@ pub(crate) fn document(owner: &str, list: &AccessList) -> String {
         element.text("ID", owner).text("DisplayName", owner);
     });
     root.child("AccessControlList", |grants| {
-        for grant in &list.grants {
+        // Groups first, as clients expect that sort the rest by name.
+        let is_group = |grant: &&Granted| grant.to.uri().is_some();
+        let accounts = list.grants.iter().filter(|grant| !is_group(grant));
+        for grant in list.grants.iter().filter(is_group).chain(accounts) {
             grants.child("Grant", |element| show(grant, element));
         }
     });

@@ -68,6 +68,10 @@ impl Body for ObjectBody {
         Ok(())
     }
 
+    fn storage_class(&self) -> &str {
+        &self.attributes.storage_class
+    }
+
     fn stored_len(&self, announced: BodyLen) -> BodyLen {
         self.bytes.stored_len(announced)
     }
@@ -206,6 +210,10 @@ impl CopyBody {
 impl Body for CopyBody {
     type Seal = Attributes;
     type Error = Failure;
+
+    fn storage_class(&self) -> &str {
+        &self.attributes.storage_class
+    }
 
     fn stored_len(&self, announced: BodyLen) -> BodyLen {
         self.bytes.stored_len(announced)

@@ -5,7 +5,7 @@
 use crate::{
     error::{Code, Failure, Outcome},
     grant::Granting,
-    object_lock, tagging,
+    object_lock, storage_class, tagging,
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
 use ripstop_catalog::{Attributes, Object};
@@ -35,9 +35,11 @@ const STANDARD: [&str; 7] = [
     REDIRECT,
 ];
 
-/// Reads everything that a write says of its object.
-pub(crate) fn read(headers: &HeaderMap) -> Outcome<Attributes> {
+/// Reads everything that a write says of its object, which may be of one of these classes of
+/// storage beside the standard one.
+pub(crate) fn read(headers: &HeaderMap, classes: &[String]) -> Outcome<Attributes> {
     refuse_unsupported(headers)?;
+    let storage_class = storage_class::asked(headers, classes)?;
     let tags = match headers.get("x-amz-tagging") {
         Some(value) => tagging::from_header(&text_of(value))?,
         None => Vec::new(),
@@ -45,7 +47,8 @@ pub(crate) fn read(headers: &HeaderMap) -> Outcome<Attributes> {
     let (standard, user) = (standard(headers), user(headers)?);
     check_kept(&standard, &user)?;
     let lock = object_lock::asked(headers)?;
-    Ok(Attributes { headers: standard, user, tags, lock, ..Attributes::default() })
+    let headers = standard;
+    Ok(Attributes { headers, user, tags, lock, storage_class, ..Attributes::default() })
 }
 
 fn check_kept(standard: &[(String, String)], user: &[(String, String)]) -> Outcome<()> {
@@ -135,7 +138,7 @@ fn check_redirect(to: &str) -> Outcome<()> {
     Ok(())
 }
 
-/// Refuses what we could only ignore: other storage classes.
+/// Refuses what we could only ignore.
 pub(crate) fn refuse_unsupported(headers: &HeaderMap) -> Outcome<()> {
     for (name, value) in headers {
         let name = name.as_str();
@@ -143,14 +146,8 @@ pub(crate) fn refuse_unsupported(headers: &HeaderMap) -> Outcome<()> {
             return Err(Failure::from(Code::NotImplemented).with("Header", name));
         }
         let text = value.to_str().unwrap_or_default();
-        match name {
-            "x-amz-storage-class" if text != "STANDARD" => {
-                return Err(
-                    Failure::from(Code::InvalidStorageClass).with("StorageClassRequested", text)
-                );
-            }
-            REDIRECT => check_redirect(text)?,
-            _ => {}
+        if name == REDIRECT {
+            check_redirect(text)?;
         }
     }
     Ok(())
@@ -186,12 +183,19 @@ pub(crate) fn show(object: &Object, headers: &mut HeaderMap) {
     if !attributes.tags.is_empty() {
         put("x-amz-tagging-count", &attributes.tags.len().to_string());
     }
+    if !attributes.storage_class.is_empty() {
+        put(storage_class::HEADER, &attributes.storage_class);
+    }
     object_lock::show(&attributes.lock, put);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn read(headers: &HeaderMap) -> Outcome<Attributes> {
+        super::read(headers, &["COLD".to_owned()])
+    }
 
     fn headers(pairs: &[(&str, &str)]) -> HeaderMap {
         let pair = |(name, value): &(&str, &str)| {
@@ -247,7 +251,10 @@ mod tests {
         ] {
             assert_eq!(read(&headers(&[(name, value)])).unwrap_err().code, code, "{name}");
         }
-        assert!(read(&headers(&[("x-amz-storage-class", "STANDARD")])).is_ok());
+        for (name, class) in [("STANDARD", ""), ("", ""), ("COLD", "COLD")] {
+            let attributes = read(&headers(&[("x-amz-storage-class", name)])).unwrap();
+            assert_eq!(attributes.storage_class, class);
+        }
         for (name, value, code) in [
             ("x-amz-acl", "public-read", Code::AccessControlListNotSupported),
             ("x-amz-acl", "mine", Code::InvalidArgument),

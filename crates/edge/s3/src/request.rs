@@ -35,6 +35,8 @@ pub(crate) struct Request {
     pub(crate) scheme: &'static str,
     /// How the sender of a form wants to be answered.
     pub(crate) wish: Option<Wish>,
+    /// The parameters of a call.
+    pub(crate) call: Option<Query>,
 }
 
 impl Request {
@@ -55,16 +57,7 @@ impl Request {
 
     /// The same where S3 takes none that its sender does not vouch for.
     pub(crate) async fn vouched_document(&mut self) -> Outcome<Document> {
-        let envelope = self.envelope()?;
-        let is_vouched_for = envelope.is_vouched_for();
-        // That it is not what was signed goes first.
-        let document = envelope.open(&mut self.held).await?;
-        if !is_vouched_for {
-            let message =
-                "Missing required header for this request: Content-MD5 OR x-amz-checksum-*";
-            return Err(Failure::new(Code::InvalidRequest, message));
-        }
-        Ok(document)
+        self.envelope()?.open_vouched(&mut self.held).await
     }
 
     /// The document in the body, held against its signature and nothing else: where headers of a

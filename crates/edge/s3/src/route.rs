@@ -4,11 +4,23 @@
 mod tests;
 
 use crate::{
-    error::{Code, Outcome},
-    op::{ENTRIES, Entry, Level, Row},
+    error::{Code, Failure, Outcome},
+    op::{COPY_SOURCE, ENTRIES, Entry, Level, Row},
     uri::{Query, Target},
 };
 use http::{HeaderMap, Method};
+
+/// Refuses a source where nothing is copied: whoever names one means another request.
+fn refuse_source(method: &Method, query: &Query, headers: &HeaderMap) -> Outcome<()> {
+    let Some(source) = headers.get(COPY_SOURCE) else { return Ok(()) };
+    let is_of_upload = *method == Method::POST && query.has("uploadId");
+    if is_of_upload || [Method::GET, Method::HEAD, Method::DELETE].contains(method) {
+        let message = "You can only specify a copy source header for copy requests.";
+        let source = source.to_str().unwrap_or_default();
+        return Err(Failure::argument(message, COPY_SOURCE, source));
+    }
+    Ok(())
+}
 
 /// Finds out what a request asks for: the first row that fits.
 pub(crate) fn route(
@@ -17,11 +29,14 @@ pub(crate) fn route(
     query: &Query,
     headers: &HeaderMap,
 ) -> Outcome<&'static Row> {
+    refuse_source(method, query, headers)?;
     let level = Level::of(target);
     let fits = |entry: &&Entry| entry.when().holds(method, level, query, headers);
     match ENTRIES.iter().find(fits) {
         Some(Entry::Is(row)) => Ok(row),
         Some(Entry::Refused { answer, .. }) => Err(answer(query)),
-        None => Err(Code::MethodNotAllowed.into()),
+        None => Err(Failure::from(Code::MethodNotAllowed)
+            .with("Method", method.as_str())
+            .with("ResourceType", level.word())),
     }
 }

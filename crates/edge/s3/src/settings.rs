@@ -78,6 +78,9 @@ pub struct FrontSettings {
     pub hash_aside_above: u64,
     /// How objects are encrypted before they come to the store.
     pub encryption: EncryptionSettings,
+    /// Classes of storage beside `STANDARD` that the store has, in the order in which objects may
+    /// be moved on. Default none.
+    pub storage_classes: Vec<String>,
 }
 
 /// How objects are encrypted before they come to the store.
@@ -133,6 +136,7 @@ impl Default for FrontSettings {
             part_len_min: 5 << 20,
             hash_aside_above: 128 << 10,
             encryption: EncryptionSettings::default(),
+            storage_classes: Vec::new(),
         }
     }
 }

@@ -289,7 +289,7 @@ async fn documents_that_do_not_fit_their_schema_change_nothing() {
     let tag = "<Tag><Key>a</Key><Value>b</Value></Tag>";
     for (document, code) in [
         (format!("<Tagging><TagSet>{tag}</TagSet><TagSet/></Tagging>"), "MalformedXML"),
-        (format!("<Tagging><TagSet>{}</TagSet></Tagging>", tag.repeat(11)), "InvalidTag"),
+        (format!("<Tagging><TagSet>{}</TagSet></Tagging>", tag.repeat(11)), "BadRequest"),
         (format!("<Tagging><TagSet>{}</TagSet></Tagging>", tag.repeat(1000)), "MalformedXML"),
         (format!("<Tagging>{}</Tagging>", " ".repeat(64 << 10)), "MaxMessageLengthExceeded"),
     ] {

@@ -115,7 +115,7 @@ async fn a_document_that_is_wrong_changes_nothing() {
     let transition = "<Rule><ID>t</ID><Prefix/><Status>Enabled</Status><Transition><Days>1</Days>\
         <StorageClass>GLACIER</StorageClass></Transition></Rule>";
     let answer = put(to, transition).await;
-    assert_eq!((answer.status, answer.code()), (501, "NotImplemented".to_owned()));
+    assert_eq!((answer.status, answer.code()), (400, "InvalidStorageClass".to_owned()));
     assert!(text(&lifecycle("GET").send(to, b"").await).contains("<ID>kept</ID>"));
     let many: String = (0..1000).map(|at| rule(&at.to_string(), "", 1)).collect();
     assert_eq!(put(to, &many).await.status, 200);

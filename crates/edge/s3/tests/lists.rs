@@ -100,7 +100,8 @@ async fn a_buckets_list_lets_others_list_and_put() {
     }
     let shown = people.ok(ALICE, "GET", "/mine", "acl=", b"").await;
     let public = |permission| grant(EVERYBODY, permission);
-    assert_eq!(grants(&shown), [grant("alice", "FULL_CONTROL"), public("READ"), public("WRITE")]);
+    // Groups come first.
+    assert_eq!(grants(&shown), [public("READ"), public("WRITE"), grant("alice", "FULL_CONTROL")]);
 }
 
 #[tokio::test]
@@ -168,6 +169,12 @@ async fn grants_are_given_by_header_and_by_document() {
         assert_eq!(put(text.clone()).await, (status, code.to_owned()), "{text}");
     }
     assert_eq!(people.status(NOBODY, "GET", "/mine/k", "").await, 200, "nothing has changed");
+    let typed = |kind: &str| {
+        let kind = format!("<Grantee xmlns:x=\"urn:x\" x:type=\"{kind}\">");
+        document("alice", bob, "READ").replace("<Grantee>", &kind)
+    };
+    assert_eq!(put(typed("Anybody")).await, (400, "MalformedACLError".to_owned()));
+    assert_eq!(put(typed("CanonicalUser")).await.0, 200);
     let both = Call::new("PUT", "/mine").query("acl=").header("x-amz-acl", "private");
     let text = document("alice", bob, "READ");
     assert_eq!(people.send_with(ALICE, both, text.as_bytes()).await.code(), "UnexpectedContent");

@@ -314,3 +314,32 @@ async fn locks_take_a_bucket_that_has_them_and_keeps_versions() {
     let delete = Call::new("DELETE", "/plain/key").query("versionId=null");
     face.expect(delete, "", 403, "AccessDenied").await;
 }
+
+#[tokio::test]
+async fn locks_are_said_of_what_is_there_and_an_empty_id_means_the_latest() {
+    let face = face(false).await;
+    face.put(&[]).await;
+    let key = |method: &'static str, query: &str| Call::new(method, "/bkt/key").query(query);
+    let until = ahead(2);
+    let governed = retention("GOVERNANCE", &until);
+    face.expect(key("PUT", "retention=&versionId="), &governed, 200, "").await;
+    face.expect(key("GET", "retention=&versionId="), "", 200, "GOVERNANCE").await;
+    let hold = "<LegalHold><Status>OFF</Status></LegalHold>";
+    face.expect(key("PUT", "legal-hold=&versionId="), hold, 200, "").await;
+    face.expect(key("GET", "legal-hold=&versionId="), "", 200, "OFF").await;
+    // Whoever reads or deletes means some version.
+    for method in ["GET", "HEAD", "DELETE"] {
+        assert_eq!(face.send(key(method, "versionId="), b"").await.status, 400, "{method}");
+    }
+    // That there is no bucket goes before what is wrong with the document.
+    for query in ["retention=", "legal-hold="] {
+        let put = Call::new("PUT", "/none-here/key").query(query);
+        assert_eq!(face.send(put, b"").await.code(), "NoSuchBucket", "{query}");
+        assert_eq!(face.send(key("PUT", query), hold.as_bytes()).await.code(), "InvalidRequest");
+        face.expect(key("PUT", query), "", 400, "MalformedXML").await;
+        let get = Call::new("GET", "/plain/none").query(query);
+        assert_eq!(face.send(get, b"").await.code(), "NoSuchKey", "{query}");
+    }
+    let rule = || Call::new("PUT", "/bkt").query("object-lock=");
+    face.expect(rule(), "", 400, "<Code>MissingRequestBodyError</Code>").await;
+}

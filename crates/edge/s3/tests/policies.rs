@@ -420,3 +420,43 @@ async fn the_public_is_kept_out_where_it_is_not_wanted() {
     assert_eq!(people.status(ALICE, "DELETE", "/mine", "publicAccessBlock=").await, 204);
     assert_eq!(get().await, none);
 }
+
+#[tokio::test]
+async fn what_policies_let_anybody_do_has_its_bounds_without_a_signature() {
+    let people = People::with_bucket("mine", &["k"]).await;
+    people.policy("mine", &all("Allow", "\"*\"", "\"s3:*\"")).await;
+    let source = Call::new("PUT", "/mine/copy").header("x-amz-copy-source", "mine/k");
+    let begin = Call::new("POST", "/mine/k").query("uploads=");
+    let list = Call::new("PUT", "/mine").query("acl=").header("x-amz-acl", "private");
+    for (call, what) in [
+        (source, "copy objects"),
+        (begin, "initiate multipart uploads"),
+        (list, "invoke this API"),
+        (Call::new("PUT", "/mine").query("cors="), "invoke this API"),
+    ] {
+        let refused = people.send_with(NOBODY, call, b"").await;
+        let said = format!("<Message>Anonymous users cannot {what}. Please authenticate.</");
+        assert_eq!((refused.status, refused.code().as_str()), (403, "AccessDenied"), "{what}");
+        assert!(text(&refused).contains(&said), "{refused:?}");
+    }
+    for query in ["response-content-type=text%2Fplain", "response-expires=0"] {
+        let refused = people.told(NOBODY, "GET", "/mine/k", query, b"").await;
+        assert_eq!(refused, (400, "InvalidRequest".to_owned()), "{query}");
+        assert_eq!(people.status(NOBODY, "HEAD", "/mine/k", query).await, 400);
+        assert_eq!(people.status(ALICE, "GET", "/mine/k", query).await, 200);
+    }
+    assert_eq!(people.status(NOBODY, "PUT", "/mine/new", "").await, 200);
+    // What is no request is told so, whoever sends it.
+    for (method, path, query, status, code) in [
+        ("POST", "/", "", 405, "MethodNotAllowed"),
+        ("POST", "/mine/k", "", 405, "MethodNotAllowed"),
+        ("PUT", "/mine/k", "uploadId=u", 405, "MethodNotAllowed"),
+        ("PUT", "/mine/k", "partNumber=1", 400, "InvalidArgument"),
+        ("GET", "/mine/k", "uploads=", 400, "InvalidRequest"),
+        ("GET", "/mine/k", "versions=", 400, "InvalidRequest"),
+        ("PUT", "/mine", "replication=", 403, "AccessDenied"),
+    ] {
+        let told = people.told(NOBODY, method, path, query, b"").await;
+        assert_eq!(told, (status, code.to_owned()), "{method} {path}?{query}");
+    }
+}

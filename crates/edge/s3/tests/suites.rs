@@ -179,6 +179,8 @@ async fn nonsense_gets_the_code_that_s3_gives_it() {
         (put().header("x-amz-checksum-crc32", ""), "InvalidRequest"),
         (put().header("x-amz-checksum-crc32", "c2RhZnNhZGZzZGFm"), "InvalidRequest"),
         (put().query("tagging="), "InvalidRequest"),
+        (put().query("uploadId=u"), "MethodNotAllowed"),
+        (get().header("x-amz-copy-source", "bkt/k"), "InvalidArgument"),
         (put().header("cache-control", "x".repeat(9000)), "RequestHeaderSectionTooLarge"),
         (put().header("x-amz-meta-a", "x".repeat(3000)), "MetadataTooLarge"),
         (get().header("x-amz-security-token", "t"), "InvalidToken"),

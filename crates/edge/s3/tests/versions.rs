@@ -283,6 +283,8 @@ async fn versions_are_listed_page_by_page() {
     }
     let refused = Call::new("GET", "/bkt").query("version-id-marker=null&versions=");
     assert_eq!(face.send(refused, b"").await.code(), "InvalidArgument");
+    let from_the_start = face.list("key-marker=&version-id-marker=&versions=").await;
+    assert_eq!(texts(&from_the_start, "Key"), texts(&face.list("versions=").await, "Key"));
     let keys = texts(&face.list("list-type=2&delimiter=/").await, "Key");
     assert_eq!(keys, ["b", "c"]);
     let all = texts(&face.list("").await, "Key");
@@ -445,5 +447,16 @@ async fn a_full_bucket_takes_deletions() {
         assert_eq!(face.delete("k", "").await.header("x-amz-delete-marker"), Some("true"));
         assert_eq!(face.get("k", "").await.code(), "NoSuchKey");
         assert_eq!(face.delete("k", &first).await.status, 204);
+    }
+}
+
+#[tokio::test]
+async fn a_version_that_was_never_there_is_deleted_by_the_name_that_it_was_given() {
+    let face = face(false).await;
+    face.configure("Enabled").await;
+    for name in ["01KF2YVN948NAZ4JJR4X1AAVRA", "0190b1c8a5b34c6c8f0e4d5a6b7c8d9e"] {
+        let delete = Call::new("DELETE", "/bkt/none").query(&format!("versionId={name}"));
+        let answer = face.send(delete, b"").await;
+        assert_eq!((answer.status, answer.header("x-amz-version-id")), (204, Some(name)));
     }
 }

@@ -18,6 +18,11 @@ pub trait Body: Send {
         ready(Ok(()))
     }
 
+    /// The class of storage that an object's bytes are for; empty for the standard one.
+    fn storage_class(&self) -> &str {
+        ""
+    }
+
     /// How many bytes it gives, if this many were announced of it: other than these where it
     /// encrypts them, say.
     fn stored_len(&self, announced: BodyLen) -> BodyLen {

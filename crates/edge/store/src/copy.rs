@@ -35,16 +35,22 @@ const COPIED_MAX: u64 = 1 << 20;
 const STRIPES_AT_ONCE: usize = 256;
 
 /// Bytes that are stored, on their way to another pool.
-struct Stored<S> {
+pub(crate) struct Stored<S> {
     /// How many.
     len: u64,
     pieces: BoxStream<'static, Result<Bytes, StoreError>>,
+    /// The class of storage that they are for.
+    class: String,
     seal: Option<S>,
 }
 
 impl<S: Send> Body for Stored<S> {
     type Seal = S;
     type Error = StoreError;
+
+    fn storage_class(&self) -> &str {
+        &self.class
+    }
 
     fn stored_len(&self, _: BodyLen) -> BodyLen {
         BodyLen::Exactly(self.len)
@@ -61,15 +67,29 @@ impl<S: Send> Body for Stored<S> {
 }
 
 impl<S> Stored<S> {
+    /// So many bytes, which come as they are read.
+    pub(crate) fn new(
+        len: u64,
+        pieces: BoxStream<'static, Result<Bytes, StoreError>>,
+        seal: S,
+    ) -> Self {
+        Self { len, pieces, class: String::new(), seal: Some(seal) }
+    }
+
     /// Bytes that are all here before the first of them is written.
     fn whole(bytes: Bytes, seal: S) -> Self {
         let len = bytes.len() as u64;
         let piece = (!bytes.is_empty()).then_some(Ok(bytes));
-        Self { len, pieces: futures::stream::iter(piece).boxed(), seal: Some(seal) }
+        Self::new(len, futures::stream::iter(piece).boxed(), seal)
+    }
+
+    /// The same, for an object of this class of storage.
+    fn of_class(self, class: &str) -> Self {
+        Self { class: class.to_owned(), ..self }
     }
 }
 
-fn flat(error: WriteError<StoreError>) -> StoreError {
+pub(crate) fn flat(error: WriteError<StoreError>) -> StoreError {
     match error {
         WriteError::Body(error) | WriteError::Store(error) => error,
     }
@@ -86,15 +106,17 @@ impl Store {
     ) -> Result<StoredObject, StoreError> {
         let (len, stored) = (source.object.len, source.object.stored_len());
         let versioning = self.admit(&target, len).await?.versioning;
+        let class = attributes.storage_class.clone();
         if self.is_small(source) && stored <= COPIED_MAX {
             let bytes = self.read_whole(source.clone(), 0..stored).await?;
-            let body = Stored::whole(bytes, attributes);
+            let body = Stored::whole(bytes, attributes).of_class(&class);
             return self.put(target, len, body).await.map_err(flat);
         }
-        if !self.may_share(source, &source.object.extents, self.pool_for(&target.bucket)).await? {
+        let pool = self.pool_of(&target.bucket, &class);
+        if !self.may_share(source, &source.object.extents, pool).await? {
             let _turn = self.copying_turn().await?;
             let pieces = self.read(source.clone(), 0..stored).await?;
-            let body = Stored { len: stored, pieces, seal: Some(attributes) };
+            let body = Stored::new(stored, pieces, attributes).of_class(&class);
             return self.put(target, len, body).await.map_err(flat);
         }
         let object = Object {
@@ -130,10 +152,11 @@ impl Store {
             let body = Stored::whole(self.read_whole(source.clone(), range).await?, seal);
             return self.put_part(upload, number, len, body).await.map_err(flat);
         }
-        if !self.may_share(source, &extents, self.pool_for(&upload.bucket)).await? {
+        let pool = self.pool_of(&upload.bucket, &upload.attributes.storage_class);
+        if !self.may_share(source, &extents, pool).await? {
             let _turn = self.copying_turn().await?;
             let pieces = self.read(source.clone(), range).await?;
-            let body = Stored { len, pieces, seal: Some(seal) };
+            let body = Stored::new(len, pieces, seal);
             return self.put_part(upload, number, len, body).await.map_err(flat);
         }
         let part = part(number, len, seal, extents);

@@ -42,7 +42,7 @@ impl Store {
             }
             return self.delete_told(bucket, key, (Condition::None, bypass), true).await;
         }
-        if !self.is_gathered(bucket, 0) {
+        if !self.is_gathered(bucket, "", 0) {
             return self.delete_alone(bucket, key, condition, bypass).await;
         }
         let target = Target { bucket: bucket.to_owned(), key: key.to_owned(), condition };

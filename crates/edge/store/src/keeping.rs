@@ -40,6 +40,11 @@ impl<'a> Keeping<'a> {
         self.0.pool(id)
     }
 
+    /// The pool that objects of a class of storage are written to in a bucket.
+    pub fn pool_of_class(self, bucket: &str, class: &str) -> &'a Pool {
+        self.0.pool_of(bucket, class)
+    }
+
     /// An empty batch, with room for as much as one stripe is to hold, and no more than this.
     pub fn batch_within(self, room: usize) -> Batch {
         Batch::within(room.min(self.0.inner.settings.stripe_max as usize))

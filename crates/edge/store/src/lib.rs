@@ -51,6 +51,7 @@ mod packing;
 mod quota;
 mod read;
 mod record;
+mod relocation;
 mod retention_clock;
 mod settings;
 mod store;

@@ -87,7 +87,8 @@ impl Store {
         object.stamp = Some(self.stamp(object.told_by, &target.condition).await?);
         let (bucket, key) = target.place(*versioning, object);
         let told = Telling::Object { bucket, key, object: object.clone() };
-        self.tell(self.pool_for(&target.bucket), object.told_by, told).await
+        let pool = self.pool_of(&target.bucket, &object.attributes.storage_class);
+        self.tell(pool, object.told_by, told).await
     }
 
     /// Makes an object visible whose stripes are stored, if its bucket may hold it; answers it as

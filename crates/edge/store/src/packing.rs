@@ -37,9 +37,9 @@ impl Store {
         self.inner.lines.interval_of(pool)
     }
 
-    /// Whether an object of this length waits for company in its bucket's pool.
-    pub(crate) fn is_gathered(&self, bucket: &str, len: u64) -> bool {
-        let packs = self.inner.settings.packs_of(self.pool_for(bucket).id());
+    /// Whether an object of this class and length waits for company in its pool.
+    pub(crate) fn is_gathered(&self, bucket: &str, class: &str, len: u64) -> bool {
+        let packs = self.inner.settings.packs_of(self.pool_of(bucket, class).id());
         packs.is_some_and(|packs| len < u64::from(packs.below))
     }
 
@@ -94,7 +94,7 @@ impl Store {
         member: Member,
         share: Option<Share>,
     ) -> Result<Done, StoreError> {
-        let pool = self.pool_for(&member.target.bucket).id();
+        let pool = self.pool_of(&member.target.bucket, member.deed.storage_class()).id();
         if member.weight() > settings::batch_bytes_max(self.inner.settings.stripe_max) {
             if let Some(counts) = self.pack_counts(pool) {
                 counts.alone.fetch_add(1, Relaxed);

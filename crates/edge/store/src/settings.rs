@@ -18,6 +18,9 @@ pub struct StoreSettings {
     pub is_shared: bool,
     /// How pools gather small writes; those that are not here do not.
     pub packs: BTreeMap<PoolId, PackSettings>,
+    /// Classes of storage beside the standard one, and their pools, in the order in which objects
+    /// may be moved on. Default none.
+    pub classes: Vec<(String, PoolId)>,
 }
 
 impl Default for StoreSettings {
@@ -29,6 +32,7 @@ impl Default for StoreSettings {
             memory_wait: Duration::from_secs(10),
             is_shared: false,
             packs: BTreeMap::new(),
+            classes: Vec::new(),
         }
     }
 }

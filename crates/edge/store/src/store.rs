@@ -117,10 +117,23 @@ impl Store {
         self.inner.lineage.stamp(stripe, condition).await
     }
 
-    /// The pool that a bucket's objects are written to, and its versions.
+    /// The pool that a bucket's objects of the standard class are written to, and its versions.
     pub(crate) fn pool_for(&self, bucket: &str) -> &Pool {
         let wanted = self.inner.bucket_pools.get(bucket_of(bucket));
         wanted.and_then(|&id| self.pool(id)).unwrap_or(&self.inner.pools[0])
+    }
+
+    /// The pool that objects of a class of storage are written to in a bucket; of one that is not
+    /// configured, the bucket's own.
+    pub(crate) fn pool_of(&self, bucket: &str, class: &str) -> &Pool {
+        let known = self.inner.settings.classes.iter().find(|(name, _)| name == class);
+        known.and_then(|&(_, id)| self.pool(id)).unwrap_or_else(|| self.pool_for(bucket))
+    }
+
+    /// The classes of storage that there are beside the standard one, in the order in which objects
+    /// may be moved on.
+    pub fn storage_classes(&self) -> impl Iterator<Item = &str> {
+        self.inner.settings.classes.iter().map(|(name, _)| &**name)
     }
 
     /// A pool by number.

@@ -67,7 +67,8 @@ impl Store {
     ) -> Result<UploadedPart, WriteError<B::Error>> {
         self.admit_part(upload, number, len).await?;
         let stored = body.stored_len(len.into());
-        let mut writing = Writing::new(self, self.pool_for(&upload.bucket), stored)?;
+        let pool = self.pool_of(&upload.bucket, &upload.attributes.storage_class);
+        let mut writing = Writing::new(self, pool, stored)?;
         writing.take(&mut body).await?;
         let seal = body.seal().map_err(WriteError::Body)?;
         if len > 0 {

@@ -62,7 +62,7 @@ impl Store {
 
     /// Puts a delete marker.
     async fn mark(&self, target: Target, versioning: Versioning) -> Result<Object, StoreError> {
-        if !self.is_gathered(&target.bucket, 0) {
+        if !self.is_gathered(&target.bucket, "", 0) {
             return self.mark_alone(target, versioning).await;
         }
         match self.gather(Member { target, deed: Deed::Mark(versioning) }, None).await? {

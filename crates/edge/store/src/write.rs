@@ -35,7 +35,7 @@ impl Store {
         body.admitted(&bucket).await.map_err(WriteError::Body)?;
         let (versioning, len) = (bucket.versioning, body.stored_len(len));
         drop(bucket);
-        let object = if self.is_gathered(&target.bucket, len.max()) {
+        let object = if self.is_gathered(&target.bucket, body.storage_class(), len.max()) {
             self.put_gathered((target, versioning), len, body).await?
         } else {
             self.put_alone((target, versioning), len, body).await?
@@ -50,7 +50,8 @@ impl Store {
         len: BodyLen,
         mut body: B,
     ) -> Result<Object, WriteError<B::Error>> {
-        let mut writing = Writing::new(self, self.pool_for(&target.bucket), len)?;
+        let pool = self.pool_of(&target.bucket, body.storage_class());
+        let mut writing = Writing::new(self, pool, len)?;
         writing.take(&mut body).await?;
         let attributes = body.seal().map_err(WriteError::Body)?;
         let last = writing.last_draft().await?;
@@ -242,7 +243,9 @@ impl<'a> Writing<'a> {
     async fn gather(&mut self, bytes: &mut Bytes) -> Result<Option<StripeDraft>, StoreError> {
         let here = self.gathered.bytes.len() + bytes.len();
         let to_come = here as u64 + self.left;
-        let enough = to_come.min(GATHERED_LEN.into()) as usize;
+        // What is gathered goes into one stripe, however short stripes are.
+        let most = GATHERED_LEN.min(self.store.inner.settings.stripe_max);
+        let enough = to_come.min(most.into()) as usize;
         if here < enough {
             if self.gathered.share.is_none() {
                 let memory = self.store.memory();
@@ -255,7 +258,9 @@ impl<'a> Writing<'a> {
         }
         let mut draft = self.new_draft(to_come, self.left == 0).await?;
         let Gathered { bytes: gathered, share } = std::mem::take(&mut self.gathered);
-        draft.fill(&mut gathered.freeze());
+        let mut gathered = gathered.freeze();
+        draft.fill(&mut gathered);
+        assert!(gathered.is_empty(), "what is gathered fits a stripe");
         drop(share);
         Ok(Some(draft))
     }

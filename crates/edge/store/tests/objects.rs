@@ -26,6 +26,20 @@ async fn objects_of_every_size_come_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_comes_in_small_pieces_is_whole_however_short_stripes_are() {
+    let settings = ripstop_store::StoreSettings { stripe_max: 4096, ..settings() };
+    let seals = ripstop_runtime::Seals::default();
+    let (bench, _aftermaths) = bench_by(Form::spread(3, 2), &seals, false, settings);
+    bench.store.create_bucket("b").await.unwrap();
+    for (len, piece) in [(9000, 4096), (9000, 700), (4097, 4096), (5000, 1), (33_000, 5000)] {
+        let content = bytes(len, 3);
+        let body = Pieces::new(content.clone()).each_of(piece);
+        bench.store.put(target("k"), len as u64, body).await.unwrap();
+        assert!(get(&bench.store, "k").await.unwrap() == content, "{len} by {piece}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn every_range_is_the_slice_of_the_whole() {
     let content = bytes(700_001, 5);
     let edges = [

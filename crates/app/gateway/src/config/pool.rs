@@ -33,6 +33,8 @@ pub struct PoolConfig {
     pub encrypt: bool,
     /// Those whose objects it stores.
     pub buckets: Vec<String>,
+    /// Which class of storage it is, if it is any beside the standard one.
+    pub storage_class: Option<String>,
     /// The memory tier in which it keeps what is read often.
     pub hot: Option<String>,
     /// How it gathers small writes.
@@ -120,6 +122,9 @@ pub(super) fn pools(
             "pool.name {:?} is given twice",
             raw.name
         );
+        if let Some(class) = &raw.storage_class {
+            check_class(class, &resolved)?;
+        }
         for bucket in &raw.buckets {
             ensure!(claimed.insert(bucket.clone()), "bucket {bucket:?} is in two pools");
         }
@@ -151,6 +156,28 @@ pub(super) fn pools(
         );
     }
     Ok(resolved)
+}
+
+/// Longest name of a class of storage.
+const CLASS_LEN_MAX: usize = 32;
+
+/// Refuses a class of storage of a pool that comes after these.
+fn check_class(class: &str, before: &[PoolConfig]) -> Result<()> {
+    let plain = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '-' || c == '_';
+    ensure!(
+        (1..=CLASS_LEN_MAX).contains(&class.len()) && class.chars().all(plain),
+        "storage_class {class:?}: a class is 1 to {CLASS_LEN_MAX} capital letters, digits, '-' or '_'"
+    );
+    ensure!(class != "STANDARD", "storage_class \"STANDARD\" is each bucket's own pool");
+    ensure!(
+        !before.is_empty(),
+        "storage_class {class:?} is the first pool's, which keeps what is STANDARD"
+    );
+    ensure!(
+        before.iter().all(|pool| pool.storage_class.as_deref() != Some(class)),
+        "storage_class {class:?} is given twice"
+    );
+    Ok(())
 }
 
 /// Longest objects that are gathered in packs: others gain nothing by it.
@@ -233,6 +260,7 @@ fn pool(raw: raw::Pool, is_remote: bool, memory_max: usize) -> Result<PoolConfig
         code,
         encrypt: raw.encrypt,
         buckets,
+        storage_class: raw.storage_class,
         hot: raw.hot,
         packs,
         policy,

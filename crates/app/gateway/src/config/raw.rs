@@ -148,6 +148,7 @@ pub(super) struct Pool {
     pub encrypt: bool,
     #[serde(default)]
     pub buckets: Vec<String>,
+    pub storage_class: Option<String>,
     pub hot: Option<String>,
     pub pack_below: Option<Size>,
     pub batching: Option<String>,

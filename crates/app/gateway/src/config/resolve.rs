@@ -334,6 +334,7 @@ fn store_settings(
             &bounds::WAIT,
         )?,
         packs: default.packs,
+        classes: default.classes,
     })
 }
 

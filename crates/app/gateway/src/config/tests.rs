@@ -419,3 +419,35 @@ fn what_stands_before_the_ports_is_refused_where_it_is_half_or_wrong() {
     assert_eq!(config.tls.unwrap().key.to_str(), Some("k"));
     assert_eq!((config.admin_tls, config.admin_names), (None, vec!["ripstop.internal".to_owned()]));
 }
+
+#[test]
+fn a_pool_may_be_a_class_of_storage() {
+    let pools = |classes: [&str; 3]| {
+        let pool = |(at, class): (usize, &&str)| {
+            let line = if class.is_empty() {
+                String::new()
+            } else {
+                format!("storage_class = {class:?}\n")
+            };
+            format!(
+                "[[pool]]\nname = \"p{at}\"\ncode = [1, 1]\n{line}[[node]]\nname = \"n{at}\"\n\
+                 pool = \"p{at}\"\nkind = \"memory\"\n"
+            )
+        };
+        classes.iter().enumerate().map(pool).collect::<String>()
+    };
+    let config = parse(&pools(["", "COLD", "GLACIER"]), []).unwrap();
+    let classes: Vec<_> = config.pools.iter().map(|pool| pool.storage_class.as_deref()).collect();
+    assert_eq!(classes, [None, Some("COLD"), Some("GLACIER")]);
+    let refused = |classes| format!("{:#}", parse(&pools(classes), []).unwrap_err());
+    expect![[r#"
+        storage_class "COLD" is the first pool's, which keeps what is STANDARD
+        storage_class "COLD" is given twice
+        storage_class "STANDARD" is each bucket's own pool
+        storage_class "cold": a class is 1 to 32 capital letters, digits, '-' or '_'"#]]
+    .assert_eq(
+        &[["COLD", "", ""], ["", "COLD", "COLD"], ["", "STANDARD", ""], ["", "", "cold"]]
+            .map(refused)
+            .join("\n"),
+    );
+}

@@ -10,7 +10,8 @@ pub(super) fn listed(entry: &Entry<'_, Bytes, Object>) -> Result<ListedObject, C
     if entry.older().is_some() {
         return Ok(ListedObject::of(&entry.read()?));
     }
-    let mut listed = ListedObject { len: 0, modified_ms: 0, etag: String::new(), checksum: None };
+    let (etag, storage_class) = (String::new(), String::new());
+    let mut listed = ListedObject { len: 0, modified_ms: 0, etag, checksum: None, storage_class };
     let seen = scan(entry.fields()?, |field, found| {
         match field {
             1 => listed.len = found.number()?,
@@ -24,6 +25,7 @@ pub(super) fn listed(entry: &Entry<'_, Bytes, Object>) -> Result<ListedObject, C
                             *composite = found.truth()?;
                         }
                     }
+                    22 => listed.storage_class = found.text()?.into(),
                     _ => return Ok(false),
                 }
                 Ok(true)

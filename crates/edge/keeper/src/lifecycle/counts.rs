@@ -11,6 +11,10 @@ pub struct Aged {
     pub markers: u64,
     /// Uploads ended.
     pub uploads: u64,
+    /// Versions moved to another class of storage.
+    pub moved: u64,
+    /// Their bytes, as they are stored.
+    pub moved_bytes: u64,
     /// What was refused: somebody wrote meanwhile, or it must be kept.
     pub skipped: u64,
     /// What could not be done; it is due again in the next round.
@@ -29,6 +33,8 @@ impl Aged {
             versions: self.versions + more.versions,
             markers: self.markers + more.markers,
             uploads: self.uploads + more.uploads,
+            moved: self.moved + more.moved,
+            moved_bytes: self.moved_bytes + more.moved_bytes,
             skipped: self.skipped + more.skipped,
             failed: self.failed + more.failed,
         }

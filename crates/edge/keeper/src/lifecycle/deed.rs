@@ -6,16 +6,19 @@ use crate::{
     round::{Halt, Round},
 };
 use futures::{StreamExt as _, stream};
-use ripstop_catalog::{CatalogError, Condition, ListedUpload, ListedVersion, Object, Place};
+use ripstop_catalog::{
+    CatalogError, Condition, ListedUpload, ListedVersion, Located, Object, Place,
+};
 use ripstop_lifecycle::{Day, Rules, Standing, View};
 use ripstop_store::StoreError;
 
 /// Removals at once: they share the catalog's transactions.
 const AT_ONCE: usize = 16;
 
-/// What became of a removal.
-enum Outcome {
-    Removed,
+/// What became of something due.
+pub(super) enum Outcome {
+    /// It was done.
+    Done,
     /// It is not there any more, or not as it was seen, or not due as it is.
     Gone,
 }
@@ -57,6 +60,21 @@ impl Deeds<'_> {
         Ok(())
     }
 
+    /// What stands where a version was seen, if that is it.
+    pub(super) async fn seen(
+        &self,
+        keeper: &Keeper,
+        listed: &ListedVersion,
+    ) -> Result<Option<Located>, StoreError> {
+        let place = Place::of_version(self.bucket, &listed.key, listed.version);
+        let found = keeper.catalog().object(&place.bucket, &place.key).await?;
+        Ok(found.filter(|Located { object, .. }| {
+            object.modified_ms == listed.object.modified_ms
+                && object.is_marker == listed.is_marker
+                && object.len == listed.object.len
+        }))
+    }
+
     async fn remove_one(
         &self,
         keeper: &Keeper,
@@ -64,13 +82,10 @@ impl Deeds<'_> {
         standing: Standing,
     ) -> Result<Outcome, StoreError> {
         let (bucket, key) = (self.bucket, &*listed.key);
-        let place = Place::of_version(bucket, key, listed.version);
-        let found = keeper.catalog().object(&place.bucket, &place.key).await?;
-        let Some(object) = found.map(|located| located.object) else { return Ok(Outcome::Gone) };
-        let is_seen = object.modified_ms == listed.object.modified_ms
-            && object.is_marker == listed.is_marker
-            && object.len == listed.object.len;
-        if !is_seen || !self.is_due(key, &object, standing) {
+        let Some(Located { object, .. }) = self.seen(keeper, listed).await? else {
+            return Ok(Outcome::Gone);
+        };
+        if !self.is_due(key, &object, standing) {
             return Ok(Outcome::Gone);
         }
         let (store, told_by) = (keeper.store(), object.told_by);
@@ -83,7 +98,7 @@ impl Deeds<'_> {
         };
         tracing::debug!(bucket, key, version = %listed.version, ?standing, "removed by a rule");
         drop(removed);
-        Ok(Outcome::Removed)
+        Ok(Outcome::Done)
     }
 
     fn is_due(&self, key: &str, object: &Object, standing: Standing) -> bool {
@@ -110,22 +125,22 @@ impl Deeds<'_> {
         let mut ends = stream::iter(ends).buffer_unordered(AT_ONCE);
         while let Some(ended) = ends.next().await {
             let outcome =
-                ended.map(|is_ended| if is_ended { Outcome::Removed } else { Outcome::Gone });
+                ended.map(|is_ended| if is_ended { Outcome::Done } else { Outcome::Gone });
             note(outcome, &mut aged.uploads).map_or_else(|why| why.count(aged), drop);
         }
         Ok(())
     }
 }
 
-/// Why something due is still there.
-enum Left {
+/// Why something due is still as it was.
+pub(super) enum Left {
     /// It was refused.
     Skipped,
     Failed,
 }
 
 impl Left {
-    fn count(self, aged: &mut Aged) {
+    pub(super) fn count(self, aged: &mut Aged) {
         match self {
             Self::Skipped => aged.skipped += 1,
             Self::Failed => aged.failed += 1,
@@ -133,13 +148,13 @@ impl Left {
     }
 }
 
-fn note(outcome: Result<Outcome, StoreError>, count: &mut u64) -> Result<(), Left> {
+pub(super) fn note(outcome: Result<Outcome, StoreError>, count: &mut u64) -> Result<(), Left> {
     match outcome {
-        Ok(Outcome::Removed) => *count += 1,
+        Ok(Outcome::Done) => *count += 1,
         Ok(Outcome::Gone) => {}
         Err(StoreError::Catalog(CatalogError::Refused(_))) => return Err(Left::Skipped),
         Err(error) => {
-            tracing::debug!(%error, "what is due by a rule stays");
+            tracing::debug!(%error, "what is due by a rule stays as it was");
             return Err(Left::Failed);
         }
     }

@@ -1,6 +1,6 @@
 //! Goes through what buckets have, page by page.
 
-use super::{counts::Aged, deed::Deeds, reader::LifecycleReader};
+use super::{counts::Aged, deed::Deeds, moves::Candidate, reader::LifecycleReader};
 use crate::{
     listing::{Buckets, Uploads, Versions},
     round::{Halt, Round},
@@ -9,6 +9,10 @@ use ripstop_catalog::{Bucket, ListedVersion};
 use ripstop_lifecycle::{Day, Rules, Shown, Standing, Succession, View};
 use ripstop_model::StripeId;
 use std::collections::VecDeque;
+
+/// Moves that fail in a row, after which the others of a page are left for the next walk: their
+/// pool may be down.
+const FAILURES_MAX: u32 = 8;
 
 /// A walk through all buckets, and where it is. One that broke off goes on there.
 pub(super) struct Walk {
@@ -39,6 +43,23 @@ impl Inside {
         let uploads = rules.prefix_of_uploads().map(|it| Uploads::below(name(), it.to_owned()));
         let (told_by, succession) = (bucket.told_by, Succession::default());
         Self { bucket: name(), told_by, rules, versions, succession, uploads }
+    }
+}
+
+impl Inside {
+    /// The versions of the next page whose standing is known then.
+    async fn next_versions(&mut self, round: &Round) -> Result<Vec<Candidate>, Halt> {
+        let Some(versions) = &mut self.versions else { return Ok(Vec::new()) };
+        Ok(if let Some(page) = round.page(versions).await? {
+            standing(&mut self.succession, page)
+        } else {
+            self.versions = None;
+            self.succession.end().into_iter().collect()
+        })
+    }
+
+    fn deeds<'a>(&'a self, round: &'a Round, (day, now_ms): (Day, u64)) -> Deeds<'a> {
+        Deeds { round, bucket: &self.bucket, rules: &self.rules, day, now_ms }
     }
 }
 
@@ -103,27 +124,59 @@ impl Walk {
             return Ok(false);
         }
         let Some(inside) = &mut self.inside else { return Ok(false) };
-        let deeds = Deeds { round, bucket: &inside.bucket, rules: &inside.rules, day, now_ms };
-        if let Some(versions) = &mut inside.versions {
-            let found = if let Some(page) = round.page(versions).await? {
-                standing(&mut inside.succession, page)
-            } else {
-                inside.versions = None;
-                inside.succession.end().into_iter().collect()
-            };
-            let due = found.into_iter().filter(|(version, standing)| {
-                let view = view_of(version, *standing);
-                inside.rules.removal(&view, day).is_some_and(|removal| removal.at_ms <= now_ms)
-            });
-            deeds.remove(due.collect(), aged).await?;
-            return Ok(true);
+        if inside.versions.is_some() {
+            let found = inside.next_versions(round).await?;
+            let deeds = inside.deeds(round, (day, now_ms));
+            let (due, rest): (Vec<_>, Vec<_>) =
+                found.into_iter().partition(|(version, standing)| {
+                    let removal = inside.rules.removal(&view_of(version, *standing), day);
+                    removal.is_some_and(|removal| removal.at_ms <= now_ms)
+                });
+            deeds.remove(due, aged).await?;
+            return self.move_on(round, rest, (day, now_ms), aged).await;
         }
+        let deeds = Deeds { round, bucket: &inside.bucket, rules: &inside.rules, day, now_ms };
         let Some(uploads) = &mut inside.uploads else { return Ok(false) };
         let Some(page) = round.page(uploads).await? else {
             inside.uploads = None;
             return Ok(false);
         };
         deeds.end(page, aged).await?;
+        Ok(true)
+    }
+
+    /// Moves those of these versions that are due; whether the walk through the bucket goes on.
+    async fn move_on(
+        &self,
+        round: &Round,
+        found: Vec<Candidate>,
+        when: (Day, u64),
+        aged: &mut Aged,
+    ) -> Result<bool, Halt> {
+        let keeper = round.keeper()?;
+        if keeper.settings().move_rate_max == 0 {
+            return Ok(true);
+        }
+        let classes: Vec<String> = keeper.store().storage_classes().map(str::to_owned).collect();
+        drop(keeper);
+        let classes: Vec<&str> = classes.iter().map(String::as_str).collect();
+        let mut in_a_row = 0;
+        for candidate in found {
+            let Some(inside) = &self.inside else { return Ok(false) };
+            let deeds = inside.deeds(round, when);
+            let to = deeds.relocation_of(&candidate.0, candidate.1, &classes);
+            let Some(to) = to else { continue };
+            let failed = aged.failed;
+            deeds.move_on(&candidate, to.class, aged).await?;
+            in_a_row = if aged.failed > failed { in_a_row + 1 } else { 0 };
+            if in_a_row >= FAILURES_MAX {
+                break;
+            }
+            // That may have taken long.
+            if !self.has_same_rules(round).await? {
+                return Ok(false);
+            }
+        }
         Ok(true)
     }
 

@@ -16,6 +16,8 @@ use std::collections::BTreeMap;
 
 const BUCKETS: [&str; 2] = ["b", "c"];
 const KEYS: [&str; 3] = ["k", "l", "m"];
+/// A class of storage, of the same pool.
+pub(crate) const CLASS: &str = "COLD";
 
 /// What is drawn from a seed (xorshift64*).
 pub(crate) struct Draw(pub(crate) u64);
@@ -66,6 +68,8 @@ pub(crate) enum Act {
     DeleteVersion(Name, u64),
     /// Locks a version for this number of years, or no longer.
     Lock(Name, u64, u64),
+    /// Brings a version to another class of storage, or back.
+    Relocate(Name, u64, bool),
     /// Several keys at once: each a put, a put that must find nothing, or a deletion.
     Pack(Vec<(Name, Packed)>),
     Move([u16; 4]),
@@ -107,7 +111,8 @@ impl Act {
 
     pub(crate) fn draw(draw: &mut Draw) -> Self {
         let name = (draw.of(&BUCKETS), draw.of(&KEYS));
-        match draw.below(44) {
+        match draw.below(46) {
+            44.. => Self::Relocate(name, draw.below(8), draw.below(4) > 0),
             42.. => Self::Keep(BUCKETS[1], draw.of(&[Versioning::Enabled, Versioning::Suspended])),
             40.. => Self::Lock((BUCKETS[1], name.1), draw.below(8), draw.below(3)),
             38.. => Self::DeleteVersion((BUCKETS[1], name.1), draw.below(8)),
@@ -162,6 +167,7 @@ impl Act {
             | Self::Tag(name)
             | Self::DeleteVersion(name, _)
             | Self::Lock(name, ..)
+            | Self::Relocate(name, ..)
             | Self::Multipart { name, .. } => Some(*name),
             Self::MakeBucket(bucket)
             | Self::RemoveBucket(bucket)
@@ -189,6 +195,7 @@ impl Act {
                     | Self::Clean(_)
                     | Self::DeleteVersion(..)
                     | Self::Lock(..)
+                    | Self::Relocate(..)
             );
             if is_told { self.touches() } else { Vec::new() }
         };
@@ -256,6 +263,7 @@ impl Act {
             Self::Keep(bucket, versioning) => store.set_versioning(bucket, *versioning).await,
             Self::DeleteVersion(name, pick) => delete_version(store, *name, *pick).await,
             Self::Lock(name, pick, years) => lock_version(store, *name, *pick, *years).await,
+            Self::Relocate(name, pick, is_away) => relocate(store, *name, *pick, *is_away).await,
             Self::Pack(_) => unreachable!("it answers for each of its members"),
             Self::Move(nodes) => {
                 store.keeper.follow(scene::POOL, &plan(&[(1, nodes)]));
@@ -317,6 +325,23 @@ async fn delete_version(store: &Kept, name: Name, pick: u64) -> Result<(), Store
         }
         Err(error) => Err(error),
     }
+}
+
+/// Brings one of a key's versions to another class of storage, or back; its bytes are then stored
+/// again.
+async fn relocate(store: &Kept, name: Name, pick: u64, is_away: bool) -> Result<(), StoreError> {
+    let (bucket, key) = name;
+    let Some(picked) = pick_version(store, name, pick).await? else { return Ok(()) };
+    let read = match store.version(bucket, key, picked.version).await {
+        Ok(read) => read,
+        Err(StoreError::Marker { .. }) => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let class = if is_away { CLASS } else { "" };
+    let now = store.relocate((bucket, key, picked.version), &read, class).await?;
+    assert_eq!(now.modified_ms, read.object.modified_ms);
+    assert_eq!((now.len, &*now.attributes.storage_class), (read.object.len, class));
+    Ok(())
 }
 
 /// Locks one of a key's versions for this number of years, or no longer.

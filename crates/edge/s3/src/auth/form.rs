@@ -1,8 +1,9 @@
 //! Signatures of forms: over the policy, which is a field like those of the signature.
 
 use super::{
-    Terms,
+    Signatory, Terms,
     claim::{self, Scoped, scoped},
+    signatory::Candidate,
     signature::SigningKey,
 };
 use crate::{
@@ -27,7 +28,8 @@ pub(crate) fn signer_of_form<'f>(
     field: impl Fn(&str) -> Option<&'f str>,
     credentials: &Credentials,
     terms: &Terms<'_>,
-) -> Outcome<Option<String>> {
+    now_s: i64,
+) -> Outcome<Option<Signatory>> {
     let is_there = |name: &&str| field(name).is_some();
     let is_legacy = VERSION_2[1..].iter().any(&is_there) && !VERSION_4[1..].iter().any(&is_there);
     let names: &[&str] = if is_legacy { &VERSION_2 } else { &VERSION_4 };
@@ -39,15 +41,23 @@ pub(crate) fn signer_of_form<'f>(
         return Err(missing(name));
     }
     let value = |name| field(name).unwrap_or_default();
-    let access_key = if is_legacy {
-        if !terms.signature_v2 {
-            return Err(claim::version_2());
+    if is_legacy && !terms.signature_v2 {
+        return Err(claim::version_2());
+    }
+    let scope = if is_legacy { None } else { Some(read_scope(value, terms.region)?) };
+    let access_key = scope.as_ref().map_or_else(|| value("awsaccesskeyid"), |it| it.access_key);
+    let candidate = Candidate::find(access_key, field(TOKEN), credentials, terms.keys)?;
+    let (secret, is_known) = candidate.secret();
+    let policy = value("policy");
+    let (expected, given) = match &scope {
+        None => (sign_version_2(secret, policy), value("signature")),
+        Some(Scoped { date, region, service, .. }) => {
+            let key = SigningKey::of(secret, date, region, service);
+            (key.sign_policy(policy), value("x-amz-signature"))
         }
-        verify_version_2(value, credentials)?
-    } else {
-        verify_version_4(value, credentials, terms.region)?
     };
-    if has_token { Err(Code::InvalidToken.into()) } else { Ok(Some(access_key)) }
+    judge(access_key, is_known, &expected, given, policy)?;
+    candidate.admit(now_s).map(Some)
 }
 
 /// What a form is told that lacks a field.
@@ -59,12 +69,9 @@ pub(crate) fn missing(name: &str) -> Failure {
     Failure::argument(message, name, "")
 }
 
-fn verify_version_4<'f>(
-    value: impl Fn(&'static str) -> &'f str,
-    credentials: &Credentials,
-    region: &str,
-) -> Outcome<String> {
-    let (policy, algorithm) = (value("policy"), value("x-amz-algorithm"));
+/// What a signature of Version 4 is good for.
+fn read_scope<'f>(value: impl Fn(&'static str) -> &'f str, region: &str) -> Outcome<Scoped<'f>> {
+    let algorithm = value("x-amz-algorithm");
     if algorithm != claim::ALGORITHM {
         let message = "Only AWS4-HMAC-SHA256 is supported";
         return Err(Failure::argument(message, "X-Amz-Algorithm", algorithm));
@@ -96,31 +103,23 @@ fn verify_version_4<'f>(
         let message = format!("incorrect service \"{service}\". This endpoint belongs to \"s3\".");
         return Err(malformed(&message));
     }
-    let (secret, is_known) = credentials.secret(access_key);
-    let expected = SigningKey::of(secret, date, region, service).sign_policy(policy);
-    judge(access_key, is_known, &expected, value("x-amz-signature"), policy)
+    Ok(Scoped { access_key, date, region: of, service })
 }
 
-fn verify_version_2<'f>(
-    value: impl Fn(&'static str) -> &'f str,
-    credentials: &Credentials,
-) -> Outcome<String> {
-    let (access_key, policy) = (value("awsaccesskeyid"), value("policy"));
-    let (secret, is_known) = credentials.secret(access_key);
+fn sign_version_2(secret: &str, policy: &str) -> String {
     let mut mac = Hmac::<Sha1>::new_from_slice(secret.as_bytes()).expect("HMAC takes any key");
     mac.update(policy.as_bytes());
-    let expected = STANDARD.encode(mac.finalize().into_bytes());
-    judge(access_key, is_known, &expected, value("signature"), policy)
+    STANDARD.encode(mac.finalize().into_bytes())
 }
 
-/// The access key, if what was given is the signature of its owner.
+/// Refuses what is not the signature of the access key's owner.
 fn judge(
     access_key: &str,
     is_known: bool,
     expected: &str,
     given: &str,
     policy: &str,
-) -> Outcome<String> {
+) -> Outcome<()> {
     let matches = bool::from(expected.as_bytes().ct_eq(given.as_bytes()));
     if !is_known {
         return Err(Failure::from(Code::InvalidAccessKeyId).with("AWSAccessKeyId", access_key));
@@ -133,5 +132,5 @@ fn judge(
             .with("SignatureProvided", given)
             .with("StringToSignBytes", bytes.join(" ")));
     }
-    Ok(access_key.to_owned())
+    Ok(())
 }

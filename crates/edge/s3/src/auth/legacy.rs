@@ -1,6 +1,9 @@
 //! Signature Version 2, of presigned URLs only: what boto3 makes unless told otherwise.
 
-use super::{PayloadClaim, Presented, Verified, claim::EXPIRY_S_MAX};
+use super::{
+    PayloadClaim, Presented, Terms, Verified, claim::EXPIRY_S_MAX, signatory::Candidate,
+    verify::token_of,
+};
 use crate::{
     error::{Code, Failure, Outcome},
     uri,
@@ -13,7 +16,9 @@ use sha1::Sha1;
 use subtle::ConstantTimeEq as _;
 
 /// Query parameters that are the signature.
-const OWN: [&str; 4] = ["AWSAccessKeyId", "Expires", "Signature", "x-amz-security-token"];
+const OWN: [&str; 4] = ["AWSAccessKeyId", "Expires", "Signature", TOKEN];
+/// Goes with temporary keys.
+const TOKEN: &str = "x-amz-security-token";
 
 /// Whether a request claims such a signature and no other.
 pub(super) fn is_claimed(presented: &Presented<'_>) -> bool {
@@ -27,9 +32,10 @@ pub(super) fn is_claimed(presented: &Presented<'_>) -> bool {
 pub(super) fn verify(
     presented: &Presented<'_>,
     credentials: &Credentials,
-    covered: &[&str],
+    terms: &Terms<'_>,
     now_s: i64,
 ) -> Outcome<Verified> {
+    let covered = terms.covered;
     check_covered(presented, covered)?;
     let query = presented.query;
     let access_key = query.get("AWSAccessKeyId").unwrap_or_default();
@@ -44,7 +50,9 @@ pub(super) fn verify(
         let message = "Expires must be less than a week ahead";
         return Err(Failure::new(Code::AuthorizationQueryParametersError, message));
     }
-    let (secret, known) = credentials.secret(access_key);
+    let token = token_of(presented);
+    let candidate = Candidate::find(access_key, token, credentials, terms.keys)?;
+    let (secret, known) = candidate.secret();
     let mut mac = Hmac::<Sha1>::new_from_slice(secret.as_bytes()).expect("HMAC takes any key");
     mac.update(&text_to_sign(presented, covered, expires));
     let expected = STANDARD.encode(mac.finalize().into_bytes());
@@ -56,8 +64,8 @@ pub(super) fn verify(
     if !matches {
         return Err(Failure::from(Code::SignatureDoesNotMatch).with("AWSAccessKeyId", access_key));
     }
-    let access_key = access_key.to_owned();
-    Ok(Verified { access_key, payload: PayloadClaim::Unsigned, chunks: None })
+    let who = candidate.admit(now_s)?;
+    Ok(Verified { who, payload: PayloadClaim::Unsigned, chunks: None })
 }
 
 /// Refuses what such a signature cannot vouch for: parameters that are not under it, and changes of
@@ -119,9 +127,16 @@ fn text_to_sign(presented: &Presented<'_>, covered: &[&str], expires: &str) -> V
     let mut names: Vec<_> = presented.headers.keys().map(http::HeaderName::as_str).collect();
     names.retain(|name| name.starts_with("x-amz-"));
     names.sort_unstable();
+    // Signers put it under the signature as a header, and then into the query.
+    let token = presented.query.get(TOKEN).filter(|_| !presented.headers.contains_key(TOKEN));
+    if token.is_some() {
+        let at = names.partition_point(|name| *name < TOKEN);
+        names.insert(at, TOKEN);
+    }
     for name in names {
-        let values: Vec<_> =
+        let mut values: Vec<_> =
             presented.headers.get_all(name).iter().map(|v| v.as_bytes().trim_ascii()).collect();
+        values.extend(token.filter(|_| name == TOKEN).map(str::as_bytes));
         text.extend_from_slice(name.as_bytes());
         text.push(b':');
         text.extend_from_slice(&values.join(&b','));

@@ -9,6 +9,7 @@ mod form;
 mod legacy;
 mod payload;
 mod presented;
+mod signatory;
 mod signature;
 mod terms;
 #[cfg(test)]
@@ -18,6 +19,7 @@ mod verify;
 pub(crate) use form::{missing as missing_field, signer_of_form};
 pub(crate) use payload::PayloadClaim;
 pub(crate) use presented::Presented;
+pub(crate) use signatory::Signatory;
 pub(crate) use signature::ChunkSigner;
 pub(crate) use terms::{Terms, Verified};
-pub(crate) use verify::{is_unsigned, unsigned_payload, verify};
+pub(crate) use verify::{is_unsigned, unsigned_payload, verify, verify_call};

@@ -1,12 +1,13 @@
 //! What signatures are held against, and what comes of it.
 
-use super::{ChunkSigner, PayloadClaim};
+use super::{ChunkSigner, PayloadClaim, Signatory};
+use ripstop_envelope::ObjectKeys;
 
 /// What a verified signature vouches for.
 #[derive(Debug)]
 pub(crate) struct Verified {
     /// Who signed.
-    pub(crate) access_key: String,
+    pub(crate) who: Signatory,
     /// What was said of the body.
     pub(crate) payload: PayloadClaim,
     /// Verifies the body's chunks, if they are signed one by one.
@@ -22,4 +23,6 @@ pub(crate) struct Terms<'a> {
     pub(crate) signature_v2: bool,
     /// Parameters of the query that Version 2 covers, sorted.
     pub(crate) covered: &'a [&'a str],
+    /// What tokens of temporary keys are sealed with.
+    pub(crate) keys: &'a ObjectKeys,
 }

@@ -2,6 +2,7 @@ use super::{
     ChunkSigner, PayloadClaim, Presented, Terms, Verified, canonical,
     claim::{self, Claim, Place},
     legacy, payload,
+    signatory::Candidate,
     signature::SigningKey,
 };
 use crate::error::{Code, Failure, Outcome};
@@ -22,16 +23,45 @@ pub(crate) fn verify(
     terms: &Terms<'_>,
     now_s: i64,
 ) -> Outcome<Verified> {
-    let verified = if legacy::is_claimed(presented) {
-        if !terms.signature_v2 {
-            return Err(claim::version_2());
+    if !legacy::is_claimed(presented) {
+        return verify_version_4(presented, Purpose::S3, credentials, terms, now_s);
+    }
+    if !terms.signature_v2 {
+        return Err(claim::version_2());
+    }
+    legacy::verify(presented, credentials, terms, now_s)
+}
+
+/// The same of a call of the Security Token Service, whose body has this SHA-256 (hexadecimal).
+pub(crate) fn verify_call(
+    presented: &Presented<'_>,
+    sha256: &str,
+    credentials: &Credentials,
+    terms: &Terms<'_>,
+    now_s: i64,
+) -> Outcome<Verified> {
+    verify_version_4(presented, Purpose::Call { sha256 }, credentials, terms, now_s)
+}
+
+/// What a signature is for.
+#[derive(Clone, Copy)]
+enum Purpose<'a> {
+    /// A request of S3, which says what it is over of the body.
+    S3,
+    /// A call, over all of its body.
+    Call {
+        /// Of the body, hexadecimal.
+        sha256: &'a str,
+    },
+}
+
+impl Purpose<'_> {
+    const fn service(self) -> &'static str {
+        match self {
+            Self::S3 => "s3",
+            Self::Call { .. } => "sts",
         }
-        legacy::verify(presented, credentials, terms.covered, now_s)?
-    } else {
-        verify_version_4(presented, credentials, terms.region, now_s)?
-    };
-    check_token(presented)?;
-    Ok(verified)
+    }
 }
 
 /// Whether a request has no signature, nor a part of one, nor a token that goes with one.
@@ -50,22 +80,33 @@ pub(crate) fn is_unsigned(presented: &Presented<'_>) -> bool {
 /// What a request without a signature says of its body. Nobody vouches for chunks that are signed.
 pub(crate) fn unsigned_payload(presented: &Presented<'_>) -> Outcome<PayloadClaim> {
     let (payload, _) = payload::read(presented, Place::Query { expires_s: 0 })?;
-    if payload.chunks_are_signed() { Err(Code::AccessDenied.into()) } else { Ok(payload) }
+    if payload.chunks_are_signed() {
+        let message = "Anonymous requests don't support this x-amz-content-sha256 value. Please \
+                       use UNSIGNED-PAYLOAD or STREAMING-UNSIGNED-PAYLOAD-TRAILER.";
+        return Err(Failure::new(Code::InvalidRequest, message));
+    }
+    Ok(payload)
 }
 
 fn verify_version_4(
     presented: &Presented<'_>,
+    purpose: Purpose<'_>,
     credentials: &Credentials,
-    region: &str,
+    terms: &Terms<'_>,
     now_s: i64,
 ) -> Outcome<Verified> {
     let claim = Claim::read(presented)?;
     check_time(&claim, now_s)?;
-    check_scope(&claim, region)?;
+    check_scope(&claim, terms.region, purpose.service())?;
     check_signed_headers(presented, &claim)?;
-    let (payload, payload_text) = payload::read(presented, claim.place)?;
+    let (payload, payload_text) = match purpose {
+        Purpose::S3 => payload::read(presented, claim.place)?,
+        Purpose::Call { sha256 } => (PayloadClaim::Unsigned, sha256),
+    };
 
-    let (secret, known) = credentials.secret(&claim.access_key);
+    let token = token_of(presented);
+    let candidate = Candidate::find(&claim.access_key, token, credentials, terms.keys)?;
+    let (secret, known) = candidate.secret();
     let key = SigningKey::derive(secret, &claim);
     let mut matches = subtle::Choice::from(0);
     for request in canonical::requests(presented, &claim, payload_text) {
@@ -73,28 +114,28 @@ fn verify_version_4(
         matches |= expected.as_bytes().ct_eq(claim.signature.as_bytes());
     }
     if !known {
-        return Err(
-            Failure::from(Code::InvalidAccessKeyId).with("AWSAccessKeyId", claim.access_key)
-        );
+        return Err(Failure::from(Code::InvalidAccessKeyId)
+            .with("AWSAccessKeyId", claim.access_key.as_str()));
     }
     if !bool::from(matches) {
         return Err(Failure::from(Code::SignatureDoesNotMatch)
-            .with("AWSAccessKeyId", claim.access_key)
-            .with("SignatureProvided", claim.signature));
+            .with("AWSAccessKeyId", claim.access_key.as_str())
+            .with("SignatureProvided", claim.signature.as_str()));
     }
+    let who = candidate.admit(now_s)?;
     let chunks = payload.chunks_are_signed().then(|| ChunkSigner::new(key, &claim));
-    Ok(Verified { access_key: claim.access_key, payload, chunks })
+    Ok(Verified { who, payload, chunks })
 }
 
-/// Tokens go with temporary keys, and ours are not: a caller that sends one means another key.
-fn check_token(presented: &Presented<'_>) -> Outcome<()> {
-    let in_header = presented.headers.get(TOKEN).is_some_and(|token| !token.is_empty());
-    let in_query = presented
-        .query
-        .pairs()
-        .iter()
-        .any(|(name, token)| name.eq_ignore_ascii_case(TOKEN) && !token.is_empty());
-    if in_header || in_query { Err(Code::InvalidToken.into()) } else { Ok(()) }
+/// The token that a request has, in a header or in its query. One that is no text is none of ours.
+pub(super) fn token_of<'a>(presented: &Presented<'a>) -> Option<&'a str> {
+    let header = presented.headers.get(TOKEN).map(|token| token.to_str().unwrap_or("?"));
+    header.filter(|token| !token.is_empty()).or_else(|| {
+        let mut pairs = presented.query.pairs().iter();
+        let found =
+            pairs.find(|(name, token)| name.eq_ignore_ascii_case(TOKEN) && !token.is_empty());
+        found.map(|(_, token)| token.as_str())
+    })
 }
 
 fn check_time(claim: &Claim, now_s: i64) -> Outcome<()> {
@@ -120,11 +161,11 @@ fn check_time(claim: &Claim, now_s: i64) -> Outcome<()> {
     }
 }
 
-fn check_scope(claim: &Claim, region: &str) -> Outcome<()> {
+fn check_scope(claim: &Claim, region: &str, service: &str) -> Outcome<()> {
     let malformed = |message: String| Err(claim.place.malformed(message));
-    if claim.service != "s3" {
+    if claim.service != service {
         return malformed(format!(
-            "incorrect service \"{}\". This endpoint belongs to \"s3\".",
+            "incorrect service \"{}\". This endpoint belongs to \"{service}\".",
             claim.service
         ));
     }

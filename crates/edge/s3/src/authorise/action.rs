@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     /// What nobody is asked about.
-    const WITHOUT: [&str; 2] = ["Preflight", "Unknown"];
+    const WITHOUT: [&str; 3] = ["Preflight", "SecurityToken", "Unknown"];
 
     fn of(operation: S3Operation, is_of_object: bool, has_version: bool) -> Vec<&'static str> {
         let headers = HeaderMap::new();

@@ -81,7 +81,8 @@ impl Expectation {
         let md5 = match text(headers, "content-md5") {
             None => None,
             Some(md5) => {
-                let md5 = unbase64(md5.trim(), 16).ok_or(Code::InvalidDigest)?;
+                let invalid = || Failure::from(Code::InvalidDigest).with("Content-MD5", md5);
+                let md5 = unbase64(md5.trim(), 16).ok_or_else(invalid)?;
                 Some(md5.try_into().expect("sixteen bytes were asked for"))
             }
         };

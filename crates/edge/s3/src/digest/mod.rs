@@ -13,7 +13,10 @@ pub(crate) use expectation::{Expectation, header_checksum, mismatch, no_value};
 pub(crate) use pipeline::{Digests, Pipeline, Verdict};
 pub(crate) use received::Received;
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
+use base64::{
+    Engine as _, alphabet,
+    engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD},
+};
 use ripstop_catalog::{Checksum, ChecksumAlgorithm};
 
 /// What S3 computes where the client asks for nothing.
@@ -24,9 +27,15 @@ pub(crate) fn base64(value: &[u8]) -> String {
     STANDARD.encode(value)
 }
 
+/// Takes what a last character says beyond the last byte, as S3 does.
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
+
 /// A digest from a header or document, if it is one of `len` bytes.
 pub(crate) fn unbase64(text: &str, len: usize) -> Option<Vec<u8>> {
-    STANDARD.decode(text).ok().filter(|value| value.len() == len)
+    LENIENT.decode(text).ok().filter(|value| value.len() == len)
 }
 
 /// A stored checksum as it is handed back: a composite ends in the number of its parts.

@@ -3,15 +3,15 @@
 use super::{
     BucketAccess, Circumstances,
     facts::Seen,
-    judge::{Asker, Question, Sight, Verdict, Why, judge},
+    judge::{Asker, Denier, Question, Sight, Verdict, Why, judge},
 };
 use crate::{
     error::{Code, Failure, Outcome},
     tagging::Tags,
 };
-use ripstop_access::{Requester, S3Action};
+use ripstop_access::{AccessRequest, Facts, Requester, S3Action};
 use ripstop_catalog::Attributes;
-use ripstop_identity::{Principal, Privilege, Resource, allows};
+use ripstop_identity::{Principal, Privilege, Resource, rights_allow};
 use std::sync::Arc;
 
 /// What somebody wants done to a bucket or an object.
@@ -35,12 +35,13 @@ impl Need {
         }
     }
 
-    fn is_allowed_to(&self, principal: &Principal) -> bool {
+    /// Whether rights alone would allow it.
+    pub(crate) fn is_allowed_to(&self, principal: &Principal) -> bool {
         let resource = match &self.key {
             Some(key) => Resource::Object { bucket: &self.bucket, key },
             None => Resource::Bucket(&self.bucket),
         };
-        allows(principal, self.privilege, &resource)
+        rights_allow(principal, self.privilege, &resource)
     }
 }
 
@@ -119,14 +120,15 @@ impl Gate {
             _ => Requester::Anonymous,
         };
         let (is_user, is_administrator) = (rights.is_user(), rights.is_administrator());
-        Asker { requester, is_user, is_administrator }
+        let (policies, session) = (rights.policies().cloned(), self.principal.session().cloned());
+        Asker { requester, is_user, is_administrator, policies, session }
     }
 
     /// Lets a need in that the operator allows, and about which the bucket says nothing; whether it
     /// did.
     pub(crate) fn lets_plainly(&self, access: &BucketAccess, need: &Need) -> bool {
         let is_silent = access.policy.is_none() && !access.is_unreadable;
-        is_silent && need.is_allowed_to(&self.principal)
+        is_silent && !self.principal.is_judged() && need.is_allowed_to(&self.principal)
     }
 
     /// Lets it in, or leaves that to the object, or refuses.
@@ -140,7 +142,9 @@ impl Gate {
                 self.host = Some(access.clone());
             }
             (Verdict::Refused, _) => return Err(Code::AccessDenied.into()),
-            (Verdict::Denied, action) => return Err(self.denied(&need, action)),
+            (Verdict::Denied(denier), action) => {
+                return Err(self.denied(&need, action, denier));
+            }
         }
         Ok(())
     }
@@ -159,18 +163,16 @@ impl Gate {
             Sight::Found(object) => Some(&object.tags),
             Sight::None | Sight::Later => None,
         };
-        let requester = &asker.requester;
-        let seen = self.circumstances.as_deref().map(|circumstances| Seen {
-            circumstances,
-            requester,
-            given,
-            existing,
-        });
-        let facts: &dyn ripstop_access::Facts = match &seen {
+        let seen = self.seen(&asker, given, existing);
+        let facts: &dyn Facts = match &seen {
             Some(seen) => seen,
             None => &(),
         };
         let mut all = (Verdict::Allowed(Why::Own), None);
+        // Of what no policy can speak, rights alone decide.
+        if need.actions.is_empty() && !(rights && !self.principal.is_judged()) {
+            all.0 = Verdict::Refused;
+        }
         for &action in &need.actions {
             let resource = resource.as_str();
             let question = Question { asker: &asker, rights, action, resource, facts, sight };
@@ -182,10 +184,54 @@ impl Gate {
         all
     }
 
-    /// Whether the bucket's policy could let an action be done to something in it.
-    pub(crate) fn may_be_let(&self, access: &BucketAccess, action: S3Action) -> bool {
-        let requester = self.asker().requester;
-        access.policy.as_ref().is_some_and(|policy| policy.may_allow(&requester, action))
+    fn seen<'a>(
+        &'a self,
+        asker: &'a Asker,
+        given: Option<&'a Tags>,
+        existing: Option<&'a Tags>,
+    ) -> Option<Seen<'a>> {
+        let circumstances = self.circumstances.as_deref()?;
+        let began_s = asker.session.as_ref().map(|session| session.began_s);
+        Some(Seen { circumstances, requester: &asker.requester, began_s, given, existing })
+    }
+
+    /// Whether a policy could let an action be done to something in the bucket.
+    pub(crate) fn may_be_let(&self, access: &BucketAccess, need: &Need, action: S3Action) -> bool {
+        let asker = self.asker();
+        let policy = access.policy.as_ref();
+        let by_rights = self.principal.is_narrowed() && need.is_allowed_to(&self.principal);
+        let may = policy.is_some_and(|policy| policy.may_allow(&asker.requester, action))
+            || asker.may_allow(action, by_rights);
+        let session = asker.session_policy();
+        may && session.is_none_or(|policy| policy.may_allow(&asker.requester, action))
+    }
+
+    /// Of a bucket that is not there only those hear who may know: the operator's keys in their
+    /// buckets, users of policies where these allow it, and users with accounts, who can find out
+    /// which names are taken anyway.
+    pub(crate) fn check_absent(&self, need: &Need) -> Outcome<()> {
+        let is_user = self.principal.rights().is_user();
+        self.check_own(need, is_user || need.is_allowed_to(&self.principal))
+    }
+
+    /// Whether policies of the sender's own allow it, which has them; of others `by_rights` says it.
+    pub(crate) fn check_own(&self, need: &Need, by_rights: bool) -> Outcome<()> {
+        let (asker, resource) = (self.asker(), need.resource());
+        let seen = self.seen(&asker, None, None);
+        let facts: &dyn Facts = match &seen {
+            Some(seen) => seen,
+            None => &(),
+        };
+        let is_judged = self.principal.is_judged();
+        let mut is_let = by_rights || asker.policies.is_some();
+        is_let &= !(is_judged && need.actions.is_empty());
+        for &action in &need.actions {
+            let (requester, resource) = (&asker.requester, resource.as_str());
+            let leave = asker.leave(&AccessRequest { requester, action, resource, facts });
+            let leave = leave.map_err(|denier| self.denied(need, Some(action), denier))?;
+            is_let &= leave.user.unwrap_or(true) && leave.session;
+        }
+        if is_let { Ok(()) } else { Err(Code::AccessDenied.into()) }
     }
 
     /// What depends on the object, now that it was found; `given` are tags that the body has.
@@ -193,17 +239,14 @@ impl Gate {
         let Some(Pending { need, access }) = &self.pending else { return Ok(()) };
         match self.verdict(access, need, Sight::Found(object), given) {
             (Verdict::Allowed(_), _) => Ok(()),
-            (Verdict::Denied, action) => Err(self.denied(need, action)),
+            (Verdict::Denied(denier), action) => Err(self.denied(need, action, denier)),
             (Verdict::AskObject | Verdict::Refused, _) => Err(Code::AccessDenied.into()),
         }
     }
 
     /// Whether this may be done to something else in the bucket, without a look at it.
     pub(crate) fn check(&self, need: &Need) -> Outcome<()> {
-        let Some(access) = &self.access else {
-            let is_let = need.is_allowed_to(&self.principal) || self.principal.rights().is_user();
-            return if is_let { Ok(()) } else { Err(Code::AccessDenied.into()) };
-        };
+        let Some(access) = &self.access else { return self.check_absent(need) };
         self.check_at(access, need)
     }
 
@@ -213,7 +256,7 @@ impl Gate {
         }
         match self.verdict(access, need, Sight::None, None) {
             (Verdict::Allowed(_), _) => Ok(()),
-            (Verdict::Denied, action) => Err(self.denied(need, action)),
+            (Verdict::Denied(denier), action) => Err(self.denied(need, action, denier)),
             (Verdict::AskObject | Verdict::Refused, _) => Err(Code::AccessDenied.into()),
         }
     }
@@ -235,14 +278,15 @@ impl Gate {
         }
     }
 
-    fn denied(&self, need: &Need, action: Option<S3Action>) -> Failure {
+    fn denied(&self, need: &Need, action: Option<S3Action>, denier: Denier) -> Failure {
         let arn = self.asker().requester.arn();
         let Some((arn, action)) = arn.zip(action) else { return Code::AccessDenied.into() };
         let message = format!(
             "User: {arn} is not authorized to perform: s3:{} on resource: \"arn:aws:s3:::{}\" with \
-             an explicit deny in a resource-based policy",
+             an explicit deny in {}",
             action.name(),
-            need.resource()
+            need.resource(),
+            denier.kind()
         );
         Failure::new(Code::AccessDenied, message)
     }
@@ -255,6 +299,6 @@ const fn rank(verdict: Verdict) -> u8 {
         Verdict::Allowed(Why::Let) => 1,
         Verdict::AskObject => 2,
         Verdict::Refused => 3,
-        Verdict::Denied => 4,
+        Verdict::Denied(_) => 4,
     }
 }

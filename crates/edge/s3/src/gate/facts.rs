@@ -80,6 +80,8 @@ pub(crate) struct Circumstances {
 pub(crate) struct Seen<'a> {
     pub(crate) circumstances: &'a Circumstances,
     pub(crate) requester: &'a Requester,
+    /// When its keys were issued, seconds since 1970, if they are temporary.
+    pub(crate) began_s: Option<i64>,
     /// Tags that the body gives, where it is of tags.
     pub(crate) given: Option<&'a Tags>,
     /// Of the object that is there, where it was looked at.
@@ -141,6 +143,7 @@ impl Facts for Seen<'_> {
                 self.given_tags().iter().for_each(|(key, _)| take(key));
             }
             Fact::RequestedRegion => take(&it.region),
+            Fact::TokenIssueTime => _ = self.began_s.map(|at_s| take(&at_s.to_string())),
             Fact::TlsVersion | Fact::Never => {}
         }
     }

@@ -1,8 +1,13 @@
 //! What the operator, a bucket's owner and an object's owner say together of one action.
 
 use super::BucketAccess;
-use ripstop_access::{AccessList, AccessRequest, Facts, Permission, Requester, Ruling, S3Action};
+use ripstop_access::{
+    AccessList, AccessRequest, Facts, Permission, PolicyDocument, Requester, Ruling, S3Action,
+    evaluate,
+};
 use ripstop_catalog::Attributes;
+use ripstop_identity::{TemporarySession, UserPolicy};
+use std::sync::Arc;
 
 /// Why something may be done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,8 +27,39 @@ pub(crate) enum Verdict {
     AskObject,
     /// Nobody says that it may.
     Refused,
-    /// The bucket's policy says that it may not.
-    Denied,
+    /// A policy says that it may not.
+    Denied(Denier),
+}
+
+/// Whose policy says no.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Denier {
+    /// The bucket's.
+    Bucket,
+    /// One of the user's own.
+    User,
+    /// That of the session.
+    Session,
+}
+
+impl Denier {
+    /// What S3 calls such a policy.
+    pub(crate) const fn kind(self) -> &'static str {
+        match self {
+            Self::Bucket => "a resource-based policy",
+            Self::User => "an identity-based policy",
+            Self::Session => "a session policy",
+        }
+    }
+}
+
+/// What policies of the sender's own leave open.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leave {
+    /// Whether those of the user allow it; nothing if it has none.
+    pub(crate) user: Option<bool>,
+    /// Whether the session's leaves it.
+    pub(crate) session: bool,
 }
 
 /// What is known of the object.
@@ -44,9 +80,48 @@ pub(crate) struct Asker {
     /// It owns what it makes.
     pub(crate) is_user: bool,
     pub(crate) is_administrator: bool,
+    /// What says what it may do, if its rights do not.
+    pub(crate) policies: Option<Arc<[Arc<UserPolicy>]>>,
+    /// While it asks with temporary keys.
+    pub(crate) session: Option<Arc<TemporarySession>>,
 }
 
 impl Asker {
+    /// What policies of its own say; or which of them denies it.
+    pub(crate) fn leave(&self, request: &AccessRequest<'_>) -> Result<Leave, Denier> {
+        let user = self
+            .policies
+            .as_deref()
+            .map(|policies| evaluate(request, policies.iter().map(|policy| &policy.document)));
+        let session = self.session_policy().map(|policy| policy.rule(request));
+        match (user, session) {
+            (Some(Ruling::Deny), _) => Err(Denier::User),
+            (_, Some(Ruling::Deny)) => Err(Denier::Session),
+            (user, session) => Ok(Leave {
+                user: user.map(|ruling| ruling == Ruling::Allow),
+                session: session.is_none_or(|ruling| ruling == Ruling::Allow),
+            }),
+        }
+    }
+
+    /// Whether policies of its own might allow an action, of which `by_rights` says whether its
+    /// rights do.
+    pub(crate) fn may_allow(&self, action: S3Action, by_rights: bool) -> bool {
+        let may = |policy: &PolicyDocument| policy.may_allow(&self.requester, action);
+        let policies = self.policies.as_deref();
+        policies.map_or(by_rights, |all| all.iter().any(|policy| may(&policy.document)))
+    }
+
+    pub(crate) fn session_policy(&self) -> Option<&PolicyDocument> {
+        self.session.as_ref()?.policy.as_ref()
+    }
+
+    fn needs_object(&self) -> bool {
+        let of_user = self.policies.iter().flat_map(|policies| policies.iter());
+        let mut all = of_user.map(|policy| &policy.document).chain(self.session_policy());
+        all.any(PolicyDocument::needs_object)
+    }
+
     /// Whether it is the owner of what is the account's. Keys that the operator lets into some
     /// buckets share the store's account, and are not its owner.
     fn owns(&self, account: &str) -> bool {
@@ -81,26 +156,45 @@ pub(crate) struct Question<'a> {
 /// Answers it.
 pub(crate) fn judge(access: &BucketAccess, question: &Question<'_>) -> Verdict {
     let Question { asker, rights, action, resource, facts, sight } = *question;
+    let request = AccessRequest { requester: &asker.requester, action, resource, facts };
+    if asker.needs_object() && matches!(sight, Sight::Later) {
+        return Verdict::AskObject;
+    }
+    let leave = match asker.leave(&request) {
+        Ok(leave) => leave,
+        Err(denier) => return Verdict::Denied(denier),
+    };
     // Whoever locked themselves out must get at the lock.
     let is_key_to_lock =
         is_of_policy(action) && (asker.is_administrator || asker.owns(&access.owner));
     if access.is_unreadable && !is_key_to_lock {
-        return Verdict::Denied;
+        return Verdict::Denied(Denier::Bucket);
     }
     let mut is_let = false;
     if let Some(policy) = access.policy.as_ref().filter(|_| !is_key_to_lock) {
         if policy.needs_object() && matches!(sight, Sight::Later) {
             return Verdict::AskObject;
         }
-        let request = AccessRequest { requester: &asker.requester, action, resource, facts };
         match policy.rule(&request) {
-            Ruling::Deny => return Verdict::Denied,
+            Ruling::Deny => return Verdict::Denied(Denier::Bucket),
             Ruling::Allow => is_let = !is_restricted(access, asker),
             Ruling::Silent => {}
         }
     }
+    if !leave.session {
+        return Verdict::Refused;
+    }
     if rights {
-        return Verdict::Allowed(Why::Own);
+        // What a session's policy leaves says no more than it names: not what else is there.
+        let is_narrowed = asker.session_policy().is_some();
+        return Verdict::Allowed(if is_narrowed { Why::Let } else { Why::Own });
+    }
+    // In its own account's bucket a user needs one who lets it; in another's, both must.
+    let is_at_home = asker.requester.account() == Some(&access.owner);
+    match leave.user {
+        Some(true) if is_at_home => return Verdict::Allowed(Why::Let),
+        Some(false) if !is_at_home => return Verdict::Refused,
+        Some(_) | None => {}
     }
     if is_let {
         return Verdict::Allowed(Why::Let);
@@ -147,7 +241,7 @@ fn by_lists(access: &BucketAccess, asker: &Asker, action: S3Action, sight: Sight
         verdict @ (Verdict::Allowed(_)
         | Verdict::AskObject
         | Verdict::Refused
-        | Verdict::Denied) => verdict,
+        | Verdict::Denied(_)) => verdict,
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a rule does, and when.
 
+use super::transition;
 use crate::{
     date,
     error::{Code, Failure, Outcome},
@@ -9,17 +10,14 @@ use ripstop_lifecycle::{Day, Due, Expiration, LifecycleRule, Noncurrent};
 
 /// Most noncurrent versions that a rule keeps.
 const KEPT_MAX: i32 = 100;
-/// S3's classes of storage to which a rule may move objects.
-const CLASSES: [&str; 6] =
-    ["STANDARD_IA", "ONEZONE_IA", "INTELLIGENT_TIERING", "GLACIER_IR", "GLACIER", "DEEP_ARCHIVE"];
 
 /// Adds to a rule what it does.
 pub(super) fn add(node: &Node<'_>, rule: LifecycleRule) -> Outcome<LifecycleRule> {
     let expiration = node.child("Expiration")?;
     let noncurrent = node.child("NoncurrentVersionExpiration")?;
     let uploads = node.child("AbortIncompleteMultipartUpload")?;
-    let transition = node.children.iter().find(|child| child.name.ends_with("Transition"));
-    if expiration.or(noncurrent).or(uploads).or(transition).is_none() {
+    let moves = node.children.iter().any(|child| child.name.ends_with("Transition"));
+    if expiration.or(noncurrent).or(uploads).is_none() && !moves {
         let message = "At least one action needs to be specified in a rule";
         return Err(Failure::new(Code::InvalidRequest, message));
     }
@@ -28,13 +26,18 @@ pub(super) fn add(node: &Node<'_>, rule: LifecycleRule) -> Outcome<LifecycleRule
         noncurrent.map(expire_noncurrent).transpose()?,
         uploads.map(end_uploads).transpose()?,
     );
-    node.all("Transition").try_for_each(check_transition)?;
-    node.all("NoncurrentVersionTransition").try_for_each(check_noncurrent_transition)?;
-    if let Some(transition) = transition {
-        let message = format!("{} to other storage classes is not implemented", transition.name);
-        return Err(Failure::new(Code::NotImplemented, message));
-    }
-    let rule = LifecycleRule { expiration, noncurrent, uploads_after_days, ..rule };
+    let transitions = node.all("Transition").map(transition::of_latest);
+    let others = node.all("NoncurrentVersionTransition").map(transition::of_others);
+    let (transitions, noncurrent_transitions) =
+        (transitions.collect::<Outcome<_>>()?, others.collect::<Outcome<_>>()?);
+    let rule = LifecycleRule {
+        expiration,
+        noncurrent,
+        uploads_after_days,
+        transitions,
+        noncurrent_transitions,
+        ..rule
+    };
     check_filter(&rule)?;
     Ok(rule)
 }
@@ -91,41 +94,12 @@ fn end_uploads(node: &Node<'_>) -> Outcome<u32> {
     positive(days, "DaysAfterInitiation", "AbortIncompleteMultipartUpload")
 }
 
-fn check_transition(node: &Node<'_>) -> Outcome<()> {
-    node.only(&["Days", "Date", "StorageClass"])?;
-    check_class(node)?;
-    match (node.text_of("Days")?, node.text_of("Date")?) {
-        (Some(days), None) => match number(days)? {
-            0.. => Ok(()),
-            _ => Err(not("Days", "Transition", "a nonnegative integer", days)),
-        },
-        (None, Some(date)) => midnight(date).map(drop),
-        _ => Err(Malformed.into()),
-    }
-}
-
-fn check_noncurrent_transition(node: &Node<'_>) -> Outcome<()> {
-    const ACTION: &str = "NoncurrentVersionTransition";
-    node.only(&["NoncurrentDays", "NewerNoncurrentVersions", "StorageClass"])?;
-    check_class(node)?;
-    let days = node.text_of("NoncurrentDays")?.ok_or(Malformed)?;
-    if number(days)? < 0 {
-        return Err(not("NoncurrentDays", ACTION, "a nonnegative integer", days));
-    }
-    node.text_of("NewerNoncurrentVersions")?.map_or(Ok(0), |kept| newer(kept, ACTION)).map(drop)
-}
-
-fn check_class(node: &Node<'_>) -> Outcome<()> {
-    let class = node.text_of("StorageClass")?.ok_or(Malformed)?;
-    if CLASSES.contains(&class) { Ok(()) } else { Err(Malformed.into()) }
-}
-
 /// A number as S3's schema has it.
-fn number(text: &str) -> Result<i32, Malformed> {
+pub(super) fn number(text: &str) -> Result<i32, Malformed> {
     text.trim().parse().map_err(|_| Malformed)
 }
 
-fn not(name: &str, action: &str, what: &str, text: &str) -> Failure {
+pub(super) fn not(name: &str, action: &str, what: &str, text: &str) -> Failure {
     Failure::argument(format!("'{name}' for {action} action must be {what}"), name, text)
 }
 
@@ -134,7 +108,7 @@ fn positive(text: &str, name: &str, action: &str) -> Outcome<u32> {
     days.ok_or_else(|| not(name, action, "a positive integer", text))
 }
 
-fn newer(text: &str, action: &str) -> Outcome<u32> {
+pub(super) fn newer(text: &str, action: &str) -> Outcome<u32> {
     let kept = number(text)?;
     let is_allowed = (1..=KEPT_MAX).contains(&kept);
     let what = "an integer between 1 and 100";
@@ -143,7 +117,7 @@ fn newer(text: &str, action: &str) -> Outcome<u32> {
 }
 
 /// A date in milliseconds since 1970.
-fn midnight(text: &str) -> Outcome<u64> {
+pub(super) fn midnight(text: &str) -> Outcome<u64> {
     let seconds = date::parse_document(text.trim()).ok_or(Malformed)?;
     let ms = u64::try_from(seconds).ok().map(|seconds| seconds * 1000);
     ms.filter(|ms| Day::STANDARD.ends_after(*ms, 0) == *ms)

@@ -1,6 +1,6 @@
 //! The document: read as its sender means it, written as it is kept and answered.
 
-use super::{action, filter};
+use super::{action, filter, transition};
 use crate::{
     error::{Code, Failure, Outcome},
     xml::{self, Element, Limits, Malformed, Node, copy},
@@ -68,9 +68,10 @@ pub(crate) struct Configured {
 }
 
 impl Configured {
-    /// Reads a `LifecycleConfiguration`.
-    pub(crate) fn from_root(root: &Node<'_>) -> Outcome<Self> {
+    /// Reads a `LifecycleConfiguration`, whose rules may move objects to these classes of storage.
+    pub(crate) fn from_root(root: &Node<'_>, classes: &[String]) -> Outcome<Self> {
         let (rules, mut elements) = (read(root)?, Element::in_namespace(ROOT));
+        rules.iter().try_for_each(|rule| transition::check(rule, classes))?;
         for (rule, node) in rules.iter().zip(root.all("Rule")) {
             elements.child("Rule", |to| {
                 to.text("ID", &rule.id);
@@ -99,17 +100,26 @@ pub(crate) fn answer(document: &str) -> (String, Sizes) {
     let Ok(root) = xml::parse(document.as_bytes(), STORED) else {
         return (document.to_owned(), Sizes::default());
     };
-    let said = root.text_of(SIZES).ok().flatten();
     let mut element = Element::in_namespace(ROOT);
     root.all("Rule").for_each(|rule| copy(rule, &mut element));
-    (element.document(), Sizes::read(said).unwrap_or_default())
+    (element.document(), said_of_sizes(&root))
+}
+
+/// What the sender of a document that is kept said in a header.
+fn said_of_sizes(root: &Node<'_>) -> Sizes {
+    let said = root.text_of(SIZES).ok().flatten();
+    Sizes::read(said).unwrap_or_default()
 }
 
 /// The rules of a document that is kept.
 pub(crate) fn stored(document: &str) -> Option<Rules> {
     let root = xml::parse(document.as_bytes(), STORED).ok()?;
-    let rules = root.all("Rule").map(rule).collect::<Outcome<_>>();
-    rules.ok().map(Rules::new)
+    let rules = root.all("Rule").map(rule).collect::<Outcome<_>>().ok()?;
+    let sizes = match said_of_sizes(&root) {
+        Sizes::AllClasses => ripstop_lifecycle::Sizes::AllClasses,
+        Sizes::ByClass => ripstop_lifecycle::Sizes::ByClass,
+    };
+    Some(Rules::new(rules).with_sizes(sizes))
 }
 
 fn read(root: &Node<'_>) -> Outcome<Vec<LifecycleRule>> {

@@ -6,6 +6,7 @@ mod expiry;
 mod filter;
 #[cfg(test)]
 mod tests;
+mod transition;
 
 pub(crate) use document::{Configured, DOCUMENT, LIMITS, Sizes, answer, stored};
 pub(crate) use expiry::{Facts, expiry};

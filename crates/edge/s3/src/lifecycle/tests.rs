@@ -3,10 +3,11 @@ use crate::{
     error::{Code, Failure, Outcome},
     xml,
 };
-use ripstop_lifecycle::{Due, Expiration, Filter, Noncurrent, Rules};
+use ripstop_lifecycle::{Due, Expiration, Filter, Noncurrent, Rules, Transition};
 
 fn configured(document: &str) -> Outcome<Configured> {
-    Configured::from_root(&xml::parse(document.as_bytes(), LIMITS)?)
+    let classes = ["STANDARD_IA", "WARM", "GLACIER"].map(str::to_owned);
+    Configured::from_root(&xml::parse(document.as_bytes(), LIMITS)?, &classes)
 }
 
 fn document(rules: &str) -> String {
@@ -46,7 +47,8 @@ fn a_document_comes_back_in_the_form_it_had_and_says_the_same() {
     assert_eq!(second.noncurrent, Some(Noncurrent { after_days: 7, kept: 2 }));
     assert_eq!((&third.filter, third.uploads_after_days), (&Filter::default(), Some(4)));
     let kept = read.document(Sizes::ByClass);
-    assert_eq!(stored(&kept), Some(Rules::new(expected)));
+    let sizes = ripstop_lifecycle::Sizes::ByClass;
+    assert_eq!(stored(&kept), Some(Rules::new(expected).with_sizes(sizes)));
     let (answered, sizes) = answer(&kept);
     assert_eq!(sizes, Sizes::ByClass);
     let whole = format!(
@@ -155,15 +157,92 @@ fn what_a_rule_may_not_say_is_refused_in_s3_s_words() {
             Code::InvalidArgument,
             "'NewerNoncurrentVersions' for NoncurrentVersionExpiration action must be an integer between 1 and 100",
         ),
-        (
-            format!(
-                "{ON}<Prefix/><Transition><Days>0</Days><StorageClass>GLACIER</StorageClass></Transition>"
-            ),
-            Code::NotImplemented,
-            "Transition to other storage classes is not implemented",
-        ),
     ] {
         assert_eq!(refused(&rule), (code, message.to_owned()), "{rule}");
+    }
+}
+
+fn moves(class: &str, when: &str) -> String {
+    format!("<Transition>{when}<StorageClass>{class}</StorageClass></Transition>")
+}
+
+fn days(days: u32) -> String {
+    format!("<Days>{days}</Days>")
+}
+
+#[test]
+fn transitions_come_back_and_are_read() {
+    let noncurrent = "<NoncurrentVersionTransition><NoncurrentDays>0</NoncurrentDays>\
+        <NewerNoncurrentVersions>3</NewerNoncurrentVersions><StorageClass>WARM</StorageClass>\
+        </NoncurrentVersionTransition>";
+    let rule = format!("<ID>t</ID>{ON}<Prefix>p</Prefix>")
+        + &moves("GLACIER", &days(90))
+        + &moves("STANDARD_IA", &days(30))
+        + noncurrent
+        + "<Expiration><Days>91</Days></Expiration>";
+    let read = of(&rule).unwrap();
+    let [rule] = &read.rules[..] else { panic!("{:?}", read.rules) };
+    let transition = |class: &str, when| Transition { class: class.to_owned(), when };
+    let expected =
+        [transition("GLACIER", Due::AfterDays(90)), transition("STANDARD_IA", Due::AfterDays(30))];
+    assert_eq!(rule.transitions, expected);
+    let when = Noncurrent { after_days: 0, kept: 3 };
+    assert_eq!(rule.noncurrent_transitions, [Transition { class: "WARM".into(), when }]);
+    let rules = Rules::new(read.rules.clone());
+    assert_eq!(stored(&read.document(Sizes::AllClasses)), Some(rules));
+    let date = "<Date>2030-01-01T00:00:00Z</Date>";
+    assert!(of(&format!("{ON}<Prefix/>{}", moves("GLACIER", date))).is_ok());
+}
+
+#[test]
+fn what_a_transition_may_not_say_is_refused_in_s3_s_words() {
+    let (of_date, later) =
+        ("<Date>2030-01-01T00:00:00Z</Date>", "<Expiration><Days>90</Days></Expiration>");
+    for (actions, code, message) in [
+        (moves("ONEZONE_IA", &days(90)), Code::InvalidStorageClass, "The storage class"),
+        (moves("COLDEST", &days(90)), Code::MalformedXml, ""),
+        (
+            moves("STANDARD_IA", &days(29)),
+            Code::InvalidArgument,
+            "'Days' in Transition action must",
+        ),
+        (
+            moves("WARM", &days(5)) + &moves("GLACIER", &days(5)),
+            Code::InvalidArgument,
+            "'Days' in the 'Transition' action for StorageClass 'GLACIER'",
+        ),
+        (
+            moves("WARM", &days(5)) + &moves("WARM", &days(6)),
+            Code::InvalidRequest,
+            "'StorageClass' must be different for 'Transition'",
+        ),
+        (
+            moves("WARM", &days(5)) + &moves("GLACIER", of_date),
+            Code::InvalidRequest,
+            "Found mixed 'Date' and 'Days' based Transition",
+        ),
+        (
+            moves("GLACIER", of_date) + later,
+            Code::InvalidRequest,
+            "Found mixed 'Date' and 'Days' based Expiration and Transition",
+        ),
+        (
+            moves("GLACIER", &days(90)) + later,
+            Code::InvalidArgument,
+            "'Days' in the Expiration action for prefix '' must be greater than 'Days'",
+        ),
+        (
+            moves("GLACIER", of_date)
+                + "<Expiration><Date>2029-01-01T00:00:00Z</Date></Expiration>",
+            Code::InvalidArgument,
+            "'Date' in the Expiration action for prefix '' must be later than 'Date'",
+        ),
+        (moves("GLACIER", "<Days>-1</Days>"), Code::InvalidArgument, "'Days' for Transition"),
+        (moves("GLACIER", "<Date>2030-01-01T01:00:00Z</Date>"), Code::InvalidArgument, "'Date'"),
+    ] {
+        let rule = format!("{ON}<Prefix/>{actions}");
+        let (found, said) = refused(&rule);
+        assert!(found == code && said.starts_with(message), "{rule}: {found:?} {said}");
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{
 };
 use http::StatusCode;
 use ripstop_access::AccessList;
-use ripstop_catalog::{Attributes, CatalogError, Refusal};
+use ripstop_catalog::{Attributes, Bucket, CatalogError, Refusal};
 use ripstop_store::StoreError;
 use std::sync::Arc;
 
@@ -139,7 +139,15 @@ impl Operate for Put {
         match self.subject {
             Subject::Bucket(bucket) => {
                 let stored = (list != AccessList::private(&owner)).then(|| list.stored());
-                Ok(desk.store.set_bucket_guard(&bucket, ACL, stored.as_deref()).await?)
+                let put = |old: Bucket| {
+                    let access = BucketAccess::of(&old, &desk.settings.owner);
+                    if !access.ownership.has_lists() {
+                        return Err(Failure::from(Code::AccessControlListNotSupported));
+                    }
+                    grant::check_public(&list, &access)?;
+                    Ok(Bucket { guards: old.guards.with(ACL, stored.clone()), ..old })
+                };
+                desk.store.change_bucket(&bucket, put).await
             }
             Subject::Object(object) => set(desk, &object, &grant::kept(&list, &owner)).await,
         }

@@ -10,7 +10,7 @@ use crate::{
     request::{Reply, Request},
 };
 use ripstop_catalog::Attributes;
-use ripstop_identity::{Keyring, Privilege, Resource, allows};
+use ripstop_identity::Keyring;
 use ripstop_store::Store;
 use std::{
     net::IpAddr,
@@ -37,11 +37,6 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// Whether the principal may do this to something that its request's address does not name.
-    pub(crate) fn allows(&self, action: Privilege, resource: &Resource<'_>) -> bool {
-        allows(&self.gate.principal, action, resource)
-    }
-
     /// Has a bucket have this document of that name; with `None`, none. What was known of it before
     /// is forgotten, whether it was set or not.
     pub(crate) async fn set_document(

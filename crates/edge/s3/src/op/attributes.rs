@@ -8,6 +8,7 @@ use crate::{
     encryption::{self, Customer, customer, refuse_on_reads},
     error::{Code, Failure},
     request::count,
+    storage_class,
     xml::Element,
 };
 use ripstop_catalog::{Checksum, Located, Object};
@@ -107,7 +108,7 @@ impl Operate for Get {
             show_parts(&told, &mut root);
         }
         if told.wants("StorageClass") {
-            root.text("StorageClass", "STANDARD");
+            root.text("StorageClass", storage_class::shown(&attributes.storage_class));
         }
         if told.wants("ObjectSize") {
             root.value("ObjectSize", object.len);

@@ -18,7 +18,7 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::StatusCode;
 use ripstop_access::AccessList;
 use ripstop_catalog::{Bucket, BucketDocuments, CatalogError, ListingRequest, Refusal, Versioning};
-use ripstop_identity::{Privilege, Resource};
+use ripstop_identity::{Privilege, Resource, rights_allow};
 use ripstop_store::StoreError;
 
 /// Most buckets on a page.
@@ -257,12 +257,16 @@ impl Operate for Location {
     }
 }
 
-/// Users see their own buckets, keys those that the operator lets them into.
+/// Users see the buckets of their account, keys those that the operator lets them into.
 fn is_shown(bucket: &Bucket, account: &str, desk: &Desk) -> bool {
-    if desk.gate.principal.rights().is_user() {
+    let rights = desk.gate.principal.rights();
+    if rights.policies().is_some() {
+        return bucket.owner.is_empty();
+    }
+    if rights.is_user() {
         return bucket.owner == account;
     }
-    desk.allows(Privilege::Know, &Resource::Bucket(&bucket.name))
+    rights_allow(&desk.gate.principal, Privilege::Know, &Resource::Bucket(&bucket.name))
 }
 
 /// All buckets, or a page of them.

@@ -20,7 +20,7 @@ use crate::{
     lifecycle::Facts,
     metadata,
     notification::EventKind,
-    object_lock, range,
+    object_lock, range, storage_class,
     xml::Element,
 };
 use ripstop_catalog::{
@@ -104,7 +104,7 @@ impl Operate for Copy {
     type Done = CopiedObject;
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
-        let given = metadata::read(&request.headers)?;
+        let given = metadata::read(&request.headers, &request.settings.storage_classes)?;
         let granting = Granting::read(&request.headers)?;
         let new_metadata = replaces(request, "x-amz-metadata-directive")?;
         let new_tags = replaces(request, "x-amz-tagging-directive")?;
@@ -115,7 +115,7 @@ impl Operate for Copy {
         let Subject { bucket: of, key: named, version } = &source.subject;
         // Of a version it makes another one.
         let onto_itself = *of == bucket && *named == key && version.is_none();
-        let changes_more = request.headers.contains_key("x-amz-storage-class")
+        let changes_more = request.headers.contains_key(storage_class::HEADER)
             || metadata::names_redirect(&request.headers)
             || wanted.is_said();
         if onto_itself && !new_metadata && !new_tags && algorithm.is_none() && !changes_more {

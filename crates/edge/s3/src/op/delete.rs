@@ -2,7 +2,7 @@ use super::{
     Desk, Operate, Outcome, Reply, Request,
     list::{ENTRY_MEMORY, KEY_FACTOR},
     object_lock::{may_bypass, wants_bypass},
-    version::{Subject, show_version, version_of},
+    version::{Subject, VERSION_HEADER, show_version, version_of},
 };
 use crate::{
     FrontSettings,
@@ -69,12 +69,14 @@ impl Demands {
 
 pub(super) struct One {
     subject: Subject,
+    named: Option<String>,
     demands: Demands,
     wants_bypass: bool,
 }
 
 impl Operate for One {
-    type Done = Removed;
+    /// With the name of the version, as it came.
+    type Done = (Removed, Option<String>);
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
         let subject = Subject::parse(request)?;
@@ -85,17 +87,23 @@ impl Operate for One {
             modified_s: date.and_then(date::parse_http),
             len: len.and_then(|len| len.parse().ok()),
         };
-        Ok(Self { subject, demands, wants_bypass: wants_bypass(request) })
+        let named = request.query.get("versionId").map(str::to_owned);
+        Ok(Self { subject, named, demands, wants_bypass: wants_bypass(request) })
     }
 
-    async fn run(self, desk: &Desk) -> Outcome<Removed> {
-        let Self { subject, demands, wants_bypass } = self;
+    async fn run(self, desk: &Desk) -> Outcome<(Removed, Option<String>)> {
+        let Self { subject, named, demands, wants_bypass } = self;
         let bypass = may_bypass(desk, &subject.bucket, &subject.key, wants_bypass)?;
-        delete(desk, &subject, &demands, bypass).await
+        Ok((delete(desk, &subject, &demands, bypass).await?, named))
     }
 
-    fn render(removed: Removed, _: &FrontSettings) -> Reply {
-        let reply = show_version(Reply::empty(StatusCode::NO_CONTENT), removed.version);
+    fn render((removed, named): (Removed, Option<String>), _: &FrontSettings) -> Reply {
+        let reply = Reply::empty(StatusCode::NO_CONTENT);
+        let reply = match named {
+            // What could be an id elsewhere is none here, and is handed back as it came.
+            Some(named) if removed.version.is_some() => reply.with(VERSION_HEADER, &named),
+            Some(_) | None => show_version(reply, removed.version),
+        };
         if removed.is_marker { reply.with("x-amz-delete-marker", "true") } else { reply }
     }
 }

@@ -55,7 +55,10 @@ impl Operate for Put {
     async fn parse(request: &mut Request) -> Outcome<Self> {
         let sizes = Sizes::read(request.header(Sizes::HEADER))?;
         let document = request.vouched_document().await?;
-        let kept = move |root: &Node<'_>| Ok(Configured::from_root(root)?.document(sizes));
+        let settings = request.settings.clone();
+        let kept = move |root: &Node<'_>| {
+            Ok(Configured::from_root(root, &settings.storage_classes)?.document(sizes))
+        };
         let document = document.read(Code::MalformedXml, kept).await?;
         Ok(Self { bucket: request.bucket.clone(), document, sizes })
     }

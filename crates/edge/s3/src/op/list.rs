@@ -6,7 +6,7 @@ use crate::{
     allowance::Held,
     date, digest,
     error::Failure,
-    uri,
+    storage_class, uri,
     xml::{self, Element},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -183,7 +183,9 @@ pub(super) fn show_object(object: &ListedObject, element: &mut Element) {
         element.text("ChecksumAlgorithm", digest::word(algorithm));
         element.text("ChecksumType", digest::kind(composite));
     }
-    element.value("Size", object.len).text("StorageClass", "STANDARD");
+    element
+        .value("Size", object.len)
+        .text("StorageClass", storage_class::shown(&object.storage_class));
 }
 
 /// An account, which is called like its id.

@@ -2,7 +2,9 @@ use super::{
     Desk, Operate, Outcome, Reply, Request,
     list::{ENTRIES_MAX, Spelling, page_memory, show_owner, show_prefixes},
 };
-use crate::{FrontSettings, allowance::Held, date, digest, error::Failure, xml::Element};
+use crate::{
+    FrontSettings, allowance::Held, date, digest, error::Failure, storage_class, xml::Element,
+};
 use ripstop_catalog::{ListedUpload, Listing, ListingRequest};
 
 /// A page of uploads that are under way.
@@ -89,7 +91,7 @@ fn show_upload(upload: &ListedUpload, spelling: Spelling, owner: &str, element: 
     element.text("Key", &spelling.spell(&upload.key)).text("UploadId", &upload.id);
     show_owner("Initiator", owner, element);
     show_owner("Owner", owner, element);
-    element.text("StorageClass", "STANDARD");
+    element.text("StorageClass", storage_class::shown(&upload.storage_class));
     element.text("Initiated", &date::document(upload.created_ms));
     if let Some((algorithm, composite)) = upload.checksum {
         element.text("ChecksumAlgorithm", digest::word(algorithm));

@@ -15,7 +15,7 @@ impl Operate for List {
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
         let after = request.query.get("key-marker").unwrap_or_default().to_owned();
-        let marker = request.query.get("version-id-marker");
+        let marker = request.query.filled("version-id-marker");
         if let Some(marker) = marker.filter(|_| after.is_empty()) {
             let message = "A version-id marker cannot be specified without a key marker.";
             return Err(Failure::argument(message, "version-id-marker", marker));

@@ -4,11 +4,13 @@ use super::{Desk, Operate, Outcome, Reply, Request, bucket_document::BucketDocum
 use crate::{
     FrontSettings,
     error::{Code, Failure},
+    gate::Need,
     logging::{DOCUMENT, Wanted, from_root, none},
 };
 use http::StatusCode;
+use ripstop_access::S3Action;
 use ripstop_catalog::{CatalogError, Refusal};
-use ripstop_identity::{Privilege, Resource};
+use ripstop_identity::Privilege;
 use ripstop_store::StoreError;
 
 /// The document that says so.
@@ -54,10 +56,19 @@ impl Operate for Put {
 /// Refuses a bucket that is not there, or to which who asks may not write: what the log puts there,
 /// it puts for them. Who may not is not told whether it is there.
 async fn check_target(desk: &Desk, target: &str) -> Outcome<()> {
-    if !desk.allows(Privilege::Write, &Resource::Bucket(target)) {
-        return Err(Code::AccessDenied.into());
-    }
+    let need = Need {
+        actions: S3Action::named("PutObject").into_iter().collect(),
+        privilege: Privilege::Write,
+        bucket: target.to_owned(),
+        key: Some(String::new()),
+        looks: false,
+    };
+    let principal = &desk.gate.principal;
+    desk.gate.check_own(&need, need.is_allowed_to(principal))?;
+    let is_of_policies = principal.rights().policies().is_some();
     match desk.store.bucket(target).await {
+        // Policies of users say nothing of what belongs to other accounts.
+        Ok(bucket) if is_of_policies && !bucket.owner.is_empty() => Err(Code::AccessDenied.into()),
         Ok(_) => Ok(()),
         Err(StoreError::Catalog(CatalogError::Refused(Refusal::NoSuchBucket))) => {
             let message = "The target bucket for logging does not exist";

@@ -28,6 +28,7 @@ mod post;
 mod public_access;
 mod put;
 mod recrypt;
+mod security_token;
 mod setting;
 mod settings;
 mod source;

@@ -63,7 +63,7 @@ impl Operate for Create {
     type Done = Created;
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
-        let attributes = metadata::read(&request.headers)?;
+        let attributes = metadata::read(&request.headers, &request.settings.storage_classes)?;
         let granting = Granting::read(&request.headers)?;
         let checksum = checksum(request)?;
         let wanted = Wanted::read(&request.headers)?;

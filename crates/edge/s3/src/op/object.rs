@@ -91,6 +91,11 @@ impl Wish {
         let part = self.part.map(|number| part_at(object, number)).transpose()?;
         let wanted = self.wanted(object, part)?;
         let overrides = self.overrides.clone()?;
+        if !overrides.is_empty() && desk.gate.principal.access_key().is_none() {
+            let message =
+                "Request specific response headers cannot be used for anonymous GET requests.";
+            return Err(Failure::new(Code::InvalidRequest, message));
+        }
         let customer_md5 = self.customer.as_ref().map(|customer| customer.md5.clone());
         let (shown, is_latest) = (self.shown, self.subject.version.is_none());
         let pieces = None;

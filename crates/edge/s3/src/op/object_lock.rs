@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     FrontSettings,
+    document::{Document, Envelope},
     error::{Code, Failure},
     gate::Need,
     object_lock::{self, BYPASS, DOCUMENT, LockRule},
@@ -45,6 +46,9 @@ impl Operate for PutRule {
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
         let document = request.vouched_document().await?;
+        if document.is_blank() {
+            return Err(Code::MissingRequestBody.into());
+        }
         let rule = document.read(Code::MalformedXml, LockRule::from_root).await?;
         Ok(Self { bucket: request.bucket.clone(), rule })
     }
@@ -69,9 +73,17 @@ impl Operate for PutRule {
 
 /// What keeps a version, as far as it was ever said.
 async fn lock_of(desk: &Desk, subject: &Subject) -> Outcome<(ObjectLock, Option<ObjectVersion>)> {
-    object_lock::must_be_on(&desk.store.bucket(&subject.bucket).await?)?;
+    let bucket = desk.store.bucket(&subject.bucket).await?;
     let located = subject.find(desk).await?;
+    object_lock::must_be_on(&bucket)?;
     Ok((located.object.attributes.lock, located.version))
+}
+
+/// The document of how a version is to be kept, which is not asked for where there is no such
+/// bucket.
+async fn said_of(subject: &Subject, envelope: Envelope, desk: &Desk) -> Outcome<Document> {
+    desk.store.bucket(&subject.bucket).await?;
+    envelope.open_vouched(&mut desk.allowances.documents.nothing()).await
 }
 
 fn none_said() -> Failure {
@@ -84,7 +96,7 @@ impl Operate for GetRetention {
     type Done = Retention;
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
-        Subject::parse(request).map(Self)
+        Subject::parse_or_latest(request).map(Self)
     }
 
     async fn run(self, desk: &Desk) -> Outcome<Retention> {
@@ -103,7 +115,7 @@ impl Operate for GetHold {
     type Done = bool;
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
-        Subject::parse(request).map(Self)
+        Subject::parse_or_latest(request).map(Self)
     }
 
     async fn run(self, desk: &Desk) -> Outcome<bool> {
@@ -118,7 +130,7 @@ impl Operate for GetHold {
 
 pub(super) struct PutRetention {
     subject: Subject,
-    retention: Option<Retention>,
+    envelope: Envelope,
     wants_bypass: bool,
 }
 
@@ -127,14 +139,15 @@ impl Operate for PutRetention {
     type Done = Option<ObjectVersion>;
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
-        let subject = Subject::parse(request)?;
-        let document = request.vouched_document().await?;
-        let retention = document.read(Code::MalformedXml, object_lock::retention_from).await?;
-        Ok(Self { subject, retention, wants_bypass: wants_bypass(request) })
+        let subject = Subject::parse_or_latest(request)?;
+        let envelope = request.envelope()?;
+        Ok(Self { subject, envelope, wants_bypass: wants_bypass(request) })
     }
 
     async fn run(self, desk: &Desk) -> Outcome<Option<ObjectVersion>> {
-        let Self { subject, retention, wants_bypass } = self;
+        let Self { subject, envelope, wants_bypass } = self;
+        let document = said_of(&subject, envelope, desk).await?;
+        let retention = document.read(Code::MalformedXml, object_lock::retention_from).await?;
         let bypass = may_bypass(desk, &subject.bucket, &subject.key, wants_bypass)?;
         set_lock(desk, &subject, |old| {
             let release = Release::Judged { as_of_ms: desk.store.retention_now_ms(), bypass };
@@ -153,7 +166,7 @@ impl Operate for PutRetention {
 
 pub(super) struct PutHold {
     subject: Subject,
-    is_held: bool,
+    envelope: Envelope,
 }
 
 impl Operate for PutHold {
@@ -161,15 +174,16 @@ impl Operate for PutHold {
     type Done = Option<ObjectVersion>;
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
-        let subject = Subject::parse(request)?;
-        let document = request.vouched_document().await?;
-        let is_held = document.read(Code::MalformedXml, object_lock::hold_from).await?;
-        Ok(Self { subject, is_held })
+        let subject = Subject::parse_or_latest(request)?;
+        Ok(Self { subject, envelope: request.envelope()? })
     }
 
     async fn run(self, desk: &Desk) -> Outcome<Option<ObjectVersion>> {
-        let held = |old| Ok(ObjectLock { legal_hold: Some(self.is_held), ..old });
-        set_lock(desk, &self.subject, held).await
+        let Self { subject, envelope } = self;
+        let document = said_of(&subject, envelope, desk).await?;
+        let is_held = document.read(Code::MalformedXml, object_lock::hold_from).await?;
+        let held = |old| Ok(ObjectLock { legal_hold: Some(is_held), ..old });
+        set_lock(desk, &subject, held).await
     }
 
     fn render(version: Option<ObjectVersion>, _: &FrontSettings) -> Reply {

@@ -3,12 +3,13 @@
 use super::{Desk, Operate, Outcome, Reply, Request};
 use crate::{
     FrontSettings,
-    error::Code,
+    error::{Code, Failure},
     gate::{BucketAccess, OWNERSHIP, OWNERSHIP_REMOVED, ObjectOwnership},
     xml::{Element, Malformed, Node},
 };
 use http::StatusCode;
 use ripstop_access::AccessList;
+use ripstop_catalog::Bucket;
 
 pub(super) struct Get {
     bucket: String,
@@ -53,12 +54,15 @@ impl Operate for Put {
 
     async fn run(self, desk: &Desk) -> Outcome<()> {
         let Self { bucket, ownership } = self;
-        let access = BucketAccess::of(&desk.store.bucket(&bucket).await?, &desk.settings.owner);
-        // Whom a list lets in would be shut out unseen.
-        if !ownership.has_lists() && access.list != AccessList::private(&access.owner) {
-            return Err(Code::InvalidBucketAclWithObjectOwnership.into());
-        }
-        Ok(set(desk, &bucket, ownership).await?)
+        let put = |old: Bucket| {
+            let access = BucketAccess::of(&old, &desk.settings.owner);
+            // Whom a list lets in would be shut out unseen.
+            if !ownership.has_lists() && access.list != AccessList::private(&access.owner) {
+                return Err(Failure::from(Code::InvalidBucketAclWithObjectOwnership));
+            }
+            Ok(with(old, ownership))
+        };
+        desk.store.change_bucket(&bucket, put).await
     }
 
     fn render((): (), _: &FrontSettings) -> Reply {
@@ -66,13 +70,11 @@ impl Operate for Put {
     }
 }
 
-async fn set(
-    desk: &Desk,
-    bucket: &str,
-    ownership: ObjectOwnership,
-) -> Result<(), ripstop_store::StoreError> {
-    desk.store.set_bucket_guard(bucket, OWNERSHIP, ownership.stored()).await?;
-    desk.store.set_bucket_document(bucket, OWNERSHIP_REMOVED, None).await
+/// A bucket with other words for who owns what is put there.
+fn with(old: Bucket, ownership: ObjectOwnership) -> Bucket {
+    let guards = old.guards.with(OWNERSHIP, ownership.stored().map(str::to_owned));
+    let documents = old.documents.with(OWNERSHIP_REMOVED, None);
+    Bucket { guards, documents, ..old }
 }
 
 /// The one rule of a document.
@@ -94,7 +96,8 @@ impl Operate for Delete {
     }
 
     async fn run(self, desk: &Desk) -> Outcome<()> {
-        Ok(set(desk, &self.bucket, ObjectOwnership::Unsaid).await?)
+        let unsaid = |old| Ok::<_, Failure>(with(old, ObjectOwnership::Unsaid));
+        desk.store.change_bucket(&self.bucket, unsaid).await
     }
 
     fn render((): (), _: &FrontSettings) -> Reply {

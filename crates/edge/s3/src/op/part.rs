@@ -15,7 +15,7 @@ use crate::{
     encryption::{self, Customer, customer, of_upload},
     error::{Code, Failure},
     intake::PartBody,
-    metadata,
+    metadata, storage_class,
     xml::Element,
 };
 use http::StatusCode;
@@ -187,7 +187,8 @@ impl Operate for List {
         root.text("Bucket", &upload.bucket).text("Key", &upload.key).text("UploadId", &upload.id);
         show_owner("Initiator", &owner, &mut root);
         show_owner("Owner", &owner, &mut root);
-        root.text("StorageClass", "STANDARD").value("PartNumberMarker", after);
+        root.text("StorageClass", storage_class::shown(&upload.attributes.storage_class))
+            .value("PartNumberMarker", after);
         root.value("NextPartNumberMarker", parts.last().map_or(after, |part| part.number.into()));
         root.value("MaxParts", max).value("IsTruncated", truncated);
         if let Some((algorithm, composite)) = upload.checksum {

@@ -9,6 +9,7 @@ use crate::{
 };
 use http::{HeaderValue, StatusCode, header};
 use ripstop_access::{PolicyDocument, PolicyPlace};
+use ripstop_catalog::Bucket;
 
 fn none(bucket: &str) -> Failure {
     Failure::from(Code::NoSuchBucketPolicy).with("BucketName", bucket)
@@ -41,14 +42,17 @@ impl Operate for Put {
 
     async fn run(self, desk: &Desk) -> Outcome<()> {
         let Self { bucket, text } = self;
-        let access = BucketAccess::of(&desk.store.bucket(&bucket).await?, &desk.settings.owner);
-        let policy = read(&text, &bucket, desk)?;
-        if access.block.blocks_policy() && policy.is_public() {
-            let message = "Public policies are blocked by the BlockPublicPolicy setting of the \
-                           bucket's public access block.";
-            return Err(Failure::new(Code::AccessDenied, message));
-        }
-        Ok(desk.store.set_bucket_guard(&bucket, POLICY, Some(&text)).await?)
+        let is_public = read(&text, &bucket, desk).map(|policy| policy.is_public());
+        let put = |old: Bucket| {
+            let is_blocked = BucketAccess::of(&old, &desk.settings.owner).block.blocks_policy();
+            if is_public.clone()? && is_blocked {
+                let message = "Public policies are blocked by the BlockPublicPolicy setting of the \
+                               bucket's public access block.";
+                return Err(Failure::new(Code::AccessDenied, message));
+            }
+            Ok(Bucket { guards: old.guards.with(POLICY, Some(text.clone())), ..old })
+        };
+        desk.store.change_bucket(&bucket, put).await
     }
 
     fn render((): (), _: &FrontSettings) -> Reply {

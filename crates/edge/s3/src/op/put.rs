@@ -44,7 +44,7 @@ impl Operate for Put {
     type Done = PutObject;
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
-        let attributes = metadata::read(&request.headers)?;
+        let attributes = metadata::read(&request.headers, &request.settings.storage_classes)?;
         let wanted = Wanted::read(&request.headers)?;
         let granting = Granting::read(&request.headers)?;
         let mut payload = request.body()?;

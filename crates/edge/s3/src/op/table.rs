@@ -7,7 +7,7 @@ use super::{
     act::perform, attributes, bucket, bucket_document, bucket_encryption, bucket_tags, complete,
     copy, cors, delete, expiring::Expiring, lifecycle, list, list_uploads, list_versions, logging,
     multipart, notification, object, object_lock, ownership, part, policy, post, public_access,
-    put, setting, settings::SETTINGS, tags, versioning, website,
+    put, security_token, setting, settings::SETTINGS, tags, versioning, website,
 };
 use crate::{
     error::{Code, Failure},
@@ -17,7 +17,7 @@ use crate::{
 use Input::{Bytes, Document, Nothing};
 use Level::{Bucket, BucketOrObject, Object, Service};
 use Selector::{Has, Header, Is, NamesSetting};
-use Signer::{Anybody, Form, Key, KeyOrNobody};
+use Signer::{Anybody, Caller, Form, Key, KeyOrNobody};
 use ripstop_identity::Privilege;
 use std::sync::LazyLock;
 
@@ -135,6 +135,7 @@ macro_rules! operations {
 
 operations! {
     GET Service [] ListBuckets: Nothing Key ListBuckets => bucket::List;
+    POST Service [Selector::Call] SecurityToken: Nothing Caller Know => security_token::Ask;
 
     OPTIONS BucketOrObject [] Preflight: Nothing Anybody Know => cors::Preflight;
 
@@ -221,9 +222,11 @@ operations! {
         => public_access::Put;
     PUT Bucket [NamesSetting] = not_implemented;
     PUT Bucket [] CreateBucket: Document(BUCKET) Key Own => bucket::Create;
-    PUT Object [Has("uploadId"), Header(COPY_SOURCE)] UploadPartCopy: Nothing KeyOrNobody Write
-        + PART => copy::Part;
-    PUT Object [Has("uploadId")] UploadPart: Bytes KeyOrNobody Write + PART => part::Put;
+    PUT Object [Has("uploadId"), Has("partNumber"), Header(COPY_SOURCE)] UploadPartCopy: Nothing
+        KeyOrNobody Write => copy::Part;
+    PUT Object [Has("uploadId"), Has("partNumber")] UploadPart: Bytes KeyOrNobody Write
+        => part::Put;
+    PUT Object [Has("uploadId")] = part_without_number;
     PUT Object [Has("partNumber")] = part_of_nothing;
     PUT Object [Header(COPY_SOURCE)] CopyObject: Nothing KeyOrNobody Write => Expiring<copy::Copy>;
     PUT Object [] PutObject: Bytes KeyOrNobody Write => Expiring<put::Put>;
@@ -286,7 +289,6 @@ const KEYS: Limits = Limits { bytes: 4 << 20, depth: 8, elements: 2 + 1000 * 8 }
 const PARTS: Limits = Limits { bytes: 4 << 20, depth: 8, elements: 1 + 10_000 * 10 };
 
 const VERSION: &[&str] = &["versionId"];
-const PART: &[&str] = &["partNumber"];
 const READING: &[&str] = &[
     "partNumber",
     "response-cache-control",
@@ -318,7 +320,7 @@ pub(crate) fn covered() -> &'static [&'static str] {
             Has(name) => Some(*name),
             // Of them a request for a listing may have any value: with one that is not covered it
             // is refused.
-            Is(..) | NamesSetting | Header(_) | Selector::Form => None,
+            Is(..) | NamesSetting | Header(_) | Selector::Form | Selector::Call => None,
         });
         let changing = ENTRIES.iter().filter_map(Entry::row).flat_map(|row| row.covers).copied();
         let settings = SETTINGS.iter().map(|setting| setting.name);
@@ -347,6 +349,10 @@ fn uploads_of_key(_: &Query) -> Failure {
 fn versions_of_key(_: &Query) -> Failure {
     let message = "There is no such thing as the ?versions sub-resource for a key";
     Failure::new(Code::InvalidRequest, message)
+}
+
+fn part_without_number(_: &Query) -> Failure {
+    Failure::from(Code::MethodNotAllowed).with("Method", "PUT").with("ResourceType", "UPLOAD")
 }
 
 fn part_of_nothing(query: &Query) -> Failure {

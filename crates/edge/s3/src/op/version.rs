@@ -42,6 +42,13 @@ impl Subject {
         Ok(Self { bucket: request.bucket.clone(), key: request.key.clone(), version })
     }
 
+    /// The same where an empty id means none, as clients write what they were not told.
+    pub(super) fn parse_or_latest(request: &Request) -> Outcome<Self> {
+        let version = request.query.filled("versionId");
+        let version = version.map(|text| version_of(text, "versionId")).transpose()?;
+        Ok(Self { bucket: request.bucket.clone(), key: request.key.clone(), version })
+    }
+
     pub(super) async fn find(&self, desk: &Desk) -> Outcome<Arc<Located>> {
         self.find_to_tag(desk, None).await
     }

@@ -33,6 +33,15 @@ impl Level {
         }
     }
 
+    /// S3's word for it.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Service => "SERVICE",
+            Self::Bucket => "BUCKET",
+            Self::Object | Self::BucketOrObject => "OBJECT",
+        }
+    }
+
     pub(crate) const fn of(target: &Target) -> Self {
         match (&target.bucket, &target.key) {
             (None, _) => Self::Service,
@@ -55,6 +64,8 @@ pub(crate) enum Selector {
     Header(&'static str),
     /// A body that is a form's fields.
     Form,
+    /// A body that is a call's parameters.
+    Call,
 }
 
 impl Selector {
@@ -64,15 +75,16 @@ impl Selector {
             Self::Is(name, value) => query.get(name) == Some(value),
             Self::NamesSetting => named_setting(query).is_some(),
             Self::Header(name) => headers.contains_key(name),
-            Self::Form => is_form(headers),
+            Self::Form => has_type(headers, "multipart/form-data"),
+            Self::Call => has_type(headers, "application/x-www-form-urlencoded"),
         }
     }
 }
 
-fn is_form(headers: &HeaderMap) -> bool {
+fn has_type(headers: &HeaderMap, wanted: &str) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default();
-    kind.trim().eq_ignore_ascii_case("multipart/form-data")
+    kind.trim().eq_ignore_ascii_case(wanted)
 }
 
 /// Which requests a row is about: all of it must hold.
@@ -131,6 +143,8 @@ pub(crate) enum Signer {
     /// Whose signature is in the body, among a form's fields: neither that nor rights can be looked
     /// at before these are read. Or anybody without a signature who was given rights.
     Form,
+    /// The owner of an access key, whose signature covers the body: it is read before.
+    Caller,
     /// The owner of an access key.
     Key,
     /// The same, or anybody without a signature who was given rights.

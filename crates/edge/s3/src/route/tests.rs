@@ -69,12 +69,15 @@ fn of_rows_that_fit_the_first_is_meant() {
     for (query, expected) in [
         ("", "CopyObject"),
         ("tagging", "PutObjectTagging"),
-        ("uploadId=u", "UploadPartCopy"),
+        ("uploadId=u&partNumber=1", "UploadPartCopy"),
+        ("uploadId=u", "MethodNotAllowed"),
         ("partNumber=1", "InvalidArgument"),
     ] {
         assert_eq!(routed("PUT", "/b/k", query, true), expected, "a copy with {query}");
     }
-    assert_eq!(routed("GET", "/b/k", "", true), "GetObject", "only what is put is copied");
+    for (method, query) in [("GET", ""), ("HEAD", ""), ("DELETE", ""), ("POST", "uploadId=u")] {
+        assert_eq!(routed(method, "/b/k", query, true), "InvalidArgument", "nothing is copied");
+    }
 }
 
 fn rows() -> impl Iterator<Item = &'static Row> {

@@ -133,6 +133,7 @@ impl Page {
             limits: None,
             scheme: "http",
             wish: None,
+            call: None,
         };
         Box::pin(op::run(row.operation, request, desk)).await
     }

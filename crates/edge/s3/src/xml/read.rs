@@ -8,7 +8,7 @@ use quick_xml::{
 };
 use std::{borrow::Cow, fmt};
 
-/// Most attributes of an element: namespaces and a type, which are not looked at.
+/// Most attributes of an element: namespaces, which are not looked at, and a type.
 const ATTRIBUTES_MAX: usize = 16;
 
 /// How much a document may be.
@@ -29,6 +29,8 @@ pub(crate) struct Limits {
 pub(crate) struct Node<'a> {
     pub(crate) name: &'a str,
     pub(crate) text: Cow<'a, str>,
+    /// Its `xsi:type`, as it is written.
+    pub(crate) kind: Option<Box<str>>,
     pub(crate) children: Vec<Node<'a>>,
 }
 
@@ -131,9 +133,14 @@ impl<'a> Tree<'a> {
         if self.root.is_some() || !fits {
             return Err(Malformed);
         }
+        let mut kind = None;
         for (before, attribute) in start.attributes().enumerate() {
-            if before == ATTRIBUTES_MAX || attribute.is_err() {
+            let attribute = attribute.map_err(|_| Malformed)?;
+            if before == ATTRIBUTES_MAX {
                 return Err(Malformed);
+            }
+            if attribute.key.local_name().as_ref() == b"type" {
+                kind = std::str::from_utf8(&attribute.value).ok().map(Box::from);
             }
         }
         // Behind the bracket. The event's own name would not live as long as the document.
@@ -144,7 +151,7 @@ impl<'a> Tree<'a> {
             return Err(Malformed);
         }
         let name = full_name.rsplit(':').next().unwrap_or(full_name);
-        self.open.push(Node { name, ..Node::default() });
+        self.open.push(Node { name, kind, ..Node::default() });
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 use std::fmt::Write as _;
 
 const DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+const OF_STS: &str = " xmlns=\"https://sts.amazonaws.com/doc/2011-06-15/\"";
 const NAMESPACE: &str = " xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"";
 
 /// An element under construction; its children are written as they come.
@@ -19,6 +20,11 @@ impl Element {
     /// A root element in S3's namespace.
     pub(crate) fn in_namespace(name: &'static str) -> Self {
         Self { out: format!("{DECLARATION}<{name}{NAMESPACE}>"), name }
+    }
+
+    /// A root element in the namespace of the Security Token Service.
+    pub(crate) fn of_sts(name: &'static str) -> Self {
+        Self { out: format!("{DECLARATION}<{name}{OF_STS}>"), name }
     }
 
     /// A page for browsers.

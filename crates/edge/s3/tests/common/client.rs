@@ -32,6 +32,7 @@ pub(crate) struct Call {
     age_s: i64,
     access_key: &'static str,
     secret: &'static str,
+    service: &'static str,
 }
 
 /// A signed head, and what chunks are signed with.
@@ -54,6 +55,7 @@ impl Call {
             age_s: 0,
             access_key: "test",
             secret: "testtest",
+            service: "s3",
         }
     }
 
@@ -80,6 +82,12 @@ impl Call {
 
     pub(crate) fn secret(mut self, secret: &'static str) -> Self {
         self.secret = secret;
+        self
+    }
+
+    /// Signed for another service.
+    pub(crate) fn service(mut self, service: &'static str) -> Self {
+        self.service = service;
         self
     }
 
@@ -118,13 +126,13 @@ impl Call {
         let names = names.join(";");
         let lines: String =
             self.headers.iter().flat_map(|(name, value)| [name, ":", value, "\n"]).collect();
-        let Self { method, path, query, access_key, secret, .. } = &self;
+        let Self { method, path, query, access_key, secret, service, .. } = &self;
         let canonical = format!("{method}\n{path}\n{query}\n{lines}\n{names}\n{payload}");
-        let scope = format!("{date}/us-east-1/s3/aws4_request");
+        let scope = format!("{date}/us-east-1/{service}/aws4_request");
         let digest = sha256(canonical.as_bytes());
         let text = format!("AWS4-HMAC-SHA256\n{date_time}\n{scope}\n{digest}");
         let mut key = hmac(format!("AWS4{secret}").as_bytes(), date);
-        for part in ["us-east-1", "s3", "aws4_request"] {
+        for part in ["us-east-1", *service, "aws4_request"] {
             key = hmac(&key, part);
         }
         let signature = hex::encode(hmac(&key, &text));

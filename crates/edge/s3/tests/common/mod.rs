@@ -18,33 +18,53 @@ impl Observer for Unwatched {
 
 /// A store of code (3,2) over three memory nodes, with its catalog in `folder`; and its nodes.
 pub(crate) fn store(folder: &Path, settings: StoreSettings) -> (Store, Vec<Arc<MemoryNode>>) {
-    let memory_nodes: Vec<_> = (0..3).map(|_| Arc::new(MemoryNode::new(4 << 30))).collect();
+    store_of_pools(folder, settings, 1)
+}
+
+/// The same with so many pools, of three nodes each.
+pub(crate) fn store_of_pools(
+    folder: &Path,
+    settings: StoreSettings,
+    pools: u16,
+) -> (Store, Vec<Arc<MemoryNode>>) {
+    let memory_nodes: Vec<_> = (0..3 * pools).map(|_| Arc::new(MemoryNode::new(4 << 30))).collect();
+    let nodes = memory_nodes.iter().map(|node| node.clone() as Arc<dyn Node>).collect();
+    (store_over(folder, settings, nodes), memory_nodes)
+}
+
+/// The same over these nodes, three for each pool.
+pub(crate) fn store_over(
+    folder: &Path,
+    settings: StoreSettings,
+    nodes: Vec<Arc<dyn Node>>,
+) -> Store {
     let catalog =
         Embedded::open(&folder.join("catalog"), ripstop_catalog::CatalogSettings::default());
     // Nobody keeps the store: requests are what is tested.
     let (to, _) = ripstop_runtime::aftermaths();
     let pins = Pins::default();
-    let node = |(id, node): (u16, &Arc<MemoryNode>)| PoolNode {
+    let node = |(id, node): (u16, &Arc<dyn Node>)| PoolNode {
         id: NodeId(id),
         lanes: 8,
-        node: node.clone() as Arc<dyn Node>,
+        node: node.clone(),
     };
-    let policy = ripstop_policy::by_name("fixed", &ripstop_policy::PolicySettings::default());
     let memory = Memory::new(256 << 20);
-    let pool = Pool::new(
-        Origin { store: 1, pool: PoolId(0) },
-        Code::new(3, 2).expect("a code"),
-        MachineSettings { answer_extra: 1, ..MachineSettings::default() },
-        policy.expect("known"),
-        (0..).zip(&memory_nodes).map(node).collect(),
-        Arc::new(Unwatched),
-        Arc::default(),
-        memory.blocks().clone(),
-        pins.clone(),
-        to,
-    );
+    let pool = |(number, nodes): (u16, &[Arc<dyn Node>])| {
+        let policy = ripstop_policy::by_name("fixed", &ripstop_policy::PolicySettings::default());
+        Pool::new(
+            Origin { store: 1, pool: PoolId(number) },
+            Code::new(3, 2).expect("a code"),
+            MachineSettings { answer_extra: 1, ..MachineSettings::default() },
+            policy.expect("known"),
+            (3 * number..).zip(nodes).map(node).collect(),
+            Arc::new(Unwatched),
+            Arc::default(),
+            memory.blocks().clone(),
+            pins.clone(),
+            to.clone(),
+        )
+    };
+    let pools = (0..).zip(nodes.chunks(3)).map(pool).collect();
     let catalog = Arc::new(catalog.expect("opens"));
-    let pools = vec![pool];
-    let store = Store::new(catalog, pools, BTreeMap::new(), memory, pins, settings);
-    (store, memory_nodes)
+    Store::new(catalog, pools, BTreeMap::new(), memory, pins, settings)
 }

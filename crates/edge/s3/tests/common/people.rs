@@ -5,9 +5,9 @@ use crate::{
     client::{Answer, Call},
     common::store,
 };
-use ripstop_identity::{BucketRights, Credentials, Right, Rights};
-use ripstop_s3::{FrontSettings, Unobserved, serve};
-use ripstop_store::StoreSettings;
+use ripstop_identity::{BucketRights, Credentials, Keyring, Right, Rights};
+use ripstop_s3::{EncryptionSettings, FrontSettings, KeyRing, ObjectKeys, Unobserved, serve};
+use ripstop_store::{Store, StoreSettings};
 use std::{net::SocketAddr, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
@@ -24,7 +24,7 @@ pub(crate) struct People {
     _folder: tempfile::TempDir,
 }
 
-fn credentials() -> Credentials {
+pub(crate) fn credentials() -> Credentials {
     let keys = [("test", "testtest"), (ALICE, SECRET), (BOB, SECRET), (CLERK, SECRET)];
     let mut credentials: Credentials = keys.into_iter().collect();
     credentials.call(ALICE, "alice");
@@ -40,12 +40,24 @@ impl People {
     pub(crate) async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (store, _nodes) = store(folder.path(), StoreSettings::default());
+        Self::over(store, folder).await
+    }
+
+    /// Before a store with its catalog in `folder`.
+    pub(crate) async fn over(store: Store, folder: tempfile::TempDir) -> Self {
+        Self::who_are(credentials().into(), store, folder).await
+    }
+
+    /// These people, before a store with its catalog in `folder`.
+    pub(crate) async fn who_are(keyring: Keyring, store: Store, folder: tempfile::TempDir) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let to = listener.local_addr().unwrap();
-        let settings = FrontSettings { part_len_min: 1, ..FrontSettings::default() };
+        let encryption =
+            EncryptionSettings { keys: ObjectKeys::new(KeyRing::generate()), ..Default::default() };
+        let settings = FrontSettings { part_len_min: 1, encryption, ..FrontSettings::default() };
         let shutdown = CancellationToken::new();
         let observer = Arc::new(Unobserved);
-        tokio::spawn(serve(listener, store, credentials(), settings, observer, shutdown));
+        tokio::spawn(serve(listener, store, keyring, settings, observer, shutdown));
         Self { to, _folder: folder }
     }
 

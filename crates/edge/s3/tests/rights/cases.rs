@@ -1,6 +1,9 @@
 //! A request for each operation, and what it takes to be let in.
 
-use crate::{client::Call, rights};
+use crate::{
+    client::{Call, sha256},
+    rights,
+};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use md5::Digest as _;
@@ -156,6 +159,8 @@ impl Case {
     pub(crate) fn call(&self, upload: &str) -> Call {
         let query = self.query.replace("{upload}", upload);
         let call = Call::new(self.method, &self.path).query(&query);
+        let is_of_sts = self.method == "POST" && self.path == "/";
+        let call = if is_of_sts { call.service("sts").payload(&sha256(&self.body)) } else { call };
         self.headers.iter().fold(call, |call, (name, value)| call.header(name, value))
     }
 }
@@ -174,6 +179,11 @@ pub(crate) fn case(operation: S3Operation) -> Case {
         |needed, method, query| Case::new(needed, method, &format!("/{BUCKET}/{KEY}"), query);
     match operation {
         S3Operation::Unknown => unreachable!("it is what is no operation"),
+        S3Operation::SecurityToken => {
+            let call = Case::new(Nothing, "POST", "/", "");
+            let call = call.header("content-type", "application/x-www-form-urlencoded");
+            Case { body: b"Action=GetCallerIdentity&Version=2011-06-15".to_vec(), ..call }
+        }
         S3Operation::ListBuckets => Case::new(Nothing, "GET", "/", ""),
         // No bucket lets other origins in unless that is configured, which everybody is told.
         S3Operation::Preflight => object(NoKey, "OPTIONS", "")

@@ -65,6 +65,15 @@ impl Deed {
         matches!(self, Self::Move { .. } | Self::Rebury(_))
     }
 
+    /// The class of storage of what it puts; empty for the standard one.
+    pub(crate) fn storage_class(&self) -> &str {
+        match self {
+            Self::Put { attributes, .. } => &attributes.storage_class,
+            Self::Retell(object) | Self::Move { object, .. } => &object.attributes.storage_class,
+            Self::Mark(_) | Self::Delete { .. } | Self::Rebury(_) => "",
+        }
+    }
+
     /// How versions are kept where it puts something new.
     pub(super) fn versioning(&self) -> Versioning {
         match self {
@@ -128,7 +137,7 @@ impl Member {
 /// Bytes that attributes take in a record, about, and rather more.
 fn said(attributes: &Attributes) -> usize {
     let Attributes { etag, headers, user, tags, checksum, parts, .. } = attributes;
-    let Attributes { encryption, owner, grants, unknown, lock: _, .. } = attributes;
+    let Attributes { encryption, owner, grants, storage_class, unknown, lock: _, .. } = attributes;
     let pairs = headers.iter().chain(user).chain(tags);
     let pairs = pairs.map(|(name, value)| name.len() + value.len() + 8).sum::<usize>();
     let checksum = checksum.as_ref().map_or(0, |checksum| checksum.value.len() + 8);
@@ -138,8 +147,8 @@ fn said(attributes: &Attributes) -> usize {
         let Encryption { key, wrapped, context, salts, .. } = &**encryption;
         key.len() + wrapped.len() + context.len() + size_of_val(&salts[..]) + 32
     });
-    let whose = owner.len() + grants.len();
-    etag.len() + pairs + checksum + parts + encryption + whose + unknown.bytes().len() + 40
+    let rest = owner.len() + grants.len() + storage_class.len() + unknown.bytes().len();
+    etag.len() + pairs + checksum + parts + encryption + rest + 40
 }
 
 /// Members that are written together, each of another key, or a version of its own.

@@ -37,6 +37,10 @@ impl Body for Whole {
         self.0.take().filter(|bytes| !bytes.is_empty()).map(Ok)
     }
 
+    fn storage_class(&self) -> &str {
+        self.1.as_ref().map_or("", |attributes| &attributes.storage_class)
+    }
+
     fn seal(&mut self) -> Result<Attributes, Infallible> {
         Ok(self.1.take().expect("sealed once"))
     }

@@ -307,6 +307,11 @@ impl Pieces {
         Self { bytes: bytes.into(), piece: 10_000, fail_at_end: false }
     }
 
+    /// The same in pieces of this many bytes.
+    pub(crate) fn each_of(self, piece: usize) -> Self {
+        Self { piece, ..self }
+    }
+
     pub(crate) fn failing(bytes: impl Into<Bytes>) -> Self {
         Self { fail_at_end: true, ..Self::new(bytes) }
     }

@@ -45,6 +45,9 @@ pub struct KeyStatus {
     pub owns_buckets: bool,
     /// What it may do besides.
     pub rights: Vec<GrantedStatus>,
+    /// Policies that say what it may do, where they do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policies: Option<Vec<String>>,
 }
 
 /// Rights in some buckets.
@@ -72,10 +75,16 @@ pub fn keys_of(
         owns_buckets: principal.rights().is_user(),
         administrator: principal.rights().is_administrator(),
         rights: granted(principal.rights()),
+        policies: policies(principal.rights()),
     };
     let keys: Vec<_> = following.take(max).map(status).collect();
     let next = keys.last().filter(|_| keys.len() == max).map(|key| key.access_key.clone());
     KeyPage { keys, next, unsigned: granted(credentials.unsigned().rights()) }
+}
+
+fn policies(rights: &Rights) -> Option<Vec<String>> {
+    let attached = rights.policies()?;
+    Some(attached.iter().map(|policy| (*policy.name).to_owned()).collect())
 }
 
 fn granted(rights: &Rights) -> Vec<GrantedStatus> {

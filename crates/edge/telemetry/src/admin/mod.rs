@@ -10,6 +10,7 @@ mod status;
 mod tests;
 mod tiers;
 mod token;
+mod users;
 
 pub use buckets::{BUCKETS_PAGE_MAX, BucketPage, BucketStatus};
 pub use check::{Check, Checked, Progress, check_of};
@@ -19,17 +20,19 @@ pub use serve::serve_admin;
 pub use status::{NodeStatus, PoolStatus, Status, TenantStatus, TierStatus};
 pub use tiers::{MemoryServerStatus, MemoryTierStatus, NamedTier};
 pub use token::AdminToken;
+pub use users::ChangeUsers;
 
 use crate::metrics::{Metrics, PAGE_TYPE};
 use axum::{
     Json, Router,
     body::Body,
-    extract::{Path, Query, Request, State, rejection::QueryRejection},
+    extract::{DefaultBodyLimit, Path, Query, Request, State, rejection::QueryRejection},
     http::{StatusCode, header},
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
+use bytes::Bytes;
 use ripstop_catalog::Embedded;
 use ripstop_listen::Tls;
 use ripstop_roster::Roster;
@@ -60,6 +63,8 @@ pub struct AdminSettings {
     pub head_timeout: Duration,
     /// How long requests may go on once it shuts down. Default 5 s.
     pub drain_timeout: Duration,
+    /// Whether the owner of this process alone can reach it. Default no.
+    pub is_private: bool,
 }
 
 impl Default for AdminSettings {
@@ -71,6 +76,7 @@ impl Default for AdminSettings {
             connections_max: 64,
             head_timeout: Duration::from_secs(10),
             drain_timeout: Duration::from_secs(5),
+            is_private: false,
         }
     }
 }
@@ -101,6 +107,8 @@ pub struct Admin {
     pub catalog: Option<Arc<Embedded>>,
     /// Who may come in and what they may do; without it, that is not shown.
     pub keys: Option<Keys>,
+    /// Changes users, keys and policies; without it, that cannot be asked for.
+    pub users: Option<ChangeUsers>,
     /// Memory tiers, by name.
     pub tiers: Vec<NamedTier>,
 }
@@ -123,6 +131,8 @@ struct Desk {
     admin: Admin,
     names: Arc<[String]>,
     token: Option<AdminToken>,
+    /// Whether the owner of this process alone can reach the port.
+    is_private: bool,
     /// One permit: one check at a time.
     checking: Arc<Semaphore>,
     /// One permit: one copy of the catalog at a time.
@@ -137,7 +147,8 @@ fn router(admin: Admin, settings: &AdminSettings, shutdown: CancellationToken) -
     let (checking, reloading) = (Arc::new(Semaphore::new(1)), Arc::new(Semaphore::new(1)));
     let copying = Arc::new(Semaphore::new(1));
     let token = settings.token.clone();
-    let desk = Desk { admin, names, token, checking, copying, reloading, shutdown };
+    let is_private = settings.is_private;
+    let desk = Desk { admin, names, token, is_private, checking, copying, reloading, shutdown };
     Router::new()
         .route("/livez", get(|| async { "ok" }))
         .route("/readyz", get(readyz))
@@ -145,6 +156,7 @@ fn router(admin: Admin, settings: &AdminSettings, shutdown: CancellationToken) -
         .route("/status", get(show_status))
         .route("/buckets", get(show_buckets))
         .route("/keys", get(show_keys))
+        .route("/users", post(change_users).layer(DefaultBodyLimit::max(users::COMMAND_LEN_MAX)))
         .route("/tiers", get(show_tiers))
         .route("/tiers/{tier}/add", post(add_server))
         .route("/tiers/{tier}/remove", post(remove_server))
@@ -197,6 +209,11 @@ async fn show_buckets(State(desk): State<Desk>, asked: buckets::Asked) -> Respon
 
 async fn show_keys(State(desk): State<Desk>, asked: keys::Asked) -> Response {
     keys::answer(desk.admin.keys.as_ref(), asked)
+}
+
+async fn change_users(State(desk): State<Desk>, command: Bytes) -> Response {
+    let is_guarded = desk.token.is_some() || desk.is_private;
+    users::answer(desk.admin.users.as_ref(), is_guarded, command).await
 }
 
 async fn show_tiers(State(desk): State<Desk>) -> Response {

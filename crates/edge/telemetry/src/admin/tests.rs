@@ -107,6 +107,7 @@ fn admin(metrics: Option<Metrics>) -> Admin {
         reload: None,
         catalog: None,
         keys: None,
+        users: None,
         tiers: Vec::new(),
     }
 }

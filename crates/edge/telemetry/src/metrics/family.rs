@@ -145,7 +145,9 @@ families! {
     TENANT_KEPT = Gauge "tenant_promise_kept": "Whether that is what was promised (1) or less (0).";
 
     LIFECYCLE_REMOVED = Counter "lifecycle_removed": "What was removed by rules of buckets: objects that keys stood for, other versions, delete markers, uploads.";
-    LIFECYCLE_LEFT = Counter "lifecycle_left": "What was due by rules of buckets and stayed, since it was refused or failed.";
+    LIFECYCLE_MOVED = Counter "lifecycle_moved": "Versions that rules of buckets moved to another class of storage.";
+    LIFECYCLE_MOVED_BYTES = Counter "lifecycle_moved" Bytes: "Their bytes, as they are stored.";
+    LIFECYCLE_LEFT = Counter "lifecycle_left": "What was due by rules of buckets and stayed as it was, since it was refused or failed.";
     STRANGE = Counter "strange_stripes": "Times that a stripe was asked for whose pool is not configured.";
     BUCKET_BYTES = Gauge "bucket" Bytes: "Bytes of the bucket's objects, and of the parts of its unfinished uploads.";
     BUCKET_OBJECTS = Gauge "bucket_objects": "Objects of the bucket.";
