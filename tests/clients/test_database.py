@@ -2,6 +2,7 @@
 
 import contextlib
 import glob
+import http.client
 import os
 import pwd
 import shutil
@@ -99,8 +100,8 @@ def gateways(tmp_path, database):
     """Starts gateways over one catalog and the same nodes, and ends them."""
     with contextlib.ExitStack() as stack:
 
-        def start(name):
-            own = Gateway(tmp_path / name, store={"catalog": database.url} | shared(tmp_path))
+        def start(name, **store):
+            own = Gateway(tmp_path / name, store={"catalog": database.url} | shared(tmp_path) | store)
             # All have the first one's nodes.
             if name != "g1":
                 text = own.config.read_text()
@@ -209,3 +210,27 @@ def test_two_gateways_over_one_catalog_see_the_same(gateways):
     assert other.get_object(Bucket="words", Key="last")["Body"].read() == b"words"
     code, report = second.check()
     assert (code, report["catalog"]["findings"]) == (0, [])
+
+
+def test_what_one_gateway_takes_long_to_write_no_other_takes_for_abandoned(gateways):
+    """A PUT of many stripes that lasts several graces, while both gateways list the nodes and sweep."""
+    first, second = (gateways(name, stripe_max="256 KiB", grace="1s", list_every="1s") for name in ("g1", "g2"))
+    client = first.endpoint().client()
+    client.create_bucket(Bucket="words")
+    body = os.urandom(4 << 20)
+    for gateway in (first, second):
+        names = {"Bucket": "words", "Key": "slow"}
+        at = gateway.endpoint().client().generate_presigned_url("put_object", Params=names)
+        connection = http.client.HTTPConnection("127.0.0.1", gateway.port, timeout=60)
+        connection.putrequest("PUT", at.split(str(gateway.port), 1)[1], skip_accept_encoding=True)
+        connection.putheader("content-length", str(len(body)))
+        connection.endheaders()
+        for offset in range(0, len(body), 512 << 10):
+            connection.send(body[offset : offset + (512 << 10)])
+            time.sleep(1)
+        assert connection.getresponse().status == 200
+        connection.close()
+        time.sleep(3)
+        assert client.get_object(Bucket="words", Key="slow")["Body"].read() == body
+    code, report = second.check()
+    assert (code, report["missing"], report["unclaimed"]) == (0, 0, 0)

@@ -43,6 +43,7 @@ mod listing;
 mod model;
 mod rollup;
 mod sealed;
+mod shown;
 mod versions;
 
 pub use audit::{Audit, AuditFinding, Audited, FINDINGS_MAX, Recount};

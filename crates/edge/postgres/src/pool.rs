@@ -10,7 +10,7 @@ use std::ops::Deref;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// Connections for one purpose: so many at most, each made when it is first needed.
+/// Connections for one purpose, a bounded number of them, each made when it is first needed.
 pub(crate) struct Pool {
     url: PostgresUrl,
     tls: Option<Tls>,

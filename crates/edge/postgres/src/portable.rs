@@ -32,7 +32,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn statements_are_made_of_what_engines_have_in_common() {
     let mut allowed: BTreeSet<&str> = ALLOWED.split_whitespace().collect();
-    let columns = Table::ALL.into_iter().flat_map(|table| table.columns());
+    let columns = Table::ALL.into_iter().flat_map(Table::columns);
     allowed.extend(columns.map(|(name, _)| *name));
     allowed.extend(Table::ALL.map(Table::name));
     allowed.extend(["ripstop_turn", "ripstop_done", "ripstop_schema", "id", "writer", "batch"]);

@@ -173,8 +173,6 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
     let tiers = tier::tiers(tier, kv.as_ref())?;
     must_have_tiers(&pools, &tiers)?;
     let catalog_cache = memory("store.catalog_cache", store.catalog_cache, 32 << 20)?;
-    let catalog = store.catalog.as_ref().map(CatalogUrl::read).transpose();
-    let catalog = catalog.map_err(|error| anyhow!("store.catalog: {error}"))?;
     let connections = gateway.connections_max;
     Ok(Config {
         listen: gateway.listen.unwrap_or_else(|| ([127, 0, 0, 1], 9000).into()),
@@ -221,7 +219,7 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
         log_filter: gateway.log_filter.unwrap_or_else(|| "info".into()),
         metrics: gateway.metrics.unwrap_or(true),
         memory_max,
-        catalog,
+        catalog: database(store.catalog.as_ref())?,
         catalog_cache,
         catalog_check: store.catalog_check.unwrap_or_default() == CatalogCheck::Start,
         catalog_scrub_every: store.catalog_scrub_every.map_or(SCRUB_EVERY, |span| span.0),
@@ -234,6 +232,12 @@ pub(super) fn resolve(raw: Raw) -> Result<Config> {
         kv,
         webhooks: webhook::resolve(webhook)?,
     })
+}
+
+/// The database that keeps the catalog, if one does.
+fn database(url: Option<&CatalogUrl>) -> Result<Option<PostgresUrl>> {
+    let read = url.map(CatalogUrl::read).transpose();
+    read.map_err(|error| anyhow!("store.catalog: {error}"))
 }
 
 /// Refuses a pool that wants what it reads kept in a tier that is none.

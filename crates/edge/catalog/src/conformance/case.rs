@@ -19,26 +19,26 @@ use ripstop_model::StripeId;
 /// One fact; panics where it does not hold.
 pub type Case = for<'a> fn(&'a dyn Audited) -> BoxFuture<'a, ()>;
 
-/// Bytes of an S3 key at most: no catalog needs longer ones.
-pub(crate) const KEY_LEN_MAX: usize = 1024;
-
-/// What is asked only of those that take keys of any length.
-pub fn cases_of_long_keys() -> Vec<(&'static str, Case)> {
-    vec![("a_key_longer_than_a_page_is_on_a_page", |catalog| {
-        Box::pin(listing::a_key_longer_than_a_page_is_on_a_page(catalog))
-    })]
-}
-
 macro_rules! listed {
-    ($($kind:ident { $($name:ident)* })*) => {
-        /// Every case with its name.
-        pub fn cases() -> Vec<(&'static str, Case)> {
+    ($(#[$doc:meta])* $list:ident: $($kind:ident { $($name:ident)* })*) => {
+        $(#[$doc])*
+        pub fn $list() -> Vec<(&'static str, Case)> {
             vec![$($((stringify!($name), |catalog| Box::pin($kind::$name(catalog))),)*)*]
         }
     };
 }
 
 listed! {
+    /// What is asked only of catalogs that take keys of any length, with names.
+    cases_of_long_keys:
+    listing {
+        a_key_longer_than_a_page_is_on_a_page
+    }
+}
+
+listed! {
+    /// Every case with its name.
+    cases:
     object {
         an_overwritten_object_leaves_its_stripes_to_the_garbage
         a_stripe_of_two_objects_stays_until_both_are_gone

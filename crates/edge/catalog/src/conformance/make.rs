@@ -31,6 +31,9 @@ pub fn attributes(etag: &str) -> Attributes {
     Attributes { etag: etag.into(), storage_class, ..Attributes::default() }
 }
 
+/// Bytes of an S3 key at most: no catalog needs longer ones.
+pub(super) const KEY_LEN_MAX: usize = 1024;
+
 fn extents(stripes: &[u128]) -> Vec<Extent> {
     let of = |(at, id): (usize, &u128)| {
         let offset = (at as u32 * 10) % PAYLOAD_LEN;

@@ -1,7 +1,10 @@
 //! Pages of keys and prefixes.
 
-use super::{KEY_LEN_MAX, applied, create, put};
-use crate::{Audited, ListingRequest, PAGE_LEN_MAX, conformance::make::listing_of};
+use super::{applied, create, put};
+use crate::{
+    Audited, ListingRequest, PAGE_LEN_MAX,
+    conformance::make::{KEY_LEN_MAX, listing_of},
+};
 use ripstop_model::StripeId;
 
 async fn with_keys(catalog: &dyn Audited, keys: &[&str]) {
