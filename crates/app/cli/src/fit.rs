@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use ripstop_delay::ShiftedExponential;
-use ripstop_estimator::{LogFit, LogRecord, Pace, fit_log, parse_log};
+use ripstop_estimator::{LogFit, LogRecord, NodePace, fit_log, parse_log};
 use ripstop_experiment::{
     Report, delay_ccdf_figure, delay_ccdf_table, delay_model_table, delay_size_figure,
     delay_size_table, delay_trust, text_columns,
@@ -12,7 +12,7 @@ use ripstop_model::Operation;
 use ripstop_planner::read_log;
 use std::{fmt::Write as _, path::PathBuf, process::ExitCode};
 
-/// Nodes differ if they do by so many deviations of chance.
+/// Nodes differ if they do by this many deviations of chance.
 const SURE: f64 = 3.0;
 
 #[derive(Args, Debug)]
@@ -110,7 +110,7 @@ fn by_node(fit: &LogFit, operation: Operation) -> String {
     }
     let mut text = text_columns(&rows);
     let paces: Vec<_> = fit.paces.iter().filter(|((of, _), _)| *of == operation).collect();
-    let by_factor = |a: &&(&_, &Pace), b: &&(&_, &Pace)| a.1.factor.total_cmp(&b.1.factor);
+    let by_factor = |a: &&(&_, &NodePace), b: &&(&_, &NodePace)| a.1.factor.total_cmp(&b.1.factor);
     let (slowest, fastest) = (paces.iter().max_by(by_factor), paces.iter().min_by(by_factor));
     if let (Some((slow, slowest)), Some((fast, fastest))) = (slowest, fastest) {
         let (slow, fast, ratio) = (slow.1, fast.1, slowest.factor / fastest.factor);

@@ -1,15 +1,14 @@
 use crate::{
     Sample,
+    apart::apart,
     line::{Point, line, scaled, sturdy_line},
-    outliers::{BULK, Outliers},
-    sizes::{SizeTimes, TimesBySize},
+    outliers::Outliers,
+    size::Size,
+    sizes::TimesBySize,
     trim::{KEPT, Trimmed},
 };
 use alloc::vec::Vec;
 use ripstop_delay::ShiftedExponential;
-
-/// A chunk size takes part in a fit once this many of its tasks have finished.
-pub const SIZE_FINISHED_MIN: usize = 10;
 
 /// How delays grow with the size is fitted if the largest size is at least this many times the
 /// smallest; otherwise it cannot be told from chance.
@@ -58,20 +57,6 @@ pub struct Fit {
     pub outliers: Outliers,
 }
 
-/// What one size contributes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Size {
-    pub(crate) bytes: u64,
-    pub(crate) finished: usize,
-    cancelled: usize,
-    /// As the paper has it, so with the outliers.
-    trimmed: Trimmed,
-    /// What `shift_ms` and `excess_ms` come from.
-    pub(crate) bulk: Trimmed,
-    pub(crate) shift_ms: f64,
-    pub(crate) excess_ms: f64,
-}
-
 impl Fit {
     /// The fit of `samples`, whatever their operation and node; none if no size has
     /// [`SIZE_FINISHED_MIN`] finished tasks that say enough. How the `prior` is used, `sizes` says.
@@ -93,7 +78,7 @@ impl Fit {
     ) -> Option<Self> {
         let mut times = TimesBySize::default();
         times.fill(samples.into_iter());
-        let (sizes, outliers) = Size::sturdy(&times);
+        let (sizes, outliers) = apart(&times);
         Self::through(&sizes, prior, outliers, sturdy_line)
     }
 
@@ -136,33 +121,6 @@ impl Fit {
             deviation_residual_ms: residual(&excess_off),
             outliers,
         })
-    }
-}
-
-impl Size {
-    /// Those that say enough, ascending, by their delays below a quantile.
-    pub(crate) fn all(times: &TimesBySize, keep: f64, outliers: Outliers) -> Vec<Self> {
-        times.sizes().filter_map(|times| Self::of(&times, keep, outliers)).collect()
-    }
-
-    /// The same, with the outliers left out that are told apart.
-    pub(crate) fn sturdy(times: &TimesBySize) -> (Vec<Self>, Outliers) {
-        let bulk = |outliers| Self::all(times, BULK, outliers);
-        let (sizes, outliers) = Outliers::apart(times, bulk);
-        let none = outliers == Outliers::NONE;
-        (if none { Self::all(times, KEPT, outliers) } else { sizes }, outliers)
-    }
-
-    fn of(size: &SizeTimes<'_>, keep: f64, outliers: Outliers) -> Option<Self> {
-        let finished = size.served().filter(|served| served.finished()).count();
-        if finished < SIZE_FINISHED_MIN {
-            return None;
-        }
-        let bulk = Trimmed::of(size.served(), keep, outliers)?;
-        let (shift_ms, excess_ms) = bulk.shift_and_excess();
-        let trimmed = Trimmed::of(size.served(), KEPT, Outliers::NONE)?;
-        let cancelled = size.times.len() - finished;
-        Some(Self { bytes: size.bytes, finished, cancelled, trimmed, bulk, shift_ms, excess_ms })
     }
 }
 

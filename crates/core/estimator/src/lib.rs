@@ -42,6 +42,7 @@
 #![no_std]
 extern crate alloc;
 
+mod apart;
 mod average;
 mod bin;
 mod bins;
@@ -58,6 +59,7 @@ mod pace;
 mod quantiles;
 mod sample;
 mod scale;
+mod size;
 mod sizes;
 mod sketch;
 mod survival;
@@ -70,16 +72,17 @@ pub use change::{TASKS_MIN, since_change};
 pub use curve::Survival;
 pub use distribution::{Distribution, equally_likely};
 pub use empirical::Empirical;
-pub use fit::{Fit, SIZE_FINISHED_MIN, SPREAD_MIN};
+pub use fit::{Fit, SPREAD_MIN};
 pub use line::{Point, line};
 pub use log::{
     LOG_HEADER, LogError, LogRecord, LoggedOutcome, TASK_LOG_MAX, TaskLogFormat, parse_log,
 };
 pub use log_fit::{LogFit, fit_log};
 pub use outliers::{OUTLIERS_MAX, Outliers};
-pub use pace::{Pace, paces};
+pub use pace::{NodePace, paces};
 pub use quantiles::Quantiles;
 pub use sample::Sample;
+pub use size::SIZE_FINISHED_MIN;
 pub use sizes::SIZES_MAX;
 pub use sketch::Sketch;
 pub use trim::{AT_RISK_MIN, KEPT, KEPT_MIN};

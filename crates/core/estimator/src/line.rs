@@ -40,7 +40,7 @@ pub fn line(points: &[Point]) -> (f64, f64) {
 /// How far off the line a point may be before it no longer counts, in deviations of the others:
 /// Tukey's biweight keeps 95 % of the least squares' precision with it where nothing is off.
 const BIWEIGHT: f64 = 4.685;
-/// Of a normal law, the deviation is so many times the median distance from the mean.
+/// Of a normal law, the deviation is this times the median distance from the mean.
 const MEDIAN_TO_DEVIATION: f64 = 1.4826;
 /// Fewer points than this have no bulk that one of them could be off.
 const STURDY_MIN: usize = 4;

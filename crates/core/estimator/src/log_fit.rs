@@ -1,4 +1,4 @@
-use crate::{Fit, LogError, LoggedOutcome, Pace, Sample, paces, parse_log};
+use crate::{Fit, LogError, LoggedOutcome, NodePace, Sample, paces, parse_log};
 use alloc::{collections::BTreeMap, vec::Vec};
 use ripstop_model::{NodeId, Operation};
 
@@ -13,7 +13,7 @@ pub struct LogFit {
     pub nodes: BTreeMap<(Operation, NodeId), Fit>,
     /// How long each node takes beside the others, by operation; those that say too little are
     /// missing.
-    pub paces: BTreeMap<(Operation, NodeId), Pace>,
+    pub paces: BTreeMap<(Operation, NodeId), NodePace>,
     /// Tasks that finished.
     pub done: usize,
     /// Tasks that were cancelled.

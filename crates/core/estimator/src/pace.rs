@@ -1,8 +1,8 @@
 use crate::{
-    Sample,
-    fit::Size,
+    Outliers, Sample,
+    apart::BULK,
     line::{Point, sturdy_line},
-    outliers::{BULK, Outliers},
+    size::Size,
     sizes::{Classes, TimesBySize},
 };
 use alloc::{collections::BTreeMap, vec::Vec};
@@ -16,7 +16,7 @@ const ROUNDS: usize = 100;
 
 /// How long a node takes beside the others, whatever sizes each of them served.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Pace {
+pub struct NodePace {
     /// So many times as long as the nodes on average (the mean of the logarithms, each node by its
     /// finished tasks).
     pub factor: f64,
@@ -45,7 +45,7 @@ struct Cell {
 /// is taken for a product of the node's factor and the size's delay, and the least squares of the
 /// logarithms give both. The mean is that of the quicker six tenths: what a factor multiplies, it
 /// multiplies too, and slow outliers hardly move it.
-pub fn paces(samples: &BTreeMap<NodeId, Vec<Sample>>) -> BTreeMap<NodeId, Pace> {
+pub fn paces(samples: &BTreeMap<NodeId, Vec<Sample>>) -> BTreeMap<NodeId, NodePace> {
     let (cells, nodes, bytes) = cells(samples);
     let group = groups(&cells, nodes.len(), bytes.len());
     let tied = group.iter().all(|&one| one == group[0]);
@@ -69,7 +69,7 @@ pub fn paces(samples: &BTreeMap<NodeId, Vec<Sample>>) -> BTreeMap<NodeId, Pace> 
     let pace = |(at, node): (usize, NodeId)| {
         let own = cells.iter().filter(|cell| cell.node == at);
         let certainty: f64 = own.map(|cell| 1.0 / cell.variance).sum();
-        let pace = Pace {
+        let pace = NodePace {
             factor: libm::exp(factors[at] - middle),
             deviation: libm::sqrt(1.0 / certainty),
             finished: finished(at).sum::<f64>() as u64,

@@ -4,7 +4,7 @@ mod drawn;
 
 use drawn::{SIZES, first_of};
 use ripstop_delay::{Correlation, DelayModel as _, Dice, Preset, ShiftedExponential};
-use ripstop_estimator::{Fit, OUTLIERS_MAX, Pace, Sample, paces};
+use ripstop_estimator::{Fit, NodePace, OUTLIERS_MAX, Sample, paces};
 use ripstop_model::{NodeId, Operation};
 use std::{collections::BTreeMap, time::Duration};
 
@@ -111,7 +111,7 @@ fn of_more_outliers_than_a_bulk_has_no_more_are_told_apart() {
 }
 
 /// Nodes of given slowness, each with chunks of its own sizes.
-fn served(nodes: &[(f64, &[u64])], law: impl Fn(u64) -> u64) -> BTreeMap<NodeId, Pace> {
+fn served(nodes: &[(f64, &[u64])], law: impl Fn(u64) -> u64) -> BTreeMap<NodeId, NodePace> {
     let (mut model, mut dice) = (LAW, Dice::new(9));
     let mut samples = BTreeMap::<NodeId, Vec<Sample>>::new();
     for (at, &(slowness, sizes)) in nodes.iter().enumerate() {
@@ -126,7 +126,7 @@ fn served(nodes: &[(f64, &[u64])], law: impl Fn(u64) -> u64) -> BTreeMap<NodeId,
     paces(&samples)
 }
 
-fn ratio(paces: &BTreeMap<NodeId, Pace>) -> f64 {
+fn ratio(paces: &BTreeMap<NodeId, NodePace>) -> f64 {
     paces[&NodeId(1)].factor / paces[&NodeId(0)].factor
 }
 

@@ -79,7 +79,7 @@ pub fn delay_ccdf_table(records: &[LogRecord]) -> Table {
 
 /// Every fit of a log: `operation`, `node` (a number, or `all`), `variant` (`corrected` or
 /// `paper`), the four parameters, what they rest on, the shares of outliers that `corrected` leaves
-/// out, and a node's [`Pace`](ripstop_estimator::Pace) beside the others.
+/// out, and a node's [`NodePace`](ripstop_estimator::NodePace) beside the others.
 pub fn delay_model_table(fit: &LogFit) -> Table {
     let mut table = Table::new([
         "operation",
