@@ -64,10 +64,8 @@ pub(crate) fn read(text: &str) -> Result<Export> {
 /// A policy without its statements about the server itself, which is not told so here.
 fn counterpart(name: &str, policy: Option<&Value>, notes: &mut Vec<String>) -> Option<String> {
     let mut policy: Map<String, Value> = policy?.as_object()?.clone();
-    let statements = match policy.get("Statement")? {
-        Value::Array(statements) => statements.clone(),
-        one => vec![one.clone()],
-    };
+    let told = policy.get("Statement")?;
+    let statements = told.as_array().cloned().unwrap_or_else(|| vec![told.clone()]);
     let count = statements.len();
     let kept: Vec<Value> = statements.into_iter().filter(is_of_s3).collect();
     if kept.len() < count {

@@ -13,6 +13,8 @@ use std::{
     process::ExitCode,
 };
 
+/// What is said where something else was answered than was asked for.
+const NO_ANSWER: &str = "the gateway's answer is none";
 /// Most bytes of a policy that are read: a longer one is refused anyway.
 const TEXT_LEN_MAX: u64 = 64 << 10;
 /// Most bytes of what MinIO's client exported.
@@ -70,8 +72,8 @@ enum UserTold {
         /// Attach a policy. May be given several times.
         #[arg(long, value_name = "NAME", conflicts_with = "account")]
         policy: Vec<String>,
-        /// Give the user an account of its own, which owns the buckets that it makes. What it may do
-        /// elsewhere is for the owners of buckets to say; policies are not attached to it.
+        /// Give the user an account of its own, which owns the buckets that it makes. What it may
+        /// do elsewhere is for the owners of buckets to say; policies are not attached to it.
         #[arg(long)]
         account: bool,
     },
@@ -278,13 +280,14 @@ async fn import(place: &Place, file: &Path, to: &Path) -> Result<ExitCode> {
     let read = minio::read(&text(file, IMPORT_LEN_MAX)?)?;
     let UserAnswer::All(answers) = place.tell(UserCommand::All { commands: read.commands }).await?
     else {
-        bail!("the gateway's answer is none");
+        bail!(NO_ANSWER);
     };
-    let keys = answers.iter().filter_map(|answer| match answer {
-        UserAnswer::Key { access_key, secret_key } => Some((access_key.as_str(), &**secret_key)),
-        _ => None,
-    });
-    let keys: Vec<_> = keys.map(|(key, secret)| (key, key, secret.as_str())).collect();
+    let mut keys = Vec::with_capacity(read.users);
+    for answer in &answers {
+        if let UserAnswer::Key { access_key, secret_key } = answer {
+            keys.push((access_key.as_str(), access_key.as_str(), secret_key.as_str()));
+        }
+    }
     write_keys(to, &keys).context(
         "the users are made, and their secrets are in the users.json of the data folder alone",
     )?;
@@ -296,10 +299,9 @@ async fn import(place: &Place, file: &Path, to: &Path) -> Result<ExitCode> {
 }
 
 async fn users(place: &Place) -> Result<Vec<UserShown>> {
-    match place.tell(UserCommand::ListUsers).await? {
-        UserAnswer::Users(users) => Ok(users),
-        _ => bail!("the gateway's answer is none"),
-    }
+    let answer = place.tell(UserCommand::ListUsers).await?;
+    let UserAnswer::Users(users) = answer else { bail!(NO_ANSWER) };
+    Ok(users)
 }
 
 fn print_user(user: &UserShown) -> Result<()> {
@@ -356,7 +358,7 @@ async fn add_key(place: &Place, command: UserCommand, to: Option<&Path>) -> Resu
         ),
     }
     let UserAnswer::Key { access_key, secret_key } = place.tell(command).await? else {
-        bail!("the gateway's answer is none");
+        bail!(NO_ANSWER);
     };
     let Some(to) = to else {
         say_line!("A new key, whose secret is shown this once:\n")?;
@@ -379,23 +381,21 @@ pub(crate) async fn run_policy(policy: Policy) -> Result<ExitCode> {
         PolicyTold::Put { name, file, .. } => {
             place.done(UserCommand::PutPolicy { name, text: text(&file, TEXT_LEN_MAX)? }).await
         }
-        PolicyTold::Get { name, .. } => match place.tell(UserCommand::GetPolicy { name }).await? {
-            UserAnswer::Policy(text) => {
-                say_line!("{}", text.trim_end())?;
-                Ok(ExitCode::SUCCESS)
+        PolicyTold::Get { name, .. } => {
+            let answer = place.tell(UserCommand::GetPolicy { name }).await?;
+            let UserAnswer::Policy(text) = answer else { bail!(NO_ANSWER) };
+            say_line!("{}", text.trim_end())?;
+            Ok(ExitCode::SUCCESS)
+        }
+        PolicyTold::List { .. } => {
+            let answer = place.tell(UserCommand::ListPolicies).await?;
+            let UserAnswer::Policies(policies) = answer else { bail!(NO_ANSWER) };
+            for PolicyShown { name, users } in policies {
+                let users = if users.is_empty() { "nobody".into() } else { users.join(" ") };
+                say_line!("{name}: attached to {users}")?;
             }
-            _ => bail!("the gateway's answer is none"),
-        },
-        PolicyTold::List { .. } => match place.tell(UserCommand::ListPolicies).await? {
-            UserAnswer::Policies(policies) => {
-                for PolicyShown { name, users } in policies {
-                    let users = if users.is_empty() { "nobody".into() } else { users.join(" ") };
-                    say_line!("{name}: attached to {users}")?;
-                }
-                Ok(ExitCode::SUCCESS)
-            }
-            _ => bail!("the gateway's answer is none"),
-        },
+            Ok(ExitCode::SUCCESS)
+        }
         PolicyTold::Remove { name, .. } => place.done(UserCommand::RemovePolicy { name }).await,
         PolicyTold::Attach { name, user, .. } => {
             place.done(UserCommand::AttachPolicy { name, user }).await

@@ -15,18 +15,19 @@ use std::{
 /// Most that a ruling of fifty statements may take.
 const RULING_MAX: Duration = Duration::from_micros(5);
 const STATEMENTS: usize = 50;
-const ROUNDS: u32 = 20_000;
+/// Rulings of a round: short enough that some rounds are never interrupted.
+const ROUNDS: u32 = 100;
+const REPEATS: usize = 2_000;
 
 /// A request from a page, of somebody with a name.
 struct Asked;
 
 impl Facts for Asked {
     fn values(&self, fact: &Fact, take: &mut dyn FnMut(&str)) {
-        match fact {
-            Fact::Username => take("alice"),
-            Fact::Header("referer") => take("https://www.example.com/some/page"),
-            Fact::SourceIp => take("192.0.2.77"),
-            _ => {}
+        if *fact == Fact::Username {
+            take("alice");
+        } else if *fact == Fact::Header("referer") {
+            take("https://www.example.com/some/page");
         }
     }
 }
@@ -74,7 +75,7 @@ fn rule(policies: &[PolicyDocument], requester: &Requester) -> Ruling {
 fn is_quick(requester: &Requester) -> std::io::Result<bool> {
     let mut quick = true;
     for (title, policies) in policies() {
-        let rounds = (0..10).map(|_| {
+        let rounds = (0..REPEATS).map(|_| {
             let begun = Instant::now();
             for _ in 0..ROUNDS {
                 black_box(rule(&policies, requester));

@@ -165,6 +165,8 @@ const KEYS: &[(&str, Of, Fact)] = &[
     ("s3:x-amz-website-redirect-location", PUTS, Fact::Header("x-amz-website-redirect-location")),
 ];
 
+/// Room for the name of a key, bytes.
+const SHORT_LEN: usize = 64;
 /// Beginnings of keys that name a tag.
 const EXISTING: &str = "s3:existingobjecttag/";
 const REQUESTED: &str = "s3:requestobjecttag/";
@@ -176,20 +178,34 @@ impl Fact {
     /// What the key of a condition asks for; `None` if there is no such key. Names of keys may be
     /// in whatever case, those of tags not.
     pub(crate) fn named(key: &str) -> Option<Self> {
-        let lower = key.to_ascii_lowercase();
+        // The names of all keys but tags are shorter; conditions are asked often.
+        let mut short = [0_u8; SHORT_LEN];
+        let long;
+        let lower = match short.get_mut(..key.len()) {
+            Some(room) => {
+                room.copy_from_slice(key.as_bytes());
+                room.make_ascii_lowercase();
+                core::str::from_utf8(room).ok()?
+            }
+            None => {
+                long = key.to_ascii_lowercase();
+                long.as_str()
+            }
+        };
         let tag = |beginning: &str| -> Option<Box<str>> {
             lower.starts_with(beginning).then(|| key[beginning.len()..].into())
         };
+        if let Some((_, _, fact)) = known(lower) {
+            return Some(fact.clone());
+        }
         if let Some(tag) = tag(EXISTING) {
             return Some(Self::ExistingObjectTag(tag));
         }
         if let Some(tag) = tag(REQUESTED) {
             return Some(Self::RequestObjectTag(tag));
         }
-        if TAGS_OF_OTHERS.iter().any(|beginning| lower.starts_with(beginning)) {
-            return Some(Self::Never);
-        }
-        known(&lower).map(|(_, _, fact)| fact.clone())
+        let is_of_others = TAGS_OF_OTHERS.iter().any(|beginning| lower.starts_with(beginning));
+        is_of_others.then_some(Self::Never)
     }
 
     /// The one value that a request has; `None` if it has none, or several.

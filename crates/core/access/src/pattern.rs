@@ -82,21 +82,25 @@ impl Pattern {
     /// Whether it fits all of `text`.
     pub(crate) fn fits(&self, text: &str, resolve: Resolve<'_>) -> bool {
         if !self.has_variables {
-            return fits(&self.tokens, text);
+            return fits(&self.tokens, &[], text);
         }
-        let mut filled = Vec::with_capacity(self.tokens.len());
-        for token in &self.tokens {
-            filled.push(match token {
-                Token::Variable(key, default) => {
-                    let value = resolve(key).map(String::into_boxed_str);
-                    // What is not known is nothing that a text could be.
-                    let Some(value) = value.or_else(|| default.clone()) else { return false };
-                    Token::Text(value)
-                }
-                Token::Text(_) | Token::One | Token::Many => token.clone(),
-            });
+        // What fits with no value need not be filled in.
+        if !fits(&self.tokens, &[], text) {
+            return false;
         }
-        fits(&filled, text)
+        let variables = self.tokens.iter().enumerate().filter_map(|(at, token)| match token {
+            Token::Variable(key, default) => Some((at, key, default)),
+            Token::Text(_) | Token::One | Token::Many => None,
+        });
+        let mut filled = variables.map(|(at, key, default)| {
+            let value = resolve(key).or_else(|| default.as_deref().map(String::from));
+            value.map(|value| (at, value))
+        });
+        // What is not known is nothing that a text could be.
+        let Some(Some(first)) = filled.next() else { return false };
+        let Some(second) = filled.next() else { return fits(&self.tokens, &[first], text) };
+        let all = [Some(first), second].into_iter().chain(filled).collect::<Option<Vec<_>>>();
+        all.is_some_and(|all| fits(&self.tokens, &all, text))
     }
 
     /// The text, if it is one without wildcards and variables.
@@ -178,20 +182,29 @@ fn step(tokens: &[Token], states: &[(usize, usize)], char: char) -> Vec<(usize, 
 }
 
 /// Greedy, going back to the last `*` alone: what fitted before it need not be tried again. So it
-/// takes at most the product of both lengths.
-fn fits(tokens: &[Token], text: &str) -> bool {
+/// takes at most the product of both lengths. Variables have what they are filled with, by place;
+/// one that is not filled stands for any text.
+fn fits(tokens: &[Token], filled: &[(usize, String)], text: &str) -> bool {
+    let text_of = |at: usize| match tokens.get(at) {
+        Some(Token::Text(text)) => Some(&**text),
+        Some(Token::Variable(..)) => {
+            filled.iter().find(|(place, _)| *place == at).map(|(_, value)| value.as_str())
+        }
+        Some(Token::One | Token::Many) | None => None,
+    };
     let (mut at, mut rest) = (0, text);
     let mut back: Option<(usize, &str)> = None;
     loop {
-        let taken = match tokens.get(at) {
-            Some(Token::Many) => {
+        let taken = match (text_of(at), tokens.get(at)) {
+            (Some(wanted), _) => rest.strip_prefix(wanted),
+            (None, Some(Token::One)) => rest.chars().next().map(|char| &rest[char.len_utf8()..]),
+            (None, None) if rest.is_empty() => return true,
+            (None, None) => None,
+            (None, Some(_)) if at + 1 == tokens.len() => return true,
+            (None, Some(Token::Many | Token::Variable(..) | Token::Text(_))) => {
                 back = Some((at + 1, rest));
                 Some(rest)
             }
-            Some(Token::One) => rest.chars().next().map(|char| &rest[char.len_utf8()..]),
-            Some(Token::Text(wanted)) => rest.strip_prefix(&**wanted),
-            None if rest.is_empty() => return true,
-            Some(Token::Variable(..)) | None => None,
         };
         if let Some(left) = taken {
             (at, rest) = (at + 1, left);
@@ -199,7 +212,13 @@ fn fits(tokens: &[Token], text: &str) -> bool {
         }
         let Some((after, from)) = back else { return false };
         let Some(char) = from.chars().next() else { return false };
-        let from = &from[char.len_utf8()..];
+        let mut from = &from[char.len_utf8()..];
+        // A text that follows the star can begin only where its first byte is, which begins a
+        // character.
+        if let Some(first) = text_of(after).and_then(|wanted| wanted.bytes().next()) {
+            let Some(next) = from.bytes().position(|byte| byte == first) else { return false };
+            from = &from[next..];
+        }
         back = Some((after, from));
         (at, rest) = (after, from);
     }

@@ -34,6 +34,7 @@ extern crate alloc;
 mod day;
 mod due;
 mod filter;
+mod relocation;
 mod rule;
 mod succession;
 #[cfg(test)]
@@ -44,7 +45,8 @@ mod view;
 pub use day::Day;
 pub use due::Removal;
 pub use filter::Filter;
+pub use relocation::Relocation;
 pub use rule::{Due, Expiration, LifecycleRule, Noncurrent, Rules};
 pub use succession::{Shown, Succession};
-pub use transition::{MOVED_LEN_MIN, Relocation, Sizes, Transition};
+pub use transition::{MOVED_LEN_MIN, Sizes, Transition};
 pub use view::{Standing, View};

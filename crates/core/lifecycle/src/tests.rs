@@ -128,7 +128,7 @@ fn moving(id: &str, to: &[(&str, u32)]) -> LifecycleRule {
 
 const CLASSES: [&str; 3] = ["STANDARD_IA", "WARM", "GLACIER"];
 
-/// Where an object of a class goes by these rules, so many days after it was written.
+/// Where an object of a class goes by these rules, this many days after it was written.
 fn goes(rules: &Rules, len: u64, class: &str, days: u64) -> Option<String> {
     let view = View { len, ..view("k", Standing::Latest) };
     let when = (Day::STANDARD, days * DAY_MS);

@@ -18,6 +18,7 @@ use crate::{
     Keeper,
     round::{self, Halt, Job, Pace, Round},
 };
+use moves::RATE_MAX;
 use ripstop_host::unix_ms;
 use ripstop_lifecycle::Day;
 use ripstop_store::StoreError;
@@ -26,8 +27,6 @@ use walk::Walk;
 
 /// How soon after the start rules are followed for the first time, at the latest.
 const FIRST_AFTER_MAX: Duration = Duration::from_mins(1);
-/// Removals each second at most; of versions that are moved, as many as have a second's bytes.
-const RATE_MAX: u64 = 1000;
 
 /// Follows the rules of all buckets, again and again.
 struct Following {

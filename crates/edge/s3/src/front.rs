@@ -15,7 +15,7 @@ use crate::{
     gate::{Gate, KnownAccess, Signing},
     known::KnownBuckets,
     logging::Logs,
-    op::{self, Desk, Input, Level, Row, S3Operation, Signer},
+    op::{self, Desk, Input, Level, Row, Signer},
     request::{Reply, Request},
     route::route,
     sts,
@@ -93,13 +93,7 @@ impl Front {
             let _entered = span.enter();
             tracing::debug!(operation = note.operation.name(), %failure, "refused");
             note.refused(&failure);
-            let is_call = note.operation == S3Operation::SecurityToken;
-            let told = if is_call {
-                sts::refused(&failure, &id)
-            } else {
-                Reply::failure(&failure, &resource, &id)
-            };
-            told
+            sts::told(note.operation, &failure, &resource, &id)
         });
         if let Some((crossing, bucket)) = crossing {
             self.admit(&crossing, &bucket, &mut reply.headers).instrument(span.clone()).await;

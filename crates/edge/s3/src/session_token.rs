@@ -1,5 +1,5 @@
-//! Temporary keys. What is known of one is sealed in the token that goes with it, so that nothing is
-//! kept of them here, however many there are.
+//! Temporary keys. What is known of one is sealed in the token that goes with it, so that nothing
+//! is kept of them here, however many there are.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use hmac::{Hmac, KeyInit as _, Mac as _};

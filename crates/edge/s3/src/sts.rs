@@ -2,19 +2,32 @@
 
 use crate::{
     error::{Code, Failure},
+    op::S3Operation,
     request::Reply,
     xml::Element,
 };
 use http::{HeaderValue, header};
 
+/// A failure, as clients of an operation read it.
+pub(crate) fn told(
+    operation: S3Operation,
+    failure: &Failure,
+    resource: &str,
+    request_id: &str,
+) -> Reply {
+    if operation == S3Operation::SecurityToken {
+        refused(failure, request_id)
+    } else {
+        Reply::failure(failure, resource, request_id)
+    }
+}
+
 /// A failure, as that service tells it.
-pub(crate) fn refused(failure: &Failure, request_id: &str) -> Reply {
+fn refused(failure: &Failure, request_id: &str) -> Reply {
     let status = failure.code.status();
     // It has a word of its own for what S3 tells apart.
-    let word = match failure.code {
-        Code::InvalidAccessKeyId | Code::InvalidToken => "InvalidClientTokenId",
-        code => code.word(),
-    };
+    let is_of_key = matches!(failure.code, Code::InvalidAccessKeyId | Code::InvalidToken);
+    let word = if is_of_key { "InvalidClientTokenId" } else { failure.code.word() };
     let kind = if status.is_server_error() { "Receiver" } else { "Sender" };
     let mut root = Element::of_sts("ErrorResponse");
     root.child("Error", |error| {

@@ -92,6 +92,11 @@ fn body(seed: u8) -> Vec<u8> {
     (0..LEN).map(|at| (at * 31 + at / 251) as u8 ^ seed).collect()
 }
 
+/// A part, in the document that completes an upload.
+fn part_of(number: u8, etag: &str) -> String {
+    format!("<Part><PartNumber>{number}</PartNumber><ETag>{etag}</ETag></Part>")
+}
+
 /// The classes that a document names, in its order.
 fn classes(document: &str) -> Vec<&str> {
     let after = document.split("<StorageClass>").skip(1);
@@ -179,14 +184,14 @@ async fn an_upload_has_its_class_from_its_beginning() {
         let part = Call::new("PUT", "/bkt/k").query(&format!("partNumber={number}&uploadId={id}"));
         let answer = face.send(part, &body(number)).await;
         let etag = answer.header("etag").unwrap();
-        parts += &format!("<Part><PartNumber>{number}</PartNumber><ETag>{etag}</ETag></Part>");
+        parts += &part_of(number, etag);
     }
     let copied = Call::new("PUT", "/bkt/k").query(&format!("partNumber=3&uploadId={id}"));
     assert_eq!(face.put("source", None, &body(3)).await.status, 200);
     let copied = face.send(copied.header(SOURCE, "/bkt/source"), b"").await;
     let copied = String::from_utf8(copied.body).unwrap();
     let etag = copied.split("<ETag>").nth(1).unwrap().split("</").next().unwrap();
-    parts += &format!("<Part><PartNumber>3</PartNumber><ETag>{etag}</ETag></Part>");
+    parts += &part_of(3, etag);
     assert!(face.bytes_of(2) - before > 3 * LEN as u64, "the parts are where the object will be");
     let listed = face.text("/bkt/k", &format!("uploadId={id}")).await;
     assert_eq!(classes(&listed), ["COLD"]);

@@ -20,7 +20,7 @@ pub trait Body: Send {
 
     /// The class of storage that an object's bytes are for; empty for the standard one.
     fn storage_class(&self) -> &str {
-        ""
+        <&str>::default()
     }
 
     /// How many bytes it gives, if this many were announced of it: other than these where it

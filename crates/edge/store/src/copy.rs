@@ -67,7 +67,7 @@ impl<S: Send> Body for Stored<S> {
 }
 
 impl<S> Stored<S> {
-    /// So many bytes, which come as they are read.
+    /// This many bytes, which come as they are read.
     pub(crate) fn new(
         len: u64,
         pieces: BoxStream<'static, Result<Bytes, StoreError>>,

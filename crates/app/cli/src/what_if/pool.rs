@@ -86,7 +86,8 @@ impl fmt::Display for DelaySource {
             Self::One(name, _) => write!(f, "delays of {name}"),
             Self::TaskLog { name, each, fitted, alike, .. } => {
                 let how = if *fitted { "fitted to" } else { "drawn from" };
-                write!(f, "delays {how} {name} ({} nodes){alike}", each.len())
+                let nodes = if each.len() == 1 { "node" } else { "nodes" };
+                write!(f, "delays {how} {name} ({} {nodes}){alike}", each.len())
             }
         }
     }

@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 /// Most users: the file is read and written whole.
 pub(super) const USERS_MAX: usize = 4096;
-/// Most keys of one: the old and the new while one takes the place of the other, for a few programs.
+/// Most keys of one: the old and the new while one takes the place of the other, for some programs.
 pub(super) const KEYS_MAX: usize = 8;
 /// Most policies.
 pub(super) const POLICIES_MAX: usize = 256;

@@ -1,7 +1,6 @@
 //! Brings versions that are due to other classes of storage, one after the other.
 
 use super::{
-    RATE_MAX,
     counts::Aged,
     deed::{Deeds, Outcome, note},
 };
@@ -10,6 +9,9 @@ use ripstop_catalog::{ListedVersion, Located, Object};
 use ripstop_lifecycle::{Relocation, Standing, View};
 use ripstop_store::StoreError;
 use std::sync::Arc;
+
+/// Removals each second at most; of versions that are moved, as many as have a second's bytes.
+pub(super) const RATE_MAX: u64 = 1000;
 
 /// A version that may be due to be moved.
 pub(super) type Candidate = (ListedVersion, Standing);
@@ -89,7 +91,7 @@ impl<'a> Deeds<'a> {
     }
 }
 
-/// What a move counts for beside removals, where so many bytes may be moved each second.
+/// What a move counts for beside removals, where this many bytes may be moved each second.
 fn cost(bytes: u64, bytes_per_second: u64) -> u64 {
     let share = u128::from(bytes) * u128::from(RATE_MAX) / u128::from(bytes_per_second.max(1));
     u64::try_from(share).unwrap_or(u64::MAX).max(1)

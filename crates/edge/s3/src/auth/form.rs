@@ -3,6 +3,7 @@
 use super::{
     Signatory, Terms,
     claim::{self, Scoped, scoped},
+    presented::TOKEN,
     signatory::Candidate,
     signature::SigningKey,
 };
@@ -21,7 +22,6 @@ const VERSION_4: [&str; 5] =
     ["policy", "x-amz-signature", "x-amz-credential", "x-amz-date", "x-amz-algorithm"];
 /// The same of Version 2.
 const VERSION_2: [&str; 3] = ["policy", "signature", "awsaccesskeyid"];
-const TOKEN: &str = "x-amz-security-token";
 
 /// Who signed a form's policy; `None` if the form has no part of a signature.
 pub(crate) fn signer_of_form<'f>(

@@ -1,8 +1,8 @@
 //! Signature Version 2, of presigned URLs only: what boto3 makes unless told otherwise.
 
 use super::{
-    PayloadClaim, Presented, Terms, Verified, claim::EXPIRY_S_MAX, signatory::Candidate,
-    verify::token_of,
+    PayloadClaim, Presented, Terms, Verified, claim::EXPIRY_S_MAX, presented::TOKEN,
+    signatory::Candidate,
 };
 use crate::{
     error::{Code, Failure, Outcome},
@@ -17,8 +17,6 @@ use subtle::ConstantTimeEq as _;
 
 /// Query parameters that are the signature.
 const OWN: [&str; 4] = ["AWSAccessKeyId", "Expires", "Signature", TOKEN];
-/// Goes with temporary keys.
-const TOKEN: &str = "x-amz-security-token";
 
 /// Whether a request claims such a signature and no other.
 pub(super) fn is_claimed(presented: &Presented<'_>) -> bool {
@@ -50,7 +48,7 @@ pub(super) fn verify(
         let message = "Expires must be less than a week ahead";
         return Err(Failure::new(Code::AuthorizationQueryParametersError, message));
     }
-    let token = token_of(presented);
+    let token = presented.token();
     let candidate = Candidate::find(access_key, token, credentials, terms.keys)?;
     let (secret, known) = candidate.secret();
     let mut mac = Hmac::<Sha1>::new_from_slice(secret.as_bytes()).expect("HMAC takes any key");

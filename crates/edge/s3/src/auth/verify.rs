@@ -2,6 +2,7 @@ use super::{
     ChunkSigner, PayloadClaim, Presented, Terms, Verified, canonical,
     claim::{self, Claim, Place},
     legacy, payload,
+    presented::TOKEN,
     signatory::Candidate,
     signature::SigningKey,
 };
@@ -13,8 +14,6 @@ use subtle::ConstantTimeEq as _;
 const SKEW_S_MAX: i64 = 15 * 60;
 /// How the parameters of a presigned URL begin.
 const SIGNED_PARAMETERS: &str = "x-amz-";
-/// Goes with temporary keys.
-const TOKEN: &str = "x-amz-security-token";
 
 /// Verifies the signature of a request that came at `now_s` (seconds since 1970).
 pub(crate) fn verify(
@@ -104,7 +103,7 @@ fn verify_version_4(
         Purpose::Call { sha256 } => (PayloadClaim::Unsigned, sha256),
     };
 
-    let token = token_of(presented);
+    let token = presented.token();
     let candidate = Candidate::find(&claim.access_key, token, credentials, terms.keys)?;
     let (secret, known) = candidate.secret();
     let key = SigningKey::derive(secret, &claim);
@@ -125,17 +124,6 @@ fn verify_version_4(
     let who = candidate.admit(now_s)?;
     let chunks = payload.chunks_are_signed().then(|| ChunkSigner::new(key, &claim));
     Ok(Verified { who, payload, chunks })
-}
-
-/// The token that a request has, in a header or in its query. One that is no text is none of ours.
-pub(super) fn token_of<'a>(presented: &Presented<'a>) -> Option<&'a str> {
-    let header = presented.headers.get(TOKEN).map(|token| token.to_str().unwrap_or("?"));
-    header.filter(|token| !token.is_empty()).or_else(|| {
-        let mut pairs = presented.query.pairs().iter();
-        let found =
-            pairs.find(|(name, token)| name.eq_ignore_ascii_case(TOKEN) && !token.is_empty());
-        found.map(|(_, token)| token.as_str())
-    })
 }
 
 fn check_time(claim: &Claim, now_s: i64) -> Outcome<()> {

@@ -170,7 +170,7 @@ impl Gate {
         };
         let mut all = (Verdict::Allowed(Why::Own), None);
         // Of what no policy can speak, rights alone decide.
-        if need.actions.is_empty() && !(rights && !self.principal.is_judged()) {
+        if need.actions.is_empty() && (self.principal.is_judged() || !rights) {
             all.0 = Verdict::Refused;
         }
         for &action in &need.actions {
@@ -214,7 +214,8 @@ impl Gate {
         self.check_own(need, is_user || need.is_allowed_to(&self.principal))
     }
 
-    /// Whether policies of the sender's own allow it, which has them; of others `by_rights` says it.
+    /// Whether policies of the sender's own allow it, which has them; of others `by_rights` says
+    /// it.
     pub(crate) fn check_own(&self, need: &Need, by_rights: bool) -> Outcome<()> {
         let (asker, resource) = (self.asker(), need.resource());
         let seen = self.seen(&asker, None, None);

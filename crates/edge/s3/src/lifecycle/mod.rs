@@ -4,6 +4,7 @@ mod action;
 mod document;
 mod expiry;
 mod filter;
+mod number;
 #[cfg(test)]
 mod tests;
 mod transition;

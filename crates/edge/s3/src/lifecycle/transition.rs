@@ -1,6 +1,6 @@
 //! To which classes of storage a rule moves objects, and when.
 
-use super::action::{midnight, newer, not, number};
+use super::number::{midnight, newer, not, number};
 use crate::{
     error::{Code, Failure, Outcome},
     storage_class::{self, STANDARD},

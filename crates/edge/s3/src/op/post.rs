@@ -64,7 +64,7 @@ impl Operate for Post {
     }
 
     async fn run(self, desk: &Desk) -> Outcome<(PutObject, Asked)> {
-        Ok((self.put.run(desk).await?, self.asked))
+        Ok((Box::pin(self.put.run(desk)).await?, self.asked))
     }
 
     fn render((done, asked): (PutObject, Asked), settings: &FrontSettings) -> Reply {

@@ -74,7 +74,7 @@ impl Operate for Ask {
         {
             return Err(invalid(format!("{action} does not support the parameter {unknown} here")));
         }
-        Ok(Self { action, call })
+        Ok(Self { call, action })
     }
 
     async fn run(self, desk: &Desk) -> Outcome<Told> {

@@ -21,7 +21,7 @@ pub(crate) fn store(folder: &Path, settings: StoreSettings) -> (Store, Vec<Arc<M
     store_of_pools(folder, settings, 1)
 }
 
-/// The same with so many pools, of three nodes each.
+/// The same with this many pools, of three nodes each.
 pub(crate) fn store_of_pools(
     folder: &Path,
     settings: StoreSettings,

@@ -124,8 +124,7 @@ fn no_check() -> Check {
 
 fn roster(nodes: &[&str]) -> Arc<Roster> {
     let nodes = nodes.iter().enumerate().map(|(id, name)| (NodeId(id as u16), (*name).to_owned()));
-    let code = Code::new(3, 2).unwrap();
-    let nodes = nodes.collect();
+    let (code, nodes) = (Code::new(3, 2).unwrap(), nodes.collect());
     Arc::new(Roster::new(PoolNames { name: "main".to_owned(), code, nodes_needed: 2, nodes }))
 }
 
