@@ -18,7 +18,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<Zeroizing<String>>> {
     read_up_to(path, FILE_LEN_MAX)
 }
 
-/// The same of one that may have up to `most` bytes.
+/// The same of one that may have up to `len_max` bytes.
 pub(crate) fn read_up_to(path: &Path, len_max: u64) -> Result<Option<Zeroizing<String>>> {
     let at = || format!("key {}", path.display());
     let opened = match File::open(path) {

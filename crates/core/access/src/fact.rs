@@ -181,16 +181,13 @@ impl Fact {
         // The names of all keys but tags are shorter; conditions are asked often.
         let mut short = [0_u8; SHORT_LEN];
         let long;
-        let lower = match short.get_mut(..key.len()) {
-            Some(room) => {
-                room.copy_from_slice(key.as_bytes());
-                room.make_ascii_lowercase();
-                core::str::from_utf8(room).ok()?
-            }
-            None => {
-                long = key.to_ascii_lowercase();
-                long.as_str()
-            }
+        let lower = if let Some(room) = short.get_mut(..key.len()) {
+            room.copy_from_slice(key.as_bytes());
+            room.make_ascii_lowercase();
+            core::str::from_utf8(room).ok()?
+        } else {
+            long = key.to_ascii_lowercase();
+            long.as_str()
         };
         let tag = |beginning: &str| -> Option<Box<str>> {
             lower.starts_with(beginning).then(|| key[beginning.len()..].into())

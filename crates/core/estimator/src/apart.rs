@@ -13,7 +13,8 @@ pub(crate) const BULK: f64 = 0.6;
 /// exponential has one task in 7, …, one in 1,100 left. Nearer, the bulk hides them; farther,
 /// fewer of them are met.
 const FAR: [f64; 6] = [2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
-/// More tasks are out there than chance puts there if the difference is this many of its deviations.
+/// More tasks are out there than chance puts there if the difference is this many of chance's
+/// deviations.
 const SURE: f64 = 4.0;
 /// The excess that is fitted to n tasks below [`BULK`] has a deviation of at most this share of
 /// itself over √n: of the best estimate 1.3, and moments are not the best.

@@ -59,7 +59,7 @@ pub struct Fit {
 
 impl Fit {
     /// The fit of `samples`, whatever their operation and node; none if no size has
-    /// [`SIZE_FINISHED_MIN`] finished tasks that say enough. How the `prior` is used, `sizes` says.
+    /// [`SIZE_FINISHED_MIN`](crate::SIZE_FINISHED_MIN) finished tasks that say enough. How the `prior` is used, `sizes` says.
     pub fn of(
         samples: impl IntoIterator<Item = Sample>,
         prior: Option<&ShiftedExponential>,

@@ -17,10 +17,24 @@ impl Short {
     /// What is in the column.
     pub(crate) fn seal(key: &[u8], object: &Object) -> Vec<u8> {
         let Object { len, modified_ms, told_by, stamp, is_marker, born, .. } = *object;
-        let checksum = object.attributes.checksum.as_ref();
+        // Each by its name: what is new must be said to be shown, or not.
+        let Attributes {
+            etag,
+            checksum,
+            storage_class,
+            headers: _,
+            user: _,
+            tags: _,
+            parts: _,
+            lock: _,
+            encryption: _,
+            owner: _,
+            grants: _,
+            unknown: _,
+        } = &object.attributes;
+        let checksum = checksum.as_ref();
         let checksum = checksum.map(|it| Checksum { value: Vec::new(), ..it.clone() });
-        let (etag, storage_class) =
-            (object.attributes.etag.clone(), object.attributes.storage_class.clone());
+        let (etag, storage_class) = (etag.clone(), storage_class.clone());
         let attributes = Attributes { etag, checksum, storage_class, ..Attributes::default() };
         let short = Object {
             len,
@@ -60,5 +74,43 @@ impl VersionRow for Short {
 
     fn null_order(&self) -> Result<VersionId, CatalogError> {
         Ok(self.0.null_order())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ripstop_catalog::{ChecksumAlgorithm, Extent, Stamp};
+    use ripstop_model::StripeId;
+
+    #[test]
+    fn what_listings_show_is_in_the_short_record_and_what_is_long_is_not() {
+        let checksum =
+            Checksum { algorithm: ChecksumAlgorithm::Crc32, value: vec![7; 4], composite: true };
+        let attributes = Attributes {
+            etag: "e".into(),
+            checksum: Some(checksum),
+            storage_class: "GLACIER".into(),
+            user: vec![("name".into(), "x".repeat(2000))],
+            ..Attributes::default()
+        };
+        let extent = Extent { stripe: StripeId(5), offset: 0, len: 9 };
+        let object = Object {
+            len: 9000,
+            modified_ms: 12,
+            attributes,
+            extents: vec![extent; 1000],
+            told_by: StripeId(5),
+            stamp: Some(Stamp { when: 3, stripe: StripeId(5) }),
+            is_marker: true,
+            born: Some(2),
+            ..Object::default()
+        };
+        let bytes = Short::seal(b"k", &object);
+        assert!(bytes.len() < 150, "{}", bytes.len());
+        assert!(Short::unseal(b"k", &bytes).unwrap().is_of(&object));
+        assert!(Short::unseal(b"l", &bytes).is_err());
+        let other = Object { len: 1, ..object };
+        assert!(!Short::unseal(b"k", &bytes).unwrap().is_of(&other));
     }
 }
