@@ -53,13 +53,14 @@ pub struct Fit {
     pub mean_residual_ms: f64,
     /// The same of their deviations.
     pub deviation_residual_ms: f64,
-    /// What `model` leaves out; nothing but where it was asked for, by [`Fit::sturdy`].
+    /// What `model` leaves out: [none](Outliers::NONE) unless [`Fit::sturdy`] made it.
     pub outliers: Outliers,
 }
 
 impl Fit {
     /// The fit of `samples`, whatever their operation and node; none if no size has
-    /// [`SIZE_FINISHED_MIN`](crate::SIZE_FINISHED_MIN) finished tasks that say enough. How the `prior` is used, `sizes` says.
+    /// [`SIZE_FINISHED_MIN`](crate::SIZE_FINISHED_MIN) finished tasks that say enough. How the
+    /// `prior` is used, `sizes` says.
     pub fn of(
         samples: impl IntoIterator<Item = Sample>,
         prior: Option<&ShiftedExponential>,

@@ -17,8 +17,8 @@ const ROUNDS: usize = 100;
 /// How long a node takes beside the others, whatever sizes each of them served.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct NodePace {
-    /// This many times as long as the nodes on average (the mean of the logarithms, each node by its
-    /// finished tasks).
+    /// This many times as long as the nodes on average (the mean of the logarithms, each node by
+    /// its finished tasks).
     pub factor: f64,
     /// Standard deviation of that factor's logarithm, as chance alone has it.
     pub deviation: f64,

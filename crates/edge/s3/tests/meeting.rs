@@ -95,8 +95,8 @@ async fn before_latch() -> (People, Arc<Latch>) {
         Arc::new(Latched { inner, latch: latch.clone() }) as Arc<dyn Node>
     };
     let folder = tempfile::tempdir().unwrap();
-    let nodes = (0..3).map(node).collect();
-    let store = common::store_over(folder.path(), StoreSettings::default(), nodes);
+    let nodes: Vec<_> = (0..3).map(node).collect();
+    let store = common::store_over(folder.path(), StoreSettings::default(), &nodes);
     let people = People::over(store, folder).await;
     people.ok(ALICE, "PUT", "/mine", "", b"").await;
     people.ok(ALICE, "PUT", "/mine/k", "", b"x").await;
@@ -119,7 +119,7 @@ async fn meet(
         latch.let_go.add_permits(100);
     };
     let both = async { tokio::join!(slow, quick) };
-    let (told, ()) = tokio::time::timeout(Duration::from_secs(60), both).await.unwrap();
+    let (told, ()) = tokio::time::timeout(Duration::from_mins(1), both).await.unwrap();
     told
 }
 

@@ -15,13 +15,14 @@ use client::{Answer, Call, sha256};
 use people::{ALICE, CLERK, NOBODY, People, SECRET, denied, text};
 use ripstop_identity::{Keyring, Rights};
 use ripstop_store::StoreSettings;
+use std::fmt::Write as _;
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
 /// A temporary key.
 #[derive(Clone, Copy, Debug)]
 struct Key {
-    access_key: &'static str,
+    id: &'static str,
     secret: &'static str,
     token: &'static str,
 }
@@ -73,7 +74,7 @@ impl Served {
         assert_eq!(answer.status, 200, "{}", text(&answer));
         let told = text(&answer);
         Key {
-            access_key: kept(between(&told, "AccessKeyId")),
+            id: kept(between(&told, "AccessKeyId")),
             secret: kept(between(&told, "SecretAccessKey")),
             token: kept(between(&told, "SessionToken")),
         }
@@ -81,7 +82,7 @@ impl Served {
 
     async fn send(&self, key: Key, method: &'static str, path: &str, body: &[u8]) -> (u16, String) {
         let call = Call::new(method, path).header("x-amz-security-token", key.token);
-        let answer = call.key(key.access_key, key.secret).send(self.people.to, body).await;
+        let answer = call.key(key.id, key.secret).send(self.people.to, body).await;
         let is_error = answer.status >= 300 && !answer.body.is_empty();
         (answer.status, if is_error { answer.code() } else { String::new() })
     }
@@ -101,15 +102,23 @@ fn narrowed(effect: &str, action: &str, resource: &str) -> String {
          \"Resource\":\"arn:aws:s3:::none\"}},{{\"Effect\":\"{effect}\",\"Action\":\"{action}\",\
          \"Resource\":\"arn:aws:s3:::{resource}\"}}]}}"
     );
-    let encoded: String = policy.bytes().map(|byte| format!("%{byte:02X}")).collect();
-    format!("{ROLE}&Policy={encoded}")
+    asking(&policy)
+}
+
+/// What asks for a session with this policy.
+fn asking(policy: &str) -> String {
+    let mut form = format!("{ROLE}&Policy=");
+    for byte in policy.bytes() {
+        write!(form, "%{byte:02X}").unwrap();
+    }
+    form
 }
 
 #[tokio::test]
 async fn temporary_keys_may_what_their_owner_may() {
     let served = Served::new().await;
     let alice = served.key(ALICE, ROLE).await;
-    assert!(alice.access_key.starts_with("ASIA") && alice.access_key.len() == 20);
+    assert!(alice.id.starts_with("ASIA") && alice.id.len() == 20);
     assert_eq!(served.status(alice, "GET", "/mine/k").await, 200);
     assert_eq!(served.status(alice, "PUT", "/mine/new").await, 200);
     assert_eq!(served.status(alice, "PUT", "/hers-too").await, 200);
@@ -162,7 +171,7 @@ async fn a_session_may_delete_many_that_its_policy_names() {
         .encode(hex::decode(sha256(keys.as_bytes())).unwrap());
     let call =
         Call::new("POST", "/shared").query("delete=").header("x-amz-checksum-sha256", digest);
-    let call = call.header("x-amz-security-token", key.token).key(key.access_key, key.secret);
+    let call = call.header("x-amz-security-token", key.token).key(key.id, key.secret);
     let told = text(&call.send(served.people.to, keys.as_bytes()).await);
     assert!(told.contains("<Deleted><Key>a</Key>"), "{told}");
     assert!(told.contains("<Error><Key>k</Key>") && told.contains("AccessDenied"), "{told}");
@@ -183,11 +192,11 @@ async fn a_token_that_is_missing_changed_or_anothers_lets_nobody_in() {
     }
     assert_eq!(get(Key { token: other.token, ..alice }).await, invalid);
     assert_eq!(get(Key { token: "nonsense", ..alice }).await, invalid);
-    let permanent = Key { access_key: ALICE, secret: SECRET, ..alice };
+    let permanent = Key { id: ALICE, secret: SECRET, ..alice };
     assert_eq!(get(permanent).await, invalid, "a token goes with its key alone");
     let wrong = Key { secret: "another secret", ..alice };
     assert_eq!(get(wrong).await.1, "SignatureDoesNotMatch");
-    let bare = Call::new("GET", "/mine/k").key(alice.access_key, alice.secret);
+    let bare = Call::new("GET", "/mine/k").key(alice.id, alice.secret);
     assert_eq!(bare.send(served.people.to, b"").await.code(), "InvalidAccessKeyId");
     assert_eq!(get(alice).await.0, 200);
 }
@@ -273,7 +282,7 @@ async fn a_session_knows_who_it_is_and_begins_no_other() {
         let body = format!("{parameters}&Version=2011-06-15");
         let call = Call::new("POST", "/").service("sts").header("content-type", FORM);
         let call = call.header("x-amz-security-token", key.token);
-        let call = call.payload(&sha256(body.as_bytes())).key(key.access_key, key.secret);
+        let call = call.payload(&sha256(body.as_bytes())).key(key.id, key.secret);
         let told = text(&call.send(served.people.to, body.as_bytes()).await);
         assert!(told.contains(wanted), "{told}");
     }
@@ -300,10 +309,7 @@ async fn the_longest_policy_of_a_session_goes_with_each_request() {
              \"Resource\":\"arn:aws:s3:::mine/*\"}}}}"
         )
     };
-    let call = |policy: String| {
-        let encoded: String = policy.bytes().map(|byte| format!("%{byte:02X}")).collect();
-        format!("{ROLE}&Policy={encoded}")
-    };
+    let call = |policy: String| asking(&policy);
     let room = 2048 - with_sid("").len();
     // Each of these takes four bytes in a token.
     let longest = with_sid(&"\\\"".repeat(room / 2));

@@ -172,10 +172,10 @@ fn more_memory_than_the_machine_has_is_refused_where_it_serves() {
 fn a_variable_that_names_nothing_is_refused() {
     expect!["RIPSTOP_NODE_X_LANES names no node of the configuration"]
         .assert_eq(&refusal("", &[("RIPSTOP_NODE_X_LANES", "3")]));
-    expect![[r#"
+    expect![[r"
         unknown field `graze`, expected one of `stripe_max`, `stripes_in_flight`, `stripes_ahead`, `memory_max`, `catalog`, `catalog_cache`, `memory_wait`, `catalog_check`, `catalog_scrub_every`, `grace`, `sweep_every`, `list_every`, `uploads_expire_after`, `move_rate_max`, `clean_every`, `clean_rate_max`, `lifecycle_every`, `lifecycle_day`, `key_file`, `object_keys_file`
         in `store`
-    "#]].assert_eq(&refusal("", &[("RIPSTOP_STORE_GRAZE", "3s")]));
+    "]].assert_eq(&refusal("", &[("RIPSTOP_STORE_GRAZE", "3s")]));
 }
 
 /// What a pool of these keys comes to, or why it is refused; in the layout shared under (24,12).

@@ -35,10 +35,10 @@ impl Folder {
     fn key(&self, user: &str, access_key: Option<&str>) -> Result<(String, String), String> {
         let access_key = access_key.map(str::to_owned);
         let command = UserCommand::AddKey { user: user.into(), access_key, secret_key: None };
-        match self.tell(command)? {
-            UserAnswer::Key { access_key, secret_key } => Ok((access_key, (*secret_key).clone())),
-            other => panic!("{other:?}"),
-        }
+        let UserAnswer::Key { access_key, secret_key } = self.tell(command)? else {
+            panic!("a key is answered")
+        };
+        Ok((access_key, (*secret_key).clone()))
     }
 
     fn policy(&self, name: &str, text: &str) -> Result<UserAnswer, String> {
@@ -89,10 +89,10 @@ fn users_get_keys_and_policies_and_lose_them() {
     folder.tell(UserCommand::RemoveUser { name: "ann".into() }).unwrap();
     assert!(!folder.let_in().knows(&access_key) && !folder.let_in().know_user("ann"));
     folder.tell(UserCommand::RemovePolicy { name: "read".into() }).unwrap();
-    match folder.tell(UserCommand::ListPolicies).unwrap() {
-        UserAnswer::Policies(policies) => assert!(policies.is_empty()),
-        other => panic!("{other:?}"),
-    }
+    let UserAnswer::Policies(policies) = folder.tell(UserCommand::ListPolicies).unwrap() else {
+        panic!("policies are answered")
+    };
+    assert!(policies.is_empty());
 }
 
 #[test]
@@ -207,9 +207,9 @@ fn of_many_who_change_it_at_once_none_is_lost() {
             });
         }
     });
-    match folder.tell(UserCommand::ListUsers).unwrap() {
-        UserAnswer::Users(users) => assert_eq!(users.len(), 20),
-        other => panic!("{other:?}"),
-    }
+    let UserAnswer::Users(users) = folder.tell(UserCommand::ListUsers).unwrap() else {
+        panic!("users are answered")
+    };
+    assert_eq!(users.len(), 20);
     assert_eq!(fs::read_dir(folder.folder.path()).unwrap().count(), 3, "nothing is left over");
 }

@@ -28,16 +28,12 @@ pub(crate) fn store_of_pools(
     pools: u16,
 ) -> (Store, Vec<Arc<MemoryNode>>) {
     let memory_nodes: Vec<_> = (0..3 * pools).map(|_| Arc::new(MemoryNode::new(4 << 30))).collect();
-    let nodes = memory_nodes.iter().map(|node| node.clone() as Arc<dyn Node>).collect();
-    (store_over(folder, settings, nodes), memory_nodes)
+    let nodes: Vec<_> = memory_nodes.iter().map(|node| node.clone() as Arc<dyn Node>).collect();
+    (store_over(folder, settings, &nodes), memory_nodes)
 }
 
 /// The same over these nodes, three for each pool.
-pub(crate) fn store_over(
-    folder: &Path,
-    settings: StoreSettings,
-    nodes: Vec<Arc<dyn Node>>,
-) -> Store {
+pub(crate) fn store_over(folder: &Path, settings: StoreSettings, nodes: &[Arc<dyn Node>]) -> Store {
     let catalog =
         Embedded::open(&folder.join("catalog"), ripstop_catalog::CatalogSettings::default());
     // Nobody keeps the store: requests are what is tested.
