@@ -4,10 +4,12 @@ import contextlib
 import glob
 import http.client
 import os
+import pathlib
 import pwd
 import shutil
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 
@@ -39,17 +41,11 @@ class Database:
         self.bin, self.folder, self.port = programs(), folder, free_port()
         self.data, self.process = folder / "data", None
         self.user = pwd.getpwnam("postgres") if os.geteuid() == 0 else None
-        folder.mkdir(mode=0o700)
         secret = folder / "password"
         secret.write_text(PASSWORD + "\n")
         if self.user is not None:
             os.chown(folder, self.user.pw_uid, self.user.pw_gid)
             os.chown(secret, self.user.pw_uid, self.user.pw_gid)
-            # Folders above it are pytest's, which only their owner may pass.
-            for above in list(folder.parents)[:4]:
-                with contextlib.suppress(OSError):
-                    if above.name.startswith(("pytest-", "test_")):
-                        above.chmod(0o755)
         self._run(
             "initdb", "-D", self.data, "-U", "rip", "-A", "scram-sha-256", "--pwfile", secret, "-N",
             "-E", "UTF8", "--locale=C",
@@ -89,10 +85,12 @@ class Database:
 
 
 @pytest.fixture
-def database(tmp_path):
-    server = Database(tmp_path / "database")
-    yield server
-    server.kill()
+def database():
+    # Not among pytest's folders, which the server's user may not pass.
+    with tempfile.TemporaryDirectory(prefix="ripstop-database-") as folder:
+        server = Database(pathlib.Path(folder))
+        yield server
+        server.kill()
 
 
 @pytest.fixture

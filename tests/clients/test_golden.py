@@ -311,7 +311,25 @@ def named(decision):
 def test_what_was_recorded_and_planned_is_told_the_same(decision):
     done = ripstop(*decision.asked, folder=decision.folder)
     assert done.returncode == 0, done
-    assert done.stdout.splitlines() == [said_now(line) for line in decision.printed], named(decision)
+    printed, wanted = done.stdout.splitlines(), [said_now(line) for line in decision.printed]
+    if decision.asked[0] == "fit":
+        printed, wanted = fits_with_outliers(printed), fits_with_outliers(wanted)
+    assert printed == wanted, named(decision)
+
+
+def fits_with_outliers(lines):
+    """Of what `fit` prints, that which is of all tasks: programs before today's left no outliers out, and
+    compared nodes whatever sizes they had served. Each operation's rows, without the space between columns."""
+    told = []
+    for line in lines:
+        words = line.split()
+        if "tasks finished" in line or line.startswith(("read:", "write:", "as the paper")):
+            told.append(words)
+        elif line.startswith("corrected"):
+            told.append(words[1:])
+        elif line.startswith("with outliers"):
+            told[-1] = words[2:]
+    return told
 
 
 def said_now(line):

@@ -134,7 +134,7 @@ def test_lists_grant_where_they_are_on(shared, alice, bob):
     rules = {"Rules": [{"ObjectOwnership": "BucketOwnerPreferred"}]}
     alice.put_bucket_ownership_controls(Bucket=bucket, OwnershipControls=rules)
     alice.put_bucket_acl(Bucket=bucket, ACL="public-read")
-    grants = alice.get_bucket_acl(Bucket=bucket)["Grants"]
+    grants = sorted(alice.get_bucket_acl(Bucket=bucket)["Grants"], key=lambda grant: grant["Permission"])
     assert [grant["Permission"] for grant in grants] == ["FULL_CONTROL", "READ"]
     assert (grants[1]["Grantee"]["Type"], grants[1]["Grantee"]["URI"]) == ("Group", EVERYBODY)
     alice.put_object(Bucket=bucket, Key="open", Body=b"x", ACL="public-read")

@@ -263,6 +263,9 @@ def differences(wanted, found, where=()):
         for name in wanted.keys() & found.keys():
             lines += differences(wanted[name], found[name], (*where, name))
         return sorted(lines)
+    if where and where[-1] == "Grants":
+        # A list of accounts and groups is in no order.
+        wanted, found = sorted(wanted, key=repr), sorted(found, key=repr)
     return [] if wanted == found else [_line(where, f"it was {wanted!r} and is {found!r}")]
 
 

@@ -70,6 +70,10 @@ fn described(fit: &LogFit) -> String {
         );
         let mut rows = vec![header("delay of B megabytes")];
         rows.push(line("corrected", &one.model));
+        let with_outliers = line("with outliers", &one.whole);
+        if with_outliers[1..] != rows[1][1..] {
+            rows.push(with_outliers);
+        }
         rows.push(line("as the paper", &one.literal));
         text += &text_columns(&rows);
         let _ = writeln!(

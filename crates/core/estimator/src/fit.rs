@@ -32,6 +32,8 @@ pub struct Fit {
     /// Corrected: an exponential cut at its quantile has a known mean and deviation, so that each
     /// size's Δ and Ψ are those that the delays were drawn with, if they were drawn from the model.
     pub model: ShiftedExponential,
+    /// The same with the outliers, by least squares; what `model` is, unless [`Fit::sturdy`] made it.
+    pub whole: ShiftedExponential,
     /// As the paper has it: Ψ is about 0.59 of what it is in `model`, and Δ larger.
     pub literal: ShiftedExponential,
     /// Tasks that finished, of the sizes that took part.
@@ -98,6 +100,7 @@ impl Fit {
     ) -> Option<Self> {
         let (first, last) = (sizes.first()?, sizes.last()?);
         let model = fitted(sizes, prior, nearest, |size| (size.shift_ms, size.excess_ms));
+        let whole = fitted(sizes, prior, line, |size| size.trimmed.shift_and_excess());
         let literal = fitted(sizes, prior, line, |size| {
             let Trimmed { mean_ms, deviation_ms, .. } = size.trimmed;
             ((mean_ms - deviation_ms).max(0.0), deviation_ms)
@@ -111,6 +114,7 @@ impl Fit {
         let excess_off = |size: &Size| size.excess_ms - model.excess_at(size.bytes);
         Some(Self {
             model,
+            whole,
             literal,
             finished: sizes.iter().map(|size| size.finished as u64).sum(),
             cancelled: sizes.iter().map(|size| size.cancelled as u64).sum(),

@@ -85,7 +85,7 @@ fn where_nothing_is_off_nothing_is_left_out() {
             );
             let ratio = fit.model.excess_at(1_000_000) / plain.model.excess_at(1_000_000);
             assert!((ratio - 1.0).abs() < 0.06, "{code:?} {seed}: {ratio}");
-            assert_eq!(fit.literal, plain.literal);
+            assert_eq!((fit.literal, fit.whole), (plain.literal, plain.model));
         }
     }
 }
