@@ -32,7 +32,7 @@ pub struct Fit {
     /// Corrected: an exponential cut at its quantile has a known mean and deviation, so that each
     /// size's Δ and Ψ are those that the delays were drawn with, if they were drawn from the model.
     pub model: ShiftedExponential,
-    /// The same with the outliers, by least squares: it is `model`, unless [`Fit::sturdy`] made that.
+    /// The same with outliers, by least squares: `model` itself, unless [`Fit::sturdy`] made it.
     pub whole: ShiftedExponential,
     /// As the paper has it: Ψ is about 0.59 of what it is in `model`, and Δ larger.
     pub literal: ShiftedExponential,
