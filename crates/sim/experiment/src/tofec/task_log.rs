@@ -12,7 +12,7 @@ use crate::{Arrivals, Budget, Load, PolicyChoice, Process, Run, delay_figures::k
 use core::{fmt::Write as _, num::NonZero};
 use ripstop_delay::{Preset, ShiftedExponential};
 use ripstop_engine::{Engine, Observer};
-use ripstop_estimator::{Distribution, Empirical, Fit, LOG_HEADER, LogRecord, fit_log, parse_log};
+use ripstop_estimator::{Distribution, Empirical, Fit, LOG_HEADER, LogRecord, parse_log};
 use ripstop_figure::{Table, ccdf, percentile};
 use ripstop_gateway::{Machine, NodeSpec, Report};
 use ripstop_model::{Code, NodeId, Operation, Timestamp};
@@ -85,8 +85,9 @@ fn read(preset: Preset, text: &str, services: Vec<(&'static str, usize, Vec<f64>
     let records = parse_log(text).expect("what is written can be read");
     let samples: Vec<_> = records.iter().filter_map(LogRecord::sample).collect();
     let sizes = Empirical::of(&samples).sizes(Operation::Read).to_vec();
-    let fits = fit_log(text).expect("what is written can be read");
-    let fit = *fits.operations.get(&Operation::Read).expect("enough reads were recorded");
+    // As the paper fits it: with all that came.
+    let reads = samples.iter().copied().filter(|sample| sample.operation == Operation::Read);
+    let fit = Fit::of(reads, None).expect("enough reads were recorded");
     Log { preset, sizes, fit, services }
 }
 
