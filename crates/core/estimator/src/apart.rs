@@ -1,14 +1,11 @@
 use crate::{
-    AT_RISK_MIN, KEPT, OUTLIERS_MAX, Outliers,
+    AT_RISK_MIN, OUTLIERS_MAX, Outliers,
     size::Size,
     sizes::{SizeTimes, TimesBySize},
     survival::steps,
 };
 use alloc::vec::Vec;
 
-/// Where outliers are looked for, the law is taken from the delays below this quantile: so far
-/// down hardly any slow outlier ends, and beyond it what the law cannot explain shows.
-pub(crate) const BULK: f64 = 0.6;
 /// How far out slow outliers are looked for, in mean excesses beyond the shift: there a shifted
 /// exponential has one task in 7, …, one in 1,100 left. Nearer, the bulk hides them; farther,
 /// fewer of them are met.
@@ -16,8 +13,8 @@ const FAR: [f64; 6] = [2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
 /// More tasks are out there than chance puts there if the difference is this many of chance's
 /// deviations.
 const SURE: f64 = 4.0;
-/// The excess that is fitted to n tasks below [`BULK`] has a deviation of at most this share of
-/// itself over √n: of the best estimate 1.3, and moments are not the best.
+/// The excess that is fitted to n tasks of [the bulk](crate::size::BULK) has a deviation of at most
+/// this share of itself over √n: of the best estimate 1.3, and moments are not the best.
 const UNSURE: f64 = 2.0;
 /// What ends before this share of the shift is a quick outlier: the law has none before all of it.
 const QUICK: f64 = 0.5;
@@ -32,17 +29,17 @@ const NEAR: f64 = 1e-4;
 /// What is left of the sizes' tasks once the outliers are left out that can be told apart, and
 /// their shares: those beyond what the law of the others leaves room for, until both agree.
 pub(crate) fn apart(times: &TimesBySize) -> (Vec<Size>, Outliers) {
-    let (mut outliers, mut sizes) = (Outliers::NONE, Size::all(times, BULK, Outliers::NONE));
+    let (mut outliers, mut sizes) = (Outliers::NONE, Size::all(times, Some(Outliers::NONE)));
     for _ in 0..ROUNDS {
         let next = beyond(times, &sizes);
         let moved = (next.slow - outliers.slow).abs().max((next.quick - outliers.quick).abs());
         if moved < NEAR {
             break;
         }
-        (outliers, sizes) = (next, Size::all(times, BULK, next));
+        (outliers, sizes) = (next, Size::all(times, Some(next)));
     }
     if outliers == Outliers::NONE {
-        sizes = Size::all(times, KEPT, outliers);
+        sizes = Size::all(times, None);
     }
     (sizes, outliers)
 }

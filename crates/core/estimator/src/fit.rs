@@ -5,7 +5,7 @@ use crate::{
     outliers::Outliers,
     size::Size,
     sizes::TimesBySize,
-    trim::{KEPT, Trimmed},
+    trim::Trimmed,
 };
 use alloc::vec::Vec;
 use ripstop_delay::ShiftedExponential;
@@ -89,7 +89,7 @@ impl Fit {
         times: &TimesBySize,
         prior: Option<&ShiftedExponential>,
     ) -> Option<Self> {
-        Self::through(&Size::all(times, KEPT, Outliers::NONE), prior, Outliers::NONE, line)
+        Self::through(&Size::all(times, None), prior, Outliers::NONE, line)
     }
 
     fn through(

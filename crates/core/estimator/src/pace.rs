@@ -1,6 +1,5 @@
 use crate::{
     Outliers, Sample,
-    apart::BULK,
     line::{Point, sturdy_line},
     size::Size,
     sizes::{Classes, TimesBySize},
@@ -89,7 +88,7 @@ fn cells(samples: &BTreeMap<NodeId, Vec<Sample>>) -> (Vec<Cell>, Vec<NodeId>, Ve
         let same = |sample: &Sample| Sample { bytes: classes.size(sample.bytes), ..*sample };
         times.fill(own.iter().map(same));
         let before = cells.len();
-        for size in Size::all(&times, BULK, Outliers::NONE) {
+        for size in Size::all(&times, Some(Outliers::NONE)) {
             let (mean_ms, weight) = (size.bulk.mean_ms, size.finished as f64);
             if mean_ms <= 0.0 {
                 continue;
