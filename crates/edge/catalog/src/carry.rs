@@ -2,8 +2,8 @@
 //!
 //! What goes along is what every catalog has: rows of buckets, objects with their versions,
 //! tombstones, uploads and parts, stripes, garbage, leftovers, what is outlived, what buckets hold,
-//! numbers of nodes, sessions, watermarks and leases. Whoever carries has stopped all gateways, so
-//! the sessions that they were are given up, and nobody has a lease; epochs go on from theirs.
+//! numbers of nodes, sessions, watermarks and leases. Leases are released on the way: whoever had
+//! them has stopped. Their epochs go on.
 
 use crate::CatalogError;
 use async_trait::async_trait;
@@ -61,7 +61,7 @@ pub async fn carry(
 ) -> Result<RowCount, CatalogError> {
     let mut count = RowCount::default();
     while let Some(mut rows) = from.next().await? {
-        lay_to_rest(&mut rows);
+        release(&mut rows);
         count.add(&rows);
         to.put(rows).await?;
         told(count.rows);
@@ -79,18 +79,14 @@ pub async fn count_rows(
 ) -> Result<RowCount, CatalogError> {
     let mut count = RowCount::default();
     while let Some(mut rows) = from.next().await? {
-        lay_to_rest(&mut rows);
+        release(&mut rows);
         count.add(&rows);
         told(count.rows);
     }
     Ok(count)
 }
 
-/// Gives up sessions, and releases leases.
-fn lay_to_rest(rows: &mut Writes<'_>) {
-    for watermark in rows.watermarks.values_mut().flatten() {
-        watermark.is_retired = true;
-    }
+fn release(rows: &mut Writes<'_>) {
     for lease in rows.leases.values_mut() {
         lease.until_ms = 0;
     }
@@ -223,12 +219,11 @@ mod tests {
     }
 
     #[test]
-    fn who_was_alive_is_given_up_and_leases_are_released_with_their_epochs_kept() {
+    fn leases_are_released_with_their_epochs_kept() {
         let mut rows = rows();
-        lay_to_rest(&mut rows);
+        release(&mut rows);
         let lease = rows.leases["upkeep"];
         assert_eq!((lease.holder, lease.until_ms, lease.epoch), (Session(3), 0, 7));
-        let watermark = rows.watermarks[&Session(3)].unwrap();
-        assert_eq!((watermark.is_retired, watermark.least), (true, StripeId(9)));
+        assert_eq!(rows.watermarks, self::rows().watermarks);
     }
 }

@@ -8,8 +8,7 @@ use proptest::prelude::*;
 use ripstop_catalog::conformance::{Step, bucket, compare, follow, object, script, stripe};
 use ripstop_catalog::{
     Audited as _, Catalog, CatalogSettings, Change, Condition, Embedded, FilledFile, Quota,
-    Reading, RowCount, RowSink as _, RowSource, Session, Versioning, Watermark, Writes, carry,
-    count_rows,
+    Reading, RowCount, RowSink as _, RowSource, Session, Versioning, Writes, carry, count_rows,
 };
 use ripstop_model::{NodeId, StripeId};
 use ripstop_object::Lease;
@@ -56,10 +55,8 @@ async fn whole(mut rows: impl RowSource) -> Writes<'static> {
     all
 }
 
-/// A catalog's rows with nobody alive.
+/// A catalog's rows with nobody at work.
 fn at_rest(mut rows: Writes<'static>) -> Writes<'static> {
-    let retired = |row: &mut Option<Watermark>| row.as_mut().unwrap().is_retired = true;
-    rows.watermarks.values_mut().for_each(retired);
     rows.leases.values_mut().for_each(|lease: &mut Lease| lease.until_ms = 0);
     rows
 }
@@ -95,9 +92,7 @@ async fn there_and_back(server: &Server, steps: &[Step], together: usize) {
     let count = into_database(&first, &url).await;
     let database = opened(&url).await;
     assert_eq!(whole(database.rows().await.unwrap()).await, should);
-    // As everybody sees it who has nothing to do with leases.
     let mut state = model.state().clone();
-    state.watermarks.values_mut().for_each(|it| it.is_retired = true);
     state.leases.values_mut().for_each(|it| it.until_ms = 0);
     let model = ripstop_catalog::Model::of(state);
     compare(&database, &model).await;
