@@ -47,7 +47,7 @@ impl From<Closed> for Failure {
 impl State {
     /// One of whoever begins to fill tables.
     pub(crate) fn drawn() -> Self {
-        let drawn = (ripstop_host::random_u64() >> 2) as i64;
+        let drawn = (ripstop_host::random_u64() >> 2).cast_signed();
         Self::Filling(-1 - drawn)
     }
 
