@@ -27,6 +27,8 @@ use tokio_postgres::Row;
 
 /// Records that may be long, of one statement.
 const LONG_ROWS_MAX: usize = 64;
+/// What is wrong with a catalog that does not say which names of stripes are all its own.
+const UNDATED: &str = "the time before which it knows every name of a stripe is not recorded";
 
 type Pair = (Vec<u8>, Vec<u8>);
 
@@ -355,7 +357,7 @@ impl Postgres {
         let answers = looked(&lent, &asks).await;
         let answers = self.return_reader(lent, answers)?;
         let before: Vec<Number> = decoded(Table::Facts, &pairs(&answers[0])?)?;
-        let before = before.first().ok_or_else(|| corrupt("it vouches for nothing".into()))?;
+        let before = before.first().ok_or_else(|| corrupt(UNDATED.into()))?;
         let mut vouched = Vouched::before(before.0);
         for (key, bytes) in pairs(&answers[1])? {
             let until: Number = read(Table::Sessions, &key, &bytes)?;

@@ -254,7 +254,8 @@ impl Gate {
         self.check_at(access, need)
     }
 
-    fn check_at(&self, access: &BucketAccess, need: &Need) -> Outcome<()> {
+    /// The same in another bucket.
+    pub(crate) fn check_at(&self, access: &BucketAccess, need: &Need) -> Outcome<()> {
         if self.lets_plainly(access, need) {
             return Ok(());
         }
