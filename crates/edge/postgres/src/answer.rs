@@ -226,7 +226,7 @@ impl Postgres {
     async fn ask(&self, asks: &[Ask]) -> Result<Vec<Vec<Row>>, Failure> {
         let lent = self.lend_reader().await?;
         let answers = lent.ask(asks).await;
-        self.return_reader(lent, answers)
+        self.give_back(lent, answers)
     }
 
     async fn pairs(&self, ask: Ask) -> Result<Vec<Pair>, Failure> {
@@ -355,7 +355,7 @@ impl Postgres {
         // At one moment: what a session gives up, the time before which all is known takes over.
         let lent = self.lend_reader().await?;
         let answers = looked(&lent, &asks).await;
-        let answers = self.return_reader(lent, answers)?;
+        let answers = self.give_back(lent, answers)?;
         let before: Vec<Number> = decoded(Table::Facts, &pairs(&answers[0])?)?;
         let before = before.first().ok_or_else(|| corrupt(UNDATED.into()))?;
         let mut vouched = Vouched::before(before.0);
