@@ -6,6 +6,7 @@
 mod action;
 
 use crate::{
+    by_name::ByName as _,
     error::{Code, Failure, Outcome},
     gate::{BucketAccess, Circumstances, Gate, KnownAccess, Need, Signing},
     op::{COPY_SOURCE, Row, S3Operation, Selector, Signer, copy_source, named_setting},
@@ -217,7 +218,7 @@ fn source(request: &Request<'_>) -> Option<(Need, bool)> {
     if !row.when.selectors.contains(&Selector::Header(COPY_SOURCE)) {
         return None;
     }
-    let source = headers.get(COPY_SOURCE).and_then(|source| source.to_str().ok());
+    let source = headers.named(COPY_SOURCE).and_then(|source| source.to_str().ok());
     let (bucket, key, version) = copy_source(source.unwrap_or_default()).ok()?;
     let (actions, privilege) = (Vec::new(), Privilege::Read);
     let need = Need { actions, privilege, bucket, key: Some(key), looks: true };

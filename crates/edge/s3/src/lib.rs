@@ -28,6 +28,7 @@ mod auth;
 mod authorise;
 mod beside;
 mod body;
+mod by_name;
 mod caller;
 mod condition;
 mod cors;

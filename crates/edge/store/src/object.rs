@@ -122,7 +122,9 @@ impl Store {
             };
             match self.commit(written, change).await {
                 Ok(_) => {
-                    Box::pin(self.disown(untrue)).await?;
+                    if !untrue.is_empty() {
+                        Box::pin(self.disown(untrue)).await?;
+                    }
                     return Ok(object);
                 }
                 Err(why) => written = self.behind(why)?,
@@ -134,7 +136,7 @@ impl Store {
                 let entry = PackEntry::Object { bucket, key, object: object.clone() };
                 untrue.extend(told.map(|told| (told, entry)));
             }
-            written.push(self.tell_object(&target, &mut object).await?);
+            written.push(Box::pin(self.tell_object(&target, &mut object)).await?);
         }
         Err(StoreError::Busy { retry_after: RETRY_AFTER })
     }

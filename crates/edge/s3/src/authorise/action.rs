@@ -1,5 +1,6 @@
 //! Which of S3's actions an operation takes: the one table of them.
 
+use crate::by_name::ByName as _;
 use crate::op::S3Operation;
 use http::HeaderMap;
 use ripstop_access::S3Action;
@@ -117,10 +118,10 @@ pub(super) fn actions(sort: &Sort<'_>) -> Vec<S3Action> {
         actions.extend(action("GetObject").map(|read| versioned(read, sort.has_version)));
     }
     if main.name() == "PutObject" && !is_of_upload(sort.operation) {
-        let given = BY_HEADER.iter().filter(|(header, _)| sort.headers.contains_key(*header));
+        let given = BY_HEADER.iter().filter(|(header, _)| sort.headers.named(header).is_some());
         actions.extend(given.filter_map(|(_, name)| action(name)));
     }
-    let bypass = sort.headers.get(BYPASS).map(http::HeaderValue::as_bytes);
+    let bypass = sort.headers.named(BYPASS).map(http::HeaderValue::as_bytes);
     if bypass.is_some_and(|value| value.eq_ignore_ascii_case(b"true")) {
         actions.extend(action("BypassGovernanceRetention"));
     }

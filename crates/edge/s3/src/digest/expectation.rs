@@ -1,6 +1,7 @@
 use super::{algorithm, base64, unbase64};
 use crate::{
     body::Payload,
+    by_name::ByName as _,
     error::{Code, Failure, Outcome},
 };
 use http::HeaderMap;
@@ -15,7 +16,7 @@ pub(crate) struct Expectation {
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers.get(name).map(|value| value.to_str().unwrap_or("\u{fffd}"))
+    headers.named(name).map(|value| value.to_str().unwrap_or("\u{fffd}"))
 }
 
 /// The one checksum that the headers give a value for.

@@ -18,6 +18,10 @@ use Input::{Bytes, Document, Nothing};
 use Level::{Bucket, BucketOrObject, Object, Service};
 use Selector::{Has, Header, Is, NamesSetting};
 use Signer::{Anybody, Caller, Form, Key, KeyOrNobody};
+use futures::{
+    FutureExt as _,
+    future::{BoxFuture, ready},
+};
 use ripstop_identity::Privilege;
 use std::sync::LazyLock;
 
@@ -119,15 +123,16 @@ macro_rules! operations {
             },)?
         )*];
 
-        /// Does what a request asks for.
-        pub(crate) async fn run(
+        /// Does what a request asks for. Each operation's future is on the heap by itself: one of
+        /// all together is as large as the largest, and is moved as a whole when it is made.
+        pub(crate) fn run(
             operation: S3Operation,
-            request: Request,
-            desk: Desk,
-        ) -> Outcome<Reply> {
+            request: Box<Request>,
+            desk: Box<Desk>,
+        ) -> BoxFuture<'static, Outcome<Reply>> {
             match operation {
-                $($(S3Operation::$name => perform::<$handler>(request, desk).await,)?)*
-                S3Operation::Unknown => Err(Code::MethodNotAllowed.into()),
+                $($(S3Operation::$name => Box::pin(perform::<$handler>(request, desk)),)?)*
+                S3Operation::Unknown => ready(Err(Code::MethodNotAllowed.into())).boxed(),
             }
         }
     };
