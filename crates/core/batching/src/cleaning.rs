@@ -31,7 +31,7 @@ pub struct CleaningRule {
     pub dying_share_max: f64,
     /// Packs of fewer bytes are short. Default 256 KiB.
     pub short_below: u32,
-    /// But not those of so many members: packs of deletions, or of very small objects, are full
+    /// But not those of this many members: packs of deletions, or of very small objects, are full
     /// with fewer bytes. Default 1024.
     pub short_members_below: u32,
     /// With as many bytes of use together short stripes are merged. Default 1 MiB.
@@ -292,7 +292,9 @@ mod tests {
     fn while_more_dies_more_may_be_dead() {
         let packs = |useful| {
             let mut survey = CleaningSurvey::new(RULE);
-            [1, 2, 3, 4].map(|id| pack(id, 1000, useful, 10)).map(|wear| survey.see(wear));
+            for id in 1..=4 {
+                survey.see(pack(id, 1000, useful, 10));
+            }
             survey
         };
         assert_eq!(packs(600).plan(true), CleaningPlan::default());

@@ -32,8 +32,8 @@ use std::{
 /// How many times as long as a look through the stripes took the next one is waited for, at least:
 /// looking takes a twentieth of the time at most.
 const REST: u32 = 19;
-/// A batch without room for more has at least one in so many of its bytes: it counts what is told
-/// of members as rather more than that takes.
+/// A batch without room for more has at least this part of its bytes, a quarter: it counts what is
+/// told of members as rather more than that takes.
 const FULL_SHARE: usize = 4;
 
 pub(crate) struct Cleaning {

@@ -1,6 +1,5 @@
-//! What others notice of a cleaning, in virtual time: reads and writes beside one take hardly longer
-//! than without it.
-#![expect(clippy::print_stdout, reason = "the figures, for who asks for more than a test")]
+//! What others notice of a cleaning, in virtual time: reads and writes beside one take hardly
+//! longer than without it.
 
 mod common;
 
@@ -27,8 +26,8 @@ const NODES: usize = 6;
 const PACKS: usize = 128;
 const MEMBERS: usize = 200;
 const LEN: usize = 8000;
-/// What others do meanwhile: so many requests, one in so many milliseconds on average. A cleaning
-/// takes as long.
+/// What others ask for meanwhile, and how long lies between two of them on average: together as
+/// long as a cleaning takes.
 const REQUESTS: u64 = 800;
 const EVERY_MS: u64 = 10;
 /// Objects that others read, and how long they are.

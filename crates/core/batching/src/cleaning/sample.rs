@@ -5,7 +5,7 @@ use ripstop_model::StripeId;
 
 /// Packs of a sample, at most.
 const PACKS_MAX: usize = 4096;
-/// With no more than one byte in so many that died, nothing much dies.
+/// Of this many bytes one may have died: that is nothing much.
 const SHARE_OF_SETTLED: u64 = 65_536;
 
 /// How much of some packs is of use: of all, or of those that a hash picks, whatever their age.
