@@ -16,6 +16,7 @@ use crate::{
 use action::{Sort, actions, of_object};
 use http::HeaderMap;
 use ripstop_access::S3Action;
+use ripstop_catalog::Located;
 use ripstop_identity::{Principal, Privilege, Resource, rights_allow};
 use ripstop_store::Store;
 use std::{net::IpAddr, sync::Arc};
@@ -50,6 +51,14 @@ impl Archive<'_> {
     async fn access(&self, bucket: &str) -> Outcome<Option<Arc<BucketAccess>>> {
         self.known.access(self.store, bucket, self.store_account).await
     }
+
+    async fn access_with(
+        &self,
+        bucket: &str,
+        key: &str,
+    ) -> Outcome<(Option<Arc<BucketAccess>>, Option<Arc<Located>>)> {
+        self.known.access_with(self.store, (bucket, key), self.store_account).await
+    }
 }
 
 /// Refuses what `principal` may not do. Where neither the operator nor a bucket lets it, the answer
@@ -82,7 +91,11 @@ pub(crate) async fn check(
         gate.check_own(&of_service(row.action), by_rights)?;
         return Ok(gate);
     };
-    gate.access = archive.access(bucket).await?;
+    let found_at = target.key.as_deref().filter(|_| reads_latest(row.operation, request.query));
+    (gate.access, gate.ahead) = match found_at {
+        Some(key) => archive.access_with(bucket, key).await?,
+        None => (archive.access(bucket).await?, None),
+    };
     let need = Need {
         actions: Vec::new(),
         privilege: row.action,
@@ -228,6 +241,11 @@ fn circumstances(request: Request<'_>, archive: Archive<'_>) -> Arc<Circumstance
         now_s,
         tags,
     })
+}
+
+/// Whether a request reads the object that its key stands for, and not a version that it names.
+fn reads_latest(operation: S3Operation, query: &Query) -> bool {
+    matches!(operation, S3Operation::GetObject | S3Operation::HeadObject) && !query.has("versionId")
 }
 
 /// Operations that find the object before they do anything to it; what depends on it is asked then.
