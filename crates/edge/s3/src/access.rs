@@ -2,6 +2,7 @@
 //! refused as often as they like, so lines of those whom no signature vouches for are short and
 //! rare.
 
+use crate::by_name::ByName as _;
 use crate::{Answered, FrontSettings, S3Operation, error::Failure};
 use http::{HeaderMap, header};
 use ripstop_listen::{Network, Peer};
@@ -73,7 +74,7 @@ impl Client {
                 break;
             }
         }
-        let asked = headers.get("x-forwarded-proto");
+        let asked = headers.named("x-forwarded-proto");
         let https = asked.is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"https"));
         Self { address: address.or(peer), proxy: peer, secure: secure || https }
     }

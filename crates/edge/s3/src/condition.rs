@@ -1,6 +1,7 @@
 //! Conditions of reads and writes: entity tags and dates.
 
 use crate::{
+    by_name::ByName as _,
     date,
     error::{Code, Failure, Outcome},
 };
@@ -32,7 +33,8 @@ impl Preconditions {
     /// cannot be read are as if they were not there, which is what HTTP wants.
     pub(crate) fn read(headers: &HeaderMap, prefix: &str) -> Self {
         let text = |name: &str| {
-            let value = headers.get(format!("{prefix}{name}"))?;
+            let is_it = |is: &str| is.strip_prefix(prefix) == Some(name);
+            let (_, value) = headers.iter().find(|(is, _)| is_it(is.as_str()))?;
             Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
         };
         Self {
@@ -86,8 +88,9 @@ pub(crate) enum Demand {
 
 /// Reads `if-match` and `if-none-match` of a write.
 pub(crate) fn demand(headers: &HeaderMap) -> Outcome<Demand> {
-    let text =
-        |name: &str| headers.get(name).map(|v| String::from_utf8_lossy(v.as_bytes()).into_owned());
+    let text = |name: &str| {
+        headers.named(name).map(|v| String::from_utf8_lossy(v.as_bytes()).into_owned())
+    };
     match (text("if-match"), text("if-none-match")) {
         (Some(_), Some(_)) => Err(Code::NotImplemented.into()),
         (Some(tag), None) => Ok(Demand::Plain(match bare_tag(&tag) {

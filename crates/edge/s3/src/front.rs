@@ -200,8 +200,7 @@ impl Front {
             wish,
             call,
         };
-        // On the heap, or it would be moved with what is around it.
-        Box::pin(op::run(row.operation, request, desk)).await
+        op::run(row.operation, Box::new(request), Box::new(desk)).await
     }
 
     /// What operations are done with for whom a gate let in.

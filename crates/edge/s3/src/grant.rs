@@ -1,6 +1,7 @@
 //! What a request grants of what it puts: by S3's words for whole lists, by headers, by a document.
 
 use crate::{
+    by_name::ByName as _,
     error::{Code, Failure, Outcome},
     gate::{BucketAccess, Gate, ObjectOwnership},
     xml::{Element, Malformed, Node},
@@ -52,9 +53,12 @@ impl Accounts<'_> {
 impl Granting {
     /// What headers grant.
     pub(crate) fn read(headers: &HeaderMap) -> Outcome<Self> {
-        let canned = headers.get(CANNED).map(|word| word.to_str().unwrap_or_default());
+        let canned = headers.named(CANNED).map(|word| word.to_str().unwrap_or_default());
         let mut each = Vec::new();
         for (name, permission) in BY_HEADER {
+            if headers.named(name).is_none() {
+                continue;
+            }
             for value in headers.get_all(name) {
                 let value = value.to_str().unwrap_or_default();
                 for grantee in value.split(',') {

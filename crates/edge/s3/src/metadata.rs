@@ -3,6 +3,7 @@
 //! they say.
 
 use crate::{
+    by_name::ByName as _,
     error::{Code, Failure, Outcome},
     grant::Granting,
     object_lock, storage_class, tagging,
@@ -40,7 +41,7 @@ const STANDARD: [&str; 7] = [
 pub(crate) fn read(headers: &HeaderMap, classes: &[String]) -> Outcome<Attributes> {
     refuse_unsupported(headers)?;
     let storage_class = storage_class::asked(headers, classes)?;
-    let tags = match headers.get("x-amz-tagging") {
+    let tags = match headers.named("x-amz-tagging") {
         Some(value) => tagging::from_header(&text_of(value))?,
         None => Vec::new(),
     };
@@ -76,6 +77,9 @@ fn text_of(value: &HeaderValue) -> String {
 fn standard(headers: &HeaderMap) -> Vec<(String, String)> {
     let mut kept = Vec::new();
     for name in STANDARD {
+        if headers.named(name).is_none() {
+            continue;
+        }
         let values: Vec<_> = headers.get_all(name).iter().map(text_of).collect();
         let mut value = values.join(", ");
         if name == "content-encoding" {

@@ -4,6 +4,7 @@ use crate::{
     FrontSettings,
     allowance::Held,
     body::{Outgoing, Payload},
+    by_name::ByName as _,
     digest::Expectation,
     document::{Document, Envelope},
     error::{Code, Failure, Outcome},
@@ -42,7 +43,7 @@ pub(crate) struct Request {
 impl Request {
     /// A header's text; what is no ASCII is as if it were empty.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(name).map(|value| value.to_str().unwrap_or_default())
+        self.headers.named(name).map(|value| value.to_str().unwrap_or_default())
     }
 
     /// The body, for who takes it as it comes.

@@ -4,6 +4,7 @@
 mod tests;
 
 use crate::{
+    by_name::ByName as _,
     error::{Code, Failure, Outcome},
     op::{COPY_SOURCE, ENTRIES, Entry, Level, Row},
     uri::{Query, Target},
@@ -12,7 +13,7 @@ use http::{HeaderMap, Method};
 
 /// Refuses a source where nothing is copied: whoever names one means another request.
 fn refuse_source(method: &Method, query: &Query, headers: &HeaderMap) -> Outcome<()> {
-    let Some(source) = headers.get(COPY_SOURCE) else { return Ok(()) };
+    let Some(source) = headers.named(COPY_SOURCE) else { return Ok(()) };
     let is_of_upload = *method == Method::POST && query.has("uploadId");
     if is_of_upload || [Method::GET, Method::HEAD, Method::DELETE].contains(method) {
         let message = "You can only specify a copy source header for copy requests.";

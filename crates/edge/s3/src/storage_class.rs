@@ -1,5 +1,6 @@
 //! Classes of storage, as headers and documents name them.
 
+use crate::by_name::ByName as _;
 use crate::error::{Code, Failure, Outcome};
 use http::HeaderMap;
 
@@ -10,7 +11,7 @@ pub(crate) const STANDARD: &str = "STANDARD";
 
 /// The class that a write asks for, as it is recorded: empty for the standard one.
 pub(crate) fn asked(headers: &HeaderMap, classes: &[String]) -> Outcome<String> {
-    let Some(value) = headers.get(HEADER) else { return Ok(String::new()) };
+    let Some(value) = headers.named(HEADER) else { return Ok(String::new()) };
     match value.to_str() {
         Ok("" | STANDARD) => Ok(String::new()),
         Ok(text) if classes.iter().any(|class| class == text) => Ok(text.to_owned()),

@@ -99,7 +99,7 @@ impl Store {
             if let Some(counts) = self.pack_counts(pool) {
                 counts.alone.fetch_add(1, Relaxed);
             }
-            return self.write_lone(member).await;
+            return Box::pin(self.write_lone(member)).await;
         }
         let line = self.inner.lines.of((pool, self.tenant), &self.inner.settings);
         let (answer, answered) = oneshot::channel();

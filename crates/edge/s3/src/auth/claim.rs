@@ -1,5 +1,6 @@
 use super::Presented;
 use crate::{
+    by_name::ByName as _,
     date,
     error::{Code, Failure, Outcome},
 };
@@ -266,7 +267,7 @@ fn header_date(presented: &Presented<'_>) -> Outcome<(String, i64)> {
             "AWS authentication requires a valid Date or x-amz-date header",
         )
     };
-    let text = |name: &str| presented.headers.get(name).and_then(|value| value.to_str().ok());
+    let text = |name: &str| presented.headers.named(name).and_then(|value| value.to_str().ok());
     if let Some(date_time) = text("x-amz-date") {
         let at_s = date::parse_basic(date_time).ok_or_else(missing)?;
         return Ok((date_time.to_owned(), at_s));

@@ -1,4 +1,5 @@
 use super::{Presented, claim::Place};
+use crate::by_name::ByName as _;
 use crate::error::{Code, Failure, Outcome};
 
 /// What was said of the body where the request was signed.
@@ -34,7 +35,7 @@ pub(super) fn read<'a>(
     presented: &Presented<'a>,
     place: Place,
 ) -> Outcome<(PayloadClaim, &'a str)> {
-    let header = presented.headers.get("x-amz-content-sha256");
+    let header = presented.headers.named("x-amz-content-sha256");
     let text = match (header, place) {
         (Some(value), _) => value.to_str().map_err(|_| invalid("?"))?,
         (None, Place::Query { .. }) => {

@@ -1,3 +1,4 @@
+use crate::by_name::ByName as _;
 use crate::uri::Query;
 use http::{HeaderMap, Method};
 
@@ -23,7 +24,7 @@ impl<'a> Presented<'a> {
     /// The token of a temporary key, in a header or in the query. One that is no text is none that
     /// was made here.
     pub(super) fn token(&self) -> Option<&'a str> {
-        let header = self.headers.get(TOKEN).map(|token| token.to_str().unwrap_or("?"));
+        let header = self.headers.named(TOKEN).map(|token| token.to_str().unwrap_or("?"));
         header.filter(|token| !token.is_empty()).or_else(|| {
             let mut pairs = self.query.pairs().iter();
             let found =

@@ -6,6 +6,7 @@ use super::{
     signatory::Candidate,
     signature::SigningKey,
 };
+use crate::by_name::ByName as _;
 use crate::error::{Code, Failure, Outcome};
 use ripstop_identity::Credentials;
 use subtle::ConstantTimeEq as _;
@@ -69,7 +70,7 @@ pub(crate) fn is_unsigned(presented: &Presented<'_>) -> bool {
     let mut names = presented.query.pairs().iter().map(|(name, _)| name.as_str());
     let authorization = presented.headers.get(http::header::AUTHORIZATION);
     authorization.is_none_or(http::HeaderValue::is_empty)
-        && !presented.headers.contains_key(TOKEN)
+        && presented.headers.named(TOKEN).is_none()
         && !names.any(|name| {
             let start = name.get(..SIGNED_PARAMETERS.len()).unwrap_or_default();
             start.eq_ignore_ascii_case(SIGNED_PARAMETERS) || LEGACY.contains(&name)

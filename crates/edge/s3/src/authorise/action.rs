@@ -1,5 +1,6 @@
 //! Which of S3's actions an operation takes: the one table of them.
 
+use crate::by_name::ByName as _;
 use crate::op::S3Operation;
 use http::HeaderMap;
 use ripstop_access::S3Action;
@@ -38,6 +39,7 @@ const NAMED_OTHERWISE: &[(&str, &str)] = &[
     ("GetPublicAccessBlock", "GetBucketPublicAccessBlock"),
     ("HeadBucket", "ListBucket"),
     ("HeadObject", "GetObject"),
+    ("ListBucketInventoryConfigurations", "GetInventoryConfiguration"),
     ("ListBuckets", "ListAllMyBuckets"),
     ("ListMultipartUploads", "ListBucketMultipartUploads"),
     ("ListObjectVersions", "ListBucketVersions"),
@@ -47,6 +49,7 @@ const NAMED_OTHERWISE: &[(&str, &str)] = &[
     ("PostObject", "PutObject"),
     ("PutBucketAccelerateConfiguration", "PutAccelerateConfiguration"),
     ("PutBucketEncryption", "PutEncryptionConfiguration"),
+    ("PutBucketInventoryConfiguration", "PutInventoryConfiguration"),
     ("PutBucketLifecycle", "PutLifecycleConfiguration"),
     ("PutBucketLifecycleConfiguration", "PutLifecycleConfiguration"),
     ("PutBucketNotificationConfiguration", "PutBucketNotification"),
@@ -67,7 +70,6 @@ const SETTINGS: &[(&str, &str)] = &[
     ("analytics", "AnalyticsConfiguration"),
     ("encryption", "EncryptionConfiguration"),
     ("intelligent-tiering", "IntelligentTieringConfiguration"),
-    ("inventory", "InventoryConfiguration"),
     ("lifecycle", "LifecycleConfiguration"),
     ("logging", "BucketLogging"),
     ("metrics", "MetricsConfiguration"),
@@ -117,10 +119,10 @@ pub(super) fn actions(sort: &Sort<'_>) -> Vec<S3Action> {
         actions.extend(action("GetObject").map(|read| versioned(read, sort.has_version)));
     }
     if main.name() == "PutObject" && !is_of_upload(sort.operation) {
-        let given = BY_HEADER.iter().filter(|(header, _)| sort.headers.contains_key(*header));
+        let given = BY_HEADER.iter().filter(|(header, _)| sort.headers.named(header).is_some());
         actions.extend(given.filter_map(|(_, name)| action(name)));
     }
-    let bypass = sort.headers.get(BYPASS).map(http::HeaderValue::as_bytes);
+    let bypass = sort.headers.named(BYPASS).map(http::HeaderValue::as_bytes);
     if bypass.is_some_and(|value| value.eq_ignore_ascii_case(b"true")) {
         actions.extend(action("BypassGovernanceRetention"));
     }

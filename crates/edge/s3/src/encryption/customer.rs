@@ -1,5 +1,6 @@
 //! Keys of clients (SSE-C): three headers, which come together.
 
+use crate::by_name::ByName as _;
 use crate::error::{Code, Failure, Outcome};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::HeaderMap;
@@ -44,7 +45,7 @@ pub(crate) fn source_customer(headers: &HeaderMap) -> Outcome<Option<Customer>> 
 }
 
 fn read(headers: &HeaderMap, names: &[&'static str; 3]) -> Outcome<Option<Customer>> {
-    let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+    let text = |name: &str| headers.named(name).map(|value| value.to_str().unwrap_or_default());
     let [algorithm, key, md5] = names.map(text);
     let [of_algorithm, of_key, of_md5] = *names;
     let Some(algorithm) = algorithm else {

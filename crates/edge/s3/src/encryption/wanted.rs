@@ -1,6 +1,7 @@
 //! What a write says of its encryption.
 
 use super::customer::{Customer, PREFIX as CUSTOMER, customer};
+use crate::by_name::ByName as _;
 use crate::error::{Code, Failure, Outcome};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::HeaderMap;
@@ -42,7 +43,7 @@ pub(crate) enum Wanted {
 impl Wanted {
     /// What the headers of a write say.
     pub(crate) fn read(headers: &HeaderMap) -> Outcome<Self> {
-        let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+        let text = |name: &str| headers.named(name).map(|value| value.to_str().unwrap_or_default());
         let customer = customer(headers)?;
         let method = text(PREFIX);
         if let Some(customer) = customer {
@@ -75,7 +76,12 @@ impl Wanted {
         }
     }
 
-    fn named(key: Option<&str>, context: Option<&str>, bucket_key: Option<&str>) -> Outcome<Self> {
+    /// With a named key, as it is said.
+    pub(crate) fn named(
+        key: Option<&str>,
+        context: Option<&str>,
+        bucket_key: Option<&str>,
+    ) -> Outcome<Self> {
         let key = key.filter(|key| !key.is_empty()).map(check_key_id).transpose()?;
         let context = context.map(check_context).transpose()?.unwrap_or_default();
         let bucket_key = match bucket_key {

@@ -78,7 +78,10 @@ pub(crate) trait Operate: Sized + Send {
 }
 
 /// Does what a request asks for.
-pub(super) async fn perform<O: Operate>(mut request: Request, desk: Desk) -> Outcome<Reply> {
+pub(super) async fn perform<O: Operate>(
+    mut request: Box<Request>,
+    desk: Box<Desk>,
+) -> Outcome<Reply> {
     request.check_owner(&desk.gate)?;
     let asked = O::parse(&mut request).await?;
     let done = asked.run(&desk).await?;

@@ -2,6 +2,7 @@
 
 use super::settings::named_setting;
 use crate::{
+    by_name::ByName as _,
     uri::{Query, Target},
     xml::Limits,
 };
@@ -74,7 +75,7 @@ impl Selector {
             Self::Has(name) => query.has(name),
             Self::Is(name, value) => query.get(name) == Some(value),
             Self::NamesSetting => named_setting(query).is_some(),
-            Self::Header(name) => headers.contains_key(name),
+            Self::Header(name) => headers.named(name).is_some(),
             Self::Form => has_type(headers, "multipart/form-data"),
             Self::Call => has_type(headers, "application/x-www-form-urlencoded"),
         }
@@ -107,8 +108,8 @@ impl When {
         query: &Query,
         headers: &HeaderMap,
     ) -> bool {
-        (self.method == ANY || self.method == method.as_str())
-            && self.level.includes(level)
+        self.level.includes(level)
+            && (self.method == ANY || self.method == method.as_str())
             && self.selectors.iter().all(|selector| selector.holds(query, headers))
     }
 }

@@ -135,7 +135,7 @@ impl Page {
             wish: None,
             call: None,
         };
-        Box::pin(op::run(row.operation, request, desk)).await
+        op::run(row.operation, Box::new(request), Box::new(desk)).await
     }
 }
 

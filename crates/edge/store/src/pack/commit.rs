@@ -136,7 +136,11 @@ impl Store {
             }
             done.push(Err(why.into()));
         }
-        if is_applied && let Err(error) = self.reassert(refused).await {
+        // On the heap, as all that hardly any write comes to: it would make each one's future larger.
+        if is_applied
+            && !refused.is_empty()
+            && let Err(error) = Box::pin(self.reassert(refused)).await
+        {
             let errors = error.for_each_of(refused_at.len());
             for (at, error) in refused_at.into_iter().zip(errors) {
                 done[at] = Err(error);
@@ -144,7 +148,7 @@ impl Store {
         }
         // Told again, later than what they were behind: as requests of their own.
         for (at, member) in again {
-            done[at] = self.write_lone(member).await;
+            done[at] = Box::pin(self.write_lone(member)).await;
         }
         done
     }

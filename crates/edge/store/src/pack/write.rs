@@ -180,7 +180,7 @@ impl Store {
             Rest::Lone(members) => {
                 let mut done = Vec::with_capacity(1);
                 for member in members {
-                    done.push(self.write_lone(member).await);
+                    done.push(Box::pin(self.write_lone(member)).await);
                 }
                 done
             }
