@@ -14,7 +14,10 @@ use std::{collections::BTreeSet, time::Duration};
 use tokio::time::sleep;
 
 /// How often what is left is swept and mended before it is a fault.
-const ROUNDS_MAX: usize = 8;
+const ROUNDS_MAX: usize = 12;
+/// How long a round is, at least: all together are longer than the longest stall, for who waits for
+/// a node to delete something keeps others from it.
+const ROUND_MIN: Duration = Duration::from_secs(2);
 /// How long what was answered may go on, and hold memory.
 const SETTLES: Duration = Duration::from_mins(2);
 /// More stripes than a drill has.
@@ -41,7 +44,7 @@ pub(crate) async fn comes_to_rest(
         if checked.lost > 0 {
             return Err(format!("stripes are lost: {checked:?}"));
         }
-        sleep(plan.grace + Duration::from_millis(50)).await;
+        sleep(plan.grace.max(ROUND_MIN) + Duration::from_millis(50)).await;
         let swept = keeper.sweep_garbage().await.map(drop);
         let swept = swept.and(keeper.sweep_unclaimed().await.map(drop));
         left = match swept {
