@@ -1,96 +1,25 @@
 """The catalog in a PostgreSQL server: a gateway over it, two, and what happens when it goes away."""
 
 import contextlib
-import glob
 import http.client
 import os
-import pathlib
-import pwd
-import shutil
-import signal
-import subprocess
-import tempfile
+import re
 import threading
 import time
 
 import botocore.exceptions
 import pytest
 
-from support.gateway import Gateway, free_port
+from support.database import PASSWORD, running
+from support.gateway import Gateway
 
 pytestmark = pytest.mark.own
-PASSWORD = "a+password-of-the-suite"
-STARTING_SECONDS_MAX = 60
-
-
-def programs():
-    """The folder of initdb and postgres: where RIPSTOP_POSTGRES says, on PATH, or Debian's."""
-    told = os.environ.get("RIPSTOP_POSTGRES")
-    on_path = shutil.which("initdb")
-    folders = [told] if told else [on_path and os.path.dirname(on_path), *glob.glob("/usr/lib/postgresql/*/bin")]
-    for folder in folders:
-        if folder and os.path.isfile(os.path.join(folder, "postgres")):
-            return folder
-    pytest.skip("PostgreSQL is not installed")
-
-
-class Database:
-    """A server on loopback that asks for a password."""
-
-    def __init__(self, folder):
-        self.bin, self.folder, self.port = programs(), folder, free_port()
-        self.data, self.process = folder / "data", None
-        self.user = pwd.getpwnam("postgres") if os.geteuid() == 0 else None
-        secret = folder / "password"
-        secret.write_text(PASSWORD + "\n")
-        if self.user is not None:
-            os.chown(folder, self.user.pw_uid, self.user.pw_gid)
-            os.chown(secret, self.user.pw_uid, self.user.pw_gid)
-        self._run(
-            "initdb", "-D", self.data, "-U", "rip", "-A", "scram-sha-256", "--pwfile", secret, "-N",
-            "-E", "UTF8", "--locale=C",
-        ).check_returncode()
-        self.start()
-
-    def _as(self):
-        return {} if self.user is None else {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []}
-
-    def _run(self, program, *words):
-        words = [os.path.join(self.bin, program), *map(str, words)]
-        return subprocess.run(words, cwd="/", capture_output=True, timeout=120, **self._as())
-
-    def start(self):
-        words = [
-            os.path.join(self.bin, "postgres"), "-D", str(self.data), "-p", str(self.port),
-            "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
-        ]
-        with open(self.folder / "log", "ab") as log:
-            self.process = subprocess.Popen(words, cwd="/", stdout=log, stderr=log, **self._as())
-        deadline = time.monotonic() + STARTING_SECONDS_MAX
-        while "ready to accept connections" not in (self.folder / "log").read_text(errors="replace"):
-            assert time.monotonic() < deadline and self.process.poll() is None, "PostgreSQL does not start"
-            time.sleep(0.05)
-
-    def kill(self):
-        """Ends it at once, without a checkpoint."""
-        process, self.process = self.process, None
-        if process is not None:
-            process.send_signal(signal.SIGQUIT)
-            process.wait(60)
-            (self.folder / "log").unlink()
-
-    @property
-    def url(self):
-        return f"postgres://rip:{PASSWORD}@127.0.0.1:{self.port}/postgres"
 
 
 @pytest.fixture
 def database():
-    # Not among pytest's folders, which the server's user may not pass.
-    with tempfile.TemporaryDirectory(prefix="ripstop-database-") as folder:
-        server = Database(pathlib.Path(folder))
+    with running() as server:
         yield server
-        server.kill()
 
 
 @pytest.fixture
@@ -131,6 +60,14 @@ def test_objects_are_served_from_a_catalog_in_a_database(gateways):
     for key, body in bodies.items():
         assert client.get_object(Bucket="photos", Key=key)["Body"].read() == body
     assert not (own.data / "catalog.redb").exists()
+    # A read asks once: for the bucket and the object together.
+    asked = own.metrics()
+    for key, body in bodies.items():
+        assert client.get_object(Bucket="photos", Key=key)["Body"].read() == body
+    times = {name: queries(own.metrics(), name) - queries(asked, name) for name in ("bucket_with", "current", "bucket")}
+    assert (times["bucket_with"], times["current"]) == (len(bodies), 0), times
+    # What is known of a bucket is read again now and then, whoever asks.
+    assert times["bucket"] <= 2, times
     code, report = own.check()
     assert (code, report["catalog"]["objects"], report["catalog"]["findings"]) == (0, len(bodies), [])
     own.stop()
@@ -139,14 +76,10 @@ def test_objects_are_served_from_a_catalog_in_a_database(gateways):
     assert PASSWORD not in own.log.read_text()
 
 
-def test_what_works_on_a_file_is_refused(gateways):
-    own = gateways("g1")
-    own.stop()
-    for words in (["backup", "copy"], ["restore", str(own.config)], ["rebuild"], ["rebuild", "--onto"]):
-        command = [own.binary, words[0], "--config", str(own.config), *words[1:]]
-        done = subprocess.run(command, cwd=own.folder, capture_output=True, text=True, timeout=60)
-        assert done.returncode != 0 and "the catalog is in a database" in done.stderr, done
-        assert PASSWORD not in done.stderr + done.stdout
+def queries(metrics, name):
+    """How often the catalog was asked for this."""
+    found = re.search(rf'^ripstop_catalog_operations_total{{operation="{name}",outcome="done"}} (\d+)$', metrics, re.M)
+    return int(found[1])
 
 
 def test_requests_wait_for_a_database_that_is_killed_and_comes_back(gateways, database):

@@ -2,6 +2,7 @@ use crate::{
     backup::{Backup, Restore},
     bench::Bench,
     capacity::Capacity,
+    catalog::Catalog,
     check::Check,
     common::Common,
     fit::Fit,
@@ -60,6 +61,8 @@ pub(crate) enum Command {
     ///
     /// The catalog that was there is kept beside it, as catalog.replaced-SECONDS.redb.
     Restore(Restore),
+    /// Move the catalog into a database, or back.
+    Catalog(Catalog),
     /// Replay a recording of `serve --record`, and compare every decision with the one made then.
     ///
     /// Exits with 0 if all are equal, with 1 after the first that differs, with 2 if the file

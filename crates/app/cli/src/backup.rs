@@ -1,24 +1,27 @@
 //! `ripstop backup` and `ripstop restore`: copies of the catalog, verified, and back again.
 
-use crate::{common::Common, complete, in_a_file::must_be_in_a_file, progress::progress};
+use crate::{
+    carried::{Rows, Target, carried},
+    common::Common,
+    complete,
+    progress::progress,
+};
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use ripstop_assembly::{
     AdminPort, CATALOG_FILE, DataFolder, FolderError, Kept, KeyFile, config::Config, copy_key,
-    copy_ring, read_ring, told_of,
+    copy_ring, free_name, open_catalog, read_ring, told_of,
 };
-use ripstop_catalog::{Copied, Extracted, Reading, copy};
+use ripstop_catalog::{Copied, Extracted, FilledFile, Reading, copy};
+use ripstop_postgres::{FilledDatabase, Postgres, PostgresSettings, PostgresUrl};
 use std::{
     fs,
     path::{Path, PathBuf},
     process::ExitCode,
-    time::UNIX_EPOCH,
 };
 
-/// What copies a database, and puts it back.
-const OWN_TOOLS: &str = "copy the database with its own tools (pg_dump, pg_basebackup), and the files \
-                         of keys in the data folder beside it";
-
+/// How names of catalogs begin that were replaced by a copy.
+const REPLACED: &str = "catalog.replaced-";
 /// What a catalog that is being put back is called until it is whole.
 const RESTORING: &str = "catalog.restoring";
 
@@ -45,7 +48,6 @@ pub(crate) struct Restore {
 
 /// Copies the catalog to a new file, while a gateway serves from it or not.
 pub(crate) async fn run(config: &Config, to: &Path) -> Result<ExitCode> {
-    must_be_in_a_file(config, "backup", OWN_TOOLS)?;
     ensure!(to.symlink_metadata().is_err(), "{} is there already: give a new name", to.display());
     let [key, ring] = keys_beside(to);
     for key in [&key, &ring] {
@@ -55,20 +57,9 @@ pub(crate) async fn run(config: &Config, to: &Path) -> Result<ExitCode> {
             key.display()
         );
     }
-    let catalog = config.data.join(CATALOG_FILE);
-    let copied = match DataFolder::open(config) {
-        Ok(_folder) => {
-            ensure!(catalog.exists(), "there is no catalog {}", catalog.display());
-            copied(&catalog, None, to).await?
-        }
-        Err(FolderError::InUse(_)) => {
-            let kept = Kept::ask(AdminPort::of_folder(config)?.snapshot().await?);
-            let copied = copied(&catalog, Some(kept.extracted.clone()), to).await;
-            // What is copied after the gateway let go may be anything.
-            kept.release()?;
-            copied?
-        }
-        Err(error) => return Err(error.into()),
+    let copied = match &config.catalog {
+        Some(url) => copied_out(url, to).await?,
+        None => copied_file(config, to).await?,
     };
     let (objects, bytes) = (copied.inspection.audit.objects, copied.inspection.len);
     let findings = copied.inspection.findings();
@@ -80,6 +71,38 @@ pub(crate) async fn run(config: &Config, to: &Path) -> Result<ExitCode> {
     take_key_along(config, &key)?;
     take_ring_along(config, &ring)?;
     Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Copies the catalog's file.
+async fn copied_file(config: &Config, to: &Path) -> Result<Copied> {
+    let catalog = config.data.join(CATALOG_FILE);
+    match DataFolder::open(config) {
+        Ok(_folder) => {
+            ensure!(catalog.exists(), "there is no catalog {}", catalog.display());
+            copied(&catalog, None, to).await
+        }
+        Err(FolderError::InUse(_)) => {
+            let kept = Kept::ask(AdminPort::of_folder(config)?.snapshot().await?);
+            let copied = copied(&catalog, Some(kept.extracted.clone()), to).await;
+            // What is copied after the gateway let go may be anything.
+            kept.release()?;
+            copied
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Copies one moment of a catalog in a database into a file of the same form.
+async fn copied_out(url: &PostgresUrl, to: &Path) -> Result<Copied> {
+    let database = Postgres::open(url, PostgresSettings::default()).await;
+    let database = database.with_context(|| format!("catalog {url}"))?;
+    let mut rows = Rows::Database(database.rows().await?);
+    let mut target = Target::File(FilledFile::begin(to)?);
+    carried(&mut rows, &mut target).await?;
+    drop(rows);
+    let Target::File(file) = target else { bail!("the copy is no file") };
+    let finishing = move || file.finish_copy(&Reading::default());
+    Ok(ripstop_host::spawn_blocking(finishing).await??)
 }
 
 /// Where the store's key goes, or is, of a copy of the catalog; and where the keys of objects do.
@@ -190,7 +213,6 @@ fn told(error: &(dyn std::error::Error + 'static)) -> String {
 /// Puts a copy back in the catalog's place, keeps what was there, and brings in what has been
 /// written since from the fragments.
 pub(crate) async fn restore(config: &Config, from: &Path, json: bool) -> Result<ExitCode> {
-    must_be_in_a_file(config, "restore", OWN_TOOLS)?;
     ensure!(from.is_file(), "there is no file {}", from.display());
     let _folder = DataFolder::create(config)?;
     let [key, ring] = keys_beside(from);
@@ -207,9 +229,19 @@ pub(crate) async fn restore(config: &Config, from: &Path, json: bool) -> Result<
     }
     let objects = copied.inspection.audit.objects;
     copied.keep()?;
+    if let Some(url) = &config.catalog {
+        let database = put_in(config, url, &restoring).await?;
+        if !json {
+            say_line!("put back {}: {objects} objects", from.display())?;
+        }
+        let code = complete::onto(config, &**database.catalog(), false, json).await?;
+        // Until now no gateway began on it.
+        database.finish().await?;
+        return Ok(code);
+    }
     let catalog = config.data.join(CATALOG_FILE);
     if catalog.exists() {
-        let aside = aside(config)?;
+        let aside = free_name(&config.data, REPLACED)?;
         fs::rename(&catalog, &aside).context("the catalog that is replaced")?;
         if !json {
             say_line!("the catalog that was there is now {}", aside.display())?;
@@ -223,10 +255,14 @@ pub(crate) async fn restore(config: &Config, from: &Path, json: bool) -> Result<
     complete::locked(config, false, json).await
 }
 
-/// A name that nothing has for the catalog that is replaced.
-fn aside(config: &Config) -> Result<PathBuf> {
-    let now = ripstop_host::wall().duration_since(UNIX_EPOCH)?.as_secs();
-    let names = (0..1000).map(|at| config.data.join(format!("catalog.replaced-{}.redb", now + at)));
-    let mut free = names.filter(|name| !name.exists());
-    free.next().context("a thousand replaced catalogs are in the data folder")
+/// Carries a copy that is whole into a database that holds no catalog, and removes it.
+async fn put_in(config: &Config, url: &PostgresUrl, copy: &Path) -> Result<FilledDatabase> {
+    let database = FilledDatabase::begin(url, PostgresSettings::default()).await;
+    let database = database.with_context(|| format!("{url}"))?;
+    let catalog = open_catalog(config, copy)?;
+    let mut target = Target::Database(database.clone());
+    carried(&mut Rows::File(catalog.rows()), &mut target).await?;
+    drop(catalog);
+    fs::remove_file(copy)?;
+    Ok(database)
 }

@@ -1,14 +1,15 @@
 //! `ripstop rebuild --onto`: brings into the catalog what it lacks of what the nodes hold.
 
 use crate::{
-    in_a_file::must_be_in_a_file,
+    alone::must_be_alone,
     progress::progress,
-    rebuild::{OF_A_DATABASE, UNFINISHED, found_at_the_nodes, new_catalog},
+    rebuild::{UNFINISHED, found_at_the_nodes, new_catalog},
 };
 use anyhow::{Context as _, Result, ensure};
 use ripstop_assembly::{CATALOG_FILE, DataFolder, config::Config, open_catalog};
 use ripstop_catalog::{Catalog, Change};
 use ripstop_keeper::{CompleteReport, RebuildReport, complete};
+use ripstop_postgres::{Postgres, PostgresSettings};
 use serde::Serialize;
 use std::{fs, process::ExitCode, time::UNIX_EPOCH};
 
@@ -21,8 +22,13 @@ struct Completed {
 
 /// Completes the catalog of a gateway that does not run.
 pub(crate) async fn run(config: &Config, unsealed: bool, json: bool) -> Result<ExitCode> {
-    must_be_in_a_file(config, "rebuild --onto", OF_A_DATABASE)?;
     let _folder = DataFolder::open(config)?;
+    if let Some(url) = &config.catalog {
+        let catalog = Postgres::open(url, PostgresSettings::default()).await;
+        let catalog = catalog.with_context(|| format!("catalog {url}"))?;
+        must_be_alone(&catalog).await?;
+        return onto(config, &catalog, unsealed, json).await;
+    }
     locked(config, unsealed, json).await
 }
 
@@ -30,13 +36,23 @@ pub(crate) async fn run(config: &Config, unsealed: bool, json: bool) -> Result<E
 pub(crate) async fn locked(config: &Config, unsealed: bool, json: bool) -> Result<ExitCode> {
     let file = config.data.join(CATALOG_FILE);
     ensure!(file.exists(), "there is no catalog {}: leave out --onto", file.display());
+    let catalog = open_catalog(config, &file)?;
+    onto(config, &*catalog, unsealed, json).await
+}
+
+/// The same for a catalog that is open, and nobody else's.
+pub(crate) async fn onto(
+    config: &Config,
+    catalog: &dyn Catalog,
+    unsealed: bool,
+    json: bool,
+) -> Result<ExitCode> {
     let unfinished = config.data.join(UNFINISHED);
     if unfinished.exists() {
         fs::remove_file(&unfinished).context("what an earlier rebuild left")?;
     }
     let begun_ms = ripstop_host::wall().duration_since(UNIX_EPOCH)?.as_millis() as u64;
     let completed = {
-        let catalog = open_catalog(config, &file)?;
         let temporary = new_catalog(config, &unfinished)?;
         let mut names = catalog.nodes().await?;
         names.sort_by_key(|(_, number)| *number);
@@ -56,8 +72,7 @@ pub(crate) async fn locked(config: &Config, unsealed: bool, json: bool) -> Resul
             "most fragments at the nodes were written by another store than this catalog's"
         );
         let bar = progress("objects looked at");
-        let brought_in =
-            complete(&*catalog, &temporary, |objects| bar.set_position(objects)).await?;
+        let brought_in = complete(catalog, &temporary, |objects| bar.set_position(objects)).await?;
         bar.finish_and_clear();
         if found.unlisted == 0 {
             let change = Change::Vouch { before_ms: begun_ms };

@@ -2,16 +2,18 @@
 
 #[macro_use]
 mod answer;
+mod alone;
 mod args;
 mod backup;
 mod bench;
 mod capacity;
+mod carried;
+mod catalog;
 mod check;
 mod check_config;
 mod common;
 mod complete;
 mod fit;
-mod in_a_file;
 mod minio;
 mod plan;
 mod progress;
@@ -81,6 +83,7 @@ async fn run(command: Command) -> Result<ExitCode> {
         Command::Rebuild(rebuild) => {
             rebuild::run(&rebuild.common.resolve()?, rebuild.unsealed, rebuild.json).await
         }
+        Command::Catalog(catalog) => catalog::run(&catalog).await,
         Command::Tier(tier) => tier::run(&tier).await,
         Command::User(user) => user::run_user(user).await,
         Command::Key(key) => user::run_key(key).await,

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::{common::Common, in_a_file::must_be_in_a_file};
+use crate::common::Common;
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -16,6 +16,7 @@ use ripstop_block::Blocks;
 use ripstop_catalog::{AtOnce, Catalog, Change, Embedded, Grouped};
 use ripstop_keeper::{RebuildProgress, RebuildReport, Roll, SurveyedNode, SurveyedPool, rebuild};
 use ripstop_node::{Directory, DirectorySettings};
+use ripstop_postgres::{FilledDatabase, PostgresSettings, PostgresUrl};
 use ripstop_store::identity_or;
 use std::{
     fs,
@@ -27,12 +28,12 @@ use std::{
 
 /// Name that the new catalog has until it is whole.
 pub(crate) const UNFINISHED: &str = "catalog.rebuilding";
-/// What to do about a database instead.
-pub(crate) const OF_A_DATABASE: &str = "put a backup of the database back";
 /// Folder, beside it, of what is put aside.
 const SCRATCH: &str = "rebuilding";
 /// Changes that share one transaction: nobody waits for a single one of them.
 const CHANGES_PER_COMMIT: usize = 16 << 10;
+/// The same in a database, where each statement has its time.
+const CHANGES_PER_TRANSACTION: usize = 1 << 10;
 /// How often a terminal is told how far it is.
 const TOLD_EVERY: Duration = Duration::from_millis(200);
 
@@ -53,8 +54,16 @@ pub(crate) struct Rebuild {
 }
 
 pub(crate) async fn run(config: &Config, unsealed: bool, json: bool) -> Result<ExitCode> {
-    must_be_in_a_file(config, "rebuild", OF_A_DATABASE)?;
     let _folder = DataFolder::create(config)?;
+    let report = match &config.catalog {
+        Some(url) => in_a_database(config, url, unsealed).await?,
+        None => in_a_file(config, unsealed).await?,
+    };
+    print(&report, json)?;
+    Ok(if report.is_whole() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+async fn in_a_file(config: &Config, unsealed: bool) -> Result<RebuildReport> {
     let file = config.data.join(CATALOG_FILE);
     if file.exists() {
         bail!("there is a catalog, {}: move it away first if it cannot be used", file.display());
@@ -63,23 +72,40 @@ pub(crate) async fn run(config: &Config, unsealed: bool, json: bool) -> Result<E
     if unfinished.exists() {
         fs::remove_file(&unfinished).context("what an earlier rebuild left")?;
     }
-    let report = {
-        let marked = marked_store(config).await?;
-        let catalog = new_catalog(config, &unfinished)?;
-        let report = found_at_the_nodes(config, &catalog, unsealed).await?;
-        agree(&catalog, marked).await?;
-        note_keys(config, &catalog).await?;
-        note_object_keys(config, &catalog).await?;
-        if report.unlisted > 0 {
-            // What only a node that is away tells of must not be swept when it is back.
-            catalog.commit_one(0, Change::Vouch { before_ms: 0 }).await?;
-        }
-        report
-    };
+    let report = made(config, &new_catalog(config, &unfinished)?, unsealed).await?;
     fs::rename(&unfinished, &file).context("the new catalog")?;
     fs::File::open(&config.data)?.sync_all()?;
-    print(&report, json)?;
-    Ok(if report.is_whole() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(report)
+}
+
+/// No gateway begins on it before the end, and a rebuild that begins again removes what was made.
+async fn in_a_database(
+    config: &Config,
+    url: &PostgresUrl,
+    unsealed: bool,
+) -> Result<RebuildReport> {
+    let database = FilledDatabase::begin(url, PostgresSettings::default()).await;
+    let database = database.with_context(|| format!("{url}"))?;
+    let gather = AtOnce { changes_max: CHANGES_PER_TRANSACTION };
+    let waiting_max = 2 * CHANGES_PER_TRANSACTION;
+    let catalog = Grouped::by(gather, waiting_max, Arc::clone(database.catalog()));
+    let report = made(config, &catalog, unsealed).await?;
+    database.finish().await?;
+    Ok(report)
+}
+
+/// Makes everything that an empty catalog is to hold.
+async fn made(config: &Config, catalog: &dyn Catalog, unsealed: bool) -> Result<RebuildReport> {
+    let marked = marked_store(config).await?;
+    let report = found_at_the_nodes(config, catalog, unsealed).await?;
+    agree(catalog, marked).await?;
+    note_keys(config, catalog).await?;
+    note_object_keys(config, catalog).await?;
+    if report.unlisted > 0 {
+        // What only a node that is away tells of must not be swept when it is back.
+        catalog.commit_one(0, Change::Vouch { before_ms: 0 }).await?;
+    }
+    Ok(report)
 }
 
 /// The store that the folders of nodes are marked as of; they must agree.

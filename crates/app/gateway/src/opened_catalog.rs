@@ -1,6 +1,8 @@
 //! The catalog that is configured: in a file of the data folder, or in a database.
 
-use crate::{config::Config, data_folder::CATALOG_FILE, readiness::DAMAGED};
+use crate::{
+    config::Config, data_folder::CATALOG_FILE, moved::must_not_be_elsewhere, readiness::DAMAGED,
+};
 use anyhow::{Context as _, Result, anyhow};
 use ripstop_catalog::{Audit, Audited, Catalog, CatalogError, Embedded, Grouped};
 use ripstop_keeper::CatalogReport;
@@ -27,6 +29,7 @@ impl OpenedCatalog {
     /// Opens the one that is configured, making it if it is not there.
     pub async fn open(config: &Config) -> Result<Self> {
         let Some(url) = &config.catalog else {
+            must_not_be_elsewhere(&config.data)?;
             return Ok(Self::Embedded(open_catalog(config, &config.data.join(CATALOG_FILE))?));
         };
         let catalog = Postgres::open(url, PostgresSettings::default()).await;

@@ -31,6 +31,7 @@
 //! ```
 
 mod audit;
+mod carry;
 mod catalog;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
@@ -47,14 +48,17 @@ mod shown;
 mod versions;
 
 pub use audit::{Audit, AuditFinding, Audited, FINDINGS_MAX, Recount};
+pub use carry::{
+    CARRIED_BYTES_MAX, CARRIED_ROWS_MAX, RowCount, RowSink, RowSource, carry, count_rows,
+};
 pub use catalog::{
     BUCKETS_LEN_MAX, Catalog, LOCATED_EXTENTS_MAX, Located, Lookup, PARTS_LEN_MAX, Query, Reply,
 };
 #[cfg(any(test, feature = "disk"))]
 pub use embedded::PowerCutDisk;
 pub use embedded::{
-    CatalogSettings, Copied, Durability, Embedded, Extracted, HEADER_LEN, Health, Inspection,
-    Reading, Snapshot, Trouble, copy, verify,
+    CatalogSettings, Copied, Durability, Embedded, EmbeddedRows, Extracted, FilledFile, HEADER_LEN,
+    Health, Inspection, Reading, Snapshot, Trouble, copy, verify,
 };
 pub use error::CatalogError;
 pub use grouped::{AtOnce, CHANGES_WAITING_MAX, Gather, Gathered, Grouped, LastCommit, Verdict};
@@ -70,7 +74,7 @@ pub use ripstop_object::{
     Encryption, EncryptionMethod, Extent, Garbage, Held, Lease, Leftover, Limit, Object,
     ObjectLock, ObjectVersion, Outcome, Part, Place, Quota, RETIRED_MAX, Refusal, Release,
     Retention, RetentionMode, SALT_LEN, SESSIONS_MAX, Salt, Session, Stamp, Stripe, Tombstone,
-    Upload, UploadedPart, Usage, VersionId, Versioning, Vouched, Watermark, bucket_of,
+    Upload, UploadedPart, Usage, VersionId, Versioning, Vouched, Watermark, Writes, bucket_of,
     decrypted_len, encrypted_len, split_version_name, version_name, versions_of,
 };
 pub use rollup::{Page, Source, page, rolled_up};

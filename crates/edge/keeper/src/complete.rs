@@ -139,8 +139,11 @@ impl Completing<'_> {
             Some(present) => Change::SetBucket { bucket, was: present.told_by, stripes },
             None => Change::CreateBucket { bucket, stripes },
         };
-        self.catalog.commit_one(unix_ms(), change).await?;
-        self.report.buckets += 1;
+        match self.catalog.commit_one(unix_ms(), change).await {
+            Ok(_) => self.report.buckets += 1,
+            Err(CatalogError::Refused(Refusal::Retired { .. })) => self.report.left_out += 1,
+            Err(error) => return Err(error),
+        }
         Ok(())
     }
 
@@ -161,10 +164,11 @@ impl Completing<'_> {
         let change = Change::PutObject { bucket, key, object, stripes, condition, quota };
         match self.catalog.commit_one(unix_ms(), change).await {
             Ok(_) => self.report.objects += 1,
-            // Its bucket was deleted, or a stripe of it was.
-            Err(CatalogError::Refused(Refusal::StripeGone { .. } | Refusal::NoSuchBucket)) => {
-                self.report.left_out += 1;
-            }
+            // Its bucket was deleted, or a stripe of it was; or the session that wrote it was given
+            // up before it had done so.
+            Err(CatalogError::Refused(
+                Refusal::StripeGone { .. } | Refusal::NoSuchBucket | Refusal::Retired { .. },
+            )) => self.report.left_out += 1,
             // It was deleted later.
             Err(CatalogError::Refused(Refusal::Behind { .. })) => {}
             Err(error) => return Err(error),
@@ -243,7 +247,8 @@ impl Completing<'_> {
         for outcome in self.catalog.commit(unix_ms(), changes).await? {
             match outcome {
                 // What told of the deletion is garbage here: it is as old as what it was told of.
-                Ok(_) | Err(Refusal::StripeGone { .. }) => {}
+                // Or whoever told it was given up before it was so.
+                Ok(_) | Err(Refusal::StripeGone { .. } | Refusal::Retired { .. }) => {}
                 Err(refusal) => return Err(refusal.into()),
             }
         }

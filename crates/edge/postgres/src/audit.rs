@@ -144,7 +144,7 @@ impl Postgres {
             Ok(audit)
         };
         let audited = audited.await;
-        self.return_reader(lent, audited)
+        self.give_back(lent, audited)
     }
 }
 

@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::fetched::Fetched;
 use crate::patience::Patience;
 use crate::postgres::Postgres;
+use crate::state::State;
 use crate::statement::Sql;
 use crate::write::{signed, statements};
 use ripstop_catalog::{CatalogError, Change, Outcome};
@@ -53,20 +54,25 @@ impl Postgres {
             }
             let (answers, fetched) = Fetched::begin(&lent, first, changes).await?;
             let last = answers.get(1).and_then(|rows| rows.first()).map(|row| row.try_get(0));
-            if let Some(outcomes) = unanswered.take()
+            let asks_done = |at| Ask(Sql::SetDone, vec![writer(), Value::Number(batch), at]);
+            let at = Value::Number(signed(now_ms));
+            if let Some(outcomes) = unanswered.as_ref()
                 && last.transpose()? == Some(batch)
             {
-                lent.simple("ROLLBACK").await.ok();
-                return Ok(outcomes);
+                // It may not be at a synchronous standby yet; what is committed behind it ends when
+                // it is.
+                lent.pipeline(None, &[asks_done(at)], Some(Edge::Commit)).await?;
+                return Ok(outcomes.clone());
             }
+            *unanswered = None;
+            State::of_turn(&answers[0])?.must_be(self.state)?;
             let (outcomes, writes) = decide(&fetched, now_ms, changes)?;
             let mut asks = statements(&writes);
             if asks.is_empty() {
                 lent.simple("ROLLBACK").await?;
                 return Ok(outcomes);
             }
-            let at = Value::Number(signed(now_ms));
-            asks.push(Ask(Sql::SetDone, vec![writer(), Value::Number(batch), at]));
+            asks.push(asks_done(at));
             *unanswered = Some(outcomes.clone());
             lent.pipeline(None, &asks, Some(Edge::Commit)).await?;
             Ok(outcomes)

@@ -248,7 +248,7 @@ fn unfetched(table: Table) -> CatalogError {
     corrupt(format!("a row of {} is looked at that was not named", table.name()))
 }
 
-fn node_of(number: Number) -> Result<NodeId, CatalogError> {
+pub(crate) fn node_of(number: Number) -> Result<NodeId, CatalogError> {
     let Number(number) = number;
     Ok(NodeId(u16::try_from(number).map_err(|_| corrupt(format!("node {number}")))?))
 }

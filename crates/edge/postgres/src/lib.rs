@@ -26,10 +26,12 @@
 
 mod answer;
 mod audit;
+mod carried;
 mod commit;
 mod connection;
 mod failure;
 mod fetched;
+mod filled;
 mod listing;
 mod number;
 mod patience;
@@ -41,6 +43,7 @@ mod postgres;
 mod schema;
 mod settings;
 mod short;
+mod state;
 mod statement;
 mod table;
 mod tls;
@@ -49,6 +52,8 @@ mod wanted;
 mod window;
 mod write;
 
+pub use carried::PostgresRows;
+pub use filled::{FillError, FilledDatabase};
 pub use postgres::Postgres;
 pub use settings::PostgresSettings;
 pub use url::{PostgresUrl, PostgresUrlError};

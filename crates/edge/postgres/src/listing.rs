@@ -141,7 +141,7 @@ impl Postgres {
     ) -> Result<Listing, Failure> {
         let lent = self.lend_reader().await?;
         let listing = self.list_over(&lent, request, kind).await;
-        self.return_reader(lent, listing)
+        self.give_back(lent, listing)
     }
 
     /// All in one transaction, so that its rounds see one moment.
@@ -198,7 +198,7 @@ impl Postgres {
     pub(crate) async fn list_uploads(&self, request: &ListingRequest) -> Result<Listing, Failure> {
         let lent = self.lend_reader().await?;
         let listing = uploads_over(&lent, request).await;
-        self.return_reader(lent, listing)
+        self.give_back(lent, listing)
     }
 }
 

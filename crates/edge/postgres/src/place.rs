@@ -58,6 +58,17 @@ pub(crate) fn part_key(upload: &str, number: u16) -> Vec<u8> {
     object_key(upload, &number.to_be_bytes())
 }
 
+/// Upload and number of such a key.
+pub(crate) fn split_part(key: &[u8]) -> Result<(String, u16), CatalogError> {
+    let split = key.split_last_chunk::<2>();
+    let (begin, number) = split.ok_or_else(|| corrupt("a part's key is short"))?;
+    let (upload, rest) = split_object_key(begin)?;
+    if !rest.is_empty() {
+        return Err(corrupt("a part's key is long"));
+    }
+    Ok((upload, u16::from_be_bytes(*number)))
+}
+
 /// What a stripe tells of a place; they sort by bucket, then by key.
 pub(crate) fn outlived_key(stripe: StripeId, at: &Place<'_>) -> Vec<u8> {
     let bucket = versions_begin(&at.bucket);
@@ -161,6 +172,14 @@ mod tests {
             }
         }
         assert!(keys.is_sorted());
+    }
+
+    #[test]
+    fn a_part_is_its_key() {
+        let key = part_key("upload", 515);
+        assert_eq!(split_part(&key).unwrap(), ("upload".to_owned(), 515));
+        assert!(split_part(&key[..3]).is_err());
+        assert!(split_part(&[key.as_slice(), b"x"].concat()).is_err());
     }
 
     #[test]

@@ -50,13 +50,14 @@ impl Pool {
             idle.connections.retain(|connection| !connection.is_closed());
             (idle.connections.pop(), idle.turned)
         };
-        let connection = if let Some(kept) = kept {
-            kept
-        } else {
-            let max = self.settings.statement_max;
-            Connection::open(self.url.config(), self.tls.as_ref(), max).await?
-        };
+        let connection = if let Some(kept) = kept { kept } else { self.connect().await? };
         Ok(Lent { pool: self, connection, turned, _place: place })
+    }
+
+    /// One besides.
+    pub(crate) async fn connect(&self) -> Result<Connection, Failure> {
+        let max = self.settings.statement_max;
+        Connection::open(self.url.config(), self.tls.as_ref(), max).await
     }
 
     /// Closes what is idle: a server that failed one failed all.

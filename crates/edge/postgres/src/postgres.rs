@@ -1,8 +1,10 @@
+use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::patience::Patience;
 use crate::pool::{Lent, Pool};
 use crate::schema;
 use crate::settings::PostgresSettings;
+use crate::state::State;
 use crate::statement::Sql;
 use crate::url::PostgresUrl;
 use async_trait::async_trait;
@@ -33,11 +35,25 @@ pub struct Postgres {
     pub(crate) batches: Mutex<i64>,
     /// Whether the engine steps over what listings roll up.
     pub(crate) has_steps: bool,
+    /// What the tables must be for it to commit.
+    pub(crate) state: State,
 }
 
 impl Postgres {
     /// Opens the catalog in a database, whose tables are made if they are not there.
+    ///
+    /// # Errors
+    /// If the database cannot be used, or its tables are no catalog that is served: one that is
+    /// being filled, or was moved elsewhere.
     pub async fn open(url: &PostgresUrl, settings: PostgresSettings) -> Result<Self, CatalogError> {
+        Self::open_as(url, settings, State::Open).await
+    }
+
+    pub(crate) async fn open_as(
+        url: &PostgresUrl,
+        settings: PostgresSettings,
+        state: State,
+    ) -> Result<Self, CatalogError> {
         let mut writer = vec![0; WRITER_LEN];
         ripstop_host::fill(&mut writer);
         let mut catalog = Self {
@@ -48,6 +64,7 @@ impl Postgres {
             writer,
             batches: Mutex::new(0),
             has_steps: false,
+            state,
         };
         let mut patience = Patience::of(catalog.settings.patience);
         loop {
@@ -65,6 +82,8 @@ impl Postgres {
     async fn prepare(&self) -> Result<bool, Failure> {
         let lent = self.writers.lend().await?;
         schema::prepare(&lent, ripstop_host::unix_ms()).await?;
+        let number = lent.number("SELECT id FROM ripstop_turn").await?;
+        State::of_number(number)?.must_be(self.state)?;
         if lent.text("SHOW fsync").await.is_ok_and(|fsync| fsync.as_deref() == Some("off")) {
             tracing::warn!(
                 database = %self.url,
@@ -88,7 +107,7 @@ impl Postgres {
     }
 
     /// Gives a connection back after what was done over it, if it is of use still.
-    pub(crate) fn return_reader<T>(
+    pub(crate) fn give_back<T>(
         &self,
         lent: Lent<'_>,
         done: Result<T, Failure>,
@@ -100,6 +119,11 @@ impl Postgres {
             Err(Failure::Lasting(_)) => drop(lent),
         }
         done
+    }
+
+    /// A connection of nobody else's.
+    pub(crate) async fn connect(&self) -> Result<Connection, Failure> {
+        self.writers.connect().await
     }
 
     /// Gives up connections that are idle.

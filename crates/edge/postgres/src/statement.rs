@@ -6,7 +6,7 @@ use crate::table::Table;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Sql {
     /// Waits until no other commit is under way, and keeps all others waiting until the end of the
-    /// transaction.
+    /// transaction; answers with what the tables are ([`State`](crate::state::State)).
     Turn,
     /// Which batch of a writer was committed last: $1.
     Done,
@@ -51,7 +51,7 @@ impl Sql {
     /// As it is prepared.
     pub(crate) fn text(self) -> String {
         match self {
-            Self::Turn => "SELECT id FROM ripstop_turn WHERE id = 0 FOR UPDATE".into(),
+            Self::Turn => "SELECT id FROM ripstop_turn FOR UPDATE".into(),
             Self::Done => "SELECT batch FROM ripstop_done WHERE writer = $1".into(),
             Self::SetDone => "INSERT INTO ripstop_done (writer, batch, at_ms) VALUES ($1, $2, $3) \
                  ON CONFLICT (writer) DO UPDATE SET batch = excluded.batch, at_ms = excluded.at_ms"

@@ -23,8 +23,8 @@ const CACHE_BYTES: usize = 8 << 20;
 /// A copy that is whole, under a name of its own beside the one that it is to have.
 #[derive(Debug)]
 pub struct Copied {
-    path: PathBuf,
-    unfinished: PathBuf,
+    pub(super) path: PathBuf,
+    pub(super) unfinished: PathBuf,
     /// What was found in it.
     pub inspection: Inspection,
 }
@@ -132,13 +132,35 @@ fn finish(
     extracted: &Extracted,
     reading: &Reading,
 ) -> Result<Inspection, CatalogError> {
+    let inspection = inspected_as(path, extracted, reading)?;
+    as_of_before(path, &inspection)?;
+    Ok(inspection)
+}
+
+/// Inspects a file that nobody writes to; fails where a page of it is not what was written.
+pub(super) fn inspected(path: &Path, reading: &Reading) -> Result<Inspection, CatalogError> {
+    let failed = |error: io::Error| CatalogError::Unavailable(Box::new(error));
+    let extracted = File::open(path).and_then(|mut file| extracted(&mut file)).map_err(failed)?;
+    inspected_as(path, &extracted, reading)
+}
+
+fn inspected_as(
+    path: &Path,
+    extracted: &Extracted,
+    reading: &Reading,
+) -> Result<Inspection, CatalogError> {
     let failed = |error: io::Error| CatalogError::Unavailable(Box::new(error));
     let file = look_at(path).map_err(failed)?;
     let inspection =
         inspect(file, extracted, (reading, None), Depth::Records, || Ok(Audit::default()))?;
-    if let Some(damaged) = &inspection.damaged {
-        return Err(corrupt(damaged.clone()));
+    match inspection.damaged {
+        Some(damaged) => Err(corrupt(damaged)),
+        None => Ok(inspection),
     }
+}
+
+/// Has a copy vouch for no names: what was written since it was made is newer than it.
+pub(super) fn as_of_before(path: &Path, inspection: &Inspection) -> Result<(), CatalogError> {
     caught(|| {
         let mut builder = Database::builder();
         builder.set_cache_size(CACHE_BYTES).set_check_integrity_on_open(true);
@@ -156,8 +178,7 @@ fn finish(
         }
         txn.commit().map_err(unavailable)?;
         database.close().map_err(unavailable)
-    })?;
-    Ok(inspection)
+    })
 }
 
 /// Inspects the file of a catalog that is not in use, without changing it.

@@ -2,6 +2,7 @@
 
 mod answer;
 mod audit;
+mod carried;
 mod committer;
 mod convert;
 mod copy;
@@ -9,6 +10,7 @@ mod copy;
 mod disk;
 mod drive;
 mod failure;
+mod filled;
 mod health;
 mod inspect;
 mod kinds;
@@ -33,9 +35,11 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub use carried::EmbeddedRows;
 pub use copy::{Copied, copy, verify};
 #[cfg(any(test, feature = "disk"))]
 pub use disk::PowerCutDisk;
+pub use filled::FilledFile;
 pub use health::{Health, Trouble};
 pub use inspect::Inspection;
 pub use settings::{CatalogSettings, Durability};

@@ -21,6 +21,8 @@ pub(crate) struct Server {
     bin: PathBuf,
     pub(crate) port: u16,
     settings: Vec<String>,
+    /// Whether its processes are a group, so that all can be killed at once.
+    is_group: bool,
     child: Mutex<Option<Child>>,
 }
 
@@ -47,7 +49,7 @@ fn programs() -> Result<PathBuf, String> {
 }
 
 /// Whom the server runs as: it refuses to be root.
-fn user() -> Option<(u32, u32)> {
+pub(crate) fn user() -> Option<(u32, u32)> {
     if !rustix::process::geteuid().is_root() {
         return None;
     }
@@ -97,9 +99,59 @@ impl Server {
         }
         let port = free_port().map_err(|error| error.to_string())?;
         let settings = settings.iter().map(ToString::to_string).collect();
-        let server = Self { folder, bin, port, settings, child: Mutex::default() };
+        let (is_group, child) = (false, Mutex::default());
+        let server = Self { folder, bin, port, settings, is_group, child };
         server.run();
         Ok(server)
+    }
+
+    /// The same, whose processes can be killed at once.
+    pub(crate) fn start_group() -> Result<Self, String> {
+        let mut server = Self::start(&[])?;
+        server.kill();
+        server.is_group = true;
+        server.run();
+        Ok(server)
+    }
+
+    /// A standby of this one, which follows it from now on; at a port of its own, or at this.
+    pub(crate) fn standby(&self, port: Option<u16>) -> Result<Self, String> {
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        if let Some((user, group)) = user() {
+            chown(folder.path(), Some(user), Some(group)).map_err(|error| error.to_string())?;
+        }
+        // Beside the server's programs, or on PATH.
+        let beside = self.bin.join("pg_basebackup");
+        let copy = if beside.is_file() { beside } else { "pg_basebackup".into() };
+        let copied = command(&copy)
+            .args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", "ripstop", "--no-sync"])
+            .args(["--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "-D"])
+            .arg(folder.path().join("data"))
+            .stderr(Stdio::piped())
+            .output()
+            .map_err(|error| format!("pg_basebackup: {error}"))?;
+        if !copied.status.success() {
+            return Err(format!("pg_basebackup: {}", String::from_utf8_lossy(&copied.stderr)));
+        }
+        let port = match port {
+            Some(port) => port,
+            None => free_port().map_err(|error| error.to_string())?,
+        };
+        let (bin, settings) = (self.bin.clone(), self.settings.clone());
+        let child = Mutex::default();
+        let server = Self { folder, bin, port, settings, is_group: true, child };
+        server.run();
+        Ok(server)
+    }
+
+    /// Kills all its processes at once, so that nothing of it can say anything more.
+    pub(crate) fn kill_group(&self) {
+        assert!(self.is_group);
+        let child = self.child.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(mut child) = child else { return };
+        let group = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process_group(group, rustix::process::Signal::KILL).unwrap();
+        child.wait().unwrap();
     }
 
     pub(crate) fn data(&self) -> PathBuf {
@@ -121,6 +173,9 @@ impl Server {
         ];
         for setting in fixed.iter().copied().chain(self.settings.iter().map(String::as_str)) {
             postgres.args(["-c", setting]);
+        }
+        if self.is_group {
+            postgres.process_group(0);
         }
         let child = postgres.spawn().unwrap();
         *self.child.lock().unwrap_or_else(PoisonError::into_inner) = Some(child);
