@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import os
+import re
 import threading
 import time
 
@@ -59,12 +60,26 @@ def test_objects_are_served_from_a_catalog_in_a_database(gateways):
     for key, body in bodies.items():
         assert client.get_object(Bucket="photos", Key=key)["Body"].read() == body
     assert not (own.data / "catalog.redb").exists()
+    # A read asks once: for the bucket and the object together.
+    asked = own.metrics()
+    for key, body in bodies.items():
+        assert client.get_object(Bucket="photos", Key=key)["Body"].read() == body
+    times = {name: queries(own.metrics(), name) - queries(asked, name) for name in ("bucket_with", "current", "bucket")}
+    assert (times["bucket_with"], times["current"]) == (len(bodies), 0), times
+    # What is known of a bucket is read again now and then, whoever asks.
+    assert times["bucket"] <= 2, times
     code, report = own.check()
     assert (code, report["catalog"]["objects"], report["catalog"]["findings"]) == (0, len(bodies), [])
     own.stop()
     code, report = own.check()
     assert (code, report["catalog"]["objects"]) == (0, len(bodies))
     assert PASSWORD not in own.log.read_text()
+
+
+def queries(metrics, name):
+    """How often the catalog was asked for this."""
+    found = re.search(rf'^ripstop_catalog_operations_total{{operation="{name}",outcome="done"}} (\d+)$', metrics, re.M)
+    return int(found[1])
 
 
 def test_requests_wait_for_a_database_that_is_killed_and_comes_back(gateways, database):

@@ -18,6 +18,10 @@ const PLANTED: &str = "crates/drill/planted";
 /// Within how many drills each of them must be found.
 const SEEDS: &str = "500";
 
+/// Cargo's words for the program that plays, built to be quick.
+const PLAYED: [&str; 6] =
+    ["run", "--quiet", "--config", "crates/drill/played.toml", "-p", "ripstop-drill"];
+
 /// Which drills.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -34,7 +38,7 @@ pub(crate) fn drill(arguments: &Arguments) -> Result<()> {
     if let Some(word) = &arguments.planted {
         return planted(word);
     }
-    let mut words = vec!["run", "--quiet", "-p", "ripstop-drill", "--"];
+    let mut words = [&PLAYED[..], &["--"]].concat();
     words.extend(arguments.words.iter().map(String::as_str));
     run(cargo(&words)?, DRILLS_MAX)
 }
@@ -57,8 +61,7 @@ fn patches(word: &str) -> Result<Vec<PathBuf>> {
 
 fn planted(word: &str) -> Result<()> {
     let tree = target()?.join("planted").join("tree");
-    let prefix = format!("--prefix={}/", tree.display());
-    run(command("git", ["checkout-index", "--all", "--force", &prefix])?, BUILD_MAX)?;
+    copy_to(&tree)?;
     let mut missed = Vec::new();
     for patch in patches(word)? {
         let name = patch.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -77,6 +80,25 @@ fn planted(word: &str) -> Result<()> {
     Ok(())
 }
 
+/// Makes a copy of all that git knows of. What is as it was before is not touched, so that it is
+/// not built again.
+fn copy_to(tree: &Path) -> Result<()> {
+    let (from, mut listing) = (root()?, command("git", ["ls-files", "-z"])?);
+    let listed = listing.output().context("git ls-files")?;
+    ensure!(listed.status.success(), "git ls-files ended with {}", listed.status);
+    for name in String::from_utf8(listed.stdout)?.split_terminator('\0') {
+        let (from, to) = (from.join(name), tree.join(name));
+        // What git knows of and is not there is about to be removed.
+        let Ok(bytes) = fs::read(&from) else { continue };
+        if fs::read(&to).is_ok_and(|before| before == bytes) {
+            continue;
+        }
+        fs::create_dir_all(to.parent().context("a file is in a folder")?)?;
+        fs::write(&to, bytes).with_context(|| to.display().to_string())?;
+    }
+    Ok(())
+}
+
 /// Applies a patch to a copy of the tree.
 fn apply(tree: &Path, patch: &Path, how: &[&str]) -> Result<()> {
     let above = tree.parent().context("the copy is below the target folder")?;
@@ -88,15 +110,12 @@ fn apply(tree: &Path, patch: &Path, how: &[&str]) -> Result<()> {
 
 /// What the drill says of this tree; nothing if it finds nothing.
 fn find(tree: &Path) -> Result<Option<String>> {
-    let target = root()?.join("target/planted/target");
-    let within = |words: &[&str]| -> Result<_> {
-        let mut cargo = cargo(words)?;
-        cargo.current_dir(tree).env("CARGO_TARGET_DIR", &target);
-        Ok(cargo)
-    };
-    run(within(&["build", "--quiet", "-p", "ripstop-drill"])?, BUILD_MAX)?;
-    let words = ["run", "--quiet", "-p", "ripstop-drill", "--", "--seeds", SEEDS];
-    let ended = watch(within(&words)?, DRILLS_MAX)?;
+    let mut build = cargo(&PLAYED.map(|word| if word == "run" { "build" } else { word }))?;
+    // What the tree is built of besides is built already.
+    build.current_dir(tree).env("CARGO_TARGET_DIR", target()?);
+    run(build, BUILD_MAX)?;
+    let program = target()?.join("debug").join("ripstop-drill").canonicalize()?;
+    let ended = watch(command(program, ["--seeds", SEEDS, "--as-it-is"])?, DRILLS_MAX)?;
     if ended.status.success() {
         return Ok(None);
     }

@@ -5,20 +5,28 @@ use crate::{
     client::{Answer, DrillClient},
     history::{Came, History},
     life::Life,
+    taste::{Sizes, Taste},
     world::World,
 };
 use bytes::Bytes;
 use ripstop_delay::Dice;
 use std::{fmt::Display, sync::Arc};
 
-/// The bucket that keeps one object for each key, and the one that keeps versions.
-pub(crate) const BUCKETS: [&str; 2] = ["plain", "kept"];
-/// Which of them keeps versions.
+/// The bucket that keeps one object for each key, and those that keep versions.
+pub(crate) const BUCKETS: [&str; 3] = ["plain", KEEPS, LOCKS];
+/// A bucket that keeps versions.
 pub(crate) const KEEPS: &str = "kept";
+/// The one of which versions may be locked.
+pub(crate) const LOCKS: &str = "locked";
+/// The bucket that everybody may read, or not.
+pub(crate) const OPEN: &str = "open";
+/// The other class of storage, where there is one.
+pub(crate) const COLD: &str = "COLD";
 /// Keys of each bucket.
 pub(crate) const KEYS: [&str; 7] = ["a", "b", "b/c", "b/d", "e", "f", "g"];
-/// Stripes of the largest objects.
+/// Stripes of the largest objects; where most are large, of those.
 const STRIPES_MAX: u64 = 3;
+const LARGE_STRIPES_MAX: u64 = 7;
 /// Payload of a stripe.
 pub(crate) const STRIPE: u64 = 16 << 10;
 /// Objects below this are packed.
@@ -44,6 +52,9 @@ pub(crate) struct Actor {
     pub(crate) life: Arc<Life>,
     pub(crate) world: Arc<World>,
     pub(crate) number: u8,
+    pub(crate) taste: Arc<Taste>,
+    /// Whether there is nothing that excuses an answer which says that it did not work.
+    pub(crate) is_strict: bool,
 }
 
 /// A bucket and a key of it.
@@ -60,19 +71,25 @@ impl Actor {
 
     /// A key; the first ones more often.
     pub(crate) fn name(&mut self) -> Name {
-        let bucket = BUCKETS[self.below(2) as usize];
-        let most = self.below(KEYS.len() as u64) + 1;
+        let bucket = self.one_of(&BUCKETS);
+        let most = self.below(self.taste.keys) + 1;
         (bucket, KEYS[self.below(most) as usize])
+    }
+
+    pub(crate) fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len() as u64) as usize]
     }
 
     /// Bytes that no other object has, unless there are none.
     pub(crate) fn content(&mut self, most: u64) -> Bytes {
-        let len = match self.below(10) {
-            0 => 0,
-            1 => 1,
-            2..=6 => self.below(PACK_BELOW),
-            7 => STRIPE - 1 + self.below(3),
-            _ => self.below(STRIPES_MAX * STRIPE),
+        let (drawn, sizes) = (self.below(10), self.taste.sizes);
+        let len = match (drawn, sizes) {
+            (0, Sizes::All | Sizes::Small) => 0,
+            (1, Sizes::All | Sizes::Small) => 1,
+            (2..=6, Sizes::All) | (2.., Sizes::Small) => self.below(PACK_BELOW),
+            (7, Sizes::All) | (0..=2, Sizes::Large) => STRIPE - 1 + self.below(3),
+            (8.., Sizes::All) => self.below(STRIPES_MAX * STRIPE),
+            (3.., Sizes::Large) => self.below(LARGE_STRIPES_MAX * STRIPE),
         };
         self.content_of(len.min(most))
     }
@@ -92,6 +109,14 @@ impl Actor {
         let answer = self.client.send(ask).await;
         if self.life.is_over() {
             return Said::Unknown;
+        }
+        let is_failure = answer.as_ref().is_none_or(|answer| {
+            // Who is slow is told to come again while others wait.
+            answer.status >= 500 && answer.texts("Code") != ["SlowDown"]
+        });
+        if self.is_strict && is_failure {
+            let status = answer.as_ref().map(|answer| (answer.status, answer.text()));
+            self.complain(format!("{shown} was answered {status:?}"));
         }
         let Some(answer) = answer else {
             self.world.trace.note(format_args!("client {number} got nothing"));

@@ -1,8 +1,8 @@
 //! A rebuild finds what the catalog holds.
 
-use crate::{session::Stage, watch::NODE_PREFIX};
+use crate::{session::Stage, watch::NODE_PREFIX, world::World};
 use anyhow::{Context as _, Result, ensure};
-use ripstop_assembly::{note_keys, number_nodes, pool_id, reading_seals};
+use ripstop_assembly::{config::PoolConfig, note_keys, number_nodes, pool_id, reading_seals};
 use ripstop_block::Blocks;
 use ripstop_catalog::{
     Attributes, Audited as _, Catalog, CatalogSettings, Embedded, ListingRequest, Object, Place,
@@ -54,13 +54,9 @@ pub(crate) fn compare(stage: &Stage, is_lost: bool) -> Result<()> {
     Ok(())
 }
 
-async fn found(stage: &Stage) -> Result<Vec<u8>> {
-    let Stage { world, config, .. } = stage;
-    let disk = PowerCutDisk::new(Vec::new(), usize::MAX);
-    let again = Embedded::open_on(disk.clone(), CatalogSettings::default())?;
-    let pool = &config.pools[0];
-    let id = pool_id(&again, pool).await?;
-    let numbered = number_nodes(&again, pool, None, &Blocks::default()).await?;
+/// The nodes of a pool, each with what it holds in the world.
+async fn nodes_of(again: &Embedded, pool: &PoolConfig, world: &World) -> Result<Vec<SurveyedNode>> {
+    let numbered = number_nodes(again, pool, None, &Blocks::default()).await?;
     let mut nodes = Vec::new();
     for one in numbered {
         let node = MemoryNode::new(1 << 30);
@@ -71,8 +67,20 @@ async fn found(stage: &Stage) -> Result<Vec<u8>> {
         }
         nodes.push(SurveyedNode { id: one.id, name: one.name, node: Arc::new(node) });
     }
-    let (name, code, layout) = (pool.name.clone(), pool.code, pool.layout);
-    let pools = vec![SurveyedPool { id, name, code, layout, nodes }];
+    Ok(nodes)
+}
+
+async fn found(stage: &Stage) -> Result<Vec<u8>> {
+    let Stage { world, config, .. } = stage;
+    let disk = PowerCutDisk::new(Vec::new(), usize::MAX);
+    let again = Embedded::open_on(disk.clone(), CatalogSettings::default())?;
+    let mut pools = Vec::new();
+    for pool in &config.pools {
+        let id = pool_id(&again, pool).await?;
+        let nodes = nodes_of(&again, pool, world).await?;
+        let (name, code, layout) = (pool.name.clone(), pool.code, pool.layout);
+        pools.push(SurveyedPool { id, name, code, layout, nodes });
+    }
     let seals = reading_seals(config, false)?;
     let (progress, scratch) = (RebuildProgress::default(), config.data.join("scratch"));
     let report = rebuild(&again, pools, &scratch, &progress, &seals).await?;

@@ -30,6 +30,8 @@ pub(crate) struct Ask {
     pub(crate) body: Bytes,
     /// Whether the body's hash is signed too.
     pub(crate) signs_body: bool,
+    /// Whether nobody signs it.
+    pub(crate) is_unsigned: bool,
 }
 
 fn hmac(key: &[u8], text: &str) -> Vec<u8> {
@@ -47,7 +49,7 @@ impl Ask {
     pub(crate) fn new(method: &'static str, bucket: &str, key: &str) -> Self {
         let path = if key.is_empty() { format!("/{bucket}") } else { format!("/{bucket}/{key}") };
         let (query, headers, body) = Default::default();
-        Self { method, path, query, headers, body, signs_body: true }
+        Self { method, path, query, headers, body, signs_body: true, is_unsigned: false }
     }
 
     pub(crate) fn query(mut self, query: impl Into<String>) -> Self {
@@ -65,6 +67,11 @@ impl Ask {
         self
     }
 
+    /// As nobody in particular asks.
+    pub(crate) fn unsigned(self) -> Self {
+        Self { is_unsigned: true, ..self }
+    }
+
     /// A document, with the checksum that some operations demand.
     pub(crate) fn document(self, document: String) -> Self {
         let sum = STANDARD.encode(md5(document.as_bytes()));
@@ -73,6 +80,10 @@ impl Ask {
 
     /// What is sent, signed now.
     pub(crate) fn sign(mut self) -> Request<Full<Bytes>> {
+        if self.is_unsigned {
+            self.headers.push(("host", HOST.to_owned()));
+            return self.request();
+        }
         let now = ripstop_host::wall().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = OffsetDateTime::from_unix_timestamp(now.as_secs().cast_signed());
         let format = format_description!("[year][month][day]T[hour][minute][second]Z");
@@ -92,7 +103,7 @@ impl Ask {
         let names = names.join(";");
         let lines: String =
             self.headers.iter().flat_map(|(name, value)| [name, ":", value, "\n"]).collect();
-        let Self { method, path, query, body, headers, .. } = self;
+        let Self { method, path, query, .. } = &self;
         let canonical = format!("{method}\n{path}\n{query}\n{lines}\n{names}\n{payload}");
         let scope = format!("{date}/us-east-1/s3/aws4_request");
         let digest = hex::encode(Sha256::digest(canonical.as_bytes()));
@@ -106,6 +117,13 @@ impl Ask {
             "AWS4-HMAC-SHA256 Credential={ACCESS_KEY}/{scope}, SignedHeaders={names}, \
              Signature={signature}"
         );
+        self.headers.push(("authorization", authorization));
+        self.request()
+    }
+
+    /// What is sent, as it is.
+    fn request(self) -> Request<Full<Bytes>> {
+        let Self { method, path, query, body, headers, .. } = self;
         let target = if query.is_empty() { path } else { format!("{path}?{query}") };
         let len = body.len();
         let mut request = Request::builder().method(method).uri(target);
@@ -115,7 +133,6 @@ impl Ask {
         if matches!(method, "PUT" | "POST") {
             request = request.header("content-length", len);
         }
-        let request = request.header("authorization", authorization).body(Full::new(body));
-        request.expect("its parts are all letters of ours")
+        request.body(Full::new(body)).expect("its parts are all letters of ours")
     }
 }

@@ -1,5 +1,6 @@
 //! What clients asked for, and what came of it.
 
+use crate::lock::Locks;
 use bytes::Bytes;
 use serde::Serialize;
 use std::{
@@ -21,6 +22,11 @@ pub(crate) enum Deed {
     },
     Tag {
         tag: String,
+    },
+    /// What a rule of the bucket does to this version: none is asked for it.
+    Expire {
+        etag: Option<String>,
+        version: Option<String>,
     },
     /// What the key stands for.
     See,
@@ -70,7 +76,10 @@ pub(crate) struct Call {
 
 /// Everything that was asked for in a drill.
 #[derive(Debug, Default)]
-pub(crate) struct History(Mutex<State>);
+pub(crate) struct History {
+    state: Mutex<State>,
+    locks: Mutex<Locks>,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -86,7 +95,12 @@ struct State {
 
 impl History {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What keeps versions.
+    pub(crate) fn locks(&self) -> MutexGuard<'_, Locks> {
+        self.locks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The moment now, which no other has.
@@ -157,9 +171,11 @@ impl History {
     pub(crate) fn calls(&self) -> Vec<Call> {
         let looks = |deed: &Deed| match deed {
             Deed::See | Deed::SeeTag | Deed::SeeVersion { .. } => true,
-            Deed::Put { .. } | Deed::Delete | Deed::DeleteVersion { .. } | Deed::Tag { .. } => {
-                false
-            }
+            Deed::Put { .. }
+            | Deed::Delete
+            | Deed::DeleteVersion { .. }
+            | Deed::Tag { .. }
+            | Deed::Expire { .. } => false,
         };
         let told = |call: &&Call| call.came != Came::Unknown || !looks(&call.deed);
         self.state().calls.values().filter(told).cloned().collect()

@@ -6,6 +6,7 @@ use ripstop_drill::{Kill, Less, Plan, Played, Wanted, play, shrink};
 use std::{fs, path::PathBuf, process::ExitCode, time::Duration};
 
 /// Plays a whole gateway from a seed: clients, faults, kills, and what must hold.
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Parser, Debug)]
 #[command(name = "cargo xtask drill")]
 struct Arguments {
@@ -24,6 +25,12 @@ struct Arguments {
     /// Play no more drills after this long: `30s`, `5m`, `2h`.
     #[arg(long, value_parser = duration)]
     time: Option<Duration>,
+    /// Do not make a drill that fails small.
+    #[arg(long)]
+    as_it_is: bool,
+    /// Say of each of several drills what its trace sums up to: what two processes say is the same.
+    #[arg(long, conflicts_with = "seed")]
+    hashes: bool,
     /// Kill one scripted history at every step of a task, and every operation of a disk or a node.
     #[arg(long, conflicts_with = "seed")]
     every: bool,
@@ -126,8 +133,14 @@ fn many(less: &Less, arguments: &Arguments) -> Result<()> {
         let drill = play(&plan.clone().less(less), Wanted::default());
         played += 1;
         requests += drill.requests;
+        if arguments.hashes {
+            say(&format!("seed {seed}: trace {:016x}", drill.hash));
+        }
         if let Some(failure) = drill.failure {
             say(&format!("seed {seed} fails: {failure}"));
+            if arguments.as_it_is {
+                bail!("after {played} drills");
+            }
             let less = shrink(&plan, less.clone());
             bail!("play it again, as small as it was made: cargo xtask drill --seed {seed}{less}");
         }

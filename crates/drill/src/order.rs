@@ -61,6 +61,15 @@ fn apply(state: &Versions, deed: &Deed, came: &Came, keeps: bool) -> Option<Vers
         (Deed::DeleteVersion { version }, Came::Done { .. } | Came::Unknown) => {
             next.retain(|one| one.id.as_ref() != Some(version));
         }
+        // What a key stands for goes where there are no versions; elsewhere what it does not.
+        (Deed::Expire { etag, version }, Came::Unknown) => {
+            let is_it = |one: &Version| one.etag == *etag && (!keeps || one.id == *version);
+            let at = next.iter().position(is_it)?;
+            if keeps && at + 1 == next.len() {
+                return None;
+            }
+            next.remove(at);
+        }
         (Deed::Tag { tag }, Came::Done { .. } | Came::Unknown) => {
             let last = next.last_mut().filter(|last| last.etag.is_some())?;
             last.tag = Some(tag.clone());
@@ -235,5 +244,27 @@ mod tests {
             call(Deed::See, found("a"), 11, 12),
         ];
         check(&kept, true).expect("the marker is gone");
+    }
+
+    #[test]
+    fn a_rule_takes_what_is_old_and_nothing_else() {
+        let expire = |etag: Option<&str>, version: Option<&str>| Deed::Expire {
+            etag: etag.map(str::to_owned),
+            version: version.map(str::to_owned),
+        };
+        let gone = [
+            call(put("a"), DONE, 1, 2),
+            call(Deed::See, Came::Missing, 3, 4),
+            call(expire(Some("a"), None), Came::Unknown, 1, 0),
+        ];
+        check(&gone, false).expect("it was due");
+        check(&gone[..2], false).expect_err("there was no rule");
+        let version = |id: &str| Came::Done { version: Some(id.into()) };
+        let kept = [
+            call(put("a"), version("1"), 1, 2),
+            call(Deed::See, Came::Missing, 3, 4),
+            call(expire(Some("a"), Some("1")), Came::Unknown, 1, 0),
+        ];
+        check(&kept, true).expect_err("it is what the key stands for");
     }
 }

@@ -1,7 +1,8 @@
 //! What a drill is to be, drawn from its seed; and the same with parts of it left out.
 
+use crate::taste::Taste;
 use ripstop_delay::Dice;
-use std::{collections::BTreeSet, fmt};
+use std::{collections::BTreeSet, fmt, time::Duration};
 
 /// Sessions of one drill, at most: gateways that follow one another.
 const SESSIONS_MAX: u64 = 3;
@@ -11,8 +12,14 @@ const CLIENTS_MAX: u64 = 4;
 const OPERATIONS_MAX: u64 = 24;
 /// Faults of one session, at most.
 const FAULTS_MAX: u64 = 8;
-/// Within how many milliseconds of a session what happens once happens.
-const SPAN_MS: u64 = 4000;
+/// Within how many milliseconds of a session what happens once happens: one of these.
+const SPANS_MS: [u64; 3] = [200, 1000, 4000];
+/// Kinds of faults.
+const FAULT_KINDS: u64 = 24;
+/// Nodes of the other class of storage, where there is one.
+const COLD_NODES: usize = 5;
+/// Garbage that is kept for less may go while somebody reads it.
+const GRACE_MIN: Duration = Duration::from_secs(2);
 
 /// What harms, or is done, during a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,7 +42,8 @@ pub enum Fault {
     Full(usize),
     /// A node is away from this millisecond on, for this many.
     Down(usize, u64, u64),
-    /// The session's victim loses everything at this millisecond.
+    /// The session's victim loses everything at this millisecond; if that is the first, before
+    /// there is a gateway.
     Wipe(u64),
     /// Of a thousand fragments that the victim stores this many rot.
     Rot(u32),
@@ -97,12 +105,20 @@ pub struct Session {
 pub struct Plan {
     /// What it is drawn from, and all luck in it.
     pub seed: u64,
-    /// How many nodes there are.
+    /// How many nodes the first pool has.
     pub nodes: usize,
-    /// The code (n,k) of the pool.
+    /// How many the other has: none if there is none.
+    pub cold_nodes: usize,
+    /// The code (n,k) of the first pool.
     pub code: (usize, usize),
-    /// Further lines of the pool's configuration.
+    /// Further lines of its configuration.
     pub pool: Vec<String>,
+    /// Further lines of the store's.
+    pub store: Vec<String>,
+    /// How long garbage is kept.
+    pub grace: Duration,
+    /// What clients ask for.
+    pub taste: Taste,
     /// The lives.
     pub sessions: Vec<Session>,
 }
@@ -160,17 +176,41 @@ impl Plan {
         if batching == "fixed" {
             pool.push("batch_interval = \"20ms\"".into());
         }
+        let taste = Taste::draw(&mut dice);
+        let cold_nodes = if taste.cold > 0 { COLD_NODES } else { 0 };
+        let grace = Duration::from_millis(of(&mut dice, &[300, 2000, 2000]));
+        let mut store = Vec::new();
+        if dice.below(2) == 0 {
+            // What is dead of packs stays, and what it tells.
+            store.push("clean_rate_max = 0".into());
+        }
+        let kinds = Fault::kinds(&mut dice);
         let count = 1 + dice.below(SESSIONS_MAX);
         let mut number = 0;
         let mut sessions: Vec<Session> = Vec::new();
         for at in 0..count {
             // Whoever was harmed stays the one until all is made good.
             let before = sessions.last().filter(|last| last.end.kill.is_some());
-            let victim = before.map_or(dice.below(nodes as u64) as usize, |last| last.victim);
+            let all = nodes + cold_nodes;
+            let victim = before.map_or(dice.below(all as u64) as usize, |last| last.victim);
             let is_last = at + 1 == count;
-            sessions.push(Session::draw(&mut dice, nodes, victim, is_last, &mut number));
+            let mut harm = Harm { kinds: &kinds, nodes: all, number: &mut number };
+            sessions.push(Session::draw(&mut dice, &mut harm, victim, is_last));
         }
-        Self { seed, nodes, code, pool, sessions }
+        Self { seed, nodes, cold_nodes, code, pool, store, grace, taste, sessions }
+    }
+
+    /// How many nodes there are.
+    pub fn all_nodes(&self) -> usize {
+        self.nodes + self.cold_nodes
+    }
+
+    /// Whether, when this session comes to rest, something may be missing or told wrongly that only
+    /// a check makes good: a victim lost it, or a gateway was killed before it could.
+    pub(crate) fn may_need_a_check(&self, at: usize) -> bool {
+        let ended = self.sessions[..at].iter().rev();
+        let was_killed = ended.take_while(|session| session.end.kill.is_some()).count() > 0;
+        was_killed || self.sessions[at].faults.iter().any(|(_, fault)| fault.is_of_victim())
     }
 
     /// The same without parts of it.
@@ -197,15 +237,32 @@ impl Plan {
     }
 }
 
+/// What harm there is in a drill.
+struct Harm<'a> {
+    /// The kinds of faults.
+    kinds: &'a [u64],
+    nodes: usize,
+    /// How many faults there are already.
+    number: &'a mut u64,
+}
+
 impl Session {
-    fn draw(dice: &mut Dice, nodes: usize, victim: usize, is_last: bool, number: &mut u64) -> Self {
+    /// Whether nothing excuses that a request is answered by a failure.
+    pub(crate) fn is_calm(&self, grace: Duration) -> bool {
+        let harmless =
+            |fault: &Fault| matches!(fault, Fault::Check(_) | Fault::Move(..) | Fault::Lags(_));
+        grace >= GRACE_MIN && self.faults.iter().all(|(_, fault)| harmless(fault))
+    }
+
+    fn draw(dice: &mut Dice, harm: &mut Harm<'_>, victim: usize, is_last: bool) -> Self {
         let clients = 1 + dice.below(CLIENTS_MAX);
         let clients = (0..clients).map(|_| 4 + dice.below(OPERATIONS_MAX - 3)).collect();
         // Some sessions are calm, so that what happens to others shows.
         let faults = if dice.below(5) == 0 { 0 } else { dice.below(FAULTS_MAX + 1) };
         let faults = (0..faults).map(|_| {
-            *number += 1;
-            (*number, Fault::draw(dice, nodes))
+            *harm.number += 1;
+            let kind = of(dice, harm.kinds);
+            (*harm.number, Fault::draw(dice, harm.nodes, kind))
         });
         let faults = faults.collect();
         let end = End::draw(dice, is_last);
@@ -227,11 +284,25 @@ impl End {
 }
 
 impl Fault {
-    fn draw(dice: &mut Dice, nodes: usize) -> Self {
+    /// Whether it loses or spoils what is stored.
+    fn is_of_victim(&self) -> bool {
+        matches!(self, Self::Wipe(_) | Self::Rot(_) | Self::Truncation(_) | Self::Lies(_))
+    }
+
+    /// The kinds of faults of one drill: all of them, or a few, which come the more often.
+    fn kinds(dice: &mut Dice) -> Vec<u64> {
+        match dice.below(4) {
+            0 => (0..FAULT_KINDS).collect(),
+            few => (0..=few).map(|_| dice.below(FAULT_KINDS)).collect(),
+        }
+    }
+
+    fn draw(dice: &mut Dice, nodes: usize, kind: u64) -> Self {
         let node = dice.below(nodes as u64) as usize;
-        let at = dice.below(SPAN_MS);
+        let span = of(dice, &SPANS_MS);
+        let at = dice.below(span);
         let few = 1 + dice.below(60) as u32;
-        match dice.below(24) {
+        match kind {
             0 => Self::Slow(node, of(dice, &[10, 100, 1000])),
             1 => Self::Errors(node, few * 5),
             2 => Self::LostAnswers(node, few * 3),
@@ -240,8 +311,8 @@ impl Fault {
             5 => Self::Swaps(node, few),
             6 => Self::LateListing(node),
             7 => Self::Full(node),
-            8 | 9 => Self::Down(node, at, 1 + dice.below(SPAN_MS)),
-            10 | 11 => Self::Wipe(at),
+            8 | 9 => Self::Down(node, at, 1 + dice.below(span)),
+            10 | 11 => Self::Wipe(if dice.below(3) == 0 { 0 } else { at }),
             12 => Self::Rot(few * 5),
             13 => Self::Truncation(few * 5),
             14 => Self::Lies(few * 5),

@@ -2,6 +2,8 @@
 
 use crate::{
     actor::{Actor, BUCKETS, KEYS},
+    classes,
+    plan::Plan,
     world::World,
 };
 use ripstop_assembly::Assembly;
@@ -11,10 +13,11 @@ use ripstop_model::{FragmentId, StripeId};
 use std::{collections::BTreeSet, time::Duration};
 use tokio::time::sleep;
 
-/// How long garbage is kept in a drill.
-pub(crate) const GRACE: Duration = Duration::from_secs(2);
 /// How often what is left is swept and mended before it is a fault.
-const ROUNDS_MAX: usize = 8;
+const ROUNDS_MAX: usize = 12;
+/// How long a round is, at least: all together are longer than the longest stall, for who waits for
+/// a node to delete something keeps others from it.
+const ROUND_MIN: Duration = Duration::from_secs(2);
 /// How long what was answered may go on, and hold memory.
 const SETTLES: Duration = Duration::from_mins(2);
 /// More stripes than a drill has.
@@ -23,6 +26,7 @@ const ALL: usize = 100_000;
 /// Has everything made good, and complains of what is not.
 pub(crate) async fn comes_to_rest(
     world: &World,
+    (plan, at): (&Plan, usize),
     assembly: &Assembly,
     mut actor: Actor,
 ) -> Result<(), String> {
@@ -30,16 +34,17 @@ pub(crate) async fn comes_to_rest(
     if !assembly.memory.is_free() {
         return Err(format!("memory is held: {} bytes are free", assembly.memory.free()));
     }
+    let repair = plan.may_need_a_check(at);
     let mut left = String::new();
     for _ in 0..ROUNDS_MAX {
         let keeper = &assembly.keeper;
         keeper.mend_waiting().await;
-        let checked = keeper.check(CheckOptions { repair: true }, |_| {}).await;
+        let checked = keeper.check(CheckOptions { repair }, |_| {}).await;
         let checked = checked.map_err(|error| format!("a check fails: {error}"))?;
         if checked.lost > 0 {
             return Err(format!("stripes are lost: {checked:?}"));
         }
-        sleep(GRACE + Duration::from_millis(50)).await;
+        sleep(plan.grace.max(ROUND_MIN) + Duration::from_millis(50)).await;
         let swept = keeper.sweep_garbage().await.map(drop);
         let swept = swept.and(keeper.sweep_unclaimed().await.map(drop));
         left = match swept {
@@ -56,6 +61,8 @@ pub(crate) async fn comes_to_rest(
     if !left.is_empty() {
         return Err(left);
     }
+    actor.locks_hold().await;
+    actor.aged_are_gone().await;
     for bucket in BUCKETS {
         for key in KEYS {
             actor.get((bucket, key)).await;
@@ -77,6 +84,9 @@ async fn is_at_rest(world: &World, assembly: &Assembly) -> Result<(), String> {
     if !audit.is_clean() {
         return Err(format!("the audit finds {:?}", audit.findings));
     }
+    if let Some(elsewhere) = classes::elsewhere(assembly, &**catalog).await.map_err(failed)? {
+        return Err(elsewhere);
+    }
     let garbage = catalog.garbage(u64::MAX, StripeId(0), ALL).await.map_err(failed)?;
     if !garbage.is_empty() {
         return Err(format!("garbage stays: {garbage:?}"));
@@ -85,9 +95,14 @@ async fn is_at_rest(world: &World, assembly: &Assembly) -> Result<(), String> {
     if !leftovers.is_empty() {
         return Err(format!("leftovers stay: {leftovers:?}"));
     }
-    let numbers: Vec<u16> = assembly.pools[0].1.nodes().map(|(id, _)| id.0).collect();
+    let nodes = assembly.pools.iter().flat_map(|(_, pool)| pool.nodes());
+    let numbers: Vec<u16> = nodes.map(|(id, _)| id.0).collect();
     let mut wanted = BTreeSet::new();
     for (stripe, held) in catalog.stripes_after(StripeId(0), ALL).await.map_err(failed)? {
+        let places: BTreeSet<_> = held.nodes.iter().flatten().collect();
+        if places.len() < held.nodes.iter().flatten().count() {
+            return Err(format!("stripe {stripe} has two fragments at one node: {held:?}"));
+        }
         for (index, node) in (0..).zip(&held.nodes) {
             let node = node.and_then(|node| numbers.iter().position(|number| *number == node));
             let Some(node) = node else {

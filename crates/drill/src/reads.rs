@@ -1,7 +1,7 @@
 //! What a client reads, and that it is what was stored.
 
 use crate::{
-    actor::{Actor, KEEPS, KEYS, Name, STRIPE, Said, encoded},
+    actor::{Actor, KEEPS, KEYS, LOCKS, Name, STRIPE, Said, encoded},
     ask::Ask,
     client::{Answer, texts},
     history::{Came, Deed},
@@ -132,11 +132,12 @@ impl Actor {
 
     pub(crate) async fn see_version(&mut self) {
         let pick = self.dice().next_u64();
-        let Some((key, version)) = self.history.version(KEEPS, pick) else { return };
+        let bucket = self.one_of(&[KEEPS, LOCKS]);
+        let Some((key, version)) = self.history.version(bucket, pick) else { return };
         let query = format!("versionId={}", encoded(&version));
         let deed = Deed::SeeVersion { version };
-        let call = self.history.begin(self.number, KEEPS, &key, deed);
-        match self.ask(Ask::new("GET", KEEPS, &key).query(query)).await {
+        let call = self.history.begin(self.number, bucket, &key, deed);
+        match self.ask(Ask::new("GET", bucket, &key).query(query)).await {
             Said::Yes(answer) => {
                 let came = self.found(&answer, None);
                 self.history.end(call, came);

@@ -1,8 +1,8 @@
 //! A drill from its beginning to its verdict.
 
 use crate::{
-    actor::KEEPS,
-    again,
+    actor::{KEEPS, LOCKS},
+    again, age,
     history::{Call, History},
     order, panics,
     plan::{End, Kill, Plan},
@@ -51,7 +51,7 @@ pub fn play(plan: &Plan, wanted: Wanted) -> Played {
     failures.extend(came.err());
     failures.extend(history.complaints());
     if failures.is_empty() {
-        failures.extend(disorder(&history.calls()));
+        failures.extend(disorder(&history.calls(), plan.taste.day_ms > 0));
     }
     let (hash, steps) = world.trace.sum();
     Played {
@@ -94,13 +94,14 @@ fn sessions(
 }
 
 /// What of what clients were told no order explains.
-fn disorder(calls: &[Call]) -> Option<String> {
+fn disorder(calls: &[Call], is_aging: bool) -> Option<String> {
     let mut by_key = BTreeMap::<(&str, &str), Vec<Call>>::new();
     for call in calls {
         by_key.entry((call.bucket, &call.key)).or_default().push(call.clone());
     }
     let mut found = by_key.into_iter().filter_map(|((bucket, key), calls)| {
-        let error = order::check(&calls, bucket == KEEPS).err()?;
+        let calls = if is_aging { age::with_expiry(bucket, key, calls) } else { calls };
+        let error = order::check(&calls, [KEEPS, LOCKS].contains(&bucket)).err()?;
         Some(format!("{bucket}/{key}: {error}"))
     });
     found.next()

@@ -1,14 +1,17 @@
 //! One gateway's life: what serves is the gateway's own assembly, over the world of the drill.
 
 use crate::{
-    actor::{Actor, BUCKETS, KEEPS, PACK_BELOW, PART, STRIPE, Said},
+    actor::{Actor, BUCKETS, COLD, KEEPS, LOCKS, OPEN, PACK_BELOW, PART, STRIPE, Said},
+    age,
     ask::{ACCESS_KEY, Ask, SECRET},
     client::{DrillClient, Weather},
     disk::WatchedDisk,
     history::History,
     life::Life,
     plan::{Fault, Kill, Plan, Session},
-    quiet::{self, GRACE},
+    public::WELCOME,
+    quiet,
+    taste::Taste,
     watch::{NODE_PREFIX, Watcher},
     world::World,
 };
@@ -19,7 +22,7 @@ use ripstop_gateway::{Placement, PlacementGroup, ReadSelection};
 use ripstop_host::{Host, carried, rehearse};
 use ripstop_keeper::CheckOptions;
 use ripstop_listen::{Handed, Listener, Pressure};
-use ripstop_s3::{Credentials, FrontSettings, serve};
+use ripstop_s3::{Credentials, EncryptionSettings, FrontSettings, serve};
 use std::{
     path::Path,
     sync::Arc,
@@ -36,6 +39,9 @@ const CONNECTIONS_WAITING: usize = 8;
 const TRIES_MAX: usize = 20;
 /// How long a gateway that stops is given to close its catalog.
 const CLOSING: Duration = Duration::from_secs(3);
+/// The pool that is another class of storage, and its code.
+const COLD_POOL: &str = "cold";
+const COLD_CODE: (usize, usize) = (4, 2);
 /// Streams of dice: of hosts, of clients.
 const HOSTS: u64 = 100;
 const CLIENTS: u64 = 10_000;
@@ -51,30 +57,47 @@ pub(crate) struct Stage {
 
 /// The configuration of a drill's gateways.
 pub(crate) fn config(plan: &Plan, folder: &Path) -> anyhow::Result<Config> {
-    let (n, k) = plan.code;
-    let grace = GRACE.as_millis();
+    let grace = plan.grace.as_millis();
     let mut text = format!(
         "[gateway]\ndata = \"{}\"\nmetrics = false\n\
-         [store]\nstripe_max = \"{} KiB\"\nmemory_max = \"8 MiB\"\ncatalog_cache = \"1 MiB\"\n\
+         [store]\n{}stripe_max = \"{} KiB\"\nmemory_max = \"8 MiB\"\ncatalog_cache = \"1 MiB\"\n\
          memory_wait = \"2s\"\ngrace = \"{grace}ms\"\nsweep_every = \"400ms\"\n\
-         list_every = \"1300ms\"\nclean_every = \"700ms\"\nuploads_expire_after = \"0s\"\n\
-         [[pool]]\nname = \"main\"\ncode = [{n}, {k}]\npack_below = \"{} KiB\"\n\
-         answer_extra = 1\nanswer_extra_min = 1\ntask_timeout = \"4s\"\n\
-         request_timeout = \"9s\"\nlate_after = \"200ms\"\nprobe_every = \"200ms\"\n",
+         list_every = \"1300ms\"\nclean_every = \"700ms\"\nuploads_expire_after = \"0s\"\n",
         folder.display(),
+        lines(&plan.store),
         STRIPE >> 10,
-        PACK_BELOW >> 10
     );
-    for line in &plan.pool {
-        text += line;
-        text.push('\n');
+    if plan.taste.day_ms > 0 {
+        let day_ms = plan.taste.day_ms;
+        let rules = format!("lifecycle_every = \"250ms\"\nlifecycle_day = \"{day_ms}ms\"\n");
+        text = text.replacen("[store]\n", &format!("[store]\n{rules}"), 1);
     }
-    for node in 0..plan.nodes {
-        let name = format!("{NODE_PREFIX}{node}");
-        text.extend(["[[node]]\nname = \"", &name, "\"\nkind = \"memory\"\n"]);
-        text.push_str("bytes_max = \"1 GiB\"\nlanes = 4\n");
+    text += &pool_lines("main", plan.code, &plan.pool);
+    if plan.cold_nodes > 0 {
+        text += &pool_lines(COLD_POOL, COLD_CODE, &[format!("storage_class = \"{COLD}\"")]);
+    }
+    for node in 0..plan.all_nodes() {
+        let pool = if node < plan.nodes { "main" } else { COLD_POOL };
+        text += &format!(
+            "[[node]]\nname = \"{NODE_PREFIX}{node}\"\npool = \"{pool}\"\nkind = \"memory\"\n\
+             bytes_max = \"1 GiB\"\nlanes = 4\n"
+        );
     }
     ripstop_assembly::config::parse(&text, [])
+}
+
+fn lines(all: &[String]) -> String {
+    all.iter().flat_map(|line| [line.as_str(), "\n"]).collect()
+}
+
+fn pool_lines(name: &str, (n, k): (usize, usize), more: &[String]) -> String {
+    format!(
+        "[[pool]]\nname = \"{name}\"\ncode = [{n}, {k}]\npack_below = \"{} KiB\"\n\
+         answer_extra = 1\nanswer_extra_min = 1\ntask_timeout = \"4s\"\n\
+         request_timeout = \"9s\"\nlate_after = \"200ms\"\nprobe_every = \"200ms\"\n{}",
+        PACK_BELOW >> 10,
+        lines(more)
+    )
 }
 
 /// What is left of a session.
@@ -102,7 +125,14 @@ pub(crate) fn play(stage: &Stage, at: usize, session: &Session) -> Left {
     let disk = PowerCutDisk::new(world.disk(), cut_at);
     let mut dice = Dice::numbered(stage.plan.seed, HOSTS + at as u64);
     let seed = dice.next_u64();
-    let gateway = Gateway { stage: stage.clone(), session: session.clone(), life: life.clone() };
+    let taste = Arc::new(stage.plan.taste.clone());
+    let (stage_of, session_of) = (stage.clone(), session.clone());
+    let gateway = Gateway { stage: stage_of, session: session_of, life: life.clone(), taste };
+    // Whoever was away is back, and behaves.
+    world.heal();
+    if session.faults.iter().any(|(_, fault)| *fault == Fault::Wipe(0)) {
+        world.held(session.victim).wipe();
+    }
     let (came, steps) = rehearse(async {
         world.trace.begin();
         world.trace.note(format_args!("session {at}"));
@@ -153,6 +183,7 @@ pub(crate) struct Gateway {
     pub(crate) stage: Stage,
     pub(crate) session: Session,
     pub(crate) life: Arc<Life>,
+    pub(crate) taste: Arc<Taste>,
 }
 
 impl Gateway {
@@ -161,6 +192,7 @@ impl Gateway {
         let Stage { world, config, .. } = &self.stage;
         let watcher = Watcher { world: world.clone(), life: self.life.clone() };
         let watched = WatchedDisk { disk, world: world.clone(), life: self.life.clone() };
+        world.begin_steady(host.wall());
         let opened = Embedded::open_on(watched, settings());
         self.life.go_on().await;
         let catalog = opened.map_err(|error| format!("the catalog does not open: {error}"))?;
@@ -190,8 +222,8 @@ impl Gateway {
         happening.shutdown().await;
         world.heal();
         host.set_wall(self.latest_wall(&host));
-        let actor = self.actor(&port, at, u8::MAX);
-        quiet::comes_to_rest(world, &assembly, actor).await?;
+        let actor = Actor { is_strict: true, ..self.actor(&port, at, u8::MAX) };
+        quiet::comes_to_rest(world, (&self.stage.plan, at), &assembly, actor).await?;
         shutdown.cancel();
         drop((assembly, port));
         sleep(CLOSING).await;
@@ -203,7 +235,7 @@ impl Gateway {
         let jump =
             |fault: Fault| if let Fault::Wall(_, by) = fault { by.unsigned_abs() } else { 0 };
         let jumps = self.stage.plan.faults().map(|(_, fault)| jump(fault));
-        host.wall() + Duration::from_secs(jumps.sum()) + GRACE
+        host.wall() + Duration::from_secs(jumps.sum()) + self.stage.plan.grace
     }
 
     fn actor(&self, port: &mpsc::Sender<Handed>, at: usize, number: u8) -> Actor {
@@ -226,6 +258,8 @@ impl Gateway {
             life: self.life.clone(),
             world: world.clone(),
             number,
+            taste: self.taste.clone(),
+            is_strict: number != u8::MAX && self.session.is_calm(plan.grace),
         }
     }
 
@@ -234,7 +268,19 @@ impl Gateway {
         let versioning =
             "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>";
         let keeps = Ask::new("PUT", KEEPS, "").query("versioning=").document(versioning.into());
-        let asks = BUCKETS.map(|bucket| Ask::new("PUT", bucket, "")).into_iter().chain([keeps]);
+        let make = |bucket| {
+            let ask = Ask::new("PUT", bucket, "");
+            let locks = "x-amz-bucket-object-lock-enabled";
+            if bucket == LOCKS { ask.header(locks, "true") } else { ask }
+        };
+        let welcome = Ask::new("PUT", OPEN, WELCOME).body(WELCOME);
+        let asks = BUCKETS.into_iter().chain([OPEN]).map(make).chain([keeps, welcome]);
+        let rules =
+            if self.taste.day_ms > 0 { age::rules(self.taste.cold > 0) } else { Vec::new() };
+        let rules = rules
+            .into_iter()
+            .map(|(bucket, rules)| Ask::new("PUT", bucket, "").query("lifecycle=").document(rules));
+        let asks = asks.chain(rules);
         for ask in asks {
             let mut tries = 0;
             loop {
@@ -337,6 +383,11 @@ fn open_port(assembly: &Assembly, watcher: Watcher) -> (mpsc::Sender<Handed>, Ca
         read_pressure: Pressure::new(move || reads.read_pressure()),
         hash_aside_above: 8 << 10,
         drain_timeout: Duration::from_secs(1),
+        encryption: EncryptionSettings {
+            keys: assembly.object_keys.clone(),
+            ..EncryptionSettings::default()
+        },
+        storage_classes: assembly.store.storage_classes().map(str::to_owned).collect(),
         ..FrontSettings::default()
     };
     let shutdown = CancellationToken::new();

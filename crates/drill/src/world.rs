@@ -8,7 +8,7 @@ use crate::{
 };
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 /// Where the wall clock begins: far from now, so that a look at another clock shows.
@@ -23,6 +23,8 @@ pub(crate) struct World {
     down: Mutex<Vec<bool>>,
     disk: Mutex<Vec<u8>>,
     wall: Mutex<SystemTime>,
+    /// What the wall clock showed as the session began, and when that was.
+    steady: Mutex<Option<(SystemTime, Instant)>>,
 }
 
 fn lock<T>(part: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -31,14 +33,16 @@ fn lock<T>(part: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl World {
     pub(crate) fn new(plan: &Plan, trace: Trace) -> Self {
-        let held = (0..plan.nodes).map(|node| Mutex::new(Held::new(plan.seed, node)));
+        let count = plan.all_nodes();
+        let held = (0..count).map(|node| Mutex::new(Held::new(plan.seed, node)));
         Self {
             trace,
             nodes: held.collect(),
-            manners: Mutex::new(vec![Manner::default(); plan.nodes]),
-            down: Mutex::new(vec![false; plan.nodes]),
+            manners: Mutex::new(vec![Manner::default(); count]),
+            down: Mutex::new(vec![false; count]),
             disk: Mutex::new(Vec::new()),
             wall: Mutex::new(UNIX_EPOCH + WALL),
+            steady: Mutex::new(None),
         }
     }
 
@@ -87,6 +91,19 @@ impl World {
 
     pub(crate) fn wall(&self) -> SystemTime {
         *lock(&self.wall)
+    }
+
+    /// A session begins now.
+    pub(crate) fn begin_steady(&self, shown: SystemTime) {
+        *lock(&self.steady) = Some((shown, ripstop_host::now()));
+    }
+
+    /// What the wall clock would show if it had not jumped in this session, milliseconds since
+    /// 1970.
+    pub(crate) fn steady_ms(&self) -> u64 {
+        let Some((shown, begun)) = *lock(&self.steady) else { return 0 };
+        let steady = shown + ripstop_host::since(begun);
+        steady.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
     }
 
     pub(crate) fn set_wall(&self, shown: SystemTime) {

@@ -1,10 +1,11 @@
 //! What a client changes.
 
 use crate::{
-    actor::{Actor, BUCKETS, KEEPS, KEYS, Name, PART, STRIPE, Said, encoded},
+    actor::{Actor, BUCKETS, COLD, KEEPS, KEYS, LOCKS, Name, PART, STRIPE, Said, encoded},
     ask::{Ask, md5},
     client::texts,
     history::{Came, Deed, When},
+    locked::BYPASS,
 };
 use bytes::Bytes;
 
@@ -22,11 +23,24 @@ impl Actor {
         self.put_at(name, content, When::Matches { etag }).await;
     }
 
-    pub(crate) async fn put_at(&mut self, (bucket, key): Name, content: Bytes, when: When) {
+    pub(crate) async fn put_at(&mut self, name: Name, content: Bytes, when: When) {
+        self.put_with(name, content, when, Vec::new()).await;
+    }
+
+    /// Puts an object with further headers; says which version it made, if that was told.
+    pub(crate) async fn put_with(
+        &mut self,
+        (bucket, key): Name,
+        content: Bytes,
+        when: When,
+        mut headers: Vec<(&'static str, String)>,
+    ) -> Option<String> {
+        headers.extend(self.wishes());
         let etag = hex::encode(md5(&content));
         self.history.store(&etag, content.clone());
         let mut ask = Ask::new("PUT", bucket, key).body(content);
         ask.signs_body = self.below(2) == 0;
+        ask.headers.extend(headers);
         let ask = match &when {
             When::Always => ask,
             When::Absent => ask.header("if-none-match", "*"),
@@ -40,11 +54,30 @@ impl Actor {
                     self.complain(format!("a put of {etag} was answered {:?}", answer.etag()));
                 }
                 self.history.end(call, Came::Done { version: answer.version() });
+                answer.version()
+            }
+            // A clock has passed what it was to be kept until.
+            Said::No(400, code) if bucket == LOCKS && code == "InvalidArgument" => {
+                self.history.forget(call);
+                None
             }
             said @ (Said::No(..) | Said::Nothing | Said::Unknown) => {
                 self.settle(call, said, "a put");
+                None
             }
         }
+    }
+
+    /// How an object is to be kept.
+    fn wishes(&mut self) -> Vec<(&'static str, String)> {
+        let mut wishes = Vec::new();
+        if self.below(100) < self.taste.encrypted {
+            wishes.push(("x-amz-server-side-encryption", "AES256".to_owned()));
+        }
+        if self.below(100) < self.taste.cold {
+            wishes.push(("x-amz-storage-class", COLD.to_owned()));
+        }
+        wishes
     }
 
     pub(crate) async fn delete(&mut self) {
@@ -61,7 +94,7 @@ impl Actor {
     }
 
     pub(crate) async fn delete_many(&mut self) {
-        let bucket = BUCKETS[self.below(2) as usize];
+        let bucket = self.one_of(&BUCKETS);
         let picked = self.below(1 << KEYS.len());
         let keys = KEYS.iter().enumerate().filter(|(at, _)| picked >> at & 1 == 1);
         let keys: Vec<&str> = keys.map(|(_, key)| *key).collect();
@@ -102,6 +135,7 @@ impl Actor {
             .header("x-amz-copy-source-if-match", format!("\"{etag}\""))
             .header("x-amz-metadata-directive", "REPLACE")
             .header("x-amz-tagging-directive", "REPLACE");
+        let ask = self.wishes().into_iter().fold(ask, |ask, (name, value)| ask.header(name, value));
         let seen = self.history.begin(self.number, from.0, from.1, Deed::See);
         let deed = Deed::Put { etag: etag.clone(), when: When::Always };
         let call = self.history.begin(self.number, to.0, to.1, deed);
@@ -126,6 +160,7 @@ impl Actor {
     pub(crate) async fn multipart(&mut self) {
         let (bucket, key) = self.name();
         let ask = Ask::new("POST", bucket, key).query("uploads=");
+        let ask = self.wishes().into_iter().fold(ask, |ask, (name, value)| ask.header(name, value));
         let Said::Yes(answer) = self.ask(ask).await else { return };
         let Some(id) = answer.texts("UploadId").into_iter().next() else {
             return self.complain("an upload has no id");
@@ -159,7 +194,7 @@ impl Actor {
         let ask = Ask::new("POST", bucket, key).query(query).document(document);
         let deed = Deed::Put { etag: etag.clone(), when: When::Always };
         let call = self.history.begin(self.number, bucket, key, deed);
-        match self.ask(ask).await {
+        match self.ask(ask.clone()).await {
             Said::Yes(answer) => {
                 let told = answer.texts("ETag");
                 if told.iter().map(|told| told.trim_matches('"')).ne([etag.as_str()]) {
@@ -174,6 +209,20 @@ impl Actor {
             said @ (Said::No(..) | Said::Nothing | Said::Unknown) => {
                 self.settle(call, said, "an upload's end");
             }
+        }
+        if self.below(2) == 0 {
+            self.end_again((bucket, key), ask, etag).await;
+        }
+    }
+
+    /// Ends an upload a second time, as one does who missed the answer: that tells what the key
+    /// stands for, if it is what the upload made of it.
+    async fn end_again(&mut self, (bucket, key): Name, ask: Ask, etag: String) {
+        let seen = self.history.begin(self.number, bucket, key, Deed::See);
+        match self.ask(ask).await {
+            Said::Yes(_) => self.history.end(seen, Came::Found { etag }),
+            Said::No(404, _) | Said::Nothing | Said::Unknown => self.history.forget(seen),
+            said @ Said::No(..) => self.settle(seen, said, "an upload's second end"),
         }
     }
 
@@ -195,13 +244,25 @@ impl Actor {
 
     pub(crate) async fn delete_version(&mut self) {
         let pick = self.dice().next_u64();
-        let Some((key, version)) = self.history.version(KEEPS, pick) else { return };
+        let bucket = self.one_of(&[KEEPS, LOCKS]);
+        let Some((key, version)) = self.history.version(bucket, pick) else { return };
         let query = format!("versionId={}", encoded(&version));
+        let lock = self.history.locks().of(&(key.clone(), version.clone()));
         let deed = Deed::DeleteVersion { version };
-        let call = self.history.begin(self.number, KEEPS, &key, deed);
-        match self.ask(Ask::new("DELETE", KEEPS, &key).query(query)).await {
+        let call = self.history.begin(self.number, bucket, &key, deed);
+        let bypass = bucket == LOCKS && self.below(2) == 0;
+        let ask = Ask::new("DELETE", bucket, &key).query(query);
+        let ask = if bypass { ask.header(BYPASS, "true") } else { ask };
+        match self.ask(ask).await {
             // The version that is told is the one that went.
-            Said::Yes(_) => self.history.end(call, Came::Done { version: None }),
+            Said::Yes(_) => {
+                if bucket == LOCKS && lock.holds(self.world.steady_ms(), bypass) {
+                    self.complain(format!("a version of {key} was removed, which {lock:?} keeps"));
+                }
+                self.history.end(call, Came::Done { version: None });
+            }
+            // It is kept.
+            Said::No(403, _) if bucket == LOCKS => self.history.forget(call),
             said @ (Said::No(..) | Said::Nothing | Said::Unknown) => {
                 self.settle(call, said, "a version's deletion");
             }

@@ -67,6 +67,7 @@ class Gateway:
         keys=None,
         files=None,
         authority=None,
+        webhooks=None,
     ):
         """With an `authority` it speaks TLS, with a certificate that this one signed."""
         self.binary = os.environ["RIPSTOP_BIN"]
@@ -88,6 +89,8 @@ class Gateway:
         self.rights, self.unsigned, self.users = {}, {}, {}
         # How much buckets may hold, by name; by None: each that is not named.
         self.quotas = {}
+        # Addresses of webhooks, by name.
+        self.webhooks = webhooks or {}
         self.authority = authority
         if authority is not None:
             self.certificate, self.key = self.folder / "certificate.pem", self.folder / "key.pem"
@@ -137,6 +140,8 @@ class Gateway:
         ]
         for tenant in self.tenants:
             lines += ["[[tenant]]", *(f"{key} = {json.dumps(value)}" for key, value in tenant.items())]
+        for name, url in self.webhooks.items():
+            lines += ["[[webhook]]", f"name = {json.dumps(name)}", f"url = {json.dumps(url)}"]
         for bucket, quota in sorted(self.quotas.items(), key=lambda row: row[0] or ""):
             section = f"[quotas.bucket.{json.dumps(bucket)}]" if bucket else "[quotas]"
             lines += [section, *(f"{key} = {json.dumps(value)}" for key, value in quota.items())]

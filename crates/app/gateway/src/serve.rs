@@ -7,6 +7,7 @@ use crate::{
     credentials::{self, CredentialsOrigin},
     data_folder::{ADMIN_FILE, CATALOG_FILE, DataFolder},
     descriptors,
+    inventory::InventoryMaker,
     kv::KvPort,
     opened_catalog::OpenedCatalog,
     planning::StartPlanning,
@@ -25,7 +26,7 @@ use ripstop_identity::Credentials;
 use ripstop_listen::{Pressure, Tls};
 use ripstop_recording::{Recorder, RecorderSettings};
 use ripstop_roster::TaskLogFile;
-use ripstop_s3::{EncryptionSettings, Webhooks};
+use ripstop_s3::{EncryptionSettings, Inventories, Webhooks};
 use ripstop_telemetry::{Admin, NamedTier, init_logs, serve_admin};
 use std::{
     fmt, fs,
@@ -117,6 +118,7 @@ impl Gateway {
         let webhooks = webhook::begin(&config)?;
         let recorder = start.record.as_ref().map(record).transpose()?;
         let telemetry = Telemetry::new(config.metrics, recorder.clone());
+        telemetry.watch_webhooks(&webhooks);
         let begun = begin(&config, &telemetry, &start, is_new).await;
         if let (Err(_), Some((recording, _))) = (&begun, &start.record) {
             // It would stand in the way of the next start.
@@ -189,6 +191,8 @@ impl Gateway {
         let connections_max = self.connections_max - of_website;
         let settings = s3_settings(&config, connections_max, ports.tls, &assembly);
         let settings = ripstop_s3::FrontSettings { webhooks, ..settings };
+        let inventories = Inventories::new(assembly.store.clone(), settings.clone());
+        assembly.keeper.have_reports_made(Arc::new(InventoryMaker(inventories)));
         let stopping = stop.clone();
         let stopped = async {
             stopping.cancelled().await;

@@ -10,7 +10,7 @@ use ripstop_node::{Meter, Node};
 use ripstop_recording::{Beginning, Recorder};
 use ripstop_roster::{Roster, TaskLog, TaskLogError, TaskLogFile, TaskLogFileSettings};
 use ripstop_runtime::{Observer, Witness};
-use ripstop_s3::S3Operation;
+use ripstop_s3::{S3Operation, Webhooks};
 use ripstop_telemetry::Metrics;
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
@@ -40,6 +40,15 @@ impl Telemetry {
         metrics.watch_aged(assembly.keeper.aged_counts());
         metrics.watch_store(assembly.store.clone(), pools.collect());
         metrics.watch_hot(assembly.hot.clone());
+    }
+
+    /// Shows what webhooks were not told from now on.
+    pub(crate) fn watch_webhooks(&self, webhooks: &Webhooks) {
+        let Some(metrics) = &self.metrics else { return };
+        let webhooks = webhooks.clone();
+        metrics.watch_webhooks(Arc::new(move || {
+            webhooks.lost().into_iter().map(|(name, events)| (name.to_owned(), events)).collect()
+        }));
     }
 }
 

@@ -71,7 +71,7 @@ mod settings;
 mod stout;
 
 pub use batcher::Batcher;
-pub use cleaning::{CleaningPlan, CleaningRule, CleaningSurvey, Wear};
+pub use cleaning::{CleaningPlan, CleaningRule, CleaningSurvey, Wear, WearSample};
 pub use controller::{BatchCourse, Controller, Rhythm};
 pub use event::{BatchAction, BatchEnd, BatchEvent, BatchRefusal, Departure, Fate};
 pub use limits::{BatchLimits, BatchSettings};

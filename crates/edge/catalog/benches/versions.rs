@@ -78,9 +78,12 @@ async fn filled(catalog: &Embedded, keys: u64) {
 /// What is asked for again and again.
 #[derive(Clone, Copy)]
 enum Asked {
-    Keys,
+    /// A page of keys of this length.
+    Keys(usize),
     Folders,
-    Versions,
+    /// A page of versions of this length.
+    Versions(usize),
+    FoldersOfVersions,
     Lookup,
 }
 
@@ -91,15 +94,28 @@ async fn one(catalog: &Embedded, bucket: &str, asked: Asked, keys: u64) -> Durat
         number = (number * 7919 + 13) % keys;
         let after = key(number / 2 * 2);
         let request = ListingRequest { after, max: 1000, ..listing_of(bucket) };
+        let folders = || {
+            let delimiter = "/".to_owned();
+            ListingRequest { after: String::new(), delimiter, ..request.clone() }
+        };
+        let prefixes = 1000.min(keys as usize);
         match asked {
-            Asked::Keys => _ = catalog.list(&request).await.expect("listed"),
-            Asked::Folders => {
-                let delimiter = "/".to_owned();
-                let request = ListingRequest { after: String::new(), delimiter, ..request };
-                let page = catalog.list(&request).await.expect("listed");
-                assert_eq!(page.prefixes.len(), 1000.min(keys as usize));
+            Asked::Keys(max) => {
+                let request = ListingRequest { max, ..request };
+                _ = catalog.list(&request).await.expect("listed");
             }
-            Asked::Versions => _ = catalog.versions(&request).await.expect("listed"),
+            Asked::Folders => {
+                let page = catalog.list(&folders()).await.expect("listed");
+                assert_eq!(page.prefixes.len(), prefixes);
+            }
+            Asked::Versions(max) => {
+                let request = ListingRequest { max, ..request };
+                _ = catalog.versions(&request).await.expect("listed");
+            }
+            Asked::FoldersOfVersions => {
+                let page = catalog.versions(&folders()).await.expect("listed");
+                assert_eq!(page.prefixes.len(), prefixes);
+            }
             Asked::Lookup => {
                 let found = catalog.current(bucket, &request.after).await.expect("read");
                 assert!(found.is_some());
@@ -121,9 +137,12 @@ async fn main() {
     filled(&catalog, keys).await;
     println!("{keys} keys, {VERSIONS} versions of each beside none: {:.1?}", begin.elapsed());
     for (what, asked, beside) in [
-        ("a page of 1000 keys", Asked::Keys, Asked::Keys),
+        ("a page of 1000 keys", Asked::Keys(1000), Asked::Keys(1000)),
         ("a page of 1000 folders", Asked::Folders, Asked::Folders),
-        ("a page of 1000 versions beside one of keys", Asked::Versions, Asked::Keys),
+        ("1000 folders of versions beside those of keys", Asked::FoldersOfVersions, Asked::Folders),
+        ("a page of 1000 versions beside one of keys", Asked::Versions(1000), Asked::Keys(1000)),
+        ("a page of 100 versions beside one of keys", Asked::Versions(100), Asked::Keys(100)),
+        ("a page of 10 versions beside one of keys", Asked::Versions(10), Asked::Keys(10)),
         ("what a key stands for", Asked::Lookup, Asked::Lookup),
     ] {
         let mut best = [Duration::MAX; 2];

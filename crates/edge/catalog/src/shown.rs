@@ -23,14 +23,9 @@ impl<T> Page<T> {
     ) -> Result<Listing, CatalogError> {
         let versions = self.items.into_iter().map(|(key, item)| shown(&key, item));
         let versions = versions.collect::<Result<Vec<_>, CatalogError>>()?;
-        let mut listing = Listing { versions, prefixes: self.prefixes, ..Listing::default() };
-        if self.is_truncated && self.ends_with_prefix {
-            listing.next = listing.prefixes.last().cloned();
-        } else if self.is_truncated {
-            listing.next = listing.versions.last().map(|last| last.key.clone());
-            listing.next_upload = listing.versions.last().map(|last| last.version.to_string());
-        }
-        Ok(listing)
+        let last = versions.last().map(|last| (last.key.clone(), last.version.to_string()));
+        let end = End { is_truncated: self.is_truncated, with_prefix: self.ends_with_prefix };
+        Ok(end.told(last, Listing { versions, prefixes: self.prefixes, ..Listing::default() }))
     }
 
     /// A listing of uploads, which `found` finds.
@@ -40,13 +35,27 @@ impl<T> Page<T> {
     ) -> Result<Listing, CatalogError> {
         let uploads = self.items.into_iter().map(|(_, item)| Ok(ListedUpload::of(&found(item)?)));
         let uploads = uploads.collect::<Result<Vec<_>, CatalogError>>()?;
-        let mut listing = Listing { uploads, prefixes: self.prefixes, ..Listing::default() };
-        if self.is_truncated && self.ends_with_prefix {
-            listing.next = listing.prefixes.last().cloned();
-        } else if self.is_truncated {
-            listing.next = listing.uploads.last().map(|upload| upload.key.clone());
-            listing.next_upload = listing.uploads.last().map(|upload| upload.id.clone());
-        }
-        Ok(listing)
+        let last = uploads.last().map(|last| (last.key.clone(), last.id.clone()));
+        let end = End { is_truncated: self.is_truncated, with_prefix: self.ends_with_prefix };
+        Ok(end.told(last, Listing { uploads, prefixes: self.prefixes, ..Listing::default() }))
+    }
+}
+
+/// How a page ends whose items have an id beside their key.
+struct End {
+    is_truncated: bool,
+    with_prefix: bool,
+}
+
+impl End {
+    /// The listing with where the next page begins: after the last prefix, or after the `last` item
+    /// by its key and id.
+    fn told(self, last: Option<(String, String)>, listing: Listing) -> Listing {
+        let (next, next_upload) = match (self.is_truncated, self.with_prefix) {
+            (false, _) => (None, None),
+            (true, true) => (listing.prefixes.last().cloned(), None),
+            (true, false) => last.unzip(),
+        };
+        Listing { next, next_upload, ..listing }
     }
 }

@@ -47,6 +47,7 @@ mod misfit;
 mod mover;
 mod reach;
 mod rebuild;
+mod reporting;
 mod round;
 mod settings;
 mod sweep;
@@ -64,4 +65,5 @@ pub use rebuild::{
     RebuildError, RebuildProgress, RebuildReport, Roll, ScratchError, SurveyedNode, SurveyedPool,
     rebuild,
 };
+pub use reporting::{ReportDraft, Reporter};
 pub use settings::KeeperSettings;

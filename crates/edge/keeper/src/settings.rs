@@ -31,6 +31,9 @@ pub struct KeeperSettings {
     /// pool's stripes over, before stripes that others stood in for are brought home. Default 1
     /// minute.
     pub home_after: Duration,
+    /// How often it is looked which inventories of buckets are due; 0: none are made. Default 1
+    /// hour.
+    pub inventory_every: Duration,
     /// How often buckets are gone through for what is due by their rules; 0: never. Default 1 hour.
     pub lifecycle_every: Duration,
     /// How long a day of these rules is. Default: that of the calendar; shorter ones are for tests.
@@ -48,6 +51,7 @@ impl Default for KeeperSettings {
             clean_every: Duration::from_mins(1),
             clean_rate_max: CLEAN_RATE_MAX,
             home_after: HOME_AFTER,
+            inventory_every: Duration::from_hours(1),
             lifecycle_every: Duration::from_hours(1),
             lifecycle_day: Day::STANDARD,
         }

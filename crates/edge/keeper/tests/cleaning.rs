@@ -11,8 +11,14 @@ use ripstop_store::{Batch, Done, StoreError};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Nothing that is dead is kept, and whatever is short is merged.
-const EAGER: CleaningRule =
-    CleaningRule { dead_share_max: 0.0, short_below: 64 << 10, merged_len: 1, short_max: 2 };
+const EAGER: CleaningRule = CleaningRule {
+    dead_share_max: 0.0,
+    dying_share_max: 0.0,
+    short_below: 64 << 10,
+    short_members_below: 1024,
+    merged_len: 1,
+    short_max: 2,
+};
 
 async fn object(bench: &Bench, key: &str) -> Object {
     bench.store.object("b", key).await.expect("there").object.clone()

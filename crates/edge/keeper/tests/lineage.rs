@@ -168,6 +168,24 @@ async fn what_an_old_catalog_lacks_is_brought_in_from_the_fragments() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_a_session_wrote_that_was_given_up_is_left_out() {
+    let place = put_back().await;
+    let settings = ripstop_catalog::CatalogSettings::default;
+    let old = Embedded::open(&place.path("catalog"), settings()).expect("opens");
+    let found = Embedded::in_memory(settings()).expect("made");
+    let (scratch, progress) = (place.path("scratch"), RebuildProgress::default());
+    let seals = Seals::default();
+    rebuild(&found, vec![place.surveyed()], &scratch, &progress, &seals).await.expect("rebuilt");
+    let newest = found.object("b", "new0").await.expect("read").expect("there").object.told_by;
+    let session = ripstop_catalog::Session::of(newest);
+    let watch = Change::Watch { session, least: newest, alive_until_ms: 1 };
+    old.commit_one(1, watch).await.expect("watched");
+    old.commit_one(2, Change::Retire).await.expect("given up");
+    let report = complete(&old, &found, |_| {}).await.expect("completed");
+    assert_eq!((report.buckets, report.objects, report.left_out), (0, 0, 21), "{report:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_a_killed_gateway_left_is_swept_by_the_next() {
     let place = Place::new();
     let killed = place.open();

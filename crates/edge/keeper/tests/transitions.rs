@@ -273,6 +273,7 @@ async fn small_objects_are_written_to_their_class_and_moved_where_their_rule_ask
             short_below: 4096,
             merged_len: 1,
             short_max: 2,
+            ..Default::default()
         };
         at.keeper.clean(&rule).await
     };

@@ -7,7 +7,8 @@
 mod common;
 
 use common::{Form, Kept, Pieces, bytes, fragments, get, settings, store_by, target};
-use ripstop_catalog::{Catalog, Condition, Embedded, Held};
+use ripstop_batching::CleaningRule;
+use ripstop_catalog::{Catalog, Condition, Embedded, Held, Stripe};
 use ripstop_host::{Host, random_u64, rehearse};
 use ripstop_keeper::KeeperSettings;
 use ripstop_model::{PoolId, StripeId};
@@ -71,7 +72,11 @@ impl Scene {
     /// That there are as few files at each node as there should be for this many bytes.
     async fn must_be_few(&self, payload: u64) {
         let stripes = self.stripes().await;
-        let is_short = |held: &&Held| held.stripe.payload_len < 256 << 10;
+        let rule = CleaningRule::default();
+        let is_short = |held: &&Held| {
+            let Stripe { payload_len, members, .. } = held.stripe;
+            rule.is_short(payload_len, members)
+        };
         let (short, long): (Vec<&Held>, Vec<&Held>) = stripes.iter().partition(is_short);
         let most = 1.5 * payload as f64 / MIB;
         assert!(long.len() as f64 <= most, "{} packs of {payload} bytes", long.len());
@@ -97,6 +102,7 @@ async fn course(objects: u64) {
     }
     sleep(QUIET).await;
     scene.must_be_few(payload).await;
+    println!("put: {:?}", scene.store.keeper.packs_of(PoolId(0)));
     let (mut left, mut written) = (payload, payload);
     let mut gone = 0;
     for at in 0..objects {

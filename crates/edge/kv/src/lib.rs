@@ -28,6 +28,9 @@ mod count;
 mod decide;
 mod door;
 mod envelope;
+#[cfg(any(test, feature = "fuzz"))]
+#[doc(hidden)]
+pub mod fuzz;
 mod head;
 mod incoming;
 mod item;

@@ -27,6 +27,8 @@ use tokio_postgres::Row;
 
 /// Records that may be long, of one statement.
 const LONG_ROWS_MAX: usize = 64;
+/// What is wrong with a catalog that does not say which names of stripes are all its own.
+const UNDATED: &str = "the time before which it knows every name of a stripe is not recorded";
 
 type Pair = (Vec<u8>, Vec<u8>);
 
@@ -65,6 +67,46 @@ fn located(key: &[u8], bytes: &[u8], row: &Row, at: usize) -> Result<Located, Ca
     Ok(Located { object, stripes, version: None })
 }
 
+fn current(bucket: &str, key: &str) -> Ask {
+    let space = versions_of(bucket);
+    let values = vec![
+        Value::Bytes(object_key(bucket, key.as_bytes())),
+        Value::Bytes(object_key(&space, versions_begin(key).as_bytes())),
+        Value::Bytes(object_key(&space, versions_end(key).as_bytes())),
+        Value::Bytes(bucket.as_bytes().to_vec()),
+    ];
+    Ask(Sql::Current, values)
+}
+
+/// What [`current`] was answered.
+fn current_of(bucket: &str, rows: &[Row]) -> Result<Option<Located>, Failure> {
+    let (mut null, mut latest, mut keeps) = (None, None, false);
+    for row in rows {
+        let (key, bytes) = (column(row, 0)?, column(row, 1)?);
+        let found = located(&key, &bytes, row, 2)?;
+        let versioning: Option<i64> = row.try_get(3)?;
+        keeps = versioning.is_some_and(|it| versioning_of(it) != Versioning::Never);
+        let (of, name) = split_object_key(&key)?;
+        if of == bucket {
+            null = Some(found);
+            continue;
+        }
+        let odd = || corrupt(format!("{name:?} is no name of a version"));
+        latest = Some((found, split_version_name(&name).ok_or_else(odd)?.1));
+    }
+    if !keeps {
+        return Ok(null);
+    }
+    let of = |located: Located, version| Located { version: Some(version), ..located };
+    Ok(match (null, latest) {
+        (Some(null), Some((_, id))) if null.object.null_order() > id => {
+            Some(of(null, ObjectVersion::Null))
+        }
+        (_, Some((latest, id))) => Some(of(latest, ObjectVersion::Id(id))),
+        (null, None) => null.map(|null| of(null, ObjectVersion::Null)),
+    })
+}
+
 impl Postgres {
     /// Answers a query, once.
     #[expect(clippy::too_many_lines, reason = "an arm for each query, most of two lines")]
@@ -74,7 +116,13 @@ impl Postgres {
                 let key = object_key(bucket, key.as_bytes());
                 Reply::Object(self.object(&key).await?)
             }
-            Query::Current { bucket, key } => Reply::Current(self.current(bucket, key).await?),
+            Query::Current { bucket, key } => {
+                let answers = self.ask(&[current(bucket, key)]).await?;
+                Reply::Current(current_of(bucket, &answers[0])?)
+            }
+            Query::BucketWith { bucket, key } => {
+                Reply::BucketWith(self.bucket_with(bucket, key).await?)
+            }
             Query::List { request } => Reply::List(self.list(request, Kind::Objects).await?),
             Query::Versions { request } => {
                 Reply::Versions(self.list(request, Kind::Versions).await?)
@@ -251,40 +299,17 @@ impl Postgres {
         Ok(Some(located(key, &column(row, 0)?, row, 1)?))
     }
 
-    async fn current(&self, bucket: &str, key: &str) -> Result<Option<Located>, Failure> {
-        let space = versions_of(bucket);
-        let values = vec![
-            Value::Bytes(object_key(bucket, key.as_bytes())),
-            Value::Bytes(object_key(&space, versions_begin(key).as_bytes())),
-            Value::Bytes(object_key(&space, versions_end(key).as_bytes())),
-            Value::Bytes(bucket.as_bytes().to_vec()),
-        ];
-        let answers = self.ask(&[Ask(Sql::Current, values)]).await?;
-        let (mut null, mut latest, mut keeps) = (None, None, false);
-        for row in &answers[0] {
-            let (key, bytes) = (column(row, 0)?, column(row, 1)?);
-            let found = located(&key, &bytes, row, 2)?;
-            let versioning: Option<i64> = row.try_get(3)?;
-            keeps = versioning.is_some_and(|it| versioning_of(it) != Versioning::Never);
-            let (of, name) = split_object_key(&key)?;
-            if of == bucket {
-                null = Some(found);
-                continue;
-            }
-            let odd = || corrupt(format!("{name:?} is no name of a version"));
-            latest = Some((found, split_version_name(&name).ok_or_else(odd)?.1));
-        }
-        if !keeps {
-            return Ok(null);
-        }
-        let of = |located: Located, version| Located { version: Some(version), ..located };
-        Ok(match (null, latest) {
-            (Some(null), Some((_, id))) if null.object.null_order() > id => {
-                Some(of(null, ObjectVersion::Null))
-            }
-            (_, Some((latest, id))) => Some(of(latest, ObjectVersion::Id(id))),
-            (null, None) => null.map(|null| of(null, ObjectVersion::Null)),
-        })
+    /// Sent together: each statement begins when the one before it has ended.
+    async fn bucket_with(
+        &self,
+        bucket: &str,
+        key: &str,
+    ) -> Result<(Option<Bucket>, Option<Located>), Failure> {
+        let names = vec![Value::List(vec![bucket.as_bytes().to_vec()])];
+        let asks = [Ask(Sql::Rows(Table::Buckets), names), current(bucket, key)];
+        let answers = self.ask(&asks).await?;
+        let found = decoded(Table::Buckets, &pairs(&answers[0])?)?.pop();
+        Ok((found, current_of(bucket, &answers[1])?))
     }
 
     async fn buckets(&self, after: &str, max: usize) -> Result<Vec<Bucket>, Failure> {
@@ -332,7 +357,7 @@ impl Postgres {
         let answers = looked(&lent, &asks).await;
         let answers = self.give_back(lent, answers)?;
         let before: Vec<Number> = decoded(Table::Facts, &pairs(&answers[0])?)?;
-        let before = before.first().ok_or_else(|| corrupt("it vouches for nothing".into()))?;
+        let before = before.first().ok_or_else(|| corrupt(UNDATED.into()))?;
         let mut vouched = Vouched::before(before.0);
         for (key, bytes) in pairs(&answers[1])? {
             let until: Number = read(Table::Sessions, &key, &bytes)?;

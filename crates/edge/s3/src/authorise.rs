@@ -16,6 +16,7 @@ use crate::{
 use action::{Sort, actions, of_object};
 use http::HeaderMap;
 use ripstop_access::S3Action;
+use ripstop_catalog::Located;
 use ripstop_identity::{Principal, Privilege, Resource, rights_allow};
 use ripstop_store::Store;
 use std::{net::IpAddr, sync::Arc};
@@ -50,6 +51,14 @@ impl Archive<'_> {
     async fn access(&self, bucket: &str) -> Outcome<Option<Arc<BucketAccess>>> {
         self.known.access(self.store, bucket, self.store_account).await
     }
+
+    async fn access_with(
+        &self,
+        bucket: &str,
+        key: &str,
+    ) -> Outcome<(Option<Arc<BucketAccess>>, Option<Arc<Located>>)> {
+        self.known.access_with(self.store, (bucket, key), self.store_account).await
+    }
 }
 
 /// Refuses what `principal` may not do. Where neither the operator nor a bucket lets it, the answer
@@ -66,7 +75,8 @@ pub(crate) async fn check(
         Signer::Key | Signer::Caller => signed,
         Signer::KeyOrNobody | Signer::Form => true,
     };
-    if !may_send {
+    let is_of_policy = is_of_policy(row.operation);
+    if !may_send && !is_of_policy {
         let is_of_service = target.bucket.is_none();
         return Err(if is_of_service {
             Code::AccessDenied.into()
@@ -81,7 +91,11 @@ pub(crate) async fn check(
         gate.check_own(&of_service(row.action), by_rights)?;
         return Ok(gate);
     };
-    gate.access = archive.access(bucket).await?;
+    let found_at = target.key.as_deref().filter(|_| reads_latest(row.operation, request.query));
+    (gate.access, gate.ahead) = match found_at {
+        Some(key) => archive.access_with(bucket, key).await?,
+        None => (archive.access(bucket).await?, None),
+    };
     let need = Need {
         actions: Vec::new(),
         privilege: row.action,
@@ -89,6 +103,9 @@ pub(crate) async fn check(
         key: target.key.clone(),
         looks: looks_at_object(row.operation) && target.key.is_some(),
     };
+    if is_of_policy {
+        return at_home(gate, need, request, archive, may_send);
+    }
     enter(&mut gate, need, request, archive)?;
     let Some((source, version)) = source(&request) else { return Ok(gate) };
     let access = archive.access(&source.bucket).await?;
@@ -96,6 +113,35 @@ pub(crate) async fn check(
     follow(&mut gate, access.as_ref(), need, request, archive)?;
     gate.source = access;
     Ok(gate)
+}
+
+const fn is_of_policy(operation: S3Operation) -> bool {
+    matches!(
+        operation,
+        S3Operation::GetBucketPolicy
+            | S3Operation::PutBucketPolicy
+            | S3Operation::DeleteBucketPolicy
+    )
+}
+
+/// Lets a request about a bucket's policy in, if it is of the bucket's account or the operator lets
+/// it. Whom the policy alone lets is told, as by S3, that it cannot be done from elsewhere.
+fn at_home(
+    mut gate: Gate,
+    need: Need,
+    request: Request<'_>,
+    archive: Archive<'_>,
+    may_send: bool,
+) -> Outcome<Gate> {
+    let by_rights = need.is_allowed_to(&gate.principal);
+    let entered = enter(&mut gate, need, request, archive);
+    let is_stranger = gate.access.as_ref().is_some_and(|access| !gate.owns(access));
+    match entered {
+        Ok(()) if is_stranger && !by_rights => Err(Code::MethodNotAllowed.into()),
+        Ok(()) | Err(_) if !may_send => Err(Failure::new(Code::AccessDenied, NOBODY)),
+        Ok(()) => Ok(gate),
+        Err(failure) => Err(failure),
+    }
 }
 
 /// Lets a request to the bucket that it names.
@@ -195,6 +241,11 @@ fn circumstances(request: Request<'_>, archive: Archive<'_>) -> Arc<Circumstance
         now_s,
         tags,
     })
+}
+
+/// Whether a request reads the object that its key stands for, and not a version that it names.
+fn reads_latest(operation: S3Operation, query: &Query) -> bool {
+    matches!(operation, S3Operation::GetObject | S3Operation::HeadObject) && !query.has("versionId")
 }
 
 /// Operations that find the object before they do anything to it; what depends on it is asked then.

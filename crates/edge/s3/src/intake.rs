@@ -32,9 +32,9 @@ impl Hashed for Received {
     }
 }
 
-/// The body of an object that somebody sends.
-pub(crate) struct ObjectBody {
-    bytes: Sealed<Received>,
+/// The body of an object.
+pub(crate) struct ObjectBody<P> {
+    bytes: Sealed<P>,
     /// What the object will have besides them; etag and checksum are filled in.
     attributes: Attributes,
     wanted: Wanted,
@@ -44,20 +44,20 @@ pub(crate) struct ObjectBody {
     fresh: Option<Box<Fresh>>,
 }
 
-impl ObjectBody {
+impl<P: Hashed> ObjectBody<P> {
     pub(crate) fn new(
-        received: Received,
+        plain: P,
         attributes: Attributes,
         wanted: Wanted,
         settings: Arc<FrontSettings>,
         key: String,
     ) -> Self {
-        let bytes = Sealed { plain: received, sealing: None };
+        let bytes = Sealed { plain, sealing: None };
         Self { bytes, attributes, wanted, settings, key, fresh: None }
     }
 }
 
-impl Body for ObjectBody {
+impl<P: Hashed> Body for ObjectBody<P> {
     type Seal = Attributes;
     type Error = Failure;
 

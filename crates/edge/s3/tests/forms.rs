@@ -312,6 +312,7 @@ async fn fields_are_refused_as_headers_of_a_put_are() {
         ("x-amz-website-redirect-location", "ftp://example.com", "InvalidRedirectLocation"),
         ("tagging", "invalid", "MalformedXML"),
         ("x-amz-checksum-crc32", "no_base64", "InvalidRequest"),
+        ("x-amz-checksum-sha256", "invalid", "InvalidRequest"),
         ("x-amz-checksum-invalid", "invalid", "InvalidRequest"),
         ("x-amz-meta-a", "a\nb", "InvalidArgument"),
     ] {

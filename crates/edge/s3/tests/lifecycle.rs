@@ -48,13 +48,17 @@ fn rule(id: &str, filter: &str, days: u32) -> String {
 fn told(answer: &Answer) -> Option<(i64, String)> {
     let header = answer.header("x-amz-expiration")?;
     let (date, rule) = header.strip_prefix("expiry-date=\"")?.split_once("\", rule-id=\"")?;
+    let days = (midnight(date) - OffsetDateTime::now_utc()).whole_days();
+    Some((days, rule.strip_suffix('"')?.to_owned()))
+}
+
+fn midnight(date: &str) -> OffsetDateTime {
     let format = time::macros::format_description!(
         "[weekday repr:short], [day] [month repr:short] [year] [hour]:[minute]:[second] GMT"
     );
     let date = time::PrimitiveDateTime::parse(date, format).unwrap().assume_utc();
     assert_eq!(date.unix_timestamp() % 86_400, 0, "midnight");
-    let days = (date - OffsetDateTime::now_utc()).whole_days();
-    Some((days, rule.strip_suffix('"')?.to_owned()))
+    date
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -142,6 +146,40 @@ async fn answers_tell_when_their_object_expires_and_by_which_rule() {
     assert_eq!(told(&copy.send(to, b"").await), one);
     assert_eq!(lifecycle("DELETE").send(to, b"").await.status, 204);
     assert_eq!(told(&Call::new("HEAD", "/bkt/days1/foo").send(to, b"").await), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn uploads_tell_when_they_end_and_by_which_rule() {
+    let (to, _folder) = face().await;
+    let begin = async |key: &str| {
+        let call = Call::new("POST", &format!("/bkt/{key}")).query("uploads=");
+        let begun = call.send(to, b"").await;
+        let document = text(&begun);
+        let (_, id) = document.split_once("<UploadId>").unwrap();
+        let query = format!("uploadId={}", id.split_once('<').unwrap().0);
+        let parts = Call::new("GET", &format!("/bkt/{key}")).query(&query).send(to, b"").await;
+        [begun, parts]
+    };
+    let end = |id: &str, prefix: &str, days: u32| {
+        format!(
+            "<Rule><ID>{id}</ID><Filter><Prefix>{prefix}</Prefix></Filter><Status>Enabled</Status>\
+             <AbortIncompleteMultipartUpload><DaysAfterInitiation>{days}</DaysAfterInitiation>\
+             </AbortIncompleteMultipartUpload></Rule>"
+        )
+    };
+    let rules = end("rule one", "a/", 7) + &end("\u{e9}", "a/b/", 2) + &rule("other", "", 1);
+    assert_eq!(put(to, &rules).await.status, 200);
+    for (key, told_by) in
+        [("a/k", Some((7, "rule one"))), ("a/b/k", Some((2, "%C3%A9"))), ("k", None)]
+    {
+        let [begun, parts] = begin(key).await;
+        let date = begun.header("x-amz-abort-date").map(str::to_owned);
+        assert_eq!(begun.header("x-amz-abort-rule-id"), told_by.map(|(_, rule)| rule), "{key}");
+        assert_eq!(parts.header("x-amz-abort-rule-id"), told_by.map(|(_, rule)| rule), "{key}");
+        assert_eq!(parts.header("x-amz-abort-date"), date.as_deref(), "{key}");
+        let days = date.map(|date| (midnight(&date) - OffsetDateTime::now_utc()).whole_days());
+        assert_eq!(days, told_by.map(|(days, _)| days), "{key}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

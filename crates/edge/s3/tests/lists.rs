@@ -61,6 +61,9 @@ async fn where_the_owner_owns_everything_lists_say_just_that() {
             (400, "AccessControlListNotSupported".to_owned())
         );
         assert_eq!(people.list(ALICE, path, "private").await.status, 200);
+        let both = Call::new("PUT", path).query("acl=").header("x-amz-acl", "public-read");
+        let both = people.send_with(ALICE, both.header("x-amz-grant-read", "id=bob"), b"").await;
+        assert_eq!(both.code(), "AccessControlListNotSupported", "whatever is wrong with it");
     }
     for (name, value) in [("x-amz-acl", "public-read"), ("x-amz-grant-read", "id=bob")] {
         let call = Call::new("PUT", "/mine/new").header(name, value);
@@ -98,6 +101,18 @@ async fn a_buckets_list_lets_others_list_and_put() {
         );
         assert_eq!(people.told(BOB, "GET", "/mine", "acl=", b"").await, denied(), "{word}");
     }
+    let begun = text(&people.ok(ALICE, "POST", "/mine/k", "uploads=", b"").await);
+    let (_, id) = begun.split_once("<UploadId>").unwrap();
+    let id = id.split_once('<').unwrap().0;
+    let query = format!("uploadId={id}");
+    let part = format!("partNumber=1&{query}");
+    assert_eq!(people.status(NOBODY, "PUT", "/mine/k", &part).await, 200);
+    for method in ["GET", "DELETE"] {
+        let told = people.told(NOBODY, method, "/mine/k", &query, b"").await;
+        assert_eq!(told, denied(), "{method}: it is whose that began it");
+    }
+    assert_eq!(people.status(BOB, "GET", "/mine/k", &query).await, 200);
+    assert_eq!(people.status(BOB, "DELETE", "/mine/k", &query).await, 204);
     let shown = people.ok(ALICE, "GET", "/mine", "acl=", b"").await;
     let public = |permission| grant(EVERYBODY, permission);
     // Groups come first.

@@ -8,7 +8,9 @@ mod client;
 mod common;
 
 use client::{Answer, Call};
-use ripstop_s3::{Credentials, FrontSettings, Unobserved, serve};
+use ripstop_s3::{
+    Credentials, EncryptionSettings, FrontSettings, KeyRing, ObjectKeys, Unobserved, serve,
+};
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
@@ -23,12 +25,15 @@ struct Face {
 
 /// A face with buckets `bkt` and `logs` that delivers this often.
 async fn face(access_log_every: Duration) -> Face {
+    face_with(FrontSettings { access_log_every, ..FrontSettings::default() }).await
+}
+
+async fn face_with(settings: FrontSettings) -> Face {
     let folder = tempfile::tempdir().unwrap();
     let (store, _nodes) = common::store(folder.path(), ripstop_store::StoreSettings::default());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let to = listener.local_addr().unwrap();
     let credentials: Credentials = [("test", "testtest")].into_iter().collect();
-    let settings = FrontSettings { access_log_every, ..FrontSettings::default() };
     let (stop, observer) = (CancellationToken::new(), Arc::new(Unobserved));
     let face = serve(listener, store.clone(), credentials, settings, observer, stop.clone());
     let served = tokio::spawn(face);
@@ -129,6 +134,35 @@ async fn the_end_of_a_face_delivers_what_waits_and_a_log_that_is_off_is_none() {
     let found = face.store.list(&request).await.unwrap().objects;
     let [(_, part)] = &found[..] else { panic!("{found:?}") };
     assert!(part.len > 200, "{part:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn records_are_encrypted_as_the_bucket_wants_it_that_they_go_to() {
+    let keys = ObjectKeys::new(KeyRing::generate());
+    let encryption = EncryptionSettings { keys, ..EncryptionSettings::default() };
+    let access_log_every = Duration::from_millis(50);
+    let settings = FrontSettings { access_log_every, encryption, ..FrontSettings::default() };
+    let face = face_with(settings).await;
+    let to = face.to;
+    let by_default =
+        b"<ServerSideEncryptionConfiguration><Rule><ApplyServerSideEncryptionByDefault>\
+        <SSEAlgorithm>AES256</SSEAlgorithm></ApplyServerSideEncryptionByDefault></Rule>\
+        </ServerSideEncryptionConfiguration>";
+    let put = Call::new("PUT", "/logs").query("encryption=").send(to, by_default).await;
+    assert_eq!(put.status, 200, "{put:?}");
+    assert_eq!(logging("PUT").send(to, ON.as_bytes()).await.status, 200);
+    Call::new("PUT", "/bkt/k").send(to, b"x").await;
+    let mut keys = Vec::new();
+    for _ in 0..200 {
+        keys = face.keys().await;
+        if !keys.is_empty() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let head = Call::new("HEAD", &format!("/logs/{}", keys[0])).send(to, b"").await;
+    assert_eq!(head.header("x-amz-server-side-encryption"), Some("AES256"), "{head:?}");
+    assert!(face.records().await.iter().all(|record| record.starts_with("ripstop bkt [")));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -439,6 +439,14 @@ async fn what_policies_let_anybody_do_has_its_bounds_without_a_signature() {
         assert_eq!((refused.status, refused.code().as_str()), (403, "AccessDenied"), "{what}");
         assert!(text(&refused).contains(&said), "{refused:?}");
     }
+    let elsewhere = (405, "MethodNotAllowed".to_owned());
+    for who in [BOB, CLERK, NOBODY] {
+        for method in ["GET", "PUT", "DELETE"] {
+            let told = people.told(who, method, "/mine", "policy=", b"{}").await;
+            assert_eq!(told, elsewhere, "{who} {method}: a policy is its own account's");
+        }
+    }
+    assert_eq!(people.status("test", "GET", "/mine", "policy=").await, 200);
     for query in ["response-content-type=text%2Fplain", "response-expires=0"] {
         let refused = people.told(NOBODY, "GET", "/mine/k", query, b"").await;
         assert_eq!(refused, (400, "InvalidRequest".to_owned()), "{query}");

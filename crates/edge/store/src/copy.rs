@@ -17,14 +17,8 @@ use ripstop_host::unix_ms;
 use ripstop_model::PoolId;
 use ripstop_runtime::Pool;
 use std::{ops::Range, sync::Arc, time::Duration};
-use tokio::{
-    sync::{Semaphore, SemaphorePermit},
-    time::timeout,
-};
+use tokio::{sync::OwnedSemaphorePermit, time::timeout};
 
-/// Most copies between pools at once. Each holds memory of reads and of writes: with more, some
-/// could wait for others of one kind that wait for them of the other.
-static BETWEEN_POOLS: Semaphore = Semaphore::const_new(2);
 /// Longest that a copy between pools waits for its turn.
 const TURN_WAIT_MAX: Duration = Duration::from_secs(30);
 /// Longest that one waits for its next bytes: then it gives up, and what memory it has.
@@ -166,10 +160,9 @@ impl Store {
 
     /// The turn of a copy that reads bytes and writes them again, held until it ends: so also of
     /// one that the caller makes, for bytes that change on their way.
-    pub async fn copying_turn(&self) -> Result<SemaphorePermit<'static>, StoreError> {
-        let turn = timeout(TURN_WAIT_MAX, BETWEEN_POOLS.acquire()).await;
-        let turn = turn.map_err(|_| StoreError::Busy { retry_after: TURN_WAIT_MAX })?;
-        Ok(turn.expect("the semaphore is never closed"))
+    pub async fn copying_turn(&self) -> Result<OwnedSemaphorePermit, StoreError> {
+        let turn = timeout(TURN_WAIT_MAX, self.inner.copying_turns.next()).await;
+        turn.map_err(|_| StoreError::Busy { retry_after: TURN_WAIT_MAX })
     }
 
     /// Whether an object is in a pack, or may come to be in one.

@@ -35,6 +35,7 @@ mod bucket;
 mod clock;
 mod commit;
 mod copy;
+mod copying_turns;
 mod cut;
 mod deletion;
 mod deletions;

@@ -5,8 +5,8 @@ use crate::{
     stripe::record_of,
 };
 use ripstop_catalog::{
-    Attributes, Change, Condition, Listing, ListingRequest, Located, Object, ObjectVersion, Place,
-    Quota, Refusal, Versioning,
+    Attributes, Bucket, Change, Condition, Listing, ListingRequest, Located, Object, ObjectVersion,
+    Place, Quota, Refusal, Versioning,
 };
 use ripstop_runtime::Written;
 use std::sync::Arc;
@@ -16,6 +16,17 @@ use std::sync::Arc;
 pub(crate) struct EndedUpload {
     pub upload: String,
     pub parts: Vec<(u16, String)>,
+}
+
+/// What is found, unless it says that nothing is there.
+fn visible(found: Located) -> Result<Arc<Located>, StoreError> {
+    match found {
+        Located { object, version: Some(version), .. } if object.is_marker => {
+            let modified_ms = object.modified_ms;
+            Err(StoreError::Marker { version, is_latest: true, modified_ms })
+        }
+        found => Ok(Arc::new(found)),
+    }
 }
 
 impl Store {
@@ -28,19 +39,24 @@ impl Store {
     /// What a key stands for; `NoSuchBucket`, `NoSuchKey` or `Marker`.
     pub async fn object(&self, bucket: &str, key: &str) -> Result<Arc<Located>, StoreError> {
         match self.inner.catalog.current(bucket, key).await? {
-            Some(Located { object, version: Some(version), .. }) if object.is_marker => {
-                Err(StoreError::Marker {
-                    version,
-                    is_latest: true,
-                    modified_ms: object.modified_ms,
-                })
-            }
-            Some(located) => Ok(Arc::new(located)),
+            Some(found) => visible(found),
             None => {
                 self.bucket(bucket).await?;
                 Err(Refusal::NoSuchKey.into())
             }
         }
+    }
+
+    /// A bucket, and the object that one of its keys stands for at that moment or later, if it
+    /// stands for one that is no delete marker.
+    pub async fn bucket_with(
+        &self,
+        bucket: &str,
+        key: &str,
+    ) -> Result<(Bucket, Option<Arc<Located>>), StoreError> {
+        let (found, object) = self.inner.catalog.bucket_with(bucket, key).await?;
+        let found = found.ok_or(Refusal::NoSuchBucket)?;
+        Ok((found, object.and_then(|found| visible(found).ok())))
     }
 
     /// Gives an object other attributes (its tags, say). `read` is what they were derived from: if

@@ -1,7 +1,7 @@
 use crate::{
-    StoreError, StoreSettings, clock::UploadNames, deletions::Deletions, lineage::Lineage,
-    packing::Lines, quota::InForce, retention_clock::RetentionClock, stranger::Strangers,
-    strays::Strays,
+    StoreError, StoreSettings, clock::UploadNames, copying_turns::CopyingTurns,
+    deletions::Deletions, lineage::Lineage, packing::Lines, quota::InForce,
+    retention_clock::RetentionClock, stranger::Strangers, strays::Strays,
 };
 use ripstop_catalog::{Catalog, CatalogError, Condition, Stamp, Stripe, bucket_of};
 use ripstop_model::{FragmentId, PoolId, StripeId, TenantId};
@@ -41,6 +41,7 @@ pub(crate) struct Inner {
     /// Shared with the task that learns what they are called.
     pub strangers: Arc<Strangers>,
     pub upload_names: UploadNames,
+    pub copying_turns: CopyingTurns,
     pub settings: StoreSettings,
 }
 
@@ -74,6 +75,7 @@ impl Store {
             retention_clock: RetentionClock::start(),
             strangers,
             upload_names: UploadNames::default(),
+            copying_turns: CopyingTurns::default(),
             settings,
         };
         Self { inner: Arc::new(inner), tenant: TenantId::ANYBODY }

@@ -132,6 +132,7 @@ pub(super) struct Store {
     pub move_rate_max: Option<Size>,
     pub clean_every: Option<Span>,
     pub clean_rate_max: Option<Size>,
+    pub inventory_every: Option<Span>,
     pub lifecycle_every: Option<Span>,
     pub lifecycle_day: Option<Span>,
     pub key_file: Option<PathBuf>,

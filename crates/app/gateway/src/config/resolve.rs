@@ -373,6 +373,12 @@ fn keeper_settings(raw: &raw::Store) -> Result<KeeperSettings> {
         )?,
         clean_rate_max: rate("store.clean_rate_max", raw.clean_rate_max, default.clean_rate_max)?,
         home_after: default.home_after,
+        inventory_every: span(
+            "store.inventory_every",
+            raw.inventory_every,
+            default.inventory_every,
+            &bounds::WALK,
+        )?,
         lifecycle_every: span(
             "store.lifecycle_every",
             raw.lifecycle_every,

@@ -102,7 +102,7 @@ fn a_refusal_names_the_key_the_value_and_what_would_be_right() {
               |
             2 | graze = "15m"
               | ^^^^^
-            unknown field `graze`, expected one of `stripe_max`, `stripes_in_flight`, `stripes_ahead`, `memory_max`, `catalog`, `catalog_cache`, `memory_wait`, `catalog_check`, `catalog_scrub_every`, `grace`, `sweep_every`, `list_every`, `uploads_expire_after`, `move_rate_max`, `clean_every`, `clean_rate_max`, `lifecycle_every`, `lifecycle_day`, `key_file`, `object_keys_file`
+            unknown field `graze`, expected one of `stripe_max`, `stripes_in_flight`, `stripes_ahead`, `memory_max`, `catalog`, `catalog_cache`, `memory_wait`, `catalog_check`, `catalog_scrub_every`, `grace`, `sweep_every`, `list_every`, `uploads_expire_after`, `move_rate_max`, `clean_every`, `clean_rate_max`, `inventory_every`, `lifecycle_every`, `lifecycle_day`, `key_file`, `object_keys_file`
         "#]],
     );
     check(
@@ -173,7 +173,7 @@ fn a_variable_that_names_nothing_is_refused() {
     expect!["RIPSTOP_NODE_X_LANES names no node of the configuration"]
         .assert_eq(&refusal("", &[("RIPSTOP_NODE_X_LANES", "3")]));
     expect![[r"
-        unknown field `graze`, expected one of `stripe_max`, `stripes_in_flight`, `stripes_ahead`, `memory_max`, `catalog`, `catalog_cache`, `memory_wait`, `catalog_check`, `catalog_scrub_every`, `grace`, `sweep_every`, `list_every`, `uploads_expire_after`, `move_rate_max`, `clean_every`, `clean_rate_max`, `lifecycle_every`, `lifecycle_day`, `key_file`, `object_keys_file`
+        unknown field `graze`, expected one of `stripe_max`, `stripes_in_flight`, `stripes_ahead`, `memory_max`, `catalog`, `catalog_cache`, `memory_wait`, `catalog_check`, `catalog_scrub_every`, `grace`, `sweep_every`, `list_every`, `uploads_expire_after`, `move_rate_max`, `clean_every`, `clean_rate_max`, `inventory_every`, `lifecycle_every`, `lifecycle_day`, `key_file`, `object_keys_file`
         in `store`
     "]].assert_eq(&refusal("", &[("RIPSTOP_STORE_GRAZE", "3s")]));
 }

@@ -107,6 +107,8 @@ pub async fn compare(catalog: &dyn Audited, model: &Model) {
         let name = place.bucket_name();
         let (is, should) = (catalog.current(&name, &key).await, model.current(&name, &key).await);
         same("latest version", shown(&is), shown(&should));
+        let both = (catalog.bucket_with(&name, &key).await, model.bucket_with(&name, &key).await);
+        same("bucket with a key", shown(&both.0), shown(&both.1));
     }
     for id in state.uploads.keys() {
         same("upload", shown(&catalog.upload(id).await), shown(&model.upload(id).await));

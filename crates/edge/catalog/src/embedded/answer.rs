@@ -35,6 +35,10 @@ impl Embedded {
                 Reply::Object(self.located(move |view, len| view.object(&key, len)).await?)
             }
             Query::Current { bucket, key } => Reply::Current(self.current(bucket, key).await?),
+            Query::BucketWith { bucket, key } => {
+                let found = self.here(|view| view.bucket(bucket)).await?;
+                Reply::BucketWith((found, self.current(bucket, key).await?))
+            }
             Query::Bucket { name } => Reply::Bucket(self.here(|view| view.bucket(name)).await?),
             Query::Usage { bucket } => Reply::Usage(self.here(|view| view.usage(bucket)).await?),
             Query::Upload { id } => Reply::Upload(self.here(|view| view.upload(id)).await?),

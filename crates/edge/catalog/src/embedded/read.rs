@@ -19,6 +19,9 @@ use ripstop_model::{NodeId, StripeId};
 use ripstop_object::versions_of;
 use std::ops::Bound;
 
+/// What is wrong with a catalog that does not say which names of stripes are all its own.
+const UNDATED: &str = "the time before which it knows every name of a stripe is not recorded";
+
 /// Records as they come, until they are longer than `len_max` together; one at least, if there is
 /// any.
 fn read_bounded<'a, K: Key + 'static, R: Stored>(
@@ -266,7 +269,7 @@ impl View {
 
     pub(super) fn vouched(&self) -> Result<Vouched, CatalogError> {
         let before = self.facts.get(&VOUCHED)?;
-        let before_ms = before.ok_or_else(|| corrupt("it vouches for nothing".into()))?.0;
+        let before_ms = before.ok_or_else(|| corrupt(UNDATED.into()))?.0;
         let sessions = self.sessions.all()?.map(|entry| {
             let entry = entry?;
             Ok((Session(entry.key()), entry.read()?.0))

@@ -27,6 +27,9 @@ impl State {
             Query::Usages { after, max } => Reply::Usages(self.usages_after(after, max)),
             Query::Object { bucket, key } => Reply::Object(self.located((bucket, key))),
             Query::Current { bucket, key } => Reply::Current(self.current(bucket, key)),
+            Query::BucketWith { bucket, key } => {
+                Reply::BucketWith((self.buckets.get(bucket).cloned(), self.current(bucket, key)))
+            }
             Query::List { request } => Reply::List(self.page(request)?),
             Query::Versions { request } => Reply::Versions(self.page_of_versions(request)?),
             Query::Upload { id } => Reply::Upload(self.uploads.get(id).cloned()),

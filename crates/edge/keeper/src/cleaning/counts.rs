@@ -18,6 +18,8 @@ pub struct Cleaned {
     pub overtaken: u64,
     /// Bytes of these packs' payloads: objects, and what is told of them.
     pub bytes: u64,
+    /// Those of them that were written to make short stripes fewer.
+    pub merged_bytes: u64,
 }
 
 impl Cleaned {
@@ -28,6 +30,7 @@ impl Cleaned {
             objects: self.objects + more.objects,
             overtaken: self.overtaken + more.overtaken,
             bytes: self.bytes + more.bytes,
+            merged_bytes: self.merged_bytes + more.merged_bytes,
         }
     }
 }

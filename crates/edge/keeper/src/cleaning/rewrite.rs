@@ -6,21 +6,24 @@ use crate::{
     round::{Halt, Round},
 };
 use futures::future::join_all;
+use ripstop_batching::CleaningRule;
 use ripstop_catalog::CatalogError;
 use ripstop_model::{PoolId, StripeId};
 use ripstop_store::{Batch, Member, StoreError};
 use std::collections::HashSet;
 
 /// Bytes of objects and what is told of them that one pack is made of.
-const PACK_LEN: usize = 2 << 20;
+pub(super) const PACK_LEN: usize = 2 << 20;
 /// Stripes that are read, and in memory, at once: none is longer than a pack may be.
 const READ_AT_ONCE: usize = 8;
 
-/// Writes again what is of use of these stripes of a pool, and counts it.
+/// Writes again what is of use of these stripes of a pool, and counts it. `left`: what would make a
+/// short pack by that rule, beside others that are none, is left where it is until more is with it;
+/// so nothing is merged twice.
 pub(super) async fn rewrite(
     round: &Round,
     pool: PoolId,
-    stripes: &[StripeId],
+    (stripes, left): (&[StripeId], Option<CleaningRule>),
     others: &mut Others,
     cleaned: &mut Cleaned,
 ) -> Result<(), Halt> {
@@ -36,6 +39,9 @@ pub(super) async fn rewrite(
                 Err(error) => tracing::debug!(stripe = %id, %error, "left as it is"),
             }
         }
+    }
+    if cleaned.packs > 0 && left.is_some_and(|rule| rewriting.is_short(&rule)) {
+        return Ok(());
     }
     rewriting.write(cleaned).await
 }
@@ -63,6 +69,12 @@ impl Rewriting<'_> {
     /// What is read from now on is read after what was written.
     fn forget_written(&mut self) {
         self.names.retain(|(bucket, key)| self.batch.has(bucket, key));
+    }
+
+    /// Whether what is gathered would be a short pack.
+    fn is_short(&self, rule: &CleaningRule) -> bool {
+        let of = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        rule.is_short(of(self.batch.bytes()), of(self.batch.len()))
     }
 
     async fn take(&mut self, members: Vec<Member>, cleaned: &mut Cleaned) -> Result<(), Halt> {

@@ -283,7 +283,13 @@ impl Act {
 /// Has small objects written again: all that are short, and of packs more than this share of which
 /// are dead.
 async fn clean(store: &Kept, dead_share_max: f64) -> Result<(), StoreError> {
-    let rule = CleaningRule { dead_share_max, short_below: 3000, merged_len: 1, short_max: 2 };
+    let rule = CleaningRule {
+        dead_share_max,
+        short_below: 3000,
+        merged_len: 1,
+        short_max: 2,
+        ..CleaningRule::default()
+    };
     match store.keeper.clean(&rule).await {
         // Another session named the stripes in this millisecond.
         Ok(_) | Err(StoreError::Busy { .. }) => Ok(()),

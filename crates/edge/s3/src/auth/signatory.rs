@@ -12,9 +12,7 @@ use ripstop_identity::{Credentials, Principal, TemporarySession};
 pub(super) struct Candidate<'a> {
     access_key: &'a str,
     credentials: &'a Credentials,
-    /// A token came, whatever it is.
-    has_token: bool,
-    /// What it says, if it is one.
+    /// What the token that came says.
     temporary: Option<TemporaryKey>,
 }
 
@@ -49,11 +47,12 @@ impl<'a> Candidate<'a> {
     ) -> Outcome<Self> {
         let token = token.filter(|token| !token.is_empty());
         let temporary = token.and_then(|token| TemporaryKey::open(token, access_key, keys));
-        let has_token = token.is_some();
-        if has_token && temporary.is_none() && !credentials.knows(access_key) {
+        // Tokens go with temporary keys: a caller that sends one with any other means another key,
+        // whatever its signature is.
+        if token.is_some() && temporary.is_none() {
             return Err(Code::InvalidToken.into());
         }
-        Ok(Self { access_key, credentials, has_token, temporary })
+        Ok(Self { access_key, credentials, temporary })
     }
 
     /// The secret to verify with, and whether there is such a key: verify in either case.
@@ -66,10 +65,6 @@ impl<'a> Candidate<'a> {
     /// Who it is, now that the signature holds, at `now_s` (seconds since 1970).
     pub(super) fn admit(self, now_s: i64) -> Outcome<Signatory> {
         let Some(key) = self.temporary else {
-            // Tokens go with temporary keys: a caller that sends one means another key.
-            if self.has_token {
-                return Err(Code::InvalidToken.into());
-            }
             return Ok(Signatory { access_key: self.access_key.to_owned(), session: None });
         };
         if now_s >= key.ends_s {
@@ -107,5 +102,7 @@ mod tests {
         assert_eq!(ended.code.word(), "ExpiredToken");
         assert!(!find(None).unwrap().secret().1, "without its token it is no key");
         assert!(find(Some("nonsense")).is_err());
+        let of_permanent = Candidate::find("PARENT", Some("nonsense"), &credentials, &keys);
+        assert_eq!(of_permanent.err().unwrap().code.word(), "InvalidToken");
     }
 }

@@ -65,8 +65,19 @@ pub(crate) fn no_value(algorithm: ChecksumAlgorithm, text: &str) -> Failure {
     if plain && !text.len().is_multiple_of(4) {
         return mismatch(algorithm);
     }
+    unreadable(algorithm)
+}
+
+fn unreadable(algorithm: ChecksumAlgorithm) -> Failure {
     let header = algorithm::header(algorithm);
     Failure::new(Code::InvalidRequest, format!("Value for {header} header is invalid."))
+}
+
+/// Of a form, S3 does not tell values that are cut off from others that cannot be read.
+pub(crate) fn check_form(headers: &HeaderMap) -> Outcome<()> {
+    let Some((algorithm, text)) = header_checksum(headers)? else { return Ok(()) };
+    let value = unbase64(&text, algorithm::len(algorithm));
+    value.map(|_| ()).ok_or_else(|| unreadable(algorithm))
 }
 
 /// What a client is told whose value is of other bytes.

@@ -9,7 +9,7 @@ mod received;
 pub(crate) use algorithm::{
     ALL, Hasher, combine, composite, full_object_is_possible, header, len, named, word,
 };
-pub(crate) use expectation::{Expectation, header_checksum, mismatch, no_value};
+pub(crate) use expectation::{Expectation, check_form, header_checksum, mismatch, no_value};
 pub(crate) use pipeline::{Digests, Pipeline, Verdict};
 pub(crate) use received::Received;
 

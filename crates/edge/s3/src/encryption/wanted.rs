@@ -76,7 +76,12 @@ impl Wanted {
         }
     }
 
-    fn named(key: Option<&str>, context: Option<&str>, bucket_key: Option<&str>) -> Outcome<Self> {
+    /// With a named key, as it is said.
+    pub(crate) fn named(
+        key: Option<&str>,
+        context: Option<&str>,
+        bucket_key: Option<&str>,
+    ) -> Outcome<Self> {
         let key = key.filter(|key| !key.is_empty()).map(check_key_id).transpose()?;
         let context = context.map(check_context).transpose()?.unwrap_or_default();
         let bucket_key = match bucket_key {

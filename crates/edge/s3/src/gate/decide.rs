@@ -10,7 +10,7 @@ use crate::{
     tagging::Tags,
 };
 use ripstop_access::{AccessRequest, Facts, Requester, S3Action};
-use ripstop_catalog::Attributes;
+use ripstop_catalog::{Attributes, Located};
 use ripstop_identity::{Principal, Privilege, Resource, rights_allow};
 use std::sync::Arc;
 
@@ -62,6 +62,8 @@ pub(crate) struct Gate {
     pub(crate) access: Option<Arc<BucketAccess>>,
     /// The same of the bucket that is copied from.
     pub(crate) source: Option<Arc<BucketAccess>>,
+    /// What the request's key stands for, where that was found together with its bucket.
+    pub(crate) ahead: Option<Arc<Located>>,
     /// Kept where a bucket has anything to say.
     pub(crate) circumstances: Option<Arc<Circumstances>>,
     pending: Option<Pending>,
@@ -77,6 +79,7 @@ impl Gate {
             store_account,
             access: None,
             source: None,
+            ahead: None,
             circumstances: None,
             pending: None,
             host: None,
@@ -251,7 +254,8 @@ impl Gate {
         self.check_at(access, need)
     }
 
-    fn check_at(&self, access: &BucketAccess, need: &Need) -> Outcome<()> {
+    /// The same in another bucket.
+    pub(crate) fn check_at(&self, access: &BucketAccess, need: &Need) -> Outcome<()> {
         if self.lets_plainly(access, need) {
             return Ok(());
         }

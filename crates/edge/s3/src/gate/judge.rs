@@ -235,6 +235,10 @@ fn by_lists(access: &BucketAccess, asker: &Asker, action: S3Action, sight: Sight
             }
         };
     }
+    // An upload is its initiator's and the owner's, and nobody begins one without a signature.
+    if is_of_upload(action) && asker.requester == Requester::Anonymous {
+        return of_bucket();
+    }
     let is_granted = |permission| access.list.grants(&asker.listed(), permission, public);
     match of_bucket() {
         Verdict::Refused if in_bucket(action).is_some_and(is_granted) => Verdict::Allowed(Why::Let),
@@ -263,6 +267,10 @@ pub(crate) fn list_of(object: &Attributes, access: &BucketAccess) -> AccessList 
 
 fn is_of_policy(action: S3Action) -> bool {
     matches!(action.name(), "GetBucketPolicy" | "PutBucketPolicy" | "DeleteBucketPolicy")
+}
+
+fn is_of_upload(action: S3Action) -> bool {
+    matches!(action.name(), "AbortMultipartUpload" | "ListMultipartUploadParts")
 }
 
 /// What an object's list must grant.

@@ -2,7 +2,7 @@
 
 use super::BucketAccess;
 use crate::error::Outcome;
-use ripstop_catalog::{CatalogError, Refusal};
+use ripstop_catalog::{Bucket, CatalogError, Located, Refusal};
 use ripstop_store::{Store, StoreError};
 use std::{
     collections::HashMap,
@@ -36,21 +36,28 @@ impl KnownAccess {
         if let Some(known) = changes.and_then(|changes| self.known(bucket, changes)) {
             return Ok(Some(known));
         }
-        let found = match store.bucket(bucket).await {
-            Ok(found) => found,
-            Err(StoreError::Catalog(CatalogError::Refused(Refusal::NoSuchBucket))) => {
-                return Ok(None);
-            }
-            Err(error) => return Err(error.into()),
-        };
-        let access = Arc::new(BucketAccess::of(&found, store_account));
-        if access.is_unreadable {
-            tracing::error!(bucket, "the bucket's policy cannot be read: nobody is let in");
-        }
+        let Some(found) = if_any(store.bucket(bucket).await)? else { return Ok(None) };
+        let access = access_of(&found, store_account);
         if let Some(changes) = changes {
             self.keep(bucket, changes, access.clone());
         }
         Ok(Some(access))
+    }
+
+    /// The same, with the object that a key stands for where the bucket has to be asked for each
+    /// time: then both take as long as one.
+    pub(crate) async fn access_with(
+        &self,
+        store: &Store,
+        (bucket, key): (&str, &str),
+        store_account: &str,
+    ) -> Outcome<(Option<Arc<BucketAccess>>, Option<Arc<Located>>)> {
+        if store.bucket_changes().is_some() {
+            return Ok((self.access(store, bucket, store_account).await?, None));
+        }
+        let found = if_any(store.bucket_with(bucket, key).await)?;
+        let Some((found, object)) = found else { return Ok((None, None)) };
+        Ok((Some(access_of(&found, store_account)), object))
     }
 
     fn known(&self, bucket: &str, changes: u64) -> Option<Arc<BucketAccess>> {
@@ -70,4 +77,22 @@ impl KnownAccess {
         }
         kept.buckets.insert(bucket.to_owned(), access);
     }
+}
+
+/// What was found, if there is such a bucket.
+fn if_any<T>(found: Result<T, StoreError>) -> Outcome<Option<T>> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(StoreError::Catalog(CatalogError::Refused(Refusal::NoSuchBucket))) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn access_of(bucket: &Bucket, store_account: &str) -> Arc<BucketAccess> {
+    let access = BucketAccess::of(bucket, store_account);
+    if access.is_unreadable {
+        let bucket = &*bucket.name;
+        tracing::error!(bucket, "the bucket's policy cannot be read: nobody is let in");
+    }
+    Arc::new(access)
 }

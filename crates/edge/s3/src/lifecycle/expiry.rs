@@ -1,7 +1,7 @@
 //! When objects expire, for whom they are shown to.
 
-use crate::date;
-use ripstop_catalog::Object;
+use crate::{date, uri};
+use ripstop_catalog::{Object, Upload};
 use ripstop_lifecycle::{Day, Rules, Standing, View};
 
 /// What of an object decides when it expires.
@@ -24,6 +24,27 @@ impl Facts {
     }
 }
 
+/// When an upload may be aborted that nobody completes, and by which rule, as headers tell it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct UploadEnd {
+    pub(crate) date: String,
+    pub(crate) rule: String,
+}
+
+impl UploadEnd {
+    pub(crate) fn of(rules: &Rules, upload: &Upload) -> Option<Self> {
+        let removal = rules.upload_end(&upload.key, upload.created_ms, Day::STANDARD)?;
+        // What a header cannot hold is told as in a URL.
+        let is_plain = removal.rule.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
+        let rule = if is_plain {
+            removal.rule.to_owned()
+        } else {
+            uri::encode(removal.rule, b"").into_owned()
+        };
+        Some(Self { date: date::http(removal.at_ms), rule })
+    }
+}
+
 /// What the header says of an object, if a rule makes it expire.
 pub(crate) fn expiry(rules: &Rules, key: &str, facts: &Facts) -> Option<String> {
     let Facts { len, modified_ms, ref tags } = *facts;
@@ -32,6 +53,6 @@ pub(crate) fn expiry(rules: &Rules, key: &str, facts: &Facts) -> Option<String> 
     let removal = rules.removal(&view, Day::STANDARD)?;
     let date = date::http(removal.at_ms);
     // As in a URL, so that any name can be told.
-    let rule = crate::uri::encode(removal.rule, b"");
+    let rule = uri::encode(removal.rule, b"");
     Some(format!("expiry-date=\"{date}\", rule-id=\"{rule}\""))
 }

@@ -10,7 +10,7 @@ mod tests;
 mod transition;
 
 pub(crate) use document::{Configured, DOCUMENT, LIMITS, Sizes, answer, stored};
-pub(crate) use expiry::{Facts, expiry};
+pub(crate) use expiry::{Facts, UploadEnd, expiry};
 
 use ripstop_lifecycle::Rules;
 

@@ -4,12 +4,16 @@ use super::{
     destination::Destination,
     held::{Logs, Part},
 };
-use crate::FrontSettings;
+use crate::{
+    FrontSettings,
+    encryption::Wanted,
+    error::Failure,
+    made::{MadeObject, put_made},
+};
 use bytes::Bytes;
-use md5::{Digest as _, Md5};
-use ripstop_catalog::{Attributes, CatalogError, Condition, Refusal};
-use ripstop_store::{Body, Store, StoreError, Target, WriteError};
-use std::convert::Infallible;
+use ripstop_catalog::{CatalogError, Refusal};
+use ripstop_store::{Store, StoreError, WriteError};
+use std::sync::Arc;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
@@ -17,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) async fn deliver(
     logs: &Logs,
     store: &Store,
-    settings: &FrontSettings,
+    settings: &Arc<FrontSettings>,
     end: &CancellationToken,
 ) {
     let mut tick = tokio::time::interval(settings.access_log_every);
@@ -34,7 +38,7 @@ pub(crate) async fn deliver(
     }
 }
 
-async fn put_all(logs: &Logs, store: &Store, settings: &FrontSettings, only_full: bool) {
+async fn put_all(logs: &Logs, store: &Store, settings: &Arc<FrontSettings>, only_full: bool) {
     for (destination, part) in logs.take(only_full) {
         match put(store, settings, &destination, &part).await {
             Ok(()) => {}
@@ -55,54 +59,31 @@ async fn put_all(logs: &Logs, store: &Store, settings: &FrontSettings, only_full
 }
 
 /// Whether a delivery fails as often as it is tried.
-fn is_in_vain(error: &StoreError) -> bool {
+fn is_in_vain(error: &WriteError<Failure>) -> bool {
     matches!(
         error,
-        StoreError::Catalog(CatalogError::Refused(
+        WriteError::Store(StoreError::Catalog(CatalogError::Refused(
             Refusal::NoSuchBucket | Refusal::QuotaExceeded { .. }
-        ))
+        )))
     )
 }
 
 async fn put(
     store: &Store,
-    settings: &FrontSettings,
+    settings: &Arc<FrontSettings>,
     destination: &Destination,
     part: &Part,
-) -> Result<(), StoreError> {
+) -> Result<(), WriteError<Failure>> {
     let place = (&*settings.owner, &*settings.region);
     let key = destination.key(place, part.since_ms, &name());
     let bucket = destination.target.clone();
-    let target = Target { bucket, key, condition: Condition::None };
-    let len = part.text.len() as u64;
-    let body = Text(Some(Bytes::copy_from_slice(part.text.as_bytes())), Md5::new());
-    match store.put(target, len, body).await {
-        Ok(_) => Ok(()),
-        Err(WriteError::Store(error)) => Err(error),
-        Err(WriteError::Body(never)) => match never {},
-    }
+    let bytes = Bytes::copy_from_slice(part.text.as_bytes());
+    let wanted = Wanted::Unsaid;
+    let object = MadeObject { bucket, key, content_type: "text/plain", bytes, wanted };
+    put_made(store, settings, object).await
 }
 
 /// Sixteen hexadecimal digits, different for each part of a log.
 fn name() -> String {
     format!("{:016X}", ripstop_host::random_u64())
-}
-
-struct Text(Option<Bytes>, Md5);
-
-impl Body for Text {
-    type Seal = Attributes;
-    type Error = Infallible;
-
-    async fn next(&mut self) -> Option<Result<Bytes, Infallible>> {
-        let text = self.0.take()?;
-        self.1.update(&text);
-        Some(Ok(text))
-    }
-
-    fn seal(&mut self) -> Result<Attributes, Infallible> {
-        let etag = hex::encode(std::mem::take(&mut self.1).finalize());
-        let headers = vec![("content-type".to_owned(), "text/plain".to_owned())];
-        Ok(Attributes { etag, headers, ..Attributes::default() })
-    }
 }

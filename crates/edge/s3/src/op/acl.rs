@@ -92,7 +92,8 @@ impl Operate for Get {
 
 pub(super) struct Put {
     subject: Subject,
-    granting: Granting,
+    /// What headers grant. Of lists that are off nobody is told what is wrong with them.
+    granting: Outcome<Granting>,
     /// The list, if the answer depends on one.
     envelope: Outcome<Option<Envelope>>,
 }
@@ -103,12 +104,13 @@ impl Operate for Put {
     async fn parse(request: &mut Request) -> Outcome<Self> {
         let subject = Subject::parse(request)?;
         metadata::refuse_unsupported(&request.headers)?;
-        let granting = Granting::read(&request.headers)?;
+        let granting = Granting::read(&request.headers);
+        let is_unsaid = granting.as_ref().is_ok_and(Granting::is_unsaid);
         let has_body = request.payload.as_ref().is_some_and(|it| it.announced().unwrap_or(1) > 0);
-        if !granting.is_unsaid() && has_body {
+        if !is_unsaid && has_body {
             return Err(Code::UnexpectedContent.into());
         }
-        let envelope = granting.is_unsaid().then(|| request.envelope()).transpose();
+        let envelope = is_unsaid.then(|| request.envelope()).transpose();
         Ok(Self { subject, granting, envelope })
     }
 
@@ -118,7 +120,10 @@ impl Operate for Put {
         let access = access(self.subject.bucket(), desk).await?;
         let (owner, _) = self.subject.list(desk).await?;
         let granting = match self.envelope? {
-            None => self.granting,
+            None if self.granting.is_err() && !access.ownership.has_lists() => {
+                return Err(Code::AccessControlListNotSupported.into());
+            }
+            None => self.granting?,
             Some(envelope) => read(envelope, &owner, desk).await?,
         };
         let credentials = desk.keyring.credentials();

@@ -6,6 +6,7 @@ use crate::{
     encryption::{Wanted, begin, show_written},
     error::{Code, Failure},
     grant::Granting,
+    lifecycle::UploadEnd,
     metadata, object_lock,
     xml::Element,
 };
@@ -43,6 +44,22 @@ impl UploadName {
     }
 }
 
+/// When an upload ends by its bucket's rules.
+pub(super) async fn end_of(upload: &Upload, desk: &Desk) -> Option<UploadEnd> {
+    let known = desk.known.of(&desk.store, &upload.bucket).await?;
+    UploadEnd::of(known.rules.as_ref()?, upload)
+}
+
+/// The answer that tells so.
+pub(super) fn show_end(reply: Reply, end: Option<&UploadEnd>) -> Reply {
+    match end {
+        Some(end) => {
+            reply.with("x-amz-abort-date", &end.date).with("x-amz-abort-rule-id", &end.rule)
+        }
+        None => reply,
+    }
+}
+
 pub(super) struct Create {
     bucket: String,
     key: String,
@@ -55,6 +72,7 @@ pub(super) struct Create {
 /// An upload that has begun.
 pub(super) struct Created {
     upload: Upload,
+    end: Option<UploadEnd>,
     /// The digest of the client's key, if it is encrypted with one.
     customer_md5: Option<String>,
 }
@@ -84,14 +102,15 @@ impl Operate for Create {
         let upload =
             Upload { id, bucket, key, created_ms, attributes, checksum, ..Upload::default() };
         let upload = desk.store.create_upload(upload).await?;
-        Ok(Created { upload, customer_md5: wanted.customer_md5() })
+        let end = end_of(&upload, desk).await;
+        Ok(Created { upload, end, customer_md5: wanted.customer_md5() })
     }
 
     fn render(created: Created, _: &FrontSettings) -> Reply {
-        let Created { upload, customer_md5 } = created;
+        let Created { upload, end, customer_md5 } = created;
         let mut root = Element::in_namespace("InitiateMultipartUploadResult");
         root.text("Bucket", &upload.bucket).text("Key", &upload.key).text("UploadId", &upload.id);
-        let reply = Reply::document(root.document());
+        let reply = show_end(Reply::document(root.document()), end.as_ref());
         let encryption = upload.attributes.encryption.as_deref();
         let reply = show_written(reply, encryption, customer_md5.as_deref());
         match upload.checksum {

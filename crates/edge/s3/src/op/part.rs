@@ -3,7 +3,7 @@
 use super::{
     Desk, Operate, Outcome, Reply, Request,
     list::{ENTRIES_MAX, show_owner},
-    multipart::{PART_NUMBER_MAX, UploadName},
+    multipart::{PART_NUMBER_MAX, UploadName, end_of, show_end},
     put::{announced, with_checksum},
 };
 use crate::{
@@ -15,6 +15,7 @@ use crate::{
     encryption::{self, Customer, customer, of_upload},
     error::{Code, Failure},
     intake::PartBody,
+    lifecycle::UploadEnd,
     metadata, storage_class,
     xml::Element,
 };
@@ -129,6 +130,7 @@ pub(super) struct List {
 
 pub(super) struct Listed {
     upload: Upload,
+    end: Option<UploadEnd>,
     parts: Vec<UploadedPart>,
     max: usize,
     after: usize,
@@ -178,11 +180,12 @@ impl Operate for List {
         let truncated = parts.len() > max && max > 0;
         parts.truncate(max);
         let owner = desk.gate.bucket_owner().to_owned();
-        Ok(Listed { upload, parts, max, after, truncated, owner, held })
+        let end = end_of(&upload, desk).await;
+        Ok(Listed { upload, end, parts, max, after, truncated, owner, held })
     }
 
     fn render(done: Listed, _: &FrontSettings) -> Reply {
-        let Listed { upload, parts, max, after, truncated, owner, held } = done;
+        let Listed { upload, end, parts, max, after, truncated, owner, held } = done;
         let mut root = Element::in_namespace("ListPartsResult");
         root.text("Bucket", &upload.bucket).text("Key", &upload.key).text("UploadId", &upload.id);
         show_owner("Initiator", &owner, &mut root);
@@ -198,7 +201,7 @@ impl Operate for List {
         for part in &parts {
             root.child("Part", |element| show_part(part, upload.checksum.is_some(), element));
         }
-        Reply::page(root.document(), held)
+        show_end(Reply::page(root.document(), held), end.as_ref())
     }
 }
 

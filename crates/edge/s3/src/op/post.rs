@@ -6,7 +6,7 @@ use super::{
     put::{Put, PutObject},
 };
 use crate::{
-    FrontSettings,
+    FrontSettings, digest,
     error::{Code, Failure},
     form::Wish,
     lifecycle::Facts,
@@ -49,6 +49,7 @@ impl Operate for Post {
 
     async fn parse(request: &mut Request) -> Outcome<Self> {
         let wish = request.wish.take().ok_or(Code::InternalError)?;
+        digest::check_form(&request.headers)?;
         let mut put = Put::parse(request).await?;
         if let Some(document) = &wish.tagging {
             let root = xml::parse(document.as_bytes(), TAGGING).map_err(Failure::from)?;

@@ -35,7 +35,6 @@ settings! {
     "accelerate": Fixed(|| Element::in_namespace("AccelerateConfiguration").document());
     "analytics": NoneOfSeveral;
     "intelligent-tiering": NoneOfSeveral;
-    "inventory": NoneOfSeveral;
     "metrics": NoneOfSeveral;
     "replication": Absent(Code::ReplicationConfigurationNotFound);
     "requestPayment": Fixed(payment);

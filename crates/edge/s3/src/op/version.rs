@@ -60,9 +60,10 @@ impl Subject {
         tags: Option<&Tags>,
     ) -> Outcome<Arc<Located>> {
         let Self { bucket, key, version } = self;
-        let found = match version {
-            None => desk.store.object(bucket, key).await,
-            Some(version) => desk.store.version(bucket, key, *version).await,
+        let found = match (version, &desk.gate.ahead) {
+            (None, Some(found)) => Ok(found.clone()),
+            (None, None) => desk.store.object(bucket, key).await,
+            (Some(version), _) => desk.store.version(bucket, key, *version).await,
         };
         let found = found.map_err(|error| desk.gate.hide(bucket, error.into()))?;
         desk.gate.settle(&found.object.attributes, tags)?;

@@ -210,6 +210,11 @@ impl Batch {
         self.members.is_empty()
     }
 
+    /// Most bytes of objects and what is told of them, unless one member alone is more.
+    pub fn room(&self) -> usize {
+        self.room
+    }
+
     /// Bytes of its objects, and about as many as a directory takes.
     pub fn bytes(&self) -> usize {
         self.payload_len + self.entries_len

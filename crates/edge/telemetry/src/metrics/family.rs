@@ -148,6 +148,7 @@ families! {
     LIFECYCLE_MOVED = Counter "lifecycle_moved": "Versions that rules of buckets moved to another class of storage.";
     LIFECYCLE_MOVED_BYTES = Counter "lifecycle_moved" Bytes: "Their bytes, as they are stored.";
     LIFECYCLE_LEFT = Counter "lifecycle_left": "What was due by rules of buckets and stayed as it was, since it was refused or failed.";
+    WEBHOOK_LOST = Counter "webhook_events_lost": "Events that the webhook was not told: it did not take them, or too many waited.";
     STRANGE = Counter "strange_stripes": "Times that a stripe was asked for whose pool is not configured.";
     BUCKET_BYTES = Gauge "bucket" Bytes: "Bytes of the bucket's objects, and of the parts of its unfinished uploads.";
     BUCKET_OBJECTS = Gauge "bucket_objects": "Objects of the bucket.";

@@ -57,6 +57,9 @@ use std::{
 /// The media type of [`Metrics::page`].
 pub const PAGE_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
+/// How many events each webhook was not told, by its name.
+type WebhookWatch = Arc<dyn Fn() -> Vec<(String, u64)> + Send + Sync>;
+
 /// Everything that is counted, and the page that shows it. Cheap to clone.
 ///
 /// What is hot adds to atomic counters that it found at the start; what can be looked at is looked
@@ -85,6 +88,7 @@ struct Watched {
     spent: Option<Arc<Spent>>,
     store: Option<Store>,
     aged: Option<Arc<AgedCounts>>,
+    webhooks: Option<WebhookWatch>,
     /// Of the store, by name.
     store_pools: Vec<(String, PoolId)>,
     kv: Option<KvWatch>,
@@ -142,6 +146,11 @@ impl Metrics {
     /// Shows what a keeper did by buckets' rules.
     pub fn watch_aged(&self, counts: Arc<AgedCounts>) {
         self.counted.watched().aged = Some(counts);
+    }
+
+    /// Shows how many events webhooks were not told: by name.
+    pub fn watch_webhooks(&self, lost: WebhookWatch) {
+        self.counted.watched().webhooks = Some(lost);
     }
 
     /// Shows what the door that speaks memcached did and has.
@@ -261,6 +270,19 @@ impl Counted {
         aged.map_or(Ok(()), |aged| lifecycle_rows::encode(&aged, sheet))
     }
 
+    fn encode_webhooks(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
+        let watch = self.watched().webhooks.clone();
+        let lost = watch.map(|lost| lost()).unwrap_or_default();
+        if lost.is_empty() {
+            return Ok(());
+        }
+        let mut rows = sheet.family(&of::WEBHOOK_LOST)?;
+        for (webhook, events) in lost {
+            rows.count(&[("webhook", &webhook)], &events.into())?;
+        }
+        Ok(())
+    }
+
     fn encode_kv(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
         let kv = self.watched().kv.clone();
         kv.map_or(Ok(()), |watch| kv_rows::encode(&watch, sheet))
@@ -325,6 +347,7 @@ impl Collector for Counted {
         tenant_rows::encode(&pools, &mut sheet)?;
         self.encode_store(&mut sheet)?;
         self.encode_aged(&mut sheet)?;
+        self.encode_webhooks(&mut sheet)?;
         self.buckets.encode(&mut sheet)?;
         self.encode_meters(&mut sheet)?;
         self.catalog.encode(&mut sheet)?;

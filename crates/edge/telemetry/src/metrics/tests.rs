@@ -273,6 +273,19 @@ fn gauges_of_a_watched_pool_are_read_when_the_page_is_made() {
     }
 }
 
+#[test]
+fn what_webhooks_were_not_told_is_shown() {
+    let metrics = Metrics::new("1.2.3", &[]);
+    metrics.watch_webhooks(Arc::new(Vec::new));
+    assert!(!metrics.page().contains("webhook"), "there are none");
+    metrics.watch_webhooks(Arc::new(|| vec![("a".to_owned(), 0), ("b".to_owned(), 7)]));
+    let rows = parse(&metrics.page());
+    for (webhook, lost) in [("a", 0.0), ("b", 7.0)] {
+        let row = format!("ripstop_webhook_events_lost_total{{webhook=\"{webhook}\"}}");
+        assert_eq!(rows.get(&row), Some(&lost));
+    }
+}
+
 fn answered(operation: &str, status: u16) -> AnsweredRequest<'_> {
     AnsweredRequest {
         operation,
