@@ -1,5 +1,6 @@
 //! `ripstop-lab duel`: policies against their rivals in settings that nobody chose.
 
+use crate::figures::told;
 use anyhow::Result;
 use clap::Args;
 use ripstop_experiment::{Budget, PolicyChoice, duel, text_columns};
@@ -32,6 +33,11 @@ pub(crate) struct Duel {
     /// Only this setting, by its number from 0.
     #[arg(long, value_name = "NUMBER")]
     pub only: Option<u64>,
+    /// Draws nothing: judges the policies as Backfill is in the arenas of docs/backfill.md, against
+    /// the rivals that this file, a duels.csv of `figures backfill`, holds; --seeds and --requests
+    /// must be those it was made with (3 and 40000). Exits with 1 if a bound does not hold.
+    #[arg(long, value_name = "FILE")]
+    pub arenas: Option<PathBuf>,
     /// How many of the worst settings are shown of each policy.
     #[arg(long, value_name = "N", default_value = "20")]
     pub worst: usize,
@@ -53,6 +59,9 @@ fn requests(text: &str) -> Result<NonZeroU32, String> {
 
 pub(crate) fn run(arguments: &Duel) -> Result<ExitCode> {
     let (seeds, requests) = (arguments.seeds.get().into(), arguments.requests.get().into());
+    if let Some(path) = &arguments.arenas {
+        return in_arenas(arguments, &Table::read(path)?, Budget { seeds, requests });
+    }
     let numbers = match arguments.only {
         Some(number) => number..number + 1,
         None => 0..arguments.generated.get().into(),
@@ -71,6 +80,21 @@ pub(crate) fn run(arguments: &Duel) -> Result<ExitCode> {
         tell(&table, &policy.to_string(), arguments.worst);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+#[expect(clippy::print_stdout, reason = "what the command is for")]
+fn in_arenas(arguments: &Duel, kept: &Table, budget: Budget) -> Result<ExitCode> {
+    let mut hold = true;
+    for policy in &arguments.policy {
+        let bounds = {
+            let progress = Progress::new(kept.rows().len() as u64 * budget.seeds, "runs");
+            let done = || progress.advance(1);
+            duel::newcomer(kept, policy, budget, arguments.threads, done)?
+        };
+        println!("{policy}");
+        hold &= told(&bounds);
+    }
+    Ok(if hold { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
 #[expect(clippy::print_stdout, reason = "what the command is for")]

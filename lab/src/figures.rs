@@ -151,7 +151,6 @@ pub(crate) fn run(figures: &Figures) -> Result<ExitCode> {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "what the command is for")]
 fn backfill(arguments: &Backfill) -> Result<ExitCode> {
     let duels = match &arguments.from {
         Some(path) => Table::read(path)?,
@@ -159,7 +158,13 @@ fn backfill(arguments: &Backfill) -> Result<ExitCode> {
     };
     let (report, bounds) = duel::report(&duels)?;
     report.write(&arguments.out)?;
-    for bound in &bounds {
+    Ok(if told(&bounds) { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// Prints bounds; returns whether all hold.
+#[expect(clippy::print_stdout, reason = "what the command is for")]
+pub(crate) fn told(bounds: &[duel::Bound]) -> bool {
+    for bound in bounds {
         println!(
             "{:<32} {:<24} {:.3} at {:>3.0} %, at most {:.2}: {}",
             bound.arena,
@@ -170,8 +175,7 @@ fn backfill(arguments: &Backfill) -> Result<ExitCode> {
             if bound.holds() { "holds" } else { "DOES NOT HOLD" }
         );
     }
-    let holds = bounds.iter().all(duel::Bound::holds);
-    Ok(if holds { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    bounds.iter().all(duel::Bound::holds)
 }
 
 fn play_duels(arguments: &Backfill) -> Result<Table> {

@@ -35,7 +35,7 @@ pub struct Foresight {
     delays: [Delays; 2],
     kinds: BTreeMap<Key, Known>,
     /// By load: what lanes are worth there.
-    chains: BTreeMap<i8, Chain>,
+    chains: BTreeMap<Step, Chain>,
     pace: Pace,
     /// Requests that arrived.
     arrivals: u64,
@@ -49,12 +49,15 @@ pub struct Foresight {
     stopping_ms: MovingAverage,
     /// Least lane time of a request, mean over the classes, milliseconds.
     work_ms: f64,
-    /// Lanes held when requests came, and those that the model has for the same: smoothed.
+    /// Lanes in use when requests came, and those that the model has for the same: smoothed.
     found: MovingAverage,
     expected: MovingAverage,
     /// e of the last request: what those in the queue are taken to want.
     last_at_once: usize,
 }
+
+/// A load, and how uneven arrivals are: both in steps.
+type Step = (i8, i8);
 
 type Key = (Operation, Chunking, u64, usize, usize);
 
@@ -68,7 +71,7 @@ struct Known {
     generation: u64,
     ways: Option<Ways>,
     /// By load.
-    tables: BTreeMap<i8, Table>,
+    tables: BTreeMap<Step, Table>,
 }
 
 /// What is best for a class at a load.
@@ -90,8 +93,8 @@ const LEARN: (u64, u64) = (16, 1000);
 /// after which they are looked at again all the same.
 const EARLY: u64 = 10;
 const USES: u64 = 100;
-/// One request in this many explores another chunk size; more often while that is unknown.
-const EXPLORE: (u64, u64) = (400, 25);
+/// One request in this many explores another chunk size.
+const EXPLORE: u64 = 400;
 /// A size is known once it has this many tasks.
 const KNOWN: f64 = 200.0;
 /// The longest that spare tasks and rescues wait, milliseconds.
@@ -102,9 +105,9 @@ const ROUGH: f64 = 4.0;
 const EXPLORE_LOAD_MAX: f64 = 0.7;
 /// How much a request counts for what was found and expected.
 const SURPRISE_WEIGHT: f64 = 1.0 / 256.0;
-/// How many times as high as measured the load is taken to be, at least and at most, where more or
-/// less is found than expected.
-const SURPRISE: (f64, f64) = (0.5, 2.0);
+/// How many times as high as measured the load is taken to be, at most, where more is found than
+/// expected.
+const SURPRISE: f64 = 2.0;
 /// How much a cancellation counts for their smoothed cost.
 const STOPPING_WEIGHT: f64 = 0.01;
 /// Cancellations that take less of a request's work than this count as free.
@@ -138,7 +141,7 @@ impl Foresight {
         if !self.kinds.contains_key(&key) && self.kinds.len() >= KINDS_MAX {
             self.kinds.clear();
         }
-        let dear = self.is_dear();
+        let taken = self.taken(class);
         let known = self.kinds.entry(key).or_insert_with(|| Known {
             count: 0.0,
             uses: 0,
@@ -156,7 +159,7 @@ impl Foresight {
         let own = &self.delays[class.operation as usize];
         let other = &self.delays[1 - class.operation as usize];
         let delays = if own.is_known() { own } else { other };
-        known.ways = Ways::of(delays, class, self.limits, self.lanes, dear);
+        known.ways = Ways::of(delays, class, self.limits, self.lanes, taken);
         (known.generation, known.uses) = (self.generation, 0);
         if let Some(ways) = known.ways.as_ref().filter(|_| self.work_ms <= 0.0) {
             self.work_ms = ways.work_ms();
@@ -166,6 +169,17 @@ impl Foresight {
 
     fn is_dear(&self) -> bool {
         self.stopping_ms.get() > STOPPING_FREE * self.work_ms
+    }
+
+    /// How much of a lane a spare task takes from others: as much as cancelling it takes of a task;
+    /// where strips are spread, all, since a node with a spare task looks busy to those that could
+    /// use it.
+    fn taken(&self, class: &RequestClass) -> f64 {
+        match class.chunking {
+            Chunking::Strip => 1.0,
+            Chunking::Run if self.is_dear() => (self.stopping_ms.get() / self.work_ms).min(1.0),
+            Chunking::Run => 0.0,
+        }
     }
 
     /// Learns again.
@@ -188,16 +202,16 @@ impl Foresight {
     }
 
     /// The step of the load that is nearest, and its rate.
-    fn step(&self, rate_per_ms: f64) -> (i8, f64) {
+    fn step(&self, rate_per_ms: f64) -> (Step, f64) {
         let lanes = self.lanes.max(1) as f64;
         let rho = (rate_per_ms * self.work_ms / lanes).clamp(1.0 - LOAD_MAX, LOAD_MAX);
         let step = libm::round(libm::log(rho / (1.0 - rho)) / LOAD_STEP);
         let rho = 1.0 / (1.0 + libm::exp(-step * LOAD_STEP));
-        (step as i8, rho * lanes / self.work_ms.max(1e-9))
+        ((step as i8, self.pace.batch()), rho * lanes / self.work_ms.max(1e-9))
     }
 
     /// What lanes are worth at a load.
-    fn chain(&mut self, step: i8, rate: f64) -> Option<&Chain> {
+    fn chain(&mut self, step: Step, rate: f64) -> Option<&Chain> {
         let fresh = self.chains.get(&step).is_some_and(Chain::is_fresh);
         if !fresh {
             let mut kinds: Vec<_> = self
@@ -215,8 +229,9 @@ impl Foresight {
                 kind.share /= all;
             }
             let stopping_ms = if self.is_dear() { self.stopping_ms.get() } else { 0.0 };
-            let pool = Pool { lanes: self.lanes, rate, stopping_ms };
-            let near = |at: &i8| at.abs_diff(step);
+            let batch = libm::exp2(f64::from(step.1));
+            let pool = Pool { lanes: self.lanes, rate, stopping_ms, batch };
+            let near = |at: &Step| (at.1.abs_diff(step.1), at.0.abs_diff(step.0));
             let last = self.chains.keys().copied().min_by_key(near);
             let last = last.and_then(|at| self.chains.get(&at));
             match Chain::solve(&kinds, pool, last) {
@@ -228,7 +243,7 @@ impl Foresight {
     }
 
     /// What is best for a class at a load.
-    fn table(&mut self, key: Key, step: i8) -> Option<(&Table, &Ways)> {
+    fn table(&mut self, key: Key, step: Step) -> Option<(&Table, &Ways)> {
         let chain = self.chains.get(&step)?;
         let known = self.kinds.get_mut(&key)?;
         let ways = known.ways.as_ref()?;
@@ -254,35 +269,31 @@ impl Foresight {
         } else {
             return None;
         };
-        let known = self.delays[class.operation as usize].ended(class.chunk_bytes(k)) >= KNOWN;
-        let every = if known { EXPLORE.0 } else { EXPLORE.1 };
-        ((self.arrivals / 2).is_multiple_of(every / 2)).then_some((k, e))
+        (self.arrivals / 2).is_multiple_of(EXPLORE / 2).then_some((k, e))
     }
 
     /// With nothing known: two chunks, and redundancy on lanes that nobody wants.
     fn modest(&self, class: &RequestClass) -> Choice {
         let k = class.k_below(2.min(usize::from(self.limits.k_max)));
-        self.spare(self.limits.nearest(class, 2 * k, k), k, 0.0, None)
+        spare(self.limits.nearest(class, 2 * k, k), k, 0.0, None)
     }
+}
 
-    fn spare(
-        &self,
-        code: ripstop_model::Code,
-        at_once: usize,
-        after_ms: f64,
-        rescue_ms: Option<f64>,
-    ) -> Choice {
-        let span = |ms: f64| Duration::from_secs_f64(ms.clamp(0.0, SPAN_MAX_MS) / 1000.0);
-        let keep_idle = if self.is_dear() { self.last_at_once as u16 } else { 0 };
-        let redundancy = Redundancy::Spare {
-            at_once: at_once.min(255) as u8,
-            keep_idle,
-            spare_after: span(after_ms),
-            rescue_after: rescue_ms.map(span),
-            preemptible: true,
-        };
-        Choice { code, redundancy }
-    }
+fn spare(
+    code: ripstop_model::Code,
+    at_once: usize,
+    after_ms: f64,
+    rescue_ms: Option<f64>,
+) -> Choice {
+    let span = |ms: f64| Duration::from_secs_f64(ms.clamp(0.0, SPAN_MAX_MS) / 1000.0);
+    let redundancy = Redundancy::Spare {
+        at_once: at_once.min(255) as u8,
+        keep_idle: 0,
+        spare_after: span(after_ms),
+        rescue_after: rescue_ms.map(span),
+        preemptible: true,
+    };
+    Choice { code, redundancy }
 }
 
 impl Policy for Foresight {
@@ -300,17 +311,18 @@ impl Policy for Foresight {
             self.learn_all();
         }
         self.count(key, class);
-        let free = load.lanes_idle + load.lanes_redundant;
+        let taken = load.lanes_redundant as f64 * self.taken(class);
+        let free = (load.lanes_idle + load.lanes_redundant).saturating_sub(taken as usize);
         let waiting = load.tasks_waiting + load.backlog * self.last_at_once;
         let held = load.lanes.saturating_sub(free) + waiting;
         let rate = self.pace.rate_per_ms();
-        let (low, high) = SURPRISE;
-        let surprise = (self.found.get() / self.expected.get()).clamp(low, high);
+        let surprise = (self.found.get() / self.expected.get()).clamp(1.0, SURPRISE);
         let (step, at_rate) = self.step(rate * surprise);
         let Some((lane_ms, hold_ms)) = self.chain(step, at_rate).map(Chain::mean_ms) else {
             return self.modest(class);
         };
-        self.found.add(SURPRISE_WEIGHT, held.min(2 * load.lanes) as f64);
+        // What waits says more of how unevenly requests arrive than of what they take.
+        self.found.add(SURPRISE_WEIGHT, load.lanes.saturating_sub(free) as f64);
         self.expected.add(SURPRISE_WEIGHT, rate * lane_ms);
         let lanes = load.lanes.max(1) as f64;
         let crowded = held >= load.lanes || rate * self.work_ms > EXPLORE_LOAD_MAX * lanes;
@@ -323,20 +335,21 @@ impl Policy for Foresight {
         let rescue_ms = if known { rescue_ms } else { Some(ROUGH * hold_ms) };
         // A task that waits for a lane is not late; and where strips are spread, it may wait for
         // its node while others idle.
-        let wait_ms = 2.0 * waiting as f64 * hold_ms / lanes;
-        let each = match class.chunking {
-            Chunking::Run => 1.0,
-            Chunking::Strip => 2.0,
+        let wait_ms = match class.chunking {
+            Chunking::Strip if load.tasks_waiting > 0 => hold_ms,
+            Chunking::Strip | Chunking::Run => 0.0,
         };
-        let rescue_ms = rescue_ms.map(|ms| each * ms + wait_ms);
+        let wait_ms = wait_ms + load.tasks_waiting as f64 * hold_ms / lanes;
+        let after_ms = if after_ms > 0.0 { after_ms + wait_ms } else { 0.0 };
+        let rescue_ms = rescue_ms.map(|ms| ms + wait_ms);
         let (k, e, n, after_ms, rescue_ms) = match self.explored(class, k, crowded) {
-            Some((k, e)) => (k, e, 2 * k, 0.0, None),
+            Some((k, e)) => (k, e, 2 * k, 0.0, Some(ROUGH * hold_ms)),
             None => (k, e, n, after_ms, rescue_ms),
         };
         // One is kept for the rescue.
         let n = if rescue_ms.is_some() { n.max(e + 1) } else { n };
         let code = self.limits.nearest(class, n, k);
-        let choice = self.spare(code, e.min(code.n()), after_ms, rescue_ms);
+        let choice = spare(code, e.min(code.n()), after_ms, rescue_ms);
         self.last_at_once = e.clamp(code.k(), code.n());
         choice
     }

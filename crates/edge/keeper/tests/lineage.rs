@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Form, Kept, bytes, fragments, get, put, settings, store_with};
-use ripstop_catalog::{Audited, Catalog, Change, Embedded, Session};
+use ripstop_catalog::{Audited, Catalog, Change, Embedded};
 use ripstop_keeper::{
     CheckOptions, Keeper, RebuildProgress, SurveyedNode, SurveyedPool, complete, rebuild,
 };
@@ -177,7 +177,7 @@ async fn what_a_session_wrote_that_was_given_up_is_left_out() {
     let seals = Seals::default();
     rebuild(&found, vec![place.surveyed()], &scratch, &progress, &seals).await.expect("rebuilt");
     let newest = found.object("b", "new0").await.expect("read").expect("there").object.told_by;
-    let session = Session::of(newest);
+    let session = ripstop_catalog::Session::of(newest);
     let watch = Change::Watch { session, least: newest, alive_until_ms: 1 };
     old.commit_one(1, watch).await.expect("watched");
     old.commit_one(2, Change::Retire).await.expect("given up");

@@ -104,7 +104,7 @@ pub(crate) async fn check(
         looks: looks_at_object(row.operation) && target.key.is_some(),
     };
     if is_of_policy {
-        return at_home(gate, need, request, archive);
+        return at_home(gate, need, request, archive, may_send);
     }
     enter(&mut gate, need, request, archive)?;
     let Some((source, version)) = source(&request) else { return Ok(gate) };
@@ -131,16 +131,15 @@ fn at_home(
     need: Need,
     request: Request<'_>,
     archive: Archive<'_>,
+    may_send: bool,
 ) -> Outcome<Gate> {
-    let is_signed = gate.principal.access_key().is_some();
-    let by_rights = is_signed && need.is_allowed_to(&gate.principal);
+    let by_rights = need.is_allowed_to(&gate.principal);
     let entered = enter(&mut gate, need, request, archive);
     let is_stranger = gate.access.as_ref().is_some_and(|access| !gate.owns(access));
     match entered {
         Ok(()) if is_stranger && !by_rights => Err(Code::MethodNotAllowed.into()),
-        Ok(()) if is_signed => Ok(gate),
-        Ok(()) => Err(Failure::new(Code::AccessDenied, NOBODY)),
-        Err(_) if !is_signed => Err(Failure::new(Code::AccessDenied, NOBODY)),
+        Ok(()) | Err(_) if !may_send => Err(Failure::new(Code::AccessDenied, NOBODY)),
+        Ok(()) => Ok(gate),
         Err(failure) => Err(failure),
     }
 }

@@ -103,7 +103,8 @@ impl Served {
 }
 
 fn configuration(id: &str, versions: &str, frequency: &str, more: &str, fields: &[&str]) -> String {
-    let fields: String = fields.iter().map(|field| format!("<Field>{field}</Field>")).collect();
+    let fields: Vec<_> = fields.iter().map(|field| format!("<Field>{field}</Field>")).collect();
+    let fields = fields.concat();
     format!(
         "<InventoryConfiguration><Destination><S3BucketDestination><Format>CSV</Format>\
          <Bucket>arn:aws:s3:::lists</Bucket><Prefix>of</Prefix></S3BucketDestination>\

@@ -2,10 +2,12 @@
 
 mod field;
 mod generator;
+mod newcomer;
 mod verdict;
 
 pub use field::{Stand, field, stand};
 pub use generator::{Drawn, codes, drawn};
+pub use newcomer::newcomer;
 pub use verdict::{Bound, bounds, joined, report, summary};
 
 use crate::{Budget, ClassSetting, Delay, Load, PolicyChoice, Process, Run, Setting, sweep};
@@ -83,14 +85,10 @@ pub fn duel(
             jobs.extend((1..=budget.seeds).map(|seed| (policy.clone(), load, seed)));
         }
     }
-    let play = |(policy, load, seed): &(PolicyChoice, f64, u64)| {
-        let count = budget.requests * if *load >= 0.9 { 4 } else { 1 };
-        let process = Process::Poisson(load * capacity);
-        let (memory, warmup, keep_courses) = (0.99, count / 10, false);
-        let (load, limits, seed) = (&Load::Requests { process, count }, LIMITS, *seed);
-        Run { setting, load, policy, limits, memory, seed, warmup, keep_courses }.play().delay()
+    let played = |(policy, load, seed): &(PolicyChoice, f64, u64)| {
+        play(setting, policy, *load, budget.requests, *seed)
     };
-    let delays = sweep(&jobs, threads, play, done);
+    let delays = sweep(&jobs, threads, played, done);
     let mut table =
         Table::new(["arena", "policy", "load", "mean_ms", "p50_ms", "p90_ms", "p99_ms"]);
     for (jobs, delays) in
@@ -111,6 +109,21 @@ pub fn duel(
         ]);
     }
     table
+}
+
+/// One run at a share of full capacity.
+fn play(
+    setting: &Setting,
+    policy: &PolicyChoice,
+    share: f64,
+    requests: u64,
+    seed: u64,
+) -> crate::Delays {
+    let count = requests * if share >= 0.9 { 4 } else { 1 };
+    let process = Process::Poisson(share * setting.capacity_per_s());
+    let (memory, warmup, keep_courses) = (0.99, count / 10, false);
+    let (load, limits) = (&Load::Requests { process, count }, LIMITS);
+    Run { setting, load, policy, limits, memory, seed, warmup, keep_courses }.play().delay()
 }
 
 /// Mean lane time of a request under each fixed code, seconds, measured where nobody waits.

@@ -87,16 +87,19 @@ pub(super) struct Act {
 pub(super) struct Ways {
     pub chunks: Vec<Chunks>,
     pub acts: Vec<Act>,
+    /// How much of a lane a spare task takes from others: it is theirs only once the task was
+    /// cancelled, and a node with such a task is one that others avoid.
+    pub taken: f64,
 }
 
 impl Ways {
-    /// None before anything is known; `dear`: cancelling takes lane time.
+    /// None before anything is known; `taken`: how much of a lane a spare task takes from others.
     pub(super) fn of(
         delays: &Delays,
         class: &RequestClass,
         limits: Limits,
         lanes: usize,
-        dear: bool,
+        taken: f64,
     ) -> Option<Self> {
         let (mut chunks, mut acts) = (Vec::new(), Vec::new());
         let least = limits.ks(class).next()?;
@@ -115,7 +118,7 @@ impl Ways {
                     acts.push(Act { chunks: index, k, e, spares, after_ms, late, wanting });
                 };
                 add(n_max - e, 0.0, None, 1.0);
-                if !dear || n_max == e {
+                if taken <= 0.0 || n_max == e {
                     continue;
                 }
                 add(0, 0.0, None, 0.0);
@@ -133,14 +136,14 @@ impl Ways {
             }
             chunks.push(Chunks { k, fates, points });
         }
-        let mut ways = Self { chunks, acts };
-        ways.prune(dear);
+        let mut ways = Self { chunks, acts, taken };
+        ways.prune();
         Some(ways)
     }
 
     /// Leaves out what another is better than in every respect.
-    fn prune(&mut self, dear: bool) {
-        if dear {
+    fn prune(&mut self) {
+        if self.taken > 0.0 {
             return;
         }
         let worth = |act: &Act| {
@@ -166,8 +169,11 @@ impl Ways {
             let stopped = (act.e - act.k + act.spares.min(1)) as f64;
             self.chunks[0].fates[act.e - act.k].lane_ms + stopping_ms * stopped
         };
+        let spares = |act: &Act| if self.taken > 0.0 { act.spares } else { 0 };
         let largest = self.acts.iter().enumerate().filter(|(_, act)| act.chunks == 0);
-        let least = largest.min_by(|a, b| lane_ms(a.1).total_cmp(&lane_ms(b.1)));
+        let least = largest.min_by(|(_, a), (_, b)| {
+            lane_ms(a).total_cmp(&lane_ms(b)).then(spares(a).cmp(&spares(b)))
+        });
         least.map_or(0, |(at, _)| at)
     }
 

@@ -52,6 +52,8 @@ pub(super) struct Pool {
     pub rate: f64,
     /// Lane time that a cancellation takes, milliseconds; 0 if it does not matter.
     pub stopping_ms: f64,
+    /// How many come at once: 1 at random, more in bursts.
+    pub batch: f64,
 }
 
 /// The means that the choices lead to, and which they depend on.
@@ -161,12 +163,12 @@ impl Chain {
             // Nothing that is believed of other codes may keep a queue from being worked off.
             let at = ways.least(self.pool.stopping_ms);
             let (own, lanes) = self.own(ways, costs, &ways.acts[at], held);
-            return (at, own + self.value(held as f64 + lanes) - self.values[held], lanes);
+            return (at, own + self.others(held, lanes), lanes);
         }
         let mut best = (0, f64::INFINITY, 0.0);
         for (at, act) in ways.acts.iter().enumerate() {
             let (own, lanes) = self.own(ways, costs, act, held);
-            let cost = own + self.value(held as f64 + lanes) - self.values[held];
+            let cost = own + self.others(held, lanes);
             if cost < best.1 {
                 best = (at, cost, lanes);
             }
@@ -186,8 +188,7 @@ impl Chain {
         }
         let begun = free.min(act.e as f64);
         // Halfway between now and what is usual.
-        let keep = if self.pool.stopping_ms > 0.0 { at_once } else { 0.0 };
-        let idle = f64::midpoint(free - begun, (lanes as f64 - usual).max(0.0)) - keep;
+        let idle = f64::midpoint(free - begun, (lanes as f64 - usual).max(0.0));
         let others = f64::midpoint(held as f64, usual) / at_once.max(1.0);
         let found =
             (KEPT * idle.max(0.0) / (1.0 + others)).min((act.e + act.spares) as f64 - begun);
@@ -199,26 +200,41 @@ impl Chain {
         let hold_ms = self.means.hold_ms;
         let fates = &ways.chunks[act.chunks].fates;
         let (wait, begun, found) = self.course(act, held);
+        let place = |tasks: f64| {
+            let low = (tasks as usize - act.k).min(fates.len() - 1);
+            (low, (low + 1).min(fates.len() - 1), tasks - (act.k + low) as f64)
+        };
         let between = |tasks: f64| {
             if wait > 0.0 {
                 return self.cost(&fates[0], wait);
             }
             let costs = &costs[act.chunks];
-            let low = (tasks as usize - act.k).min(costs.len() - 1);
-            let high = (low + 1).min(costs.len() - 1);
-            costs[low] + (tasks - (act.k + low) as f64) * (costs[high] - costs[low])
+            let (low, high, part) = place(tasks);
+            costs[low] + part * (costs[high] - costs[low])
         };
-        let (own, started) = match &act.late {
-            None => (between(begun + found), found),
+        let at_once = fates[act.e - act.k].lane_ms;
+        let (own, started, spare_ms) = match &act.late {
+            None => {
+                let (low, high, part) = place((begun + found).max(act.e as f64));
+                let (low, high) = (fates[low].lane_ms, fates[high].lane_ms);
+                (between(begun + found), found, low + part * (high - low) - at_once)
+            }
             Some(late) => {
                 let share = (found / act.spares as f64 / act.wanting.max(0.01)).min(1.0);
                 let (with, without) = (self.cost(late, wait), between(begun));
-                (without + share * (with - without), share * act.wanting * act.spares as f64)
+                let each_ms = late.beyond(act.after_ms).1;
+                let spares = share * act.spares as f64;
+                (without + share * (with - without), spares * act.wanting, spares * each_ms)
             }
         };
         let stopped = (act.e - act.k) as f64 + started;
-        let lane_ms = fates[act.e - act.k].lane_ms + self.pool.stopping_ms * stopped;
-        (own, lane_ms / hold_ms)
+        (own, (at_once + ways.taken * spare_ms + self.pool.stopping_ms * stopped) / hold_ms)
+    }
+
+    /// What taking lanes costs those to come, if all that come at once do.
+    fn others(&self, held: usize, lanes: f64) -> f64 {
+        let batch = self.pool.batch;
+        (self.value(held as f64 + batch * lanes) - self.values[held]) / batch
     }
 
     /// V at a state that need not be whole.
@@ -272,13 +288,14 @@ impl Chain {
         let slow = (1.0 + TAIL / SLOWEST) * hold_ms / lanes;
         let slope = rate * slow / left;
         let own_at_zero = own - slow * top as f64;
-        let height = (rate * (own_at_zero + slope * work * (work + 1.0) / 2.0) - self.gain) / left;
+        let steps = f64::midpoint(self.pool.batch * work, 1.0);
+        let height = (rate * (own_at_zero + slope * work * steps) - self.gain) / left;
         self.beyond = (slope, height);
     }
 
     /// How often each state is met.
     fn chances(&self, kinds: &[Kind<'_>], costs: &[Costs], choices: &[Vec<u8>]) -> Vec<f64> {
-        let states = self.values.len();
+        let (states, batch) = (self.values.len(), self.pool.batch);
         let mut chances = (0..states).map(|_| 0.0).collect::<Vec<f64>>();
         // How often a state is reached from below it, or passed.
         let mut crossing = chances.clone();
@@ -287,11 +304,11 @@ impl Chain {
                 1.0
             } else {
                 let given_back = held.min(self.pool.lanes) as f64 / self.means.hold_ms;
-                self.pool.rate * crossing[held] / given_back
+                self.pool.rate / batch * crossing[held] / given_back
             };
             for (at, kind) in kinds.iter().enumerate() {
                 let act = &kind.ways.acts[usize::from(choices[at][held])];
-                let mut lanes = self.own(kind.ways, &costs[at], act, held).1;
+                let mut lanes = batch * self.own(kind.ways, &costs[at], act, held).1;
                 for next in &mut crossing[held + 1..] {
                     *next += chances[held] * kind.share * lanes.min(1.0);
                     lanes -= 1.0;
@@ -321,9 +338,10 @@ impl Chain {
             for (at, kind) in kinds.iter().enumerate() {
                 let act = &kind.ways.acts[usize::from(choices[at][held])];
                 let chance = chance * kind.share;
-                at_once += chance * act.e as f64;
                 work += chance * self.own(kind.ways, &costs[at], act, held).1 * hold_ms;
                 let (wait, begun, found) = self.course(act, held);
+                let spares = (begun + found - act.e as f64).max(0.0);
+                at_once += chance * (act.e as f64 + kind.ways.taken * spares);
                 let fates = &kind.ways.chunks[act.chunks].fates;
                 let tasks = libm::round(begun + found) as usize;
                 let fate = &fates[(tasks - act.k).min(fates.len() - 1)];

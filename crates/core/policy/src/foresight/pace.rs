@@ -8,12 +8,33 @@ const SPANS: [f64; 4] = [16.0, 64.0, 256.0, 1024.0];
 /// A shorter average counts where it differs from the longer by this many standard errors.
 const SURE: f64 = 3.0;
 
+/// Arrivals whose time together is compared with what the pace makes it.
+const GROUP: u32 = 8;
+/// How much such a group counts.
+const GROUP_WEIGHT: f64 = 1.0 / 128.0;
+/// How many arrivals come at once at most, as a power of 2.
+const UNEVEN: f64 = 3.0;
+
 /// The pace of arrivals: averaged over as many of them as go on at the same pace.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     arrivals: f64,
     last: Timestamp,
     gaps_ms: [MovingAverage; SPANS.len()],
+    /// Arrivals of this group, and since when.
+    group: u32,
+    since: Timestamp,
+    /// Variance of a group's time over that of random arrivals, smoothed.
+    uneven: MovingAverage,
+    batch: i8,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        let (gaps_ms, uneven) = ([MovingAverage::default(); SPANS.len()], MovingAverage::new(1.0));
+        let (last, since) = (Timestamp::ZERO, Timestamp::ZERO);
+        Self { arrivals: 0.0, last, gaps_ms, group: 0, since, uneven, batch: 0 }
+    }
 }
 
 impl Pace {
@@ -24,6 +45,25 @@ impl Pace {
         for (span, gap) in SPANS.iter().zip(&mut self.gaps_ms) {
             gap.add(1.0 / span.min(self.arrivals), gap_ms);
         }
+        self.group += 1;
+        if self.group < GROUP {
+            return;
+        }
+        let (group, group_ms) = (f64::from(GROUP), now.since(self.since).as_secs_f64() * 1000.0);
+        (self.group, self.since) = (0, now);
+        if self.arrivals > group {
+            let off = group_ms * self.rate_per_ms() - group;
+            self.uneven.add(GROUP_WEIGHT, off * off / group);
+            // Of what arrives unevenly, tasks of random lengths make half as uneven.
+            let uneven = libm::log2(f64::midpoint(1.0, self.uneven.get()));
+            self.batch = libm::round(uneven.clamp(0.0, UNEVEN)) as i8;
+        }
+    }
+
+    /// How many requests come at once, as a power of 2: 0 at random, more in bursts that go by
+    /// before the pace has followed them.
+    pub(super) fn batch(&self) -> i8 {
+        self.batch
     }
 
     /// Requests per millisecond.

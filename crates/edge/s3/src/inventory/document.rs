@@ -98,7 +98,9 @@ fn changed(document: Option<&str>, id: &str, new: Option<&Node<'_>>) -> Outcome<
     }
     all.sort_unstable_by_key(|one| id_of(one));
     let mut element = Element::new(ALL);
-    all.into_iter().for_each(|one| copy(one, &mut element));
+    for one in all {
+        copy(one, &mut element);
+    }
     Ok(Some(element.document()))
 }
 
@@ -124,7 +126,9 @@ pub(crate) fn page(document: Option<&str>, after: Option<&str>) -> Outcome<Strin
     let all = root.iter().flat_map(|root| root.children.iter());
     let mut rest = all.filter(|one| after.is_none_or(|after| id_of(one) > Some(after)));
     let shown: Vec<_> = rest.by_ref().take(PAGE).collect();
-    shown.iter().for_each(|one| copy(one, &mut element));
+    for one in &shown {
+        copy(one, &mut element);
+    }
     let is_truncated = rest.next().is_some();
     element.value("IsTruncated", is_truncated);
     if is_truncated {

@@ -48,7 +48,7 @@ impl Place {
     pub(super) fn data(&self, number: usize) -> String {
         let digest = Sha256::digest(format!("{} {} {number}", self.folder, self.period));
         let name = hex::encode(&digest[..16]);
-        let (a, b, c, d, e) = (&name[..8], &name[8..12], &name[12..16], &name[16..20], &name[20..]);
-        format!("{}/data/{a}-{b}-{c}-{d}-{e}.csv.gz", self.folder)
+        let groups = [&name[..8], &name[8..12], &name[12..16], &name[16..20], &name[20..]];
+        format!("{}/data/{}.csv.gz", self.folder, groups.join("-"))
     }
 }

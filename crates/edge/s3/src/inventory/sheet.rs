@@ -44,7 +44,7 @@ impl Sheet {
         if order.all_versions {
             match version.version {
                 ObjectVersion::Null => cell("null"),
-                version => cell(&version.to_string()),
+                version @ ObjectVersion::Id(_) => cell(&version.to_string()),
             }
             cell(word(version.is_latest));
             cell(word(version.is_marker));

@@ -55,7 +55,7 @@ fn configurations_are_kept_by_their_ids() {
 #[test]
 fn a_list_of_configurations_comes_in_pages() {
     let mut all: Option<String> = None;
-    for at in 0..document::PAGE + 1 {
+    for at in 0..=document::PAGE {
         let wanted = wanted(&configuration(&format!("{at:04}"), "")).unwrap();
         all = Some(document::with(all.as_deref(), &wanted).unwrap());
     }

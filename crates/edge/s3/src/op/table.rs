@@ -333,12 +333,10 @@ pub(crate) fn covered() -> &'static [&'static str] {
     static COVERED: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
         let selectors = ENTRIES.iter().flat_map(|entry| entry.when().selectors);
         let selecting = selectors.filter_map(|selector| match selector {
-            // Signers of Version 2 leave it out: a URL that has it is refused.
-            Has("id") => None,
+            // Of what follows a request for a listing may have any value, and signers leave an id
+            // out: with one that is not covered it is refused.
+            Has("id") | Is(..) | NamesSetting | Header(_) | Selector::Form | Selector::Call => None,
             Has(name) => Some(*name),
-            // Of them a request for a listing may have any value: with one that is not covered it
-            // is refused.
-            Is(..) | NamesSetting | Header(_) | Selector::Form | Selector::Call => None,
         });
         let changing = ENTRIES.iter().filter_map(Entry::row).flat_map(|row| row.covers).copied();
         let settings = SETTINGS.iter().map(|setting| setting.name);

@@ -24,6 +24,10 @@ const CORS: &str = "<CORSConfiguration><CORSRule><AllowedOrigin>*</AllowedOrigin
 const ENCRYPTION: &str = "<ServerSideEncryptionConfiguration><Rule>\
     <ApplyServerSideEncryptionByDefault><SSEAlgorithm>AES256</SSEAlgorithm>\
     </ApplyServerSideEncryptionByDefault></Rule></ServerSideEncryptionConfiguration>";
+const INVENTORY: &str = "<InventoryConfiguration><Destination><S3BucketDestination>\
+    <Format>CSV</Format><Bucket>arn:aws:s3:::lists</Bucket></S3BucketDestination></Destination>\
+    <IsEnabled>true</IsEnabled><Id>one</Id><IncludedObjectVersions>All</IncludedObjectVersions>\
+    <Schedule><Frequency>Daily</Frequency></Schedule></InventoryConfiguration>";
 const LIFECYCLE: &str = "<LifecycleConfiguration><Rule><Status>Enabled</Status><Prefix/>\
     <Expiration><Days>1</Days></Expiration></Rule></LifecycleConfiguration>";
 const WEBSITE: &str = "<WebsiteConfiguration><IndexDocument><Suffix>i</Suffix></IndexDocument>\
@@ -227,6 +231,17 @@ pub(crate) fn case(operation: S3Operation) -> Case {
         S3Operation::GetBucketWebsite => bucket(Of(Read), "GET", "website=").answered(404),
         S3Operation::PutBucketWebsite => bucket(Of(Owner), "PUT", "website=").body(WEBSITE),
         S3Operation::DeleteBucketWebsite => bucket(Of(Owner), "DELETE", "website=").answered(204),
+        S3Operation::GetBucketInventoryConfiguration => {
+            bucket(Of(Read), "GET", "id=one&inventory=").answered(404)
+        }
+        S3Operation::ListBucketInventoryConfigurations => bucket(Of(Read), "GET", "inventory="),
+        // Its id is another: what it asks for takes the right to write elsewhere, too.
+        S3Operation::PutBucketInventoryConfiguration => {
+            bucket(Of(Owner), "PUT", "id=two&inventory=").body(INVENTORY).answered(400)
+        }
+        S3Operation::DeleteBucketInventoryConfiguration => {
+            bucket(Of(Owner), "DELETE", "id=one&inventory=").answered(404)
+        }
         S3Operation::GetBucketLogging => bucket(Of(Read), "GET", "logging="),
         S3Operation::PutBucketLogging => {
             bucket(Of(Owner), "PUT", "logging=").body("<BucketLoggingStatus/>")

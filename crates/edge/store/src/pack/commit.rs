@@ -136,7 +136,7 @@ impl Store {
             }
             done.push(Err(why.into()));
         }
-        // On the heap, as all that hardly any write comes to: it would make each one's future larger.
+        // On the heap, as all that hardly any write comes to: it would make each future larger.
         if is_applied
             && !refused.is_empty()
             && let Err(error) = Box::pin(self.reassert(refused)).await

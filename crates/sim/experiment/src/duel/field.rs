@@ -4,9 +4,10 @@ use super::{
     generator::{Drawn, codes},
     verdict::{MEAN_MAX, P99_MAX},
 };
-use crate::{Budget, Outcome, PolicyChoice, Run, sweep};
+use crate::{Budget, Layout, Outcome, PolicyChoice, Run, sweep};
 use core::num::NonZero;
 use ripstop_figure::{Cell, Estimate, Table};
+use ripstop_model::Code;
 use std::collections::BTreeMap;
 
 /// Rivals beside the fixed code that is best on average.
@@ -112,6 +113,15 @@ fn best_codes(drawn: &Drawn, budget: Budget) -> Vec<PolicyChoice> {
     codes.into_iter().take(CODES_KEPT).map(|(_, policy)| policy).collect()
 }
 
+/// Whether a rival stays within the bounds of all codes. The hedge knows of none: it always has one
+/// task more than are needed.
+fn is_allowed(drawn: &Drawn, rival: &str) -> bool {
+    let setting = &drawn.arena.setting;
+    let k = if setting.layout == Layout::Spread { setting.code.k() } else { 1 };
+    let hedged = |code: &Code| (code.n(), code.k()) == (k + 1, k);
+    rival != "hedge-p95" || codes(setting, drawn.limits).iter().any(hedged)
+}
+
 fn average(runs: &[Played], of: fn(&Played) -> f64) -> f64 {
     runs.iter().map(of).sum::<f64>() / runs.len() as f64
 }
@@ -126,7 +136,8 @@ fn bout(number: usize, drawn: &Drawn, policies: &[PolicyChoice], budget: Budget)
     let fixed = best_codes(drawn, budget).into_iter().map(|code| (code.to_string(), seeds(&code)));
     let best = fixed.min_by(|a, b| mean(&a.1).total_cmp(&mean(&b.1))).expect("a pool has codes");
     let named = |name: &&str| ((*name).to_owned(), seeds(&name.parse().expect("it is a policy")));
-    let rivals: Vec<_> = core::iter::once(best).chain(RIVALS.iter().map(named)).collect();
+    let others = RIVALS.iter().filter(|name| is_allowed(drawn, name));
+    let rivals: Vec<_> = core::iter::once(best).chain(others.map(named)).collect();
     let least = |of: &dyn Fn(&[Played]) -> f64| {
         rivals.iter().min_by(|a, b| of(&a.1).total_cmp(&of(&b.1))).expect("there are rivals")
     };
