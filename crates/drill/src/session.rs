@@ -78,10 +78,7 @@ pub(crate) fn config(plan: &Plan, folder: &Path) -> anyhow::Result<Config> {
     }
     for node in 0..plan.all_nodes() {
         let pool = if node < plan.nodes { "main" } else { COLD_POOL };
-        text += &format!(
-            "[[node]]\nname = \"{NODE_PREFIX}{node}\"\npool = \"{pool}\"\nkind = \"memory\"\n\
-             bytes_max = \"1 GiB\"\nlanes = 4\n"
-        );
+        text += &node_lines(node, pool);
     }
     ripstop_assembly::config::parse(&text, [])
 }
@@ -97,6 +94,13 @@ fn pool_lines(name: &str, (n, k): (usize, usize), more: &[String]) -> String {
          request_timeout = \"9s\"\nlate_after = \"200ms\"\nprobe_every = \"200ms\"\n{}",
         PACK_BELOW >> 10,
         lines(more)
+    )
+}
+
+fn node_lines(node: usize, pool: &str) -> String {
+    format!(
+        "[[node]]\nname = \"{NODE_PREFIX}{node}\"\npool = \"{pool}\"\nkind = \"memory\"\n\
+         bytes_max = \"1 GiB\"\nlanes = 4\n"
     )
 }
 
