@@ -5,10 +5,10 @@ use crate::{Budget, PolicyChoice, sweep};
 use core::num::NonZero;
 use ripstop_figure::{Table, TableError};
 
-/// Plays `policy` in every arena and at every load of `kept`, the joined table of a duel, and judges
-/// it as Backfill is judged: against the rivals that the table holds. So that luck is the same, the
-/// budget is to be that of the table. `done` is called after each run. Errors: columns that the
-/// table lacks.
+/// Plays `policy` in every arena and at every load of `kept`, the joined table of a duel, and
+/// judges it as Backfill is judged: against the rivals that the table holds. So that luck is the
+/// same, the budget is to be that of the table. `done` is called after each run. Errors: columns
+/// that the table lacks.
 pub fn newcomer(
     kept: &Table,
     policy: &PolicyChoice,
