@@ -19,7 +19,7 @@ use std::{
 const TASK_MAX: Duration = Duration::from_micros(2);
 /// Tasks before measuring begins: enough for policies to have learned.
 const WARMUP: u64 = 100_000;
-const POLICIES: [&str; 5] = ["fixed", "hedge-p95", "tofec", "backfill", "foresight"];
+const POLICIES: [&str; 4] = ["fixed", "hedge-p95", "tofec", "backfill"];
 const LOADS: [f64; 3] = [0.1, 0.5, 0.9];
 
 fn timed(work: impl FnOnce()) -> Duration {
