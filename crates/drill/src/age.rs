@@ -41,7 +41,7 @@ fn document(rules: &[&str]) -> String {
 /// The calls of a key, and what its bucket's rules may do: to each version once, at any time.
 pub(crate) fn with_expiry(bucket: &str, key: &str, mut calls: Vec<Call>) -> Vec<Call> {
     let is_versioned = bucket == KEEPS || bucket == LOCKS;
-    if !is_versioned && !(bucket == "plain" && key.starts_with(AGES)) {
+    if !(is_versioned || bucket == "plain" && key.starts_with(AGES)) {
         return calls;
     }
     let expiry = |call: &Call| {

@@ -20,16 +20,20 @@ fn current(state: &Versions) -> Option<&str> {
     state.last()?.etag.as_deref()
 }
 
+fn holds(state: &Versions, when: &When) -> bool {
+    match when {
+        When::Always => true,
+        When::Absent => current(state).is_none(),
+        When::Matches { etag } => current(state) == Some(etag),
+    }
+}
+
 /// The state after a deed with this outcome; nothing if it cannot have had that.
 fn apply(state: &Versions, deed: &Deed, came: &Came, keeps: bool) -> Option<Versions> {
     let mut next = state.clone();
     match (deed, came) {
         (Deed::Put { etag, when }, came) => {
-            let holds = match when {
-                When::Always => true,
-                When::Absent => current(state).is_none(),
-                When::Matches { etag } => current(state) == Some(etag),
-            };
+            let holds = holds(state, when);
             let id = match came {
                 Came::Unknown if holds => None,
                 Came::Done { version } if holds => version.clone(),

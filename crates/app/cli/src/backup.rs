@@ -96,7 +96,7 @@ async fn copied_file(config: &Config, to: &Path) -> Result<Copied> {
 async fn copied_out(url: &PostgresUrl, to: &Path) -> Result<Copied> {
     let database = Postgres::open(url, PostgresSettings::default()).await;
     let database = database.with_context(|| format!("catalog {url}"))?;
-    let mut rows = Rows::Database(database.rows().await?);
+    let mut rows = Rows::Database(Box::new(database.rows().await?));
     let mut target = Target::File(FilledFile::begin(to)?);
     carried(&mut rows, &mut target).await?;
     drop(rows);

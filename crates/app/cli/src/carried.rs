@@ -12,7 +12,7 @@ use ripstop_postgres::{FilledDatabase, PostgresRows};
 /// Rows as they were at one moment.
 pub(crate) enum Rows {
     File(EmbeddedRows),
-    Database(PostgresRows),
+    Database(Box<PostgresRows>),
 }
 
 #[async_trait]
@@ -45,7 +45,7 @@ impl Target {
     async fn rows(&self) -> Result<Rows, CatalogError> {
         Ok(match self {
             Self::File(file) => Rows::File(file.rows()?),
-            Self::Database(database) => Rows::Database(database.rows().await?),
+            Self::Database(database) => Rows::Database(Box::new(database.rows().await?)),
         })
     }
 }

@@ -69,7 +69,7 @@ impl fmt::Debug for Wish {
 /// Where to.
 enum Destination {
     File,
-    Database(PostgresUrl),
+    Database(Box<PostgresUrl>),
 }
 
 impl Destination {
@@ -84,7 +84,7 @@ impl Destination {
         );
         let url: PostgresUrl = wish.0.parse().context("--to")?;
         ensure!(config.catalog.as_ref() != Some(&url), "the catalog is in that database already");
-        Ok(Self::Database(url))
+        Ok(Self::Database(Box::new(url)))
     }
 }
 
@@ -108,7 +108,7 @@ impl Source {
     async fn leave(&self) -> Result<Rows> {
         Ok(match self {
             Self::File(file) => Rows::File(file.rows()),
-            Self::Database(database) => Rows::Database(database.leave().await?),
+            Self::Database(database) => Rows::Database(Box::new(database.leave().await?)),
         })
     }
 
@@ -209,7 +209,7 @@ async fn begin(config: &Config, destination: &Destination) -> Result<Begun> {
             match FilledDatabase::begin(url, PostgresSettings::default()).await {
                 Ok(target) => Ok(Begun::New(Target::Database(target))),
                 Err(why @ FillError::NotEmpty) => {
-                    let by = Rows::Database(database(url).await?.rows().await?);
+                    let by = Rows::Database(Box::new(database(url).await?.rows().await?));
                     Ok(Begun::Occupied { by, why: why.to_string() })
                 }
                 Err(error) => Err(error).with_context(|| format!("{url}")),

@@ -106,7 +106,8 @@ questions! {
     current as Current(bucket: &'a str, key: &'a str) -> Option<Located>;
     /// A bucket, and the [`Catalog::current`] of one of its keys at that moment or later: never
     /// before, so that who may see what the key stands for can be read from the bucket.
-    bucket_with as BucketWith(bucket: &'a str, key: &'a str) -> (Option<Bucket>, Option<Located>);
+    bucket_with as BucketWith(bucket: &'a str, key: &'a str)
+        -> Box<(Option<Bucket>, Option<Located>)>;
     /// A page of the versions of a bucket's keys, the latest of each first, grouped by a delimiter
     /// like objects; fails with `NoSuchBucket`.
     versions as Versions(request: &'a ListingRequest) -> Listing;

@@ -121,7 +121,7 @@ impl Postgres {
                 Reply::Current(current_of(bucket, &answers[0])?)
             }
             Query::BucketWith { bucket, key } => {
-                Reply::BucketWith(self.bucket_with(bucket, key).await?)
+                Reply::BucketWith(Box::new(self.bucket_with(bucket, key).await?))
             }
             Query::List { request } => Reply::List(self.list(request, Kind::Objects).await?),
             Query::Versions { request } => {

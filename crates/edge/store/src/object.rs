@@ -38,13 +38,11 @@ impl Store {
 
     /// What a key stands for; `NoSuchBucket`, `NoSuchKey` or `Marker`.
     pub async fn object(&self, bucket: &str, key: &str) -> Result<Arc<Located>, StoreError> {
-        match self.inner.catalog.current(bucket, key).await? {
-            Some(found) => visible(found),
-            None => {
-                self.bucket(bucket).await?;
-                Err(Refusal::NoSuchKey.into())
-            }
+        if let Some(found) = self.inner.catalog.current(bucket, key).await? {
+            return visible(found);
         }
+        self.bucket(bucket).await?;
+        Err(Refusal::NoSuchKey.into())
     }
 
     /// A bucket, and the object that one of its keys stands for at that moment or later, if it
@@ -54,7 +52,7 @@ impl Store {
         bucket: &str,
         key: &str,
     ) -> Result<(Bucket, Option<Arc<Located>>), StoreError> {
-        let (found, object) = self.inner.catalog.bucket_with(bucket, key).await?;
+        let (found, object) = *self.inner.catalog.bucket_with(bucket, key).await?;
         let found = found.ok_or(Refusal::NoSuchBucket)?;
         Ok((found, object.and_then(|found| visible(found).ok())))
     }

@@ -37,7 +37,7 @@ impl Embedded {
             Query::Current { bucket, key } => Reply::Current(self.current(bucket, key).await?),
             Query::BucketWith { bucket, key } => {
                 let found = self.here(|view| view.bucket(bucket)).await?;
-                Reply::BucketWith((found, self.current(bucket, key).await?))
+                Reply::BucketWith(Box::new((found, self.current(bucket, key).await?)))
             }
             Query::Bucket { name } => Reply::Bucket(self.here(|view| view.bucket(name)).await?),
             Query::Usage { bucket } => Reply::Usage(self.here(|view| view.usage(bucket)).await?),

@@ -28,7 +28,8 @@ impl State {
             Query::Object { bucket, key } => Reply::Object(self.located((bucket, key))),
             Query::Current { bucket, key } => Reply::Current(self.current(bucket, key)),
             Query::BucketWith { bucket, key } => {
-                Reply::BucketWith((self.buckets.get(bucket).cloned(), self.current(bucket, key)))
+                let found = self.buckets.get(bucket).cloned();
+                Reply::BucketWith(Box::new((found, self.current(bucket, key))))
             }
             Query::List { request } => Reply::List(self.page(request)?),
             Query::Versions { request } => Reply::Versions(self.page_of_versions(request)?),
