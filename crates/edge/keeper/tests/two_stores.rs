@@ -229,6 +229,8 @@ async fn one_of_them_sweeps_until_its_lease_is_over() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_one_does_that_lost_the_lease_is_refused_and_the_next_does_it() {
     let bench = shared().await;
+    // Before there is another: rounds of either take it as they begin.
+    assert!(bench.keeper.has_upkeep().await.expect("asked"));
     let (one, other) = (&bench.store, beside(&bench));
     put(one, "k", &bytes(LEN, 6)).await;
     one.delete("b", "k", Condition::None).await.expect("deleted");
