@@ -10,7 +10,7 @@ use std::{
 };
 
 /// What a catalog that is being moved into the data folder is called until it is whole; before it
-/// was verified, with [`UNFINISHED`] behind it.
+/// was verified, with `unfinished` behind it.
 pub const MOVING_FILE: &str = "catalog.moving";
 const UNFINISHED: &str = "unfinished";
 /// How names of files begin that were catalogs until they were moved elsewhere.
