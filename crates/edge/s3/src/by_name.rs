@@ -8,13 +8,18 @@ pub(crate) trait ByName {
     ///
     /// The map would check and hash every byte of the name before it says that there is none; of
     /// the ten or so headers of a request nearly all differ from it in their length already.
-    fn named(&self, name: &str) -> Option<&HeaderValue>;
+    fn named(&self, name: &str) -> Option<&HeaderValue> {
+        self.all_named(name).next()
+    }
+
+    /// All of this name, in the order in which they came.
+    fn all_named(&self, name: &str) -> impl Iterator<Item = &HeaderValue>;
 }
 
 impl ByName for HeaderMap {
-    fn named(&self, name: &str) -> Option<&HeaderValue> {
+    fn all_named(&self, name: &str) -> impl Iterator<Item = &HeaderValue> {
         debug_assert!(!name.bytes().any(|byte| byte.is_ascii_uppercase()), "{name}");
-        self.iter().find(|(is, _)| is.as_str() == name).map(|(_, value)| value)
+        self.iter().filter(move |(is, _)| is.as_str() == name).map(|(_, value)| value)
     }
 }
 
@@ -30,6 +35,8 @@ mod tests {
         }
         for name in ["range", "x-amz-acl", "x-amz-ac", "x-amz-acls", "", "host"] {
             assert_eq!(headers.named(name), headers.get(name), "{name}");
+            let all: Vec<_> = headers.get_all(name).iter().collect();
+            assert_eq!(headers.all_named(name).collect::<Vec<_>>(), all, "{name}");
         }
     }
 }

@@ -56,10 +56,7 @@ impl Granting {
         let canned = headers.named(CANNED).map(|word| word.to_str().unwrap_or_default());
         let mut each = Vec::new();
         for (name, permission) in BY_HEADER {
-            if headers.named(name).is_none() {
-                continue;
-            }
-            for value in headers.get_all(name) {
+            for value in headers.all_named(name) {
                 let value = value.to_str().unwrap_or_default();
                 for grantee in value.split(',') {
                     let to = grantee_in_header(grantee.trim(), name)?;

@@ -77,10 +77,7 @@ fn text_of(value: &HeaderValue) -> String {
 fn standard(headers: &HeaderMap) -> Vec<(String, String)> {
     let mut kept = Vec::new();
     for name in STANDARD {
-        if headers.named(name).is_none() {
-            continue;
-        }
-        let values: Vec<_> = headers.get_all(name).iter().map(text_of).collect();
+        let values: Vec<_> = headers.all_named(name).map(text_of).collect();
         let mut value = values.join(", ");
         if name == "content-encoding" {
             // How the request was framed, not what the object is.

@@ -136,9 +136,7 @@ impl Store {
             };
             match self.commit(written, change).await {
                 Ok(_) => {
-                    if !untrue.is_empty() {
-                        Box::pin(self.disown(untrue)).await?;
-                    }
+                    self.disown(untrue).await?;
                     return Ok(object);
                 }
                 Err(why) => written = self.behind(why)?,

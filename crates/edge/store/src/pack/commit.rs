@@ -136,11 +136,7 @@ impl Store {
             }
             done.push(Err(why.into()));
         }
-        // On the heap, as all that hardly any write comes to: it would make each future larger.
-        if is_applied
-            && !refused.is_empty()
-            && let Err(error) = Box::pin(self.reassert(refused)).await
-        {
+        if is_applied && let Err(error) = self.reassert(refused).await {
             let errors = error.for_each_of(refused_at.len());
             for (at, error) in refused_at.into_iter().zip(errors) {
                 done[at] = Err(error);
