@@ -79,7 +79,15 @@ fn secret(file: &Path) -> KmsSecret {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::parse;
+    use crate::{
+        assembly::assemble,
+        config::{load, parse},
+        credentials,
+        data_folder::DataFolder,
+        planning::StartPlanning,
+        reload::{Reload, Reread},
+        telemetry::Telemetry,
+    };
     use std::os::unix::fs::PermissionsExt as _;
 
     #[test]
@@ -105,5 +113,46 @@ mod tests {
         kms.ca = Some(token.clone());
         let told = format!("{:#}", check_kms(&with_ca).unwrap_err());
         assert!(told.contains("authorities"), "{told}");
+    }
+
+    #[tokio::test]
+    async fn a_reload_begins_changes_and_ends_it_or_leaves_all_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, token) = (folder.path().join("ripstop.toml"), folder.path().join("token"));
+        let write = |kms: &str| {
+            let data = folder.path().join("data");
+            let rest = "[[node]]\nname = \"n\"\nkind = \"memory\"\n";
+            fs::write(&file, format!("[gateway]\ndata = {data:?}\n{kms}\n{rest}")).unwrap();
+        };
+        let with_key = |key: &str| {
+            let url = "url = \"http://127.0.0.1:1\"";
+            format!("[kms]\n{url}\ntoken = {token:?}\ndefault_key = \"{key}\"")
+        };
+        write("");
+        let from = file.clone();
+        let reread: Reread = Arc::new(move || load(Some(&from), std::iter::empty()));
+        let config = reread().unwrap();
+        let nobody: StartPlanning = |_| unreachable!("no pool is to plan itself");
+        let _folder = DataFolder::create(&config).unwrap();
+        let (credentials, _) = credentials::load(&config.credentials).unwrap();
+        let assembly = assemble(&config, &Telemetry::new(false, None)).await.unwrap();
+        let reload = Reload::begin((reread, nobody), &config, credentials, &assembly, None);
+        let reload = reload.unwrap();
+        let now = || (assembly.kms.is_there(), assembly.object_keys.default_name());
+        assert_eq!(now(), (false, "aws/s3".to_owned()));
+        write(&with_key("reports"));
+        assert!(reload.reload().is_err(), "its token is not there");
+        assert_eq!(now(), (false, "aws/s3".to_owned()));
+        fs::write(&token, "s.0123456789abcdefghij\n").unwrap();
+        fs::set_permissions(&token, fs::Permissions::from_mode(0o600)).unwrap();
+        for key in ["reports", "ledger"] {
+            write(&with_key(key));
+            let said = reload.reload().unwrap();
+            assert!(!said.contains("restart"), "{said}");
+            assert_eq!(now(), (true, key.to_owned()));
+        }
+        write("");
+        reload.reload().unwrap();
+        assert_eq!(now(), (false, "aws/s3".to_owned()));
     }
 }

@@ -156,3 +156,61 @@ fn name(key: &str, said: String) -> Result<String> {
     ensure!(!said.contains('/'), "{key} is {said:?}: the name of a key has no slashes");
     path(key, Some(said), "")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Config, describe, parse};
+    use anyhow::Result;
+
+    fn with(keys: &str) -> Result<Config> {
+        parse(&format!("[kms]\n{keys}\n[[node]]\nname = \"n\"\nkind = \"memory\"\n"), [])
+    }
+
+    #[test]
+    fn a_key_service_is_what_is_said_of_it_and_the_usual_besides() {
+        let config = with("url = \"https://keys:8200\"\ntoken = \"t\"\ndefault_key = \"reports\"");
+        let config = config.unwrap();
+        let kms = config.kms.as_ref().unwrap();
+        assert_eq!((&*kms.mount, kms.calls_max, kms.cached_max), ("transit", 32, 4096));
+        assert_eq!((kms.timeout.as_secs(), kms.cached_for.as_secs()), (2, 300));
+        let said =
+            "named keys at https://keys:8200/transit by the token in t, key reports by default";
+        assert!(describe(&config).iter().any(|line| line == said), "{:?}", describe(&config));
+        let role = "role_id = \"r\"\nsecret_id = \"s\"\nnamespace = \"a/b\"";
+        for keys in [
+            &format!("url = \"http://127.0.0.1:8200\"\n{role}"),
+            "url = \"http://[::1]:8200/\"\ntoken = \"t\"\nmount = \"/team/transit/\"",
+            "url = \"https://keys\"\ncertificate = \"c\"\ncertificate_key = \"k\"\ncertificate_role = \"r\"",
+            "url = \"https://keys\"\ncertificate = \"c\"\ncertificate_key = \"k\"\ntoken = \"t\"",
+        ] {
+            with(keys).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_is_no_key_service_is_refused_by_name() {
+        let https = "url = \"https://keys\"";
+        for (keys, told) in [
+            ("token = \"t\"", "kms.url is wanted"),
+            ("url = \"keys\"\ntoken = \"t\"", "https://host:8200"),
+            ("url = \"https://keys/v1\"\ntoken = \"t\"", "without a path"),
+            ("url = \"http://keys:8200\"\ntoken = \"t\"", "over https only"),
+            (https, "one way to log in"),
+            (
+                &format!("{https}\ntoken = \"t\"\nrole_id = \"r\"\nsecret_id = \"s\""),
+                "one way to log in",
+            ),
+            (&format!("{https}\nrole_id = \"r\""), "one way to log in"),
+            (&format!("{https}\ntoken = \"t\"\nlogin_mount = \"m\""), "a login by itself"),
+            (&format!("{https}\ncertificate = \"c\""), "without kms.certificate_key"),
+            (&format!("{https}\ntoken = \"t\"\nmount = \"a/../sys\""), "kms.mount"),
+            (&format!("{https}\ntoken = \"t\"\ndefault_key = \"a/b\""), "kms.default_key"),
+            (&format!("{https}\ntoken = \"t\"\ntimeout = \"1ms\""), "kms.timeout"),
+            (&format!("{https}\ntoken = \"t\"\ncalls_max = 0"), "kms.calls_max"),
+            (&format!("{https}\ntoken = \"t\"\ncached_max = 100000"), "kms.cached_max"),
+        ] {
+            let error = format!("{:#}", with(keys).unwrap_err());
+            assert!(error.contains(told), "{keys}: {error}");
+        }
+    }
+}
