@@ -87,7 +87,16 @@ impl KeyService for Kms {
         let path = format!("{}/encrypt/{key}", link.settings.mount);
         let body = || transit::encrypt(&fresh, of).map(Some);
         let to = (&*path, key);
-        let sealed = link.call(KmsCall::Encrypt, to, body, transit::encrypted, counts).await?;
+        let sealed = link.call(KmsCall::Encrypt, to, body, transit::encrypted, counts).await;
+        let sealed = match sealed {
+            // A key that is gone would be made, which the gateway should not be let do.
+            Err(refused @ KeyFault::Refused { .. }) => {
+                link.doubt(key);
+                link.must_be_fit(key, counts).await?;
+                return Err(refused);
+            }
+            sealed => sealed?,
+        };
         let kept = Kept { key: fresh.clone(), sealed: sealed.as_slice().into() };
         self.keep(cache::opened(of, &sealed), kept.clone(), &link);
         if let Some(id) = id {

@@ -126,6 +126,11 @@ impl KmsLink {
         Ok(())
     }
 
+    /// Has a key be looked up again before it is used.
+    pub(crate) fn doubt(&self, key: &str) {
+        locked(&self.fit).remove(key);
+    }
+
     /// Asks, again where that may help, and reads the answer.
     pub(crate) async fn call<T>(
         &self,

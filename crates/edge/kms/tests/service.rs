@@ -80,7 +80,15 @@ async fn what_earlier_versions_sealed_opens_until_they_are_disallowed_or_gone() 
     let found = kms.open(&USE, &sealed).await;
     assert!(matches!(found, Err(KeyFault::Disabled { .. })), "{found:?}");
     assert_eq!(kms.open(&USE, &newly).await.unwrap().bytes(), newer.bytes());
+    bao.call("DELETE", "transit/keys/reports/soft-delete", &Value::Null);
+    for found in [kms.open(&USE, &sealed).await.map(drop), kms.issue(&USE).await.map(drop)] {
+        assert!(matches!(found, Err(KeyFault::Disabled { .. })), "{found:?}");
+    }
+    bao.call("POST", "transit/keys/reports/soft-delete-restore", &json!({}));
     bao.delete_key("reports");
+    // It was looked up just now, and is not made by being used.
+    let found = kms.issue(&USE).await.map(drop);
+    assert_eq!(found, Err(KeyFault::Missing { key: "reports".to_owned() }));
     // For a while it is still in memory.
     assert_eq!(kms.open(&USE, &newly).await.unwrap().bytes(), newer.bytes());
     forget(&kms, settings);
