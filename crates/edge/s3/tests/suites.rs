@@ -312,6 +312,32 @@ async fn failures_are_told_in_s3s_own_words() {
     let head = Call::new("GET", "/bkt").header("authorization", "Basic c2VjcmV0").unsigned();
     let basic = text(&exchange(to, &[head.as_bytes()], false).await);
     assert!(basic.contains("<ArgumentValue>Basic</ArgumentValue>"), "{basic}");
+    for (header, shown) in [("some_word", "some_word"), ("AWS4-HMAC-SHA256_Signature=00", "")] {
+        let head = Call::new("GET", "/bkt").header("authorization", header).unsigned();
+        let told = text(&exchange(to, &[head.as_bytes()], false).await);
+        let shown = format!("<ArgumentValue>{shown}</ArgumentValue>");
+        assert!(told.contains("one and only one") && told.contains(&shown), "{told}");
+    }
+    let part = text(&Call::new("PUT", "/bkt/k").query("partNumber=1").send(to, b"").await);
+    assert!(part.contains("<ArgumentValue>partNumber</ArgumentValue>"), "{part}");
+}
+
+#[tokio::test]
+async fn headers_of_a_put_have_eight_kibibytes_whatever_they_say_and_wherever_it_goes() {
+    let (to, _folder) = face().await;
+    let with =
+        |path: &str, len: usize| Call::new("PUT", path).header("x-amz-other", "x".repeat(len));
+    assert_eq!(with("/bkt/k", 7 << 10).send(to, b"1").await.status, 200);
+    for path in ["/bkt/k", "/b/k", "/none-here/k"] {
+        let refused = with(path, 8 << 10).send(to, b"1").await;
+        assert_eq!(
+            (refused.status, refused.code().as_str()),
+            (400, "RequestHeaderSectionTooLarge")
+        );
+        assert!(text(&refused).contains("<MaxSizeAllowed>8192</MaxSizeAllowed>"), "{refused:?}");
+    }
+    let get = Call::new("GET", "/bkt/k").header("x-amz-other", "x".repeat(8 << 10));
+    assert_eq!(get.send(to, b"").await.body, b"1");
 }
 
 #[tokio::test]
