@@ -347,6 +347,7 @@ impl Front {
             store: &self.store,
             known: &self.buckets,
             store_account: &self.account,
+            keyring: &self.keyring,
             region: &self.settings.region,
         }
     }
