@@ -189,3 +189,22 @@ async fn what_is_refused_by_name_is_not_told_to_nobody() {
         }
     }
 }
+
+#[tokio::test]
+async fn headers_of_a_put_have_eight_kibibytes_whatever_they_say_and_wherever_it_goes() {
+    let (to, _folder) = face().await;
+    let with =
+        |path: &str, len: usize| Call::new("PUT", path).header("x-amz-other", "x".repeat(len));
+    assert_eq!(with("/bkt/k", 7 << 10).send(to, b"1").await.status, 200);
+    for path in ["/bkt/k", "/b/k", "/none-here/k"] {
+        let refused = with(path, 8 << 10).send(to, b"1").await;
+        assert_eq!(
+            (refused.status, refused.code().as_str()),
+            (400, "RequestHeaderSectionTooLarge")
+        );
+        let told = String::from_utf8_lossy(&refused.body);
+        assert!(told.contains("<MaxSizeAllowed>8192</MaxSizeAllowed>"), "{told}");
+    }
+    let get = Call::new("GET", "/bkt/k").header("x-amz-other", "x".repeat(8 << 10));
+    assert_eq!(get.send(to, b"").await.body, b"1");
+}
