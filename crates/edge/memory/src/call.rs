@@ -3,13 +3,14 @@
 use crate::{
     answer::{CodedMemoryError, Done, StoredValue},
     coder::Coder,
+    label,
     name::{CHECK_LEN, KeyDigest, Names, SEAL_LEN},
     open::OpenChunks,
 };
 use bytes::{Buf as _, Bytes};
 use ripstop_model::Timestamp;
 use ripstop_tier::{
-    ItemName, KeyHash, Presence, TIER_VALUE_LEN_MAX, TierAnswer, TierEvent, TierTicket, TierWrite,
+    ItemLabel, ItemName, KeyHash, Presence, TIER_VALUE_LEN_MAX, TierAnswer, TierEvent, TierTicket, TierWrite,
 };
 use tokio::sync::oneshot;
 
@@ -39,7 +40,7 @@ pub(crate) struct Call {
     /// What is written.
     pub(crate) value: Bytes,
     /// What is stored before it, once it has a name.
-    head: Option<(ItemName, [u8; HEAD_LEN])>,
+    head: Option<(ItemName, Bytes)>,
     /// A long value in strips: data, then parity.
     strips: Vec<Bytes>,
     /// What was read: the digest of a key, and a value.
@@ -94,23 +95,23 @@ impl Call {
     }
 
     /// What is stored before the value. Its copies have its name, and so the same.
-    pub(crate) fn seal_once(
+    pub(crate) fn head_once(
         &mut self,
         names: &Names,
-        name: ItemName,
+        label: &ItemLabel,
         open: Option<&mut OpenChunks>,
-    ) -> [u8; HEAD_LEN] {
-        if let Some((_, head)) = self.head.filter(|head| head.0 == name) {
-            return head;
+    ) -> Bytes {
+        if let Some((name, head)) = &self.head
+            && *name == label.name
+        {
+            return head.clone();
         }
         let Self { check, value, .. } = self;
-        let mut head = [0; HEAD_LEN];
-        head[..SEAL_LEN].copy_from_slice(&names.seal(name, [&check[..], &value[..]]));
-        head[SEAL_LEN..].copy_from_slice(check);
-        if let (Some(open), ItemName::Object { chunk, slot }) = (open, name) {
+        let head = label::head(names, label, [check, value]);
+        if let (Some(open), ItemName::Object { chunk, slot }) = (open, label.name) {
             open.put(chunk, slot, [check, value]);
         }
-        self.head = Some((name, head));
+        self.head = Some((label.name, head.clone()));
         head
     }
 

@@ -106,10 +106,12 @@ impl State {
             }
             Purpose::Seal(stripe) => {
                 let parity = self.coder.encode(&strips);
+                let encoded = self.encoded.entry(stripe).or_default();
                 let sealed = (self.coder.code().k() as u8..).zip(parity).map(|(strip, bytes)| {
-                    (servers.names.seal(ItemName::Parity { stripe, strip }, [&bytes]), bytes)
+                    let item = Bytes::from([bytes, encoded.list.clone()].concat());
+                    (servers.names.seal(ItemName::Parity { stripe, strip }, [&item]), item)
                 });
-                self.encoded.entry(stripe).or_default().parity = sealed.collect();
+                encoded.parity = sealed.collect();
             }
         }
         self.events.push_back(TierEvent::FetchEnded(task, FetchEnd::Done));
@@ -148,9 +150,9 @@ impl State {
                     self.gathered(servers, gather);
                 }
             }
-            (Errand::Copy { task, to, name }, Reply::Value(coded)) => {
-                let (seal, link) = (servers.names.seal(name, [&coded]), servers.link(to));
-                let payload = Payload { head: &seal, body: &coded };
+            (Errand::Copy { task, to, name }, Reply::Value(item)) => {
+                let link = servers.link(to);
+                let payload = Payload { head: &[], body: &item };
                 let key = self.key(servers, name);
                 if link.set(key, &payload, false, Errand::Store(task)).is_err() {
                     self.events.push_back(TierEvent::StoreFailed(task));

@@ -6,6 +6,7 @@ use crate::{
     coder::Coder,
     connection::Reply,
     gather::Gather,
+    label,
     link::Link,
     name::{KeyDigest, Names, SEAL_LEN},
     open::OpenChunks,
@@ -16,7 +17,7 @@ use crate::{
 use bytes::{Bytes, BytesMut};
 use ripstop_model::Timestamp;
 use ripstop_tier::{
-    ChunkId, ItemName, ItemSource, MemoryTier, SealId, ServerId, TierAction, TierAnswer, TierEvent,
+    ChunkId, ItemLabel, ItemName, ItemSource, MemoryTier, SealId, ServerId, TierAction, TierAnswer, TierEvent,
     TierTask, TierTicket,
 };
 use std::{
@@ -76,8 +77,11 @@ impl After {
 /// Parity that was encoded and is not stored everywhere yet.
 #[derive(Debug, Default)]
 pub(crate) struct Encoded {
+    /// Each with its seal, and with the list behind it.
     pub(crate) parity: Vec<([u8; SEAL_LEN], Bytes)>,
     pub(crate) chunks: Vec<ChunkId>,
+    /// What parity says of the stripe.
+    pub(crate) list: Bytes,
 }
 
 /// Servers, and what items are called there.
@@ -211,6 +215,17 @@ impl State {
         self.actions = actions;
     }
 
+    /// Carries out what the tier said.
+    pub(crate) fn carry_out(&mut self, servers: &Servers, actions: Vec<TierAction>) {
+        for action in actions {
+            self.act(servers, action);
+        }
+    }
+
+    pub(crate) fn is_mending(&self) -> bool {
+        self.tier.is_mending()
+    }
+
     /// When it wants to be told that time passed.
     pub(crate) fn deadline(&self) -> Option<Timestamp> {
         self.tier.deadline()
@@ -218,15 +233,16 @@ impl State {
 
     fn act(&mut self, servers: &Servers, action: TierAction) {
         match action {
-            // What is stored beside an item is not read yet.
-            TierAction::Store { task, server, name, source, label: _ } => {
-                self.store(servers, task, server, (name, source));
+            TierAction::Store { task, server, name, source, label } => {
+                self.store(servers, (task, server, name), source, label);
             }
             TierAction::Fetch { task, ticket, plan } => {
                 self.fetch_plan(servers, task, ticket, plan);
             }
-            TierAction::Encode { task, stripe, chunks, fragments, labels: _ } => {
-                self.encoded.entry(stripe).or_default().chunks = chunks;
+            TierAction::Encode { task, stripe, chunks, fragments, labels } => {
+                let encoded = self.encoded.entry(stripe).or_default();
+                encoded.list = label::list(&chunks, &labels);
+                encoded.chunks = chunks;
                 self.encode(servers, task, stripe, fragments);
             }
             TierAction::Forget(stripe) => {
@@ -271,9 +287,9 @@ impl State {
     fn store(
         &mut self,
         servers: &Servers,
-        task: TierTask,
-        server: ServerId,
-        (name, source): (ItemName, ItemSource),
+        (task, server, name): (TierTask, ServerId, ItemName),
+        source: ItemSource,
+        label: Option<ItemLabel>,
     ) {
         self.key(servers, name);
         let (names, link) = (&servers.names, servers.link(server));
@@ -281,27 +297,23 @@ impl State {
         let sent = |head: &[u8], body: &Bytes| {
             link.set(&self.key, &Payload { head, body }, false, Errand::Store(task)).is_ok()
         };
+        let label = || label.expect("all but parity has one");
+        let labelled = |body: &Bytes| sent(&label::head(names, &label(), [&[], body]), body);
         let is_sent = match source {
-            ItemSource::Write(ticket) if ticket.0 >= OWN_TICKETS => {
-                let coded = &self.own[&ticket];
-                sent(&names.seal(name, [coded]), coded)
-            }
+            ItemSource::Write(ticket) if ticket.0 >= OWN_TICKETS => labelled(&self.own[&ticket]),
             ItemSource::Write(ticket) => {
                 let call = self.calls.get_mut(ticket.0).expect("a write waits for its items");
                 let open = is_coded.then_some(&mut self.open);
-                sent(&call.seal_once(names, name, open), &call.value)
+                sent(&call.head_once(names, &label(), open), &call.value)
             }
             ItemSource::Strip { ticket, strip } if ticket.0 >= OWN_TICKETS => {
-                let strips = self.coder.strips([&self.own[&ticket], &[]]);
-                let strip = &strips[usize::from(strip)];
-                sent(&names.seal(name, [strip]), strip)
+                labelled(&self.coder.strips([&self.own[&ticket], &[]])[usize::from(strip)])
             }
             ItemSource::Strip { ticket, strip } => {
                 let call = self.calls.get_mut(ticket.0).expect("a write waits for its items");
-                let strip = call.strip(&self.coder, strip);
-                sent(&names.seal(name, [&strip]), &strip)
+                labelled(&call.strip(&self.coder, strip))
             }
-            ItemSource::Tombstone => sent(&names.seal(name, [b""]), &Bytes::new()),
+            ItemSource::Tombstone => labelled(&Bytes::new()),
             ItemSource::Parity(stripe) => {
                 let ItemName::Parity { strip, .. } = name else { unreachable!("it is parity") };
                 let encoded = self.encoded.get(&stripe).expect("it is kept until it is stored");
