@@ -39,8 +39,8 @@ pub(crate) struct Call {
     check: [u8; CHECK_LEN],
     /// What is written.
     pub(crate) value: Bytes,
-    /// What is stored before it, once it has a name.
-    head: Option<(ItemName, Bytes)>,
+    /// What is stored before it, once it has a name; and before its copies.
+    heads: [Option<(ItemName, Bytes)>; 2],
     /// A long value in strips: data, then parity.
     strips: Vec<Bytes>,
     /// What was read: the digest of a key, and a value.
@@ -90,28 +90,29 @@ impl Call {
             Wish::Put { value, .. } => value,
             Wish::Get | Wish::Delete(_) | Wish::Flush => Bytes::new(),
         };
-        let (head, strips, fetched) = (None, Vec::new(), None);
-        Self { check: key.check, value, head, strips, fetched, held, waiter }
+        let (heads, strips, fetched) = ([None, None], Vec::new(), None);
+        Self { check: key.check, value, heads, strips, fetched, held, waiter }
     }
 
-    /// What is stored before the value. Its copies have its name, and so the same.
+    /// What is stored before the value, or before a copy of it: all copies have the same.
     pub(crate) fn head_once(
         &mut self,
         names: &Names,
-        label: &ItemLabel,
+        (label, is_copy): (&ItemLabel, bool),
         open: Option<&mut OpenChunks>,
     ) -> Bytes {
-        if let Some((name, head)) = &self.head
+        let Self { check, value, heads, .. } = self;
+        let kept = &mut heads[usize::from(is_copy)];
+        if let Some((name, head)) = kept
             && *name == label.name
         {
             return head.clone();
         }
-        let Self { check, value, .. } = self;
-        let head = label::head(names, label, [check, value]);
+        let head = label::head(names, (label, is_copy), [check, value]);
         if let (Some(open), ItemName::Object { chunk, slot }) = (open, label.name) {
             open.put(chunk, slot, [check, value]);
         }
-        self.head = Some((label.name, head.clone()));
+        *kept = Some((label.name, head.clone()));
         head
     }
 

@@ -2,6 +2,7 @@ use crate::{
     answer::{CodedMemoryError, Done, StoredValue},
     call::{Waiter, Wish},
     coder::Coder,
+    copies::Copies,
     keepsake::Keepsake,
     link::{Link, Standing},
     name::{KeyDigest, Names},
@@ -135,7 +136,7 @@ impl CodedMemory {
         let is_alone = !settings.is_shared;
         let keepsake = Keepsake { key, token, is_alone, names: names.clone() };
         let standings = vec![Standing::New; settings.rings.iter().map(Vec::len).sum()];
-        Ok(Self::begin(settings, tier, (names, keepsake), standings, Vec::new()))
+        Ok(Self::begin(settings, tier, (names, keepsake), standings, (Vec::new(), Copies::default())))
     }
 
     /// Links a tier to its servers, and carries out what it said.
@@ -144,7 +145,7 @@ impl CodedMemory {
         tier: MemoryTier,
         (names, keepsake): (Names, Keepsake),
         standings: Vec<Standing>,
-        actions: Vec<TierAction>,
+        (actions, copies): (Vec<TierAction>, Copies),
     ) -> Self {
         let CodedMemorySettings { code, rings: servers, link, bytes_max, .. } = settings;
         let shell = Arc::new(Shell::new(tier, Coder::new(code), names, bytes_max));
@@ -162,7 +163,7 @@ impl CodedMemory {
             Link::start(place.number, place.at, link, known, Arc::downgrade(&shell))
         };
         shell.set_links(places.iter().zip(standings).map(start).collect());
-        shell.begin(actions);
+        shell.begin(actions, copies);
         shell.keep_time();
         let places = Mutex::new(places);
         let rings = Arc::new(Rings { count: code.n(), link, keepsake, places });

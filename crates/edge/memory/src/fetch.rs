@@ -20,7 +20,7 @@ impl State {
         name: ItemName,
         errand: Errand,
     ) {
-        let fetched = servers.link(server).get(self.key(servers, name), errand);
+        let fetched = servers.link(server).get(self.key(servers, server, name), errand);
         self.after.note(server);
         if let Err((_, errand)) = fetched {
             self.fetch_failed(errand, FetchEnd::Silent { server });
@@ -153,9 +153,12 @@ impl State {
             (Errand::Copy { task, to, name }, Reply::Value(item)) => {
                 let link = servers.link(to);
                 let payload = Payload { head: &[], body: &item };
-                let key = self.key(servers, name);
+                if self.copies.place(server, name).is_some() {
+                    self.copies.give(task, to, name);
+                }
+                let key = self.key(servers, to, name);
                 if link.set(key, &payload, false, Errand::Store(task)).is_err() {
-                    self.events.push_back(TierEvent::StoreFailed(task));
+                    self.store_over(task, false);
                 }
                 self.after.note(to);
             }

@@ -3,7 +3,8 @@
 //!
 //! | bytes | of an object or a strip |
 //! |--:|---|
-//! | 1 | flags: 1 a tombstone, 2 it expires |
+//! | 1 | flags: 1 a tombstone, 2 it expires, 4 a copy |
+//! | 8 and 2 | a copy's chunk and slot: its key at the server is a place |
 //! | 8 | version |
 //! | 16 | hash of the key |
 //! | 2 or 4 | an object's offset in its chunk, or bytes of a strip's whole value |
@@ -22,26 +23,38 @@ use ripstop_tier::{ChunkId, FoundItem, ItemLabel, ItemName, KeyHash, Version};
 
 const TOMBSTONE: u8 = 1;
 const EXPIRES: u8 = 2;
+const COPY: u8 = 4;
 /// Flags, version and key.
 const LABEL_LEN_MIN: usize = 25;
+/// A copy's chunk and slot.
+const COPY_LEN: usize = 10;
 /// Bytes before what is coded, at most, without what is before a value.
-const HEAD_LEN_MAX: usize = SEAL_LEN + LABEL_LEN_MIN + 12;
+const HEAD_LEN_MAX: usize = SEAL_LEN + LABEL_LEN_MIN + 22;
 
 /// What is stored before an item's bytes, which are the pieces: its seal and its label, and the
 /// first piece.
-pub(crate) fn head(names: &Names, label: &ItemLabel, [first, rest]: [&[u8]; 2]) -> Bytes {
+pub(crate) fn head(
+    names: &Names,
+    (label, is_copy): (&ItemLabel, bool),
+    [first, rest]: [&[u8]; 2],
+) -> Bytes {
     let mut head = BytesMut::with_capacity(HEAD_LEN_MAX + first.len());
     head.put_bytes(0, SEAL_LEN);
-    put_label(&mut head, label);
+    put_label(&mut head, label, is_copy);
     head.put_slice(first);
     let seal = names.seal(label.name, [&head[SEAL_LEN..], rest]);
     head[..SEAL_LEN].copy_from_slice(&seal);
     head.freeze()
 }
 
-fn put_label(out: &mut BytesMut, label: &ItemLabel) {
+fn put_label(out: &mut BytesMut, label: &ItemLabel, is_copy: bool) {
     let flag = |is_set, flag| if is_set { flag } else { 0 };
-    out.put_u8(flag(label.is_tombstone, TOMBSTONE) | flag(label.expires.is_some(), EXPIRES));
+    let flags = flag(label.is_tombstone, TOMBSTONE) | flag(label.expires.is_some(), EXPIRES);
+    out.put_u8(flags | flag(is_copy, COPY));
+    if let (true, ItemName::Object { chunk, slot }) = (is_copy, label.name) {
+        out.put_u64_le(chunk.0);
+        out.put_u16_le(slot);
+    }
     out.put_u64_le(label.version.0);
     out.put_u128_le(label.key.0);
     match label.name {
@@ -62,7 +75,7 @@ fn take_label(from: &mut Bytes, name: ItemName) -> Option<ItemLabel> {
         return None;
     }
     let mut label = from.split_to(len);
-    label.advance(1);
+    label.advance(1 + if flags & COPY == 0 { 0 } else { COPY_LEN });
     let version = Version(label.get_u64_le());
     let key = KeyHash(label.get_u128_le());
     let (mut offset, mut len) = (0, 0);
@@ -82,7 +95,8 @@ const fn label_len(flags: u8, name: ItemName) -> usize {
         ItemName::Strip { .. } => 4,
         ItemName::Parity { .. } => 0,
     };
-    LABEL_LEN_MIN + place + if flags & EXPIRES == 0 { 0 } else { 8 }
+    let copy = if flags & COPY == 0 { 0 } else { COPY_LEN };
+    LABEL_LEN_MIN + place + copy + if flags & EXPIRES == 0 { 0 } else { 8 }
 }
 
 /// What parity says of its stripe.
@@ -98,7 +112,7 @@ pub(crate) fn list(chunks: &[ChunkId], labels: &[ItemLabel]) -> Bytes {
         out.put_u8(strip as u8);
         out.put_u16_le(slot);
         out.put_u16_le(label.len as u16);
-        put_label(&mut out, label);
+        put_label(&mut out, label, false);
     }
     out.freeze()
 }
@@ -149,6 +163,14 @@ pub(crate) fn said(names: &Names, name: ItemName, item: &Bytes) -> Option<FoundI
     }
 }
 
+/// What a copy is called that is at some place, if it is one. Its seal shows whether that is so.
+pub(crate) fn copied(item: &Bytes) -> Option<ItemName> {
+    let mut label = item.get(SEAL_LEN..SEAL_LEN + 1 + COPY_LEN)?;
+    let is_copy = label.get_u8() & COPY != 0;
+    let (chunk, slot) = (ChunkId(label.get_u64_le()), label.get_u16_le());
+    is_copy.then_some(ItemName::Object { chunk, slot })
+}
+
 fn unsealed(names: &Names, name: ItemName, item: &Bytes) -> Option<Bytes> {
     let mut rest = item.clone();
     let seal = take(&mut rest, SEAL_LEN)?;
@@ -190,12 +212,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_item_says_what_it_was_stored_with(label in object(), cut in 0usize..60) {
+        fn an_item_says_what_it_was_stored_with(
+            label in object(),
+            is_copy: bool,
+            cut in 0usize..60,
+        ) {
             let names = names();
             let value = vec![7; label.len as usize];
             let (first, rest) = value.split_at(value.len().min(4));
-            let item = [&head(&names, &label, [first, rest])[..], rest].concat();
+            let item = [&head(&names, (&label, is_copy), [first, rest])[..], rest].concat();
             let item = Bytes::from(item);
+            prop_assert_eq!(copied(&item), is_copy.then_some(label.name));
             prop_assert_eq!(said(&names, label.name, &item), Some(FoundItem::Value(label)));
             prop_assert_eq!(coded(&names, label.name, &item), Some(Bytes::from(value)));
             let other = ItemName::Object { chunk: ChunkId(1), slot: 0 };
@@ -204,7 +231,7 @@ mod tests {
             prop_assert_eq!(coded(&names, label.name, &short), None);
             let strip = ItemName::Strip { value: ChunkId(9), strip: 4 };
             let label = ItemLabel { name: strip, offset: 0, ..label };
-            let item = [&head(&names, &label, [b"", b"strip"])[..], b"strip"].concat();
+            let item = [&head(&names, (&label, false), [b"", b"strip"])[..], b"strip"].concat();
             let item = Bytes::from(item);
             prop_assert_eq!(said(&names, strip, &item), Some(FoundItem::Value(label)));
             prop_assert_eq!(&coded(&names, strip, &item).unwrap()[..], b"strip");

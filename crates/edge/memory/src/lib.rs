@@ -23,6 +23,7 @@ mod call;
 mod coded;
 mod coder;
 mod connection;
+mod copies;
 mod direct;
 mod fault;
 mod fetch;

@@ -32,6 +32,15 @@ impl KeyDigest {
     pub(crate) const NONE: Self = Self { hash: KeyHash(0), check: [0; CHECK_LEN] };
 }
 
+/// What an item's key at a server tells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum StoredKey {
+    /// What it is called.
+    Named(ItemName),
+    /// Where it is, and that it is a copy: which one it says itself.
+    Place(u32),
+}
+
 /// Names and seals of a tier, or of one run of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Names {
@@ -94,20 +103,40 @@ impl Names {
         }
     }
 
-    /// The item that is called so at a server, if one is.
-    pub(crate) fn item_name(&self, key: &[u8]) -> Option<ItemName> {
+    /// The key of a copy at this place.
+    pub(crate) fn put_place(&self, out: &mut BytesMut, place: u32) {
+        out.put_slice(&self.prefix);
+        out.put_u8(b'~');
+        put_digits(out, place.into());
+    }
+
+    /// The key at servers.
+    pub(crate) fn put_key(&self, out: &mut BytesMut, key: StoredKey) {
+        match key {
+            StoredKey::Named(name) => self.put_name(out, name),
+            StoredKey::Place(place) => self.put_place(out, place),
+        }
+    }
+
+    /// What a key at a server tells, if it is one of ours.
+    pub(crate) fn stored_key(&self, key: &[u8]) -> Option<StoredKey> {
         let rest = key.strip_prefix(&self.prefix)?;
-        let at = rest.iter().position(|byte| matches!(byte, b'.' | b'+' | b'*'))?;
+        let at = rest.iter().position(|byte| matches!(byte, b'.' | b'+' | b'*' | b'~'))?;
         let (place, part) = (number(&rest[..at])?, number(&rest[at + 1..])?);
-        let name = match rest[at] {
+        let named = match rest[at] {
             b'.' => ItemName::Object { chunk: ChunkId(place), slot: part.try_into().ok()? },
             b'+' => ItemName::Parity { stripe: SealId(place), strip: part.try_into().ok()? },
-            _ => ItemName::Strip { value: ChunkId(place), strip: part.try_into().ok()? },
+            b'*' => ItemName::Strip { value: ChunkId(place), strip: part.try_into().ok()? },
+            _ => return self.if_so(key, StoredKey::Place(part.try_into().ok()?)),
         };
-        // A number has one spelling.
+        self.if_so(key, StoredKey::Named(named))
+    }
+
+    /// A number has one spelling.
+    fn if_so(&self, key: &[u8], stored: StoredKey) -> Option<StoredKey> {
         let mut spelled = BytesMut::new();
-        self.put_name(&mut spelled, name);
-        (spelled == key).then_some(name)
+        self.put_key(&mut spelled, stored);
+        (spelled == key).then_some(stored)
     }
 
     /// What the item is called by which a server shows that it still has what it had.
@@ -229,20 +258,23 @@ mod tests {
         assert_eq!(names("hot", (5, 3)).floor(&token[..20]), None);
         let name = ItemName::Object { chunk: ChunkId(64), slot: 2 };
         let spelled = text(&names("hot", (5, 3)), name);
-        assert_eq!(names("hot", (5, 3)).item_name(spelled.as_bytes()), Some(name));
-        assert_eq!(names("hot", (6, 3)).item_name(spelled.as_bytes()), None);
+        assert_eq!(names("hot", (5, 3)).stored_key(spelled.as_bytes()), Some(StoredKey::Named(name)));
+        assert_eq!(names("hot", (6, 3)).stored_key(spelled.as_bytes()), None);
         // With a leading zero it is another item's name.
-        assert_eq!(names("hot", (5, 3)).item_name(format!("{spelled}A").as_bytes()), None);
+        assert_eq!(names("hot", (5, 3)).stored_key(format!("{spelled}A").as_bytes()), None);
     }
 
     proptest! {
         #[test]
-        fn names_are_short_and_differ(one in name(), other in name()) {
+        fn names_are_short_and_differ(one in name(), other in name(), at: u32) {
             let names = names("hot", 1);
             let (first, second) = (text(&names, one), text(&names, other));
             prop_assert!(first.len() <= 21 && first.bytes().all(|byte| byte.is_ascii_graphic()));
             prop_assert_eq!(one == other, first == second);
-            prop_assert_eq!(names.item_name(first.as_bytes()), Some(one));
+            prop_assert_eq!(names.stored_key(first.as_bytes()), Some(StoredKey::Named(one)));
+            let mut place = BytesMut::new();
+            names.put_place(&mut place, at);
+            prop_assert_eq!(names.stored_key(&place), Some(StoredKey::Place(at)));
         }
 
         #[test]

@@ -3,6 +3,7 @@
 
 use crate::{
     coded::{CodedMemory, CodedMemorySettings, CodedMemorySettingsError, numbered},
+    copies::Copies,
     fault::LinkFault,
     keepsake::Keepsake,
     link::Standing,
@@ -51,7 +52,7 @@ impl CodedMemory {
         let is_alone = !settings.is_shared;
         let keepsake = Keepsake { key, token, is_alone, names: names.clone() };
         leave(&mut surveyed, &keepsake).await;
-        let (standings, items) = take(surveyed);
+        let (standings, items, copies) = take(surveyed);
         let (now, mut actions) = (Timestamp::ZERO + ripstop_host::since_1970(), Vec::new());
         let count = items.len();
         let mut tier =
@@ -62,7 +63,7 @@ impl CodedMemory {
             }
         }
         let keys = tier.len();
-        let memory = Self::begin(settings, tier, (names, keepsake), standings, actions);
+        let memory = Self::begin(settings, tier, (names, keepsake), standings, (actions, copies));
         let made = ripstop_host::since(begun);
         // Of what was not answered there may be less than there should: nobody sees it until there
         // is no less, so that it does not go again.
@@ -114,13 +115,16 @@ async fn leave(surveyed: &mut [Surveyed], keepsake: &Keepsake) {
     }
 }
 
-/// How each server stands, and all that they have.
-fn take(surveyed: Vec<Surveyed>) -> (Vec<Standing>, Vec<(ServerId, FoundItem)>) {
-    let (mut standings, mut items) = (Vec::new(), Vec::new());
+/// How each server stands, all that they have, and where copies are.
+fn take(surveyed: Vec<Surveyed>) -> (Vec<Standing>, Vec<(ServerId, FoundItem)>, Copies) {
+    let (mut standings, mut items, mut copies) = (Vec::new(), Vec::new(), Copies::default());
     for (number, server) in (0..).zip(surveyed) {
         match server {
             Ok((_, found)) => {
                 standings.push(Standing::Known);
+                for (name, place) in found.copies {
+                    copies.found(ServerId(number), name, place);
+                }
                 items.extend(found.items.into_iter().map(|item| (ServerId(number), item)));
             }
             Err(fault) => {
@@ -129,5 +133,5 @@ fn take(surveyed: Vec<Surveyed>) -> (Vec<Standing>, Vec<(ServerId, FoundItem)>) 
             }
         }
     }
-    (standings, items)
+    (standings, items, copies)
 }

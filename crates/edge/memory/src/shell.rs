@@ -5,6 +5,7 @@ use crate::{
     call::{Waiter, Wish},
     coder::Coder,
     connection::{Replies, Reply},
+    copies::Copies,
     link::{Deliver, Link},
     label,
     name::{KeyDigest, Names},
@@ -69,10 +70,10 @@ impl Shell {
         self.servers.set(servers).expect("servers are set once");
     }
 
-    /// Carries out what the tier said before there were links.
-    pub(crate) fn begin(&self, actions: Vec<TierAction>) {
+    /// Carries out what the tier said before there were links, where these copies were found.
+    pub(crate) fn begin(&self, actions: Vec<TierAction>, copies: Copies) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.carry_out(self.servers.wait(), actions);
+        state.begin(self.servers.wait(), actions, copies);
         self.step(state);
         self.note([].into_iter());
     }
@@ -311,7 +312,7 @@ mod tests {
             expires: None,
             is_tombstone: false,
         };
-        let head = label::head(shell.names(), &label, [&coded[..4], &coded[4..]]);
+        let head = label::head(shell.names(), (&label, false), [&coded[..4], &coded[4..]]);
         let item = Bytes::from([&head[..], &coded[4..]].concat());
         for (turn, check, expected) in [(2, 1, Some(&b"mine"[..])), (3, 2, None)] {
             let (waiter, read) = oneshot::channel();

@@ -5,12 +5,12 @@ use crate::{
     fault::LinkFault,
     label,
     keepsake::Keepsake,
-    name::Names,
+    name::{Names, StoredKey},
     wire::{self, Answer, Nonsense, Parsed},
 };
 use bytes::{Bytes, BytesMut};
 use ripstop_tier::{FoundItem, ItemName, Version};
-use std::{collections::BTreeSet, io, net::SocketAddr, time::Duration};
+use std::{collections::{BTreeMap, BTreeSet}, io, net::SocketAddr, time::Duration};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
@@ -34,8 +34,32 @@ const ITEMS_MAX: usize = 1 << 28;
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) items: Vec<FoundItem>,
+    /// Where the copies among them are.
+    pub(crate) copies: BTreeMap<ItemName, u32>,
     /// Above which version those of the run were that left it.
     pub(crate) floor: Option<Version>,
+}
+
+impl Found {
+    /// Takes an item; false if it is not what was stored there.
+    fn take(&mut self, names: &Names, key: StoredKey, item: &Bytes) -> bool {
+        let name = match key {
+            StoredKey::Named(name) => Some(name),
+            StoredKey::Place(_) => label::copied(item),
+        };
+        let Some((name, said)) = name.and_then(|name| Some((name, label::said(names, name, item)?)))
+        else {
+            return false;
+        };
+        if let StoredKey::Place(place) = key {
+            if self.copies.contains_key(&name) {
+                return false;
+            }
+            self.copies.insert(name, place);
+        }
+        self.items.push(said);
+        true
+    }
 }
 
 /// A connection to a server that is looked at.
@@ -49,7 +73,7 @@ pub(crate) struct Survey {
 /// What a server's list names.
 #[derive(Default)]
 struct Listed {
-    names: Vec<ItemName>,
+    keys: Vec<StoredKey>,
     /// Of nobody's, at a server that has items of nobody else.
     strangers: Vec<Bytes>,
 }
@@ -81,12 +105,13 @@ impl Survey {
         self.outlast_others().await?;
         let kept = self.get(&names.keepsake()).await?;
         let floor = kept.and_then(|token| names.floor(&token));
-        let Listed { names: listed, strangers } = self.list(names, is_alone).await?;
-        let mut items = Vec::with_capacity(listed.len());
-        let damaged = self.read(names, &listed, &mut items).await?;
-        let gone = damaged.into_iter().map(|name| spelled(names, name)).chain(strangers);
+        let Listed { keys, strangers } = self.list(names, is_alone).await?;
+        let items = Vec::with_capacity(keys.len());
+        let mut found = Found { items, copies: BTreeMap::new(), floor };
+        let damaged = self.read(names, &keys, &mut found).await?;
+        let gone = damaged.into_iter().map(|key| spelled(names, key)).chain(strangers);
         self.delete(&gone.collect::<Vec<_>>()).await?;
-        Ok(Found { items, floor })
+        Ok(found)
     }
 
     /// Leaves the server without anything of the tier, or, if it has items of nobody else, without
@@ -102,8 +127,8 @@ impl Survey {
                 said => Err(LinkFault::NotEmptied { at: self.at, said: format!("{said:?}") }),
             };
         }
-        let listed = self.list(names, false).await?.names;
-        let gone = listed.into_iter().map(|name| spelled(names, name));
+        let keys = self.list(names, false).await?.keys;
+        let gone = keys.into_iter().map(|key| spelled(names, key));
         self.delete(&gone.collect::<Vec<_>>()).await
     }
 
@@ -178,12 +203,12 @@ impl Survey {
             let Some(key) = key else {
                 return Err(self.nonsense_line(&String::from_utf8_lossy(&line)));
             };
-            match names.item_name(&key) {
-                Some(name) => listed.names.push(name),
+            match names.stored_key(&key) {
+                Some(key) => listed.keys.push(key),
                 None if is_alone && key != names.keepsake() => listed.strangers.push(key),
                 None => {}
             }
-            if listed.names.len() + listed.strangers.len() > ITEMS_MAX {
+            if listed.keys.len() + listed.strangers.len() > ITEMS_MAX {
                 return Err(self.nonsense_line("more items than any server has"));
             }
         }
@@ -193,9 +218,9 @@ impl Survey {
     async fn read(
         &mut self,
         names: &Names,
-        listed: &[ItemName],
-        items: &mut Vec<FoundItem>,
-    ) -> Result<Vec<ItemName>, LinkFault> {
+        listed: &[StoredKey],
+        found: &mut Found,
+    ) -> Result<Vec<StoredKey>, LinkFault> {
         let mut damaged = Vec::new();
         let mut batches = listed.chunks(BATCH).peekable();
         if let Some(first) = batches.peek() {
@@ -205,12 +230,10 @@ impl Survey {
             if let Some(next) = batches.peek() {
                 self.ask(names, next).await?;
             }
-            for &name in batch {
+            for &key in batch {
                 match self.answer().await? {
-                    Answer::Value(item) => match label::said(names, name, &item) {
-                        Some(said) => items.push(said),
-                        None => damaged.push(name),
-                    },
+                    Answer::Value(item) if found.take(names, key, &item) => {}
+                    Answer::Value(_) => damaged.push(key),
                     Answer::Missing => {}
                     said => return Err(self.mismatch(&said, "mg")),
                 }
@@ -219,10 +242,10 @@ impl Survey {
         Ok(damaged)
     }
 
-    async fn ask(&mut self, names: &Names, batch: &[ItemName]) -> Result<(), LinkFault> {
+    async fn ask(&mut self, names: &Names, batch: &[StoredKey]) -> Result<(), LinkFault> {
         let mut out = BytesMut::new();
-        for &name in batch {
-            wire::put_get(&mut out, &spelled(names, name), 0);
+        for &key in batch {
+            wire::put_get(&mut out, &spelled(names, key), 0);
         }
         self.send(&out).await
     }
@@ -322,9 +345,9 @@ impl Survey {
     }
 }
 
-fn spelled(names: &Names, name: ItemName) -> Bytes {
+fn spelled(names: &Names, key: StoredKey) -> Bytes {
     let mut out = BytesMut::new();
-    names.put_name(&mut out, name);
+    names.put_key(&mut out, key);
     out.freeze()
 }
 
