@@ -124,7 +124,7 @@ fn one(seed: u64, less: &Less, arguments: &Arguments) -> Result<()> {
 
 fn many(less: &Less, arguments: &Arguments) -> Result<()> {
     let begun = ripstop_host::now();
-    let (mut played, mut requests) = (0_u64, 0_u64);
+    let (mut played, mut requests, mut undecided) = (0_u64, 0_u64, 0_u64);
     for seed in arguments.first..arguments.first + arguments.seeds {
         if arguments.time.is_some_and(|time| ripstop_host::since(begun) > time) {
             break;
@@ -133,6 +133,7 @@ fn many(less: &Less, arguments: &Arguments) -> Result<()> {
         let drill = play(&plan.clone().less(less), Wanted::default());
         played += 1;
         requests += drill.requests;
+        undecided += drill.undecided;
         if arguments.hashes {
             say(&format!("seed {seed}: trace {:016x}", drill.hash));
         }
@@ -146,7 +147,11 @@ fn many(less: &Less, arguments: &Arguments) -> Result<()> {
         }
     }
     let took = ripstop_host::since(begun).as_secs_f64();
-    say(&format!("{played} drills, {requests} requests, {took:.1} s: all hold"));
+    let but = match undecided {
+        0 => String::new(),
+        keys => format!(", but for {keys} keys, of which no order was sought to the end"),
+    };
+    say(&format!("{played} drills, {requests} requests, {took:.1} s: all hold{but}"));
     Ok(())
 }
 

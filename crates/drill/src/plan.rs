@@ -1,6 +1,9 @@
 //! What a drill is to be, drawn from its seed; and the same with parts of it left out.
 
-use crate::{taste::Taste, tempo::Tempo};
+use crate::{
+    taste::{Sizes, Taste},
+    tempo::Tempo,
+};
 use ripstop_delay::Dice;
 use std::{collections::BTreeSet, fmt, time::Duration};
 
@@ -200,7 +203,17 @@ impl Plan {
             sessions.push(Session::draw(&mut dice, &mut harm, victim, is_last));
         }
         let tempo = Tempo::draw(seed);
-        Self { seed, nodes, cold_nodes, code, pool, store, grace, taste, tempo, sessions }
+        let plan =
+            Self { seed, nodes, cold_nodes, code, pool, store, grace, taste, tempo, sessions };
+        if tempo.is_calm { plan.calm() } else { plan }
+    }
+
+    /// The same without faults, and with objects that take a while to read.
+    fn calm(mut self) -> Self {
+        self.grace = self.grace.max(GRACE_MIN);
+        self.taste.sizes = Sizes::Large;
+        self.sessions.iter_mut().for_each(|session| session.faults.clear());
+        self
     }
 
     /// How many nodes there are.
