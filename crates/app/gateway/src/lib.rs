@@ -22,6 +22,7 @@ mod credentials;
 mod data_folder;
 mod descriptors;
 mod folder_format;
+mod giving;
 mod inventory;
 mod kms;
 mod kv;

@@ -7,6 +7,7 @@ use crate::{
     credentials::{self, CredentialsOrigin},
     data_folder::{ADMIN_FILE, CATALOG_FILE, DataFolder},
     descriptors,
+    giving::giving,
     inventory::InventoryMaker,
     kms,
     kv::KvPort,
@@ -267,6 +268,7 @@ fn desk(
         catalog: assembly.catalog.embedded().cloned(),
         keys: Some(keys_of(reload.clone())),
         users: Some(users_of(reload.clone())),
+        give: Some(giving(assembly.store.clone(), reload.clone())),
         tiers,
     }
 }
