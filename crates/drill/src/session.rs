@@ -6,6 +6,7 @@ use crate::{
     ask::{ACCESS_KEY, Ask, SECRET},
     client::{DrillClient, Weather},
     disk::WatchedDisk,
+    door::Doors,
     history::History,
     life::Life,
     plan::{Fault, Kill, Plan, Session},
@@ -32,18 +33,18 @@ use tokio::{sync::mpsc, task::JoinSet, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 /// How long a session may take, by its own clock.
-const SESSION_MAX: Duration = Duration::from_hours(2);
+pub(crate) const SESSION_MAX: Duration = Duration::from_hours(2);
 /// Connections that wait to be accepted.
 const CONNECTIONS_WAITING: usize = 8;
 /// How often one tries to make the buckets.
 const TRIES_MAX: usize = 20;
 /// How long a gateway that stops is given to close its catalog.
-const CLOSING: Duration = Duration::from_secs(3);
+pub(crate) const CLOSING: Duration = Duration::from_secs(3);
 /// The pool that is another class of storage, and its code.
 const COLD_POOL: &str = "cold";
 const COLD_CODE: (usize, usize) = (4, 2);
 /// Streams of dice: of hosts, of clients.
-const HOSTS: u64 = 100;
+pub(crate) const HOSTS: u64 = 100;
 const CLIENTS: u64 = 10_000;
 
 /// What all sessions of a drill share.
@@ -204,7 +205,8 @@ impl Gateway {
         self.life.go_on().await;
         let assembly = assembled.map_err(|error| format!("nothing serves: {error:#}"))?;
         let (port, shutdown) = open_port(&assembly, watcher);
-        self.make_buckets(&port).await?;
+        let doors = Doors::only(port);
+        self.make_buckets(&doors).await?;
         world.harm(self.session.victim, &self.session.faults);
         let mut happening = JoinSet::new();
         for (_, fault) in &self.session.faults {
@@ -212,7 +214,7 @@ impl Gateway {
         }
         let mut clients = JoinSet::new();
         for (number, operations) in (0..).zip(&self.session.clients) {
-            let actor = self.actor(&port, at, number);
+            let actor = self.actor(&doors, at, number);
             clients.spawn(carried(actor.run(*operations)));
         }
         while let Some(ended) = clients.join_next().await {
@@ -226,10 +228,10 @@ impl Gateway {
         happening.shutdown().await;
         world.heal();
         host.set_wall(self.latest_wall(&host));
-        let actor = Actor { is_strict: true, ..self.actor(&port, at, u8::MAX) };
+        let actor = Actor { is_strict: true, ..self.actor(&doors, at, u8::MAX) };
         quiet::comes_to_rest(world, (&self.stage.plan, at), &assembly, actor).await?;
         shutdown.cancel();
-        drop((assembly, port));
+        drop((assembly, doors));
         sleep(CLOSING).await;
         Ok(())
     }
@@ -242,7 +244,7 @@ impl Gateway {
         host.wall() + Duration::from_secs(jumps.sum()) + self.stage.plan.grace
     }
 
-    fn actor(&self, port: &mpsc::Sender<Handed>, at: usize, number: u8) -> Actor {
+    pub(crate) fn actor(&self, doors: &Doors, at: usize, number: u8) -> Actor {
         let Stage { plan, world, history, .. } = &self.stage;
         let stream = CLIENTS + ((at as u64) << 8) + u64::from(number);
         let dice = Dice::numbered(plan.seed, stream);
@@ -257,7 +259,7 @@ impl Gateway {
             }
         }
         Actor {
-            client: DrillClient::new(port.clone(), dice, weather, number),
+            client: DrillClient::new(doors.clone(), dice, weather, number),
             history: history.clone(),
             life: self.life.clone(),
             world: world.clone(),
@@ -267,8 +269,8 @@ impl Gateway {
         }
     }
 
-    async fn make_buckets(&self, port: &mpsc::Sender<Handed>) -> Result<(), String> {
-        let mut maker = self.actor(port, 0, u8::MAX);
+    pub(crate) async fn make_buckets(&self, doors: &Doors) -> Result<(), String> {
+        let mut maker = self.actor(doors, 0, u8::MAX);
         let versioning =
             "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>";
         let keeps = Ask::new("PUT", KEEPS, "").query("versioning=").document(versioning.into());
@@ -308,7 +310,7 @@ impl Gateway {
     }
 
     /// Has happen what happens once.
-    fn happen(
+    pub(crate) fn happen(
         &self,
         fault: Fault,
         host: &Host,
@@ -377,7 +379,10 @@ impl Gateway {
 }
 
 /// What clients come in by.
-fn open_port(assembly: &Assembly, watcher: Watcher) -> (mpsc::Sender<Handed>, CancellationToken) {
+pub(crate) fn open_port(
+    assembly: &Assembly,
+    watcher: Watcher,
+) -> (mpsc::Sender<Handed>, CancellationToken) {
     let (port, handed) = mpsc::channel(CONNECTIONS_WAITING);
     let credentials: Credentials = [(ACCESS_KEY, SECRET)].into_iter().collect();
     let (writes, reads) = (assembly.memory.clone(), assembly.memory.clone());
