@@ -30,6 +30,7 @@ mod ask;
 mod choice;
 mod classes;
 mod client;
+mod customer;
 mod database;
 mod disk;
 mod door;

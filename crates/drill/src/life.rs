@@ -51,7 +51,8 @@ impl Life {
 
     /// Counts an operation of a node; whether it is the last, of which nobody hears.
     pub(crate) fn is_last(&self) -> bool {
-        self.node_operations.fetch_add(1, Ordering::Relaxed) + 1 >= self.last.load(Ordering::Relaxed)
+        self.node_operations.fetch_add(1, Ordering::Relaxed) + 1
+            >= self.last.load(Ordering::Relaxed)
     }
 
     /// How many there were.

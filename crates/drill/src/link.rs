@@ -102,11 +102,7 @@ impl InTurn for Committing {
 impl Transaction for Begun {
     type Failure = Missed;
 
-    fn decide(
-        &mut self,
-        now_ms: u64,
-        changes: &[Change],
-    ) -> Result<(Vec<Outcome>, bool), Missed> {
+    fn decide(&mut self, now_ms: u64, changes: &[Change]) -> Result<(Vec<Outcome>, bool), Missed> {
         let outcomes = self.held.decide(now_ms, changes)?;
         let writes = outcomes.iter().any(Result::is_ok);
         Ok((outcomes, writes))

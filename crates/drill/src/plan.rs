@@ -213,10 +213,10 @@ impl Plan {
     pub(crate) fn may_need_a_check(&self, at: usize) -> bool {
         let ended = self.sessions[..at].iter().rev();
         let was_killed = ended.take_while(|session| session.end.kill.is_some()).count() > 0;
-        let fleet = self.fleet.iter();
-        was_killed
+        // Of several gateways one mends, and looks once an hour for what others left to be mended.
+        self.fleet.is_some()
+            || was_killed
             || self.sessions[at].faults.iter().any(|(_, fault)| fault.is_of_victim())
-            || fleet.flat_map(|fleet| &fleet.troubles).any(|(_, it)| it.may_need_a_check())
     }
 
     /// The same without parts of it.

@@ -62,6 +62,7 @@ pub(crate) async fn comes_to_rest(
     }
     actor.locks_hold().await;
     actor.aged_are_gone().await;
+    actor.keys_open().await;
     for bucket in BUCKETS {
         for key in KEYS {
             actor.get((bucket, key)).await;

@@ -5,6 +5,7 @@ use crate::{
     age,
     ask::{ACCESS_KEY, Ask, SECRET},
     client::{DrillClient, Weather},
+    customer,
     disk::WatchedDisk,
     door::Doors,
     history::History,
@@ -265,6 +266,7 @@ impl Gateway {
             world: world.clone(),
             number,
             taste: self.taste.clone(),
+            customers: customer::often(plan.seed),
             is_strict: number != u8::MAX && self.session.is_calm(plan.grace),
         }
     }

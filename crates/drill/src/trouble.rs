@@ -62,11 +62,6 @@ impl Trouble {
         matches!(self, Self::Refuses(_) | Self::LosesCommits(_) | Self::LosesWays(_))
     }
 
-    /// Whether it leaves something undone that only a check makes good.
-    pub(crate) const fn may_need_a_check(&self) -> bool {
-        !self.is_hidden()
-    }
-
     /// Whether clocks differ by it.
     pub(crate) const fn is_of_clocks(&self) -> bool {
         matches!(self, Self::Off(..) | Self::Jumps(..))

@@ -135,3 +135,133 @@ async fn attempt<T: InTurn>(
     transaction.commit(batch, now_ms).await?;
     Ok(outcomes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Catalog as _, Model, Session};
+    use std::sync::{Mutex, PoisonError};
+
+    /// What becomes of a commit that is sent.
+    #[derive(Clone, Copy, Debug)]
+    enum Fate {
+        Answered,
+        Refused,
+        LostDone,
+        LostUndone,
+    }
+
+    #[derive(Debug)]
+    struct Missed;
+
+    impl MayPass for Missed {
+        fn is_passing(&self) -> bool {
+            true
+        }
+
+        fn told(self) -> CatalogError {
+            CatalogError::Unavailable("missed".into())
+        }
+    }
+
+    /// A database of one writer; fates of its commits, the next one last.
+    #[derive(Default)]
+    struct Database {
+        model: Model,
+        last: Mutex<Option<i64>>,
+        fates: Mutex<Vec<Fate>>,
+    }
+
+    struct Open<'a>(&'a Database, Option<Model>);
+
+    #[async_trait]
+    impl<'a> InTurn for &'a Database {
+        type Transaction = Open<'a>;
+        type Failure = Missed;
+
+        async fn begin(
+            &self,
+            _: &[Change],
+            asks_last: bool,
+        ) -> Result<(Open<'a>, Option<i64>), Missed> {
+            let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
+            Ok((Open(self, None), last.filter(|_| asks_last)))
+        }
+    }
+
+    #[async_trait]
+    impl Transaction for Open<'_> {
+        type Failure = Missed;
+
+        fn decide(
+            &mut self,
+            now_ms: u64,
+            changes: &[Change],
+        ) -> Result<(Vec<Outcome>, bool), Missed> {
+            let next = Model::of(self.0.model.state().clone());
+            let outcomes = next.apply_all(now_ms, changes).map_err(|_| Missed)?;
+            self.1 = Some(next);
+            Ok((outcomes, true))
+        }
+
+        async fn commit(self, batch: i64, _: u64) -> Result<(), Missed> {
+            let Self(database, next) = self;
+            let fate = database.fates.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let fate = fate.unwrap_or(Fate::Answered);
+            if matches!(fate, Fate::Answered | Fate::LostDone) {
+                if let Some(next) = next {
+                    *database.model.state() = next.state().clone();
+                }
+                *database.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(batch);
+            }
+            if matches!(fate, Fate::Answered) { Ok(()) } else { Err(Missed) }
+        }
+
+        async fn roll_back(self) -> Result<(), Missed> {
+            Ok(())
+        }
+    }
+
+    /// Each holder that takes a lease over has the next epoch: it counts how often.
+    async fn epochs(fates: &[Fate], patience: Duration) -> (Result<u64, CatalogError>, u64) {
+        let database = Database::default();
+        *database.fates.lock().unwrap_or_else(PoisonError::into_inner) =
+            fates.iter().rev().copied().collect();
+        let lease = Change::Lease { name: "l".into(), holder: Session(7), until_ms: 5 };
+        let release = Change::Release { name: "l".into(), holder: Session(7) };
+        let changes = [lease, release];
+        let done = commit_in_turn(&&database, (1, 1), &changes, patience).await;
+        let told = done.map(|outcomes| {
+            let first = outcomes.into_iter().next().expect("an outcome for each");
+            first.expect("taken").epoch.expect("it has one")
+        });
+        let kept = database.model.lease("l").await.expect("read");
+        (told, kept.map_or(0, |lease| lease.epoch))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whatever_becomes_of_answers_it_is_done_once() {
+        use Fate::{Answered, LostDone, LostUndone, Refused};
+        let long = Duration::from_secs(30);
+        let all: [&[Fate]; 7] = [
+            &[Answered],
+            &[Refused, Refused, Answered],
+            &[LostDone],
+            &[LostUndone, Answered],
+            &[LostDone, LostUndone, LostUndone, Answered],
+            &[Refused, LostUndone, Refused, LostDone],
+            &[LostUndone, LostDone, LostDone],
+        ];
+        for fates in all {
+            let (told, kept) = epochs(fates, long).await;
+            assert_eq!((told.expect("done"), kept), (1, 1), "{fates:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_is_given_up_once_patience_is_over() {
+        let (told, kept) = epochs(&[Fate::LostUndone; 4], Duration::ZERO).await;
+        assert!(matches!(told, Err(CatalogError::Unavailable(_))), "{told:?}");
+        assert_eq!(kept, 0);
+    }
+}

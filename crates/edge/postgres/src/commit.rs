@@ -86,11 +86,7 @@ impl<'a> InTurn for Writer<'a> {
 impl Transaction for Taken<'_> {
     type Failure = Failure;
 
-    fn decide(
-        &mut self,
-        now_ms: u64,
-        changes: &[Change],
-    ) -> Result<(Vec<Outcome>, bool), Failure> {
+    fn decide(&mut self, now_ms: u64, changes: &[Change]) -> Result<(Vec<Outcome>, bool), Failure> {
         let decided = self.state.must_be(self.postgres.state).and_then(|()| {
             let (outcomes, writes) = decide(&self.fetched, now_ms, changes)?;
             self.asks = statements(&writes);
