@@ -1,6 +1,7 @@
 use crate::{
     clients::{self, Clients},
     command::{cargo, run, watch},
+    drill,
     root::target,
     tally::Tally,
     tool,
@@ -67,6 +68,9 @@ pub(crate) fn test(arguments: &Arguments) -> Result<Tally> {
                     tests.env("RIPSTOP_HISTORIES", HISTORIES);
                 }
                 tally.runner("workspace", watch(tests, RUST_MAX));
+                if arguments.all {
+                    tally.step("planted bugs", drill::few());
+                }
             }
             Err(error) => tally.step("build of the tests", Err(error)),
         }

@@ -36,12 +36,12 @@ impl World {
 #[derive(Parser, Debug)]
 #[command(name = "cargo xtask drill")]
 struct Arguments {
-    /// What is played.
-    #[arg(long, value_enum, default_value = "gateway")]
-    world: World,
     /// The one drill to play.
     #[arg(long)]
     seed: Option<u64>,
+    /// What is played.
+    #[arg(long, value_enum, default_value = "gateway")]
+    world: World,
     /// Sum the trace of that drill up to this step only.
     #[arg(long, requires = "seed")]
     until: Option<u64>,

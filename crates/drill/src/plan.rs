@@ -1,6 +1,6 @@
 //! What a drill is to be, drawn from its seed; and the same with parts of it left out.
 
-use crate::{fleet::Fleet, taste::Taste};
+use crate::{fleet::Fleet, taste::Taste, tempo::Tempo};
 use ripstop_delay::Dice;
 use std::{collections::BTreeSet, fmt, time::Duration};
 
@@ -119,6 +119,8 @@ pub struct Plan {
     pub grace: Duration,
     /// What clients ask for.
     pub taste: Taste,
+    /// How quick everything is.
+    pub tempo: Tempo,
     /// The lives.
     pub sessions: Vec<Session>,
     /// What else there is where several gateways share a catalog.
@@ -199,8 +201,8 @@ impl Plan {
             let mut harm = Harm { kinds: &kinds, nodes: all, number: &mut number };
             sessions.push(Session::draw(&mut dice, &mut harm, victim, is_last));
         }
-        let fleet = None;
-        Self { seed, nodes, cold_nodes, code, pool, store, grace, taste, sessions, fleet }
+        let (tempo, fleet) = (Tempo::draw(seed), None);
+        Self { seed, nodes, cold_nodes, code, pool, store, grace, taste, tempo, sessions, fleet }
     }
 
     /// How many nodes there are.

@@ -13,6 +13,7 @@ use crate::{
     quiet,
     session::{CLOSING, Gateway, HOSTS, SESSION_MAX, Stage, open_port},
     taste::Kind,
+    tempo::Tempo,
     trouble::{Trouble, Troubles},
     watch::Watcher,
 };
@@ -54,6 +55,8 @@ impl Plan {
         let mut plan = Self::draw(seed);
         let mut dice = Dice::numbered(seed, FLEET);
         let fleet = Fleet::draw(&mut dice);
+        // Gateways that come and go are what meets here.
+        plan.tempo = Tempo::USUAL;
         plan.sessions.truncate(1);
         let session = &mut plan.sessions[0];
         session.end.kill = None;
