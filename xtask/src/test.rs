@@ -64,6 +64,10 @@ pub(crate) fn test(arguments: &Arguments) -> Result<Tally> {
                         tally.skip(&format!("the tests of catalogs in PostgreSQL: {error:#}"));
                     }
                 }
+                match tool::openbao() {
+                    Ok(path) => _ = tests.env("RIPSTOP_OPENBAO", path),
+                    Err(error) => tally.skip(&format!("the key service's tests: {error:#}")),
+                }
                 if arguments.all {
                     tests.env("RIPSTOP_HISTORIES", HISTORIES);
                 }
@@ -132,6 +136,10 @@ fn end_to_end(arguments: &Arguments, program: PathBuf, tally: &mut Tally) {
     match tool::rclone() {
         Ok(path) => clients.set("RIPSTOP_RCLONE", path),
         Err(error) => tally.skip(&format!("rclone, one of four real clients: {error:#}")),
+    }
+    match tool::openbao() {
+        Ok(path) => clients.set("RIPSTOP_OPENBAO", path),
+        Err(error) => tally.skip(&format!("named keys at a key service: {error:#}")),
     }
     let which = if arguments.all { "not backend" } else { "not backend and not long" };
     let suite = |nodes, which, clients: &Clients| {
