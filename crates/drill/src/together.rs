@@ -160,7 +160,7 @@ impl Together {
         clients.make_buckets(&self.doors).await?;
         world.harm(self.session().victim, &self.session().faults);
         self.troubles.begin(&self.fleet.troubles);
-        let mut happening = self.happening(&clients).await;
+        let mut happening = self.happening(&clients);
         let mut asking = JoinSet::new();
         for (number, operations) in (0..).zip(&self.session().clients) {
             let actor = clients.actor(&self.doors, 0, number);
@@ -317,7 +317,7 @@ impl Together {
     }
 
     /// Has happen what happens once.
-    async fn happening(self: &Arc<Self>, clients: &Gateway) -> JoinSet<()> {
+    fn happening(self: &Arc<Self>, clients: &Gateway) -> JoinSet<()> {
         let mut happening = JoinSet::new();
         for (_, trouble) in &self.fleet.troubles {
             happening.spawn(carried(self.clone().trouble(*trouble)));
