@@ -42,6 +42,9 @@ const CONNECTIONS_WAITING: usize = 8;
 const TRIES_MAX: usize = 20;
 /// How long a gateway that stops is given to close its catalog.
 pub(crate) const CLOSING: Duration = Duration::from_secs(3);
+/// Of a thousand pieces on a connection at most this many are late, whatever there is of faults:
+/// where nearly all are, one body takes longer than its client waits.
+const LAGS_MAX: u32 = 600;
 /// The pool that is another class of storage, and its code.
 const COLD_POOL: &str = "cold";
 const COLD_CODE: (usize, usize) = (4, 2);
@@ -269,6 +272,7 @@ impl Gateway {
                     weather.lags += often;
                 }
             }
+            weather.lags = weather.lags.min(LAGS_MAX);
         }
         Actor {
             client: DrillClient::new(doors.clone(), dice, weather, number),

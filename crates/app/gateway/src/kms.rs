@@ -90,13 +90,15 @@ mod tests {
     };
     use std::os::unix::fs::PermissionsExt as _;
 
+    const REST: &str =
+        "[[pool]]\nname = \"p\"\ncode = [1, 1]\n[[node]]\nname = \"n\"\nkind = \"memory\"\n";
+
     #[test]
     fn what_a_service_is_asked_with_is_read_and_no_secret_is_shown() {
         let folder = tempfile::tempdir().unwrap();
         let token = folder.path().join("token");
-        let text = format!(
-            "[kms]\nurl = \"http://127.0.0.1:8200\"\ntoken = {token:?}\n[[node]]\nname = \"n\"\nkind = \"memory\"\n"
-        );
+        let url = "url = \"http://127.0.0.1:8200\"";
+        let text = format!("[kms]\n{url}\ntoken = {token:?}\n{REST}");
         let config = parse(&text, []).unwrap();
         let told = || check_kms(&config).map_err(|error| format!("{error:#}"));
         assert!(told().unwrap_err().contains("the secret to log in with: token"), "{:?}", told());
@@ -121,8 +123,7 @@ mod tests {
         let (file, token) = (folder.path().join("ripstop.toml"), folder.path().join("token"));
         let write = |kms: &str| {
             let data = folder.path().join("data");
-            let rest = "[[node]]\nname = \"n\"\nkind = \"memory\"\n";
-            fs::write(&file, format!("[gateway]\ndata = {data:?}\n{kms}\n{rest}")).unwrap();
+            fs::write(&file, format!("[gateway]\ndata = {data:?}\n{kms}\n{REST}")).unwrap();
         };
         let with_key = |key: &str| {
             let url = "url = \"http://127.0.0.1:1\"";

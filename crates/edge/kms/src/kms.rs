@@ -88,15 +88,12 @@ impl KeyService for Kms {
         let body = || transit::encrypt(&fresh, of).map(Some);
         let to = (&*path, key);
         let sealed = link.call(KmsCall::Encrypt, to, body, transit::encrypted, counts).await;
-        let sealed = match sealed {
+        if matches!(sealed, Err(KeyFault::Refused { .. })) {
             // A key that is gone would be made, which the gateway should not be let do.
-            Err(refused @ KeyFault::Refused { .. }) => {
-                link.doubt(key);
-                link.must_be_fit(key, counts).await?;
-                return Err(refused);
-            }
-            sealed => sealed?,
-        };
+            link.doubt(key);
+            link.must_be_fit(key, counts).await?;
+        }
+        let sealed = sealed?;
         let kept = Kept { key: fresh.clone(), sealed: sealed.as_slice().into() };
         self.keep(cache::opened(of, &sealed), kept.clone(), &link);
         if let Some(id) = id {

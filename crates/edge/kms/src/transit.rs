@@ -137,21 +137,17 @@ pub(crate) fn decrypted(came: &Came, key: &str) -> Result<WrappingKey, Verdict> 
 /// Whether a key is one that wraps others.
 pub(crate) fn is_fit(came: &Came, key: &str) -> Result<(), Verdict> {
     let Answer { data: told } = read::<Answer<Key>>(came)?;
-    let (key, unfit) = (key.to_owned(), |said: &str| said.to_owned());
-    if told.soft_deleted {
-        return Err(Verdict::Fault(KeyFault::Disabled {
-            key,
-            said: unfit("it is deleted softly"),
-        }));
-    }
-    if told.supports_encryption == Some(false) {
-        return Err(Verdict::Fault(KeyFault::Unfit { key, said: unfit("it does not encrypt") }));
-    }
-    if told.derived {
-        let said = unfit("keys that are derived from it are not used");
-        return Err(Verdict::Fault(KeyFault::Unfit { key, said }));
-    }
-    Ok(())
+    let (key, unfit) = (key.to_owned(), told.supports_encryption == Some(false));
+    let fault = match (told.soft_deleted, unfit, told.derived) {
+        (false, false, false) => return Ok(()),
+        (true, _, _) => KeyFault::Disabled { key, said: "it is deleted softly".to_owned() },
+        (_, true, _) => KeyFault::Unfit { key, said: "it does not encrypt".to_owned() },
+        (_, _, true) => {
+            let said = "keys that are derived from it are not used".to_owned();
+            KeyFault::Unfit { key, said }
+        }
+    };
+    Err(Verdict::Fault(fault))
 }
 
 /// A token.

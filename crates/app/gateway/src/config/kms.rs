@@ -163,7 +163,9 @@ mod tests {
     use anyhow::Result;
 
     fn with(keys: &str) -> Result<Config> {
-        parse(&format!("[kms]\n{keys}\n[[node]]\nname = \"n\"\nkind = \"memory\"\n"), [])
+        let rest =
+            "[[pool]]\nname = \"p\"\ncode = [1, 1]\n[[node]]\nname = \"n\"\nkind = \"memory\"\n";
+        parse(&format!("[kms]\n{keys}\n{rest}"), [])
     }
 
     #[test]
