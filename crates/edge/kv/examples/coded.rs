@@ -74,9 +74,8 @@ fn main() {
                 }
             }
             let named = targets.iter().zip(&best);
-            let of_first = named.map(|(target, rate)| {
-                format!("{} {rate:.0} ({:.2})", target.name, best[0] / rate)
-            });
+            let of_first = named
+                .map(|(target, rate)| format!("{} {rate:.0} ({:.2})", target.name, best[0] / rate));
             let told: Vec<String> = of_first.collect();
             println!("{value_len} bytes, {sets} % sets: {}", told.join(", "));
         }
@@ -122,8 +121,7 @@ fn nutcracker() -> Option<Target> {
         let free = std::net::TcpListener::bind(("127.0.0.1", port)).unwrap();
         free.local_addr().unwrap()
     });
-    let named: String =
-        servers.iter().map(|server| format!("   - {}:1\n", server.at())).collect();
+    let named: String = servers.iter().map(|server| format!("   - {}:1\n", server.at())).collect();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("nutcracker.yml");
     let text = format!(
