@@ -6,12 +6,14 @@ use crate::{
     config::{self, Config, PlanFile, PlanSource, TenantConfig, TenantNumbers, TierConfig},
     credentials,
     data_folder::plan_file,
+    fleet::names_of,
     object_keys::read_ring,
     owner_only,
     planning::{PlannedPool, Planning, StartPlanning},
     users::UsersFile,
 };
 use anyhow::{Context as _, Result, bail};
+use ripstop_fleet::Fleet;
 use ripstop_gateway::Placement;
 use ripstop_hot::HotTier;
 use ripstop_identity::{Credentials, Keyring};
@@ -46,6 +48,7 @@ pub(crate) struct Reload {
     delays: BTreeMap<String, DelayFactor>,
     rosters: Vec<Arc<Roster>>,
     tiers: Vec<HotTier>,
+    fleet: Fleet,
     object_keys: ObjectKeys,
     metrics: Option<Metrics>,
     /// Of the S3 port, of the admin port, and of the door that speaks memcached.
@@ -79,6 +82,7 @@ impl Reload {
         config: &Config,
         credentials: Credentials,
         assembly: &Assembly,
+        fleet: Fleet,
         metrics: Option<Metrics>,
     ) -> Result<Arc<Self>> {
         let keyring = Keyring::default();
@@ -99,6 +103,7 @@ impl Reload {
             delays: assembly.delays.clone(),
             rosters: assembly.rosters.clone(),
             tiers: assembly.tiers.clone(),
+            fleet,
             object_keys: assembly.object_keys.clone(),
             metrics,
             tls: OnceLock::new(),
@@ -226,16 +231,17 @@ impl Reload {
         }
         let placements = self.placements(&config, read)?;
         let mut shapings = Vec::with_capacity(self.pools.len());
-        for (name, pool) in &self.pools {
+        for (name, _) in &self.pools {
             if let Some(shown) = config.pool(name) {
                 let shaping = config::shaping(shown, &config.tenants, &numbers);
                 shaping.keeps(shown.lanes()).with_context(|| format!("pool {name:?}"))?;
-                shapings.push((pool, shaping));
+                shapings.push((name, shaping));
             }
         }
         let tiers = self.tiers(&config)?;
+        let tenants = names_of(&config.tenants, &numbers);
         for (pool, shaping) in shapings {
-            pool.shape(shaping);
+            self.fleet.shape(pool, shaping, &tenants);
         }
         for (pool, placement) in placements {
             self.keeper.follow(pool.id(), &placement);
@@ -406,7 +412,9 @@ fn rescaled(serving: &Config, read: &Config) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{assembly::assemble, data_folder::DataFolder, telemetry::Telemetry};
+    use crate::{
+        assembly::assemble, data_folder::DataFolder, fleet::fleet_of, telemetry::Telemetry,
+    };
     use std::fs;
 
     fn text(data: &std::path::Path, scale: &str) -> String {
@@ -433,8 +441,10 @@ mod tests {
         let telemetry = Telemetry::new(true, None);
         let assembly = assemble(&config, &telemetry).await.unwrap();
         let metrics = telemetry.metrics.clone();
+        let fleet = fleet_of(&config, &assembly, config.listen).unwrap();
+        let seams = (reread, nobody);
         let reload =
-            Reload::begin((reread, nobody), &config, credentials, &assembly, metrics).unwrap();
+            Reload::begin(seams, &config, credentials, &assembly, fleet, metrics).unwrap();
         let said = reload.reload().unwrap();
         assert_eq!(said, "credentials and 0 tenants are in force");
         fs::write(&file, text(&folder.path().join("data"), "20")).unwrap();

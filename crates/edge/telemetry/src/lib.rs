@@ -35,7 +35,7 @@ mod metrics;
 
 pub use admin::{
     Admin, AdminSettings, AdminToken, BUCKETS_PAGE_MAX, BucketPage, BucketStatus, ChangeUsers,
-    Check, Checked, GrantedStatus, KEYS_PAGE_MAX, KeyPage, KeyStatus, Keys, MemoryServerStatus,
+    Check, Checked, GatewayStatus, Gateways, GrantedStatus, KEYS_PAGE_MAX, KeyPage, KeyStatus, Keys, MemoryServerStatus,
     MemoryTierStatus, NamedTier, NodeStatus, PoolStatus, Progress, Readiness, Reload, Status,
     TenantStatus, TierStatus, check_of, keys_of, serve_admin,
 };
