@@ -35,7 +35,10 @@ async fn behind_at(server: &Server, url: &str, faults: Faults, seed: u64) -> (Pr
     }
     let proxy = Proxy::start(server.port, faults, seed).await;
     let url = url.replace(&server.port.to_string(), &proxy.port.to_string());
-    let catalog = Postgres::open(&url.parse().unwrap(), PostgresSettings::default()).await;
+    // An audit begins again at each fault, and a machine may have other work.
+    let patience = Duration::from_mins(5);
+    let settings = PostgresSettings { patience, ..PostgresSettings::default() };
+    let catalog = Postgres::open(&url.parse().unwrap(), settings).await;
     (proxy, catalog.unwrap())
 }
 
