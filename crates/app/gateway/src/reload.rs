@@ -6,6 +6,7 @@ use crate::{
     config::{self, Config, PlanFile, PlanSource, TenantConfig, TenantNumbers, TierConfig},
     credentials,
     data_folder::plan_file,
+    kms,
     object_keys::read_ring,
     owner_only,
     planning::{PlannedPool, Planning, StartPlanning},
@@ -16,6 +17,7 @@ use ripstop_gateway::Placement;
 use ripstop_hot::HotTier;
 use ripstop_identity::{Credentials, Keyring};
 use ripstop_keeper::Keeper;
+use ripstop_kms::Kms;
 use ripstop_kv::KvUsers;
 use ripstop_listen::{NewPair, Tls};
 use ripstop_model::TenantId;
@@ -47,6 +49,7 @@ pub(crate) struct Reload {
     rosters: Vec<Arc<Roster>>,
     tiers: Vec<HotTier>,
     object_keys: ObjectKeys,
+    kms: Kms,
     metrics: Option<Metrics>,
     /// Of the S3 port, of the admin port, and of the door that speaks memcached.
     tls: OnceLock<[Option<Tls>; 3]>,
@@ -100,6 +103,7 @@ impl Reload {
             rosters: assembly.rosters.clone(),
             tiers: assembly.tiers.clone(),
             object_keys: assembly.object_keys.clone(),
+            kms: assembly.kms.clone(),
             metrics,
             tls: OnceLock::new(),
             kv_users: OnceLock::new(),
@@ -177,8 +181,10 @@ impl Reload {
         // Where it was at the start: another place takes a restart.
         let ring =
             read_ring(&adopted.object_keys_file())?.context("the keys of objects are gone")?;
+        let link = kms::link(&adopted)?;
         self.enforce(adopted, &read, credentials)?;
         self.object_keys.replace(ring);
+        kms::adopt(&self.kms, link, &self.object_keys);
         renewals.into_iter().for_each(NewPair::adopt);
         if let Some((served, read)) = admitted {
             served.replace(&read);
